@@ -1,0 +1,59 @@
+# Two commands for a stranger: `make run` and `make test`. Everything else is for those who stay.
+
+JOBS ?= $(shell nproc)
+PRESETS := release debug asan tsan
+FLOWRUN := build/release/bin/flowrun
+EXAMPLE := debian-depends
+SOURCES = $(shell find engine operators specs runner tests -name '*.cc' -o -name '*.h')
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build $(PRESETS) run test bench format tidy clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup:  ## install the packages that the build needs (Debian 12)
+	@tools/setup
+
+build: release  ## build the release preset: build/release/bin/flowrun
+
+# Configured once; after that, ninja reconfigures by itself when a CMakeLists.txt changes.
+build/%/build.ninja:
+	cmake --preset $* $(CMAKE_OPTIONS)
+
+$(PRESETS): %: build/%/build.ninja
+	cmake --build build/$@ --parallel $(JOBS)
+
+run: setup  ## build, run the example job on Debian's dependency graph, show the top of its results
+	@$(MAKE) --no-print-directory release
+	@mkdir -p out/$(EXAMPLE)
+	$(FLOWRUN) specs/examples/$(EXAMPLE).yaml
+	@printf '\nThe packages that most others depend on (out/$(EXAMPLE)/top.csv):\n'
+	@head -n 10 out/$(EXAMPLE)/top.csv
+	@printf '\nThe most common pairs of dependencies (out/$(EXAMPLE)/pairs.csv):\n'
+	@head -n 10 out/$(EXAMPLE)/pairs.csv
+
+test: setup  ## build and test the release preset, then the address and undefined-behaviour sanitizers
+	@$(MAKE) --no-print-directory test-release
+	@$(MAKE) --no-print-directory test-asan
+
+test-%: %  ## (test-debug, test-tsan, …) build and test one preset
+	ctest --preset $* --parallel $(JOBS)
+
+bench:  ## build the benchmarks and run them beside their peers; BENCH="sort_u64 --runs 3" picks
+	@tools/setup --bench
+	cmake --preset release -DFLOWRUN_BENCH=ON
+	cmake --build build/release --parallel $(JOBS)
+	tests/bench/bench.py $(BENCH)
+
+format:  ## clang-format every source in place
+	@tools/setup --dev
+	clang-format -i $(SOURCES)
+
+tidy:  ## clang-tidy over every source
+	@tools/setup --dev
+	@$(MAKE) --no-print-directory release
+	run-clang-tidy -quiet -p build/release -j $(JOBS) '/(engine|operators|specs|runner)/.*\.cc$$'
+
+clean:  ## remove build/ and out/
+	rm -rf build out

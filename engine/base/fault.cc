@@ -1,0 +1,101 @@
+#include "engine/base/fault.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace flowrun {
+
+namespace {
+
+std::string_view line_of(std::string_view text, int line) {
+  for (int i = 1; i < line; ++i) {
+    const size_t end = text.find('\n');
+    if (end == std::string_view::npos) return {};
+    text.remove_prefix(end + 1);
+  }
+  text = text.substr(0, text.find('\n'));
+  if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
+  return text;
+}
+
+// Restricted Damerau-Levenshtein distance.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string render(const fault& f, std::string_view text) {
+  std::string out;
+  if (!f.where.file.empty()) out += f.where.file + ":";
+  if (f.where.line > 0) out += fmt::format("{}:{}:", f.where.line, f.where.column);
+  if (!out.empty()) out += ' ';
+  out += "error: " + f.message + "\n";
+  std::string_view line = f.where.line > 0 ? line_of(text, f.where.line) : std::string_view{};
+  if (!line.empty()) {
+    constexpr size_t most = 160;  // a longer line is cut around the caret
+    size_t column = f.where.column > 0 ? static_cast<size_t>(f.where.column) - 1 : 0;
+    column = std::min(column, line.size());
+    size_t from = 0;
+    if (line.size() > most && column > most / 2) from = column - most / 2;
+    const std::string number = std::to_string(f.where.line);
+    std::string excerpt(line.substr(from, most));
+    std::string pad;
+    for (char c : excerpt.substr(0, column - from)) pad += c == '\t' ? '\t' : ' ';
+    for (char& c : excerpt)
+      if (static_cast<unsigned char>(c) < 0x20 && c != '\t') c = '?';
+    out += fmt::format("  {} | {}\n  {} | {}^\n", number, excerpt, std::string(number.size(), ' '), pad);
+  }
+  if (!f.expected.empty()) out += "  expected: " + f.expected + "\n";
+  if (!f.hint.empty()) out += "  help: " + f.hint + "\n";
+  return out;
+}
+
+std::string render(std::vector<fault> faults, std::string_view text) {
+  auto key = [](const fault& f) { return std::tie(f.where.file, f.where.line, f.where.column, f.message); };
+  std::stable_sort(faults.begin(), faults.end(), [&](const fault& a, const fault& b) { return key(a) < key(b); });
+  faults.erase(std::unique(faults.begin(), faults.end(), [&](const fault& a, const fault& b) { return key(a) == key(b); }),
+               faults.end());
+  std::string out;
+  for (const fault& f : faults) out += render(f, text);
+  if (!faults.empty()) {
+    const std::string& file = faults.front().where.file;
+    out += fmt::format("{} fault{}{}\n", faults.size(), faults.size() == 1 ? "" : "s", file.empty() ? "" : " in " + file);
+  }
+  return out;
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr size_t longest = 64;  // beyond this nobody mistypes, and the table would grow
+  if (word.size() > longest) return {};
+  std::string best;
+  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    if (candidate.size() > longest) continue;
+    const size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance && distance < std::max(word.size(), candidate.size())) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string best = nearest(word, candidates);
+  return best.empty() ? best : "did you mean '" + best + "'?";
+}
+
+}  // namespace flowrun

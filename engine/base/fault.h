@@ -1,0 +1,46 @@
+// A fault in a text that the user wrote: where, what, what was expected, and what they may have meant.
+//
+// `flowrun check` collects faults and reports all of them at once, so nothing here throws.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace flowrun {
+
+// A place in a text. Lines and columns count from 1; 0 means unknown. Columns count bytes.
+struct source_position {
+  std::string file;
+  int line = 0;
+  int column = 0;
+  bool operator==(const source_position&) const = default;
+};
+
+struct fault {
+  source_position where;
+  std::string message;   // what is wrong, one line, no full stop
+  std::string expected;  // what would be right; may be empty
+  std::string hint;      // "did you mean 'sort'?" or another way out; may be empty
+};
+
+// Renders as a compiler does, with the line and a caret:
+//   job.yaml:7:9: error: unknown operator 'sorted'
+//     7 |   a: {op: sorted, in: edges}
+//       |           ^
+//     expected: one of concat, filter, …
+//     help: did you mean 'sort'?
+// `text` is the whole file; the excerpt is left out when the position lies outside it.
+std::string render(const fault& f, std::string_view text);
+
+// All faults by position, duplicates removed, followed by "N faults in FILE".
+std::string render(std::vector<fault> faults, std::string_view text);
+
+// The candidate nearest to `word` in edit distance (insert, delete, change, swap), or empty when none is near enough to
+// be a likely slip (more than a third of the letters differ).
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+// "did you mean 'X'?" or empty.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace flowrun

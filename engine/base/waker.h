@@ -1,0 +1,45 @@
+// How something that was blocked learns that it may go on.
+//
+// Whoever can't proceed (a source without input, a sink without a free buffer) hands its waker to the thing it waits for
+// and returns. The other side calls wake() once its state has changed. A wake may be spurious; a lost one would hang the
+// job, so the pattern is always: look at the state and leave the waker behind under one lock.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+namespace flowrun {
+
+class waker {
+ public:
+  // Called from any thread, also from I/O completion threads, possibly while the caller holds its own lock: must be quick,
+  // must not block, and must not call back into the caller.
+  virtual void wake() noexcept = 0;
+
+ protected:
+  ~waker() = default;
+};
+
+// Lets an ordinary thread wait: for tests, and for code outside the executor.
+class blocking_waker final : public waker {
+ public:
+  void wake() noexcept override {
+    // Notified under the lock: the waiting thread may destroy this object as soon as it sees the flag.
+    std::lock_guard lock(mutex_);
+    woken_ = true;
+    condition_.notify_one();
+  }
+  // Returns after the next wake (or at once after one that came since the last wait).
+  void wait() {
+    std::unique_lock lock(mutex_);
+    condition_.wait(lock, [&] { return woken_; });
+    woken_ = false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  bool woken_ = false;
+};
+
+}  // namespace flowrun

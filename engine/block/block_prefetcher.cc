@@ -1,0 +1,312 @@
+// Reading ahead; see block_prefetcher.h.
+//
+// The core is shared by the prefetcher and the leases of the buffers that the consumer holds. Reads are collected under
+// the lock and submitted without it: a backend may complete them before submit() returns, on the same thread.
+#include "engine/block/block_prefetcher.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "engine/base/buffer.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/block/prefetch_schedule.h"
+
+namespace flowrun::block {
+
+namespace {
+
+constexpr uint32_t no_slot = UINT32_MAX;
+constexpr unsigned most_in_batch = 8;
+
+enum class slot_state : uint8_t { free, in_flight, ready, held };
+
+}  // namespace
+
+struct block_prefetcher::core {
+  struct slot final : waker {
+    core* owner = nullptr;
+    aligned_buffer memory;
+    io::request request;
+    slot_state state = slot_state::free;
+    uint64_t position = 0;  // in the sequence
+
+    // From an I/O thread, or from within submit().
+    void wake() noexcept override { owner->completed(*this); }
+  };
+
+  // A buffer in the hands of the consumer.
+  struct lease {
+    std::shared_ptr<core> owner;
+    slot* held;
+    lease(std::shared_ptr<core> from, slot* one) : owner(std::move(from)), held(one) {}
+    lease(const lease&) = delete;
+    lease& operator=(const lease&) = delete;
+    ~lease() { owner->give_back(*held); }
+  };
+
+  core(block_manager& blocks, std::vector<fetch> fetches, unsigned num_buffers, prefetch_options how)
+      : manager(blocks),
+        options(how),
+        sequence(std::move(fetches)),
+        slots(static_cast<size_t>(std::min<uint64_t>(num_buffers, sequence.size()))) {
+    uint32_t longest = 0;
+    for (const fetch& one : sequence) longest = std::max(longest, one.id.num_bytes);
+    free_slots.reserve(slots.size());
+    for (slot& one : slots) {
+      one.owner = this;
+      one.memory = aligned_buffer(longest);
+      one.request.on_done = &one;
+    }
+    for (size_t i = slots.size(); i > 0; --i) free_slots.push_back(static_cast<uint32_t>(i - 1));
+    slot_of.assign(sequence.size(), no_slot);
+    batch = std::clamp<unsigned>(static_cast<unsigned>(slots.size()) / 8, 1, most_in_batch);
+    if (const unsigned num_disks = manager.num_disks(); num_disks > 1 && sequence.size() > 1) {
+      // papers/000, section 5, figure 11; never more than there are buffers.
+      const uint64_t wanted =
+          2 * num_disks + (slots.size() > 2 * num_disks ? (slots.size() - 2 * num_disks) * 3 / 10 : 0);
+      std::vector<uint32_t> disks;
+      disks.reserve(sequence.size());
+      for (const fetch& one : sequence) disks.push_back(one.id.disk);
+      order = optimal_schedule(disks, num_disks, std::min<uint64_t>(wanted, slots.size())).order;
+    }
+  }
+
+  block_manager& manager;
+  const prefetch_options options;
+  const std::vector<fetch> sequence;
+  std::vector<uint64_t> order;  // of issuing; empty: the sequence itself
+  unsigned batch = 1;
+
+  std::mutex mutex;               // guards everything below
+  std::condition_variable quiet;  // num_in_flight and num_submitting may have become 0, or the awaited block is there
+  std::vector<slot> slots;
+  std::vector<uint32_t> free_slots;
+  std::vector<uint32_t> slot_of;  // by position: where it is in flight, ready or held
+  uint64_t num_ordered = 0;       // order[0 … num_ordered) has been issued (or skipped: issued before its turn)
+  std::set<uint64_t> given_up;    // positions to be issued again
+  uint64_t next_position = 0;
+  uint64_t num_given_up = 0;
+  unsigned num_in_flight = 0;
+  unsigned num_submitting = 0;  // threads inside submit()
+  bool closed = false;
+  waker* waiter = nullptr;
+  std::exception_ptr failure;
+
+  // Under the lock. The next position to issue, or sequence.size().
+  uint64_t next_to_issue() {
+    while (num_ordered < sequence.size()) {
+      const uint64_t position = order.empty() ? num_ordered : order[num_ordered];
+      if (position >= next_position && slot_of[position] == no_slot && !given_up.contains(position)) {
+        return given_up.empty() ? position : std::min(position, *given_up.begin());
+      }
+      ++num_ordered;
+    }
+    return given_up.empty() ? sequence.size() : *given_up.begin();
+  }
+
+  // Under the lock: gives free buffers to the next blocks of the order. `starving`: the consumer waits for
+  // next_position.
+  std::vector<io::request*> collect(bool starving) {
+    std::vector<io::request*> reads;
+    if (closed || failure || free_slots.empty()) return reads;
+    if (!starving && free_slots.size() < batch && num_in_flight > 0) return reads;
+    while (!free_slots.empty()) {
+      uint64_t position = next_to_issue();
+      if (position == sequence.size()) break;
+      if (starving && free_slots.size() == 1 && slot_of[next_position] == no_slot) position = next_position;
+      issue(position, reads);
+    }
+    return reads;
+  }
+
+  void issue(uint64_t position, std::vector<io::request*>& reads) {
+    reads.push_back(nullptr);  // may throw, so first
+    slot& one = slots[free_slots.back()];
+    manager.prepare(one.request, sequence[position].id, io::direction::read, one.memory.data());
+    reads.back() = &one.request;
+    one.state = slot_state::in_flight;
+    one.position = position;
+    slot_of[position] = free_slots.back();
+    free_slots.pop_back();
+    given_up.erase(position);
+    ++num_in_flight;
+  }
+
+  // Under the lock, when the block needed next has no buffer and none is free: takes the one of the ready block that is
+  // needed last. False when there is none to take.
+  bool give_up_latest() {
+    slot* latest = nullptr;
+    for (slot& one : slots) {
+      if (one.state == slot_state::ready && (latest == nullptr || one.position > latest->position)) latest = &one;
+    }
+    if (latest == nullptr) return false;
+    try {
+      latest->request.take_result();
+    } catch (const error&) {
+      // The read is tried again, and fails again, when its turn comes.
+    }
+    given_up.insert(latest->position);
+    ++num_given_up;
+    free_slots.push_back(slot_of[latest->position]);
+    slot_of[latest->position] = no_slot;
+    latest->state = slot_state::free;
+    return true;
+  }
+
+  void submit(const std::vector<io::request*>& reads) noexcept {
+    manager.backend().submit(reads);
+    std::lock_guard lock(mutex);
+    --num_submitting;
+    quiet.notify_all();
+  }
+
+  void completed(slot& one) noexcept {
+    // Woken and notified under the lock: the prefetcher may die as soon as it sees that nothing is in flight.
+    std::lock_guard lock(mutex);
+    one.state = slot_state::ready;
+    --num_in_flight;
+    const bool awaited =
+        next_position == one.position || (next_position < sequence.size() && slot_of[next_position] == no_slot);
+    if (awaited || num_in_flight == 0) quiet.notify_all();
+    if (awaited && waiter != nullptr) std::exchange(waiter, nullptr)->wake();
+  }
+
+  void give_back(slot& one) noexcept {
+    std::vector<io::request*> reads;
+    {
+      std::lock_guard lock(mutex);
+      one.state = slot_state::free;
+      if (closed) {
+        one.memory = {};
+        return;
+      }
+      free_slots.push_back(static_cast<uint32_t>(&one - slots.data()));
+      const bool starving = next_position < sequence.size() && slot_of[next_position] == no_slot;
+      reads = collect(starving);
+      if (reads.empty()) return;
+      ++num_submitting;
+    }
+    submit(reads);
+  }
+
+  // The buffer with the next block, now held; nullptr: blocked (waiter is left behind).
+  slot* take_next(waker* who) {
+    for (;;) {
+      std::vector<io::request*> reads;
+      {
+        std::lock_guard lock(mutex);
+        waiter = nullptr;
+        if (failure) std::rethrow_exception(failure);
+        const uint32_t at = slot_of[next_position];
+        if (at != no_slot && slots[at].state == slot_state::ready) {
+          slots[at].state = slot_state::held;
+          ++next_position;
+          return &slots[at];
+        }
+        if (at == no_slot && free_slots.empty()) give_up_latest();
+        reads = collect(at == no_slot);
+        if (reads.empty()) {
+          waiter = who;
+          return nullptr;
+        }
+        ++num_submitting;
+      }
+      submit(reads);
+    }
+  }
+
+  // Checks what was read and fills `out`, which owns the buffer from here on.
+  void deliver(const fetch& wanted, slot& one, prefetched_block& out) {
+    const size_t num_read = one.request.take_result();
+    const std::string& path = manager.disk_path(wanted.id.disk);
+    if (num_read != wanted.id.num_bytes) {
+      throw error(
+          error_kind::io,
+          fmt::format("scratch block damaged: {} at offset {}: block {} of run {} has {} bytes but {} were read", path,
+                      wanted.id.offset, wanted.index, wanted.stream, wanted.id.num_bytes, num_read),
+          "the scratch file was cut off: run the job again");
+    }
+    out.header_ = verify(one.memory.data(), wanted.id.num_bytes,
+                         {wanted.stream, wanted.index, wanted.generation, path, wanted.id.offset});
+    out.data_ = one.memory.data();
+    if (options.free_after_read) manager.free(wanted.id);
+  }
+};
+
+block_prefetcher::block_prefetcher(block_manager& manager, std::vector<fetch> sequence, unsigned num_buffers,
+                                   prefetch_options options) {
+  FLOWRUN_CHECK(num_buffers > 0);
+  core_ = std::make_shared<core>(manager, std::move(sequence), num_buffers, options);
+  std::vector<io::request*> reads;
+  {
+    std::lock_guard lock(core_->mutex);
+    reads = core_->collect(false);
+    if (reads.empty()) return;
+    ++core_->num_submitting;
+  }
+  core_->submit(reads);
+}
+
+block_prefetcher::~block_prefetcher() {
+  std::unique_lock lock(core_->mutex);
+  core_->closed = true;
+  core_->waiter = nullptr;
+  core_->quiet.wait(lock, [&] { return core_->num_in_flight == 0 && core_->num_submitting == 0; });
+  for (core::slot& one : core_->slots) {
+    if (one.state != slot_state::held) one.memory = {};
+  }
+}
+
+step block_prefetcher::next(buffer& out, waker* waiter) {
+  out.reset();
+  if (core_->next_position == core_->sequence.size()) {
+    std::lock_guard lock(core_->mutex);
+    if (core_->failure) std::rethrow_exception(core_->failure);
+    return step::done;
+  }
+  const fetch& wanted = core_->sequence[core_->next_position];
+  core::slot* taken = core_->take_next(waiter);
+  if (taken == nullptr) return step::blocked;
+  try {
+    prefetched_block result;
+    result.lease_ = std::make_shared<core::lease>(core_, taken);
+    core_->deliver(wanted, *taken, result);
+    out = std::move(result);
+  } catch (...) {
+    std::lock_guard lock(core_->mutex);
+    core_->failure = std::current_exception();
+    throw;
+  }
+  return step::ready;
+}
+
+bool block_prefetcher::next(buffer& out) {
+  for (;;) {
+    blocking_waker waiter;
+    const uint64_t started = now_ns();
+    switch (next(out, &waiter)) {
+      case step::ready: return true;
+      case step::done: return false;
+      case step::blocked: break;
+    }
+    waiter.wait();
+    const uint32_t disk = core_->sequence[core_->next_position].id.disk;
+    core_->manager.statistics(disk).add_wait(io::direction::read, now_ns() - started);
+  }
+}
+
+uint64_t block_prefetcher::num_blocks() const { return core_->sequence.size(); }
+
+uint64_t block_prefetcher::position() const { return core_->next_position; }
+
+uint64_t block_prefetcher::num_given_up() const {
+  std::lock_guard lock(core_->mutex);
+  return core_->num_given_up;
+}
+
+}  // namespace flowrun::block

@@ -1,0 +1,267 @@
+// Write-behind of blocks; see buffered_writer.h.
+//
+// I/O threads only mark a buffer as completed and wake. Results are looked at (and failed writes tried again elsewhere)
+// by the thread that uses the writer, in reap(). Requests are submitted without the lock held: a backend may complete
+// them before submit() returns, on the same thread.
+#include "engine/block/buffered_writer.h"
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "engine/base/buffer.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+
+namespace flowrun::block {
+
+namespace {
+
+enum class slot_state : uint8_t { free, filling, in_flight, completed };
+
+}  // namespace
+
+struct buffered_writer::core {
+  struct slot final : waker {
+    core* owner = nullptr;
+    aligned_buffer memory;
+    io::request request;
+    slot_state state = slot_state::free;
+    uint64_t ticket = 0;
+    unsigned num_retries = 0;
+
+    // From an I/O thread, or from within submit().
+    void wake() noexcept override { owner->completed(*this); }
+  };
+
+  core(block_manager& blocks, uint32_t num_bytes, unsigned num_buffers)
+      : manager(blocks), block_bytes(num_bytes), slots(num_buffers) {
+    for (slot& one : slots) {
+      one.owner = this;
+      one.memory = aligned_buffer(block_bytes);
+      one.request.on_done = &one;
+    }
+  }
+
+  block_manager& manager;
+  const uint32_t block_bytes;
+  std::mutex mutex;  // guards the slots' states, num_in_flight and waiter
+  std::condition_variable completion;
+  std::vector<slot> slots;
+  unsigned num_in_flight = 0;  // states in_flight and completed
+  waker* waiter = nullptr;
+  // Used by the caller's thread only.
+  std::vector<block_id> results;
+  std::exception_ptr first_error;
+
+  void completed(slot& one) noexcept {
+    // Woken and notified under the lock: the writer may die as soon as it sees that nothing is in flight.
+    std::lock_guard lock(mutex);
+    one.state = slot_state::completed;
+    completion.notify_all();
+    if (waiter != nullptr) std::exchange(waiter, nullptr)->wake();
+  }
+
+  slot& slot_of(std::byte* buffer) {
+    for (slot& one : slots) {
+      if (one.memory.data() == buffer) return one;
+    }
+    internal_error("a buffer that is not this writer's");
+  }
+
+  void start(slot& one, block_id id) {
+    manager.prepare(one.request, id, io::direction::write, one.memory.data());
+    manager.backend().submit(one.request);
+  }
+
+  // Looks at the results of completed writes. Starts failed ones again on another disk where that may help.
+  void reap() {
+    std::vector<slot*> done;
+    {
+      std::lock_guard lock(mutex);
+      for (slot& one : slots) {
+        if (one.state == slot_state::completed) done.push_back(&one);
+      }
+    }
+    for (slot* one : done) {
+      if (!settle(*one)) continue;
+      std::lock_guard lock(mutex);
+      one->state = slot_state::free;
+      --num_in_flight;
+    }
+  }
+
+  // True when the write has ended, well or not; false when it was started again.
+  bool settle(slot& one) {
+    block_id& id = results[one.ticket];
+    try {
+      const size_t written = one.request.take_result();
+      if (written == block_bytes) return true;
+      throw error(error_kind::io, fmt::format("can't write {} at offset {} of {}: only {} bytes were written",
+                                              block_bytes, id.offset, manager.disk_path(id.disk), written));
+    } catch (const error& failure) {
+      if (failure.kind() != error_kind::resources || one.num_retries + 1 >= max_attempts()) {
+        keep(std::current_exception());
+        return true;
+      }
+      try {
+        move_elsewhere(one, id);
+        return false;
+      } catch (const error& nowhere) {
+        // The first failure is the cause; that there is no way round it is the rest of the story.
+        keep(std::make_exception_ptr(
+            error(failure.kind(), fmt::format("{} ({})", failure.what(), nowhere.what()), failure.hint())));
+        return true;
+      }
+    }
+  }
+
+  // Each full disk is tried once, and once more in space that was written before.
+  unsigned max_attempts() const { return 2 * manager.num_disks() + 1; }
+
+  void move_elsewhere(slot& one, block_id& id) {
+    const unsigned next_disk = id.disk + 1;
+    manager.condemn(id);
+    id = {};
+    id = manager.allocate(next_disk, block_bytes);
+    ++one.num_retries;
+    {
+      std::lock_guard lock(mutex);
+      one.state = slot_state::in_flight;
+    }
+    start(one, id);
+  }
+
+  void keep(std::exception_ptr failure) {
+    if (!first_error) first_error = std::move(failure);
+  }
+
+  void rethrow() {
+    if (first_error) std::rethrow_exception(first_error);
+  }
+
+  // Blocks until a completed write waits to be reaped (then true) or nothing is in flight.
+  bool wait_for_completion() {
+    const uint64_t started = now_ns();
+    std::unique_lock lock(mutex);
+    slot* found = nullptr;
+    completion.wait(lock, [&] {
+      for (slot& one : slots) {
+        if (one.state == slot_state::completed) found = &one;
+      }
+      return found != nullptr || num_in_flight == 0;
+    });
+    lock.unlock();
+    if (found == nullptr) return false;
+    manager.statistics(results[found->ticket].disk).add_wait(io::direction::write, now_ns() - started);
+    return true;
+  }
+};
+
+buffered_writer::buffered_writer(block_manager& manager, uint32_t block_bytes, unsigned num_buffers) {
+  FLOWRUN_CHECK(num_buffers >= 2 && block_bytes > 0 && block_bytes % io_alignment == 0);
+  core_ = std::make_unique<core>(manager, block_bytes, num_buffers);
+}
+
+buffered_writer::~buffered_writer() {
+  std::unique_lock lock(core_->mutex);
+  core_->waiter = nullptr;
+  core_->completion.wait(lock, [&] {
+    for (const core::slot& one : core_->slots) {
+      if (one.state == slot_state::in_flight) return false;
+    }
+    return true;
+  });
+}
+
+uint32_t buffered_writer::block_bytes() const { return core_->block_bytes; }
+
+std::byte* buffered_writer::try_acquire(waker* waiter) {
+  for (;;) {
+    core_->reap();
+    core_->rethrow();
+    std::lock_guard lock(core_->mutex);
+    bool may_reap = false;
+    for (core::slot& one : core_->slots) {
+      if (one.state == slot_state::free) {
+        one.state = slot_state::filling;
+        core_->waiter = nullptr;
+        return one.memory.data();
+      }
+      may_reap |= one.state == slot_state::completed;
+    }
+    if (may_reap) continue;  // completed since reap()
+    core_->waiter = waiter;
+    return nullptr;
+  }
+}
+
+std::byte* buffered_writer::acquire() {
+  for (;;) {
+    if (std::byte* buffer = try_acquire(nullptr)) return buffer;
+    // With all buffers being filled there is nothing to wait for.
+    if (!core_->wait_for_completion()) internal_error("all buffers of a writer are acquired and none is submitted");
+  }
+}
+
+void buffered_writer::release(std::byte* buffer) noexcept {
+  std::lock_guard lock(core_->mutex);
+  core_->slot_of(buffer).state = slot_state::free;
+}
+
+uint64_t buffered_writer::submit(std::byte* buffer, unsigned disk, const block_header& fields) {
+  core::slot& one = core_->slot_of(buffer);
+  FLOWRUN_CHECK(one.state == slot_state::filling);
+  block_id id;
+  try {
+    seal(buffer, core_->block_bytes, fields);
+    id = core_->manager.allocate(disk, core_->block_bytes);
+    core_->results.push_back(id);
+  } catch (...) {
+    if (id.num_bytes != 0) core_->manager.free(id);
+    release(buffer);
+    throw;
+  }
+  one.ticket = core_->results.size() - 1;
+  one.num_retries = 0;
+  {
+    std::lock_guard lock(core_->mutex);
+    one.state = slot_state::in_flight;
+    ++core_->num_in_flight;
+  }
+  core_->start(one, id);
+  return one.ticket;
+}
+
+bool buffered_writer::try_flush(waker* waiter) {
+  for (;;) {
+    core_->reap();
+    std::lock_guard lock(core_->mutex);
+    core_->waiter = nullptr;
+    if (core_->num_in_flight == 0) break;
+    bool may_reap = false;
+    for (const core::slot& one : core_->slots) may_reap |= one.state == slot_state::completed;
+    if (may_reap) continue;
+    core_->waiter = waiter;
+    return false;
+  }
+  core_->rethrow();
+  return true;
+}
+
+void buffered_writer::flush() {
+  while (!try_flush(nullptr)) core_->wait_for_completion();
+}
+
+block_id buffered_writer::result(uint64_t ticket) const { return core_->results.at(ticket); }
+
+uint64_t buffered_writer::num_submitted() const { return core_->results.size(); }
+
+void buffered_writer::forget_results() {
+  FLOWRUN_CHECK(core_->num_in_flight == 0);
+  core_->results.clear();
+}
+
+}  // namespace flowrun::block

@@ -1,0 +1,71 @@
+// Write-behind of a stream of blocks: the caller fills one buffer while others are on their way to the disks
+// (papers/001, section 4, `buffered_writer`; papers/000, section 3).
+//
+//   caller: acquire -> fill the payload -> submit -> acquire …  -> flush -> result(ticket)
+//
+// A buffer goes free -> filling -> in flight -> free. A disk that turns out to be full (ENOSPC when its file system
+// can't reserve space) costs a second attempt on another disk, so a block's place is final only after a flush. Other
+// write errors are kept and rethrown to the caller. Cost per block: one allocation of space, one pass of XXH3, one
+// transfer.
+//
+// Thread safety: one thread at a time uses a writer (which one may change); completions come from I/O threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "engine/base/waker.h"
+#include "engine/block/block_format.h"
+#include "engine/block/block_id.h"
+#include "engine/block/block_manager.h"
+
+namespace flowrun::block {
+
+class buffered_writer {
+ public:
+  // `block_bytes`: a multiple of io_alignment. `num_buffers` >= 2, each of block_bytes, resident once used. The manager
+  // outlives the writer.
+  buffered_writer(block_manager& manager, uint32_t block_bytes, unsigned num_buffers);
+  // Waits for the writes in flight (from a TBB worker: flush first). Their errors are lost. The blocks stay allocated.
+  ~buffered_writer();
+  buffered_writer(const buffered_writer&) = delete;
+  buffered_writer& operator=(const buffered_writer&) = delete;
+
+  uint32_t block_bytes() const;
+  // What fits behind the header.
+  uint32_t payload_bytes() const { return block_bytes() - static_cast<uint32_t>(block_header_bytes); }
+
+  // A buffer of block_bytes, aligned to io_alignment, with arbitrary content: the payload goes behind the header
+  // (payload_of). nullptr when all are in flight: then `waiter` (may be null) is woken once one may be free; it must
+  // stay alive until then, until the next call, or until the writer dies. Rethrows an earlier write error.
+  std::byte* try_acquire(waker* waiter);
+  // The same, but blocks; never from a TBB worker. The time counts as write wait of the disk waited for.
+  std::byte* acquire();
+  // Gives an acquired buffer back unwritten.
+  void release(std::byte* buffer) noexcept;
+
+  // Takes a filled buffer: allocates a block (preferably on `disk`), seals it with `fields` and starts the write.
+  // Returns its ticket; tickets count from 0. Throws error(resources) when there is no space; the buffer is free again
+  // then.
+  uint64_t submit(std::byte* buffer, unsigned disk, const block_header& fields);
+
+  // True once all that was submitted is written; else leaves `waiter` behind as try_acquire does. Throws the first
+  // error.
+  bool try_flush(waker* waiter);
+  // The same, but blocks; never from a TBB worker.
+  void flush();
+
+  // Where the block of `ticket` lies; final after a flush, also one that threw. The block belongs to the caller.
+  // num_bytes is 0 when no disk had room for it.
+  block_id result(uint64_t ticket) const;
+  uint64_t num_submitted() const;
+  // Forgets all results (16 bytes each); tickets count from 0 again. Only after a flush.
+  void forget_results();
+
+ private:
+  struct core;
+  std::unique_ptr<core> core_;
+};
+
+}  // namespace flowrun::block

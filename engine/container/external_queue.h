@@ -1,0 +1,54 @@
+// A first-in-first-out queue of batches that goes to scratch beyond its share of memory (papers/001, section 5.3).
+//
+//   push ─▶ [memory] ─▶ front            as long as everything fits
+//   push ─▶ [segment being written] ─▶ [written segments …] ─▶ [segment being read] ─▶ front
+//
+// A segment is a run of blocks. The reader takes what is in memory first, then segment after segment; when it has caught up
+// with the segment being written, that one is closed and read. Written behind, read ahead: the disks work beside both ends.
+// Rows come out in the order they went in, in other batches.
+//
+// Thread-safe between one producer and one consumer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/base/waker.h"
+#include "engine/block/block_manager.h"
+#include "engine/block/block_prefetcher.h"
+#include "engine/record/batch.h"
+#include "engine/record/row_type.h"
+
+namespace flowrun::container {
+
+using block::step;
+
+class external_queue {
+ public:
+  // Buffers and rows together take about `memory_bytes`; with 0, or less than a few blocks, a few blocks of 4 KiB and no rows
+  // in memory. The block manager outlives the queue.
+  external_queue(const record::row_type& type, block::block_manager& blocks, uint64_t memory_bytes);
+  // Waits for the transfers in flight; frees what was not read.
+  ~external_queue();
+  external_queue(const external_queue&) = delete;
+  external_queue& operator=(const external_queue&) = delete;
+
+  // Producer. ready: `b` was taken. blocked: the rest of it, left in `b`, must come again after `w` was woken. Throws
+  // error(resources) when scratch is full, error(io) when a disk fails.
+  step push(record::batch& b, waker& w);
+  // Producer: that was all.
+  void close();
+
+  // Consumer. ready: `front` is the next batch, valid until pop(). blocked: `w` will be woken. done: closed and empty.
+  step front(const record::batch*& out, waker& w);
+  void pop();
+
+  // Bytes that went to scratch so far.
+  uint64_t spilled_bytes() const;
+
+ private:
+  struct core;
+  std::unique_ptr<core> core_;
+};
+
+}  // namespace flowrun::container

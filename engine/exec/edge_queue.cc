@@ -1,0 +1,80 @@
+#include "engine/exec/edge_queue.h"
+
+#include <deque>
+#include <mutex>
+#include <utility>
+
+namespace flowrun::exec {
+
+namespace {
+
+class bounded_queue final : public edge_queue {
+ public:
+  explicit bounded_queue(size_t max_batches) : max_batches_(max_batches) {}
+
+  outcome push(record::batch& b, waker& w) override {
+    std::lock_guard lock(mutex_);
+    if (batches_.size() >= max_batches_) {
+      producer_ = &w;
+      return outcome::blocked(blocked_on::output);
+    }
+    batches_.push_back(std::move(b));
+    wake(consumer_);
+    return outcome::ready();
+  }
+
+  outcome close(waker&) override {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    wake(consumer_);
+    return outcome::done();
+  }
+
+  outcome peek(const record::batch*& front, waker& w) override {
+    std::lock_guard lock(mutex_);
+    if (!batches_.empty()) {
+      front = &batches_.front();  // stays where it is: a deque doesn't move its elements when others are added
+      return outcome::ready();
+    }
+    if (closed_) return outcome::done();
+    consumer_ = &w;
+    return outcome::blocked(blocked_on::input);
+  }
+
+  void pop() override {
+    record::batch last;  // dies outside the lock
+    std::lock_guard lock(mutex_);
+    last = std::move(batches_.front());
+    batches_.pop_front();
+    wake(producer_);
+  }
+
+ private:
+  static void wake(waker*& sleeper) {
+    if (sleeper != nullptr) std::exchange(sleeper, nullptr)->wake();
+  }
+
+  const size_t max_batches_;
+  std::mutex mutex_;  // guards the rest
+  std::deque<record::batch> batches_;
+  bool closed_ = false;
+  waker* producer_ = nullptr;
+  waker* consumer_ = nullptr;
+};
+
+class queue_sink final : public ordered_stage {
+ public:
+  explicit queue_sink(edge_queue& queue) : queue_(queue) {}
+  outcome push(record::batch& in, output&, waker& w) override { return queue_.push(in, w); }
+  outcome finish(output&, waker& w) override { return queue_.close(w); }
+
+ private:
+  edge_queue& queue_;
+};
+
+}  // namespace
+
+std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches) { return std::make_unique<bounded_queue>(max_batches); }
+std::unique_ptr<ordered_stage> make_queue_sink(edge_queue& queue) { return std::make_unique<queue_sink>(queue); }
+
+}  // namespace flowrun::exec

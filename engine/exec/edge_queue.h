@@ -1,0 +1,31 @@
+// The queue between a pipeline and a meeting node: batches change owners, nothing is copied.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/exec/operator.h"
+#include "engine/exec/services.h"
+
+namespace flowrun::exec {
+
+// Thread-safe between one producer and one consumer.
+class edge_queue : public input_stream {
+ public:
+  // Producer: ready when the batch was taken; blocked when there is no room (`w` will be woken).
+  virtual outcome push(record::batch& b, waker& w) = 0;
+  // Producer: no more batches. done, or blocked.
+  virtual outcome close(waker& w) = 0;
+};
+
+// At most `max_batches` wait. For producer and consumer that run in step.
+std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches);
+
+// Takes whatever comes; beyond `memory_bytes` rows go to scratch. For branches of one stream that meet again, and for rows that
+// a later phase wants.
+std::unique_ptr<edge_queue> make_spilling_queue(const record::row_type& type, services& job, uint64_t memory_bytes);
+
+// The sink of the producing pipeline: passes batches on and closes the queue at the end.
+std::unique_ptr<ordered_stage> make_queue_sink(edge_queue& queue);
+
+}  // namespace flowrun::exec

@@ -1,0 +1,270 @@
+#include "engine/exec/job.h"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/base/machine.h"
+#include "engine/exec/job_report.h"
+#include "engine/exec/pipeline.h"
+#include "engine/exec/task_executor.h"
+#include "engine/io/output_file.h"
+
+namespace flowrun::exec {
+
+namespace {
+
+constexpr std::chrono::milliseconds tick_interval{100};
+constexpr uint64_t stall_ns = 60'000'000'000;  // without any progress the watchdog speaks up
+
+}  // namespace
+
+class job::core final : public services {
+ public:
+  explicit core(job_settings settings)
+      : settings_(std::move(settings)),
+        backend_(io::make_backend(settings_.backend)),
+        executor_(settings_.plain_executor ? make_plain_executor() : make_arena_executor(settings_.plan.resources.threads)) {
+    block::manager_options blocks;
+    blocks.disks = settings_.scratch;
+    blocks.backend = backend_.get();
+    blocks.in_memory = settings_.backend == io::backend_kind::memory;
+    blocks.direct = settings_.options.direct;
+    blocks_ = std::make_unique<block::block_manager>(std::move(blocks));
+    builder_ = std::make_unique<pipeline_builder>(*settings_.graph, settings_.plan, settings_.operators, *this);
+  }
+
+  ~core() override { take_down(); }
+
+  record::batch_pool& pool() override { return pool_; }
+  io::backend& backend() override { return *backend_; }
+  block::block_manager& blocks() override { return *blocks_; }
+  unsigned threads() const override { return settings_.plan.resources.threads; }
+  const job_options& options() const override { return settings_.options; }
+  bool cancelled() const override { return stopped_.load(std::memory_order_relaxed); }
+
+  void spawn(std::function<void()> work) override {
+    executor_->post([this, work = std::move(work)] {
+      try {
+        work();
+      } catch (...) {
+        fail(std::current_exception());
+      }
+    });
+  }
+
+  void commit_at_end(std::unique_ptr<io::output_file> file) override {
+    std::lock_guard lock(mutex_);
+    outputs_.push_back(std::move(file));
+  }
+
+  void report_value(const std::string& node, const std::string& name, const std::string& value) override {
+    std::lock_guard lock(mutex_);
+    results_.push_back({node, name, value});
+  }
+
+  void warn(const std::string& text) override {
+    std::lock_guard lock(mutex_);
+    if (warned_.insert(text).second) warnings_.push_back(text);
+  }
+
+  void run(const std::function<void()>& tick, const std::atomic<bool>& stop) {
+    start_ns_ = now_ns();
+    start_cpu_ = cpu_seconds();
+    for (phase_ = 0; phase_ < settings_.plan.phases.size(); ++phase_) run_phase(tick, stop);
+    for (auto& output : outputs_) output->commit();
+    outputs_.clear();
+    succeeded_ = true;
+    end();
+  }
+
+  void end() {
+    if (end_ns_ != 0) return;
+    end_ns_ = now_ns();
+    end_cpu_ = cpu_seconds();
+  }
+
+  job_progress progress() const;
+  RunReport report(const std::exception* problem) const;
+  node_counters& counters(size_t node) const { return builder_->counters(node); }
+  std::vector<std::string> warnings() const {
+    std::lock_guard lock(mutex_);
+    return warnings_;
+  }
+  const job_settings& settings() const { return settings_; }
+  std::vector<block::disk_usage> disks() const { return blocks_->usage(); }
+  uint64_t batch_bytes_held() const { return pool_.held_bytes(); }
+
+ private:
+  void run_phase(const std::function<void()>& tick, const std::atomic<bool>& stop) {
+    builder_->begin_phase(phase_);
+    running_ = 0;
+    for (int index : settings_.plan.phases[phase_].pipelines) {
+      pipeline_events events;
+      events.finished = [this] {
+        --running_;
+        executor_->notify();
+      };
+      events.failed = [this](std::exception_ptr problem) { fail(std::move(problem)); };
+      events.stopped = [this] { return cancelled(); };
+      pipeline_tree tree = builder_->build(static_cast<size_t>(index));
+      pipelines_.push_back(std::make_unique<pipeline>(std::move(tree), *executor_, threads(), threads() + 2, std::move(events)));
+    }
+    running_ = pipelines_.size();
+    for (auto& p : pipelines_) p->start();
+    uint64_t seen = 0;
+    uint64_t seen_ns = now_ns();
+    while (!executor_->wait([&] { return running_ == 0 || cancelled(); }, tick_interval)) {
+      if (stop.load()) stopped_ = true;
+      if (tick) tick();
+      const uint64_t moved = movement();
+      if (moved != seen) {
+        seen = moved;
+        seen_ns = now_ns();
+      } else if (now_ns() - seen_ns > stall_ns) {
+        seen_ns = now_ns();
+        for (const auto& p : pipelines_) warn("no progress for a minute: " + p->state());
+      }
+    }
+    if (tick) tick();
+    take_down();
+    {
+      std::lock_guard lock(mutex_);
+      if (problem_) std::rethrow_exception(problem_);
+    }
+    if (cancelled()) throw error(error_kind::cancelled, "stopped before the end", "no output was written; start it again");
+    builder_->end_phase(phase_);
+  }
+
+  // Takes the pipelines of the phase down. Their operators wait for their transfers, whose completions may still wake a
+  // pipeline, so pipelines go after all operators and after the last task.
+  void take_down() {
+    executor_->drain();
+    for (auto& p : pipelines_) p->dismantle();
+    executor_->drain();
+    pipelines_.clear();
+  }
+
+  void fail(std::exception_ptr problem) {
+    {
+      std::lock_guard lock(mutex_);
+      if (!problem_) problem_ = std::move(problem);
+    }
+    stopped_ = true;
+    executor_->notify();
+  }
+
+  // Changes whenever anything got on.
+  uint64_t movement() const {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < settings_.graph->nodes.size(); ++i) {
+      const node_counters& c = counters(i);
+      sum += c.busy_ns + c.rows_in + c.rows_out;
+    }
+    return sum + blocks_->used_bytes();
+  }
+
+  job_settings settings_;
+  record::batch_pool pool_;
+  std::unique_ptr<io::backend> backend_;
+  std::unique_ptr<block::block_manager> blocks_;
+  std::unique_ptr<task_executor> executor_;
+  std::unique_ptr<pipeline_builder> builder_;
+  std::vector<std::unique_ptr<pipeline>> pipelines_;  // of the current phase
+  size_t phase_ = 0;
+  std::atomic<size_t> running_{0};
+  std::atomic<bool> stopped_{false};
+  bool succeeded_ = false;
+  uint64_t start_ns_ = 0;
+  uint64_t end_ns_ = 0;
+  double start_cpu_ = 0;
+  double end_cpu_ = 0;
+
+  mutable std::mutex mutex_;  // guards the rest
+  std::exception_ptr problem_;
+  std::vector<std::unique_ptr<io::output_file>> outputs_;
+  std::vector<reported_value> results_;
+  std::set<std::string> warned_;
+  std::vector<std::string> warnings_;
+};
+
+// The share of the work that is done: each head's rows (in bytes) against what they will come to.
+job_progress job::core::progress() const {
+  job_progress out;
+  out.num_phases = settings_.plan.phases.size();
+  out.phase = std::min(phase_, out.num_phases);
+  out.ratio_known = true;
+  double done = 0;
+  double total = 0;
+  const plan::graph& g = *settings_.graph;
+  for (const plan::pipeline& p : settings_.plan.pipelines) {
+    const auto head = static_cast<size_t>(p.head);
+    const plan::node& n = g.nodes[head];
+    if (n.role() == plan::operator_role::meeting) continue;  // moves with what feeds it
+    const node_counters& c = counters(head);
+    double head_done = 0;
+    double head_total = 0;
+    if (n.role() == plan::operator_role::breaker) {
+      head_done = static_cast<double>(c.bytes_out);
+      const bool created = p.phase <= static_cast<int>(phase_);  // the sink half has seen all rows
+      head_total = created ? static_cast<double>(c.bytes_in) : static_cast<double>(g.input_of(n, 0).estimate.num_bytes);
+    } else {
+      head_total = static_cast<double>(c.file_total_bytes);
+      head_done = static_cast<double>(c.file_read_bytes);
+      if (head_total == 0 && !n.outputs.empty()) {
+        head_total = static_cast<double>(n.outputs[0].estimate.num_bytes);
+        head_done = static_cast<double>(c.bytes_out);
+        out.ratio_known = out.ratio_known && n.outputs[0].estimate.known;
+      }
+    }
+    out.rows_done += c.rows_out;
+    if (p.phase < static_cast<int>(phase_)) head_done = head_total;
+    done += std::min(head_done, head_total);
+    total += head_total;
+    if (p.phase == static_cast<int>(phase_) && out.activity.empty()) out.activity = n.id;
+  }
+  out.done_ratio = succeeded_ ? 1.0 : total > 0 ? std::min(done / total, 1.0) : 0.0;
+  return out;
+}
+
+RunReport job::core::report(const std::exception* problem) const {
+  report_input in;
+  in.graph = settings_.graph.get();
+  in.plan = &settings_.plan;
+  in.counters = [this](size_t node) -> const node_counters& { return counters(node); };
+  in.fused_with = [this](size_t node) { return builder_->fused_with(node); };
+  in.disks = blocks_->usage();
+  in.peak_scratch_bytes = blocks_->peak_used_bytes();
+  const uint64_t end = end_ns_ != 0 ? end_ns_ : now_ns();
+  in.wall_seconds = start_ns_ == 0 ? 0 : static_cast<double>(end - start_ns_) * 1e-9;
+  in.cpu_seconds = (end_ns_ != 0 ? end_cpu_ : cpu_seconds()) - start_cpu_;
+  in.io_backend = std::string(backend_->name());
+  in.succeeded = succeeded_;
+  in.problem = problem;
+  std::lock_guard lock(mutex_);
+  in.results = results_;
+  return make_report(in);
+}
+
+job::job(job_settings settings) : core_(std::make_unique<core>(std::move(settings))) {}
+job::~job() = default;
+void job::run(const std::function<void()>& tick, const std::atomic<bool>& stop) {
+  try {
+    core_->run(tick, stop);
+  } catch (...) {
+    core_->end();
+    throw;
+  }
+}
+job_progress job::progress() const { return core_->progress(); }
+node_counters& job::counters(size_t node) { return core_->counters(node); }
+std::vector<block::disk_usage> job::disks() const { return core_->disks(); }
+uint64_t job::batch_bytes_held() const { return core_->batch_bytes_held(); }
+RunReport job::report(const std::exception* problem) const { return core_->report(problem); }
+std::vector<std::string> job::warnings() const { return core_->warnings(); }
+const plan::graph& job::graph() const { return *core_->settings().graph; }
+const plan::physical_plan& job::plan() const { return core_->settings().plan; }
+
+}  // namespace flowrun::exec

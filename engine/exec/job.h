@@ -1,0 +1,76 @@
+// A job at work: runs the phases of a physical plan one after another.
+//
+//   for each phase: build its pipelines ─▶ run them to their end ─▶ take them down
+//   then: make the outputs appear under their names (decision D13)
+//
+// The first error stops everything; so does the stop flag (Ctrl-C). Either way the destructor waits for what the disks still
+// do, and nothing is left behind: scratch files have no names, outputs had none yet.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/block/block_manager.h"
+#include "engine/exec/pipeline_builder.h"
+#include "engine/exec/services.h"
+#include "engine/io/request.h"
+#include "engine/plan/graph.h"
+#include "engine/plan/physical_plan.h"
+
+namespace flowrun::exec {
+
+class RunReport;
+
+struct job_settings {
+  std::shared_ptr<plan::graph> graph;
+  plan::physical_plan plan;
+  operator_set operators;
+  std::vector<block::disk_config> scratch;
+  io::backend_kind backend = io::backend_kind::automatic;
+  bool plain_executor = false;  // everything on the calling thread, in a fixed order: for tests
+  job_options options;
+};
+
+// How far the job is. Work is counted in bytes that pipeline heads give on: sources and merges.
+struct job_progress {
+  size_t phase = 0;  // from 0
+  size_t num_phases = 0;
+  double done_ratio = 0;       // 0 … 1
+  bool ratio_known = false;    // false while a source's size is unknown
+  uint64_t rows_done = 0;      // given on by heads so far
+  std::string activity;        // "sorting by src, dst": the phase's main node
+};
+
+class job {
+ public:
+  explicit job(job_settings settings);
+  ~job();
+  job(const job&) = delete;
+  job& operator=(const job&) = delete;
+
+  // Runs to the end. Throws the first error; error(cancelled) once `stop` was seen true. `tick` (may be empty) is called on
+  // this thread about ten times a second. Once only.
+  void run(const std::function<void()>& tick, const std::atomic<bool>& stop);
+
+  // From the thread that runs the job, or after it.
+  job_progress progress() const;
+  node_counters& counters(size_t node);
+  std::vector<block::disk_usage> disks() const;
+  uint64_t batch_bytes_held() const;
+  // Everything there is to say, also after a failure (`problem`: what run() threw; may be null).
+  RunReport report(const std::exception* problem) const;
+  // Lines that operators wanted the user to see.
+  std::vector<std::string> warnings() const;
+  const plan::graph& graph() const;
+  const plan::physical_plan& plan() const;
+
+ private:
+  class core;
+  std::unique_ptr<core> core_;
+};
+
+}  // namespace flowrun::exec

@@ -1,0 +1,179 @@
+#include "engine/exec/job_report.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/base/machine.h"
+#include "engine/base/units.h"
+
+namespace flowrun::exec {
+
+namespace {
+
+double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+void add_node(RunReport& report, const report_input& in, size_t index) {
+  const plan::node& n = in.graph->nodes[index];
+  const node_counters& c = in.counters(index);
+  auto* out = report.add_nodes();
+  out->set_id(n.id);
+  out->set_op(n.declaration->name);
+  const bool sink = n.outputs.empty();
+  out->set_rows(sink ? c.rows_in : c.rows_out);
+  out->set_bytes(sink ? c.bytes_in : c.bytes_out);
+  out->set_rows_in(c.rows_in);
+  out->set_busy_seconds(seconds(c.busy_ns));
+  auto* blocked = out->mutable_blocked_seconds();
+  blocked->set_io(seconds(c.blocked_ns[static_cast<size_t>(blocked_on::io)]));
+  blocked->set_memory(seconds(c.blocked_ns[static_cast<size_t>(blocked_on::memory)]));
+  blocked->set_input(seconds(c.blocked_ns[static_cast<size_t>(blocked_on::input)]));
+  blocked->set_output(seconds(c.blocked_ns[static_cast<size_t>(blocked_on::output)]));
+  out->set_rejected_rows(c.rejected_rows);
+  out->set_file_read_bytes(c.file_read_bytes);
+  out->set_file_written_bytes(c.file_written_bytes);
+  const int fused = in.fused_with(index);
+  if (fused >= 0) out->set_fused_with(in.graph->nodes[static_cast<size_t>(fused)].id);
+  auto* actual = report.mutable_actual();
+  actual->set_input_bytes(actual->input_bytes() + c.file_read_bytes);
+  actual->set_output_bytes(actual->output_bytes() + c.file_written_bytes);
+  if (n.role() != plan::operator_role::breaker) return;
+  auto* sort = report.add_sorts();
+  sort->set_id(n.id);
+  sort->set_runs(c.runs);
+  sort->set_merge_passes(c.merge_passes);
+  sort->set_fan_in(c.fan_in);
+  for (const plan::sort_prediction& p : in.plan->sorts) {
+    if (p.node != static_cast<int>(index)) continue;
+    sort->set_predicted_runs(p.runs);
+    sort->set_predicted_merge_passes(p.merge_passes);
+  }
+}
+
+// What bounded the run, from where its time went.
+std::string verdict(const RunReport& report) {
+  const double available = report.wall_seconds() * report.threads();
+  if (available <= 0) return {};
+  double disk_busy = 0;
+  for (const auto& d : report.disks()) disk_busy = std::max(disk_busy, d.busy_seconds());
+  double io = 0;
+  for (const auto& n : report.nodes()) io += n.blocked_seconds().io();
+  if (report.cpu_seconds() > 0.8 * available) return "the processor: all threads were busy most of the time";
+  if (disk_busy > 0.8 * report.wall_seconds()) return "the scratch disks: they were busy most of the time";
+  if (io > 0.5 * report.wall_seconds()) return "reading and writing files: nodes waited for them most of the time";
+  return "nothing in particular: neither the processor nor the disks were busy all the time";
+}
+
+}  // namespace
+
+RunReport make_report(const report_input& in) {
+  RunReport report;
+  report.set_job(in.graph->job->name());
+  report.set_status(in.succeeded ? "succeeded" : "failed");
+  if (in.problem != nullptr) {
+    report.set_error(in.problem->what());
+    const auto* known = dynamic_cast<const error*>(in.problem);
+    if (known != nullptr && known->kind() == error_kind::cancelled) report.set_status("cancelled");
+  }
+  report.set_wall_seconds(in.wall_seconds);
+  report.set_cpu_seconds(in.cpu_seconds);
+  report.set_peak_memory_bytes(peak_resident_bytes());
+  report.set_memory_budget_bytes(in.plan->resources.memory_bytes);
+  report.set_threads(in.plan->resources.threads);
+  report.set_io_backend(in.io_backend);
+  auto* actual = report.mutable_actual();
+  for (const block::disk_usage& d : in.disks) {
+    auto* disk = report.add_disks();
+    disk->set_path(d.path);
+    disk->set_read_bytes(d.transfers.reads.num_bytes);
+    disk->set_written_bytes(d.transfers.writes.num_bytes);
+    disk->set_busy_seconds(seconds(d.transfers.busy_ns));
+    disk->set_wait_seconds(seconds(d.transfers.reads.wait_ns + d.transfers.writes.wait_ns));
+    disk->set_peak_used_bytes(d.peak_used);
+    disk->set_errors(d.transfers.reads.num_errors + d.transfers.writes.num_errors);
+    actual->set_scratch_read_bytes(actual->scratch_read_bytes() + d.transfers.reads.num_bytes);
+    actual->set_scratch_written_bytes(actual->scratch_written_bytes() + d.transfers.writes.num_bytes);
+  }
+  actual->set_peak_scratch_bytes(in.peak_scratch_bytes);
+  actual->set_peak_memory_bytes(report.peak_memory_bytes());
+  for (size_t i = 0; i < in.graph->nodes.size(); ++i) add_node(report, in, i);
+  auto* predicted = report.mutable_predicted();
+  predicted->set_input_bytes(in.plan->predicted_input_bytes);
+  predicted->set_scratch_written_bytes(in.plan->predicted_scratch_written);
+  predicted->set_scratch_read_bytes(in.plan->predicted_scratch_read);
+  predicted->set_output_bytes(in.plan->predicted_output_bytes);
+  predicted->set_peak_scratch_bytes(in.plan->predicted_peak_scratch);
+  predicted->set_peak_memory_bytes(in.plan->predicted_peak_memory);
+  report.set_prediction_known(in.plan->prediction_known);
+  for (const reported_value& r : in.results) {
+    auto* result = report.add_results();
+    result->set_node(r.node);
+    result->set_name(r.name);
+    result->set_value(r.value);
+  }
+  report.set_verdict(verdict(report));
+  return report;
+}
+
+std::string report_text(const RunReport& report) {
+  std::string out;
+  for (const auto& r : report.results()) out += fmt::format("{}.{} = {}\n", r.node(), r.name(), r.value());
+  out += fmt::format("{}: {} in {}, {} of CPU, {} of memory at most (budget {}), {} threads, {}\n",
+                     report.job().empty() ? "job" : report.job(), report.status(), format_duration(report.wall_seconds()),
+                     format_duration(report.cpu_seconds()), format_bytes(report.peak_memory_bytes()),
+                     format_bytes(report.memory_budget_bytes()), report.threads(), report.io_backend());
+  size_t widest = 4;
+  for (const auto& n : report.nodes()) widest = std::max(widest, n.id().size());
+  out += fmt::format("\n  {:<{}}  {:<16} {:>15} {:>10} {:>9} {:>9} {:>9}  {}\n", "node", widest, "op", "rows", "bytes", "busy",
+                     "wait i/o", "wait rows", "notes");
+  for (const auto& n : report.nodes()) {
+    std::string notes;
+    if (!n.fused_with().empty()) notes = "fused with " + n.fused_with();
+    if (n.rejected_rows() > 0) notes += fmt::format("{}{} rows rejected", notes.empty() ? "" : ", ", format_count(n.rejected_rows()));
+    for (const auto& s : report.sorts())
+      if (s.id() == n.id())
+        notes += s.runs() == 0 ? std::string("stayed in memory")
+                               : fmt::format("{} runs, {} merge pass{}, fan-in {}", s.runs(), s.merge_passes(),
+                                             s.merge_passes() == 1 ? "" : "es", s.fan_in());
+    const bool fused = !n.fused_with().empty();
+    out += fmt::format("  {:<{}}  {:<16} {:>15} {:>10} {:>9} {:>9} {:>9}  {}\n", n.id(), widest, n.op(),
+                       fused ? "" : format_count(n.rows()), fused ? "" : format_bytes(n.bytes()),
+                       fused ? "" : format_duration(n.busy_seconds()), format_duration(n.blocked_seconds().io()),
+                       format_duration(n.blocked_seconds().input() + n.blocked_seconds().output()), notes);
+  }
+  auto line = [&](const char* what, uint64_t predicted, uint64_t actual) {
+    out += fmt::format("  {:<22} {:>12} {:>12}\n", what,
+                       report.prediction_known() ? format_bytes(predicted) : predicted > 0 ? "~" + format_bytes(predicted) : "unknown",
+                       format_bytes(actual));
+  };
+  const auto& p = report.predicted();
+  const auto& a = report.actual();
+  out += fmt::format("\n  {:<22} {:>12} {:>12}\n", "", "predicted", "actual");
+  line("input read", p.input_bytes(), a.input_bytes());
+  line("scratch written", p.scratch_written_bytes(), a.scratch_written_bytes());
+  line("scratch read", p.scratch_read_bytes(), a.scratch_read_bytes());
+  line("peak scratch", p.peak_scratch_bytes(), a.peak_scratch_bytes());
+  line("output written", p.output_bytes(), a.output_bytes());
+  line("peak memory", p.peak_memory_bytes(), a.peak_memory_bytes());
+  for (const auto& d : report.disks()) {
+    if (d.written_bytes() + d.read_bytes() == 0) continue;
+    out += fmt::format("  scratch {}: {} written, {} read, busy {}\n", d.path(), format_bytes(d.written_bytes()),
+                       format_bytes(d.read_bytes()), format_duration(d.busy_seconds()));
+  }
+  if (!report.verdict().empty()) out += "  bound by " + report.verdict() + "\n";
+  return out;
+}
+
+std::string report_json(const RunReport& report) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
+  std::string text;
+  const auto status = google::protobuf::util::MessageToJsonString(report, &text, options);
+  if (!status.ok()) internal_error("the report has no JSON form");
+  return text;
+}
+
+}  // namespace flowrun::exec

@@ -1,0 +1,45 @@
+// The run report: what was predicted beside what happened, node by node and disk by disk. Pure.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/block/block_manager.h"
+#include "engine/exec/operator.h"
+#include "engine/exec/report.pb.h"
+#include "engine/exec/services.h"
+#include "engine/plan/graph.h"
+#include "engine/plan/physical_plan.h"
+
+namespace flowrun::exec {
+
+struct reported_value {
+  std::string node;
+  std::string name;
+  std::string value;
+};
+
+struct report_input {
+  const plan::graph* graph = nullptr;
+  const plan::physical_plan* plan = nullptr;
+  std::function<const node_counters&(size_t)> counters;
+  std::function<int(size_t)> fused_with;  // -1: not fused
+  std::vector<block::disk_usage> disks;
+  uint64_t peak_scratch_bytes = 0;
+  double wall_seconds = 0;
+  double cpu_seconds = 0;
+  std::string io_backend;
+  bool succeeded = false;
+  const std::exception* problem = nullptr;
+  std::vector<reported_value> results;
+};
+
+RunReport make_report(const report_input& in);
+
+// For people, with the job's results first: about 20 lines.
+std::string report_text(const RunReport& report);
+std::string report_json(const RunReport& report);
+
+}  // namespace flowrun::exec

@@ -1,0 +1,321 @@
+#include "engine/exec/pipeline.h"
+
+#include <algorithm>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+
+namespace flowrun::exec {
+
+namespace {
+
+ordered_stage* ordered(const stage& s) {
+  const auto* p = std::get_if<std::unique_ptr<ordered_stage>>(&s);
+  return p == nullptr ? nullptr : p->get();
+}
+
+void count_in(node_counters* c, uint64_t num_rows, uint64_t num_bytes) {
+  if (c == nullptr) return;
+  c->rows_in.fetch_add(num_rows, std::memory_order_relaxed);
+  c->bytes_in.fetch_add(num_bytes, std::memory_order_relaxed);
+}
+
+void count_out(node_counters* c, output& out) {
+  if (c == nullptr) return;
+  for (const auto& [port, batch] : out.items()) {
+    c->rows_out.fetch_add(batch.num_rows, std::memory_order_relaxed);
+    c->bytes_out.fetch_add(batch.num_bytes(), std::memory_order_relaxed);
+  }
+}
+
+// Adds the time from its construction to a counter.
+class stopwatch {
+ public:
+  explicit stopwatch(node_counters* c) : counters_(c), start_(now_ns()) {}
+  ~stopwatch() {
+    if (counters_ != nullptr) counters_->busy_ns.fetch_add(now_ns() - start_, std::memory_order_relaxed);
+  }
+  stopwatch(const stopwatch&) = delete;
+  stopwatch& operator=(const stopwatch&) = delete;
+
+ private:
+  node_counters* counters_;
+  uint64_t start_;
+};
+
+}  // namespace
+
+pipeline::pipeline(pipeline_tree tree, task_executor& executor, unsigned max_workers, unsigned max_tickets,
+                   pipeline_events events)
+    : tree_(std::move(tree)),
+      in_parallel_(tree_.stages.size(), false),
+      executor_(executor),
+      max_workers_(std::max(max_workers, 1U)),
+      max_tickets_(std::max(max_tickets, 1U)),
+      events_(std::move(events)),
+      head_waker_(*this),
+      gate_waker_(*this) {
+  // Before the gate: stateless stages whose parents, up to the head, are stateless too.
+  std::vector<bool> reached(tree_.stages.size(), false);
+  auto reach = [&](const std::vector<std::vector<uint32_t>>& children) {
+    for (const auto& port : children)
+      for (uint32_t child : port) reached[child] = true;
+  };
+  reach(tree_.head_children);
+  for (uint32_t i = 0; i < tree_.stages.size(); ++i) {
+    if (!reached[i] || ordered(tree_.stages[i].work) != nullptr) continue;
+    in_parallel_[i] = true;
+    has_parallel_ = true;
+    reach(tree_.stages[i].children);
+  }
+}
+
+pipeline::~pipeline() { dismantle(); }
+
+void pipeline::dismantle() {
+  stack_.clear();
+  parked_.clear();
+  tree_.head.reset();
+  tree_.stages.clear();
+}
+
+void pipeline::start() {
+  std::lock_guard lock(mutex_);
+  post_worker_locked();
+}
+
+void pipeline::role_waker::wake() noexcept {
+  std::lock_guard lock(owner_.mutex_);
+  woken = true;
+  if (!blocked) return;
+  blocked = false;
+  owner_.post_worker_locked();
+}
+
+void pipeline::post_worker_locked() {
+  if (workers_ >= max_workers_ || ended_) return;
+  ++workers_;
+  executor_.post([this] { work(); });
+}
+
+bool pipeline::may_pull_locked() const {
+  return !in_head_ && !head_done_ && !head_waker_.blocked && tickets_out_ < max_tickets_;
+}
+
+bool pipeline::gate_is_ready_locked() const {
+  if (in_gate_ || gate_waker_.blocked) return false;
+  return parked_.contains(next_at_gate_) || (head_done_ && !in_head_ && tickets_out_ == 0);
+}
+
+void pipeline::work() noexcept {
+  std::unique_lock lock(mutex_);
+  try {
+    while (!ended_) {
+      if (events_.stopped()) {
+        ended_ = true;
+      } else if (gate_is_ready_locked()) {
+        pass_gate(lock);
+      } else if (may_pull_locked()) {
+        pull(lock);
+      } else {
+        break;
+      }
+    }
+  } catch (...) {
+    if (!lock.owns_lock()) lock.lock();
+    ended_ = true;
+    events_.failed(std::current_exception());
+  }
+  --workers_;
+}
+
+void pipeline::sleep_locked(role_waker& w, blocked_on why) {
+  if (w.woken) return;  // the wake came before we got here: try again at once
+  w.blocked = true;
+  w.why = why;
+  w.since_ns = now_ns();
+}
+
+void pipeline::charge_locked(role_waker& w, node_counters* c) {
+  if (w.since_ns == 0) return;
+  if (c != nullptr)
+    c->blocked_ns[static_cast<size_t>(w.why)].fetch_add(now_ns() - w.since_ns, std::memory_order_relaxed);
+  w.since_ns = 0;
+}
+
+void pipeline::pull(std::unique_lock<std::mutex>& lock) {
+  in_head_ = true;
+  head_waker_.woken = false;
+  charge_locked(head_waker_, tree_.head_busy);
+  lock.unlock();
+  output out;
+  outcome result;
+  {
+    stopwatch time(tree_.head_busy);
+    result = tree_.head->pull(out, head_waker_);
+  }
+  count_out(tree_.head_output, out);
+  std::vector<item> items;
+  route(out.items(), tree_.head_children, items);
+  lock.lock();
+  in_head_ = false;
+  if (result.is_blocked()) sleep_locked(head_waker_, result.why);
+  if (result.is_done()) head_done_ = true;
+  if (items.empty()) return;
+  const uint64_t ticket = next_ticket_++;
+  ++tickets_out_;
+  if (may_pull_locked()) post_worker_locked();
+  if (!has_parallel_) {
+    parked_[ticket].items = std::move(items);
+    return;
+  }
+  lock.unlock();
+  gate_entry entry;
+  carry_in_parallel(std::move(items), entry);
+  lock.lock();
+  parked_[ticket] = std::move(entry);
+}
+
+void pipeline::pass_gate(std::unique_lock<std::mutex>& lock) {
+  in_gate_ = true;
+  gate_waker_.woken = false;
+  charge_locked(gate_waker_, blocked_stage_ < tree_.stages.size() ? tree_.stages[blocked_stage_].busy : nullptr);
+  const bool finishing = head_done_ && !in_head_ && tickets_out_ == 0;
+  if (!finishing && stack_.empty()) {
+    stack_ = std::move(parked_[next_at_gate_].items);
+    std::reverse(stack_.begin(), stack_.end());
+  }
+  if (may_pull_locked()) post_worker_locked();
+  lock.unlock();
+  const outcome result = finishing ? finish_stages() : carry_in_order(stack_);
+  lock.lock();
+  in_gate_ = false;
+  if (result.is_blocked()) {
+    sleep_locked(gate_waker_, result.why);
+  } else if (finishing) {
+    ended_ = true;
+    lock.unlock();
+    events_.finished();
+    lock.lock();
+  } else {
+    parked_.erase(next_at_gate_);
+    ++next_at_gate_;
+    --tickets_out_;
+  }
+}
+
+void pipeline::route(std::vector<std::pair<unsigned, record::batch>>& from, const std::vector<std::vector<uint32_t>>& children,
+                     std::vector<item>& to) const {
+  for (auto& [port, batch] : from) {
+    if (port >= children.size()) continue;
+    for (uint32_t child : children[port]) to.emplace_back(child, batch);
+  }
+  from.clear();
+}
+
+void pipeline::apply(pipeline_tree::node& n, const record::batch& in, output& out) {
+  count_in(n.input, in.num_rows, in.num_bytes());
+  {
+    stopwatch time(n.busy);
+    std::get<std::unique_ptr<stateless_stage>>(n.work)->apply(in, out);
+  }
+  count_out(n.output, out);
+}
+
+// Depth first, so that batches keep their order along every edge.
+void pipeline::carry_in_parallel(std::vector<item> items, gate_entry& entry) {
+  std::reverse(items.begin(), items.end());
+  while (!items.empty()) {
+    item next = std::move(items.back());
+    items.pop_back();
+    if (!in_parallel_[next.first]) {
+      entry.items.push_back(std::move(next));
+      continue;
+    }
+    pipeline_tree::node& n = tree_.stages[next.first];
+    output out;
+    apply(n, next.second, out);
+    const size_t before = items.size();
+    route(out.items(), n.children, items);
+    std::reverse(items.begin() + static_cast<std::ptrdiff_t>(before), items.end());
+  }
+}
+
+outcome pipeline::carry_in_order(std::vector<item>& stack) {
+  while (!stack.empty()) {
+    const uint32_t index = stack.back().first;
+    pipeline_tree::node& n = tree_.stages[index];
+    output out;
+    outcome result = outcome::ready();
+    ordered_stage* in_order = ordered(n.work);
+    const size_t before = stack.size();
+    if (in_order == nullptr) {
+      apply(n, stack.back().second, out);
+      stack.pop_back();
+    } else {
+      const uint64_t rows_before = stack.back().second.num_rows;
+      const uint64_t bytes_before = stack.back().second.num_bytes();
+      {
+        stopwatch time(n.busy);
+        result = in_order->push(stack.back().second, out, gate_waker_);
+      }
+      const bool taken = result.is_ready();
+      const record::batch& rest = stack.back().second;
+      count_in(n.input, rows_before - (taken ? 0 : rest.num_rows), bytes_before - (taken ? 0 : rest.num_bytes()));
+      count_out(n.output, out);
+      if (taken) stack.pop_back();
+    }
+    const size_t from = stack.size();
+    route(out.items(), n.children, stack);
+    std::reverse(stack.begin() + static_cast<std::ptrdiff_t>(from), stack.end());
+    if (result.is_blocked() && stack.size() == before) {
+      blocked_stage_ = index;
+      return result;
+    }
+  }
+  return outcome::ready();
+}
+
+// After the last ticket: parents finish before their children, and what they still emit goes through the children first.
+outcome pipeline::finish_stages() {
+  const outcome carried = carry_in_order(stack_);
+  if (carried.is_blocked()) return carried;
+  while (finishing_ < tree_.stages.size()) {
+    pipeline_tree::node& n = tree_.stages[finishing_];
+    ordered_stage* in_order = ordered(n.work);
+    if (in_order == nullptr) {
+      ++finishing_;
+      continue;
+    }
+    output out;
+    outcome result;
+    {
+      stopwatch time(n.busy);
+      result = in_order->finish(out, gate_waker_);
+    }
+    count_out(n.output, out);
+    if (result.is_done()) ++finishing_;
+    const bool emitted = !out.items().empty();
+    route(out.items(), n.children, stack_);
+    std::reverse(stack_.begin(), stack_.end());
+    const outcome passed = carry_in_order(stack_);
+    if (passed.is_blocked()) return passed;
+    if (result.is_blocked() && !emitted) {
+      blocked_stage_ = static_cast<uint32_t>(finishing_);
+      return result;
+    }
+  }
+  return outcome::done();
+}
+
+std::string pipeline::state() const {
+  static constexpr const char* names[] = {"io", "memory", "input", "output"};
+  std::lock_guard lock(mutex_);
+  std::string text = fmt::format("workers {}, tickets {}", workers_, tickets_out_);
+  if (head_done_) text += ", head done";
+  if (head_waker_.blocked) text += fmt::format(", head blocked on {}", names[static_cast<size_t>(head_waker_.why)]);
+  if (gate_waker_.blocked) text += fmt::format(", gate blocked on {}", names[static_cast<size_t>(gate_waker_.why)]);
+  return text;
+}
+
+}  // namespace flowrun::exec

@@ -1,0 +1,125 @@
+// A pipeline at work: one task carries one batch from the head through every stage behind it (decision D3).
+//
+//   head ─▶ [stateless stages: several batches at once] ─▶ gate ─▶ [the rest of the tree: one batch at a time, in order]
+//
+// The head is pulled by one thread at a time; what it gives gets a ticket. A thread that pulled carries its batch through the
+// stateless stages at once, while others pull the next. At the gate tickets pass in order: whoever brings the ticket whose
+// turn it is carries it, and all that wait behind it, through the ordered part; others park theirs and go back to the head.
+// At most `max_tickets` are between the head and the end of the gate, which bounds the memory.
+//
+// A head or a stage that is blocked leaves the pipeline's waker behind and the thread goes home; the wake posts a new worker.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "engine/exec/operator.h"
+#include "engine/exec/operator_definition.h"
+#include "engine/exec/services.h"
+#include "engine/exec/task_executor.h"
+
+namespace flowrun::exec {
+
+// The tree of a pipeline, as built from the plan.
+struct pipeline_tree {
+  struct node {
+    stage work;
+    node_counters* busy = nullptr;                // gets the time
+    node_counters* input = nullptr;               // gets the rows that come in; null behind the first stage of a node
+    node_counters* output = nullptr;              // gets the rows that go out; null before the last stage of a node
+    std::vector<std::vector<uint32_t>> children;  // by output port: indices into `stages`
+  };
+  std::unique_ptr<source> head;
+  node_counters* head_busy = nullptr;
+  node_counters* head_output = nullptr;  // null when stages of the same node follow
+  std::vector<std::vector<uint32_t>> head_children;
+  std::vector<node> stages;  // parents before children
+};
+
+// What a pipeline tells the job. Called from workers.
+struct pipeline_events {
+  std::function<void()> finished;
+  std::function<void(std::exception_ptr)> failed;
+  std::function<bool()> stopped;  // the job ends early
+};
+
+class pipeline {
+ public:
+  pipeline(pipeline_tree tree, task_executor& executor, unsigned max_workers, unsigned max_tickets, pipeline_events events);
+  ~pipeline();
+  pipeline(const pipeline&) = delete;
+  pipeline& operator=(const pipeline&) = delete;
+
+  // Posts the first worker.
+  void start();
+  // Destroys head and stages: waits for their transfers. No worker may be inside any more, but wakes may still come.
+  void dismantle();
+  // "merge: waiting for io", for the watchdog.
+  std::string state() const;
+
+ private:
+  using item = std::pair<uint32_t, record::batch>;  // stage to enter, batch
+  struct gate_entry {
+    std::vector<item> items;
+  };
+  class role_waker final : public waker {
+   public:
+    explicit role_waker(pipeline& owner) : owner_(owner) {}
+    void wake() noexcept override;
+    bool blocked = false;  // guarded by pipeline::mutex_, as are the next three
+    bool woken = false;
+    uint64_t since_ns = 0;
+    blocked_on why = blocked_on::io;
+
+   private:
+    pipeline& owner_;
+  };
+
+  void work() noexcept;
+  void post_worker_locked();
+  bool may_pull_locked() const;
+  bool gate_is_ready_locked() const;
+  void pull(std::unique_lock<std::mutex>& lock);
+  void pass_gate(std::unique_lock<std::mutex>& lock);
+  void route(std::vector<std::pair<unsigned, record::batch>>& from, const std::vector<std::vector<uint32_t>>& children,
+             std::vector<item>& to) const;
+  void carry_in_parallel(std::vector<item> items, gate_entry& entry);
+  outcome carry_in_order(std::vector<item>& stack);
+  outcome finish_stages();
+  void apply(pipeline_tree::node& n, const record::batch& in, output& out);
+  void sleep_locked(role_waker& w, blocked_on why);
+  void charge_locked(role_waker& w, node_counters* c);
+
+  pipeline_tree tree_;
+  std::vector<bool> in_parallel_;  // by stage: before the gate
+  bool has_parallel_ = false;
+  task_executor& executor_;
+  const unsigned max_workers_;
+  const unsigned max_tickets_;
+  const pipeline_events events_;
+
+  mutable std::mutex mutex_;  // guards everything below, but for what the thread in the head or in the gate owns
+  unsigned workers_ = 0;      // running or posted
+  bool ended_ = false;        // finished, or told to stop
+  bool in_head_ = false;
+  bool head_done_ = false;
+  uint64_t next_ticket_ = 0;
+  unsigned tickets_out_ = 0;
+  bool in_gate_ = false;
+  uint64_t next_at_gate_ = 0;
+  std::map<uint64_t, gate_entry> parked_;
+  role_waker head_waker_;
+  role_waker gate_waker_;
+  // Owned by the thread in the gate.
+  std::vector<item> stack_;      // what is left of the current ticket; the last is next
+  size_t finishing_ = 0;         // stages that have finished, once the head is done
+  uint32_t blocked_stage_ = 0;   // the stage that blocked the gate
+};
+
+}  // namespace flowrun::exec

@@ -1,0 +1,168 @@
+#include "engine/exec/pipeline_builder.h"
+
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/exec/program_stage.h"
+
+namespace flowrun::exec {
+
+pipeline_builder::pipeline_builder(plan::graph& g, const plan::physical_plan& plan, const operator_set& operators, services& job)
+    : graph_(g),
+      plan_(plan),
+      operators_(operators),
+      job_(job),
+      counters_(g.nodes.size()),
+      fused_with_(g.nodes.size(), -1),
+      states_(g.nodes.size()),
+      queues_(plan.queues.size()),
+      no_files_([](const std::string&) { return int64_t{-1}; }) {}
+
+int pipeline_builder::phase_of_reader(const plan::queue& q) const {
+  for (const plan::pipeline& p : plan_.pipelines)
+    if (p.head == q.to_node) return p.phase;
+  internal_error("a queue without a reader");
+}
+
+int pipeline_builder::phase_of_writer(const plan::queue& q) const {
+  for (const plan::pipeline& p : plan_.pipelines)
+    if (p.head == q.from_node || std::find(p.nodes.begin(), p.nodes.end(), q.from_node) != p.nodes.end()) return p.phase;
+  internal_error("a queue without a writer");
+}
+
+void pipeline_builder::begin_phase(size_t phase) {
+  constexpr size_t bounded_batches = 4;
+  for (size_t i = 0; i < queues_.size(); ++i) {
+    const plan::queue& q = plan_.queues[i];
+    if (phase_of_writer(q) != static_cast<int>(phase)) continue;
+    const plan::output_port& port = graph_.nodes[static_cast<size_t>(q.from_node)].outputs[static_cast<size_t>(q.from_port)];
+    queues_[i] = q.kind == plan::queue_kind::bounded ? make_bounded_queue(bounded_batches)
+                                                     : make_spilling_queue(port.type, job_, q.memory_bytes);
+  }
+}
+
+void pipeline_builder::end_phase(size_t phase) {
+  for (size_t i = 0; i < queues_.size(); ++i)
+    if (phase_of_reader(plan_.queues[i]) == static_cast<int>(phase)) queues_[i].reset();
+}
+
+assembly pipeline_builder::build_node(size_t node, int half, std::vector<input_stream*> inputs) {
+  plan::node& n = graph_.nodes[node];
+  const auto found = operators_.find(n.declaration->name);
+  FLOWRUN_CHECK(found != operators_.end());
+  plan::node_checker params(graph_, n, no_files_, no_faults_);
+  uint64_t kept_bytes = 0;
+  for (const plan::memory_share& share : plan_.shares)
+    if (share.node == static_cast<int>(node) && share.half == half) kept_bytes = share.kept_bytes;
+  build_context context{.params = params,
+                        .node = n,
+                        .inputs = std::move(inputs),
+                        .job = job_,
+                        .memory_bytes = plan_.share_of(static_cast<int>(node), half),
+                        .kept_bytes = kept_bytes,
+                        .batch_bytes = plan_.batch_bytes,
+                        .half = half,
+                        .state = states_[node],
+                        .counters = counters_[node]};
+  assembly built = found->second->build(context);
+  if (!no_faults_.empty()) internal_error("building " + n.id + " found a fault that checking had not: " + no_faults_.front().message);
+  return built;
+}
+
+std::vector<std::vector<uint32_t>>& pipeline_builder::children_of(pipeline_tree& tree, const tail& t) const {
+  return t.is_head ? tree.head_children : tree.stages[t.stage].children;
+}
+
+void pipeline_builder::attach(pipeline_tree& tree, const tail& parent, unsigned port, uint32_t child) const {
+  auto& children = children_of(tree, parent);
+  if (children.size() <= port) children.resize(port + 1);
+  children[port].push_back(child);
+}
+
+// Neighbouring programs become one (decision D2), when nobody else wants what lies between them.
+bool pipeline_builder::fuse(pipeline_tree& tree, size_t node, stage& next, const tail& parent, std::map<int, tail>& tails) {
+  if (parent.is_head) return false;
+  const plan::input_port& from = graph_.nodes[node].inputs[0];
+  const plan::node& before = graph_.nodes[static_cast<size_t>(from.from_node)];
+  if (before.outputs.size() != 1 || before.outputs[0].consumers.size() != 1) return false;
+  auto* first = std::get_if<std::unique_ptr<stateless_stage>>(&tree.stages[parent.stage].work);
+  auto* second = std::get_if<std::unique_ptr<stateless_stage>>(&next);
+  if (first == nullptr || second == nullptr) return false;
+  const auto* first_program = dynamic_cast<const program_stage*>(first->get());
+  const auto* second_program = dynamic_cast<const program_stage*>(second->get());
+  if (first_program == nullptr || second_program == nullptr) return false;
+  pipeline_tree::node& fused = tree.stages[parent.stage];
+  fused.work = std::unique_ptr<stateless_stage>(program_stage::fuse(*first_program, *second_program));
+  fused.output = &counters_[node];
+  fused_with_[static_cast<size_t>(from.from_node)] = static_cast<int>(node);
+  tails[static_cast<int>(node)] = parent;
+  return true;
+}
+
+void pipeline_builder::add_stages(pipeline_tree& tree, size_t node, std::vector<stage> stages, const tail* parent, unsigned port,
+                                  std::map<int, tail>& tails) {
+  if (parent != nullptr && stages.size() == 1 && fuse(tree, node, stages[0], *parent, tails)) return;
+  tail at = parent != nullptr ? *parent : tail{true, 0};
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const auto index = static_cast<uint32_t>(tree.stages.size());
+    pipeline_tree::node n;
+    n.work = std::move(stages[i]);
+    n.busy = &counters_[node];
+    n.input = i == 0 && parent != nullptr ? &counters_[node] : nullptr;
+    n.output = i + 1 == stages.size() ? &counters_[node] : nullptr;
+    tree.stages.push_back(std::move(n));
+    attach(tree, at, i == 0 ? port : 0, index);
+    at = {false, index};
+  }
+  tails[static_cast<int>(node)] = at;
+}
+
+pipeline_tree pipeline_builder::build(size_t index) {
+  const plan::pipeline& p = plan_.pipelines[index];
+  pipeline_tree tree;
+  std::map<int, tail> tails;
+
+  const auto head = static_cast<size_t>(p.head);
+  std::vector<input_stream*> inputs;
+  if (graph_.nodes[head].role() == plan::operator_role::meeting) {
+    inputs.resize(graph_.nodes[head].inputs.size());
+    for (size_t i = 0; i < queues_.size(); ++i)
+      if (plan_.queues[i].to_node == p.head) inputs[static_cast<size_t>(plan_.queues[i].to_input)] = queues_[i].get();
+  }
+  const int half = graph_.nodes[head].role() == plan::operator_role::breaker ? 1 : 0;
+  assembly first = build_node(head, half, std::move(inputs));
+  FLOWRUN_CHECK(first.head != nullptr);
+  tree.head = std::move(first.head);
+  tree.head_busy = &counters_[head];
+  if (first.stages.empty()) {
+    tree.head_output = &counters_[head];
+    tails[p.head] = {true, 0};
+  } else {
+    add_stages(tree, head, std::move(first.stages), nullptr, 0, tails);
+  }
+
+  for (int member : p.nodes) {
+    const auto node = static_cast<size_t>(member);
+    const plan::input_port& from = graph_.nodes[node].inputs[0];
+    assembly built = build_node(node, 0, {});
+    const tail parent = tails.at(from.from_node);
+    const bool ends_here = graph_.nodes[node].role() == plan::operator_role::breaker;
+    add_stages(tree, node, std::move(built.stages), &parent, static_cast<unsigned>(from.from_port), tails);
+    // The source half counts what a breaker gives on.
+    if (ends_here) tree.stages[tails.at(member).stage].output = nullptr;
+  }
+
+  for (int q : p.queues) {
+    const plan::queue& edge = plan_.queues[static_cast<size_t>(q)];
+    const auto stage_index = static_cast<uint32_t>(tree.stages.size());
+    pipeline_tree::node sink;
+    sink.work = make_queue_sink(*queues_[static_cast<size_t>(q)]);
+    sink.busy = &counters_[static_cast<size_t>(edge.from_node)];
+    sink.input = &counters_[static_cast<size_t>(edge.to_node)];
+    tree.stages.push_back(std::move(sink));
+    attach(tree, tails.at(edge.from_node), static_cast<unsigned>(edge.from_port), stage_index);
+  }
+  return tree;
+}
+
+}  // namespace flowrun::exec

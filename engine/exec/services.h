@@ -1,0 +1,67 @@
+// What a running job offers its operators. One object per job; no globals (style.md, rule 6).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/block/block_manager.h"
+#include "engine/io/request.h"
+#include "engine/record/batch.h"
+
+namespace flowrun::io {
+class output_file;
+}
+
+namespace flowrun::exec {
+
+// What a node counts besides what the executor counts for it. Thread-safe.
+struct node_counters {
+  std::atomic<uint64_t> rows_in{0};
+  std::atomic<uint64_t> rows_out{0};
+  std::atomic<uint64_t> bytes_in{0};
+  std::atomic<uint64_t> bytes_out{0};
+  std::atomic<uint64_t> busy_ns{0};
+  std::atomic<uint64_t> blocked_ns[4]{};  // by blocked_on
+  std::atomic<uint64_t> rejected_rows{0};
+  std::atomic<uint64_t> runs{0};
+  std::atomic<uint64_t> merge_passes{0};
+  std::atomic<uint64_t> fan_in{0};
+  std::atomic<uint64_t> file_read_bytes{0};     // of user files
+  std::atomic<uint64_t> file_written_bytes{0};
+  std::atomic<uint64_t> file_total_bytes{0};    // what file_read_bytes will come to: for progress
+};
+
+// Settings that tests and experts change; the defaults are right for jobs.
+struct job_options {
+  uint64_t block_bytes = 0;      // 0: the planner's choice
+  uint64_t batch_bytes = 0;      // 0: the planner's choice
+  bool force_spill = false;      // sorts and queues go to scratch even when they would fit
+  bool direct = true;            // O_DIRECT for scratch and large files
+  bool sync_outputs = true;      // fsync before the rename
+};
+
+class services {
+ public:
+  virtual ~services() = default;
+  virtual record::batch_pool& pool() = 0;
+  virtual io::backend& backend() = 0;
+  virtual block::block_manager& blocks() = 0;
+  virtual unsigned threads() const = 0;
+  virtual const job_options& options() const = 0;
+  // True once the job ends early (first error, Ctrl-C). Long loops look at it.
+  virtual bool cancelled() const = 0;
+  // Runs `work` on the job's arena, later. An exception ends the job as if the node had thrown it. The job waits for it.
+  virtual void spawn(std::function<void()> work) = 0;
+  // An output that appears under its name when the whole job succeeded, or never.
+  virtual void commit_at_end(std::unique_ptr<io::output_file> file) = 0;
+  // A result worth a line in the run report (reduce, check): node, name, value as text.
+  virtual void report_value(const std::string& node, const std::string& name, const std::string& value) = 0;
+  // A line on standard error, once per text.
+  virtual void warn(const std::string& text) = 0;
+};
+
+}  // namespace flowrun::exec

@@ -1,0 +1,42 @@
+// The unbounded edge queue: container::external_queue behind the interface of an edge.
+
+#include "engine/container/external_queue.h"
+#include "engine/exec/edge_queue.h"
+
+namespace flowrun::exec {
+
+namespace {
+
+class spilling_queue final : public edge_queue {
+ public:
+  spilling_queue(const record::row_type& type, services& job, uint64_t memory_bytes)
+      : queue_(type, job.blocks(), job.options().force_spill ? 0 : memory_bytes) {}
+
+  outcome push(record::batch& b, waker& w) override {
+    return queue_.push(b, w) == container::step::ready ? outcome::ready() : outcome::blocked(blocked_on::io);
+  }
+  outcome close(waker&) override {
+    queue_.close();
+    return outcome::done();
+  }
+  outcome peek(const record::batch*& front, waker& w) override {
+    switch (queue_.front(front, w)) {
+      case container::step::ready: return outcome::ready();
+      case container::step::done: return outcome::done();
+      case container::step::blocked: break;
+    }
+    return outcome::blocked(blocked_on::input);
+  }
+  void pop() override { queue_.pop(); }
+
+ private:
+  container::external_queue queue_;
+};
+
+}  // namespace
+
+std::unique_ptr<edge_queue> make_spilling_queue(const record::row_type& type, services& job, uint64_t memory_bytes) {
+  return std::make_unique<spilling_queue>(type, job, memory_bytes);
+}
+
+}  // namespace flowrun::exec

@@ -1,0 +1,125 @@
+#include "engine/exec/task_executor.h"
+
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+namespace flowrun::exec {
+
+namespace {
+
+class arena_executor final : public task_executor {
+ public:
+  explicit arena_executor(unsigned threads)
+      // One more than the workers: oneTBB counts the outside thread, which never works here.
+      : limit_(tbb::global_control::max_allowed_parallelism, threads + 1), arena_(static_cast<int>(threads), 0) {}
+  ~arena_executor() override { drain(); }
+
+  void post(std::function<void()> task) override {
+    {
+      std::lock_guard lock(mutex_);
+      ++outstanding_;
+    }
+    arena_.enqueue([this, task = std::move(task)] {
+      task();
+      std::lock_guard lock(mutex_);
+      if (--outstanding_ == 0) changed_.notify_all();  // under the lock: drain() may end this object's life
+    });
+  }
+
+  bool wait(const std::function<bool()>& finished, std::chrono::milliseconds at_most) override {
+    std::unique_lock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + at_most;
+    for (;;) {
+      const uint64_t seen = notifications_;
+      lock.unlock();
+      if (finished()) return true;
+      lock.lock();
+      if (!changed_.wait_until(lock, deadline, [&] { return notifications_ != seen; })) {
+        lock.unlock();
+        return finished();
+      }
+    }
+  }
+
+  void notify() override {
+    std::lock_guard lock(mutex_);
+    ++notifications_;
+    changed_.notify_all();
+  }
+
+  void drain() override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return outstanding_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;  // guards the three below
+  std::condition_variable changed_;
+  uint64_t outstanding_ = 0;
+  uint64_t notifications_ = 0;
+  tbb::global_control limit_;
+  tbb::task_arena arena_;
+};
+
+class plain_executor final : public task_executor {
+ public:
+  void post(std::function<void()> task) override {
+    std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+    changed_.notify_all();
+  }
+
+  bool wait(const std::function<bool()>& finished, std::chrono::milliseconds at_most) override {
+    const auto deadline = std::chrono::steady_clock::now() + at_most;
+    for (;;) {
+      if (finished()) return true;
+      std::function<void()> task;
+      {
+        std::unique_lock lock(mutex_);
+        const uint64_t seen = notifications_;
+        if (!changed_.wait_until(lock, deadline, [&] { return !tasks_.empty() || notifications_ != seen; })) return false;
+        if (tasks_.empty()) continue;
+        task = std::move(tasks_.front());
+        tasks_.pop_front();
+      }
+      task();
+      if (std::chrono::steady_clock::now() >= deadline) return finished();
+    }
+  }
+
+  void notify() override {
+    std::lock_guard lock(mutex_);
+    ++notifications_;
+    changed_.notify_all();
+  }
+
+  void drain() override {
+    for (;;) {
+      std::function<void()> task;
+      {
+        std::lock_guard lock(mutex_);
+        if (tasks_.empty()) return;
+        task = std::move(tasks_.front());
+        tasks_.pop_front();
+      }
+      task();
+    }
+  }
+
+ private:
+  std::mutex mutex_;  // guards the two below
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;
+  uint64_t notifications_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<task_executor> make_arena_executor(unsigned threads) { return std::make_unique<arena_executor>(threads); }
+std::unique_ptr<task_executor> make_plain_executor() { return std::make_unique<plain_executor>(); }
+
+}  // namespace flowrun::exec

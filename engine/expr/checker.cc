@@ -1,0 +1,336 @@
+#include "engine/expr/checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/fault.h"
+#include "engine/expr/coerce.h"
+#include "engine/expr/functions.h"
+#include "engine/expr/lane.h"
+
+namespace flowrun::expr {
+
+namespace {
+
+using record::type_kind;
+using record::value_type;
+
+class checker {
+ public:
+  checker(const scope& names, std::vector<problem>& problems) : names_(names), problems_(problems) {}
+
+  node_ptr check(const syntax& s) {
+    switch (s.kind) {
+      case syntax_kind::integer: return number_node(value_type::of(type_kind::u64), s.integer, true);
+      case syntax_kind::real: return number_node(value_type::of(type_kind::f64), s.integer);
+      case syntax_kind::text: return text_node(s.text);
+      case syntax_kind::name: return name(s);
+      case syntax_kind::call: return call(s);
+      case syntax_kind::unary: return unary(s);
+      case syntax_kind::binary: return binary(s);
+      case syntax_kind::tuple:
+        for (const auto& child : s.children) check(*child);
+        return fault(s.offset, "a tuple can only be compared with a tuple", "for example (a, b) < (c, d)");
+      case syntax_kind::index: return index(s);
+      case syntax_kind::slice: return slice(s);
+      case syntax_kind::member: return member(s);
+      case syntax_kind::nothing: break;
+    }
+    return nullptr;
+  }
+
+ private:
+  node_ptr fault(size_t offset, std::string message, std::string expected = {}, std::string hint = {}) {
+    problems_.push_back({offset, std::move(message), std::move(expected), std::move(hint)});
+    return nullptr;
+  }
+
+  std::vector<std::string> known_names() const {
+    std::vector<std::string> out;
+    for (const variable& v : names_.state) out.push_back(v.name);
+    if (names_.row != nullptr)
+      for (const record::column& c : names_.row->columns()) out.push_back(c.name);
+    if (names_.row_number) out.push_back("row_number");
+    if (!names_.index_name.empty()) out.push_back(names_.index_name);
+    return out;
+  }
+
+  // "one of a, b, c"; cut where it gets long.
+  static std::string one_of(const std::vector<std::string>& names) {
+    if (names.empty()) return {};
+    std::string list;
+    constexpr size_t most = 12;
+    for (size_t i = 0; i < names.size() && i < most; ++i) list += (i == 0 ? "" : ", ") + names[i];
+    return (names.size() == 1 ? "" : "one of ") + list + (names.size() > most ? ", …" : "");
+  }
+
+  node_ptr name(const syntax& s) {
+    if (s.text == "true" || s.text == "false")
+      return number_node(value_type::of(type_kind::boolean), s.text == "true" ? 1 : 0);
+    for (size_t i = 0; i < names_.state.size(); ++i)
+      if (names_.state[i].name == s.text) return state_node(i, names_.state[i].type);
+    if (names_.row != nullptr)
+      if (const auto column = names_.row->index_of(s.text)) return column_node(*column, (*names_.row)[*column].type);
+    if (!names_.index_name.empty() && s.text == names_.index_name) return row_number_node();
+    if (s.text == "row_number") {
+      if (names_.row_number) return row_number_node();
+      return fault(s.offset, "row_number is not known here");
+    }
+    if (s.text == "row") {
+      if (names_.before > 0 || names_.after > 0)
+        return fault(s.offset, "'row' needs a distance and a column", "for example row[-1].x");
+      return fault(s.offset, "neighbouring rows are not known here", "", "a window node gives row[-1].x");
+    }
+    const std::vector<std::string> known = known_names();
+    std::string hint = did_you_mean(s.text, known);
+    for (const function_help& f : functions())
+      if (hint.empty() && f.name == s.text) hint = fmt::format("'{}' is a function: {}", f.name, f.signature);
+    if (known.empty()) return fault(s.offset, fmt::format("unknown name '{}'", s.text), "a constant: no columns are known here", hint);
+    return fault(s.offset, fmt::format("unknown column '{}'", s.text), one_of(known), std::move(hint));
+  }
+
+  node_ptr call(const syntax& s) {
+    call_site site{s, {}, problems_};
+    bool whole = true;
+    for (const auto& child : s.children) {
+      site.args.push_back(check(*child));
+      whole = whole && site.args.back() != nullptr;
+    }
+    const auto& table = functions();
+    if (std::none_of(table.begin(), table.end(), [&](const function_help& f) { return f.name == s.text; })) {
+      for (const function_help& a : aggregates())
+        if (a.name == s.text)
+          return fault(s.offset, fmt::format("'{}' is an aggregate and no function", s.text), "",
+                       "aggregates stand alone, in the 'let' of group, in 'combine' of sort and in reduce");
+      std::vector<std::string> known;
+      for (const function_help& f : table) known.push_back(f.name);
+      return fault(s.offset, fmt::format("unknown function '{}'", s.text), "a function (see `flowrun ops expressions`)",
+                   did_you_mean(s.text, known));
+    }
+    if (!whole) return nullptr;
+    node_ptr result;
+    build_call(site, result);
+    return result;
+  }
+
+  static std::string type_name(const node_ptr& value) { return record::to_string(value->type); }
+
+  static std::string number_hint(const node_ptr& value) {
+    if (value->type.is_text()) return "write to_u64(x), to_i64(x) or to_f64(x) to read a number from a text";
+    return "write u8(x) to count true as 1";
+  }
+
+  bool require_boolean(const syntax& s, const node_ptr& value, std::string_view op) {
+    if (value->type.is_boolean()) return true;
+    fault(s.first, fmt::format("'{}' needs bool, this is {}", op, type_name(value)), "bool",
+          value->type.is_text() ? "write x == 'text'" : "write x != 0");
+    return false;
+  }
+
+  bool require_number(const syntax& s, const node_ptr& value, std::string_view op, bool integer) {
+    if (integer ? value->type.is_integer() : value->type.is_number()) return true;
+    std::string hint = value->type.is_float() ? "write u64(x) or i64(x)" : number_hint(value);
+    if (op == "+" && value->type.is_text()) hint = "write concat(a, b) to join texts";
+    if ((op == "&" || op == "|" || op == "~") && value->type.is_boolean()) hint = "write and, or, not";
+    if (op == "^" && value->type.is_boolean()) hint = "write a != b";
+    fault(s.first, fmt::format("'{}' needs {}, this is {}", op, integer ? "integers" : "numbers", type_name(value)),
+          integer ? "an integer" : "a number", std::move(hint));
+    return false;
+  }
+
+  node_ptr unary(const syntax& s) {
+    const syntax& child = *s.children[0];
+    const node_ptr value = check(child);
+    if (value == nullptr) return nullptr;
+    if (s.text == "not") return require_boolean(child, value, s.text) ? not_node(value) : nullptr;
+    if (!require_number(child, value, s.text, s.text == "~")) return nullptr;
+    const lane_kind kind = lane_kind_of(value->type);
+    if (s.text == "+") return value;
+    if (s.text == "~") return op_node(opcode::bit_not, wide_type(kind), {value});
+    if (kind == lane_kind::real) return op_node(opcode::neg_f, wide_type(kind), {value});
+    if (value->literal && value->imm > lane::sign_bit)
+      return fault(s.offset, fmt::format("-{} does not fit in i64", value->imm), "at least -9223372036854775808");
+    return op_node(opcode::neg_i, value_type::of(type_kind::i64), {value});
+  }
+
+  node_ptr binary(const syntax& s) {
+    const std::string& op = s.text;
+    const bool comparison = op == "==" || op == "!=" || op == "<" || op == "<=" || op == ">" || op == ">=";
+    const syntax& left = *s.children[0];
+    const syntax& right = *s.children[1];
+    if (comparison && (left.kind == syntax_kind::tuple || right.kind == syntax_kind::tuple)) return tuples(s);
+    const node_ptr a = check(left), b = check(right);
+    if (a == nullptr || b == nullptr) return nullptr;
+    if (op == "and" || op == "or") {
+      const bool first = require_boolean(left, a, op), second = require_boolean(right, b, op);
+      if (!first || !second) return nullptr;
+      return op == "and" ? and_node(a, b) : or_node(a, b);
+    }
+    if (comparison) {
+      if (node_ptr result = compare(op, a, b)) return result;
+      return incomparable(s.offset, a, b);
+    }
+    const bool integers = op == "&" || op == "|" || op == "^" || op == "<<" || op == ">>";
+    const bool first = require_number(left, a, op, integers), second = require_number(right, b, op, integers);
+    if (!first || !second) return nullptr;
+    return arithmetic(op, a, b);
+  }
+
+  node_ptr incomparable(size_t offset, const node_ptr& a, const node_ptr& b) {
+    std::string hint;
+    const bool text = a->type.is_text() || b->type.is_text();
+    if (text && (a->type.is_number() || b->type.is_number()))
+      hint = "write to_u64(text) to compare numbers, or string(number) to compare texts";
+    else if (a->type.is_number() || b->type.is_number())
+      hint = "write x != 0 to make a number a condition";
+    return fault(offset, fmt::format("{} and {} can't be compared", type_name(a), type_name(b)),
+                 "two numbers, two texts or two bools", std::move(hint));
+  }
+
+  node_ptr tuples(const syntax& s) {
+    const syntax& left = *s.children[0];
+    const syntax& right = *s.children[1];
+    if (left.kind != right.kind)
+      return fault(s.offset, "a tuple can only be compared with a tuple", "for example (a, b) < (c, d)");
+    if (left.children.size() != right.children.size())
+      return fault(s.offset,
+                   fmt::format("a tuple of {} can't be compared with one of {}", left.children.size(), right.children.size()),
+                   "tuples of the same length");
+    std::vector<node_ptr> a, b;
+    bool right_so_far = true;
+    for (size_t i = 0; i < left.children.size(); ++i) {
+      a.push_back(check(*left.children[i]));
+      b.push_back(check(*right.children[i]));
+      if (a[i] == nullptr || b[i] == nullptr) {
+        right_so_far = false;
+      } else if (compare("==", a[i], b[i]) == nullptr) {
+        incomparable(right.children[i]->first, a[i], b[i]);
+        right_so_far = false;
+      }
+    }
+    return right_so_far ? compare_tuples(s.text, a, b) : nullptr;
+  }
+
+  node_ptr arithmetic(const std::string& op, const node_ptr& a, const node_ptr& b) {
+    if (op == "<<" || op == ">>") {
+      const lane_kind kind = lane_kind_of(a->type);
+      const bool is_signed = kind == lane_kind::signed_integer;
+      return op_node(op == "<<" ? opcode::shl : is_signed ? opcode::shr_i : opcode::shr_u, wide_type(kind), {a, b});
+    }
+    const lane_kind kind = arithmetic_kind({a, b});
+    const bool real = kind == lane_kind::real, is_signed = kind == lane_kind::signed_integer;
+    opcode code = opcode::add;
+    switch (op[0]) {
+      case '+': code = real ? opcode::add_f : opcode::add; break;
+      case '-': code = real ? opcode::sub_f : opcode::sub; break;
+      case '*': code = real ? opcode::mul_f : opcode::mul; break;
+      case '/': code = real ? opcode::div_f : is_signed ? opcode::div_i : opcode::div_u; break;
+      case '%': code = real ? opcode::rem_f : is_signed ? opcode::rem_i : opcode::rem_u; break;
+      case '&': code = opcode::bit_and; break;
+      case '|': code = opcode::bit_or; break;
+      default: code = opcode::bit_xor; break;
+    }
+    // Literals compute as integers do on paper: 1 - 2 is -1.
+    if (a->literal && b->literal) {
+      if (op == "-" && a->imm < b->imm && b->imm - a->imm <= lane::sign_bit)
+        return number_node(value_type::of(type_kind::i64), a->imm - b->imm);
+      return number_node(wide_type(kind), op_node(code, wide_type(kind), {a, b})->imm, true);
+    }
+    return op_node(code, wide_type(kind), {to_kind(a, kind), to_kind(b, kind)});
+  }
+
+  node_ptr index(const syntax& s) {
+    if (s.children[0]->kind == syntax_kind::name && s.children[0]->text == "row" && !row_is_a_name())
+      return fault(s.children[0]->offset, "'row[…]' needs a column", "for example row[-1].x");
+    const node_ptr value = check(*s.children[0]), at = check(*s.children[1]);
+    if (value == nullptr || at == nullptr) return nullptr;
+    if (!value->type.is_text())
+      return fault(s.first, fmt::format("'[…]' needs a text, this is {}", type_name(value)), "string or bytes[N]");
+    if (!at->type.is_integer())
+      return fault(s.children[1]->first, fmt::format("a position is an integer, this is {}", type_name(at)));
+    return op_node(opcode::byte_at, value_type::of(type_kind::u8), {value, at});
+  }
+
+  // A bound as an unsigned lane: below 0 counts as 0.
+  node_ptr bound(const syntax& s, uint64_t otherwise) {
+    if (s.kind == syntax_kind::nothing) return number_node(value_type::of(type_kind::u64), otherwise);
+    const node_ptr value = check(s);
+    if (value == nullptr) return nullptr;
+    if (!value->type.is_integer())
+      return fault(s.first, fmt::format("a bound is an integer, this is {}", type_name(value)));
+    if (!value->type.is_signed()) return value;
+    if (value->constant && static_cast<int64_t>(value->imm) < 0)
+      return fault(s.first, "a bound is below 0", "bounds count from the start: x[0:10]");
+    return op_node(opcode::max_i, value_type::of(type_kind::i64), {value, number_node(value->type, 0)});
+  }
+
+  node_ptr slice(const syntax& s) {
+    const node_ptr value = check(*s.children[0]);
+    const uint64_t end = value != nullptr && value->type.is_bytes() ? value->type.num_bytes : ~uint64_t{0};
+    const node_ptr from = bound(*s.children[1], 0), to = bound(*s.children[2], end);
+    if (value == nullptr || from == nullptr || to == nullptr) return nullptr;
+    if (!value->type.is_text())
+      return fault(s.first, fmt::format("'[…:…]' needs a text, this is {}", type_name(value)), "string or bytes[N]");
+    if (value->type.is_string()) return op_node(opcode::slice, value->type, {value, from, to});
+    if (!from->constant || !to->constant)
+      return fault(s.offset, fmt::format("the bounds of a slice of {} must be constants", type_name(value)), "for example x[0:10]",
+                   "write string(x)[a:b] for a text whose length varies");
+    if (to->imm > value->type.num_bytes || from->imm >= to->imm)
+      return fault(s.offset, fmt::format("slice [{}:{}] of {}", from->imm, to->imm, type_name(value)),
+                   fmt::format("0 <= from < to <= {}", value->type.num_bytes));
+    const uint64_t length = to->imm - from->imm;
+    if (length == value->type.num_bytes) return value;
+    const value_type type = value_type::fixed_bytes(static_cast<uint32_t>(length));
+    // A slice of a slice is a slice of the column.
+    if (value->op == opcode::cut)
+      return op_node(opcode::cut, type, {value->args[0]}, ((value->imm >> 32) + from->imm) << 32 | length);
+    return op_node(opcode::cut, type, {value}, from->imm << 32 | length);
+  }
+
+  // A column or a state variable may be called "row" in older jobs; then it is an ordinary name.
+  bool row_is_a_name() const {
+    const std::vector<std::string> known = known_names();
+    return std::find(known.begin(), known.end(), "row") != known.end();
+  }
+
+  node_ptr member(const syntax& s) {
+    const syntax& owner = *s.children[0];
+    if (owner.kind != syntax_kind::index || owner.children[0]->kind != syntax_kind::name ||
+        owner.children[0]->text != "row")
+      return fault(s.offset, "only row[…] has columns", "for example row[-1].x",
+                   owner.kind == syntax_kind::name ? fmt::format("write {} alone", s.text) : "");
+    if (names_.row == nullptr || (names_.before == 0 && names_.after == 0))
+      return fault(owner.first, "neighbouring rows are not known here", "", "a window node gives row[-1].x");
+    const node_ptr at = check(*owner.children[1]);
+    const auto column = names_.row->index_of(s.text);
+    if (!column) {
+      const std::vector<std::string> columns = names_.row->names();
+      return fault(s.offset, fmt::format("unknown column '{}'", s.text), one_of(columns), did_you_mean(s.text, columns));
+    }
+    if (at == nullptr) return nullptr;
+    if (!at->type.is_integer() || !at->constant)
+      return fault(owner.children[1]->first, "the distance of a neighbour must be a constant integer", "for example row[-1].x");
+    const bool below = at->type.is_signed() && static_cast<int64_t>(at->imm) < 0;
+    const uint64_t distance = below ? 0 - at->imm : at->imm;
+    const int reach = below ? names_.before : names_.after;
+    if (distance > static_cast<uint64_t>(reach))
+      return fault(owner.first, fmt::format("row[{}{}] reaches beyond the window", below ? "-" : "", distance),
+                   fmt::format("row[{}] … row[{}]", -names_.before, names_.after),
+                   below ? "make 'before' larger" : "make 'after' larger");
+    const value_type type = (*names_.row)[*column].type;
+    if (distance == 0) return column_node(*column, type);
+    return neighbour_node(s.text, below ? -static_cast<int>(distance) : static_cast<int>(distance), type);
+  }
+
+  const scope& names_;
+  std::vector<problem>& problems_;
+};
+
+}  // namespace
+
+node_ptr check(const syntax& tree, const scope& names, std::vector<problem>& problems) {
+  return checker(names, problems).check(tree);
+}
+
+}  // namespace flowrun::expr

@@ -1,0 +1,279 @@
+#include "engine/expr/chunk_code.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <new>
+
+#include "engine/base/error.h"
+
+namespace flowrun::expr {
+
+// Computing a value, or a stage between.
+struct chunk_builder::event {
+  const stage* at = nullptr;  // null: compute `id`
+  value_id id = 0;
+};
+
+// Registers by number, reused once their value is dead.
+class chunk_builder::allocator {
+ public:
+  uint32_t take() {
+    if (free_.empty()) return num_registers++;
+    const uint32_t r = free_.back();
+    free_.pop_back();
+    return r;
+  }
+  void give_back(uint32_t r) { free_.push_back(r); }
+  uint32_t num_registers = 0;
+
+ private:
+  std::vector<uint32_t> free_;
+};
+
+chunk_code chunk_builder::build(const std::vector<value_id>& results, std::vector<register_ref>& places) {
+  constexpr size_t never = 0, at_end = std::numeric_limits<size_t>::max();
+  const size_t num_values = graph_.num_values();
+  const auto is_leaf_constant = [&](value_id id) {
+    return graph_[id].op == opcode::constant || graph_[id].op == opcode::text_constant;
+  };
+  const auto as_immediate = [&](const value& v) {
+    return is_binary(v.op) && graph_[v.args[1]].op == opcode::constant && graph_[v.args[0]].op != opcode::constant;
+  };
+
+  // The order: before each stage, what it needs and nothing more.
+  std::vector<event> events;
+  std::vector<bool> ordered(num_values, false);
+  const auto order = [&](const std::vector<value_id>& needed) {
+    std::vector<bool> wanted(num_values, false);
+    for (value_id id : needed) wanted[id] = true;
+    for (value_id id = static_cast<value_id>(num_values); id-- > 0;)
+      if (wanted[id] && !ordered[id])
+        for (value_id arg : graph_[id].args) wanted[arg] = true;
+    for (value_id id = 0; id < num_values; ++id) {
+      if (!wanted[id] || ordered[id] || is_leaf_constant(id)) continue;
+      FLOWRUN_CHECK(!graph_[id].stateful);  // those are captured by the scan
+      ordered[id] = true;
+      events.push_back({nullptr, id});
+    }
+  };
+  for (const stage& s : stages_) {
+    order(s.needs);
+    for (value_id id : s.defines) ordered[id] = true;
+    events.push_back({&s, 0});
+  }
+  order(results);
+
+  // Event after which a value is dead.
+  std::vector<size_t> last_use(num_values, never);
+  for (size_t t = 0; t < events.size(); ++t)
+    for (value_id id : events[t].at != nullptr ? events[t].at->needs : graph_[events[t].id].args) last_use[id] = t + 1;
+  for (value_id id : results) last_use[id] = at_end;
+
+  chunk_code code;
+  allocator numbers, texts;
+  std::vector<register_ref> place(num_values);
+  std::vector<bool> placed(num_values, false);
+  std::vector<value_id> live;
+  const auto put = [&](value_id id) {
+    const bool text = graph_[id].is_text;
+    place[id] = {text ? register_ref::file::texts : register_ref::file::numbers, text ? texts.take() : numbers.take()};
+    placed[id] = true;
+    live.push_back(id);
+    return place[id];
+  };
+  const auto operand = [&](value_id id) {
+    if (is_leaf_constant(id) && !placed[id]) {
+      if (graph_[id].is_text) {
+        place[id] = {register_ref::file::text_constants, static_cast<uint32_t>(code.text_constants.size())};
+        code.text_constants.push_back(graph_[id].text);
+      } else {
+        place[id] = {register_ref::file::numbers, numbers.take()};
+        code.number_constants.push_back({place[id].index, graph_[id].imm});
+      }
+      placed[id] = true;
+    }
+    FLOWRUN_CHECK(placed[id]);
+    return place[id];
+  };
+  // Constants of numbers never share a register with anything: they are taken first.
+  for (const event& e : events) {
+    if (e.at != nullptr) {
+      for (value_id id : e.at->needs)
+        if (is_leaf_constant(id)) operand(id);
+      continue;
+    }
+    const value& v = graph_[e.id];
+    for (size_t i = 0; i < v.args.size(); ++i)
+      if (is_leaf_constant(v.args[i]) && !(i == 1 && as_immediate(v))) operand(v.args[i]);
+  }
+  for (value_id id : results)
+    if (is_leaf_constant(id)) operand(id);
+
+  const kernel_set& set = kernels();
+  for (size_t t = 0; t < events.size(); ++t) {
+    step s;
+    if (const stage* at = events[t].at) {
+      s.kind = at->kind == stage_kind::filter ? step_kind::filter : step_kind::scan;
+      for (value_id id : at->needs) s.args.push_back(operand(id));
+      if (at->kind == stage_kind::filter) {
+        code.has_filter = true;
+        for (value_id id : live)
+          if (last_use[id] > t + 1)
+            (graph_[id].is_text ? s.live_texts : s.live_numbers).push_back(place[id].index);
+      } else {
+        // Captures follow the inputs in args.
+        s.imm = s.args.size();
+        for (value_id id : at->defines) s.args.push_back(put(id));
+      }
+    } else {
+      const value& v = graph_[events[t].id];
+      const auto op = static_cast<size_t>(v.op);
+      s.imm = v.imm;
+      s.imm2 = v.imm2;
+      if (v.op == opcode::column) {
+        const record::column& c = input_[v.imm];
+        s.kind = c.type.is_string() ? step_kind::load_string : c.type.is_bytes() ? step_kind::load_bytes : step_kind::load;
+        s.offset = c.offset;
+        s.num_bytes = c.type.num_bytes;
+        s.load = set.load[static_cast<size_t>(c.type.kind)];
+      } else if (v.op == opcode::row_number) {
+        s.kind = step_kind::number_rows;
+      } else if (is_text_op(v.op)) {
+        s.kind = step_kind::texts;
+        s.texts = text_kernel_for(v.op);
+        for (value_id id : v.args) s.args.push_back(operand(id));
+      } else {
+        s.kind = step_kind::lanes;
+        const bool immediate = as_immediate(v);
+        s.lanes = immediate ? set.immediate[op] : set.lanes[op];
+        for (size_t i = 0; i < v.args.size() - (immediate ? 1 : 0); ++i) s.args.push_back(operand(v.args[i]));
+        if (immediate) s.imm = graph_[v.args[1]].imm;
+      }
+      s.out = put(events[t].id);
+    }
+    code.steps.push_back(std::move(s));
+    std::erase_if(live, [&](value_id id) {
+      if (last_use[id] > t + 1) return false;
+      (graph_[id].is_text ? texts : numbers).give_back(place[id].index);
+      return true;
+    });
+  }
+  places.clear();
+  for (value_id id : results) places.push_back(operand(id));
+  code.num_number_registers = numbers.num_registers;
+  code.num_text_registers = texts.num_registers;
+  return code;
+}
+
+chunk_frame::chunk_frame(const chunk_code& code, record::batch_pool& pool) : code_(code), kernels_(kernels()) {
+  const size_t number_bytes = size_t{code.num_number_registers} * chunk_rows * sizeof(uint64_t);
+  const size_t text_bytes = size_t{code.num_text_registers} * chunk_rows * sizeof(std::string_view);
+  if (number_bytes + text_bytes > 0) memory_ = pool.take(number_bytes + text_bytes);
+  numbers_ = reinterpret_cast<uint64_t*>(memory_.get());
+  texts_ = reinterpret_cast<std::string_view*>(memory_.get() + number_bytes);
+  for (const auto& [index, lane] : code.number_constants)
+    std::fill_n(numbers_ + size_t{index} * chunk_rows, chunk_rows, lane);
+  for (const std::string& text : code.text_constants) text_constants_.push_back(text);
+}
+
+void* chunk_frame::cells(register_ref r) const {
+  return r.where == register_ref::file::numbers ? static_cast<void*>(numbers_ + size_t{r.index} * chunk_rows)
+                                                : static_cast<void*>(texts_ + size_t{r.index} * chunk_rows);
+}
+
+text_operand chunk_frame::operand(register_ref r) const {
+  if (r.where == register_ref::file::text_constants) return {&text_constants_[r.index], 0};
+  return {cells(r), 1};
+}
+
+void chunk_frame::filter(const step& s, size_t& n) {
+  const size_t kept = kernels_.positions(positions_, numbers(s.args[0]), n);
+  if (kept == n) return;
+  n = kept;
+  for (uint32_t r : s.live_numbers) kernels_.compact(numbers_ + size_t{r} * chunk_rows, positions_, kept);
+  for (uint32_t r : s.live_texts) {
+    std::string_view* const views = texts_ + size_t{r} * chunk_rows;
+    for (size_t i = 0; i < kept; ++i) views[i] = views[positions_[i]];
+  }
+  if (selected_)
+    kernels_.compact_rows(rows_, positions_, kept);
+  else
+    std::copy_n(positions_, kept, rows_);
+  selected_ = true;
+}
+
+void chunk_frame::run_texts(const step& s, size_t n) {
+  constexpr size_t few = 8;
+  text_operand on_stack[few];
+  std::vector<text_operand> on_heap;
+  text_operand* args = on_stack;
+  if (s.args.size() > few) {
+    on_heap.resize(s.args.size());
+    args = on_heap.data();
+  }
+  for (size_t i = 0; i < s.args.size(); ++i) args[i] = operand(s.args[i]);
+  text_call call;
+  call.args = args;
+  call.num_args = s.args.size();
+  call.out = cells(s.out);
+  call.imm = s.imm;
+  call.arena = &arena_;
+  call.num_rows = n;
+  s.texts(call);
+}
+
+size_t chunk_frame::run(const std::byte* rows, size_t row_bytes, const std::byte* heap, uint64_t first_row,
+                        size_t num_rows, scan_step* scan) {
+  size_t n = num_rows;
+  selected_ = false;
+  arena_.clear();
+  for (const step& s : code_.steps) {
+    const uint16_t* const picked = selected();
+    switch (s.kind) {
+      case step_kind::load:
+        s.load(static_cast<uint64_t*>(cells(s.out)), rows + s.offset, row_bytes, picked, n);
+        break;
+      case step_kind::load_bytes: {
+        auto* const out = static_cast<std::string_view*>(cells(s.out));
+        const char* const field = reinterpret_cast<const char*>(rows) + s.offset;
+        for (size_t i = 0; i < n; ++i) out[i] = {field + (picked ? picked[i] : i) * row_bytes, s.num_bytes};
+        break;
+      }
+      case step_kind::load_string: {
+        auto* const out = static_cast<std::string_view*>(cells(s.out));
+        const std::byte* const field = rows + s.offset;
+        for (size_t i = 0; i < n; ++i) out[i] = record::load_string(field + (picked ? picked[i] : i) * row_bytes, heap);
+        break;
+      }
+      case step_kind::number_rows:
+        kernels_.number_rows(static_cast<uint64_t*>(cells(s.out)), first_row, picked, n);
+        break;
+      case step_kind::lanes: {
+        const auto arg = [&](size_t i) { return i < s.args.size() ? numbers(s.args[i]) : nullptr; };
+        s.lanes(static_cast<uint64_t*>(cells(s.out)), arg(0), arg(1), arg(2), s.imm, s.imm2, n);
+        break;
+      }
+      case step_kind::texts: run_texts(s, n); break;
+      case step_kind::filter:
+        filter(s, n);
+        if (n == 0) return 0;
+        break;
+      case step_kind::scan: {
+        std::vector<text_operand> in;
+        std::vector<void*> out;
+        for (size_t i = 0; i < s.args.size(); ++i) {
+          if (i < s.imm)
+            in.push_back(operand(s.args[i]));
+          else
+            out.push_back(cells(s.args[i]));
+        }
+        scan->run(in, out, arena_, n);
+        break;
+      }
+    }
+  }
+  return n;
+}
+
+}  // namespace flowrun::expr

@@ -1,0 +1,119 @@
+// A linear program over one chunk of rows: steps with register operands, made from a value graph.
+//
+// Two register files: numbers (chunk_rows lanes of 8 bytes each) and texts (chunk_rows views). A filter step narrows the
+// chunk: it compacts the registers still in use and the list of surviving rows; later loads read only those. Columns are
+// loaded as late as possible, so what only survivors need is loaded for survivors only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/expr/kernels.h"
+#include "engine/expr/text_kernels.h"
+#include "engine/expr/value_graph.h"
+#include "engine/record/batch.h"
+
+namespace flowrun::expr {
+
+struct register_ref {
+  enum class file : uint8_t { numbers, texts, text_constants };
+  file where = file::numbers;
+  uint32_t index = 0;
+};
+
+enum class step_kind : uint8_t { load, load_bytes, load_string, number_rows, lanes, texts, filter, scan };
+
+struct step {
+  step_kind kind = step_kind::lanes;
+  register_ref out;
+  std::vector<register_ref> args;
+  uint64_t imm = 0, imm2 = 0;
+  uint32_t offset = 0;     // loads: of the field in the row
+  uint32_t num_bytes = 0;  // load_bytes
+  load_kernel load = nullptr;
+  lane_kernel lanes = nullptr;
+  text_kernel texts = nullptr;
+  std::vector<uint32_t> live_numbers, live_texts;  // filter: registers to compact
+};
+
+// What the row-at-a-time part of a program does with a chunk (state_program.cc).
+class scan_step {
+ public:
+  virtual ~scan_step() = default;
+  // Called once per chunk between the steps before and behind, from the thread that runs the program. `in` are the
+  // registers of the inputs, `out` those of the captures, in the order given to chunk_builder::scan.
+  virtual void run(const std::vector<text_operand>& in, const std::vector<void*>& out, text_arena& arena,
+                   size_t num_rows) = 0;
+};
+
+struct chunk_code {
+  std::vector<step> steps;
+  uint32_t num_number_registers = 0;
+  uint32_t num_text_registers = 0;
+  std::vector<std::pair<uint32_t, uint64_t>> number_constants;  // registers that hold a constant throughout
+  std::vector<std::string> text_constants;
+  bool has_filter = false;
+};
+
+// Orders the values of a graph into steps and gives them registers.
+class chunk_builder {
+ public:
+  chunk_builder(const record::row_type& input, const value_graph& graph) : input_(input), graph_(graph) {}
+
+  // Only rows for which `condition` holds go on.
+  void filter(value_id condition) { stages_.push_back({stage_kind::filter, {condition}, {}}); }
+  // The row-at-a-time part: needs `inputs` (not stateful), defines `captures` (stateful).
+  void scan(std::vector<value_id> inputs, std::vector<value_id> captures) {
+    stages_.push_back({stage_kind::scan, std::move(inputs), std::move(captures)});
+  }
+  // The code, and where each of `results` lies after the last step.
+  chunk_code build(const std::vector<value_id>& results, std::vector<register_ref>& places);
+
+ private:
+  enum class stage_kind { filter, scan };
+  struct stage {
+    stage_kind kind;
+    std::vector<value_id> needs, defines;
+  };
+  struct event;
+  class allocator;
+
+  const record::row_type& input_;
+  const value_graph& graph_;
+  std::vector<stage> stages_;
+};
+
+// Registers of one running program. Memory comes from the pool and goes back to it.
+class chunk_frame {
+ public:
+  chunk_frame(const chunk_code& code, record::batch_pool& pool);
+
+  // Runs all steps over `num_rows` <= chunk_rows rows; returns how many survive. `scan` serves the scan step, if any.
+  size_t run(const std::byte* rows, size_t row_bytes, const std::byte* heap, uint64_t first_row, size_t num_rows,
+             scan_step* scan = nullptr);
+
+  // After run(): the surviving rows' positions in the chunk; null when all survived.
+  const uint16_t* selected() const { return selected_ ? rows_ : nullptr; }
+  const uint64_t* numbers(register_ref r) const { return numbers_ + size_t{r.index} * chunk_rows; }
+  text_operand operand(register_ref r) const;
+
+ private:
+  void filter(const step& s, size_t& n);
+  void run_texts(const step& s, size_t n);
+  void* cells(register_ref r) const;
+
+  const chunk_code& code_;
+  const kernel_set& kernels_;
+  std::shared_ptr<std::byte[]> memory_;
+  uint64_t* numbers_ = nullptr;
+  std::string_view* texts_ = nullptr;
+  std::vector<std::string_view> text_constants_;
+  text_arena arena_;
+  bool selected_ = false;
+  uint16_t rows_[chunk_rows];
+  uint16_t positions_[chunk_rows];
+};
+
+}  // namespace flowrun::expr

@@ -1,0 +1,194 @@
+#include "engine/expr/coerce.h"
+
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/expr/lane.h"
+
+namespace flowrun::expr {
+
+namespace {
+
+using record::type_kind;
+using record::value_type;
+
+constexpr value_type boolean_type{type_kind::boolean, 1};
+
+node_ptr truth(opcode op, node_ptr a, node_ptr b) { return op_node(op, boolean_type, {std::move(a), std::move(b)}); }
+
+uint64_t low_bits(uint32_t num_bytes) { return num_bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * num_bytes)) - 1; }
+
+node_ptr cast_integer(const node_ptr& value, value_type type) {
+  const value_type from = value->type;
+  if (type.num_bytes == 8) return retype_node(value, type);
+  if (type.is_unsigned()) {
+    if (!from.is_signed() && from.num_bytes <= type.num_bytes) return retype_node(value, type);
+    return op_node(opcode::bit_and, type, {value, number_node(value_type::of(type_kind::u64), low_bits(type.num_bytes))});
+  }
+  const bool fits = from.is_signed() ? from.num_bytes <= type.num_bytes
+                                     : from.num_bytes < type.num_bytes || from.is_boolean();
+  if (fits) return retype_node(value, type);
+  return op_node(opcode::sign_extend, type, {value}, 64 - 8 * uint64_t{type.num_bytes});
+}
+
+// u64 against i64, mathematically: the signed side is on the right.
+node_ptr compare_mixed(std::string_view op, const node_ptr& u, const node_ptr& i) {
+  if (op == "==") return truth(opcode::eq_ui, u, i);
+  if (op == "!=") return not_node(truth(opcode::eq_ui, u, i));
+  if (op == "<") return truth(opcode::lt_ui, u, i);
+  if (op == ">=") return not_node(truth(opcode::lt_ui, u, i));
+  if (op == ">") return truth(opcode::lt_iu, i, u);
+  return not_node(truth(opcode::lt_iu, i, u));
+}
+
+std::string_view mirrored(std::string_view op) {
+  if (op == "<") return ">";
+  if (op == "<=") return ">=";
+  if (op == ">") return "<";
+  if (op == ">=") return "<=";
+  return op;
+}
+
+}  // namespace
+
+lane_kind lane_kind_of(value_type type) {
+  if (type.is_unsigned()) return lane_kind::unsigned_integer;
+  if (type.is_signed()) return lane_kind::signed_integer;
+  if (type.is_float()) return lane_kind::real;
+  return type.is_boolean() ? lane_kind::boolean : lane_kind::text;
+}
+
+value_type wide_type(lane_kind kind) {
+  switch (kind) {
+    case lane_kind::unsigned_integer: return value_type::of(type_kind::u64);
+    case lane_kind::signed_integer: return value_type::of(type_kind::i64);
+    case lane_kind::real: return value_type::of(type_kind::f64);
+    case lane_kind::boolean: return value_type::of(type_kind::boolean);
+    case lane_kind::text: return value_type::of(type_kind::string);
+  }
+  internal_error("wide_type: unknown lane");
+}
+
+lane_kind arithmetic_kind(const std::vector<node_ptr>& values) {
+  bool is_signed = false;
+  for (const node_ptr& v : values) {
+    if (v->type.is_float()) return lane_kind::real;
+    is_signed = is_signed || v->type.is_signed();
+  }
+  return is_signed ? lane_kind::signed_integer : lane_kind::unsigned_integer;
+}
+
+node_ptr to_real(const node_ptr& value) {
+  const value_type real = value_type::of(type_kind::f64);
+  if (value->type.is_float()) return value;
+  return op_node(value->type.is_signed() ? opcode::i_to_f : opcode::u_to_f, real, {value});
+}
+
+node_ptr to_kind(const node_ptr& value, lane_kind kind) { return kind == lane_kind::real ? to_real(value) : value; }
+
+bool unify(std::vector<node_ptr>& values) {
+  const auto all = [&](auto holds) { return std::all_of(values.begin(), values.end(), holds); };
+  if (all([&](const node_ptr& v) { return v->type == values[0]->type; })) return true;
+  if (all([](const node_ptr& v) { return v->type.is_number(); })) {
+    const lane_kind kind = arithmetic_kind(values);
+    for (node_ptr& v : values) v = retype_node(to_kind(v, kind), wide_type(kind));
+    return true;
+  }
+  if (all([](const node_ptr& v) { return v->type.is_text(); })) {
+    for (node_ptr& v : values) v = as_text(v);
+    return true;
+  }
+  return false;
+}
+
+node_ptr cast(const node_ptr& value, value_type type) {
+  const value_type from = value->type;
+  if (from == type) return retype_node(value, type);
+  if (type.is_string()) return as_text(value);
+  if (from.is_text() || type.is_bytes()) return nullptr;
+  if (type.is_boolean()) {
+    if (from.is_float()) return truth(opcode::ne_f, value, number_node(value_type::of(type_kind::f64), 0));
+    return truth(opcode::ne, value, number_node(from, 0));
+  }
+  if (type.is_float()) {
+    const node_ptr wide = to_real(value);
+    if (type.kind == type_kind::f64) return retype_node(wide, type);
+    return op_node(opcode::f_to_f32, type, {wide});
+  }
+  if (from.is_float()) {
+    if (type.is_unsigned()) return op_node(opcode::f_to_u, type, {value}, low_bits(type.num_bytes));
+    return op_node(opcode::f_to_i, type, {value}, low_bits(type.num_bytes) >> 1);
+  }
+  return cast_integer(value, type);
+}
+
+node_ptr convert(const node_ptr& value, value_type type) {
+  const value_type from = value->type;
+  const bool allowed = from == type || (from.is_integer() && type.is_integer()) ||
+                       (from.is_number() && type.is_float()) || (from.is_bytes() && type.is_string());
+  return allowed ? cast(value, type) : nullptr;
+}
+
+node_ptr as_text(const node_ptr& value) {
+  const value_type text = value_type::of(type_kind::string);
+  switch (lane_kind_of(value->type)) {
+    case lane_kind::text: return retype_node(value, text);
+    case lane_kind::boolean: return op_node(opcode::b_to_text, text, {value});
+    case lane_kind::unsigned_integer: return op_node(opcode::u_to_text, text, {value});
+    case lane_kind::signed_integer: return op_node(opcode::i_to_text, text, {value});
+    case lane_kind::real:
+      return op_node(value->type.kind == type_kind::f32 ? opcode::f32_to_text : opcode::f_to_text, text, {value});
+  }
+  internal_error("as_text: unknown lane");
+}
+
+node_ptr not_node(const node_ptr& condition) { return op_node(opcode::not_b, boolean_type, {condition}); }
+node_ptr and_node(const node_ptr& a, const node_ptr& b) { return truth(opcode::bit_and, a, b); }
+node_ptr or_node(const node_ptr& a, const node_ptr& b) { return truth(opcode::bit_or, a, b); }
+
+node_ptr compare(std::string_view op, const node_ptr& a, const node_ptr& b) {
+  const bool texts = a->type.is_text() && b->type.is_text();
+  const bool booleans = a->type.is_boolean() && b->type.is_boolean();
+  const bool numbers = a->type.is_number() && b->type.is_number();
+  if (!texts && !booleans && !numbers) return nullptr;
+  // > and >= are < and <= with the sides exchanged.
+  if (op[0] == '>') return compare(mirrored(op), b, a);
+  if (texts) {
+    if (op == "==") return truth(opcode::eq_text, a, b);
+    if (op == "!=") return not_node(truth(opcode::eq_text, a, b));
+    return op == "<" ? truth(opcode::lt_text, a, b) : not_node(truth(opcode::lt_text, b, a));
+  }
+  const auto by_op = [&](opcode eq, opcode ne, opcode lt, opcode le, const node_ptr& x, const node_ptr& y) {
+    return truth(op == "==" ? eq : op == "!=" ? ne : op == "<" ? lt : le, x, y);
+  };
+  if (booleans) return by_op(opcode::eq, opcode::ne, opcode::lt_u, opcode::le_u, a, b);
+  if (a->type.is_float() || b->type.is_float())
+    return by_op(opcode::eq_f, opcode::ne_f, opcode::lt_f, opcode::le_f, to_real(a), to_real(b));
+  if (a->type.is_signed() == b->type.is_signed())
+    return a->type.is_signed() ? by_op(opcode::eq, opcode::ne, opcode::lt_i, opcode::le_i, a, b)
+                               : by_op(opcode::eq, opcode::ne, opcode::lt_u, opcode::le_u, a, b);
+  // A constant on the unsigned side that i64 can hold needs no care.
+  const node_ptr& u = a->type.is_unsigned() ? a : b;
+  if (u->is_number_constant() && u->imm < lane::sign_bit)
+    return by_op(opcode::eq, opcode::ne, opcode::lt_i, opcode::le_i, a, b);
+  return a->type.is_unsigned() ? compare_mixed(op, a, b) : compare_mixed(mirrored(op), b, a);
+}
+
+node_ptr compare_tuples(std::string_view op, const std::vector<node_ptr>& a, const std::vector<node_ptr>& b) {
+  const size_t last = a.size() - 1;
+  node_ptr result = compare(op, a[last], b[last]);
+  const std::string_view strict = op.substr(0, 1);
+  for (size_t i = last; result != nullptr && i-- > 0;) {
+    const node_ptr equal = compare("==", a[i], b[i]);
+    if (equal == nullptr) return nullptr;
+    if (op == "==")
+      result = and_node(equal, result);
+    else if (op == "!=")
+      result = or_node(not_node(equal), result);
+    else
+      result = or_node(compare(strict, a[i], b[i]), and_node(equal, result));
+  }
+  return result;
+}
+
+}  // namespace flowrun::expr

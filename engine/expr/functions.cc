@@ -1,0 +1,275 @@
+// One table: name, signature and help for people, number of arguments and lowering for the checker.
+#include "engine/expr/functions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/expr/checker.h"
+#include "engine/expr/coerce.h"
+#include "engine/expr/lane.h"
+
+namespace flowrun::expr {
+
+namespace {
+
+using record::type_kind;
+using record::value_type;
+
+constexpr size_t any_number = std::numeric_limits<size_t>::max();
+
+struct function {
+  std::string_view name, signature, help;
+  size_t min_args, max_args;
+  node_ptr (*build)(const call_site& site);
+};
+
+value_type type_of(type_kind kind) { return value_type::of(kind); }
+
+template <type_kind Kind>
+node_ptr cast_to(const call_site& s) {
+  const node_ptr result = cast(s.args[0], value_type::of(Kind));
+  if (result == nullptr) {
+    const bool real = value_type::of(Kind).is_float(), truth = Kind == type_kind::boolean;
+    return s.fault(0, fmt::format("{} can't become {}", to_string(s.args[0]->type), to_string(value_type::of(Kind))), "a number",
+                   truth ? "write x == 'true'" : real ? "write to_f64(x) to read a number from a text"
+                                                      : "write to_u64(x) or to_i64(x) to read a number from a text");
+  }
+  return result;
+}
+
+node_ptr if_function(const call_site& s) {
+  if (!s.args[0]->type.is_boolean())
+    return s.fault(0, fmt::format("the condition is {}", to_string(s.args[0]->type)), "bool",
+                   s.args[0]->type.is_text() ? "write x == 'text'" : "write x != 0");
+  std::vector<node_ptr> values = {s.args[1], s.args[2]};
+  if (!unify(values))
+    return s.fault(2, fmt::format("{} and {} have no common type", to_string(values[0]->type), to_string(values[1]->type)),
+                   "two numbers, two texts or two bools", "write string(x) to make a text of a number");
+  return op_node(values[0]->type.is_text() ? opcode::select_text : opcode::select, values[0]->type,
+                 {s.args[0], values[0], values[1]});
+}
+
+// min and max over any number of arguments.
+node_ptr extreme(const call_site& s, opcode u, opcode i, opcode f, opcode text) {
+  std::vector<node_ptr> values = s.args;
+  if (!unify(values))
+    return s.fault(0, "the arguments have no common type", "all numbers, all texts or all bools");
+  const value_type type = values[0]->type;
+  const opcode op = type.is_text() ? text : type.is_float() ? f : type.is_signed() ? i : u;
+  node_ptr result = values[0];
+  for (size_t k = 1; k < values.size(); ++k) result = op_node(op, type, {result, values[k]});
+  return result;
+}
+node_ptr min_function(const call_site& s) {
+  return extreme(s, opcode::min_u, opcode::min_i, opcode::min_f, opcode::min_text);
+}
+node_ptr max_function(const call_site& s) {
+  return extreme(s, opcode::max_u, opcode::max_i, opcode::max_f, opcode::max_text);
+}
+
+node_ptr abs_function(const call_site& s) {
+  if (!s.require_number(0)) return nullptr;
+  const node_ptr& x = s.args[0];
+  if (x->type.is_float()) return op_node(opcode::abs_f, type_of(type_kind::f64), {x});
+  if (x->type.is_signed()) return op_node(opcode::abs_i, type_of(type_kind::i64), {x});
+  return retype_node(x, type_of(type_kind::u64));
+}
+
+template <opcode Op>
+node_ptr real_function(const call_site& s) {
+  if (!s.require_number(0)) return nullptr;
+  return op_node(Op, type_of(type_kind::f64), {to_real(s.args[0])});
+}
+
+template <opcode Op>
+node_ptr bits_function(const call_site& s) {
+  return s.require_integer(0) ? op_node(Op, type_of(type_kind::u64), {s.args[0]}) : nullptr;
+}
+
+// Seeds are mixed first (once, when they are constants), so that seeds 0, 1, 2 … give unrelated streams.
+node_ptr mixed_seed(const call_site& s) { return op_node(opcode::mix, type_of(type_kind::u64), {s.args[0]}); }
+
+node_ptr hash64_function(const call_site& s) {
+  if (!s.require_integer(0)) return nullptr;
+  node_ptr hash = mixed_seed(s);
+  for (size_t i = 1; i < s.args.size(); ++i) {
+    node_ptr value = s.args[i];
+    if (value->type.is_float()) value = op_node(opcode::plain_f, value->type, {value});
+    hash = op_node(value->type.is_text() ? opcode::hash_text : opcode::hash_step, type_of(type_kind::u64), {hash, value});
+  }
+  return hash;
+}
+
+node_ptr rand_function(const call_site& s) {
+  const bool seed = s.require_integer(0), counter = s.require_integer(1);
+  if (!seed || !counter) return nullptr;
+  return op_node(opcode::rand_at, type_of(type_kind::u64), {mixed_seed(s), s.args[1]});
+}
+node_ptr rand_f64_function(const call_site& s) {
+  const node_ptr random = rand_function(s);
+  return random == nullptr ? nullptr : op_node(opcode::unit_f, type_of(type_kind::f64), {random});
+}
+
+// Functions of texts only.
+template <opcode Op, type_kind Result>
+node_ptr text_function(const call_site& s) {
+  bool texts = true;
+  for (size_t i = 0; i < s.args.size(); ++i) texts = s.require_text(i) && texts;
+  return texts ? op_node(Op, value_type::of(Result), s.args) : nullptr;
+}
+
+node_ptr length_function(const call_site& s) {
+  if (!s.require_text(0)) return nullptr;
+  if (s.args[0]->type.is_bytes()) return number_node(type_of(type_kind::u64), s.args[0]->type.num_bytes);
+  return op_node(opcode::length, type_of(type_kind::u64), {s.args[0]});
+}
+
+node_ptr concat_function(const call_site& s) {
+  std::vector<node_ptr> parts;
+  for (const node_ptr& arg : s.args) parts.push_back(as_text(arg));
+  return op_node(opcode::concat, type_of(type_kind::string), std::move(parts));
+}
+
+constexpr std::string_view integer_cast_help = "The low bits of an integer; a float saturates, NaN gives 0; true is 1.";
+
+constexpr function table[] = {
+    {"if", "if(condition, a, b)", "a where the condition holds, else b. Both are brought to one type.", 3, 3, if_function},
+    {"u8", "u8(x) → u8", integer_cast_help, 1, 1, cast_to<type_kind::u8>},
+    {"u16", "u16(x) → u16", integer_cast_help, 1, 1, cast_to<type_kind::u16>},
+    {"u24", "u24(x) → u24", integer_cast_help, 1, 1, cast_to<type_kind::u24>},
+    {"u32", "u32(x) → u32", integer_cast_help, 1, 1, cast_to<type_kind::u32>},
+    {"u40", "u40(x) → u40", integer_cast_help, 1, 1, cast_to<type_kind::u40>},
+    {"u48", "u48(x) → u48", integer_cast_help, 1, 1, cast_to<type_kind::u48>},
+    {"u64", "u64(x) → u64", integer_cast_help, 1, 1, cast_to<type_kind::u64>},
+    {"i8", "i8(x) → i8", integer_cast_help, 1, 1, cast_to<type_kind::i8>},
+    {"i16", "i16(x) → i16", integer_cast_help, 1, 1, cast_to<type_kind::i16>},
+    {"i32", "i32(x) → i32", integer_cast_help, 1, 1, cast_to<type_kind::i32>},
+    {"i64", "i64(x) → i64", integer_cast_help, 1, 1, cast_to<type_kind::i64>},
+    {"f32", "f32(x) → f32", "The nearest single precision number.", 1, 1, cast_to<type_kind::f32>},
+    {"f64", "f64(x) → f64", "The nearest double precision number.", 1, 1, cast_to<type_kind::f64>},
+    {"bool", "bool(x) → bool", "x != 0.", 1, 1, cast_to<type_kind::boolean>},
+    {"string", "string(x) → string", "A number in decimal (floats: the shortest text that reads back the same), true or false, or the text itself.", 1, 1,
+     cast_to<type_kind::string>},
+    {"min", "min(a, b, …)", "The smallest; texts compare byte by byte.", 2, any_number, min_function},
+    {"max", "max(a, b, …)", "The largest; texts compare byte by byte.", 2, any_number, max_function},
+    {"abs", "abs(x)", "The value without its sign; the smallest i64 stays as it is.", 1, 1, abs_function},
+    {"sqrt", "sqrt(x) → f64", "The square root; NaN below 0.", 1, 1, real_function<opcode::sqrt_f>},
+    {"floor", "floor(x) → f64", "The next whole number at or below x.", 1, 1, real_function<opcode::floor_f>},
+    {"ceil", "ceil(x) → f64", "The next whole number at or above x.", 1, 1, real_function<opcode::ceil_f>},
+    {"bit_reverse", "bit_reverse(x) → u64", "The 64 bits in reverse order.", 1, 1, bits_function<opcode::bit_reverse>},
+    {"popcount", "popcount(x) → u64", "How many of the 64 bits are set.", 1, 1, bits_function<opcode::popcount>},
+    {"parity", "parity(x) → u64", "1 if an odd number of the 64 bits is set, else 0.", 1, 1, bits_function<opcode::parity>},
+    {"clz", "clz(x) → u64", "Zero bits above the highest set bit of 64; 64 for 0.", 1, 1, bits_function<opcode::clz>},
+    {"ctz", "ctz(x) → u64", "Zero bits below the lowest set bit; 64 for 0.", 1, 1, bits_function<opcode::ctz>},
+    {"hash64", "hash64(seed, x, …) → u64", "A hash of the values; equal values hash equal whatever their width. Not for secrets.", 2, any_number,
+     hash64_function},
+    {"rand", "rand(seed, i) → u64", "The i-th number of a random sequence (splitmix64); the same on every run.", 2, 2, rand_function},
+    {"rand_f64", "rand_f64(seed, i) → f64", "As rand, uniform in [0, 1).", 2, 2, rand_f64_function},
+    {"length", "length(text) → u64", "Bytes of the text.", 1, 1, length_function},
+    {"starts_with", "starts_with(text, part) → bool", "Whether the text starts with the part.", 2, 2,
+     text_function<opcode::starts_with, type_kind::boolean>},
+    {"ends_with", "ends_with(text, part) → bool", "Whether the text ends with the part.", 2, 2,
+     text_function<opcode::ends_with, type_kind::boolean>},
+    {"contains", "contains(text, part) → bool", "Whether the part occurs in the text.", 2, 2,
+     text_function<opcode::contains, type_kind::boolean>},
+    {"concat", "concat(a, b, …) → string", "The values one after the other; numbers as by string().", 1, any_number, concat_function},
+    {"lower", "lower(text) → string", "A-Z as a-z; other bytes stay.", 1, 1, text_function<opcode::lower, type_kind::string>},
+    {"upper", "upper(text) → string", "a-z as A-Z; other bytes stay.", 1, 1, text_function<opcode::upper, type_kind::string>},
+    {"trim", "trim(text) → string", "Without white space at both ends.", 1, 1, text_function<opcode::trim, type_kind::string>},
+    {"to_u64", "to_u64(text) → u64", "The number that the whole text is; 0 if it is none or doesn't fit.", 1, 1,
+     text_function<opcode::text_to_u, type_kind::u64>},
+    {"to_i64", "to_i64(text) → i64", "The number that the whole text is; 0 if it is none or doesn't fit.", 1, 1,
+     text_function<opcode::text_to_i, type_kind::i64>},
+    {"to_f64", "to_f64(text) → f64", "The number that the whole text is; 0 if it is none or doesn't fit.", 1, 1,
+     text_function<opcode::text_to_f, type_kind::f64>},
+    {"is_number", "is_number(text) → bool", "Whether to_f64 can read the text.", 1, 1,
+     text_function<opcode::is_number, type_kind::boolean>},
+    {"crc32", "crc32(text) → u32", "The CRC-32 of zlib and Ethernet.", 1, 1, text_function<opcode::crc32, type_kind::u32>},
+};
+
+std::string count_text(const function& f) {
+  if (f.max_args == any_number) return fmt::format("{} or more arguments", f.min_args);
+  return fmt::format("{} argument{}", f.min_args, f.min_args == 1 ? "" : "s");
+}
+
+}  // namespace
+
+node_ptr call_site::fault(size_t i, std::string message, std::string expected, std::string hint) const {
+  problems.push_back({call.children[i]->first, fmt::format("{}: {}", call.text, message), std::move(expected), std::move(hint)});
+  return nullptr;
+}
+
+bool call_site::require_integer(size_t i) const {
+  if (args[i]->type.is_integer()) return true;
+  fault(i, fmt::format("this is {}", to_string(args[i]->type)), "an integer",
+        args[i]->type.is_text() ? "write hash64(seed, text) or to_u64(text)" : "write u64(x)");
+  return false;
+}
+bool call_site::require_number(size_t i) const {
+  if (args[i]->type.is_number()) return true;
+  fault(i, fmt::format("this is {}", to_string(args[i]->type)), "a number");
+  return false;
+}
+bool call_site::require_text(size_t i) const {
+  if (args[i]->type.is_text()) return true;
+  fault(i, fmt::format("this is {}", to_string(args[i]->type)), "string or bytes[N]", "write string(x)");
+  return false;
+}
+
+bool build_call(call_site& site, node_ptr& result) {
+  const function* const f =
+      std::find_if(std::begin(table), std::end(table), [&](const function& g) { return g.name == site.call.text; });
+  if (f == std::end(table)) return false;
+  result = nullptr;
+  const size_t given = site.args.size();
+  if (given < f->min_args || given > f->max_args) {
+    site.problems.push_back({site.call.offset, fmt::format("{} takes {}, not {}", f->name, count_text(*f), given),
+                             std::string(f->signature), ""});
+    return true;
+  }
+  result = f->build(site);
+  return true;
+}
+
+const std::vector<function_help>& functions() {
+  static const std::vector<function_help> help = [] {
+    std::vector<function_help> out;
+    for (const function& f : table) out.push_back({std::string(f.name), std::string(f.signature), std::string(f.help)});
+    return out;
+  }();
+  return help;
+}
+
+const std::vector<function_help>& operators() {
+  static const std::vector<function_help> help = {
+      {"[]", "text[i] → u8", "The byte at position i, 0 beyond the end. text[a:b] is a slice; a or b may be left out."},
+      {"- + ~", "-x  +x  ~x", "Sign and bitwise complement; minus an unsigned integer is i64."},
+      {"* / %", "a * b  a / b  a % b", "x / 0 and x % 0 are 0 for integers; / rounds toward 0 and % has the sign of a."},
+      {"+ -", "a + b  a - b", "Modulo 2^64 for integers."},
+      {"<< >>", "a << n  a >> n", "Shifts by 64 or more give 0; >> of a signed integer keeps the sign."},
+      {"&", "a & b", "Bitwise and."},
+      {"^", "a ^ b", "Bitwise exclusive or."},
+      {"|", "a | b", "Bitwise or."},
+      {"== != < <= > >=", "a < b  (a, b) < (c, d)", "u64 against i64 is mathematically right; texts byte by byte; tuples lexicographically."},
+      {"not", "not c", "Negation of a bool."},
+      {"and", "c and d", "Both."},
+      {"or", "c or d", "At least one."},
+  };
+  return help;
+}
+
+const std::vector<function_help>& aggregates() {
+  static const std::vector<function_help> help = {
+      {"count", "count() → u64", "Rows."},
+      {"sum", "sum(x)", "The sum, modulo 2^64 for integers: u64, i64 or f64."},
+      {"min", "min(x)", "The smallest value, in x's type."},
+      {"max", "max(x)", "The largest value, in x's type."},
+      {"first", "first(x)", "The value of the first row in input order."},
+      {"last", "last(x)", "The value of the last row in input order."},
+  };
+  return help;
+}
+
+}  // namespace flowrun::expr

@@ -1,0 +1,148 @@
+// The primitives: one list from which the vector kernels, the row-at-a-time interpreter, constant folding and the names
+// are all generated, so that they can't disagree.
+//
+// Every number lives in an 8-byte lane: u64, i64 as two's complement, f64 as its bits, bool as 0 or 1. In the
+// expressions below a, b, c are the operands' lanes and m is an immediate.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+// X(name, value)
+#define FLOWRUN_UNARY_OPS(X)                                            \
+  X(neg_i, 0 - a)                                                       \
+  X(neg_f, a ^ lane::sign_bit)                                          \
+  X(bit_not, ~a)                                                        \
+  X(not_b, a ^ 1)                                                       \
+  X(abs_i, (a ^ lane::sign_mask(a)) - lane::sign_mask(a))               \
+  X(abs_f, a & ~lane::sign_bit)                                         \
+  X(bit_reverse, lane::bit_reverse(a))                                  \
+  X(popcount, static_cast<uint64_t>(__builtin_popcountll(a)))           \
+  X(parity, static_cast<uint64_t>(__builtin_popcountll(a)) & 1)         \
+  X(clz, lane::clz(a))                                                  \
+  X(ctz, lane::ctz(a))                                                  \
+  X(mix, lane::mix(a))                                                  \
+  X(unit_f, lane::bits(static_cast<double>(static_cast<int64_t>(a >> 11)) * 0x1p-53)) \
+  X(u_to_f, lane::bits(static_cast<double>(a)))                         \
+  X(i_to_f, lane::bits(static_cast<double>(static_cast<int64_t>(a))))   \
+  X(f_to_f32, lane::round_to_f32(a))                                    \
+  X(f_to_u, lane::f_to_u(a, m))                                         \
+  X(f_to_i, lane::f_to_i(a, m))                                         \
+  X(sign_extend, lane::sign_extend(a, m))                               \
+  X(div_u_magic, lane::div_magic(a, m, m2))                             \
+  X(plain_f, a == lane::sign_bit ? 0 : a)                               \
+  X(sqrt_f, lane::bits(__builtin_sqrt(lane::f(a))))                     \
+  X(floor_f, lane::bits(__builtin_floor(lane::f(a))))                   \
+  X(ceil_f, lane::bits(__builtin_ceil(lane::f(a))))
+
+#define FLOWRUN_BINARY_OPS(X)                                           \
+  X(add, a + b)                                                         \
+  X(sub, a - b)                                                         \
+  X(mul, a * b)                                                         \
+  X(div_u, b == 0 ? 0 : a / (b == 0 ? 1 : b))                           \
+  X(rem_u, b == 0 ? 0 : a % (b == 0 ? 1 : b))                           \
+  X(div_i, lane::div_i(a, b))                                           \
+  X(rem_i, lane::rem_i(a, b))                                           \
+  X(add_f, lane::bits(lane::f(a) + lane::f(b)))                         \
+  X(sub_f, lane::bits(lane::f(a) - lane::f(b)))                         \
+  X(mul_f, lane::bits(lane::f(a) * lane::f(b)))                         \
+  X(div_f, lane::bits(lane::div_f(lane::f(a), lane::f(b))))             \
+  X(rem_f, lane::bits(__builtin_fmod(lane::f(a), lane::f(b))))          \
+  X(bit_and, a & b)                                                     \
+  X(bit_or, a | b)                                                      \
+  X(bit_xor, a ^ b)                                                     \
+  X(shl, b >= 64 ? 0 : a << (b & 63))                                   \
+  X(shr_u, b >= 64 ? 0 : a >> (b & 63))                                 \
+  X(shr_i, b >= 64 ? 0 : static_cast<uint64_t>(static_cast<int64_t>(a) >> (b & 63))) \
+  X(eq, a == b)                                                         \
+  X(ne, a != b)                                                         \
+  X(lt_u, a < b)                                                        \
+  X(le_u, a <= b)                                                       \
+  X(lt_i, static_cast<int64_t>(a) < static_cast<int64_t>(b))            \
+  X(le_i, static_cast<int64_t>(a) <= static_cast<int64_t>(b))           \
+  X(eq_f, lane::f(a) == lane::f(b))                                     \
+  X(ne_f, lane::f(a) != lane::f(b))                                     \
+  X(lt_f, lane::f(a) < lane::f(b))                                      \
+  X(le_f, lane::f(a) <= lane::f(b))                                     \
+  X(eq_ui, (a == b) & (static_cast<int64_t>(b) >= 0))                   \
+  X(lt_ui, (a < b) & (static_cast<int64_t>(b) >= 0))                    \
+  X(lt_iu, (a < b) | (static_cast<int64_t>(a) < 0))                     \
+  X(min_u, b < a ? b : a)                                               \
+  X(max_u, a < b ? b : a)                                               \
+  X(min_i, static_cast<int64_t>(b) < static_cast<int64_t>(a) ? b : a)   \
+  X(max_i, static_cast<int64_t>(a) < static_cast<int64_t>(b) ? b : a)   \
+  X(min_f, lane::f(b) < lane::f(a) ? b : a)                             \
+  X(max_f, lane::f(a) < lane::f(b) ? b : a)                             \
+  X(hash_step, lane::mix(a ^ b))                                        \
+  X(rand_at, lane::mix(a + b * lane::golden))
+
+#define FLOWRUN_TERNARY_OPS(X) X(select, a != 0 ? b : c)
+
+// Texts are views {pointer, length}. N: gives a number, T: gives a text. Implemented in text_kernels.cc.
+#define FLOWRUN_TEXT_OPS(X) \
+  X(length)                 \
+  X(byte_at)                \
+  X(starts_with)            \
+  X(ends_with)              \
+  X(contains)               \
+  X(crc32)                  \
+  X(text_to_u)              \
+  X(text_to_i)              \
+  X(text_to_f)              \
+  X(is_number)              \
+  X(hash_text)              \
+  X(eq_text)                \
+  X(lt_text)                \
+  X(cut)                    \
+  X(slice)                  \
+  X(trim)                   \
+  X(lower)                  \
+  X(upper)                  \
+  X(concat)                 \
+  X(u_to_text)              \
+  X(i_to_text)              \
+  X(f_to_text)              \
+  X(f32_to_text)            \
+  X(b_to_text)              \
+  X(select_text)            \
+  X(min_text)               \
+  X(max_text)
+
+namespace flowrun::expr {
+
+enum class opcode : uint8_t {
+  // Leaves.
+  constant,       // a number: imm is its lane
+  text_constant,  // a text
+  column,         // imm is the column
+  neighbour,      // text is the column's name, distance the distance
+  row_number,
+  state,   // imm is the state variable
+  retype,  // the same lane under another type
+#define X(name, value) name,
+  FLOWRUN_UNARY_OPS(X) FLOWRUN_BINARY_OPS(X) FLOWRUN_TERNARY_OPS(X)
+#undef X
+#define X(name) name,
+      FLOWRUN_TEXT_OPS(X)
+#undef X
+          count,
+};
+
+constexpr size_t num_opcodes = static_cast<size_t>(opcode::count);
+constexpr bool is_text_op(opcode op) { return op >= opcode::length && op < opcode::count; }
+constexpr bool gives_text(opcode op) {
+  return op == opcode::text_constant || (op >= opcode::cut && op < opcode::count);
+}
+constexpr bool is_unary(opcode op) { return op >= opcode::neg_i && op <= opcode::ceil_f; }
+constexpr bool is_binary(opcode op) { return op >= opcode::add && op <= opcode::rand_at; }
+constexpr bool is_numeric_op(opcode op) { return op >= opcode::neg_i && op <= opcode::select; }
+constexpr bool is_commutative(opcode op) {
+  return op == opcode::add || op == opcode::mul || op == opcode::add_f || op == opcode::mul_f ||
+         op == opcode::bit_and || op == opcode::bit_or || op == opcode::bit_xor || op == opcode::eq ||
+         op == opcode::ne || op == opcode::eq_f || op == opcode::ne_f || op == opcode::min_u || op == opcode::max_u ||
+         op == opcode::min_i || op == opcode::max_i;
+}
+
+std::string_view to_string(opcode op);
+
+}  // namespace flowrun::expr

@@ -1,0 +1,460 @@
+// Within one row the state is in single assignment form: a variable after an assignment is another value of the graph. So
+// updates need no order of their own; the row ends by writing the last value of each variable back.
+#include "engine/expr/state_program.h"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/base/error.h"
+#include "engine/expr/chunk_code.h"
+#include "engine/expr/chunk_writer.h"
+#include "engine/expr/coerce.h"
+#include "engine/expr/lane.h"
+#include "engine/expr/value_graph.h"
+
+namespace flowrun::expr {
+
+namespace {
+
+// Where the row-at-a-time part finds a value.
+struct source {
+  enum class from : uint8_t { input, slot, state };
+  from where = from::input;
+  uint32_t index = 0;
+};
+
+struct scalar_step {
+  opcode op = opcode::constant;
+  bool is_text = false;  // the result
+  uint32_t slot = 0;
+  std::vector<source> args;
+  uint64_t imm = 0, imm2 = 0;
+  text_kernel texts = nullptr;
+};
+
+// A state variable: its start, and where its value at the end of a row comes from.
+struct state_cell {
+  bool is_text = false;
+  uint64_t initial_lane = 0;
+  std::string initial_text;
+  bool is_updated = false;
+  source last;
+};
+
+struct capture {
+  bool is_text = false;
+  source from;
+};
+
+struct scalar_code {
+  std::vector<scalar_step> steps;
+  std::vector<state_cell> cells;
+  std::vector<capture> captures;
+  uint32_t num_slots = 0;
+  bool reads_old_state_late = false;  // an update's source is a state cell: all sources are read before any is written
+};
+
+}  // namespace
+
+struct state_program::code {
+  record::row_type input, output;
+  chunk_code steps;
+  output_layout layout;
+  scalar_code scalar;
+};
+
+// The state between rows, and the row-at-a-time interpreter.
+struct state_program::memory final : scan_step {
+  explicit memory(const scalar_code& program) : scalar(program) {
+    lanes.resize(scalar.cells.size());
+    texts.resize(scalar.cells.size());
+    views.resize(scalar.cells.size());
+    next_lanes.resize(scalar.cells.size());
+    slots.resize(std::max<size_t>(scalar.num_slots, 1));
+    text_slots.resize(slots.size());
+    reset();
+  }
+
+  void reset() {
+    for (size_t k = 0; k < scalar.cells.size(); ++k) {
+      lanes[k] = scalar.cells[k].initial_lane;
+      texts[k] = scalar.cells[k].initial_text;
+      views[k] = texts[k];
+    }
+  }
+
+  const void* at(source s, bool is_text, const std::vector<text_operand>& in, size_t& step) const {
+    step = 0;
+    switch (s.where) {
+      case source::from::input: step = in[s.index].step; return in[s.index].data;
+      case source::from::slot:
+        return is_text ? static_cast<const void*>(&text_slots[s.index]) : static_cast<const void*>(&slots[s.index]);
+      case source::from::state:
+        return is_text ? static_cast<const void*>(&views[s.index]) : static_cast<const void*>(&lanes[s.index]);
+    }
+    internal_error("state_program: unknown source");
+  }
+
+  // An operand of numbers with the distance between its rows.
+  struct lane_operand {
+    const uint64_t* data;
+    size_t step;
+    uint64_t get(size_t row) const { return data[row * step]; }
+  };
+  struct bound_step {
+    const scalar_step* code;
+    lane_operand a, b, c;            // numbers
+    std::vector<text_operand> args;  // texts
+    uint64_t* out;
+  };
+
+  lane_operand lane_at(source s, const std::vector<text_operand>& in) const {
+    lane_operand operand;
+    operand.data = static_cast<const uint64_t*>(at(s, false, in, operand.step));
+    return operand;
+  }
+
+  void run(const std::vector<text_operand>& in, const std::vector<void*>& out, text_arena& arena,
+           size_t num_rows) override {
+    bind(in);
+    for (size_t row = 0; row < num_rows; ++row) {
+      for (const bound_step& s : bound) {
+        if (is_text_op(s.code->op))
+          run_text(s, row, arena);
+        else
+          *s.out = compute(s, row);
+      }
+      for (size_t k = 0; k < captured.size(); ++k) static_cast<uint64_t*>(out[captured_at[k]])[row] = captured[k].get(row);
+      for (size_t k : text_captures) {
+        const text_operand from = text_at(scalar.captures[k].from, in);
+        static_cast<std::string_view*>(out[k])[row] =
+            arena.keep(static_cast<const std::string_view*>(from.data)[row * from.step]);
+      }
+      if (scalar.reads_old_state_late) {
+        for (const update& u : updates) next_lanes[u.cell] = u.from.get(row);
+        for (const update& u : updates) lanes[u.cell] = next_lanes[u.cell];
+      } else {
+        for (const update& u : updates) lanes[u.cell] = u.from.get(row);
+      }
+      if (!text_updates.empty()) update_texts(row, in);
+    }
+  }
+
+  text_operand text_at(source s, const std::vector<text_operand>& in) const {
+    text_operand operand;
+    operand.data = at(s, true, in, operand.step);
+    return operand;
+  }
+
+  void bind(const std::vector<text_operand>& in) {
+    const uint64_t* const nothing = slots.data();
+    bound.resize(scalar.steps.size());
+    for (size_t k = 0; k < scalar.steps.size(); ++k) {
+      const scalar_step& code = scalar.steps[k];
+      bound_step& s = bound[k];
+      s.code = &code;
+      s.out = &slots[code.slot];
+      s.args.clear();
+      s.a = s.b = s.c = {nothing, 0};
+      if (is_text_op(code.op)) continue;  // bound row by row
+      if (!code.args.empty()) s.a = lane_at(code.args[0], in);
+      if (code.args.size() > 1) s.b = lane_at(code.args[1], in);
+      if (code.args.size() > 2) s.c = lane_at(code.args[2], in);
+    }
+    // The kinds of a text primitive's operands follow from where they lie.
+    for (size_t k = 0; k < scalar.steps.size(); ++k) {
+      const scalar_step& code = scalar.steps[k];
+      if (!is_text_op(code.op)) continue;
+      for (size_t i = 0; i < code.args.size(); ++i) {
+        text_operand operand;
+        operand.data = at(code.args[i], takes_text(code.op, i), in, operand.step);
+        bound[k].args.push_back(operand);
+      }
+    }
+    captured.clear();
+    captured_at.clear();
+    text_captures.clear();
+    for (size_t k = 0; k < scalar.captures.size(); ++k) {
+      if (scalar.captures[k].is_text) {
+        text_captures.push_back(k);
+      } else {
+        captured.push_back(lane_at(scalar.captures[k].from, in));
+        captured_at.push_back(k);
+      }
+    }
+    updates.clear();
+    text_updates.clear();
+    for (size_t k = 0; k < scalar.cells.size(); ++k) {
+      if (!scalar.cells[k].is_updated) continue;
+      if (scalar.cells[k].is_text)
+        text_updates.push_back(k);
+      else
+        updates.push_back({k, lane_at(scalar.cells[k].last, in)});
+    }
+  }
+
+  // Whether operand `i` of a text primitive is a text.
+  static bool takes_text(opcode op, size_t i) {
+    switch (op) {
+      case opcode::byte_at:
+      case opcode::slice: return i == 0;
+      case opcode::hash_text: return i == 1;
+      case opcode::select_text: return i > 0;
+      case opcode::u_to_text:
+      case opcode::i_to_text:
+      case opcode::f_to_text:
+      case opcode::f32_to_text:
+      case opcode::b_to_text: return false;
+      default: return true;
+    }
+  }
+
+  static uint64_t compute(const bound_step& s, size_t row) {
+    const uint64_t a = s.a.get(row), b = s.b.get(row), c = s.c.get(row);
+    const uint64_t m = s.code->imm, m2 = s.code->imm2;
+    switch (s.code->op) {
+#define X(name, value) \
+  case opcode::name: return static_cast<uint64_t>(value);
+      FLOWRUN_UNARY_OPS(X)
+      FLOWRUN_BINARY_OPS(X)
+      FLOWRUN_TERNARY_OPS(X)
+#undef X
+      default: internal_error("state_program: not a numeric primitive");
+    }
+  }
+
+  void run_text(const bound_step& s, size_t row, text_arena& arena) {
+    row_args.clear();
+    for (size_t i = 0; i < s.args.size(); ++i) {
+      const size_t cell = takes_text(s.code->op, i) ? sizeof(std::string_view) : sizeof(uint64_t);
+      row_args.push_back({static_cast<const std::byte*>(s.args[i].data) + row * s.args[i].step * cell, 0});
+    }
+    text_call call;
+    call.args = row_args.data();
+    call.num_args = row_args.size();
+    call.out = s.code->is_text ? static_cast<void*>(&text_slots[s.code->slot]) : s.out;
+    call.imm = s.code->imm;
+    call.arena = &arena;
+    call.num_rows = 1;
+    s.code->texts(call);
+  }
+
+  void update_texts(size_t row, const std::vector<text_operand>& in) {
+    // New values may be views into old ones.
+    next_texts.resize(text_updates.size());
+    for (size_t k = 0; k < text_updates.size(); ++k) {
+      const text_operand from = text_at(scalar.cells[text_updates[k]].last, in);
+      next_texts[k].assign(static_cast<const std::string_view*>(from.data)[row * from.step]);
+    }
+    for (size_t k = 0; k < text_updates.size(); ++k) {
+      texts[text_updates[k]].swap(next_texts[k]);
+      views[text_updates[k]] = texts[text_updates[k]];
+    }
+  }
+
+  struct update {
+    size_t cell;
+    lane_operand from;
+  };
+
+  const scalar_code& scalar;
+  std::vector<uint64_t> lanes, next_lanes;
+  std::vector<std::string> texts, next_texts;
+  std::vector<std::string_view> views;
+  std::vector<uint64_t> slots;
+  std::vector<std::string_view> text_slots;
+  std::vector<bound_step> bound;
+  std::vector<lane_operand> captured;
+  std::vector<size_t> captured_at, text_captures, text_updates;
+  std::vector<update> updates;
+  std::vector<text_operand> row_args;
+};
+
+state_program::state_program(std::shared_ptr<const code> program)
+    : code_(std::move(program)), memory_(std::make_unique<memory>(code_->scalar)) {}
+state_program::state_program(state_program&&) noexcept = default;
+state_program& state_program::operator=(state_program&&) noexcept = default;
+state_program::~state_program() = default;
+
+const record::row_type& state_program::input() const { return code_->input; }
+const record::row_type& state_program::output() const { return code_->output; }
+void state_program::reset() { memory_->reset(); }
+
+void state_program::run(const record::batch& in, uint64_t first_row_number, record::batch_pool& pool,
+                        std::vector<record::batch>& out) {
+  if (in.num_rows == 0) return;
+  FLOWRUN_CHECK(in.row_bytes == code_->input.row_bytes());
+  chunk_frame frame(code_->steps, pool);
+  chunk_writer writer(code_->layout, &in, in.num_rows, pool, out);
+  for (size_t first = 0; first < in.num_rows; first += chunk_rows) {
+    const size_t n = std::min(chunk_rows, in.num_rows - first);
+    writer.append(frame, first,
+                  frame.run(in.row(first), in.row_bytes, in.heap, first_row_number + first, n, memory_.get()));
+  }
+  writer.finish();
+}
+
+struct state_program_builder::state {
+  state(record::row_type type, std::vector<variable> names)
+      : input(std::move(type)), variables(std::move(names)), graph(input) {
+    for (size_t i = 0; i < input.num_columns(); ++i) columns.push_back(graph.column(i));
+  }
+  // A new state cell; its value at the start of a row.
+  value_id add_cell(state_cell cell) {
+    const value_id id = graph.state(cells.size(), cell.is_text);
+    cells.push_back(std::move(cell));
+    return id;
+  }
+  value_id insert(const node_ptr& root) { return graph.insert(root, input, columns, now); }
+
+  record::row_type input;
+  std::vector<variable> variables;
+  value_graph graph;
+  std::vector<value_id> columns;
+  std::vector<state_cell> cells;  // the variables, then what reset_on_change remembers
+  std::vector<value_id> now;      // per cell: its value after the assignments so far
+  bool has_assignments = false, has_reset = false, has_output = false;
+  std::optional<value_id> condition;
+  record::row_type output;
+  std::vector<value_id> emitted;
+};
+
+state_program_builder::state_program_builder(record::row_type input, std::vector<variable> variables,
+                                             const std::vector<expression>& initial)
+    : state_(std::make_unique<state>(std::move(input), std::move(variables))) {
+  FLOWRUN_CHECK(initial.size() == state_->variables.size());
+  for (size_t k = 0; k < initial.size(); ++k) {
+    const node_ptr start = convert(initial[k].root(), state_->variables[k].type);
+    FLOWRUN_CHECK(start != nullptr && start->constant);
+    state_cell cell;
+    cell.is_text = start->type.is_text();
+    cell.initial_lane = start->imm;
+    cell.initial_text = start->text;
+    state_->now.push_back(state_->add_cell(std::move(cell)));
+  }
+}
+
+state_program_builder::state_program_builder(state_program_builder&&) noexcept = default;
+state_program_builder::~state_program_builder() = default;
+
+void state_program_builder::set(size_t index, const expression& value) {
+  FLOWRUN_CHECK(index < state_->variables.size());
+  const node_ptr converted = convert(value.root(), state_->variables[index].type);
+  FLOWRUN_CHECK(converted != nullptr);
+  state_->now[index] = state_->insert(converted);
+  state_->has_assignments = true;
+}
+
+void state_program_builder::reset_on_change(const std::vector<expression>& keys) {
+  FLOWRUN_CHECK(!state_->has_assignments && !state_->has_reset && !keys.empty());
+  state_->has_reset = true;
+  value_graph& graph = state_->graph;
+  // Before the first row the state is at its start, so that it doesn't matter what the "row before" had.
+  std::optional<value_id> changed;
+  for (const expression& key : keys) {
+    const bool text = key.type().is_text();
+    value_id value = state_->insert(key.root());
+    FLOWRUN_CHECK(!graph[value].stateful);
+    if (key.type().is_float()) value = graph.primitive(opcode::plain_f, {value});
+    state_cell before;
+    before.is_text = text;
+    const value_id previous = state_->add_cell(std::move(before));
+    state_->now.push_back(value);
+    const value_id differs = text ? graph.primitive(opcode::not_b, {graph.primitive(opcode::eq_text, {value, previous})})
+                                  : graph.primitive(opcode::ne, {value, previous});
+    changed = changed ? graph.primitive(opcode::bit_or, {*changed, differs}) : differs;
+  }
+  for (size_t k = 0; k < state_->variables.size(); ++k) {
+    const state_cell& cell = state_->cells[k];
+    const value_id start = cell.is_text ? state_->insert(text_node(cell.initial_text)) : graph.number(cell.initial_lane);
+    state_->now[k] = graph.primitive(cell.is_text ? opcode::select_text : opcode::select, {*changed, start, state_->now[k]});
+  }
+}
+
+void state_program_builder::emit_when(const expression& condition) {
+  FLOWRUN_CHECK(condition.type().is_boolean());
+  state_->condition = state_->insert(condition.root());
+}
+
+void state_program_builder::emit(const std::vector<std::pair<std::string, expression>>& columns) {
+  std::vector<record::column> types;
+  std::set<std::string> names;
+  state_->emitted.clear();
+  for (const auto& [name, value] : columns) {
+    FLOWRUN_CHECK(names.insert(name).second);
+    types.push_back({name, value.type(), 0});
+    state_->emitted.push_back(state_->insert(value.root()));
+  }
+  state_->output = record::row_type(std::move(types));
+  state_->has_output = true;
+}
+
+state_program state_program_builder::build() {
+  FLOWRUN_CHECK(state_->has_output);
+  const value_graph& graph = state_->graph;
+  auto code = std::make_shared<state_program::code>();
+  code->input = state_->input;
+  code->output = state_->output;
+  scalar_code& scalar = code->scalar;
+  std::vector<value_id> needed;
+  code->layout = plan_output(graph, state_->input, state_->output, state_->emitted, needed);
+
+  // What is needed behind the row-at-a-time part, and what that part computes.
+  std::vector<bool> wanted(graph.num_values(), false);
+  std::vector<value_id> captures;
+  const auto capture_value = [&](value_id id) {
+    if (!graph[id].stateful || std::find(captures.begin(), captures.end(), id) != captures.end()) return;
+    captures.push_back(id);
+    wanted[id] = true;
+  };
+  for (value_id id : needed) capture_value(id);
+  if (state_->condition) capture_value(*state_->condition);
+  for (value_id id : state_->now) wanted[id] = true;
+  for (value_id id = static_cast<value_id>(graph.num_values()); id-- > 0;)
+    if (wanted[id] && graph[id].stateful)
+      for (value_id arg : graph[id].args) wanted[arg] = true;
+
+  std::vector<value_id> inputs;
+  std::vector<source> place(graph.num_values());
+  for (value_id id = 0; id < graph.num_values(); ++id) {
+    if (!wanted[id]) continue;
+    const value& v = graph[id];
+    if (!v.stateful) {
+      place[id] = {source::from::input, static_cast<uint32_t>(inputs.size())};
+      inputs.push_back(id);
+    } else if (v.op == opcode::state) {
+      place[id] = {source::from::state, static_cast<uint32_t>(v.imm)};
+    } else {
+      scalar_step s;
+      s.op = v.op;
+      s.is_text = v.is_text;
+      s.slot = scalar.num_slots++;
+      for (value_id arg : v.args) s.args.push_back(place[arg]);
+      s.imm = v.imm;
+      s.imm2 = v.imm2;
+      if (is_text_op(v.op)) s.texts = text_kernel_for(v.op);
+      place[id] = {source::from::slot, s.slot};
+      scalar.steps.push_back(std::move(s));
+    }
+  }
+  for (value_id id : captures) scalar.captures.push_back({graph[id].is_text, place[id]});
+  scalar.cells = std::move(state_->cells);
+  for (size_t k = 0; k < scalar.cells.size(); ++k) {
+    state_cell& cell = scalar.cells[k];
+    cell.last = place[state_->now[k]];
+    const bool from_state = cell.last.where == source::from::state;
+    cell.is_updated = !(from_state && cell.last.index == k);
+    scalar.reads_old_state_late = scalar.reads_old_state_late || (from_state && cell.is_updated);
+  }
+
+  chunk_builder builder(state_->input, graph);
+  builder.scan(std::move(inputs), std::move(captures));
+  if (state_->condition) builder.filter(*state_->condition);
+  std::vector<register_ref> places;
+  code->steps = builder.build(needed, places);
+  for (size_t i = 0; i < places.size(); ++i) code->layout.fields[i].place = places[i];
+  state_.reset();
+  return state_program(std::move(code));
+}
+
+}  // namespace flowrun::expr

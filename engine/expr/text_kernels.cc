@@ -1,0 +1,280 @@
+#include "engine/expr/text_kernels.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+
+#include "engine/base/error.h"
+#include "engine/expr/lane.h"
+
+namespace flowrun::expr {
+
+char* text_arena::take(size_t num_bytes) {
+  if (pieces_.empty() || pieces_.back().num_bytes - used_ < num_bytes) {
+    const size_t wanted = std::max(num_bytes, pieces_.empty() ? usual_bytes : pieces_.back().num_bytes);
+    pieces_.push_back({std::unique_ptr<char[]>(new char[wanted]), wanted});
+    used_ = 0;
+  }
+  char* const taken = pieces_.back().data.get() + used_;
+  used_ += num_bytes;
+  return taken;
+}
+
+std::string_view text_arena::keep(std::string_view text) {
+  if (text.empty()) return {};
+  char* const copy = take(text.size());
+  std::memcpy(copy, text.data(), text.size());
+  return {copy, text.size()};
+}
+
+void text_arena::clear() {
+  constexpr size_t most_kept = size_t{1} << 20;
+  used_ = 0;
+  if (pieces_.empty()) return;
+  if (pieces_.back().num_bytes <= most_kept)
+    pieces_.erase(pieces_.begin(), pieces_.end() - 1);
+  else
+    pieces_.clear();
+}
+
+namespace {
+
+constexpr std::array<std::array<uint32_t, 256>, 8> make_crc_tables() {
+  std::array<std::array<uint32_t, 256>, 8> tables = {};
+  for (uint32_t i = 0; i < 256; ++i) {
+    uint32_t value = i;
+    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0xEDB88320u : 0u);
+    tables[0][i] = value;
+  }
+  for (size_t k = 1; k < 8; ++k)
+    for (size_t i = 0; i < 256; ++i) tables[k][i] = (tables[k - 1][i] >> 8) ^ tables[0][tables[k - 1][i] & 0xff];
+  return tables;
+}
+constexpr auto crc_tables = make_crc_tables();
+
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// The operands of one row.
+class row_args {
+ public:
+  row_args(const text_call& call, size_t row) : call_(call), row_(row) {}
+  uint64_t lane(size_t i) const {
+    return static_cast<const uint64_t*>(call_.args[i].data)[row_ * call_.args[i].step];
+  }
+  std::string_view text(size_t i) const {
+    return static_cast<const std::string_view*>(call_.args[i].data)[row_ * call_.args[i].step];
+  }
+  size_t num_args() const { return call_.num_args; }
+  uint64_t imm() const { return call_.imm; }
+  text_arena& arena() const { return *call_.arena; }
+
+ private:
+  const text_call& call_;
+  size_t row_;
+};
+
+// A whole text as a number; 0 where it isn't one (also on overflow).
+template <class Number>
+bool parse_number(std::string_view text, Number& value) {
+  value = 0;
+  if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
+  const char* const last = text.data() + text.size();
+  const auto [end, status] = std::from_chars(text.data(), last, value);
+  if (status == std::errc() && end == last && !text.empty()) return true;
+  value = 0;
+  return false;
+}
+
+template <class Number>
+std::string_view print_number(Number value, text_arena& arena) {
+  constexpr size_t most = 32;
+  char* const out = arena.take(most);
+  const size_t length = static_cast<size_t>(std::to_chars(out, out + most, value).ptr - out);
+  arena.give_back(most - length);
+  return {out, length};
+}
+
+template <class Change>
+std::string_view changed(std::string_view text, text_arena& arena, Change change) {
+  if (text.empty()) return {};
+  char* const out = arena.take(text.size());
+  for (size_t i = 0; i < text.size(); ++i) out[i] = change(text[i]);
+  return {out, text.size()};
+}
+
+// Each primitive on one row.
+struct length_of {
+  static uint64_t apply(const row_args& r) { return r.text(0).size(); }
+};
+struct byte_at_of {
+  static uint64_t apply(const row_args& r) {
+    const std::string_view text = r.text(0);
+    const uint64_t at = r.lane(1);
+    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
+  }
+};
+struct starts_with_of {
+  static uint64_t apply(const row_args& r) { return r.text(0).starts_with(r.text(1)); }
+};
+struct ends_with_of {
+  static uint64_t apply(const row_args& r) { return r.text(0).ends_with(r.text(1)); }
+};
+struct contains_of {
+  static uint64_t apply(const row_args& r) {
+    const std::string_view text = r.text(0), part = r.text(1);
+    if (part.empty()) return 1;
+    return text.size() >= part.size() && memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
+  }
+};
+struct crc32_of {
+  static uint64_t apply(const row_args& r) { return crc32(r.text(0)); }
+};
+struct text_to_u_of {
+  static uint64_t apply(const row_args& r) {
+    uint64_t value;
+    parse_number(r.text(0), value);
+    return value;
+  }
+};
+struct text_to_i_of {
+  static uint64_t apply(const row_args& r) {
+    int64_t value;
+    parse_number(r.text(0), value);
+    return static_cast<uint64_t>(value);
+  }
+};
+struct text_to_f_of {
+  static uint64_t apply(const row_args& r) {
+    double value;
+    parse_number(r.text(0), value);
+    return lane::bits(value);
+  }
+};
+struct is_number_of {
+  static uint64_t apply(const row_args& r) {
+    double value;
+    return parse_number(r.text(0), value);
+  }
+};
+struct hash_text_of {
+  static uint64_t apply(const row_args& r) {
+    const std::string_view text = r.text(1);
+    return XXH3_64bits_withSeed(text.data(), text.size(), r.lane(0));
+  }
+};
+struct eq_text_of {
+  static uint64_t apply(const row_args& r) { return r.text(0) == r.text(1); }
+};
+struct lt_text_of {
+  static uint64_t apply(const row_args& r) { return r.text(0) < r.text(1); }
+};
+struct cut_of {
+  static std::string_view apply(const row_args& r) { return r.text(0).substr(r.imm() >> 32, r.imm() & 0xffffffff); }
+};
+struct slice_of {
+  static std::string_view apply(const row_args& r) {
+    const std::string_view text = r.text(0);
+    const uint64_t from = std::min<uint64_t>(r.lane(1), text.size());
+    const uint64_t to = std::min<uint64_t>(r.lane(2), text.size());
+    return text.substr(from, to > from ? to - from : 0);
+  }
+};
+struct trim_of {
+  static std::string_view apply(const row_args& r) {
+    std::string_view text = r.text(0);
+    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+    return text;
+  }
+};
+struct lower_of {
+  static std::string_view apply(const row_args& r) {
+    return changed(r.text(0), r.arena(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  }
+};
+struct upper_of {
+  static std::string_view apply(const row_args& r) {
+    return changed(r.text(0), r.arena(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  }
+};
+struct concat_of {
+  static std::string_view apply(const row_args& r) {
+    size_t num_bytes = 0;
+    for (size_t i = 0; i < r.num_args(); ++i) num_bytes += r.text(i).size();
+    if (num_bytes == 0) return {};
+    char* const out = r.arena().take(num_bytes);
+    char* at = out;
+    for (size_t i = 0; i < r.num_args(); ++i) {
+      const std::string_view part = r.text(i);
+      if (part.empty()) continue;
+      std::memcpy(at, part.data(), part.size());
+      at += part.size();
+    }
+    return {out, num_bytes};
+  }
+};
+struct u_to_text_of {
+  static std::string_view apply(const row_args& r) { return print_number(r.lane(0), r.arena()); }
+};
+struct i_to_text_of {
+  static std::string_view apply(const row_args& r) { return print_number(static_cast<int64_t>(r.lane(0)), r.arena()); }
+};
+struct f_to_text_of {
+  static std::string_view apply(const row_args& r) { return print_number(lane::f(r.lane(0)), r.arena()); }
+};
+struct f32_to_text_of {
+  static std::string_view apply(const row_args& r) {
+    return print_number(static_cast<float>(lane::f(r.lane(0))), r.arena());  // the lane holds a float's value
+  }
+};
+struct b_to_text_of {
+  static std::string_view apply(const row_args& r) { return r.lane(0) != 0 ? "true" : "false"; }
+};
+struct select_text_of {
+  static std::string_view apply(const row_args& r) { return r.lane(0) != 0 ? r.text(1) : r.text(2); }
+};
+struct min_text_of {
+  static std::string_view apply(const row_args& r) { return std::min(r.text(0), r.text(1)); }
+};
+struct max_text_of {
+  static std::string_view apply(const row_args& r) { return std::max(r.text(0), r.text(1)); }
+};
+
+template <class Primitive>
+void for_rows(const text_call& call) {
+  using result = decltype(Primitive::apply(std::declval<const row_args&>()));
+  auto* const out = static_cast<result*>(call.out);
+  for (size_t i = 0; i < call.num_rows; ++i) out[i] = Primitive::apply(row_args(call, i));
+}
+
+}  // namespace
+
+uint32_t crc32(std::string_view text) {
+  uint32_t crc = 0xffffffff;
+  const char* at = text.data();
+  size_t left = text.size();
+  for (; left >= 8; at += 8, left -= 8) {  // "slicing by 8" (Kounavis and Berry 2005)
+    uint64_t word;
+    std::memcpy(&word, at, sizeof word);
+    word ^= crc;
+    crc = 0;
+    for (size_t k = 0; k < 8; ++k) crc ^= crc_tables[7 - k][(word >> (8 * k)) & 0xff];
+  }
+  for (; left > 0; ++at, --left) crc = (crc >> 8) ^ crc_tables[0][(crc ^ static_cast<unsigned char>(*at)) & 0xff];
+  return ~crc;
+}
+
+text_kernel text_kernel_for(opcode op) {
+  switch (op) {
+#define X(name) \
+  case opcode::name: return for_rows<name##_of>;
+    FLOWRUN_TEXT_OPS(X)
+#undef X
+    default: internal_error("text_kernel_for: not a text primitive");
+  }
+}
+
+}  // namespace flowrun::expr

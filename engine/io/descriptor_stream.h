@@ -1,0 +1,43 @@
+// Things that are read or written from front to back only: pipes, terminals, character devices, standard input and
+// output.
+//
+// Transfers block, so they belong on a plain thread; stop() from another thread ends the one in progress.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/io/transfer.h"
+
+namespace flowrun::io {
+
+class descriptor_stream {
+ public:
+  // Throws error(missing_input) or error(output). Doesn't wait for the other end of a FIFO when reading.
+  static std::unique_ptr<descriptor_stream> open(const std::string& path, direction way);
+  ~descriptor_stream();
+  descriptor_stream(const descriptor_stream&) = delete;
+  descriptor_stream& operator=(const descriptor_stream&) = delete;
+
+  const std::string& path() const { return path_; }
+  // Fills `data` unless the input ends first. Returns the bytes read, or a negative errno; -ECANCELED after stop().
+  int64_t read(std::byte* data, size_t num_bytes);
+  // Writes all. Returns num_bytes, or a negative errno; -ECANCELED after stop().
+  int64_t write(const std::byte* data, size_t num_bytes);
+  void stop() noexcept;
+
+ private:
+  descriptor_stream(std::string path, int descriptor, int stopper);
+  int wait_for(short events) const;  // 0, or an errno
+
+  std::string path_;
+  int descriptor_;
+  int stopper_;  // an eventfd, readable once stopped
+};
+
+// True for paths that name one of this process's own descriptors: /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N.
+bool names_descriptor(const std::string& path);
+
+}  // namespace flowrun::io

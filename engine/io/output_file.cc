@@ -1,0 +1,293 @@
+#include "engine/io/output_file.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engine/base/buffer.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/base/machine.h"
+#include "engine/io/descriptor_stream.h"
+#include "engine/io/io_thread.h"
+#include "engine/io/output_target.h"
+#include "engine/io/request_queue.h"
+#include "engine/io/statistics.h"
+
+namespace flowrun::io {
+
+namespace {
+
+// A limit on file sizes answers a reservation with a signal, and RAM disks would spend memory on it.
+bool may_reserve(const std::string& path) {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY && !on_ram_disk(path);
+}
+
+}  // namespace
+
+// Slots go round: free -> filling_ -> in flight -> free.
+class output_file::core {
+ public:
+  core(backend& io, const std::string& path, output_file_options options, disk_statistics* statistics)
+      : io_(io),
+        path_(path),
+        chunk_bytes_(round_up(std::max<size_t>(options.chunk_bytes, 1), io_alignment)),
+        reserve_bytes_(options.reserve_bytes),
+        statistics_(statistics) {
+    const bool is_stream = output_target::is_stream(path);
+    const unsigned depth = std::max(options.depth, 2U);
+    for (unsigned i = 0; i < depth; ++i) {
+      slots_.push_back(std::make_unique<slot>(*this));
+      free_.push_back(slots_.back().get());
+    }
+    if (is_stream) {
+      stream_ = descriptor_stream::open(path, direction::write);
+      thread_ = start_io_thread("flowrun-write", [this] { write_stream(); });
+    } else {
+      target_ = std::make_unique<output_target>(path, options.direct);
+      // The unnamed file has no path of its own to ask by.
+      if (reserve_bytes_ > 0 && !may_reserve(fmt::format("/proc/self/fd/{}", target_->content().descriptor())))
+        reserve_bytes_ = 0;
+    }
+  }
+
+  ~core() {
+    std::unique_lock lock(mutex_);
+    closed_ = true;
+    waiting_ = nullptr;
+    if (stream_ != nullptr) stream_->stop();
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return num_in_flight_ == 0; });
+    lock.unlock();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  step write(std::span<const std::byte> data, size_t& consumed, waker* waiting) {
+    consumed = 0;
+    FLOWRUN_CHECK(!finishing_);
+    throw_failure();
+    while (consumed < data.size()) {
+      if (filling_ == nullptr) {
+        filling_ = take_free(waiting);
+        if (filling_ == nullptr) return step::blocked;
+        filled_ = 0;
+      }
+      const size_t piece = std::min(data.size() - consumed, chunk_bytes_ - filled_);
+      std::memcpy(filling_->buffer.data() + filled_, data.data() + consumed, piece);
+      filled_ += piece;
+      consumed += piece;
+      num_bytes_ += piece;
+      if (filled_ < chunk_bytes_) continue;
+      reserve_ahead();
+      hand_over();
+    }
+    return step::ready;
+  }
+
+  step finish(waker* waiting) {
+    throw_failure();
+    if (!std::exchange(finishing_, true) && filling_ != nullptr && filled_ > 0) hand_over();
+    {
+      std::lock_guard lock(mutex_);
+      if (num_in_flight_ > 0) {
+        waiting_ = waiting;
+        return step::blocked;
+      }
+    }
+    throw_failure();
+    if (target_ != nullptr && !finished_ && length_ != num_bytes_) target_->content().truncate(num_bytes_);
+    finished_ = true;
+    return step::done;
+  }
+
+  void commit() {
+    FLOWRUN_CHECK(finished_);
+    if (target_ != nullptr) target_->commit();
+  }
+
+  const std::string& path() const { return path_; }
+  uint64_t num_bytes() const { return num_bytes_; }
+  bool is_direct() const { return target_ != nullptr && target_->content().is_direct(); }
+  bool is_stream() const { return stream_ != nullptr; }
+
+ private:
+  struct slot final : waker {
+    explicit slot(core& o) : owner(o) {}
+    void wake() noexcept override { owner.written(*this); }
+
+    core& owner;
+    aligned_buffer buffer;
+    request transfer;  // a stream uses data, num_bytes and the link only
+  };
+
+  void throw_failure() {
+    std::lock_guard lock(mutex_);
+    waiting_ = nullptr;
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+  }
+
+  slot* take_free(waker* waiting) {
+    std::lock_guard lock(mutex_);
+    if (free_.empty()) {
+      waiting_ = waiting;
+      return nullptr;
+    }
+    slot* const taken = free_.back();
+    if (!taken->buffer) taken->buffer = aligned_buffer(chunk_bytes_);
+    free_.pop_back();
+    return taken;
+  }
+
+  // Extends the file before the writes get there: 1 chunk, 2, 4, … up to reserve_bytes. A refusal is no failure:
+  // perhaps what is really to come fits.
+  void reserve_ahead() {
+    const uint64_t upto = offset_ + chunk_bytes_;
+    if (target_ == nullptr || reserve_bytes_ == 0 || upto <= length_) return;
+    const uint64_t ahead = std::clamp<uint64_t>(round_up(upto, chunk_bytes_), chunk_bytes_,
+                                                std::max<uint64_t>(reserve_bytes_, chunk_bytes_));
+    try {
+      if (target_->content().reserve(length_, upto - length_ + ahead))
+        length_ = upto + ahead;
+      else
+        reserve_bytes_ = 0;
+    } catch (const error&) {
+      reserve_bytes_ = 0;
+    }
+  }
+
+  // Sends what was filled on its way.
+  void hand_over() {
+    slot& full = *std::exchange(filling_, nullptr);
+    request& r = full.transfer;
+    r.way = direction::write;
+    r.offset = offset_;
+    r.data = full.buffer.data();
+    r.num_bytes = filled_;
+    r.statistics = statistics_;
+    r.on_done = &full;
+    offset_ += filled_;
+    if (target_ != nullptr) {
+      r.target = &target_->content();
+      if (r.target->is_direct() && filled_ % io_alignment != 0) {
+        r.num_bytes = round_up(filled_, io_alignment);
+        std::memset(full.buffer.data() + filled_, 0, r.num_bytes - filled_);
+      }
+      length_ = std::max<uint64_t>(length_, r.offset + r.num_bytes);
+    }
+    {
+      std::lock_guard lock(mutex_);
+      ++num_in_flight_;
+      if (stream_ != nullptr) queue_.push(r);
+    }
+    if (stream_ != nullptr)
+      changed_.notify_all();
+    else
+      io_.submit(r);
+  }
+
+  // From the backend: one write is over.
+  void written(slot& s) noexcept {
+    std::exception_ptr failure;
+    try {
+      const size_t moved = s.transfer.take_result();
+      if (moved < s.transfer.num_bytes)
+        throw error(error_kind::io,
+                    fmt::format("wrote only {} of {} bytes at offset {} of {}", moved, s.transfer.num_bytes,
+                                s.transfer.offset, path_),
+                    "check the disk and the system log (dmesg)");
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    std::lock_guard lock(mutex_);
+    settle(s, failure);
+  }
+
+  // Under the lock, also the wake: the destructor must not return, and the waker not die, before it is woken.
+  void settle(slot& s, const std::exception_ptr& failure) noexcept {
+    if (failure != nullptr && failure_ == nullptr) failure_ = failure;
+    free_.push_back(&s);  // has room for all
+    --num_in_flight_;
+    if (num_in_flight_ == 0) changed_.notify_all();
+    if (waker* const woken = std::exchange(waiting_, nullptr)) woken->wake();
+  }
+
+  // The body of the stream's thread.
+  void write_stream() noexcept {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return closed_ || !queue_.empty(); });
+      request* const taken = queue_.pop();
+      if (taken == nullptr) return;
+      const bool dropped = closed_ || failure_ != nullptr;
+      int64_t result = 0;
+      if (!dropped) {
+        lock.unlock();
+        const uint64_t started = now_ns();
+        if (statistics_ != nullptr) statistics_->begin(direction::write, started);
+        result = stream_->write(taken->data, taken->num_bytes);
+        if (statistics_ != nullptr) statistics_->end(direction::write, started, now_ns(), result);
+        lock.lock();
+      }
+      std::exception_ptr failure;
+      if (result < 0)
+        failure = std::make_exception_ptr(
+            error(result == -ENOSPC ? error_kind::resources : error_kind::io,
+                  fmt::format("can't write {}: {}", path_, errno_text(static_cast<int>(-result))),
+                  result == -EPIPE ? "whatever reads it has ended" : ""));
+      settle(*static_cast<slot*>(taken->on_done), failure);
+    }
+  }
+
+  backend& io_;
+  const std::string path_;
+  const size_t chunk_bytes_;
+  uint64_t reserve_bytes_;
+  disk_statistics* const statistics_;
+  std::unique_ptr<output_target> target_;  // one of the two
+  std::unique_ptr<descriptor_stream> stream_;
+
+  // Only the producer.
+  slot* filling_ = nullptr;
+  size_t filled_ = 0;
+  uint64_t offset_ = 0;     // of the next write
+  uint64_t length_ = 0;     // of the file, with what is reserved or padded
+  uint64_t num_bytes_ = 0;  // taken
+  bool finishing_ = false;
+  bool finished_ = false;
+
+  std::mutex mutex_;  // guards everything below
+  std::condition_variable changed_;
+  std::vector<std::unique_ptr<slot>> slots_;
+  std::vector<slot*> free_;
+  request_queue queue_;  // of the stream
+  size_t num_in_flight_ = 0;
+  waker* waiting_ = nullptr;
+  bool closed_ = false;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+output_file::output_file(backend& io, const std::string& path, output_file_options options, disk_statistics* statistics)
+    : core_(std::make_unique<core>(io, path, options, statistics)) {}
+
+output_file::~output_file() = default;
+
+step output_file::write(std::span<const std::byte> data, size_t& consumed, waker* waiting) {
+  return core_->write(data, consumed, waiting);
+}
+step output_file::finish(waker* waiting) { return core_->finish(waiting); }
+void output_file::commit() { core_->commit(); }
+const std::string& output_file::path() const { return core_->path(); }
+uint64_t output_file::num_bytes() const { return core_->num_bytes(); }
+bool output_file::is_direct() const { return core_->is_direct(); }
+bool output_file::is_stream() const { return core_->is_stream(); }
+
+}  // namespace flowrun::io

@@ -1,0 +1,63 @@
+// Writes one output file from front to back, behind its producer's back, and lets it appear whole or not at all.
+//
+//   write()* finish() commit()        a destructor before commit() leaves nothing under the name
+//
+// write() copies into one of `depth` buffers of chunk_bytes; full ones go to the disk while the next is filled. The
+// disk space is reserved ahead in growing steps, since direct writes past the end of a file would wait for each other.
+// Outputs that are no regular files (/dev/stdout, a pipe) are written by a plain thread, at once and for good: what is
+// written can't be taken back. Cost: one copy; the tail of a direct file is padded to a page and cut off.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "engine/base/units.h"
+#include "engine/base/waker.h"
+#include "engine/io/request.h"
+#include "engine/io/step.h"
+
+namespace flowrun::io {
+
+struct output_file_options {
+  size_t chunk_bytes = 1 * MiB;       // rounded up to whole pages
+  unsigned depth = 4;                 // buffers; at least 2
+  bool direct = true;                 // where the file system can
+  uint64_t reserve_bytes = 64 * MiB;  // the largest step of reserving ahead; 0: never
+};
+
+// One thread at a time calls; wakes come from any thread.
+class output_file {
+ public:
+  // Creates missing directories. Throws error(output) when it can't be written there, or is a directory. `io` and
+  // `statistics` (may be null) must outlive it.
+  output_file(backend& io, const std::string& path, output_file_options options = {},
+              disk_statistics* statistics = nullptr);
+  // Waits for writes in flight.
+  ~output_file();
+  output_file(const output_file&) = delete;
+  output_file& operator=(const output_file&) = delete;
+
+  // Takes `consumed` bytes from the front of `data`. ready: that was all. blocked: all buffers are being written; call
+  // again with the rest after `waiting` was woken. `waiting` must stay alive until woken, until the next call, or until
+  // this is gone. Throws error(resources) when the disk is full, error(io) when it fails; then always the same.
+  step write(std::span<const std::byte> data, size_t& consumed, waker* waiting);
+  // No more writes will come: hands over the tail. blocked until all has been written, then done. Throws like write().
+  step finish(waker* waiting);
+  // After finish() was done: durable, and under its name. Blocks for the disk. Throws error(io), error(output),
+  // error(resources).
+  void commit();
+
+  const std::string& path() const;
+  uint64_t num_bytes() const;  // taken so far
+  bool is_direct() const;
+  bool is_stream() const;
+
+ private:
+  class core;
+  std::unique_ptr<core> core_;
+};
+
+}  // namespace flowrun::io

@@ -1,0 +1,156 @@
+#include "engine/io/output_target.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <random>
+#include <system_error>
+
+#include "engine/base/error.h"
+#include "engine/io/descriptor_stream.h"
+#include "engine/io/open_descriptor.h"
+
+namespace flowrun::io {
+
+namespace {
+
+constexpr int max_attempts = 16;
+
+// ".NAME.flowrun-XXXXXX.tmp", within the 255 bytes that a name may have.
+std::string sibling_name(const std::string& directory, const std::string& name) {
+  constexpr char letters[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  std::random_device device;
+  std::string mark(6, '0');
+  for (char& letter : mark) letter = letters[device() % (sizeof letters - 1)];
+  return directory + "/." + name.substr(0, 220) + ".flowrun-" + mark + ".tmp";
+}
+
+std::string descriptor_path(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
+
+std::string hint_for(int cause) {
+  switch (cause) {
+    case ENOSPC:
+    case EDQUOT: return "free space on that disk, or write to another one";
+    case EACCES:
+    case EPERM: return "check the permissions of the directory, or write elsewhere";
+    case EROFS: return "the file system is mounted read-only: write elsewhere";
+    case EMFILE:
+    case ENFILE: return "raise the limit of open files (ulimit -n)";
+    default: return "check the output's path";
+  }
+}
+
+}  // namespace
+
+bool output_target::is_stream(const std::string& path) {
+  if (names_descriptor(path)) return true;
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return false;
+  if (S_ISDIR(info.st_mode))
+    throw error(error_kind::output, fmt::format("can't write {}: it is a directory", path), "name a file in it");
+  return !S_ISREG(info.st_mode);
+}
+
+output_target::output_target(const std::string& path, bool direct) : path_(path) {
+  std::error_code ignored;
+  // A link is kept, and what it names is replaced.
+  if (std::filesystem::is_symlink(path, ignored)) {
+    const auto real = std::filesystem::canonical(path, ignored);
+    if (!ignored) path_ = real.string();
+  }
+  const std::filesystem::path full(path_);
+  if (full.filename().empty() || full.filename() == "." || full.filename() == "..")
+    throw error(error_kind::output, fmt::format("can't write {}: it names a directory", path), "name a file in it");
+  directory_ = full.has_parent_path() ? full.parent_path().string() : ".";
+  std::error_code failure;
+  std::filesystem::create_directories(directory_, failure);
+  if (failure && !std::filesystem::is_directory(directory_, ignored))
+    throw error(error_kind::output, fmt::format("can't create the directory {}: {}", directory_, failure.message()),
+                hint_for(failure.value()));
+  open(direct);
+  // An existing file's permissions outlive it: a private result stays private.
+  struct stat before {};
+  if (stat(path_.c_str(), &before) == 0) (void)fchmod(content_->descriptor(), before.st_mode & 0777);
+}
+
+output_target::~output_target() {
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void output_target::fail(const char* what, int cause) const {
+  const bool full = cause == ENOSPC || cause == EDQUOT;
+  throw error(full ? error_kind::resources : error_kind::output,
+              fmt::format("can't {} {}: {}", what, path_, errno_text(cause)), hint_for(cause));
+}
+
+void output_target::open(bool direct) {
+  bool is_direct = direct;
+  int descriptor = open_descriptor(directory_, O_TMPFILE | O_RDWR, 0666, is_direct);
+  if (descriptor >= 0) {
+    // Without /proc it could never get a name.
+    if (access(descriptor_path(descriptor).c_str(), F_OK) == 0) {
+      content_ = file::adopt(descriptor, path_, is_direct);
+      return;
+    }
+    close(descriptor);
+  } else if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) {
+    fail("write", errno);
+  }
+  const std::string name = std::filesystem::path(path_).filename().string();
+  for (int attempt = 0; attempt < max_attempts; ++attempt) {
+    const std::string sibling = sibling_name(directory_, name);
+    is_direct = direct;
+    descriptor = open_descriptor(sibling, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666, is_direct);
+    if (descriptor >= 0) {
+      temporary_ = sibling;
+      content_ = file::adopt(descriptor, path_, is_direct);
+      return;
+    }
+    if (errno != EEXIST) break;
+  }
+  fail("write", errno);
+}
+
+// False when the name is taken.
+bool output_target::link_to(const std::string& name) const {
+  const std::string source = descriptor_path(content_->descriptor());
+  if (linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
+  if (errno != EEXIST) fail("write", errno);
+  return false;
+}
+
+void output_target::rename_into_place() {
+  const std::string name = std::filesystem::path(path_).filename().string();
+  for (int attempt = 0; temporary_.empty(); ++attempt) {
+    if (attempt == max_attempts) fail("write", EEXIST);
+    const std::string sibling = sibling_name(directory_, name);
+    if (link_to(sibling)) temporary_ = sibling;
+  }
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail("replace", errno);
+  temporary_.clear();
+}
+
+void output_target::sync_directory() const {
+  const int directory = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return;  // a directory that may be written but not read: its sync is the system's business
+  const int cause = fsync(directory) == 0 ? 0 : errno;
+  close(directory);
+  if (cause != 0 && cause != EINVAL && cause != EROFS)
+    throw error(error_kind::io, fmt::format("can't make the name of {} durable (fsync): {}", path_, errno_text(cause)),
+                "check the disk and the system log (dmesg)");
+}
+
+void output_target::commit() {
+  content_->sync();
+  struct stat existing {};
+  const bool unnamed = temporary_.empty();
+  // (A link that leads nowhere has the name, too, and is replaced.)
+  if (!unnamed || lstat(path_.c_str(), &existing) == 0 || !link_to(path_)) rename_into_place();
+  sync_directory();
+}
+
+}  // namespace flowrun::io

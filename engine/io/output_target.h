@@ -1,0 +1,46 @@
+// Where an output's bytes go until it is whole, and how it gets its name (reliability.md, R1 and R3).
+//
+// The bytes go to an unnamed file (O_TMPFILE) in the output's own directory, which vanishes with the process, also
+// after kill -9. commit() makes them durable and gives them the name in one step: by linkat() where nothing has that
+// name yet, else by linking to a sibling ".NAME.flowrun-XXXXXX.tmp" and renaming that, since linkat() can't replace.
+// Where the file system has no unnamed files, the sibling exists from the start, and the destructor removes it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/io/file.h"
+
+namespace flowrun::io {
+
+class output_target {
+ public:
+  // True when `path` exists and is no regular file (/dev/null, a FIFO), or names a descriptor: written straight to, as
+  // a stream. Throws error(output) when it is a directory.
+  static bool is_stream(const std::string& path);
+
+  // Follows a symbolic link to what it names; creates missing directories. Throws error(output).
+  output_target(const std::string& path, bool direct);
+  ~output_target();
+  output_target(const output_target&) = delete;
+  output_target& operator=(const output_target&) = delete;
+
+  // The bytes; its path() is the final one, for messages.
+  file& content() { return *content_; }
+  // Blocks for the disk. Throws error(io), error(resources) or error(output); the name is then as it was before.
+  void commit();
+
+ private:
+  void open(bool direct);
+  bool link_to(const std::string& name) const;
+  void rename_into_place();
+  void sync_directory() const;
+  [[noreturn]] void fail(const char* what, int cause) const;
+
+  std::string path_;  // final, links followed
+  std::string directory_;
+  std::string temporary_;  // the sibling, while it exists
+  std::unique_ptr<file> content_;
+};
+
+}  // namespace flowrun::io

@@ -1,0 +1,101 @@
+// One asynchronous transfer and the backends that carry it out (papers/001, section 3: the AIO layer).
+//
+// A request belongs to whoever needs the transfer, usually as a member of a block buffer, so that the hot path
+// allocates nothing. It must stay where it is until done(). An error waits in the request and is rethrown to whoever
+// waits.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/base/waker.h"
+#include "engine/io/transfer.h"
+
+namespace flowrun::io {
+
+class file;
+class disk_statistics;
+
+// Life: idle -> (backend::submit) in flight -> done -> (take_result) idle. Only the owner, one thread at a time, calls
+// everything but start() and complete().
+//
+// Who may destroy what: once done() is true or wait() has returned, the backend touches the request no more, so its
+// owner may destroy or reuse it. The waker is another matter: it is called after that, so it must live until its wake
+// has come (wait for the wake itself, or let the waker live as long as the backend). A wait() that had to sleep returns
+// after the wake.
+class request {
+ public:
+  request() = default;
+  request(const request&) = delete;
+  request& operator=(const request&) = delete;
+
+  // What to transfer; set while idle. `num_bytes` > 0. Reads past the end of the file are short, not errors.
+  file* target = nullptr;
+  direction way = direction::read;
+  uint64_t offset = 0;
+  std::byte* data = nullptr;
+  size_t num_bytes = 0;
+  // Counts operations, bytes and times of this transfer; may be null. Must outlive the transfer.
+  disk_statistics* statistics = nullptr;
+  // Woken once (from an I/O thread, or inside submit()) after the request became done; may be null.
+  waker* on_done = nullptr;
+
+  bool in_flight() const {
+    const state now = state_.load(std::memory_order_acquire);
+    return now == state::in_flight || now == state::awaited;
+  }
+  bool done() const { return state_.load(std::memory_order_acquire) == state::done; }
+  // Blocks the calling thread until done; never from a TBB worker. Returns at once when idle.
+  void wait() const;
+  // After done(): bytes moved; throws error(io) (or error(resources) for ENOSPC / EDQUOT on writes) with path, offset,
+  // length and cause. Makes the request idle again.
+  size_t take_result();
+
+  // For backends: marks in flight (a request that isn't idle is our bug), and reports the end: bytes moved, or a
+  // negative errno.
+  void start();
+  void complete(int64_t result) noexcept;
+
+  // For backends, between start() and complete(): how far the transfer has come, and the link of the queue it waits in.
+  transfer_progress progress;
+  request* next = nullptr;
+  uint64_t started_ns = 0;
+
+ private:
+  enum class state : uint8_t { idle, in_flight, awaited, done };  // awaited: in flight, and a thread sleeps in wait()
+  mutable std::atomic<state> state_{state::idle};
+  mutable blocking_waker* sleeper_ = nullptr;  // on the stack of wait(); valid while awaited
+  int64_t result_ = 0;
+};
+
+// Carries requests out. submit() never waits for the transfer. All requests must be done before the backend dies.
+class backend {
+ public:
+  virtual ~backend() = default;
+  // From any thread. Takes all of them in one go where the system can. Throws nothing: failures end up in the requests.
+  virtual void submit(std::span<request* const> requests) noexcept = 0;
+  void submit(request& one) noexcept {
+    request* list[] = {&one};
+    submit(list);
+  }
+  // "io_uring", "threads", "memory": for the report and for messages.
+  virtual std::string_view name() const = 0;
+};
+
+enum class backend_kind { automatic, io_uring, threads, memory };
+
+// automatic: io_uring when a probe (a ring and a real read) works here, else threads. io_uring: error(io) naming the
+// cause when it doesn't work. memory: transfers at once, for files in memory and ordinary files alike, on the caller's
+// thread. Each backend takes both kinds of files; a file in memory is always served at once. `queue_depth` bounds
+// transfers in flight at the system; more are queued inside.
+std::unique_ptr<backend> make_backend(backend_kind kind, unsigned queue_depth = 64);
+
+// Why io_uring can't be used here ("forbidden by sysctl", "Operation not permitted", …); empty when it can.
+std::string io_uring_refusal();
+
+}  // namespace flowrun::io

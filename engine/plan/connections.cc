@@ -1,0 +1,154 @@
+#include "engine/plan/connections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+
+#include "specs/value.h"
+
+namespace flowrun::plan {
+
+std::vector<int> topological_order(const specs::JobSpec& job) {
+  std::map<std::string, int> number;
+  for (int i = 0; i < job.nodes_size(); ++i) number.emplace(job.nodes(i).id(), i);
+  const auto num_nodes = static_cast<size_t>(job.nodes_size());
+  std::vector<std::vector<int>> readers(num_nodes);
+  std::vector<int> waiting(num_nodes, 0);
+  for (int i = 0; i < job.nodes_size(); ++i)
+    for (const specs::Input& input : job.nodes(i).inputs())
+      if (const auto it = number.find(input.from_node()); it != number.end()) {
+        readers[static_cast<size_t>(it->second)].push_back(i);
+        ++waiting[static_cast<size_t>(i)];
+      }
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+  for (size_t i = 0; i < num_nodes; ++i)
+    if (waiting[i] == 0) ready.push(static_cast<int>(i));
+  std::vector<int> out;
+  while (!ready.empty()) {
+    const int i = ready.top();
+    ready.pop();
+    out.push_back(i);
+    for (int reader : readers[static_cast<size_t>(i)])
+      if (--waiting[static_cast<size_t>(reader)] == 0) ready.push(reader);
+  }
+  return out;
+}
+
+void connector::fail(const specs::Position& where, std::string message, std::string expected, std::string hint) {
+  faults_.push_back({specs::where(graph_.job->file(), where), std::move(message), std::move(expected), std::move(hint)});
+}
+
+connector::endpoint connector::resolve(const specs::Input& input) {
+  endpoint end;
+  end.spec = &input;
+  std::vector<std::string> ids;
+  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+    ids.push_back(graph_.nodes[i].id);
+    if (ids.back() == input.from_node()) end.node = static_cast<int>(i);
+  }
+  if (end.node < 0) {
+    fail(input.position(), fmt::format("there is no node '{}'", input.from_node()), {}, did_you_mean(input.from_node(), ids));
+    return end;
+  }
+  read_.insert(end.node);
+  if (!good_[static_cast<size_t>(end.node)]) return end;
+  const node& from = graph_.nodes[static_cast<size_t>(end.node)];
+  std::vector<std::string> ports;
+  for (const output_port& port : from.outputs) ports.push_back(port.name);
+  if (ports.empty()) {
+    fail(input.position(), fmt::format("'{}' has no output: {} writes outside", from.id, from.declaration->name), "a node with an output");
+    return end;
+  }
+  if (!input.from_port().empty()) {
+    const auto it = std::find(ports.begin(), ports.end(), input.from_port());
+    if (it == ports.end()) {
+      std::string hint = did_you_mean(input.from_port(), ports);
+      if (hint.empty() && from.declaration->has_error_port && !from.spec->has_on_error())
+        hint = fmt::format("on_error: {{to: {}}} at '{}' gives it an output of rejected rows", input.from_port(), from.id);
+      fail(input.position(), fmt::format("'{}' has no output '{}'", from.id, input.from_port()),
+           fmt::format("one of {}", fmt::join(ports, ", ")), hint);
+      return end;
+    }
+    end.port = static_cast<int>(it - ports.begin());
+  }
+  used_.insert({end.node, end.port});
+  end.good = true;
+  return end;
+}
+
+bool connector::connect(int index) {
+  node& n = graph_.nodes[static_cast<size_t>(index)];
+  const size_t faults_before = faults_.size();
+  std::vector<endpoint> ends;
+  for (const specs::Input& input : n.spec->inputs()) ends.push_back(resolve(input));
+  if (!n.declaration) return false;
+  const std::vector<port_declaration>& declared = n.declaration->inputs;
+  const specs::InputForm form = n.spec->input_form();
+  const bool named = form == specs::INPUT_NAMED;
+  if (declared.empty()) {
+    if (form != specs::INPUT_NONE)
+      fail(n.spec->in_position(), fmt::format("'{}' has no input", n.declaration->name), "no in:", "remove in:");
+  } else if (form == specs::INPUT_NONE) {
+    std::vector<std::string> parts;
+    for (const port_declaration& port : declared) parts.push_back(port.name + ": …");
+    fail(n.spec->op_position(), fmt::format("'{}' has no input", n.id),
+         n.declaration->any_number_of_inputs ? "in: [a, b]"
+         : declared.size() == 1              ? "in: the node it reads from"
+                                             : fmt::format("in: {{{}}}", fmt::join(parts, ", ")));
+  } else if (n.declaration->any_number_of_inputs || (declared.size() == 1 && !named)) {
+    match_list(n, ends);
+  } else {
+    match_names(n, ends);
+  }
+  if (faults_.size() != faults_before) return false;
+  for (size_t k = 0; k < n.inputs.size(); ++k) {
+    const input_port& in = n.inputs[k];
+    if (!good_[static_cast<size_t>(in.from_node)]) return false;
+    graph_.nodes[static_cast<size_t>(in.from_node)].outputs[static_cast<size_t>(in.from_port)].consumers.emplace_back(
+        index, static_cast<int>(k));
+  }
+  // The reader leaves out an input that it has reported.
+  return declared.empty() || !n.inputs.empty();
+}
+
+void connector::match_list(node& n, std::vector<endpoint>& ends) {
+  const bool any = n.declaration->any_number_of_inputs;
+  const std::string& port = n.declaration->inputs.front().name;
+  if (n.spec->input_form() == specs::INPUT_NAMED) {
+    fail(n.spec->in_position(), fmt::format("the inputs of '{}' have no names", n.declaration->name), "a list: in: [a, b]");
+    return;
+  }
+  if (!any && ends.size() > 1) {
+    fail(n.spec->in_position(), fmt::format("'{}' has one input, not {}", n.declaration->name, ends.size()), "in: the node it reads from",
+         "concat, merge, join and zip read several streams");
+    return;
+  }
+  for (const endpoint& end : ends) n.inputs.push_back({port, end.node, end.port, end.spec});
+}
+
+void connector::match_names(node& n, std::vector<endpoint>& ends) {
+  std::vector<std::string> names, parts;
+  for (const port_declaration& port : n.declaration->inputs) {
+    names.push_back(port.name);
+    parts.push_back(port.name + ": …");
+  }
+  const std::string expected = fmt::format("in: {{{}}}", fmt::join(parts, ", "));
+  if (n.spec->input_form() != specs::INPUT_NAMED) {
+    fail(n.spec->in_position(), fmt::format("'{}' needs to know which input is which", n.declaration->name), expected);
+    return;
+  }
+  for (const endpoint& end : ends)
+    if (std::find(names.begin(), names.end(), end.spec->port()) == names.end())
+      fail(end.spec->position(), fmt::format("'{}' has no input '{}'", n.declaration->name, end.spec->port()), expected,
+           did_you_mean(end.spec->port(), names));
+  for (const std::string& name : names) {
+    const auto end = std::find_if(ends.begin(), ends.end(), [&](const endpoint& e) { return e.spec->port() == name; });
+    if (end == ends.end())
+      fail(n.spec->in_position(), fmt::format("the input '{}' of '{}' is missing", name, n.id), expected);
+    else
+      n.inputs.push_back({name, end->node, end->port, end->spec});
+  }
+}
+
+}  // namespace flowrun::plan

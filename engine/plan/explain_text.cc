@@ -1,0 +1,227 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/units.h"
+#include "engine/plan/explain.h"
+
+namespace flowrun::plan {
+
+namespace {
+
+size_t width_of(std::string_view text) {  // code points: names are ASCII, arrows are not
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+// Columns padded to their widest cell.
+class table {
+ public:
+  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  std::string text(std::string_view indent) const {
+    std::vector<size_t> widths;
+    for (const auto& cells : rows_) {
+      widths.resize(std::max(widths.size(), cells.size()));
+      for (size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], width_of(cells[i]));
+    }
+    std::string out;
+    for (const auto& cells : rows_) {
+      std::string line(indent);
+      for (size_t i = 0; i < cells.size(); ++i) line += cells[i] + std::string(widths[i] - width_of(cells[i]) + 2, ' ');
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + "\n";
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+class text_explainer {
+ public:
+  text_explainer(const graph& g, const physical_plan& plan) : g_(g), plan_(plan) {}
+
+  std::string text() {
+    const std::string& name = g_.job ? g_.job->name() : std::string();
+    out_ = fmt::format("plan{}: {}, memory {}, {}, batches of {}\n", name.empty() ? "" : " of " + name,
+                       plural(plan_.phases.size(), "phase"), format_bytes(plan_.resources.memory_bytes),
+                       plural(plan_.resources.threads, "thread"), format_bytes(plan_.batch_bytes));
+    for (size_t x = 0; x < plan_.phases.size(); ++x) phase_text(x);
+    sorts_text();
+    queues_text();
+    notes_text();
+    totals_text();
+    return out_;
+  }
+
+ private:
+  static std::string plural(size_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
+  const node& at(int n) const { return g_.nodes[static_cast<size_t>(n)]; }
+  bool is_breaker(int n) const { return at(n).role() == operator_role::breaker; }
+
+  void phase_text(size_t x) {
+    const phase& p = plan_.phases[x];
+    out_ += fmt::format("\nphase {}: {} for nodes and queues, {} for batches in flight", x + 1, format_bytes(p.memory_bytes),
+                        format_bytes(p.batches_bytes));
+    if (p.held_bytes > 0) out_ += fmt::format(", {} held from earlier phases", format_bytes(p.held_bytes));
+    out_ += "\n";
+    for (int line : p.pipelines) {
+      const pipeline& pipe = plan_.pipelines[static_cast<size_t>(line)];
+      out_ += "  ";
+      flow_text(pipe, pipe.head, is_breaker(pipe.head) ? 1 : 0, "  ");
+    }
+    table nodes;
+    for (int line : p.pipelines) {
+      const pipeline& pipe = plan_.pipelines[static_cast<size_t>(line)];
+      node_rows(nodes, pipe.head, is_breaker(pipe.head) ? 1 : 0);
+      for (int n : pipe.nodes) node_rows(nodes, n, 0);
+    }
+    out_ += nodes.text("    ");
+  }
+
+  // What a batch runs through from node n on. A fork continues on lines of its own.
+  void flow_text(const pipeline& pipe, int n, int half, const std::string& indent) {
+    out_ += half_name(at(n), half);
+    std::vector<std::pair<std::string, int>> next;  // (arrow and port, node) or (text, -1)
+    if (!(is_breaker(n) && half == 0)) {
+      for (size_t port = 0; port < at(n).outputs.size(); ++port)
+        for (const auto& [consumer, input] : at(n).outputs[port].consumers) {
+          const std::string label = port == 0 ? "" : "." + at(n).outputs[port].name;
+          if (at(consumer).role() == operator_role::meeting) {
+            next.emplace_back(fmt::format("{} ─▶ [{} {}.{}]", label, kind_of(n, static_cast<int>(port), consumer, input), at(consumer).id,
+                                          input_label(consumer, input)), -1);
+          } else {
+            next.emplace_back(label + " ─▶ ", consumer);
+          }
+        }
+    }
+    if (next.empty()) {
+      out_ += "\n";
+    } else if (next.size() == 1) {
+      out_ += next.front().first;
+      next.front().second < 0 ? void(out_ += "\n") : flow_text(pipe, next.front().second, 0, indent);
+    } else {
+      out_ += "\n";
+      for (size_t i = 0; i < next.size(); ++i) {
+        const bool last = i + 1 == next.size();
+        const std::string& arrow = next[i].first;
+        out_ += indent + (last ? "  └" : "  ├") + (arrow.starts_with(' ') ? arrow.substr(1) : arrow);
+        next[i].second < 0 ? void(out_ += "\n") : flow_text(pipe, next[i].second, 0, indent + (last ? "   " : "  │"));
+      }
+    }
+  }
+
+  std::string input_label(int n, int input) const {
+    const node& to = at(n);
+    return to.declaration->any_number_of_inputs ? std::to_string(input + 1) : to.inputs[static_cast<size_t>(input)].name;
+  }
+
+  std::string_view kind_of(int from, int port, int to, int input) const {
+    for (const queue& q : plan_.queues)
+      if (q.from_node == from && q.from_port == port && q.to_node == to && q.to_input == input)
+        return q.kind == queue_kind::bounded ? "queue" : "spilling queue";
+    return "queue";
+  }
+
+  void node_rows(table& nodes, int index, int half) {
+    const node& n = at(index);
+    std::string memory;
+    for (const memory_share& s : plan_.shares)
+      if (s.node == index && s.half == half && s.given > 0)
+        memory = "memory " + format_bytes(s.given) + (s.kept_bytes > 0 ? ", may keep " + format_bytes(s.kept_bytes) : "");
+    std::string op = n.declaration->name + (n.elided ? " (elided)" : "");
+    if (is_breaker(index)) op += half == 0 ? " (create)" : " (merge)";
+    if (n.outputs.empty() || (is_breaker(index) && half == 0)) {
+      nodes.row({n.id, op, "", "", "", memory});
+      return;
+    }
+    for (size_t port = 0; port < n.outputs.size(); ++port) {
+      const output_port& out = n.outputs[port];
+      nodes.row({port == 0 ? n.id : n.id + "." + out.name, port == 0 ? op : "", record::to_string(out.type),
+                 out.sorted_by.empty() ? "unsorted" : "by " + to_string(out.sorted_by), to_string(out.estimate), port == 0 ? memory : ""});
+    }
+  }
+
+  void sorts_text() {
+    if (plan_.sorts.empty()) return;
+    out_ += "\nsorts\n";
+    table sorts;
+    for (const sort_prediction& s : plan_.sorts) {
+      std::string what;
+      if (!s.known) {
+        what = fmt::format("size unknown; runs of {}, up to {} merged at once", format_bytes(run_bytes(s)), s.fan_in);
+      } else if (s.merge_passes == 0) {
+        what = fmt::format("{} stay in memory", format_bytes(s.num_bytes));
+      } else {
+        what = fmt::format("{}{} in {} of {}, {} of fan-in {}, blocks of {}, scratch {} written and {} read",
+                           g_.input_of(at(s.node), 0).estimate.exact ? "" : "at most ", format_bytes(s.num_bytes),
+                           plural(s.runs, "run"), format_bytes(std::min(run_bytes(s), s.num_bytes)),
+                           s.merge_passes == 1 ? "1 merge pass" : fmt::format("{} merge passes", s.merge_passes), s.fan_in,
+                           format_bytes(s.block_bytes), format_bytes(s.written_bytes), format_bytes(s.read_bytes));
+      }
+      sorts.row({at(s.node).id, what});
+    }
+    out_ += sorts.text("  ");
+  }
+
+  uint64_t run_bytes(const sort_prediction& s) const {
+    if (s.known && s.runs > 0) return (s.num_bytes + s.runs - 1) / s.runs;
+    return plan_.share_of(s.node, 0) / 2;
+  }
+
+  void queues_text() {
+    table queues;
+    bool any = false;
+    for (const queue& q : plan_.queues) {
+      if (q.kind != queue_kind::spilling) continue;
+      any = true;
+      queues.row({fmt::format("{} ─▶ {}.{}", at(q.from_node).id, at(q.to_node).id, input_label(q.to_node, q.to_input)),
+                  "memory " + format_bytes(q.memory_bytes), q.reason});
+    }
+    if (any) out_ += "\nspilling queues\n" + queues.text("  ");
+  }
+
+  void notes_text() {
+    std::string notes;
+    for (const node& n : g_.nodes)
+      if (n.elided)
+        notes += fmt::format("  '{}' does not sort: its input is sorted by {} already\n", n.id, to_string(g_.input_of(n, 0).sorted_by));
+    if (!notes.empty()) out_ += "\nnotes\n" + notes;
+  }
+
+  void totals_text() {
+    auto most = [&](uint64_t num_bytes) {
+      return plan_.prediction_known ? "at most " + format_bytes(num_bytes)
+                                    : "unknown; at most " + format_bytes(num_bytes) + " for what is known";
+    };
+    out_ += "\npredicted\n";
+    table totals;
+    totals.row({"input", plan_.prediction_known ? format_bytes(plan_.predicted_input_bytes) : most(plan_.predicted_input_bytes)});
+    totals.row({"scratch written", most(plan_.predicted_scratch_written)});
+    totals.row({"scratch read", most(plan_.predicted_scratch_read)});
+    totals.row({"peak scratch", most(plan_.predicted_peak_scratch)});
+    totals.row({"output", most(plan_.predicted_output_bytes)});
+    totals.row({"peak memory", "at most " + format_bytes(plan_.predicted_peak_memory)});
+    out_ += totals.text("  ");
+  }
+
+  const graph& g_;
+  const physical_plan& plan_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string half_name(const node& n, int half) {
+  if (n.role() != operator_role::breaker) return n.id;
+  return n.id + (half == 0 ? " (create)" : " (merge)");
+}
+
+std::string to_string(const row_estimate& e) {
+  if (!e.known) return "rows unknown";
+  return fmt::format("{}{} row{}, {}", e.exact ? "" : "at most ", format_count(e.rows), e.rows == 1 ? "" : "s", format_bytes(e.num_bytes));
+}
+
+std::string explain_text(const graph& g, const physical_plan& plan) { return text_explainer(g, plan).text(); }
+
+}  // namespace flowrun::plan

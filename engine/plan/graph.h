@@ -1,0 +1,88 @@
+// The checked graph of a job: nodes in topological order with the row type, order and estimate of every output.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/fault.h"
+#include "engine/plan/operator_declaration.h"
+#include "engine/plan/order.h"
+#include "engine/record/row_type.h"
+#include "specs/job.pb.h"
+
+namespace flowrun::plan {
+
+// Rows of a stream as far as they can be known before the run.
+struct row_estimate {
+  uint64_t rows = 0;
+  uint64_t num_bytes = 0;  // rows and their strings
+  bool known = false;      // false: nothing is known (an input that can't be looked at)
+  bool exact = false;      // false with known: an upper bound or an average
+};
+
+struct output_port {
+  std::string name;
+  record::row_type type;
+  order sorted_by;
+  row_estimate estimate;
+  // (node, input index) of each consumer; several: a fork.
+  std::vector<std::pair<int, int>> consumers;
+};
+
+struct input_port {
+  std::string name;
+  int from_node = -1;
+  int from_port = 0;
+  const specs::Input* spec = nullptr;  // what `in:` says; lives in graph::job
+};
+
+struct node {
+  std::string id;
+  const operator_declaration* declaration = nullptr;
+  const specs::Node* spec = nullptr;  // parameters with their positions; lives in graph::job
+  std::vector<input_port> inputs;
+  std::vector<output_port> outputs;
+  // A sort whose input is already sorted by its keys: runs as an ordered stage instead of a breaker.
+  bool elided = false;
+  operator_role role() const { return elided ? operator_role::ordered : declaration->role; }
+  // Facts that operators' checks leave for memory wishes, prediction and explain (e.g. "key_bytes", "fused"). The planner
+  // itself reads "limit" (a breaker that gives at most so many rows) and "rows_behind" (operator_declaration.h), and writes
+  // "input_bytes" (what a source's files hold).
+  std::map<std::string, uint64_t> facts;
+};
+
+struct graph {
+  std::shared_ptr<const specs::JobSpec> job;
+  std::map<std::string, record::row_type> types;  // of `types:`
+  std::vector<node> nodes;                        // topological order
+  const node* find(const std::string& id) const;
+  const output_port& input_of(const node& n, size_t i) const {
+    return nodes[static_cast<size_t>(n.inputs[i].from_node)].outputs[static_cast<size_t>(n.inputs[i].from_port)];
+  }
+};
+
+// The operators a job may use, by name. Filled by operators/ (and plugins); owned by whoever runs the job.
+class operator_catalog {
+ public:
+  void add(const operator_declaration* declaration);
+  const operator_declaration* find(const std::string& name) const;
+  std::vector<std::string> names() const;  // sorted
+ private:
+  std::map<std::string, const operator_declaration*> by_name_;
+};
+
+struct check_result {
+  graph checked;              // meaningful only without faults
+  std::vector<fault> faults;  // all of them
+};
+
+// Types, orders, ports, unused nodes, parameters: everything that can be known before the run. Pure but for file sizes, which
+// `file_bytes` answers (a negative value: unknown).
+check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog,
+                   const std::function<int64_t(const std::string& path)>& file_bytes);
+
+}  // namespace flowrun::plan

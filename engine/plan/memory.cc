@@ -1,0 +1,267 @@
+#include "engine/plan/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/units.h"
+#include "engine/plan/sort_plan.h"
+#include "engine/plan/sort_request.h"
+#include "specs/value.h"
+
+namespace flowrun::plan {
+
+namespace {
+
+constexpr uint64_t smallest_batch = 16 * KiB;
+constexpr uint64_t largest_batch = 256 * KiB;
+constexpr uint64_t bounded_batches = 4;  // in a bounded queue
+
+// One claimant of a phase: half a node, or a spilling queue.
+struct claimant {
+  int node = -1;
+  int half = 0;
+  int queue = -1;
+  memory_claim claim;
+};
+
+class splitter {
+ public:
+  splitter(const graph& g, const pipeline_layout& layout, physical_plan& plan)
+      : graph_(g), layout_(layout), plan_(plan), claimants_(plan.phases.size()), held_(plan.phases.size(), 0) {}
+
+  void run(std::vector<fault>& faults) {
+    collect_nodes();
+    choose_batch_bytes();
+    for (size_t x = 0; x < plan_.phases.size(); ++x)
+      if (minimum_of(x) > plan_.resources.memory_bytes) return report(faults);
+    for (size_t x = 0; x < plan_.phases.size(); ++x) split(x);
+  }
+
+ private:
+  void collect_nodes() {
+    for (size_t x = 0; x < plan_.phases.size(); ++x)
+      for (int p : plan_.phases[x].pipelines) {
+        const pipeline& line = plan_.pipelines[static_cast<size_t>(p)];
+        add_node(x, line.head, is_breaker(line.head) ? 1 : 0);
+        for (int n : line.nodes) add_node(x, n, 0);
+      }
+  }
+
+  bool is_breaker(int n) const { return graph_.nodes[static_cast<size_t>(n)].role() == operator_role::breaker; }
+
+  void add_node(size_t x, int index, int half) {
+    const node& n = graph_.nodes[static_cast<size_t>(index)];
+    if (!n.declaration->memory) return;
+    claimant c{index, half, -1, {n.declaration->memory(n, half), 0}};
+    c.claim.wish.maximum = std::max(c.claim.wish.maximum, c.claim.wish.minimum);
+    claimants_[x].push_back(c);
+  }
+
+  // A spilling queue wants two blocks and two batches to write behind, and is worth a modest share on top: small streams
+  // then never touch a disk.
+  memory_wish queue_wish() const {
+    const uint64_t block = plan_.resources.block_bytes > 0 ? plan_.resources.block_bytes : 64 * KiB;
+    const uint64_t minimum = 2 * block * std::max(1U, plan_.resources.num_disks) + 2 * plan_.batch_bytes;
+    return {minimum, std::max(minimum, 64 * MiB), 0.25};
+  }
+
+  int first_phase(const queue& q) const { return phase_of(q.from_node); }
+  int last_phase(const queue& q) const { return phase_of(q.to_node); }
+  int phase_of(int node) const {
+    return plan_.pipelines[static_cast<size_t>(layout_.gives[static_cast<size_t>(node)])].phase;
+  }
+
+  uint64_t batches_of(size_t x) const {
+    const uint64_t in_flight = plan_.phases[x].pipelines.size() * (plan_.resources.threads + 2) * plan_.batch_bytes;
+    uint64_t bounded = 0;
+    for (const queue& q : plan_.queues)
+      if (q.kind == queue_kind::bounded && first_phase(q) == static_cast<int>(x)) bounded += bounded_batches * plan_.batch_bytes;
+    return in_flight + in_flight / 2 + bounded;  // a stage holds its input and makes its output
+  }
+
+  // Minimums of queues that begin in an earlier phase.
+  uint64_t passing(size_t x) const {
+    uint64_t total = 0;
+    for (const queue& q : plan_.queues)
+      if (q.kind == queue_kind::spilling && first_phase(q) < static_cast<int>(x) && static_cast<int>(x) <= last_phase(q))
+        total += queue_wish().minimum;
+    return total;
+  }
+
+  uint64_t minimum_of(size_t x) const {
+    uint64_t total = batches_of(x) + passing(x);
+    for (const claimant& c : claimants_[x]) total += c.claim.wish.minimum;
+    for (const queue& q : plan_.queues)
+      if (q.kind == queue_kind::spilling && first_phase(q) == static_cast<int>(x)) total += queue_wish().minimum;
+    return total;
+  }
+
+  // About an eighth of the memory for batches in flight, in the cache's reach; less where the minimums ask for it.
+  void choose_batch_bytes() {
+    size_t most_pipelines = 1;
+    for (const phase& p : plan_.phases) most_pipelines = std::max(most_pipelines, p.pipelines.size());
+    const uint64_t shares = std::max<uint64_t>(64, 8 * (plan_.resources.threads + 2)) * most_pipelines;
+    plan_.batch_bytes = std::clamp(plan_.resources.memory_bytes / shares / 4096 * 4096, smallest_batch, largest_batch);
+    if (plan_.resources.batch_bytes > 0) {
+      plan_.batch_bytes = plan_.resources.batch_bytes;
+      return;
+    }
+    auto fits = [&] {
+      for (size_t x = 0; x < plan_.phases.size(); ++x)
+        if (minimum_of(x) > plan_.resources.memory_bytes) return false;
+      return true;
+    };
+    while (plan_.batch_bytes > smallest_batch && !fits()) plan_.batch_bytes = std::max(smallest_batch, plan_.batch_bytes / 2);
+  }
+
+  void split(size_t x) {
+    std::vector<claimant> all = claimants_[x];
+    for (size_t q = 0; q < plan_.queues.size(); ++q)
+      if (plan_.queues[q].kind == queue_kind::spilling && first_phase(plan_.queues[q]) == static_cast<int>(x))
+        all.push_back({-1, 0, static_cast<int>(q), {queue_wish(), 0}});
+      else if (plan_.queues[q].kind == queue_kind::bounded)
+        plan_.queues[q].memory_bytes = bounded_batches * plan_.batch_bytes;
+    phase& out = plan_.phases[x];
+    out.batches_bytes = batches_of(x);
+    out.held_bytes = passing(x) + held_[x];
+    std::vector<memory_claim> claims;
+    for (const claimant& c : all) claims.push_back(c.claim);
+    share_memory(claims, plan_.resources.memory_bytes - out.batches_bytes - out.held_bytes);
+    for (size_t i = 0; i < all.size(); ++i) {
+      const memory_claim& claim = claims[i];
+      out.memory_bytes += claim.given;
+      if (all[i].queue >= 0)
+        give_queue(x, plan_.queues[static_cast<size_t>(all[i].queue)], claim);
+      else
+        give_node(x, all[i], claim);
+    }
+    plan_.predicted_peak_memory = std::max(plan_.predicted_peak_memory, out.memory_bytes + out.batches_bytes + out.held_bytes);
+  }
+
+  // Half of what the phases after x, up to `last`, have above their minimums and what they hold already.
+  uint64_t room_after(size_t x, size_t last) const {
+    uint64_t room = UINT64_MAX;
+    for (size_t z = x + 1; z <= last; ++z) room = std::min(room, (plan_.resources.memory_bytes - minimum_of(z) - held_[z]) / 2);
+    return room;
+  }
+
+  void hold(size_t x, size_t last, uint64_t num_bytes) {
+    for (size_t z = x + 1; z <= last; ++z) held_[z] += num_bytes;
+  }
+
+  void give_queue(size_t x, queue& q, const memory_claim& claim) {
+    q.memory_bytes = claim.given;
+    const auto last = static_cast<size_t>(last_phase(q));
+    if (last == x) return;
+    const uint64_t extra = std::min(claim.given - claim.wish.minimum, room_after(x, last));
+    hold(x, last, extra);
+    plan_.phases[x].memory_bytes -= claim.given - claim.wish.minimum - extra;
+    q.memory_bytes = claim.wish.minimum + extra;
+  }
+
+  void give_node(size_t x, const claimant& c, const memory_claim& claim) {
+    memory_share share;
+    share.node = c.node;
+    share.half = c.half;
+    share.phase = static_cast<int>(x);
+    share.minimum = claim.wish.minimum;
+    share.given = claim.given;
+    share.maximum = claim.wish.maximum;
+    if (is_breaker(c.node) && c.half == 0) {
+      const auto last = static_cast<size_t>(phase_of(c.node));
+      share.kept_bytes = worth_keeping(c.node, claim.given, last, room_after(x, last));
+      hold(x, last, share.kept_bytes);
+    }
+    plan_.shares.push_back(share);
+  }
+
+  uint64_t worth_keeping(int index, uint64_t given, size_t merge_phase, uint64_t room) const {
+    const node& n = graph_.nodes[static_cast<size_t>(index)];
+    const row_estimate& estimate = graph_.input_of(n, 0).estimate;
+    sort_request request = request_of(graph_, n);
+    uint64_t kept = std::min(given / 2, room);
+    // Only an exact size is a bound; averages may be exceeded, and the length of strings always is one.
+    if (estimate.exact && !graph_.input_of(n, 0).type.has_strings())
+      kept = std::min(kept, bytes_in_memory(request.num_bytes, request.rows, request.row_bytes));
+    if (!estimate.known) return kept;
+    uint64_t num_merges = 0;
+    for (const claimant& c : claimants_[merge_phase]) num_merges += c.queue < 0 && c.half == 1;
+    const uint64_t left = plan_.resources.memory_bytes - batches_of(merge_phase) - passing(merge_phase) - held_[merge_phase];
+    request.create_bytes = given;
+    request.block_bytes = plan_.resources.block_bytes;
+    request.merge_bytes = left / std::max<uint64_t>(1, num_merges);
+    const uint64_t passes_without = plan_sort(request).passes;
+    request.kept_bytes = kept;
+    request.merge_bytes = (left - kept) / std::max<uint64_t>(1, num_merges);
+    return plan_sort(request).passes > std::max<uint64_t>(1, passes_without) ? 0 : kept;
+  }
+
+  void report(std::vector<fault>& faults) const {
+    size_t worst = 0;
+    for (size_t x = 0; x < plan_.phases.size(); ++x)
+      if (minimum_of(x) > minimum_of(worst)) worst = x;
+    std::vector<std::pair<std::string, uint64_t>> rows;
+    for (const claimant& c : claimants_[worst]) {
+      const node& n = graph_.nodes[static_cast<size_t>(c.node)];
+      const std::string half = is_breaker(c.node) ? (c.half == 0 ? ", create" : ", merge") : "";
+      rows.emplace_back(fmt::format("{} ({}{})", n.id, n.declaration->name, half), c.claim.wish.minimum);
+    }
+    for (const queue& q : plan_.queues)
+      if (q.kind == queue_kind::spilling && first_phase(q) <= static_cast<int>(worst) && static_cast<int>(worst) <= last_phase(q))
+        rows.emplace_back(fmt::format("{} -> {} (spilling queue)", graph_.nodes[static_cast<size_t>(q.from_node)].id,
+                                      graph_.nodes[static_cast<size_t>(q.to_node)].id),
+                          queue_wish().minimum);
+    rows.emplace_back(fmt::format("batches in flight, {} threads", plan_.resources.threads), batches_of(worst));
+    size_t width = 0;
+    for (const auto& [who, num_bytes] : rows) width = std::max(width, who.size());
+    const uint64_t needed = (minimum_of(worst) + MiB - 1) / MiB;
+    std::string table = fmt::format("memory: {}MiB or more; phase {} wants at least", needed, worst + 1);
+    for (const auto& [who, num_bytes] : rows) table += fmt::format("\n      {:<{}}  {:>9}", who, width, format_bytes(num_bytes));
+    const specs::JobSpec& job = *graph_.job;
+    faults.push_back({specs::where(job.file(), job.resources().memory_position()),
+                      fmt::format("a memory budget of {} is too small for this job", format_bytes(plan_.resources.memory_bytes)),
+                      std::move(table),
+                      fmt::format("set resources: {{memory: {0}MiB}} or run with -m {0}MiB; fewer threads (-j) also need less", needed)});
+  }
+
+  const graph& graph_;
+  const pipeline_layout& layout_;
+  physical_plan& plan_;
+  std::vector<std::vector<claimant>> claimants_;  // nodes, by phase
+  std::vector<uint64_t> held_;                    // kept by earlier phases, without the queues' minimums
+};
+
+}  // namespace
+
+void share_memory(std::vector<memory_claim>& claims, uint64_t available) {
+  for (memory_claim& c : claims) {
+    c.given = c.wish.minimum;
+    available -= std::min(available, c.wish.minimum);
+  }
+  // Each round fills at least one claim to its maximum, or spends everything.
+  for (size_t round = 0; round <= claims.size(); ++round) {
+    double weights = 0;
+    for (const memory_claim& c : claims)
+      if (c.given < c.wish.maximum && c.wish.weight > 0) weights += c.wish.weight;
+    if (weights <= 0 || available == 0) return;
+    const uint64_t pot = available;
+    bool filled = false;
+    for (memory_claim& c : claims) {
+      if (c.given >= c.wish.maximum || c.wish.weight <= 0) continue;
+      const auto part = static_cast<uint64_t>(static_cast<double>(pot) * (c.wish.weight / weights));
+      const uint64_t room = c.wish.maximum - c.given;
+      filled = filled || room <= part;
+      const uint64_t more = std::min({part, room, available});
+      c.given += more;
+      available -= more;
+    }
+    if (!filled) return;
+  }
+}
+
+void split_memory(const graph& g, const pipeline_layout& layout, physical_plan& plan, std::vector<fault>& faults) {
+  splitter(g, layout, plan).run(faults);
+}
+
+}  // namespace flowrun::plan

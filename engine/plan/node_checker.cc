@@ -1,0 +1,191 @@
+// Reading a node's parameters that need no expressions, its faults and its results.
+#include "engine/plan/node_checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "engine/plan/parameter_shape.h"
+#include "specs/value.h"
+
+namespace flowrun::plan {
+
+node_checker::node_checker(graph& owner, plan::node& n, const std::function<int64_t(const std::string&)>& file_bytes,
+                           std::vector<fault>& faults)
+    : graph_(owner), node_(n), file_bytes_(file_bytes), faults_(faults) {
+  for (const parameter_declaration& p : n.declaration->parameters)
+    if (!p.default_text.empty()) defaults_.emplace(p.name, default_value(p));
+}
+
+const record::row_type& node_checker::input_type(size_t i) const { return graph_.input_of(node_, i).type; }
+const order& node_checker::input_order(size_t i) const { return graph_.input_of(node_, i).sorted_by; }
+const row_estimate& node_checker::input_estimate(size_t i) const { return graph_.input_of(node_, i).estimate; }
+
+std::string node_checker::input_name(size_t i) const {
+  const input_port& input = node_.inputs[i];
+  const plan::node& from = graph_.nodes[static_cast<size_t>(input.from_node)];
+  return input.from_port == 0 ? from.id : from.id + "." + from.outputs[static_cast<size_t>(input.from_port)].name;
+}
+
+// --- parameters ---
+
+bool node_checker::has(const std::string& name) const { return specs::find(node_.spec->with(), name) != nullptr; }
+
+const specs::Value* node_checker::value(const std::string& name) const {
+  if (const specs::Value* given = specs::find(node_.spec->with(), name)) return given;
+  const auto it = defaults_.find(name);
+  return it == defaults_.end() ? nullptr : &it->second;
+}
+
+std::string node_checker::text(const std::string& name) const {
+  const specs::Value* v = value(name);
+  return v ? specs::text(*v) : std::string();
+}
+
+std::vector<std::string> node_checker::paths(const std::string& name) const {
+  std::vector<std::string> out;
+  const specs::Value* v = value(name);
+  if (!v) return out;
+  if (specs::is_scalar(*v)) out.push_back(specs::text(*v));
+  for (const specs::Value& item : v->list().items()) out.push_back(specs::text(item));
+  return out;
+}
+
+uint64_t node_checker::integer(const std::string& name) const {
+  const specs::Value* v = value(name);
+  return v ? specs::to_uint(*v).value_or(0) : 0;
+}
+
+uint64_t node_checker::bytes(const std::string& name) const {
+  const specs::Value* v = value(name);
+  return v ? specs::to_bytes(*v).value_or(0) : 0;
+}
+
+bool node_checker::boolean(const std::string& name) const {
+  const specs::Value* v = value(name);
+  return v && specs::to_bool(*v).value_or(false);
+}
+
+std::optional<record::row_type> node_checker::row_type(const std::string& name) {
+  const specs::Value* v = value(name);
+  if (!v) return std::nullopt;
+  const size_t faults_before = faults_.size();
+  record::row_type type = read_row_type(*v, graph_.types, graph_.job->file(), faults_);
+  num_faults_ += faults_.size() - faults_before;
+  if (type.num_columns() == 0) return std::nullopt;
+  return type;
+}
+
+node_checker::error_policy node_checker::on_error() const {
+  error_policy policy;
+  if (!node_.spec->has_on_error()) return policy;
+  const specs::OnError& e = node_.spec->on_error();
+  switch (e.action()) {
+    case specs::OnError::SKIP: policy.what = error_policy::action::skip; break;
+    case specs::OnError::PORT:
+      policy.what = error_policy::action::to_port;
+      policy.port = e.port();
+      break;
+    default: break;
+  }
+  if (e.has_max_ratio()) policy.max_ratio = e.max_ratio();
+  return policy;
+}
+
+// --- faults ---
+
+void node_checker::add(const specs::Position& where, std::string message, std::string expected, std::string hint) {
+  // A fault without a place of its own points to the operator's name.
+  const bool placed = where.line() > 0 || !where.origin().empty();
+  faults_.push_back({specs::where(graph_.job->file(), placed ? where : node_.spec->op_position()), std::move(message),
+                     std::move(expected), std::move(hint)});
+  ++num_faults_;
+}
+
+void node_checker::fault_at_parameter(const std::string& name, std::string message, std::string expected, std::string hint) {
+  const specs::Value* v = &node_.spec->with();
+  std::string_view rest = name;
+  while (v && !rest.empty()) {
+    const size_t dot = std::min(rest.find('.'), rest.size());
+    v = specs::find(*v, rest.substr(0, dot));
+    rest.remove_prefix(std::min(dot + 1, rest.size()));
+  }
+  add(v ? v->position() : specs::Position(), std::move(message), std::move(expected), std::move(hint));
+}
+
+void node_checker::fault_at_input(size_t i, std::string message, std::string expected, std::string hint) {
+  const specs::Input* input = node_.inputs[i].spec;
+  add(input ? input->position() : specs::Position(), std::move(message), std::move(expected), std::move(hint));
+}
+
+void node_checker::fault_at_node(std::string message, std::string expected, std::string hint) {
+  add(node_.spec->op_position(), std::move(message), std::move(expected), std::move(hint));
+}
+
+namespace {
+
+// As a list in YAML; keys that flow style would break are quoted.
+std::string yaml_list(const order& keys) {
+  std::string out = "[";
+  for (const order_term& term : keys) {
+    const std::string key = to_string(order{term});
+    if (out.size() > 1) out += ", ";
+    out += key.find('[') == std::string::npos ? key : "\"" + key + "\"";
+  }
+  return out + "]";
+}
+
+}  // namespace
+
+bool node_checker::require_order(size_t i, const order& need) {
+  if (satisfies(input_order(i), need)) return true;
+  const std::string input = input_name(i);
+  std::string id = input;
+  std::replace(id.begin(), id.end(), '.', '_');
+  fault_at_input(i, fmt::format("'{}' needs '{}' sorted by {}", node_.declaration->name, input, to_string(need)),
+                 fmt::format("rows sorted by {}; what is known is: sorted by {}", to_string(need), to_string(input_order(i))),
+                 fmt::format("add  {}_sorted: {{op: sort, in: {}, with: {{by: {}}}}}  and read from {}_sorted", id, input,
+                             yaml_list(need), id));
+  return false;
+}
+
+bool node_checker::require_adjacent(size_t i, const std::vector<std::string>& columns) {
+  if (adjacent(input_order(i), columns)) return true;
+  order need;
+  for (const std::string& column : columns) need.push_back({column});
+  const std::string input = input_name(i);
+  std::string id = input;
+  std::replace(id.begin(), id.end(), '.', '_');
+  fault_at_input(i, fmt::format("'{}' needs equal {} of '{}' next to each other", node_.declaration->name, to_string(need), input),
+                 fmt::format("rows sorted by {} in any sequence; what is known is: sorted by {}", to_string(need),
+                             to_string(input_order(i))),
+                 fmt::format("add  {}_sorted: {{op: sort, in: {}, with: {{by: {}}}}}  and read from {}_sorted", id, input,
+                             yaml_list(need), id));
+  return false;
+}
+
+// --- results ---
+
+void node_checker::set_output(size_t port, record::row_type type, order sorted_by, row_estimate estimate) {
+  FLOWRUN_CHECK(port < node_.outputs.size());
+  output_port& out = node_.outputs[port];
+  out.type = std::move(type);
+  out.sorted_by = std::move(sorted_by);
+  out.estimate = estimate;
+}
+
+size_t node_checker::add_output(const std::string& name) {
+  for (const output_port& out : node_.outputs)
+    if (out.name == name) {
+      const specs::OnError& e = node_.spec->on_error();
+      const bool by_error = e.action() == specs::OnError::PORT && e.port() == name;
+      add(by_error ? e.to_position() : specs::Position(), fmt::format("'{}' has an output '{}' already", node_.id, name),
+          "another name for the port", {});
+    }
+  node_.outputs.emplace_back().name = name;
+  return node_.outputs.size() - 1;
+}
+
+}  // namespace flowrun::plan

@@ -1,0 +1,100 @@
+// What an operator's check (and later its construction) sees of one node: parameters, input types, and where to put faults.
+//
+// An operator reads its parameters through one function into a struct of settings, used by check() and by the factory alike.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/expr/aggregate.h"
+#include "engine/expr/expression.h"
+#include "engine/plan/graph.h"
+
+namespace flowrun::plan {
+
+// A sort key, resolved: a column (or slice of a bytes column), or any other expression.
+struct sort_key {
+  expr::expression value;
+  bool descending = false;
+  std::optional<order_term> term;  // set when the key is a column or a slice of one
+};
+
+class node_checker {
+ public:
+  // `owner` is the graph that holds `n`. Faults go to `faults`.
+  node_checker(graph& owner, node& n, const std::function<int64_t(const std::string&)>& file_bytes, std::vector<fault>& faults);
+
+  const plan::node& node() const { return node_; }
+  plan::node& node() { return node_; }
+  size_t num_inputs() const { return node_.inputs.size(); }
+  const record::row_type& input_type(size_t i = 0) const;
+  const order& input_order(size_t i = 0) const;
+  const row_estimate& input_estimate(size_t i = 0) const;
+  std::string input_name(size_t i) const;  // "edges" or "edges.bad": what `in:` says, for messages
+
+  // --- parameters (values have the declared shape; a fault was already reported otherwise and check() is not called) ---
+  bool has(const std::string& name) const;
+  const specs::Value* value(const std::string& name) const;  // null when absent and without default
+  std::string text(const std::string& name) const;           // also path, choice; the default when absent
+  std::vector<std::string> paths(const std::string& name) const;
+  uint64_t integer(const std::string& name) const;
+  uint64_t bytes(const std::string& name) const;
+  bool boolean(const std::string& name) const;
+  std::optional<record::row_type> row_type(const std::string& name);
+  std::vector<std::string> columns(const std::string& name, size_t input = 0);  // known columns only; faults for others
+  // (column of input 0, column of input 1): parameter_kind::column_pairs. Known columns only; faults for others.
+  std::vector<std::pair<std::string, std::string>> column_pairs(const std::string& name);
+  std::vector<sort_key> sort_keys(const std::string& name, const expr::scope& scope);
+  std::optional<expr::expression> expression(const std::string& name, const expr::scope& scope);
+  std::optional<expr::expression> condition(const std::string& name, const expr::scope& scope);
+  // {name: expression} in order. `name` empty: the free columns of a map. Column names are checked (distinct, well-formed).
+  std::vector<std::pair<std::string, expr::expression>> named_expressions(const std::string& name, const expr::scope& scope);
+  // parameter_kind::expression_rows: one entry per map of the list, each as named_expressions.
+  std::vector<std::vector<std::pair<std::string, expr::expression>>> expression_rows(const std::string& name,
+                                                                                     const expr::scope& scope);
+  std::vector<std::pair<std::string, expr::expression>> named_conditions(const std::string& name, const expr::scope& scope);
+  std::vector<std::pair<std::string, expr::aggregate>> aggregates(const std::string& name, const expr::scope& scope);
+  // Where rejected rows go: nullopt = stop at the first (fail); "" = skip; otherwise the port's name. And the largest share.
+  struct error_policy {
+    enum class action { fail, skip, to_port } what = action::fail;
+    std::string port;
+    double max_ratio = 1.0;
+  };
+  error_policy on_error() const;
+  int64_t file_bytes(const std::string& path) const { return file_bytes_(path); }
+
+  // --- faults ---
+  // `name` may be a path into a parameter: "let.deg". Where the parameter is absent, the fault points to the operator.
+  void fault_at_parameter(const std::string& name, std::string message, std::string expected = {}, std::string hint = {});
+  void fault_at_input(size_t i, std::string message, std::string expected = {}, std::string hint = {});
+  void fault_at_node(std::string message, std::string expected = {}, std::string hint = {});
+  // Faults unless input i is sorted by `need`; the message names the missing sort: "add  {op: sort, in: X, with: {by: [..]}}".
+  bool require_order(size_t i, const order& need);
+  bool require_adjacent(size_t i, const std::vector<std::string>& columns);
+  bool ok() const { return num_faults_ == 0; }
+
+  // --- results: one call per output port ---
+  void set_output(size_t port, record::row_type type, order sorted_by = {}, row_estimate estimate = {});
+  // Adds an output port (split, error ports) and returns its index.
+  size_t add_output(const std::string& name);
+
+ private:
+  using expression_columns = std::vector<std::pair<std::string, expr::expression>>;
+  void add(const specs::Position& where, std::string message, std::string expected, std::string hint);
+  void add_problems(const specs::Value& value, const std::vector<expr::problem>& problems);
+  void add_unknown_column(const specs::Position& where, const std::string& column, size_t input);
+  const parameter_declaration* declared(const std::string& name) const;
+  bool known_column(const specs::Value& value, size_t input);
+  std::optional<expr::expression> compiled(const specs::Value& value, const expr::scope& scope, bool condition);
+  graph& graph_;
+  plan::node& node_;
+  const std::function<int64_t(const std::string&)>& file_bytes_;
+  std::vector<fault>& faults_;
+  size_t num_faults_ = 0;
+  std::map<std::string, specs::Value> defaults_;  // of the declaration, as values
+};
+
+}  // namespace flowrun::plan

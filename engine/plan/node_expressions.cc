@@ -1,0 +1,174 @@
+// Reading a node's parameters that name columns or hold expressions.
+//
+// A problem inside an expression points into the YAML text: where the value starts, one more for the quote, and the offset
+// within the expression. Blocks of text and values from the command line only have a start.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/plan/node_checker.h"
+#include "specs/value.h"
+
+namespace flowrun::plan {
+
+namespace {
+
+// The entries of a map parameter, or the free columns of a node.
+std::vector<const specs::Entry*> entries_of(const specs::Value* v) {
+  std::vector<const specs::Entry*> out;
+  if (v)
+    for (const specs::Entry& entry : v->map().entries()) out.push_back(&entry);
+  return out;
+}
+
+// The items of a list parameter; a single text is a list of one.
+std::vector<const specs::Value*> items_of(const specs::Value* v) {
+  std::vector<const specs::Value*> out;
+  if (v && specs::is_scalar(*v)) out.push_back(v);
+  if (v)
+    for (const specs::Value& item : v->list().items()) out.push_back(&item);
+  return out;
+}
+
+specs::Position position_within(const specs::Value& value, size_t offset) {
+  specs::Position p = value.position();
+  const specs::Scalar& scalar = value.scalar();
+  if (p.line() <= 0 || !p.origin().empty() || scalar.text().find('\n') != std::string::npos) return p;
+  p.set_column(p.column() + static_cast<int>(offset) + (scalar.quoted() ? 1 : 0));
+  return p;
+}
+
+}  // namespace
+
+void node_checker::add_problems(const specs::Value& value, const std::vector<expr::problem>& problems) {
+  for (const expr::problem& p : problems) add(position_within(value, p.offset), p.message, p.expected, p.hint);
+}
+
+const parameter_declaration* node_checker::declared(const std::string& name) const {
+  for (const parameter_declaration& p : node_.declaration->parameters)
+    if (p.name == name) return &p;
+  return nullptr;
+}
+
+void node_checker::add_unknown_column(const specs::Position& where, const std::string& column, size_t input) {
+  const std::vector<std::string> names = input_type(input).names();
+  add(where, fmt::format("'{}' has no column '{}'", input_name(input), column),
+      names.empty() ? "" : fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(column, names));
+}
+
+bool node_checker::known_column(const specs::Value& value, size_t input) {
+  if (input_type(input).index_of(specs::text(value))) return true;
+  add_unknown_column(value.position(), specs::text(value), input);
+  return false;
+}
+
+std::vector<std::string> node_checker::columns(const std::string& name, size_t input) {
+  std::vector<std::string> out;
+  for (const specs::Value* item : items_of(value(name))) {
+    const std::string& column = specs::text(*item);
+    if (!known_column(*item, input)) continue;
+    if (std::find(out.begin(), out.end(), column) != out.end())
+      add(item->position(), fmt::format("the column '{}' is named twice", column), "each column once", {});
+    else
+      out.push_back(column);
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> node_checker::column_pairs(const std::string& name) {
+  std::vector<std::pair<std::string, std::string>> out;
+  const specs::Value* v = value(name);
+  auto add_pair = [&](const specs::Position& where, const std::string& left, const specs::Value& right) {
+    const bool left_known = input_type(0).index_of(left).has_value();
+    if (!left_known) add_unknown_column(where, left, 0);
+    if (!known_column(right, 1) || !left_known) return;
+    const bool twice = std::any_of(out.begin(), out.end(), [&](const auto& pair) { return pair.first == left || pair.second == specs::text(right); });
+    if (twice)
+      add(where, fmt::format("the column '{}' is named twice", left), "each column once", {});
+    else
+      out.emplace_back(left, specs::text(right));
+  };
+  if (v && specs::is_map(*v)) {
+    for (const specs::Entry& entry : v->map().entries()) add_pair(entry.key_position(), entry.key(), entry.value());
+  } else {
+    for (const specs::Value* item : items_of(v)) add_pair(item->position(), specs::text(*item), *item);
+  }
+  return out;
+}
+
+std::vector<sort_key> node_checker::sort_keys(const std::string& name, const expr::scope& scope) {
+  std::vector<sort_key> out;
+  for (const specs::Value* item : items_of(value(name))) {
+    const expr::compiled_sort_term term = expr::compile_sort_term(specs::text(*item), scope);
+    add_problems(*item, term.problems);
+    if (!term.value) continue;
+    sort_key key{term.value->value, term.value->descending, std::nullopt};
+    if (scope.row) {
+      const record::row_type& row = *scope.row;
+      if (const auto column = key.value.as_column())
+        key.term = order_term{row[*column].name, key.descending};
+      else if (const auto slice = key.value.as_slice())
+        key.term = order_term{row[slice->column].name, key.descending, slice->from, slice->length};
+    }
+    out.push_back(std::move(key));
+  }
+  return out;
+}
+
+std::optional<expr::expression> node_checker::compiled(const specs::Value& v, const expr::scope& scope, bool condition) {
+  expr::compiled result =
+      condition ? expr::compile_condition(specs::text(v), scope) : expr::compile(specs::text(v), scope);
+  add_problems(v, result.problems);
+  return result.value;
+}
+
+std::optional<expr::expression> node_checker::expression(const std::string& name, const expr::scope& scope) {
+  const specs::Value* v = value(name);
+  return v ? compiled(*v, scope, false) : std::nullopt;
+}
+
+std::optional<expr::expression> node_checker::condition(const std::string& name, const expr::scope& scope) {
+  const specs::Value* v = value(name);
+  return v ? compiled(*v, scope, true) : std::nullopt;
+}
+
+node_checker::expression_columns node_checker::named_expressions(const std::string& name, const expr::scope& scope) {
+  expression_columns out;
+  const bool free = name.empty();
+  for (const specs::Entry* entry : entries_of(free ? &node_.spec->with() : value(name))) {
+    if (free && declared(entry->key())) continue;
+    if (auto e = compiled(entry->value(), scope, false)) out.emplace_back(entry->key(), std::move(*e));
+  }
+  return out;
+}
+
+std::vector<node_checker::expression_columns> node_checker::expression_rows(const std::string& name, const expr::scope& scope) {
+  std::vector<expression_columns> out;
+  const specs::Value* v = value(name);
+  if (!v) return out;
+  for (const specs::Value& row : v->list().items()) {
+    expression_columns& columns = out.emplace_back();
+    for (const specs::Entry* entry : entries_of(&row))
+      if (auto e = compiled(entry->value(), scope, false)) columns.emplace_back(entry->key(), std::move(*e));
+  }
+  return out;
+}
+
+node_checker::expression_columns node_checker::named_conditions(const std::string& name, const expr::scope& scope) {
+  expression_columns out;
+  for (const specs::Entry* entry : entries_of(value(name)))
+    if (auto e = compiled(entry->value(), scope, true)) out.emplace_back(entry->key(), std::move(*e));
+  return out;
+}
+
+std::vector<std::pair<std::string, expr::aggregate>> node_checker::aggregates(const std::string& name, const expr::scope& scope) {
+  std::vector<std::pair<std::string, expr::aggregate>> out;
+  for (const specs::Entry* entry : entries_of(value(name))) {
+    const expr::compiled_aggregate result = expr::compile_aggregate(specs::text(entry->value()), scope);
+    add_problems(entry->value(), result.problems);
+    if (result.value) out.emplace_back(entry->key(), *result.value);
+  }
+  return out;
+}
+
+}  // namespace flowrun::plan

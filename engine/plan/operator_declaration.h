@@ -1,0 +1,104 @@
+// The one declaration of an operator (decision D11). It feeds the checker, the planner, the JSON Schema for editors, the
+// reference page, `flowrun ops`, and the labels of metrics. Built-in operators and plugins use the same.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace flowrun::plan {
+
+class node_checker;
+struct node;
+
+// What a parameter's YAML value must look like. The checker verifies this much by itself, before operator_declaration::check.
+enum class parameter_kind {
+  text,               // any scalar
+  path,               // a file name
+  paths,              // a path or a list of paths
+  integer,            // 0 … 2^63-1
+  bytes,              // a size such as 64MiB
+  number,             // a decimal number
+  boolean,            // true or false
+  choice,             // one of `choices`
+  row_type,           // the name of a type under `types:`, or a map {column: type}
+  columns,            // a list of column names of the (first) input
+  column_pairs,       // a list of columns both inputs have, or a map {column of the first input: column of the second} (join)
+  sort_keys,          // a list of keys: column, -column, key[0:10], expressions
+  expression,         // a row expression
+  condition,          // a row expression of type bool
+  named_expressions,  // a map {name: expression}
+  named_conditions,   // a map {name: condition}
+  expression_rows,    // a list of maps {name: expression} (flat_map)
+  aggregates,         // a map {name: "count()" | "sum(x)" | "min(x)" | "max(x)" | "first(x)" | "last(x)"}
+};
+
+struct parameter_declaration {
+  std::string name;
+  parameter_kind kind = parameter_kind::text;
+  bool required = false;
+  std::string default_text = {};  // as it would stand in YAML; empty: none
+  std::vector<std::string> choices = {};  // for choice
+  std::string help;                  // one sentence
+};
+
+struct port_declaration {
+  std::string name;
+  std::string help;
+};
+
+// How the executor runs an operator (architecture.md, section 3).
+enum class operator_role {
+  source,     // no input; heads a pipeline
+  stateless,  // one input; several batches at once
+  ordered,    // one input; batches one after another, in input order
+  breaker,    // one input; ends one pipeline and heads the next, in a later phase (sort)
+  meeting,    // several inputs; heads a pipeline, fed by queues (join, merge, concat, zip)
+  sink,       // one input, writes outside
+};
+
+// Bytes of memory a node wants while it runs. The planner gives each node of a phase its minimum, then shares the rest by
+// weight, never more than the maximum (as TPIE does).
+struct memory_wish {
+  uint64_t minimum = 0;
+  uint64_t maximum = 0;
+  double weight = 0;
+};
+
+struct operator_declaration {
+  std::string name;     // as in YAML: "sort", "file.read_csv"
+  std::string summary;  // one sentence
+  std::string details;  // further paragraphs for the reference; may be empty
+  std::string order;    // what it needs and gives, in words: "needs: by; gives: by"
+  std::string example;  // the YAML of one or more nodes
+
+  operator_role role = operator_role::stateless;
+  std::vector<port_declaration> inputs;
+  bool any_number_of_inputs = false;  // `in:` is a list; `inputs` has the one pattern port (merge, concat)
+  std::vector<port_declaration> outputs;
+  bool outputs_from_parameters = false;  // the output ports are named by a parameter (split)
+  // Nobody needs to read its outputs, because it says something by itself (reduce, check). Otherwise an output without a
+  // consumer is a fault.
+  bool output_optional = false;
+  bool has_error_port = false;           // on_error: {to: PORT} adds an output of rejected rows (file.read_csv)
+
+  std::vector<parameter_declaration> parameters;
+  // Every key under `with:` that no parameter has is a column with its expression (map).
+  bool free_columns = false;
+
+  // Deterministic, row by row and in sequence: as many rows out as in, at the same positions (map, window, scan).
+  // Two such branches of one stream can be zipped in step. A meeting operator with it takes its inputs at one pace (zip). An
+  // operator that holds rows back (a window with `after`) says how many in the fact "rows_behind".
+  bool keeps_row_count = false;
+
+  // Pure. Validates the parameters against the input types and orders, reports faults, and sets the row type and order of
+  // each output. Called once all inputs of the node are known; parameters already have their declared shape.
+  std::function<void(node_checker&)> check;
+  // Pure. What the node wants, given its checked types and estimates. Null: nothing beyond its batches.
+  // For a breaker `half` 0 is the sink (run creator), 1 the source (run merger).
+  std::function<memory_wish(const node&, int half)> memory;
+};
+
+}  // namespace flowrun::plan

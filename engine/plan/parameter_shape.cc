@@ -1,0 +1,256 @@
+#include "engine/plan/parameter_shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/expr/expression.h"
+#include "specs/value.h"
+
+namespace flowrun::plan {
+
+namespace {
+
+using specs::Value;
+
+class shape_checker {
+ public:
+  shape_checker(const named_types& types, const std::string& file, std::vector<fault>& faults)
+      : types_(types), file_(file), faults_(faults) {}
+
+  bool good() const { return good_; }
+
+  void fail(const specs::Position& where, std::string message, std::string expected = {}, std::string hint = {}) {
+    faults_.push_back({specs::where(file_, where), std::move(message), std::move(expected), std::move(hint)});
+    good_ = false;
+  }
+
+  void check(const parameter_declaration& p, const Value& v) {
+    switch (p.kind) {
+      case parameter_kind::paths:
+      case parameter_kind::columns:
+      case parameter_kind::sort_keys: return texts(p, v);
+      case parameter_kind::row_type:
+        type(v);
+        return;
+      case parameter_kind::named_expressions:
+      case parameter_kind::named_conditions:
+      case parameter_kind::aggregates: return map_of_texts(p, v);
+      case parameter_kind::column_pairs: return specs::is_map(v) ? map_of_texts(p, v) : texts(p, v);
+      case parameter_kind::expression_rows:
+        if (!specs::is_list(v)) return wrong(p, v);
+        if (v.list().items().empty()) fail(v.position(), fmt::format("'{}' is an empty list", p.name), describe(p));
+        for (const Value& row : v.list().items()) map_of_texts(p, row);
+        return;
+      default: return scalar(p, v);
+    }
+  }
+
+  void scalar(const parameter_declaration& p, const Value& v) {
+    if (specs::is_unresolved(v)) {
+      good_ = false;  // already reported
+      return;
+    }
+    if (!specs::is_scalar(v)) return wrong(p, v);
+    const std::string& text = specs::text(v);
+    bool right = true;
+    std::string hint;
+    switch (p.kind) {
+      case parameter_kind::integer:
+        right = specs::to_uint(v).has_value() && *specs::to_uint(v) <= static_cast<uint64_t>(INT64_MAX);
+        if (!right && specs::looks_octal(text)) hint = "leave out the leading zeros, or write 0o… for an octal number";
+        break;
+      case parameter_kind::bytes: right = specs::to_bytes(v).has_value(); break;
+      case parameter_kind::number: right = specs::to_double(v).has_value(); break;
+      case parameter_kind::boolean: right = specs::to_bool(v).has_value(); break;
+      case parameter_kind::choice:
+        right = std::find(p.choices.begin(), p.choices.end(), text) != p.choices.end();
+        hint = right ? "" : did_you_mean(text, p.choices);
+        break;
+      case parameter_kind::text: break;  // also the empty text
+      default:
+        if (text.find_first_not_of(" \t\r\n") == std::string::npos)
+          return fail(v.position(), fmt::format("'{}' is empty", p.name), describe(p));
+    }
+    if (!right) fail(v.position(), fmt::format("'{}' is not right for '{}'", shortened(text), p.name), describe(p), hint);
+  }
+
+ private:
+  static std::string shortened(std::string_view text) {
+    std::string out(text.substr(0, text.find('\n')).substr(0, 60));
+    return out.size() < text.size() ? out + "…" : out;
+  }
+
+  void wrong(const parameter_declaration& p, const Value& v) {
+    fail(v.position(), fmt::format("'{}' is {}", p.name, specs::kind_name(v)), describe(p));
+  }
+
+  // A list of texts; one text stands for a list of one.
+  void texts(const parameter_declaration& p, const Value& v) {
+    if (specs::is_scalar(v)) return scalar(p, v);
+    if (!specs::is_list(v)) return wrong(p, v);
+    for (const Value& item : v.list().items()) scalar(p, item);
+    if (p.kind == parameter_kind::paths && v.list().items().empty())
+      fail(v.position(), fmt::format("'{}' is an empty list", p.name), describe(p));
+  }
+
+  void map_of_texts(const parameter_declaration& p, const Value& v) {
+    if (!specs::is_map(v)) return wrong(p, v);
+    for (const specs::Entry& entry : v.map().entries()) {
+      if (p.kind == parameter_kind::named_conditions) {
+        if (!specs::is_id(entry.key()))
+          fail(entry.key_position(), fmt::format("'{}' can't name a port", entry.key()), "a letter or _, then letters, digits, _ and -");
+      } else {
+        column_name(entry);
+      }
+      parameter_declaration inner = p;
+      inner.name = entry.key();
+      scalar(inner, entry.value());
+    }
+  }
+
+ public:
+  void column_name(const specs::Entry& entry) {
+    if (!specs::is_column_name(entry.key()))
+      fail(entry.key_position(), fmt::format("'{}' can't name a column", entry.key()), "a letter or _, then letters, digits and _");
+    else if (expr::is_reserved_word(entry.key()))
+      fail(entry.key_position(), fmt::format("'{}' can't name a column: expressions use the word", entry.key()), "another name");
+  }
+
+  record::row_type type(const Value& v) {
+    if (specs::is_unresolved(v)) {
+      good_ = false;
+      return record::row_type();
+    }
+    if (specs::is_scalar(v)) {
+      const auto it = types_.find(specs::text(v));
+      if (it != types_.end()) return it->second;
+      std::vector<std::string> names;
+      for (const auto& [name, row] : types_) names.push_back(name);
+      fail(v.position(), fmt::format("there is no row type '{}'", shortened(specs::text(v))),
+           names.empty() ? "a map {column: type}, or a name declared under types:" : "one of " + fmt::format("{}", fmt::join(names, ", ")),
+           did_you_mean(specs::text(v), names));
+      return record::row_type();
+    }
+    if (!specs::is_map(v) || v.map().entries().empty()) {
+      fail(v.position(), fmt::format("a row type is missing: this is {}", specs::is_map(v) ? "an empty map" : specs::kind_name(v)),
+           "the name of a type under types:, or a map {column: type}");
+      return record::row_type();
+    }
+    std::vector<record::column> columns;
+    for (const specs::Entry& entry : v.map().entries()) {
+      column_name(entry);
+      if (specs::is_unresolved(entry.value())) {
+        good_ = false;
+        continue;
+      }
+      const auto parsed = record::parse_value_type(specs::text(entry.value()));
+      if (!parsed) {
+        static const std::vector<std::string> words = {"u8",  "u16", "u24", "u32", "u40", "u48",  "u64",   "i8",
+                                                       "i16", "i32", "i64", "f32", "f64", "bool", "string"};
+        fail(entry.value().position(), fmt::format("'{}' is no value type", shortened(specs::text(entry.value()))),
+             std::string(record::value_type_names()), did_you_mean(specs::text(entry.value()), words));
+        continue;
+      }
+      columns.push_back({entry.key(), *parsed});
+    }
+    return good_ ? record::row_type(std::move(columns)) : record::row_type();
+  }
+
+ private:
+  const named_types& types_;
+  const std::string& file_;
+  std::vector<fault>& faults_;
+  bool good_ = true;
+};
+
+}  // namespace
+
+std::string describe(const parameter_declaration& p) {
+  switch (p.kind) {
+    case parameter_kind::text: return "text";
+    case parameter_kind::path: return "a path";
+    case parameter_kind::paths: return "a path, or a list of paths";
+    case parameter_kind::integer: return "a whole number, 0 or more";
+    case parameter_kind::bytes: return "a size, such as 64MiB";
+    case parameter_kind::number: return "a number";
+    case parameter_kind::boolean: return "true or false";
+    case parameter_kind::choice: return fmt::format("one of {}", fmt::join(p.choices, ", "));
+    case parameter_kind::row_type: return "the name of a type under types:, or a map {column: type}";
+    case parameter_kind::columns: return "a list of columns, such as [src, dst]";
+    case parameter_kind::sort_keys: return "a list of keys, such as [src, -dst]";
+    case parameter_kind::expression: return "a row expression, such as \"src + 1\"";
+    case parameter_kind::condition: return "a condition on a row, such as \"src != dst\"";
+    case parameter_kind::named_expressions: return "a map {column: expression}";
+    case parameter_kind::named_conditions: return "a map {port: condition}";
+    case parameter_kind::aggregates: return "a map {column: aggregate}, such as {n: \"count()\"}";
+    case parameter_kind::column_pairs: return "a list of columns, or a map {left column: right column}";
+    case parameter_kind::expression_rows: return "a list of maps {column: expression}";
+  }
+  return {};
+}
+
+specs::Value default_value(const parameter_declaration& p) {
+  specs::Value value;
+  std::string_view text = p.default_text;
+  auto trimmed = [](std::string_view t) {
+    while (!t.empty() && t.front() == ' ') t.remove_prefix(1);
+    while (!t.empty() && t.back() == ' ') t.remove_suffix(1);
+    // As it would stand in YAML: quotes are no part of the text.
+    if (t.size() >= 2 && (t.front() == '"' || t.front() == '\'') && t.front() == t.back()) t = t.substr(1, t.size() - 2);
+    return std::string(t);
+  };
+  if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
+    text = text.substr(1, text.size() - 2);
+    value.mutable_list();
+    while (!text.empty()) {
+      const size_t comma = std::min(text.find(','), text.size());
+      value.mutable_list()->add_items()->mutable_scalar()->set_text(trimmed(text.substr(0, comma)));
+      text.remove_prefix(std::min(comma + 1, text.size()));
+    }
+  } else {
+    value.mutable_scalar()->set_text(trimmed(text));
+  }
+  return value;
+}
+
+record::row_type read_row_type(const specs::Value& value, const named_types& types, const std::string& file,
+                               std::vector<fault>& faults) {
+  return shape_checker(types, file, faults).type(value);
+}
+
+bool check_parameters(const specs::Node& spec, const operator_declaration& declaration, const named_types& types,
+                      const std::string& file, std::vector<fault>& faults) {
+  shape_checker checker(types, file, faults);
+  const std::vector<parameter_declaration>& parameters = declaration.parameters;
+  const specs::Value& with = spec.with();
+  std::vector<std::string> names;
+  for (const parameter_declaration& p : parameters) names.push_back(p.name);
+  if (specs::is_scalar(with) || specs::is_list(with)) {
+    checker.fail(with.position(), fmt::format("'with' is {}", specs::kind_name(with)), "a map {parameter: value}");
+    return false;
+  }
+  for (const specs::Entry& entry : with.map().entries()) {
+    const auto p = std::find_if(parameters.begin(), parameters.end(), [&](const auto& each) { return each.name == entry.key(); });
+    if (p != parameters.end()) {
+      checker.check(*p, entry.value());
+    } else if (declaration.free_columns) {
+      checker.column_name(entry);
+      parameter_declaration column;
+      column.name = entry.key();
+      column.kind = parameter_kind::expression;
+      checker.scalar(column, entry.value());
+    } else {
+      checker.fail(entry.key_position(), fmt::format("'{}' has no parameter '{}'", declaration.name, entry.key()),
+                   names.empty() ? "no parameters at all" : fmt::format("one of {}", fmt::join(names, ", ")),
+                   did_you_mean(entry.key(), names));
+    }
+  }
+  for (const parameter_declaration& p : parameters)
+    if (p.required && specs::find(with, p.name) == nullptr)
+      checker.fail(spec.op_position(), fmt::format("'{}' needs the parameter '{}'", declaration.name, p.name),
+                   fmt::format("with: {{{}: …}}, {}", p.name, describe(p)));
+  return checker.good();
+}
+
+}  // namespace flowrun::plan

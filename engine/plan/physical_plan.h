@@ -1,0 +1,109 @@
+// The physical plan: pipelines, phases, queues and memory, decided before the run by pure functions (decision D9).
+//
+// A pipeline is a tree: its head (a source, the source half of a breaker, or a meeting node) followed by the single-input
+// nodes that one task carries a batch through. Its leaves are sinks, sink halves of breakers, and the queues that feed meeting
+// nodes. Phases run one after another; the pipelines of a phase run at the same time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/plan/graph.h"
+
+namespace flowrun::plan {
+
+// How rows get from a pipeline to a meeting node.
+enum class queue_kind {
+  bounded,   // a few batches; producer and consumer run in the same phase, in step
+  spilling,  // unbounded, on scratch beyond its share of memory: branches of one stream that meet again, or a later phase
+};
+
+struct queue {
+  int from_node = -1;
+  int from_port = 0;
+  int to_node = -1;
+  int to_input = 0;
+  queue_kind kind = queue_kind::bounded;
+  uint64_t memory_bytes = 0;  // of a spilling queue between phases: held until its reader's phase has ended
+  std::string reason;         // why it spills
+};
+
+struct pipeline {
+  int head = -1;           // node; for a breaker its source half
+  std::vector<int> nodes;  // the nodes behind the head in topological order; includes elided sorts, sinks and breakers' sink halves
+  std::vector<int> queues; // indices of queues it feeds
+  int phase = 0;
+};
+
+struct phase {
+  std::vector<int> pipelines;
+  uint64_t memory_bytes = 0;   // what its nodes and queues were given
+  uint64_t batches_bytes = 0;  // set aside for batches in flight
+  uint64_t held_bytes = 0;     // kept by breakers and queues of earlier phases (memory_share::kept_bytes)
+};
+
+// Predicted for one sort (papers/000, section 2: run formation and merging).
+struct sort_prediction {
+  int node = -1;
+  bool known = false;
+  uint64_t rows = 0;
+  uint64_t num_bytes = 0;
+  uint64_t runs = 0;             // 0: stays in memory
+  uint64_t fan_in = 0;
+  uint64_t merge_passes = 0;     // 0: stays in memory; 1: one merge, while its output flows on
+  uint64_t written_bytes = 0;    // to scratch
+  uint64_t read_bytes = 0;
+  uint64_t block_bytes = 0;
+  uint64_t kept_bytes = 0;       // of the rows, never written: the last run stays in memory
+};
+
+struct memory_share {
+  int node = -1;
+  int half = 0;   // 1: the source half of a breaker
+  int phase = 0;
+  uint64_t minimum = 0;
+  uint64_t given = 0;
+  uint64_t maximum = 0;
+  // Of the sink half of a breaker: how much it may still hold when its phase has ended, until its source half is done (a
+  // sort's last run, with its index). Reserved in all phases up to then, beside the source half's own share.
+  uint64_t kept_bytes = 0;
+};
+
+struct machine {
+  uint64_t memory_bytes = 0;
+  unsigned threads = 1;
+  unsigned num_disks = 1;
+  uint64_t block_bytes = 0;  // 0: chosen per sort
+  uint64_t batch_bytes = 0;  // 0: chosen
+};
+
+struct physical_plan {
+  machine resources;
+  uint64_t batch_bytes = 0;  // target of one batch
+  std::vector<queue> queues;
+  std::vector<pipeline> pipelines;
+  std::vector<phase> phases;  // in the order they run
+  std::vector<memory_share> shares;
+  std::vector<sort_prediction> sorts;
+  uint64_t predicted_input_bytes = 0;
+  uint64_t predicted_scratch_written = 0;
+  uint64_t predicted_scratch_read = 0;
+  uint64_t predicted_output_bytes = 0;
+  uint64_t predicted_peak_scratch = 0;
+  uint64_t predicted_peak_memory = 0;
+  bool prediction_known = true;
+
+  uint64_t share_of(int node, int half) const;
+  uint64_t kept_of(int node) const;
+  const sort_prediction* sort_of(int node) const;  // null for nodes that are no breakers
+};
+
+// Throws nothing; a budget that can't do is a fault that prints who wants what (exit code 78).
+struct plan_result {
+  physical_plan plan;
+  std::vector<fault> faults;
+};
+plan_result make_plan(const graph& g, const machine& resources);
+
+}  // namespace flowrun::plan

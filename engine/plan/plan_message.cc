@@ -1,0 +1,148 @@
+#include "engine/plan/plan_message.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <array>
+
+#include "engine/base/error.h"
+
+namespace flowrun::plan {
+
+namespace {
+
+uint32_t index(int i) { return static_cast<uint32_t>(i); }
+
+const char* role_name(operator_role role) {
+  static constexpr std::array names = {"source", "stateless", "ordered", "breaker", "meeting", "sink"};
+  return names[static_cast<size_t>(role)];
+}
+
+void add_node(const node& n, PhysicalPlan& out) {
+  PlanNode& m = *out.add_nodes();
+  m.set_id(n.id);
+  m.set_op(n.declaration->name);
+  m.set_role(role_name(n.role()));
+  m.set_elided(n.elided);
+  for (const input_port& in : n.inputs) {
+    PlanInput& i = *m.add_inputs();
+    i.set_name(in.name);
+    i.set_from_node(index(in.from_node));
+    i.set_from_port(index(in.from_port));
+  }
+  for (const output_port& port : n.outputs) {
+    PlanOutput& o = *m.add_outputs();
+    o.set_name(port.name);
+    for (const record::column& c : port.type.columns()) {
+      PlanColumn& column = *o.add_columns();
+      column.set_name(c.name);
+      column.set_type(record::to_string(c.type));
+    }
+    for (const order_term& term : port.sorted_by) {
+      PlanOrderTerm& t = *o.add_sorted_by();
+      t.set_column(term.column);
+      t.set_descending(term.descending);
+      t.set_from(term.from);
+      t.set_length(term.length);
+    }
+    PlanEstimate& e = *o.mutable_estimate();
+    e.set_known(port.estimate.known);
+    e.set_exact(port.estimate.exact);
+    e.set_rows(port.estimate.rows);
+    e.set_bytes(port.estimate.num_bytes);
+  }
+  for (const auto& [name, value] : n.facts) (*m.mutable_facts())[name] = value;
+}
+
+void add_sort(const sort_prediction& s, PhysicalPlan& out) {
+  PlanSort& m = *out.add_sorts();
+  m.set_node(index(s.node));
+  m.set_known(s.known);
+  m.set_rows(s.rows);
+  m.set_bytes(s.num_bytes);
+  m.set_runs(s.runs);
+  m.set_fan_in(s.fan_in);
+  m.set_merge_passes(s.merge_passes);
+  m.set_written_bytes(s.written_bytes);
+  m.set_read_bytes(s.read_bytes);
+  m.set_block_bytes(s.block_bytes);
+  m.set_kept_bytes(s.kept_bytes);
+}
+
+void add_structure(const physical_plan& plan, PhysicalPlan& out) {
+  for (const pipeline& p : plan.pipelines) {
+    PlanPipeline& m = *out.add_pipelines();
+    m.set_head(index(p.head));
+    for (int n : p.nodes) m.add_nodes(index(n));
+    for (int q : p.queues) m.add_queues(index(q));
+    m.set_phase(index(p.phase));
+  }
+  for (const queue& q : plan.queues) {
+    PlanQueue& m = *out.add_queues();
+    m.set_from_node(index(q.from_node));
+    m.set_from_port(index(q.from_port));
+    m.set_to_node(index(q.to_node));
+    m.set_to_input(index(q.to_input));
+    m.set_spilling(q.kind == queue_kind::spilling);
+    m.set_reason(q.reason);
+    m.set_memory_bytes(q.memory_bytes);
+  }
+  for (const phase& p : plan.phases) {
+    PlanPhase& m = *out.add_phases();
+    for (int line : p.pipelines) m.add_pipelines(index(line));
+    m.set_memory_bytes(p.memory_bytes);
+    m.set_batches_bytes(p.batches_bytes);
+    m.set_held_bytes(p.held_bytes);
+  }
+  for (const memory_share& s : plan.shares) {
+    PlanMemoryShare& m = *out.add_memory();
+    m.set_node(index(s.node));
+    m.set_half(index(s.half));
+    m.set_phase(index(s.phase));
+    m.set_minimum_bytes(s.minimum);
+    m.set_given_bytes(s.given);
+    m.set_maximum_bytes(s.maximum);
+    m.set_kept_bytes(s.kept_bytes);
+  }
+}
+
+}  // namespace
+
+PhysicalPlan to_proto(const graph& g, const physical_plan& plan) {
+  PhysicalPlan out;
+  if (g.job) {
+    out.set_job(g.job->name());
+    out.set_file(g.job->file());
+  }
+  PlanMachine& machine = *out.mutable_machine();
+  machine.set_memory_bytes(plan.resources.memory_bytes);
+  machine.set_threads(plan.resources.threads);
+  machine.set_disks(plan.resources.num_disks);
+  machine.set_block_bytes(plan.resources.block_bytes);
+  machine.set_batch_bytes(plan.resources.batch_bytes);
+  out.set_batch_bytes(plan.batch_bytes);
+  for (const node& n : g.nodes) add_node(n, out);
+  add_structure(plan, out);
+  for (const sort_prediction& s : plan.sorts) add_sort(s, out);
+  PlanTotals& totals = *out.mutable_predicted();
+  totals.set_known(plan.prediction_known);
+  totals.set_input_bytes(plan.predicted_input_bytes);
+  totals.set_scratch_written_bytes(plan.predicted_scratch_written);
+  totals.set_scratch_read_bytes(plan.predicted_scratch_read);
+  totals.set_output_bytes(plan.predicted_output_bytes);
+  totals.set_peak_scratch_bytes(plan.predicted_peak_scratch);
+  totals.set_peak_memory_bytes(plan.predicted_peak_memory);
+  return out;
+}
+
+std::string explain_json(const graph& g, const physical_plan& plan) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(to_proto(g, plan), &json, options);
+  if (!status.ok()) internal_error("the plan can't be written as JSON: " + status.ToString());
+  return json;
+}
+
+}  // namespace flowrun::plan

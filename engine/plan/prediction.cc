@@ -1,0 +1,104 @@
+#include "engine/plan/prediction.h"
+
+#include <algorithm>
+
+#include "engine/plan/sort_request.h"
+#include "specs/value.h"
+
+namespace flowrun::plan {
+
+sort_request request_of(const graph& g, const node& n) {
+  const output_port& in = g.input_of(n, 0);
+  sort_request r;
+  r.known = in.estimate.known;
+  r.rows = in.estimate.rows;
+  r.num_bytes = in.estimate.num_bytes;
+  // Strings are never moved whole: rows that have some are sorted by an index.
+  constexpr uint32_t indexed = 17;
+  r.row_bytes = in.type.has_strings() ? std::max(indexed, in.type.row_bytes()) : in.type.row_bytes();
+  if (const auto limit = n.facts.find("limit"); limit != n.facts.end()) r.limit_rows = limit->second;
+  return r;
+}
+
+namespace {
+
+bool reads_files(const node& n) {
+  return n.spec && std::any_of(n.declaration->parameters.begin(), n.declaration->parameters.end(), [&](const parameter_declaration& p) {
+    return (p.kind == parameter_kind::path || p.kind == parameter_kind::paths) && specs::find(n.spec->with(), p.name);
+  });
+}
+
+sort_prediction predict_sort(const graph& g, int index, const physical_plan& plan) {
+  const node& n = g.nodes[static_cast<size_t>(index)];
+  sort_request request = request_of(g, n);
+  request.create_bytes = plan.share_of(index, 0);
+  request.merge_bytes = plan.share_of(index, 1);
+  request.kept_bytes = plan.kept_of(index);
+  request.block_bytes = plan.resources.block_bytes;
+  const sort_plan sort = plan_sort(request);
+  sort_prediction out;
+  out.node = index;
+  out.known = request.known;
+  out.rows = request.rows;
+  out.num_bytes = request.num_bytes;
+  out.runs = sort.runs;
+  out.fan_in = request.known ? sort.fan_in : sort.fan_in_limit;
+  out.merge_passes = sort.passes;
+  out.written_bytes = sort.written_bytes;
+  out.read_bytes = sort.read_bytes;
+  out.block_bytes = sort.block_bytes;
+  out.kept_bytes = sort.kept_bytes;
+  return out;
+}
+
+}  // namespace
+
+void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan) {
+  const size_t num_phases = plan.phases.size();
+  std::vector<uint64_t> at_start(num_phases, 0), at_end(num_phases, 0);
+  // `num_bytes` are stored in phase `from` and read in phase `to`.
+  auto store = [&](int from, int to, uint64_t num_bytes) {
+    for (int x = from; x <= to; ++x) {
+      if (x > from) at_start[static_cast<size_t>(x)] += num_bytes;
+      if (x < to || from == to) at_end[static_cast<size_t>(x)] += num_bytes;
+    }
+  };
+  auto phase_of = [&](int pipeline) { return plan.pipelines[static_cast<size_t>(pipeline)].phase; };
+  for (size_t i = 0; i < g.nodes.size(); ++i) {
+    const node& n = g.nodes[i];
+    if (n.role() == operator_role::breaker) {
+      const sort_prediction sort = predict_sort(g, static_cast<int>(i), plan);
+      plan.prediction_known = plan.prediction_known && sort.known;
+      plan.predicted_scratch_written += sort.written_bytes;
+      plan.predicted_scratch_read += sort.read_bytes;
+      store(phase_of(layout.feeds[i]), phase_of(layout.gives[i]), sort.merge_passes > 0 ? sort.num_bytes - std::min(sort.num_bytes, sort.kept_bytes) : 0);
+      plan.sorts.push_back(sort);
+    } else if (n.role() == operator_role::source) {
+      const auto known = n.facts.find("input_bytes");
+      if (known != n.facts.end())
+        plan.predicted_input_bytes += known->second;
+      else if (reads_files(n))
+        plan.prediction_known = false;
+    } else if (n.role() == operator_role::sink) {
+      const row_estimate& estimate = g.input_of(n, 0).estimate;
+      plan.prediction_known = plan.prediction_known && estimate.known;
+      plan.predicted_output_bytes += estimate.known ? estimate.num_bytes : 0;
+    }
+  }
+  for (const queue& q : plan.queues) {
+    if (q.kind != queue_kind::spilling) continue;
+    const row_estimate& estimate = g.nodes[static_cast<size_t>(q.from_node)].outputs[static_cast<size_t>(q.from_port)].estimate;
+    const int from = phase_of(layout.gives[static_cast<size_t>(q.from_node)]), to = phase_of(layout.gives[static_cast<size_t>(q.to_node)]);
+    plan.prediction_known = plan.prediction_known && estimate.known;
+    // Within one phase a queue holds how far apart its branches run, at most all of it; between phases everything.
+    const uint64_t spilled = estimate.num_bytes - std::min(estimate.num_bytes, q.memory_bytes);
+    if (!estimate.known) continue;
+    plan.predicted_scratch_written += spilled;
+    plan.predicted_scratch_read += spilled;
+    store(from, to, spilled);
+  }
+  for (size_t x = 0; x < num_phases; ++x)
+    plan.predicted_peak_scratch = std::max({plan.predicted_peak_scratch, at_start[x], at_end[x]});
+}
+
+}  // namespace flowrun::plan

@@ -1,0 +1,148 @@
+#include "engine/record/batch.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <mutex>
+#include <new>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+
+namespace flowrun::record {
+
+batch_shape shape_for(const row_type& type, size_t target_bytes) {
+  const size_t row_bytes = std::max<size_t>(type.row_bytes(), 1);
+  const size_t rows_share = type.has_strings() ? target_bytes / 2 : target_bytes;
+  batch_shape shape;
+  shape.max_rows = std::clamp<size_t>(rows_share / row_bytes, 1, 16384);
+  shape.target_heap_bytes = type.has_strings() ? std::max<size_t>(target_bytes / 2, 1) : std::numeric_limits<size_t>::max();
+  return shape;
+}
+
+// Free lists by power of two. What is free beyond `max_free_bytes` goes back to the system.
+struct batch_pool::state {
+  static constexpr size_t num_classes = 40;
+  static constexpr uint64_t max_free_bytes = 4 * MiB;
+  std::mutex mutex;
+  std::array<std::vector<std::byte*>, num_classes> free;
+  uint64_t free_bytes = 0;
+  uint64_t held = 0;
+  uint64_t peak = 0;
+
+  ~state() {
+    for (auto& list : free)
+      for (std::byte* data : list) ::operator delete[](data, std::align_val_t{64});
+  }
+  void give_back(std::byte* data, size_t size_class) {
+    const uint64_t num_bytes = uint64_t{1} << size_class;
+    {
+      std::lock_guard lock(mutex);
+      if (free_bytes + num_bytes <= max_free_bytes) {
+        free[size_class].push_back(data);
+        free_bytes += num_bytes;
+        return;
+      }
+      held -= num_bytes;
+    }
+    ::operator delete[](data, std::align_val_t{64});
+  }
+};
+
+batch_pool::batch_pool() : state_(std::make_shared<state>()) {}
+
+std::shared_ptr<std::byte[]> batch_pool::take(size_t num_bytes) {
+  const auto size_class = static_cast<size_t>(std::bit_width(std::max<size_t>(num_bytes, 64) - 1));
+  const uint64_t capacity = uint64_t{1} << size_class;
+  std::byte* data = nullptr;
+  {
+    std::lock_guard lock(state_->mutex);
+    auto& list = state_->free[size_class];
+    if (!list.empty()) {
+      data = list.back();
+      list.pop_back();
+      state_->free_bytes -= capacity;
+    } else {
+      state_->held += capacity;
+      state_->peak = std::max(state_->peak, state_->held);
+    }
+  }
+  if (data == nullptr) data = static_cast<std::byte*>(::operator new[](capacity, std::align_val_t{64}));
+  return {data, [s = state_, size_class](std::byte* p) { s->give_back(p, size_class); }};
+}
+
+uint64_t batch_pool::held_bytes() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->held;
+}
+
+uint64_t batch_pool::peak_bytes() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->peak;
+}
+
+batch_builder::batch_builder(const row_type& type, batch_pool& pool, size_t target_bytes)
+    : type_(&type), pool_(&pool), shape_(shape_for(type, target_bytes)), row_bytes_(type.row_bytes()) {
+  for (const column& c : type.columns())
+    if (c.type.is_string()) string_offsets_.push_back(c.offset);
+}
+
+void batch_builder::start() { rows_ = pool_->take(shape_.max_rows * std::max<size_t>(row_bytes_, 1)); }
+
+std::byte* batch_builder::append(size_t count) {
+  if (!rows_) start();
+  FLOWRUN_CHECK(num_rows_ + count <= shape_.max_rows);
+  std::byte* first = rows_.get() + num_rows_ * row_bytes_;
+  num_rows_ += count;
+  return first;
+}
+
+void batch_builder::append_row(const std::byte* row, const std::byte* heap) {
+  std::byte* to = append();
+  std::memcpy(to, row, row_bytes_);
+  for (uint32_t offset : string_offsets_) put_string(to + offset, load_string(row + offset, heap));
+}
+
+void batch_builder::put_string(std::byte* field, std::string_view text) {
+  const size_t needed = heap_num_bytes_ + text.size();
+  if (needed > heap_capacity_) {
+    if (needed > std::numeric_limits<uint32_t>::max())
+      throw error(error_kind::bad_data, fmt::format("strings of one batch exceed 4 GiB (a string of {})", format_bytes(text.size())),
+                  "split the line or store it as several rows");
+    const size_t usual = shape_.target_heap_bytes + shape_.target_heap_bytes / 4;
+    size_t capacity = std::max({std::bit_ceil(needed), std::bit_ceil(std::min<size_t>(usual, 1 << 20)), size_t{256}});
+    std::shared_ptr<std::byte[]> larger = pool_->take(capacity);
+    if (heap_num_bytes_ > 0) std::memcpy(larger.get(), heap_.get(), heap_num_bytes_);
+    heap_ = std::move(larger);
+    heap_capacity_ = capacity;
+  }
+  if (!text.empty()) std::memcpy(heap_.get() + heap_num_bytes_, text.data(), text.size());
+  const string_ref ref{static_cast<uint32_t>(heap_num_bytes_), static_cast<uint32_t>(text.size())};
+  std::memcpy(field, &ref, sizeof ref);
+  heap_num_bytes_ = needed;
+}
+
+batch batch_builder::take() {
+  batch out;
+  out.row_bytes = row_bytes_;
+  out.num_rows = num_rows_;
+  if (num_rows_ > 0) {
+    out.rows = rows_.get();
+    out.heap = heap_.get();
+    out.heap_bytes = heap_num_bytes_;
+    if (heap_) {
+      auto both = std::make_shared<std::pair<std::shared_ptr<std::byte[]>, std::shared_ptr<std::byte[]>>>(std::move(rows_),
+                                                                                                         std::move(heap_));
+      out.owner = std::move(both);
+    } else {
+      out.owner = std::move(rows_);
+    }
+  }
+  rows_.reset();
+  heap_.reset();
+  num_rows_ = heap_num_bytes_ = heap_capacity_ = 0;
+  return out;
+}
+
+}  // namespace flowrun::record

@@ -1,0 +1,116 @@
+// Batches: what flows along an edge of the DAG (decision D1).
+//
+// A batch is num_rows packed rows of row_bytes each plus, for rows with strings, a heap that the rows' string_refs point
+// into. It is a view with an owner: cutting a batch or handing it to several consumers copies nothing, and a disk block
+// can be a batch as it is. The bytes behind a batch never change once it was handed on.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "engine/record/row_type.h"
+
+namespace flowrun::record {
+
+struct batch {
+  const std::byte* rows = nullptr;
+  size_t num_rows = 0;
+  uint32_t row_bytes = 0;
+  const std::byte* heap = nullptr;
+  size_t heap_bytes = 0;
+  // Position of the first row in its stream, where the stream counts (sources do; behind a filter it means nothing).
+  uint64_t first_row = 0;
+  std::shared_ptr<const void> owner;
+
+  const std::byte* row(size_t i) const { return rows + i * row_bytes; }
+  // Rows [from, from + count) of this batch; shares the owner.
+  batch slice(size_t from, size_t count) const {
+    batch part = *this;
+    part.rows = row(from);
+    part.num_rows = count;
+    part.first_row = first_row + from;
+    return part;
+  }
+  size_t num_bytes() const { return num_rows * row_bytes + heap_bytes; }
+};
+
+inline string_ref load_ref(const std::byte* field) {
+  string_ref ref;
+  std::memcpy(&ref, field, sizeof ref);
+  return ref;
+}
+
+inline std::string_view load_string(const std::byte* field, const std::byte* heap) {
+  const string_ref ref = load_ref(field);
+  return {reinterpret_cast<const char*>(heap) + ref.offset, ref.length};
+}
+
+// Rows and heap bytes a batch should have: about 2,000-16,000 rows, resident in the L2 cache.
+struct batch_shape {
+  size_t max_rows = 1;
+  size_t target_heap_bytes = 0;  // a builder is full once its heap reached this
+};
+// `target_bytes` is what a batch may take (rows plus heap).
+batch_shape shape_for(const row_type& type, size_t target_bytes = 256 * 1024);
+
+// Recycles the buffers of batches, so that a steady pipeline allocates nothing. Thread-safe. Buffers return when the last
+// batch that refers to them dies, also after the pool's death.
+class batch_pool {
+ public:
+  batch_pool();
+  struct buffer;  // capacity bytes at data
+  // At least `num_bytes`, uninitialised, aligned to 64 bytes. Sizes are rounded up to powers of two.
+  std::shared_ptr<std::byte[]> take(size_t num_bytes);
+  // Bytes now held by batches and on the free lists, and the most there ever were.
+  uint64_t held_bytes() const;
+  uint64_t peak_bytes() const;
+
+ private:
+  struct state;
+  std::shared_ptr<state> state_;
+};
+
+// Fills a batch row by row. Not thread-safe; one builder per stage and thread.
+class batch_builder {
+ public:
+  batch_builder(const row_type& type, batch_pool& pool, size_t target_bytes = 256 * 1024);
+
+  size_t num_rows() const { return num_rows_; }
+  size_t max_rows() const { return shape_.max_rows; }
+  size_t room() const { return num_rows_ >= shape_.max_rows ? 0 : shape_.max_rows - num_rows_; }
+  // No more rows fit (or the heap is as large as it should be): take() it.
+  bool full() const { return num_rows_ >= shape_.max_rows || heap_num_bytes_ >= shape_.target_heap_bytes; }
+  bool empty() const { return num_rows_ == 0; }
+
+  // Appends `count` rows (count <= room()) whose bytes the caller sets; string fields must be set with put_string.
+  std::byte* append(size_t count = 1);
+  // Takes the last `count` rows away again.
+  void remove_last(size_t count) { num_rows_ -= count; }
+  // Appends a row of the same row type that lies in another batch, copying its strings.
+  void append_row(const std::byte* row, const std::byte* heap);
+  // Copies `text` into the heap and stores the reference in the field. Throws error(bad_data) when the heap would pass 4 GiB.
+  void put_string(std::byte* field, std::string_view text);
+
+  // The rows so far as a batch; the builder is empty afterwards. first_row is left to the caller.
+  batch take();
+
+ private:
+  void start();
+  const row_type* type_;
+  batch_pool* pool_;
+  batch_shape shape_;
+  std::vector<uint32_t> string_offsets_;
+  uint32_t row_bytes_;
+  std::shared_ptr<std::byte[]> rows_;
+  size_t num_rows_ = 0;
+  std::shared_ptr<std::byte[]> heap_;
+  size_t heap_num_bytes_ = 0;
+  size_t heap_capacity_ = 0;
+};
+
+}  // namespace flowrun::record

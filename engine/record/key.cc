@@ -1,0 +1,138 @@
+#include "engine/record/key.h"
+
+#include <algorithm>
+
+#include "engine/base/error.h"
+
+namespace flowrun::record {
+
+namespace {
+
+uint32_t part_offset(const row_type& type, const key_part& p) { return type[p.column].offset + p.from; }
+uint32_t part_bytes(const row_type& type, const key_part& p) { return p.length > 0 ? p.length : type[p.column].type.num_bytes; }
+
+int compare_text(std::string_view a, std::string_view b) {
+  const size_t shorter = std::min(a.size(), b.size());
+  const int order = shorter == 0 ? 0 : std::memcmp(a.data(), b.data(), shorter);
+  if (order != 0) return order;
+  return a.size() < b.size() ? -1 : a.size() > b.size() ? 1 : 0;
+}
+
+// Collects the first 16 bytes of a normalised key.
+class prefix_bytes {
+ public:
+  bool full() const { return num_bytes_ == 16; }
+  void put(uint8_t byte) {
+    if (!full()) bytes_ |= static_cast<word128>(byte) << (8 * (15 - num_bytes_++));
+  }
+  // The low `num_bytes` <= 8 bytes of `value`, most significant first.
+  void put_number(uint64_t value, uint32_t num_bytes) {
+    const uint32_t room = 16 - num_bytes_;
+    if (num_bytes > room) {
+      value >>= 8 * (num_bytes - room);
+      num_bytes = room;
+    }
+    if (num_bytes == 0) return;
+    bytes_ |= static_cast<word128>(value) << (8 * (16 - num_bytes_ - num_bytes));
+    num_bytes_ += num_bytes;
+  }
+  word128 value() const { return bytes_; }
+
+ private:
+  word128 bytes_ = 0;
+  uint32_t num_bytes_ = 0;
+};
+
+uint64_t low_mask(uint32_t num_bytes) { return num_bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * num_bytes)) - 1; }
+
+}  // namespace
+
+uint64_t order_bits(type_kind kind, uint32_t num_bytes, uint64_t bits) {
+  const uint64_t sign = uint64_t{1} << (8 * num_bytes - 1);
+  if (kind >= type_kind::i8 && kind <= type_kind::i64) return bits ^ sign;
+  if (kind == type_kind::f32 || kind == type_kind::f64) return (bits & sign) != 0 ? ~bits & low_mask(num_bytes) : bits | sign;
+  return bits;
+}
+
+uint64_t from_order_bits(type_kind kind, uint32_t num_bytes, uint64_t ordered) {
+  const uint64_t sign = uint64_t{1} << (8 * num_bytes - 1);
+  if (kind >= type_kind::i8 && kind <= type_kind::i64) return ordered ^ sign;
+  if (kind == type_kind::f32 || kind == type_kind::f64)
+    return (ordered & sign) != 0 ? ordered & ~sign : ~ordered & low_mask(num_bytes);
+  return ordered;
+}
+
+row_comparator::row_comparator(const row_type& left, const key& left_parts, const row_type& right, const key& right_parts) {
+  FLOWRUN_CHECK(left_parts.size() == right_parts.size());
+  for (size_t i = 0; i < left_parts.size(); ++i) {
+    const key_part& l = left_parts[i];
+    const key_part& r = right_parts[i];
+    const value_type left_type = left[l.column].type;
+    const value_type right_type = right[r.column].type;
+    FLOWRUN_CHECK(left_type.kind == right_type.kind && l.descending == r.descending);
+    FLOWRUN_CHECK(part_bytes(left, l) == part_bytes(right, r));
+    parts_.push_back({left_type.kind, l.descending, part_bytes(left, l), part_offset(left, l), part_offset(right, r)});
+  }
+}
+
+int row_comparator::compare(const std::byte* a, const std::byte* a_heap, const std::byte* b, const std::byte* b_heap) const {
+  for (const part& p : parts_) {
+    const std::byte* left = a + p.left_offset;
+    const std::byte* right = b + p.right_offset;
+    int order = 0;
+    if (p.kind == type_kind::string) {
+      order = compare_text(load_string(left, a_heap), load_string(right, b_heap));
+    } else if (p.kind == type_kind::bytes) {
+      order = std::memcmp(left, right, p.num_bytes);
+    } else {
+      const uint64_t l = order_bits(p.kind, p.num_bytes, load_unsigned(left, p.num_bytes));
+      const uint64_t r = order_bits(p.kind, p.num_bytes, load_unsigned(right, p.num_bytes));
+      order = l < r ? -1 : l > r ? 1 : 0;
+    }
+    if (order != 0) return p.descending ? -order : order;
+  }
+  return 0;
+}
+
+key_prefix::key_prefix(const row_type& type, const key& parts) {
+  for (const key_part& p : parts) {
+    const value_type column_type = type[p.column].type;
+    parts_.push_back({column_type.kind, p.descending, part_bytes(type, p), part_offset(type, p)});
+    if (column_type.is_string()) fixed_ = false;
+    num_bytes_ += part_bytes(type, p);
+  }
+}
+
+word128 key_prefix::operator()(const std::byte* row, const std::byte* heap) const {
+  prefix_bytes out;
+  for (const part& p : parts_) {
+    if (out.full()) break;
+    const uint8_t flip = p.descending ? 0xFF : 0;
+    const std::byte* field = row + p.offset;
+    if (p.kind == type_kind::string) {
+      const std::string_view text = load_string(field, heap);
+      for (char c : text) {
+        if (out.full()) break;
+        out.put(static_cast<uint8_t>(c) ^ flip);
+        if (c == '\0') out.put(0xFF ^ flip);
+      }
+      out.put(flip);
+      out.put(flip);
+    } else if (p.kind == type_kind::bytes) {
+      for (uint32_t i = 0; i < p.num_bytes && !out.full();) {
+        const uint32_t piece = std::min<uint32_t>(8, p.num_bytes - i);
+        uint64_t value = __builtin_bswap64(load_unsigned(field + i, piece)) >> (8 * (8 - piece));
+        if (p.descending) value = ~value & low_mask(piece);
+        out.put_number(value, piece);
+        i += piece;
+      }
+    } else {
+      uint64_t value = order_bits(p.kind, p.num_bytes, load_unsigned(field, p.num_bytes));
+      if (p.descending) value = ~value & low_mask(p.num_bytes);
+      out.put_number(value, p.num_bytes);
+    }
+  }
+  return out.value();
+}
+
+}  // namespace flowrun::record

@@ -1,0 +1,219 @@
+#include "engine/record/row_codec.h"
+
+#include <algorithm>
+
+#include "engine/base/error.h"
+
+namespace flowrun::record {
+
+namespace {
+
+uint64_t low_mask(uint32_t num_bytes) { return num_bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * num_bytes)) - 1; }
+
+// Calls `body` with the number of bytes as a compile-time constant, so that loads and stores become single instructions.
+template <class Body>
+void with_width(uint32_t num_bytes, Body body) {
+  switch (num_bytes) {
+    case 1: return body(std::integral_constant<uint32_t, 1>{});
+    case 2: return body(std::integral_constant<uint32_t, 2>{});
+    case 3: return body(std::integral_constant<uint32_t, 3>{});
+    case 4: return body(std::integral_constant<uint32_t, 4>{});
+    case 5: return body(std::integral_constant<uint32_t, 5>{});
+    case 6: return body(std::integral_constant<uint32_t, 6>{});
+    case 7: return body(std::integral_constant<uint32_t, 7>{});
+    default: return body(std::integral_constant<uint32_t, 8>{});
+  }
+}
+
+// How a piece's bits become ordered bits; xor covers unsigned, signed and their descending forms.
+enum class transform { exclusive_or, floating, big_endian };
+
+transform transform_of(type_kind kind) {
+  if (kind == type_kind::f32 || kind == type_kind::f64) return transform::floating;
+  return kind == type_kind::bytes ? transform::big_endian : transform::exclusive_or;
+}
+
+}  // namespace
+
+row_codec::row_codec(const row_type& type, const key& parts) : row_bytes_(type.row_bytes()), bits_left_(8 * type.row_bytes()) {
+  FLOWRUN_CHECK(fits(type));
+  std::vector<bool> used(row_bytes_, false);
+  auto add = [&](size_t column, uint32_t from, uint32_t length, bool descending) {
+    const flowrun::record::column& c = type[column];
+    const uint32_t end = length > 0 ? from + length : c.type.num_bytes;
+    const bool text = c.type.is_bytes();
+    while (from < end) {  // bytes in pieces of eight; a part that an earlier one covers adds nothing to the order
+      const uint32_t offset = c.offset + from;
+      if (text && used[offset]) {
+        ++from;
+        continue;
+      }
+      uint32_t num_bytes = text ? 1 : end - from;
+      while (text && num_bytes < 8 && from + num_bytes < end && !used[offset + num_bytes]) ++num_bytes;
+      if (!used[offset]) add_piece(c.type.kind, offset, num_bytes, descending);
+      for (uint32_t i = 0; i < num_bytes; ++i) used[offset + i] = true;
+      from += num_bytes;
+    }
+  };
+  for (const key_part& p : parts) add(p.column, p.from, p.length, p.descending);
+  key_bits_ = 8 * row_bytes_ - bits_left_;
+  for (size_t i = 0; i < type.num_columns(); ++i) add(i, 0, 0, false);
+  FLOWRUN_CHECK(bits_left_ == 0);
+  identity_ = pieces_.size() == 1 && !pieces_[0].flip && pieces_[0].kind >= type_kind::u8 && pieces_[0].kind <= type_kind::u64;
+}
+
+void row_codec::add_piece(type_kind kind, uint32_t offset, uint32_t num_bytes, bool descending) {
+  bits_left_ -= 8 * num_bytes;
+  pieces_.push_back({offset, num_bytes, bits_left_, kind, descending});
+}
+
+template <class Word>
+void row_codec::encode_rows(const std::byte* rows, size_t num_rows, Word* words) const {
+  constexpr size_t chunk = 1024;  // stays in L1 while the pieces are put together
+  const size_t stride = row_bytes_;
+  for (size_t first = 0; first < num_rows; first += chunk) {
+    const size_t count = std::min(chunk, num_rows - first);
+    const std::byte* from = rows + first * stride;
+    Word* to = words + first;
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      const piece& p = pieces_[i];
+      const uint64_t mask = low_mask(p.num_bytes);
+      const uint64_t sign = uint64_t{1} << (8 * p.num_bytes - 1);
+      const uint64_t flip = p.flip ? mask : 0;
+      with_width(p.num_bytes, [&](auto width) {
+        auto put = [&](auto ordered) {
+          const std::byte* field = from + p.offset;
+          for (size_t r = 0; r < count; ++r, field += stride) {
+            uint64_t bits = 0;
+            std::memcpy(&bits, field, width.value);
+            const Word value = static_cast<Word>(ordered(bits)) << p.shift;
+            to[r] = i == 0 ? value : to[r] | value;
+          }
+        };
+        switch (transform_of(p.kind)) {
+          case transform::exclusive_or: {
+            const bool is_signed = p.kind >= type_kind::i8 && p.kind <= type_kind::i64;
+            const uint64_t change = flip ^ (is_signed ? sign : 0);
+            put([=](uint64_t bits) { return bits ^ change; });
+            break;
+          }
+          case transform::floating:
+            put([=](uint64_t bits) { return ((bits & sign) != 0 ? ~bits & mask : bits | sign) ^ flip; });
+            break;
+          case transform::big_endian:
+            put([=](uint64_t bits) { return (__builtin_bswap64(bits) >> (64 - 8 * width.value)) ^ flip; });
+            break;
+        }
+      });
+    }
+  }
+}
+
+template <class Word>
+void row_codec::decode_rows(const Word* words, size_t num_rows, std::byte* rows) const {
+  constexpr size_t chunk = 1024;
+  const size_t stride = row_bytes_;
+  for (size_t first = 0; first < num_rows; first += chunk) {
+    const size_t count = std::min(chunk, num_rows - first);
+    const Word* from = words + first;
+    std::byte* to = rows + first * stride;
+    for (const piece& p : pieces_) {
+      const uint64_t mask = low_mask(p.num_bytes);
+      const uint64_t sign = uint64_t{1} << (8 * p.num_bytes - 1);
+      const uint64_t flip = p.flip ? mask : 0;
+      with_width(p.num_bytes, [&](auto width) {
+        auto put = [&](auto restored) {
+          std::byte* field = to + p.offset;
+          for (size_t r = 0; r < count; ++r, field += stride) {
+            const uint64_t bits = restored(static_cast<uint64_t>(from[r] >> p.shift) & mask);
+            std::memcpy(field, &bits, width.value);
+          }
+        };
+        switch (transform_of(p.kind)) {
+          case transform::exclusive_or: {
+            const bool is_signed = p.kind >= type_kind::i8 && p.kind <= type_kind::i64;
+            const uint64_t change = flip ^ (is_signed ? sign : 0);
+            put([=](uint64_t bits) { return bits ^ change; });
+            break;
+          }
+          case transform::floating:
+            put([=](uint64_t bits) {
+              bits ^= flip;
+              return (bits & sign) != 0 ? bits & ~sign : ~bits & mask;
+            });
+            break;
+          case transform::big_endian:
+            put([=](uint64_t bits) { return __builtin_bswap64(bits ^ flip) >> (64 - 8 * width.value); });
+            break;
+        }
+      });
+    }
+  }
+}
+
+void row_codec::encode(const std::byte* rows, size_t num_rows, uint64_t* words) const {
+  if (identity_) return unpack(rows, num_rows, words);
+  encode_rows(rows, num_rows, words);
+}
+void row_codec::encode(const std::byte* rows, size_t num_rows, word128* words) const { encode_rows(rows, num_rows, words); }
+void row_codec::decode(const uint64_t* words, size_t num_rows, std::byte* rows) const {
+  if (identity_) return pack(words, num_rows, rows);
+  decode_rows(words, num_rows, rows);
+}
+void row_codec::decode(const word128* words, size_t num_rows, std::byte* rows) const { decode_rows(words, num_rows, rows); }
+
+namespace {
+
+// Calls `body` with the row width as a compile-time constant: u64 takes 1-8 bytes, u128 up to 16.
+template <class Word, class Body>
+void with_row_width(uint32_t row_bytes, Body body) {
+  if constexpr (sizeof(Word) > 8) {
+    switch (row_bytes) {
+      case 9: return body(std::integral_constant<uint32_t, 9>{});
+      case 10: return body(std::integral_constant<uint32_t, 10>{});
+      case 11: return body(std::integral_constant<uint32_t, 11>{});
+      case 12: return body(std::integral_constant<uint32_t, 12>{});
+      case 13: return body(std::integral_constant<uint32_t, 13>{});
+      case 14: return body(std::integral_constant<uint32_t, 14>{});
+      case 15: return body(std::integral_constant<uint32_t, 15>{});
+      case 16: return body(std::integral_constant<uint32_t, 16>{});
+      default: break;
+    }
+  }
+  with_width(row_bytes, body);
+}
+
+template <class Word>
+void pack_words(const Word* words, size_t num_rows, uint32_t row_bytes, std::byte* packed) {
+  with_row_width<Word>(row_bytes, [=](auto width) {
+    for (size_t r = 0; r < num_rows; ++r) std::memcpy(packed + r * width.value, &words[r], width.value);
+  });
+}
+
+template <class Word>
+void unpack_words(const std::byte* packed, size_t num_rows, uint32_t row_bytes, Word* words) {
+  with_row_width<Word>(row_bytes, [=](auto width) {
+    for (size_t r = 0; r < num_rows; ++r) {
+      Word word = 0;
+      std::memcpy(&word, packed + r * width.value, width.value);
+      words[r] = word;
+    }
+  });
+}
+
+}  // namespace
+
+void row_codec::pack(const uint64_t* words, size_t num_rows, std::byte* packed) const {
+  pack_words(words, num_rows, row_bytes_, packed);
+}
+void row_codec::pack(const word128* words, size_t num_rows, std::byte* packed) const {
+  pack_words(words, num_rows, row_bytes_, packed);
+}
+void row_codec::unpack(const std::byte* packed, size_t num_rows, uint64_t* words) const {
+  unpack_words(packed, num_rows, row_bytes_, words);
+}
+void row_codec::unpack(const std::byte* packed, size_t num_rows, word128* words) const {
+  unpack_words(packed, num_rows, row_bytes_, words);
+}
+
+}  // namespace flowrun::record

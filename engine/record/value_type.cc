@@ -1,0 +1,71 @@
+#include "engine/record/value_type.h"
+
+#include <array>
+#include <charconv>
+
+#include "engine/base/error.h"
+
+namespace flowrun::record {
+
+namespace {
+
+struct named_kind {
+  std::string_view name;
+  type_kind kind;
+  uint32_t num_bytes;
+};
+
+constexpr std::array<named_kind, 15> named_kinds = {{
+    {"bool", type_kind::boolean, 1},
+    {"u8", type_kind::u8, 1},
+    {"u16", type_kind::u16, 2},
+    {"u24", type_kind::u24, 3},
+    {"u32", type_kind::u32, 4},
+    {"u40", type_kind::u40, 5},
+    {"u48", type_kind::u48, 6},
+    {"u64", type_kind::u64, 8},
+    {"i8", type_kind::i8, 1},
+    {"i16", type_kind::i16, 2},
+    {"i32", type_kind::i32, 4},
+    {"i64", type_kind::i64, 8},
+    {"f32", type_kind::f32, 4},
+    {"f64", type_kind::f64, 8},
+    {"string", type_kind::string, sizeof(string_ref)},
+}};
+
+}  // namespace
+
+value_type value_type::of(type_kind kind) {
+  for (const named_kind& named : named_kinds)
+    if (named.kind == kind) return {kind, named.num_bytes};
+  internal_error("bytes[N] needs its length");
+}
+
+value_type value_type::fixed_bytes(uint32_t num_bytes) { return {type_kind::bytes, num_bytes}; }
+
+std::optional<value_type> parse_value_type(std::string_view text) {
+  for (const named_kind& named : named_kinds)
+    if (named.name == text) return value_type{named.kind, named.num_bytes};
+  constexpr std::string_view prefix = "bytes[";
+  if (text.starts_with(prefix) && text.ends_with("]")) {
+    const std::string_view digits = text.substr(prefix.size(), text.size() - prefix.size() - 1);
+    uint32_t num_bytes = 0;
+    const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), num_bytes);
+    if (status == std::errc() && end == digits.data() + digits.size() && num_bytes >= 1 && num_bytes <= max_fixed_bytes)
+      return value_type::fixed_bytes(num_bytes);
+  }
+  return std::nullopt;
+}
+
+std::string to_string(value_type type) {
+  if (type.is_bytes()) return "bytes[" + std::to_string(type.num_bytes) + "]";
+  for (const named_kind& named : named_kinds)
+    if (named.kind == type.kind) return std::string(named.name);
+  return "?";
+}
+
+std::string_view value_type_names() {
+  return "bool u8 u16 u24 u32 u40 u48 u64 i8 i16 i32 i64 f32 f64 bytes[N] string";
+}
+
+}  // namespace flowrun::record

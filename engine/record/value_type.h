@@ -1,0 +1,54 @@
+// The value types of the job language and how wide they lie in a packed row.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace flowrun::record {
+
+enum class type_kind : uint8_t {
+  boolean,  // one byte, 0 or 1
+  u8, u16, u24, u32, u40, u48, u64,  // unsigned, little endian, 1-8 bytes
+  i8, i16, i32, i64,                 // two's complement, little endian
+  f32, f64,                          // IEEE 754
+  bytes,                             // exactly N bytes
+  string,                            // any number of bytes, in the batch's heap
+};
+
+// In a row a string is {u32 offset, u32 length} into the heap of its batch.
+struct string_ref {
+  uint32_t offset;
+  uint32_t length;
+};
+
+struct value_type {
+  type_kind kind = type_kind::u64;
+  uint32_t num_bytes = 8;  // width in the row; for string the width of string_ref
+
+  bool is_unsigned() const { return kind >= type_kind::u8 && kind <= type_kind::u64; }
+  bool is_signed() const { return kind >= type_kind::i8 && kind <= type_kind::i64; }
+  bool is_integer() const { return is_unsigned() || is_signed(); }
+  bool is_float() const { return kind == type_kind::f32 || kind == type_kind::f64; }
+  bool is_number() const { return is_integer() || is_float(); }
+  bool is_boolean() const { return kind == type_kind::boolean; }
+  bool is_string() const { return kind == type_kind::string; }
+  bool is_bytes() const { return kind == type_kind::bytes; }
+  // string or bytes[N]: compared byte by byte
+  bool is_text() const { return is_string() || is_bytes(); }
+  bool operator==(const value_type&) const = default;
+
+  static value_type of(type_kind kind);               // not for bytes
+  static value_type fixed_bytes(uint32_t num_bytes);  // bytes[N], 1 <= N <= max_fixed_bytes
+};
+
+constexpr uint32_t max_fixed_bytes = 1 << 16;
+
+// "u40", "bytes[10]", "string"; nullopt for anything else (also for bytes[0] and bytes[1000000]).
+std::optional<value_type> parse_value_type(std::string_view text);
+std::string to_string(value_type type);
+// What to say after "expected:" when a type name is wrong.
+std::string_view value_type_names();
+
+}  // namespace flowrun::record

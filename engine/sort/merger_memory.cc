@@ -1,0 +1,35 @@
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "engine/sort/run_merger.h"
+#include "engine/sort/run_merger_kinds.h"
+
+namespace flowrun::sort {
+
+// A quarter of the memory is for slices on their way through the pipeline (each as words and as rows), three quarters are
+// block buffers: one per run, two more being merged, and the rest, at least two per disk, for reading ahead.
+merger_memory divide_merger_memory(const sort_resources& resources, uint32_t longest_block) {
+  merger_memory memory;
+  const uint64_t in_flight = resources.threads + 2;
+  memory.slice_bytes = std::clamp<uint64_t>(resources.memory_bytes / 4 / in_flight / 2, 4 * KiB, 1 * MiB);
+  constexpr uint64_t most_buffers = 1U << 20;
+  const uint64_t total = std::min((resources.memory_bytes - resources.memory_bytes / 4) / longest_block, most_buffers);
+  const uint64_t ahead = std::clamp<uint64_t>(total / 4, 2, std::max<uint64_t>(16, 4 * resources.blocks->num_disks()));
+  if (total < memory.lookahead + ahead + 2)
+    throw error(error_kind::resources,
+                fmt::format("merging blocks of {} needs at least {}, and has {}", format_bytes(longest_block),
+                            format_bytes(uint64_t{longest_block} * 8), format_bytes(resources.memory_bytes)),
+                "raise the memory budget (-m)");
+  memory.fan_in = total - memory.lookahead - ahead;
+  memory.num_buffers = static_cast<unsigned>(total);
+  return memory;
+}
+
+std::unique_ptr<run_merger> make_run_merger(const sort_settings& settings, const sort_resources& resources, sorted_runs runs,
+                                            size_t batch_bytes) {
+  return settings.narrow() ? make_narrow_run_merger(settings, resources, std::move(runs), batch_bytes)
+                           : make_wide_run_merger(settings, resources, std::move(runs), batch_bytes);
+}
+
+}  // namespace flowrun::sort

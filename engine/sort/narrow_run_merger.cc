@@ -1,0 +1,203 @@
+// The merger of rows that are sorted as numbers.
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "engine/base/error.h"
+#include "engine/sort/merge_plan.h"
+#include "engine/sort/run_merger_kinds.h"
+#include "engine/sort/run_writer.h"
+#include "engine/sort/slice_merger.h"
+#include "engine/sort/word_sort.h"
+
+namespace flowrun::sort {
+
+namespace {
+
+// One intermediate merge: slices are sorted and written as a new run.
+template <class Word>
+class narrow_intermediate_merge {
+ public:
+  narrow_intermediate_merge(std::vector<run> runs, const record::row_codec& codec, const sort_resources& resources,
+                            const merger_memory& memory, uint32_t block_bytes, bool unique)
+      : codec_(codec),
+        unique_(unique),
+        merger_(std::move(runs), codec, resources, memory),
+        writer_(*resources.blocks, block_bytes, 2),
+        per_block_(writer_.payload_bytes() / codec.row_bytes()) {
+    writer_.begin_run();
+  }
+
+  // One slice on; done once the new run is on the disks.
+  step advance(waker& w) {
+    if (slice_.num_rows == 0 && !drained_) {
+      const step s = merger_.next(slice_, w);
+      if (s == step::blocked) return s;
+      drained_ = s == step::done;
+      if (!drained_) prepare();
+    }
+    while (slice_.num_rows > 0 || (drained_ && filled_ > 0)) {
+      std::byte* payload = writer_.payload(&w);
+      if (payload == nullptr) return step::blocked;
+      if (slice_.num_rows > 0) {
+        const auto* words = reinterpret_cast<const Word*>(slice_.rows);
+        const size_t count = std::min(slice_.num_rows, per_block_ - filled_);
+        if (filled_ == 0) first_ = words[0];
+        codec_.pack(words, count, payload + filled_ * codec_.row_bytes());
+        filled_ += count;
+        slice_ = slice_.slice(count, slice_.num_rows - count);
+      }
+      if (filled_ == per_block_ || drained_) {
+        writer_.submit(static_cast<uint32_t>(filled_), static_cast<uint32_t>(filled_ * codec_.row_bytes()), 0, first_);
+        filled_ = 0;
+      }
+    }
+    if (!drained_) return step::ready;
+    return writer_.flush(&w) ? step::done : step::blocked;
+  }
+  run take() { return std::move(writer_.take().front()); }
+
+ private:
+  void prepare() {
+    auto* words = reinterpret_cast<Word*>(const_cast<std::byte*>(slice_.rows));  // the slice is ours alone
+    sort_words(words, slice_.num_rows);
+    if (!unique_) return;
+    slice_.num_rows = static_cast<size_t>(std::unique(words, words + slice_.num_rows) - words);
+    const Word last = words[slice_.num_rows - 1];
+    if (last_ == words[0]) slice_ = slice_.slice(1, slice_.num_rows - 1);
+    last_ = last;
+  }
+
+  const record::row_codec& codec_;
+  const bool unique_;
+  slice_merger<Word> merger_;
+  run_writer writer_;
+  const size_t per_block_;
+  record::batch slice_;
+  bool drained_ = false;
+  size_t filled_ = 0;
+  Word first_ = 0;
+  std::optional<Word> last_;
+};
+
+template <class Word>
+class narrow_run_merger final : public run_merger {
+ public:
+  narrow_run_merger(const sort_settings& settings, const sort_resources& resources, sorted_runs runs, size_t batch_bytes)
+      : settings_(settings), resources_(resources), codec_(settings.type, settings.key), runs_(std::move(runs)),
+        batch_rows_(record::shape_for(settings_.type, batch_bytes).max_rows) {
+    sorted_ = runs_.in_memory != nullptr;
+    if (runs_.runs.empty()) return;
+    memory_ = divide_merger_memory(resources, resources.block_bytes);
+    std::vector<uint64_t> sizes;
+    for (const run& r : runs_.runs) sizes.push_back(r.num_rows);
+    steps_ = plan_merges(sizes, memory_.fan_in);
+    passes_ = sort::merge_passes(sizes.size(), steps_);
+    fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in);
+    single_ = runs_.runs.size() == 1;
+  }
+
+  step pull(std::vector<record::batch>& out, waker& w) override {
+    if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return step::done;
+    if (runs_.in_memory) return pull_memory(out);
+    if (next_step_ < steps_.size()) return reduce(w);
+    if (!merger_) {
+      if (runs_.runs.empty()) return step::done;
+      merger_.emplace(std::exchange(runs_.runs, {}), codec_, resources_, memory_);
+    }
+    record::batch slice;
+    const step s = merger_->next(slice, w);
+    if (s == step::ready) {
+      emitted_ += slice.num_rows;
+      out.push_back(std::move(slice));
+    }
+    return s;
+  }
+
+  void refine(const record::batch& raw, std::vector<record::batch>& out) const override {
+    auto* words = reinterpret_cast<Word*>(const_cast<std::byte*>(raw.rows));  // a slice belongs to this call alone
+    size_t num_words = raw.num_rows;
+    if (!sorted_) {
+      if (!single_) sort_words(words, num_words);
+      if (settings_.unique) num_words = static_cast<size_t>(std::unique(words, words + num_words) - words);
+    }
+    for (size_t first = 0; first < num_words; first += batch_rows_) {
+      const size_t count = std::min(batch_rows_, num_words - first);
+      if (codec_.is_identity()) {  // the words are the rows
+        out.push_back(raw.slice(first, count));
+        continue;
+      }
+      std::shared_ptr<std::byte[]> rows = resources_.pool->take(count * codec_.row_bytes());
+      codec_.decode(words + first, count, rows.get());
+      record::batch b;
+      b.rows = rows.get();
+      b.num_rows = count;
+      b.row_bytes = codec_.row_bytes();
+      b.owner = std::move(rows);
+      out.push_back(std::move(b));
+    }
+  }
+
+  uint64_t fan_in() const override { return fan_in_; }
+  uint64_t merge_passes() const override { return passes_; }
+
+ private:
+  step pull_memory(std::vector<record::batch>& out) {
+    memory_run& memory = *runs_.in_memory;
+    const size_t count = std::min<size_t>(batch_rows_ * 4, memory.num_rows - emitted_);
+    if (count == 0) return step::done;
+    record::batch part;
+    part.rows = memory.rows.data() + emitted_ * sizeof(Word);
+    part.num_rows = count;
+    part.row_bytes = sizeof(Word);
+    part.owner = runs_.in_memory;
+    emitted_ += count;
+    out.push_back(std::move(part));
+    return step::ready;
+  }
+
+  // Carries out the intermediate merges, a slice a call.
+  step reduce(waker& w) {
+    const merge_step& plan = steps_[next_step_];
+    const auto first = runs_.runs.begin() + static_cast<std::ptrdiff_t>(plan.first);
+    const auto last = first + static_cast<std::ptrdiff_t>(plan.count);
+    if (!intermediate_)
+      intermediate_.emplace(std::vector<run>(std::make_move_iterator(first), std::make_move_iterator(last)), codec_, resources_,
+                            memory_, resources_.block_bytes, settings_.unique);
+    const step s = intermediate_->advance(w);
+    if (s != step::done) return s;
+    *first = intermediate_->take();
+    runs_.runs.erase(first + 1, last);
+    intermediate_.reset();
+    ++next_step_;
+    return step::ready;
+  }
+
+  const sort_settings settings_;
+  const sort_resources resources_;
+  const record::row_codec codec_;
+  sorted_runs runs_;
+  const size_t batch_rows_;
+  merger_memory memory_;
+  std::vector<merge_step> steps_;
+  size_t next_step_ = 0;
+  uint64_t fan_in_ = 0;
+  uint64_t passes_ = 0;
+  bool single_ = false;  // one run: slices are parts of it, sorted already
+  bool sorted_ = false;  // from memory: sorted and unique already
+  uint64_t emitted_ = 0;
+  std::optional<narrow_intermediate_merge<Word>> intermediate_;
+  std::optional<slice_merger<Word>> merger_;
+};
+
+}  // namespace
+
+std::unique_ptr<run_merger> make_narrow_run_merger(const sort_settings& settings, const sort_resources& resources,
+                                                   sorted_runs runs, size_t batch_bytes) {
+  if (settings.type.row_bytes() <= sizeof(uint64_t))
+    return std::make_unique<narrow_run_merger<uint64_t>>(settings, resources, std::move(runs), batch_bytes);
+  return std::make_unique<narrow_run_merger<record::word128>>(settings, resources, std::move(runs), batch_bytes);
+}
+
+}  // namespace flowrun::sort

@@ -1,0 +1,31 @@
+#include "engine/sort/predicted_reader.h"
+
+#include <algorithm>
+
+namespace flowrun::sort {
+
+predicted_reader::predicted_reader(block::block_manager& blocks, std::span<const run> runs,
+                                   std::vector<predicted_block> sequence, const merger_memory& memory)
+    : blocks_(blocks), sequence_(std::move(sequence)) {
+  std::vector<block::fetch> wanted = fetches(runs, sequence_);
+  ids_.reserve(wanted.size());
+  for (const block::fetch& f : wanted) ids_.push_back(f.id);
+  const uint64_t ahead = memory.num_buffers - memory.fan_in;
+  const uint64_t num_buffers = std::clamp<uint64_t>(runs.size() + ahead, 1, std::max<size_t>(sequence_.size(), 1));
+  block::prefetch_options options;
+  options.free_after_read = true;
+  prefetcher_ = std::make_unique<block::block_prefetcher>(blocks, std::move(wanted), static_cast<unsigned>(num_buffers), options);
+}
+
+predicted_reader::~predicted_reader() {
+  prefetcher_.reset();
+  for (; num_read_ < ids_.size(); ++num_read_) blocks_.free(ids_[num_read_]);
+}
+
+step predicted_reader::next(block::prefetched_block& out, waker* w) {
+  const step s = prefetcher_->next(out, w);
+  if (s == step::ready) ++num_read_;
+  return s;
+}
+
+}  // namespace flowrun::sort

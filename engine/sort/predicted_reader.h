@@ -1,0 +1,46 @@
+// Reads the blocks of runs that are being merged, in the order σ in which the merge wants them (prediction.h).
+//
+// The blocks belong to the reader: each is freed once it was handed out, those that nobody asked for when the reader dies
+// (a limit was reached, the job failed), so scratch space never outlives its merge.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/block/block_prefetcher.h"
+#include "engine/sort/prediction.h"
+#include "engine/sort/run_merger.h"
+#include "engine/sort/sorted_runs.h"
+
+namespace flowrun::sort {
+
+// One thread at a time. The block manager outlives the reader.
+class predicted_reader {
+ public:
+  // Starts reading. `sequence` comes from predict(runs, …). Has a buffer for one block of each run and those that `memory`
+  // grants for reading ahead.
+  predicted_reader(block::block_manager& blocks, std::span<const run> runs, std::vector<predicted_block> sequence,
+                   const merger_memory& memory);
+  // Waits for the reads in flight.
+  ~predicted_reader();
+  predicted_reader(const predicted_reader&) = delete;
+  predicted_reader& operator=(const predicted_reader&) = delete;
+
+  // All blocks were handed out.
+  bool exhausted() const { return num_read_ == sequence_.size(); }
+  // The one that next() will hand out. Not when exhausted.
+  const predicted_block& upcoming() const { return sequence_[num_read_]; }
+  // As block_prefetcher::next(). Throws error(io).
+  step next(block::prefetched_block& out, waker* w);
+
+ private:
+  block::block_manager& blocks_;
+  const std::vector<predicted_block> sequence_;
+  std::vector<block::block_id> ids_;  // in the order of the sequence
+  size_t num_read_ = 0;
+  std::unique_ptr<block::block_prefetcher> prefetcher_;
+};
+
+}  // namespace flowrun::sort

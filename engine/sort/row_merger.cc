@@ -1,0 +1,150 @@
+#include "engine/sort/row_merger.h"
+
+#include <optional>
+
+#include "engine/base/error.h"
+#include "engine/sort/loser_tree.h"
+#include "engine/sort/predicted_reader.h"
+
+namespace flowrun::sort {
+
+namespace {
+
+using record::word128;
+
+// Where a run's merge stands.
+struct cursor {
+  const run* source = nullptr;
+  uint32_t next_block = 0;
+  block::prefetched_block block;  // empty: the head is the first row of next_block, kept in memory
+  uint32_t row_number = 0;
+  const std::byte* row = nullptr;
+  const std::byte* heap = nullptr;
+  word128 prefix = 0;
+
+  // The first row of the next block becomes the head.
+  void show_next_block() {
+    const run_block& b = source->blocks[next_block];
+    row = heap = source->first_rows.data() + b.first_row_at;
+    prefix = b.first;
+  }
+};
+
+}  // namespace
+
+struct row_merger::core {
+  core(std::vector<run> merged, const sort_settings& settings, const sort_resources& resources, const merger_memory& memory)
+      : runs(std::move(merged)),
+        rows(settings.type, settings.key),
+        comparator(settings.type, settings.key),
+        prefix(settings.type, settings.key),
+        unique(settings.unique),
+        cursors(runs.size()),
+        tree(runs.size(), before{this}) {
+    std::vector<predicted_block> sequence = predict(runs, [&](const predicted_block& a, const predicted_block& b) {
+      return compare_first(a, b) < 0;
+    });
+    reader.emplace(*resources.blocks, runs, std::move(sequence), memory);
+    for (uint32_t r = 0; r < runs.size(); ++r) {
+      cursors[r].source = &runs[r];
+      if (runs[r].blocks.empty()) {
+        tree.exhaust(r);
+      } else {
+        cursors[r].show_next_block();
+      }
+    }
+    tree.start();
+  }
+
+  int compare_first(const predicted_block& a, const predicted_block& b) const {
+    const run_block& left = runs[a.run].blocks[a.block];
+    const run_block& right = runs[b.run].blocks[b.block];
+    if (left.first != right.first) return left.first < right.first ? -1 : 1;
+    if (prefix.whole()) return 0;
+    const std::byte* left_row = runs[a.run].first_rows.data() + left.first_row_at;
+    const std::byte* right_row = runs[b.run].first_rows.data() + right.first_row_at;
+    return comparator.compare(left_row, left_row, right_row, right_row);
+  }
+
+  struct before {
+    const core* c;
+    bool operator()(uint32_t a, uint32_t b) const {
+      const cursor& left = c->cursors[a];
+      const cursor& right = c->cursors[b];
+      if (left.prefix != right.prefix) return left.prefix < right.prefix;
+      if (!c->prefix.whole()) {
+        const int order = c->comparator.compare(left.row, left.heap, right.row, right.heap);
+        if (order != 0) return order < 0;
+      }
+      return a < b;
+    }
+  };
+
+  // The winner's head was delivered: on to its next row.
+  void advance(uint32_t winner) {
+    cursor& c = cursors[winner];
+    if (++c.row_number < c.block.header().num_rows) {
+      c.row += rows.row_bytes();
+      c.prefix = prefix(c.row, c.heap);
+    } else {
+      c.block.reset();
+      if (c.next_block < c.source->blocks.size()) {
+        c.show_next_block();
+      } else {
+        tree.exhaust(winner);
+      }
+    }
+    tree.replay();
+  }
+
+  bool repeats_last(const cursor& c) const {
+    return !last.empty() && comparator.compare(last.data(), last.data(), c.row, c.heap) == 0;
+  }
+
+  step next(row_view& out, waker& w) {
+    for (;;) {
+      if (delivered != loser_tree<before>::none) {
+        advance(delivered);
+        delivered = loser_tree<before>::none;
+      }
+      const uint32_t winner = tree.winner();
+      if (winner == loser_tree<before>::none) return step::done;
+      cursor& c = cursors[winner];
+      if (!c.block) {
+        const step s = reader->next(c.block, &w);
+        if (s == step::blocked) return s;
+        FLOWRUN_CHECK(s == step::ready && c.block.header().stream == c.source->stream &&
+                      c.block.header().index == c.next_block);
+        ++c.next_block;
+        c.row_number = 0;
+        c.row = c.heap = c.block.payload();
+      }
+      delivered = winner;
+      if (unique) {
+        if (repeats_last(c)) continue;
+        rows.copy_key(c.row, c.heap, last);
+      }
+      out = {c.row, c.heap};
+      return step::ready;
+    }
+  }
+
+  const std::vector<run> runs;
+  const wide_rows rows;
+  const record::row_comparator comparator;
+  const record::key_prefix prefix;
+  const bool unique;
+  std::vector<cursor> cursors;
+  loser_tree<before> tree;
+  std::optional<predicted_reader> reader;
+  uint32_t delivered = loser_tree<before>::none;  // its head was handed out and may be looked at until the next call
+  std::vector<std::byte> last;                    // unique: key of the last row
+};
+
+row_merger::row_merger(std::vector<run> runs, const sort_settings& settings, const sort_resources& resources,
+                       const merger_memory& memory)
+    : core_(std::make_unique<core>(std::move(runs), settings, resources, memory)) {}
+row_merger::~row_merger() = default;
+step row_merger::next(row_view& out, waker& w) { return core_->next(out, w); }
+
+}  // namespace flowrun::sort

@@ -1,0 +1,38 @@
+// Merging rows that are sorted by index: a loser tree over the runs' heads.
+//
+// A head is compared by its 16-byte key prefix, then, if the key is longer, by the whole key, then by run, so that equal keys
+// keep input order. When a run's block is used up, the first row of its next block, which stays in memory, stands in as
+// its head; the block itself is fetched only when that head wins. So blocks are wanted exactly in the order of the prediction
+// sequence, and no run ever holds more than one.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/block/block_prefetcher.h"
+#include "engine/record/batch.h"
+#include "engine/sort/run_merger.h"
+#include "engine/sort/wide_rows.h"
+
+namespace flowrun::sort {
+
+class row_merger {
+ public:
+  // Takes the runs' blocks: they are freed as they are read. The resources outlive the merger. With settings.unique only the
+  // first of equal rows is delivered.
+  row_merger(std::vector<run> runs, const sort_settings& settings, const sort_resources& resources, const merger_memory& memory);
+  ~row_merger();
+
+  // The next row in order, valid until the following call. ready, blocked or done. Throws error(io).
+  struct row_view {
+    const std::byte* row = nullptr;
+    const std::byte* heap = nullptr;
+  };
+  step next(row_view& out, waker& w);
+
+ private:
+  struct core;
+  std::unique_ptr<core> core_;
+};
+
+}  // namespace flowrun::sort

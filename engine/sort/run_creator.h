@@ -1,0 +1,43 @@
+// Run formation: takes rows in input order, leaves sorted runs (papers/001, section 8: the sink half of a sort node).
+//
+// The run buffer has two halves. While one fills, the other is sorted and written in the background (papers/000, figure 2), so
+// a run is about half the memory long. A half that begins where the last run ended extends that run, so sorted input makes
+// one run. Input that fits one half stays in memory and touches no disk (decision D12).
+//
+//   narrow rows (<= 16 bytes): encoded as numbers, sorted whole by SIMD          -> narrow_run_creator.cc
+//   all others: (12 bytes of key prefix, row number) are sorted the same way,    -> wide_run_creator.cc
+//               ties are broken by the whole key, then by row number (stable)
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/block/block_prefetcher.h"
+#include "engine/sort/settings.h"
+#include "engine/sort/sorted_runs.h"
+
+namespace flowrun::sort {
+
+using block::step;
+
+class run_creator {
+ public:
+  virtual ~run_creator() = default;
+  // The part of the work that needs no order: turns rows into what push() takes. Called from several threads at once.
+  virtual void prepare(const record::batch& in, std::vector<record::batch>& out) const = 0;
+  // Batches that prepare() made, in input order. ready: all of `in` was taken. blocked: what is left of `in` must come again
+  // after `w` was woken. Throws what the background work threw.
+  virtual step push(record::batch& in, waker& w) = 0;
+  // After the last batch, until done (or blocked).
+  virtual step finish(waker& w) = 0;
+  // After finish().
+  virtual sorted_runs take() = 0;
+};
+
+// Throws error(resources) when the memory can't hold even a few blocks.
+std::unique_ptr<run_creator> make_run_creator(const sort_settings& settings, const sort_resources& resources);
+
+// The memory below which make_run_creator and make_run_merger refuse to work with blocks of this size.
+uint64_t minimum_sort_memory(uint32_t block_bytes);
+
+}  // namespace flowrun::sort

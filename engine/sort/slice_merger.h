@@ -1,0 +1,66 @@
+// Merging narrow rows by re-sorting slices.
+//
+//   run 1   1 4 7 9 | 12 ...        splitter 9: below it lie 1 4 7 9, 2 3 and 5 8.
+//   run 2   2 3 | 10 11 ...         Concatenated: 1 4 7 9 2 3 5 8, sorted by SIMD: 1 2 3 4 5 7 8 9.
+//   run 3   5 8 | 13 ...            The next slice starts above 9, so slices are independent of each other.
+//
+// A SIMD sort of a slice that fits the L2 cache beats a comparison merge of the same rows several times over (measured
+// 210-264 M u64/s per core against 28-84 M/s of a loser tree; anchors), and slices can be sorted in parallel.
+//
+// The splitter may not pass the first word of a block that is not loaded yet: that is the head of what remains of σ. Equal
+// words are identical rows, so it doesn't matter which slice takes them.
+#pragma once
+
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "engine/block/block_prefetcher.h"
+#include "engine/record/batch.h"
+#include "engine/record/row_codec.h"
+#include "engine/sort/predicted_reader.h"
+#include "engine/sort/run_merger.h"
+
+namespace flowrun::sort {
+
+template <class Word>
+class slice_merger {
+ public:
+  // Takes the runs' blocks: they are freed as they are read. `codec` and the resources outlive the merger.
+  slice_merger(std::vector<run> runs, const record::row_codec& codec, const sort_resources& resources,
+               const merger_memory& memory);
+
+  // ready: `slice` is the next slice, words of sizeof(Word), not sorted. Throws error(io).
+  step next(record::batch& slice, waker& w);
+
+ private:
+  // What is left of a loaded block: packed words, unpacked when they are taken.
+  struct segment {
+    const std::byte* at = nullptr;
+    size_t num_words = 0;
+    std::shared_ptr<const void> owner;
+  };
+  void load(block::prefetched_block block, uint32_t run);
+  Word word(const segment& s, size_t i) const {
+    Word value = 0;
+    std::memcpy(&value, s.at + i * codec_.row_bytes(), codec_.row_bytes());
+    return value;
+  }
+  size_t num_words_up_to(const segment& s, size_t limit, Word splitter) const;
+
+  const record::row_codec& codec_;
+  const sort_resources& resources_;
+  const std::vector<run> runs_;
+  std::vector<std::deque<segment>> loaded_;  // by run
+  std::vector<uint32_t> active_;             // runs with something loaded
+  size_t num_loaded_ = 0;
+  size_t max_loaded_;
+  size_t slice_words_;
+  predicted_reader reader_;
+};
+
+extern template class slice_merger<uint64_t>;
+extern template class slice_merger<record::word128>;
+
+}  // namespace flowrun::sort

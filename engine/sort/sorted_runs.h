@@ -1,0 +1,72 @@
+// The hand-over between run creation and merging: sorted runs on scratch, or one run that never left memory.
+//
+// A run is a sequence of blocks whose rows ascend. The first key of each block stays in memory: it predicts the order in which
+// a merge will want the blocks (papers/000, section 2; Knuth's forecasting).
+//
+// What a block's payload holds depends on the row shape:
+//   narrow (rows of <= 16 bytes, sorted as numbers): num_rows packed words of row_bytes bytes each (record/row_codec.h);
+//   wide: a batch: rows from the front, their strings from the back, string_refs relative to the payload.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/base/buffer.h"
+#include "engine/block/block_manager.h"
+#include "engine/record/key.h"
+
+namespace flowrun::sort {
+
+struct run_block {
+  block::block_id id;
+  uint32_t num_rows = 0;
+  record::word128 first = 0;   // narrow: the first word; wide: the first row's key prefix
+  uint64_t first_row_at = 0;   // wide: where the first row lies in run::first_rows
+};
+
+struct run {
+  uint64_t stream = 0;  // identifies its blocks, together with their index
+  uint64_t num_rows = 0;
+  std::vector<run_block> blocks;
+  // Wide: the first row of each block, its key's strings behind it; string_refs relative to the row's own start.
+  std::vector<std::byte> first_rows;
+};
+
+// A run that stayed in memory. Narrow: `rows` holds words. Wide: rows at the front of `rows` with their strings at its back
+// (string_refs relative to the start), and `entries` holds (prefix, row number) in sorted order.
+struct memory_run {
+  aligned_buffer rows;
+  aligned_buffer entries;
+  uint64_t num_rows = 0;  // narrow: words; wide: entries
+};
+
+// Owns the blocks: they are freed when it dies, unless a merger took them. Movable.
+class sorted_runs {
+ public:
+  sorted_runs() = default;
+  explicit sorted_runs(block::block_manager& blocks) : blocks_(&blocks) {}
+  sorted_runs(sorted_runs&& other) noexcept { *this = std::move(other); }
+  sorted_runs& operator=(sorted_runs&& other) noexcept {
+    std::swap(blocks_, other.blocks_);
+    std::swap(runs, other.runs);
+    std::swap(in_memory, other.in_memory);
+    std::swap(num_rows, other.num_rows);
+    return *this;
+  }
+  ~sorted_runs() {
+    if (blocks_ == nullptr) return;
+    for (const run& r : runs)
+      for (const run_block& b : r.blocks) blocks_->free(b.id);
+  }
+
+  std::vector<run> runs;                  // in input order
+  std::shared_ptr<memory_run> in_memory;  // set instead of runs when everything fitted
+  uint64_t num_rows = 0;
+
+ private:
+  block::block_manager* blocks_ = nullptr;
+};
+
+}  // namespace flowrun::sort

@@ -1,0 +1,52 @@
+// Rows that are sorted by index: how many bytes one takes, and the copies of single rows that runs keep in memory.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/record/batch.h"
+#include "engine/record/key.h"
+
+namespace flowrun::sort {
+
+// Knows where the strings of a row type are. Thread-safe.
+class wide_rows {
+ public:
+  wide_rows(const record::row_type& type, const record::key& key);
+
+  uint32_t row_bytes() const { return row_bytes_; }
+  bool has_strings() const { return !strings_.empty(); }
+  const std::vector<uint32_t>& strings() const { return strings_; }  // offsets of the string fields
+
+  // Bytes of a row's strings.
+  size_t heap_bytes(const std::byte* row) const {
+    size_t num_bytes = 0;
+    for (uint32_t offset : strings_) num_bytes += record::load_ref(row + offset).length;
+    return num_bytes;
+  }
+
+  // Copies a row to `to`, its strings to below base + heap_end, and points the refs there, relative to `base`. Returns the new
+  // heap_end.
+  size_t place(const std::byte* row, const std::byte* heap, std::byte* base, std::byte* to, size_t heap_end) const {
+    std::memcpy(to, row, row_bytes_);
+    for (uint32_t offset : strings_) {
+      record::string_ref ref = record::load_ref(row + offset);
+      heap_end -= ref.length;
+      if (ref.length > 0) std::memcpy(base + heap_end, heap + ref.offset, ref.length);
+      ref.offset = static_cast<uint32_t>(heap_end);
+      std::memcpy(to + offset, &ref, sizeof ref);
+    }
+    return heap_end;
+  }
+
+  // The row with only its key's strings behind it, refs relative to the copy's start: enough to compare by. `row` and `heap`
+  // lie outside of `copy`, whose content is replaced.
+  void copy_key(const std::byte* row, const std::byte* heap, std::vector<std::byte>& copy) const;
+
+ private:
+  uint32_t row_bytes_;
+  std::vector<uint32_t> strings_;
+  std::vector<bool> in_key_;  // by string
+};
+
+}  // namespace flowrun::sort

@@ -1,0 +1,209 @@
+// The merger of rows that are sorted by index.
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "engine/base/error.h"
+#include "engine/sort/merge_plan.h"
+#include "engine/sort/row_merger.h"
+#include "engine/sort/run_merger_kinds.h"
+#include "engine/sort/run_writer.h"
+
+namespace flowrun::sort {
+
+namespace {
+
+using record::word128;
+
+constexpr size_t prefetch_distance = 16;
+
+// One intermediate merge: rows are copied into the blocks of a new run.
+class wide_intermediate_merge {
+ public:
+  wide_intermediate_merge(std::vector<run> runs, const sort_settings& settings, const sort_resources& resources,
+                          const merger_memory& memory, uint32_t block_bytes)
+      : rows_(settings.type, settings.key),
+        prefix_(settings.type, settings.key),
+        merger_(std::move(runs), settings, resources, memory),
+        writer_(*resources.blocks, block_bytes, 2) {
+    writer_.begin_run();
+  }
+
+  // About a block on; done once the new run is on the disks.
+  step advance(waker& w) {
+    for (;;) {
+      if (drained_ && num_rows_ == 0) return writer_.flush(&w) ? step::done : step::blocked;
+      std::byte* payload = writer_.payload(&w);
+      if (payload == nullptr) return step::blocked;
+      while (!drained_) {
+        if (!pending_) {
+          const step s = merger_.next(row_, w);
+          if (s == step::blocked) return s;
+          drained_ = s == step::done;
+          if (drained_) break;
+          pending_ = true;
+        }
+        if (num_rows_ == 0) {
+          front_ = 0;
+          back_ = writer_.payload_bytes();
+          rows_.copy_key(row_.row, row_.heap, first_);
+          first_prefix_ = prefix_(row_.row, row_.heap);
+        }
+        if (front_ + rows_.row_bytes() + rows_.heap_bytes(row_.row) > back_) break;
+        back_ = rows_.place(row_.row, row_.heap, payload, payload + front_, back_);
+        front_ += rows_.row_bytes();
+        ++num_rows_;
+        pending_ = false;
+      }
+      if (num_rows_ == 0) continue;
+      writer_.submit(num_rows_, static_cast<uint32_t>(front_), static_cast<uint32_t>(writer_.payload_bytes() - back_),
+                     first_prefix_, first_.data(), first_.size());
+      num_rows_ = 0;
+      return step::ready;
+    }
+  }
+  run take() { return std::move(writer_.take().front()); }
+
+ private:
+  const wide_rows rows_;
+  const record::key_prefix prefix_;
+  row_merger merger_;
+  run_writer writer_;
+  row_merger::row_view row_;
+  bool pending_ = false;  // row_ waits to be placed
+  bool drained_ = false;
+  uint32_t num_rows_ = 0;  // in the block being filled
+  size_t front_ = 0;
+  size_t back_ = 0;
+  std::vector<std::byte> first_;
+  word128 first_prefix_ = 0;
+};
+
+class wide_run_merger final : public run_merger {
+ public:
+  wide_run_merger(const sort_settings& settings, const sort_resources& resources, sorted_runs runs, size_t batch_bytes)
+      : settings_(settings), resources_(resources), runs_(std::move(runs)), batch_bytes_(batch_bytes),
+        batch_rows_(record::shape_for(settings_.type, batch_bytes).max_rows),
+        builder_(settings_.type, *resources.pool, batch_bytes) {
+    if (runs_.runs.empty()) return;
+    block_bytes_ = resources.block_bytes;
+    std::vector<uint64_t> sizes;
+    uint64_t kept = 0;
+    for (const run& r : runs_.runs) {
+      sizes.push_back(r.blocks.size());
+      kept += r.first_rows.size() + r.blocks.size() * sizeof(run_block);
+      for (const run_block& b : r.blocks) block_bytes_ = std::max(block_bytes_, b.id.num_bytes);
+    }
+    if (kept > resources.memory_bytes / 2)
+      throw error(error_kind::resources,
+                  fmt::format("the first keys of {} runs take more than half of the sort's memory", sizes.size()),
+                  "raise the memory budget (-m), or sort by a shorter key, such as key[0:100]");
+    sort_resources rest = resources;
+    rest.memory_bytes -= kept;
+    memory_ = divide_merger_memory(rest, block_bytes_);
+    steps_ = plan_merges(sizes, memory_.fan_in);
+    passes_ = sort::merge_passes(sizes.size(), steps_);
+    fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in);
+  }
+
+  step pull(std::vector<record::batch>& out, waker& w) override {
+    if (settings_.limit > 0 && emitted_ >= settings_.limit) return step::done;
+    if (runs_.in_memory) return pull_memory(out);
+    if (next_step_ < steps_.size()) return reduce(w);
+    if (!merger_) {
+      if (runs_.runs.empty()) return step::done;
+      merger_.emplace(std::exchange(runs_.runs, {}), settings_, resources_, memory_);
+    }
+    while (!builder_.full()) {
+      row_merger::row_view row;
+      const step s = merger_->next(row, w);
+      if (s == step::ready) {
+        builder_.append_row(row.row, row.heap);
+        continue;
+      }
+      if (builder_.empty()) return s;
+      break;
+    }
+    emitted_ += builder_.num_rows();
+    out.push_back(builder_.take());
+    return step::ready;
+  }
+
+  // From memory, a raw batch is a range of entries whose rows are gathered here; merged rows come whole.
+  void refine(const record::batch& raw, std::vector<record::batch>& out) const override {
+    if (!gathers_) return out.push_back(raw);
+    const auto* memory = static_cast<const memory_run*>(raw.owner.get());
+    const std::byte* base = memory->rows.data();
+    const uint32_t row_bytes = settings_.type.row_bytes();
+    const auto* entries = reinterpret_cast<const word128*>(raw.rows);
+    record::batch_builder builder(settings_.type, *resources_.pool, batch_bytes_);
+    for (size_t i = 0; i < raw.num_rows; ++i) {
+      if (i + prefetch_distance < raw.num_rows)
+        __builtin_prefetch(base + static_cast<uint32_t>(entries[i + prefetch_distance]) * size_t{row_bytes});
+      builder.append_row(base + static_cast<uint32_t>(entries[i]) * size_t{row_bytes}, base);
+      if (builder.full()) out.push_back(builder.take());
+    }
+    if (!builder.empty()) out.push_back(builder.take());
+  }
+
+  uint64_t fan_in() const override { return fan_in_; }
+  uint64_t merge_passes() const override { return passes_; }
+
+ private:
+  step pull_memory(std::vector<record::batch>& out) {
+    const size_t count = std::min<size_t>(batch_rows_, runs_.in_memory->num_rows - emitted_);
+    if (count == 0) return step::done;
+    record::batch part;
+    part.rows = runs_.in_memory->entries.data() + emitted_ * sizeof(word128);
+    part.num_rows = count;
+    part.row_bytes = sizeof(word128);
+    part.owner = runs_.in_memory;
+    emitted_ += count;
+    out.push_back(std::move(part));
+    return step::ready;
+  }
+
+  // Carries out the intermediate merges, a block a call.
+  step reduce(waker& w) {
+    const merge_step& plan = steps_[next_step_];
+    const auto first = runs_.runs.begin() + static_cast<std::ptrdiff_t>(plan.first);
+    const auto last = first + static_cast<std::ptrdiff_t>(plan.count);
+    if (!intermediate_)
+      intermediate_.emplace(std::vector<run>(std::make_move_iterator(first), std::make_move_iterator(last)), settings_,
+                            resources_, memory_, block_bytes_);
+    const step s = intermediate_->advance(w);
+    if (s != step::done) return s;
+    *first = intermediate_->take();
+    runs_.runs.erase(first + 1, last);
+    intermediate_.reset();
+    ++next_step_;
+    return step::ready;
+  }
+
+  const sort_settings settings_;
+  const sort_resources resources_;
+  sorted_runs runs_;
+  const bool gathers_ = runs_.in_memory != nullptr;
+  const size_t batch_bytes_;
+  const size_t batch_rows_;
+  record::batch_builder builder_;
+  uint32_t block_bytes_ = 0;  // the longest of all runs' blocks
+  merger_memory memory_;
+  std::vector<merge_step> steps_;
+  size_t next_step_ = 0;
+  uint64_t fan_in_ = 0;
+  uint64_t passes_ = 0;
+  uint64_t emitted_ = 0;
+  std::optional<wide_intermediate_merge> intermediate_;
+  std::optional<row_merger> merger_;
+};
+
+}  // namespace
+
+std::unique_ptr<run_merger> make_wide_run_merger(const sort_settings& settings, const sort_resources& resources,
+                                                 sorted_runs runs, size_t batch_bytes) {
+  return std::make_unique<wide_run_merger>(settings, resources, std::move(runs), batch_bytes);
+}
+
+}  // namespace flowrun::sort

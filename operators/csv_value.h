@@ -1,0 +1,31 @@
+// One value as text, and back, for every value type but string.
+//
+// Reading is strict: the whole field must be the value. No blanks, no plus sign, nothing out of range. Floats are written
+// with the fewest digits that read back as the same bits, so writing and reading a file changes no value (a NaN stays a
+// NaN, but not its payload).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "engine/record/value_type.h"
+
+namespace flowrun::operators {
+
+// Stores the value that `field` spells at `to` (type.num_bytes bytes). False, and `to` undefined, when it spells none.
+bool parse_value(record::value_type type, std::string_view field, std::byte* to);
+
+// Why parse_value refuses the field: `expected u8 (0 to 255), got "300"`.
+std::string refusal(record::value_type type, std::string_view field);
+
+// `field` in quotes, shortened, with escapes for bytes that a terminal should not get.
+std::string quoted_excerpt(std::string_view field);
+
+// Most bytes that format_value writes for a type that is no text.
+constexpr size_t max_value_chars = 32;
+
+// Writes the value at `from` and returns the end. Not for string and bytes[N].
+char* format_value(record::value_type type, const std::byte* from, char* to);
+
+}  // namespace flowrun::operators

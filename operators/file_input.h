@@ -1,0 +1,61 @@
+// Several input files as one sequence of chunks, read ahead; "-" is standard input.
+//
+// All sources of files share this: opening, ranges, counting bytes for the report and the progress bar, and how much memory
+// reading ahead may take.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/waker.h"
+#include "engine/exec/operator_definition.h"
+#include "engine/io/file_reader.h"
+
+namespace flowrun::operators {
+
+// What a source of files asks of the planner: two sets of eight buffers, from 64 KiB to 1 MiB each.
+plan::memory_wish reading_memory();
+
+// Bytes of all files together, or a negative value when one is unknown (a pipe, or not there yet).
+int64_t total_file_bytes(const plan::node_checker& params, const std::vector<std::string>& paths);
+
+// Options for reading with `memory_bytes`, in chunks that are a multiple of unit_bytes where that is possible.
+io::file_reader_options reading_options(const exec::services& job, uint64_t memory_bytes, size_t unit_bytes);
+
+class file_input {
+ public:
+  struct part {
+    std::string path;
+    uint64_t begin = 0;
+    uint64_t end = UINT64_MAX;
+  };
+  enum class event : uint8_t {
+    chunk,        // the next bytes of file()
+    end_of_file,  // file() has been read; the next chunk belongs to the one behind
+    blocked,      // the waker will be woken
+    done,         // all files have been read
+  };
+
+  // Throws error(missing_input) when one of the files can't be opened.
+  file_input(exec::services& job, exec::node_counters& counters, std::vector<part> parts, io::file_reader_options options);
+
+  event next(io::chunk& out, waker& w);
+  // Index and path of the file that the last event was about.
+  size_t file() const { return file_; }
+  const std::string& path() const { return parts_[file_].path; }
+
+ private:
+  void open(size_t file);
+
+  exec::services& job_;
+  exec::node_counters& counters_;
+  std::vector<part> parts_;
+  io::file_reader_options options_;
+  std::unique_ptr<io::file_reader> reader_;
+  size_t file_ = 0;
+  size_t next_ = 0;  // to be opened
+};
+
+}  // namespace flowrun::operators

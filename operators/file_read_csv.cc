@@ -1,0 +1,175 @@
+// file.read_csv: text with delimiters into typed rows.
+//
+// A serial head cuts the text at line ends outside quotes (text_cutter.h), the stage behind parses pieces in parallel
+// (csv_parser.h), and what becomes of malformed lines is settled once for all pieces (rejection_tally.h).
+#include <utility>
+
+#include "operators/csv_parser.h"
+#include "operators/csv_settings.h"
+#include "operators/file_input.h"
+#include "operators/registry.h"
+#include "operators/rejection_tally.h"
+#include "operators/text_source.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+using action = plan::node_checker::error_policy::action;
+
+struct settings {
+  std::vector<std::string> paths;
+  record::row_type type;
+  csv_format format;
+  bool header = false;
+  plan::node_checker::error_policy on_error;
+};
+
+settings read_settings(plan::node_checker& node) {
+  settings s;
+  s.paths = node.paths("path");
+  if (auto type = node.row_type("type")) s.type = *std::move(type);
+  s.format = read_csv_format(node);
+  s.header = node.boolean("header");
+  s.on_error = node.on_error();
+  return s;
+}
+
+// Rows of the error port: the line as it was, and what is wrong with it.
+record::row_type reject_type() {
+  using record::type_kind;
+  using record::value_type;
+  return record::row_type({{"text", value_type::of(type_kind::string)},
+                           {"line", value_type::of(type_kind::u64)},
+                           {"column", value_type::of(type_kind::u32)},
+                           {"reason", value_type::of(type_kind::string)}});
+}
+
+// From the files' bytes, taking a number or a text to have seven characters.
+plan::row_estimate estimate(const plan::node_checker& node, const settings& s) {
+  const int64_t file_bytes = total_file_bytes(node, s.paths);
+  if (file_bytes < 0) return {};
+  plan::row_estimate e;
+  e.known = true;
+  e.rows = static_cast<uint64_t>(file_bytes) / (8 * std::max<size_t>(s.type.num_columns(), 1)) + 1;
+  size_t num_strings = 0;
+  for (const record::column& c : s.type.columns()) num_strings += c.type.is_string();
+  e.num_bytes = e.rows * (s.type.row_bytes() + 7 * num_strings);
+  return e;
+}
+
+void check(plan::node_checker& node) {
+  const settings s = read_settings(node);
+  const size_t port = s.on_error.what == action::to_port ? node.add_output(s.on_error.port) : 0;
+  if (!node.ok()) return;
+  const plan::row_estimate rows = estimate(node, s);
+  if (port > 0) node.set_output(port, reject_type());
+  node.set_output(0, s.type, {}, rows);
+}
+
+class parse_stage final : public exec::stateless_stage {
+ public:
+  parse_stage(settings s, std::shared_ptr<rejection_tally> tally, record::batch_pool& pool, size_t batch_bytes)
+      : settings_(std::move(s)),
+        parser_(settings_.type, settings_.format),
+        reject_type_(reject_type()),
+        tally_(std::move(tally)),
+        pool_(pool),
+        batch_bytes_(batch_bytes) {}
+
+  void apply(const record::batch& in, exec::output& out) const override {
+    const text_piece_header header = load_header(in);
+    record::batch_builder rejects(reject_type_, pool_, batch_bytes_);
+    std::vector<record::batch> rows, rejected;
+    const bool keep = settings_.on_error.what == action::to_port;
+    const auto reject = [&](const malformed_record& bad) {
+      if (!tally_->reject(header.file, bad)) return false;
+      if (!keep) return true;
+      std::byte* const row = rejects.append();
+      const auto column = static_cast<uint32_t>(std::min<uint64_t>(bad.column, UINT32_MAX));
+      rejects.put_string(row + reject_type_[0].offset, bad.text);
+      std::memcpy(row + reject_type_[1].offset, &bad.line, sizeof bad.line);
+      std::memcpy(row + reject_type_[2].offset, &column, sizeof column);
+      rejects.put_string(row + reject_type_[3].offset, bad.reason);
+      if (rejects.full()) rejected.push_back(rejects.take());
+      return true;
+    };
+    const uint64_t num_records = parser_.parse(text_of(in), header.first_line, pool_, batch_bytes_, rows, reject);
+    if (!rejects.empty()) rejected.push_back(rejects.take());
+    out.emit(rows, 0);
+    out.emit(rejected, 1);
+    tally_->piece_parsed(num_records);
+  }
+
+ private:
+  const settings settings_;
+  const csv_parser parser_;
+  const record::row_type reject_type_;
+  const std::shared_ptr<rejection_tally> tally_;
+  record::batch_pool& pool_;
+  const size_t batch_bytes_;
+};
+
+exec::assembly build(exec::build_context& c) {
+  settings s = read_settings(c.params);
+  auto tally = std::make_shared<rejection_tally>(s.on_error, s.paths, c.counters);
+  cutter_options cutting = default_cutting(c);
+  cutting.format = s.format;
+  cutting.skip_byte_order_mark = true;
+  cutting.skip_header = s.header;
+  exec::assembly out;
+  out.head = make_text_source(c, s.paths, cutting, tally);
+  out.stages.push_back(std::make_unique<parse_stage>(std::move(s), std::move(tally), c.job.pool(), cutting.piece_bytes));
+  return out;
+}
+
+exec::operator_definition define() {
+  using plan::parameter_kind;
+  plan::operator_declaration d;
+  d.name = "file.read_csv";
+  d.summary = "Reads text files with one row a line and a delimiter between the fields.";
+  d.details =
+      "Fields are quoted as in RFC 4180: a field that begins with the quote ends at the next single quote, two quotes stand "
+      "for one, and delimiters and line ends within are part of it. Lines end with \\n or \\r\\n; the last one may lack it. A "
+      "UTF-8 byte order mark is skipped.\n\n"
+      "A line that is no row of `type` is malformed: a wrong number of fields, an integer that is no number or out of range, "
+      "a bool other than true, false, 1 or 0, a bytes[N] of another length. Blanks are not skipped. An empty line is a row only "
+      "if the type is a single string. The first malformed line ends the job, unless `on_error: skip` drops such lines or "
+      "`on_error: {to: PORT}` sends them to an output of that name, with the columns {text: string, line: u64, column: u32, "
+      "reason: string}; file.write_lines then writes the text. With `max_ratio` the job fails once the whole input is read and "
+      "more than that share of the lines was malformed.";
+  d.order = "gives: nothing known; rows come in the order of the files";
+  d.example =
+      "edges:   {op: file.read_csv, with: {path: edges.txt, delimiter: \" \", type: {src: u64, dst: u64}}, "
+      "on_error: {to: bad, max_ratio: 0.5}}\n"
+      "rejects: {op: file.write_lines, in: edges.bad, with: {path: out/rejected.txt}}\n";
+  d.role = plan::operator_role::source;
+  d.outputs = {{"out", "the rows"}};
+  d.has_error_port = true;
+  d.parameters.resize(3);
+  d.parameters[0].name = "path";
+  d.parameters[0].kind = parameter_kind::paths;
+  d.parameters[0].required = true;
+  d.parameters[0].help = "A file, or a list of files that are read one after another; - is standard input.";
+  d.parameters[1].name = "type";
+  d.parameters[1].kind = parameter_kind::row_type;
+  d.parameters[1].required = true;
+  d.parameters[1].help = "The columns in the order of the fields.";
+  d.parameters[2].name = "header";
+  d.parameters[2].kind = parameter_kind::boolean;
+  d.parameters[2].default_text = "false";
+  d.parameters[2].help = "The first line of each file names the columns and is skipped.";
+  for (plan::parameter_declaration& p : csv_parameters()) d.parameters.push_back(std::move(p));
+  d.check = check;
+  d.memory = [](const plan::node&, int) { return reading_memory(); };
+  return {std::move(d), build};
+}
+
+}  // namespace
+
+const exec::operator_definition& file_read_csv_operator() {
+  static const exec::operator_definition definition = define();
+  return definition;
+}
+
+}  // namespace flowrun::operators

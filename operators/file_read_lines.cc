@@ -1,0 +1,144 @@
+// file.read_lines: each line of a text is a row {text: string}.
+//
+// The head cuts the text at line ends, the stage behind builds the rows in parallel: one pass of memchr and one copy of the
+// text, which becomes the heap of the batch as it is (line ends included, nobody refers to them).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "operators/csv_value.h"
+#include "operators/file_input.h"
+#include "operators/registry.h"
+#include "operators/text_source.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+struct settings {
+  std::vector<std::string> paths;
+  char delimiter = '\n';
+};
+
+settings read_settings(plan::node_checker& node) {
+  settings s;
+  s.paths = node.paths("path");
+  const std::string delimiter = node.text("delimiter");
+  if (delimiter == "\\n") {
+    s.delimiter = '\n';
+  } else if (delimiter == "\\0") {
+    s.delimiter = '\0';
+  } else if (delimiter.size() == 1) {
+    s.delimiter = delimiter[0];
+  } else {
+    node.fault_at_parameter("delimiter", fmt::format("the delimiter {} is not one byte", quoted_excerpt(delimiter)),
+                            "one byte; \"\\n\" and \"\\0\" are understood");
+  }
+  return s;
+}
+
+record::row_type line_type() {
+  return record::row_type({{"text", record::value_type::of(record::type_kind::string)}});
+}
+
+void check(plan::node_checker& node) {
+  const settings s = read_settings(node);
+  if (!node.ok()) return;
+  plan::row_estimate estimate;
+  const int64_t file_bytes = total_file_bytes(node, s.paths);
+  if (file_bytes >= 0) {  // taking a line to have 40 characters
+    const auto rows = static_cast<uint64_t>(file_bytes) / 40 + 1;
+    estimate = {rows, static_cast<uint64_t>(file_bytes) + rows * sizeof(record::string_ref), true, false};
+  }
+  node.set_output(0, line_type(), {}, estimate);
+}
+
+class line_stage final : public exec::stateless_stage {
+ public:
+  line_stage(char delimiter, record::batch_pool& pool, size_t batch_bytes)
+      : delimiter_(delimiter), max_rows_(record::shape_for(line_type(), batch_bytes).max_rows), pool_(pool) {}
+
+  void apply(const record::batch& in, exec::output& out) const override {
+    const std::string_view text = text_of(in);
+    uint64_t row_number = load_header(in).first_row;
+    const char* p = text.data();
+    const char* const end = p + text.size();
+    while (p != end) {
+      const char* const heap_begin = p;
+      const size_t capacity = std::min<size_t>(max_rows_, static_cast<size_t>(end - p));
+      std::shared_ptr<std::byte[]> rows = pool_.take(capacity * sizeof(record::string_ref));
+      size_t num_rows = 0;
+      for (; p != end && num_rows < capacity; ++num_rows) {
+        const char* const line = p;
+        p = find_byte(p, end, delimiter_);
+        const record::string_ref ref{static_cast<uint32_t>(line - heap_begin), static_cast<uint32_t>(p - line)};
+        std::memcpy(rows.get() + num_rows * sizeof ref, &ref, sizeof ref);
+        if (p != end) ++p;
+      }
+      record::batch b;
+      b.rows = rows.get();
+      b.num_rows = num_rows;
+      b.row_bytes = sizeof(record::string_ref);
+      b.heap_bytes = static_cast<size_t>(p - heap_begin);
+      std::shared_ptr<std::byte[]> heap = pool_.take(b.heap_bytes);
+      std::memcpy(heap.get(), heap_begin, b.heap_bytes);
+      b.heap = heap.get();
+      b.first_row = row_number;
+      row_number += num_rows;
+      b.owner = std::make_shared<std::pair<std::shared_ptr<std::byte[]>, std::shared_ptr<std::byte[]>>>(std::move(rows),
+                                                                                                       std::move(heap));
+      out.emit(std::move(b));
+    }
+  }
+
+ private:
+  const char delimiter_;
+  const size_t max_rows_;
+  record::batch_pool& pool_;
+};
+
+exec::assembly build(exec::build_context& c) {
+  const settings s = read_settings(c.params);
+  cutter_options cutting = default_cutting(c);
+  cutting.line_end = s.delimiter;
+  exec::assembly out;
+  out.head = make_text_source(c, s.paths, cutting, nullptr);
+  out.stages.push_back(std::make_unique<line_stage>(s.delimiter, c.job.pool(), cutting.piece_bytes));
+  return out;
+}
+
+exec::operator_definition define() {
+  using plan::parameter_kind;
+  plan::operator_declaration d;
+  d.name = "file.read_lines";
+  d.summary = "Reads text files; each line is a row {text: string}.";
+  d.details =
+      "A line is everything up to the delimiter, byte for byte: \\r, NUL bytes and invalid UTF-8 are kept. The last line may "
+      "lack its delimiter.";
+  d.order = "gives: nothing known; rows come in the order of the files";
+  d.example = "log: {op: file.read_lines, with: {path: [access.log.1, access.log]}}\n";
+  d.role = plan::operator_role::source;
+  d.outputs = {{"out", "one row for each line"}};
+  d.parameters.resize(2);
+  d.parameters[0].name = "path";
+  d.parameters[0].kind = parameter_kind::paths;
+  d.parameters[0].required = true;
+  d.parameters[0].help = "A file, or a list of files that are read one after another; - is standard input.";
+  d.parameters[1].name = "delimiter";
+  d.parameters[1].kind = parameter_kind::text;
+  d.parameters[1].default_text = "\"\\n\"";
+  d.parameters[1].help = "The byte that ends a line; \"\\0\" for lists of file names.";
+  d.check = check;
+  d.memory = [](const plan::node&, int) { return reading_memory(); };
+  return {std::move(d), build};
+}
+
+}  // namespace
+
+const exec::operator_definition& file_read_lines_operator() {
+  static const exec::operator_definition definition = define();
+  return definition;
+}
+
+}  // namespace flowrun::operators

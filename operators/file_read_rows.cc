@@ -1,0 +1,293 @@
+// file.read_rows: packed rows, exactly as they lie in the file. The hot path copies nothing: a batch is a view into the
+// buffer that the disk has filled.
+//
+// Chunks are whole multiples of a row wherever that is possible, so that rows straddle two chunks only in pipes, behind a
+// range, and where rows are wider than a chunk. A pipeline that keeps hold of many chunks is given copies from then on, so
+// that the reader never runs out of buffers.
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "engine/record/key.h"
+#include "operators/file_input.h"
+#include "operators/registry.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+struct settings {
+  std::vector<std::string> paths;
+  record::row_type type;
+  uint64_t from = 0;  // rows [from, to) of all files together
+  uint64_t to = UINT64_MAX;
+  std::vector<plan::sort_key> sorted_by;
+};
+
+// "10:20", "10:", ":20".
+bool parse_range(std::string_view text, uint64_t& from, uint64_t& to) {
+  const size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return false;
+  const auto number = [](std::string_view digits, uint64_t& value) {
+    if (digits.empty()) return true;
+    const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return status == std::errc() && end == digits.data() + digits.size();
+  };
+  return number(text.substr(0, colon), from) && number(text.substr(colon + 1), to) && from <= to;
+}
+
+settings read_settings(plan::node_checker& node) {
+  settings s;
+  s.paths = node.paths("path");
+  if (auto type = node.row_type("type")) s.type = *std::move(type);
+  if (node.has("range") && !parse_range(node.text("range"), s.from, s.to))
+    node.fault_at_parameter("range", fmt::format("'{}' is no range of rows", node.text("range")),
+                            "FROM:TO, such as \"1000:2000\", \"1000:\" or \":2000\"");
+  if (node.has("sorted_by")) {
+    expr::scope scope;
+    scope.row = &s.type;
+    s.sorted_by = node.sort_keys("sorted_by", scope);
+  }
+  return s;
+}
+
+// Rows in the files, as far as their sizes are known.
+std::optional<uint64_t> rows_in_range(const plan::node_checker& node, const settings& s) {
+  const int64_t file_bytes = total_file_bytes(node, s.paths);
+  if (file_bytes < 0) return std::nullopt;
+  const uint64_t rows = static_cast<uint64_t>(file_bytes) / std::max<uint32_t>(s.type.row_bytes(), 1);
+  return std::min(s.to, rows) - std::min(s.from, rows);
+}
+
+void check(plan::node_checker& node) {
+  const settings s = read_settings(node);
+  if (!node.ok()) return;
+  for (const record::column& c : s.type.columns())
+    if (c.type.is_string())
+      node.fault_at_parameter("type", fmt::format("column '{}' is a string, which has no fixed width", c.name),
+                              "columns of fixed width, such as bytes[16]",
+                              "read text with file.read_csv or file.read_lines");
+  plan::order order;
+  for (const plan::sort_key& key : s.sorted_by) {
+    if (key.term) {
+      order.push_back(*key.term);
+    } else {
+      node.fault_at_parameter("sorted_by", fmt::format("'{}' is no column", key.value.text()), "columns, such as [src, -dst]");
+    }
+  }
+  if ((s.from > 0 || s.to < UINT64_MAX) && s.paths.size() > 1)
+    node.fault_at_parameter("range", "a range needs a single file", "one path",
+                            "read the parts with nodes of their own and join them with concat");
+  if (!node.ok()) return;
+  plan::row_estimate estimate;
+  if (const auto rows = rows_in_range(node, s)) estimate = {*rows, *rows * s.type.row_bytes(), true, true};
+  node.set_output(0, s.type, std::move(order), estimate);
+}
+
+class rows_source final : public exec::source {
+ public:
+  rows_source(exec::build_context& context, const settings& s)
+      : row_bytes_(s.type.row_bytes()),
+        max_rows_(record::shape_for(s.type, context.batch_bytes == 0 ? 256 * KiB : context.batch_bytes).max_rows),
+        from_(s.from),
+        pool_(context.job.pool()),
+        held_(std::make_shared<std::atomic<unsigned>>(0)),
+        options_(reading_options(context.job, context.memory_bytes, row_bytes_)),
+        input_(context.job, context.counters, parts(context.params, s), options_) {}
+
+  exec::outcome pull(exec::output& out, waker& w) override {
+    while (batches_.empty()) {
+      io::chunk chunk;
+      switch (input_.next(chunk, w)) {
+        case file_input::event::blocked: return exec::outcome::blocked(exec::blocked_on::io);
+        case file_input::event::done: return exec::outcome::done();
+        case file_input::event::chunk: cut(chunk); break;
+        case file_input::event::end_of_file:
+          if (!straddling_.empty()) truncated(input_.path(), file_bytes_, row_bytes_);
+          file_bytes_ = 0;
+          break;
+      }
+    }
+    out.emit(std::move(batches_.front()));
+    batches_.pop_front();
+    return exec::outcome::ready();
+  }
+
+ private:
+  [[noreturn]] static void truncated(const std::string& path, uint64_t num_bytes, uint32_t row_bytes) {
+    throw error(error_kind::bad_data,
+                fmt::format("{}: {} bytes are {} rows of {} bytes and {} bytes more", path, num_bytes, num_bytes / row_bytes,
+                            row_bytes, num_bytes % row_bytes),
+                "was the file cut short, or is `type` not the type it was written with?");
+  }
+
+  static std::vector<file_input::part> parts(const plan::node_checker& params, const settings& s) {
+    std::vector<file_input::part> all;
+    const uint64_t row_bytes = s.type.row_bytes();
+    for (const std::string& path : s.paths) {
+      const int64_t file_bytes = path == "-" ? -1 : params.file_bytes(path);
+      if (file_bytes > 0 && static_cast<uint64_t>(file_bytes) % row_bytes != 0)
+        truncated(path, static_cast<uint64_t>(file_bytes), s.type.row_bytes());
+      const auto bytes = [row_bytes](uint64_t rows) { return rows > UINT64_MAX / row_bytes ? UINT64_MAX : rows * row_bytes; };
+      all.push_back({path, bytes(s.from), bytes(s.to)});
+    }
+    return all;
+  }
+
+  void cut(const io::chunk& chunk) {
+    const std::byte* p = chunk.data;
+    size_t num_bytes = chunk.num_bytes;
+    file_bytes_ += num_bytes;
+    if (!straddling_.empty()) {
+      const size_t missing = std::min(row_bytes_ - straddling_.size(), num_bytes);
+      straddling_.insert(straddling_.end(), p, p + missing);
+      p += missing;
+      num_bytes -= missing;
+      if (straddling_.size() < row_bytes_) return;
+      queue_copy(straddling_.data(), 1);
+      straddling_.clear();
+    }
+    const size_t num_rows = num_bytes / row_bytes_;
+    // Half of the buffers must come back without the pipeline's help.
+    const bool copy = held_->load(std::memory_order_relaxed) >= std::max(options_.max_held / 2, 1U);
+    std::shared_ptr<const void> owner;
+    if (!copy && num_rows > 0) {
+      held_->fetch_add(1, std::memory_order_relaxed);
+      owner = std::shared_ptr<const void>(p, [chunk_owner = chunk.owner, held = held_](const void*) mutable {
+        chunk_owner.reset();
+        held->fetch_sub(1, std::memory_order_relaxed);
+      });
+    }
+    for (size_t done = 0; done < num_rows;) {
+      const size_t count = std::min(max_rows_, num_rows - done);
+      const std::byte* const rows = p + done * row_bytes_;
+      if (copy) {
+        queue_copy(rows, count);
+      } else {
+        queue(rows, count, owner);
+      }
+      done += count;
+    }
+    straddling_.assign(p + num_rows * row_bytes_, p + num_bytes);
+  }
+
+  void queue_copy(const std::byte* rows, size_t num_rows) {
+    std::shared_ptr<std::byte[]> own = pool_.take(num_rows * row_bytes_);
+    std::memcpy(own.get(), rows, num_rows * row_bytes_);
+    const std::byte* const at = own.get();
+    queue(at, num_rows, std::move(own));
+  }
+
+  void queue(const std::byte* rows, size_t num_rows, std::shared_ptr<const void> owner) {
+    record::batch b;
+    b.rows = rows;
+    b.num_rows = num_rows;
+    b.row_bytes = row_bytes_;
+    b.first_row = from_ + rows_queued_;
+    b.owner = std::move(owner);
+    rows_queued_ += num_rows;
+    batches_.push_back(std::move(b));
+  }
+
+  const uint32_t row_bytes_;
+  const size_t max_rows_;
+  const uint64_t from_;
+  record::batch_pool& pool_;
+  const std::shared_ptr<std::atomic<unsigned>> held_;  // chunks that batches refer to
+  const io::file_reader_options options_;
+  file_input input_;
+  std::deque<record::batch> batches_;
+  std::vector<std::byte> straddling_;  // the beginning of a row whose rest is in the next chunk
+  uint64_t rows_queued_ = 0;
+  uint64_t file_bytes_ = 0;  // of the current file so far
+};
+
+// Ends the job at the first row that comes before its predecessor.
+class order_check final : public exec::ordered_stage {
+ public:
+  order_check(const settings& s, record::key key, std::string order)
+      : comparator_(s.type, key), files_(fmt::format("{}", fmt::join(s.paths, ", "))), order_(std::move(order)) {}
+
+  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+    const std::byte* before = last_.empty() ? nullptr : last_.data();
+    for (size_t i = 0; i < in.num_rows; ++i) {
+      const std::byte* const row = in.row(i);
+      if (before != nullptr && comparator_.compare(before, nullptr, row, nullptr) > 0)
+        throw error(error_kind::bad_data,
+                    fmt::format("{}: row {} (counted from 0) comes before its predecessor by {}", files_, in.first_row + i, order_),
+                    "the rows are not sorted as `sorted_by` says: leave it out and sort them");
+      before = row;
+    }
+    if (before != nullptr) last_.assign(before, before + in.row_bytes);
+    out.emit(std::move(in));
+    return exec::outcome::ready();
+  }
+
+ private:
+  const record::row_comparator comparator_;
+  const std::string files_;
+  const std::string order_;
+  std::vector<std::byte> last_;
+};
+
+exec::assembly build(exec::build_context& c) {
+  const settings s = read_settings(c.params);
+  exec::assembly out;
+  out.head = std::make_unique<rows_source>(c, s);
+  if (!s.sorted_by.empty()) {
+    record::key key;
+    plan::order order;
+    for (const plan::sort_key& k : s.sorted_by) {
+      key.push_back({s.type.index_of(k.term->column).value(), k.term->descending, k.term->from, k.term->length});
+      order.push_back(*k.term);
+    }
+    out.stages.push_back(std::make_unique<order_check>(s, std::move(key), plan::to_string(order)));
+  }
+  return out;
+}
+
+exec::operator_definition define() {
+  using plan::parameter_kind;
+  plan::operator_declaration d;
+  d.name = "file.read_rows";
+  d.summary = "Reads binary files of packed rows.";
+  d.details =
+      "A file is nothing but rows, packed in declared order, little endian, without padding: a packed C struct, or a NumPy "
+      "structured array. A size that is no multiple of the row's width is an error. `sorted_by` declares an order that the "
+      "file has, so that no sort is needed; it is checked while reading.";
+  d.order = "gives: sorted_by";
+  d.example = "edges: {op: file.read_rows, with: {path: edges.u32x2, type: {src: u32, dst: u32}, sorted_by: [src, dst]}}\n";
+  d.role = plan::operator_role::source;
+  d.outputs = {{"out", "the rows"}};
+  d.parameters.resize(4);
+  d.parameters[0].name = "path";
+  d.parameters[0].kind = parameter_kind::paths;
+  d.parameters[0].required = true;
+  d.parameters[0].help = "A file, or a list of files that are read one after another; - is standard input.";
+  d.parameters[1].name = "type";
+  d.parameters[1].kind = parameter_kind::row_type;
+  d.parameters[1].required = true;
+  d.parameters[1].help = "The columns in the order they lie in the file; no strings.";
+  d.parameters[2].name = "range";
+  d.parameters[2].kind = parameter_kind::text;
+  d.parameters[2].help = "FROM:TO, the rows to read, counted from 0, without row TO; what the file doesn't have is left out.";
+  d.parameters[3].name = "sorted_by";
+  d.parameters[3].kind = parameter_kind::sort_keys;
+  d.parameters[3].help = "The columns by which the rows are sorted.";
+  d.check = check;
+  d.memory = [](const plan::node&, int) { return reading_memory(); };
+  return {std::move(d), build};
+}
+
+}  // namespace
+
+const exec::operator_definition& file_read_rows_operator() {
+  static const exec::operator_definition definition = define();
+  return definition;
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,89 @@
+// file.write_csv: rows as text. A parallel stage formats, an ordered one writes.
+#include <utility>
+
+#include "operators/csv_formatter.h"
+#include "operators/csv_settings.h"
+#include "operators/file_sink.h"
+#include "operators/registry.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+struct settings {
+  std::string path;
+  csv_format format;
+  bool header = false;
+};
+
+settings read_settings(plan::node_checker& node) { return {node.text("path"), read_csv_format(node), node.boolean("header")}; }
+
+void check(plan::node_checker& node) { read_settings(node); }
+
+class format_stage final : public exec::stateless_stage {
+ public:
+  format_stage(csv_formatter formatter, record::batch_pool& pool) : formatter_(std::move(formatter)), pool_(pool) {}
+
+  void apply(const record::batch& in, exec::output& out) const override {
+    text_block text = formatter_.format(in, pool_);
+    record::batch b;
+    b.num_rows = in.num_rows;
+    b.first_row = in.first_row;
+    b.heap = text.owner.get();
+    b.heap_bytes = text.num_bytes;
+    b.owner = std::move(text.owner);
+    out.emit(std::move(b));
+  }
+
+ private:
+  const csv_formatter formatter_;
+  record::batch_pool& pool_;
+};
+
+exec::assembly build(exec::build_context& c) {
+  const settings s = read_settings(c.params);
+  csv_formatter formatter(c.input_type(), s.format);
+  std::string prologue = s.header ? formatter.header() : std::string();
+  exec::assembly out;
+  out.stages.push_back(std::make_unique<format_stage>(std::move(formatter), c.job.pool()));
+  out.stages.push_back(make_file_sink(c, s.path, sink_content::text, std::move(prologue)));
+  return out;
+}
+
+exec::operator_definition define() {
+  using plan::parameter_kind;
+  plan::operator_declaration d;
+  d.name = "file.write_csv";
+  d.summary = "Writes rows as text, one a line, with a delimiter between the fields.";
+  d.details =
+      "Fields are quoted as in RFC 4180, and only those that contain the delimiter, the quote or a line end; lines end with \\n. "
+      "Floats have the fewest digits that read back as the same value; a bool is true or false; bytes[N] are written as they "
+      "are. With `quote: \"\"` a field that needs quotes ends the job. The file appears under its name when the whole job has "
+      "succeeded.";
+  d.order = "keeps: lines are written in the order of the input";
+  d.example = "write: {op: file.write_csv, in: top, with: {path: out/degree.csv, header: true}}\n";
+  d.role = plan::operator_role::sink;
+  d.inputs = {{"in", "the rows"}};
+  d.parameters.resize(2);
+  d.parameters[0].name = "path";
+  d.parameters[0].kind = parameter_kind::path;
+  d.parameters[0].required = true;
+  d.parameters[0].help = "The file; - is standard output. Missing directories are made.";
+  d.parameters[1].name = "header";
+  d.parameters[1].kind = parameter_kind::boolean;
+  d.parameters[1].default_text = "false";
+  d.parameters[1].help = "The first line names the columns.";
+  for (plan::parameter_declaration& p : csv_parameters()) d.parameters.push_back(std::move(p));
+  d.check = check;
+  d.memory = [](const plan::node&, int) { return writing_memory(); };
+  return {std::move(d), build};
+}
+
+}  // namespace
+
+const exec::operator_definition& file_write_csv_operator() {
+  static const exec::operator_definition definition = define();
+  return definition;
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,120 @@
+// file.write_lines: one text column, one line a row, byte for byte.
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "engine/base/fault.h"
+#include "operators/file_sink.h"
+#include "operators/registry.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+// The column to write: the one named, else the only one of type string, else `text`. Nothing: a fault was reported.
+std::optional<size_t> find_column(plan::node_checker& node) {
+  const record::row_type& type = node.input_type();
+  if (node.has("column")) {
+    const std::string name = node.text("column");
+    const auto index = type.index_of(name);
+    if (!index) {
+      node.fault_at_parameter("column", fmt::format("'{}' has no column '{}'", node.input_name(0), name),
+                              fmt::format("one of {}", fmt::join(type.names(), ", ")), did_you_mean(name, type.names()));
+    } else if (!type[*index].type.is_text()) {
+      node.fault_at_parameter("column", fmt::format("column '{}' is {}", name, to_string(type[*index].type)),
+                              "a column of type string or bytes[N]", "make text of it with string(…) in a map, or use file.write_csv");
+      return std::nullopt;
+    }
+    return index;
+  }
+  std::vector<size_t> strings;
+  for (size_t i = 0; i < type.num_columns(); ++i)
+    if (type[i].type.is_string()) strings.push_back(i);
+  if (strings.size() == 1) return strings[0];
+  for (const size_t i : strings)
+    if (type[i].name == "text") return i;
+  if (type.num_columns() == 1 && type[0].type.is_bytes()) return 0;
+  node.fault_at_input(0, fmt::format("it is not clear which column of {} is the line", to_string(type)),
+                      strings.empty() ? "a column of type string" : "column: NAME",
+                      strings.empty() ? "use file.write_csv" : fmt::format("say `column: {}`", type[strings[0]].name));
+  return std::nullopt;
+}
+
+void check(plan::node_checker& node) { find_column(node); }
+
+class line_stage final : public exec::stateless_stage {
+ public:
+  line_stage(record::column column, record::batch_pool& pool) : column_(std::move(column)), pool_(pool) {}
+
+  void apply(const record::batch& in, exec::output& out) const override {
+    size_t num_bytes = in.num_rows;
+    for (size_t i = 0; i < in.num_rows; ++i) num_bytes += line(in, i).size();
+    std::shared_ptr<std::byte[]> text = pool_.take(num_bytes);
+    std::byte* to = text.get();
+    for (size_t i = 0; i < in.num_rows; ++i) {
+      const std::string_view l = line(in, i);
+      if (!l.empty()) std::memcpy(to, l.data(), l.size());
+      to += l.size();
+      *to++ = static_cast<std::byte>('\n');
+    }
+    record::batch b;
+    b.num_rows = in.num_rows;
+    b.first_row = in.first_row;
+    b.heap = text.get();
+    b.heap_bytes = num_bytes;
+    b.owner = std::move(text);
+    out.emit(std::move(b));
+  }
+
+ private:
+  std::string_view line(const record::batch& in, size_t i) const {
+    const std::byte* const field = in.row(i) + column_.offset;
+    if (column_.type.is_string()) return record::load_string(field, in.heap);
+    return {reinterpret_cast<const char*>(field), column_.type.num_bytes};
+  }
+
+  const record::column column_;
+  record::batch_pool& pool_;
+};
+
+exec::assembly build(exec::build_context& c) {
+  const size_t column = find_column(c.params).value();
+  exec::assembly out;
+  out.stages.push_back(std::make_unique<line_stage>(c.input_type()[column], c.job.pool()));
+  out.stages.push_back(make_file_sink(c, c.params.text("path"), sink_content::text));
+  return out;
+}
+
+exec::operator_definition define() {
+  using plan::parameter_kind;
+  plan::operator_declaration d;
+  d.name = "file.write_lines";
+  d.summary = "Writes one text column, each value as a line.";
+  d.details =
+      "Nothing is quoted: the bytes of the column, then \\n. The file appears under its name when the whole job has succeeded.";
+  d.order = "keeps: lines are written in the order of the input";
+  d.example = "rejects: {op: file.write_lines, in: edges.bad, with: {path: out/rejected.txt}}\n";
+  d.role = plan::operator_role::sink;
+  d.inputs = {{"in", "rows with a column of text"}};
+  d.parameters.resize(2);
+  d.parameters[0].name = "path";
+  d.parameters[0].kind = parameter_kind::path;
+  d.parameters[0].required = true;
+  d.parameters[0].help = "The file; - is standard output. Missing directories are made.";
+  d.parameters[1].name = "column";
+  d.parameters[1].kind = parameter_kind::text;
+  d.parameters[1].help = "The column to write; by default the only string, or else the one named text.";
+  d.check = check;
+  d.memory = [](const plan::node&, int) { return writing_memory(); };
+  return {std::move(d), build};
+}
+
+}  // namespace
+
+const exec::operator_definition& file_write_lines_operator() {
+  static const exec::operator_definition definition = define();
+  return definition;
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,50 @@
+// filter: keeps the rows for which a condition holds. Neighbouring maps and filters run as one program (decision D2).
+#include "operators/estimates.h"
+#include "operators/program.h"
+#include "operators/registry.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+std::optional<expr::expression> settings(plan::node_checker& node) {
+  return node.condition("where", expr::scope{.row = &node.input_type(), .row_number = true});
+}
+
+void check(plan::node_checker& node) {
+  settings(node);
+  node.set_output(0, node.input_type(), node.input_order(), at_most(node.input_estimate()));
+}
+
+exec::assembly build(exec::build_context& c) {
+  exec::assembly out;
+  out.stages.push_back(make_program(c.input_type(), {program_step::filter(*settings(c.params))}, c.job.pool()));
+  return out;
+}
+
+exec::operator_definition define() {
+  plan::operator_declaration d;
+  d.name = "filter";
+  d.summary = "Keeps the rows for which a condition holds.";
+  d.details = "The condition is of type bool; `row_number` is the row's position in the input, from 0.";
+  d.order = "keeps: the input's order";
+  d.example = "proper: {op: filter, in: edges, with: {where: \"src != dst\"}}\n";
+  d.role = plan::operator_role::stateless;
+  d.inputs = {{"in", "the rows to choose from"}};
+  d.outputs = {{"out", "the rows for which `where` holds"}};
+  d.parameters = {{.name = "where",
+                   .kind = plan::parameter_kind::condition,
+                   .required = true,
+                   .help = "The condition that a row must meet."}};
+  d.check = check;
+  return {std::move(d), build};
+}
+
+}  // namespace
+
+const exec::operator_definition& filter_operator() {
+  static const exec::operator_definition definition = define();
+  return definition;
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,279 @@
+// join: two streams sorted by a common key, merged (a merge join needs no more memory than one group of equal keys).
+//
+// Rows with equal keys on both sides make all pairs, in the order of left and then of right. The first left row of a group
+// takes the right rows as they stream by; they are kept for the next left row of the same key for as long as they fit the
+// node's memory. So a huge group on one side only is no trouble; one that is huge on both sides is an error that says so.
+//
+// Both inputs are read to their ends, also when no more rows can come of it: what feeds them may feed others as well.
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "operators/column_copy.h"
+#include "operators/join_group.h"
+#include "operators/join_settings.h"
+#include "operators/registry.h"
+#include "operators/stream_cursor.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+// What `matched` says about a row.
+enum class found_in : uint8_t { left = 1, right = 2, both = 3 };
+
+std::vector<std::pair<size_t, size_t>> left_columns(const record::row_type& left) {
+  std::vector<std::pair<size_t, size_t>> out;
+  for (size_t i = 0; i < left.num_columns(); ++i) out.emplace_back(i, i);
+  return out;
+}
+
+// The columns of right behind those of left: all but the keys.
+std::vector<std::pair<size_t, size_t>> right_columns(const record::row_type& left, const record::row_type& right,
+                                                     const join_settings& s) {
+  std::vector<std::pair<size_t, size_t>> out;
+  if (!s.gives_right_columns()) return out;
+  for (size_t i = 0; i < right.num_columns(); ++i)
+    if (!s.is_right_key(right[i].name)) out.emplace_back(i, left.num_columns() + out.size());
+  return out;
+}
+
+// The keys of right into the keys of left, for rows without a left side.
+std::vector<std::pair<size_t, size_t>> key_columns(const record::row_type& left, const record::row_type& right,
+                                                   const join_settings& s) {
+  std::vector<std::pair<size_t, size_t>> out;
+  for (const auto& [l, r] : s.by) out.emplace_back(*right.index_of(r), *left.index_of(l));
+  return out;
+}
+
+class join_source final : public exec::source {
+ public:
+  join_source(exec::build_context& c, const join_settings& s)
+      : node_(c.node.id),
+        left_name_(c.params.input_name(0)),
+        right_name_(c.params.input_name(1)),
+        kind_(s.kind),
+        left_key_(key_of(c.input_type(0), s.left_order)),
+        right_key_(key_of(c.input_type(1), s.right_order)),
+        left_words_(c.input_type(0), left_key_),
+        right_words_(c.input_type(1), right_key_),
+        compare_(c.input_type(0), left_key_, c.input_type(1), right_key_),
+        left_(*c.inputs[0], &left_words_),
+        right_(*c.inputs[1], &right_words_),
+        from_left_(c.input_type(0), c.output_type(), left_columns(c.input_type(0))),
+        from_right_(c.input_type(1), c.output_type(), right_columns(c.input_type(0), c.input_type(1), s)),
+        keys_from_right_(c.input_type(1), c.output_type(), key_columns(c.input_type(0), c.input_type(1), s)),
+        row_bytes_(c.output_type().row_bytes()),
+        has_matched_(!s.matched.empty()),
+        builder_(c.output_type(), c.job.pool(), c.batch_bytes),
+        group_(c.input_type(1), c.job.pool(), c.batch_bytes, c.memory_bytes) {}
+
+  exec::outcome pull(exec::output& out, waker& w) override {
+    for (;;) {
+      const exec::outcome o = step(w);
+      if (o.is_blocked()) return o;
+      if (builder_.full() || o.is_done()) {
+        out.emit(builder_.take());
+        return o;
+      }
+    }
+  }
+
+ private:
+  enum class state { seeking, streaming, replaying, draining };
+
+  // Works until the builder is full, an input has no row, or the end.
+  exec::outcome step(waker& w) {
+    switch (state_) {
+      case state::seeking: return seek(w);
+      case state::streaming: return stream(w);
+      case state::replaying: return replay(w);
+      case state::draining: return drain(w);
+    }
+    return exec::outcome::done();
+  }
+
+  int compare_current() const {
+    const uint64_t l = left_.word();
+    const uint64_t r = right_.word();
+    if (l != r) return l < r ? -1 : 1;
+    return left_words_.exact() ? 0 : compare_.compare(left_.row(), left_.heap(), right_.row(), right_.heap());
+  }
+
+  exec::outcome seek(waker& w) {
+    while (!builder_.full()) {
+      const exec::outcome left = left_.fill(w);
+      if (left.is_blocked()) return left;
+      const exec::outcome right = right_.fill(w);
+      if (right.is_blocked()) return right;
+      const bool needs_both = kind_ == join_kind::inner || kind_ == join_kind::semi;
+      if ((left.is_done() && kind_ != join_kind::full) || (right.is_done() && (left.is_done() || needs_both))) {
+        state_ = state::draining;
+        return exec::outcome::ready();
+      }
+      const int order = right.is_done() ? -1 : left.is_done() ? 1 : compare_current();
+      if (order < 0) {
+        if (kind_ == join_kind::left || kind_ == join_kind::full || kind_ == join_kind::anti) put_left();
+        left_.advance();
+      } else if (order > 0) {
+        if (kind_ == join_kind::full) put_right();
+        right_.advance();
+      } else if (kind_ == join_kind::semi || kind_ == join_kind::anti) {
+        if (kind_ == join_kind::semi) put_left();
+        left_.advance();
+      } else {
+        group_.start(right_.rows(), right_.position());
+        state_ = state::streaming;
+        return exec::outcome::ready();
+      }
+    }
+    return exec::outcome::ready();
+  }
+
+  // The first left row of a group with the right rows of the same key, as they come.
+  exec::outcome stream(waker& w) {
+    for (;;) {
+      const exec::outcome right = right_.fill(w);
+      if (right.is_blocked()) return right;
+      if (right.is_done()) break;
+      const size_t first = right_.position();
+      bool same = true;
+      while (right_.has_row() && !builder_.full() && (same = compare_current() == 0)) {
+        put_pair(right_.row(), right_.heap());
+        right_.advance();
+      }
+      group_.keep(right_.rows(), first, right_.position() - first);
+      if (builder_.full()) return exec::outcome::ready();  // the current left row stays: streaming goes on
+      if (!same) break;
+    }
+    group_.finish();
+    left_.advance();
+    next_slice_ = next_row_ = 0;
+    state_ = state::replaying;
+    return exec::outcome::ready();
+  }
+
+  // The other left rows of the group with the kept right rows.
+  exec::outcome replay(waker& w) {
+    for (;;) {
+      if (next_slice_ == 0 && next_row_ == 0) {  // a new left row
+        const exec::outcome left = left_.fill(w);
+        if (left.is_blocked()) return left;
+        if (left.is_done() || !in_group()) {
+          state_ = state::seeking;
+          return exec::outcome::ready();
+        }
+        if (group_.too_large()) fail();
+      }
+      while (next_slice_ < group_.parts().size()) {
+        const record::batch& slice = group_.parts()[next_slice_];
+        while (next_row_ < slice.num_rows) {
+          if (builder_.full()) return exec::outcome::ready();
+          put_pair(slice.row(next_row_), slice.heap);
+          ++next_row_;
+        }
+        ++next_slice_;
+        next_row_ = 0;
+      }
+      left_.advance();
+      next_slice_ = 0;
+    }
+  }
+
+  // The current left row has the key of the group.
+  bool in_group() const {
+    return compare_.compare(left_.row(), left_.heap(), group_.first_row().row(0), group_.first_row().heap) == 0;
+  }
+
+  exec::outcome drain(waker& w) {
+    for (stream_cursor* in : {&left_, &right_}) {
+      exec::outcome o = in->fill(w);
+      for (; o.is_ready(); o = in->fill(w)) in->advance(in->rows_left());
+      if (o.is_blocked()) return o;
+    }
+    return exec::outcome::done();
+  }
+
+  std::byte* put(found_in where) {
+    std::byte* to = builder_.append();
+    if (where != found_in::both) std::memset(to, 0, row_bytes_);
+    if (has_matched_) to[row_bytes_ - 1] = static_cast<std::byte>(where);
+    return to;
+  }
+  void put_pair(const std::byte* right, const std::byte* right_heap) {
+    std::byte* to = put(found_in::both);
+    from_left_.copy(left_.row(), left_.heap(), to, builder_);
+    from_right_.copy(right, right_heap, to, builder_);
+  }
+  void put_left() {
+    std::byte* to = put(found_in::left);
+    from_left_.copy(left_.row(), left_.heap(), to, builder_);
+  }
+  void put_right() {
+    std::byte* to = put(found_in::right);
+    keys_from_right_.copy(right_.row(), right_.heap(), to, builder_);
+    from_right_.copy(right_.row(), right_.heap(), to, builder_);
+  }
+
+  [[noreturn]] void fail() const {
+    throw error(error_kind::resources,
+                fmt::format("node '{}': '{}' has more rows of one key than fit its memory of {}, and '{}' has several rows of that key",
+                            node_, right_name_, format_bytes(group_.memory_bytes()), left_name_),
+                "swap left and right if left has fewer rows of each key, or raise the memory budget");
+  }
+
+  std::string node_;
+  std::string left_name_, right_name_;
+  join_kind kind_;
+  record::key left_key_, right_key_;
+  key_words left_words_, right_words_;
+  record::row_comparator compare_;
+  stream_cursor left_, right_;
+  column_copy from_left_, from_right_, keys_from_right_;
+  uint32_t row_bytes_;
+  bool has_matched_;
+  record::batch_builder builder_;
+  join_group group_;
+
+  state state_ = state::seeking;
+  size_t next_slice_ = 0, next_row_ = 0;  // replaying: the next right row of the current left row
+};
+
+exec::assembly build(exec::build_context& c) {
+  exec::assembly out;
+  out.head = std::make_unique<join_source>(c, read_join(c.params));
+  return out;
+}
+
+exec::operator_definition define() {
+  plan::operator_declaration d;
+  d.name = "join";
+  d.summary = "Joins two sorted streams by equal keys.";
+  d.details =
+      "inner gives each pair of rows with equal keys; left also the left rows without a partner; full also the right rows without "
+      "one; semi the left rows that have a partner, once; anti those that have none. The output has the columns of left, then "
+      "(except for semi and anti) the columns of right without its keys. There is no NULL: what a missing side would have given "
+      "is 0, false or empty text; `matched` tells such rows from others.\n\n"
+      "Rows of one key on both sides make all pairs; where both sides have several, the right ones are held in memory.";
+  d.order =
+      "needs: both inputs sorted by the keys, with the same directions; keeps: the order of left (full: of the keys only)";
+  d.example =
+      "known: {op: join, in: {left: orders, right: customers}, with: {by: {customer: id}, kind: left, matched: found}}\n"
+      "fresh: {op: join, in: {left: reached, right: visited}, with: {by: [node], kind: anti}}\n";
+  d.role = plan::operator_role::meeting;
+  d.inputs = {{"left", "sorted by its keys; its order is kept"}, {"right", "sorted by its keys"}};
+  d.outputs = {{"out", "the joined rows"}};
+  d.parameters = join_parameters();
+  d.check = check_join;
+  d.memory = [](const plan::node&, int) { return plan::memory_wish{.minimum = 1 * MiB, .maximum = 256 * MiB, .weight = 0.25}; };
+  return {std::move(d), build};
+}
+
+}  // namespace
+
+const exec::operator_definition& join_operator() {
+  static const exec::operator_definition definition = define();
+  return definition;
+}
+
+}  // namespace flowrun::operators

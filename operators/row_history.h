@@ -1,0 +1,41 @@
+// The last rows of a stream, packed one after another, by their number in the stream.
+//
+// Rows are appended batch by batch and dropped from the front. Dropping only moves a mark; the rows that remain move to the
+// front once more than half of the memory is behind the mark, so each row moves a constant number of times.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/record/batch.h"
+
+namespace flowrun::operators {
+
+class row_history {
+ public:
+  explicit row_history(const record::row_type& type);
+
+  void append(const record::batch& rows);
+  // Rows before `row` are not needed any more.
+  void drop_before(uint64_t row);
+
+  uint64_t begin() const { return first_; }
+  uint64_t end() const { return first_ + num_rows_; }
+  // begin() <= number < end(). Valid until the next append or drop.
+  const std::byte* row(uint64_t number) const { return rows_.data() + (number - stored_from_) * row_bytes_; }
+  const std::byte* heap() const { return heap_.data(); }
+
+ private:
+  void store_string(std::byte* field, std::string_view text);
+
+  uint32_t row_bytes_;
+  std::vector<uint32_t> string_offsets_;
+  std::vector<std::byte> rows_;
+  std::vector<std::byte> heap_;
+  uint64_t stored_from_ = 0;  // number of the row at rows_[0]
+  uint64_t first_ = 0;        // number of the first row still needed
+  uint64_t num_rows_ = 0;     // needed
+};
+
+}  // namespace flowrun::operators

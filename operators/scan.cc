@@ -1,0 +1,169 @@
+// scan: a state that goes through the rows in order.
+//
+// The general form runs a state_program. The shorthands number and prefix_sum have a path of their own: a program in front
+// makes rows of the final width, with the terms of the sums where the sums will be; the ordered stage copies each batch and
+// turns terms into sums, one tight loop per column and group.
+#include <bit>
+
+#include "engine/expr/state_program.h"
+#include "operators/column_copy.h"
+#include "operators/registry.h"
+#include "operators/row_groups.h"
+#include "operators/scan_settings.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+std::vector<size_t> indices(const record::row_type& type, const std::vector<std::string>& names) {
+  std::vector<size_t> out;
+  for (const std::string& name : names) out.push_back(*type.index_of(name));
+  return out;
+}
+
+class state_stage final : public exec::ordered_stage {
+ public:
+  state_stage(expr::state_program program, record::batch_pool& pool) : program_(std::move(program)), pool_(pool) {}
+
+  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+    program_.run(in, next_row_, pool_, results_);
+    next_row_ += in.num_rows;
+    out.emit(results_);
+    return exec::outcome::ready();
+  }
+
+ private:
+  expr::state_program program_;
+  record::batch_pool& pool_;
+  uint64_t next_row_ = 0;
+  std::vector<record::batch> results_;
+};
+
+expr::state_program compile(const record::row_type& input, const scan_settings& s) {
+  expr::state_program_builder builder(input, s.state, s.initial);
+  for (const auto& [name, value] : s.updates)
+    for (size_t k = 0; k < s.state.size(); ++k)
+      if (s.state[k].name == name) builder.set(k, value);
+  std::vector<expr::expression> keys;
+  for (size_t column : indices(input, s.reset)) keys.push_back(expr::column_expression(input, column));
+  if (!keys.empty()) builder.reset_on_change(keys);
+  builder.emit(s.emit);
+  return builder.build();
+}
+
+// A column that becomes a running sum, in rows that have its terms there.
+struct running_column {
+  uint32_t offset;
+  bool floating;   // f64; else an integer of 64 bits
+  bool exclusive;
+  uint64_t sum = 0;
+};
+
+template <class Number>
+void accumulate(std::byte* column, size_t stride, size_t num_rows, bool exclusive, uint64_t& carried) {
+  Number sum = std::bit_cast<Number>(carried);
+  for (size_t i = 0; i < num_rows; ++i, column += stride) {
+    Number term;
+    std::memcpy(&term, column, sizeof term);
+    const Number next = sum + term;
+    std::memcpy(column, exclusive ? &sum : &next, sizeof next);
+    sum = next;
+  }
+  carried = std::bit_cast<uint64_t>(sum);
+}
+
+class running_stage final : public exec::ordered_stage {
+ public:
+  running_stage(std::vector<running_column> columns, row_groups groups, record::batch_pool& pool)
+      : columns_(std::move(columns)), groups_(std::move(groups)), pool_(pool) {}
+
+  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+    const bool open = groups_.open();
+    const std::vector<uint32_t>& starts = groups_.add(in);
+    std::shared_ptr<std::byte[]> rows = pool_.take(in.num_rows * in.row_bytes);
+    std::memcpy(rows.get(), in.rows, in.num_rows * in.row_bytes);
+    for (running_column& c : columns_) {
+      for (size_t g = 0; g + 1 < starts.size(); ++g) {
+        if (g > 0 || !open) c.sum = 0;
+        std::byte* column = rows.get() + starts[g] * in.row_bytes + c.offset;
+        const size_t num_rows = starts[g + 1] - starts[g];
+        if (c.floating)
+          accumulate<double>(column, in.row_bytes, num_rows, c.exclusive, c.sum);
+        else
+          accumulate<uint64_t>(column, in.row_bytes, num_rows, c.exclusive, c.sum);
+      }
+    }
+    out.emit(sharing_heap(in, std::move(rows), in.num_rows, in.row_bytes));
+    return exec::outcome::ready();
+  }
+
+ private:
+  std::vector<running_column> columns_;
+  group_tracker groups_;
+  record::batch_pool& pool_;
+};
+
+void build_shorthands(exec::build_context& c, const scan_settings& s, exec::assembly& out) {
+  const record::row_type& input = c.input_type();
+  const record::row_type& output = c.output_type();
+  named_expressions terms = identity(input);
+  std::vector<running_column> columns;
+  const auto add = [&](const std::string& name, expr::expression term, bool exclusive) {
+    columns.push_back({output[terms.size()].offset, term.type().is_float(), exclusive});
+    terms.emplace_back(name, std::move(term));
+  };
+  if (!s.number.empty()) add(s.number, constant("u64(1)"), true);  // the exclusive sum of ones
+  for (const auto& [name, value] : s.sums) add(name, value, s.exclusive);
+  out.stages.push_back(make_program(input, {program_step::map(std::move(terms))}, c.job.pool()));
+  out.stages.emplace_back(
+      std::make_unique<running_stage>(std::move(columns), row_groups(output, indices(output, s.reset)), c.job.pool()));
+}
+
+exec::assembly build(exec::build_context& c) {
+  const scan_settings s = read_scan(c.params);
+  exec::assembly out;
+  if (s.is_shorthand())
+    build_shorthands(c, s, out);
+  else
+    out.stages.emplace_back(std::make_unique<state_stage>(compile(c.input_type(), s), c.job.pool()));
+  return out;
+}
+
+exec::operator_definition define() {
+  plan::operator_declaration d;
+  d.name = "scan";
+  d.summary = "Goes through the rows in order with a state.";
+  d.details =
+      "`state` names variables with their initial values, `set` updates them for each row, each update seeing those before it, "
+      "and `emit` computes the output row from the row and the new state. A variable has the type of its initial value: write "
+      "i64(0) or 0.0 where 0 (u64) is not meant; updates are converted to it, integers keep their low bits. A variable hides a "
+      "column of the same name. `row_number` is the row's position, from 0.\n\n"
+      "The shorthands `number` and `prefix_sum` add columns behind those of the input, and are faster. Sums are u64, i64 or f64 "
+      "and wrap around.";
+  d.order = "keeps: the leading order columns that are carried over (shorthands: all)";
+  d.example =
+      "numbered: {op: scan, in: sorted, with: {number: rank, prefix_sum: {total: amount}}}\n"
+      "gaps:\n"
+      "  op: scan\n"
+      "  in: sorted\n"
+      "  with:\n"
+      "    state: {gap: \"i64(0)\", before: \"i64(0)\"}\n"
+      "    set:   {gap: \"i64(time) - before\", before: i64(time)}\n"
+      "    emit:  {time: time, gap: gap}\n";
+  d.role = plan::operator_role::ordered;
+  d.inputs = {{"in", "the rows, in the order that the state goes through them"}};
+  d.outputs = {{"out", "one row for each input row, in the same order"}};
+  d.parameters = scan_parameters();
+  d.keeps_row_count = true;
+  d.check = check_scan;
+  return {std::move(d), build};
+}
+
+}  // namespace
+
+const exec::operator_definition& scan_operator() {
+  static const exec::operator_definition definition = define();
+  return definition;
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,299 @@
+// sort: the operator that flowrun exists for. This file only connects: keys and options from the declaration to run creation
+// and merging in engine/sort, as the sink of one pipeline and the source of the next (decision D4).
+//
+//   [hidden key columns] ─▶ prepare ─▶ run_creator  ║  run_merger ─▶ refine ─▶ [unique, limit] ─▶ [without hidden columns]
+//
+// Keys that are more than a column (or a slice of one) are computed into hidden columns first and dropped behind.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <any>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "engine/sort/run_creator.h"
+#include "engine/sort/run_merger.h"
+#include "operators/estimates.h"
+#include "operators/ordered_cut.h"
+#include "operators/program.h"
+#include "operators/registry.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+// Names that no user's column can have.
+std::string hidden_column(size_t key) { return fmt::format("key[{}]", key); }
+
+struct settings {
+  std::vector<plan::sort_key> keys;
+  bool unique = false;
+  bool stable = false;
+  uint64_t limit = 0;
+};
+
+settings read(plan::node_checker& node) {
+  settings out;
+  out.keys = node.sort_keys("by", expr::scope{.row = &node.input_type()});
+  out.unique = node.boolean("unique");
+  out.stable = node.boolean("stable");
+  if (node.has("limit")) out.limit = node.integer("limit");
+  return out;
+}
+
+plan::order order_of(const settings& s) {
+  plan::order out;
+  for (const plan::sort_key& k : s.keys) {
+    if (!k.term) break;  // what a computed key orders can't be named
+    out.push_back(*k.term);
+  }
+  return out;
+}
+
+// What the rows take while they are sorted: narrow rows as words, others with an index of 16 bytes each.
+uint64_t bytes_in_memory(const record::row_type& type, const plan::row_estimate& estimate) {
+  if (!record::row_codec::fits(type)) return estimate.num_bytes + 16 * estimate.rows;
+  return estimate.rows * (type.row_bytes() <= 8 ? 8 : 16);
+}
+
+void check(plan::node_checker& node) {
+  const settings s = read(node);
+  if (node.has("limit") && s.limit == 0)
+    node.fault_at_parameter("limit", "a limit of 0 leaves no rows", "a number from 1 on", "leave it out to keep all rows");
+  if (s.keys.empty() && node.ok()) node.fault_at_parameter("by", "no key is given", "[column, -column, …]");
+  if (!node.ok()) return;
+  const plan::order gives = order_of(s);
+  const bool columns_only = gives.size() == s.keys.size();
+  node.node().elided = columns_only && plan::satisfies(node.input_order(), gives);
+  if (s.limit > 0) node.node().facts["limit"] = s.limit;
+  plan::row_estimate estimate = node.input_estimate();
+  if (estimate.known) node.node().facts["sorted_bytes"] = bytes_in_memory(node.input_type(), estimate);
+  if (s.unique) estimate = at_most(estimate);
+  if (s.limit > 0 && estimate.known && estimate.rows > s.limit) {
+    estimate.num_bytes = estimate.num_bytes / estimate.rows * s.limit;
+    estimate.rows = s.limit;
+  }
+  // An elided sort leaves the rows as they are, which may be sorted by more than was asked for.
+  node.set_output(0, node.input_type(), node.node().elided ? node.input_order() : gives, estimate);
+}
+
+// The rows that are sorted: the input's columns and the hidden keys.
+struct sorted_rows {
+  named_expressions projection;  // empty: the input as it is
+  record::row_type type;
+  record::key key;
+};
+
+sorted_rows plan_rows(const record::row_type& input, const settings& s) {
+  sorted_rows out;
+  out.type = input;
+  for (size_t i = 0; i < s.keys.size(); ++i) {
+    const plan::sort_key& k = s.keys[i];
+    if (k.term) {
+      out.key.push_back({*input.index_of(k.term->column), k.descending, k.term->from, k.term->length});
+      continue;
+    }
+    if (out.projection.empty()) out.projection = identity(input);
+    out.key.push_back({out.projection.size(), k.descending, 0, 0});
+    out.projection.emplace_back(hidden_column(i), k.value);
+  }
+  if (!out.projection.empty()) out.type = type_of(out.projection);
+  return out;
+}
+
+sort::sort_settings sort_settings_of(const settings& s, const sorted_rows& rows, const exec::build_context& c) {
+  sort::sort_settings out;
+  out.type = rows.type;
+  out.key = rows.key;
+  out.stable = s.stable;
+  out.unique = s.unique;
+  out.limit = s.limit;
+  out.force_spill = c.job.options().force_spill;
+  return out;
+}
+
+sort::sort_resources resources_of(exec::build_context& c) {
+  sort::sort_resources out;
+  exec::services* job = &c.job;
+  out.blocks = &job->blocks();
+  out.pool = &job->pool();
+  out.post = [job](std::function<void()> work) { job->spawn(std::move(work)); };
+  out.cancelled = [job] { return job->cancelled(); };
+  out.memory_bytes = c.memory_bytes;
+  out.kept_bytes = c.kept_bytes;
+  out.threads = job->threads();
+  return out;
+}
+
+class prepare_stage final : public exec::stateless_stage {
+ public:
+  explicit prepare_stage(std::shared_ptr<sort::run_creator> creator) : creator_(std::move(creator)) {}
+  void apply(const record::batch& in, exec::output& out) const override {
+    std::vector<record::batch> prepared;
+    creator_->prepare(in, prepared);
+    out.emit(prepared);
+  }
+
+ private:
+  std::shared_ptr<sort::run_creator> creator_;
+};
+
+// What the sink half leaves for the source half.
+struct hand_over {
+  std::shared_ptr<sort::sorted_runs> runs;
+  uint32_t block_bytes = 0;
+};
+
+class creator_stage final : public exec::ordered_stage {
+ public:
+  creator_stage(std::shared_ptr<sort::run_creator> creator, uint32_t block_bytes, exec::build_context& c)
+      : creator_(std::move(creator)), block_bytes_(block_bytes), state_(c.state), counters_(c.counters) {}
+
+  exec::outcome push(record::batch& in, exec::output&, waker& w) override {
+    return creator_->push(in, w) == sort::step::ready ? exec::outcome::ready() : exec::outcome::blocked(exec::blocked_on::io);
+  }
+  exec::outcome finish(exec::output&, waker& w) override {
+    if (creator_->finish(w) != sort::step::done) return exec::outcome::blocked(exec::blocked_on::io);
+    auto runs = std::make_shared<sort::sorted_runs>(creator_->take());
+    counters_.runs = runs->runs.size();
+    state_ = hand_over{std::move(runs), block_bytes_};
+    return exec::outcome::done();
+  }
+
+ private:
+  std::shared_ptr<sort::run_creator> creator_;
+  const uint32_t block_bytes_;
+  std::any& state_;
+  exec::node_counters& counters_;
+};
+
+class merger_source final : public exec::source {
+ public:
+  explicit merger_source(std::shared_ptr<sort::run_merger> merger) : merger_(std::move(merger)) {}
+  exec::outcome pull(exec::output& out, waker& w) override {
+    std::vector<record::batch> raw;
+    const sort::step s = merger_->pull(raw, w);
+    out.emit(raw);
+    if (s == sort::step::ready) return exec::outcome::ready();
+    return s == sort::step::done ? exec::outcome::done() : exec::outcome::blocked(exec::blocked_on::io);
+  }
+
+ private:
+  std::shared_ptr<sort::run_merger> merger_;
+};
+
+class refine_stage final : public exec::stateless_stage {
+ public:
+  explicit refine_stage(std::shared_ptr<sort::run_merger> merger) : merger_(std::move(merger)) {}
+  void apply(const record::batch& in, exec::output& out) const override {
+    std::vector<record::batch> rows;
+    merger_->refine(in, rows);
+    out.emit(rows);
+  }
+
+ private:
+  std::shared_ptr<sort::run_merger> merger_;
+};
+
+exec::assembly build_creator(exec::build_context& c, const settings& s, const sorted_rows& rows) {
+  exec::assembly out;
+  if (!rows.projection.empty()) out.stages.push_back(make_program(c.input_type(), {program_step::map(rows.projection)}, c.job.pool()));
+  sort::sort_resources resources = resources_of(c);
+  const uint64_t wanted = c.job.options().block_bytes;
+  resources.block_bytes = wanted > 0 ? static_cast<uint32_t>(wanted) : sort::choose_block_bytes(c.memory_bytes);
+  std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(sort_settings_of(s, rows, c), resources);
+  out.stages.emplace_back(std::make_unique<prepare_stage>(creator));
+  out.stages.emplace_back(std::make_unique<creator_stage>(creator, resources.block_bytes, c));
+  return out;
+}
+
+exec::assembly build_merger(exec::build_context& c, const settings& s, const sorted_rows& rows) {
+  exec::assembly out;
+  const auto given = std::any_cast<hand_over>(std::exchange(c.state, {}));
+  sort::sort_resources resources = resources_of(c);
+  resources.block_bytes = given.block_bytes;
+  const sort::sort_settings sorting = sort_settings_of(s, rows, c);
+  std::shared_ptr<sort::run_merger> merger = sort::make_run_merger(sorting, resources, std::move(*given.runs), c.batch_bytes);
+  c.counters.fan_in = merger->fan_in();
+  c.counters.merge_passes = merger->merge_passes();
+  out.head = std::make_unique<merger_source>(merger);
+  out.stages.emplace_back(std::make_unique<refine_stage>(merger));
+  // Wide rows come out of the merge without repetitions; slices of narrow rows may repeat each other's last row.
+  const repeats where = s.unique && sorting.narrow() ? repeats::at_batch_starts : repeats::none;
+  if (where != repeats::none || s.limit > 0) out.stages.push_back(make_ordered_cut(rows.type, where, rows.key, s.limit));
+  if (!rows.projection.empty()) {
+    named_expressions original;
+    for (size_t i = 0; i < c.output_type().num_columns(); ++i)
+      original.emplace_back(c.output_type()[i].name, expr::column_expression(rows.type, i));
+    out.stages.push_back(make_program(rows.type, {program_step::map(original)}, c.job.pool()));
+  }
+  return out;
+}
+
+exec::assembly build(exec::build_context& c) {
+  const settings s = read(c.params);
+  const sorted_rows rows = plan_rows(c.input_type(), s);
+  if (c.node.elided) {
+    exec::assembly out;
+    out.stages.push_back(make_ordered_cut(rows.type, s.unique ? repeats::anywhere : repeats::none, rows.key, s.limit));
+    return out;
+  }
+  return c.half == 0 ? build_creator(c, s, rows) : build_merger(c, s, rows);
+}
+
+// What a sort can use: twice its rows (two halves of the run buffer), so that all of them stay in memory.
+plan::memory_wish memory(const plan::node& n, int) {
+  plan::memory_wish wish;
+  constexpr uint32_t smallest_block = 16 * KiB;
+  wish.minimum = sort::minimum_sort_memory(smallest_block);
+  wish.maximum = UINT64_MAX / 4;
+  wish.weight = 1;
+  const auto in_memory = n.facts.find("sorted_bytes");
+  if (in_memory != n.facts.end()) wish.maximum = std::max(wish.minimum, in_memory->second * 5 / 2 + 4 * MiB);
+  return wish;
+}
+
+exec::operator_definition define() {
+  plan::operator_declaration d;
+  d.name = "sort";
+  d.summary = "Sorts the rows, on scratch when they don't fit in memory.";
+  d.details =
+      "Unsigned and signed integers sort by value, floats by IEEE 754 totalOrder (-NaN < -inf < … < -0.0 < +0.0 < … < inf < NaN), "
+      "bytes[N] and string byte by byte (locale C), a shorter string before its extensions.\n\n"
+      "The result is a function of the input, whatever the number of threads. Rows with equal keys: for rows of at most 16 bytes "
+      "the remaining bytes decide (in the order of the columns, each in ascending order); wider rows and rows with strings keep "
+      "their input order, as all rows do with `stable`.\n\n"
+      "A sort whose input is already sorted by its keys (behind another sort, or with `sorted_by` declared at a file) is elided. "
+      "What fits in memory is never written to scratch.";
+  d.order = "needs: nothing; gives: by";
+  d.example = "top: {op: sort, in: degrees, with: {by: [-deg, src], limit: 10}}\n";
+  d.role = plan::operator_role::breaker;
+  d.inputs = {{"in", "the rows to sort"}};
+  d.outputs = {{"out", "the rows in order"}};
+  d.parameters = {
+      {.name = "by",
+       .kind = plan::parameter_kind::sort_keys,
+       .required = true,
+       .help = "The keys, most significant first: columns, slices of bytes columns (\"key[0:10]\") or expressions; - in front: descending."},
+      {.name = "unique",
+       .kind = plan::parameter_kind::boolean,
+       .default_text = "false",
+       .help = "Keep only the first row of each key, first in the order of the input."},
+      {.name = "limit", .kind = plan::parameter_kind::integer, .help = "Keep only the first so many rows of the result."},
+      {.name = "stable",
+       .kind = plan::parameter_kind::boolean,
+       .default_text = "false",
+       .help = "Rows with equal keys keep the order of the input, also when they are narrow."}};
+  d.check = check;
+  d.memory = memory;
+  return {std::move(d), build};
+}
+
+}  // namespace
+
+const exec::operator_definition& sort_operator() {
+  static const exec::operator_definition definition = define();
+  return definition;
+}
+
+}  // namespace flowrun::operators

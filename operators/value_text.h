@@ -1,0 +1,16 @@
+// Values and rows as a person reads them: in messages and in the run report.
+#pragma once
+
+#include <string>
+
+#include "engine/record/batch.h"
+
+namespace flowrun::operators {
+
+// 42, -1, 0.5, true, "text" with escapes; long texts are cut.
+std::string value_text(const record::value_type& type, const std::byte* field, const std::byte* heap);
+
+// {src: 1, name: "x"}
+std::string row_text(const record::row_type& type, const std::byte* row, const std::byte* heap);
+
+}  // namespace flowrun::operators

@@ -1,0 +1,242 @@
+// window: expressions that look at neighbouring rows, row[-1].x.
+//
+// An ordered stage holds the last rows and makes wide rows: the row itself, and behind it each neighbour's column that an
+// expression reads. A program then computes over wide rows, in parallel, and drops the neighbours again. Rows wait until the
+// rows behind them are there. Memory: the rows of the window and a batch, packed.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/units.h"
+#include "operators/column_copy.h"
+#include "operators/estimates.h"
+#include "operators/program.h"
+#include "operators/registry.h"
+#include "operators/row_history.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+constexpr uint64_t max_distance = 1 << 20;
+
+struct settings {
+  int before = 0, after = 0;
+  named_expressions pad;  // constants, converted to the type of their column
+  named_expressions let;
+};
+
+int distance_parameter(plan::node_checker& node, const char* name) {
+  const uint64_t distance = node.integer(name);
+  if (distance <= max_distance) return static_cast<int>(distance);
+  node.fault_at_parameter(name, fmt::format("a window of {} rows is too wide", format_count(distance)),
+                          fmt::format("at most {}", format_count(max_distance)));
+  return 0;
+}
+
+settings read(plan::node_checker& node) {
+  settings s;
+  const record::row_type& input = node.input_type();
+  s.before = distance_parameter(node, "before");
+  s.after = distance_parameter(node, "after");
+  if (node.has("pad")) {
+    for (const auto& [name, value] : node.named_expressions("pad", expr::scope{})) {
+      const auto column = input.index_of(name);
+      const std::string parameter = "pad." + name;
+      if (!column) {
+        node.fault_at_parameter(parameter, fmt::format("'{}' has no column '{}'", node.input_name(0), name), "",
+                                did_you_mean(name, input.names()));
+      } else if (!value.is_constant()) {
+        node.fault_at_parameter(parameter, fmt::format("'{}' is not a constant", value.text()), "a value such as 0");
+      } else if (auto converted = value.converted_to(input[*column].type)) {
+        s.pad.emplace_back(name, *std::move(converted));
+      } else {
+        node.fault_at_parameter(parameter, fmt::format("'{}' is {}", value.text(), to_string(value.type())),
+                                to_string(input[*column].type));
+      }
+    }
+  }
+  s.let = node.named_expressions("let", expr::scope{.row = &input, .row_number = true, .before = s.before, .after = s.after});
+  return s;
+}
+
+void check(plan::node_checker& node) {
+  const settings s = read(node);
+  const record::row_type& input = node.input_type();
+  std::vector<record::column> columns = input.columns();
+  for (const auto& [name, value] : s.let) {
+    if (input.index_of(name))
+      node.fault_at_parameter("let." + name, fmt::format("the input has a column '{}'", name), "a name of its own",
+                              "use a map behind the window to replace it");
+    columns.push_back({name, value.type()});
+  }
+  if (node.ok() && s.let.empty()) node.fault_at_parameter("let", "a window needs something to compute", "let: {name: expression, …}");
+  if (!node.ok()) return;
+  node.node().facts["window_bytes"] = static_cast<uint64_t>(s.before + s.after + 1) * input.row_bytes();
+  record::row_type output(std::move(columns));
+  const plan::row_estimate estimate = with_type(node.input_estimate(), input, output);
+  node.set_output(0, std::move(output), node.input_order(), estimate);
+}
+
+std::vector<expr::neighbour> neighbours_of(const settings& s) {
+  std::vector<expr::neighbour> out;
+  for (const auto& [name, value] : s.let)
+    for (const expr::neighbour& n : value.neighbours())
+      if (std::find(out.begin(), out.end(), n) == out.end()) out.push_back(n);
+  return out;
+}
+
+record::row_type wide_type(const record::row_type& input, const std::vector<expr::neighbour>& neighbours) {
+  std::vector<record::column> columns = input.columns();
+  for (const expr::neighbour& n : neighbours)
+    columns.push_back({expr::neighbour_column_name(n.column, n.distance), input[*input.index_of(n.column)].type});
+  return record::row_type(std::move(columns));
+}
+
+// One row with the padding; columns that `pad` doesn't name are 0 or empty.
+record::batch padding_row(const record::row_type& input, const settings& s, record::batch_pool& pool) {
+  record::batch_builder builder(input, pool, 1);
+  std::byte* to = builder.append();
+  std::memset(to, 0, input.row_bytes());
+  if (!s.pad.empty()) {
+    std::vector<record::batch> values;
+    const expr::row_program program = exec::program_stage::compile(record::row_type(), {program_step::map(s.pad)});
+    program.generate(0, 1, pool, values);
+    std::vector<std::pair<size_t, size_t>> columns;
+    for (const auto& [name, value] : s.pad) columns.emplace_back(columns.size(), *input.index_of(name));
+    column_copy(program.output(), input, columns).copy(values[0].rows, values[0].heap, to, builder);
+  }
+  return builder.take();
+}
+
+class widening_stage final : public exec::ordered_stage {
+ public:
+  widening_stage(const record::row_type& input, const settings& s, record::batch_pool& pool, size_t batch_bytes)
+      : before_(static_cast<size_t>(s.before)),
+        after_(static_cast<size_t>(s.after)),
+        input_bytes_(input.row_bytes()),
+        wide_(wide_type(input, neighbours_of(s))),
+        history_(input),
+        padding_(padding_row(input, s, pool)),
+        builder_(wide_, pool, batch_bytes) {
+    for (const expr::neighbour& n : neighbours_of(s)) {
+      const record::column& from = input[*input.index_of(n.column)];
+      parts_.push_back({n.distance, from.offset, wide_[input.num_columns() + parts_.size()].offset, from.type.num_bytes,
+                        from.type.is_string()});
+    }
+    for (const record::column& c : input.columns())
+      if (c.type.is_string()) strings_.push_back(c.offset);
+  }
+
+  const record::row_type& wide() const { return wide_; }
+
+  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+    history_.append(in);
+    if (history_.end() > after_) widen_until(history_.end() - after_, out);
+    return exec::outcome::ready();
+  }
+
+  exec::outcome finish(exec::output& out, waker&) override {
+    widen_until(history_.end(), out);
+    out.emit(builder_.take());
+    return exec::outcome::done();
+  }
+
+ private:
+  struct part {
+    int64_t distance;
+    uint32_t from, to, num_bytes;
+    bool is_string;
+  };
+
+  void widen_until(uint64_t end, exec::output& out) {
+    while (next_ < end) {
+      // Strings may fill a builder before rows do.
+      const size_t room = wide_.has_strings() ? std::min<size_t>(builder_.room(), 64) : builder_.room();
+      const auto count = static_cast<size_t>(std::min<uint64_t>(end - next_, room));
+      std::byte* to = builder_.append(count);
+      for (size_t i = 0; i < count; ++i) std::memcpy(to + i * wide_.row_bytes(), history_.row(next_ + i), input_bytes_);
+      for (uint32_t offset : strings_)
+        for (size_t i = 0; i < count; ++i) {
+          std::byte* field = to + i * wide_.row_bytes() + offset;
+          builder_.put_string(field, record::load_string(field, history_.heap()));
+        }
+      for (const part& p : parts_)
+        for (size_t i = 0; i < count; ++i) put_neighbour(p, next_ + i, to + i * wide_.row_bytes());
+      next_ += count;
+      if (builder_.full()) out.emit(builder_.take());
+    }
+    if (next_ > before_) history_.drop_before(next_ - before_);
+  }
+
+  void put_neighbour(const part& p, uint64_t row, std::byte* wide_row) {
+    const int64_t at = static_cast<int64_t>(row) + p.distance;
+    const bool inside = at >= 0 && static_cast<uint64_t>(at) < history_.end();
+    const std::byte* from = (inside ? history_.row(static_cast<uint64_t>(at)) : padding_.rows) + p.from;
+    if (p.is_string)
+      builder_.put_string(wide_row + p.to, record::load_string(from, inside ? history_.heap() : padding_.heap));
+    else
+      copy_bytes(wide_row + p.to, from, p.num_bytes);
+  }
+
+  size_t before_, after_;
+  uint32_t input_bytes_;
+  record::row_type wide_;
+  row_history history_;
+  record::batch padding_;
+  record::batch_builder builder_;
+  std::vector<part> parts_;
+  std::vector<uint32_t> strings_;
+  uint64_t next_ = 0;  // the next row to widen
+};
+
+exec::assembly build(exec::build_context& c) {
+  const settings s = read(c.params);
+  auto widening = std::make_unique<widening_stage>(c.input_type(), s, c.job.pool(), c.batch_bytes);
+  named_expressions columns = identity(c.input_type());
+  columns.insert(columns.end(), s.let.begin(), s.let.end());
+  exec::assembly out;
+  exec::stage program = make_program(widening->wide(), {program_step::map(std::move(columns))}, c.job.pool());
+  out.stages.emplace_back(std::move(widening));
+  out.stages.push_back(std::move(program));
+  return out;
+}
+
+exec::operator_definition define() {
+  plan::operator_declaration d;
+  d.name = "window";
+  d.summary = "Adds columns computed from neighbouring rows.";
+  d.details =
+      "In `let`, row[-1].x is column x of the row before and row[2].x of the second row behind, as far as `before` and `after` "
+      "reach. Beyond the ends of the stream a neighbour has the values of `pad`, or 0 and empty text. The output has the "
+      "columns of the input, then those of `let`.";
+  d.order = "keeps: the input's order";
+  d.example = "steps: {op: window, in: sorted, with: {before: 1, let: {step: \"x - row[-1].x\"}, pad: {x: 0}}}\n";
+  d.role = plan::operator_role::ordered;
+  d.inputs = {{"in", "the rows, in the order in which they are neighbours"}};
+  d.outputs = {{"out", "one row for each input row, in the same order"}};
+  d.parameters = {
+      {.name = "before", .kind = plan::parameter_kind::integer, .default_text = "0", .help = "How many rows back an expression may look."},
+      {.name = "after", .kind = plan::parameter_kind::integer, .default_text = "0", .help = "How many rows ahead an expression may look."},
+      {.name = "pad",
+       .kind = plan::parameter_kind::named_expressions,
+       .help = "Values of columns beyond the ends, constants; 0 or empty otherwise."},
+      {.name = "let", .kind = plan::parameter_kind::named_expressions, .required = true, .help = "The columns to add."}};
+  d.keeps_row_count = true;
+  d.check = check;
+  d.memory = [](const plan::node& n, int) {
+    const auto window = n.facts.find("window_bytes");
+    const uint64_t num_bytes = 2 * (window == n.facts.end() ? 0 : window->second) + 512 * KiB;
+    return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes, .weight = 0};
+  };
+  return {std::move(d), build};
+}
+
+}  // namespace
+
+const exec::operator_definition& window_operator() {
+  static const exec::operator_definition definition = define();
+  return definition;
+}
+
+}  // namespace flowrun::operators

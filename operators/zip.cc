@@ -1,0 +1,121 @@
+// zip: the columns of two streams side by side, row by row. Both must have the same number of rows.
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "operators/column_copy.h"
+#include "operators/estimates.h"
+#include "operators/registry.h"
+#include "operators/stream_cursor.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+void check(plan::node_checker& node) {
+  const record::row_type& left = node.input_type(0);
+  const record::row_type& right = node.input_type(1);
+  std::vector<record::column> columns = left.columns();
+  for (const record::column& c : right.columns()) {
+    if (left.index_of(c.name))
+      node.fault_at_input(1, fmt::format("both '{}' and '{}' have a column '{}'", node.input_name(0), node.input_name(1), c.name),
+                          "distinct names", "rename or drop it with a map in front of the zip");
+    columns.push_back(c);
+  }
+  if (!node.ok()) return;
+  plan::row_estimate estimate = sum(node.input_estimate(0), node.input_estimate(1));
+  estimate.rows = std::max(node.input_estimate(0).rows, node.input_estimate(1).rows);
+  const plan::order& order = node.input_order(0).empty() ? node.input_order(1) : node.input_order(0);
+  node.set_output(0, record::row_type(std::move(columns)), order, estimate);
+}
+
+std::vector<std::pair<size_t, size_t>> columns_to(size_t count, size_t first) {
+  std::vector<std::pair<size_t, size_t>> out;
+  for (size_t i = 0; i < count; ++i) out.emplace_back(i, first + i);
+  return out;
+}
+
+class zip_source final : public exec::source {
+ public:
+  explicit zip_source(exec::build_context& c)
+      : node_(c.node.id),
+        left_name_(c.params.input_name(0)),
+        right_name_(c.params.input_name(1)),
+        left_(*c.inputs[0], nullptr),
+        right_(*c.inputs[1], nullptr),
+        left_copy_(c.input_type(0), c.output_type(), columns_to(c.input_type(0).num_columns(), 0)),
+        right_copy_(c.input_type(1), c.output_type(), columns_to(c.input_type(1).num_columns(), c.input_type(0).num_columns())),
+        row_bytes_(c.output_type().row_bytes()),
+        builder_(c.output_type(), c.job.pool(), c.batch_bytes) {}
+
+  exec::outcome pull(exec::output& out, waker& w) override {
+    for (;;) {
+      const exec::outcome left = left_.fill(w);
+      if (left.is_blocked()) return left;
+      const exec::outcome right = right_.fill(w);
+      if (right.is_blocked()) return right;
+      if (left.is_done() && right.is_done()) {
+        out.emit(builder_.take());
+        return exec::outcome::done();
+      }
+      if (left.is_done() != right.is_done()) fail(left.is_done());
+      const size_t count = std::min({left_.rows_left(), right_.rows_left(), builder_.room()});
+      std::byte* to = builder_.append(count);
+      for (size_t i = 0; i < count; ++i, to += row_bytes_) {
+        left_copy_.copy(left_.rows().row(left_.position() + i), left_.heap(), to, builder_);
+        right_copy_.copy(right_.rows().row(right_.position() + i), right_.heap(), to, builder_);
+      }
+      left_.advance(count);
+      right_.advance(count);
+      if (builder_.full()) {
+        out.emit(builder_.take());
+        return exec::outcome::ready();
+      }
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(bool left_ended) const {
+    const uint64_t rows = left_ended ? left_.row_number() : right_.row_number();
+    throw error(error_kind::bad_data,
+                fmt::format("node '{}': '{}' ends after {} rows, '{}' goes on", node_, left_ended ? left_name_ : right_name_,
+                            format_count(rows), left_ended ? right_name_ : left_name_),
+                "zip needs two streams of the same length; join them by a row number where rows may be missing");
+  }
+
+  std::string node_;
+  std::string left_name_, right_name_;
+  stream_cursor left_, right_;
+  column_copy left_copy_, right_copy_;
+  uint32_t row_bytes_;
+  record::batch_builder builder_;
+};
+
+exec::assembly build(exec::build_context& c) {
+  exec::assembly out;
+  out.head = std::make_unique<zip_source>(c);
+  return out;
+}
+
+exec::operator_definition define() {
+  plan::operator_declaration d;
+  d.name = "zip";
+  d.summary = "Puts the columns of two streams side by side.";
+  d.details = "Row i of the output is row i of `left` followed by row i of `right`. The job ends with an error when one has more rows.";
+  d.order = "keeps: the order of left, or where nothing is known of it, of right";
+  d.example =
+      "ranks:  {op: scan, in: sorted, with: {number: rank}}\n"
+      "paired: {op: zip, in: {left: names, right: values}}\n";
+  d.role = plan::operator_role::meeting;
+  d.inputs = {{"left", "gives the first columns"}, {"right", "gives the other columns"}};
+  d.outputs = {{"out", "the columns of left, then the columns of right"}};
+  d.check = check;
+  return {std::move(d), build};
+}
+
+}  // namespace
+
+const exec::operator_definition& zip_operator() {
+  static const exec::operator_definition definition = define();
+  return definition;
+}
+
+}  // namespace flowrun::operators

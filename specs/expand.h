@@ -1,0 +1,53 @@
+// ${name} and ${env:VAR:-default} in the scalars of a job, replaced once at load.
+//
+// One pass: what a parameter brings in is not looked at again. $$ stands for one $, a $ before anything else for
+// itself.
+// ${env:VAR:-default} takes the default when the variable is unset or empty, as a shell does. Everything inserted
+// together is bounded by max_inserted_bytes. A scalar with a fault keeps its text and is marked unresolved, so that
+// nobody complains about it a second time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "specs/fault_sink.h"
+#include "specs/source_text.h"
+#include "specs/value.h"
+
+namespace flowrun::specs {
+
+constexpr uint64_t max_inserted_bytes = uint64_t{16} << 20;
+
+// The value of an environment variable; nullopt when it is not set.
+using environment = std::function<std::optional<std::string>(const std::string& name)>;
+
+class expander {
+ public:
+  expander(environment env, const source_text& source, fault_sink& faults)
+      : env_(std::move(env)), source_(source), faults_(faults) {}
+
+  void define(const std::string& name, std::string value) { values_[name] = std::move(value); }
+  // A parameter that exists and has no value, which was reported (or, with `reason`, will be where it is used).
+  void define_broken(const std::string& name, std::string reason = {}) { broken_[name] = std::move(reason); }
+
+  // Replaces in every scalar of the tree.
+  void expand(Value& v);
+
+ private:
+  std::optional<std::string> expand_text(const std::string& text, const Position& start);
+  bool append_variable(const std::string& name, const Position& at, std::string& out);
+  bool append_environment(const std::string& name, const Position& at, std::string& out);
+  bool append(const std::string& value, const Position& at, std::string& out);
+
+  environment env_;
+  const source_text& source_;
+  fault_sink& faults_;
+  std::map<std::string, std::string> values_;
+  std::map<std::string, std::string> broken_;
+  uint64_t inserted_bytes_ = 0;
+};
+
+}  // namespace flowrun::specs

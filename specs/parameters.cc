@@ -1,0 +1,197 @@
+#include "specs/parameters.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/base/units.h"
+#include "specs/grammar.h"
+#include "specs/value.h"
+
+namespace flowrun::specs {
+
+namespace {
+
+constexpr std::array<std::string_view, 7> type_names = {"string", "int", "float", "bool", "bytes", "path", "enum"};
+
+const habits type_habits = {{"str", "string"},   {"text", "string"},  {"integer", "int"},  {"u64", "int"},
+                            {"i64", "int"},      {"number", "float"}, {"double", "float"}, {"f64", "float"},
+                            {"boolean", "bool"}, {"file", "path"},    {"size", "bytes"}};
+
+bool read_type(const Entry& entry, Param& param, fault_sink& faults) {
+  const std::vector<std::string> names(type_names.begin(), type_names.end());
+  const std::string* word = expect_text(entry, "one of " + join_words(names), faults);
+  if (!word) return false;
+  const auto found = std::find(type_names.begin(), type_names.end(), *word);
+  if (found != type_names.end()) {
+    param.set_type(static_cast<ParamType>(found - type_names.begin()));
+    return true;
+  }
+  const std::string message = "unknown type of parameter '" + quotable(*word) + "'";
+  const auto habit =
+      std::find_if(type_habits.begin(), type_habits.end(), [&](const auto& pair) { return pair.first == *word; });
+  if (habit == type_habits.end())
+    faults.add_unknown(entry.value().position(), message, *word, names);
+  else
+    faults.add(entry.value().position(), message, "one of " + join_words(names),
+               "here it is called '" + std::string(habit->second) + "'");
+  return false;
+}
+
+bool read_values(const Entry* entry, const Entry& declaration, Param& param, fault_sink& faults) {
+  if (param.type() != PARAM_ENUM) {
+    if (entry) faults.add(entry->key_position(), "only an enum has values", "type: enum");
+    return true;
+  }
+  if (!entry || !is_list(entry->value()) || entry->value().list().items().empty()) {
+    faults.add(entry ? entry->key_position() : declaration.key_position(),
+               "the enum '" + quotable(param.name()) + "' has no values", "values: [a, b, …]");
+    return false;
+  }
+  for (const Value& item : entry->value().list().items()) {
+    if (is_scalar(item) && !is_unresolved(item)) {
+      param.add_values(text(item));
+    } else {
+      faults.add(item.position(), "a value of an enum is " + std::string(kind_name(item)), "text");
+      return false;
+    }
+  }
+  return true;
+}
+
+// Everything of a declaration but its value. False when it is too broken to have one.
+bool read_declaration(const Entry& declaration, Param& param, fault_sink& faults) {
+  param.set_name(declaration.key());
+  *param.mutable_position() = declaration.key_position();
+  bool good = expect_id(declaration, "a parameter", faults);
+  if (!expect_map(declaration, "{type: …, default: …}", faults)) return false;
+  const Value& value = declaration.value();
+  check_keys(
+      value, "a parameter", {"type", "default", "required", "help", "values"}, faults,
+      {{"doc", "help"}, {"description", "help"}, {"choices", "values"}, {"enum", "values"}, {"value", "default"}});
+  if (const Entry* type = find_entry(value, "type")) {
+    good = read_type(*type, param, faults) && good;
+  } else {
+    faults.add(declaration.key_position(), "the parameter '" + quotable(param.name()) + "' has no type",
+               "type: one of string, int, float, bool, bytes, path, enum");
+    good = false;
+  }
+  if (good) good = read_values(find_entry(value, "values"), declaration, param, faults);
+  if (const Entry* help = find_entry(value, "help"))
+    if (const std::string* words = expect_text(*help, "text", faults)) param.set_help(*words);
+  const Entry* fallback = find_entry(value, "default");
+  param.set_required(fallback == nullptr);
+  if (const Entry* required = find_entry(value, "required")) {
+    const std::optional<bool> flag = expect_number<bool>(*required, to_bool, "true or false", faults);
+    if (flag && *flag && fallback)
+      faults.add(required->value().position(), "a required parameter with a default", "one of the two",
+                 "remove required:, or the default");
+    else if (flag)
+      param.set_required(*flag && !fallback);
+  }
+  if (fallback && expect_text(*fallback, "text or a number", faults))
+    *param.mutable_default_value() = fallback->value();
+  else if (fallback)
+    good = false;
+  return good;
+}
+
+std::string option(const std::string& name, const std::string& value) {
+  return "-p " + quotable(name) + "=" + quotable(value);
+}
+
+std::string mismatch(const Param& param, const std::string& text) {
+  return "'" + quotable(text) + "' is no " + std::string(param_type_name(param.type())) + " for the parameter '" +
+         quotable(param.name()) + "'";
+}
+
+// The value for this run, from -p or the default. False when there is none; then a fault says so, here or where it is
+// used.
+bool read_value(const std::string* given, Param& param, expander& variables, fault_sink& faults) {
+  if (given) {
+    if (!is_utf8(*given)) {
+      faults.add(source_position{"-p " + param.name(), 0, 0}, "the value is not UTF-8", "text in UTF-8");
+      return false;
+    }
+    const std::string expected = misfit(param, *given);
+    if (!expected.empty()) {
+      faults.add(
+          source_position{option(param.name(), *given), 0, 0}, mismatch(param, *given), expected,
+          param.type() == PARAM_ENUM ? did_you_mean(*given, {param.values().begin(), param.values().end()}) : "");
+      return false;
+    }
+    param.set_value(*given);
+    return true;
+  }
+  if (param.has_default_value()) {
+    const Value& fallback = param.default_value();
+    if (is_unresolved(fallback)) return false;
+    const std::string expected = misfit(param, text(fallback));
+    if (!expected.empty()) {
+      faults.add(fallback.position(), "the default " + mismatch(param, text(fallback)), expected);
+      return false;
+    }
+    param.set_value(text(fallback));
+    return true;
+  }
+  if (param.required()) {
+    std::string kind(param_type_name(param.type()));
+    std::transform(kind.begin(), kind.end(), kind.begin(), [](char c) { return static_cast<char>(c - 'a' + 'A'); });
+    faults.add(param.position(), "the parameter '" + param.name() + "' is required and has no value", "",
+               "give it with -p " + param.name() + "=" + kind);
+    return false;
+  }
+  variables.define_broken(param.name(), "the parameter '" + param.name() + "' has no value in this run");
+  return false;
+}
+
+}  // namespace
+
+std::string_view param_type_name(ParamType type) {
+  const auto index = static_cast<size_t>(type);
+  return index < type_names.size() ? type_names[index] : "string";
+}
+
+std::string misfit(const Param& param, const std::string& text) {
+  switch (param.type()) {
+    case PARAM_INT: return to_int(text) || to_uint(text) ? "" : "a whole number";
+    case PARAM_FLOAT: return to_double(text) ? "" : "a number";
+    case PARAM_BOOL: return to_bool(text) ? "" : "true or false";
+    case PARAM_BYTES: return parse_bytes(text) ? "" : "a number of bytes: 512, 64MiB, 1.5GiB";
+    case PARAM_PATH: return !text.empty() && text.find('\0') == std::string::npos ? "" : "a path that is not empty";
+    case PARAM_ENUM:
+      return std::find(param.values().begin(), param.values().end(), text) != param.values().end()
+                 ? ""
+                 : "one of " + join_words({param.values().begin(), param.values().end()});
+    default: return "";
+  }
+}
+
+void read_parameters(const Entry* section, const std::map<std::string, std::string>& given, JobSpec& job,
+                     expander& variables, fault_sink& faults) {
+  std::vector<std::string> names;
+  const bool readable = !section || is_null(section->value()) ||
+                        expect_map(*section, "NAME: {type: …, default: …} for each parameter", faults);
+  if (readable && section) {
+    for (const Entry& entry : section->value().map().entries()) {
+      Entry declaration = entry;
+      variables.expand(*declaration.mutable_value());
+      Param& param = *job.add_params();
+      names.push_back(entry.key());
+      const auto option_given = given.find(entry.key());
+      // Broken until it has a value, so that its uses are not reported as unknown on top.
+      const bool good = read_declaration(declaration, param, faults);
+      if (good && read_value(option_given == given.end() ? nullptr : &option_given->second, param, variables, faults))
+        variables.define(param.name(), param.value());
+      else if (!good || param.required() || param.has_default_value() || option_given != given.end())
+        variables.define_broken(param.name());
+    }
+  }
+  if (!readable) return;
+  for (const auto& [name, value] : given) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    faults.add_unknown(source_position{option(name, value), 0, 0}, "the job has no parameter '" + quotable(name) + "'",
+                       name, names);
+  }
+}
+
+}  // namespace flowrun::specs

@@ -1,0 +1,93 @@
+#include "specs/type_reader.h"
+
+#include <algorithm>
+
+#include "specs/grammar.h"
+
+namespace flowrun::specs {
+
+namespace {
+
+const std::vector<std::string> value_types = {"u8",  "u16", "u24", "u32", "u40", "u48",  "u64",      "i8",
+                                              "i16", "i32", "i64", "f32", "f64", "bool", "bytes[N]", "string"};
+
+// Names that other systems use.
+const habits foreign_types = {
+    {"uint8", "u8"},    {"uint16", "u16"},     {"uint32", "u32"},     {"uint64", "u64"},      {"byte", "u8"},
+    {"uint", "u64"},    {"int8", "i8"},        {"int16", "i16"},      {"int32", "i32"},       {"int64", "i64"},
+    {"int", "i64"},     {"integer", "i64"},    {"long", "i64"},       {"bigint", "i64"},      {"float32", "f32"},
+    {"float64", "f64"}, {"float", "f32"},      {"double", "f64"},     {"boolean", "bool"},    {"str", "string"},
+    {"text", "string"}, {"varchar", "string"}, {"bytes", "bytes[N]"}, {"binary", "bytes[N]"}, {"char", "bytes[1]"}};
+
+std::optional<uint64_t> bytes_length(std::string_view text) {
+  constexpr std::string_view prefix = "bytes[";
+  if (!text.starts_with(prefix) || !text.ends_with("]")) return std::nullopt;
+  const std::string_view digits = text.substr(prefix.size(), text.size() - prefix.size() - 1);
+  if (digits.find('x') != std::string_view::npos || digits.find('o') != std::string_view::npos) return std::nullopt;
+  return to_uint(digits);
+}
+
+void check_value_type(const std::string& word, const Position& position, fault_sink& faults) {
+  if (is_value_type(word)) return;
+  const std::string expected = "one of " + join_words(value_types);
+  if (bytes_length(word)) {
+    faults.add(position, "'" + word + "' is out of range", "bytes[1] to bytes[" + std::to_string(max_bytes_type) + "]",
+               "use string for text without a fixed length");
+    return;
+  }
+  const std::string message = "unknown type '" + quotable(word) + "'";
+  const auto habit =
+      std::find_if(foreign_types.begin(), foreign_types.end(), [&](const auto& pair) { return pair.first == word; });
+  if (habit == foreign_types.end())
+    faults.add_unknown(position, message, word, value_types);
+  else
+    faults.add(position, message, expected,
+               habit->second == "bytes[N]" ? "say how many: \"bytes[16]\""
+                                           : "here it is called '" + std::string(habit->second) + "'");
+}
+
+void read_column(const Entry& entry, TypeDecl& type, fault_sink& faults) {
+  bool good = true;
+  if (!is_column_name(entry.key())) {
+    faults.add(entry.key_position(), "'" + quotable(entry.key()) + "' is no name for a column",
+               "a letter or _, then letters, digits and _", "expressions name columns, and '-' is a minus there");
+    good = false;
+  }
+  const std::string* word = expect_text(entry, "one of " + join_words(value_types), faults);
+  if (!word) return;
+  const size_t faults_before = faults.num_faults();
+  check_value_type(*word, entry.value().position(), faults);
+  if (!good || faults.num_faults() != faults_before) return;
+  Column& column = *type.add_columns();
+  column.set_name(entry.key());
+  column.set_type(*word);
+  *column.mutable_position() = entry.key_position();
+  *column.mutable_type_position() = entry.value().position();
+}
+
+}  // namespace
+
+bool is_value_type(std::string_view text) {
+  if (const std::optional<uint64_t> length = bytes_length(text)) return *length >= 1 && *length <= max_bytes_type;
+  return text != "bytes[N]" && std::find(value_types.begin(), value_types.end(), text) != value_types.end();
+}
+
+void read_types(const Entry& section, JobSpec& job, fault_sink& faults) {
+  if (is_null(section.value())) return;
+  if (!expect_map(section, "NAME: {column: type, …} for each type", faults)) return;
+  for (const Entry& entry : section.value().map().entries()) {
+    TypeDecl& type = *job.add_types();
+    type.set_name(entry.key());
+    *type.mutable_position() = entry.key_position();
+    expect_id(entry, "a type", faults);
+    if (is_value_type(entry.key()))
+      faults.add(entry.key_position(), "'" + entry.key() + "' is a value type already", "another name");
+    if (!expect_map(entry, "{column: type, …}", faults)) continue;
+    if (entry.value().map().entries().empty())
+      faults.add(entry.value().position(), "the type '" + quotable(entry.key()) + "' has no columns",
+                 "{column: type, …}");
+    for (const Entry& column : entry.value().map().entries()) read_column(column, type, faults);
+  }
+}
+
+}  // namespace flowrun::specs

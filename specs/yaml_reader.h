@@ -1,0 +1,34 @@
+// Reads a job: YAML text to a JobSpec and every fault in it at once.
+//
+//   text ─ source_text ─▶ yaml_tree ─▶ overrides ─▶ parameters, expand ─▶ job_reader ─▶ references
+//
+// Nothing in the text makes it throw, and what hostile text can cost is bounded (yaml_tree.h). Knows the grammar of the
+// job language, not its operators.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/fault.h"
+#include "specs/job.pb.h"
+
+namespace flowrun::specs {
+
+struct read_result {
+  JobSpec job;                // whole only when there are no faults
+  std::vector<fault> faults;  // by position
+  std::string text;           // what the faults' positions refer to, for render()
+};
+
+// `parameters` are the -p options (name, value), `overrides` the --set options (path, value), which win over the file.
+// `file_name` is for messages. The environment is read where the text asks for it (${env:VAR}).
+read_result read_job(std::string text, std::string file_name, const std::map<std::string, std::string>& parameters = {},
+                     const std::vector<std::pair<std::string, std::string>>& overrides = {});
+
+// The same for a file. Throws error(missing_input) when it can't be read.
+read_result read_job_file(const std::string& path, const std::map<std::string, std::string>& parameters = {},
+                          const std::vector<std::pair<std::string, std::string>>& overrides = {});
+
+}  // namespace flowrun::specs

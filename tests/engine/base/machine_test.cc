@@ -1,0 +1,72 @@
+// What the machine lets us have, against what the system says by another way.
+#include "engine/base/machine.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "engine/base/buffer.h"
+#include "engine/base/units.h"
+
+namespace flowrun {
+namespace {
+
+TEST(machine, cores_are_at_least_one_and_within_the_affinity) {
+  EXPECT_GE(usable_cores(), 1U);
+  EXPECT_LE(usable_cores(), static_cast<unsigned>(sysconf(_SC_NPROCESSORS_CONF)));
+}
+
+TEST(machine, cores_follow_the_affinity) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &before)) continue;
+    CPU_SET(cpu, &one);
+    break;
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(usable_cores(), 1U);
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+TEST(machine, memory_is_not_more_than_the_ram) {
+  const auto ram = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  EXPECT_LE(usable_memory(), ram);
+  EXPECT_GT(usable_memory(), 16 * MiB);
+}
+
+TEST(machine, touched_memory_is_resident_and_leaves_a_peak) {
+  const uint64_t before = resident_bytes();
+  ASSERT_GT(before, 0U);
+  {
+    aligned_buffer buffer(64 * MiB);
+    std::memset(buffer.data(), 1, buffer.num_bytes());
+    EXPECT_GE(resident_bytes(), before + 60 * MiB);
+  }
+  EXPECT_GE(peak_resident_bytes(), before + 60 * MiB);
+  EXPECT_LT(resident_bytes(), before + 32 * MiB);
+}
+
+TEST(machine, work_costs_cpu_seconds) {
+  const double before = cpu_seconds();
+  volatile uint64_t sum = 0;
+  // Ends by the figure that is tested, so that a slow machine needs no more patience than a fast one.
+  while (cpu_seconds() < before + 0.02)
+    for (uint64_t i = 0; i < 100000; ++i) sum = sum + i;
+  EXPECT_GE(cpu_seconds(), before + 0.02);
+}
+
+TEST(machine, knows_ram_disks) {
+  EXPECT_FALSE(on_ram_disk("/proc"));
+  EXPECT_FALSE(on_ram_disk("/no/such/place"));
+  if (access("/dev/shm", F_OK) == 0) {
+    EXPECT_TRUE(on_ram_disk("/dev/shm"));
+  }
+}
+
+}  // namespace
+}  // namespace flowrun

@@ -1,0 +1,114 @@
+// Prefetch schedules: worked examples, the promises of the header on random inputs, and optimality on all small ones.
+#include "engine/block/prefetch_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "engine/base/error.h"
+
+namespace flowrun::block {
+namespace {
+
+using disks = std::vector<uint32_t>;
+using positions = std::vector<uint64_t>;
+
+struct example {
+  disks sigma;
+  unsigned num_disks;
+  uint64_t num_buffers;
+  positions order;
+  positions step;
+  uint64_t naive_steps;
+};
+
+// Worked by hand: σ reversed, fill the buffers, put out the head of each queue.
+const example examples[] = {
+    {{}, 2, 3, {}, {}, 0},
+    {{0}, 1, 1, {0}, {0}, 1},
+    {{0, 0, 0}, 1, 2, {0, 1, 2}, {0, 1, 2}, 3},                    // one disk: nothing to gain
+    {{0, 1, 2, 3}, 4, 4, {0, 1, 2, 3}, {0, 0, 0, 0}, 1},           // striped: one step
+    {{0, 1, 2, 3}, 4, 1, {0, 1, 2, 3}, {0, 1, 2, 3}, 4},           // one buffer: one at a time
+    {{0, 1, 0, 2, 2}, 3, 3, {0, 1, 3, 2, 4}, {0, 0, 0, 1, 1}, 3},  // the header's example
+    {{0, 0, 1, 0, 1, 1}, 2, 3, {0, 2, 1, 4, 3, 5}, {0, 0, 1, 1, 2, 2}, 4},
+    {{0, 0, 1, 0, 2, 2}, 3, 3, {0, 1, 2, 4, 3, 5}, {0, 1, 1, 1, 2, 2}, 4},
+};
+
+TEST(prefetch_schedule, worked_examples) {
+  for (const example& e : examples) {
+    const prefetch_schedule optimal = optimal_schedule(e.sigma, e.num_disks, e.num_buffers);
+    EXPECT_EQ(optimal.order, e.order);
+    EXPECT_EQ(optimal.step, e.step);
+    EXPECT_EQ(optimal.num_steps, e.step.empty() ? 0 : e.step.back() + 1);
+    const prefetch_schedule naive = naive_schedule(e.sigma, e.num_disks, e.num_buffers);
+    positions identity(e.sigma.size());
+    std::iota(identity.begin(), identity.end(), uint64_t{0});
+    EXPECT_EQ(naive.order, identity);
+    EXPECT_EQ(naive.num_steps, e.naive_steps);
+  }
+}
+
+TEST(prefetch_schedule, naive_steps_by_hand) {
+  // Buffers for a b c: a, b in step 0; c waits for disk 0; d gets a buffer then, e only after c.
+  EXPECT_EQ(naive_schedule(disks{0, 1, 0, 2, 2}, 3, 3).step, (positions{0, 0, 1, 1, 2}));
+}
+
+TEST(prefetch_schedule, an_order_that_gets_stuck_is_refused) {
+  EXPECT_THROW(simulate_fetching(positions{1, 0}, disks{0, 0}, 1, 1), error);
+  EXPECT_EQ(simulate_fetching(positions{1, 0}, disks{0, 0}, 1, 2), (positions{0, 1}));
+}
+
+TEST(prefetch_schedule, keeps_its_promises_on_random_inputs) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 300; ++round) {
+    const unsigned num_disks = 1 + random() % 6;
+    const uint64_t num_buffers = 1 + random() % 20;
+    disks sigma(random() % 200);
+    for (auto& disk : sigma) disk = random() % (random() % 3 == 0 ? 1 : num_disks);
+    const prefetch_schedule schedule = optimal_schedule(sigma, num_disks, num_buffers);
+
+    positions sorted = schedule.order;
+    std::sort(sorted.begin(), sorted.end());
+    for (uint64_t i = 0; i < sorted.size(); ++i) ASSERT_EQ(sorted[i], i);
+    ASSERT_TRUE(std::is_sorted(schedule.step.begin(), schedule.step.end()));
+
+    // A prefetcher that gives out buffers in this order needs no more steps.
+    const positions simulated = simulate_fetching(schedule.order, sigma, num_disks, num_buffers);
+    const uint64_t taken = simulated.empty() ? 0 : *std::max_element(simulated.begin(), simulated.end()) + 1;
+    ASSERT_EQ(taken, schedule.num_steps);
+    ASSERT_LE(schedule.num_steps, naive_schedule(sigma, num_disks, num_buffers).num_steps);
+
+    // At most m - 1 later blocks come before a block.
+    for (uint64_t i = 0; i < schedule.order.size(); ++i) {
+      const auto num_later = std::count_if(schedule.order.begin(), schedule.order.begin() + static_cast<long>(i),
+                                           [&](uint64_t before) { return before > schedule.order[i]; });
+      ASSERT_LT(static_cast<uint64_t>(num_later), num_buffers);
+    }
+  }
+}
+
+// No order of fetching is faster: all orders of all σ of five blocks on three disks.
+TEST(prefetch_schedule, is_optimal_on_all_small_inputs) {
+  for (uint32_t code = 0; code < 243; ++code) {
+    disks sigma(5);
+    for (uint32_t i = 0, rest = code; i < 5; ++i, rest /= 3) sigma[i] = rest % 3;
+    for (uint64_t num_buffers = 1; num_buffers <= 3; ++num_buffers) {
+      uint64_t best = UINT64_MAX;
+      positions order{0, 1, 2, 3, 4};
+      do {
+        try {
+          const positions steps = simulate_fetching(order, sigma, 3, num_buffers);
+          best = std::min(best, *std::max_element(steps.begin(), steps.end()) + 1);
+        } catch (const error&) {
+          // Stuck: not an order for so few buffers.
+        }
+      } while (std::next_permutation(order.begin(), order.end()));
+      EXPECT_EQ(optimal_schedule(sigma, 3, num_buffers).num_steps, best) << code << " " << num_buffers;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace flowrun::block

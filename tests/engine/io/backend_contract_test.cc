@@ -1,0 +1,276 @@
+// The one contract that all backends keep.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <memory>
+
+#include "engine/base/buffer.h"
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "engine/io/backends.h"
+#include "engine/io/file.h"
+#include "engine/io/statistics.h"
+#include "tests/engine/io/each_backend.h"
+#include "tests/engine/io/scratch_directory.h"
+
+namespace flowrun::io {
+namespace {
+
+using testing::HasSubstr;
+
+struct counting_waker final : waker {
+  void wake() noexcept override {
+    std::lock_guard lock(mutex);
+    ++num_wakes;
+    changed.notify_all();
+  }
+  void wait_for(unsigned wanted) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return num_wakes >= wanted; });
+  }
+  std::mutex mutex;
+  std::condition_variable changed;
+  unsigned num_wakes = 0;
+};
+
+void prepare(request& r, file& target, direction way, uint64_t offset, std::byte* data, size_t num_bytes) {
+  r.target = &target;
+  r.way = way;
+  r.offset = offset;
+  r.data = data;
+  r.num_bytes = num_bytes;
+}
+
+class backend_contract : public testing::TestWithParam<backend_kind> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == backend_kind::io_uring && !io_uring_refusal().empty()) GTEST_SKIP() << io_uring_refusal();
+    io = make_backend(GetParam(), 8);
+  }
+  size_t transfer(file& target, direction way, uint64_t offset, std::byte* data, size_t num_bytes) {
+    request r;
+    prepare(r, target, way, offset, data, num_bytes);
+    io->submit(r);
+    r.wait();
+    return r.take_result();
+  }
+
+  scratch_directory home;
+  std::unique_ptr<backend> io;
+};
+
+TEST_P(backend_contract, has_the_name_of_its_kind) { EXPECT_EQ(io->name(), backend_label({GetParam(), 0})); }
+
+TEST_P(backend_contract, reads_what_was_written) {
+  for (const bool direct : {false, true}) {
+    const auto scratch = file::open(home.path(), open_mode::scratch, {.direct = direct});
+    aligned_buffer out(1 * MiB);
+    const auto content = random_bytes(1 * MiB);
+    std::memcpy(out.data(), content.data(), content.size());
+    EXPECT_EQ(transfer(*scratch, direction::write, 64 * KiB, out.data(), 1 * MiB), 1 * MiB);
+    aligned_buffer in(1 * MiB);
+    EXPECT_EQ(transfer(*scratch, direction::read, 64 * KiB, in.data(), 1 * MiB), 1 * MiB);
+    EXPECT_EQ(std::memcmp(in.data(), content.data(), content.size()), 0);
+  }
+}
+
+TEST_P(backend_contract, serves_files_in_memory) {
+  const auto memory = file::in_memory("m");
+  auto content = random_bytes(10000);
+  EXPECT_EQ(transfer(*memory, direction::write, 5, content.data(), content.size()), content.size());
+  std::vector<std::byte> back(20000);
+  EXPECT_EQ(transfer(*memory, direction::read, 5, back.data(), back.size()), content.size());
+  back.resize(content.size());
+  EXPECT_EQ(back, content);
+}
+
+TEST_P(backend_contract, reads_short_at_the_end) {
+  const auto content = random_bytes(10001);
+  store(home / "odd", content);
+  for (const bool direct : {false, true}) {
+    const auto odd = file::open(home / "odd", open_mode::read, {.direct = direct});
+    aligned_buffer data(16 * KiB);
+    EXPECT_EQ(transfer(*odd, direction::read, 8192, data.data(), 8192), 1809U);
+    EXPECT_EQ(std::memcmp(data.data(), content.data() + 8192, 1809), 0);
+    EXPECT_EQ(transfer(*odd, direction::read, 12288, data.data(), 4096), 0U);
+    EXPECT_EQ(transfer(*odd, direction::read, 1 * GiB, data.data(), 4096), 0U);
+  }
+}
+
+TEST_P(backend_contract, carries_many_at_once) {
+  constexpr size_t num_requests = 300;  // far more than the queue's depth
+  constexpr size_t piece = 8192;
+  const auto scratch = file::open(home.path(), open_mode::scratch, {.direct = true});
+  aligned_buffer data(num_requests * piece);
+  const auto content = random_bytes(num_requests * piece);
+  std::memcpy(data.data(), content.data(), content.size());
+  std::deque<request> requests(num_requests);
+  std::vector<request*> list;
+  for (const direction way : {direction::write, direction::read}) {
+    if (way == direction::read) std::memset(data.data(), 0, data.num_bytes());
+    list.clear();
+    for (size_t i = 0; i < num_requests; ++i) {
+      const size_t at = (i * 37 % num_requests) * piece;
+      prepare(requests[i], *scratch, way, at, data.data() + at, piece);
+      list.push_back(&requests[i]);
+    }
+    io->submit(list);
+    for (request& r : requests) {
+      r.wait();
+      EXPECT_EQ(r.take_result(), piece);
+    }
+  }
+  EXPECT_EQ(std::memcmp(data.data(), content.data(), content.size()), 0);
+}
+
+TEST_P(backend_contract, takes_requests_from_threads_that_end) {
+  const auto scratch = file::open(home.path(), open_mode::scratch);
+  const auto content = random_bytes(64 * 1000);
+  std::deque<request> requests(64);
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      for (size_t i = t * 8; i < t * 8 + 8; ++i) {
+        prepare(requests[i], *scratch, direction::write, i * 1000, const_cast<std::byte*>(content.data()) + i * 1000,
+                1000);
+        io->submit(requests[i]);
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  for (request& r : requests) {
+    r.wait();
+    EXPECT_EQ(r.take_result(), 1000U);
+  }
+  std::vector<std::byte> back(content.size());
+  EXPECT_EQ(scratch->read_at(0, back.data(), back.size()), static_cast<int64_t>(back.size()));
+  EXPECT_EQ(back, content);
+}
+
+TEST_P(backend_contract, wakes_once_for_each_request) {
+  const auto scratch = file::open(home.path(), open_mode::scratch);
+  counting_waker counter;
+  std::deque<request> requests(50);
+  std::byte data[50]{};
+  for (size_t i = 0; i < requests.size(); ++i) {
+    prepare(requests[i], *scratch, direction::write, i, data + i, 1);
+    requests[i].on_done = &counter;
+    io->submit(requests[i]);
+  }
+  counter.wait_for(50);
+  for (request& r : requests) {
+    EXPECT_TRUE(r.done());
+    EXPECT_EQ(r.take_result(), 1U);
+    EXPECT_FALSE(r.done());
+  }
+  io.reset();  // its threads are gone: no wake can follow
+  EXPECT_EQ(counter.num_wakes, 50U);
+}
+
+TEST_P(backend_contract, keeps_an_error_until_it_is_asked_for) {
+  store(home / "a", random_bytes(10));
+  const auto read_only = file::open(home / "a", open_mode::read);
+  std::byte one{};
+  request r;
+  prepare(r, *read_only, direction::write, 7, &one, 1);
+  io->submit(r);
+  r.wait();
+  ASSERT_TRUE(r.done());
+  try {
+    r.take_result();
+    FAIL() << "no error";
+  } catch (const error& failure) {
+    EXPECT_EQ(failure.kind(), error_kind::io);
+    EXPECT_THAT(failure.what(), HasSubstr(home / "a"));
+    EXPECT_THAT(failure.what(), HasSubstr("offset 7"));
+    EXPECT_THAT(failure.what(), HasSubstr("Bad file descriptor"));
+  }
+  // The request is idle again and can be used.
+  prepare(r, *read_only, direction::read, 0, &one, 1);
+  io->submit(r);
+  r.wait();
+  EXPECT_EQ(r.take_result(), 1U);
+}
+
+TEST_P(backend_contract, counts_what_it_did) {
+  const auto scratch = file::open(home.path(), open_mode::scratch);
+  disk_statistics disk("d");
+  auto content = random_bytes(5000);
+  request r;
+  r.statistics = &disk;
+  prepare(r, *scratch, direction::write, 0, content.data(), 5000);
+  io->submit(r);
+  r.wait();
+  r.take_result();
+  prepare(r, *scratch, direction::read, 1000, content.data(), 5000);
+  io->submit(r);
+  r.wait();
+  EXPECT_EQ(r.take_result(), 4000U);
+  const disk_snapshot s = disk.snapshot();
+  EXPECT_EQ(s.writes.num_operations, 1U);
+  EXPECT_EQ(s.writes.num_bytes, 5000U);
+  EXPECT_EQ(s.reads.num_operations, 1U);
+  EXPECT_EQ(s.reads.num_bytes, 4000U);
+  EXPECT_EQ(s.reads.in_flight + s.writes.in_flight, 0U);
+  EXPECT_GT(s.busy_ns, 0U);
+}
+
+// A request may die as soon as wait() has returned or done() is true: run under the sanitizers, this shows it.
+TEST_P(backend_contract, does_not_touch_a_request_that_is_done) {
+  const auto scratch = file::open(home.path(), open_mode::scratch);
+  std::byte one{};
+  for (int i = 0; i < 2000; ++i) {
+    auto r = std::make_unique<request>();
+    prepare(*r, *scratch, direction::write, 0, &one, 1);
+    io->submit(*r);
+    if (i % 2 == 0)
+      r->wait();
+    else
+      while (!r->done()) std::this_thread::yield();
+    ASSERT_EQ(r->take_result(), 1U);
+  }
+}
+
+TEST_P(backend_contract, rests_and_wakes_up) {
+  const auto scratch = file::open(home.path(), open_mode::scratch);
+  std::byte one{};
+  // One at a time: the backend falls asleep in between.
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(transfer(*scratch, direction::write, 0, &one, 1), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(each, backend_contract, each_backend, backend_label);
+
+TEST(make_backend, chooses_by_itself) {
+  const auto io = make_backend(backend_kind::automatic);
+  EXPECT_EQ(io->name(), io_uring_refusal().empty() ? "io_uring" : "threads");
+}
+
+TEST(request, waiting_for_nothing_returns_at_once) {
+  const request idle;
+  idle.wait();
+  EXPECT_FALSE(idle.done());
+  EXPECT_FALSE(idle.in_flight());
+}
+
+TEST(request, a_full_disk_is_a_lack_of_resources) {
+  const auto memory = file::in_memory("out.rows");
+  std::byte one{};
+  for (const int cause : {ENOSPC, EDQUOT, EFBIG, ENOMEM, EIO}) {
+    request r;
+    prepare(r, *memory, direction::write, 0, &one, 1);
+    r.start();
+    r.complete(-cause);
+    try {
+      r.take_result();
+      FAIL() << "no error";
+    } catch (const error& failure) {
+      EXPECT_EQ(failure.kind(), cause == EIO ? error_kind::io : error_kind::resources) << cause;
+      EXPECT_THAT(failure.what(), HasSubstr("out.rows"));
+      EXPECT_FALSE(failure.hint().empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace flowrun::io

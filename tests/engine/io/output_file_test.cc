@@ -1,0 +1,284 @@
+#include "engine/io/output_file.h"
+
+#include <gmock/gmock.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <thread>
+
+#include "engine/base/error.h"
+#include "engine/io/faulty_backend.h"
+#include "engine/io/output_target.h"
+#include "engine/io/statistics.h"
+#include "tests/engine/io/each_backend.h"
+#include "tests/engine/io/scratch_directory.h"
+
+namespace flowrun::io {
+namespace {
+
+using testing::HasSubstr;
+
+void write_all(output_file& out, std::span<const std::byte> data) {
+  blocking_waker waker;
+  while (!data.empty()) {
+    size_t consumed = 0;
+    const step s = out.write(data, consumed, &waker);
+    ASSERT_LE(consumed, data.size());
+    data = data.subspan(consumed);
+    ASSERT_EQ(s == step::ready, data.empty());
+    if (s == step::blocked) waker.wait();
+  }
+}
+
+void finish(output_file& out) {
+  blocking_waker waker;
+  while (out.finish(&waker) == step::blocked) waker.wait();
+}
+
+template <class Action>
+error caught(Action action) {
+  try {
+    action();
+  } catch (const error& failure) {
+    return failure;
+  }
+  ADD_FAILURE() << "no error was thrown";
+  return error(error_kind::internal, "none");
+}
+
+class output_file_test : public testing::TestWithParam<backend_kind> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == backend_kind::io_uring && !io_uring_refusal().empty()) GTEST_SKIP() << io_uring_refusal();
+    io = make_backend(GetParam(), 4);
+  }
+  scratch_directory home;
+  std::unique_ptr<backend> io;
+};
+
+TEST_P(output_file_test, appears_whole_at_commit) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 60; ++round) {
+    const size_t num_bytes = round % 4 == 0 ? 4096 * (random() % 40) : random() % 200'000;
+    const auto content = random_bytes(num_bytes, static_cast<unsigned>(round));
+    output_file_options options;
+    options.chunk_bytes = 1 + random() % 20'000;
+    options.depth = 2 + static_cast<unsigned>(random() % 4);
+    options.direct = round % 2 == 0;
+    options.reserve_bytes = round % 3 == 0 ? 0 : 100'000;
+    disk_statistics disk("outputs");
+    output_file out(*io, home / "out", options, &disk);
+    for (std::span<const std::byte> rest(content); !rest.empty();) {
+      const size_t piece = std::min<size_t>(rest.size(), 1 + random() % 9000);
+      write_all(out, rest.first(piece));
+      rest = rest.subspan(piece);
+    }
+    EXPECT_EQ(out.num_bytes(), num_bytes);
+    finish(out);
+    EXPECT_GE(disk.snapshot().writes.num_bytes, num_bytes);
+    if (round == 0) {
+      EXPECT_FALSE(std::filesystem::exists(home / "out"));
+    }
+    out.commit();
+    ASSERT_EQ(load(home / "out"), content);
+  }
+  EXPECT_EQ(home.num_entries(), 1U);
+}
+
+TEST_P(output_file_test, leaves_nothing_when_abandoned) {
+  const auto content = random_bytes(100'000);
+  store(home / "kept", content);
+  for (const bool finished : {false, true})
+    for (const char* name : {"new", "kept"}) {
+      output_file out(*io, home / name, {.chunk_bytes = 4096});
+      write_all(out, random_bytes(50'000));
+      if (finished) finish(out);
+    }
+  EXPECT_EQ(home.num_entries(), 1U);
+  EXPECT_EQ(load(home / "kept"), content);
+}
+
+TEST_P(output_file_test, makes_directories_that_are_missing) {
+  output_file out(*io, home / "a/b/out", {});
+  finish(out);
+  out.commit();
+  EXPECT_EQ(load(home / "a/b/out").size(), 0U);
+}
+
+TEST_P(output_file_test, keeps_the_permissions_and_the_link_of_what_it_replaces) {
+  store(home / "real", random_bytes(10));
+  ASSERT_EQ(chmod((home / "real").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("real", (home / "link").c_str()), 0);
+  output_file out(*io, home / "link", {});
+  write_all(out, random_bytes(5));
+  finish(out);
+  out.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(home / "link"));
+  EXPECT_EQ(load(home / "real"), random_bytes(5));
+  struct stat info {};
+  ASSERT_EQ(stat((home / "real").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600U);
+}
+
+TEST_P(output_file_test, reports_a_failing_disk_whichever_write_it_is) {
+  const auto content = random_bytes(60'000);
+  for (uint64_t nth = 1; nth <= 15; ++nth)
+    for (const auto what : {injected_fault::effect::fail, injected_fault::effect::shorten}) {
+      faulty_backend faulty(make_backend(GetParam()),
+                            {{.way = direction::write, .nth = nth, .what = what, .value = ENOSPC}});
+      const error failure = caught([&] {
+        output_file out(faulty, home / "out", {.chunk_bytes = 4096, .depth = 2});
+        write_all(out, content);
+        finish(out);
+      });
+      EXPECT_EQ(failure.kind(), what == injected_fault::effect::fail ? error_kind::resources : error_kind::io);
+      EXPECT_THAT(failure.what(), HasSubstr(home / "out"));
+      EXPECT_EQ(home.num_entries(), 0U);
+    }
+}
+
+TEST_P(output_file_test, an_error_stays) {
+  faulty_backend faulty(make_backend(GetParam()), {{.way = direction::write, .value = EIO}});
+  output_file out(faulty, home / "out", {.chunk_bytes = 4096});
+  caught([&] {
+    write_all(out, random_bytes(60'000));
+    finish(out);
+  });
+  EXPECT_THROW(finish(out), error);
+  EXPECT_THROW(out.commit(), error);  // never finished
+  EXPECT_EQ(home.num_entries(), 0U);
+}
+
+TEST_P(output_file_test, a_full_disk_is_an_error_and_leaves_nothing) {
+  const std::string mounted = home / "full";
+  ASSERT_EQ(mkdir(mounted.c_str(), 0700), 0);
+  if (mount("flowrun-test", mounted.c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "mount is not allowed here";
+  const error failure = caught([&] {
+    output_file out(*io, mounted + "/out", {.chunk_bytes = 65536});
+    write_all(out, random_bytes(2'000'000));
+    finish(out);
+  });
+  const bool empty = std::filesystem::is_empty(mounted);
+  ASSERT_EQ(umount(mounted.c_str()), 0);
+  EXPECT_EQ(failure.kind(), error_kind::resources);
+  EXPECT_THAT(failure.what(), HasSubstr("No space left"));
+  EXPECT_THAT(failure.hint(), HasSubstr("free space"));
+  EXPECT_TRUE(empty);
+}
+
+TEST_P(output_file_test, writes_to_pipes) {
+  const std::string path = home / "pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const auto content = random_bytes(300'001);
+  std::vector<std::byte> got;
+  std::thread reader([&] { got = load(path); });
+  {
+    output_file out(*io, path, {.chunk_bytes = 4096});
+    EXPECT_TRUE(out.is_stream());
+    write_all(out, content);
+    finish(out);
+    out.commit();
+  }
+  reader.join();
+  EXPECT_EQ(got, content);
+}
+
+TEST_P(output_file_test, a_reader_that_leaves_is_an_error) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const error failure = caught([&] {
+    output_file out(*io, "/dev/fd/" + std::to_string(ends[1]), {.chunk_bytes = 4096});
+    close(ends[0]);
+    write_all(out, random_bytes(300'000));
+    finish(out);
+  });
+  close(ends[1]);
+  EXPECT_EQ(failure.kind(), error_kind::io);
+  EXPECT_THAT(failure.what(), HasSubstr("Broken pipe"));
+}
+
+TEST_P(output_file_test, a_reader_that_sleeps_does_not_hold_it) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  {
+    blocking_waker waker;  // outlives the file
+    output_file out(*io, "/dev/fd/" + std::to_string(ends[1]), {.chunk_bytes = 65536, .depth = 2});
+    const auto content = random_bytes(1'000'000);
+    size_t consumed = 0;
+    // Nobody reads: sooner or later all buffers are full and the pipe is, too.
+    EXPECT_EQ(out.write(content, consumed, &waker), step::blocked);
+    EXPECT_LT(consumed, content.size());
+  }
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST_P(output_file_test, writes_to_devices) {
+  output_file out(*io, "/dev/null", {});
+  write_all(out, random_bytes(100'000));
+  finish(out);
+  out.commit();
+  struct stat info {};
+  ASSERT_EQ(stat("/dev/null", &info), 0);
+  EXPECT_TRUE(S_ISCHR(info.st_mode));
+  const error failure = caught([&] {
+    output_file full(*io, "/dev/full", {});
+    write_all(full, random_bytes(100));
+    finish(full);
+  });
+  EXPECT_EQ(failure.kind(), error_kind::resources);
+}
+
+INSTANTIATE_TEST_SUITE_P(each, output_file_test, each_backend, backend_label);
+
+TEST(output_file, refuses_what_is_no_file) {
+  const scratch_directory home;
+  const auto io = make_backend(backend_kind::memory);
+  store(home / "file", random_bytes(1));
+  for (const std::string& path :
+       {home.path(), home.path() + "/", home / "missing/", home / "file/below", std::string("/proc/out")}) {
+    const error failure = caught([&] { output_file out(*io, path); });
+    EXPECT_EQ(failure.kind(), error_kind::output) << path << ": " << failure.what();
+    EXPECT_FALSE(failure.hint().empty()) << path;
+  }
+}
+
+TEST(output_file, a_killed_process_leaves_nothing) {
+  const scratch_directory home;
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto io = make_backend(backend_kind::memory);
+    output_file out(*io, home / "out", {.chunk_bytes = 4096});
+    size_t consumed = 0;
+    out.write(random_bytes(100'000), consumed, nullptr);
+    [[maybe_unused]] const auto told = write(ready[1], "x", 1);
+    pause();
+    _exit(0);
+  }
+  char told = 0;
+  ASSERT_EQ(read(ready[0], &told, 1), 1);
+  kill(child, SIGKILL);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  close(ready[0]);
+  close(ready[1]);
+  EXPECT_EQ(home.num_entries(), 0U);
+}
+
+TEST(output_target, long_names_have_siblings_too) {
+  const scratch_directory home;
+  const std::string path = home / std::string(255, 'n');
+  for (int i = 0; i < 2; ++i) {  // the second replaces, through a sibling
+    output_target target(path, false);
+    target.commit();
+    EXPECT_EQ(home.num_entries(), 1U);
+  }
+}
+
+}  // namespace
+}  // namespace flowrun::io

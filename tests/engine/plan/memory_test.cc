@@ -1,0 +1,190 @@
+#include "engine/plan/memory.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/base/units.h"
+#include "tests/engine/plan/toy_operators.h"
+
+namespace flowrun::plan {
+namespace {
+
+std::vector<uint64_t> shared(std::vector<memory_wish> wishes, uint64_t available) {
+  std::vector<memory_claim> claims;
+  for (const memory_wish& w : wishes) claims.push_back({w, 0});
+  share_memory(claims, available);
+  std::vector<uint64_t> given;
+  for (const memory_claim& c : claims) given.push_back(c.given);
+  return given;
+}
+
+TEST(ShareMemory, Tables) {
+  using list = std::vector<uint64_t>;
+  EXPECT_EQ(shared({}, 100), list{});
+  EXPECT_EQ(shared({{10, 1000, 1}}, 100), list{100});
+  EXPECT_EQ(shared({{10, 50, 1}}, 100), list{50});                               // no more than the maximum
+  EXPECT_EQ(shared({{10, 10, 1}, {10, 1000, 1}}, 100), (list{10, 90}));          // what one leaves the other gets
+  EXPECT_EQ(shared({{10, 1000, 1}, {10, 1000, 3}}, 100), (list{30, 70}));        // by weight, above the minimum
+  EXPECT_EQ(shared({{10, 1000, 0}, {10, 1000, 1}}, 100), (list{10, 90}));        // no weight: the minimum
+  EXPECT_EQ(shared({{10, 1000, 1}, {90, 1000, 1}}, 100), (list{10, 90}));        // just the minimums
+  EXPECT_EQ(shared({{0, 20, 1}, {0, 30, 1}, {0, 1000, 1}}, 300), (list{20, 30, 250}));
+}
+
+constexpr const char* three_sorts = R"(nodes:
+  a: {op: source, with: {rows: 100000000}}
+  s1: {op: sort, in: a, with: {by: [x]}}
+  s2: {op: sort, in: a, with: {by: [y]}}
+  s3: {op: sort, in: a, with: {by: [x, y]}}
+  c: {op: concat, in: [s1, s2, s3]}
+  w: {op: sink, in: c, with: {path: o}}
+)";
+
+// Nothing that is alive at the same time exceeds the budget.
+void expect_within_budget(const physical_plan& plan) {
+  for (size_t x = 0; x < plan.phases.size(); ++x) {
+    uint64_t given = 0, kept = 0, queues = 0;
+    for (const memory_share& s : plan.shares) {
+      if (s.phase == static_cast<int>(x)) given += s.given;
+      EXPECT_GE(s.given, s.minimum);
+      EXPECT_LE(s.given, std::max(s.minimum, s.maximum));
+      EXPECT_LE(s.kept_bytes, s.given / 2);
+      if (s.kept_bytes == 0) continue;
+      for (const memory_share& other : plan.shares)
+        if (other.node == s.node && other.half == 1 && s.phase < static_cast<int>(x) && static_cast<int>(x) <= other.phase) kept += s.kept_bytes;
+    }
+    for (const queue& q : plan.queues) {
+      EXPECT_GT(q.memory_bytes, 0u);
+      int from = -1, to = -1;
+      for (const pipeline& p : plan.pipelines) {
+        if (std::find(p.queues.begin(), p.queues.end(), &q - plan.queues.data()) != p.queues.end()) from = p.phase;
+        if (p.head == q.to_node) to = p.phase;
+      }
+      if (q.kind == queue_kind::spilling && from <= static_cast<int>(x) && static_cast<int>(x) <= to) queues += q.memory_bytes;
+    }
+    EXPECT_LE(given + kept + queues + plan.phases[x].batches_bytes, plan.resources.memory_bytes) << "phase " << x + 1;
+    EXPECT_LE(plan.phases[x].memory_bytes + plan.phases[x].batches_bytes + plan.phases[x].held_bytes, plan.resources.memory_bytes);
+  }
+  EXPECT_LE(plan.predicted_peak_memory, plan.resources.memory_bytes);
+}
+
+TEST(Memory, SortsOfOnePhaseShareAlike) {
+  const toy_operators toys;
+  const graph g = good_graph(toys, three_sorts);
+  const plan_result made = make_plan(g, machine_with(256 * MiB));
+  ASSERT_TRUE(made.faults.empty());
+  expect_within_budget(made.plan);
+  const int s1 = 1, s2 = 2, s3 = 3;
+  EXPECT_EQ(made.plan.share_of(s1, 0), made.plan.share_of(s2, 0));
+  EXPECT_EQ(made.plan.share_of(s1, 1), made.plan.share_of(s3, 1));
+  EXPECT_GT(made.plan.share_of(s1, 0), 80 * MiB);
+  EXPECT_GT(made.plan.kept_of(s1), 0u);
+}
+
+TEST(Memory, NeverOverTheBudget) {
+  const toy_operators toys;
+  const std::vector<std::string> jobs = {three_sorts, R"(nodes:
+  a: {op: source, with: {rows: 1000000, sorted_by: [x]}}
+  s: {op: sort, in: a, with: {by: [y]}}
+  t: {op: sort, in: s, with: {by: [x]}}
+  u: {op: sort, in: s, with: {by: [y, x]}}
+  j: {op: join, in: {left: t, right: a}, with: {by: [x]}}
+  k: {op: join, in: {left: j, right: a}, with: {by: [x]}}
+  w: {op: sink, in: k, with: {path: o}}
+  v: {op: sink, in: u, with: {path: p}}
+)"};
+  for (const std::string& job : jobs) {
+    const graph g = good_graph(toys, job);
+    int good = 0;
+    for (uint64_t memory = 512 * KiB; memory < 64 * GiB; memory += memory / 5) {
+      for (unsigned threads : {1u, 3u, 64u}) {
+        machine m = machine_with(memory);
+        m.threads = threads;
+        const plan_result made = make_plan(g, m);
+        if (!made.faults.empty()) continue;
+        ++good;
+        expect_within_budget(made.plan);
+      }
+    }
+    EXPECT_GT(good, 50);
+  }
+}
+
+TEST(Memory, TooLittleIsAFaultWithATable) {
+  const toy_operators toys;
+  const graph g = good_graph(toys, "resources: {memory: 2MiB}\n" + std::string(three_sorts));
+  const plan_result made = make_plan(g, machine_with(2 * MiB));
+  ASSERT_EQ(made.faults.size(), 1u);
+  const fault& f = made.faults.front();
+  EXPECT_EQ(f.where.line, 2);
+  EXPECT_EQ(f.where.column, 21);
+  EXPECT_EQ(f.message, "a memory budget of 2.00 MiB is too small for this job");
+  EXPECT_EQ(f.expected,
+            "memory: 4MiB or more; phase 2 wants at least"
+            "\n      s1 (sort, merge)               1.00 MiB"
+            "\n      s2 (sort, merge)               1.00 MiB"
+            "\n      s3 (sort, merge)               1.00 MiB"
+            "\n      batches in flight, 2 threads    576 KiB");
+  EXPECT_NE(f.hint.find("4MiB"), std::string::npos);
+}
+
+TEST(Memory, TheSmallestBudgetNamedDoes) {
+  const toy_operators toys;
+  const graph g = good_graph(toys, three_sorts);
+  for (unsigned threads : {1u, 8u, 200u}) {
+    machine m = machine_with(KiB);
+    m.threads = threads;
+    const plan_result refused = make_plan(g, m);
+    ASSERT_EQ(refused.faults.size(), 1u);
+    const std::string& text = refused.faults.front().expected;
+    const uint64_t named = std::stoull(text.substr(text.find(' ') + 1));
+    m.memory_bytes = named * MiB;
+    EXPECT_TRUE(make_plan(g, m).faults.empty()) << text;
+    m.memory_bytes = (named - 1) * MiB;
+    EXPECT_EQ(make_plan(g, m).faults.size(), 1u) << text;
+  }
+}
+
+TEST(Memory, SmallSortsKeepWhatTheyHaveOnly) {
+  const toy_operators toys;
+  const graph g = good_graph(toys, R"(nodes:
+  a: {op: source, with: {rows: 1000}}
+  s: {op: sort, in: a, with: {by: [y]}}
+  w: {op: sink, in: s, with: {path: o}}
+)");
+  const plan_result made = make_plan(g, machine_with(256 * MiB));
+  EXPECT_EQ(made.plan.kept_of(1), 16000u);
+  ASSERT_EQ(made.plan.sorts.size(), 1u);
+  EXPECT_EQ(made.plan.sorts[0].merge_passes, 0u);
+  EXPECT_EQ(made.plan.predicted_scratch_written, 0u);
+}
+
+TEST(Memory, NothingIsKeptWhereItWouldCostAPass) {
+  const toy_operators toys;
+  const graph g = good_graph(toys, R"(nodes:
+  a: {op: source, with: {rows: 22000000}}
+  s: {op: sort, in: a, with: {by: [y]}}
+  w: {op: sink, in: s, with: {path: o}}
+)");
+  // 336 MiB in 8 MiB: about 90 runs; a merge of all of them at once needs nearly all memory.
+  uint64_t with_keeping = 0, without = 0;
+  for (uint64_t memory = 4 * MiB; memory <= 64 * MiB; memory += 256 * KiB) {
+    const plan_result made = make_plan(g, machine_with(memory));
+    ASSERT_TRUE(made.faults.empty());
+    (made.plan.kept_of(1) > 0 ? with_keeping : without) += 1;
+    expect_within_budget(made.plan);
+  }
+  EXPECT_GT(with_keeping, 0u);
+  EXPECT_GT(without, 0u);
+}
+
+TEST(Memory, BatchesAreSmallWhereMemoryIs) {
+  const toy_operators toys;
+  const graph g = good_graph(toys, three_sorts);
+  EXPECT_EQ(make_plan(g, machine_with(8 * MiB)).plan.batch_bytes, 32 * KiB);
+  EXPECT_EQ(make_plan(g, machine_with(4 * GiB)).plan.batch_bytes, 256 * KiB);
+  machine m = machine_with(GiB);
+  m.batch_bytes = 100;
+  EXPECT_EQ(make_plan(g, m).plan.batch_bytes, 100u);
+}
+
+}  // namespace
+}  // namespace flowrun::plan

@@ -1,0 +1,120 @@
+#include "engine/plan/sort_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/base/units.h"
+
+namespace flowrun::plan {
+namespace {
+
+sort_request request(uint64_t num_bytes, uint64_t memory, uint32_t row_bytes = 8) {
+  sort_request r;
+  r.known = true;
+  r.num_bytes = num_bytes;
+  r.rows = num_bytes / row_bytes;
+  r.row_bytes = row_bytes;
+  r.create_bytes = memory;
+  r.merge_bytes = memory;
+  return r;
+}
+
+TEST(SortPlan, TheExampleOfTheHeader) {
+  const sort_plan p = plan_sort(request(4 * GiB, 512 * MiB));
+  EXPECT_EQ(p.run_bytes, 256 * MiB);
+  EXPECT_EQ(p.runs, 16u);
+  EXPECT_EQ(p.block_bytes, 4 * MiB);
+  EXPECT_EQ(p.passes, 1u);
+  EXPECT_EQ(p.fan_in, 16u);
+  EXPECT_EQ(p.written_bytes, 4 * GiB);
+  EXPECT_EQ(p.read_bytes, 4 * GiB);
+}
+
+TEST(SortPlan, WhatIsKeptIsNeverWritten) {
+  sort_request r = request(4 * GiB, 512 * MiB);
+  r.kept_bytes = 256 * MiB;
+  const sort_plan p = plan_sort(r);
+  EXPECT_EQ(p.kept_bytes, 256 * MiB);
+  EXPECT_EQ(p.written_bytes, 4 * GiB - 256 * MiB);  // 2 (N - M/2) in both directions
+}
+
+TEST(SortPlan, SmallInputStaysInMemory) {
+  sort_request r = request(100 * MiB, 512 * MiB);
+  r.kept_bytes = 256 * MiB;
+  const sort_plan p = plan_sort(r);
+  EXPECT_EQ(p.runs, 0u);
+  EXPECT_EQ(p.passes, 0u);
+  EXPECT_EQ(p.written_bytes, 0u);
+  r.kept_bytes = 0;  // nothing may stay: one run, read back
+  EXPECT_EQ(plan_sort(r).runs, 1u);
+  EXPECT_EQ(plan_sort(r).written_bytes, 100 * MiB);
+}
+
+TEST(SortPlan, WideRowsPayForTheirIndex) {
+  // 48 + 16 bytes of index: three quarters of half the memory are rows.
+  EXPECT_EQ(plan_sort(request(GiB, 64 * MiB, 48)).run_bytes, 24 * MiB);
+  EXPECT_EQ(plan_sort(request(GiB, 64 * MiB, 16)).run_bytes, 32 * MiB);
+  EXPECT_EQ(bytes_in_memory(480, 10, 48), 640u);
+  EXPECT_EQ(bytes_in_memory(160, 10, 16), 160u);
+}
+
+TEST(SortPlan, SeveralPassesWhenTheFanInIsTooSmall) {
+  // 1 MiB of memory: 512 KiB runs, 2,048 of them; blocks of 64 KiB, 16 of them in memory, fan-in 7.
+  const sort_plan p = plan_sort(request(GiB, MiB));
+  EXPECT_EQ(p.runs, 2048u);
+  EXPECT_EQ(p.block_bytes, 64 * KiB);
+  EXPECT_EQ(p.fan_in_limit, 7u);
+  EXPECT_EQ(p.passes, 4u);  // 2048, 293, 42, 6
+  EXPECT_EQ(p.fan_in, 6u);
+  EXPECT_EQ(p.written_bytes, 4 * GiB);
+}
+
+TEST(SortPlan, BlocksArePowersOfTwoInRange) {
+  for (uint64_t memory = 256 * KiB; memory < 8 * GiB; memory += memory / 3) {
+    for (uint64_t num_bytes : {MiB, 100 * MiB, 50 * GiB}) {
+      const sort_plan p = plan_sort(request(num_bytes, memory));
+      EXPECT_EQ(p.block_bytes & (p.block_bytes - 1), 0u);
+      EXPECT_GE(p.block_bytes, 64 * KiB);
+      EXPECT_LE(p.block_bytes, 4 * MiB);
+      EXPECT_GE(p.fan_in_limit, 2u);
+      EXPECT_GE(p.fan_in_limit * 2 + 2, p.fan_in_limit == 2 ? 0 : p.fan_in * 2);
+    }
+  }
+}
+
+TEST(SortPlan, BlockSizeGiven) {
+  sort_request r = request(MiB, 64 * KiB);
+  r.block_bytes = 4 * KiB;
+  const sort_plan p = plan_sort(r);
+  EXPECT_EQ(p.block_bytes, 4 * KiB);
+  EXPECT_EQ(p.fan_in_limit, 7u);
+}
+
+TEST(SortPlan, UnknownSizeAssumes64Runs) {
+  sort_request r = request(0, 512 * MiB);
+  r.known = false;
+  r.kept_bytes = 256 * MiB;
+  const sort_plan p = plan_sort(r);
+  EXPECT_EQ(p.block_bytes, 2 * MiB);
+  EXPECT_EQ(p.passes, 1u);
+  EXPECT_EQ(p.written_bytes, 0u);
+}
+
+TEST(SortPlan, ALimitBoundsWhatRunsWrite) {
+  sort_request r = request(4 * GiB, 512 * MiB);
+  r.kept_bytes = 256 * MiB;
+  r.limit_rows = 10;
+  EXPECT_EQ(plan_sort(r).passes, 0u);  // ten rows are at hand all the time
+  r.kept_bytes = 0;
+  EXPECT_EQ(plan_sort(r).written_bytes, 16 * 10 * 8u);
+  r.limit_rows = 1u << 30;  // more than a run holds
+  EXPECT_EQ(plan_sort(r).written_bytes, 4 * GiB);
+}
+
+TEST(SortPlan, EmptyInput) {
+  const sort_plan p = plan_sort(request(0, MiB));
+  EXPECT_EQ(p.passes, 0u);
+  EXPECT_EQ(p.runs, 0u);
+}
+
+}  // namespace
+}  // namespace flowrun::plan

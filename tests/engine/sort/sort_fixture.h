@@ -1,0 +1,218 @@
+// Drives a whole external sort, as the sort operator does, and knows what must come out.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/io/backends.h"
+#include "engine/record/hash.h"
+#include "engine/sort/repeats.h"
+#include "engine/sort/run_creator.h"
+#include "engine/sort/run_merger.h"
+#include "tests/engine/block/scratch_fixture.h"
+#include "tests/engine/record/random_rows.h"
+#include "tests/engine/sort/task_queue.h"
+
+namespace flowrun::sort {
+
+using record::batch;
+using record::random_rows;
+using record::type_of;
+
+// Where and how a sort works.
+struct sort_place {
+  uint64_t memory_bytes = minimum_sort_memory(4096);
+  uint32_t block_bytes = 4096;
+  unsigned num_threads = 0;  // of the poster and of refine(); 0: all on the test's thread
+  bool on_disk = false;      // in temporary directories with the backend of threads; else in memory
+  unsigned num_disks = 2;
+  size_t batch_bytes = 8 * 1024;
+};
+
+// The scratch, the pool and the threads of one sort; all blocks must be free at the end.
+class sort_rig {
+ public:
+  explicit sort_rig(const sort_place& place, std::unique_ptr<io::backend> backend = nullptr)
+      : place_(place),
+        backend_(backend ? std::move(backend) : place.on_disk ? io::make_thread_backend(16) : io::make_memory_backend()),
+        queue_(place.num_threads) {
+    block::manager_options options = block::memory_options(*backend_, place.num_disks);
+    if (place.on_disk) options = block::directory_options(*backend_, directory_.emplace(), place.num_disks);
+    blocks_ = std::make_unique<block::block_manager>(std::move(options));
+  }
+  ~sort_rig() { EXPECT_EQ(blocks_->used_bytes(), 0U) << "scratch blocks were left behind"; }
+
+  sort_resources resources() {
+    sort_resources r;
+    r.blocks = blocks_.get();
+    r.pool = &pool_;
+    r.post = queue_.poster();
+    r.memory_bytes = place_.memory_bytes;
+    r.block_bytes = place_.block_bytes;
+    r.threads = std::max(1U, place_.num_threads);
+    return r;
+  }
+  const sort_place& place() const { return place_; }
+  block::block_manager& blocks() { return *blocks_; }
+  record::batch_pool& pool() { return pool_; }
+  task_queue& queue() { return queue_; }
+
+ private:
+  const sort_place place_;
+  std::optional<block::temporary_directory> directory_;
+  std::unique_ptr<io::backend> backend_;
+  record::batch_pool pool_;
+  std::unique_ptr<block::block_manager> blocks_;
+  task_queue queue_;
+};
+
+// Feeds all batches and finishes.
+inline sorted_runs create_runs(sort_rig& rig, run_creator& creator, const std::vector<batch>& input) {
+  task_queue::sleeper sleeper(rig.queue());
+  std::vector<batch> prepared;
+  for (const batch& b : input) {
+    prepared.clear();
+    creator.prepare(b, prepared);
+    for (batch& p : prepared)
+      while (creator.push(p, sleeper) == step::blocked) sleeper.wait();
+  }
+  while (creator.finish(sleeper) == step::blocked) sleeper.wait();
+  return creator.take();
+}
+
+struct sort_result {
+  std::vector<std::string> rows;
+  size_t num_runs = 0;
+  bool in_memory = false;
+  uint64_t fan_in = 0;
+  uint64_t merge_passes = 0;
+  uint64_t scratch_bytes = 0;  // after run formation
+  uint64_t peak_scratch_bytes = 0;
+};
+
+// Everything a merger delivers, refined on several threads if the place has some.
+inline std::vector<batch> merge_runs(sort_rig& rig, const sort_settings& settings, run_merger& merger) {
+  task_queue::sleeper sleeper(rig.queue());
+  std::vector<batch> raw;
+  for (;;) {
+    const step s = merger.pull(raw, sleeper);
+    if (s == step::done) break;
+    if (s == step::blocked) sleeper.wait();
+  }
+  std::vector<std::vector<batch>> refined(raw.size());
+  auto refine = [&](size_t from, size_t stride) {
+    for (size_t i = from; i < raw.size(); i += stride) merger.refine(raw[i], refined[i]);
+  };
+  std::vector<std::thread> others;
+  for (unsigned t = 1; t < rig.place().num_threads; ++t) others.emplace_back(refine, t, rig.place().num_threads);
+  refine(0, std::max(1U, rig.place().num_threads));
+  for (std::thread& t : others) t.join();
+
+  std::vector<batch> out;
+  repeat_remover remover(settings.type.row_bytes());
+  uint64_t left = settings.limit > 0 ? settings.limit : ~uint64_t{0};
+  for (std::vector<batch>& part : refined) {
+    for (batch& b : part) {
+      EXPECT_EQ(b.row_bytes, settings.type.row_bytes());
+      if (settings.unique && settings.narrow()) remover.push(b);
+      b = b.slice(0, std::min<uint64_t>(b.num_rows, left));
+      left -= b.num_rows;
+      if (b.num_rows > 0) out.push_back(std::move(b));
+    }
+  }
+  return out;
+}
+
+inline sort_result sort_rows(const sort_settings& settings, const sort_place& place, const std::vector<batch>& input) {
+  sort_rig rig(place);
+  sort_result result;
+  std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
+  sorted_runs runs = create_runs(rig, *creator, input);
+  creator.reset();
+  result.num_runs = runs.runs.size();
+  result.in_memory = runs.in_memory != nullptr;
+  result.scratch_bytes = rig.blocks().used_bytes();
+  std::unique_ptr<run_merger> merger = make_run_merger(settings, rig.resources(), std::move(runs), place.batch_bytes);
+  result.fan_in = merger->fan_in();
+  result.merge_passes = merger->merge_passes();
+  result.rows = record::contents_of(settings.type, merge_runs(rig, settings, *merger));
+  result.peak_scratch_bytes = rig.blocks().peak_used_bytes();
+  return result;
+}
+
+// The same by std::stable_sort.
+inline std::vector<std::string> expected_rows(const sort_settings& settings, const std::vector<batch>& input) {
+  struct place_of_row {
+    const batch* in;
+    size_t number;
+    const std::byte* row() const { return in->row(number); }
+  };
+  std::vector<place_of_row> rows;
+  for (const batch& b : input)
+    for (size_t i = 0; i < b.num_rows; ++i) rows.push_back({&b, i});
+  record::key by = settings.key;
+  if (settings.narrow())
+    for (size_t i = 0; i < settings.type.num_columns(); ++i) by.push_back({i, false, 0, 0});
+  const record::row_comparator order(settings.type, by);
+  const record::row_comparator key_order(settings.type, settings.key);
+  auto compare = [](const record::row_comparator& how, const place_of_row& a, const place_of_row& b) {
+    return how.compare(a.row(), a.in->heap, b.row(), b.in->heap);
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return compare(order, a, b) < 0; });
+  if (settings.unique)
+    rows.erase(std::unique(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return compare(key_order, a, b) == 0; }),
+               rows.end());
+  if (settings.limit > 0 && rows.size() > settings.limit) rows.resize(settings.limit);
+  std::vector<std::string> out;
+  for (const place_of_row& r : rows) out.push_back(record::content_of(settings.type, r.row(), r.in->heap));
+  return out;
+}
+
+// Sorts and compares row by row.
+inline sort_result expect_sorted(const sort_settings& settings, const sort_place& place, const std::vector<batch>& input) {
+  const sort_result result = sort_rows(settings, place, input);
+  const std::vector<std::string> expected = expected_rows(settings, input);
+  EXPECT_EQ(result.rows.size(), expected.size());
+  for (size_t i = 0; i < std::min(expected.size(), result.rows.size()); ++i) {
+    if (result.rows[i] == expected[i]) continue;
+    ADD_FAILURE() << to_string(settings.type) << ": row " << i << " of " << expected.size() << " is wrong";
+    break;
+  }
+  return result;
+}
+
+inline sort_settings sort_by(const record::row_type& type, record::key key) {
+  sort_settings settings;
+  settings.type = type;
+  settings.key = std::move(key);
+  return settings;
+}
+
+// One part per column in ascending order: "by these columns".
+inline record::key columns(std::initializer_list<size_t> list) {
+  record::key out;
+  for (size_t column : list) out.push_back({column, false, 0, 0});
+  return out;
+}
+
+// Rows of one u64 each.
+inline std::vector<batch> numbers(record::batch_pool& pool, const std::vector<uint64_t>& values) {
+  static const record::row_type type = type_of({{"k", "u64"}});
+  std::vector<batch> out;
+  record::batch_builder builder(type, pool, 16 * 1024);
+  for (uint64_t value : values) {
+    std::memcpy(builder.append(), &value, sizeof value);
+    if (builder.full()) out.push_back(builder.take());
+  }
+  if (!builder.empty()) out.push_back(builder.take());
+  return out;
+}
+
+}  // namespace flowrun::sort

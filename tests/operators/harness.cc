@@ -1,0 +1,315 @@
+#include "tests/operators/harness.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <random>
+
+#include "engine/base/error.h"
+#include "engine/record/key.h"
+#include "operators/registry.h"
+#include "operators/sort_order.h"
+#include "specs/yaml_reader.h"
+
+namespace flowrun::operators::testing {
+
+namespace {
+
+using record::batch;
+using record::row_type;
+
+class test_services final : public exec::services {
+ public:
+  record::batch_pool& pool() override { return pool_; }
+  io::backend& backend() override { internal_error("the test has no disks"); }
+  block::block_manager& blocks() override { internal_error("the test has no scratch"); }
+  unsigned threads() const override { return 1; }
+  const exec::job_options& options() const override { return options_; }
+  bool cancelled() const override { return false; }
+  void spawn(std::function<void()> work) override { work(); }
+  void commit_at_end(std::unique_ptr<io::output_file>) override { internal_error("the test writes no files"); }
+  void report_value(const std::string& node, const std::string& name, const std::string& value) override {
+    values[node + "." + name] = value;
+  }
+  void warn(const std::string&) override {}
+  std::map<std::string, std::string> values;
+
+ private:
+  record::batch_pool pool_;
+  exec::job_options options_;
+};
+
+class no_waker final : public waker {
+ public:
+  void wake() noexcept override {}
+};
+
+// Hands out batches; every now and then it is blocked first.
+class test_stream final : public exec::input_stream {
+ public:
+  test_stream(std::vector<batch> batches, uint64_t seed) : batches_(std::move(batches)), random_(seed) {}
+  exec::outcome peek(const batch*& front, waker& w) override {
+    if (random_() % 3 == 0) {
+      w.wake();
+      return exec::outcome::blocked(exec::blocked_on::input);
+    }
+    if (next_ == batches_.size()) return exec::outcome::done();
+    front = &batches_[next_];
+    return exec::outcome::ready();
+  }
+  void pop() override { batches_[next_++] = {}; }
+
+ private:
+  std::vector<batch> batches_;
+  size_t next_ = 0;
+  std::mt19937_64 random_;
+};
+
+plan::operator_declaration source_declaration() {
+  plan::operator_declaration d;
+  d.name = "test.rows";
+  d.role = plan::operator_role::source;
+  d.outputs = {{"out", ""}};
+  d.parameters = {{.name = "type", .kind = plan::parameter_kind::row_type, .required = true, .help = ""},
+                  {.name = "sorted_by", .kind = plan::parameter_kind::sort_keys, .help = ""}};
+  d.check = [](plan::node_checker& node) {
+    const std::optional<row_type> type = node.row_type("type");
+    if (!type) return;
+    plan::order sorted_by;
+    if (node.has("sorted_by"))
+      for (const plan::sort_key& k : node.sort_keys("sorted_by", expr::scope{.row = &*type})) sorted_by.push_back(k.term.value());
+    node.set_output(0, *type, sorted_by);
+  };
+  return d;
+}
+
+plan::operator_declaration sink_declaration() {
+  plan::operator_declaration d;
+  d.name = "test.sink";
+  d.role = plan::operator_role::sink;
+  d.inputs = {{"in", ""}};
+  d.check = [](plan::node_checker&) {};
+  return d;
+}
+
+const plan::operator_declaration& test_rows() {
+  static const plan::operator_declaration d = source_declaration();
+  return d;
+}
+const plan::operator_declaration& test_sink() {
+  static const plan::operator_declaration d = sink_declaration();
+  return d;
+}
+
+int64_t no_file(const std::string&) { return -1; }
+
+struct checked_job {
+  plan::operator_catalog catalog = built_in_catalog();
+  plan::check_result result;
+};
+
+checked_job check_job(const std::string& nodes) {
+  checked_job out;
+  out.catalog.add(&test_rows());
+  out.catalog.add(&test_sink());
+  std::string text = "flowrun: 1\nnodes:\n";
+  for (size_t from = 0; from < nodes.size();) {
+    const size_t end = std::min(nodes.find('\n', from), nodes.size());
+    text += "  " + nodes.substr(from, end - from) + "\n";
+    from = end + 1;
+  }
+  specs::read_result spec = specs::read_job(text, "test.yaml");
+  if (!spec.faults.empty()) {
+    out.result.faults = spec.faults;
+    return out;
+  }
+  out.result = plan::check(std::make_shared<specs::JobSpec>(spec.job), out.catalog, no_file);
+  return out;
+}
+
+std::string describe(const fault& f) {
+  // Two lines and two columns stand before the nodes' own text.
+  std::string out = fmt::format("{}:{}: {}", f.where.line - 2, f.where.column - 2, f.message);
+  if (!f.expected.empty()) out += fmt::format(" (expected: {})", f.expected);
+  if (!f.hint.empty()) out += fmt::format(" (help: {})", f.hint);
+  return out;
+}
+
+std::vector<batch> cut(const std::vector<batch>& batches, size_t most_rows, std::mt19937_64& random) {
+  std::vector<batch> out;
+  for (const batch& b : batches)
+    for (size_t from = 0; from < b.num_rows;) {
+      const size_t count = std::min<size_t>(1 + random() % most_rows, b.num_rows - from);
+      out.push_back(b.slice(from, count));
+      from += count;
+    }
+  return out;
+}
+
+std::vector<batch> items_of_port(exec::output& out, unsigned port) {
+  std::vector<batch> batches;
+  for (auto& [p, b] : out.items())
+    if (p == port) batches.push_back(b);
+  return batches;
+}
+
+void run_stage(exec::stage& stage, const std::vector<batch>& in, exec::output& out) {
+  no_waker w;
+  if (auto* stateless = std::get_if<std::unique_ptr<exec::stateless_stage>>(&stage)) {
+    for (const batch& b : in) (*stateless)->apply(b, out);
+    return;
+  }
+  exec::ordered_stage& ordered = *std::get<std::unique_ptr<exec::ordered_stage>>(stage);
+  for (batch b : in)
+    while (!ordered.push(b, out, w).is_ready()) {
+    }
+  while (!ordered.finish(out, w).is_done()) {
+  }
+}
+
+}  // namespace
+
+record::batch to_batch(const row_type& type, const rows& text, record::batch_pool& pool) {
+  record::batch_builder builder(type, pool, std::max<size_t>(2 * type.row_bytes() * text.size(), 64));
+  for (const std::string& line : text) {
+    std::byte* row = builder.append();
+    size_t from = 0;
+    for (const record::column& c : type.columns()) {
+      const size_t end = std::min(line.find(',', from), line.size());
+      const std::string cell = line.substr(from, end - from);
+      from = end + 1;
+      std::byte* field = row + c.offset;
+      uint64_t bits = 0;
+      if (c.type.is_string()) {
+        builder.put_string(field, cell);
+        continue;
+      }
+      if (c.type.is_bytes()) {
+        FLOWRUN_CHECK(cell.size() == c.type.num_bytes);
+        std::memcpy(field, cell.data(), cell.size());
+        continue;
+      }
+      if (c.type.is_boolean()) bits = cell == "true";
+      else if (c.type.is_unsigned()) bits = std::stoull(cell);
+      else if (c.type.is_signed()) bits = static_cast<uint64_t>(std::stoll(cell));
+      else if (c.type.num_bytes == 4) bits = std::bit_cast<uint32_t>(std::stof(cell));
+      else bits = std::bit_cast<uint64_t>(std::stod(cell));
+      std::memcpy(field, &bits, c.type.num_bytes);
+    }
+  }
+  return builder.take();
+}
+
+void append_text(const row_type& type, const record::batch& b, rows& out) {
+  for (size_t i = 0; i < b.num_rows; ++i) {
+    std::string line;
+    for (const record::column& c : type.columns()) {
+      if (c.offset > 0) line += ',';
+      const std::byte* field = b.row(i) + c.offset;
+      if (c.type.is_string()) {
+        line += record::load_string(field, b.heap);
+        continue;
+      }
+      if (c.type.is_bytes()) {
+        line.append(reinterpret_cast<const char*>(field), c.type.num_bytes);
+        continue;
+      }
+      const uint64_t bits = record::load_unsigned(field, c.type.num_bytes);
+      const unsigned shift = 64 - 8 * c.type.num_bytes;
+      if (c.type.is_boolean()) line += bits ? "true" : "false";
+      else if (c.type.is_unsigned()) line += fmt::format("{}", bits);
+      else if (c.type.is_signed()) line += fmt::format("{}", static_cast<int64_t>(bits << shift) >> shift);
+      else if (c.type.num_bytes == 4) line += fmt::format("{}", std::bit_cast<float>(static_cast<uint32_t>(bits)));
+      else line += fmt::format("{}", std::bit_cast<double>(bits));
+    }
+    out.push_back(std::move(line));
+  }
+}
+
+run_result run(const std::string& nodes, const std::map<std::string, rows>& inputs, const run_options& options) {
+  run_result result;
+  checked_job job = check_job(nodes);
+  if (!job.result.faults.empty()) {
+    for (const fault& f : job.result.faults) ADD_FAILURE() << describe(f);
+    return result;
+  }
+  plan::graph& graph = job.result.checked;
+  test_services services;
+  std::mt19937_64 random(options.seed);
+  const std::function<int64_t(const std::string&)> file_bytes = no_file;
+  std::vector<std::vector<std::vector<batch>>> streams(graph.nodes.size());  // by node and port
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    plan::node& node = graph.nodes[i];
+    streams[i].resize(node.outputs.size());
+    if (node.declaration == &test_rows()) {
+      streams[i][0] = {to_batch(node.outputs[0].type, inputs.at(node.id), services.pool())};
+      continue;
+    }
+    std::vector<std::vector<batch>> in;
+    for (const plan::input_port& p : node.inputs)
+      in.push_back(cut(streams[static_cast<size_t>(p.from_node)][static_cast<size_t>(p.from_port)], options.most_rows, random));
+    if (node.declaration == &test_sink()) {
+      rows& text = result.sinks[node.id];
+      for (const batch& b : in[0]) append_text(graph.input_of(node, 0).type, b, text);
+      continue;
+    }
+    std::vector<fault> faults;
+    plan::node_checker params(graph, node, file_bytes, faults);
+    std::any state;
+    exec::node_counters counters;
+    std::vector<std::unique_ptr<test_stream>> input_streams;
+    exec::build_context context{params, node, {}, services, options.memory_bytes, options.batch_bytes, 0, state, counters};
+    if (node.role() == plan::operator_role::meeting) {
+      for (const auto& batches : in) {
+        input_streams.push_back(std::make_unique<test_stream>(batches, random()));
+        context.inputs.push_back(input_streams.back().get());
+      }
+    }
+    exec::assembly parts = find_operator(node.declaration->name)->build(context);
+    std::vector<batch> current = context.inputs.empty() && !in.empty() ? in[0] : std::vector<batch>();
+    exec::output last;
+    if (parts.head) {
+      no_waker w;
+      while (!parts.head->pull(last, w).is_done()) {
+      }
+    }
+    for (exec::stage& s : parts.stages) {
+      if (!last.items().empty()) current = items_of_port(last, 0);
+      last = {};
+      run_stage(s, current, last);
+      current.clear();
+    }
+    for (size_t port = 0; port < node.outputs.size(); ++port)
+      streams[i][port] = items_of_port(last, static_cast<unsigned>(port));
+  }
+  result.values = services.values;
+  return result;
+}
+
+rows run_all_ways(const std::string& nodes, const std::map<std::string, rows>& inputs) {
+  const rows first = run(nodes, inputs).sinks["out"];
+  const run_options others[] = {
+      {.seed = 2, .most_rows = 1, .batch_bytes = 1},
+      {.seed = 3, .most_rows = 3, .batch_bytes = 64},
+      {.seed = 4, .most_rows = 17, .batch_bytes = 500},
+      {.seed = 5, .most_rows = 100000, .batch_bytes = 1 << 18},
+  };
+  for (const run_options& o : others) EXPECT_EQ(run(nodes, inputs, o).sinks["out"], first) << "seed " << o.seed;
+  return first;
+}
+
+std::vector<std::string> faults_of(const std::string& nodes) {
+  std::vector<std::string> out;
+  for (const fault& f : check_job(nodes).result.faults) out.push_back(describe(f));
+  return out;
+}
+
+std::string output_of(const std::string& nodes, const std::string& node, size_t port) {
+  const checked_job job = check_job(nodes);
+  for (const fault& f : job.result.faults) return describe(f);
+  const plan::output_port& output = job.result.checked.find(node)->outputs[port];
+  return to_string(output.type) + " by " + plan::to_string(output.sorted_by);
+}
+
+}  // namespace flowrun::operators::testing
