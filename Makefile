@@ -25,8 +25,8 @@ $(PRESETS): %: build/%/build.ninja
 	cmake --build build/$@ --parallel $(JOBS)
 
 run: setup  ## build, run the example job on Debian's dependency graph, show the top of its results
-	@$(MAKE) --no-print-directory release
-	@mkdir -p out/$(EXAMPLE)
+	@$(MAKE) --no-print-directory build/release/build.ninja
+	cmake --build build/release --parallel $(JOBS) --target flowrun
 	$(FLOWRUN) specs/examples/$(EXAMPLE).yaml
 	@printf '\nThe packages that most others depend on (out/$(EXAMPLE)/top.csv):\n'
 	@head -n 10 out/$(EXAMPLE)/top.csv

@@ -18,7 +18,7 @@ struct group_rows {
   const std::byte* column;  // of the first row
   size_t stride;
   const std::vector<uint32_t>& starts;
-  bool open;          // group 0 continues `carried`
+  bool open;  // group 0 continues `carried`
   uint64_t carried;
   size_t num_groups() const { return starts.size() - 1; }
 };
@@ -49,7 +49,13 @@ void sum_integers(const group_rows& in, uint64_t* out) {
   for (size_t g = 0; g < in.num_groups(); ++g) {
     const std::byte* at = in.column + in.starts[g] * in.stride;
     size_t left = in.starts[g + 1] - in.starts[g];
-    uint64_t sums[4] = {g == 0 && in.open ? in.carried : 0, 0, 0, 0};
+    uint64_t first = g == 0 && in.open ? in.carried : 0;
+    if (left < 8) {
+      for (; left > 0; --left, at += in.stride) first += Load::at(at);
+      out[g] = first;
+      continue;
+    }
+    uint64_t sums[4] = {first, 0, 0, 0};
     for (; left >= 4; left -= 4, at += 4 * in.stride)
       for (size_t k = 0; k < 4; ++k) sums[k] += Load::at(at + k * in.stride);
     for (; left > 0; --left, at += in.stride) sums[0] += Load::at(at);
@@ -61,7 +67,8 @@ template <class T>
 void sum_floats(const group_rows& in, uint64_t* out) {
   for (size_t g = 0; g < in.num_groups(); ++g) {
     double sum = g == 0 && in.open ? std::bit_cast<double>(in.carried) : 0.0;
-    for (size_t i = in.starts[g]; i < in.starts[g + 1]; ++i) sum += static_cast<double>(load<T>(in.column + i * in.stride));
+    for (size_t i = in.starts[g]; i < in.starts[g + 1]; ++i)
+      sum += static_cast<double>(load<T>(in.column + i * in.stride));
     out[g] = std::bit_cast<uint64_t>(sum);
   }
 }
@@ -218,13 +225,32 @@ void aggregation::add(const record::batch& rows, const std::vector<uint32_t>& st
   }
 }
 
-void aggregation::lane::store_value(uint64_t value, std::byte* field) const {
+namespace {
+
+// What a lane holds as the bits of the result.
+uint64_t result_bits(const column_aggregate& what, uint64_t value) {
+  const bool ordered =
+      (what.kind == aggregate_kind::min || what.kind == aggregate_kind::max) && !what.argument.type.is_unsigned();
+  return ordered ? record::from_order_bits(what.argument.type.kind, what.argument.type.num_bytes, value) : value;
+}
+
+template <uint32_t NumBytes>
+void store_column(const uint64_t* values, size_t count, std::byte* field, size_t stride) {
+  for (size_t i = 0; i < count; ++i) std::memcpy(field + i * stride, values + i, NumBytes);
+}
+
+}  // namespace
+
+void aggregation::lane::store_values(size_t from, size_t count, std::byte* field, size_t stride) {
   if (what.kind == aggregate_kind::min || what.kind == aggregate_kind::max)
-    value = record::from_order_bits(what.argument.type.kind, what.argument.type.num_bytes, value);
-  if (what.result.num_bytes == 8)
-    std::memcpy(field, &value, 8);
-  else
-    std::memcpy(field, &value, what.result.num_bytes);
+    for (size_t g = from; g < from + count; ++g) values[g] = result_bits(what, values[g]);
+  switch (what.result.num_bytes) {
+    case 8: return store_column<8>(values.data() + from, count, field, stride);
+    case 4: return store_column<4>(values.data() + from, count, field, stride);
+    default:
+      for (size_t g = from; g < from + count; ++g, field += stride)
+        std::memcpy(field, &values[g], what.result.num_bytes);
+  }
 }
 
 void aggregation::lane::store_text(std::string_view text, std::byte* field, record::batch_builder& into) const {
@@ -236,13 +262,13 @@ void aggregation::lane::store_text(std::string_view text, std::byte* field, reco
   }
 }
 
-void aggregation::store(size_t from, size_t count, std::byte* to, record::batch_builder& into) const {
-  for (const lane& l : lanes_) {
+void aggregation::store(size_t from, size_t count, std::byte* to, record::batch_builder& into) {
+  for (lane& l : lanes_) {
     std::byte* field = to + l.offset;
     if (is_text(l.what)) {
       for (size_t g = from; g < from + count; ++g, field += row_bytes_) l.store_text(l.texts[g], field, into);
     } else {
-      for (size_t g = from; g < from + count; ++g, field += row_bytes_) l.store_value(l.values[g], field);
+      l.store_values(from, count, field, row_bytes_);
     }
   }
 }
@@ -250,12 +276,12 @@ void aggregation::store(size_t from, size_t count, std::byte* to, record::batch_
 void aggregation::store_open(std::byte* to, record::batch_builder& into) const {
   for (const lane& l : lanes_) {
     std::byte* field = to + l.offset;
-    if (is_text(l.what))
+    if (is_text(l.what)) {
       l.store_text(l.open_text, field, into);
-    else if (started_)
-      l.store_value(l.open_value, field);
-    else
-      std::memset(field, 0, l.what.result.num_bytes);
+    } else {
+      const uint64_t bits = started_ ? result_bits(l.what, l.open_value) : 0;
+      std::memcpy(field, &bits, l.what.result.num_bytes);
+    }
   }
 }
 
@@ -294,13 +320,12 @@ aggregation_plan plan_aggregation(const record::row_type& input, const std::vect
 }
 
 bool can_combine(const std::vector<column_aggregate>& aggregates) {
-  return std::none_of(aggregates.begin(), aggregates.end(), [](const column_aggregate& a) {
-    return a.kind == aggregate_kind::sum && a.result.is_float();
-  });
+  return std::none_of(aggregates.begin(), aggregates.end(),
+                      [](const column_aggregate& a) { return a.kind == aggregate_kind::sum && a.result.is_float(); });
 }
 
-std::vector<column_aggregate> combining(const std::vector<column_aggregate>& aggregates, const record::row_type& partial,
-                                        size_t first_column) {
+std::vector<column_aggregate> combining(const std::vector<column_aggregate>& aggregates,
+                                        const record::row_type& partial, size_t first_column) {
   std::vector<column_aggregate> out = aggregates;
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i].kind == aggregate_kind::count) out[i].kind = aggregate_kind::sum;

@@ -1,7 +1,7 @@
 // check: passes rows on and ends the job when they break a rule.
 //
-// Rules about rows (sorted, unique) compare each row with the one before; rules about the whole stream (empty, count, hash)
-// are looked at when it ends. Cost: a few ns per row and rule; the hash about 10 ns per row.
+// Rules about rows (sorted, unique) compare each row with the one before; rules about the whole stream (empty, count,
+// hash) are looked at when it ends. Cost: a few ns per row and rule; the hash about 10 ns per row.
 #include <algorithm>
 
 #include "engine/base/error.h"
@@ -39,9 +39,11 @@ void check(plan::node_checker& node) {
   const settings s = read(node);
   if (s.sorted.empty() && s.unique.empty() && !s.empty && !s.count && s.hash.empty() && node.ok())
     node.fault_at_node("a check needs a rule", "one of sorted, unique, empty, count, hash");
-  const bool digits = std::all_of(s.hash.begin(), s.hash.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  const bool digits = std::all_of(s.hash.begin(), s.hash.end(),
+                                  [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
   if (!s.hash.empty() && (s.hash.size() != 32 || !digits))
-    node.fault_at_parameter("hash", fmt::format("'{}' is not a hash", s.hash), "32 hexadecimal digits, as `reduce` with `hash: true` reports");
+    node.fault_at_parameter("hash", fmt::format("'{}' is not a hash", s.hash),
+                            "32 hexadecimal digits, as `reduce` with `hash: true` reports");
   if (!node.ok()) return;
   // Checked here and so known from here on, also where nothing was known before.
   const plan::order sorted_by = satisfies(node.input_order(), s.sorted) ? node.input_order() : s.sorted;
@@ -59,6 +61,7 @@ class check_stage final : public exec::ordered_stage {
         job_(c.job),
         key_(key_of(type_, settings_.sorted)),
         compare_(type_, key_),
+        words_(type_, key_),
         unique_(type_, columns_of(type_, settings_.unique)) {}
 
   exec::outcome push(record::batch& in, exec::output& out, waker&) override {
@@ -66,8 +69,15 @@ class check_stage final : public exec::ordered_stage {
     if (settings_.count && num_rows_ + in.num_rows > *settings_.count)
       fail(fmt::format("more than {} rows", format_count(*settings_.count)), "");
     if (!settings_.sorted.empty() || !settings_.unique.empty()) {
-      if (last_.num_rows > 0) compare(last_.row(0), last_.heap, in.row(0), in.heap, num_rows_);
-      for (size_t i = 1; i < in.num_rows; ++i) compare(in.row(i - 1), in.heap, in.row(i), in.heap, num_rows_ + i);
+      if (last_.num_rows > 0) {
+        if (out_of_order(last_.row(0), last_.heap, in.row(0), in.heap)) fail_order(last_, 0, in, 0);
+        if (repeats(last_, in)) fail_unique(last_, 0, in, 0);
+      }
+      // The first row that breaks a rule, so that the message doesn't depend on where batches end.
+      const size_t disorder = settings_.sorted.empty() ? in.num_rows : first_out_of_order(in);
+      const size_t repeat = settings_.unique.empty() ? in.num_rows : first_repeat(in);
+      if (disorder <= repeat && disorder < in.num_rows) fail_order(in, disorder - 1, in, disorder);
+      if (repeat < in.num_rows) fail_unique(in, repeat - 1, in, repeat);
       last_ = in.slice(in.num_rows - 1, 1);
     }
     if (!settings_.hash.empty()) sum_ += hasher_.hash(in).sum;
@@ -93,19 +103,46 @@ class check_stage final : public exec::ordered_stage {
     return out;
   }
 
-  void compare(const std::byte* a, const std::byte* a_heap, const std::byte* b, const std::byte* b_heap, uint64_t number) const {
-    if (!settings_.sorted.empty() && compare_.compare(a, a_heap, b, b_heap) > 0)
-      fail(fmt::format("row {} is out of order by {}", format_count(number), to_string(settings_.sorted)),
-           fmt::format("{} comes after {}", text(b, b_heap), text(a, a_heap)));
-    if (!settings_.unique.empty() && unique_.equal(a, a_heap, b, b_heap))
-      fail(fmt::format("row {} repeats {}", format_count(number), fmt::format("{}", fmt::join(settings_.unique, ", "))),
-           fmt::format("{} comes after {}", text(b, b_heap), text(a, a_heap)));
+  bool out_of_order(const std::byte* a, const std::byte* a_heap, const std::byte* b, const std::byte* b_heap) const {
+    return !settings_.sorted.empty() && compare_.compare(a, a_heap, b, b_heap) > 0;
+  }
+  bool repeats(const record::batch& before, const record::batch& in) const {
+    return !settings_.unique.empty() && unique_.equal(before.row(0), before.heap, in.row(0), in.heap);
+  }
+
+  // The first row i > 0 that belongs before row i - 1; num_rows if there is none.
+  size_t first_out_of_order(const record::batch& in) {
+    words_.compute(in, word_list_);
+    for (size_t i = 1; i < in.num_rows; ++i) {
+      if (word_list_[i - 1] < word_list_[i]) continue;
+      if (word_list_[i - 1] > word_list_[i]) return i;
+      if (!words_.exact() && out_of_order(in.row(i - 1), in.heap, in.row(i), in.heap)) return i;
+    }
+    return in.num_rows;
+  }
+  // The first row i > 0 that equals row i - 1 in the unique columns; num_rows if there is none.
+  size_t first_repeat(const record::batch& in) {
+    starts_.assign(1, 0);
+    unique_.find(in, starts_);
+    size_t i = 0;
+    while (i < starts_.size() && starts_[i] == i) ++i;
+    return i;
+  }
+
+  [[noreturn]] void fail_order(const record::batch& a, size_t i, const record::batch& b, size_t k) const {
+    fail(fmt::format("row {} is out of order by {}", format_count(num_rows_ + k), to_string(settings_.sorted)),
+         fmt::format("{} comes after {}", text(b.row(k), b.heap), text(a.row(i), a.heap)));
+  }
+  [[noreturn]] void fail_unique(const record::batch& a, size_t i, const record::batch& b, size_t k) const {
+    fail(fmt::format("row {} repeats {}", format_count(num_rows_ + k), fmt::join(settings_.unique, ", ")),
+         fmt::format("{} comes after {}", text(b.row(k), b.heap), text(a.row(i), a.heap)));
   }
 
   std::string text(const std::byte* row, const std::byte* heap) const { return row_text(type_, row, heap); }
 
   [[noreturn]] void fail(const std::string& what, const std::string& evidence) const {
-    throw error(error_kind::bad_data, fmt::format("check '{}': {}{}{}", node_, what, evidence.empty() ? "" : ": ", evidence),
+    throw error(error_kind::bad_data,
+                fmt::format("check '{}': {}{}{}", node_, what, evidence.empty() ? "" : ": ", evidence),
                 "rows are counted from 0; the data or the rule is wrong");
   }
 
@@ -116,7 +153,10 @@ class check_stage final : public exec::ordered_stage {
   exec::services& job_;
   record::key key_;
   record::row_comparator compare_;
+  key_words words_;
   row_groups unique_;
+  std::vector<uint64_t> word_list_;
+  std::vector<uint32_t> starts_;
   record::batch last_;
   uint64_t num_rows_ = 0;
   record::word128 sum_ = 0;
@@ -133,7 +173,8 @@ exec::operator_definition define() {
   d.name = "check";
   d.summary = "Ends the job with an error unless rows are as they should be.";
   d.details =
-      "The rows are passed on unchanged; the output need not be used. What was checked to be sorted counts as sorted behind the "
+      "The rows are passed on unchanged; the output need not be used. What was checked to be sorted counts as sorted "
+      "behind the "
       "check, so a file of unknown order can be joined without a sort. Rows are numbered from 0 in messages.";
   d.order = "needs: unique needs equal values adjacent; gives: `sorted`, or the input's order";
   d.example = "sure: {op: check, in: edges, with: {sorted: [src, dst], unique: [src, dst], empty: false}}\n";
@@ -141,14 +182,19 @@ exec::operator_definition define() {
   d.inputs = {{"in", "the rows to look at"}};
   d.outputs = {{"out", "the same rows"}};
   d.output_optional = true;
-  d.parameters = {
-      {.name = "sorted", .kind = plan::parameter_kind::sort_keys, .help = "Rows are sorted by these columns; -column for descending."},
-      {.name = "unique", .kind = plan::parameter_kind::columns, .help = "No two rows have the same values in these columns."},
-      {.name = "empty", .kind = plan::parameter_kind::boolean, .help = "true: there are no rows; false: there is at least one."},
-      {.name = "count", .kind = plan::parameter_kind::integer, .help = "There are exactly so many rows."},
-      {.name = "hash",
-       .kind = plan::parameter_kind::text,
-       .help = "The order-independent hash of all rows, 32 hexadecimal digits as reported by reduce."}};
+  d.parameters = {{.name = "sorted",
+                   .kind = plan::parameter_kind::sort_keys,
+                   .help = "Rows are sorted by these columns; -column for descending."},
+                  {.name = "unique",
+                   .kind = plan::parameter_kind::columns,
+                   .help = "No two rows have the same values in these columns."},
+                  {.name = "empty",
+                   .kind = plan::parameter_kind::boolean,
+                   .help = "true: there are no rows; false: there is at least one."},
+                  {.name = "count", .kind = plan::parameter_kind::integer, .help = "There are exactly so many rows."},
+                  {.name = "hash",
+                   .kind = plan::parameter_kind::text,
+                   .help = "The order-independent hash of all rows, 32 hexadecimal digits as reported by reduce."}};
   d.keeps_row_count = true;
   d.check = check;
   return {std::move(d), build};

@@ -2,7 +2,8 @@
 
 namespace flowrun::operators {
 
-record::batch sharing_heap(const record::batch& in, std::shared_ptr<std::byte[]> rows, size_t num_rows, uint32_t row_bytes) {
+record::batch sharing_heap(const record::batch& in, std::shared_ptr<std::byte[]> rows, size_t num_rows,
+                           uint32_t row_bytes) {
   record::batch out;
   out.rows = rows.get();
   out.num_rows = num_rows;
@@ -12,7 +13,8 @@ record::batch sharing_heap(const record::batch& in, std::shared_ptr<std::byte[]>
   } else {
     out.heap = in.heap;
     out.heap_bytes = in.heap_bytes;
-    out.owner = std::make_shared<std::pair<std::shared_ptr<std::byte[]>, std::shared_ptr<const void>>>(std::move(rows), in.owner);
+    out.owner = std::make_shared<std::pair<std::shared_ptr<std::byte[]>, std::shared_ptr<const void>>>(std::move(rows),
+                                                                                                       in.owner);
   }
   return out;
 }

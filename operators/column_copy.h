@@ -1,5 +1,5 @@
-// Copies columns from rows of one type into rows of another, as few pieces as possible: columns that lie side by side in both
-// types move together.
+// Copies columns from rows of one type into rows of another, as few pieces as possible: columns that lie side by side
+// in both types move together.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,14 @@ inline void copy_bytes(std::byte* to, const std::byte* from, uint32_t num_bytes)
 }
 
 // New rows whose strings lie in the heap of `in`: a batch that owns `rows` and keeps `in` alive.
-record::batch sharing_heap(const record::batch& in, std::shared_ptr<std::byte[]> rows, size_t num_rows, uint32_t row_bytes);
+record::batch sharing_heap(const record::batch& in, std::shared_ptr<std::byte[]> rows, size_t num_rows,
+                           uint32_t row_bytes);
 
 class column_copy {
  public:
   // Column `first` of `from` goes to column `second` of `to`; their types are equal.
-  column_copy(const record::row_type& from, const record::row_type& to, const std::vector<std::pair<size_t, size_t>>& columns);
+  column_copy(const record::row_type& from, const record::row_type& to,
+              const std::vector<std::pair<size_t, size_t>>& columns);
 
   // The row as it lies there: string references stay what they are, so both rows must share a heap.
   void copy_fields(const std::byte* from, std::byte* to) const {

@@ -51,7 +51,8 @@ exec::operator_definition define() {
   plan::operator_declaration d;
   d.name = "concat";
   d.summary = "Puts streams one after another.";
-  d.details = "All rows of the first input, then all of the second, and so on. The inputs have the same columns and types.";
+  d.details =
+      "All rows of the first input, then all of the second, and so on. The inputs have the same columns and types.";
   d.order = "gives: none (use merge to keep a common order)";
   d.example = "all: {op: concat, in: [old, new]}\n";
   d.role = plan::operator_role::meeting;

@@ -10,8 +10,8 @@ namespace flowrun::operators {
 
 namespace {
 
-// Up to eight digits that end at the delimiter or '\n', all at once: stores the number and returns its end. Null when the
-// field is anything else, or the text is too near its end to be loaded as a whole.
+// Up to eight digits that end at the delimiter or '\n', all at once: stores the number and returns its end. Null when
+// the field is anything else, or the text is too near its end to be loaded as a whole.
 const char* parse_short_number(const char* p, const char* end, char delimiter, uint32_t num_bytes, std::byte* to) {
   constexpr uint64_t zeros = 0x3030303030303030;
   if (end - p < 9) return nullptr;
@@ -25,8 +25,8 @@ const char* parse_short_number(const char* p, const char* end, char delimiter, u
   if ((((word + 0x4646464646464646) | (word - zeros)) & 0x8080808080808080) != 0) return nullptr;
   word -= zeros;
   word = word * 10 + (word >> 8);  // pairs of digits
-  const uint64_t number = ((word & 0x000000FF000000FF) * 0x000F424000000064 +
-                           (word >> 16 & 0x000000FF000000FF) * 0x0000271000000001) >> 32;
+  const uint64_t number =
+      ((word & 0x000000FF000000FF) * 0x000F424000000064 + (word >> 16 & 0x000000FF000000FF) * 0x0000271000000001) >> 32;
   const uint64_t value = number & 0xFFFFFFFF;
   if (num_bytes < 4 && value >> (8 * num_bytes) != 0) return nullptr;
   std::memcpy(to, &value, num_bytes);
@@ -116,7 +116,7 @@ uint64_t csv_parser::parse(std::string_view text, uint64_t first_line, record::b
   filler to(type_, pool, batch_bytes, rows);
   failure why;
   uint64_t num_records = 0;
-  uint64_t lines = first_line;    // up to `counted`
+  uint64_t lines = first_line;  // up to `counted`
   const char* counted = p;
   while (p != end) {
     ++num_records;
@@ -160,7 +160,8 @@ const char* csv_parser::parse_record(const char* p, const char* end, std::byte* 
     const record::column& column = type_[c];
     const char* const start = p;
     if (column.type.is_unsigned()) {
-      if (const char* const behind = parse_short_number(p, end, delimiter, column.type.num_bytes, row + column.offset)) {
+      if (const char* const behind =
+              parse_short_number(p, end, delimiter, column.type.num_bytes, row + column.offset)) {
         p = behind;
         const bool last = c + 1 == num_columns;
         if (last == (*p == '\n')) {
@@ -198,8 +199,7 @@ const char* csv_parser::parse_record(const char* p, const char* end, std::byte* 
     }
     const bool line_ends = p == end || *p == '\n';
     const bool last = c + 1 == num_columns;
-    if (line_ends && !last)
-      return fail(start, fmt::format("expected {} fields, got {}", num_columns, c + 1));
+    if (line_ends && !last) return fail(start, fmt::format("expected {} fields, got {}", num_columns, c + 1));
     if (column.type.is_string()) {
       to.put_string(row + column.offset, field);
     } else if (!parse_value(column.type, field, row + column.offset)) {
@@ -212,7 +212,8 @@ const char* csv_parser::parse_record(const char* p, const char* end, std::byte* 
       bool quoted = false;
       for (const char* q = p; q != end && *q != '\n'; ++fields) {  // count them all for the message
         ++q;
-        if (q != end && format_.quote && *q == *format_.quote) q = find_closing_quote(q + 1, end, *format_.quote, quoted);
+        if (q != end && format_.quote && *q == *format_.quote)
+          q = find_closing_quote(q + 1, end, *format_.quote, quoted);
         q = find_either(q, end, delimiter, '\n');
       }
       return fail(extra, fmt::format("expected {} fields, got {}", num_columns, fields));

@@ -1,7 +1,7 @@
 // Pieces of CSV text (whole records) into batches of rows. Stateless, so that pieces are parsed in parallel.
 //
-// Cost: one pass; a field is found eight bytes at a time and converted at once. Strings are copied into the batch's own heap,
-// so that the text's buffer goes back to the reader.
+// Cost: one pass; a field is found eight bytes at a time and converted at once. Strings are copied into the batch's own
+// heap, so that the text's buffer goes back to the reader.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ class csv_parser {
  public:
   csv_parser(record::row_type type, csv_format format);
 
-  // Appends the rows of `text` to `rows`, in batches of about batch_bytes. `first_line` counts the line ends before the text
-  // in its file. Each malformed record goes to `reject`; when that returns false, the rest is left alone.
-  // Returns the number of records seen. Thread-safe.
+  // Appends the rows of `text` to `rows`, in batches of about batch_bytes. `first_line` counts the line ends before the
+  // text in its file. Each malformed record goes to `reject`; when that returns false, the rest is left alone. Returns
+  // the number of records seen. Thread-safe.
   uint64_t parse(std::string_view text, uint64_t first_line, record::batch_pool& pool, size_t batch_bytes,
                  std::vector<record::batch>& rows, const std::function<bool(const malformed_record&)>& reject) const;
 

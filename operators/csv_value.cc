@@ -33,7 +33,9 @@ bool parse_digits(const char* p, const char* end, uint64_t& value) {
   return true;
 }
 
-uint64_t largest_unsigned(uint32_t num_bytes) { return num_bytes >= 8 ? UINT64_MAX : (uint64_t{1} << (8 * num_bytes)) - 1; }
+uint64_t largest_unsigned(uint32_t num_bytes) {
+  return num_bytes >= 8 ? UINT64_MAX : (uint64_t{1} << (8 * num_bytes)) - 1;
+}
 
 template <class Float>
 bool parse_float(std::string_view field, std::byte* to) {
@@ -129,7 +131,8 @@ std::string refusal(value_type type, std::string_view field) {
     return fmt::format("expected {}, got {} of {} bytes", to_string(type), got, field.size());
   }
   // The range matters where the field is a number after all.
-  const bool numeric = !field.empty() && field.find_first_not_of("0123456789", field[0] == '-') == std::string_view::npos;
+  const bool numeric =
+      !field.empty() && field.find_first_not_of("0123456789", field[0] == '-') == std::string_view::npos;
   return fmt::format("expected {}{}, got {}", to_string(type), type.is_integer() && !numeric ? "" : range, got);
 }
 

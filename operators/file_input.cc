@@ -58,7 +58,8 @@ file_input::file_input(exec::services& job, exec::node_counters& counters, std::
     std::error_code cause;
     const auto status = std::filesystem::status(p.path, cause);
     if (!std::filesystem::exists(status))
-      throw error(error_kind::missing_input, fmt::format("can't open {}: {}", p.path, errno_text(cause ? cause.value() : ENOENT)),
+      throw error(error_kind::missing_input,
+                  fmt::format("can't open {}: {}", p.path, errno_text(cause ? cause.value() : ENOENT)),
                   "check the path; relative paths start at the working directory");
     if (!std::filesystem::is_regular_file(status)) continue;
     const uint64_t file_bytes = std::filesystem::file_size(p.path, cause);

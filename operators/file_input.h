@@ -1,7 +1,7 @@
 // Several input files as one sequence of chunks, read ahead; "-" is standard input.
 //
-// All sources of files share this: opening, ranges, counting bytes for the report and the progress bar, and how much memory
-// reading ahead may take.
+// All sources of files share this: opening, ranges, counting bytes for the report and the progress bar, and how much
+// memory reading ahead may take.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,8 @@ class file_input {
   };
 
   // Throws error(missing_input) when one of the files can't be opened.
-  file_input(exec::services& job, exec::node_counters& counters, std::vector<part> parts, io::file_reader_options options);
+  file_input(exec::services& job, exec::node_counters& counters, std::vector<part> parts,
+             io::file_reader_options options);
 
   event next(io::chunk& out, waker& w);
   // Index and path of the file that the last event was about.

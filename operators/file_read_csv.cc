@@ -119,7 +119,8 @@ exec::assembly build(exec::build_context& c) {
   cutting.skip_header = s.header;
   exec::assembly out;
   out.head = make_text_source(c, s.paths, cutting, tally);
-  out.stages.push_back(std::make_unique<parse_stage>(std::move(s), std::move(tally), c.job.pool(), cutting.piece_bytes));
+  out.stages.push_back(
+      std::make_unique<parse_stage>(std::move(s), std::move(tally), c.job.pool(), cutting.piece_bytes));
   return out;
 }
 
@@ -129,14 +130,21 @@ exec::operator_definition define() {
   d.name = "file.read_csv";
   d.summary = "Reads text files with one row a line and a delimiter between the fields.";
   d.details =
-      "Fields are quoted as in RFC 4180: a field that begins with the quote ends at the next single quote, two quotes stand "
-      "for one, and delimiters and line ends within are part of it. Lines end with \\n or \\r\\n; the last one may lack it. A "
+      "Fields are quoted as in RFC 4180: a field that begins with the quote ends at the next single quote, two quotes "
+      "stand "
+      "for one, and delimiters and line ends within are part of it. Lines end with \\n or \\r\\n; the last one may "
+      "lack it. A "
       "UTF-8 byte order mark is skipped.\n\n"
-      "A line that is no row of `type` is malformed: a wrong number of fields, an integer that is no number or out of range, "
-      "a bool other than true, false, 1 or 0, a bytes[N] of another length. Blanks are not skipped. An empty line is a row only "
-      "if the type is a single string. The first malformed line ends the job, unless `on_error: skip` drops such lines or "
-      "`on_error: {to: PORT}` sends them to an output of that name, with the columns {text: string, line: u64, column: u32, "
-      "reason: string}; file.write_lines then writes the text. With `max_ratio` the job fails once the whole input is read and "
+      "A line that is no row of `type` is malformed: a wrong number of fields, an integer that is no number or out of "
+      "range, "
+      "a bool other than true, false, 1 or 0, a bytes[N] of another length. Blanks are not skipped. An empty line is a "
+      "row only "
+      "if the type is a single string. The first malformed line ends the job, unless `on_error: skip` drops such lines "
+      "or "
+      "`on_error: {to: PORT}` sends them to an output of that name, with the columns {text: string, line: u64, column: "
+      "u32, "
+      "reason: string}; file.write_lines then writes the text. With `max_ratio` the job fails once the whole input is "
+      "read and "
       "more than that share of the lines was malformed.";
   d.order = "gives: nothing known; rows come in the order of the files";
   d.example =

@@ -1,7 +1,7 @@
 // file.read_lines: each line of a text is a row {text: string}.
 //
-// The head cuts the text at line ends, the stage behind builds the rows in parallel: one pass of memchr and one copy of the
-// text, which becomes the heap of the batch as it is (line ends included, nobody refers to them).
+// The head cuts the text at line ends, the stage behind builds the rows in parallel: one pass of memchr and one copy of
+// the text, which becomes the heap of the batch as it is (line ends included, nobody refers to them).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,9 +38,7 @@ settings read_settings(plan::node_checker& node) {
   return s;
 }
 
-record::row_type line_type() {
-  return record::row_type({{"text", record::value_type::of(record::type_kind::string)}});
-}
+record::row_type line_type() { return record::row_type({{"text", record::value_type::of(record::type_kind::string)}}); }
 
 void check(plan::node_checker& node) {
   const settings s = read_settings(node);
@@ -86,8 +84,8 @@ class line_stage final : public exec::stateless_stage {
       b.heap = heap.get();
       b.first_row = row_number;
       row_number += num_rows;
-      b.owner = std::make_shared<std::pair<std::shared_ptr<std::byte[]>, std::shared_ptr<std::byte[]>>>(std::move(rows),
-                                                                                                       std::move(heap));
+      b.owner = std::make_shared<std::pair<std::shared_ptr<std::byte[]>, std::shared_ptr<std::byte[]>>>(
+          std::move(rows), std::move(heap));
       out.emit(std::move(b));
     }
   }
@@ -114,7 +112,8 @@ exec::operator_definition define() {
   d.name = "file.read_lines";
   d.summary = "Reads text files; each line is a row {text: string}.";
   d.details =
-      "A line is everything up to the delimiter, byte for byte: \\r, NUL bytes and invalid UTF-8 are kept. The last line may "
+      "A line is everything up to the delimiter, byte for byte: \\r, NUL bytes and invalid UTF-8 are kept. The last "
+      "line may "
       "lack its delimiter.";
   d.order = "gives: nothing known; rows come in the order of the files";
   d.example = "log: {op: file.read_lines, with: {path: [access.log.1, access.log]}}\n";

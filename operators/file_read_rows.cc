@@ -1,9 +1,9 @@
 // file.read_rows: packed rows, exactly as they lie in the file. The hot path copies nothing: a batch is a view into the
 // buffer that the disk has filled.
 //
-// Chunks are whole multiples of a row wherever that is possible, so that rows straddle two chunks only in pipes, behind a
-// range, and where rows are wider than a chunk. A pipeline that keeps hold of many chunks is given copies from then on, so
-// that the reader never runs out of buffers.
+// Chunks are whole multiples of a row wherever that is possible, so that rows straddle two chunks only in pipes, behind
+// a range, and where rows are wider than a chunk. A pipeline that keeps hold of many chunks is given copies from then
+// on, so that the reader never runs out of buffers.
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -76,7 +76,8 @@ void check(plan::node_checker& node) {
     if (key.term) {
       order.push_back(*key.term);
     } else {
-      node.fault_at_parameter("sorted_by", fmt::format("'{}' is no column", key.value.text()), "columns, such as [src, -dst]");
+      node.fault_at_parameter("sorted_by", fmt::format("'{}' is no column", key.value.text()),
+                              "columns, such as [src, -dst]");
     }
   }
   if ((s.from > 0 || s.to < UINT64_MAX) && s.paths.size() > 1)
@@ -120,8 +121,8 @@ class rows_source final : public exec::source {
  private:
   [[noreturn]] static void truncated(const std::string& path, uint64_t num_bytes, uint32_t row_bytes) {
     throw error(error_kind::bad_data,
-                fmt::format("{}: {} bytes are {} rows of {} bytes and {} bytes more", path, num_bytes, num_bytes / row_bytes,
-                            row_bytes, num_bytes % row_bytes),
+                fmt::format("{}: {} bytes are {} rows of {} bytes and {} bytes more", path, num_bytes,
+                            num_bytes / row_bytes, row_bytes, num_bytes % row_bytes),
                 "was the file cut short, or is `type` not the type it was written with?");
   }
 
@@ -132,7 +133,9 @@ class rows_source final : public exec::source {
       const int64_t file_bytes = path == "-" ? -1 : params.file_bytes(path);
       if (file_bytes > 0 && static_cast<uint64_t>(file_bytes) % row_bytes != 0)
         truncated(path, static_cast<uint64_t>(file_bytes), s.type.row_bytes());
-      const auto bytes = [row_bytes](uint64_t rows) { return rows > UINT64_MAX / row_bytes ? UINT64_MAX : rows * row_bytes; };
+      const auto bytes = [row_bytes](uint64_t rows) {
+        return rows > UINT64_MAX / row_bytes ? UINT64_MAX : rows * row_bytes;
+      };
       all.push_back({path, bytes(s.from), bytes(s.to)});
     }
     return all;
@@ -218,7 +221,8 @@ class order_check final : public exec::ordered_stage {
       const std::byte* const row = in.row(i);
       if (before != nullptr && comparator_.compare(before, nullptr, row, nullptr) > 0)
         throw error(error_kind::bad_data,
-                    fmt::format("{}: row {} (counted from 0) comes before its predecessor by {}", files_, in.first_row + i, order_),
+                    fmt::format("{}: row {} (counted from 0) comes before its predecessor by {}", files_,
+                                in.first_row + i, order_),
                     "the rows are not sorted as `sorted_by` says: leave it out and sort them");
       before = row;
     }
@@ -256,11 +260,14 @@ exec::operator_definition define() {
   d.name = "file.read_rows";
   d.summary = "Reads binary files of packed rows.";
   d.details =
-      "A file is nothing but rows, packed in declared order, little endian, without padding: a packed C struct, or a NumPy "
-      "structured array. A size that is no multiple of the row's width is an error. `sorted_by` declares an order that the "
+      "A file is nothing but rows, packed in declared order, little endian, without padding: a packed C struct, or a "
+      "NumPy "
+      "structured array. A size that is no multiple of the row's width is an error. `sorted_by` declares an order that "
+      "the "
       "file has, so that no sort is needed; it is checked while reading.";
   d.order = "gives: sorted_by";
-  d.example = "edges: {op: file.read_rows, with: {path: edges.u32x2, type: {src: u32, dst: u32}, sorted_by: [src, dst]}}\n";
+  d.example =
+      "edges: {op: file.read_rows, with: {path: edges.u32x2, type: {src: u32, dst: u32}, sorted_by: [src, dst]}}\n";
   d.role = plan::operator_role::source;
   d.outputs = {{"out", "the rows"}};
   d.parameters.resize(4);
@@ -274,7 +281,8 @@ exec::operator_definition define() {
   d.parameters[1].help = "The columns in the order they lie in the file; no strings.";
   d.parameters[2].name = "range";
   d.parameters[2].kind = parameter_kind::text;
-  d.parameters[2].help = "FROM:TO, the rows to read, counted from 0, without row TO; what the file doesn't have is left out.";
+  d.parameters[2].help =
+      "FROM:TO, the rows to read, counted from 0, without row TO; what the file doesn't have is left out.";
   d.parameters[3].name = "sorted_by";
   d.parameters[3].kind = parameter_kind::sort_keys;
   d.parameters[3].help = "The columns by which the rows are sorted.";

@@ -46,7 +46,8 @@ class file_sink final : public exec::ordered_stage {
 
   exec::outcome finish(exec::output&, waker& w) override {
     if (file_ == nullptr) return exec::outcome::done();
-    if (!write_prologue(w) || file_->finish(&w) == io::step::blocked) return exec::outcome::blocked(exec::blocked_on::io);
+    if (!write_prologue(w) || file_->finish(&w) == io::step::blocked)
+      return exec::outcome::blocked(exec::blocked_on::io);
     job_.commit_at_end(std::move(file_));
     return exec::outcome::done();
   }
@@ -74,9 +75,7 @@ class file_sink final : public exec::ordered_stage {
 
 }  // namespace
 
-plan::memory_wish writing_memory() {
-  return {num_buffers * min_buffer_bytes, num_buffers * max_buffer_bytes, 0.1};
-}
+plan::memory_wish writing_memory() { return {num_buffers * min_buffer_bytes, num_buffers * max_buffer_bytes, 0.1}; }
 
 std::unique_ptr<exec::ordered_stage> make_file_sink(exec::build_context& context, const std::string& path,
                                                     sink_content content, std::string prologue) {

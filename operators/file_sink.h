@@ -1,4 +1,5 @@
-// The end of every file.write_*: bytes in order into one output that appears whole or not at all; "-" is standard output.
+// The end of every file.write_*: bytes in order into one output that appears whole or not at all; "-" is standard
+// output.
 #pragma once
 
 #include <memory>

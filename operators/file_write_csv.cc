@@ -16,7 +16,9 @@ struct settings {
   bool header = false;
 };
 
-settings read_settings(plan::node_checker& node) { return {node.text("path"), read_csv_format(node), node.boolean("header")}; }
+settings read_settings(plan::node_checker& node) {
+  return {node.text("path"), read_csv_format(node), node.boolean("header")};
+}
 
 void check(plan::node_checker& node) { read_settings(node); }
 
@@ -56,9 +58,12 @@ exec::operator_definition define() {
   d.name = "file.write_csv";
   d.summary = "Writes rows as text, one a line, with a delimiter between the fields.";
   d.details =
-      "Fields are quoted as in RFC 4180, and only those that contain the delimiter, the quote or a line end; lines end with \\n. "
-      "Floats have the fewest digits that read back as the same value; a bool is true or false; bytes[N] are written as they "
-      "are. With `quote: \"\"` a field that needs quotes ends the job. The file appears under its name when the whole job has "
+      "Fields are quoted as in RFC 4180, and only those that contain the delimiter, the quote or a line end; lines end "
+      "with \\n. "
+      "Floats have the fewest digits that read back as the same value; a bool is true or false; bytes[N] are written "
+      "as they "
+      "are. With `quote: \"\"` a field that needs quotes ends the job. The file appears under its name when the whole "
+      "job has "
       "succeeded.";
   d.order = "keeps: lines are written in the order of the input";
   d.example = "write: {op: file.write_csv, in: top, with: {path: out/degree.csv, header: true}}\n";

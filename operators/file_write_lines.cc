@@ -20,10 +20,12 @@ std::optional<size_t> find_column(plan::node_checker& node) {
     const auto index = type.index_of(name);
     if (!index) {
       node.fault_at_parameter("column", fmt::format("'{}' has no column '{}'", node.input_name(0), name),
-                              fmt::format("one of {}", fmt::join(type.names(), ", ")), did_you_mean(name, type.names()));
+                              fmt::format("one of {}", fmt::join(type.names(), ", ")),
+                              did_you_mean(name, type.names()));
     } else if (!type[*index].type.is_text()) {
       node.fault_at_parameter("column", fmt::format("column '{}' is {}", name, to_string(type[*index].type)),
-                              "a column of type string or bytes[N]", "make text of it with string(…) in a map, or use file.write_csv");
+                              "a column of type string or bytes[N]",
+                              "make text of it with string(…) in a map, or use file.write_csv");
       return std::nullopt;
     }
     return index;
@@ -92,7 +94,8 @@ exec::operator_definition define() {
   d.name = "file.write_lines";
   d.summary = "Writes one text column, each value as a line.";
   d.details =
-      "Nothing is quoted: the bytes of the column, then \\n. The file appears under its name when the whole job has succeeded.";
+      "Nothing is quoted: the bytes of the column, then \\n. The file appears under its name when the whole job has "
+      "succeeded.";
   d.order = "keeps: lines are written in the order of the input";
   d.example = "rejects: {op: file.write_lines, in: edges.bad, with: {path: out/rejected.txt}}\n";
   d.role = plan::operator_role::sink;

@@ -13,9 +13,10 @@ namespace {
 void check(plan::node_checker& node) {
   for (const record::column& c : node.input_type().columns())
     if (c.type.is_string())
-      node.fault_at_input(0, fmt::format("column '{}' of '{}' is a string, which has no fixed width", c.name, node.input_name(0)),
-                          "columns of fixed width",
-                          fmt::format("write text with file.write_csv, or leave '{}' out with a map", c.name));
+      node.fault_at_input(
+          0, fmt::format("column '{}' of '{}' is a string, which has no fixed width", c.name, node.input_name(0)),
+          "columns of fixed width",
+          fmt::format("write text with file.write_csv, or leave '{}' out with a map", c.name));
 }
 
 exec::assembly build(exec::build_context& c) {
@@ -30,7 +31,8 @@ exec::operator_definition define() {
   d.summary = "Writes packed rows to a binary file.";
   d.details =
       "Rows lie one after another, in the order of the columns, little endian, without padding; file.read_rows, NumPy "
-      "(structured dtype) and a packed C struct read them. The file appears under its name when the whole job has succeeded.";
+      "(structured dtype) and a packed C struct read them. The file appears under its name when the whole job has "
+      "succeeded.";
   d.order = "keeps: rows are written in the order of the input";
   d.example = "write: {op: file.write_rows, in: sorted, with: {path: out/edges.u32x2}}\n";
   d.role = plan::operator_role::sink;

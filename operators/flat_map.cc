@@ -1,8 +1,8 @@
 // flat_map: several rows from each row.
 //
-// All entries are computed by one program as one wide row: packed rows lie side by side without padding, so a batch of wide
-// rows *is* the batch of the k times as many narrow rows, in the right order, and nothing is copied. With `when` conditions
-// one byte per entry follows in the wide row, and the rows that stay are gathered.
+// All entries are computed by one program as one wide row: packed rows lie side by side without padding, so a batch of
+// wide rows *is* the batch of the k times as many narrow rows, in the right order, and nothing is copied. With `when`
+// conditions one byte per entry follows in the wide row, and the rows that stay are gathered.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 constexpr const char* condition_name = "when";
 
 struct entry {
-  named_expressions columns;                // in the order of the first entry's
+  named_expressions columns;  // in the order of the first entry's
   std::optional<expr::expression> condition;
 };
 struct settings {
@@ -34,8 +34,9 @@ std::optional<expr::expression> as_type(const expr::expression& value, record::v
   if (wanted.is_integer() && wanted.num_bytes < 8) {
     const unsigned width = 8 * wanted.num_bytes;
     const int64_t number = static_cast<int64_t>(*bits);
-    const bool fits = wanted.is_signed() ? number >= -(int64_t{1} << (width - 1)) && number < (int64_t{1} << (width - 1))
-                                         : (*bits >> width) == 0;
+    const bool fits = wanted.is_signed()
+                          ? number >= -(int64_t{1} << (width - 1)) && number < (int64_t{1} << (width - 1))
+                          : (*bits >> width) == 0;
     if (!fits) return std::nullopt;
   }
   return value.converted_to(wanted);
@@ -56,7 +57,8 @@ settings read(plan::node_checker& node) {
       } else if (column.second.type().is_boolean()) {
         e.condition = column.second;
       } else {
-        fault(fmt::format("'when' of entry {} is {}", k + 1, to_string(column.second.type())), "bool", "compare it: x != 0");
+        fault(fmt::format("'when' of entry {} is {}", k + 1, to_string(column.second.type())), "bool",
+              "compare it: x != 0");
       }
     }
     if (k == 0) {
@@ -68,19 +70,23 @@ settings read(plan::node_checker& node) {
     for (const auto& [name, model] : first) {
       const auto same = std::find_if(given.begin(), given.end(), [&](const auto& c) { return c.first == name; });
       if (same == given.end()) {
-        if (node.ok()) fault(fmt::format("entry {} has no column '{}', the first entry has", k + 1, name), "the same columns in every entry");
+        if (node.ok())
+          fault(fmt::format("entry {} has no column '{}', the first entry has", k + 1, name),
+                "the same columns in every entry");
         continue;
       }
       if (auto value = as_type(same->second, model.type()))
         e.columns.emplace_back(name, *std::move(value));
       else
-        fault(fmt::format("column '{}' is {} in entry {} and {} in the first", name, to_string(same->second.type()), k + 1,
-                          to_string(model.type())),
-              "the same type in every entry", fmt::format("write {}({})", to_string(model.type()), same->second.text()));
+        fault(fmt::format("column '{}' is {} in entry {} and {} in the first", name, to_string(same->second.type()),
+                          k + 1, to_string(model.type())),
+              "the same type in every entry",
+              fmt::format("write {}({})", to_string(model.type()), same->second.text()));
     }
     for (const auto& [name, value] : given)
       if (std::none_of(first.begin(), first.end(), [&, n = &name](const auto& c) { return c.first == *n; }))
-        fault(fmt::format("column '{}' of entry {} is not in the first entry", name, k + 1), "the same columns in every entry");
+        fault(fmt::format("column '{}' of entry {} is not in the first entry", name, k + 1),
+              "the same columns in every entry");
     out.entries.push_back(std::move(e));
   }
   return out;
@@ -101,7 +107,8 @@ void check(plan::node_checker& node) {
   const settings s = read(node);
   if (!node.ok()) return;
   if (s.entries.empty() || s.entries[0].columns.empty()) {
-    node.fault_at_parameter("rows", "a flat_map needs at least one row with one column", "rows: [{column: expression, …}, …]");
+    node.fault_at_parameter("rows", "a flat_map needs at least one row with one column",
+                            "rows: [{column: expression, …}, …]");
     return;
   }
   record::row_type output = type_of(s.entries[0].columns);
@@ -227,12 +234,15 @@ exec::operator_definition define() {
   d.name = "flat_map";
   d.summary = "Makes several rows from each row.";
   d.details =
-      "`rows` lists what each input row becomes: one map of columns per output row, all with the same columns and types (a "
-      "literal takes the type that the column has in the first entry). The key `when` of an entry is not a column but a "
+      "`rows` lists what each input row becomes: one map of columns per output row, all with the same columns and "
+      "types (a "
+      "literal takes the type that the column has in the first entry). The key `when` of an entry is not a column but "
+      "a "
       "condition: where it doesn't hold, this entry makes no row.";
   d.order = "keeps: the leading order columns that every entry carries over unchanged under the same name";
   d.example =
-      "both: {op: flat_map, in: edges, with: {rows: [{src: src, dst: dst}, {src: dst, dst: src, when: \"src != dst\"}]}}\n";
+      "both: {op: flat_map, in: edges, with: {rows: [{src: src, dst: dst}, {src: dst, dst: src, when: \"src != "
+      "dst\"}]}}\n";
   d.role = plan::operator_role::stateless;
   d.inputs = {{"in", "the rows to compute from"}};
   d.outputs = {{"out", "for each input row one row per entry, in the order of the entries"}};

@@ -1,7 +1,7 @@
 // generate: rows out of nothing, the same for the same parameters.
 //
-// Every row depends on its number i only. So a serial head merely hands out ranges of i (batches of rows without bytes), and
-// the stage behind makes the rows in parallel.
+// Every row depends on its number i only. So a serial head merely hands out ranges of i (batches of rows without
+// bytes), and the stage behind makes the rows in parallel.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,13 +53,14 @@ columns_of_i column(const std::string& name, const std::string& text) {
 // Faults for parameters that mean nothing to this kind.
 void refuse_foreign(plan::node_checker& node, const std::string& kind) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> belongs = {
-      {"seed", {"random", "rmat"}}, {"scale", {"rmat"}}, {"a", {"rmat"}},      {"b", {"rmat"}},
-      {"c", {"rmat"}},              {"ascii", {"records"}}};
+      {"seed", {"random", "rmat"}}, {"scale", {"rmat"}}, {"a", {"rmat"}}, {"b", {"rmat"}}, {"c", {"rmat"}},
+      {"ascii", {"records"}}};
   for (const auto& [parameter, kinds] : belongs)
     if (node.has(parameter) && std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
-      node.fault_at_parameter(parameter, fmt::format("'{}' has no effect here", parameter),
-                              fmt::format("kind: {}", fmt::join(kinds, " or ")),
-                              kind.empty() && parameter == "seed" ? "write the seed into the expressions: rand(1, i)" : "");
+      node.fault_at_parameter(
+          parameter, fmt::format("'{}' has no effect here", parameter),
+          fmt::format("kind: {}", fmt::join(kinds, " or ")),
+          kind.empty() && parameter == "seed" ? "write the seed into the expressions: rand(1, i)" : "");
 }
 
 void read_rmat(plan::node_checker& node, settings& s) {
@@ -78,8 +79,11 @@ void read_rmat(plan::node_checker& node, settings& s) {
   s.b = number("b");
   s.c = number("c");
   if (s.a < 0 || s.b < 0 || s.c < 0 || s.a + s.b + s.c > 1)
-    node.fault_at_parameter(node.has("a") ? "a" : node.has("b") ? "b" : "c",
-                            fmt::format("a, b and c are {}, {} and {}", s.a, s.b, s.c), "probabilities whose sum is at most 1");
+    node.fault_at_parameter(node.has("a")   ? "a"
+                            : node.has("b") ? "b"
+                                            : "c",
+                            fmt::format("a, b and c are {}, {} and {}", s.a, s.b, s.c),
+                            "probabilities whose sum is at most 1");
   const auto id = record::value_type::of(scale <= 32 ? record::type_kind::u32 : record::type_kind::u64);
   s.type = record::row_type({{"src", id}, {"dst", id}});
 }
@@ -93,8 +97,9 @@ settings read_settings(plan::node_checker& node) {
   if (s.first > UINT64_MAX - s.rows)
     node.fault_at_parameter("first", "the last row's number does not fit 64 bits", "first + rows below 2^64");
   if (s.kind.empty() == !node.has("columns")) {
-    node.fault_at_node(s.kind.empty() ? "nothing says which columns to generate" : "`kind` and `columns` exclude each other",
-                       "columns: {name: expression of i}, or kind: counter, random, rmat or records");
+    node.fault_at_node(
+        s.kind.empty() ? "nothing says which columns to generate" : "`kind` and `columns` exclude each other",
+        "columns: {name: expression of i}, or kind: counter, random, rmat or records");
     return s;
   }
   refuse_foreign(node, s.kind);
@@ -110,8 +115,9 @@ settings read_settings(plan::node_checker& node) {
     read_rmat(node, s);
   } else {
     s.style = node.boolean("ascii") ? record_style::ascii : record_style::binary;
-    s.type = record::row_type({{"key", record::value_type::fixed_bytes(benchmark_key_bytes)},
-                               {"value", record::value_type::fixed_bytes(benchmark_record_bytes - benchmark_key_bytes)}});
+    s.type =
+        record::row_type({{"key", record::value_type::fixed_bytes(benchmark_key_bytes)},
+                          {"value", record::value_type::fixed_bytes(benchmark_record_bytes - benchmark_key_bytes)}});
   }
   if (!s.columns.empty()) {
     std::vector<record::column> columns;
@@ -223,18 +229,22 @@ exec::operator_definition define() {
   d.name = "generate";
   d.summary = "Makes rows from their number, without an input.";
   d.details =
-      "`columns` computes each column as an expression of i, the row's number, with rand(seed, i) for random numbers. Or `kind` "
+      "`columns` computes each column as an expression of i, the row's number, with rand(seed, i) for random numbers. "
+      "Or `kind` "
       "names a ready-made generator:\n\n"
       "- counter: {i: u64}, the numbers themselves\n"
       "- random: {value: u64}, the same as rand(seed, i)\n"
-      "- rmat: {src, dst}, edges of a random graph with 2^scale nodes and skewed degrees (R-MAT); u32 up to scale 32, u64 above; "
+      "- rmat: {src, dst}, edges of a random graph with 2^scale nodes and skewed degrees (R-MAT); u32 up to scale 32, "
+      "u64 above; "
       "loops and repeated edges occur\n"
-      "- records: {key: bytes[10], value: bytes[90]}, the records of the sort benchmark, byte for byte as gensort 1.5 makes "
+      "- records: {key: bytes[10], value: bytes[90]}, the records of the sort benchmark, byte for byte as gensort 1.5 "
+      "makes "
       "them\n\n"
       "The rows depend on the parameters only, not on threads or batches.";
   d.order = "gives: the first column that is exactly i";
   d.example =
-      "drawn: {op: generate, with: {rows: 1000000, columns: {u: \"u32(rand(1, 2 * i) % 4096)\", v: \"u32(rand(1, 2 * i + 1) % "
+      "drawn: {op: generate, with: {rows: 1000000, columns: {u: \"u32(rand(1, 2 * i) % 4096)\", v: \"u32(rand(1, 2 * i "
+      "+ 1) % "
       "4096)\"}}}\n"
       "input: {op: generate, with: {kind: records, rows: 10000000}}\n";
   d.role = plan::operator_role::source;

@@ -1,8 +1,8 @@
-// Random graphs with a skewed degree distribution: R-MAT (Chakrabarti, Zhan, Faloutsos, "R-MAT: a recursive model for graph
-// mining", SDM 2004), as in the Graph500 benchmark, without its shuffling of the nodes' numbers.
+// Random graphs with a skewed degree distribution: R-MAT (Chakrabarti, Zhan, Faloutsos, "R-MAT: a recursive model for
+// graph mining", SDM 2004), as in the Graph500 benchmark, without its shuffling of the nodes' numbers.
 //
-// An edge falls into one cell of the 2^scale x 2^scale adjacency matrix: at each of the scale levels it goes to one of the
-// four quadrants with the probabilities a, b, c and 1 - a - b - c. Edge i depends on the seed and i only.
+// An edge falls into one cell of the 2^scale x 2^scale adjacency matrix: at each of the scale levels it goes to one of
+// the four quadrants with the probabilities a, b, c and 1 - a - b - c. Edge i depends on the seed and i only.
 #pragma once
 
 #include <cstdint>

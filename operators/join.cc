@@ -1,8 +1,9 @@
 // join: two streams sorted by a common key, merged (a merge join needs no more memory than one group of equal keys).
 //
-// Rows with equal keys on both sides make all pairs, in the order of left and then of right. The first left row of a group
-// takes the right rows as they stream by; they are kept for the next left row of the same key for as long as they fit the
-// node's memory. So a huge group on one side only is no trouble; one that is huge on both sides is an error that says so.
+// Rows with equal keys on both sides make all pairs, in the order of left and then of right. The first left row of a
+// group takes the right rows as they stream by; they are kept for the next left row of the same key for as long as they
+// fit the node's memory. So a huge group on one side only is no trouble; one that is huge on both sides is an error
+// that says so.
 //
 // Both inputs are read to their ends, also when no more rows can come of it: what feeds them may feed others as well.
 #include <algorithm>
@@ -216,10 +217,12 @@ class join_source final : public exec::source {
   }
 
   [[noreturn]] void fail() const {
-    throw error(error_kind::resources,
-                fmt::format("node '{}': '{}' has more rows of one key than fit its memory of {}, and '{}' has several rows of that key",
-                            node_, right_name_, format_bytes(group_.memory_bytes()), left_name_),
-                "swap left and right if left has fewer rows of each key, or raise the memory budget");
+    throw error(
+        error_kind::resources,
+        fmt::format(
+            "node '{}': '{}' has more rows of one key than fit its memory of {}, and '{}' has several rows of that key",
+            node_, right_name_, format_bytes(group_.memory_bytes()), left_name_),
+        "swap left and right if left has fewer rows of each key, or raise the memory budget");
   }
 
   std::string node_;
@@ -250,22 +253,29 @@ exec::operator_definition define() {
   d.name = "join";
   d.summary = "Joins two sorted streams by equal keys.";
   d.details =
-      "inner gives each pair of rows with equal keys; left also the left rows without a partner; full also the right rows without "
-      "one; semi the left rows that have a partner, once; anti those that have none. The output has the columns of left, then "
-      "(except for semi and anti) the columns of right without its keys. There is no NULL: what a missing side would have given "
+      "inner gives each pair of rows with equal keys; left also the left rows without a partner; full also the right "
+      "rows without "
+      "one; semi the left rows that have a partner, once; anti those that have none. The output has the columns of "
+      "left, then "
+      "(except for semi and anti) the columns of right without its keys. There is no NULL: what a missing side would "
+      "have given "
       "is 0, false or empty text; `matched` tells such rows from others.\n\n"
       "Rows of one key on both sides make all pairs; where both sides have several, the right ones are held in memory.";
   d.order =
-      "needs: both inputs sorted by the keys, with the same directions; keeps: the order of left (full: of the keys only)";
+      "needs: both inputs sorted by the keys, with the same directions; keeps: the order of left (full: of the keys "
+      "only)";
   d.example =
-      "known: {op: join, in: {left: orders, right: customers}, with: {by: {customer: id}, kind: left, matched: found}}\n"
+      "known: {op: join, in: {left: orders, right: customers}, with: {by: {customer: id}, kind: left, matched: "
+      "found}}\n"
       "fresh: {op: join, in: {left: reached, right: visited}, with: {by: [node], kind: anti}}\n";
   d.role = plan::operator_role::meeting;
   d.inputs = {{"left", "sorted by its keys; its order is kept"}, {"right", "sorted by its keys"}};
   d.outputs = {{"out", "the joined rows"}};
   d.parameters = join_parameters();
   d.check = check_join;
-  d.memory = [](const plan::node&, int) { return plan::memory_wish{.minimum = 1 * MiB, .maximum = 256 * MiB, .weight = 0.25}; };
+  d.memory = [](const plan::node&, int) {
+    return plan::memory_wish{.minimum = 1 * MiB, .maximum = 256 * MiB, .weight = 0.25};
+  };
   return {std::move(d), build};
 }
 

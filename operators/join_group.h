@@ -1,8 +1,8 @@
 // The right rows of one key of a join, kept for the left rows of that key.
 //
-// Rows of the current right batch are a slice of it; once the group goes on in the next batch they are copied into batches of
-// their own, because a slice of a few rows would keep a whole buffer alive. So small groups are never copied, and large ones
-// take the memory that they fill.
+// Rows of the current right batch are a slice of it; once the group goes on in the next batch they are copied into
+// batches of their own, because a slice of a few rows would keep a whole buffer alive. So small groups are never
+// copied, and large ones take the memory that they fill.
 #pragma once
 
 #include <cstdint>

@@ -18,8 +18,8 @@ join_kind kind_of(const std::string& text) {
   return join_kind::inner;
 }
 
-// Left may be sorted by the keys in any sequence and direction; right must then be sorted the same way. Where left is not
-// sorted by them, the plain order is what the fault message will ask for.
+// Left may be sorted by the keys in any sequence and direction; right must then be sorted the same way. Where left is
+// not sorted by them, the plain order is what the fault message will ask for.
 plan::order left_order(const plan::order& have, const std::vector<std::pair<std::string, std::string>>& by) {
   const auto is_key = [&](const plan::order_term& t) {
     return t.length == 0 && std::any_of(by.begin(), by.end(), [&](const auto& pair) { return pair.first == t.column; });
@@ -38,8 +38,9 @@ void add_right_columns(plan::node_checker& node, const join_settings& s, std::ve
   for (const record::column& c : node.input_type(1).columns()) {
     if (s.is_right_key(c.name)) continue;
     if (node.input_type(0).index_of(c.name))
-      node.fault_at_input(1, fmt::format("both '{}' and '{}' have a column '{}'", node.input_name(0), node.input_name(1), c.name),
-                          "distinct names, except for keys", "rename or drop it with a map in front of the join");
+      node.fault_at_input(
+          1, fmt::format("both '{}' and '{}' have a column '{}'", node.input_name(0), node.input_name(1), c.name),
+          "distinct names, except for keys", "rename or drop it with a map in front of the join");
     columns.push_back(c);
   }
 }
@@ -90,7 +91,9 @@ void check_join(plan::node_checker& node) {
     const record::value_type right_type = right[*right.index_of(r)].type;
     if (left_type != right_type)
       node.fault_at_parameter(
-          "by", fmt::format("'{}' is {} on the left, '{}' is {} on the right", l, to_string(left_type), r, to_string(right_type)),
+          "by",
+          fmt::format("'{}' is {} on the left, '{}' is {} on the right", l, to_string(left_type), r,
+                      to_string(right_type)),
           "keys of the same type",
           right_type.is_bytes() || left_type.is_bytes()
               ? "make both one type with a map in front of the join"
@@ -107,7 +110,8 @@ void check_join(plan::node_checker& node) {
   }
   if (!s.matched.empty()) {
     if (std::any_of(columns.begin(), columns.end(), [&](const record::column& c) { return c.name == s.matched; }))
-      node.fault_at_parameter("matched", fmt::format("the output has a column '{}' already", s.matched), "a name of its own");
+      node.fault_at_parameter("matched", fmt::format("the output has a column '{}' already", s.matched),
+                              "a name of its own");
     columns.push_back({s.matched, record::value_type::of(record::type_kind::u8)});
   }
   if (!node.ok()) return;
@@ -119,7 +123,8 @@ void check_join(plan::node_checker& node) {
     // Keys are taken to be unique on one side: a guess, so not an upper bound.
     estimate = with_type(node.input_estimate(0), left, output);
     const plan::row_estimate other = with_type(node.input_estimate(1), right, output);
-    if (other.rows > estimate.rows || s.kind == join_kind::full) estimate = s.kind == join_kind::full ? sum(estimate, other) : other;
+    if (other.rows > estimate.rows || s.kind == join_kind::full)
+      estimate = s.kind == join_kind::full ? sum(estimate, other) : other;
     estimate.known = node.input_estimate(0).known && node.input_estimate(1).known;
     estimate.exact = false;
   }

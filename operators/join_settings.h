@@ -14,7 +14,7 @@ enum class join_kind { inner, left, full, semi, anti };
 struct join_settings {
   std::vector<std::pair<std::string, std::string>> by;  // (left column, right column)
   join_kind kind = join_kind::inner;
-  std::string matched;                                  // empty: no such column
+  std::string matched;  // empty: no such column
   // The keys in the sequence and the directions that both inputs are sorted by.
   plan::order left_order, right_order;
 

@@ -21,12 +21,14 @@ void append(const record::batch& rows, uint32_t num_bytes, bool descending, std:
     for (size_t i = 0; i < rows.num_rows; ++i, row += rows.row_bytes) words[i] = value(row) ^ flip;
   } else {
     const uint32_t shift = 8 * num_bytes;
-    for (size_t i = 0; i < rows.num_rows; ++i, row += rows.row_bytes) words[i] = words[i] << shift | (value(row) ^ flip);
+    for (size_t i = 0; i < rows.num_rows; ++i, row += rows.row_bytes)
+      words[i] = words[i] << shift | (value(row) ^ flip);
   }
 }
 
 template <uint32_t NumBytes>
-void append_number(const record::batch& rows, type_kind kind, uint32_t offset, bool descending, std::vector<uint64_t>& words) {
+void append_number(const record::batch& rows, type_kind kind, uint32_t offset, bool descending,
+                   std::vector<uint64_t>& words) {
   constexpr uint64_t sign = uint64_t{1} << (8 * NumBytes - 1);
   const auto load = [offset](const std::byte* row) {
     uint64_t bits = 0;

@@ -1,7 +1,8 @@
-// Keys as 64-bit words, computed a batch at a time: most comparisons of merge and join are then one comparison of words.
+// Keys as 64-bit words, computed a batch at a time: most comparisons of merge and join are then one comparison of
+// words.
 //
-// The word of a row holds the first 8 bytes of its normalised key (engine/record/key.h), computed column by column. Words of
-// different order decide; equal words decide when the whole key fits (`exact`), else the rows are compared.
+// The word of a row holds the first 8 bytes of its normalised key (engine/record/key.h), computed column by column.
+// Words of different order decide; equal words decide when the whole key fits (`exact`), else the rows are compared.
 // Cost: about 1 ns per row and column.
 #pragma once
 

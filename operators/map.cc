@@ -36,7 +36,8 @@ exec::operator_definition define() {
   d.name = "map";
   d.summary = "Replaces each row by columns computed from it.";
   d.details =
-      "Every key under `with:` is a column of the output, its value an expression over the input's columns and `row_number` "
+      "Every key under `with:` is a column of the output, its value an expression over the input's columns and "
+      "`row_number` "
       "(the row's position, from 0). Columns that are not named are dropped. A bare column or a cast keeps its type; "
       "arithmetic gives u64, i64 or f64.";
   d.order = "keeps: the leading order columns that are carried over unchanged, under their new names";

@@ -1,8 +1,9 @@
 // merge: several sorted streams into one.
 //
-// A binary heap of the inputs' current rows, compared by key words; as long as one input stays in front of the runner-up its
-// rows move as a whole: the end of that run is found by doubling steps, and a long run is handed on without a copy.
-// Ties go to the input named first, so the merge is stable. Cost: about log2 k word comparisons per change of input.
+// A binary heap of the inputs' current rows, compared by key words; as long as one input stays in front of the
+// runner-up its rows move as a whole: the end of that run is found by doubling steps, and a long run is handed on
+// without a copy. Ties go to the input named first, so the merge is stable. Cost: about log2 k word comparisons per
+// change of input.
 #include <algorithm>
 
 #include "operators/estimates.h"
@@ -30,7 +31,9 @@ void check(plan::node_checker& node) {
 class merge_source final : public exec::source {
  public:
   merge_source(exec::build_context& c, const record::key& by)
-      : words_(c.input_type(), by), compare_(c.input_type(), by), builder_(c.output_type(), c.job.pool(), c.batch_bytes),
+      : words_(c.input_type(), by),
+        compare_(c.input_type(), by),
+        builder_(c.output_type(), c.job.pool(), c.batch_bytes),
         strings_(c.output_type().has_strings()) {
     for (exec::input_stream* in : c.inputs) cursors_.emplace_back(*in, &words_);
     for (uint32_t i = 0; i < cursors_.size(); ++i) waiting_.push_back(i);
@@ -165,7 +168,8 @@ exec::operator_definition define() {
   d.name = "merge";
   d.summary = "Merges sorted streams into one sorted stream.";
   d.details =
-      "The inputs have the same columns and types. Rows with equal keys come in the order of the inputs, and within an input in "
+      "The inputs have the same columns and types. Rows with equal keys come in the order of the inputs, and within an "
+      "input in "
       "its order.";
   d.order = "needs: every input sorted by `by`; gives: `by`";
   d.example = "all: {op: merge, in: [old, new], with: {by: [time, id]}}\n";

@@ -60,7 +60,8 @@ record::row_type type_of(const named_expressions& columns) {
   return record::row_type(std::move(out));
 }
 
-std::vector<std::pair<std::string, std::string>> renamed(const named_expressions& columns, const record::row_type& input) {
+std::vector<std::pair<std::string, std::string>> renamed(const named_expressions& columns,
+                                                         const record::row_type& input) {
   std::vector<std::pair<std::string, std::string>> out;
   for (const auto& [name, value] : columns)
     if (const auto column = value.as_column()) out.emplace_back(input[*column].name, name);

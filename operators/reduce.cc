@@ -1,8 +1,9 @@
 // reduce: one row of aggregates over a whole stream.
 //
-// Each batch is reduced to one row of partial results by a stateless stage, in parallel; an ordered stage combines these rows.
-// Integers, min, max, first and last combine exactly. A sum of floats depends on the order of its additions: with one, the
-// ordered stage adds row after row, so that the result is a function of the input alone. The hash of rows is a sum modulo 2^128.
+// Each batch is reduced to one row of partial results by a stateless stage, in parallel; an ordered stage combines
+// these rows. Integers, min, max, first and last combine exactly. A sum of floats depends on the order of its
+// additions: with one, the ordered stage adds row after row, so that the result is a function of the input alone. The
+// hash of rows is a sum modulo 2^128.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +40,8 @@ void check(plan::node_checker& node) {
   if (s.hash) {
     for (const char* name : hash_columns) {
       if (std::any_of(columns.begin(), columns.end(), [&](const record::column& c) { return c.name == name; }))
-        node.fault_at_parameter(std::string("let.") + name, fmt::format("'{}' is a column that `hash` adds", name), "a name of its own");
+        node.fault_at_parameter(std::string("let.") + name, fmt::format("'{}' is a column that `hash` adds", name),
+                                "a name of its own");
       columns.push_back({name, record::value_type::of(record::type_kind::u64)});
     }
   }
@@ -116,7 +118,8 @@ class total_stage final : public exec::ordered_stage {
     const record::batch result = builder_.take();
     const size_t num_aggregates = output_.num_columns() - (hash_ ? std::size(hash_columns) : 0);
     for (size_t i = 0; i < num_aggregates; ++i)
-      job_.report_value(node_, output_[i].name, value_text(output_[i].type, result.rows + output_[i].offset, result.heap));
+      job_.report_value(node_, output_[i].name,
+                        value_text(output_[i].type, result.rows + output_[i].offset, result.heap));
     if (hash_) job_.report_value(node_, "hash", record::to_string(sum_));
     out.emit(result);
     return exec::outcome::done();
@@ -140,7 +143,8 @@ exec::assembly build(exec::build_context& c) {
   const aggregation_plan p = plan_aggregation(c.input_type(), {}, s.aggregates, s.hash);
   const bool partial = can_combine(p.aggregates);
   exec::assembly out;
-  if (!p.projection.empty()) out.stages.push_back(make_program(c.input_type(), {program_step::map(p.projection)}, c.job.pool()));
+  if (!p.projection.empty())
+    out.stages.push_back(make_program(c.input_type(), {program_step::map(p.projection)}, c.job.pool()));
   if (partial) out.stages.emplace_back(std::make_unique<partial_stage>(c, p, s.hash));
   const std::vector<column_aggregate> aggregates = partial ? combining(p.aggregates, c.output_type(), 0) : p.aggregates;
   out.stages.emplace_back(std::make_unique<total_stage>(c, aggregates, partial, s.hash));
@@ -152,9 +156,12 @@ exec::operator_definition define() {
   d.name = "reduce";
   d.summary = "Reduces a stream to one row of aggregates.";
   d.details =
-      "The aggregates are those of group: count(), sum(x), min(x), max(x), first(x), last(x). With `hash: true` two columns "
-      "hash_low and hash_high are added: a 128-bit hash of the rows that doesn't depend on their order, to compare two streams. "
-      "The values also appear in the run report, so the output need not be used. An empty input gives 0 and empty text.";
+      "The aggregates are those of group: count(), sum(x), min(x), max(x), first(x), last(x). With `hash: true` two "
+      "columns "
+      "hash_low and hash_high are added: a 128-bit hash of the rows that doesn't depend on their order, to compare two "
+      "streams. "
+      "The values also appear in the run report, so the output need not be used. An empty input gives 0 and empty "
+      "text.";
   d.order = "needs: none; gives: one row";
   d.example = "totals: {op: reduce, in: edges, with: {let: {edges: \"count()\", largest: \"max(dst)\"}, hash: true}}\n";
   d.role = plan::operator_role::ordered;

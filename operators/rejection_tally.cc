@@ -23,7 +23,8 @@ bool rejection_tally::reject(uint64_t file, const malformed_record& record) {
   ++counters_.rejected_rows;
   std::lock_guard lock(mutex_);
   ++num_rejected_;
-  if (num_rejected_ == 1 || std::tie(file, record.line, record.column) < std::tie(first_.file, first_.line, first_.column))
+  if (num_rejected_ == 1 ||
+      std::tie(file, record.line, record.column) < std::tie(first_.file, first_.line, first_.column))
     first_ = {file, record.line, record.column, record.reason};
   if (policy_.what != action::fail) return true;
   failed_.store(true, std::memory_order_relaxed);

@@ -1,8 +1,8 @@
 // What becomes of malformed records (on_error), counted over all pieces of a text that are parsed in parallel.
 //
-// The answer must not depend on which thread was first (decision D6b): the source waits until every piece that left it was
-// parsed, and only then fails with the first malformed record in the order of the files, or with the share of rejected
-// records, or ends.
+// The answer must not depend on which thread was first (decision D6b): the source waits until every piece that left it
+// was parsed, and only then fails with the first malformed record in the order of the files, or with the share of
+// rejected records, or ends.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,8 @@ namespace flowrun::operators {
 // Thread-safe.
 class rejection_tally {
  public:
-  rejection_tally(plan::node_checker::error_policy policy, std::vector<std::string> paths, exec::node_counters& counters);
+  rejection_tally(plan::node_checker::error_policy policy, std::vector<std::string> paths,
+                  exec::node_counters& counters);
 
   // The source: a piece is on its way.
   void piece_left();
@@ -32,8 +33,8 @@ class rejection_tally {
 
   // The policy is to fail, and something was rejected.
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
-  // The source, once no more pieces leave: true when all were parsed and the job may go on; otherwise `w` will be woken.
-  // Throws error(bad_data) as the policy asks.
+  // The source, once no more pieces leave: true when all were parsed and the job may go on; otherwise `w` will be
+  // woken. Throws error(bad_data) as the policy asks.
   bool settled(waker& w);
 
  private:

@@ -1,7 +1,7 @@
 // Finds where the groups of a stream begin: rows that follow each other with equal values in some columns.
 //
-// Equal means equal bits (engine/record/key.h orders every bit pattern of a number, so a sort agrees), and for strings equal
-// content. Cost: about 1 ns a row for columns that lie side by side and are 4, 8 or 16 bytes wide together.
+// Equal means equal bits (engine/record/key.h orders every bit pattern of a number, so a sort agrees), and for strings
+// equal content. Cost: about 1 ns a row for columns that lie side by side and are 4, 8 or 16 bytes wide together.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class row_groups {
   struct span {
     uint32_t offset, num_bytes;
   };
-  std::vector<span> spans_;              // fixed-width columns
+  std::vector<span> spans_;  // fixed-width columns
   std::vector<uint32_t> string_offsets_;
 };
 
@@ -34,8 +34,8 @@ class group_tracker {
  public:
   explicit group_tracker(row_groups groups) : groups_(std::move(groups)) {}
 
-  // The groups within `rows`: group k has the rows [starts[k], starts[k + 1]). When `open()` was true before the call, group
-  // 0 is the one that was open; it may have no rows here. The last group is open afterwards.
+  // The groups within `rows`: group k has the rows [starts[k], starts[k + 1]). When `open()` was true before the call,
+  // group 0 is the one that was open; it may have no rows here. The last group is open afterwards.
   const std::vector<uint32_t>& add(const record::batch& rows);
   bool open() const { return last_.num_rows > 0; }
   // The last row seen; valid when open. Keeps its batch alive.

@@ -13,7 +13,8 @@ row_history::row_history(const record::row_type& type) : row_bytes_(type.row_byt
 
 void row_history::store_string(std::byte* field, std::string_view text) {
   if (heap_.size() + text.size() > std::numeric_limits<uint32_t>::max())
-    throw error(error_kind::bad_data, "the strings of a window exceed 4 GiB", "make the window smaller, or drop columns of text before it");
+    throw error(error_kind::bad_data, "the strings of a window exceed 4 GiB",
+                "make the window smaller, or drop columns of text before it");
   const record::string_ref ref{static_cast<uint32_t>(heap_.size()), static_cast<uint32_t>(text.size())};
   const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
   heap_.insert(heap_.end(), bytes, bytes + text.size());
@@ -25,7 +26,8 @@ void row_history::append(const record::batch& rows) {
   rows_.insert(rows_.end(), rows.rows, rows.rows + rows.num_rows * row_bytes_);
   for (size_t i = 0; i < rows.num_rows && !string_offsets_.empty(); ++i)
     for (uint32_t offset : string_offsets_)
-      store_string(rows_.data() + before + i * row_bytes_ + offset, record::load_string(rows.row(i) + offset, rows.heap));
+      store_string(rows_.data() + before + i * row_bytes_ + offset,
+                   record::load_string(rows.row(i) + offset, rows.heap));
   num_rows_ += rows.num_rows;
 }
 

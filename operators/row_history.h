@@ -1,7 +1,7 @@
 // The last rows of a stream, packed one after another, by their number in the stream.
 //
-// Rows are appended batch by batch and dropped from the front. Dropping only moves a mark; the rows that remain move to the
-// front once more than half of the memory is behind the mark, so each row moves a constant number of times.
+// Rows are appended batch by batch and dropped from the front. Dropping only moves a mark; the rows that remain move to
+// the front once more than half of the memory is behind the mark, so each row moves a constant number of times.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // scan: a state that goes through the rows in order.
 //
-// The general form runs a state_program. The shorthands number and prefix_sum have a path of their own: a program in front
-// makes rows of the final width, with the terms of the sums where the sums will be; the ordered stage copies each batch and
-// turns terms into sums, one tight loop per column and group.
+// The general form runs a state_program. The shorthands number and prefix_sum have a path of their own: a program in
+// front makes rows of the final width, with the terms of the sums where the sums will be; the ordered stage copies each
+// batch and turns terms into sums, one tight loop per column and group.
 #include <bit>
 
 #include "engine/expr/state_program.h"
@@ -41,12 +41,12 @@ class state_stage final : public exec::ordered_stage {
 
 expr::state_program compile(const record::row_type& input, const scan_settings& s) {
   expr::state_program_builder builder(input, s.state, s.initial);
-  for (const auto& [name, value] : s.updates)
-    for (size_t k = 0; k < s.state.size(); ++k)
-      if (s.state[k].name == name) builder.set(k, value);
   std::vector<expr::expression> keys;
   for (size_t column : indices(input, s.reset)) keys.push_back(expr::column_expression(input, column));
   if (!keys.empty()) builder.reset_on_change(keys);
+  for (const auto& [name, value] : s.updates)
+    for (size_t k = 0; k < s.state.size(); ++k)
+      if (s.state[k].name == name) builder.set(k, value);
   builder.emit(s.emit);
   return builder.build();
 }
@@ -54,7 +54,7 @@ expr::state_program compile(const record::row_type& input, const scan_settings& 
 // A column that becomes a running sum, in rows that have its terms there.
 struct running_column {
   uint32_t offset;
-  bool floating;   // f64; else an integer of 64 bits
+  bool floating;  // f64; else an integer of 64 bits
   bool exclusive;
   uint64_t sum = 0;
 };
@@ -134,11 +134,15 @@ exec::operator_definition define() {
   d.name = "scan";
   d.summary = "Goes through the rows in order with a state.";
   d.details =
-      "`state` names variables with their initial values, `set` updates them for each row, each update seeing those before it, "
-      "and `emit` computes the output row from the row and the new state. A variable has the type of its initial value: write "
-      "i64(0) or 0.0 where 0 (u64) is not meant; updates are converted to it, integers keep their low bits. A variable hides a "
+      "`state` names variables with their initial values, `set` updates them for each row, each update seeing those "
+      "before it, "
+      "and `emit` computes the output row from the row and the new state. A variable has the type of its initial "
+      "value: write "
+      "i64(0) or 0.0 where 0 (u64) is not meant; updates are converted to it, integers keep their low bits. A variable "
+      "hides a "
       "column of the same name. `row_number` is the row's position, from 0.\n\n"
-      "The shorthands `number` and `prefix_sum` add columns behind those of the input, and are faster. Sums are u64, i64 or f64 "
+      "The shorthands `number` and `prefix_sum` add columns behind those of the input, and are faster. Sums are u64, "
+      "i64 or f64 "
       "and wrap around.";
   d.order = "keeps: the leading order columns that are carried over (shorthands: all)";
   d.example =

@@ -20,14 +20,16 @@ record::value_type sum_type(const record::value_type& type) {
 void read_state(plan::node_checker& node, scan_settings& s) {
   for (auto& [name, value] : node.named_expressions("state", expr::scope{})) {
     if (!value.is_constant())
-      node.fault_at_parameter("state." + name, fmt::format("'{}' is not a constant", value.text()), "a value such as 0 or u32(1)");
+      node.fault_at_parameter("state." + name, fmt::format("'{}' is not a constant", value.text()),
+                              "a value such as 0 or u32(1)");
     s.state.push_back({name, value.type()});
     s.initial.push_back(std::move(value));
   }
   const expr::scope scope{.row = &node.input_type(), .row_number = true, .state = s.state};
   if (node.has("set")) s.updates = node.named_expressions("set", scope);
   for (const auto& [name, value] : s.updates) {
-    const auto variable = std::find_if(s.state.begin(), s.state.end(), [&, n = &name](const auto& v) { return v.name == *n; });
+    const auto variable =
+        std::find_if(s.state.begin(), s.state.end(), [&, n = &name](const auto& v) { return v.name == *n; });
     if (variable == s.state.end()) {
       std::vector<std::string> names;
       for (const expr::variable& v : s.state) names.push_back(v.name);
@@ -35,9 +37,10 @@ void read_state(plan::node_checker& node, scan_settings& s) {
                               fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(name, names));
     } else if (!value.converted_to(variable->type)) {
       node.fault_at_parameter("set." + name,
-                              fmt::format("'{}' is {}, the state '{}' is {}", value.text(), to_string(value.type()), name,
-                                          to_string(variable->type)),
-                              "a value of the variable's type", fmt::format("cast it: {}(…)", to_string(variable->type)));
+                              fmt::format("'{}' is {}, the state '{}' is {}", value.text(), to_string(value.type()),
+                                          name, to_string(variable->type)),
+                              "a value of the variable's type",
+                              fmt::format("cast it: {}(…)", to_string(variable->type)));
     }
   }
   if (node.has("emit")) {
@@ -59,10 +62,11 @@ void read_state(plan::node_checker& node, scan_settings& s) {
 void read_shorthands(plan::node_checker& node, scan_settings& s) {
   if (node.has("number")) s.number = node.text("number");
   if (!node.has("prefix_sum")) return;
-  for (auto& [name, value] : node.named_expressions("prefix_sum", expr::scope{.row = &node.input_type(), .row_number = true})) {
+  for (auto& [name, value] :
+       node.named_expressions("prefix_sum", expr::scope{.row = &node.input_type(), .row_number = true})) {
     if (!value.type().is_number()) {
-      node.fault_at_parameter("prefix_sum." + name, fmt::format("'{}' is {}", value.text(), to_string(value.type())), "a number",
-                              value.type().is_boolean() ? "write u8(…) to count" : "");
+      node.fault_at_parameter("prefix_sum." + name, fmt::format("'{}' is {}", value.text(), to_string(value.type())),
+                              "a number", value.type().is_boolean() ? "write u8(…) to count" : "");
       continue;
     }
     s.sums.emplace_back(name, *value.converted_to(sum_type(value.type())));
@@ -74,7 +78,9 @@ void read_shorthands(plan::node_checker& node, scan_settings& s) {
 std::vector<plan::parameter_declaration> scan_parameters() {
   using plan::parameter_kind;
   return {
-      {.name = "state", .kind = parameter_kind::named_expressions, .help = "The variables with their initial values, constants."},
+      {.name = "state",
+       .kind = parameter_kind::named_expressions,
+       .help = "The variables with their initial values, constants."},
       {.name = "set",
        .kind = parameter_kind::named_expressions,
        .help = "For each row, in this order: {variable: expression over the row and the variables}."},
@@ -84,7 +90,9 @@ std::vector<plan::parameter_declaration> scan_parameters() {
       {.name = "reset",
        .kind = parameter_kind::columns,
        .help = "Starts anew, as at the first row, whenever one of these columns changes."},
-      {.name = "number", .kind = parameter_kind::text, .help = "Shorthand: adds a u64 column with the row's number, from 0."},
+      {.name = "number",
+       .kind = parameter_kind::text,
+       .help = "Shorthand: adds a u64 column with the row's number, from 0."},
       {.name = "prefix_sum",
        .kind = parameter_kind::named_expressions,
        .help = "Shorthand: adds columns with the sum of an expression over all rows up to this one."},

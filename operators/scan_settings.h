@@ -16,10 +16,10 @@ struct scan_settings {
   named_expressions updates;              // of variables, in order
   named_expressions emit;
   // The shorthands.
-  std::string number;                     // empty: none
-  named_expressions sums;                 // their values as u64, i64 or f64
+  std::string number;      // empty: none
+  named_expressions sums;  // their values as u64, i64 or f64
   bool exclusive = false;
-  std::vector<std::string> reset;         // columns
+  std::vector<std::string> reset;  // columns
 
   bool is_shorthand() const { return !number.empty() || !sums.empty(); }
 };

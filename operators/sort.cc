@@ -1,7 +1,7 @@
 // sort: the operator that flowrun exists for. This file only connects: keys and options from the declaration to run creation
 // and merging in engine/sort, as the sink of one pipeline and the source of the next (decision D4).
 //
-//   [hidden key columns] ─▶ prepare ─▶ run_creator  ║  run_merger ─▶ refine ─▶ [unique, limit] ─▶ [without hidden columns]
+//   [hidden key columns] ─▶ prepare ─▶ run_creator  ║  run_merger ─▶ refine ─▶ [unique, combine, limit] ─▶ [without hidden columns]
 //
 // Keys that are more than a column (or a slice of one) are computed into hidden columns first and dropped behind.
 #include <fmt/format.h>
@@ -14,6 +14,7 @@
 #include "engine/sort/run_creator.h"
 #include "engine/sort/run_merger.h"
 #include "operators/estimates.h"
+#include "operators/group_stages.h"
 #include "operators/ordered_cut.h"
 #include "operators/program.h"
 #include "operators/registry.h"
@@ -30,6 +31,8 @@ struct settings {
   bool unique = false;
   bool stable = false;
   uint64_t limit = 0;
+  named_aggregates combine;
+  std::vector<std::string> columns;  // of the keys, for combine
 };
 
 settings read(plan::node_checker& node) {
@@ -38,6 +41,12 @@ settings read(plan::node_checker& node) {
   out.unique = node.boolean("unique");
   out.stable = node.boolean("stable");
   if (node.has("limit")) out.limit = node.integer("limit");
+  if (node.has("combine")) out.combine = node.aggregates("combine", expr::scope{.row = &node.input_type()});
+  for (const plan::sort_key& k : out.keys)
+    if (k.term && k.term->length == 0) out.columns.push_back(k.term->column);
+  // First and last mean the order of the input, which only a stable sort keeps.
+  for (const auto& [name, aggregate] : out.combine)
+    out.stable |= aggregate.kind == expr::aggregate_kind::first || aggregate.kind == expr::aggregate_kind::last;
   return out;
 }
 
@@ -56,11 +65,23 @@ uint64_t bytes_in_memory(const record::row_type& type, const plan::row_estimate&
   return estimate.rows * (type.row_bytes() <= 8 ? 8 : 16);
 }
 
+void check_combine(plan::node_checker& node, const settings& s) {
+  if (s.columns.size() != s.keys.size())
+    node.fault_at_parameter("by", "a sort that combines needs whole columns as keys", "column or -column",
+                            "compute the key as a column with a map in front of the sort");
+  if (s.unique)
+    node.fault_at_parameter("unique", "a sort that combines leaves one row of each key anyway", {}, "leave out unique");
+  for (const auto& [name, aggregate] : s.combine)
+    if (std::find(s.columns.begin(), s.columns.end(), name) != s.columns.end())
+      node.fault_at_parameter("combine." + name, fmt::format("'{}' is a key of the sort", name), "a name of its own");
+}
+
 void check(plan::node_checker& node) {
   const settings s = read(node);
   if (node.has("limit") && s.limit == 0)
     node.fault_at_parameter("limit", "a limit of 0 leaves no rows", "a number from 1 on", "leave it out to keep all rows");
   if (s.keys.empty() && node.ok()) node.fault_at_parameter("by", "no key is given", "[column, -column, …]");
+  if (!s.combine.empty()) check_combine(node, s);
   if (!node.ok()) return;
   const plan::order gives = order_of(s);
   const bool columns_only = gives.size() == s.keys.size();
@@ -68,13 +89,19 @@ void check(plan::node_checker& node) {
   if (s.limit > 0) node.node().facts["limit"] = s.limit;
   plan::row_estimate estimate = node.input_estimate();
   if (estimate.known) node.node().facts["sorted_bytes"] = bytes_in_memory(node.input_type(), estimate);
-  if (s.unique) estimate = at_most(estimate);
+  record::row_type output = node.input_type();
+  if (!s.combine.empty()) {
+    output = group_type(node.input_type(), s.columns, s.combine);
+    estimate = with_type(estimate, node.input_type(), output);
+  }
+  if (s.unique || !s.combine.empty()) estimate = at_most(estimate);
   if (s.limit > 0 && estimate.known && estimate.rows > s.limit) {
     estimate.num_bytes = estimate.num_bytes / estimate.rows * s.limit;
     estimate.rows = s.limit;
   }
   // An elided sort leaves the rows as they are, which may be sorted by more than was asked for.
-  node.set_output(0, node.input_type(), node.node().elided ? node.input_order() : gives, estimate);
+  const bool as_it_was = node.node().elided && s.combine.empty();
+  node.set_output(0, std::move(output), as_it_was ? node.input_order() : gives, estimate);
 }
 
 // The rows that are sorted: the input's columns and the hidden keys.
@@ -107,7 +134,7 @@ sort::sort_settings sort_settings_of(const settings& s, const sorted_rows& rows,
   out.key = rows.key;
   out.stable = s.stable;
   out.unique = s.unique;
-  out.limit = s.limit;
+  out.limit = s.combine.empty() ? s.limit : 0;  // the limit counts combined rows
   out.force_spill = c.job.options().force_spill;
   return out;
 }
@@ -207,6 +234,11 @@ exec::assembly build_creator(exec::build_context& c, const settings& s, const so
   return out;
 }
 
+void combine(exec::assembly& to, exec::build_context& c, const settings& s) {
+  add_group_stages(to, c.input_type(), s.columns, s.combine, c.output_type(), c.job.pool(), c.batch_bytes);
+  if (s.limit > 0) to.stages.push_back(make_ordered_cut(c.output_type(), repeats::none, {}, s.limit));
+}
+
 exec::assembly build_merger(exec::build_context& c, const settings& s, const sorted_rows& rows) {
   exec::assembly out;
   const auto given = std::any_cast<hand_over>(std::exchange(c.state, {}));
@@ -220,7 +252,10 @@ exec::assembly build_merger(exec::build_context& c, const settings& s, const sor
   out.stages.emplace_back(std::make_unique<refine_stage>(merger));
   // Wide rows come out of the merge without repetitions; slices of narrow rows may repeat each other's last row.
   const repeats where = s.unique && sorting.narrow() ? repeats::at_batch_starts : repeats::none;
-  if (where != repeats::none || s.limit > 0) out.stages.push_back(make_ordered_cut(rows.type, where, rows.key, s.limit));
+  if (!s.combine.empty())
+    combine(out, c, s);
+  else if (where != repeats::none || s.limit > 0)
+    out.stages.push_back(make_ordered_cut(rows.type, where, rows.key, s.limit));
   if (!rows.projection.empty()) {
     named_expressions original;
     for (size_t i = 0; i < c.output_type().num_columns(); ++i)
@@ -235,7 +270,10 @@ exec::assembly build(exec::build_context& c) {
   const sorted_rows rows = plan_rows(c.input_type(), s);
   if (c.node.elided) {
     exec::assembly out;
-    out.stages.push_back(make_ordered_cut(rows.type, s.unique ? repeats::anywhere : repeats::none, rows.key, s.limit));
+    if (!s.combine.empty())
+      combine(out, c, s);
+    else
+      out.stages.push_back(make_ordered_cut(rows.type, s.unique ? repeats::anywhere : repeats::none, rows.key, s.limit));
     return out;
   }
   return c.half == 0 ? build_creator(c, s, rows) : build_merger(c, s, rows);
@@ -279,6 +317,9 @@ exec::operator_definition define() {
        .kind = plan::parameter_kind::boolean,
        .default_text = "false",
        .help = "Keep only the first row of each key, first in the order of the input."},
+      {.name = "combine",
+       .kind = plan::parameter_kind::aggregates,
+       .help = "Make one row of each key, {name: \"sum(x)\"}: the keys and these aggregates, as a group behind the sort would."},
       {.name = "limit", .kind = plan::parameter_kind::integer, .help = "Keep only the first so many rows of the result."},
       {.name = "stable",
        .kind = plan::parameter_kind::boolean,

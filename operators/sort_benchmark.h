@@ -1,9 +1,9 @@
 // The 100-byte records of the sort benchmark (sortbenchmark.org), record for record as gensort 1.5 makes them, and the
 // checksum of valsort. Shared by the generate operator and the commands `flowrun gen` and `flowrun verify`.
 //
-// The generator is linear congruential modulo 2^128 with L'Ecuyer's multiplier ("Tables of linear congruential generators
-// of different sizes and good lattice structure", Mathematics of Computation 68, 1999). Its n-th power is again such a map,
-// found in 128 squarings at most, so any range of records can be made on its own.
+// The generator is linear congruential modulo 2^128 with L'Ecuyer's multiplier ("Tables of linear congruential
+// generators of different sizes and good lattice structure", Mathematics of Computation 68, 1999). Its n-th power is
+// again such a map, found in 128 squarings at most, so any range of records can be made on its own.
 #pragma once
 
 #include <cstddef>

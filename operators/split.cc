@@ -1,7 +1,7 @@
 // split: deals rows out to ports by conditions; a row goes to the first port whose condition holds.
 //
-// One program computes all conditions of a batch as columns of bool. The rows of each port then move into an exact-size buffer
-// that shares the heap of the input; a batch that goes to one port as a whole is handed on as it is.
+// One program computes all conditions of a batch as columns of bool. The rows of each port then move into an exact-size
+// buffer that shares the heap of the input; a batch that goes to one port as a whole is handed on as it is.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,8 @@ void check(plan::node_checker& node) {
     return;
   }
   const bool clash = std::any_of(s.ports.begin(), s.ports.end(), [&](const auto& p) { return p.first == s.rest; });
-  if (clash) node.fault_at_parameter("rest", fmt::format("the port '{}' has a condition already", s.rest), "a name of its own");
+  if (clash)
+    node.fault_at_parameter("rest", fmt::format("the port '{}' has a condition already", s.rest), "a name of its own");
   std::vector<std::string> names;
   for (const auto& [name, condition] : s.ports) names.push_back(name);
   if (!s.rest.empty() && !clash) names.push_back(s.rest);
@@ -119,7 +120,8 @@ class counting_split final : public exec::ordered_stage {
 
 exec::assembly build(exec::build_context& c) {
   const settings s = read(c.params);
-  const bool counts = std::any_of(s.ports.begin(), s.ports.end(), [](const auto& p) { return p.second.uses_row_number(); });
+  const bool counts =
+      std::any_of(s.ports.begin(), s.ports.end(), [](const auto& p) { return p.second.uses_row_number(); });
   splitter parts(c.input_type(), s, c.job.pool());
   exec::assembly out;
   if (counts)
@@ -134,7 +136,8 @@ exec::operator_definition define() {
   d.name = "split";
   d.summary = "Deals rows out to several outputs by conditions.";
   d.details =
-      "A row goes to the first port, in the order written, whose condition holds. A row that meets no condition goes to the port "
+      "A row goes to the first port, in the order written, whose condition holds. A row that meets no condition goes "
+      "to the port "
       "named by `rest`; without `rest` it is dropped. Read a port as `node.port`.";
   d.order = "keeps: the input's order, on every port";
   d.example =

@@ -101,7 +101,8 @@ void text_cutter::scan(cut& c) {
     while (true) {
       p = find_byte(p, c.end, quote);
       if (p == c.end) return segment(c, from, c.end);
-      const bool opens = p == c.begin ? at_field_start_ : p[-1] == options_.format.delimiter || p[-1] == options_.line_end;
+      const bool opens =
+          p == c.begin ? at_field_start_ : p[-1] == options_.format.delimiter || p[-1] == options_.line_end;
       if (opens) break;
       ++p;
     }
@@ -156,10 +157,11 @@ void text_cutter::emit(const std::shared_ptr<const void>& owner, std::string_vie
 
 void text_cutter::carry(std::string_view text) {
   if (carried_.size() + text.size() > options_.max_record_bytes)
-    throw error(error_kind::bad_data,
-                fmt::format("{}:{}: a line is longer than {}", path_, line_ + 1, format_bytes(options_.max_record_bytes)),
-                options_.format.quote ? "is a quoted field never closed? If the line is right, give the job more memory"
-                                      : "give the job more memory");
+    throw error(
+        error_kind::bad_data,
+        fmt::format("{}:{}: a line is longer than {}", path_, line_ + 1, format_bytes(options_.max_record_bytes)),
+        options_.format.quote ? "is a quoted field never closed? If the line is right, give the job more memory"
+                              : "give the job more memory");
   carried_ += text;
 }
 

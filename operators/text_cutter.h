@@ -29,7 +29,7 @@ struct cutter_options {
   char line_end = '\n';
   csv_format format{'\0', std::nullopt};  // lines that are no CSV have no quotes
   bool skip_byte_order_mark = false;
-  bool skip_header = false;     // the first record of each file is dropped
+  bool skip_header = false;  // the first record of each file is dropped
   size_t piece_bytes = 1 << 18;
   size_t max_record_bytes = 1 << 26;
 };

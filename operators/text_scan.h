@@ -23,7 +23,8 @@ struct csv_format {
 
 static_assert(std::endian::native == std::endian::little, "row files and the scans below are little endian");
 
-// The bytes of `word` that are equal to `byte`, as their high bits. The lowest set bit is exact; higher ones may be wrong.
+// The bytes of `word` that are equal to `byte`, as their high bits. The lowest set bit is exact; higher ones may be
+// wrong.
 inline uint64_t equal_bytes(uint64_t word, char byte) {
   constexpr uint64_t ones = 0x0101010101010101;
   constexpr uint64_t highs = 0x8080808080808080;
@@ -86,8 +87,8 @@ inline const char* find_byte(const char* p, const char* end, char byte) {
   return found == nullptr ? end : static_cast<const char*>(found);
 }
 
-// The closing quote of the quoted field whose text starts at `p` (behind the opening quote), or end when it never closes.
-// `escaped` becomes true when the field has quotes within.
+// The closing quote of the quoted field whose text starts at `p` (behind the opening quote), or end when it never
+// closes. `escaped` becomes true when the field has quotes within.
 inline const char* find_closing_quote(const char* p, const char* end, char quote, bool& escaped) {
   while (true) {
     p = find_byte(p, end, quote);

@@ -68,7 +68,8 @@ class text_source final : public exec::source {
   void queue_pieces() {
     for (text_piece& piece : cut_) {
       const text_piece_header header{piece.first_line, lines_before_ + piece.first_line, input_.file()};
-      auto holder = std::make_shared<std::pair<text_piece_header, std::shared_ptr<const void>>>(header, std::move(piece.owner));
+      auto holder =
+          std::make_shared<std::pair<text_piece_header, std::shared_ptr<const void>>>(header, std::move(piece.owner));
       record::batch b;
       b.rows = reinterpret_cast<const std::byte*>(&holder->first);
       b.num_rows = 1;

@@ -1,8 +1,8 @@
 // window: expressions that look at neighbouring rows, row[-1].x.
 //
-// An ordered stage holds the last rows and makes wide rows: the row itself, and behind it each neighbour's column that an
-// expression reads. A program then computes over wide rows, in parallel, and drops the neighbours again. Rows wait until the
-// rows behind them are there. Memory: the rows of the window and a batch, packed.
+// An ordered stage holds the last rows and makes wide rows: the row itself, and behind it each neighbour's column that
+// an expression reads. A program then computes over wide rows, in parallel, and drops the neighbours again. Rows wait
+// until the rows behind them are there. Memory: the rows of the window and a batch, packed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ int distance_parameter(plan::node_checker& node, const char* name) {
   if (distance <= max_distance) return static_cast<int>(distance);
   node.fault_at_parameter(name, fmt::format("a window of {} rows is too wide", format_count(distance)),
                           fmt::format("at most {}", format_count(max_distance)));
-  return 0;
+  return static_cast<int>(max_distance);
 }
 
 settings read(plan::node_checker& node) {
@@ -56,7 +56,8 @@ settings read(plan::node_checker& node) {
       }
     }
   }
-  s.let = node.named_expressions("let", expr::scope{.row = &input, .row_number = true, .before = s.before, .after = s.after});
+  s.let = node.named_expressions("let",
+                                 expr::scope{.row = &input, .row_number = true, .before = s.before, .after = s.after});
   return s;
 }
 
@@ -70,8 +71,11 @@ void check(plan::node_checker& node) {
                               "use a map behind the window to replace it");
     columns.push_back({name, value.type()});
   }
-  if (node.ok() && s.let.empty()) node.fault_at_parameter("let", "a window needs something to compute", "let: {name: expression, …}");
+  if (node.ok() && s.let.empty())
+    node.fault_at_parameter("let", "a window needs something to compute", "let: {name: expression, …}");
   if (!node.ok()) return;
+  node.node().facts["rows_behind"] =
+      static_cast<uint64_t>(s.after);  // held back: see operator_declaration::keeps_row_count
   node.node().facts["window_bytes"] = static_cast<uint64_t>(s.before + s.after + 1) * input.row_bytes();
   record::row_type output(std::move(columns));
   const plan::row_estimate estimate = with_type(node.input_estimate(), input, output);
@@ -207,21 +211,31 @@ exec::operator_definition define() {
   d.name = "window";
   d.summary = "Adds columns computed from neighbouring rows.";
   d.details =
-      "In `let`, row[-1].x is column x of the row before and row[2].x of the second row behind, as far as `before` and `after` "
-      "reach. Beyond the ends of the stream a neighbour has the values of `pad`, or 0 and empty text. The output has the "
+      "In `let`, row[-1].x is column x of the row before and row[2].x of the second row behind, as far as `before` and "
+      "`after` "
+      "reach. Beyond the ends of the stream a neighbour has the values of `pad`, or 0 and empty text. The output has "
+      "the "
       "columns of the input, then those of `let`.";
   d.order = "keeps: the input's order";
   d.example = "steps: {op: window, in: sorted, with: {before: 1, let: {step: \"x - row[-1].x\"}, pad: {x: 0}}}\n";
   d.role = plan::operator_role::ordered;
   d.inputs = {{"in", "the rows, in the order in which they are neighbours"}};
   d.outputs = {{"out", "one row for each input row, in the same order"}};
-  d.parameters = {
-      {.name = "before", .kind = plan::parameter_kind::integer, .default_text = "0", .help = "How many rows back an expression may look."},
-      {.name = "after", .kind = plan::parameter_kind::integer, .default_text = "0", .help = "How many rows ahead an expression may look."},
-      {.name = "pad",
-       .kind = plan::parameter_kind::named_expressions,
-       .help = "Values of columns beyond the ends, constants; 0 or empty otherwise."},
-      {.name = "let", .kind = plan::parameter_kind::named_expressions, .required = true, .help = "The columns to add."}};
+  d.parameters = {{.name = "before",
+                   .kind = plan::parameter_kind::integer,
+                   .default_text = "0",
+                   .help = "How many rows back an expression may look."},
+                  {.name = "after",
+                   .kind = plan::parameter_kind::integer,
+                   .default_text = "0",
+                   .help = "How many rows ahead an expression may look."},
+                  {.name = "pad",
+                   .kind = plan::parameter_kind::named_expressions,
+                   .help = "Values of columns beyond the ends, constants; 0 or empty otherwise."},
+                  {.name = "let",
+                   .kind = plan::parameter_kind::named_expressions,
+                   .required = true,
+                   .help = "The columns to add."}};
   d.keeps_row_count = true;
   d.check = check;
   d.memory = [](const plan::node& n, int) {

@@ -16,8 +16,9 @@ void check(plan::node_checker& node) {
   std::vector<record::column> columns = left.columns();
   for (const record::column& c : right.columns()) {
     if (left.index_of(c.name))
-      node.fault_at_input(1, fmt::format("both '{}' and '{}' have a column '{}'", node.input_name(0), node.input_name(1), c.name),
-                          "distinct names", "rename or drop it with a map in front of the zip");
+      node.fault_at_input(
+          1, fmt::format("both '{}' and '{}' have a column '{}'", node.input_name(0), node.input_name(1), c.name),
+          "distinct names", "rename or drop it with a map in front of the zip");
     columns.push_back(c);
   }
   if (!node.ok()) return;
@@ -42,7 +43,8 @@ class zip_source final : public exec::source {
         left_(*c.inputs[0], nullptr),
         right_(*c.inputs[1], nullptr),
         left_copy_(c.input_type(0), c.output_type(), columns_to(c.input_type(0).num_columns(), 0)),
-        right_copy_(c.input_type(1), c.output_type(), columns_to(c.input_type(1).num_columns(), c.input_type(0).num_columns())),
+        right_copy_(c.input_type(1), c.output_type(),
+                    columns_to(c.input_type(1).num_columns(), c.input_type(0).num_columns())),
         row_bytes_(c.output_type().row_bytes()),
         builder_(c.output_type(), c.job.pool(), c.batch_bytes) {}
 
@@ -75,10 +77,11 @@ class zip_source final : public exec::source {
  private:
   [[noreturn]] void fail(bool left_ended) const {
     const uint64_t rows = left_ended ? left_.row_number() : right_.row_number();
-    throw error(error_kind::bad_data,
-                fmt::format("node '{}': '{}' ends after {} rows, '{}' goes on", node_, left_ended ? left_name_ : right_name_,
-                            format_count(rows), left_ended ? right_name_ : left_name_),
-                "zip needs two streams of the same length; join them by a row number where rows may be missing");
+    throw error(
+        error_kind::bad_data,
+        fmt::format("node '{}': '{}' ends after {} rows, '{}' goes on", node_, left_ended ? left_name_ : right_name_,
+                    format_count(rows), left_ended ? right_name_ : left_name_),
+        "zip needs two streams of the same length; join them by a row number where rows may be missing");
   }
 
   std::string node_;
@@ -99,12 +102,15 @@ exec::operator_definition define() {
   plan::operator_declaration d;
   d.name = "zip";
   d.summary = "Puts the columns of two streams side by side.";
-  d.details = "Row i of the output is row i of `left` followed by row i of `right`. The job ends with an error when one has more rows.";
+  d.details =
+      "Row i of the output is row i of `left` followed by row i of `right`. The job ends with an error when one has "
+      "more rows.";
   d.order = "keeps: the order of left, or where nothing is known of it, of right";
   d.example =
       "ranks:  {op: scan, in: sorted, with: {number: rank}}\n"
       "paired: {op: zip, in: {left: names, right: values}}\n";
   d.role = plan::operator_role::meeting;
+  d.keeps_row_count = true;  // takes its inputs at one pace
   d.inputs = {{"left", "gives the first columns"}, {"right", "gives the other columns"}};
   d.outputs = {{"out", "the columns of left, then the columns of right"}};
   d.check = check;

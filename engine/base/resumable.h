@@ -4,10 +4,14 @@
 //          wake             a thread picks it up            step returned
 //   idle ───────▶ queued ───────────────────────▶ running ───────────────▶ idle
 //                                                  │ wake ▶ runs once more
+//
+// The state is shared with the tasks that are queued: one that comes too late finds the object dead and does nothing, so the
+// end never waits for a task that nobody has begun.
 #pragma once
 
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -20,27 +24,28 @@ using task_poster = std::function<void(std::function<void()>)>;
 
 class resumable : public waker {
  public:
-  explicit resumable(task_poster post) : post_(std::move(post)) {}
+  explicit resumable(task_poster post) : core_(std::make_shared<core>(*this, std::move(post))) {}
   resumable(const resumable&) = delete;
   resumable& operator=(const resumable&) = delete;
 
   void wake() noexcept final {
+    const std::shared_ptr<core> c = core_;  // the step may run, and this object die, before post() has returned
     {
-      std::lock_guard lock(mutex_);
-      if (state_ == state::running) again_ = true;
-      if (state_ != state::idle) return;
-      state_ = state::queued;
+      std::lock_guard lock(c->mutex);
+      if (c->now == state::running) c->again = true;
+      if (c->now != state::idle) return;
+      c->now = state::queued;
     }
-    post_([this] { run(); });
+    c->post([c] { run(*c); });
   }
 
   // Returns once no thread is inside; from then on wakes are ignored. Called by the destructor of the derived class, never
-  // from inside a step. The threads of the poster must still be running.
+  // from inside a step. May be called again.
   void shutdown() {
-    std::unique_lock lock(mutex_);
-    stopping_ = true;
-    changed_.wait(lock, [&] { return state_ == state::idle || state_ == state::dead; });
-    state_ = state::dead;
+    std::unique_lock lock(core_->mutex);
+    core_->stopping = true;
+    core_->changed.wait(lock, [&] { return core_->now != state::running; });
+    core_->now = state::dead;
   }
 
  protected:
@@ -51,34 +56,32 @@ class resumable : public waker {
  private:
   enum class state { idle, queued, running, dead };
 
-  void run() {
-    for (;;) {
-      {
-        std::lock_guard lock(mutex_);
-        state_ = state::running;
-        again_ = false;
-        if (stopping_) {
-          state_ = state::idle;
-          changed_.notify_all();  // under the lock: shutdown() may end this object's life once it has it
-          return;
-        }
-      }
-      resume();
-      std::lock_guard lock(mutex_);
-      if (!again_ || stopping_) {
-        state_ = state::idle;
-        if (stopping_) changed_.notify_all();
-        return;
-      }
-    }
+  struct core {
+    core(resumable& o, task_poster p) : owner(o), post(std::move(p)) {}
+    resumable& owner;  // alive while running
+    const task_poster post;
+    std::mutex mutex;
+    std::condition_variable changed;
+    state now = state::idle;  // guarded by mutex, as are the next two
+    bool again = false;
+    bool stopping = false;
+  };
+
+  static void run(core& c) {
+    std::unique_lock lock(c.mutex);
+    if (c.now != state::queued) return;  // dead
+    c.now = state::running;
+    do {
+      c.again = false;
+      lock.unlock();
+      c.owner.resume();
+      lock.lock();
+    } while (c.again && !c.stopping);
+    c.now = state::idle;
+    c.changed.notify_all();
   }
 
-  const task_poster post_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  state state_ = state::idle;  // guarded by mutex_, as are the next two
-  bool again_ = false;
-  bool stopping_ = false;
+  const std::shared_ptr<core> core_;
 };
 
 }  // namespace flowrun

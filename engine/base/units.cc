@@ -19,6 +19,7 @@ std::optional<uint64_t> parse_bytes(std::string_view text) {
   std::string_view unit(rest, static_cast<size_t>(end - rest));
   while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
   uint64_t factor = 1;
+  if (unit.empty() && rest != end) return std::nullopt;  // a trailing space
   if (!unit.empty() && unit != "B") {
     static constexpr std::string_view prefixes = "KMGTP";
     const char letter = unit.front() == 'k' ? 'K' : unit.front();

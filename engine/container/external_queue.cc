@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <deque>
+#include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/sort/run_writer.h"
 #include "engine/sort/wide_rows.h"
@@ -17,10 +22,43 @@ namespace {
 
 constexpr unsigned num_write_buffers = 2;
 constexpr unsigned num_read_buffers = 4;
+constexpr size_t max_lent_buffers = 2;  // of the read buffers; the others keep the reader going
+constexpr size_t longest_block = size_t{1} << 31;
 
 uint32_t choose_block(uint64_t memory_bytes) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(std::bit_floor(std::max<uint64_t>(memory_bytes / 16, 1)), 4 * KiB, MiB));
 }
+
+// Who sleeps at the two ends. Its mutex is the innermost: the writer and the reader wake with their own locks held.
+class sleepers final : public waker {
+ public:
+  void wake() noexcept override {
+    std::lock_guard lock(mutex_);
+    wake(producer_);
+    wake(consumer_);
+  }
+  void wake_consumer() {
+    std::lock_guard lock(mutex_);
+    wake(consumer_);
+  }
+  // Before the state is looked at, so that no change is missed; null once there is nothing to wait for.
+  void set_producer(waker* w) {
+    std::lock_guard lock(mutex_);
+    producer_ = w;
+  }
+  void set_consumer(waker* w) {
+    std::lock_guard lock(mutex_);
+    consumer_ = w;
+  }
+
+ private:
+  static void wake(waker*& sleeper) {
+    if (sleeper != nullptr) std::exchange(sleeper, nullptr)->wake();
+  }
+  std::mutex mutex_;
+  waker* producer_ = nullptr;
+  waker* consumer_ = nullptr;
+};
 
 }  // namespace
 
@@ -49,41 +87,41 @@ struct external_queue::core {
     for (size_t i = from; i < segment.blocks.size(); ++i) blocks.free(segment.blocks[i].id);
   }
 
-  void wake(waker*& sleeper) {
-    if (sleeper != nullptr) std::exchange(sleeper, nullptr)->wake();
-  }
-
   void submit_block() {
     if (num_rows == 0) return;
-    writer->submit(num_rows, static_cast<uint32_t>(front_bytes), static_cast<uint32_t>(writer->payload_bytes() - heap_end), 0);
+    const uint32_t rows_in_block = std::exchange(num_rows, 0);
+    writer->submit(rows_in_block, static_cast<uint32_t>(front_bytes), static_cast<uint32_t>(writer->payload_bytes() - heap_end), 0);
     spilled += writer->payload_bytes();
-    num_rows = 0;
   }
 
-  // Ends the segment being written; false while it is on its way to the disks.
-  bool close_segment(waker& w) {
+  // Ends the segment being written; false while it is on its way to the disks. Either side may begin it and the other end it.
+  bool close_segment() {
     submit_block();
     closing = true;
-    if (!writer->flush(&w)) return false;
+    if (!writer->flush(&asleep)) return false;
     closing = false;
     for (sort::run& segment : writer->take()) segments.push_back(std::move(segment));
     writer.reset();
-    wake(producer);
-    wake(consumer);
+    asleep.wake();
     return true;
   }
 
-  step spill(record::batch& b, waker& w) {
+  void open_segment(size_t longest_row) {
+    const size_t needed = std::bit_ceil(longest_row + block::block_header_bytes);
+    if (needed > longest_block)
+      throw error(error_kind::bad_data, fmt::format("a row of {} is too long to go to scratch", format_bytes(longest_row)),
+                  "split it into several rows, or raise the memory budget so that the rows stay in memory");
+    writer.emplace(blocks, static_cast<uint32_t>(std::max<size_t>(block_bytes, needed)), num_write_buffers);
+    writer->begin_run();
+  }
+
+  step spill(record::batch& b) {
+    if (closing && !close_segment()) return step::blocked;
     while (b.num_rows > 0) {
-      const std::byte* row = b.row(0);
-      const size_t needed = rows.row_bytes() + rows.heap_bytes(row);
-      if (writer && needed > writer->payload_bytes() && !close_segment(w)) return step::blocked;
-      if (!writer) {
-        const size_t longest = std::bit_ceil(needed + block::block_header_bytes);
-        writer.emplace(blocks, static_cast<uint32_t>(std::max<size_t>(block_bytes, longest)), num_write_buffers);
-        writer->begin_run();
-      }
-      std::byte* payload = writer->payload(&w);
+      const size_t needed = rows.row_bytes() + rows.heap_bytes(b.rows);
+      if (writer && needed > writer->payload_bytes() && !close_segment()) return step::blocked;
+      if (!writer) open_segment(needed);
+      std::byte* payload = writer->payload(&asleep);
       if (payload == nullptr) return step::blocked;
       if (num_rows == 0) {
         front_bytes = 0;
@@ -93,30 +131,55 @@ struct external_queue::core {
         submit_block();
         continue;
       }
-      heap_end = rows.place(row, b.heap, payload, payload + front_bytes, heap_end);
+      heap_end = rows.place(b.rows, b.heap, payload, payload + front_bytes, heap_end);
       front_bytes += rows.row_bytes();
       ++num_rows;
-      b = b.slice(1, b.num_rows - 1);
+      b.rows += b.row_bytes;
+      --b.num_rows;
+      ++b.first_row;
     }
     return step::ready;
   }
 
+  step push(record::batch& b) {
+    const bool all_in_memory = !writer && segments.empty() && !reading;
+    if (!all_in_memory || memory_used + b.num_bytes() > row_memory) return spill(b);
+    memory_used += b.num_bytes();
+    memory.push_back(std::move(b));
+    return step::ready;
+  }
+
+  // The rows of a block, in the reader's buffer, or in a buffer of their own when the consumer holds on to too many.
+  record::batch rows_of(block::prefetched_block block) {
+    record::batch b;
+    b.num_rows = block.header().num_rows;
+    b.row_bytes = rows.row_bytes();
+    b.heap_bytes = rows.has_strings() ? block.payload_bytes() : 0;
+    std::erase_if(lent, [](const std::weak_ptr<const void>& one) { return one.expired(); });
+    if (lent.size() < max_lent_buffers) {
+      lent.push_back(block.owner());
+      b.rows = b.heap = block.payload();
+      b.owner = block.owner();
+    } else {
+      const size_t num_bytes = std::max(b.num_rows * b.row_bytes, b.heap_bytes);
+      auto copy = std::make_shared_for_overwrite<std::byte[]>(num_bytes);
+      std::memcpy(copy.get(), block.payload(), num_bytes);
+      b.rows = b.heap = copy.get();
+      b.owner = std::move(copy);
+    }
+    return b;
+  }
+
   // The next batch from scratch into `current`.
-  step read(waker& w) {
+  step read() {
     for (;;) {
       if (reader) {
         block::prefetched_block next;
-        const block::step s = reader->next(next, &w);
+        const block::step s = reader->next(next, &asleep);
         if (s == block::step::blocked) return s;
         if (s == block::step::ready) {
           ++blocks_read;
-          record::batch b;
-          b.rows = b.heap = next.payload();
-          b.num_rows = next.header().num_rows;
-          b.row_bytes = rows.row_bytes();
-          b.heap_bytes = rows.has_strings() ? next.payload_bytes() : 0;
-          b.owner = next.owner();
-          current = std::move(b);
+          current = rows_of(std::move(next));
           return step::ready;
         }
         reader.reset();
@@ -132,10 +195,37 @@ struct external_queue::core {
         options.free_after_read = true;
         reader.emplace(blocks, std::move(sequence), num_read_buffers, options);
       } else if (writer) {
-        if (!close_segment(w)) return step::blocked;
+        if (!close_segment()) return step::blocked;
       } else {
         return step::done;
       }
+    }
+  }
+
+  step front(const record::batch*& out) {
+    if (!memory.empty()) {
+      out = &memory.front();
+      return step::ready;
+    }
+    if (!current) {
+      const step s = read();
+      if (s == step::done && !closed) return step::blocked;
+      if (s != step::ready) return s;
+    }
+    out = &*current;
+    return step::ready;
+  }
+
+  // What one end threw, the other shall hear too, instead of waiting or of reading a stream with a gap.
+  template <class Act>
+  step unless_failed(Act&& act) {
+    if (failure) std::rethrow_exception(failure);
+    try {
+      return act();
+    } catch (...) {
+      failure = std::current_exception();
+      asleep.wake();
+      throw;
     }
   }
 
@@ -144,16 +234,17 @@ struct external_queue::core {
   const uint32_t block_bytes;
   uint64_t row_memory = 0;
 
+  sleepers asleep;  // outlives the writer and the reader
+
   mutable std::mutex mutex;  // guards the rest
   bool closed = false;
-  waker* producer = nullptr;
-  waker* consumer = nullptr;
+  std::exception_ptr failure;
   std::deque<record::batch> memory;
   uint64_t memory_used = 0;
   uint64_t spilled = 0;
   // The segment being written.
   std::optional<sort::run_writer> writer;
-  bool closing = false;  // by either side; the other keeps off the writer
+  bool closing = false;  // its last block is on its way: no more rows
   uint32_t num_rows = 0;
   size_t front_bytes = 0;
   size_t heap_end = 0;
@@ -163,6 +254,7 @@ struct external_queue::core {
   size_t blocks_read = 0;
   std::optional<block::block_prefetcher> reader;
   std::optional<record::batch> current;
+  std::vector<std::weak_ptr<const void>> lent;  // read buffers that the consumer may still hold
 };
 
 external_queue::external_queue(const record::row_type& type, block::block_manager& blocks, uint64_t memory_bytes)
@@ -172,19 +264,10 @@ external_queue::~external_queue() = default;
 step external_queue::push(record::batch& b, waker& w) {
   core& c = *core_;
   std::lock_guard lock(c.mutex);
-  const bool all_in_memory = !c.writer && c.segments.empty() && !c.reading;
-  if (all_in_memory && c.memory_used + b.num_bytes() <= c.row_memory) {
-    c.memory_used += b.num_bytes();
-    c.memory.push_back(std::move(b));
-    c.wake(c.consumer);
-    return step::ready;
-  }
-  if (c.closing) {  // the consumer waits for this segment
-    c.producer = &w;
-    return step::blocked;
-  }
-  const step s = c.spill(b, w);
-  c.wake(c.consumer);
+  c.asleep.set_producer(&w);
+  const step s = c.unless_failed([&] { return c.push(b); });
+  if (s != step::blocked) c.asleep.set_producer(nullptr);
+  c.asleep.wake_consumer();
   return s;
 }
 
@@ -192,27 +275,16 @@ void external_queue::close() {
   core& c = *core_;
   std::lock_guard lock(c.mutex);
   c.closed = true;
-  c.wake(c.consumer);
+  c.asleep.wake_consumer();
 }
 
 step external_queue::front(const record::batch*& out, waker& w) {
   core& c = *core_;
   std::lock_guard lock(c.mutex);
-  if (!c.memory.empty()) {
-    out = &c.memory.front();
-    return step::ready;
-  }
-  if (!c.current) {
-    const step s = c.read(w);
-    if (s == step::blocked) return s;
-    if (s == step::done) {
-      if (c.closed) return step::done;
-      c.consumer = &w;
-      return step::blocked;
-    }
-  }
-  out = &*c.current;
-  return step::ready;
+  c.asleep.set_consumer(&w);
+  const step s = c.unless_failed([&] { return c.front(out); });
+  if (s != step::blocked) c.asleep.set_consumer(nullptr);
+  return s;
 }
 
 void external_queue::pop() {
@@ -226,6 +298,11 @@ void external_queue::pop() {
   } else {
     dead.swap(c.current);
   }
+}
+
+void external_queue::forget_wakers() {
+  core_->asleep.set_producer(nullptr);
+  core_->asleep.set_consumer(nullptr);
 }
 
 uint64_t external_queue::spilled_bytes() const {

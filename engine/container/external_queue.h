@@ -7,6 +7,10 @@
 // with the segment being written, that one is closed and read. Written behind, read ahead: the disks work beside both ends.
 // Rows come out in the order they went in, in other batches.
 //
+// Both ends may wait for the writer at the same time, so the writer and the reader wake both: one of these wakes is spurious.
+// A consumer that keeps the batches it got (a queue behind it, a group of a join) must not starve the reader of its buffers:
+// once two of them are out, it gets copies.
+//
 // Thread-safe between one producer and one consumer.
 #pragma once
 
@@ -34,7 +38,8 @@ class external_queue {
   external_queue& operator=(const external_queue&) = delete;
 
   // Producer. ready: `b` was taken. blocked: the rest of it, left in `b`, must come again after `w` was woken. Throws
-  // error(resources) when scratch is full, error(io) when a disk fails.
+  // error(resources) when scratch is full, error(io) when a disk fails, error(bad_data) for a row too long for a block of 2 GiB.
+  // What either end threw, both ends throw from then on.
   step push(record::batch& b, waker& w);
   // Producer: that was all.
   void close();
@@ -42,6 +47,9 @@ class external_queue {
   // Consumer. ready: `front` is the next batch, valid until pop(). blocked: `w` will be woken. done: closed and empty.
   step front(const record::batch*& out, waker& w);
   void pop();
+
+  // Once this returns, no waker that was left here is woken any more; for when the ends go before the queue.
+  void forget_wakers();
 
   // Bytes that went to scratch so far.
   uint64_t spilled_bytes() const;

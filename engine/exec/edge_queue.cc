@@ -41,6 +41,11 @@ class bounded_queue final : public edge_queue {
     return outcome::blocked(blocked_on::input);
   }
 
+  void forget_wakers() override {
+    std::lock_guard lock(mutex_);
+    producer_ = consumer_ = nullptr;
+  }
+
   void pop() override {
     record::batch last;  // dies outside the lock
     std::lock_guard lock(mutex_);

@@ -16,6 +16,9 @@ class edge_queue : public input_stream {
   virtual outcome push(record::batch& b, waker& w) = 0;
   // Producer: no more batches. done, or blocked.
   virtual outcome close(waker& w) = 0;
+  // The pipelines on both ends are being taken down: once this returns, none of their wakers is woken any more. The queue may
+  // outlive them, and so may its transfers.
+  virtual void forget_wakers() = 0;
 };
 
 // At most `max_batches` wait. For producer and consumer that run in step.

@@ -36,7 +36,10 @@ class job::core final : public services {
     builder_ = std::make_unique<pipeline_builder>(*settings_.graph, settings_.plan, settings_.operators, *this);
   }
 
-  ~core() override { take_down(); }
+  ~core() override {
+    stopped_ = true;  // run() may have been left by an exception while pipelines were at work
+    take_down();
+  }
 
   record::batch_pool& pool() override { return pool_; }
   io::backend& backend() override { return *backend_; }
@@ -86,7 +89,7 @@ class job::core final : public services {
     end_cpu_ = cpu_seconds();
   }
 
-  job_progress progress() const;
+  job_progress progress();
   RunReport report(const std::exception* problem) const;
   node_counters& counters(size_t node) const { return builder_->counters(node); }
   std::vector<std::string> warnings() const {
@@ -139,10 +142,12 @@ class job::core final : public services {
   }
 
   // Takes the pipelines of the phase down. Their operators wait for their transfers, whose completions may still wake a
-  // pipeline, so pipelines go after all operators and after the last task.
+  // pipeline, so pipelines go after all operators and after the last task. Queues stay: those that a later phase reads, and
+  // after a failure all of them.
   void take_down() {
     executor_->drain();
     for (auto& p : pipelines_) p->dismantle();
+    builder_->forget_wakers();
     executor_->drain();
     pipelines_.clear();
   }
@@ -177,6 +182,7 @@ class job::core final : public services {
   std::atomic<size_t> running_{0};
   std::atomic<bool> stopped_{false};
   bool succeeded_ = false;
+  double shown_ratio_ = 0;  // the last progress: estimates get better, but nobody wants to see it go back
   uint64_t start_ns_ = 0;
   uint64_t end_ns_ = 0;
   double start_cpu_ = 0;
@@ -191,7 +197,7 @@ class job::core final : public services {
 };
 
 // The share of the work that is done: each head's rows (in bytes) against what they will come to.
-job_progress job::core::progress() const {
+job_progress job::core::progress() {
   job_progress out;
   out.num_phases = settings_.plan.phases.size();
   out.phase = std::min(phase_, out.num_phases);
@@ -209,7 +215,9 @@ job_progress job::core::progress() const {
     if (n.role() == plan::operator_role::breaker) {
       head_done = static_cast<double>(c.bytes_out);
       const bool created = p.phase <= static_cast<int>(phase_);  // the sink half has seen all rows
-      head_total = created ? static_cast<double>(c.bytes_in) : static_cast<double>(g.input_of(n, 0).estimate.num_bytes);
+      const plan::row_estimate& expected = g.input_of(n, 0).estimate;
+      head_total = static_cast<double>(created ? c.bytes_in.load() : expected.num_bytes);
+      out.ratio_known = out.ratio_known && (created || expected.known);
     } else {
       head_total = static_cast<double>(c.file_total_bytes);
       head_done = static_cast<double>(c.file_read_bytes);
@@ -225,7 +233,9 @@ job_progress job::core::progress() const {
     total += head_total;
     if (p.phase == static_cast<int>(phase_) && out.activity.empty()) out.activity = n.id;
   }
-  out.done_ratio = succeeded_ ? 1.0 : total > 0 ? std::min(done / total, 1.0) : 0.0;
+  if (total > 0) shown_ratio_ = std::max(shown_ratio_, std::min(done / total, 1.0));
+  if (succeeded_) shown_ratio_ = 1.0;
+  out.done_ratio = shown_ratio_;
   return out;
 }
 

@@ -39,7 +39,7 @@ struct job_settings {
 struct job_progress {
   size_t phase = 0;  // from 0
   size_t num_phases = 0;
-  double done_ratio = 0;       // 0 … 1
+  double done_ratio = 0;       // 0 … 1, never goes back
   bool ratio_known = false;    // false while a source's size is unknown
   uint64_t rows_done = 0;      // given on by heads so far
   std::string activity;        // "sorting by src, dst": the phase's main node

@@ -24,9 +24,9 @@ int pipeline_builder::phase_of_reader(const plan::queue& q) const {
   internal_error("a queue without a reader");
 }
 
-int pipeline_builder::phase_of_writer(const plan::queue& q) const {
+int pipeline_builder::phase_of_writer(int queue) const {
   for (const plan::pipeline& p : plan_.pipelines)
-    if (p.head == q.from_node || std::find(p.nodes.begin(), p.nodes.end(), q.from_node) != p.nodes.end()) return p.phase;
+    if (std::find(p.queues.begin(), p.queues.end(), queue) != p.queues.end()) return p.phase;
   internal_error("a queue without a writer");
 }
 
@@ -34,7 +34,7 @@ void pipeline_builder::begin_phase(size_t phase) {
   constexpr size_t bounded_batches = 4;
   for (size_t i = 0; i < queues_.size(); ++i) {
     const plan::queue& q = plan_.queues[i];
-    if (phase_of_writer(q) != static_cast<int>(phase)) continue;
+    if (phase_of_writer(static_cast<int>(i)) != static_cast<int>(phase)) continue;
     const plan::output_port& port = graph_.nodes[static_cast<size_t>(q.from_node)].outputs[static_cast<size_t>(q.from_port)];
     queues_[i] = q.kind == plan::queue_kind::bounded ? make_bounded_queue(bounded_batches)
                                                      : make_spilling_queue(port.type, job_, q.memory_bytes);
@@ -44,6 +44,11 @@ void pipeline_builder::begin_phase(size_t phase) {
 void pipeline_builder::end_phase(size_t phase) {
   for (size_t i = 0; i < queues_.size(); ++i)
     if (phase_of_reader(plan_.queues[i]) == static_cast<int>(phase)) queues_[i].reset();
+}
+
+void pipeline_builder::forget_wakers() {
+  for (const auto& q : queues_)
+    if (q) q->forget_wakers();
 }
 
 assembly pipeline_builder::build_node(size_t node, int half, std::vector<input_stream*> inputs) {
@@ -79,11 +84,13 @@ void pipeline_builder::attach(pipeline_tree& tree, const tail& parent, unsigned 
   children[port].push_back(child);
 }
 
-// Neighbouring programs become one (decision D2), when nobody else wants what lies between them.
+// Neighbouring programs become one (decision D2), when nobody else wants what lies between them. What the head's node gives on
+// stays apart: progress is measured there.
 bool pipeline_builder::fuse(pipeline_tree& tree, size_t node, stage& next, const tail& parent, std::map<int, tail>& tails) {
   if (parent.is_head) return false;
   const plan::input_port& from = graph_.nodes[node].inputs[0];
   const plan::node& before = graph_.nodes[static_cast<size_t>(from.from_node)];
+  if (before.role() != plan::operator_role::stateless) return false;
   if (before.outputs.size() != 1 || before.outputs[0].consumers.size() != 1) return false;
   auto* first = std::get_if<std::unique_ptr<stateless_stage>>(&tree.stages[parent.stage].work);
   auto* second = std::get_if<std::unique_ptr<stateless_stage>>(&next);
@@ -93,7 +100,7 @@ bool pipeline_builder::fuse(pipeline_tree& tree, size_t node, stage& next, const
   if (first_program == nullptr || second_program == nullptr) return false;
   pipeline_tree::node& fused = tree.stages[parent.stage];
   fused.work = std::unique_ptr<stateless_stage>(program_stage::fuse(*first_program, *second_program));
-  fused.output = &counters_[node];
+  fused.busy = fused.output = &counters_[node];
   fused_with_[static_cast<size_t>(from.from_node)] = static_cast<int>(node);
   tails[static_cast<int>(node)] = parent;
   return true;

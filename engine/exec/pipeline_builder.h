@@ -27,6 +27,8 @@ class pipeline_builder {
   // Makes the queues that pipelines of this phase feed or drain; and lets go of those nobody needs any more.
   void begin_phase(size_t phase);
   void end_phase(size_t phase);
+  // The pipelines are being taken down: queues that outlive them wake nobody any more.
+  void forget_wakers();
 
   node_counters& counters(size_t node) { return counters_[node]; }
   // The node whose program does this node's work too; -1 when it has its own stage.
@@ -45,7 +47,7 @@ class pipeline_builder {
                   std::map<int, tail>& tails);
   bool fuse(pipeline_tree& tree, size_t node, stage& next, const tail& parent, std::map<int, tail>& tails);
   int phase_of_reader(const plan::queue& q) const;
-  int phase_of_writer(const plan::queue& q) const;
+  int phase_of_writer(int queue) const;
 
   plan::graph& graph_;
   const plan::physical_plan& plan_;

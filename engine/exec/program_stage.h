@@ -1,8 +1,8 @@
 // A chain of filters and maps as one stateless stage (decision D2).
 //
 // An operator that only computes row by row builds one of these instead of a stage of its own. The executor fuses
-// neighbouring ones of a pipeline into a single row_program, so that a column is loaded once and nothing is stored between
-// the nodes.
+// neighbouring ones of a pipeline into a single row_program, so that a column is loaded once and nothing is stored
+// between the nodes.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,9 @@ class program_stage final : public stateless_stage {
     std::vector<std::pair<std::string, expr::expression>> columns;
     bool is_filter() const { return condition.has_value(); }
     static step filter(expr::expression condition) { return {std::move(condition), {}}; }
-    static step map(std::vector<std::pair<std::string, expr::expression>> columns) { return {std::nullopt, std::move(columns)}; }
+    static step map(std::vector<std::pair<std::string, expr::expression>> columns) {
+      return {std::nullopt, std::move(columns)};
+    }
   };
 
   // Each step's expressions were compiled against the row type after the steps before it. `pool` outlives the stage.

@@ -28,6 +28,7 @@ class spilling_queue final : public edge_queue {
     return outcome::blocked(blocked_on::input);
   }
   void pop() override { queue_.pop(); }
+  void forget_wakers() override { queue_.forget_wakers(); }
 
  private:
   container::external_queue queue_;

@@ -23,11 +23,7 @@ class arena_executor final : public task_executor {
       std::lock_guard lock(mutex_);
       ++outstanding_;
     }
-    arena_.enqueue([this, task = std::move(task)] {
-      task();
-      std::lock_guard lock(mutex_);
-      if (--outstanding_ == 0) changed_.notify_all();  // under the lock: drain() may end this object's life
-    });
+    arena_.enqueue(posted_task{this, std::move(task)});
   }
 
   bool wait(const std::function<bool()>& finished, std::chrono::milliseconds at_most) override {
@@ -57,7 +53,18 @@ class arena_executor final : public task_executor {
   }
 
  private:
-  std::mutex mutex_;  // guards the three below
+  struct posted_task {
+    arena_executor* owner;
+    mutable std::function<void()> task;  // oneTBB calls a const copy
+    void operator()() const {
+      task();
+      task = nullptr;  // what it holds dies before drain() returns
+      std::lock_guard lock(owner->mutex_);
+      if (--owner->outstanding_ == 0) owner->changed_.notify_all();  // under the lock: drain() may end the owner's life
+    }
+  };
+
+  std::mutex mutex_;  // guards the two below
   std::condition_variable changed_;
   uint64_t outstanding_ = 0;
   uint64_t notifications_ = 0;

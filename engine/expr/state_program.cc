@@ -26,7 +26,7 @@ struct source {
 struct scalar_step {
   opcode op = opcode::constant;
   bool is_text = false;  // the result
-  uint32_t slot = 0;
+  source out;  // a slot, or a state cell that nothing reads any more in this row
   std::vector<source> args;
   uint64_t imm = 0, imm2 = 0;
   text_kernel texts = nullptr;
@@ -51,6 +51,7 @@ struct scalar_code {
   std::vector<state_cell> cells;
   std::vector<capture> captures;
   uint32_t num_slots = 0;
+  bool has_text_steps = false;
   bool reads_old_state_late = false;  // an update's source is a state cell: all sources are read before any is written
 };
 
@@ -102,10 +103,20 @@ struct state_program::memory final : scan_step {
     uint64_t get(size_t row) const { return data[row * step]; }
   };
   struct bound_step {
-    const scalar_step* code;
-    lane_operand a, b, c;            // numbers
-    std::vector<text_operand> args;  // texts
+    opcode op;
+    bool is_text;
+    lane_operand a, b, c;
+    uint64_t m, m2;
     uint64_t* out;
+    size_t index;  // of the scalar_step
+  };
+  struct bound_capture {
+    lane_operand from;
+    uint64_t* out;
+  };
+  struct update {
+    size_t cell;
+    lane_operand from;
   };
 
   lane_operand lane_at(source s, const std::vector<text_operand>& in) const {
@@ -116,15 +127,20 @@ struct state_program::memory final : scan_step {
 
   void run(const std::vector<text_operand>& in, const std::vector<void*>& out, text_arena& arena,
            size_t num_rows) override {
-    bind(in);
+    bind(in, out);
+    const bool numbers_only = text_captures.empty() && text_updates.empty() && !scalar.has_text_steps;
+    if (numbers_only && bound.size() == 1 && updates.empty()) {
+      run_one(bound[0], num_rows);
+      return;
+    }
     for (size_t row = 0; row < num_rows; ++row) {
       for (const bound_step& s : bound) {
-        if (is_text_op(s.code->op))
+        if (s.is_text)
           run_text(s, row, arena);
         else
           *s.out = compute(s, row);
       }
-      for (size_t k = 0; k < captured.size(); ++k) static_cast<uint64_t*>(out[captured_at[k]])[row] = captured[k].get(row);
+      for (const bound_capture& c : captured) c.out[row] = c.from.get(row);
       for (size_t k : text_captures) {
         const text_operand from = text_at(scalar.captures[k].from, in);
         static_cast<std::string_view*>(out[k])[row] =
@@ -140,47 +156,65 @@ struct state_program::memory final : scan_step {
     }
   }
 
+  // One primitive a row (a running sum, a maximum): chosen once for the chunk.
+  void run_one(const bound_step& s, size_t num_rows) const {
+    const uint64_t m = s.m, m2 = s.m2;
+    const auto rows = [&](auto primitive) {
+      for (size_t row = 0; row < num_rows; ++row) {
+        *s.out = primitive(s.a.get(row), s.b.get(row), s.c.get(row));
+        for (const bound_capture& c : captured) c.out[row] = c.from.get(row);
+      }
+    };
+    switch (s.op) {
+#define X(name, value)                                                                                                \
+  case opcode::name:                                                                                                  \
+    rows([&]([[maybe_unused]] uint64_t a, [[maybe_unused]] uint64_t b, [[maybe_unused]] uint64_t c) {                 \
+      return static_cast<uint64_t>(value);                                                                            \
+    });                                                                                                               \
+    return;
+      FLOWRUN_UNARY_OPS(X)
+      FLOWRUN_BINARY_OPS(X)
+      FLOWRUN_TERNARY_OPS(X)
+#undef X
+      default: internal_error("state_program: not a numeric primitive");
+    }
+  }
+
   text_operand text_at(source s, const std::vector<text_operand>& in) const {
     text_operand operand;
     operand.data = at(s, true, in, operand.step);
     return operand;
   }
 
-  void bind(const std::vector<text_operand>& in) {
-    const uint64_t* const nothing = slots.data();
-    bound.resize(scalar.steps.size());
+  void bind(const std::vector<text_operand>& in, const std::vector<void*>& out) {
+    const lane_operand nothing = {slots.data(), 0};
+    bound.clear();
+    text_args.resize(scalar.steps.size());
     for (size_t k = 0; k < scalar.steps.size(); ++k) {
       const scalar_step& code = scalar.steps[k];
-      bound_step& s = bound[k];
-      s.code = &code;
-      s.out = &slots[code.slot];
-      s.args.clear();
-      s.a = s.b = s.c = {nothing, 0};
-      if (is_text_op(code.op)) continue;  // bound row by row
-      if (!code.args.empty()) s.a = lane_at(code.args[0], in);
-      if (code.args.size() > 1) s.b = lane_at(code.args[1], in);
-      if (code.args.size() > 2) s.c = lane_at(code.args[2], in);
-    }
-    // The kinds of a text primitive's operands follow from where they lie.
-    for (size_t k = 0; k < scalar.steps.size(); ++k) {
-      const scalar_step& code = scalar.steps[k];
-      if (!is_text_op(code.op)) continue;
-      for (size_t i = 0; i < code.args.size(); ++i) {
-        text_operand operand;
-        operand.data = at(code.args[i], takes_text(code.op, i), in, operand.step);
-        bound[k].args.push_back(operand);
+      bound_step s = {code.op, is_text_op(code.op), nothing, nothing, nothing, code.imm, code.imm2, nullptr, k};
+      if (!code.is_text) s.out = code.out.where == source::from::state ? &lanes[code.out.index] : &slots[code.out.index];
+      if (s.is_text) {
+        text_args[k].clear();
+        for (size_t i = 0; i < code.args.size(); ++i) {
+          text_operand operand;
+          operand.data = at(code.args[i], takes_text(code.op, i), in, operand.step);
+          text_args[k].push_back(operand);
+        }
+      } else {
+        if (!code.args.empty()) s.a = lane_at(code.args[0], in);
+        if (code.args.size() > 1) s.b = lane_at(code.args[1], in);
+        if (code.args.size() > 2) s.c = lane_at(code.args[2], in);
       }
+      bound.push_back(s);
     }
     captured.clear();
-    captured_at.clear();
     text_captures.clear();
     for (size_t k = 0; k < scalar.captures.size(); ++k) {
-      if (scalar.captures[k].is_text) {
+      if (scalar.captures[k].is_text)
         text_captures.push_back(k);
-      } else {
-        captured.push_back(lane_at(scalar.captures[k].from, in));
-        captured_at.push_back(k);
-      }
+      else
+        captured.push_back({lane_at(scalar.captures[k].from, in), static_cast<uint64_t*>(out[k])});
     }
     updates.clear();
     text_updates.clear();
@@ -211,8 +245,8 @@ struct state_program::memory final : scan_step {
 
   static uint64_t compute(const bound_step& s, size_t row) {
     const uint64_t a = s.a.get(row), b = s.b.get(row), c = s.c.get(row);
-    const uint64_t m = s.code->imm, m2 = s.code->imm2;
-    switch (s.code->op) {
+    const uint64_t m = s.m, m2 = s.m2;
+    switch (s.op) {
 #define X(name, value) \
   case opcode::name: return static_cast<uint64_t>(value);
       FLOWRUN_UNARY_OPS(X)
@@ -224,19 +258,21 @@ struct state_program::memory final : scan_step {
   }
 
   void run_text(const bound_step& s, size_t row, text_arena& arena) {
+    const scalar_step& code = scalar.steps[s.index];
     row_args.clear();
-    for (size_t i = 0; i < s.args.size(); ++i) {
-      const size_t cell = takes_text(s.code->op, i) ? sizeof(std::string_view) : sizeof(uint64_t);
-      row_args.push_back({static_cast<const std::byte*>(s.args[i].data) + row * s.args[i].step * cell, 0});
+    for (size_t i = 0; i < code.args.size(); ++i) {
+      const size_t cell = takes_text(code.op, i) ? sizeof(std::string_view) : sizeof(uint64_t);
+      const text_operand& arg = text_args[s.index][i];
+      row_args.push_back({static_cast<const std::byte*>(arg.data) + row * arg.step * cell, 0});
     }
     text_call call;
     call.args = row_args.data();
     call.num_args = row_args.size();
-    call.out = s.code->is_text ? static_cast<void*>(&text_slots[s.code->slot]) : s.out;
-    call.imm = s.code->imm;
+    call.out = code.is_text ? static_cast<void*>(&text_slots[code.out.index]) : s.out;
+    call.imm = code.imm;
     call.arena = &arena;
     call.num_rows = 1;
-    s.code->texts(call);
+    code.texts(call);
   }
 
   void update_texts(size_t row, const std::vector<text_operand>& in) {
@@ -252,11 +288,6 @@ struct state_program::memory final : scan_step {
     }
   }
 
-  struct update {
-    size_t cell;
-    lane_operand from;
-  };
-
   const scalar_code& scalar;
   std::vector<uint64_t> lanes, next_lanes;
   std::vector<std::string> texts, next_texts;
@@ -264,8 +295,9 @@ struct state_program::memory final : scan_step {
   std::vector<uint64_t> slots;
   std::vector<std::string_view> text_slots;
   std::vector<bound_step> bound;
-  std::vector<lane_operand> captured;
-  std::vector<size_t> captured_at, text_captures, text_updates;
+  std::vector<std::vector<text_operand>> text_args;  // per step
+  std::vector<bound_capture> captured;
+  std::vector<size_t> text_captures, text_updates;
   std::vector<update> updates;
   std::vector<text_operand> row_args;
 };
@@ -389,6 +421,44 @@ void state_program_builder::emit(const std::vector<std::pair<std::string, expres
   state_->has_output = true;
 }
 
+namespace {
+
+// Where the last reader of a cell's old value is the step that computes its new value (or one before), that step can write
+// the cell itself: one copy and one trip through memory less for each row.
+void write_state_directly(scalar_code& scalar) {
+  const auto is = [](const source& s, source::from where, size_t index) { return s.where == where && s.index == index; };
+  for (size_t k = 0; k < scalar.cells.size(); ++k) {
+    state_cell& cell = scalar.cells[k];
+    if (cell.is_text || !cell.is_updated || cell.last.where != source::from::slot) continue;
+    const source old_place = cell.last;
+    const auto reads_old = [&](const source& s) { return is(s, source::from::state, k); };
+    size_t producer = 0;
+    while (!is(scalar.steps[producer].out, source::from::slot, old_place.index)) ++producer;
+    bool late = false;
+    for (size_t t = producer + 1; t < scalar.steps.size(); ++t)
+      late = late || std::any_of(scalar.steps[t].args.begin(), scalar.steps[t].args.end(), reads_old);
+    for (const capture& c : scalar.captures) late = late || (!c.is_text && reads_old(c.from));
+    size_t users = 0;  // cells that take this value: only one can be its place
+    for (const state_cell& other : scalar.cells) {
+      late = late || (!other.is_text && other.is_updated && reads_old(other.last));
+      users += !other.is_text && other.is_updated && is(other.last, source::from::slot, old_place.index) ? 1 : 0;
+    }
+    if (late || users > 1) continue;
+    const source new_place = {source::from::state, static_cast<uint32_t>(k)};
+    const auto move = [&](source& s) {
+      if (is(s, source::from::slot, old_place.index)) s = new_place;
+    };
+    scalar.steps[producer].out = new_place;
+    for (size_t t = producer + 1; t < scalar.steps.size(); ++t)
+      for (source& arg : scalar.steps[t].args) move(arg);
+    for (capture& c : scalar.captures)
+      if (!c.is_text) move(c.from);
+    cell.is_updated = false;
+  }
+}
+
+}  // namespace
+
 state_program state_program_builder::build() {
   FLOWRUN_CHECK(state_->has_output);
   const value_graph& graph = state_->graph;
@@ -428,12 +498,13 @@ state_program state_program_builder::build() {
       scalar_step s;
       s.op = v.op;
       s.is_text = v.is_text;
-      s.slot = scalar.num_slots++;
+      s.out = {source::from::slot, scalar.num_slots++};
+      scalar.has_text_steps = scalar.has_text_steps || is_text_op(v.op);
       for (value_id arg : v.args) s.args.push_back(place[arg]);
       s.imm = v.imm;
       s.imm2 = v.imm2;
       if (is_text_op(v.op)) s.texts = text_kernel_for(v.op);
-      place[id] = {source::from::slot, s.slot};
+      place[id] = s.out;
       scalar.steps.push_back(std::move(s));
     }
   }
@@ -446,6 +517,7 @@ state_program state_program_builder::build() {
     cell.is_updated = !(from_state && cell.last.index == k);
     scalar.reads_old_state_late = scalar.reads_old_state_late || (from_state && cell.is_updated);
   }
+  write_state_directly(scalar);
 
   chunk_builder builder(state_->input, graph);
   builder.scan(std::move(inputs), std::move(captures));

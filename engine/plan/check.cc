@@ -1,5 +1,5 @@
-// Job spec to checked graph: one walk in topological order. A node is checked once all it reads is known; behind a faulty
-// node everything is silent, so that each report is a cause and not a consequence.
+// Job spec to checked graph: one walk in topological order. A node is checked once all it reads is known; behind a
+// faulty node everything is silent, so that each report is a cause and not a consequence.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,8 @@ using file_bytes_function = std::function<int64_t(const std::string&)>;
 
 class graph_checker {
  public:
-  graph_checker(graph& g, std::vector<fault>& faults, const operator_catalog& catalog, const file_bytes_function& file_bytes)
+  graph_checker(graph& g, std::vector<fault>& faults, const operator_catalog& catalog,
+                const file_bytes_function& file_bytes)
       : graph_(g), faults_(faults), catalog_(catalog), file_bytes_(file_bytes), connections_(g, good_, faults) {}
 
   void run() {
@@ -40,7 +41,8 @@ class graph_checker {
 
  private:
   void fail(const specs::Position& where, std::string message, std::string expected = {}, std::string hint = {}) {
-    faults_.push_back({specs::where(graph_.job->file(), where), std::move(message), std::move(expected), std::move(hint)});
+    faults_.push_back(
+        {specs::where(graph_.job->file(), where), std::move(message), std::move(expected), std::move(hint)});
   }
 
   void read_types() {
@@ -52,7 +54,8 @@ class graph_checker {
         else
           fail(c.type_position(), fmt::format("unknown type '{}'", c.type()), std::string(record::value_type_names()));
         if (expr::is_reserved_word(c.name()))
-          fail(c.position(), fmt::format("'{}' can't name a column: expressions use the word", c.name()), "another name");
+          fail(c.position(), fmt::format("'{}' can't name a column: expressions use the word", c.name()),
+               "another name");
       }
       graph_.types.emplace(type.name(), record::row_type(std::move(columns)));
     }
@@ -73,8 +76,8 @@ class graph_checker {
     n.declaration = catalog_.find(name);
     if (!n.declaration && !name.empty()) {
       const std::vector<std::string> names = catalog_.names();
-      fail(n.spec->op_position(), fmt::format("unknown operator '{}'", name), fmt::format("one of {}", fmt::join(names, ", ")),
-           did_you_mean(name, names));
+      fail(n.spec->op_position(), fmt::format("unknown operator '{}'", name),
+           fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(name, names));
     }
     return n.declaration != nullptr;
   }
@@ -98,7 +101,8 @@ class graph_checker {
     if (!checker.ok() || faults_.size() != faults_before) return false;
     for (const output_port& port : n.outputs)
       if (port.type.num_columns() == 0)
-        internal_error(fmt::format("the check of '{}' leaves its output '{}' without a row type", n.declaration->name, port.name));
+        internal_error(
+            fmt::format("the check of '{}' leaves its output '{}' without a row type", n.declaration->name, port.name));
     return true;
   }
 
@@ -125,7 +129,8 @@ class graph_checker {
 
 }  // namespace
 
-check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog, const file_bytes_function& file_bytes) {
+check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog,
+                   const file_bytes_function& file_bytes) {
   check_result result;
   result.checked.job = std::move(job);
   graph_checker(result.checked, result.faults, catalog, file_bytes).run();

@@ -36,7 +36,8 @@ std::vector<int> topological_order(const specs::JobSpec& job) {
 }
 
 void connector::fail(const specs::Position& where, std::string message, std::string expected, std::string hint) {
-  faults_.push_back({specs::where(graph_.job->file(), where), std::move(message), std::move(expected), std::move(hint)});
+  faults_.push_back(
+      {specs::where(graph_.job->file(), where), std::move(message), std::move(expected), std::move(hint)});
 }
 
 connector::endpoint connector::resolve(const specs::Input& input) {
@@ -48,7 +49,8 @@ connector::endpoint connector::resolve(const specs::Input& input) {
     if (ids.back() == input.from_node()) end.node = static_cast<int>(i);
   }
   if (end.node < 0) {
-    fail(input.position(), fmt::format("there is no node '{}'", input.from_node()), {}, did_you_mean(input.from_node(), ids));
+    fail(input.position(), fmt::format("there is no node '{}'", input.from_node()), {},
+         did_you_mean(input.from_node(), ids));
     return end;
   }
   read_.insert(end.node);
@@ -57,7 +59,8 @@ connector::endpoint connector::resolve(const specs::Input& input) {
   std::vector<std::string> ports;
   for (const output_port& port : from.outputs) ports.push_back(port.name);
   if (ports.empty()) {
-    fail(input.position(), fmt::format("'{}' has no output: {} writes outside", from.id, from.declaration->name), "a node with an output");
+    fail(input.position(), fmt::format("'{}' has no output: {} writes outside", from.id, from.declaration->name),
+         "a node with an output");
     return end;
   }
   if (!input.from_port().empty()) {
@@ -65,7 +68,8 @@ connector::endpoint connector::resolve(const specs::Input& input) {
     if (it == ports.end()) {
       std::string hint = did_you_mean(input.from_port(), ports);
       if (hint.empty() && from.declaration->has_error_port && !from.spec->has_on_error())
-        hint = fmt::format("on_error: {{to: {}}} at '{}' gives it an output of rejected rows", input.from_port(), from.id);
+        hint =
+            fmt::format("on_error: {{to: {}}} at '{}' gives it an output of rejected rows", input.from_port(), from.id);
       fail(input.position(), fmt::format("'{}' has no output '{}'", from.id, input.from_port()),
            fmt::format("one of {}", fmt::join(ports, ", ")), hint);
       return end;
@@ -116,12 +120,13 @@ void connector::match_list(node& n, std::vector<endpoint>& ends) {
   const bool any = n.declaration->any_number_of_inputs;
   const std::string& port = n.declaration->inputs.front().name;
   if (n.spec->input_form() == specs::INPUT_NAMED) {
-    fail(n.spec->in_position(), fmt::format("the inputs of '{}' have no names", n.declaration->name), "a list: in: [a, b]");
+    fail(n.spec->in_position(), fmt::format("the inputs of '{}' have no names", n.declaration->name),
+         "a list: in: [a, b]");
     return;
   }
   if (!any && ends.size() > 1) {
-    fail(n.spec->in_position(), fmt::format("'{}' has one input, not {}", n.declaration->name, ends.size()), "in: the node it reads from",
-         "concat, merge, join and zip read several streams");
+    fail(n.spec->in_position(), fmt::format("'{}' has one input, not {}", n.declaration->name, ends.size()),
+         "in: the node it reads from", "concat, merge, join and zip read several streams");
     return;
   }
   for (const endpoint& end : ends) n.inputs.push_back({port, end.node, end.port, end.spec});

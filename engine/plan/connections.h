@@ -11,16 +11,18 @@
 
 namespace flowrun::plan {
 
-// Indices of job.nodes() with every node behind those it reads; nodes that are ready at the same time keep the order of the
-// text. Nodes on a circle are left out.
+// Indices of job.nodes() with every node behind those it reads; nodes that are ready at the same time keep the order of
+// the text. Nodes on a circle are left out.
 std::vector<int> topological_order(const specs::JobSpec& job);
 
 class connector {
  public:
   // `good[i]` says that node i of `g` was checked and its outputs are known. Both are filled while nodes get connected.
-  connector(graph& g, const std::vector<bool>& good, std::vector<fault>& faults) : graph_(g), good_(good), faults_(faults) {}
+  connector(graph& g, const std::vector<bool>& good, std::vector<fault>& faults)
+      : graph_(g), good_(good), faults_(faults) {}
 
-  // Connects node i, all of whose producers came before it. True when its inputs are as declared and all producers are good.
+  // Connects node i, all of whose producers came before it. True when its inputs are as declared and all producers are
+  // good.
   bool connect(int i);
   // Some node reads the port (also a faulty one).
   bool used(int node, int port) const { return used_.contains({node, port}); }

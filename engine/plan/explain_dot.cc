@@ -28,8 +28,11 @@ std::string columns_of(const record::row_type& type) {
 }  // namespace
 
 std::string explain_dot(const graph& g, const physical_plan& plan) {
-  std::string out = fmt::format("digraph \"{}\" {{\n  rankdir=LR;\n  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=Helvetica];\n"
-                                "  edge [fontname=Helvetica, fontsize=9];\n", escaped(g.job ? g.job->name() : ""));
+  std::string out = fmt::format(
+      "digraph \"{}\" {{\n  rankdir=LR;\n  node [shape=box, style=\"rounded,filled\", fillcolor=white, "
+      "fontname=Helvetica];\n"
+      "  edge [fontname=Helvetica, fontsize=9];\n",
+      escaped(g.job ? g.job->name() : ""));
   auto is_breaker = [&](int n) { return g.nodes[static_cast<size_t>(n)].role() == operator_role::breaker; };
   auto draw = [&](int index, int half) {
     const node& n = g.nodes[static_cast<size_t>(index)];
@@ -37,11 +40,15 @@ std::string explain_dot(const graph& g, const physical_plan& plan) {
     if (n.elided) label += " (elided)";
     const uint64_t memory = plan.share_of(index, half);
     if (memory > 0) label += "\\n" + format_bytes(memory);
-    const std::string_view color = is_breaker(index) ? "lightsalmon" : n.inputs.empty() || n.outputs.empty() ? "lightblue" : "white";
+    const std::string_view color = is_breaker(index)                       ? "lightsalmon"
+                                   : n.inputs.empty() || n.outputs.empty() ? "lightblue"
+                                                                           : "white";
     out += fmt::format("    n{}_{} [label=\"{}\", fillcolor={}];\n", index, half, label, color);
   };
   for (size_t x = 0; x < plan.phases.size(); ++x) {
-    out += fmt::format("  subgraph cluster_{} {{\n    label=\"phase {}\";\n    style=\"rounded,filled\";\n    fillcolor=gray95;\n", x, x + 1);
+    out += fmt::format(
+        "  subgraph cluster_{} {{\n    label=\"phase {}\";\n    style=\"rounded,filled\";\n    fillcolor=gray95;\n", x,
+        x + 1);
     for (int p : plan.phases[x].pipelines) {
       const pipeline& line = plan.pipelines[static_cast<size_t>(p)];
       draw(line.head, is_breaker(line.head) ? 1 : 0);
@@ -65,7 +72,8 @@ std::string explain_dot(const graph& g, const physical_plan& plan) {
       if (!port.sorted_by.empty()) label += "\\nby " + escaped(to_string(port.sorted_by));
       const bool spilling = spills(index, static_cast<int>(k));
       if (spilling) label += "\\nspilling queue";
-      out += fmt::format("  n{}_{} -> n{}_0 [label=\"{}\"{}];\n", from, is_breaker(from) ? 1 : 0, i, label, spilling ? ", color=red" : "");
+      out += fmt::format("  n{}_{} -> n{}_0 [label=\"{}\"{}];\n", from, is_breaker(from) ? 1 : 0, i, label,
+                         spilling ? ", color=red" : "");
     }
   }
   return out + "}\n";

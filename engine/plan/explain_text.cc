@@ -10,7 +10,8 @@ namespace flowrun::plan {
 namespace {
 
 size_t width_of(std::string_view text) {  // code points: names are ASCII, arrows are not
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 // Columns padded to their widest cell.
@@ -55,14 +56,16 @@ class text_explainer {
   }
 
  private:
-  static std::string plural(size_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
+  static std::string plural(size_t n, std::string_view word) {
+    return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
+  }
   const node& at(int n) const { return g_.nodes[static_cast<size_t>(n)]; }
   bool is_breaker(int n) const { return at(n).role() == operator_role::breaker; }
 
   void phase_text(size_t x) {
     const phase& p = plan_.phases[x];
-    out_ += fmt::format("\nphase {}: {} for nodes and queues, {} for batches in flight", x + 1, format_bytes(p.memory_bytes),
-                        format_bytes(p.batches_bytes));
+    out_ += fmt::format("\nphase {}: {} for nodes and queues, {} for batches in flight", x + 1,
+                        format_bytes(p.memory_bytes), format_bytes(p.batches_bytes));
     if (p.held_bytes > 0) out_ += fmt::format(", {} held from earlier phases", format_bytes(p.held_bytes));
     out_ += "\n";
     for (int line : p.pipelines) {
@@ -88,8 +91,10 @@ class text_explainer {
         for (const auto& [consumer, input] : at(n).outputs[port].consumers) {
           const std::string label = port == 0 ? "" : "." + at(n).outputs[port].name;
           if (at(consumer).role() == operator_role::meeting) {
-            next.emplace_back(fmt::format("{} ─▶ [{} {}.{}]", label, kind_of(n, static_cast<int>(port), consumer, input), at(consumer).id,
-                                          input_label(consumer, input)), -1);
+            next.emplace_back(
+                fmt::format("{} ─▶ [{} {}.{}]", label, kind_of(n, static_cast<int>(port), consumer, input),
+                            at(consumer).id, input_label(consumer, input)),
+                -1);
           } else {
             next.emplace_back(label + " ─▶ ", consumer);
           }
@@ -113,7 +118,8 @@ class text_explainer {
 
   std::string input_label(int n, int input) const {
     const node& to = at(n);
-    return to.declaration->any_number_of_inputs ? std::to_string(input + 1) : to.inputs[static_cast<size_t>(input)].name;
+    return to.declaration->any_number_of_inputs ? std::to_string(input + 1)
+                                                : to.inputs[static_cast<size_t>(input)].name;
   }
 
   std::string_view kind_of(int from, int port, int to, int input) const {
@@ -128,7 +134,8 @@ class text_explainer {
     std::string memory;
     for (const memory_share& s : plan_.shares)
       if (s.node == index && s.half == half && s.given > 0)
-        memory = "memory " + format_bytes(s.given) + (s.kept_bytes > 0 ? ", may keep " + format_bytes(s.kept_bytes) : "");
+        memory =
+            "memory " + format_bytes(s.given) + (s.kept_bytes > 0 ? ", may keep " + format_bytes(s.kept_bytes) : "");
     std::string op = n.declaration->name + (n.elided ? " (elided)" : "");
     if (is_breaker(index)) op += half == 0 ? " (create)" : " (merge)";
     if (n.outputs.empty() || (is_breaker(index) && half == 0)) {
@@ -138,7 +145,8 @@ class text_explainer {
     for (size_t port = 0; port < n.outputs.size(); ++port) {
       const output_port& out = n.outputs[port];
       nodes.row({port == 0 ? n.id : n.id + "." + out.name, port == 0 ? op : "", record::to_string(out.type),
-                 out.sorted_by.empty() ? "unsorted" : "by " + to_string(out.sorted_by), to_string(out.estimate), port == 0 ? memory : ""});
+                 out.sorted_by.empty() ? "unsorted" : "by " + to_string(out.sorted_by), to_string(out.estimate),
+                 port == 0 ? memory : ""});
     }
   }
 
@@ -153,11 +161,12 @@ class text_explainer {
       } else if (s.merge_passes == 0) {
         what = fmt::format("{} stay in memory", format_bytes(s.num_bytes));
       } else {
-        what = fmt::format("{}{} in {} of {}, {} of fan-in {}, blocks of {}, scratch {} written and {} read",
-                           g_.input_of(at(s.node), 0).estimate.exact ? "" : "at most ", format_bytes(s.num_bytes),
-                           plural(s.runs, "run"), format_bytes(std::min(run_bytes(s), s.num_bytes)),
-                           s.merge_passes == 1 ? "1 merge pass" : fmt::format("{} merge passes", s.merge_passes), s.fan_in,
-                           format_bytes(s.block_bytes), format_bytes(s.written_bytes), format_bytes(s.read_bytes));
+        what =
+            fmt::format("{}{} in {} of {}, {} of fan-in {}, blocks of {}, scratch {} written and {} read",
+                        g_.input_of(at(s.node), 0).estimate.exact ? "" : "at most ", format_bytes(s.num_bytes),
+                        plural(s.runs, "run"), format_bytes(std::min(run_bytes(s), s.num_bytes)),
+                        s.merge_passes == 1 ? "1 merge pass" : fmt::format("{} merge passes", s.merge_passes), s.fan_in,
+                        format_bytes(s.block_bytes), format_bytes(s.written_bytes), format_bytes(s.read_bytes));
       }
       sorts.row({at(s.node).id, what});
     }
@@ -185,7 +194,8 @@ class text_explainer {
     std::string notes;
     for (const node& n : g_.nodes)
       if (n.elided)
-        notes += fmt::format("  '{}' does not sort: its input is sorted by {} already\n", n.id, to_string(g_.input_of(n, 0).sorted_by));
+        notes += fmt::format("  '{}' does not sort: its input is sorted by {} already\n", n.id,
+                             to_string(g_.input_of(n, 0).sorted_by));
     if (!notes.empty()) out_ += "\nnotes\n" + notes;
   }
 
@@ -196,7 +206,8 @@ class text_explainer {
     };
     out_ += "\npredicted\n";
     table totals;
-    totals.row({"input", plan_.prediction_known ? format_bytes(plan_.predicted_input_bytes) : most(plan_.predicted_input_bytes)});
+    totals.row({"input", plan_.prediction_known ? format_bytes(plan_.predicted_input_bytes)
+                                                : most(plan_.predicted_input_bytes)});
     totals.row({"scratch written", most(plan_.predicted_scratch_written)});
     totals.row({"scratch read", most(plan_.predicted_scratch_read)});
     totals.row({"peak scratch", most(plan_.predicted_peak_scratch)});
@@ -219,7 +230,8 @@ std::string half_name(const node& n, int half) {
 
 std::string to_string(const row_estimate& e) {
   if (!e.known) return "rows unknown";
-  return fmt::format("{}{} row{}, {}", e.exact ? "" : "at most ", format_count(e.rows), e.rows == 1 ? "" : "s", format_bytes(e.num_bytes));
+  return fmt::format("{}{} row{}, {}", e.exact ? "" : "at most ", format_count(e.rows), e.rows == 1 ? "" : "s",
+                     format_bytes(e.num_bytes));
 }
 
 std::string explain_text(const graph& g, const physical_plan& plan) { return text_explainer(g, plan).text(); }

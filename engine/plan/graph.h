@@ -49,9 +49,9 @@ struct node {
   // A sort whose input is already sorted by its keys: runs as an ordered stage instead of a breaker.
   bool elided = false;
   operator_role role() const { return elided ? operator_role::ordered : declaration->role; }
-  // Facts that operators' checks leave for memory wishes, prediction and explain (e.g. "key_bytes", "fused"). The planner
-  // itself reads "limit" (a breaker that gives at most so many rows) and "rows_behind" (operator_declaration.h), and writes
-  // "input_bytes" (what a source's files hold).
+  // Facts that operators' checks leave for memory wishes, prediction and explain (e.g. "key_bytes", "fused"). The
+  // planner itself reads "limit" (a breaker that gives at most so many rows) and "rows_behind"
+  // (operator_declaration.h), and writes "input_bytes" (what a source's files hold).
   std::map<std::string, uint64_t> facts;
 };
 
@@ -80,8 +80,8 @@ struct check_result {
   std::vector<fault> faults;  // all of them
 };
 
-// Types, orders, ports, unused nodes, parameters: everything that can be known before the run. Pure but for file sizes, which
-// `file_bytes` answers (a negative value: unknown).
+// Types, orders, ports, unused nodes, parameters: everything that can be known before the run. Pure but for file sizes,
+// which `file_bytes` answers (a negative value: unknown).
 check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog,
                    const std::function<int64_t(const std::string& path)>& file_bytes);
 

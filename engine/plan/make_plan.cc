@@ -1,4 +1,5 @@
-// Graph to physical plan: pipelines, phases, queues, memory, prediction, in this sequence; each step is a file of its own.
+// Graph to physical plan: pipelines, phases, queues, memory, prediction, in this sequence; each step is a file of its
+// own.
 #include "engine/plan/memory.h"
 #include "engine/plan/phases.h"
 #include "engine/plan/pipelines.h"

@@ -58,8 +58,8 @@ class splitter {
     claimants_[x].push_back(c);
   }
 
-  // A spilling queue wants two blocks and two batches to write behind, and is worth a modest share on top: small streams
-  // then never touch a disk.
+  // A spilling queue wants two blocks and two batches to write behind, and is worth a modest share on top: small
+  // streams then never touch a disk.
   memory_wish queue_wish() const {
     const uint64_t block = plan_.resources.block_bytes > 0 ? plan_.resources.block_bytes : 64 * KiB;
     const uint64_t minimum = 2 * block * std::max(1U, plan_.resources.num_disks) + 2 * plan_.batch_bytes;
@@ -76,7 +76,8 @@ class splitter {
     const uint64_t in_flight = plan_.phases[x].pipelines.size() * (plan_.resources.threads + 2) * plan_.batch_bytes;
     uint64_t bounded = 0;
     for (const queue& q : plan_.queues)
-      if (q.kind == queue_kind::bounded && first_phase(q) == static_cast<int>(x)) bounded += bounded_batches * plan_.batch_bytes;
+      if (q.kind == queue_kind::bounded && first_phase(q) == static_cast<int>(x))
+        bounded += bounded_batches * plan_.batch_bytes;
     return in_flight + in_flight / 2 + bounded;  // a stage holds its input and makes its output
   }
 
@@ -84,7 +85,8 @@ class splitter {
   uint64_t passing(size_t x) const {
     uint64_t total = 0;
     for (const queue& q : plan_.queues)
-      if (q.kind == queue_kind::spilling && first_phase(q) < static_cast<int>(x) && static_cast<int>(x) <= last_phase(q))
+      if (q.kind == queue_kind::spilling && first_phase(q) < static_cast<int>(x) &&
+          static_cast<int>(x) <= last_phase(q))
         total += queue_wish().minimum;
     return total;
   }
@@ -112,7 +114,8 @@ class splitter {
         if (minimum_of(x) > plan_.resources.memory_bytes) return false;
       return true;
     };
-    while (plan_.batch_bytes > smallest_batch && !fits()) plan_.batch_bytes = std::max(smallest_batch, plan_.batch_bytes / 2);
+    while (plan_.batch_bytes > smallest_batch && !fits())
+      plan_.batch_bytes = std::max(smallest_batch, plan_.batch_bytes / 2);
   }
 
   void split(size_t x) {
@@ -136,13 +139,15 @@ class splitter {
       else
         give_node(x, all[i], claim);
     }
-    plan_.predicted_peak_memory = std::max(plan_.predicted_peak_memory, out.memory_bytes + out.batches_bytes + out.held_bytes);
+    plan_.predicted_peak_memory =
+        std::max(plan_.predicted_peak_memory, out.memory_bytes + out.batches_bytes + out.held_bytes);
   }
 
   // Half of what the phases after x, up to `last`, have above their minimums and what they hold already.
   uint64_t room_after(size_t x, size_t last) const {
     uint64_t room = UINT64_MAX;
-    for (size_t z = x + 1; z <= last; ++z) room = std::min(room, (plan_.resources.memory_bytes - minimum_of(z) - held_[z]) / 2);
+    for (size_t z = x + 1; z <= last; ++z)
+      room = std::min(room, (plan_.resources.memory_bytes - minimum_of(z) - held_[z]) / 2);
     return room;
   }
 
@@ -187,9 +192,11 @@ class splitter {
     if (!estimate.known) return kept;
     uint64_t num_merges = 0;
     for (const claimant& c : claimants_[merge_phase]) num_merges += c.queue < 0 && c.half == 1;
-    const uint64_t left = plan_.resources.memory_bytes - batches_of(merge_phase) - passing(merge_phase) - held_[merge_phase];
+    const uint64_t left =
+        plan_.resources.memory_bytes - batches_of(merge_phase) - passing(merge_phase) - held_[merge_phase];
     request.create_bytes = given;
     request.block_bytes = plan_.resources.block_bytes;
+    request.num_disks = plan_.resources.num_disks;
     request.merge_bytes = left / std::max<uint64_t>(1, num_merges);
     const uint64_t passes_without = plan_sort(request).passes;
     request.kept_bytes = kept;
@@ -208,7 +215,8 @@ class splitter {
       rows.emplace_back(fmt::format("{} ({}{})", n.id, n.declaration->name, half), c.claim.wish.minimum);
     }
     for (const queue& q : plan_.queues)
-      if (q.kind == queue_kind::spilling && first_phase(q) <= static_cast<int>(worst) && static_cast<int>(worst) <= last_phase(q))
+      if (q.kind == queue_kind::spilling && first_phase(q) <= static_cast<int>(worst) &&
+          static_cast<int>(worst) <= last_phase(q))
         rows.emplace_back(fmt::format("{} -> {} (spilling queue)", graph_.nodes[static_cast<size_t>(q.from_node)].id,
                                       graph_.nodes[static_cast<size_t>(q.to_node)].id),
                           queue_wish().minimum);
@@ -217,12 +225,15 @@ class splitter {
     for (const auto& [who, num_bytes] : rows) width = std::max(width, who.size());
     const uint64_t needed = (minimum_of(worst) + MiB - 1) / MiB;
     std::string table = fmt::format("memory: {}MiB or more; phase {} wants at least", needed, worst + 1);
-    for (const auto& [who, num_bytes] : rows) table += fmt::format("\n      {:<{}}  {:>9}", who, width, format_bytes(num_bytes));
+    for (const auto& [who, num_bytes] : rows)
+      table += fmt::format("\n      {:<{}}  {:>9}", who, width, format_bytes(num_bytes));
     const specs::JobSpec& job = *graph_.job;
-    faults.push_back({specs::where(job.file(), job.resources().memory_position()),
-                      fmt::format("a memory budget of {} is too small for this job", format_bytes(plan_.resources.memory_bytes)),
-                      std::move(table),
-                      fmt::format("set resources: {{memory: {0}MiB}} or run with -m {0}MiB; fewer threads (-j) also need less", needed)});
+    faults.push_back(
+        {specs::where(job.file(), job.resources().memory_position()),
+         fmt::format("a memory budget of {} is too small for this job", format_bytes(plan_.resources.memory_bytes)),
+         std::move(table),
+         fmt::format("set resources: {{memory: {0}MiB}} or run with -m {0}MiB; fewer threads (-j) also need less",
+                     needed)});
   }
 
   const graph& graph_;

@@ -1,14 +1,16 @@
 // Dividing the memory budget (decision D7). Pure.
 //
 // In each phase, first the batches in flight and the bounded queues are set aside, and what earlier phases still hold.
-// Every node then gets its minimum, and the rest is shared by weight until each has its maximum or nothing is left (as TPIE
-// does, "water filling"). What nodes of different phases get is never alive at the same time, except
-//   - what a breaker keeps between its halves (a sort's last run, papers/000: I/O of 2(N - M/2) and not 2N): at most half
-//     of its share, reserved in every phase until its source half is done, and never more than half of what those phases
-//     have above their minimums, so that keeping can't starve them. Nothing is kept where that would cost a merge pass;
+// Every node then gets its minimum, and the rest is shared by weight until each has its maximum or nothing is left (as
+// TPIE does, "water filling"). What nodes of different phases get is never alive at the same time, except
+//   - what a breaker keeps between its halves (a sort's last run, papers/000: I/O of 2(N - M/2) and not 2N): at most
+//   half
+//     of its share, reserved in every phase until its source half is done, and never more than half of what those
+//     phases have above their minimums, so that keeping can't starve them. Nothing is kept where that would cost a
+//     merge pass;
 //   - spilling queues between phases, in the same way.
-// The sum never exceeds the budget. A budget below the minimum of a phase is one fault that prints who wants what and the
-// smallest budget that would do.
+// The sum never exceeds the budget. A budget below the minimum of a phase is one fault that prints who wants what and
+// the smallest budget that would do.
 #pragma once
 
 #include <vector>

@@ -104,7 +104,8 @@ void node_checker::add(const specs::Position& where, std::string message, std::s
   ++num_faults_;
 }
 
-void node_checker::fault_at_parameter(const std::string& name, std::string message, std::string expected, std::string hint) {
+void node_checker::fault_at_parameter(const std::string& name, std::string message, std::string expected,
+                                      std::string hint) {
   const specs::Value* v = &node_.spec->with();
   std::string_view rest = name;
   while (v && !rest.empty()) {
@@ -144,10 +145,11 @@ bool node_checker::require_order(size_t i, const order& need) {
   const std::string input = input_name(i);
   std::string id = input;
   std::replace(id.begin(), id.end(), '.', '_');
-  fault_at_input(i, fmt::format("'{}' needs '{}' sorted by {}", node_.declaration->name, input, to_string(need)),
-                 fmt::format("rows sorted by {}; what is known is: sorted by {}", to_string(need), to_string(input_order(i))),
-                 fmt::format("add  {}_sorted: {{op: sort, in: {}, with: {{by: {}}}}}  and read from {}_sorted", id, input,
-                             yaml_list(need), id));
+  fault_at_input(
+      i, fmt::format("'{}' needs '{}' sorted by {}", node_.declaration->name, input, to_string(need)),
+      fmt::format("rows sorted by {}; what is known is: sorted by {}", to_string(need), to_string(input_order(i))),
+      fmt::format("add  {}_sorted: {{op: sort, in: {}, with: {{by: {}}}}}  and read from {}_sorted", id, input,
+                  yaml_list(need), id));
   return false;
 }
 
@@ -158,11 +160,12 @@ bool node_checker::require_adjacent(size_t i, const std::vector<std::string>& co
   const std::string input = input_name(i);
   std::string id = input;
   std::replace(id.begin(), id.end(), '.', '_');
-  fault_at_input(i, fmt::format("'{}' needs equal {} of '{}' next to each other", node_.declaration->name, to_string(need), input),
-                 fmt::format("rows sorted by {} in any sequence; what is known is: sorted by {}", to_string(need),
-                             to_string(input_order(i))),
-                 fmt::format("add  {}_sorted: {{op: sort, in: {}, with: {{by: {}}}}}  and read from {}_sorted", id, input,
-                             yaml_list(need), id));
+  fault_at_input(
+      i, fmt::format("'{}' needs equal {} of '{}' next to each other", node_.declaration->name, to_string(need), input),
+      fmt::format("rows sorted by {} in any sequence; what is known is: sorted by {}", to_string(need),
+                  to_string(input_order(i))),
+      fmt::format("add  {}_sorted: {{op: sort, in: {}, with: {{by: {}}}}}  and read from {}_sorted", id, input,
+                  yaml_list(need), id));
   return false;
 }
 
@@ -181,8 +184,8 @@ size_t node_checker::add_output(const std::string& name) {
     if (out.name == name) {
       const specs::OnError& e = node_.spec->on_error();
       const bool by_error = e.action() == specs::OnError::PORT && e.port() == name;
-      add(by_error ? e.to_position() : specs::Position(), fmt::format("'{}' has an output '{}' already", node_.id, name),
-          "another name for the port", {});
+      add(by_error ? e.to_position() : specs::Position(),
+          fmt::format("'{}' has an output '{}' already", node_.id, name), "another name for the port", {});
     }
   node_.outputs.emplace_back().name = name;
   return node_.outputs.size() - 1;

@@ -1,6 +1,8 @@
-// What an operator's check (and later its construction) sees of one node: parameters, input types, and where to put faults.
+// What an operator's check (and later its construction) sees of one node: parameters, input types, and where to put
+// faults.
 //
-// An operator reads its parameters through one function into a struct of settings, used by check() and by the factory alike.
+// An operator reads its parameters through one function into a struct of settings, used by check() and by the factory
+// alike.
 #pragma once
 
 #include <functional>
@@ -25,7 +27,8 @@ struct sort_key {
 class node_checker {
  public:
   // `owner` is the graph that holds `n`. Faults go to `faults`.
-  node_checker(graph& owner, node& n, const std::function<int64_t(const std::string&)>& file_bytes, std::vector<fault>& faults);
+  node_checker(graph& owner, node& n, const std::function<int64_t(const std::string&)>& file_bytes,
+               std::vector<fault>& faults);
 
   const plan::node& node() const { return node_; }
   plan::node& node() { return node_; }
@@ -35,7 +38,8 @@ class node_checker {
   const row_estimate& input_estimate(size_t i = 0) const;
   std::string input_name(size_t i) const;  // "edges" or "edges.bad": what `in:` says, for messages
 
-  // --- parameters (values have the declared shape; a fault was already reported otherwise and check() is not called) ---
+  // --- parameters (values have the declared shape; a fault was already reported otherwise and check() is not called)
+  // ---
   bool has(const std::string& name) const;
   const specs::Value* value(const std::string& name) const;  // null when absent and without default
   std::string text(const std::string& name) const;           // also path, choice; the default when absent
@@ -50,14 +54,18 @@ class node_checker {
   std::vector<sort_key> sort_keys(const std::string& name, const expr::scope& scope);
   std::optional<expr::expression> expression(const std::string& name, const expr::scope& scope);
   std::optional<expr::expression> condition(const std::string& name, const expr::scope& scope);
-  // {name: expression} in order. `name` empty: the free columns of a map. Column names are checked (distinct, well-formed).
-  std::vector<std::pair<std::string, expr::expression>> named_expressions(const std::string& name, const expr::scope& scope);
+  // {name: expression} in order. `name` empty: the free columns of a map. Column names are checked (distinct,
+  // well-formed).
+  std::vector<std::pair<std::string, expr::expression>> named_expressions(const std::string& name,
+                                                                          const expr::scope& scope);
   // parameter_kind::expression_rows: one entry per map of the list, each as named_expressions.
   std::vector<std::vector<std::pair<std::string, expr::expression>>> expression_rows(const std::string& name,
                                                                                      const expr::scope& scope);
-  std::vector<std::pair<std::string, expr::expression>> named_conditions(const std::string& name, const expr::scope& scope);
+  std::vector<std::pair<std::string, expr::expression>> named_conditions(const std::string& name,
+                                                                         const expr::scope& scope);
   std::vector<std::pair<std::string, expr::aggregate>> aggregates(const std::string& name, const expr::scope& scope);
-  // Where rejected rows go: nullopt = stop at the first (fail); "" = skip; otherwise the port's name. And the largest share.
+  // Where rejected rows go: nullopt = stop at the first (fail); "" = skip; otherwise the port's name. And the largest
+  // share.
   struct error_policy {
     enum class action { fail, skip, to_port } what = action::fail;
     std::string port;
@@ -68,10 +76,12 @@ class node_checker {
 
   // --- faults ---
   // `name` may be a path into a parameter: "let.deg". Where the parameter is absent, the fault points to the operator.
-  void fault_at_parameter(const std::string& name, std::string message, std::string expected = {}, std::string hint = {});
+  void fault_at_parameter(const std::string& name, std::string message, std::string expected = {},
+                          std::string hint = {});
   void fault_at_input(size_t i, std::string message, std::string expected = {}, std::string hint = {});
   void fault_at_node(std::string message, std::string expected = {}, std::string hint = {});
-  // Faults unless input i is sorted by `need`; the message names the missing sort: "add  {op: sort, in: X, with: {by: [..]}}".
+  // Faults unless input i is sorted by `need`; the message names the missing sort: "add  {op: sort, in: X, with: {by:
+  // [..]}}".
   bool require_order(size_t i, const order& need);
   bool require_adjacent(size_t i, const std::vector<std::string>& columns);
   bool ok() const { return num_faults_ == 0; }

@@ -1,7 +1,7 @@
 // Reading a node's parameters that name columns or hold expressions.
 //
-// A problem inside an expression points into the YAML text: where the value starts, one more for the quote, and the offset
-// within the expression. Blocks of text and values from the command line only have a start.
+// A problem inside an expression points into the YAML text: where the value starts, one more for the quote, and the
+// offset within the expression. Blocks of text and values from the command line only have a start.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,7 +82,9 @@ std::vector<std::pair<std::string, std::string>> node_checker::column_pairs(cons
     const bool left_known = input_type(0).index_of(left).has_value();
     if (!left_known) add_unknown_column(where, left, 0);
     if (!known_column(right, 1) || !left_known) return;
-    const bool twice = std::any_of(out.begin(), out.end(), [&](const auto& pair) { return pair.first == left || pair.second == specs::text(right); });
+    const bool twice = std::any_of(out.begin(), out.end(), [&](const auto& pair) {
+      return pair.first == left || pair.second == specs::text(right);
+    });
     if (twice)
       add(where, fmt::format("the column '{}' is named twice", left), "each column once", {});
     else
@@ -115,7 +117,8 @@ std::vector<sort_key> node_checker::sort_keys(const std::string& name, const exp
   return out;
 }
 
-std::optional<expr::expression> node_checker::compiled(const specs::Value& v, const expr::scope& scope, bool condition) {
+std::optional<expr::expression> node_checker::compiled(const specs::Value& v, const expr::scope& scope,
+                                                       bool condition) {
   expr::compiled result =
       condition ? expr::compile_condition(specs::text(v), scope) : expr::compile(specs::text(v), scope);
   add_problems(v, result.problems);
@@ -142,7 +145,8 @@ node_checker::expression_columns node_checker::named_expressions(const std::stri
   return out;
 }
 
-std::vector<node_checker::expression_columns> node_checker::expression_rows(const std::string& name, const expr::scope& scope) {
+std::vector<node_checker::expression_columns> node_checker::expression_rows(const std::string& name,
+                                                                            const expr::scope& scope) {
   std::vector<expression_columns> out;
   const specs::Value* v = value(name);
   if (!v) return out;
@@ -161,7 +165,8 @@ node_checker::expression_columns node_checker::named_conditions(const std::strin
   return out;
 }
 
-std::vector<std::pair<std::string, expr::aggregate>> node_checker::aggregates(const std::string& name, const expr::scope& scope) {
+std::vector<std::pair<std::string, expr::aggregate>> node_checker::aggregates(const std::string& name,
+                                                                              const expr::scope& scope) {
   std::vector<std::pair<std::string, expr::aggregate>> out;
   for (const specs::Entry* entry : entries_of(value(name))) {
     const expr::compiled_aggregate result = expr::compile_aggregate(specs::text(entry->value()), scope);

@@ -1,5 +1,5 @@
-// The one declaration of an operator (decision D11). It feeds the checker, the planner, the JSON Schema for editors, the
-// reference page, `flowrun ops`, and the labels of metrics. Built-in operators and plugins use the same.
+// The one declaration of an operator (decision D11). It feeds the checker, the planner, the JSON Schema for editors,
+// the reference page, `flowrun ops`, and the labels of metrics. Built-in operators and plugins use the same.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace flowrun::plan {
 class node_checker;
 struct node;
 
-// What a parameter's YAML value must look like. The checker verifies this much by itself, before operator_declaration::check.
+// What a parameter's YAML value must look like. The checker verifies this much by itself, before
+// operator_declaration::check.
 enum class parameter_kind {
   text,               // any scalar
   path,               // a file name
@@ -25,7 +26,8 @@ enum class parameter_kind {
   choice,             // one of `choices`
   row_type,           // the name of a type under `types:`, or a map {column: type}
   columns,            // a list of column names of the (first) input
-  column_pairs,       // a list of columns both inputs have, or a map {column of the first input: column of the second} (join)
+  column_pairs,       // a list of columns both inputs have, or a map {column of the first input: column of the second}
+                      // (join)
   sort_keys,          // a list of keys: column, -column, key[0:10], expressions
   expression,         // a row expression
   condition,          // a row expression of type bool
@@ -39,9 +41,9 @@ struct parameter_declaration {
   std::string name;
   parameter_kind kind = parameter_kind::text;
   bool required = false;
-  std::string default_text = {};  // as it would stand in YAML; empty: none
+  std::string default_text = {};          // as it would stand in YAML; empty: none
   std::vector<std::string> choices = {};  // for choice
-  std::string help;                  // one sentence
+  std::string help;                       // one sentence
 };
 
 struct port_declaration {
@@ -59,8 +61,8 @@ enum class operator_role {
   sink,       // one input, writes outside
 };
 
-// Bytes of memory a node wants while it runs. The planner gives each node of a phase its minimum, then shares the rest by
-// weight, never more than the maximum (as TPIE does).
+// Bytes of memory a node wants while it runs. The planner gives each node of a phase its minimum, then shares the rest
+// by weight, never more than the maximum (as TPIE does).
 struct memory_wish {
   uint64_t minimum = 0;
   uint64_t maximum = 0;
@@ -79,22 +81,22 @@ struct operator_declaration {
   bool any_number_of_inputs = false;  // `in:` is a list; `inputs` has the one pattern port (merge, concat)
   std::vector<port_declaration> outputs;
   bool outputs_from_parameters = false;  // the output ports are named by a parameter (split)
-  // Nobody needs to read its outputs, because it says something by itself (reduce, check). Otherwise an output without a
-  // consumer is a fault.
+  // Nobody needs to read its outputs, because it says something by itself (reduce, check). Otherwise an output without
+  // a consumer is a fault.
   bool output_optional = false;
-  bool has_error_port = false;           // on_error: {to: PORT} adds an output of rejected rows (file.read_csv)
+  bool has_error_port = false;  // on_error: {to: PORT} adds an output of rejected rows (file.read_csv)
 
   std::vector<parameter_declaration> parameters;
   // Every key under `with:` that no parameter has is a column with its expression (map).
   bool free_columns = false;
 
   // Deterministic, row by row and in sequence: as many rows out as in, at the same positions (map, window, scan).
-  // Two such branches of one stream can be zipped in step. A meeting operator with it takes its inputs at one pace (zip). An
-  // operator that holds rows back (a window with `after`) says how many in the fact "rows_behind".
+  // Two such branches of one stream can be zipped in step. A meeting operator with it takes its inputs at one pace
+  // (zip). An operator that holds rows back (a window with `after`) says how many in the fact "rows_behind".
   bool keeps_row_count = false;
 
-  // Pure. Validates the parameters against the input types and orders, reports faults, and sets the row type and order of
-  // each output. Called once all inputs of the node are known; parameters already have their declared shape.
+  // Pure. Validates the parameters against the input types and orders, reports faults, and sets the row type and order
+  // of each output. Called once all inputs of the node are known; parameters already have their declared shape.
   std::function<void(node_checker&)> check;
   // Pure. What the node wants, given its checked types and estimates. Null: nothing beyond its batches.
   // For a breaker `half` 0 is the sink (run creator), 1 the source (run merger).

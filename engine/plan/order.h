@@ -27,8 +27,8 @@ bool satisfies(const order& have, const order& need);
 // Rows with equal values in `columns` are adjacent: `columns`, in any sequence and direction, are a prefix of `have`.
 bool adjacent(const order& have, const std::vector<std::string>& columns);
 
-// What remains of `have` after a map: the longest prefix whose columns survive unchanged. `renamed` gives (old, new) for each
-// column that is carried over as it is; a column may be carried over under several names (the first is used).
+// What remains of `have` after a map: the longest prefix whose columns survive unchanged. `renamed` gives (old, new)
+// for each column that is carried over as it is; a column may be carried over under several names (the first is used).
 order carried_over(const order& have, const std::vector<std::pair<std::string, std::string>>& renamed);
 
 // "src, -deg, key[0:10]"; "nothing" when empty.

@@ -15,7 +15,8 @@ const std::string& id(const graph& g, const file_use& use) { return g.nodes[stat
 
 }  // namespace
 
-void check_outputs_used(const graph& g, const std::vector<bool>& good, const connector& connections, std::vector<fault>& faults) {
+void check_outputs_used(const graph& g, const std::vector<bool>& good, const connector& connections,
+                        std::vector<fault>& faults) {
   auto fail = [&](const specs::Position& where, std::string message, std::string hint) {
     faults.push_back({specs::where(g.job->file(), where), std::move(message), {}, std::move(hint)});
   };
@@ -53,8 +54,8 @@ std::vector<file_use> files_of(const node& n, int index) {
     if (!given && p.default_text.empty()) continue;
     const specs::Value value = given ? *given : default_value(p);
     auto add = [&](const specs::Value& item) {
-      out.push_back({std::filesystem::path(specs::text(item)).lexically_normal().string(), index, role == operator_role::sink,
-                     given ? item.position() : n.spec->op_position()});
+      out.push_back({std::filesystem::path(specs::text(item)).lexically_normal().string(), index,
+                     role == operator_role::sink, given ? item.position() : n.spec->op_position()});
     };
     if (specs::is_scalar(value)) add(value);
     for (const specs::Value& item : value.list().items()) add(item);
@@ -64,7 +65,8 @@ std::vector<file_use> files_of(const node& n, int index) {
 
 void check_files(const graph& g, const std::vector<file_use>& files, std::vector<fault>& faults) {
   auto fail = [&](const file_use& use, std::string message, std::string expected, std::string hint = {}) {
-    faults.push_back({specs::where(g.job->file(), use.where), std::move(message), std::move(expected), std::move(hint)});
+    faults.push_back(
+        {specs::where(g.job->file(), use.where), std::move(message), std::move(expected), std::move(hint)});
   };
   for (size_t i = 0; i < files.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
@@ -72,15 +74,19 @@ void check_files(const graph& g, const std::vector<file_use>& files, std::vector
       if (a.path != b.path) continue;
       const bool standard = a.path == "-";
       if (a.writes && b.writes) {
-        fail(b, fmt::format("'{}' and '{}' both write {}", id(g, a), id(g, b), standard ? "standard output" : "'" + a.path + "'"),
+        fail(b,
+             fmt::format("'{}' and '{}' both write {}", id(g, a), id(g, b),
+                         standard ? "standard output" : "'" + a.path + "'"),
              "a file of its own for each", "put both streams into one with concat");
         break;
       }
       if (a.writes != b.writes && !standard) {
         const file_use &writer = a.writes ? a : b, &reader = a.writes ? b : a;
-        fail(writer, fmt::format("'{}' writes '{}', which '{}' reads", id(g, writer), a.path, id(g, reader)), "another file");
+        fail(writer, fmt::format("'{}' writes '{}', which '{}' reads", id(g, writer), a.path, id(g, reader)),
+             "another file");
       }
-      if (!a.writes && !b.writes && standard && (a.node != b.node || a.where.line() != b.where.line() || a.where.column() != b.where.column())) {
+      if (!a.writes && !b.writes && standard &&
+          (a.node != b.node || a.where.line() != b.where.line() || a.where.column() != b.where.column())) {
         fail(b, fmt::format("'{}' and '{}' both read standard input", id(g, a), id(g, b)), "one reader",
              "several nodes may read from one file node");
         break;

@@ -12,7 +12,8 @@ namespace flowrun::plan {
 
 // Outputs without a consumer are faults, except of operators that say something by themselves. Of a node that is not
 // good only whether anybody reads it at all is known.
-void check_outputs_used(const graph& g, const std::vector<bool>& good, const connector& connections, std::vector<fault>& faults);
+void check_outputs_used(const graph& g, const std::vector<bool>& good, const connector& connections,
+                        std::vector<fault>& faults);
 
 // A file that a source reads or a sink writes.
 struct file_use {

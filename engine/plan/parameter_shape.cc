@@ -30,9 +30,7 @@ class shape_checker {
       case parameter_kind::paths:
       case parameter_kind::columns:
       case parameter_kind::sort_keys: return texts(p, v);
-      case parameter_kind::row_type:
-        type(v);
-        return;
+      case parameter_kind::row_type: type(v); return;
       case parameter_kind::named_expressions:
       case parameter_kind::named_conditions:
       case parameter_kind::aggregates: return map_of_texts(p, v);
@@ -72,7 +70,8 @@ class shape_checker {
         if (text.find_first_not_of(" \t\r\n") == std::string::npos)
           return fail(v.position(), fmt::format("'{}' is empty", p.name), describe(p));
     }
-    if (!right) fail(v.position(), fmt::format("'{}' is not right for '{}'", shortened(text), p.name), describe(p), hint);
+    if (!right)
+      fail(v.position(), fmt::format("'{}' is not right for '{}'", shortened(text), p.name), describe(p), hint);
   }
 
  private:
@@ -99,7 +98,8 @@ class shape_checker {
     for (const specs::Entry& entry : v.map().entries()) {
       if (p.kind == parameter_kind::named_conditions) {
         if (!specs::is_id(entry.key()))
-          fail(entry.key_position(), fmt::format("'{}' can't name a port", entry.key()), "a letter or _, then letters, digits, _ and -");
+          fail(entry.key_position(), fmt::format("'{}' can't name a port", entry.key()),
+               "a letter or _, then letters, digits, _ and -");
       } else {
         column_name(entry);
       }
@@ -112,9 +112,11 @@ class shape_checker {
  public:
   void column_name(const specs::Entry& entry) {
     if (!specs::is_column_name(entry.key()))
-      fail(entry.key_position(), fmt::format("'{}' can't name a column", entry.key()), "a letter or _, then letters, digits and _");
+      fail(entry.key_position(), fmt::format("'{}' can't name a column", entry.key()),
+           "a letter or _, then letters, digits and _");
     else if (expr::is_reserved_word(entry.key()))
-      fail(entry.key_position(), fmt::format("'{}' can't name a column: expressions use the word", entry.key()), "another name");
+      fail(entry.key_position(), fmt::format("'{}' can't name a column: expressions use the word", entry.key()),
+           "another name");
   }
 
   record::row_type type(const Value& v) {
@@ -128,12 +130,14 @@ class shape_checker {
       std::vector<std::string> names;
       for (const auto& [name, row] : types_) names.push_back(name);
       fail(v.position(), fmt::format("there is no row type '{}'", shortened(specs::text(v))),
-           names.empty() ? "a map {column: type}, or a name declared under types:" : "one of " + fmt::format("{}", fmt::join(names, ", ")),
+           names.empty() ? "a map {column: type}, or a name declared under types:"
+                         : "one of " + fmt::format("{}", fmt::join(names, ", ")),
            did_you_mean(specs::text(v), names));
       return record::row_type();
     }
     if (!specs::is_map(v) || v.map().entries().empty()) {
-      fail(v.position(), fmt::format("a row type is missing: this is {}", specs::is_map(v) ? "an empty map" : specs::kind_name(v)),
+      fail(v.position(),
+           fmt::format("a row type is missing: this is {}", specs::is_map(v) ? "an empty map" : specs::kind_name(v)),
            "the name of a type under types:, or a map {column: type}");
       return record::row_type();
     }
@@ -197,7 +201,8 @@ specs::Value default_value(const parameter_declaration& p) {
     while (!t.empty() && t.front() == ' ') t.remove_prefix(1);
     while (!t.empty() && t.back() == ' ') t.remove_suffix(1);
     // As it would stand in YAML: quotes are no part of the text.
-    if (t.size() >= 2 && (t.front() == '"' || t.front() == '\'') && t.front() == t.back()) t = t.substr(1, t.size() - 2);
+    if (t.size() >= 2 && (t.front() == '"' || t.front() == '\'') && t.front() == t.back())
+      t = t.substr(1, t.size() - 2);
     return std::string(t);
   };
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
@@ -231,7 +236,8 @@ bool check_parameters(const specs::Node& spec, const operator_declaration& decla
     return false;
   }
   for (const specs::Entry& entry : with.map().entries()) {
-    const auto p = std::find_if(parameters.begin(), parameters.end(), [&](const auto& each) { return each.name == entry.key(); });
+    const auto p =
+        std::find_if(parameters.begin(), parameters.end(), [&](const auto& each) { return each.name == entry.key(); });
     if (p != parameters.end()) {
       checker.check(*p, entry.value());
     } else if (declaration.free_columns) {

@@ -1,9 +1,9 @@
 // Which pipelines run at the same time. Pure.
 //
-// Each pipeline gets a level. As soon as possible: one more than the pipeline that fills the breaker at its head, and no
-// less than the producers of its queues. Then as late as possible, in reverse: a producer is delayed until what it makes
-// is needed (the pipeline behind its breaker, less one; the reader of its queue), so that a file that is only joined with
-// the result of a sort is read in the phase of the join, and intermediate rows live as short as possible.
+// Each pipeline gets a level. As soon as possible: one more than the pipeline that fills the breaker at its head, and
+// no less than the producers of its queues. Then as late as possible, in reverse: a producer is delayed until what it
+// makes is needed (the pipeline behind its breaker, less one; the reader of its queue), so that a file that is only
+// joined with the result of a sort is read in the phase of the join, and intermediate rows live as short as possible.
 // Pipelines of one level that queues connect run together; groups without a connection become phases of their own, one
 // after another, so that each has the whole memory. Cost: linear in pipelines and queues.
 #pragma once

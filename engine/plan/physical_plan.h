@@ -1,8 +1,8 @@
 // The physical plan: pipelines, phases, queues and memory, decided before the run by pure functions (decision D9).
 //
-// A pipeline is a tree: its head (a source, the source half of a breaker, or a meeting node) followed by the single-input
-// nodes that one task carries a batch through. Its leaves are sinks, sink halves of breakers, and the queues that feed meeting
-// nodes. Phases run one after another; the pipelines of a phase run at the same time.
+// A pipeline is a tree: its head (a source, the source half of a breaker, or a meeting node) followed by the
+// single-input nodes that one task carries a batch through. Its leaves are sinks, sink halves of breakers, and the
+// queues that feed meeting nodes. Phases run one after another; the pipelines of a phase run at the same time.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ namespace flowrun::plan {
 // How rows get from a pipeline to a meeting node.
 enum class queue_kind {
   bounded,   // a few batches; producer and consumer run in the same phase, in step
-  spilling,  // unbounded, on scratch beyond its share of memory: branches of one stream that meet again, or a later phase
+  spilling,  // unbounded, on scratch beyond its share of memory: branches of one stream that meet again, or a later
+             // phase
 };
 
 struct queue {
@@ -30,9 +31,10 @@ struct queue {
 };
 
 struct pipeline {
-  int head = -1;           // node; for a breaker its source half
-  std::vector<int> nodes;  // the nodes behind the head in topological order; includes elided sorts, sinks and breakers' sink halves
-  std::vector<int> queues; // indices of queues it feeds
+  int head = -1;  // node; for a breaker its source half
+  std::vector<int>
+      nodes;  // the nodes behind the head in topological order; includes elided sorts, sinks and breakers' sink halves
+  std::vector<int> queues;  // indices of queues it feeds
   int phase = 0;
 };
 
@@ -49,24 +51,24 @@ struct sort_prediction {
   bool known = false;
   uint64_t rows = 0;
   uint64_t num_bytes = 0;
-  uint64_t runs = 0;             // 0: stays in memory
+  uint64_t runs = 0;  // 0: stays in memory
   uint64_t fan_in = 0;
-  uint64_t merge_passes = 0;     // 0: stays in memory; 1: one merge, while its output flows on
-  uint64_t written_bytes = 0;    // to scratch
+  uint64_t merge_passes = 0;   // 0: stays in memory; 1: one merge, while its output flows on
+  uint64_t written_bytes = 0;  // to scratch
   uint64_t read_bytes = 0;
   uint64_t block_bytes = 0;
-  uint64_t kept_bytes = 0;       // of the rows, never written: the last run stays in memory
+  uint64_t kept_bytes = 0;  // of the rows, never written: the last run stays in memory
 };
 
 struct memory_share {
   int node = -1;
-  int half = 0;   // 1: the source half of a breaker
+  int half = 0;  // 1: the source half of a breaker
   int phase = 0;
   uint64_t minimum = 0;
   uint64_t given = 0;
   uint64_t maximum = 0;
-  // Of the sink half of a breaker: how much it may still hold when its phase has ended, until its source half is done (a
-  // sort's last run, with its index). Reserved in all phases up to then, beside the source half's own share.
+  // Of the sink half of a breaker: how much it may still hold when its phase has ended, until its source half is done
+  // (a sort's last run, with its index). Reserved in all phases up to then, beside the source half's own share.
   uint64_t kept_bytes = 0;
 };
 

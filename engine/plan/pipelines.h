@@ -1,7 +1,7 @@
 // Cutting the graph into pipelines. Pure.
 //
-// A pipeline is a tree: one task carries a batch from its head through all nodes behind it. It is cut at breakers, which
-// end one pipeline and head another, and before meeting nodes, which head pipelines and read queues.
+// A pipeline is a tree: one task carries a batch from its head through all nodes behind it. It is cut at breakers,
+// which end one pipeline and head another, and before meeting nodes, which head pipelines and read queues.
 //   edges ─▶ proper ─▶ sort(create)  |  sort(merge) ─▶ queue  |  join ─▶ write
 #pragma once
 
@@ -14,8 +14,8 @@ namespace flowrun::plan {
 struct pipeline_layout {
   std::vector<pipeline> pipelines;  // by head, so that a pipeline comes behind all that it needs
   std::vector<queue> queues;
-  std::vector<int> feeds;   // per node: the pipeline that carries rows into it; -1 for sources and meeting nodes
-  std::vector<int> gives;   // per node: the pipeline that its outputs flow in
+  std::vector<int> feeds;  // per node: the pipeline that carries rows into it; -1 for sources and meeting nodes
+  std::vector<int> gives;  // per node: the pipeline that its outputs flow in
 };
 
 pipeline_layout find_pipelines(const graph& g);

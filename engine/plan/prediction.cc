@@ -23,9 +23,11 @@ sort_request request_of(const graph& g, const node& n) {
 namespace {
 
 bool reads_files(const node& n) {
-  return n.spec && std::any_of(n.declaration->parameters.begin(), n.declaration->parameters.end(), [&](const parameter_declaration& p) {
-    return (p.kind == parameter_kind::path || p.kind == parameter_kind::paths) && specs::find(n.spec->with(), p.name);
-  });
+  return n.spec && std::any_of(n.declaration->parameters.begin(), n.declaration->parameters.end(),
+                               [&](const parameter_declaration& p) {
+                                 return (p.kind == parameter_kind::path || p.kind == parameter_kind::paths) &&
+                                        specs::find(n.spec->with(), p.name);
+                               });
 }
 
 sort_prediction predict_sort(const graph& g, int index, const physical_plan& plan) {
@@ -35,6 +37,7 @@ sort_prediction predict_sort(const graph& g, int index, const physical_plan& pla
   request.merge_bytes = plan.share_of(index, 1);
   request.kept_bytes = plan.kept_of(index);
   request.block_bytes = plan.resources.block_bytes;
+  request.num_disks = plan.resources.num_disks;
   const sort_plan sort = plan_sort(request);
   sort_prediction out;
   out.node = index;
@@ -71,7 +74,8 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
       plan.prediction_known = plan.prediction_known && sort.known;
       plan.predicted_scratch_written += sort.written_bytes;
       plan.predicted_scratch_read += sort.read_bytes;
-      store(phase_of(layout.feeds[i]), phase_of(layout.gives[i]), sort.merge_passes > 0 ? sort.num_bytes - std::min(sort.num_bytes, sort.kept_bytes) : 0);
+      store(phase_of(layout.feeds[i]), phase_of(layout.gives[i]),
+            sort.merge_passes > 0 ? sort.num_bytes - std::min(sort.num_bytes, sort.kept_bytes) : 0);
       plan.sorts.push_back(sort);
     } else if (n.role() == operator_role::source) {
       const auto known = n.facts.find("input_bytes");
@@ -87,8 +91,10 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
   }
   for (const queue& q : plan.queues) {
     if (q.kind != queue_kind::spilling) continue;
-    const row_estimate& estimate = g.nodes[static_cast<size_t>(q.from_node)].outputs[static_cast<size_t>(q.from_port)].estimate;
-    const int from = phase_of(layout.gives[static_cast<size_t>(q.from_node)]), to = phase_of(layout.gives[static_cast<size_t>(q.to_node)]);
+    const row_estimate& estimate =
+        g.nodes[static_cast<size_t>(q.from_node)].outputs[static_cast<size_t>(q.from_port)].estimate;
+    const int from = phase_of(layout.gives[static_cast<size_t>(q.from_node)]),
+              to = phase_of(layout.gives[static_cast<size_t>(q.to_node)]);
     plan.prediction_known = plan.prediction_known && estimate.known;
     // Within one phase a queue holds how far apart its branches run, at most all of it; between phases everything.
     const uint64_t spilled = estimate.num_bytes - std::min(estimate.num_bytes, q.memory_bytes);

@@ -26,7 +26,8 @@ class circle_finder {
       on_circle[e] = component_of(edges_[e].from, [&](size_t other) { return other != e; }).contains(edges_[e].to);
     for (size_t e = 0; e < edges_.size(); ++e) {
       if (!on_circle[e]) continue;
-      const std::string reason = describe(component_of(edges_[e].from, [&](size_t other) { return on_circle[other]; }), on_circle);
+      const std::string reason =
+          describe(component_of(edges_[e].from, [&](size_t other) { return on_circle[other]; }), on_circle);
       for (size_t q : edges_[e].queues) {
         layout_.queues[q].kind = queue_kind::spilling;
         layout_.queues[q].reason = reason;
@@ -94,13 +95,15 @@ bool in_step(const graph& g, const pipeline_layout& layout, const queue& a, cons
   const auto& [fork, fork_port] = pa[common - 1];
   const record::row_type& shared = g.nodes[static_cast<size_t>(fork)].outputs[static_cast<size_t>(fork_port)].type;
   auto keeps = [&](const std::vector<std::pair<int, int>>& path) {
-    return std::all_of(path.begin() + static_cast<std::ptrdiff_t>(common), path.end(), [&](const std::pair<int, int>& step) {
-      const node& n = g.nodes[static_cast<size_t>(step.first)];
-      const auto behind = n.facts.find("rows_behind");
-      const record::row_type& type = n.outputs.front().type;
-      return n.declaration->keeps_row_count && step.second == 0 && (behind == n.facts.end() || behind->second == 0) &&
-             !type.has_strings() && type.row_bytes() <= 2 * shared.row_bytes();
-    });
+    return std::all_of(path.begin() + static_cast<std::ptrdiff_t>(common), path.end(),
+                       [&](const std::pair<int, int>& step) {
+                         const node& n = g.nodes[static_cast<size_t>(step.first)];
+                         const auto behind = n.facts.find("rows_behind");
+                         const record::row_type& type = n.outputs.front().type;
+                         return n.declaration->keeps_row_count && step.second == 0 &&
+                                (behind == n.facts.end() || behind->second == 0) && !type.has_strings() &&
+                                type.row_bytes() <= 2 * shared.row_bytes();
+                       });
   };
   return keeps(pa) && keeps(pb);
 }
@@ -116,8 +119,8 @@ void decide_queues(const graph& g, pipeline_layout& layout) {
     const int phase = layout.pipelines[from].phase;
     if (phase != layout.pipelines[to].phase) {
       q.kind = queue_kind::spilling;
-      q.reason = fmt::format("'{}' runs in phase {}, its producer in phase {}", g.nodes[static_cast<size_t>(q.to_node)].id,
-                             layout.pipelines[to].phase + 1, phase + 1);
+      q.reason = fmt::format("'{}' runs in phase {}, its producer in phase {}",
+                             g.nodes[static_cast<size_t>(q.to_node)].id, layout.pipelines[to].phase + 1, phase + 1);
       continue;
     }
     const bool one_pace = g.nodes[static_cast<size_t>(q.to_node)].declaration->keeps_row_count;

@@ -39,18 +39,22 @@ json with_parameter(json plain) {
 json definitions() {
   json out;
   out["text"] = {{"type", {"string", "number", "boolean"}}};
-  out["expression"] = {{"type", {"string", "number", "boolean"}}, {"description", "a row expression, such as \"src + 1\""}};
-  out["bytes"] = {{"anyOf", {json{{"type", "integer"}, {"minimum", 0}},
-                             json{{"type", "string"}, {"pattern", "^[0-9.]+ *([kKMGTP](i?B?)?|B)?$|\\$\\{"}}}},
+  out["expression"] = {{"type", {"string", "number", "boolean"}},
+                       {"description", "a row expression, such as \"src + 1\""}};
+  out["bytes"] = {{"anyOf",
+                   {json{{"type", "integer"}, {"minimum", 0}},
+                    json{{"type", "string"}, {"pattern", "^[0-9.]+ *([kKMGTP](i?B?)?|B)?$|\\$\\{"}}}},
                   {"description", "a size, such as 64MiB"}};
   out["integer"] = with_parameter({{"type", "integer"}, {"minimum", 0}});
   out["integer"]["anyOf"].push_back({{"type", "string"}, {"pattern", "^(0x[0-9a-fA-F]+|0o[0-7]+|[0-9]+)$"}});
   out["number"] = with_parameter({{"type", "number"}});
   out["boolean"] = with_parameter({{"type", "boolean"}});
-  out["value_type"] = {
-      {"anyOf", {json{{"enum", {"u8", "u16", "u24", "u32", "u40", "u48", "u64", "i8", "i16", "i32", "i64", "f32", "f64", "bool", "string"}}},
-                 json{{"type", "string"}, {"pattern", "^bytes\\[[0-9]+\\]$|\\$\\{"}}}},
-      {"description", std::string(record::value_type_names())}};
+  out["value_type"] = {{"anyOf",
+                        {json{{"enum",
+                               {"u8", "u16", "u24", "u32", "u40", "u48", "u64", "i8", "i16", "i32", "i64", "f32", "f64",
+                                "bool", "string"}}},
+                         json{{"type", "string"}, {"pattern", "^bytes\\[[0-9]+\\]$|\\$\\{"}}}},
+                       {"description", std::string(record::value_type_names())}};
   out["row_type"] = map_of(reference("value_type"), column_pattern);
   out["row_type"]["minProperties"] = 1;
   out["endpoint"] = {{"type", "string"},
@@ -133,17 +137,21 @@ json node_schema(const operator_catalog& catalog) {
   for (const std::string& name : catalog.names()) {
     const operator_declaration& d = *catalog.find(name);
     operators.push_back({{"const", name}, {"description", d.summary}});
-    rules.push_back({{"if", {{"properties", {{"op", {{"const", name}}}}}, {"required", {"op"}}}}, {"then", operator_schema(d)}});
+    rules.push_back(
+        {{"if", {{"properties", {{"op", {{"const", name}}}}}, {"required", {"op"}}}}, {"then", operator_schema(d)}});
   }
   const json ratio = {{"type", "number"}, {"minimum", 0}, {"maximum", 1}};
-  json out = closed_map(
-      {{"op", {{"description", "the operator"}, {"oneOf", operators}}},
-       {"in", {{"description", "what it reads: a node, node.port, a map of named inputs, or a list"}}},
-       {"with", {{"type", "object"}, {"description", "the operator's parameters"}}},
-       {"on_error", {{"description", "where rejected rows go: skip, fail, or a port"},
-                     {"anyOf", {json{{"type", "string"}}, closed_map({{"to", {{"type", "string"}}}, {"max_ratio", with_parameter(ratio)}}, {"to"})}}}},
-       {"doc", {{"type", "string"}}}},
-      {"op"});
+  json out =
+      closed_map({{"op", {{"description", "the operator"}, {"oneOf", operators}}},
+                  {"in", {{"description", "what it reads: a node, node.port, a map of named inputs, or a list"}}},
+                  {"with", {{"type", "object"}, {"description", "the operator's parameters"}}},
+                  {"on_error",
+                   {{"description", "where rejected rows go: skip, fail, or a port"},
+                    {"anyOf",
+                     {json{{"type", "string"}},
+                      closed_map({{"to", {{"type", "string"}}}, {"max_ratio", with_parameter(ratio)}}, {"to"})}}}},
+                  {"doc", {{"type", "string"}}}},
+                 {"op"});
   out["allOf"] = rules;
   return out;
 }
@@ -163,7 +171,9 @@ json resources_schema() {
   json out = closed_map(
       {{"memory", {{"description", "bytes, or a share of the machine such as 50%"}, {"type", {"string", "integer"}}}},
        {"threads", reference("integer")},
-       {"scratch", {{"description", "directories for sorted runs; used in parallel"}, {"anyOf", {json{{"type", "string"}}, list_of(one)}}}},
+       {"scratch",
+        {{"description", "directories for sorted runs; used in parallel"},
+         {"anyOf", {json{{"type", "string"}}, list_of(one)}}}},
        {"block_size", reference("bytes")}});
   out["description"] = "what the job may use; the command line wins";
   return out;

@@ -1,5 +1,5 @@
-// A JSON Schema (draft-07) of the job language, for editors: completion, types and help while typing. Generated from the
-// operators' declarations, so that it never lags behind. Pure.
+// A JSON Schema (draft-07) of the job language, for editors: completion, types and help while typing. Generated from
+// the operators' declarations, so that it never lags behind. Pure.
 #pragma once
 
 #include <string>

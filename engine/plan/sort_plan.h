@@ -1,10 +1,11 @@
 // The shape of one external sort, decided from sizes alone (papers/000, section 2). Pure.
 //
-// Half of the creator's memory fills while the other half is sorted and written, so runs have half of it; rows wider than
-// 16 bytes are sorted by an index of 16 bytes each, which takes its part. Blocks are as large as the merge can afford, so
-// that disks stream: a quarter of the merge memory over the runs, as a power of two from 64 KiB to 4 MiB. The merge wants
-// two blocks of memory per run (one being read while one is consumed), and two more for output.
-// Example: 4 GiB of u64 in 512 MiB: runs of 256 MiB, 16 runs, blocks of 4 MiB, one merge pass.
+// The formulas are those of engine/sort (run_creator.cc, merger_memory.cc), which this layer may not include; the
+// golden job `sort_prediction` holds both against each other. Half of the creator's memory, but for its write buffers,
+// fills while the other half is sorted and written, so runs have half of it; rows wider than 16 bytes are sorted by an
+// index of 16 bytes each, narrower ones as words of 8 or 16 bytes. The last run stays in memory where it fits what may
+// be kept. Three quarters of the merger's memory are block buffers: one per run, two more, and some for reading ahead.
+// Example: 4 GiB of u64 in 512 MiB: blocks of 1 MiB, runs of 248 MiB, 17 of them, one merge pass.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +13,24 @@
 namespace flowrun::plan {
 
 struct sort_request {
-  bool known = false;          // of rows and num_bytes; otherwise 64 runs are assumed
+  bool known = false;  // of rows and num_bytes; otherwise 64 runs are assumed
   uint64_t rows = 0;
-  uint64_t num_bytes = 0;      // rows and their strings
-  uint32_t row_bytes = 8;      // fixed part of a row
-  uint64_t create_bytes = 0;   // the creator's share of memory
-  uint64_t merge_bytes = 0;    // the merger's
-  uint64_t kept_bytes = 0;     // memory of the creator that may stay, with rows, until the merge
-  uint64_t block_bytes = 0;    // 0: chosen
-  uint64_t limit_rows = 0;     // at most so many rows are wanted; 0: all
+  uint64_t num_bytes = 0;     // rows and their strings
+  uint32_t row_bytes = 8;     // fixed part of a row
+  uint64_t create_bytes = 0;  // the creator's share of memory
+  uint64_t merge_bytes = 0;   // the merger's
+  uint64_t kept_bytes = 0;    // memory of the creator that may stay, with rows, until the merge
+  uint64_t block_bytes = 0;   // 0: chosen
+  uint64_t limit_rows = 0;    // at most so many rows are wanted; 0: all
+  unsigned num_disks = 1;
 };
 
 struct sort_plan {
   uint64_t block_bytes = 0;
-  uint64_t run_bytes = 0;      // rows of one run
-  uint64_t fan_in_limit = 0;   // runs that one merge can read
-  uint64_t runs = 0;           // 0: all stays in memory
-  uint64_t fan_in = 0;         // of the last merge
+  uint64_t run_bytes = 0;     // rows of one run
+  uint64_t fan_in_limit = 0;  // runs that one merge can read
+  uint64_t runs = 0;          // on scratch; 0: all stays in memory, or the size is unknown
+  uint64_t fan_in = 0;        // of the last merge
   uint64_t passes = 0;
   uint64_t kept_bytes = 0;     // rows that are never written
   uint64_t written_bytes = 0;  // an upper bound; 0 when unknown

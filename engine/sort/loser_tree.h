@@ -8,7 +8,9 @@
 //       5   7       8   6                         3 comparisons for 8 sources.
 //      5 3 7 1     4 8 2 6
 //
-// Cost: exactly ceil(log2 k) comparisons per replay, k - 1 to start. Exhausted sources lose every match: no sentinels.
+// Nodes hold the losers' keys beside their numbers, so that a match looks at the node only; heads with equal keys are told
+// apart by the caller. Cost: ceil(log2 k) comparisons per replay, k - 1 to start. An exhausted source keeps the largest key
+// and loses its ties: no sentinels, all keys are allowed.
 #pragma once
 
 #include <cstddef>
@@ -18,52 +20,73 @@
 
 namespace flowrun::sort {
 
-// `Less(a, b)`: the head of source a comes before that of source b; both have one. Sources without a head lose.
-template <class Less>
+// `Key`: an unsigned number. `Tie(a, b)`: of the sources a and b, whose heads have equal keys, that of a comes first.
+template <class Key, class Tie>
 class loser_tree {
  public:
-  loser_tree(size_t num_sources, Less less) : less_(std::move(less)), alive_(num_sources, true) {
+  static constexpr uint32_t none = ~uint32_t{0};
+
+  // All sources are exhausted at first.
+  loser_tree(size_t num_sources, Tie tie) : tie_(std::move(tie)), heads_(num_sources, exhausted) {
     while (leaves_ < num_sources) leaves_ *= 2;
-    losers_.assign(leaves_, none);
+    losers_.assign(leaves_, exhausted);
   }
 
-  // Plays all matches; every source must have a head or be marked exhausted.
-  void start() { winner_ = play(1); }
+  // Before start(): the source has a head with this key.
+  void set(uint32_t source, Key key) { heads_[source] = {key, source}; }
+  // Plays all matches.
+  void start() {
+    winner_ = play(1);
+    heads_ = {};
+  }
   // The source with the least head; none when all are exhausted.
-  static constexpr uint32_t none = ~uint32_t{0};
-  uint32_t winner() const { return winner_ < alive_.size() && alive_[winner_] ? winner_ : none; }
-  // The winner has a new head.
-  void replay() {
-    uint32_t moving = winner_;
-    for (size_t node = (winner_ + leaves_) / 2; node > 0; node /= 2) {
-      if (beats(losers_[node], moving)) std::swap(losers_[node], moving);
+  uint32_t winner() const { return winner_.source; }
+  // The winner has a new head with this key, or none any more.
+  void replay(Key key) { replay({key, winner_.source}, winner_.source); }
+  void replay_exhausted() { replay(exhausted, winner_.source); }
+
+ private:
+  struct entry {
+    Key key;
+    uint32_t source;  // none: exhausted
+  };
+  static constexpr entry exhausted{static_cast<Key>(~Key{0}), none};
+
+  bool wins_tie(uint32_t a, uint32_t b) const {
+    if (a == none || b == none) return b == none && a != none;
+    return tie_(a, b);
+  }
+  bool beats(const entry& a, const entry& b) const {
+    if (a.key == b.key) [[unlikely]] return wins_tie(a.source, b.source);
+    return a.key < b.key;
+  }
+  void replay(entry moving, uint32_t leaf) {
+    for (size_t node = (leaf + leaves_) / 2; node > 0; node /= 2) {
+      // Who wins is anybody's guess, so both outcomes are computed instead of branching.
+      entry& loser = losers_[node];
+      const entry other = loser;
+      const bool moves_up = beats(other, moving);
+      loser.key = moves_up ? moving.key : other.key;
+      loser.source = moves_up ? moving.source : other.source;
+      moving.key = moves_up ? other.key : moving.key;
+      moving.source = moves_up ? other.source : moving.source;
     }
     winner_ = moving;
   }
-  // A source that has no head (any more). For the winner, replay() afterwards.
-  void exhaust(uint32_t source) { alive_[source] = false; }
-
- private:
-  bool beats(uint32_t a, uint32_t b) const {
-    const bool a_alive = a < alive_.size() && alive_[a];
-    const bool b_alive = b < alive_.size() && alive_[b];
-    if (!a_alive || !b_alive) return a_alive && !b_alive;
-    return less_(a, b);
-  }
-  uint32_t play(size_t node) {
-    if (node >= leaves_) return static_cast<uint32_t>(node - leaves_);
-    uint32_t left = play(2 * node);
-    uint32_t right = play(2 * node + 1);
+  entry play(size_t node) {
+    if (node >= leaves_) return node - leaves_ < heads_.size() ? heads_[node - leaves_] : exhausted;
+    entry left = play(2 * node);
+    entry right = play(2 * node + 1);
     if (beats(right, left)) std::swap(left, right);
     losers_[node] = right;
     return left;
   }
 
-  Less less_;
-  std::vector<bool> alive_;
-  std::vector<uint32_t> losers_;  // by inner node; 0 is unused
+  Tie tie_;
+  std::vector<entry> heads_;   // until start()
+  std::vector<entry> losers_;  // by inner node; 0 is unused
   size_t leaves_ = 1;
-  uint32_t winner_ = none;
+  entry winner_ = exhausted;
 };
 
 }  // namespace flowrun::sort

@@ -11,7 +11,8 @@ std::vector<merge_step> plan_merges(std::vector<uint64_t> run_sizes, uint64_t fa
   FLOWRUN_CHECK(fan_in >= 2);
   std::vector<merge_step> steps;
   while (run_sizes.size() > fan_in) {
-    const uint64_t count = std::min<uint64_t>(fan_in, run_sizes.size() - fan_in + 1);
+    const uint64_t incomplete = (run_sizes.size() - fan_in) % (fan_in - 1);
+    const uint64_t count = incomplete > 0 ? incomplete + 1 : fan_in;
     uint64_t sum = std::accumulate(run_sizes.begin(), run_sizes.begin() + static_cast<int64_t>(count), uint64_t{0});
     uint64_t best = sum;
     uint64_t best_first = 0;

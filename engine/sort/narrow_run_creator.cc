@@ -63,7 +63,8 @@ class narrow_run_creator final : public run_creator {
     if (!closing_) {
       if (!work_.idle(&w)) return step::blocked;
       closing_ = true;
-      if (!spilled_ && !settings_.force_spill && last.num_words * sizeof(Word) <= resources_.kept_bytes) {
+      const bool may_stay = last.num_words * sizeof(Word) <= resources_.kept_bytes && (last.num_words > 0 || !writer_);
+      if (may_stay && !settings_.force_spill) {
         stays_ = true;
         work_.start([this, &last](waker&) {
           order(last);
@@ -80,16 +81,18 @@ class narrow_run_creator final : public run_creator {
 
   sorted_runs take() override {
     sorted_runs out(*resources_.blocks);
+    if (writer_) out.runs = writer_->take();
+    for (const run& r : out.runs) out.num_rows += r.num_rows;
     if (stays_) {
       half& last = halves_[filling_];
       out.in_memory = std::make_shared<memory_run>();
       last.buffer.discard_from(last.num_words * sizeof(Word));
       out.in_memory->rows = std::move(last.buffer);
-      out.in_memory->num_rows = out.num_rows = last.num_words;
-    } else if (writer_) {
-      out.runs = writer_->take();
-      for (const run& r : out.runs) out.num_rows += r.num_rows;
+      out.in_memory->num_rows = last.num_words;
+      out.num_rows += last.num_words;
     }
+    halves_ = {};
+    writer_.reset();
     return out;
   }
 
@@ -110,7 +113,6 @@ class narrow_run_creator final : public run_creator {
   }
 
   void start_writing(half& full) {
-    spilled_ = true;
     if (!writer_) writer_.emplace(*resources_.blocks, resources_.block_bytes, memory_.num_buffers);
     position_ = 0;
     ordered_ = false;
@@ -138,7 +140,7 @@ class narrow_run_creator final : public run_creator {
     }
     const size_t per_block = writer_->payload_bytes() / codec_.row_bytes();
     while (position_ < h.num_words) {
-      if (resources_.cancelled && resources_.cancelled()) return true;
+      if (resources_.cancelled && resources_.cancelled()) throw error(error_kind::cancelled, "the sort was cancelled");
       std::byte* payload = writer_->payload(&w);
       if (payload == nullptr) return false;
       const size_t count = std::min(per_block, h.num_words - position_);
@@ -156,7 +158,6 @@ class narrow_run_creator final : public run_creator {
   const size_t capacity_;  // words in a half
   std::array<half, 2> halves_;
   unsigned filling_ = 0;
-  bool spilled_ = false;
   bool closing_ = false;
   bool stays_ = false;
   // Of the background work; the owner touches them only while that is idle.

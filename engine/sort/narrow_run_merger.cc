@@ -23,7 +23,7 @@ class narrow_intermediate_merge {
                             const merger_memory& memory, uint32_t block_bytes, bool unique)
       : codec_(codec),
         unique_(unique),
-        merger_(std::move(runs), codec, resources, memory),
+        merger_(std::move(runs), nullptr, codec, resources, memory),
         writer_(*resources.blocks, block_bytes, 2),
         per_block_(writer_.payload_bytes() / codec.row_bytes()) {
     writer_.begin_run();
@@ -87,25 +87,23 @@ class narrow_run_merger final : public run_merger {
   narrow_run_merger(const sort_settings& settings, const sort_resources& resources, sorted_runs runs, size_t batch_bytes)
       : settings_(settings), resources_(resources), codec_(settings.type, settings.key), runs_(std::move(runs)),
         batch_rows_(record::shape_for(settings_.type, batch_bytes).max_rows) {
-    sorted_ = runs_.in_memory != nullptr;
+    sorted_ = runs_.runs.empty();
     if (runs_.runs.empty()) return;
     memory_ = divide_merger_memory(resources, resources.block_bytes);
     std::vector<uint64_t> sizes;
     for (const run& r : runs_.runs) sizes.push_back(r.num_rows);
     steps_ = plan_merges(sizes, memory_.fan_in);
     passes_ = sort::merge_passes(sizes.size(), steps_);
-    fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in);
-    single_ = runs_.runs.size() == 1;
+    fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + (runs_.in_memory ? 1 : 0);
+    single_ = fan_in_ == 1;
   }
 
   step pull(std::vector<record::batch>& out, waker& w) override {
     if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return step::done;
-    if (runs_.in_memory) return pull_memory(out);
+    if (sorted_) return runs_.in_memory ? pull_memory(out) : step::done;
     if (next_step_ < steps_.size()) return reduce(w);
-    if (!merger_) {
-      if (runs_.runs.empty()) return step::done;
-      merger_.emplace(std::exchange(runs_.runs, {}), codec_, resources_, memory_);
-    }
+    if (!merger_)
+      merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), codec_, resources_, memory_);
     record::batch slice;
     const step s = merger_->next(slice, w);
     if (s == step::ready) {
@@ -185,7 +183,7 @@ class narrow_run_merger final : public run_merger {
   uint64_t fan_in_ = 0;
   uint64_t passes_ = 0;
   bool single_ = false;  // one run: slices are parts of it, sorted already
-  bool sorted_ = false;  // from memory: sorted and unique already
+  bool sorted_ = false;  // all from memory: sorted and unique already
   uint64_t emitted_ = 0;
   std::optional<narrow_intermediate_merge<Word>> intermediate_;
   std::optional<slice_merger<Word>> merger_;

@@ -14,44 +14,54 @@ using record::word128;
 
 // Where a run's merge stands.
 struct cursor {
-  const run* source = nullptr;
+  const run* source = nullptr;           // null: the run in memory
+  const memory_run* in_memory = nullptr;
   uint32_t next_block = 0;
   block::prefetched_block block;  // empty: the head is the first row of next_block, kept in memory
   uint32_t row_number = 0;
   const std::byte* row = nullptr;
   const std::byte* heap = nullptr;
-  word128 prefix = 0;
 
-  // The first row of the next block becomes the head.
-  void show_next_block() {
+  // The first row of the next block becomes the head. Returns its key prefix.
+  word128 show_next_block() {
     const run_block& b = source->blocks[next_block];
     row = heap = source->first_rows.data() + b.first_row_at;
-    prefix = b.first;
+    return b.first;
+  }
+  // The row_number-th row of the run in memory becomes the head.
+  void show_memory_row(uint32_t row_bytes) {
+    const auto* entries = reinterpret_cast<const word128*>(in_memory->entries.data());
+    heap = in_memory->rows.data();
+    row = heap + static_cast<uint32_t>(entries[row_number]) * size_t{row_bytes};
   }
 };
 
 }  // namespace
 
 struct row_merger::core {
-  core(std::vector<run> merged, const sort_settings& settings, const sort_resources& resources, const merger_memory& memory)
+  core(std::vector<run> merged, std::shared_ptr<const memory_run> kept, const sort_settings& settings,
+       const sort_resources& resources, const merger_memory& memory)
       : runs(std::move(merged)),
+        in_memory(std::move(kept)),
         rows(settings.type, settings.key),
         comparator(settings.type, settings.key),
         prefix(settings.type, settings.key),
         unique(settings.unique),
-        cursors(runs.size()),
-        tree(runs.size(), before{this}) {
+        cursors(runs.size() + 1),
+        tree(runs.size() + 1, tie{this}) {
     std::vector<predicted_block> sequence = predict(runs, [&](const predicted_block& a, const predicted_block& b) {
       return compare_first(a, b) < 0;
     });
     reader.emplace(*resources.blocks, runs, std::move(sequence), memory);
     for (uint32_t r = 0; r < runs.size(); ++r) {
       cursors[r].source = &runs[r];
-      if (runs[r].blocks.empty()) {
-        tree.exhaust(r);
-      } else {
-        cursors[r].show_next_block();
-      }
+      if (!runs[r].blocks.empty()) tree.set(r, cursors[r].show_next_block());
+    }
+    cursor& last_run = cursors.back();
+    last_run.in_memory = in_memory.get();
+    if (in_memory && in_memory->num_rows > 0) {
+      last_run.show_memory_row(rows.row_bytes());
+      tree.set(static_cast<uint32_t>(runs.size()), prefix(last_run.row, last_run.heap));
     }
     tree.start();
   }
@@ -66,13 +76,13 @@ struct row_merger::core {
     return comparator.compare(left_row, left_row, right_row, right_row);
   }
 
-  struct before {
+  // Between heads with equal prefixes.
+  struct tie {
     const core* c;
     bool operator()(uint32_t a, uint32_t b) const {
-      const cursor& left = c->cursors[a];
-      const cursor& right = c->cursors[b];
-      if (left.prefix != right.prefix) return left.prefix < right.prefix;
       if (!c->prefix.whole()) {
+        const cursor& left = c->cursors[a];
+        const cursor& right = c->cursors[b];
         const int order = c->comparator.compare(left.row, left.heap, right.row, right.heap);
         if (order != 0) return order < 0;
       }
@@ -83,18 +93,24 @@ struct row_merger::core {
   // The winner's head was delivered: on to its next row.
   void advance(uint32_t winner) {
     cursor& c = cursors[winner];
-    if (++c.row_number < c.block.header().num_rows) {
+    if (c.in_memory != nullptr) {
+      if (++c.row_number < c.in_memory->num_rows) {
+        c.show_memory_row(rows.row_bytes());
+        tree.replay(prefix(c.row, c.heap));
+      } else {
+        tree.replay_exhausted();
+      }
+    } else if (++c.row_number < c.block.header().num_rows) {
       c.row += rows.row_bytes();
-      c.prefix = prefix(c.row, c.heap);
+      tree.replay(prefix(c.row, c.heap));
     } else {
       c.block.reset();
       if (c.next_block < c.source->blocks.size()) {
-        c.show_next_block();
+        tree.replay(c.show_next_block());
       } else {
-        tree.exhaust(winner);
+        tree.replay_exhausted();
       }
     }
-    tree.replay();
   }
 
   bool repeats_last(const cursor& c) const {
@@ -103,14 +119,14 @@ struct row_merger::core {
 
   step next(row_view& out, waker& w) {
     for (;;) {
-      if (delivered != loser_tree<before>::none) {
+      if (delivered != tree.none) {
         advance(delivered);
-        delivered = loser_tree<before>::none;
+        delivered = tree.none;
       }
       const uint32_t winner = tree.winner();
-      if (winner == loser_tree<before>::none) return step::done;
+      if (winner == tree.none) return step::done;
       cursor& c = cursors[winner];
-      if (!c.block) {
+      if (c.in_memory == nullptr && !c.block) {
         const step s = reader->next(c.block, &w);
         if (s == step::blocked) return s;
         FLOWRUN_CHECK(s == step::ready && c.block.header().stream == c.source->stream &&
@@ -130,20 +146,21 @@ struct row_merger::core {
   }
 
   const std::vector<run> runs;
+  const std::shared_ptr<const memory_run> in_memory;  // the last run, or null
   const wide_rows rows;
   const record::row_comparator comparator;
   const record::key_prefix prefix;
   const bool unique;
   std::vector<cursor> cursors;
-  loser_tree<before> tree;
+  loser_tree<word128, tie> tree;
   std::optional<predicted_reader> reader;
-  uint32_t delivered = loser_tree<before>::none;  // its head was handed out and may be looked at until the next call
-  std::vector<std::byte> last;                    // unique: key of the last row
+  uint32_t delivered = loser_tree<word128, tie>::none;  // its head was handed out and may be looked at until the next call
+  std::vector<std::byte> last;                          // unique: key of the last row
 };
 
-row_merger::row_merger(std::vector<run> runs, const sort_settings& settings, const sort_resources& resources,
-                       const merger_memory& memory)
-    : core_(std::make_unique<core>(std::move(runs), settings, resources, memory)) {}
+row_merger::row_merger(std::vector<run> runs, std::shared_ptr<const memory_run> in_memory, const sort_settings& settings,
+                       const sort_resources& resources, const merger_memory& memory)
+    : core_(std::make_unique<core>(std::move(runs), std::move(in_memory), settings, resources, memory)) {}
 row_merger::~row_merger() = default;
 step row_merger::next(row_view& out, waker& w) { return core_->next(out, w); }
 

@@ -2,7 +2,8 @@
 //
 // The run buffer has two halves. While one fills, the other is sorted and written in the background (papers/000, figure 2), so
 // a run is about half the memory long. A half that begins where the last run ended extends that run, so sorted input makes
-// one run. Input that fits one half stays in memory and touches no disk (decision D12).
+// one run. What the last half holds stays in memory as far as sort_resources::kept_bytes allows: input that fits touches no
+// disk (decision D12), and larger input is written but for that share (2(N - M/2) of scratch I/O; papers/003, section 3).
 //
 //   narrow rows (<= 16 bytes): encoded as numbers, sorted whole by SIMD          -> narrow_run_creator.cc
 //   all others: (12 bytes of key prefix, row number) are sorted the same way,    -> wide_run_creator.cc

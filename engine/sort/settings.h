@@ -32,9 +32,9 @@ struct sort_resources {
   block::block_manager* blocks = nullptr;
   record::batch_pool* pool = nullptr;
   task_poster post;                  // runs the sorting and writing of a full half beside the caller
-  std::function<bool()> cancelled;   // long work looks at it
+  std::function<bool()> cancelled;   // long work looks at it, and throws error(cancelled)
   uint64_t memory_bytes = 0;         // of the creator or the merger
-  uint64_t kept_bytes = 0;           // of the creator: input that takes no more than this stays in memory
+  uint64_t kept_bytes = 0;           // of the creator: a last half that takes no more than this stays in memory
   uint32_t block_bytes = 0;          // a power of two >= 4096
   unsigned threads = 1;
 };

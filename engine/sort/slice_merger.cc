@@ -1,6 +1,7 @@
 #include "engine/sort/slice_merger.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace flowrun::sort {
 
@@ -15,20 +16,24 @@ std::vector<predicted_block> predict_words(const std::vector<run>& runs) {
 }  // namespace
 
 template <class Word>
-slice_merger<Word>::slice_merger(std::vector<run> runs, const record::row_codec& codec, const sort_resources& resources,
-                                 const merger_memory& memory)
+slice_merger<Word>::slice_merger(std::vector<run> runs, std::shared_ptr<const memory_run> in_memory,
+                                 const record::row_codec& codec, const sort_resources& resources, const merger_memory& memory)
     : codec_(codec),
       resources_(resources),
       runs_(std::move(runs)),
-      loaded_(runs_.size()),
+      loaded_(runs_.size() + 1),
       max_loaded_(runs_.size() + memory.lookahead),
       slice_words_(std::max<size_t>(memory.slice_bytes / sizeof(Word), 64)),
-      reader_(*resources.blocks, runs_, predict_words(runs_), memory) {}
+      reader_(*resources.blocks, runs_, predict_words(runs_), memory) {
+  if (!in_memory || in_memory->num_rows == 0) return;
+  active_.push_back(static_cast<uint32_t>(runs_.size()));
+  loaded_.back().push_back({in_memory->rows.data(), in_memory->num_rows, sizeof(Word), in_memory});
+}
 
 template <class Word>
 void slice_merger<Word>::load(block::prefetched_block block, uint32_t run) {
   if (loaded_[run].empty()) active_.push_back(run);
-  loaded_[run].push_back({block.payload(), block.header().num_rows, block.owner()});
+  loaded_[run].push_back({block.payload(), block.header().num_rows, codec_.row_bytes(), block.owner()});
   ++num_loaded_;
 }
 
@@ -93,13 +98,17 @@ step slice_merger<Word>::next(record::batch& slice, waker& w) {
     for (size_t i = active_.size(); i-- > 0;) {
       const uint32_t r = active_[i];
       segment& front = loaded_[r].front();
-      codec_.unpack(front.at, take[i], to);
+      if (front.word_bytes == sizeof(Word)) {
+        if (take[i] > 0) std::memcpy(to, front.at, take[i] * sizeof(Word));
+      } else {
+        codec_.unpack(front.at, take[i], to);
+      }
       to += take[i];
-      front.at += take[i] * codec_.row_bytes();
+      front.at += take[i] * front.word_bytes;
       front.num_words -= take[i];
       if (front.num_words > 0) continue;
       loaded_[r].pop_front();
-      --num_loaded_;
+      if (r < runs_.size()) --num_loaded_;
       if (loaded_[r].empty()) active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
     }
     slice = record::batch{};

@@ -27,24 +27,26 @@ namespace flowrun::sort {
 template <class Word>
 class slice_merger {
  public:
-  // Takes the runs' blocks: they are freed as they are read. `codec` and the resources outlive the merger.
-  slice_merger(std::vector<run> runs, const record::row_codec& codec, const sort_resources& resources,
-               const merger_memory& memory);
+  // Takes the runs' blocks: they are freed as they are read. `in_memory` (may be null) is one more run. `codec` and the
+  // resources outlive the merger.
+  slice_merger(std::vector<run> runs, std::shared_ptr<const memory_run> in_memory, const record::row_codec& codec,
+               const sort_resources& resources, const merger_memory& memory);
 
   // ready: `slice` is the next slice, words of sizeof(Word), not sorted. Throws error(io).
   step next(record::batch& slice, waker& w);
 
  private:
-  // What is left of a loaded block: packed words, unpacked when they are taken.
+  // What is left of a loaded block, packed words that are unpacked when they are taken; or of the run in memory, whole words.
   struct segment {
     const std::byte* at = nullptr;
     size_t num_words = 0;
+    size_t word_bytes = 0;  // from one to the next
     std::shared_ptr<const void> owner;
   };
   void load(block::prefetched_block block, uint32_t run);
   Word word(const segment& s, size_t i) const {
     Word value = 0;
-    std::memcpy(&value, s.at + i * codec_.row_bytes(), codec_.row_bytes());
+    std::memcpy(&value, s.at + i * s.word_bytes, codec_.row_bytes());
     return value;
   }
   size_t num_words_up_to(const segment& s, size_t limit, Word splitter) const;
@@ -52,7 +54,7 @@ class slice_merger {
   const record::row_codec& codec_;
   const sort_resources& resources_;
   const std::vector<run> runs_;
-  std::vector<std::deque<segment>> loaded_;  // by run
+  std::vector<std::deque<segment>> loaded_;  // by run; the last is the one in memory
   std::vector<uint32_t> active_;             // runs with something loaded
   size_t num_loaded_ = 0;
   size_t max_loaded_;

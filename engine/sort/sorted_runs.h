@@ -1,4 +1,4 @@
-// The hand-over between run creation and merging: sorted runs on scratch, or one run that never left memory.
+// The hand-over between run creation and merging: sorted runs on scratch, and perhaps a last one that never left memory.
 //
 // A run is a sequence of blocks whose rows ascend. The first key of each block stays in memory: it predicts the order in which
 // a merge will want the blocks (papers/000, section 2; Knuth's forecasting).
@@ -21,16 +21,17 @@ namespace flowrun::sort {
 
 struct run_block {
   block::block_id id;
-  uint32_t num_rows = 0;
   record::word128 first = 0;   // narrow: the first word; wide: the first row's key prefix
   uint64_t first_row_at = 0;   // wide: where the first row lies in run::first_rows
+  uint32_t num_rows = 0;
 };
 
 struct run {
   uint64_t stream = 0;  // identifies its blocks, together with their index
   uint64_t num_rows = 0;
   std::vector<run_block> blocks;
-  // Wide: the first row of each block, its key's strings behind it; string_refs relative to the row's own start.
+  // Wide, and only when the key is longer than its prefix: the first row of each block as far as its key goes
+  // (wide_rows::copy_key).
   std::vector<std::byte> first_rows;
 };
 
@@ -62,7 +63,7 @@ class sorted_runs {
   }
 
   std::vector<run> runs;                  // in input order
-  std::shared_ptr<memory_run> in_memory;  // set instead of runs when everything fitted
+  std::shared_ptr<memory_run> in_memory;  // the last run, when memory could keep it; all there is when everything fitted
   uint64_t num_rows = 0;
 
  private:

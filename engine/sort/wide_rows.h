@@ -39,12 +39,13 @@ class wide_rows {
     return heap_end;
   }
 
-  // The row with only its key's strings behind it, refs relative to the copy's start: enough to compare by. `row` and `heap`
-  // lie outside of `copy`, whose content is replaced.
+  // The front of the row as far as the key's columns reach, with the key's strings behind it, refs relative to the copy's
+  // start: enough to compare by. `row` and `heap` lie outside of `copy`, whose content is replaced.
   void copy_key(const std::byte* row, const std::byte* heap, std::vector<std::byte>& copy) const;
 
  private:
   uint32_t row_bytes_;
+  uint32_t key_end_ = 0;  // where the last of the key's columns ends
   std::vector<uint32_t> strings_;
   std::vector<bool> in_key_;  // by string
 };

@@ -71,7 +71,7 @@ class wide_run_creator final : public run_creator {
     if (!closing_) {
       if (!work_.idle(&w)) return step::blocked;
       closing_ = true;
-      if (!spilled_ && !settings_.force_spill && held_bytes(last) <= resources_.kept_bytes) {
+      if (!settings_.force_spill && (last.num_rows > 0 || !writer_) && held_bytes(last) <= resources_.kept_bytes) {
         stays_ = true;
         work_.start([this, &last](waker&) {
           order(last);
@@ -87,7 +87,10 @@ class wide_run_creator final : public run_creator {
   }
 
   sorted_runs take() override {
-    sorted_runs out(*resources_.blocks);
+    sorted_runs out = std::move(finished_);
+    if (writer_)
+      for (run& r : writer_->take()) out.runs.push_back(std::move(r));
+    for (const run& r : out.runs) out.num_rows += r.num_rows;
     if (stays_) {
       half& last = halves_[filling_];
       out.in_memory = std::make_shared<memory_run>();
@@ -95,13 +98,11 @@ class wide_run_creator final : public run_creator {
       last.entries.discard_from(last.num_entries * sizeof(word128));
       out.in_memory->rows = std::move(last.arena);
       out.in_memory->entries = std::move(last.entries);
-      out.in_memory->num_rows = out.num_rows = last.num_entries;
-    } else {
-      out = std::move(finished_);
-      if (writer_)
-        for (run& r : writer_->take()) out.runs.push_back(std::move(r));
-      for (const run& r : out.runs) out.num_rows += r.num_rows;
+      out.in_memory->num_rows = last.num_entries;
+      out.num_rows += last.num_entries;
     }
+    halves_ = {};
+    writer_.reset();
     return out;
   }
 
@@ -170,7 +171,6 @@ class wide_run_creator final : public run_creator {
   }
 
   void start_writing(half& full) {
-    spilled_ = true;
     position_ = 0;
     ordered_ = false;
     begun_ = false;
@@ -228,7 +228,7 @@ class wide_run_creator final : public run_creator {
       begun_ = true;
     }
     while (position_ < h.num_entries) {
-      if (resources_.cancelled && resources_.cancelled()) return true;
+      if (resources_.cancelled && resources_.cancelled()) throw error(error_kind::cancelled, "the sort was cancelled");
       std::byte* payload = writer_->payload(&w);
       if (payload == nullptr) return false;
       write_block(h, payload);
@@ -253,7 +253,7 @@ class wide_run_creator final : public run_creator {
       front += row_bytes;
     }
     const std::byte* first_row = h.row(row_number(entries[first]), row_bytes);
-    rows_.copy_key(first_row, base, first_copy_);
+    if (!prefix_.whole()) rows_.copy_key(first_row, base, first_copy_);
     writer_->submit(static_cast<uint32_t>(position_ - first), static_cast<uint32_t>(front),
                     static_cast<uint32_t>(writer_->payload_bytes() - back), prefix_(first_row, base), first_copy_.data(), first_copy_.size());
   }
@@ -292,7 +292,6 @@ class wide_run_creator final : public run_creator {
   const uint64_t max_rows_;
   std::array<half, 2> halves_;
   unsigned filling_ = 0;
-  bool spilled_ = false;
   bool closing_ = false;
   bool stays_ = false;
   // Of the background work; the owner touches them only while that is idle.

@@ -25,7 +25,7 @@ class wide_intermediate_merge {
                           const merger_memory& memory, uint32_t block_bytes)
       : rows_(settings.type, settings.key),
         prefix_(settings.type, settings.key),
-        merger_(std::move(runs), settings, resources, memory),
+        merger_(std::move(runs), nullptr, settings, resources, memory),
         writer_(*resources.blocks, block_bytes, 2) {
     writer_.begin_run();
   }
@@ -47,7 +47,7 @@ class wide_intermediate_merge {
         if (num_rows_ == 0) {
           front_ = 0;
           back_ = writer_.payload_bytes();
-          rows_.copy_key(row_.row, row_.heap, first_);
+          if (!prefix_.whole()) rows_.copy_key(row_.row, row_.heap, first_);
           first_prefix_ = prefix_(row_.row, row_.heap);
         }
         if (front_ + rows_.row_bytes() + rows_.heap_bytes(row_.row) > back_) break;
@@ -104,17 +104,15 @@ class wide_run_merger final : public run_merger {
     memory_ = divide_merger_memory(rest, block_bytes_);
     steps_ = plan_merges(sizes, memory_.fan_in);
     passes_ = sort::merge_passes(sizes.size(), steps_);
-    fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in);
+    fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + (runs_.in_memory ? 1 : 0);
   }
 
   step pull(std::vector<record::batch>& out, waker& w) override {
     if (settings_.limit > 0 && emitted_ >= settings_.limit) return step::done;
-    if (runs_.in_memory) return pull_memory(out);
+    if (gathers_) return runs_.in_memory ? pull_memory(out) : step::done;
     if (next_step_ < steps_.size()) return reduce(w);
-    if (!merger_) {
-      if (runs_.runs.empty()) return step::done;
-      merger_.emplace(std::exchange(runs_.runs, {}), settings_, resources_, memory_);
-    }
+    if (!merger_)
+      merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), settings_, resources_, memory_);
     while (!builder_.full()) {
       row_merger::row_view row;
       const step s = merger_->next(row, w);
@@ -184,7 +182,7 @@ class wide_run_merger final : public run_merger {
   const sort_settings settings_;
   const sort_resources resources_;
   sorted_runs runs_;
-  const bool gathers_ = runs_.in_memory != nullptr;
+  const bool gathers_ = runs_.runs.empty();  // all from memory
   const size_t batch_bytes_;
   const size_t batch_rows_;
   record::batch_builder builder_;

@@ -1,163 +1,159 @@
-// What an expression costs: nanoseconds per row and primitive, on one core, over a batch that stays in the L2 cache.
-//
-// Each line maps a row to one column computed by the expression. "extra" is the time above that of handing on a column
-// as it is, so it is the cost of the expression's own instructions: divide by their number for one primitive. Lines
-// that start with "where" filter instead. Of the repetitions the fastest counts, since whatever disturbs makes slower.
-//
-//   expression_bench [EXPRESSION...]     columns a, b: u64; i: i64; f, g: f64; n: u32; t: u24; p: bool
+// What expressions cost: nanoseconds per row and primitive inside the registers, and per row for whole programs over
+// packed (u64, u64) batches of 16,384 rows. Prints medians of 9 rounds; takes a few seconds.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
-#include <optional>
-#include <string>
-#include <utility>
+#include <functional>
+#include <random>
 #include <vector>
 
-#include "engine/base/clock.h"
-#include "engine/expr/expression.h"
+#include "engine/base/error.h"
+#include "engine/expr/kernels.h"
+#include "engine/expr/lane.h"
 #include "engine/expr/row_program.h"
-#include "engine/record/batch.h"
-#include "engine/record/row_type.h"
+#include "engine/expr/state_program.h"
 
 namespace {
 
-using flowrun::expr::row_program;
-using flowrun::expr::row_program_builder;
-using flowrun::record::batch;
-using flowrun::record::row_type;
-using flowrun::record::type_kind;
-using flowrun::record::value_type;
+using namespace flowrun;
 
-constexpr size_t rows_per_batch = 4096;
-constexpr std::string_view filter_word = "where ";
-
-uint64_t mixed(uint64_t x) {
-  x = (x + 0x9e3779b97f4a7c15U) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 29)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 32);
-}
-
-row_type input_type() {
-  auto of = [](type_kind kind) { return value_type::of(kind); };
-  return row_type({{"a", of(type_kind::u64)},
-                   {"b", of(type_kind::u64)},
-                   {"i", of(type_kind::i64)},
-                   {"f", of(type_kind::f64)},
-                   {"g", of(type_kind::f64)},
-                   {"n", of(type_kind::u32)},
-                   {"t", of(type_kind::u24)},
-                   {"p", of(type_kind::boolean)}});
-}
-
-batch input_batch(const row_type& type, flowrun::record::batch_pool& pool) {
-  flowrun::record::batch_builder builder(type, pool, rows_per_batch * type.row_bytes());
-  const size_t num_rows = std::min(rows_per_batch, builder.max_rows());
-  std::byte* row = builder.append(num_rows);
-  for (size_t r = 0; r < num_rows; ++r, row += type.row_bytes()) {
-    for (size_t c = 0; c < type.num_columns(); ++c) {
-      const uint64_t random = mixed(r * type.num_columns() + c);
-      const double real = static_cast<double>(random >> 11) * 0x1p-53;
-      std::byte* field = row + type[c].offset;
-      if (type[c].type.is_float())
-        std::memcpy(field, &real, sizeof real);
-      else if (type[c].type.is_boolean())
-        *field = static_cast<std::byte>(random & 1);
-      else
-        std::memcpy(field, &random, type[c].type.num_bytes);
-    }
+double nanoseconds_per_row(size_t rows_per_call, const std::function<void()>& call) {
+  std::vector<double> rounds;
+  const size_t calls = std::max<size_t>(1, 500'000 / rows_per_call);
+  for (int round = 0; round < 9; ++round) {
+    timespec from, to;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    for (size_t i = 0; i < calls; ++i) call();
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    const double ns = static_cast<double>(to.tv_sec - from.tv_sec) * 1e9 + static_cast<double>(to.tv_nsec - from.tv_nsec);
+    rounds.push_back(ns / static_cast<double>(calls * rows_per_call));
   }
-  return builder.take();
+  std::sort(rounds.begin(), rounds.end());
+  return rounds[rounds.size() / 2];
 }
 
-// Prints the problems and answers nothing when the text is wrong.
-std::optional<row_program> program_for(const row_type& type, std::string_view text) {
-  const bool filters = text.substr(0, filter_word.size()) == filter_word;
-  const std::string_view body = filters ? text.substr(filter_word.size()) : text;
-  flowrun::expr::scope names;
-  names.row = &type;
-  const flowrun::expr::compiled result =
-      filters ? flowrun::expr::compile_condition(body, names) : flowrun::expr::compile(body, names);
-  for (const flowrun::expr::problem& p : result.problems) fmt::print(stderr, "{}: {}\n", text, p.message);
-  if (!result.value) return std::nullopt;
-  row_program_builder builder(type);
-  if (filters)
-    builder.filter(*result.value);
-  else
-    builder.map({{"x", *result.value}});
-  return builder.build();
-}
-
-// Nanoseconds per input row: the fastest of many repetitions of about a millisecond.
-double measure(const row_program& program, const batch& in, flowrun::record::batch_pool& pool) {
-  std::vector<batch> out;
-  double best = std::numeric_limits<double>::max();
-  constexpr int repetitions = 100;
-  constexpr int batches = 64;
-  for (int i = 0; i < repetitions; ++i) {
-    const uint64_t start = flowrun::now_ns();
-    for (int j = 0; j < batches; ++j) {
-      out.clear();
-      program.run(in, 0, pool, out);
-    }
-    const auto elapsed = static_cast<double>(flowrun::now_ns() - start);
-    best = std::min(best, elapsed / (batches * static_cast<double>(in.num_rows)));
+void primitives() {
+  constexpr size_t n = expr::chunk_rows;
+  std::mt19937_64 random(1);
+  std::vector<uint64_t> a(n), b(n), c(n), out(n), mask(n);
+  for (size_t i = 0; i < n; ++i) {
+    a[i] = random();
+    b[i] = random() >> 32 | 1;
+    c[i] = random();
+    mask[i] = random() & 1;
   }
-  return best;
+  fmt::print("{:<14}", "ns per row");
+  for (size_t s = 0; s < expr::num_kernel_sets(); ++s) fmt::print("{:>10}", expr::kernel_set_at(s).name);
+  fmt::print("\n");
+  for (size_t k = 0; k < expr::num_opcodes; ++k) {
+    const auto op = static_cast<expr::opcode>(k);
+    if (!expr::is_numeric_op(op)) continue;
+    fmt::print("{:<14}", expr::to_string(op));
+    for (size_t s = 0; s < expr::num_kernel_sets(); ++s) {
+      const auto kernel = expr::kernel_set_at(s).lanes[k];
+      const uint64_t* first = op == expr::opcode::select ? mask.data() : a.data();
+      fmt::print("{:>10.3f}", nanoseconds_per_row(n, [&] { kernel(out.data(), first, b.data(), c.data(), 7, 2, n); }));
+    }
+    fmt::print("\n");
+  }
+  std::vector<std::byte> rows(16 * n);
+  std::vector<uint16_t> positions(n);
+  const auto field = [&](const char* name, auto&& one) {
+    fmt::print("{:<14}", name);
+    for (size_t s = 0; s < expr::num_kernel_sets(); ++s)
+      fmt::print("{:>10.3f}", nanoseconds_per_row(n, [&] { one(expr::kernel_set_at(s)); }));
+    fmt::print("\n");
+  };
+  using record::type_kind;
+  for (auto kind : {type_kind::u8, type_kind::u32, type_kind::u40, type_kind::u64, type_kind::f32}) {
+    const std::string name = to_string(record::value_type::of(kind));
+    const auto k = static_cast<size_t>(kind);
+    field(("load " + name).c_str(), [&](const expr::kernel_set& set) { set.load[k](out.data(), rows.data(), 16, nullptr, n); });
+    field(("store " + name).c_str(), [&](const expr::kernel_set& set) { set.store[k](rows.data(), 16, a.data(), n); });
+  }
+  field("positions", [&](const expr::kernel_set& set) { set.positions(positions.data(), mask.data(), n); });
+  field("compact", [&](const expr::kernel_set& set) { set.compact(out.data(), positions.data(), n / 2); });
 }
 
-const std::vector<std::string> primitives = {"a",
-                                             "n",
-                                             "t",
-                                             "a + b",
-                                             "a * b",
-                                             "3 * a + b",
-                                             "a / (b | 1)",
-                                             "a % 1000",
-                                             "a & b",
-                                             "a << 7",
-                                             "i - 5",
-                                             "f + g",
-                                             "f * g",
-                                             "f / g",
-                                             "n + 1",
-                                             "t + 1",
-                                             "u32(a)",
-                                             "f64(a)",
-                                             "a < b",
-                                             "f < g",
-                                             "a < b and n < 1000",
-                                             "not p",
-                                             "if(p, a, b)",
-                                             "if(a < b, a, b)",
-                                             "min(a, b)",
-                                             "popcount(a)",
-                                             "hash64(1, a)",
-                                             "rand(1, a)",
-                                             "where p",
-                                             "where a < b",
-                                             "where (b & 7) != 0",
-                                             "where n < 100"};
+expr::expression compiled(const std::string& text, const expr::scope& names) {
+  expr::compiled c = expr::compile(text, names);
+  if (!c.value) throw error(error_kind::usage, c.problems.at(0).message);
+  return *c.value;
+}
+
+void programs() {
+  constexpr size_t n = 16384;
+  const record::row_type edge({{"src", record::value_type{}, 0}, {"dst", record::value_type{}, 0}});
+  std::mt19937_64 random(2);
+  std::vector<uint64_t> data(2 * n);
+  for (uint64_t& x : data) x = random() >> 20;
+  record::batch in;
+  in.rows = reinterpret_cast<const std::byte*>(data.data());
+  in.num_rows = n;
+  in.row_bytes = 16;
+  record::batch_pool pool;
+  std::vector<record::batch> out;
+  expr::scope names;
+  names.row = &edge;
+  names.row_number = true;
+  fmt::print("\n{:<64}{:>10}\n", "program over (src: u64, dst: u64)", "ns per row");
+  const auto report = [](const std::string& text, double ns) { fmt::print("{:<64}{:>10.3f}\n", text, ns); };
+
+  for (const char* condition : {"src % 2 == 0", "src % 16 == 0", "src % 3 == 0", "src < dst", "true and src != 0"}) {
+    expr::row_program_builder builder(edge);
+    builder.filter(compiled(condition, names));
+    const expr::row_program program = builder.build();
+    report(fmt::format("filter {}", condition), nanoseconds_per_row(n, [&] {
+             out.clear();
+             program.run(in, 0, pool, out);
+           }));
+  }
+  for (const char* value : {"src", "src + 1", "src * 3 + dst", "hash64(1, src, dst)", "src / 10", "src % 1000003", "src / dst", "u32(src)",
+                            "if(src > dst, src - dst, dst - src)", "(src, dst) < (dst, src)", "rand(1, row_number)", "string(src)"}) {
+    expr::row_program_builder builder(edge);
+    builder.map({{"x", compiled(value, names)}});
+    const expr::row_program program = builder.build();
+    report(fmt::format("map {}", value), nanoseconds_per_row(n, [&] {
+             out.clear();
+             program.run(in, 0, pool, out);
+           }));
+  }
+  {
+    expr::row_program_builder builder(edge);
+    builder.filter(compiled("src % 2 == 0", names));
+    builder.map({{"x", compiled("src ^ dst", names)}, {"y", compiled("src + dst", names)}});
+    const expr::row_program program = builder.build();
+    report("filter src % 2 == 0, map src ^ dst, src + dst", nanoseconds_per_row(n, [&] {
+             out.clear();
+             program.run(in, 0, pool, out);
+           }));
+  }
+  names.state = {{"total", record::value_type{}}};
+  const auto scan = [&](const char* title, const std::vector<std::pair<std::string, std::string>>& columns, const char* update) {
+    expr::state_program_builder builder(edge, names.state, {compiled("0", {})});
+    builder.set(0, compiled(update, names));
+    std::vector<std::pair<std::string, expr::expression>> emitted;
+    for (const auto& [name, text] : columns) emitted.push_back({name, compiled(text, names)});
+    builder.emit(emitted);
+    expr::state_program program = builder.build();
+    report(title, nanoseconds_per_row(n, [&] {
+             out.clear();
+             program.run(in, 0, pool, out);
+           }));
+  };
+  scan("scan total = total + dst, emit src, total", {{"src", "src"}, {"total", "total"}}, "total + dst");
+  scan("scan total = if(src > dst, total + 1, 0), emit total", {{"total", "total"}}, "if(src > dst, total + 1, 0)");
+}
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const std::vector<std::string> texts = argc > 1 ? std::vector<std::string>(argv + 1, argv + argc) : primitives;
-  const row_type type = input_type();
-  flowrun::record::batch_pool pool;
-  const batch in = input_batch(type, pool);
-  const std::optional<row_program> copy = program_for(type, "a");
-  if (!copy) return 1;
-  const double base = measure(*copy, in, pool);
-  fmt::print("{:<24} {:>10} {:>10}\n", "expression", "ns / row", "extra");
-  bool good = true;
-  for (const std::string& text : texts) {
-    const std::optional<row_program> program = program_for(type, text);
-    good = good && program.has_value();
-    if (!program) continue;
-    const double cost = measure(*program, in, pool);
-    fmt::print("{:<24} {:>10.3f} {:>10.3f}\n", text, cost, cost - base);
+int main() {
+  try {
+    primitives();
+    programs();
+  } catch (const error& e) {
+    fmt::print(stderr, "expression_bench: {}\n", e.what());
+    return e.exit_code();
   }
-  return good ? 0 : 1;
+  return 0;
 }

@@ -31,8 +31,8 @@ row_type make_type(const std::vector<std::string>& types) {
 using fields = std::vector<std::string>;
 
 struct parsed {
-  std::vector<fields> rows;            // each value as the formatter would write it, without quotes
-  std::vector<malformed_record> bad;   // texts point into `kept`
+  std::vector<fields> rows;           // each value as the formatter would write it, without quotes
+  std::vector<malformed_record> bad;  // texts point into `kept`
   std::vector<std::string> bad_texts;
 };
 
@@ -53,8 +53,8 @@ void append_rows(const row_type& type, const std::vector<record::batch>& batches
 }
 
 // The whole way: chunks of the given sizes, pieces, rows.
-parsed parse_all(const row_type& type, const csv_format& format, std::string_view text, size_t chunk_bytes, size_t piece_bytes,
-                 size_t batch_bytes, bool header = false) {
+parsed parse_all(const row_type& type, const csv_format& format, std::string_view text, size_t chunk_bytes,
+                 size_t piece_bytes, size_t batch_bytes, bool header = false) {
   record::batch_pool pool;
   cutter_options options;
   options.format = format;
@@ -152,8 +152,7 @@ TEST(file_csv, agrees_with_a_slow_reader_on_random_text) {
     const size_t length = random() % 60;
     for (size_t i = 0; i < length; ++i) text += alphabet[random() % alphabet.size()];
     const reference expected = read_slowly(text);
-    const parsed got =
-        parse_all(type, csv_format{}, text, 1 + random() % 20, 1 + random() % 30, 16 + random() % 100);
+    const parsed got = parse_all(type, csv_format{}, text, 1 + random() % 20, 1 + random() % 30, 16 + random() % 100);
     ASSERT_EQ(got.rows, expected.rows) << ::testing::PrintToString(text);
     ASSERT_EQ(got.bad_texts, expected.bad) << ::testing::PrintToString(text);
     num_rows += expected.rows.size();
@@ -212,7 +211,8 @@ TEST(file_csv, header_byte_order_mark_and_line_ends) {
     EXPECT_TRUE(parse_all(type, csv_format{}, "name,n", chunk, 8, 100, true).rows.empty());
   }
   EXPECT_TRUE(parse_all(type, csv_format{}, "", 1, 1, 100).rows.empty());
-  EXPECT_EQ(parse_all(make_type({"string"}), csv_format{}, "\n\na\n", 1, 1, 100).rows, (std::vector<fields>{{""}, {""}, {"a"}}));
+  EXPECT_EQ(parse_all(make_type({"string"}), csv_format{}, "\n\na\n", 1, 1, 100).rows,
+            (std::vector<fields>{{""}, {""}, {"a"}}));
   EXPECT_EQ(parse_all(type, csv_format{'\t', std::nullopt}, "\"a\t1\nb\"\t2\n", 3, 100, 100).rows,
             (std::vector<fields>{{"\"a", "1"}, {"b\"", "2"}}));
 }
@@ -286,7 +286,7 @@ TEST(file_csv, integers_must_fit_their_type) {
 }
 
 TEST(file_csv, what_is_written_reads_back_the_same) {
-  const std::vector<std::string> types = {"bool", "u8",  "u16", "u24", "u32", "u40",    "u48",     "u64",
+  const std::vector<std::string> types = {"bool", "u8",  "u16", "u24", "u32", "u40", "u48",      "u64",
                                           "i8",   "i16", "i32", "i64", "f32", "f64", "bytes[5]", "string"};
   const row_type type = make_type(types);
   record::batch_pool pool;
@@ -319,18 +319,22 @@ TEST(file_csv, what_is_written_reads_back_the_same) {
     const text_block text = csv_formatter(type, format).format(in, pool);
     const csv_parser parser(type, format);
     std::vector<record::batch> rows;
-    EXPECT_EQ(parser.parse(text.text(), 0, pool, 1 << 16, rows, [](const malformed_record& bad) {
-      ADD_FAILURE() << bad.line << ":" << bad.column << " " << bad.reason;
-      return true;
-    }), 40U);
+    EXPECT_EQ(parser.parse(text.text(), 0, pool, 1 << 16, rows,
+                           [](const malformed_record& bad) {
+                             ADD_FAILURE() << bad.line << ":" << bad.column << " " << bad.reason;
+                             return true;
+                           }),
+              40U);
     size_t at = 0;
     for (const record::batch& b : rows)
       for (size_t r = 0; r < b.num_rows; ++r, ++at)
         for (const record::column& c : type.columns()) {
           if (c.type.is_string()) {
-            ASSERT_EQ(record::load_string(b.row(r) + c.offset, b.heap), record::load_string(in.row(at) + c.offset, in.heap));
+            ASSERT_EQ(record::load_string(b.row(r) + c.offset, b.heap),
+                      record::load_string(in.row(at) + c.offset, in.heap));
           } else {
-            ASSERT_EQ(std::memcmp(b.row(r) + c.offset, in.row(at) + c.offset, c.type.num_bytes), 0) << to_string(c.type);
+            ASSERT_EQ(std::memcmp(b.row(r) + c.offset, in.row(at) + c.offset, c.type.num_bytes), 0)
+                << to_string(c.type);
           }
         }
     EXPECT_EQ(at, 40U);

@@ -18,7 +18,9 @@ std::vector<std::byte> records(uint64_t first, size_t count, record_style style 
   return out;
 }
 
-std::string_view text(const std::vector<std::byte>& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+std::string_view text(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 TEST(sort_benchmark, crc32_is_that_of_zlib) {
   const std::string_view digits = "123456789";
@@ -32,8 +34,8 @@ TEST(sort_benchmark, first_random_numbers) {
   EXPECT_EQ(benchmark_random(1), (number128{0x95E0E48262B3EDFE, 0x04479485C755B646}));
 }
 
-// gensort 1.2 and Hadoop's TeraGen put the same random numbers into another frame; the checksum of its first million records
-// is well known from TeraValidate.
+// gensort 1.2 and Hadoop's TeraGen put the same random numbers into another frame; the checksum of its first million
+// records is well known from TeraValidate.
 TEST(sort_benchmark, random_numbers_and_checksum_give_the_published_sum_of_teragen) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   record_checksum checksum;
@@ -45,7 +47,8 @@ TEST(sort_benchmark, random_numbers_and_checksum_give_the_published_sum_of_terag
     record[9] = static_cast<unsigned char>(random.low >> 48);
     record[10] = 0x00;
     record[11] = 0x11;
-    for (size_t i = 0; i < 32; ++i) record[12 + i] = static_cast<unsigned char>(i < 16 ? '0' : digits[n >> (4 * (31 - i)) & 15]);
+    for (size_t i = 0; i < 32; ++i)
+      record[12 + i] = static_cast<unsigned char>(i < 16 ? '0' : digits[n >> (4 * (31 - i)) & 15]);
     const std::array<unsigned char, 4> middle = {0x88, 0x99, 0xAA, 0xBB}, end = {0xCC, 0xDD, 0xEE, 0xFF};
     std::memcpy(&record[44], middle.data(), 4);
     for (size_t i = 0; i < 12; ++i) std::memset(&record[48 + 4 * i], digits[random.low >> (44 - 4 * i) & 15], 4);

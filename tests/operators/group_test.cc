@@ -28,17 +28,25 @@ std::vector<std::pair<int64_t, int64_t>> random_groups(uint64_t seed, size_t num
   int64_t key = 0;
   while (out.size() < num_rows) {
     const size_t length = random() % 10 == 0 ? random() % 200 : 1 + random() % 3;
-    for (size_t i = 0; i < length; ++i) out.emplace_back(key, low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1)));
+    for (size_t i = 0; i < length; ++i)
+      out.emplace_back(key, low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1)));
     ++key;
   }
   return out;
 }
 
 TEST(group, aggregates_every_integer_type) {
-  const std::tuple<const char*, int64_t, int64_t> types[] = {
-      {"u8", 0, 255},        {"u16", 0, 65535},     {"u24", 0, (1 << 24) - 1},     {"u32", 0, 4294967295LL},
-      {"u40", 0, (1LL << 40) - 1}, {"u48", 0, (1LL << 48) - 1}, {"u64", 0, 1LL << 50}, {"i8", -128, 127},
-      {"i16", -32768, 32767}, {"i32", -2147483648LL, 2147483647}, {"i64", -(1LL << 50), 1LL << 50}};
+  const std::tuple<const char*, int64_t, int64_t> types[] = {{"u8", 0, 255},
+                                                             {"u16", 0, 65535},
+                                                             {"u24", 0, (1 << 24) - 1},
+                                                             {"u32", 0, 4294967295LL},
+                                                             {"u40", 0, (1LL << 40) - 1},
+                                                             {"u48", 0, (1LL << 48) - 1},
+                                                             {"u64", 0, 1LL << 50},
+                                                             {"i8", -128, 127},
+                                                             {"i16", -32768, 32767},
+                                                             {"i32", -2147483648LL, 2147483647},
+                                                             {"i64", -(1LL << 50), 1LL << 50}};
   for (const auto& [type, low, high] : types) {
     const auto data = random_groups(11, 700, low, high);
     rows in, expected;
@@ -51,11 +59,13 @@ TEST(group, aggregates_every_integer_type) {
         least = std::min(least, data[to].second);
         most = std::max(most, data[to].second);
       }
-      expected.push_back(fmt::format("{},{},{},{},{},{},{}", data[from].first, to - from, sum, least, most, data[from].second, data[to - 1].second));
+      expected.push_back(fmt::format("{},{},{},{},{},{},{}", data[from].first, to - from, sum, least, most,
+                                     data[from].second, data[to - 1].second));
       from = to;
     }
     const std::string nodes = source(fmt::format("{{v: {}, k: u64}}", type), "[k]") +
-                              "x: {op: group, in: in, with: {by: [k], let: {n: count(), s: sum(v), least: min(v), most: max(v), f: first(v), l: last(v)}}}\n" +
+                              "x: {op: group, in: in, with: {by: [k], let: {n: count(), s: sum(v), least: min(v), "
+                              "most: max(v), f: first(v), l: last(v)}}}\n" +
                               out_of_x;
     EXPECT_EQ(run_all_ways(nodes, {{"in", in}}), expected) << type;
   }
@@ -81,42 +91,59 @@ TEST(group, aggregates_expressions_and_text) {
     expected.push_back(fmt::format("key{:03},{},{},{},{},{}!", key, sum, least, most, first, last));
   }
   const std::string nodes = source("{k: string, s: string, v: u32}", "[k]") +
-                            "x: {op: group, in: in, with: {by: [k], let: {q: sum(v * v), a: min(s), b: max(s), c: first(s), d: \"last(concat(s, '!'))\"}}}\n" +
+                            "x: {op: group, in: in, with: {by: [k], let: {q: sum(v * v), a: min(s), b: max(s), c: "
+                            "first(s), d: \"last(concat(s, '!'))\"}}}\n" +
                             out_of_x;
   EXPECT_EQ(run_all_ways(nodes, {{"in", in}}), expected);
 }
 
 TEST(group, takes_floats_in_the_order_of_a_sort) {
   const std::string nodes = source("{k: u8, f: f32, d: f64, b: \"bytes[2]\", o: bool}", "[k]") +
-                            "x: {op: group, in: in, with: {by: [k], let: {s: sum(f), t: sum(d), a: min(f), z: max(d), m: max(b), y: max(o)}}}\n" + out_of_x;
-  EXPECT_THAT(run_all_ways(nodes, {{"in", {"1,0.5,-1,ab,false", "1,-2.5,0.25,b!,true", "1,nan,-3,aa,false", "2,1,-inf,zz,false"}}}),
-              ElementsAre("1,nan,-3.75,-2.5,0.25,b!,true", "2,1,-inf,1,-inf,zz,false"));
+                            "x: {op: group, in: in, with: {by: [k], let: {s: sum(f), t: sum(d), a: min(f), z: max(d), "
+                            "m: max(b), y: max(o)}}}\n" +
+                            out_of_x;
+  EXPECT_THAT(
+      run_all_ways(nodes,
+                   {{"in", {"1,0.5,-1,ab,false", "1,-2.5,0.25,b!,true", "1,nan,-3,aa,false", "2,1,-inf,zz,false"}}}),
+      ElementsAre("1,nan,-3.75,-2.5,0.25,b!,true", "2,1,-inf,1,-inf,zz,false"));
 }
 
 TEST(group, has_no_aggregates_where_none_are_asked_for) {
-  const std::string nodes = source("{a: u8, b: u16, c: u8}", "[b, a]") + "x: {op: group, in: in, with: {by: [a, b]}}\n" + out_of_x;
-  EXPECT_THAT(run_all_ways(nodes, {{"in", {"1,1,0", "1,1,1", "2,1,0", "1,2,0", "1,2,0"}}}), ElementsAre("1,1", "2,1", "1,2"));
+  const std::string nodes =
+      source("{a: u8, b: u16, c: u8}", "[b, a]") + "x: {op: group, in: in, with: {by: [a, b]}}\n" + out_of_x;
+  EXPECT_THAT(run_all_ways(nodes, {{"in", {"1,1,0", "1,1,1", "2,1,0", "1,2,0", "1,2,0"}}}),
+              ElementsAre("1,1", "2,1", "1,2"));
   EXPECT_EQ(output_of(nodes, "x"), "{a: u8, b: u16} by b, a");
 }
 
 TEST(group, of_everything_has_one_row) {
-  const std::string nodes = "in: {op: test.rows, with: {type: {v: i32, s: string}}}\n"
-                            "x: {op: group, in: in, with: {by: [], let: {n: count(), least: min(v), t: max(s)}}}\n" + out_of_x;
+  const std::string nodes =
+      "in: {op: test.rows, with: {type: {v: i32, s: string}}}\n"
+      "x: {op: group, in: in, with: {by: [], let: {n: count(), least: min(v), t: max(s)}}}\n" +
+      out_of_x;
   EXPECT_THAT(run_all_ways(nodes, {{"in", {"3,a", "-4,c", "5,b"}}}), ElementsAre("3,-4,c"));
   EXPECT_THAT(run_all_ways(nodes, {{"in", {}}}), ElementsAre("0,0,"));
 }
 
 TEST(group, of_nothing_is_empty) {
-  const std::string nodes = source("{k: u8}", "[k]") + "x: {op: group, in: in, with: {by: [k], let: {n: count()}}}\n" + out_of_x;
+  const std::string nodes =
+      source("{k: u8}", "[k]") + "x: {op: group, in: in, with: {by: [k], let: {n: count()}}}\n" + out_of_x;
   EXPECT_THAT(run_all_ways(nodes, {{"in", {}}}), IsEmpty());
 }
 
 TEST(group, needs_its_groups_adjacent) {
-  EXPECT_THAT(faults_of("in: {op: test.rows, with: {type: {k: u8}}}\nx: {op: group, in: in, with: {by: [k], let: {n: count()}}}\n" + out_of_x),
-              ElementsAre(HasSubstr("op: sort")));
-  EXPECT_THAT(faults_of(source("{k: u8}", "[k]") + "x: {op: group, in: in, with: {by: [k], let: {k: count()}}}\n" + out_of_x),
-              ElementsAre(HasSubstr("'k' is a key of the group")));
-  EXPECT_THAT(faults_of(source("{k: u8}", "[k]") + "x: {op: group, in: in, with: {by: [k], let: {n: total(k)}}}\n" + out_of_x).at(0), HasSubstr("total"));
+  EXPECT_THAT(
+      faults_of(
+          "in: {op: test.rows, with: {type: {k: u8}}}\nx: {op: group, in: in, with: {by: [k], let: {n: count()}}}\n" +
+          out_of_x),
+      ElementsAre(HasSubstr("op: sort")));
+  EXPECT_THAT(
+      faults_of(source("{k: u8}", "[k]") + "x: {op: group, in: in, with: {by: [k], let: {k: count()}}}\n" + out_of_x),
+      ElementsAre(HasSubstr("'k' is a key of the group")));
+  EXPECT_THAT(
+      faults_of(source("{k: u8}", "[k]") + "x: {op: group, in: in, with: {by: [k], let: {n: total(k)}}}\n" + out_of_x)
+          .at(0),
+      HasSubstr("total"));
 }
 
 TEST(reduce, adds_up_a_stream) {
@@ -130,8 +157,11 @@ TEST(reduce, adds_up_a_stream) {
     most = std::max(most, v);
   }
   const std::string nodes = source("{k: u32, v: i16}", "[k]") +
-                            "x: {op: reduce, in: in, with: {let: {n: count(), s: sum(v * 2), a: min(v), z: max(v), f: first(k), l: last(k)}}}\n" + out_of_x;
-  const std::string expected = fmt::format("{},{},{},{},{},{}", data.size(), sum, least, most, data.front().first, data.back().first);
+                            "x: {op: reduce, in: in, with: {let: {n: count(), s: sum(v * 2), a: min(v), z: max(v), f: "
+                            "first(k), l: last(k)}}}\n" +
+                            out_of_x;
+  const std::string expected =
+      fmt::format("{},{},{},{},{},{}", data.size(), sum, least, most, data.front().first, data.back().first);
   EXPECT_THAT(run_all_ways(nodes, {{"in", in}}), ElementsAre(expected));
   const run_result result = run(nodes, {{"in", in}});
   EXPECT_EQ(result.values.at("x.n"), std::to_string(data.size()));
@@ -147,13 +177,15 @@ TEST(reduce, sums_floats_the_same_way_however_batches_are_cut) {
     sum += v;
     in.push_back(fmt::format("{}", v));
   }
-  const std::string nodes = "in: {op: test.rows, with: {type: {v: f64}}}\nx: {op: reduce, in: in, with: {let: {s: sum(v)}}}\n" + out_of_x;
+  const std::string nodes =
+      "in: {op: test.rows, with: {type: {v: f64}}}\nx: {op: reduce, in: in, with: {let: {s: sum(v)}}}\n" + out_of_x;
   EXPECT_THAT(run_all_ways(nodes, {{"in", in}}), ElementsAre(fmt::format("{}", sum)));
 }
 
 TEST(reduce, gives_zeros_for_an_empty_stream) {
   const std::string nodes = source("{k: i32, s: string}", "[k]") +
-                            "x: {op: reduce, in: in, with: {let: {n: count(), a: min(k), t: first(s)}, hash: true}}\n" + out_of_x;
+                            "x: {op: reduce, in: in, with: {let: {n: count(), a: min(k), t: first(s)}, hash: true}}\n" +
+                            out_of_x;
   EXPECT_THAT(run_all_ways(nodes, {{"in", {}}}), ElementsAre("0,0,,0,0"));
 }
 
@@ -170,7 +202,8 @@ TEST(reduce, hashes_rows_whatever_their_order) {
 }
 
 TEST(reduce, needs_something_to_do) {
-  EXPECT_THAT(faults_of(source("{k: u8}", "[k]") + "x: {op: reduce, in: in}\n"), ElementsAre(HasSubstr("a reduce needs aggregates")));
+  EXPECT_THAT(faults_of(source("{k: u8}", "[k]") + "x: {op: reduce, in: in}\n"),
+              ElementsAre(HasSubstr("a reduce needs aggregates")));
 }
 
 }  // namespace

@@ -78,7 +78,8 @@ plan::operator_declaration source_declaration() {
     if (!type) return;
     plan::order sorted_by;
     if (node.has("sorted_by"))
-      for (const plan::sort_key& k : node.sort_keys("sorted_by", expr::scope{.row = &*type})) sorted_by.push_back(k.term.value());
+      for (const plan::sort_key& k : node.sort_keys("sorted_by", expr::scope{.row = &*type}))
+        sorted_by.push_back(k.term.value());
     node.set_output(0, *type, sorted_by);
   };
   return d;
@@ -190,11 +191,16 @@ record::batch to_batch(const row_type& type, const rows& text, record::batch_poo
         std::memcpy(field, cell.data(), cell.size());
         continue;
       }
-      if (c.type.is_boolean()) bits = cell == "true";
-      else if (c.type.is_unsigned()) bits = std::stoull(cell);
-      else if (c.type.is_signed()) bits = static_cast<uint64_t>(std::stoll(cell));
-      else if (c.type.num_bytes == 4) bits = std::bit_cast<uint32_t>(std::stof(cell));
-      else bits = std::bit_cast<uint64_t>(std::stod(cell));
+      if (c.type.is_boolean())
+        bits = cell == "true";
+      else if (c.type.is_unsigned())
+        bits = std::stoull(cell);
+      else if (c.type.is_signed())
+        bits = static_cast<uint64_t>(std::stoll(cell));
+      else if (c.type.num_bytes == 4)
+        bits = std::bit_cast<uint32_t>(std::stof(cell));
+      else
+        bits = std::bit_cast<uint64_t>(std::stod(cell));
       std::memcpy(field, &bits, c.type.num_bytes);
     }
   }
@@ -217,11 +223,16 @@ void append_text(const row_type& type, const record::batch& b, rows& out) {
       }
       const uint64_t bits = record::load_unsigned(field, c.type.num_bytes);
       const unsigned shift = 64 - 8 * c.type.num_bytes;
-      if (c.type.is_boolean()) line += bits ? "true" : "false";
-      else if (c.type.is_unsigned()) line += fmt::format("{}", bits);
-      else if (c.type.is_signed()) line += fmt::format("{}", static_cast<int64_t>(bits << shift) >> shift);
-      else if (c.type.num_bytes == 4) line += fmt::format("{}", std::bit_cast<float>(static_cast<uint32_t>(bits)));
-      else line += fmt::format("{}", std::bit_cast<double>(bits));
+      if (c.type.is_boolean())
+        line += bits ? "true" : "false";
+      else if (c.type.is_unsigned())
+        line += fmt::format("{}", bits);
+      else if (c.type.is_signed())
+        line += fmt::format("{}", static_cast<int64_t>(bits << shift) >> shift);
+      else if (c.type.num_bytes == 4)
+        line += fmt::format("{}", std::bit_cast<float>(static_cast<uint32_t>(bits)));
+      else
+        line += fmt::format("{}", std::bit_cast<double>(bits));
     }
     out.push_back(std::move(line));
   }
@@ -248,7 +259,8 @@ run_result run(const std::string& nodes, const std::map<std::string, rows>& inpu
     }
     std::vector<std::vector<batch>> in;
     for (const plan::input_port& p : node.inputs)
-      in.push_back(cut(streams[static_cast<size_t>(p.from_node)][static_cast<size_t>(p.from_port)], options.most_rows, random));
+      in.push_back(
+          cut(streams[static_cast<size_t>(p.from_node)][static_cast<size_t>(p.from_port)], options.most_rows, random));
     if (node.declaration == &test_sink()) {
       rows& text = result.sinks[node.id];
       for (const batch& b : in[0]) append_text(graph.input_of(node, 0).type, b, text);
@@ -259,7 +271,14 @@ run_result run(const std::string& nodes, const std::map<std::string, rows>& inpu
     std::any state;
     exec::node_counters counters;
     std::vector<std::unique_ptr<test_stream>> input_streams;
-    exec::build_context context{params, node, {}, services, options.memory_bytes, options.batch_bytes, 0, state, counters};
+    exec::build_context context{.params = params,
+                                .node = node,
+                                .inputs = {},
+                                .job = services,
+                                .memory_bytes = options.memory_bytes,
+                                .batch_bytes = options.batch_bytes,
+                                .state = state,
+                                .counters = counters};
     if (node.role() == plan::operator_role::meeting) {
       for (const auto& batches : in) {
         input_streams.push_back(std::make_unique<test_stream>(batches, random()));

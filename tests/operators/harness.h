@@ -1,9 +1,9 @@
 // Runs small jobs through the operators' own parts, node after node on one thread, without the executor.
 //
-// A job is the YAML of its nodes. Two operators exist here only: `test.rows {type, sorted_by}`, a source whose rows the test
-// gives, and `test.sink`, whose rows the test reads. Rows are text: cells separated by commas, "1,-2,abc,true".
-// Between nodes the batches are cut anew at random places, and inputs of meeting nodes are now and then blocked, so that a test
-// run with several seeds sees many batch boundaries.
+// A job is the YAML of its nodes. Two operators exist here only: `test.rows {type, sorted_by}`, a source whose rows the
+// test gives, and `test.sink`, whose rows the test reads. Rows are text: cells separated by commas, "1,-2,abc,true".
+// Between nodes the batches are cut anew at random places, and inputs of meeting nodes are now and then blocked, so
+// that a test run with several seeds sees many batch boundaries.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ using rows = std::vector<std::string>;
 
 struct run_options {
   uint64_t seed = 1;
-  size_t most_rows = 1000;         // in a batch that a node is given
-  size_t batch_bytes = 64 * 1024;  // what nodes are told to aim for
-  uint64_t memory_bytes = 1 << 20; // of each node
+  size_t most_rows = 1000;          // in a batch that a node is given
+  size_t batch_bytes = 64 * 1024;   // what nodes are told to aim for
+  uint64_t memory_bytes = 1 << 20;  // of each node
 };
 
 struct run_result {

@@ -18,7 +18,8 @@ using ::testing::IsEmpty;
 
 const std::string out_of_x = "out: {op: test.sink, in: x}\n";
 
-std::string left_right(const std::string& left, const std::string& left_by, const std::string& right, const std::string& right_by) {
+std::string left_right(const std::string& left, const std::string& left_by, const std::string& right,
+                       const std::string& right_by) {
   return fmt::format("l: {{op: test.rows, with: {{type: {}, sorted_by: {}}}}}\n", left, left_by) +
          fmt::format("r: {{op: test.rows, with: {{type: {}, sorted_by: {}}}}}\n", right, right_by);
 }
@@ -29,7 +30,8 @@ struct keyed {
   std::string payload;
 };
 
-std::vector<keyed> random_side(std::mt19937_64& random, size_t count, int64_t num_keys, const std::string& prefix, bool descending) {
+std::vector<keyed> random_side(std::mt19937_64& random, size_t count, int64_t num_keys, const std::string& prefix,
+                               bool descending) {
   std::vector<keyed> out;
   for (size_t i = 0; i < count; ++i)
     out.push_back({static_cast<int64_t>(random() % static_cast<uint64_t>(num_keys)) - num_keys / 2,
@@ -67,7 +69,8 @@ rows naive(const std::vector<keyed>& left, const std::vector<keyed>& right, cons
         out.push_back(fmt::format("{},{},{},{},3", l.k, l.s, l.payload, r.payload));
     }
     if ((kind == "left" || kind == "full") && !found) out.push_back(fmt::format("{},{},{},,1", l.k, l.s, l.payload));
-    if ((kind == "semi" && found) || (kind == "anti" && !found)) out.push_back(fmt::format("{},{},{}", l.k, l.s, l.payload));
+    if ((kind == "semi" && found) || (kind == "anti" && !found))
+      out.push_back(fmt::format("{},{},{}", l.k, l.s, l.payload));
   }
   right_only_until(nullptr);
   return out;
@@ -78,17 +81,18 @@ TEST(join, is_what_nested_loops_give) {
   for (const char* kind : {"inner", "left", "full", "semi", "anti"}) {
     const bool one_sided = std::string(kind) == "semi" || std::string(kind) == "anti";
     for (const bool descending : {false, true}) {
-      for (const auto [num_left, num_right, num_keys] : {std::tuple{0, 0, 1}, {40, 0, 5}, {0, 40, 5}, {60, 60, 3}, {300, 200, 40}, {100, 100, 2000}}) {
+      for (const auto& [num_left, num_right, num_keys] :
+           {std::tuple{0, 0, 1}, {40, 0, 5}, {0, 40, 5}, {60, 60, 3}, {300, 200, 40}, {100, 100, 2000}}) {
         const auto left = random_side(random, static_cast<size_t>(num_left), num_keys, "L", descending);
         const auto right = random_side(random, static_cast<size_t>(num_right), num_keys, "R", descending);
         std::map<std::string, rows> inputs{{"l", {}}, {"r", {}}};
         for (const keyed& l : left) inputs["l"].push_back(fmt::format("{},{},{}", l.k, l.s, l.payload));
         for (const keyed& r : right) inputs["r"].push_back(fmt::format("{},{},{}", r.payload, r.k, r.s));
         const std::string nodes =
-            left_right("{k: i32, s: string, lp: string}", descending ? "[-k, s]" : "[k, s]", "{rp: string, key: i32, t: string}",
-                       descending ? "[-key, t]" : "[key, t]") +
-            fmt::format("x: {{op: join, in: {{left: l, right: r}}, with: {{by: {{k: key, s: t}}, kind: {}{}}}}}\n", kind,
-                        one_sided ? "" : ", matched: m") +
+            left_right("{k: i32, s: string, lp: string}", descending ? "[-k, s]" : "[k, s]",
+                       "{rp: string, key: i32, t: string}", descending ? "[-key, t]" : "[key, t]") +
+            fmt::format("x: {{op: join, in: {{left: l, right: r}}, with: {{by: {{k: key, s: t}}, kind: {}{}}}}}\n",
+                        kind, one_sided ? "" : ", matched: m") +
             out_of_x;
         EXPECT_EQ(run_all_ways(nodes, inputs), naive(left, right, kind, descending))
             << kind << " " << num_left << " " << num_right << " " << num_keys;
@@ -124,15 +128,20 @@ TEST(join, keeps_groups_that_span_batches) {
   for (int j = 0; j < 300; ++j) right.push_back(fmt::format("5,{}", j));
   for (int i = 0; i < 20; ++i)
     for (int j = 0; j < 300; ++j) expected.push_back(fmt::format("5,{},{}", i, j));
-  EXPECT_EQ(run_all_ways(numbers + "x: {op: join, in: {left: l, right: r}, with: {by: [k]}}\n" + out_of_x, {{"l", left}, {"r", right}}),
+  EXPECT_EQ(run_all_ways(numbers + "x: {op: join, in: {left: l, right: r}, with: {by: [k]}}\n" + out_of_x,
+                         {{"l", left}, {"r", right}}),
             expected);
 }
 
 TEST(join, gives_keys_then_both_sides) {
-  EXPECT_EQ(output_of(numbers + "x: {op: join, in: {left: l, right: r}, with: {by: [k], kind: left, matched: found}}\n" + out_of_x, "x"),
-            "{k: u64, a: u64, b: u64, found: u8} by k");
-  EXPECT_EQ(output_of(numbers + "x: {op: join, in: {left: l, right: r}, with: {by: [k], kind: anti}}\n" + out_of_x, "x"),
-            "{k: u64, a: u64} by k");
+  EXPECT_EQ(
+      output_of(
+          numbers + "x: {op: join, in: {left: l, right: r}, with: {by: [k], kind: left, matched: found}}\n" + out_of_x,
+          "x"),
+      "{k: u64, a: u64, b: u64, found: u8} by k");
+  EXPECT_EQ(
+      output_of(numbers + "x: {op: join, in: {left: l, right: r}, with: {by: [k], kind: anti}}\n" + out_of_x, "x"),
+      "{k: u64, a: u64} by k");
   const std::string nodes = left_right("{k: u64, a: u64}", "[k, -a]", "{k: u64, b: u64}", "[k]");
   EXPECT_EQ(output_of(nodes + "x: {op: join, in: {left: l, right: r}, with: {by: [k]}}\n" + out_of_x, "x"),
             "{k: u64, a: u64, b: u64} by k, -a");
@@ -143,17 +152,23 @@ TEST(join, gives_keys_then_both_sides) {
 TEST(join, takes_keys_in_the_sequence_they_are_sorted_by) {
   const std::string nodes = left_right("{a: u8, b: u8}", "[b, -a]", "{a: u8, b: u8, c: u8}", "[b, -a]") +
                             "x: {op: join, in: {left: l, right: r}, with: {by: [a, b]}}\n" + out_of_x;
-  EXPECT_THAT(run_all_ways(nodes, {{"l", {"9,1", "2,1", "5,2"}}, {"r", {"2,1,7", "1,1,8", "5,2,9"}}}), ElementsAre("2,1,7", "5,2,9"));
+  EXPECT_THAT(run_all_ways(nodes, {{"l", {"9,1", "2,1", "5,2"}}, {"r", {"2,1,7", "1,1,8", "5,2,9"}}}),
+              ElementsAre("2,1,7", "5,2,9"));
 }
 
 TEST(join, needs_both_sides_sorted) {
   const std::string join = "x: {op: join, in: {left: l, right: r}, with: {by: [k]}}\n" + out_of_x;
-  const auto faults = faults_of("l: {op: test.rows, with: {type: {k: u8}, sorted_by: [-k]}}\n"
-                                "r: {op: test.rows, with: {type: {k: u8, b: u8}, sorted_by: [k]}}\n" + join);
+  const auto faults = faults_of(
+      "l: {op: test.rows, with: {type: {k: u8}, sorted_by: [-k]}}\n"
+      "r: {op: test.rows, with: {type: {k: u8, b: u8}, sorted_by: [k]}}\n" +
+      join);
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_THAT(faults[0], HasSubstr("'r'"));
   EXPECT_THAT(faults[0], HasSubstr("-k"));
-  EXPECT_EQ(faults_of("l: {op: test.rows, with: {type: {k: u8}}}\nr: {op: test.rows, with: {type: {k: u8, b: u8}}}\n" + join).size(), 2u);
+  EXPECT_EQ(
+      faults_of("l: {op: test.rows, with: {type: {k: u8}}}\nr: {op: test.rows, with: {type: {k: u8, b: u8}}}\n" + join)
+          .size(),
+      2u);
 }
 
 TEST(join, refuses_keys_of_different_types_and_columns_that_clash) {
@@ -165,9 +180,11 @@ TEST(join, refuses_keys_of_different_types_and_columns_that_clash) {
               ElementsAre(HasSubstr("both 'l' and 'r' have a column 'a'")));
   EXPECT_THAT(faults_of(numbers + "x: {op: join, in: {left: l, right: r}, with: {by: [k], matched: a}}\n" + out_of_x),
               ElementsAre(HasSubstr("the output has a column 'a' already")));
-  EXPECT_THAT(faults_of(numbers + "x: {op: join, in: {left: l, right: r}, with: {by: [k], kind: semi, matched: m}}\n" + out_of_x),
+  EXPECT_THAT(faults_of(numbers + "x: {op: join, in: {left: l, right: r}, with: {by: [k], kind: semi, matched: m}}\n" +
+                        out_of_x),
               ElementsAre(HasSubstr("semi and anti joins give rows of left only")));
-  EXPECT_THAT(faults_of(numbers + "x: {op: join, in: {left: l, right: r}, with: {by: [kk]}}\n" + out_of_x).at(0), HasSubstr("kk"));
+  EXPECT_THAT(faults_of(numbers + "x: {op: join, in: {left: l, right: r}, with: {by: [kk]}}\n" + out_of_x).at(0),
+              HasSubstr("kk"));
 }
 
 }  // namespace

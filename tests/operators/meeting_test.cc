@@ -23,9 +23,10 @@ std::string source(const std::string& name, const std::string& type, const std::
 const std::string out_of_x = "out: {op: test.sink, in: x}\n";
 
 TEST(concat, puts_streams_one_after_another) {
-  const std::string nodes = source("a", "{n: u16, s: string}") + source("b", "{n: u16, s: string}") + source("c", "{n: u16, s: string}") +
-                            "x: {op: concat, in: [b, a, c]}\n" + out_of_x;
-  EXPECT_THAT(run_all_ways(nodes, {{"a", {"1,x", "2,y"}}, {"b", {"7,z"}}, {"c", {}}}), ElementsAre("7,z", "1,x", "2,y"));
+  const std::string nodes = source("a", "{n: u16, s: string}") + source("b", "{n: u16, s: string}") +
+                            source("c", "{n: u16, s: string}") + "x: {op: concat, in: [b, a, c]}\n" + out_of_x;
+  EXPECT_THAT(run_all_ways(nodes, {{"a", {"1,x", "2,y"}}, {"b", {"7,z"}}, {"c", {}}}),
+              ElementsAre("7,z", "1,x", "2,y"));
 }
 
 TEST(concat, wants_equal_types) {
@@ -34,7 +35,9 @@ TEST(concat, wants_equal_types) {
 }
 
 TEST(concat, promises_no_order) {
-  EXPECT_EQ(output_of(source("a", "{n: u16}", "[n]") + source("b", "{n: u16}", "[n]") + "x: {op: concat, in: [a, b]}\n" + out_of_x, "x"),
+  EXPECT_EQ(output_of(source("a", "{n: u16}", "[n]") + source("b", "{n: u16}", "[n]") +
+                          "x: {op: concat, in: [a, b]}\n" + out_of_x,
+                      "x"),
             "{n: u16} by nothing");
 }
 
@@ -75,7 +78,8 @@ void merge_case(uint64_t seed, size_t num_inputs, int64_t num_keys, bool descend
   std::stable_sort(all.begin(), all.end(), less);
   rows expected;
   for (const keyed_row& r : all) expected.push_back(r.text);
-  nodes += fmt::format("x: {{op: merge, in: [{}], with: {{by: {}}}}}\n", list, descending ? "[-k, s]" : "[k, s]") + out_of_x;
+  nodes +=
+      fmt::format("x: {{op: merge, in: [{}], with: {{by: {}}}}}\n", list, descending ? "[-k, s]" : "[k, s]") + out_of_x;
   EXPECT_EQ(run_all_ways(nodes, inputs), expected) << "seed " << seed;
 }
 
@@ -101,14 +105,16 @@ TEST(merge, moves_long_runs) {
 }
 
 TEST(merge, needs_sorted_inputs) {
-  const auto faults = faults_of(source("a", "{n: u16}", "[n]") + source("b", "{n: u16}") + "x: {op: merge, in: [a, b], with: {by: [n]}}\n" + out_of_x);
+  const auto faults = faults_of(source("a", "{n: u16}", "[n]") + source("b", "{n: u16}") +
+                                "x: {op: merge, in: [a, b], with: {by: [n]}}\n" + out_of_x);
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_THAT(faults[0], HasSubstr("op: sort"));
   EXPECT_THAT(faults[0], HasSubstr("'b'"));
 }
 
 TEST(merge, takes_columns_only) {
-  EXPECT_THAT(faults_of(source("a", "{n: u16}", "[n]") + source("b", "{n: u16}", "[n]") + "x: {op: merge, in: [a, b], with: {by: [n + 1]}}\n" + out_of_x),
+  EXPECT_THAT(faults_of(source("a", "{n: u16}", "[n]") + source("b", "{n: u16}", "[n]") +
+                        "x: {op: merge, in: [a, b], with: {by: [n + 1]}}\n" + out_of_x),
               ElementsAre(HasSubstr("'n + 1' is not a column")));
 }
 
@@ -119,13 +125,15 @@ TEST(zip, puts_columns_side_by_side) {
     b.push_back(fmt::format("{},text {}", i * 3, i));
     expected.push_back(a.back() + "," + b.back());
   }
-  const std::string nodes = source("a", "{n: u32}", "[n]") + source("b", "{m: u64, s: string}") + "x: {op: zip, in: {left: a, right: b}}\n" + out_of_x;
+  const std::string nodes = source("a", "{n: u32}", "[n]") + source("b", "{m: u64, s: string}") +
+                            "x: {op: zip, in: {left: a, right: b}}\n" + out_of_x;
   EXPECT_EQ(run_all_ways(nodes, {{"a", a}, {"b", b}}), expected);
   EXPECT_EQ(output_of(nodes, "x"), "{n: u32, m: u64, s: string} by n");
 }
 
 TEST(zip, wants_equal_lengths) {
-  const std::string nodes = source("a", "{n: u32}") + source("b", "{m: u8}") + "x: {op: zip, in: {left: a, right: b}}\n" + out_of_x;
+  const std::string nodes =
+      source("a", "{n: u32}") + source("b", "{m: u8}") + "x: {op: zip, in: {left: a, right: b}}\n" + out_of_x;
   EXPECT_THAT(run_all_ways(nodes, {{"a", {}}, {"b", {}}}), IsEmpty());
   try {
     run(nodes, {{"a", {"1", "2", "3"}}, {"b", {"1", "2"}}});
@@ -138,7 +146,8 @@ TEST(zip, wants_equal_lengths) {
 }
 
 TEST(zip, refuses_columns_of_the_same_name) {
-  EXPECT_THAT(faults_of(source("a", "{n: u32}") + source("b", "{n: u8}") + "x: {op: zip, in: {left: a, right: b}}\n" + out_of_x),
+  EXPECT_THAT(faults_of(source("a", "{n: u32}") + source("b", "{n: u8}") + "x: {op: zip, in: {left: a, right: b}}\n" +
+                        out_of_x),
               ElementsAre(HasSubstr("both 'a' and 'b' have a column 'n'")));
 }
 

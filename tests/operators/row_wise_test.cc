@@ -35,7 +35,8 @@ TEST(map, computes_columns) {
   const auto pairs = random_pairs(3000, 1);
   rows expected;
   for (const auto& [a, b] : pairs) expected.push_back(fmt::format("{},{},{}", b, a * 2 + 1, a));
-  EXPECT_EQ(run_all_ways(pairs_in + "x: {op: map, in: in, with: {b: b, c: a * 2 + 1, d: a}}\n" + out_of_x, {{"in", as_text(pairs)}}),
+  EXPECT_EQ(run_all_ways(pairs_in + "x: {op: map, in: in, with: {b: b, c: a * 2 + 1, d: a}}\n" + out_of_x,
+                         {{"in", as_text(pairs)}}),
             expected);
 }
 
@@ -55,18 +56,20 @@ TEST(map, carries_strings) {
 TEST(map, keeps_the_order_of_columns_carried_over) {
   const std::string in = "in: {op: test.rows, with: {type: {a: u32, b: u32}, sorted_by: [a, -b]}}\n";
   EXPECT_EQ(output_of(in + "x: {op: map, in: in, with: {y: b, x: a}}\n" + out_of_x, "x"), "{y: u32, x: u32} by x, -y");
-  EXPECT_EQ(output_of(in + "x: {op: map, in: in, with: {a: a + 1, b: b}}\n" + out_of_x, "x"), "{a: u64, b: u32} by nothing");
+  EXPECT_EQ(output_of(in + "x: {op: map, in: in, with: {a: a + 1, b: b}}\n" + out_of_x, "x"),
+            "{a: u64, b: u32} by nothing");
 }
 
 TEST(map, reports_faults_in_expressions) {
   const auto faults = faults_of(pairs_in + "x: {op: map, in: in, with: {y: aa + 1, z: \"b +\"}}\n" + out_of_x);
   ASSERT_EQ(faults.size(), 2u);
-  EXPECT_THAT(faults[0], HasSubstr("2:33: "));
+  EXPECT_THAT(faults[0], HasSubstr("2:32: "));
   EXPECT_THAT(faults[0], HasSubstr("aa"));
 }
 
 TEST(map, needs_a_column) {
-  EXPECT_THAT(faults_of(pairs_in + "x: {op: map, in: in}\n" + out_of_x), ElementsAre(HasSubstr("a map needs at least one column")));
+  EXPECT_THAT(faults_of(pairs_in + "x: {op: map, in: in}\n" + out_of_x),
+              ElementsAre(HasSubstr("a map needs at least one column")));
 }
 
 TEST(filter, keeps_rows) {
@@ -74,7 +77,8 @@ TEST(filter, keeps_rows) {
   for (const char* where : {"a % 7 == 3", "a < 1000", "a > 5000"}) {
     rows expected;
     for (const auto& [a, b] : pairs)
-      if (std::string(where) == "a % 7 == 3" ? a % 7 == 3 : std::string(where) == "a < 1000") expected.push_back(fmt::format("{},{}", a, b));
+      if (std::string(where) == "a % 7 == 3" ? a % 7 == 3 : std::string(where) == "a < 1000")
+        expected.push_back(fmt::format("{},{}", a, b));
     EXPECT_EQ(run_all_ways(pairs_in + fmt::format("x: {{op: filter, in: in, with: {{where: {}}}}}\n", where) + out_of_x,
                            {{"in", as_text(pairs)}}),
               expected);
@@ -82,13 +86,15 @@ TEST(filter, keeps_rows) {
 }
 
 TEST(filter, works_on_strings_and_row_numbers) {
-  EXPECT_THAT(run_all_ways(words_in + "x: {op: filter, in: in, with: {where: \"s != 'b' and row_number < 3\"}}\n" + out_of_x,
-                           {{"in", {"1,a", "2,b", "3,c", "4,d"}}}),
-              ElementsAre("1,a", "3,c"));
+  EXPECT_THAT(
+      run_all_ways(words_in + "x: {op: filter, in: in, with: {where: \"s != 'b' and row_number < 3\"}}\n" + out_of_x,
+                   {{"in", {"1,a", "2,b", "3,c", "4,d"}}}),
+      ElementsAre("1,a", "3,c"));
 }
 
 TEST(filter, wants_a_condition) {
-  EXPECT_THAT(faults_of(pairs_in + "x: {op: filter, in: in, with: {where: a + 1}}\n" + out_of_x), ElementsAre(HasSubstr("bool")));
+  EXPECT_THAT(faults_of(pairs_in + "x: {op: filter, in: in, with: {where: a + 1}}\n" + out_of_x),
+              ElementsAre(HasSubstr("bool")));
 }
 
 TEST(filter, keeps_the_order) {
@@ -130,14 +136,15 @@ TEST(split, drops_the_rest_without_a_port_for_it) {
 }
 
 TEST(split, refuses_a_port_with_two_meanings) {
-  const auto faults = faults_of(pairs_in + "x: {op: split, in: in, with: {ports: {low: a < 3}, rest: low}}\nlow: {op: test.sink, in: x.low}\n");
+  const auto faults = faults_of(
+      pairs_in + "x: {op: split, in: in, with: {ports: {low: a < 3}, rest: low}}\nlow: {op: test.sink, in: x.low}\n");
   ASSERT_THAT(faults, ElementsAre(HasSubstr("the port 'low' has a condition already")));
-  EXPECT_THAT(faults[0], HasSubstr("2:55:"));
+  EXPECT_THAT(faults[0], HasSubstr("2:58:"));
 }
 
 TEST(split, reports_ports_that_nobody_reads) {
-  const auto faults =
-      faults_of(pairs_in + "x: {op: split, in: in, with: {ports: {low: a < 3, high: a > 3}}}\nlow: {op: test.sink, in: x.low}\n");
+  const auto faults = faults_of(
+      pairs_in + "x: {op: split, in: in, with: {ports: {low: a < 3, high: a > 3}}}\nlow: {op: test.sink, in: x.low}\n");
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_THAT(faults[0], HasSubstr("high"));
 }
@@ -150,9 +157,11 @@ TEST(flat_map, makes_one_row_per_entry) {
     expected.push_back(fmt::format("{},{}", a, 7));
     expected.push_back(fmt::format("{},{}", 0, b));
   }
-  EXPECT_EQ(run_all_ways(pairs_in + "x: {op: flat_map, in: in, with: {rows: [{x: a, y: b}, {y: 7, x: a}, {x: 0, y: b}]}}\n" + out_of_x,
-                         {{"in", as_text(pairs)}}),
-            expected);
+  EXPECT_EQ(
+      run_all_ways(
+          pairs_in + "x: {op: flat_map, in: in, with: {rows: [{x: a, y: b}, {y: 7, x: a}, {x: 0, y: b}]}}\n" + out_of_x,
+          {{"in", as_text(pairs)}}),
+      expected);
 }
 
 TEST(flat_map, leaves_out_entries_whose_condition_fails) {
@@ -164,7 +173,8 @@ TEST(flat_map, leaves_out_entries_whose_condition_fails) {
     if (b > 0) expected.push_back(fmt::format("{}", a + 2));
   }
   EXPECT_EQ(run_all_ways(pairs_in +
-                             "x: {op: flat_map, in: in, with: {rows: [{v: u64(a), when: a % 2 == 0}, {v: a + 1}, {v: a + 2, when: b > 0}]}}\n" +
+                             "x: {op: flat_map, in: in, with: {rows: [{v: u64(a), when: a % 2 == 0}, {v: a + 1}, {v: a "
+                             "+ 2, when: b > 0}]}}\n" +
                              out_of_x,
                          {{"in", as_text(pairs)}}),
             expected);
@@ -172,7 +182,8 @@ TEST(flat_map, leaves_out_entries_whose_condition_fails) {
 
 TEST(flat_map, handles_strings_and_row_numbers) {
   EXPECT_THAT(run_all_ways(words_in +
-                               "x: {op: flat_map, in: in, with: {rows: [{s: s, i: row_number}, {s: \"concat(s, s)\", i: 9, when: n > 1}]}}\n" +
+                               "x: {op: flat_map, in: in, with: {rows: [{s: s, i: row_number}, {s: \"concat(s, s)\", "
+                               "i: 9, when: n > 1}]}}\n" +
                                out_of_x,
                            {{"in", {"1,a", "2,b", "0,c"}}}),
               ElementsAre("a,0", "b,1", "bb,9", "c,2"));
@@ -180,7 +191,8 @@ TEST(flat_map, handles_strings_and_row_numbers) {
 
 TEST(flat_map, wants_the_same_columns_everywhere) {
   EXPECT_THAT(faults_of(pairs_in + "x: {op: flat_map, in: in, with: {rows: [{x: a}, {y: a}]}}\n" + out_of_x),
-              ElementsAre(HasSubstr("entry 2 has no column 'x'"), HasSubstr("column 'y' of entry 2 is not in the first entry")));
+              ElementsAre(HasSubstr("entry 2 has no column 'x'"),
+                          HasSubstr("column 'y' of entry 2 is not in the first entry")));
   EXPECT_THAT(faults_of(pairs_in + "x: {op: flat_map, in: in, with: {rows: [{x: a}, {x: b}]}}\n" + out_of_x),
               ElementsAre(HasSubstr("'x' is i16 in entry 2 and u32 in the first")));
   EXPECT_THAT(faults_of(pairs_in + "x: {op: flat_map, in: in, with: {rows: [{x: u8(a)}, {x: 300}]}}\n" + out_of_x),

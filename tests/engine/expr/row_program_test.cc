@@ -184,14 +184,20 @@ TEST(row_program, rows_survive_every_type) {
   std::mt19937_64 random(3);
   std::vector<row> rows;
   for (int r = 0; r < 1500; ++r) {
-    row values;
-    for (const record::column& c : all.columns()) {
+    row values(all.num_columns());
+    for (size_t c = 0; c < all.num_columns(); ++c) {
       const uint64_t bits = random();
-      if (c.type.is_boolean()) values.push_back(bits & 1);
-      else if (c.type.is_unsigned()) values.push_back(bits >> (64 - 8 * c.type.num_bytes));
-      else if (c.type.is_signed()) values.push_back(static_cast<int64_t>(bits) >> (64 - 8 * c.type.num_bytes));
-      else if (c.type.is_float()) values.push_back(static_cast<double>(static_cast<float>(static_cast<int64_t>(bits))));
-      else values.push_back(std::string(c.type.is_bytes() ? 3 : bits % 20, static_cast<char>(bits)));
+      const record::value_type t = all[c].type;
+      if (t.is_boolean())
+        values[c].emplace<uint64_t>(bits & 1);
+      else if (t.is_unsigned())
+        values[c].emplace<uint64_t>(bits >> (64 - 8 * t.num_bytes));
+      else if (t.is_signed())
+        values[c].emplace<int64_t>(static_cast<int64_t>(bits) >> (64 - 8 * t.num_bytes));
+      else if (t.is_float())
+        values[c].emplace<double>(static_cast<float>(static_cast<int64_t>(bits)));
+      else
+        values[c].emplace<std::string>(t.is_bytes() ? 3 : bits % 20, static_cast<char>(bits));
     }
     rows.push_back(std::move(values));
   }

@@ -67,8 +67,10 @@ TEST(Check, AllFaultsAtOnce) {
 TEST(Check, DidYouMean) {
   EXPECT_EQ(only_fault("nodes:\n  a: {op: sorce}\n").hint, "did you mean 'source'?");
   EXPECT_THAT(only_fault("nodes:\n  a: {op: sorce}\n").expected, HasSubstr("one of concat, count, filter"));
-  EXPECT_EQ(only_fault("nodes:\n  a: {op: source, with: {row: 1}}\n  n: {op: count, in: a}\n").hint, "did you mean 'rows'?");
-  EXPECT_EQ(only_fault("nodes:\n  a: {op: source, with: {mode: slov}}\n  n: {op: count, in: a}\n").hint, "did you mean 'slow'?");
+  EXPECT_EQ(only_fault("nodes:\n  a: {op: source, with: {row: 1}}\n  n: {op: count, in: a}\n").hint,
+            "did you mean 'rows'?");
+  EXPECT_EQ(only_fault("nodes:\n  a: {op: source, with: {mode: slov}}\n  n: {op: count, in: a}\n").hint,
+            "did you mean 'slow'?");
 }
 
 TEST(Check, ExpressionProblemsPointIntoTheText) {
@@ -84,7 +86,10 @@ TEST(Check, ExpressionProblemsPointIntoTheText) {
 }
 
 TEST(Check, ConditionsMustBeBool) {
-  EXPECT_EQ(faults_of("nodes:\n  a: {op: source}\n  f: {op: filter, in: a, with: {where: x + y}}\n  n: {op: count, in: f}\n").size(), 1u);
+  EXPECT_EQ(
+      faults_of("nodes:\n  a: {op: source}\n  f: {op: filter, in: a, with: {where: x + y}}\n  n: {op: count, in: f}\n")
+          .size(),
+      1u);
 }
 
 TEST(Check, AFaultyNodeSilencesWhatIsBehindIt) {
@@ -98,8 +103,10 @@ TEST(Check, AFaultyNodeSilencesWhatIsBehindIt) {
 }
 
 TEST(Check, RowTypes) {
-  EXPECT_EQ(only_fault("types: {edge: {a: u8}}\nnodes:\n  a: {op: source, with: {type: edgy}}\n  n: {op: count, in: a}\n").hint,
-            "did you mean 'edge'?");
+  EXPECT_EQ(
+      only_fault("types: {edge: {a: u8}}\nnodes:\n  a: {op: source, with: {type: edgy}}\n  n: {op: count, in: a}\n")
+          .hint,
+      "did you mean 'edge'?");
   EXPECT_THAT(faults_of("nodes:\n  a: {op: source, with: {type: {or: u8, b-c: u8}}}\n  n: {op: count, in: a}\n"),
               ElementsAre("3:33 'or' can't name a column: expressions use the word", "3:41 'b-c' can't name a column"));
   EXPECT_THAT(faults_of("nodes:\n  a: {op: source, with: {type: [u8]}}\n  n: {op: count, in: a}\n"),
@@ -121,8 +128,9 @@ TEST(Check, ParameterShapes) {
   q: {op: count, in: s}
   r: {op: count, in: p.x}
 )"),
-              ElementsAre("3:32 '-1' is not right for 'rows'", "4:32 'rows' is a map", "5:32 '1.5' is not right for 'rows'",
-                          "7:35 'by' is a map", "7:51 'lots' is not right for 'memory'", "8:39 'ports' is a list", "9:37 'path' is empty"));
+              ElementsAre("3:32 '-1' is not right for 'rows'", "4:32 'rows' is a map",
+                          "5:32 '1.5' is not right for 'rows'", "7:35 'by' is a map",
+                          "7:51 'lots' is not right for 'memory'", "8:39 'ports' is a list", "9:37 'path' is empty"));
 }
 
 TEST(Check, Inputs) {
@@ -147,7 +155,8 @@ TEST(Check, Inputs) {
 }
 
 TEST(Check, NamedSingleInputAndListOfOne) {
-  EXPECT_THAT(faults_of("nodes:\n  a: {op: source}\n  n: {op: count, in: {in: a}}\n  c: {op: concat, in: a}\n  m: {op: count, in: [c]}\n"),
+  EXPECT_THAT(faults_of("nodes:\n  a: {op: source}\n  n: {op: count, in: {in: a}}\n  c: {op: concat, in: a}\n  m: {op: "
+                        "count, in: [c]}\n"),
               ElementsAre());
 }
 
@@ -166,13 +175,17 @@ TEST(Check, MissingOrderNamesTheSort) {
 }
 
 TEST(Check, AdjacencyNamesTheSort) {
-  const fault f = only_fault("nodes:\n  a: {op: source}\n  g: {op: group, in: a, with: {by: [y, x], let: {n: \"count()\"}}}\n  n: {op: count, in: g}\n");
+  const fault f = only_fault(
+      "nodes:\n  a: {op: source}\n  g: {op: group, in: a, with: {by: [y, x], let: {n: \"count()\"}}}\n  n: {op: count, "
+      "in: g}\n");
   EXPECT_EQ(f.message, "'group' needs equal y, x of 'a' next to each other");
   EXPECT_THAT(f.hint, HasSubstr("with: {by: [y, x]}"));
 }
 
 TEST(Check, UnknownColumns) {
-  const fault f = only_fault("nodes:\n  a: {op: source, with: {sorted_by: [x]}}\n  g: {op: group, in: a, with: {by: [xx], let: {n: \"count()\"}}}\n  n: {op: count, in: g}\n");
+  const fault f = only_fault(
+      "nodes:\n  a: {op: source, with: {sorted_by: [x]}}\n  g: {op: group, in: a, with: {by: [xx], let: {n: "
+      "\"count()\"}}}\n  n: {op: count, in: g}\n");
   EXPECT_EQ(f.message, "'a' has no column 'xx'");
   EXPECT_EQ(f.hint, "did you mean 'x'?");
   EXPECT_EQ(f.where.column, 37);
@@ -214,7 +227,9 @@ TEST(Check, FilesThatClash) {
 
 TEST(Check, ElidedSort) {
   const toy_operators toys;
-  const graph g = good_graph(toys, "nodes:\n  a: {op: source, with: {sorted_by: [x, y]}}\n  s: {op: sort, in: a, with: {by: [x]}}\n  n: {op: count, in: s}\n");
+  const graph g = good_graph(toys,
+                             "nodes:\n  a: {op: source, with: {sorted_by: [x, y]}}\n  s: {op: sort, in: a, with: {by: "
+                             "[x]}}\n  n: {op: count, in: s}\n");
   EXPECT_TRUE(g.find("s")->elided);
   EXPECT_EQ(g.find("s")->role(), operator_role::ordered);
 }

@@ -21,11 +21,11 @@ TEST(ShareMemory, Tables) {
   using list = std::vector<uint64_t>;
   EXPECT_EQ(shared({}, 100), list{});
   EXPECT_EQ(shared({{10, 1000, 1}}, 100), list{100});
-  EXPECT_EQ(shared({{10, 50, 1}}, 100), list{50});                               // no more than the maximum
-  EXPECT_EQ(shared({{10, 10, 1}, {10, 1000, 1}}, 100), (list{10, 90}));          // what one leaves the other gets
-  EXPECT_EQ(shared({{10, 1000, 1}, {10, 1000, 3}}, 100), (list{30, 70}));        // by weight, above the minimum
-  EXPECT_EQ(shared({{10, 1000, 0}, {10, 1000, 1}}, 100), (list{10, 90}));        // no weight: the minimum
-  EXPECT_EQ(shared({{10, 1000, 1}, {90, 1000, 1}}, 100), (list{10, 90}));        // just the minimums
+  EXPECT_EQ(shared({{10, 50, 1}}, 100), list{50});                         // no more than the maximum
+  EXPECT_EQ(shared({{10, 10, 1}, {10, 1000, 1}}, 100), (list{10, 90}));    // what one leaves the other gets
+  EXPECT_EQ(shared({{10, 1000, 1}, {10, 1000, 3}}, 100), (list{30, 70}));  // by weight, above the minimum
+  EXPECT_EQ(shared({{10, 1000, 0}, {10, 1000, 1}}, 100), (list{10, 90}));  // no weight: the minimum
+  EXPECT_EQ(shared({{10, 1000, 1}, {90, 1000, 1}}, 100), (list{10, 90}));  // just the minimums
   EXPECT_EQ(shared({{0, 20, 1}, {0, 30, 1}, {0, 1000, 1}}, 300), (list{20, 30, 250}));
 }
 
@@ -49,7 +49,9 @@ void expect_within_budget(const physical_plan& plan) {
       EXPECT_LE(s.kept_bytes, s.given / 2);
       if (s.kept_bytes == 0) continue;
       for (const memory_share& other : plan.shares)
-        if (other.node == s.node && other.half == 1 && s.phase < static_cast<int>(x) && static_cast<int>(x) <= other.phase) kept += s.kept_bytes;
+        if (other.node == s.node && other.half == 1 && s.phase < static_cast<int>(x) &&
+            static_cast<int>(x) <= other.phase)
+          kept += s.kept_bytes;
     }
     for (const queue& q : plan.queues) {
       EXPECT_GT(q.memory_bytes, 0u);
@@ -58,10 +60,12 @@ void expect_within_budget(const physical_plan& plan) {
         if (std::find(p.queues.begin(), p.queues.end(), &q - plan.queues.data()) != p.queues.end()) from = p.phase;
         if (p.head == q.to_node) to = p.phase;
       }
-      if (q.kind == queue_kind::spilling && from <= static_cast<int>(x) && static_cast<int>(x) <= to) queues += q.memory_bytes;
+      if (q.kind == queue_kind::spilling && from <= static_cast<int>(x) && static_cast<int>(x) <= to)
+        queues += q.memory_bytes;
     }
     EXPECT_LE(given + kept + queues + plan.phases[x].batches_bytes, plan.resources.memory_bytes) << "phase " << x + 1;
-    EXPECT_LE(plan.phases[x].memory_bytes + plan.phases[x].batches_bytes + plan.phases[x].held_bytes, plan.resources.memory_bytes);
+    EXPECT_LE(plan.phases[x].memory_bytes + plan.phases[x].batches_bytes + plan.phases[x].held_bytes,
+              plan.resources.memory_bytes);
   }
   EXPECT_LE(plan.predicted_peak_memory, plan.resources.memory_bytes);
 }
@@ -76,7 +80,10 @@ TEST(Memory, SortsOfOnePhaseShareAlike) {
   EXPECT_EQ(made.plan.share_of(s1, 0), made.plan.share_of(s2, 0));
   EXPECT_EQ(made.plan.share_of(s1, 1), made.plan.share_of(s3, 1));
   EXPECT_GT(made.plan.share_of(s1, 0), 80 * MiB);
-  EXPECT_GT(made.plan.kept_of(s1), 0u);
+  // 42 runs each: the merges need all of their memory to take them at once, so nothing is kept; with more there is
+  // room.
+  EXPECT_EQ(made.plan.kept_of(s1), 0u);
+  EXPECT_GT(make_plan(g, machine_with(512 * MiB)).plan.kept_of(s1), 0u);
 }
 
 TEST(Memory, NeverOverTheBudget) {

@@ -48,7 +48,8 @@ TEST(Order, CarriedOverStopsAtTheFirstLostColumn) {
 
 TEST(Order, Text) {
   EXPECT_EQ(to_string(order{}), "nothing");
-  EXPECT_EQ(to_string(order{{"src"}, {"deg", true}, {"key", false, 0, 10}, {"k", true, 2, 3}}), "src, -deg, key[0:10], -k[2:5]");
+  EXPECT_EQ(to_string(order{{"src"}, {"deg", true}, {"key", false, 0, 10}, {"k", true, 2, 3}}),
+            "src, -deg, key[0:10], -k[2:5]");
 }
 
 }  // namespace

@@ -136,11 +136,13 @@ TEST(Pipelines, ZipOutOfStepSpills) {
   z: {{op: zip, in: {{a: a, b: m}}}}
   w: {{op: sink, in: z, with: {{path: o}}}}
 )";
-  EXPECT_EQ(drawing(fmt::format(fmt::runtime(form), "{op: filter, in: a, with: {where: x > y}}")), "1: a m a=z m=z, z w");
+  EXPECT_EQ(drawing(fmt::format(fmt::runtime(form), "{op: filter, in: a, with: {where: x > y}}")),
+            "1: a m a=z m=z, z w");
   EXPECT_EQ(drawing(fmt::format(fmt::runtime(form), "{op: number, in: a, with: {behind: 3}}")), "1: a m a=z m=z, z w");
   EXPECT_EQ(drawing(fmt::format(fmt::runtime(form), "{op: number, in: a}")), "1: a m a~z m~z, z w");
   // One batch of 16 byte rows could become three, or with strings any number.
-  EXPECT_EQ(drawing(fmt::format(fmt::runtime(form), "{op: map, in: a, with: {p: x, q: x, r: x, s: x, t: x}}")), "1: a m a=z m=z, z w");
+  EXPECT_EQ(drawing(fmt::format(fmt::runtime(form), "{op: map, in: a, with: {p: x, q: x, r: x, s: x, t: x}}")),
+            "1: a m a=z m=z, z w");
   EXPECT_EQ(drawing(fmt::format(fmt::runtime(form), "{op: map, in: a, with: {p: string(x)}}")), "1: a m a=z m=z, z w");
 }
 

@@ -51,7 +51,8 @@ TEST(Schema, ReferencesLeadSomewhere) {
 TEST(Reference, Markdown) {
   const toy_operators toys;
   const std::string text = reference_markdown(toys.catalog());
-  EXPECT_THAT(text, HasSubstr("### sort\n\na toy\n\n- Inputs: one\n- Outputs: out\n- Order: gives: by\n- Breaks the pipeline"));
+  EXPECT_THAT(
+      text, HasSubstr("### sort\n\na toy\n\n- Inputs: one\n- Outputs: out\n- Order: gives: by\n- Breaks the pipeline"));
   EXPECT_THAT(text, HasSubstr("| `by` | a list of keys, such as [src, -dst] | required | the keys \\| signs |"));
   EXPECT_THAT(text, HasSubstr("| `memory` | a size, such as 64MiB | `1MiB` | the least |"));
   EXPECT_THAT(text, HasSubstr("```yaml\nsorted: {op: sort"));

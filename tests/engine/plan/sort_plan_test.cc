@@ -20,11 +20,12 @@ sort_request request(uint64_t num_bytes, uint64_t memory, uint32_t row_bytes = 8
 
 TEST(SortPlan, TheExampleOfTheHeader) {
   const sort_plan p = plan_sort(request(4 * GiB, 512 * MiB));
-  EXPECT_EQ(p.run_bytes, 256 * MiB);
-  EXPECT_EQ(p.runs, 16u);
-  EXPECT_EQ(p.block_bytes, 4 * MiB);
+  EXPECT_EQ(p.run_bytes, 248 * MiB);  // half of what 16 write buffers leave
+  EXPECT_EQ(p.runs, 17u);
+  EXPECT_EQ(p.block_bytes, MiB);
+  EXPECT_EQ(p.fan_in_limit, 384u - 16 - 2);
   EXPECT_EQ(p.passes, 1u);
-  EXPECT_EQ(p.fan_in, 16u);
+  EXPECT_EQ(p.fan_in, 17u);
   EXPECT_EQ(p.written_bytes, 4 * GiB);
   EXPECT_EQ(p.read_bytes, 4 * GiB);
 }
@@ -33,8 +34,14 @@ TEST(SortPlan, WhatIsKeptIsNeverWritten) {
   sort_request r = request(4 * GiB, 512 * MiB);
   r.kept_bytes = 256 * MiB;
   const sort_plan p = plan_sort(r);
-  EXPECT_EQ(p.kept_bytes, 256 * MiB);
-  EXPECT_EQ(p.written_bytes, 4 * GiB - 256 * MiB);  // 2 (N - M/2) in both directions
+  // 16 runs of 248 MiB are written, the last 128 MiB stay.
+  EXPECT_EQ(p.runs, 16u);
+  EXPECT_EQ(p.kept_bytes, 128 * MiB);
+  EXPECT_EQ(p.written_bytes, 4 * GiB - 128 * MiB);
+  EXPECT_EQ(p.fan_in, 17u);
+  r.kept_bytes = 100 * MiB;  // too little for the last run
+  EXPECT_EQ(plan_sort(r).kept_bytes, 0u);
+  EXPECT_EQ(plan_sort(r).written_bytes, 4 * GiB);
 }
 
 TEST(SortPlan, SmallInputStaysInMemory) {
@@ -50,22 +57,25 @@ TEST(SortPlan, SmallInputStaysInMemory) {
 }
 
 TEST(SortPlan, WideRowsPayForTheirIndex) {
-  // 48 + 16 bytes of index: three quarters of half the memory are rows.
-  EXPECT_EQ(plan_sort(request(GiB, 64 * MiB, 48)).run_bytes, 24 * MiB);
-  EXPECT_EQ(plan_sort(request(GiB, 64 * MiB, 16)).run_bytes, 32 * MiB);
+  // 8 MiB of write buffers, two halves of 28 MiB; 48 + 16 bytes of index: three quarters of a half are rows.
+  EXPECT_EQ(plan_sort(request(GiB, 64 * MiB, 48)).run_bytes, 21 * MiB);
+  EXPECT_EQ(plan_sort(request(GiB, 64 * MiB, 16)).run_bytes, 28 * MiB);
+  EXPECT_EQ(plan_sort(request(GiB, 64 * MiB, 4)).run_bytes, 14 * MiB);  // widened to words of eight bytes
   EXPECT_EQ(bytes_in_memory(480, 10, 48), 640u);
   EXPECT_EQ(bytes_in_memory(160, 10, 16), 160u);
+  EXPECT_EQ(bytes_in_memory(50, 10, 5), 80u);
 }
 
 TEST(SortPlan, SeveralPassesWhenTheFanInIsTooSmall) {
-  // 1 MiB of memory: 512 KiB runs, 2,048 of them; blocks of 64 KiB, 16 of them in memory, fan-in 7.
+  // 1 MiB of memory: blocks of 16 KiB, eight of them to write, runs of 448 KiB; 48 blocks to merge, 12 of them ahead.
   const sort_plan p = plan_sort(request(GiB, MiB));
-  EXPECT_EQ(p.runs, 2048u);
-  EXPECT_EQ(p.block_bytes, 64 * KiB);
-  EXPECT_EQ(p.fan_in_limit, 7u);
-  EXPECT_EQ(p.passes, 4u);  // 2048, 293, 42, 6
-  EXPECT_EQ(p.fan_in, 6u);
-  EXPECT_EQ(p.written_bytes, 4 * GiB);
+  EXPECT_EQ(p.runs, 2341u);
+  EXPECT_EQ(p.block_bytes, 16 * KiB);
+  EXPECT_EQ(p.fan_in_limit, 34u);
+  EXPECT_EQ(p.passes, 3u);  // 2341, 69, 3
+  EXPECT_EQ(p.fan_in, 34u);
+  // All runs are merged once, and then 37 of the 69 that result, so that 34 are left.
+  EXPECT_EQ(p.written_bytes, GiB + uint64_t{2341 + 37 * 34} * 448 * KiB);
 }
 
 TEST(SortPlan, BlocksArePowersOfTwoInRange) {
@@ -73,10 +83,10 @@ TEST(SortPlan, BlocksArePowersOfTwoInRange) {
     for (uint64_t num_bytes : {MiB, 100 * MiB, 50 * GiB}) {
       const sort_plan p = plan_sort(request(num_bytes, memory));
       EXPECT_EQ(p.block_bytes & (p.block_bytes - 1), 0u);
-      EXPECT_GE(p.block_bytes, 64 * KiB);
-      EXPECT_LE(p.block_bytes, 4 * MiB);
+      EXPECT_GE(p.block_bytes, 16 * KiB);
+      EXPECT_LE(p.block_bytes, MiB);
       EXPECT_GE(p.fan_in_limit, 2u);
-      EXPECT_GE(p.fan_in_limit * 2 + 2, p.fan_in_limit == 2 ? 0 : p.fan_in * 2);
+      EXPECT_LE(p.fan_in, p.fan_in_limit);
     }
   }
 }
@@ -94,7 +104,7 @@ TEST(SortPlan, UnknownSizeAssumes64Runs) {
   r.known = false;
   r.kept_bytes = 256 * MiB;
   const sort_plan p = plan_sort(r);
-  EXPECT_EQ(p.block_bytes, 2 * MiB);
+  EXPECT_EQ(p.block_bytes, MiB);
   EXPECT_EQ(p.passes, 1u);
   EXPECT_EQ(p.written_bytes, 0u);
 }
@@ -103,9 +113,9 @@ TEST(SortPlan, ALimitBoundsWhatRunsWrite) {
   sort_request r = request(4 * GiB, 512 * MiB);
   r.kept_bytes = 256 * MiB;
   r.limit_rows = 10;
-  EXPECT_EQ(plan_sort(r).passes, 0u);  // ten rows are at hand all the time
+  EXPECT_EQ(plan_sort(r).written_bytes, 16 * 10 * 8u);  // each run writes its ten smallest
   r.kept_bytes = 0;
-  EXPECT_EQ(plan_sort(r).written_bytes, 16 * 10 * 8u);
+  EXPECT_EQ(plan_sort(r).written_bytes, 17 * 10 * 8u);
   r.limit_rows = 1u << 30;  // more than a run holds
   EXPECT_EQ(plan_sort(r).written_bytes, 4 * GiB);
 }

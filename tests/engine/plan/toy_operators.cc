@@ -16,7 +16,8 @@ namespace {
 
 using declaration = std::unique_ptr<operator_declaration>;
 
-declaration make(std::string name, operator_role role, std::vector<port_declaration> inputs, std::vector<port_declaration> outputs) {
+declaration make(std::string name, operator_role role, std::vector<port_declaration> inputs,
+                 std::vector<port_declaration> outputs) {
   auto d = std::make_unique<operator_declaration>();
   d->name = std::move(name);
   d->summary = "a toy";
@@ -50,7 +51,8 @@ declaration source_operator() {
                    {"mode", parameter_kind::choice, false, "fast", {"fast", "slow"}, "how"},
                    {"sorted_by", parameter_kind::sort_keys, false, "", {}, "declared order"}};
   d->check = [](node_checker& n) {
-    const record::row_type type = n.row_type("type").value_or(record::row_type(std::vector<record::column>{{"x", {}}, {"y", {}}}));
+    const record::row_type type =
+        n.row_type("type").value_or(record::row_type(std::vector<record::column>{{"x", {}}, {"y", {}}}));
     expr::scope scope;
     scope.row = &type;
     const std::vector<sort_key> keys = n.sort_keys("sorted_by", scope);
@@ -58,7 +60,9 @@ declaration source_operator() {
     if (n.has("rows")) e = {n.integer("rows"), n.integer("rows") * type.row_bytes(), true, true};
     n.set_output(0, type, terms_of(keys), e);
     if (n.on_error().what == node_checker::error_policy::action::to_port)
-      n.set_output(n.add_output(n.on_error().port), record::row_type(std::vector<record::column>{{"text", record::value_type::of(record::type_kind::string)}}));
+      n.set_output(
+          n.add_output(n.on_error().port),
+          record::row_type(std::vector<record::column>{{"text", record::value_type::of(record::type_kind::string)}}));
   };
   return d;
 }
@@ -165,14 +169,16 @@ declaration split_operator() {
   d->outputs_from_parameters = true;
   d->parameters = {{"ports", parameter_kind::named_conditions, true, "", {}, "a condition per port"}};
   d->check = [](node_checker& n) {
-    for (const auto& [name, condition] : n.named_conditions("ports", over(n))) n.set_output(n.add_output(name), n.input_type());
+    for (const auto& [name, condition] : n.named_conditions("ports", over(n)))
+      n.set_output(n.add_output(name), n.input_type());
   };
   return d;
 }
 
 declaration group_operator() {
   declaration d = make("group", operator_role::ordered, {{"in", ""}}, {{"out", ""}});
-  d->parameters = {{"by", parameter_kind::columns, true, "", {}, "columns"}, {"let", parameter_kind::aggregates, true, "", {}, "aggregates"}};
+  d->parameters = {{"by", parameter_kind::columns, true, "", {}, "columns"},
+                   {"let", parameter_kind::aggregates, true, "", {}, "aggregates"}};
   d->check = [](node_checker& n) {
     const std::vector<std::string> by = n.columns("by");
     std::vector<record::column> columns;
@@ -207,13 +213,15 @@ toy_operators::toy_operators() {
   for (const declaration& d : declarations_) catalog_.add(d.get());
 }
 
-check_result check_job(const toy_operators& toys, const std::string& nodes, const std::map<std::string, int64_t>& files) {
+check_result check_job(const toy_operators& toys, const std::string& nodes,
+                       const std::map<std::string, int64_t>& files) {
   specs::read_result read = specs::read_job("flowrun: 1\n" + nodes, "job.yaml");
   EXPECT_TRUE(read.faults.empty()) << render(read.faults, read.text);
-  return check(std::make_shared<const specs::JobSpec>(std::move(read.job)), toys.catalog(), [files](const std::string& path) {
-    const auto it = files.find(path);
-    return it == files.end() ? int64_t{-1} : it->second;
-  });
+  return check(std::make_shared<const specs::JobSpec>(std::move(read.job)), toys.catalog(),
+               [files](const std::string& path) {
+                 const auto it = files.find(path);
+                 return it == files.end() ? int64_t{-1} : it->second;
+               });
 }
 
 graph good_graph(const toy_operators& toys, const std::string& nodes, const std::map<std::string, int64_t>& files) {

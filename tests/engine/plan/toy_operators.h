@@ -25,8 +25,10 @@ class toy_operators {
   operator_catalog catalog_;
 };
 
-// Reads and checks a job "nodes: …" (the version line is added in front, so nodes: is line 2). `files` are sizes by path.
-check_result check_job(const toy_operators& toys, const std::string& nodes, const std::map<std::string, int64_t>& files = {});
+// Reads and checks a job "nodes: …" (the version line is added in front, so nodes: is line 2). `files` are sizes by
+// path.
+check_result check_job(const toy_operators& toys, const std::string& nodes,
+                       const std::map<std::string, int64_t>& files = {});
 
 // The same, and expects no faults.
 graph good_graph(const toy_operators& toys, const std::string& nodes, const std::map<std::string, int64_t>& files = {});

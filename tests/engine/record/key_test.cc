@@ -102,7 +102,7 @@ TEST(key, order_bits_go_both_ways) {
 
 TEST(key, bytes_from_the_left) {
   std::vector<std::vector<std::byte>> rows;
-  for (const char* text : {"\x00\x00\x00zz", "\x00\x00\x01", "a\x00\x00", "a\x00\xFF", "aaa", "ab\x00", "\x80", "\xFF\xFF\xFF"}) {
+  for (const char(&text)[4] : {"\x00\x00\x00", "\x00\x00\x01", "a\x00\x00", "a\x00\xFF", "aaa", "ab\x00", "\x80\x00\x00", "\xFF\xFF\xFF"}) {
     std::vector<std::byte> row(20, std::byte{0});
     std::memcpy(row.data(), text, 3);
     rows.push_back(row);

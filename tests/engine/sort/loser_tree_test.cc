@@ -9,23 +9,28 @@ namespace flowrun::sort {
 namespace {
 
 // Merges with the tree; equal heads by source.
-std::vector<std::pair<int, size_t>> merged(const std::vector<std::vector<int>>& sources, size_t* num_comparisons = nullptr) {
+std::vector<std::pair<int, size_t>> merged(const std::vector<std::vector<int>>& sources, uint64_t divisor = 1, size_t* num_ties = nullptr) {
   std::vector<size_t> at(sources.size(), 0);
   auto less = [&](uint32_t a, uint32_t b) {
-    if (num_comparisons != nullptr) ++*num_comparisons;
+    if (num_ties != nullptr) ++*num_ties;
     const int left = sources[a][at[a]], right = sources[b][at[b]];
     return left != right ? left < right : a < b;
   };
-  loser_tree<decltype(less)> tree(sources.size(), less);
+  // Only a part of each value is its key; ties are broken by the rest and by source.
+  auto key = [&](uint32_t s) { return static_cast<uint64_t>(sources[s][at[s]]) / divisor; };
+  loser_tree<uint64_t, decltype(less)> tree(sources.size(), less);
   for (uint32_t s = 0; s < sources.size(); ++s)
-    if (sources[s].empty()) tree.exhaust(s);
+    if (!sources[s].empty()) tree.set(s, key(s));
   tree.start();
   std::vector<std::pair<int, size_t>> out;
   while (tree.winner() != tree.none) {
     const uint32_t s = tree.winner();
     out.emplace_back(sources[s][at[s]], s);
-    if (++at[s] == sources[s].size()) tree.exhaust(s);
-    tree.replay();
+    if (++at[s] == sources[s].size()) {
+      tree.replay_exhausted();
+    } else {
+      tree.replay(key(s));
+    }
   }
   return out;
 }
@@ -43,7 +48,7 @@ TEST(loser_tree, merges_any_number_of_sources_stably) {
         for (int value : sources[s]) expected.emplace_back(value, s);
       }
       std::sort(expected.begin(), expected.end());
-      EXPECT_EQ(merged(sources), expected) << k;
+      for (const uint64_t divisor : {uint64_t{1}, uint64_t{3}, uint64_t{1} << 40}) EXPECT_EQ(merged(sources, divisor), expected) << k;
     }
   }
 }
@@ -60,11 +65,31 @@ TEST(loser_tree, costs_log_k_comparisons_a_row) {
     std::vector<std::vector<int>> sources(k);
     for (int i = 0; i < 1000; ++i) sources[static_cast<size_t>(i) % k].push_back(i);
     size_t num_comparisons = 0;
-    merged(sources, &num_comparisons);
+    merged(sources, 1000, &num_comparisons);  // all keys are equal, so each match asks
     size_t log_k = 0;
     while ((size_t{1} << log_k) < k) ++log_k;
     EXPECT_LE(num_comparisons, k - 1 + 1000 * log_k) << k;
+    EXPECT_GT(num_comparisons, 500 * log_k) << k;
+    num_comparisons = 0;
+    merged(sources, 1, &num_comparisons);  // all keys differ: the nodes alone decide
+    EXPECT_EQ(num_comparisons, 0U);
   }
+}
+
+// The largest key is as good as any other, though exhausted sources have it too.
+TEST(loser_tree, the_largest_key_comes_before_nothing) {
+  auto by_source = [](uint32_t a, uint32_t b) { return a < b; };
+  loser_tree<uint64_t, decltype(by_source)> tree(5, by_source);
+  tree.set(1, ~uint64_t{0});
+  tree.set(3, ~uint64_t{0});
+  tree.start();
+  EXPECT_EQ(tree.winner(), 1U);
+  tree.replay(~uint64_t{0});
+  EXPECT_EQ(tree.winner(), 1U);
+  tree.replay_exhausted();
+  EXPECT_EQ(tree.winner(), 3U);
+  tree.replay_exhausted();
+  EXPECT_EQ(tree.winner(), tree.none);
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ using record::type_of;
 // Where and how a sort works.
 struct sort_place {
   uint64_t memory_bytes = minimum_sort_memory(4096);
+  uint64_t kept_bytes = 0;
   uint32_t block_bytes = 4096;
   unsigned num_threads = 0;  // of the poster and of refine(); 0: all on the test's thread
   bool on_disk = false;      // in temporary directories with the backend of threads; else in memory
@@ -55,6 +56,7 @@ class sort_rig {
     r.pool = &pool_;
     r.post = queue_.poster();
     r.memory_bytes = place_.memory_bytes;
+    r.kept_bytes = place_.kept_bytes;
     r.block_bytes = place_.block_bytes;
     r.threads = std::max(1U, place_.num_threads);
     return r;
@@ -193,6 +195,13 @@ inline sort_settings sort_by(const record::row_type& type, record::key key) {
   settings.type = type;
   settings.key = std::move(key);
   return settings;
+}
+
+// A place where what fits half the memory stays there.
+inline sort_place keeping_place(uint64_t memory_bytes = minimum_sort_memory(4096)) {
+  sort_place place;
+  place.memory_bytes = place.kept_bytes = memory_bytes;
+  return place;
 }
 
 // One part per column in ascending order: "by these columns".

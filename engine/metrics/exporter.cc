@@ -1,0 +1,149 @@
+#include "engine/metrics/exporter.h"
+
+#include <fmt/format.h>
+#include <prometheus/client_metric.h>
+#include <prometheus/collectable.h>
+#include <prometheus/exposer.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/metric_type.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "engine/base/error.h"
+
+namespace flowrun::metrics {
+
+namespace {
+
+constexpr size_t num_threads = 2;
+
+prometheus::MetricType type_of(metric_kind kind) {
+  switch (kind) {
+    case metric_kind::counter: return prometheus::MetricType::Counter;
+    case metric_kind::gauge: return prometheus::MetricType::Gauge;
+    case metric_kind::histogram: return prometheus::MetricType::Histogram;
+  }
+  return prometheus::MetricType::Untyped;
+}
+
+// The families of one scrape, in the order of the list of names.
+class scrape final : public sink {
+ public:
+  scrape() : families_(declarations.size()) {}
+
+  void value(metric m, label_values labels, double value) override {
+    prometheus::ClientMetric out = labelled(m, std::move(labels));
+    if (declaration_of(m).kind == metric_kind::counter)
+      out.counter.value = value;
+    else
+      out.gauge.value = value;
+    add(m, std::move(out));
+  }
+
+  void histogram(metric m, label_values labels, const histogram_value& value) override {
+    prometheus::ClientMetric out = labelled(m, std::move(labels));
+    FLOWRUN_CHECK(value.counts.size() == value.upper_bounds.size() + 1);
+    uint64_t count = 0;
+    for (size_t i = 0; i < value.upper_bounds.size(); ++i) {
+      count += value.counts[i];
+      out.histogram.bucket.push_back({count, value.upper_bounds[i]});
+    }
+    out.histogram.sample_count = count + value.counts.back();
+    out.histogram.sample_sum = value.sum;
+    add(m, std::move(out));
+  }
+
+  std::vector<prometheus::MetricFamily> take() {
+    std::erase_if(families_, [](const prometheus::MetricFamily& f) { return f.metric.empty(); });
+    return std::move(families_);
+  }
+
+ private:
+  static prometheus::ClientMetric labelled(metric m, label_values values) {
+    prometheus::ClientMetric out;
+    std::string_view names = declaration_of(m).labels;
+    for (std::string& value : values) {
+      FLOWRUN_CHECK(!names.empty());
+      const size_t end = std::min(names.find(','), names.size());
+      out.label.push_back({std::string(names.substr(0, end)), std::move(value)});
+      names.remove_prefix(std::min(end + 1, names.size()));
+    }
+    FLOWRUN_CHECK(names.empty());
+    return out;
+  }
+
+  void add(metric m, prometheus::ClientMetric value) {
+    prometheus::MetricFamily& family = families_[static_cast<size_t>(m)];
+    if (family.metric.empty()) {
+      const metric_declaration& d = declaration_of(m);
+      family.name = d.name;
+      family.help = d.help;
+      family.type = type_of(d.kind);
+    }
+    family.metric.push_back(std::move(value));
+  }
+
+  std::vector<prometheus::MetricFamily> families_;
+};
+
+class bridge final : public prometheus::Collectable {
+ public:
+  explicit bridge(collection& source) : source_(source) {}
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    scrape now;
+    source_.collect(now);
+    return now.take();
+  }
+
+ private:
+  collection& source_;
+};
+
+}  // namespace
+
+std::string listen_address(std::string_view text) {
+  const size_t colon = text.rfind(':');
+  const bool bare = colon == std::string_view::npos || (text.starts_with('[') && text.ends_with(']'));
+  std::string_view host = bare ? std::string_view{} : text.substr(0, colon);
+  const std::string_view port = bare ? text : text.substr(colon + 1);
+  if (host.empty()) host = "127.0.0.1";
+  if (host == "localhost") host = "127.0.0.1";
+  uint16_t number = 0;
+  const auto [end, problem] = std::from_chars(port.data(), port.data() + port.size(), number);
+  const bool odd = host.find_first_not_of("0123456789abcdefABCDEF.:[]") != std::string_view::npos;
+  if (port.empty() || problem != std::errc() || end != port.data() + port.size() || odd)
+    throw error(error_kind::usage, fmt::format("'{}' is no address to serve metrics at", text),
+                "give a port (9464: this machine only) or ADDRESS:PORT (0.0.0.0:9464: everyone may ask); port 0 takes any free one");
+  return fmt::format("{}:{}", host, number);
+}
+
+class exporter::server {
+ public:
+  server(const std::string& address, collection& source) : bridge_(std::make_shared<bridge>(source)), exposer_(address, num_threads) {
+    exposer_.RegisterCollectable(bridge_);
+  }
+  int port() const {
+    const std::vector<int> ports = exposer_.GetListeningPorts();
+    return ports.empty() ? 0 : ports.front();
+  }
+
+ private:
+  std::shared_ptr<bridge> bridge_;
+  prometheus::Exposer exposer_;
+};
+
+exporter::exporter(std::string_view address, collection& source) {
+  const std::string where = listen_address(address);
+  try {
+    server_ = std::make_unique<server>(where, source);
+  } catch (const std::exception&) {  // the server doesn't say why
+    throw error(error_kind::io, "can't serve metrics at " + where + ": the address is taken or not ours",
+                "choose another port, or port 0 for any free one");
+  }
+  url_ = fmt::format("http://{}:{}/metrics", where.substr(0, where.rfind(':')), server_->port());
+}
+
+exporter::~exporter() = default;
+
+}  // namespace flowrun::metrics

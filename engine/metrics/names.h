@@ -1,0 +1,69 @@
+// The ONE list of metric names: what the exporter serves, `flowrun metrics` prints, and dashboards may use (a test of
+// dashboards/ reads this file as text, so entries keep the form  X(name, kind, "help", "label,label")).
+//
+// Base units and `_total` as Prometheus wants them; labels of few values only: node ids, operator names, scratch directories.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace flowrun::metrics {
+
+// clang-format off
+#define FLOWRUN_METRICS(X) \
+  X(flowrun_job_info, gauge, "Always 1; its labels name the job that runs and the version.", "name,version") \
+  X(flowrun_job_progress_ratio, gauge, "Share of the job's bytes that have moved, over all passes, from 0 to 1.", "") \
+  X(flowrun_job_phase, gauge, "The phase that runs, from 1.", "") \
+  X(flowrun_job_phases, gauge, "Phases of the plan.", "") \
+  X(flowrun_job_last_success_timestamp_seconds, gauge, "Unix time at which a job of this process last succeeded; 0: not yet.", "") \
+  X(flowrun_node_rows_total, counter, "Rows that a node gave on; of a sink: that it took.", "node,op") \
+  X(flowrun_node_bytes_total, counter, "Bytes of the rows that a node gave on; of a sink: that it took.", "node,op") \
+  X(flowrun_node_busy_seconds_total, counter, "Time that threads spent in a node.", "node,op") \
+  X(flowrun_node_blocked_seconds_total, counter, "Time that a node could not proceed, by what it waited for: io, memory, input, output.", "node,op,on") \
+  X(flowrun_file_read_bytes_total, counter, "Bytes read from input files.", "node,op") \
+  X(flowrun_file_written_bytes_total, counter, "Bytes written to output files.", "node,op") \
+  X(flowrun_rejected_rows_total, counter, "Malformed rows that a node dropped or sent to its error port.", "node") \
+  X(flowrun_sort_runs, gauge, "Sorted runs that a sort has made; 0: it stays in memory.", "node") \
+  X(flowrun_sort_merge_passes, gauge, "Merge passes of a sort; 0: it stays in memory.", "node") \
+  X(flowrun_disk_read_bytes_total, counter, "Bytes read from a scratch directory.", "disk") \
+  X(flowrun_disk_written_bytes_total, counter, "Bytes written to a scratch directory.", "disk") \
+  X(flowrun_disk_busy_seconds_total, counter, "Time with at least one transfer in flight.", "disk") \
+  X(flowrun_disk_errors_total, counter, "Transfers that failed.", "disk") \
+  X(flowrun_disk_request_seconds, histogram, "Time from submission to completion of a transfer.", "disk,direction") \
+  X(flowrun_scratch_used_bytes, gauge, "Bytes in scratch blocks.", "disk") \
+  X(flowrun_scratch_limit_bytes, gauge, "The most that scratch may take; absent without a limit.", "disk") \
+  X(flowrun_memory_used_bytes, gauge, "Resident memory of the process.", "") \
+  X(flowrun_memory_limit_bytes, gauge, "The job's memory budget.", "")
+// clang-format on
+
+enum class metric : size_t {
+#define FLOWRUN_METRIC(name, kind, help, labels) name,
+  FLOWRUN_METRICS(FLOWRUN_METRIC)
+#undef FLOWRUN_METRIC
+};
+
+enum class metric_kind { counter, gauge, histogram };
+
+struct metric_declaration {
+  std::string_view name;
+  metric_kind kind;
+  std::string_view help;
+  std::string_view labels;  // separated by commas; empty: none
+};
+
+inline constexpr std::array declarations = {
+#define FLOWRUN_METRIC(name, kind, help, labels) metric_declaration{#name, metric_kind::kind, help, labels},
+    FLOWRUN_METRICS(FLOWRUN_METRIC)
+#undef FLOWRUN_METRIC
+};
+
+constexpr const metric_declaration& declaration_of(metric m) { return declarations[static_cast<size_t>(m)]; }
+
+std::string_view to_string(metric_kind kind);
+
+// A table for people: name, kind, labels, help.
+std::string list_metrics();
+
+}  // namespace flowrun::metrics

@@ -1,0 +1,64 @@
+// How fast a job goes and how long it will still take, from what it says about itself every now and then. Pure: time comes
+// in from outside.
+//
+// The speed is that of the last `window_seconds`, mixed with that of the whole run: phases differ in speed (a merge is faster
+// than the creation of runs), so the recent speed alone jumps about, and the overall one lags behind.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace flowrun::metrics {
+
+class progress_estimate {
+ public:
+  static constexpr double window_seconds = 15;
+  static constexpr double warm_up_seconds = 1;  // no estimate before that
+
+  // Times never go back; neither does the ratio (0 … 1): a smaller one counts as the largest so far. `rows` only grows.
+  void update(double now_seconds, double ratio, uint64_t rows);
+
+  double ratio() const { return ratio_; }
+  // Of the window; 0 while there is none.
+  double rows_per_second() const;
+  // Empty while it can't be told (too early, or nothing moves).
+  std::optional<double> seconds_left() const;
+
+ private:
+  struct sample {
+    double seconds;
+    double ratio;
+    uint64_t rows;
+  };
+  std::deque<sample> window_;
+  std::optional<sample> first_;
+  double ratio_ = 0;
+};
+
+// What a progress line says.
+struct progress_state {
+  size_t phase = 0;  // from 1
+  size_t num_phases = 0;
+  bool ratio_known = false;
+  uint64_t rows = 0;
+  double elapsed_seconds = 0;
+  std::string activity;
+};
+
+// " 43% ████████▌          phase 2/3 sorted, 12.3 M rows/s, 1 min 05 s left", at most `width` columns; ASCII unless `unicode`.
+std::string progress_bar(const progress_estimate& estimate, const progress_state& state, size_t width, bool unicode);
+// "43 %, phase 2 of 3 (sorted), 12.3 M rows/s, 12.0 s so far, 1 min 05 s left"
+std::string progress_line(const progress_estimate& estimate, const progress_state& state);
+// One JSON object without line end.
+std::string progress_json(const progress_estimate& estimate, const progress_state& state);
+
+// "850", "12.3 k", "1.20 M", "3.40 G"
+std::string format_rate(double per_second);
+
+// For a JSON text: quotes, backslashes and control characters escaped, without the surrounding quotes.
+std::string json_escaped(std::string_view text);
+
+}  // namespace flowrun::metrics

@@ -1,0 +1,69 @@
+// ops, schema, reference, metrics, version: what flowrun says about itself, all of it generated from the declarations.
+#include <algorithm>
+
+#include "engine/expr/functions.h"
+#include "engine/io/request.h"
+#include "engine/metrics/names.h"
+#include "engine/plan/reference.h"
+#include "engine/plan/schema_json.h"
+#include "operators/registry.h"
+#include "runner/commands.h"
+#include "runner/document.h"
+#include "runner/version.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+std::string table(const char* title, const std::vector<expr::function_help>& rows) {
+  size_t width = 0;
+  for (const expr::function_help& row : rows) width = std::max(width, row.signature.size());
+  std::string out = fmt::format("{}\n", title);
+  for (const expr::function_help& row : rows) out += fmt::format("  {:<{}}  {}\n", row.signature, width, row.help);
+  return out;
+}
+
+}  // namespace
+
+int show_operators(const std::string& name) {
+  const plan::operator_catalog catalog = operators::built_in_catalog();
+  if (name.empty()) {
+    print(plan::operator_list(catalog));
+    return 0;
+  }
+  if (name == "expressions") {
+    print(table("operators, the tightest first", expr::operators()) + table("\nfunctions", expr::functions()) +
+          table("\naggregates (of group and reduce)", expr::aggregates()));
+    return 0;
+  }
+  const plan::operator_declaration* found = catalog.find(name);
+  if (found == nullptr) {
+    const std::string meant = did_you_mean(name, catalog.names());
+    throw error(error_kind::usage, "there is no operator '" + name + "'", meant.empty() ? "flowrun ops lists them" : meant);
+  }
+  print(plan::usage_text(*found));
+  return 0;
+}
+
+int show_schema() {
+  print(plan::schema_json(operators::built_in_catalog()));
+  return 0;
+}
+
+int show_reference() {
+  print(plan::reference_markdown(operators::built_in_catalog()));
+  return 0;
+}
+
+int show_metrics() {
+  print(metrics::list_metrics());
+  return 0;
+}
+
+int show_version() {
+  const std::string refusal = io::io_uring_refusal();
+  print(fmt::format("flowrun {}\nio_uring: {}\n", version, refusal.empty() ? "yes" : "no (" + refusal + "); threads instead"));
+  return 0;
+}
+
+}  // namespace flowrun::runner

@@ -1,0 +1,23 @@
+// flowrun check: everything that can be known before a run, all faults at once.
+#include "runner/commands.h"
+#include "runner/job_loading.h"
+
+namespace flowrun::runner {
+
+int check(const check_arguments& arguments, terminal& screen) {
+  int code = 0;
+  for (const std::string& file : arguments.files) {
+    job_arguments job = arguments.job;
+    job.file = file;
+    try {
+      const loaded_job loaded = load(job, arguments.resources, screen);
+      screen.say(fmt::format("{}: no faults; {} node{}, {} phase{}\n", file, loaded.graph->nodes.size(),
+                             loaded.graph->nodes.size() == 1 ? "" : "s", loaded.plan.phases.size(), loaded.plan.phases.size() == 1 ? "" : "s"));
+    } catch (const faults_shown&) {
+      code = static_cast<int>(error_kind::bad_spec);
+    }
+  }
+  return code;
+}
+
+}  // namespace flowrun::runner

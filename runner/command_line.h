@@ -1,0 +1,29 @@
+// The grammar of the command line. The only place that knows CLI11.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runner/options.h"
+
+namespace flowrun::runner {
+
+enum class command { run, check, plan, ops, schema, reference, gen, verify, metrics, version, help };
+
+struct invocation {
+  command what = command::help;
+  verbosity how_much = verbosity::normal;
+  color_choice colors = color_choice::automatic;
+  run_arguments run;
+  check_arguments check;
+  plan_arguments plan;
+  gen_arguments gen;
+  verify_arguments verify;
+  std::string operator_name;  // of ops; empty: all
+  std::string help;           // what to print for --help
+};
+
+// `words` are argv without the program's name. Throws error(usage).
+invocation parse_command_line(std::vector<std::string> words);
+
+}  // namespace flowrun::runner

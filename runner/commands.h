@@ -1,0 +1,25 @@
+// The commands, one file each. They return the exit code, or throw error; what they print goes to standard output, what
+// they have to say to `screen`.
+#pragma once
+
+#include <string>
+
+#include "runner/options.h"
+#include "runner/terminal.h"
+
+namespace flowrun::runner {
+
+int run(const run_arguments& arguments, terminal& screen);
+int check(const check_arguments& arguments, terminal& screen);
+int show_plan(const plan_arguments& arguments, terminal& screen);
+int generate(const gen_arguments& arguments, terminal& screen);
+int verify(const verify_arguments& arguments, terminal& screen);
+
+// What flowrun says about itself (about.cc).
+int show_operators(const std::string& name);  // empty: all
+int show_schema();
+int show_reference();
+int show_metrics();
+int show_version();
+
+}  // namespace flowrun::runner

@@ -1,0 +1,39 @@
+// The documents that a command is asked for: on standard output, or in a file that appears whole or not at all.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace flowrun::runner {
+
+// Writes all of it to a descriptor. Throws error(io) or error(resources) naming `name`.
+void write_fully(int descriptor, std::string_view bytes, const std::string& name);
+
+// To standard output.
+void print(std::string_view text);
+
+// A file that is whole only at the end of a long run, in a place that is tried at its beginning: a report that can't be
+// written should not be found out hours later.
+class pending_document {
+ public:
+  // `path` -: standard output; a device or a pipe: written to as it is. Throws error(output).
+  explicit pending_document(std::string path);
+  ~pending_document();  // without commit(): leaves nothing behind
+  pending_document(const pending_document&) = delete;
+  pending_document& operator=(const pending_document&) = delete;
+
+  void append(std::string_view bytes);
+  // Gives the file its name.
+  void commit();
+  void write(std::string_view text) {
+    append(text);
+    commit();
+  }
+
+ private:
+  std::string path_;
+  std::string temporary_;  // empty: written to directly
+  int descriptor_ = -1;
+};
+
+}  // namespace flowrun::runner

@@ -1,0 +1,48 @@
+#include "runner/interrupts.h"
+
+#include <unistd.h>
+
+#include <csignal>
+
+namespace flowrun::runner {
+
+namespace {
+
+// A signal handler can reach nothing but statics.
+std::atomic<bool> stop_requested{false};
+std::atomic<int> first_signal{0};
+
+void handle(int number) {
+  if (stop_requested.load()) ::_exit(128 + number);
+  first_signal = number;
+  stop_requested = true;
+}
+
+void install(void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    ::sigaction(number, nullptr, &before);
+    // nohup and shells that start jobs in the background have these ignored on purpose.
+    if (before.sa_handler != SIG_IGN) ::sigaction(number, &action, nullptr);
+  }
+}
+
+}  // namespace
+
+interrupts::interrupts() {
+  stop_requested = false;
+  first_signal = 0;
+  install(handle);
+}
+
+interrupts::~interrupts() { install(SIG_DFL); }
+
+const std::atomic<bool>& interrupts::requested() const { return stop_requested; }
+
+int interrupts::signal() const { return first_signal; }
+
+}  // namespace flowrun::runner

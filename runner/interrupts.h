@@ -1,0 +1,22 @@
+// Ctrl-C and its kin, while a job runs: the first asks the job to stop, the second ends the process at once.
+#pragma once
+
+#include <atomic>
+
+namespace flowrun::runner {
+
+// Takes over SIGINT, SIGTERM and SIGHUP for its lifetime; one at a time in a process.
+class interrupts {
+ public:
+  interrupts();
+  ~interrupts();
+  interrupts(const interrupts&) = delete;
+  interrupts& operator=(const interrupts&) = delete;
+
+  // True once a signal came; the job looks at it.
+  const std::atomic<bool>& requested() const;
+  // Which; 0: none came.
+  int signal() const;
+};
+
+}  // namespace flowrun::runner

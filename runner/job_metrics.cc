@@ -1,0 +1,85 @@
+#include "runner/job_metrics.h"
+
+#include <algorithm>
+
+#include "engine/base/machine.h"
+#include "runner/version.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+using metrics::metric;
+
+double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+metrics::histogram_value histogram_of(const io::transfer_statistics& s) {
+  metrics::histogram_value out;
+  for (size_t i = 0; i + 1 < s.num_buckets; ++i) out.upper_bounds.push_back(seconds(s.latency_bound_ns(i)));
+  out.counts.assign(s.latency.begin(), s.latency.end());
+  out.sum = seconds(s.service_ns);
+  return out;
+}
+
+}  // namespace
+
+void job_metrics::note(const exec::job_progress& now) {
+  ratio_ = now.done_ratio;
+  phase_ = std::min(now.phase + 1, now.num_phases);
+}
+
+void job_metrics::collect_nodes(metrics::sink& into) const {
+  const plan::graph& g = job_.graph();
+  for (size_t i = 0; i < g.nodes.size(); ++i) {
+    const plan::node& n = g.nodes[i];
+    const exec::node_counters& c = job_.counters(i);
+    const metrics::label_values labels = {n.id, n.declaration->name};
+    const bool sink = n.outputs.empty();
+    // A node without a stage of its own (its expressions run in a neighbour's program) has nothing to say.
+    if (c.busy_ns == 0 && c.rows_in == 0 && c.rows_out == 0) continue;
+    const auto add = [&](metric m, double value) { into.value(m, labels, value); };
+    add(metric::flowrun_node_rows_total, static_cast<double>(sink ? c.rows_in : c.rows_out));
+    add(metric::flowrun_node_bytes_total, static_cast<double>(sink ? c.bytes_in : c.bytes_out));
+    add(metric::flowrun_node_busy_seconds_total, seconds(c.busy_ns));
+    constexpr const char* reasons[] = {"io", "memory", "input", "output"};  // as exec::blocked_on
+    for (size_t why = 0; why < std::size(reasons); ++why)
+      into.value(metric::flowrun_node_blocked_seconds_total, {n.id, n.declaration->name, reasons[why]}, seconds(c.blocked_ns[why]));
+    if (c.file_read_bytes > 0) add(metric::flowrun_file_read_bytes_total, static_cast<double>(c.file_read_bytes));
+    if (c.file_written_bytes > 0) add(metric::flowrun_file_written_bytes_total, static_cast<double>(c.file_written_bytes));
+    if (n.declaration->has_error_port)
+      into.value(metric::flowrun_rejected_rows_total, {n.id}, static_cast<double>(c.rejected_rows));
+    if (n.role() == plan::operator_role::breaker) {
+      into.value(metric::flowrun_sort_runs, {n.id}, static_cast<double>(c.runs));
+      into.value(metric::flowrun_sort_merge_passes, {n.id}, static_cast<double>(c.merge_passes));
+    }
+  }
+}
+
+void job_metrics::collect_disks(metrics::sink& into) const {
+  for (const block::disk_usage& d : job_.disks()) {
+    const io::disk_snapshot& t = d.transfers;
+    into.value(metric::flowrun_disk_read_bytes_total, {d.path}, static_cast<double>(t.reads.num_bytes));
+    into.value(metric::flowrun_disk_written_bytes_total, {d.path}, static_cast<double>(t.writes.num_bytes));
+    into.value(metric::flowrun_disk_busy_seconds_total, {d.path}, seconds(t.busy_ns));
+    into.value(metric::flowrun_disk_errors_total, {d.path}, static_cast<double>(t.reads.num_errors + t.writes.num_errors));
+    into.histogram(metric::flowrun_disk_request_seconds, {d.path, "read"}, histogram_of(t.reads));
+    into.histogram(metric::flowrun_disk_request_seconds, {d.path, "write"}, histogram_of(t.writes));
+    into.value(metric::flowrun_scratch_used_bytes, {d.path}, static_cast<double>(d.used));
+    if (d.limit > 0) into.value(metric::flowrun_scratch_limit_bytes, {d.path}, static_cast<double>(d.limit));
+  }
+}
+
+void job_metrics::collect(metrics::sink& into) const {
+  const plan::physical_plan& plan = job_.plan();
+  into.value(metric::flowrun_job_info, {job_.graph().job->name(), std::string(version)}, 1);
+  into.value(metric::flowrun_job_progress_ratio, {}, ratio_);
+  into.value(metric::flowrun_job_phase, {}, static_cast<double>(phase_));
+  into.value(metric::flowrun_job_phases, {}, static_cast<double>(plan.phases.size()));
+  into.value(metric::flowrun_job_last_success_timestamp_seconds, {}, succeeded_at_);
+  into.value(metric::flowrun_memory_used_bytes, {}, static_cast<double>(resident_bytes()));
+  into.value(metric::flowrun_memory_limit_bytes, {}, static_cast<double>(plan.resources.memory_bytes));
+  collect_nodes(into);
+  collect_disks(into);
+}
+
+}  // namespace flowrun::runner

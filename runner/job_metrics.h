@@ -1,0 +1,32 @@
+// A running job's counters as metrics. Values are read when a scrape asks; the job is not slowed down by it.
+#pragma once
+
+#include <atomic>
+
+#include "engine/exec/job.h"
+#include "engine/metrics/collection.h"
+
+namespace flowrun::runner {
+
+class job_metrics {
+ public:
+  // `job` outlives this object.
+  explicit job_metrics(exec::job& job) : job_(job) {}
+
+  // On the job's thread.
+  void note(const exec::job_progress& now);
+  void note_success(double unix_seconds) { succeeded_at_ = unix_seconds; }
+  // On any thread.
+  void collect(metrics::sink& into) const;
+
+ private:
+  void collect_nodes(metrics::sink& into) const;
+  void collect_disks(metrics::sink& into) const;
+
+  exec::job& job_;
+  std::atomic<double> ratio_{0};
+  std::atomic<size_t> phase_{1};
+  std::atomic<double> succeeded_at_{0};
+};
+
+}  // namespace flowrun::runner

@@ -1,0 +1,76 @@
+// What the command line asks for, as plain values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/block/block_manager.h"
+#include "engine/exec/services.h"
+#include "engine/io/request.h"
+
+namespace flowrun::runner {
+
+enum class verbosity { quiet, normal, verbose };
+enum class color_choice { automatic, always, never };
+enum class progress_mode { automatic, bar, plain, json, none };
+
+// The job and what changes it: -p and --set.
+struct job_arguments {
+  std::string file;
+  std::map<std::string, std::string> parameters;
+  std::vector<std::pair<std::string, std::string>> overrides;
+};
+
+// -m, -j, -T: what the command line says; absent means: ask the job, then the machine's configuration, then the defaults.
+struct resource_arguments {
+  std::optional<uint64_t> memory_bytes;
+  std::optional<double> memory_percent;
+  std::optional<unsigned> threads;
+  std::vector<block::disk_config> scratch;
+  uint64_t block_bytes = 0;  // 0: the planner's choice
+  uint64_t batch_bytes = 0;
+};
+
+struct run_arguments {
+  job_arguments job;
+  resource_arguments resources;
+  exec::job_options engine;
+  io::backend_kind backend = io::backend_kind::automatic;
+  bool plain_executor = false;
+  progress_mode progress = progress_mode::automatic;
+  std::string metrics_listen;  // empty: no metrics
+  std::string report;          // empty: none; - for standard output
+};
+
+struct check_arguments {
+  std::vector<std::string> files;
+  job_arguments job;  // its file is not used
+  resource_arguments resources;
+};
+
+struct plan_arguments {
+  job_arguments job;
+  resource_arguments resources;
+  std::string format = "text";
+};
+
+struct gen_arguments {
+  std::string kind;
+  std::string out = "-";
+  uint64_t rows = 0;
+  uint64_t first = 0;
+  uint64_t seed = 1;
+};
+
+struct verify_arguments {
+  std::string file;
+  std::string type;  // empty: records of the sort benchmark
+  std::string by;    // empty: all columns
+  bool any_order = false;
+};
+
+}  // namespace flowrun::runner

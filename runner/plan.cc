@@ -1,0 +1,20 @@
+// flowrun plan: what a run would do and cost, without running.
+#include "engine/plan/explain.h"
+#include "engine/plan/plan_message.h"
+#include "runner/commands.h"
+#include "runner/document.h"
+#include "runner/job_loading.h"
+
+namespace flowrun::runner {
+
+int show_plan(const plan_arguments& arguments, terminal& screen) {
+  const loaded_job loaded = load(arguments.job, arguments.resources, screen);
+  std::string text = arguments.format == "json"  ? plan::explain_json(*loaded.graph, loaded.plan)
+                     : arguments.format == "dot" ? plan::explain_dot(*loaded.graph, loaded.plan)
+                                                 : plan::explain_text(*loaded.graph, loaded.plan);
+  if (!text.ends_with('\n')) text += '\n';
+  print(text);
+  return 0;
+}
+
+}  // namespace flowrun::runner

@@ -1,0 +1,150 @@
+#include "runner/resources.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "engine/base/error.h"
+#include "engine/base/machine.h"
+#include "engine/base/units.h"
+#include "specs/grammar.h"
+#include "specs/resource_reader.h"
+#include "specs/source_text.h"
+#include "specs/yaml_tree.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+// $XDG_…_HOME/flowrun, or the same below the home directory. XDG asks to ignore relative paths.
+std::string user_directory(const char* name, const char* below_home) {
+  const std::string base = variable(name);
+  if (base.starts_with('/')) return base + "/flowrun";
+  const std::string home = variable("HOME");
+  return home.starts_with('/') ? home + "/" + below_home + "/flowrun" : std::string();
+}
+
+uint64_t share_of_memory(double percent) { return static_cast<uint64_t>(static_cast<double>(usable_memory()) * percent / 100); }
+
+void choose_memory(resources& out, const resource_arguments& given, const specs::Resources& job, const machine_configuration& machine) {
+  const auto from = [&out](const specs::Resources& r, const std::string& name) {
+    if (r.has_memory_bytes())
+      out.memory_bytes = r.memory_bytes();
+    else if (r.has_memory_percent())
+      out.memory_bytes = share_of_memory(r.memory_percent());
+    else
+      return false;
+    out.memory_from = name;
+    return true;
+  };
+  if (given.memory_bytes || given.memory_percent) {
+    out.memory_bytes = given.memory_bytes ? *given.memory_bytes : share_of_memory(*given.memory_percent);
+    out.memory_from = "command line";
+  } else if (!from(job, "job") && !from(machine.resources, machine.path)) {
+    out.memory_bytes = usable_memory() / 2;
+    out.memory_from = "default";
+  }
+}
+
+void choose_threads(resources& out, const resource_arguments& given, const specs::Resources& job, const machine_configuration& machine) {
+  unsigned asked = 0;
+  if (given.threads) {
+    asked = *given.threads;
+    out.threads_from = "command line";
+  } else if (job.has_threads()) {
+    asked = job.threads();
+    out.threads_from = "job";
+  } else if (machine.resources.has_threads()) {
+    asked = machine.resources.threads();
+    out.threads_from = machine.path;
+  } else {
+    asked = usable_cores();
+    out.threads_from = "default";
+  }
+  // A job or configuration written for a larger machine runs here too; who says -j 64 gets 64.
+  out.threads = given.threads ? asked : std::min(asked, usable_cores());
+}
+
+void choose_scratch(resources& out, const resource_arguments& given, const specs::Resources& job, const machine_configuration& machine) {
+  const auto from = [&out](const specs::Resources& r, const std::string& name) {
+    for (const specs::ScratchDir& dir : r.scratch()) out.scratch.push_back({dir.path(), dir.limit_bytes()});
+    out.scratch_from = name;
+    return !out.scratch.empty();
+  };
+  if (!given.scratch.empty()) {
+    out.scratch = given.scratch;
+    out.scratch_from = "command line";
+  } else if (!from(job, "job") && !from(machine.resources, machine.path)) {
+    const std::string path = user_directory("XDG_CACHE_HOME", ".cache");
+    if (path.empty())
+      throw error(error_kind::bad_spec, "there is no default scratch directory: neither XDG_CACHE_HOME nor HOME is set",
+                  "name one with -T DIR, or in resources: {scratch: DIR}");
+    out.scratch.push_back({path, 0});
+    out.scratch_from = "default";
+  }
+}
+
+}  // namespace
+
+machine_configuration read_machine_configuration() {
+  machine_configuration out;
+  std::string text;
+  const std::string own = user_directory("XDG_CONFIG_HOME", ".config");
+  for (const std::string& path : {own.empty() ? std::string() : own + "/config.yaml", std::string("/etc/flowrun.yaml")}) {
+    std::error_code ignored;
+    if (path.empty() || !std::filesystem::is_regular_file(path, ignored)) continue;
+    std::ifstream in(path, std::ios::binary);
+    if (!in) throw error(error_kind::missing_input, "can't read the machine's configuration " + path, "make it readable, or remove it");
+    text.assign(std::istreambuf_iterator<char>(in), {});
+    out.path = path;
+    break;
+  }
+  if (out.path.empty()) return out;
+  text = specs::plain_text(std::move(text));
+  specs::fault_sink faults(out.path);
+  if (specs::check_text(text, faults)) {
+    const specs::source_text source(text);
+    const std::optional<specs::Value> root = specs::read_yaml(source, faults);
+    if (root && specs::is_map(*root)) {
+      specs::check_keys(*root, "the machine's configuration", {"resources"}, faults);
+      if (const specs::Entry* section = specs::find_entry(*root, "resources"))
+        specs::read_resources(*section, out.resources, faults);
+    } else if (root && !specs::is_null(*root)) {
+      faults.add(root->position(), "the machine's configuration is " + std::string(specs::kind_name(*root)),
+                 "resources: {memory: …, threads: …, scratch: …}");
+    }
+  }
+  std::vector<fault> found = faults.take();
+  if (!found.empty()) {
+    std::string rendered = render(std::move(found), text);
+    while (rendered.ends_with('\n')) rendered.pop_back();
+    throw error(error_kind::bad_spec, "the machine's configuration is wrong\n" + rendered);
+  }
+  return out;
+}
+
+resources decide(const resource_arguments& given, const specs::Resources& of_job, const machine_configuration& of_machine) {
+  resources out;
+  choose_memory(out, given, of_job, of_machine);
+  choose_threads(out, given, of_job, of_machine);
+  choose_scratch(out, given, of_job, of_machine);
+  out.block_bytes = given.block_bytes > 0 ? given.block_bytes : of_job.has_block_bytes() ? of_job.block_bytes() : of_machine.resources.block_bytes();
+  out.batch_bytes = given.batch_bytes;
+  return out;
+}
+
+block::disk_config parse_scratch(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  if (colon != std::string::npos && colon > 0)
+    if (const auto limit = parse_bytes(std::string_view(text).substr(colon + 1))) return {text.substr(0, colon), *limit};
+  return {text, 0};
+}
+
+}  // namespace flowrun::runner

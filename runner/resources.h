@@ -1,0 +1,44 @@
+// What a job may use on this machine: memory, threads, scratch directories.
+//
+// Each by itself, the first that says something: the command line, the job's resources:, the machine's configuration
+// ($XDG_CONFIG_HOME/flowrun/config.yaml, else /etc/flowrun.yaml), the defaults: half of min(RAM, cgroup limit), the usable
+// cores, $XDG_CACHE_HOME/flowrun.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/block/block_manager.h"
+#include "runner/options.h"
+#include "specs/job.pb.h"
+
+namespace flowrun::runner {
+
+struct resources {
+  uint64_t memory_bytes = 0;
+  unsigned threads = 1;
+  std::vector<block::disk_config> scratch;
+  uint64_t block_bytes = 0;  // 0: the planner's choice
+  uint64_t batch_bytes = 0;
+  // Where each came from: "command line", "job", the configuration's path, "default".
+  std::string memory_from;
+  std::string threads_from;
+  std::string scratch_from;
+};
+
+// Of the machine's configuration; empty, with the path "", when there is none.
+struct machine_configuration {
+  std::string path;
+  specs::Resources resources;
+};
+
+// Throws error(bad_spec) with every fault rendered when a configuration is there and wrong.
+machine_configuration read_machine_configuration();
+
+// Throws error(bad_spec) when there is no place for scratch (no home directory).
+resources decide(const resource_arguments& given, const specs::Resources& of_job, const machine_configuration& of_machine);
+
+// "500GiB at the end of DIR:500GiB" is a limit when it is a size.
+block::disk_config parse_scratch(const std::string& text);
+
+}  // namespace flowrun::runner

@@ -1,0 +1,124 @@
+// flowrun run: a job from its file to its report.
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+
+#include "engine/base/machine.h"
+#include "engine/base/units.h"
+#include "engine/exec/job.h"
+#include "engine/exec/job_report.h"
+#include "engine/metrics/exporter.h"
+#include "operators/registry.h"
+#include "runner/commands.h"
+#include "runner/document.h"
+#include "runner/interrupts.h"
+#include "runner/job_loading.h"
+#include "runner/job_metrics.h"
+#include "runner/progress_display.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+const char* name_of(int signal) { return signal == SIGINT ? "Ctrl-C" : signal == SIGTERM ? "SIGTERM" : "SIGHUP"; }
+
+// Scratch in RAM takes the memory that spilling is to save.
+void warn_of_ram_disks(const loaded_job& job, terminal& screen) {
+  if (!may_use_scratch(job)) return;
+  for (const block::disk_config& disk : job.machine.scratch) {
+    std::filesystem::path there = disk.path;
+    std::error_code ignored;
+    while (!there.empty() && !std::filesystem::exists(there, ignored) && there != there.parent_path()) there = there.parent_path();
+    if (there.empty()) there = ".";
+    if (on_ram_disk(there.string()))
+      screen.warn("the scratch directory " + disk.path + " lies on a RAM disk: what is spilled there takes memory; -T DIR names another");
+  }
+}
+
+void tell_resources(const resources& r, terminal& screen) {
+  screen.detail(fmt::format("memory {} ({}), {} thread{} ({})", format_bytes(r.memory_bytes), r.memory_from, r.threads,
+                            r.threads == 1 ? "" : "s", r.threads_from));
+  for (const block::disk_config& disk : r.scratch)
+    screen.detail(fmt::format("scratch {}{} ({})", disk.path, disk.limit > 0 ? ", at most " + format_bytes(disk.limit) : "", r.scratch_from));
+}
+
+// Warnings of the job, each once, as soon as they come.
+class warning_reader {
+ public:
+  void read(const exec::job& job, terminal& screen) {
+    const std::vector<std::string> all = job.warnings();
+    for (; shown_ < all.size(); ++shown_) screen.warn(all[shown_]);
+  }
+
+ private:
+  size_t shown_ = 0;
+};
+
+exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& arguments) {
+  exec::job_settings out;
+  out.graph = loaded.graph;
+  out.plan = loaded.plan;
+  for (const exec::operator_definition* d : operators::built_in_operators()) out.operators[d->declaration.name] = d;
+  out.scratch = loaded.machine.scratch;
+  out.backend = arguments.backend;
+  out.plain_executor = arguments.plain_executor;
+  out.options = arguments.engine;
+  out.options.block_bytes = loaded.machine.block_bytes;
+  out.options.batch_bytes = loaded.machine.batch_bytes;
+  return out;
+}
+
+}  // namespace
+
+int run(const run_arguments& arguments, terminal& screen) {
+  const loaded_job loaded = load(arguments.job, arguments.resources, screen);
+  tell_resources(loaded.machine, screen);
+  warn_of_ram_disks(loaded, screen);
+  std::unique_ptr<pending_document> report;
+  if (!arguments.report.empty()) report = std::make_unique<pending_document>(arguments.report);
+  metrics::collection measured;
+  std::unique_ptr<metrics::exporter> exporter;
+  if (!arguments.metrics_listen.empty()) {
+    exporter = std::make_unique<metrics::exporter>(arguments.metrics_listen, measured);
+    screen.say("flowrun: metrics at " + exporter->url() + "\n");
+  }
+
+  const interrupts signals;
+  exec::job job(settings_of(loaded, arguments));
+  job_metrics values(job);
+  const metrics::collection::attachment attached = measured.attach([&values](metrics::sink& into) { values.collect(into); });
+  progress_display progress(effective_mode(arguments.progress, screen), screen);
+  warning_reader warnings;
+  const auto tick = [&] {
+    const exec::job_progress now = job.progress();
+    values.note(now);
+    progress.update(now);
+    warnings.read(job, screen);
+  };
+  try {
+    job.run(tick, signals.requested());
+  } catch (const std::exception& problem) {
+    const auto* known = dynamic_cast<const error*>(&problem);
+    const bool stopped = known != nullptr && known->kind() == error_kind::cancelled;
+    progress.finish(job.progress(), stopped ? "cancelled" : "failed");
+    warnings.read(job, screen);
+    try {
+      if (report) report->write(exec::report_json(job.report(&problem)));
+    } catch (const error& second) {  // what ended the job is told all the same
+      screen.show(second);
+    }
+    if (!stopped || signals.signal() == 0) throw;
+    screen.show(error(error_kind::cancelled, fmt::format("stopped by {}", name_of(signals.signal())), "no output was written"));
+    return 128 + signals.signal();
+  }
+  values.note_success(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
+  progress.finish(job.progress(), "succeeded");
+  warnings.read(job, screen);
+  const exec::RunReport result = job.report(nullptr);
+  screen.say(exec::report_text(result));
+  if (report) report->write(exec::report_json(result));
+  return 0;
+}
+
+}  // namespace flowrun::runner

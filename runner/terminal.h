@@ -1,0 +1,55 @@
+// Everything that is said to the user goes through here, to standard error: errors, warnings, the progress line.
+//
+// Colours only where somebody looks: --color wins over NO_COLOR (no-color.org), which wins over what the terminal is.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/base/error.h"
+#include "engine/base/fault.h"
+#include "runner/options.h"
+
+namespace flowrun::runner {
+
+// Not thread-safe: used by the main thread only.
+class terminal {
+ public:
+  terminal(verbosity how_much, color_choice colors);
+
+  bool is_terminal() const { return is_terminal_; }
+  bool quiet() const { return how_much_ == verbosity::quiet; }
+  bool verbose() const { return how_much_ == verbosity::verbose; }
+  bool unicode() const { return unicode_; }
+  // Columns of the terminal; 80 when that can't be told.
+  size_t width() const;
+
+  // "flowrun: error: message" and "  help: hint".
+  void show(const error& problem);
+  void show_bug(std::string_view what);
+  void show_faults(const std::vector<fault>& faults, std::string_view text);
+  // "flowrun: warning: text"; nothing with -q.
+  void warn(std::string_view text);
+  // Plain text as it is; nothing with -q.
+  void say(std::string_view text);
+  // A line of progress, asked for explicitly: also with -q.
+  void report_line(std::string_view line);
+  // With -v only, "flowrun: text".
+  void detail(std::string_view text);
+
+  // A line that the next call replaces, and that everything else said erases first.
+  void redraw(const std::string& line);
+  void erase_line();
+
+ private:
+  void write(std::string_view text);
+  std::string painted(std::string_view text, std::string_view code) const;
+
+  verbosity how_much_;
+  bool is_terminal_ = false;
+  bool colors_ = false;
+  bool unicode_ = false;
+  bool line_shown_ = false;
+};
+
+}  // namespace flowrun::runner

@@ -1,0 +1,133 @@
+// flowrun verify: is a file of rows sorted, how many rows and duplicate keys has it, and what is its checksum? For the records
+// of the sort benchmark it says what valsort 1.5 says, so that the two can be compared.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "engine/base/buffer.h"
+#include "engine/base/units.h"
+#include "engine/record/key.h"
+#include "operators/sort_benchmark.h"
+#include "runner/commands.h"
+#include "runner/document.h"
+#include "runner/row_description.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+struct findings {
+  uint64_t num_rows = 0;
+  uint64_t duplicates = 0;  // rows whose key is that of the row before
+  uint64_t unordered = 0;   // rows that are smaller than the row before
+  uint64_t first_unordered = 0;
+  record::word128 checksum = 0;  // of the rows' CRC-32
+};
+
+class input {
+ public:
+  explicit input(const std::string& path) : path_(path) {
+    descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor_ < 0) throw error(error_kind::missing_input, "can't open " + path + ": " + errno_text(errno), "give a file of rows");
+  }
+  ~input() {
+    if (descriptor_ > STDIN_FILENO) ::close(descriptor_);
+  }
+  input(const input&) = delete;
+  input& operator=(const input&) = delete;
+
+  // Fills `to`; less only at the end.
+  size_t read(std::byte* to, size_t num_bytes) {
+    size_t filled = 0;
+    while (filled < num_bytes) {
+      const ssize_t got = ::read(descriptor_, to + filled, num_bytes - filled);
+      if (got == 0) break;
+      if (got > 0) {
+        filled += static_cast<size_t>(got);
+      } else if (errno != EINTR) {
+        const int cause = errno;
+        throw error(cause == EISDIR ? error_kind::missing_input : error_kind::io, "can't read " + path_ + ": " + errno_text(cause),
+                    cause == EISDIR ? "give a file of rows" : "");
+      }
+    }
+    return filled;
+  }
+
+ private:
+  std::string path_;
+  int descriptor_;
+};
+
+class inspector {
+ public:
+  inspector(const row_description& rows, bool any_order)
+      : row_bytes_(rows.type.row_bytes()), any_order_(any_order), order_(rows.type, rows.key), previous_(rows.type.row_bytes()) {}
+
+  void add(const std::byte* rows, size_t count) {
+    for (size_t i = 0; i < count; ++i, rows += row_bytes_) {
+      found_.checksum += operators::crc32(rows, row_bytes_);
+      if (!any_order_ && found_.num_rows > 0) compare(i == 0 ? previous_.data() : rows - row_bytes_, rows);
+      ++found_.num_rows;
+    }
+    std::memcpy(previous_.data(), rows - row_bytes_, row_bytes_);
+  }
+  const findings& found() const { return found_; }
+
+ private:
+  void compare(const std::byte* before, const std::byte* row) {
+    const int order = order_.compare(before, nullptr, row, nullptr);
+    if (order == 0) ++found_.duplicates;
+    if (order > 0 && found_.unordered++ == 0) found_.first_unordered = found_.num_rows;
+  }
+
+  const uint32_t row_bytes_;
+  const bool any_order_;
+  record::row_comparator order_;
+  std::vector<std::byte> previous_;
+  findings found_;
+};
+
+std::string hexadecimal(record::word128 value) {
+  const auto high = static_cast<uint64_t>(value >> 64);
+  const auto low = static_cast<uint64_t>(value);
+  return high == 0 ? fmt::format("{:x}", low) : fmt::format("{:x}{:016x}", high, low);
+}
+
+}  // namespace
+
+int verify(const verify_arguments& arguments, terminal&) {
+  const row_description rows =
+      arguments.type.empty() ? parse_rows("{key: bytes[10], value: bytes[90]}", arguments.by.empty() ? "key" : arguments.by)
+                             : parse_rows(arguments.type, arguments.by);
+  const size_t row_bytes = rows.type.row_bytes();
+  inspector look(rows, arguments.any_order);
+  input from(arguments.file);
+  const size_t rows_at_once = std::max<size_t>(1, 4 * MiB / row_bytes);
+  aligned_buffer buffer(rows_at_once * row_bytes);
+  for (;;) {
+    const size_t got = from.read(buffer.data(), rows_at_once * row_bytes);
+    if (got / row_bytes > 0) look.add(buffer.data(), got / row_bytes);
+    if (got % row_bytes > 0)
+      throw error(error_kind::bad_data,
+                  fmt::format("{} ends within a row: {} of {} bytes behind {} rows", arguments.file, got % row_bytes, row_bytes,
+                              look.found().num_rows),
+                  "the file is truncated, or --type is not the type of its rows");
+    if (got < rows_at_once * row_bytes) break;
+  }
+  const findings& found = look.found();
+  std::string out = fmt::format("Records: {}\nChecksum: {}\n", found.num_rows, hexadecimal(found.checksum));
+  if (!arguments.any_order) out += fmt::format("Duplicate keys: {}\n", found.duplicates);
+  if (!arguments.any_order && found.unordered == 0) out += "SUCCESS - all records are in order\n";
+  print(out);
+  if (found.unordered == 0) return 0;
+  throw error(error_kind::bad_data,
+              fmt::format("{} is not sorted: {} of its rows are smaller than the row before, first row {} (from 0)", arguments.file,
+                          format_count(found.unordered), found.first_unordered),
+              "by " + record_key_text(rows));
+}
+
+}  // namespace flowrun::runner

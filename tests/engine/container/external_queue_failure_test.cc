@@ -1,0 +1,121 @@
+// Ends that come early, full scratch and failing disks: errors reach both ends, and no block stays behind.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <random>
+#include <thread>
+
+#include "engine/io/faulty_backend.h"
+#include "tests/engine/container/queue_rig.h"
+
+namespace flowrun::container {
+namespace {
+
+const row_type& number_type() {
+  static const row_type type = record::type_of({{"k", "u64"}, {"v", "u64"}});
+  return type;
+}
+
+std::vector<batch> numbers(queue_rig& rig, size_t num_rows) {
+  record::random_rows rows;
+  return rows.batches(number_type(), rig.pool(), num_rows, 7000);
+}
+
+TEST(external_queue_failure, may_be_destroyed_in_any_state) {
+  std::mt19937_64 random(4);
+  for (int round = 0; round < 300; ++round) {
+    queue_rig rig(round % 2 == 0);
+    std::vector<batch> input = numbers(rig, 20'000);
+    external_queue& queue = rig.make(number_type(), round % 3 == 0 ? 100 * KiB : 0);
+    counting_waker* w = nullptr;
+    auto sleeper = std::make_unique<counting_waker>();
+    w = sleeper.get();
+    size_t next = 0;
+    std::optional<batch> held;
+    for (uint64_t steps = random() % 200; steps > 0; --steps) {
+      if (random() % 5 < 3 && next < input.size()) {
+        if (queue.push(input[next], *w) == step::ready) ++next;
+      } else {
+        const batch* front = nullptr;
+        if (queue.front(front, *w) != step::ready) continue;
+        held = *front;
+        if (random() % 4 > 0) queue.pop();
+      }
+    }
+    if (round % 5 == 0) queue.close();
+    queue.forget_wakers();
+    sleeper.reset();
+    rig.destroy();
+    if (held) {
+      EXPECT_GT(held->num_rows, 0U);
+    }
+  }
+}
+
+TEST(external_queue_failure, full_scratch_reaches_both_ends) {
+  queue_rig rig(false, nullptr, 128 * KiB);
+  std::vector<batch> input = numbers(rig, 100'000);
+  external_queue& queue = rig.make(number_type(), 0);
+  EXPECT_EQ(block::error_of([&] { push_all(queue, input); }).kind(), error_kind::resources);
+  counting_waker w;
+  const batch* front = nullptr;
+  EXPECT_EQ(block::error_of([&] { queue.front(front, w); }).kind(), error_kind::resources);
+  EXPECT_EQ(block::error_of([&] { queue.push(input.back(), w); }).kind(), error_kind::resources);
+}
+
+TEST(external_queue_failure, a_consumer_asleep_hears_of_the_producers_error) {
+  queue_rig rig(false, nullptr, 64 * KiB);
+  std::vector<batch> input = numbers(rig, 100'000);
+  external_queue& queue = rig.make(number_type(), 0);
+  counting_waker consumer;
+  const batch* front = nullptr;
+  ASSERT_EQ(queue.front(front, consumer), step::blocked);
+  std::thread producer([&] { EXPECT_THROW(push_all(queue, input), error); });
+  producer.join();
+  EXPECT_GT(consumer.num_wakes, 0);
+  EXPECT_THROW(queue.front(front, consumer), error);
+}
+
+void expect_failure_of(io::direction way, uint64_t nth, io::injected_fault::effect what, uint64_t value) {
+  SCOPED_TRACE(testing::Message() << (way == io::direction::read ? "read " : "write ") << nth);
+  queue_rig rig(false, std::make_unique<io::faulty_backend>(
+                           io::make_memory_backend(), std::vector<io::injected_fault>{{way, nth, 1, what, value}}));
+  std::vector<batch> input = numbers(rig, 20'000);
+  external_queue& queue = rig.make(number_type(), 0);
+  const error problem = block::error_of([&] {
+    push_all(queue, input);
+    read_all(queue, number_type());
+  });
+  EXPECT_EQ(problem.kind(), error_kind::io);
+  EXPECT_NE(std::string(problem.what()).find("disk"), std::string::npos) << problem.what();
+  counting_waker w;
+  EXPECT_EQ(block::error_of([&] { queue.push(input.back(), w); }).kind(), error_kind::io);
+}
+
+TEST(external_queue_failure, failing_disks_are_reported) {
+  for (const uint64_t nth : {1U, 2U, 3U, 10U, 40U}) {
+    expect_failure_of(io::direction::write, nth, io::injected_fault::effect::fail, EIO);
+    expect_failure_of(io::direction::read, nth, io::injected_fault::effect::fail, EIO);
+    expect_failure_of(io::direction::read, nth, io::injected_fault::effect::flip_bit, 1000 * nth);
+    expect_failure_of(io::direction::write, nth, io::injected_fault::effect::flip_bit, 999 * nth);
+  }
+}
+
+TEST(external_queue_failure, a_row_beyond_any_block_is_the_datas_fault) {
+  const row_type type = record::type_of({{"s", "string"}});
+  queue_rig rig(false);
+  external_queue& queue = rig.make(type, 0);
+  const record::string_ref endless{0, 3'000'000'000U};
+  std::byte row[sizeof endless];
+  std::memcpy(row, &endless, sizeof endless);
+  batch b;
+  b.rows = row;
+  b.num_rows = 1;
+  b.row_bytes = type.row_bytes();
+  b.heap_bytes = endless.length;
+  counting_waker w;
+  EXPECT_EQ(block::error_of([&] { queue.push(b, w); }).kind(), error_kind::bad_data);
+}
+
+}  // namespace
+}  // namespace flowrun::container

@@ -1,0 +1,257 @@
+// First in, first out, whatever the memory, the rows and the interleaving of the two ends.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+
+#include "tests/engine/block/held_backend.h"
+#include "tests/engine/container/queue_rig.h"
+
+namespace flowrun::container {
+namespace {
+
+constexpr uint64_t memories[] = {0, 40 * KiB, 300 * KiB, 64 * MiB};
+
+struct row_kind {
+  row_type type;
+  size_t max_string_bytes = 0;
+};
+
+std::vector<row_kind> row_kinds() {
+  return {{record::type_of({{"k", "u64"}}), 0},
+          {record::type_of({{"a", "u16"}, {"b", "bytes[21]"}}), 0},
+          {record::type_of({{"k", "u32"}, {"s", "string"}}), 30},
+          {record::type_of({{"s", "string"}, {"t", "string"}}), 9000}};  // most rows longer than a block of 4 KiB
+}
+
+std::vector<batch> some_rows(queue_rig& rig, const row_kind& kind, size_t num_bytes, uint64_t seed) {
+  record::random_rows rows;
+  rows.random.seed(seed);
+  rows.max_string_bytes = kind.max_string_bytes;
+  const size_t row_bytes = kind.type.row_bytes() + kind.max_string_bytes;
+  return rows.batches(kind.type, rig.pool(), num_bytes / row_bytes, 1 + rows.below(20'000));
+}
+
+// Pushes and reads in random order on one thread; both ends leave the same waker behind.
+void interleave(external_queue& queue, const row_type& type, std::vector<batch> input, std::mt19937_64& random,
+                std::vector<std::string>& out) {
+  blocking_waker w;
+  size_t next = 0;
+  bool closed = false;
+  unsigned blocked = 0;  // steps in a row that came to nothing
+  const unsigned push_share = 1 + static_cast<unsigned>(random() % 9);
+  for (;;) {
+    if (blocked > 60) {
+      w.wait();
+      blocked = 0;
+    }
+    ++blocked;
+    if (random() % 10 < push_share) {
+      if (next < input.size()) {
+        if (queue.push(input[next], w) == step::blocked) continue;
+        ++next;
+      } else if (!closed) {
+        queue.close();
+        closed = true;
+      } else {
+        continue;
+      }
+      blocked = 0;
+    } else {
+      const batch* front = nullptr;
+      const step s = queue.front(front, w);
+      if (s == step::blocked) continue;
+      blocked = 0;
+      if (s == step::done) return;
+      for (size_t i = 0; i < front->num_rows; ++i) out.push_back(record::content_of(type, front->row(i), front->heap));
+      queue.pop();
+    }
+  }
+}
+
+TEST(external_queue, keeps_the_order_under_random_interleavings) {
+  std::mt19937_64 random(1);
+  for (const bool on_disk : {false, true}) {
+    for (const row_kind& kind : row_kinds()) {
+      for (const uint64_t memory : memories) {
+        for (int round = 0; round < 4; ++round) {
+          queue_rig rig(on_disk);
+          const std::vector<batch> input = some_rows(rig, kind, 400'000, random());
+          external_queue& queue = rig.make(kind.type, memory);
+          std::vector<std::string> out;
+          interleave(queue, kind.type, input, random, out);
+          ASSERT_EQ(out, record::contents_of(kind.type, input)) << to_string(kind.type) << ", memory " << memory;
+        }
+      }
+    }
+  }
+}
+
+TEST(external_queue, keeps_the_order_between_two_threads) {
+  for (const bool on_disk : {false, true}) {
+    for (const row_kind& kind : row_kinds()) {
+      for (const uint64_t memory : memories) {
+        queue_rig rig(on_disk);
+        const std::vector<batch> input = some_rows(rig, kind, 1'500'000, memory + 7);
+        external_queue& queue = rig.make(kind.type, memory);
+        std::thread producer([&] { push_all(queue, input); });
+        const std::vector<std::string> out = read_all(queue, kind.type);
+        producer.join();
+        ASSERT_EQ(out, record::contents_of(kind.type, input)) << to_string(kind.type) << ", memory " << memory;
+      }
+    }
+  }
+}
+
+TEST(external_queue, everything_first_in_then_out) {
+  for (const row_kind& kind : row_kinds()) {
+    queue_rig rig(true);
+    const std::vector<batch> input = some_rows(rig, kind, 2'000'000, 3);
+    external_queue& queue = rig.make(kind.type, 100 * KiB);
+    push_all(queue, input);
+    EXPECT_GT(queue.spilled_bytes(), 1'000'000U * kind.max_string_bytes / 10'000);
+    EXPECT_EQ(read_all(queue, kind.type), record::contents_of(kind.type, input));
+    EXPECT_LE(rig.blocks().used_bytes(), 0U) << "blocks are freed as they are read";
+  }
+}
+
+TEST(external_queue, what_fits_stays_in_memory) {
+  const row_type type = record::type_of({{"k", "u64"}});
+  queue_rig rig(false);
+  const std::vector<batch> input = some_rows(rig, {type, 0}, 500'000, 3);
+  external_queue& queue = rig.make(type, 16 * MiB);
+  push_all(queue, input);
+  EXPECT_EQ(queue.spilled_bytes(), 0U);
+  EXPECT_EQ(rig.blocks().peak_used_bytes(), 0U);
+  EXPECT_EQ(read_all(queue, type), record::contents_of(type, input));
+}
+
+TEST(external_queue, goes_back_to_memory_once_scratch_is_read) {
+  const row_type type = record::type_of({{"k", "u64"}});
+  queue_rig rig(false);
+  const std::vector<batch> input = some_rows(rig, {type, 0}, 1'000'000, 3);
+  external_queue& queue = rig.make(type, 500'000);
+  blocking_waker w;
+  std::vector<std::string> out;
+  auto push = [&](batch b) {
+    while (queue.push(b, w) == step::blocked) w.wait();
+  };
+  for (const batch& b : input) push(b);
+  const uint64_t spilled = queue.spilled_bytes();
+  EXPECT_GT(spilled, 0U);
+  const size_t num_rows = record::contents_of(type, input).size();
+  while (out.size() < num_rows) read_one(queue, type, out);
+  const batch* front = nullptr;
+  counting_waker asleep;
+  EXPECT_EQ(queue.front(front, asleep), step::blocked);  // empty, not closed
+  push(input[0]);
+  EXPECT_EQ(asleep.num_wakes, 1);
+  EXPECT_EQ(queue.spilled_bytes(), spilled);
+  queue.close();
+  out = read_all(queue, type);
+  EXPECT_EQ(out, record::contents_of(type, {input[0]}));
+}
+
+TEST(external_queue, an_empty_one_ends_at_once) {
+  const row_type type = record::type_of({{"k", "u64"}});
+  queue_rig rig(false);
+  external_queue& queue = rig.make(type, 0);
+  counting_waker w;
+  const batch* front = nullptr;
+  EXPECT_EQ(queue.front(front, w), step::blocked);
+  EXPECT_EQ(w.num_wakes, 0);
+  queue.close();
+  EXPECT_EQ(w.num_wakes, 1);
+  EXPECT_EQ(queue.front(front, w), step::done);
+  EXPECT_EQ(queue.front(front, w), step::done);
+}
+
+// The reader has few buffers: somebody who keeps all batches must get copies.
+TEST(external_queue, a_consumer_may_keep_every_batch) {
+  for (const row_kind& kind : row_kinds()) {
+    queue_rig rig(true);
+    const std::vector<batch> input = some_rows(rig, kind, 1'000'000, 5);
+    external_queue& queue = rig.make(kind.type, 0);
+    push_all(queue, input);
+    std::vector<batch> kept;
+    blocking_waker w;
+    const batch* front = nullptr;
+    for (step s; (s = queue.front(front, w)) != step::done;) {
+      if (s == step::blocked) {
+        w.wait();
+        continue;
+      }
+      kept.push_back(*front);
+      queue.pop();
+    }
+    rig.destroy();
+    EXPECT_GT(kept.size(), 20U);
+    EXPECT_EQ(record::contents_of(kind.type, kept), record::contents_of(kind.type, input));
+  }
+}
+
+// Both ends wait for the same write: a wake for one of them only would leave the other asleep for ever.
+TEST(external_queue, a_completed_write_wakes_both_ends) {
+  const row_type type = record::type_of({{"k", "u64"}});
+  auto held = std::make_unique<block::held_backend>();
+  block::held_backend& backend = *held;
+  queue_rig rig(false, std::move(held));
+  std::vector<batch> input = some_rows(rig, {type, 0}, 100'000, 3);
+  external_queue& queue = rig.make(type, 0);
+  counting_waker producer;
+  counting_waker consumer;
+  size_t pushed = 0;
+  while (queue.push(input[pushed], producer) == step::ready) ASSERT_LT(++pushed, input.size());
+  EXPECT_EQ(producer.num_wakes, 0);
+  const batch* front = nullptr;
+  ASSERT_EQ(queue.front(front, consumer), step::blocked);
+  EXPECT_EQ(producer.num_wakes, 0);
+  backend.finish(backend.num_waiting());
+  EXPECT_GT(producer.num_wakes, 0);
+  EXPECT_GT(consumer.num_wakes, 0);
+  backend.hold = false;
+  while (backend.num_waiting() > 0) backend.finish(1);
+}
+
+// The producer ends the segment that the consumer began to end: it need not wait for the consumer to come again.
+TEST(external_queue, the_producer_goes_on_without_the_consumer) {
+  const row_type type = record::type_of({{"k", "u64"}});
+  auto held = std::make_unique<block::held_backend>();
+  block::held_backend& backend = *held;
+  queue_rig rig(false, std::move(held));
+  std::vector<batch> input = some_rows(rig, {type, 0}, 100'000, 3);
+  external_queue& queue = rig.make(type, 0);
+  counting_waker w;
+  size_t pushed = 0;
+  while (queue.push(input[pushed], w) == step::ready) ASSERT_LT(++pushed, input.size());
+  const batch* front = nullptr;
+  ASSERT_EQ(queue.front(front, w), step::blocked);
+  backend.hold = false;
+  backend.finish(backend.num_waiting());
+  for (; pushed < input.size(); ++pushed) ASSERT_EQ(queue.push(input[pushed], w), step::ready);
+  queue.close();
+  EXPECT_GT(read_all(queue, type).size(), 10'000U);
+}
+
+TEST(external_queue, forgets_its_wakers) {
+  const row_type type = record::type_of({{"k", "u64"}});
+  auto held = std::make_unique<block::held_backend>();
+  block::held_backend& backend = *held;
+  queue_rig rig(false, std::move(held));
+  std::vector<batch> input = some_rows(rig, {type, 0}, 100'000, 3);
+  external_queue& queue = rig.make(type, 0);
+  {
+    counting_waker gone;
+    size_t pushed = 0;
+    while (queue.push(input[pushed], gone) == step::ready) ++pushed;
+    const batch* front = nullptr;
+    ASSERT_EQ(queue.front(front, gone), step::blocked);
+    queue.forget_wakers();
+    backend.finish(backend.num_waiting());
+    EXPECT_EQ(gone.num_wakes, 0);
+  }
+  backend.hold = false;
+}
+
+}  // namespace
+}  // namespace flowrun::container

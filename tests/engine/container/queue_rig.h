@@ -1,0 +1,88 @@
+// A queue over scratch in memory or on disks; all blocks must be free once it is gone.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/container/external_queue.h"
+#include "engine/io/backends.h"
+#include "tests/engine/block/scratch_fixture.h"
+#include "tests/engine/record/random_rows.h"
+
+namespace flowrun::container {
+
+using record::batch;
+using record::row_type;
+
+// Counts its wakes; for tests in which everything happens on one thread.
+class counting_waker final : public waker {
+ public:
+  void wake() noexcept override { ++num_wakes; }
+  std::atomic<int> num_wakes{0};
+};
+
+class queue_rig {
+ public:
+  // `backend` null: in memory, or on two disks served by threads.
+  explicit queue_rig(bool on_disk, std::unique_ptr<io::backend> backend = nullptr, uint64_t limit = 0)
+      : backend_(backend ? std::move(backend) : on_disk ? io::make_thread_backend(16) : io::make_memory_backend()) {
+    block::manager_options options = block::memory_options(*backend_, 2, limit);
+    if (on_disk) options = block::directory_options(*backend_, directory_.emplace(), 2);
+    blocks_ = std::make_unique<block::block_manager>(std::move(options));
+  }
+  ~queue_rig() {
+    queue_.reset();
+    EXPECT_EQ(blocks_->used_bytes(), 0U) << "scratch blocks were left behind";
+  }
+
+  external_queue& make(const row_type& type, uint64_t memory_bytes) { return queue_.emplace(type, *blocks_, memory_bytes); }
+  void destroy() { queue_.reset(); }
+  external_queue& queue() { return *queue_; }
+  block::block_manager& blocks() { return *blocks_; }
+  record::batch_pool& pool() { return pool_; }
+
+ private:
+  std::optional<block::temporary_directory> directory_;
+  std::unique_ptr<io::backend> backend_;
+  record::batch_pool pool_;
+  std::unique_ptr<block::block_manager> blocks_;
+  std::optional<external_queue> queue_;
+};
+
+inline void push_all(external_queue& queue, std::vector<batch> input) {
+  blocking_waker w;
+  for (batch& b : input)
+    while (queue.push(b, w) == step::blocked) w.wait();
+  queue.close();
+}
+
+// Appends the contents of the next batch; false at the end.
+inline bool read_one(external_queue& queue, const row_type& type, std::vector<std::string>& out) {
+  blocking_waker w;
+  const batch* front = nullptr;
+  for (;;) {
+    const step s = queue.front(front, w);
+    if (s == step::done) return false;
+    if (s == step::ready) break;
+    w.wait();
+  }
+  EXPECT_EQ(front->row_bytes, type.row_bytes());
+  for (size_t i = 0; i < front->num_rows; ++i) out.push_back(record::content_of(type, front->row(i), front->heap));
+  queue.pop();
+  return true;
+}
+
+inline std::vector<std::string> read_all(external_queue& queue, const row_type& type) {
+  std::vector<std::string> out;
+  while (read_one(queue, type, out)) {
+  }
+  return out;
+}
+
+}  // namespace flowrun::container

@@ -1,0 +1,234 @@
+// What run creation leaves: how many runs, in memory or on scratch, how much of it.
+
+#include <gtest/gtest.h>
+
+#include "engine/sort/run_creator_kinds.h"
+#include "tests/engine/sort/sort_fixture.h"
+
+namespace flowrun::sort {
+namespace {
+
+std::vector<uint64_t> counting(uint64_t from, uint64_t count) {
+  std::vector<uint64_t> out(count);
+  std::iota(out.begin(), out.end(), from);
+  return out;
+}
+
+std::vector<uint64_t> random_numbers(uint64_t count, uint64_t seed = 1) {
+  std::mt19937_64 random(seed);
+  std::vector<uint64_t> out(count);
+  for (uint64_t& value : out) value = random();
+  return out;
+}
+
+const sort_settings by_number = sort_by(type_of({{"k", "u64"}}), columns({0}));
+
+TEST(settings, narrow_rows_are_those_that_bytes_may_decide) {
+  const record::row_type type = type_of({{"k", "u64"}, {"v", "u32"}});
+  sort_settings s = sort_by(type, columns({0}));
+  EXPECT_TRUE(s.narrow());
+  s.stable = true;
+  EXPECT_FALSE(s.narrow());
+  s.stable = false;
+  s.unique = true;
+  EXPECT_FALSE(s.narrow());
+  s.key = columns({1, 0});
+  EXPECT_TRUE(s.narrow());
+  EXPECT_FALSE(sort_by(type_of({{"k", "bytes[17]"}}), columns({0})).narrow());
+  EXPECT_FALSE(sort_by(type_of({{"k", "string"}}), columns({0})).narrow());
+}
+
+TEST(block_bytes, rise_with_the_memory) {
+  EXPECT_EQ(choose_block_bytes(0), 16 * KiB);
+  EXPECT_EQ(choose_block_bytes(MiB), 16 * KiB);
+  EXPECT_EQ(choose_block_bytes(10 * MiB), 128 * KiB);
+  EXPECT_EQ(choose_block_bytes(64 * MiB), MiB);
+  EXPECT_EQ(choose_block_bytes(64 * GiB), MiB);
+}
+
+TEST(merger_memory, fits_and_leaves_room_to_read_ahead) {
+  sort_rig rig({});
+  sort_resources r = rig.resources();
+  for (const uint32_t block : {4096U, 65536U, 1U << 20}) {
+    for (uint64_t memory = minimum_sort_memory(block); memory <= 64 * GiB; memory = memory * 3 + 1) {
+      r.memory_bytes = memory;
+      const merger_memory m = divide_merger_memory(r, block);
+      EXPECT_GE(m.fan_in, 2U);
+      EXPECT_GE(m.num_buffers, m.fan_in + m.lookahead + 2);
+      EXPECT_LE(m.num_buffers * uint64_t{block} + (r.threads + 2) * m.slice_bytes * 2, memory + 64 * KiB) << memory;
+    }
+    r.memory_bytes = block * 4;
+    EXPECT_EQ(block::error_of([&] { divide_merger_memory(r, block); }).kind(), error_kind::resources);
+  }
+}
+
+TEST(run_creation, small_input_stays_in_memory) {
+  record::batch_pool pool;
+  for (const bool narrow : {true, false}) {
+    sort_settings settings = by_number;
+    settings.stable = !narrow;
+    const sort_result result = expect_sorted(settings, keeping_place(), numbers(pool, random_numbers(1000)));
+    EXPECT_TRUE(result.in_memory);
+    EXPECT_EQ(result.peak_scratch_bytes, 0U);
+    EXPECT_EQ(result.fan_in, 0U);
+    EXPECT_EQ(result.merge_passes, 0U);
+  }
+}
+
+TEST(run_creation, nothing_at_all) {
+  for (const bool narrow : {true, false}) {
+    for (const bool force_spill : {true, false}) {
+      sort_settings settings = by_number;
+      settings.stable = !narrow;
+      settings.force_spill = force_spill;
+      settings.unique = force_spill;
+      const sort_result result = expect_sorted(settings, keeping_place(), {});
+      EXPECT_EQ(result.in_memory, !force_spill);
+      EXPECT_EQ(result.num_runs, 0U);
+    }
+  }
+}
+
+TEST(run_creation, forced_spilling_of_one_row) {
+  record::batch_pool pool;
+  for (const bool narrow : {true, false}) {
+    sort_settings settings = by_number;
+    settings.stable = !narrow;
+    settings.force_spill = true;
+    const sort_result result = expect_sorted(settings, keeping_place(), numbers(pool, {42}));
+    EXPECT_FALSE(result.in_memory);
+    EXPECT_EQ(result.num_runs, 1U);
+    EXPECT_EQ(result.scratch_bytes, 4096U);
+    EXPECT_EQ(result.merge_passes, 1U);
+    EXPECT_EQ(result.fan_in, 1U);
+  }
+}
+
+// The last half stays as far as it may; the rest is written: 2(N - M/2) of scratch traffic.
+TEST(run_creation, the_last_half_stays_in_memory) {
+  record::batch_pool pool;
+  for (const bool narrow : {true, false}) {
+    sort_settings settings = by_number;
+    settings.stable = !narrow;
+    for (const uint64_t num_rows : {uint64_t{5376}, uint64_t{5377}, uint64_t{20'000}}) {
+      const std::vector<batch> input = numbers(pool, random_numbers(num_rows));
+      const sort_result kept = expect_sorted(settings, keeping_place(), input);
+      const sort_result written = expect_sorted(settings, {}, input);
+      if (!kept.in_memory) continue;  // all halves were full
+      EXPECT_FALSE(written.in_memory);
+      EXPECT_LT(kept.scratch_bytes, written.scratch_bytes);
+      EXPECT_EQ(kept.num_runs + 1, written.num_runs);
+      EXPECT_EQ(kept.fan_in == 0, kept.num_runs == 0);
+      settings.force_spill = true;
+      EXPECT_FALSE(expect_sorted(settings, keeping_place(), input).in_memory);
+      settings.force_spill = false;
+    }
+  }
+}
+
+TEST(run_creation, no_more_stays_than_may) {
+  record::batch_pool pool;
+  for (const bool narrow : {true, false}) {
+    sort_settings settings = by_number;
+    settings.stable = !narrow;
+    const uint64_t row_cost = narrow ? 8 : 24;
+    sort_place place;
+    place.kept_bytes = 100 * row_cost;
+    EXPECT_TRUE(expect_sorted(settings, place, numbers(pool, random_numbers(100))).in_memory);
+    EXPECT_FALSE(expect_sorted(settings, place, numbers(pool, random_numbers(101))).in_memory);
+  }
+}
+
+TEST(run_creation, sorted_input_makes_one_run) {
+  record::batch_pool pool;
+  const std::vector<batch> input = numbers(pool, counting(5, 50'000));
+  for (const bool narrow : {true, false}) {
+    for (const bool unique : {true, false}) {
+      sort_settings settings = by_number;
+      settings.stable = !narrow;
+      settings.unique = unique;
+      const sort_result result = expect_sorted(settings, {}, input);
+      EXPECT_EQ(result.num_runs, 1U) << narrow << unique;
+      EXPECT_EQ(result.merge_passes, 1U);
+    }
+  }
+}
+
+TEST(run_creation, equal_keys_make_one_run_too) {
+  record::batch_pool pool;
+  const record::row_type type = type_of({{"k", "u16"}, {"v", "u64"}});
+  random_rows source;
+  std::vector<batch> input = source.batches(type, pool, 30'000);
+  for (batch& b : input)
+    for (size_t i = 0; i < b.num_rows; ++i) std::memset(const_cast<std::byte*>(b.row(i)), 7, 2);
+  sort_settings settings = sort_by(type, columns({0}));
+  settings.stable = true;
+  EXPECT_EQ(expect_sorted(settings, {}, input).num_runs, 1U);
+  settings.unique = true;  // each half leaves one row, and repeats the one of the run before
+  const sort_result unique = expect_sorted(settings, {}, input);
+  EXPECT_EQ(unique.rows.size(), 1U);
+}
+
+TEST(run_creation, runs_are_about_half_the_memory) {
+  record::batch_pool pool;
+  const std::vector<batch> input = numbers(pool, random_numbers(100'000));
+  sort_place place;
+  const sort_result result = expect_sorted(by_number, place, input);
+  const uint64_t half = divide_creator_memory(sort_rig(place).resources()).half_bytes;
+  EXPECT_EQ(result.num_runs, (100'000 * 8 + half - 1) / half);
+}
+
+TEST(run_creation, scratch_is_little_more_than_the_rows) {
+  record::batch_pool pool;
+  random_rows source;
+  for (const auto& [type, row_bytes] : {std::pair{type_of({{"k", "u64"}}), 8U}, std::pair{type_of({{"k", "u24"}}), 3U},
+                                        std::pair{type_of({{"k", "u64"}, {"v", "u32"}}), 12U}, std::pair{type_of({{"k", "bytes[10]"}, {"v", "bytes[30]"}}), 40U}}) {
+    const uint64_t num_rows = 600'000 / row_bytes;
+    sort_place place;
+    const sort_result result = expect_sorted(sort_by(type, columns({0})), place, source.batches(type, pool, num_rows));
+    const double payload = static_cast<double>(num_rows * row_bytes);
+    EXPECT_LE(static_cast<double>(result.scratch_bytes), payload * 1.04 + static_cast<double>(result.num_runs) * 4096) << row_bytes;
+    // Merging frees what it has read: an intermediate merge holds at most its own input and output.
+    EXPECT_LE(static_cast<double>(result.peak_scratch_bytes), 1.15 * static_cast<double>(result.scratch_bytes) + 20 * 4096) << row_bytes;
+  }
+}
+
+TEST(run_creation, limit_spills_no_more_than_it_needs) {
+  record::batch_pool pool;
+  for (const bool narrow : {true, false}) {
+    sort_settings settings = by_number;
+    settings.stable = !narrow;
+    settings.limit = 10;
+    const sort_result result = expect_sorted(settings, {}, numbers(pool, random_numbers(100'000)));
+    EXPECT_LE(result.scratch_bytes, result.num_runs * 4096);
+    EXPECT_EQ(result.rows.size(), 10U);
+  }
+}
+
+TEST(run_creation, refuses_too_little_memory) {
+  for (const bool narrow : {true, false}) {
+    sort_place place;
+    place.memory_bytes = minimum_sort_memory(4096) - 1;
+    sort_rig rig(place);
+    sort_settings settings = by_number;
+    settings.stable = !narrow;
+    const error e = block::error_of([&] { make_run_creator(settings, rig.resources()); });
+    EXPECT_EQ(e.kind(), error_kind::resources);
+    EXPECT_NE(e.hint(), "");
+  }
+}
+
+TEST(run_creation, runs_that_nobody_merges_are_freed) {
+  record::batch_pool pool;
+  sort_rig rig({});
+  std::unique_ptr<run_creator> creator = make_run_creator(by_number, rig.resources());
+  sorted_runs runs = create_runs(rig, *creator, numbers(pool, random_numbers(50'000)));
+  EXPECT_EQ(runs.num_rows, 50'000U);
+  EXPECT_GT(rig.blocks().used_bytes(), 400'000U);
+  sorted_runs other = std::move(runs);
+  other = sorted_runs();
+  EXPECT_EQ(runs.runs.size(), 0U);
+}
+
+}  // namespace
+}  // namespace flowrun::sort

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Golden jobs: jobs/NAME/ has job.yaml, its input files, and expected/ with the files it must write, byte for byte.
+
+    golden.py --flowrun PROGRAM [--variant NAME] [--job NAME]   runs every job in one variant (default: all variants)
+    golden.py --recompute                                       computes inputs and expected files anew, in Python
+
+To add a job: make the folder. job.yaml has the parameters `dir` (its folder) and `out` (where to write). Expected files are
+written by hand, or by expect.py in the folder: it is given a directory, writes the inputs there and the outputs into
+expected/, in plain Python that shares nothing with flowrun; a test checks that what is in the folder is what it writes.
+"""
+import argparse
+import filecmp
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+JOBS = HERE / "jobs"
+TINY = ["--block-size", "4096", "--batch-size", "512"]
+VARIANTS = {
+    "default": [],
+    "tiny": TINY,
+    "spill": ["--force-spill", "-m", "24MiB"],
+    "tiny-spill": [*TINY, "--force-spill", "-m", "24MiB"],
+    "one-thread": ["-j", "1", *TINY],
+    "three-threads": ["-j", "3", *TINY],
+    "plain": ["--plain-executor", *TINY, "--force-spill"],
+    "io_uring": ["--backend", "io_uring", "--force-spill"],
+    "threads": ["--backend", "threads", "--force-spill"],
+    "memory": ["--backend", "memory", "--force-spill"],
+    "buffered": ["--no-direct", "--force-spill", "--block-size", "8192"],
+}
+KEPT = {"job.yaml", "expect.py", "README.md", "README", "__pycache__"}
+
+
+def files_below(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+
+
+def differences(expected, got):
+    out = []
+    for name in sorted(set(files_below(expected)) | set(files_below(got))):
+        if not (expected / name).exists():
+            out.append(f"{name} should not be there")
+        elif not (got / name).exists():
+            out.append(f"{name} is missing")
+        elif not filecmp.cmp(expected / name, got / name, shallow=False):
+            a, b = (expected / name).read_bytes(), (got / name).read_bytes()
+            at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+            out.append(f"{name} differs at byte {at} ({len(a)} bytes expected, {len(b)} written):\n"
+                       f"    expected …{a[max(0, at - 40):at + 40]!r}…\n    got      …{b[max(0, at - 40):at + 40]!r}…")
+    return out
+
+
+def compute(folder, into):
+    (into / "expected").mkdir(parents=True, exist_ok=True)
+    subprocess.run([sys.executable, "-B", str(folder / "expect.py"), str(into)], check=True, env={**os.environ, "PYTHONPATH": str(HERE)})
+
+
+def run(flowrun, folder, variant):
+    with tempfile.TemporaryDirectory(prefix="flowrun-golden-") as temporary:
+        work = pathlib.Path(temporary)
+        out = work / "out"
+        out.mkdir()
+        command = [flowrun, "run", str(folder / "job.yaml"), "-q", "-p", f"dir={folder}", "-p", f"out={out}", "-T", str(work / "scratch"),
+                   "--no-sync", *VARIANTS[variant]]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120)
+        except subprocess.TimeoutExpired:
+            return ["it did not end within two minutes"]
+        if done.returncode != 0:
+            return [f"exit code {done.returncode}: {done.stderr.strip()}"]
+        found = differences(folder / "expected", out)
+        left = files_below(work / "scratch") if (work / "scratch").exists() else []
+        return found + [f"left behind in the scratch directory: {name}" for name in left]
+
+
+def recomputed(folder):
+    """What of a folder isn't what its expect.py computes."""
+    with tempfile.TemporaryDirectory(prefix="flowrun-golden-") as temporary:
+        into = pathlib.Path(temporary)
+        compute(folder, into)
+        return [f"not what expect.py computes: {name}" for name in files_below(into)
+                if not (folder / name).exists() or not filecmp.cmp(into / name, folder / name, shallow=False)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--flowrun")
+    parser.add_argument("--variant", choices=VARIANTS)
+    parser.add_argument("--job")
+    parser.add_argument("--recompute", action="store_true")
+    options = parser.parse_args()
+    folders = sorted(path.parent for path in JOBS.glob("*/job.yaml"))
+    if options.job:
+        folders = [folder for folder in folders if folder.name == options.job]
+    if not folders:
+        sys.exit("there are no such golden jobs")
+    if options.recompute:
+        for folder in folders:
+            if (folder / "expect.py").exists():
+                shutil.rmtree(folder / "expected", ignore_errors=True)
+                compute(folder, folder)
+        return
+    if not options.flowrun:
+        parser.error("--flowrun is missing")
+    variants = [options.variant] if options.variant else list(VARIANTS)
+    version = subprocess.run([options.flowrun, "version"], capture_output=True, text=True, check=True).stdout
+    if "io_uring" in variants and "io_uring: yes" not in version:
+        print(f"io_uring can't be used here, so that variant is left out: {version.splitlines()[1]}")
+        variants.remove("io_uring")
+    failures = 0
+    for folder in folders:
+        problems = [("expect.py", problem) for problem in recomputed(folder)] if (folder / "expect.py").exists() and "default" in variants else []
+        for variant in variants:
+            problems += [(variant, problem) for problem in run(options.flowrun, folder, variant)]
+        for variant, problem in problems:
+            print(f"{folder.name}, {variant}: {problem}")
+        failures += bool(problems)
+    print(f"{len(folders)} jobs in {len(variants)} variants ({', '.join(variants)}): {failures} failed")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

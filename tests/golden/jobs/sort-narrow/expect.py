@@ -1,0 +1,13 @@
+from golden_data import csv, packed, rand, write
+
+drawn = [(rand(5, i) % 300, i) for i in range(5000)]
+write("expected/stable.bin", packed("HH", sorted(drawn, key=lambda r: r[0])))
+write("expected/head.csv", csv(sorted((r for r in drawn if r[0] >= 290), key=lambda r: (-r[0], r[1]))))
+once = {}
+for k, v in drawn:
+    once.setdefault(k, v)
+write("expected/once.bin", packed("HH", sorted(once.items())))
+wide = [(v * 3 % 1009, k) for k, v in drawn]
+write("expected/last.csv", csv(sorted(wide, reverse=True)[:25]))
+# Rows of 16 bytes or less without `stable`: the remaining bytes decide between equal keys (decision D6b).
+write("expected/twelve.bin", packed("IQ", sorted((k % 4, rand(6, v)) for k, v in drawn)))

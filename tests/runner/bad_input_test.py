@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Whatever is wrong with inputs, outputs and disks: the right exit code, a message with the cause and the way out, and no
+half-written output."""
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import tempfile
+
+from flowrun_process import SORT, main, process_test
+
+COPY = """flowrun: 1
+nodes:
+  rows: {op: file.read_rows, with: {path: in.bin, type: {k: u32, v: u32}}}
+  sorted: {op: sort, in: rows, with: {by: [k]}}
+  out: {op: file.write_rows, in: sorted, with: {path: out/out.bin}}
+"""
+CSV = """flowrun: 1
+nodes:
+  rows: {op: file.read_csv, with: {path: in.csv, type: {a: u32, b: string}}}
+  out: {op: file.write_csv, in: rows, with: {path: out/out.csv}}
+"""
+
+
+class input_test(process_test):
+    def test_missing(self):
+        self.write("job.yaml", COPY)
+        self.fails(66, self.flowrun("job.yaml"), "in.bin", "No such file or directory", "help:")
+        self.assertEqual(self.files("out"), [])
+
+    def test_a_directory(self):
+        self.write("job.yaml", COPY)
+        (self.dir / "in.bin").mkdir()
+        self.fails(66, self.flowrun("job.yaml"), "in.bin", "irectory")
+
+    def test_truncated_row_file(self):
+        self.write("job.yaml", COPY)
+        self.write("in.bin", bytes(8 * 1000 + 3))
+        self.fails(65, self.flowrun("job.yaml"), "in.bin", "8", "help:")
+        self.assertEqual(self.files("out"), [])
+
+    def test_not_sorted_as_declared(self):
+        self.write("job.yaml", COPY.replace("type: {k", "sorted_by: [k], type: {k"))
+        self.write("in.bin", b"".join(k.to_bytes(4, "little") + bytes(4) for k in (1, 5, 3, 9)))
+        self.fails(65, self.flowrun("job.yaml"), "in.bin")
+        self.assertEqual(self.files("out"), [])
+
+    def test_malformed_csv_names_line_and_column(self):
+        self.write("job.yaml", CSV)
+        for text, place, why in [
+            ("1,a\n2,b\nx,c\n", "in.csv:3:1", "x"),
+            ("1,a\n2\n", "in.csv:2:", "field"),
+            ("1,a\n2,b,c\n", "in.csv:2:", "field"),
+            ("1,a\n99999999999,b\n", "in.csv:2:1", "99999999999"),
+            ('1,"open\n', "in.csv:1:3", "quote"),
+        ]:
+            with self.subTest(text=text):
+                self.write("in.csv", text)
+                self.fails(65, self.flowrun("job.yaml"), place, why)
+                self.assertEqual(self.files("out"), [])
+
+    def test_too_many_rejects(self):
+        self.write("job.yaml", CSV.replace("}}\n  out", "}, on_error: {to: bad, max_ratio: 0.1}}\n  bad: {op: file.write_lines, in: rows.bad, with: {path: out/bad.txt, column: text}}\n  out", 1))
+        self.write("in.csv", "1,a\nx,b\n")
+        self.fails(65, self.flowrun("job.yaml"), "1 of 2 lines were rejected", "in.csv:2:1", "help:")
+        self.assertEqual(self.files("out"), [])
+
+    def test_a_failed_check(self):
+        self.write("job.yaml", SORT.replace("{op: sort, in: drawn, with: {by: [value]}}", "{op: check, in: drawn, with: {sorted: [value]}}"))
+        self.fails(65, self.flowrun("job.yaml"), "sorted")
+        self.assertEqual(self.files("out"), [])
+
+    def test_zip_of_unequal_lengths(self):
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  a: {op: generate, with: {rows: 1000, columns: {x: i}}}
+  b: {op: generate, with: {rows: 1001, columns: {y: i}}}
+  z: {op: zip, in: {left: a, right: b}}
+  out: {op: file.write_csv, in: z, with: {path: out/o.csv}}
+""")
+        self.fails(65, self.flowrun("job.yaml"), "z")
+        self.assertEqual(self.files("out"), [])
+
+
+class output_test(process_test):
+    def test_a_place_that_can_not_be(self):
+        self.write("a-file", "x")
+        for path in ("a-file/out.u64", "/proc/flowrun/out.u64", "/dev/null/out.u64"):
+            with self.subTest(path=path):
+                self.write("job.yaml", SORT.replace("out/sorted.u64", path))
+                self.fails(73, self.flowrun("job.yaml"), path.rsplit("/", 1)[0])
+        self.assertEqual((self.dir / "a-file").read_text(), "x")
+
+    def test_a_directory(self):
+        (self.dir / "out/sorted.u64").mkdir(parents=True)
+        self.write("job.yaml", SORT)
+        self.fails(73, self.flowrun("job.yaml"), "out/sorted.u64", "directory")
+
+    def test_an_old_output_stays_when_the_job_fails(self):
+        self.write("job.yaml", CSV)
+        self.write("out/out.csv", "yesterday's\n")
+        self.write("in.csv", "1,a\n" * 10000 + "x\n")
+        self.fails(65, self.flowrun("job.yaml"), "in.csv:10001:")
+        self.assertEqual(self.files("out"), ["out.csv"])
+        self.assertEqual((self.dir / "out/out.csv").read_text(), "yesterday's\n")
+
+    def test_no_output_appears_when_another_one_fails(self):
+        self.write("a-file", "x")
+        self.write("job.yaml", SORT + "  second: {op: file.write_rows, in: drawn, with: {path: a-file/x}}\n")
+        self.fails(73, self.flowrun("job.yaml"), "a-file")
+        self.assertEqual(self.files("out"), [])
+
+    def test_an_unwritable_report_is_found_out_at_once(self):
+        self.write("job.yaml", SORT)
+        self.fails(73, self.flowrun("job.yaml", "--report", "nowhere/report.json"), "can't write nowhere/report.json: No such file")
+        self.assertEqual(self.files("out"), [])
+
+    def test_a_file_that_gets_too_large(self):
+        self.write("job.yaml", SORT)
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        done = self.flowrun("job.yaml", "-p", "rows=1000000", preexec_fn=limit)
+        self.assertIn(done.returncode, (73, 74, 75), done.stderr)
+        self.assertIn("File too large", done.stderr)
+        self.assertEqual(self.files("out"), [])
+
+
+class disk_test(process_test):
+    def test_unusable_scratch(self):
+        self.write("a-file", "x")
+        self.write("job.yaml", SORT)
+        done = self.flowrun("job.yaml", "-T", "a-file/scratch", "--force-spill")
+        self.fails(73, done, "a-file/scratch", "help:")
+        self.assertEqual(self.files("out"), [])
+
+    def test_a_scratch_limit(self):
+        self.write("job.yaml", SORT)
+        done = self.flowrun("job.yaml", "-p", "rows=4000000", "-m", "24MiB", "-T", "scratch:8MiB")
+        self.fails(75, done, "scratch", "help:")
+        self.assertEqual(self.files("out") + self.files("scratch"), [])
+
+    def test_a_budget_that_is_too_small(self):
+        self.write("job.yaml", SORT)
+        self.fails(78, self.flowrun("job.yaml", "-m", "100kB"), "job.yaml", "sorted", "help:")
+
+    def test_a_full_disk(self):
+        with tempfile.TemporaryDirectory(prefix="flowrun-full-") as small:
+            mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", small], capture_output=True, text=True)
+            if mounted.returncode != 0:
+                self.skipTest("no small file system can be mounted here (needs root): " + mounted.stderr.strip())
+            try:
+                self.write("job.yaml", SORT.replace("out/sorted.u64", f"{small}/sorted.u64"))
+                self.fails(75, self.flowrun("job.yaml", "-p", "rows=2000000", "--progress", "none"), "No space left on device", small, "help:")
+                self.assertEqual(os.listdir(small), [])
+                self.write("job.yaml", SORT)
+                done = self.flowrun("job.yaml", "-p", "rows=4000000", "-m", "24MiB", "-T", f"{small}/scratch")
+                self.fails(75, done, f"{small}/scratch", "help:")
+                self.assertIn("RAM disk", done.stderr)
+                self.assertEqual([path for path in pathlib.Path(small).rglob("*") if path.is_file()], [])
+                self.assertEqual(self.files("out"), [])
+            finally:
+                subprocess.run(["umount", small], check=True)
+
+
+if __name__ == "__main__":
+    main()

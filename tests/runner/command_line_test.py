@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""The grammar of the command line, help, and the commands that run no job."""
+import hashlib
+import json
+import os
+import pty
+import subprocess
+
+from flowrun_process import FLOWRUN, SORT, main, process_test
+
+
+class help_test(process_test):
+    def test_help_teaches(self):
+        done = self.flowrun("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for word in ("flowrun job.yaml", "check", "plan", "ops", "schema", "gen", "verify", "metrics", "version"):
+            self.assertIn(word, done.stdout)
+
+    def test_each_command_has_help(self):
+        for command in ("run", "check", "plan", "ops", "schema", "reference", "gen", "verify", "metrics", "version"):
+            with self.subTest(command=command):
+                done = self.flowrun(command, "--help")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn(f"flowrun {command}", done.stdout)
+
+    def test_run_help_has_examples_experts_and_exit_codes(self):
+        text = self.flowrun("run", "-h").stdout
+        for part in ("Examples:", "For experts", "--block-size", "Exit codes:", "-p,--param NAME=VALUE", "-T,--scratch DIR[:LIMIT]"):
+            self.assertIn(part, text)
+        self.assertLessEqual(max(map(len, text.splitlines())), 130)
+
+    def test_version(self):
+        done = self.flowrun("--version")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, r"^flowrun \d+\.\d+\.\d+\nio_uring: (yes|no)")
+        self.assertEqual(self.flowrun("version").stdout, done.stdout)
+
+
+class usage_test(process_test):
+    def test_wrong_command_lines(self):
+        self.write("job.yaml", SORT)
+        for arguments, parts in [
+            ([], ["nothing to do", "flowrun --help"]),
+            (["chek", "job.yaml"], ["'chek' is neither a command nor a job", "did you mean 'check'?"]),
+            (["frobnicate"], ["'frobnicate' is neither"]),
+            (["job.yaml", "--memroy", "1GiB"], ["unknown option '--memroy'", "did you mean '--memory'?"]),
+            (["job.yaml", "--memroy=1GiB"], ["unknown option '--memroy'"]),
+            (["job.yaml", "other.yaml"], ["unexpected argument 'other.yaml'"]),
+            (["run"], ["run needs a FILE"]),
+            (["check"], ["check needs a FILE"]),
+            (["job.yaml", "-m", "lots"], ["--memory 'lots' is no number of bytes", "64MiB"]),
+            (["job.yaml", "-m", "0"], ["--memory"]),
+            (["job.yaml", "-m", "200%"], ["no share of the memory"]),
+            (["job.yaml", "-j", "0"], ["--threads is 0", "1 to 4096"]),
+            (["job.yaml", "-j", "two"], ["--threads 'two' is no number"]),
+            (["job.yaml", "-p", "rows"], ["-p 'rows' lacks its '='"]),
+            (["job.yaml", "-p", "rows=1", "-p", "rows=2"], ["-p gives 'rows' twice"]),
+            (["job.yaml", "--set", "=1"], ["--set '=1' lacks its name"]),
+            (["job.yaml", "--progress", "bars"], ["--progress can't be 'bars'", "did you mean 'bar'?"]),
+            (["job.yaml", "--backend", "spdk"], ["--backend can't be 'spdk'", "io_uring"]),
+            (["job.yaml", "--color", "blue"], ["--color can't be 'blue'"]),
+            (["job.yaml", "-q", "-v"], ["exclude each other"]),
+            (["job.yaml", "--metrics-listen", "everywhere"], ["'everywhere' is no address"]),
+            (["plan", "job.yaml", "--format", "xml"], ["--format can't be 'xml'"]),
+            (["ops", "srot"], ["there is no operator 'srot'", "did you mean 'sort'?"]),
+            (["gen", "records"], ["gen needs --rows"]),
+            (["gen", "recrods", "--rows", "1"], ["did you mean 'records'?"]),
+            (["verify", "x", "--type", "u63"], ["'u63' is no type of a fixed width"]),
+            (["verify", "x", "--type", "a: u8", "--by", "b"], ["there is no column 'b'"]),
+        ]:
+            with self.subTest(arguments=arguments):
+                done = self.flowrun(*arguments)
+                self.fails(64, done, "flowrun: error:", *parts)
+
+    def test_no_such_job(self):
+        self.write("job.yaml", SORT)
+        self.fails(66, self.flowrun("jbo.yaml"), "there is no job jbo.yaml", "did you mean 'job.yaml'?")
+        self.fails(66, self.flowrun("check", "nowhere/job.yaml"), "there is no job nowhere/job.yaml")
+        self.fails(66, self.flowrun("."), "can't read the job .")
+
+
+class documents_test(process_test):
+    def test_plan_in_each_format(self):
+        self.write("job.yaml", SORT)
+        text = self.flowrun("plan", "job.yaml")
+        self.assertEqual((text.returncode, text.stderr), (0, ""))
+        self.assertIn("sorted", text.stdout)
+        self.assertTrue(self.flowrun("plan", "job.yaml", "-f", "dot").stdout.startswith("digraph"))
+        self.assertIn("pipelines", json.loads(self.flowrun("plan", "job.yaml", "-f", "json").stdout))
+        self.assertEqual(self.files("out"), [])
+
+    def test_check_says_so_when_nothing_is_wrong(self):
+        self.write("job.yaml", SORT)
+        done = self.flowrun("check", "job.yaml")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertIn("no faults; 3 nodes, 2 phases", done.stderr)
+        self.assertEqual(self.flowrun("check", "-q", "job.yaml").stderr, "")
+
+    def test_check_reports_each_job(self):
+        self.write("good.yaml", SORT)
+        self.write("bad.yaml", SORT.replace("op: sort", "op: srot"))
+        done = self.flowrun("check", "bad.yaml", "good.yaml")
+        self.fails(78, done, "bad.yaml:6:16", "did you mean 'sort'?", "good.yaml: no faults")
+
+    def test_overrides(self):
+        self.write("job.yaml", SORT)
+        done = self.flowrun("job.yaml", "-q", "-p", "rows=10", "--set", "nodes.out.with.path=elsewhere.u64", "--set", "nodes.sorted.with.limit=3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.dir / "elsewhere.u64").stat().st_size, 24)
+
+    def test_ops_schema_metrics(self):
+        self.assertIn("file.read_csv", self.flowrun("ops").stdout)
+        self.assertIn("unique", self.flowrun("ops", "sort").stdout)
+        self.assertIn("popcount(x)", self.flowrun("ops", "expressions").stdout)
+        self.assertIn("$schema", self.flowrun("schema").stdout)
+        self.assertIn("flowrun_node_rows_total{node,op}", self.flowrun("metrics").stdout)
+
+    def test_a_reader_that_goes_away_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([FLOWRUN, "ops"], stdout=full, stderr=subprocess.PIPE, text=True, env=self.environment)
+        self.assertEqual(done.returncode, 75)
+        self.assertIn("standard output: No space left on device", done.stderr)
+
+
+class data_test(process_test):
+    def test_gen_is_the_same_everywhere(self):
+        done = self.flowrun("gen", "records", "-n", "1000", "-o", "a.dat")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        verified = self.flowrun("verify", "a.dat", "--any-order")
+        self.assertEqual(verified.stdout.splitlines()[0], "Records: 1000")
+        self.flowrun("gen", "records", "-n", "400", "-o", "b.dat")
+        self.flowrun("gen", "records", "-n", "600", "--first", "400", "-o", "c.dat")
+        whole = (self.dir / "a.dat").read_bytes()
+        self.assertEqual(whole, (self.dir / "b.dat").read_bytes() + (self.dir / "c.dat").read_bytes())
+        self.assertEqual(len(whole), 100_000)
+        self.assertNotEqual(hashlib.sha256(whole[:50000]).digest(), hashlib.sha256(whole[50000:]).digest())
+
+    def test_gen_u64_is_rand_of_the_job_language(self):
+        self.flowrun("gen", "u64", "-n", "1000", "--seed", "1", "-o", "a.u64")
+        self.write("job.yaml", SORT.replace("in: sorted", "in: drawn").replace("  sorted: {op: sort, in: drawn, with: {by: [value]}}\n", ""))
+        done = self.flowrun("job.yaml", "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.dir / "a.u64").read_bytes(), (self.dir / "out/sorted.u64").read_bytes())
+
+    def test_verify(self):
+        self.write("sorted.bin", bytes([1, 0, 2, 0, 2, 0, 3, 0]))
+        done = self.flowrun("verify", "sorted.bin", "--type", "u16")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("Records: 4\n", done.stdout)
+        self.assertIn("Duplicate keys: 1\nSUCCESS", done.stdout)
+        self.assertEqual(self.flowrun("verify", "sorted.bin", "--type", "{a: u8, b: u8}", "--by=-a").returncode, 65)
+        done = self.flowrun("verify", "sorted.bin", "--type", "u16", "--by=-value")
+        self.assertEqual(done.returncode, 65)
+        self.assertIn("sorted.bin is not sorted: 2 of its rows are smaller than the row before, first row 1 (from 0)", done.stderr)
+        self.assertNotIn("SUCCESS", done.stdout)
+        self.fails(65, self.flowrun("verify", "sorted.bin", "--type", "u24"), "ends within a row: 2 of 3 bytes behind 2 rows")
+        self.fails(66, self.flowrun("verify", "none.bin"), "can't open none.bin: No such file or directory")
+        self.fails(66, self.flowrun("verify", "."), "can't read .: Is a directory")
+
+    def test_the_checksum_does_not_depend_on_the_order(self):
+        self.write("a.bin", bytes(range(200)))
+        self.write("b.bin", bytes(reversed(range(200))))
+        first, second = (self.flowrun("verify", name, "--type", "u8", "--any-order").stdout for name in ("a.bin", "b.bin"))
+        self.assertEqual(first, second)
+        self.assertRegex(first, r"^Records: 200\nChecksum: [0-9a-f]+\n$")
+
+
+class configuration_test(process_test):
+    def test_the_machines_configuration(self):
+        self.write("job.yaml", SORT)
+        self.write("home/.config/flowrun/config.yaml", "resources: {memory: 100MiB, threads: 1, scratch: /nowhere/scratch}\n")
+        told = self.flowrun("job.yaml", "-v").stderr
+        self.assertIn("memory 100 MiB (" + str(self.dir / "home/.config/flowrun/config.yaml") + ")", told)
+        self.assertIn("scratch /nowhere/scratch (", told)
+
+    def test_the_job_comes_before_it_and_the_command_line_before_both(self):
+        self.write("home/.config/flowrun/config.yaml", "resources: {memory: 100MiB, threads: 1}\n")
+        self.write("job.yaml", SORT.replace("nodes:", "resources: {memory: 50MiB}\nnodes:"))
+        self.assertIn("memory 50.0 MiB (job)", self.flowrun("job.yaml", "-v").stderr)
+        self.assertIn("memory 80.0 MiB (command line), 1 thread (", self.flowrun("job.yaml", "-v", "-m", "80MiB").stderr)
+
+    def test_a_wrong_configuration_is_shown(self):
+        self.write("job.yaml", SORT)
+        self.write("home/.config/flowrun/config.yaml", "resources: {memroy: 1GiB}\nnodes: {}\n")
+        self.fails(78, self.flowrun("job.yaml"), "config.yaml:1:13", "did you mean 'memory'?", "config.yaml:2:1")
+
+    def test_there_must_be_a_place_for_scratch(self):
+        self.write("job.yaml", SORT)
+        del self.environment["HOME"]
+        self.fails(78, self.flowrun("job.yaml"), "no default scratch directory", "-T DIR")
+
+    def test_default_scratch_is_the_users_cache(self):
+        self.write("job.yaml", SORT)
+        self.assertIn(f"scratch {self.dir}/home/.cache/flowrun (default)", self.flowrun("job.yaml", "-v").stderr)
+        self.environment["XDG_CACHE_HOME"] = "/var/cache/x"
+        self.assertIn("scratch /var/cache/x/flowrun (default)", self.flowrun("job.yaml", "-v").stderr)
+
+
+class color_test(process_test):
+    def test_colors(self):
+        red = "\033["
+        self.assertNotIn(red, self.flowrun("none.yaml").stderr)  # no terminal
+        self.assertIn(red, self.flowrun("--color", "always", "none.yaml").stderr)
+        self.assertIn(red, self.flowrun("none.yaml", "--color=always").stderr)
+        self.environment["NO_COLOR"] = "1"
+        self.assertIn(red, self.flowrun("--color", "always", "none.yaml").stderr)
+
+    def test_no_color_on_a_terminal(self):
+        self.assertIn("\033[1;31m", self.on_a_terminal())
+        self.environment["NO_COLOR"] = "1"
+        self.assertNotIn("\033[1;31m", self.on_a_terminal())
+
+    def on_a_terminal(self):
+        ours, theirs = pty.openpty()
+        subprocess.run([FLOWRUN, "none.yaml"], stderr=theirs, cwd=self.dir, env=self.environment)
+        os.close(theirs)
+        text = os.read(ours, 65536).decode()
+        os.close(ours)
+        return text
+
+
+if __name__ == "__main__":
+    main()

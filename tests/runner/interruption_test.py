@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Ctrl-C and kill: a job stops within a second and leaves nothing behind, however it is killed."""
+import signal
+import time
+
+from flowrun_process import ENDLESS, SORT, main, process_test
+
+
+class interruption_test(process_test):
+    def started_sorting(self, *arguments):
+        """A job in the middle of its work: it says so in JSON lines, and has spilled."""
+        self.write("job.yaml", SORT)
+        job = self.start("job.yaml", "-p", f"rows={ENDLESS}", "-m", "32MiB", "-T", "scratch", "--progress", "json", *arguments)
+        for line in job.stderr:
+            if '"rows": 0,' not in line and '"ratio"' in line:
+                return job
+        self.fail("the job ended by itself")
+
+    def stops(self, number, code):
+        job = self.started_sorting("--report", "report.json")
+        sent = time.monotonic()
+        job.send_signal(number)
+        out, err = job.communicate(timeout=60)
+        seconds = time.monotonic() - sent
+        self.assertEqual(job.returncode, code, err)
+        self.assertIn("stopped by", err)
+        self.assertIn("no output was written", err)
+        self.assertIn('"status": "cancelled"', (self.dir / "report.json").read_text())
+        self.assertEqual(self.files("out") + self.files("scratch"), [])
+        return seconds
+
+    def test_ctrl_c(self):
+        self.assertLess(self.stops(signal.SIGINT, 130), self.patience())
+
+    def test_sigterm(self):
+        self.assertLess(self.stops(signal.SIGTERM, 143), self.patience())
+
+    def patience(self):
+        """A second, as promised; more where a sanitizer makes everything slower or other tests take the cores."""
+        return 5
+
+    def test_kill_9_leaves_nothing(self):
+        job = self.started_sorting()
+        job.kill()
+        job.communicate(timeout=60)
+        self.assertEqual(job.returncode, -signal.SIGKILL)
+        self.assertEqual(self.files("out") + self.files("scratch"), [])
+
+    def test_kill_9_while_writing_the_output_leaves_nothing(self):
+        self.write("job.yaml", SORT.replace("in: sorted", "in: drawn").replace("  sorted: {op: sort, in: drawn, with: {by: [value]}}\n", ""))
+        job = self.start("job.yaml", "-p", f"rows={ENDLESS}", "-m", "64MiB", "--progress", "json")
+        for line in job.stderr:
+            if '"rows": 0,' not in line and '"ratio"' in line:
+                break
+        job.kill()
+        job.communicate(timeout=60)
+        self.assertEqual(self.files("out"), [])
+
+    def test_ignored_signals_stay_ignored(self):
+        self.write("job.yaml", SORT)
+
+        def ignore():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        job = self.start("job.yaml", "-p", "rows=3000000", "--progress", "json", preexec_fn=ignore)
+        job.stderr.readline()
+        job.send_signal(signal.SIGINT)
+        _, err = job.communicate(timeout=100)
+        self.assertEqual(job.returncode, 0, err)
+        self.assertEqual((self.dir / "out/sorted.u64").stat().st_size, 24_000_000)
+
+
+if __name__ == "__main__":
+    main()

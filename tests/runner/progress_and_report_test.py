@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""What a run says while it works and when it has ended: progress in each mode, the report, metrics."""
+import json
+import os
+import pty
+import re
+import select
+import socket
+import subprocess
+import urllib.request
+
+from flowrun_process import ENDLESS, FLOWRUN, SORT, main, process_test
+
+REDUCE = """flowrun: 1
+name: adding
+nodes:
+  rows: {op: generate, with: {rows: 1000, columns: {x: i}}}
+  even: {op: filter, in: rows, with: {where: "x % 2 == 0"}}
+  sum: {op: reduce, in: even, with: {let: {n: "count()", total: "sum(x)"}}}
+"""
+
+
+class progress_test(process_test):
+    def test_json_lines(self):
+        self.write("job.yaml", SORT)
+        done = self.flowrun("job.yaml", "-q", "--progress", "json", "-p", "rows=2000000")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = [json.loads(line) for line in done.stderr.splitlines()]
+        self.assertEqual(lines[-1]["status"], "succeeded")
+        self.assertEqual(lines[-1]["ratio"], 1)
+        self.assertGreater(len(lines), 1)
+        for line in lines[:-1]:
+            self.assertEqual(line["phases"], 2)
+            self.assertIn(line["phase"], (1, 2))
+            self.assertGreaterEqual(line["ratio"], 0)
+        ratios = [line["ratio"] for line in lines]
+        self.assertEqual(ratios, sorted(ratios))
+
+    def test_json_of_a_failure(self):
+        self.write("job.yaml", SORT.replace("out/sorted.u64", "/dev/null/x"))
+        lines = [line for line in self.flowrun("job.yaml", "--progress", "json").stderr.splitlines() if line.startswith("{")]
+        self.assertEqual(json.loads(lines[-1])["status"], "failed")
+
+    def test_quiet_says_nothing(self):
+        self.write("job.yaml", SORT)
+        done = self.flowrun("job.yaml", "-q")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_no_bar_where_nobody_looks(self):
+        self.write("job.yaml", SORT)
+        err = self.flowrun("job.yaml").stderr
+        self.assertNotIn("\r", err)
+        self.assertNotIn("\033", err)
+        self.assertTrue(err.startswith("sorting: succeeded in "), err)
+
+    def test_a_bar_on_a_terminal_that_goes_at_the_end(self):
+        self.write("job.yaml", SORT)
+        ours, theirs = pty.openpty()
+        job = subprocess.Popen([FLOWRUN, "job.yaml", "-p", "rows=3000000"], cwd=self.dir, env=self.environment, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        text = b""
+        while select.select([ours], [], [], 100)[0]:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # the other side is closed
+                break
+            text += part
+        os.close(ours)
+        self.assertEqual(job.wait(), 0)
+        drawn = text.decode()
+        self.assertRegex(drawn, r"\r +\d+% [^\r]*1/2 drawn")
+        self.assertRegex(drawn, r"\r\033\[Ksorting: succeeded in ")  # erased before the report
+
+
+class report_test(process_test):
+    def test_json_report(self):
+        self.write("job.yaml", SORT)
+        done = self.flowrun("job.yaml", "-q", "--report", "report.json", "-p", "rows=500000", "--force-spill", "-m", "64MiB", "-T", "scratch", "-j", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads((self.dir / "report.json").read_text())
+        self.assertEqual((report["job"], report["status"], report["threads"]), ("sorting", "succeeded", 2))
+        self.assertEqual(int(report["memory_budget_bytes"]), 64 << 20)
+        self.assertGreater(report["wall_seconds"], 0)
+        self.assertGreater(report["cpu_seconds"], 0)
+        self.assertGreater(int(report["peak_memory_bytes"]), 0)
+        nodes = {node["id"]: node for node in report["nodes"]}
+        self.assertEqual([nodes[id]["op"] for id in ("drawn", "sorted", "out")], ["generate", "sort", "file.write_rows"])
+        self.assertEqual({int(node["rows"]) for node in nodes.values()}, {500000})
+        self.assertEqual({int(node["bytes"]) for node in nodes.values()}, {4000000})
+        for node in nodes.values():
+            self.assertGreaterEqual(node["busy_seconds"], 0)
+            self.assertEqual(set(node["blocked_seconds"]), {"io", "memory", "input", "output"})
+        sort = report["sorts"][0]
+        self.assertGreaterEqual(int(sort["runs"]), 1)
+        self.assertEqual(int(sort["merge_passes"]), 1)
+        disk = report["disks"][0]
+        self.assertTrue(disk["path"].endswith("scratch"))
+        self.assertGreaterEqual(int(disk["written_bytes"]), 4000000)
+        self.assertGreaterEqual(int(disk["read_bytes"]), 4000000)
+        self.assertGreaterEqual(set(disk), {"busy_seconds", "wait_seconds"})
+        for side in ("predicted", "actual"):
+            self.assertIn("scratch_written_bytes", report[side])
+        self.assertEqual(int(report["actual"]["output_bytes"]), 4000000)
+
+    def test_on_standard_output(self):
+        self.write("job.yaml", SORT)
+        self.assertEqual(json.loads(self.flowrun("job.yaml", "--report", "-").stdout)["status"], "succeeded")
+
+    def test_written_on_failure_too(self):
+        self.write("job.yaml", SORT.replace("out/sorted.u64", "/dev/null/x"))
+        self.assertEqual(self.flowrun("job.yaml", "--report", "report.json").returncode, 73)
+        report = json.loads((self.dir / "report.json").read_text())
+        self.assertEqual(report["status"], "failed")
+        self.assertIn("/dev/null", report["error"])
+        self.assertEqual(self.files("."), ["job.yaml", "report.json"])
+
+    def test_text_report_has_the_results(self):
+        self.write("job.yaml", REDUCE)
+        done = self.flowrun("job.yaml")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertIn("sum.n = 500\n", done.stderr)
+        self.assertIn(f"sum.total = {sum(range(0, 1000, 2))}\n", done.stderr)
+
+    def test_data_on_standard_output(self):
+        self.write("job.yaml", SORT.replace("file.write_rows", "file.write_csv").replace("out/sorted.u64", '"-"'))
+        done = self.flowrun("job.yaml", "-p", "rows=100")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        values = [int(line) for line in done.stdout.splitlines()]
+        self.assertEqual(len(values), 100)
+        self.assertEqual(values, sorted(values))
+
+
+class metrics_test(process_test):
+    def test_scraped_during_a_run(self):
+        self.write("job.yaml", SORT)
+        job = self.start("job.yaml", "-p", f"rows={ENDLESS}", "-m", "32MiB", "-T", "scratch", "--metrics-listen", "0", "--progress", "json")
+        url = re.search(r"metrics at (http://127\.0\.0\.1:\d+/metrics)", job.stderr.readline()).group(1)
+        for line in job.stderr:
+            if '"rows": 0,' not in line:
+                break
+        page = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=30).read().decode()
+        series = {}
+        for line in page.splitlines():
+            if not line.startswith("#"):
+                name, value = line.rsplit(" ", 1)
+                series[name] = float(value)
+        self.assertGreater(series['flowrun_node_rows_total{node="drawn",op="generate"}'], 0)
+        self.assertGreater(series['flowrun_node_busy_seconds_total{node="sorted",op="sort"}'], 0)
+        self.assertEqual(series["flowrun_memory_limit_bytes"], 32 << 20)
+        self.assertGreater(series["flowrun_memory_used_bytes"], 1 << 20)
+        self.assertTrue(0 <= series["flowrun_job_progress_ratio"] < 1)
+        self.assertIn('flowrun_scratch_used_bytes{disk="scratch"}', series)
+        self.assertIn('flowrun_disk_request_seconds_count{disk="scratch",direction="write"}', series)
+        self.assertIn("# HELP flowrun_sort_runs ", page)
+        listed = self.flowrun("metrics").stdout
+        for line in page.splitlines():
+            if line.startswith("# TYPE flowrun_"):
+                self.assertIn(line.split()[2], listed)
+        job.terminate()
+        job.communicate(timeout=60)
+        self.assertEqual(job.returncode, 143)
+
+    def test_a_taken_address(self):
+        self.write("job.yaml", SORT)
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            address = "127.0.0.1:%d" % taken.getsockname()[1]
+            self.fails(74, self.flowrun("job.yaml", "--metrics-listen", address), "can't serve metrics at " + address)
+        self.assertEqual(self.files("out"), [])
+
+
+if __name__ == "__main__":
+    main()
