@@ -121,12 +121,8 @@ void check_join(plan::node_checker& node) {
     estimate = at_most(node.input_estimate(0));
   } else {
     // Keys are taken to be unique on one side: a guess, so not an upper bound.
-    estimate = with_type(node.input_estimate(0), left, output);
-    const plan::row_estimate other = with_type(node.input_estimate(1), right, output);
-    if (other.rows > estimate.rows || s.kind == join_kind::full)
-      estimate = s.kind == join_kind::full ? sum(estimate, other) : other;
-    estimate.known = node.input_estimate(0).known && node.input_estimate(1).known;
-    estimate.exact = false;
+    // A key that repeats on both sides multiplies: how often can't be known before the run.
+    estimate = plan::row_estimate{};
   }
   node.set_output(0, output, s.kind == join_kind::full ? s.left_order : node.input_order(0), estimate);
 }

@@ -9,7 +9,9 @@ namespace flowrun::record {
 namespace {
 
 uint32_t part_offset(const row_type& type, const key_part& p) { return type[p.column].offset + p.from; }
-uint32_t part_bytes(const row_type& type, const key_part& p) { return p.length > 0 ? p.length : type[p.column].type.num_bytes; }
+uint32_t part_bytes(const row_type& type, const key_part& p) {
+  return p.length > 0 ? p.length : type[p.column].type.num_bytes;
+}
 
 int compare_text(std::string_view a, std::string_view b) {
   const size_t shorter = std::min(a.size(), b.size());
@@ -60,8 +62,8 @@ class prefix_bytes {
     bytes_ |= static_cast<word128>(value) << (8 * (16 - num_bytes_ - num_bytes));
     num_bytes_ += num_bytes;
   }
-  // The front of a text of `num_bytes` bytes: 16 at most, and none from the first zero byte on. Returns how many those are,
-  // though they may not all have found room.
+  // The front of a text of `num_bytes` bytes: 16 at most, and none from the first zero byte on. Returns how many those
+  // are, though they may not all have found room.
   uint32_t put_text(const char* text, size_t num_bytes, uint8_t flip) {
     const auto seen = static_cast<uint32_t>(std::min<size_t>(num_bytes, 16));
     const uint64_t high = load_front(text, std::min(seen, 8U));
@@ -91,7 +93,8 @@ uint64_t low_mask(uint32_t num_bytes) { return num_bytes >= 8 ? ~uint64_t{0} : (
 uint64_t order_bits(type_kind kind, uint32_t num_bytes, uint64_t bits) {
   const uint64_t sign = uint64_t{1} << (8 * num_bytes - 1);
   if (kind >= type_kind::i8 && kind <= type_kind::i64) return bits ^ sign;
-  if (kind == type_kind::f32 || kind == type_kind::f64) return (bits & sign) != 0 ? ~bits & low_mask(num_bytes) : bits | sign;
+  if (kind == type_kind::f32 || kind == type_kind::f64)
+    return (bits & sign) != 0 ? ~bits & low_mask(num_bytes) : bits | sign;
   return bits;
 }
 
@@ -103,7 +106,8 @@ uint64_t from_order_bits(type_kind kind, uint32_t num_bytes, uint64_t ordered) {
   return ordered;
 }
 
-row_comparator::row_comparator(const row_type& left, const key& left_parts, const row_type& right, const key& right_parts) {
+row_comparator::row_comparator(const row_type& left, const key& left_parts, const row_type& right,
+                               const key& right_parts) {
   FLOWRUN_CHECK(left_parts.size() == right_parts.size());
   for (size_t i = 0; i < left_parts.size(); ++i) {
     const key_part& l = left_parts[i];
@@ -116,7 +120,8 @@ row_comparator::row_comparator(const row_type& left, const key& left_parts, cons
   }
 }
 
-int row_comparator::compare(const std::byte* a, const std::byte* a_heap, const std::byte* b, const std::byte* b_heap) const {
+int row_comparator::compare(const std::byte* a, const std::byte* a_heap, const std::byte* b,
+                            const std::byte* b_heap) const {
   for (const part& p : parts_) {
     const std::byte* left = a + p.left_offset;
     const std::byte* right = b + p.right_offset;

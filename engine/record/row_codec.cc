@@ -10,7 +10,8 @@ namespace {
 
 uint64_t low_mask(uint32_t num_bytes) { return num_bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * num_bytes)) - 1; }
 
-// Calls `body` with the number of bytes as a compile-time constant, so that loads and stores become single instructions.
+// Calls `body` with the number of bytes as a compile-time constant, so that loads and stores become single
+// instructions.
 template <class Body>
 void with_width(uint32_t num_bytes, Body body) {
   switch (num_bytes) {
@@ -35,7 +36,8 @@ transform transform_of(type_kind kind) {
 
 }  // namespace
 
-row_codec::row_codec(const row_type& type, const key& parts) : row_bytes_(type.row_bytes()), bits_left_(8 * type.row_bytes()) {
+row_codec::row_codec(const row_type& type, const key& parts)
+    : row_bytes_(type.row_bytes()), bits_left_(8 * type.row_bytes()) {
   FLOWRUN_CHECK(fits(type));
   std::vector<bool> used(row_bytes_, false);
   auto add = [&](size_t column, uint32_t from, uint32_t length, bool descending) {
@@ -59,7 +61,8 @@ row_codec::row_codec(const row_type& type, const key& parts) : row_bytes_(type.r
   key_bits_ = 8 * row_bytes_ - bits_left_;
   for (size_t i = 0; i < type.num_columns(); ++i) add(i, 0, 0, false);
   FLOWRUN_CHECK(bits_left_ == 0);
-  identity_ = pieces_.size() == 1 && !pieces_[0].flip && pieces_[0].kind >= type_kind::u8 && pieces_[0].kind <= type_kind::u64;
+  identity_ =
+      pieces_.size() == 1 && !pieces_[0].flip && pieces_[0].kind >= type_kind::u8 && pieces_[0].kind <= type_kind::u64;
 }
 
 void row_codec::add_piece(type_kind kind, uint32_t offset, uint32_t num_bytes, bool descending) {
@@ -155,12 +158,16 @@ void row_codec::encode(const std::byte* rows, size_t num_rows, uint64_t* words) 
   if (identity_) return unpack(rows, num_rows, words);
   encode_rows(rows, num_rows, words);
 }
-void row_codec::encode(const std::byte* rows, size_t num_rows, word128* words) const { encode_rows(rows, num_rows, words); }
+void row_codec::encode(const std::byte* rows, size_t num_rows, word128* words) const {
+  encode_rows(rows, num_rows, words);
+}
 void row_codec::decode(const uint64_t* words, size_t num_rows, std::byte* rows) const {
   if (identity_) return pack(words, num_rows, rows);
   decode_rows(words, num_rows, rows);
 }
-void row_codec::decode(const word128* words, size_t num_rows, std::byte* rows) const { decode_rows(words, num_rows, rows); }
+void row_codec::decode(const word128* words, size_t num_rows, std::byte* rows) const {
+  decode_rows(words, num_rows, rows);
+}
 
 namespace {
 

@@ -8,9 +8,9 @@
 //       5   7       8   6                         3 comparisons for 8 sources.
 //      5 3 7 1     4 8 2 6
 //
-// Nodes hold the losers' keys beside their numbers, so that a match looks at the node only; heads with equal keys are told
-// apart by the caller. Cost: ceil(log2 k) comparisons per replay, k - 1 to start. An exhausted source keeps the largest key
-// and loses its ties: no sentinels, all keys are allowed.
+// Nodes hold the losers' keys beside their numbers, so that a match looks at the node only; heads with equal keys are
+// told apart by the caller. Cost: ceil(log2 k) comparisons per replay, k - 1 to start. An exhausted source keeps the
+// largest key and loses its ties: no sentinels, all keys are allowed.
 #pragma once
 
 #include <cstddef>
@@ -57,7 +57,8 @@ class loser_tree {
     return tie_(a, b);
   }
   bool beats(const entry& a, const entry& b) const {
-    if (a.key == b.key) [[unlikely]] return wins_tie(a.source, b.source);
+    if (a.key == b.key) [[unlikely]]
+      return wins_tie(a.source, b.source);
     return a.key < b.key;
   }
   void replay(entry moving, uint32_t leaf) {

@@ -14,7 +14,8 @@ predicted_reader::predicted_reader(block::block_manager& blocks, std::span<const
   const uint64_t num_buffers = std::clamp<uint64_t>(runs.size() + ahead, 1, std::max<size_t>(sequence_.size(), 1));
   block::prefetch_options options;
   options.free_after_read = true;
-  prefetcher_ = std::make_unique<block::block_prefetcher>(blocks, std::move(wanted), static_cast<unsigned>(num_buffers), options);
+  prefetcher_ =
+      std::make_unique<block::block_prefetcher>(blocks, std::move(wanted), static_cast<unsigned>(num_buffers), options);
 }
 
 predicted_reader::~predicted_reader() {

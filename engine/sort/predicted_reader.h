@@ -1,7 +1,7 @@
 // Reads the blocks of runs that are being merged, in the order σ in which the merge wants them (prediction.h).
 //
-// The blocks belong to the reader: each is freed once it was handed out, those that nobody asked for when the reader dies
-// (a limit was reached, the job failed), so scratch space never outlives its merge.
+// The blocks belong to the reader: each is freed once it was handed out, those that nobody asked for when the reader
+// dies (a limit was reached, the job failed), so scratch space never outlives its merge.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ namespace flowrun::sort {
 // One thread at a time. The block manager outlives the reader.
 class predicted_reader {
  public:
-  // Starts reading. `sequence` comes from predict(runs, …). Has a buffer for one block of each run and those that `memory`
-  // grants for reading ahead.
+  // Starts reading. `sequence` comes from predict(runs, …). Has a buffer for one block of each run and those that
+  // `memory` grants for reading ahead.
   predicted_reader(block::block_manager& blocks, std::span<const run> runs, std::vector<predicted_block> sequence,
                    const merger_memory& memory);
   // Waits for the reads in flight.

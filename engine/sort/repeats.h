@@ -1,8 +1,8 @@
 // The last step of `unique` for narrow rows: removes what two neighbouring batches have in common.
 //
-// Slices of a merge are refined apart from each other, so each batch is free of repetitions, but its first row may equal the
-// last row of the batch before. Narrow rows are unique only by all their bytes (settings.h), so equal rows are equal bytes.
-// Cost: one comparison per batch.
+// Slices of a merge are refined apart from each other, so each batch is free of repetitions, but its first row may
+// equal the last row of the batch before. Narrow rows are unique only by all their bytes (settings.h), so equal rows
+// are equal bytes. Cost: one comparison per batch.
 #pragma once
 
 #include <cstddef>

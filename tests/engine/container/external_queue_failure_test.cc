@@ -17,15 +17,14 @@ const row_type& number_type() {
 }
 
 std::vector<batch> numbers(queue_rig& rig, size_t num_rows) {
-  record::random_rows rows;
-  return rows.batches(number_type(), rig.pool(), num_rows, 7000);
+  return random_batches(rig, number_type(), 0, num_rows * number_type().row_bytes(), 1);
 }
 
 TEST(external_queue_failure, may_be_destroyed_in_any_state) {
   std::mt19937_64 random(4);
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 200; ++round) {
     queue_rig rig(round % 2 == 0);
-    std::vector<batch> input = numbers(rig, 20'000);
+    std::vector<batch> input = numbers(rig, 5'000);
     external_queue& queue = rig.make(number_type(), round % 3 == 0 ? 100 * KiB : 0);
     counting_waker* w = nullptr;
     auto sleeper = std::make_unique<counting_waker>();

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +56,33 @@ class queue_rig {
   std::unique_ptr<block::block_manager> blocks_;
   std::optional<external_queue> queue_;
 };
+
+// About `num_bytes` of random rows in batches of random length. Strings have up to `max_string_bytes`.
+inline std::vector<batch> random_batches(queue_rig& rig, const row_type& type, size_t max_string_bytes, size_t num_bytes,
+                                         uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<batch> out;
+  std::string text;
+  while (num_bytes > 0) {
+    record::batch_builder builder(type, rig.pool(), 1 + random() % 20'000);
+    while (!builder.full() && num_bytes > 0) {
+      std::byte* row = builder.append();
+      size_t taken = type.row_bytes();
+      for (const record::column& c : type.columns()) {
+        if (c.type.is_string()) {
+          text.assign(random() % (max_string_bytes + 1), static_cast<char>(random()));
+          builder.put_string(row + c.offset, text);
+          taken += text.size();
+        } else {
+          for (uint32_t i = 0; i < c.type.num_bytes; ++i) row[c.offset + i] = static_cast<std::byte>(random());
+        }
+      }
+      num_bytes -= std::min(num_bytes, taken);
+    }
+    out.push_back(builder.take());
+  }
+  return out;
+}
 
 inline void push_all(external_queue& queue, std::vector<batch> input) {
   blocking_waker w;

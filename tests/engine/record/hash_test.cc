@@ -24,8 +24,8 @@ batch shuffled(const row_type& type, const batch& rows, batch_pool& pool, uint64
 TEST(row_hasher, order_and_place_of_strings_make_no_difference) {
   batch_pool pool;
   random_rows source;
-  for (const row_type& type : {type_of({{"a", "u64"}, {"b", "u24"}}), type_of({{"a", "string"}, {"b", "u8"}, {"c", "string"}}),
-                               type_of({{"s", "string"}})}) {
+  for (const row_type& type : {type_of({{"a", "u64"}, {"b", "u24"}}),
+                               type_of({{"a", "string"}, {"b", "u8"}, {"c", "string"}}), type_of({{"s", "string"}})}) {
     const row_hasher hasher(type);
     const batch rows = source.one_batch(type, pool, 1000);
     const multiset_hash expected = hasher.hash(rows);
@@ -62,8 +62,14 @@ TEST(row_hasher, strings_count_by_content_and_boundary) {
   const row_type type = type_of({{"a", "string"}, {"b", "string"}});
   const row_hasher hasher(type);
   std::set<std::string> hashes;
-  const std::vector<std::pair<std::string, std::string>> values = {
-      {"", ""}, {"ab", "c"}, {"a", "bc"}, {"abc", ""}, {"", "abc"}, {std::string("\0", 1), ""}, {"", std::string("\0", 1)}, {"c", "ab"}};
+  const std::vector<std::pair<std::string, std::string>> values = {{"", ""},
+                                                                   {"ab", "c"},
+                                                                   {"a", "bc"},
+                                                                   {"abc", ""},
+                                                                   {"", "abc"},
+                                                                   {std::string("\0", 1), ""},
+                                                                   {"", std::string("\0", 1)},
+                                                                   {"c", "ab"}};
   for (const auto& [a, b] : values) {
     batch_builder builder(type, pool);
     std::byte* row = builder.append();

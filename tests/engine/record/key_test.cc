@@ -41,11 +41,13 @@ void expect_ascending(const row_type& type, const std::vector<std::vector<std::b
 }
 
 TEST(key, unsigned_numbers_by_value) {
-  const std::vector<std::pair<const char*, uint32_t>> types = {{"u8", 1}, {"u16", 2}, {"u24", 3}, {"u32", 4}, {"u40", 5}, {"u48", 6}, {"u64", 8}};
+  const std::vector<std::pair<const char*, uint32_t>> types = {{"u8", 1},  {"u16", 2}, {"u24", 3}, {"u32", 4},
+                                                               {"u40", 5}, {"u48", 6}, {"u64", 8}};
   for (const auto& [name, num_bytes] : types) {
     const uint64_t most = num_bytes == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * num_bytes)) - 1;
     std::vector<std::vector<std::byte>> rows;
-    for (uint64_t value : {uint64_t{0}, uint64_t{1}, uint64_t{127}, uint64_t{128}, most / 2 + 3, most - 1, most}) rows.push_back(field(value, num_bytes));
+    for (uint64_t value : {uint64_t{0}, uint64_t{1}, uint64_t{127}, uint64_t{128}, most / 2 + 3, most - 1, most})
+      rows.push_back(field(value, num_bytes));
     expect_ascending(type_of({{"k", name}}), rows);
   }
   expect_ascending(type_of({{"k", "bool"}}), {field<uint8_t>(0), field<uint8_t>(1)});
@@ -54,8 +56,8 @@ TEST(key, unsigned_numbers_by_value) {
 template <class Signed>
 void expect_signed_order(const char* name) {
   std::vector<std::vector<std::byte>> rows;
-  for (Signed value : {std::numeric_limits<Signed>::min(), static_cast<Signed>(std::numeric_limits<Signed>::min() + 1), Signed{-1}, Signed{0},
-                       Signed{1}, std::numeric_limits<Signed>::max()})
+  for (Signed value : {std::numeric_limits<Signed>::min(), static_cast<Signed>(std::numeric_limits<Signed>::min() + 1),
+                       Signed{-1}, Signed{0}, Signed{1}, std::numeric_limits<Signed>::max()})
     rows.push_back(field(value));
   expect_ascending(type_of({{"k", name}}), rows);
 }
@@ -73,8 +75,9 @@ void expect_total_order(const char* name) {
   const Bits quiet = std::bit_cast<Bits>(limits::quiet_NaN()) & (~Bits{0} >> 1);
   const Bits negative = Bits{1} << (8 * sizeof(Bits) - 1);
   std::vector<std::vector<std::byte>> rows = {field<Bits>(~Bits{0}), field<Bits>(quiet | negative)};
-  for (Float value : {-limits::infinity(), limits::lowest(), Float{-1}, -limits::min(), -limits::denorm_min(), -Float{0}, Float{0},
-                      limits::denorm_min(), limits::min(), Float{1}, limits::max(), limits::infinity()})
+  for (Float value :
+       {-limits::infinity(), limits::lowest(), Float{-1}, -limits::min(), -limits::denorm_min(), -Float{0}, Float{0},
+        limits::denorm_min(), limits::min(), Float{1}, limits::max(), limits::infinity()})
     rows.push_back(field(value));
   rows.push_back(field<Bits>(quiet));
   rows.push_back(field<Bits>(~negative));
@@ -88,7 +91,8 @@ TEST(key, floats_by_total_order) {
 
 TEST(key, order_bits_go_both_ways) {
   std::mt19937_64 random(3);
-  for (const char* name : {"bool", "u8", "u16", "u24", "u32", "u40", "u48", "u64", "i8", "i16", "i32", "i64", "f32", "f64"}) {
+  for (const char* name :
+       {"bool", "u8", "u16", "u24", "u32", "u40", "u48", "u64", "i8", "i16", "i32", "i64", "f32", "f64"}) {
     const value_type type = *parse_value_type(name);
     const uint64_t mask = type.num_bytes == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * type.num_bytes)) - 1;
     for (int i = 0; i < 1000; ++i) {
@@ -102,9 +106,11 @@ TEST(key, order_bits_go_both_ways) {
 
 TEST(key, bytes_from_the_left) {
   std::vector<std::vector<std::byte>> rows;
-  for (const char(&text)[4] : {"\x00\x00\x00", "\x00\x00\x01", "a\x00\x00", "a\x00\xFF", "aaa", "ab\x00", "\x80\x00\x00", "\xFF\xFF\xFF"}) {
+  using namespace std::string_view_literals;
+  for (const std::string_view text : {"\x00\x00\x00"sv, "\x00\x00\x01"sv, "a\x00\x00"sv, "a\x00\xFF"sv, "aaa"sv,
+                                      "ab\x00"sv, "\x80\x00\x00"sv, "\xFF\xFF\xFF"sv}) {
     std::vector<std::byte> row(20, std::byte{0});
-    std::memcpy(row.data(), text, 3);
+    std::memcpy(row.data(), text.data(), text.size());
     rows.push_back(row);
   }
   expect_ascending(type_of({{"k", "bytes[20]"}}), rows);
@@ -119,9 +125,26 @@ batch strings_batch(const row_type& type, batch_pool& pool, const std::vector<st
 TEST(key, strings_from_the_left_and_shorter_ones_first) {
   batch_pool pool;
   const row_type type = type_of({{"s", "string"}});
-  const std::vector<std::string> texts = {"", std::string("\0", 1), std::string("\0\0", 2), std::string("\0\1", 2), std::string("\0\xFF", 2),
-                                          "\1", "a", std::string("a\0", 2), std::string("a\0\0", 3), std::string("a\0b", 3), "a\1", "aa", "ab",
-                                          std::string(15, 'b'), std::string(16, 'b'), std::string(17, 'b'), "\x7F", "\x80", "\xFF", "\xFF\xFF"};
+  const std::vector<std::string> texts = {"",
+                                          std::string("\0", 1),
+                                          std::string("\0\0", 2),
+                                          std::string("\0\1", 2),
+                                          std::string("\0\xFF", 2),
+                                          "\1",
+                                          "a",
+                                          std::string("a\0", 2),
+                                          std::string("a\0\0", 3),
+                                          std::string("a\0b", 3),
+                                          "a\1",
+                                          "aa",
+                                          "ab",
+                                          std::string(15, 'b'),
+                                          std::string(16, 'b'),
+                                          std::string(17, 'b'),
+                                          "\x7F",
+                                          "\x80",
+                                          "\xFF",
+                                          "\xFF\xFF"};
   const batch rows = strings_batch(type, pool, texts);
   for (const bool descending : {false, true}) {
     const key by = {{0, descending, 0, 0}};
@@ -150,7 +173,8 @@ TEST(key, a_string_part_ends_before_the_next_part_begins) {
   batch_pool pool;
   const row_type type = type_of({{"s", "string"}, {"n", "u16"}});
   batch_builder builder(type, pool);
-  const std::vector<std::pair<std::string, uint16_t>> values = {{"a", 0xFFFF}, {std::string("a\0", 2), 0}, {"aa", 0}, {"aa", 1}, {"ab", 0}};
+  const std::vector<std::pair<std::string, uint16_t>> values = {
+      {"a", 0xFFFF}, {std::string("a\0", 2), 0}, {"aa", 0}, {"aa", 1}, {"ab", 0}};
   for (const auto& [text, number] : values) {
     std::byte* row = builder.append();
     builder.put_string(row, text);
@@ -158,7 +182,8 @@ TEST(key, a_string_part_ends_before_the_next_part_begins) {
   }
   const batch rows = builder.take();
   const key_prefix prefix(type, {{0, false, 0, 0}, {1, false, 0, 0}});
-  for (size_t i = 1; i < rows.num_rows; ++i) EXPECT_LT(prefix(rows.row(i - 1), rows.heap), prefix(rows.row(i), rows.heap)) << i;
+  for (size_t i = 1; i < rows.num_rows; ++i)
+    EXPECT_LT(prefix(rows.row(i - 1), rows.heap), prefix(rows.row(i), rows.heap)) << i;
 }
 
 TEST(key, slices_of_bytes) {
@@ -166,7 +191,9 @@ TEST(key, slices_of_bytes) {
   std::vector<std::byte> a(10), b(10);
   std::memcpy(a.data() + 2, "xxAByyCD", 8);
   std::memcpy(b.data() + 2, "zzABaaCE", 8);
-  auto compare = [&](const key& by) { return sign(row_comparator(type, by).compare(a.data(), nullptr, b.data(), nullptr)); };
+  auto compare = [&](const key& by) {
+    return sign(row_comparator(type, by).compare(a.data(), nullptr, b.data(), nullptr));
+  };
   EXPECT_EQ(compare({{1, false, 2, 2}}), 0);
   EXPECT_EQ(compare({{1, false, 2, 2}, {1, false, 6, 2}}), -1);
   EXPECT_EQ(compare({{1, false, 2, 2}, {1, true, 6, 2}}), 1);
@@ -193,7 +220,8 @@ TEST(key, compares_rows_of_two_types) {
   put_right(-5, "c");
   put_right(-6, "z");
   const batch l = left_builder.take(), r = right_builder.take();
-  const row_comparator comparator(left, {{1, false, 0, 0}, {2, true, 0, 0}}, right, {{1, false, 0, 0}, {0, true, 0, 0}});
+  const row_comparator comparator(left, {{1, false, 0, 0}, {2, true, 0, 0}}, right,
+                                  {{1, false, 0, 0}, {0, true, 0, 0}});
   EXPECT_EQ(comparator.compare(l.row(0), l.heap, r.row(0), r.heap), 0);
   EXPECT_GT(comparator.compare(l.row(0), l.heap, r.row(1), r.heap), 0);
   EXPECT_GT(comparator.compare(l.row(0), l.heap, r.row(2), r.heap), 0);
@@ -215,7 +243,14 @@ TEST(key, prefix_knows_when_it_is_the_whole_key) {
 TEST(key, prefix_and_comparator_agree_on_random_rows) {
   batch_pool pool;
   random_rows source;
-  const row_type type = type_of({{"a", "i16"}, {"s", "string"}, {"f", "f32"}, {"b", "bytes[11]"}, {"u", "u40"}, {"t", "string"}, {"g", "f64"}, {"o", "bool"}});
+  const row_type type = type_of({{"a", "i16"},
+                                 {"s", "string"},
+                                 {"f", "f32"},
+                                 {"b", "bytes[11]"},
+                                 {"u", "u40"},
+                                 {"t", "string"},
+                                 {"g", "f64"},
+                                 {"o", "bool"}});
   for (int round = 0; round < 60; ++round) {
     source.distinct = round % 3 == 0 ? 0 : static_cast<uint64_t>(2 + round % 5);
     source.max_string_bytes = round % 2 == 0 ? 3 : 20;

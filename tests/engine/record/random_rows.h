@@ -19,9 +19,9 @@ inline row_type type_of(std::initializer_list<std::pair<const char*, const char*
 
 struct random_rows {
   std::mt19937_64 random{1};
-  uint64_t distinct = 0;           // values a column takes; 0: as many as there are
+  uint64_t distinct = 0;  // values a column takes; 0: as many as there are
   size_t max_string_bytes = 24;
-  std::string string_prefix;       // all strings begin with it
+  std::string string_prefix;  // all strings begin with it
 
   uint64_t below(uint64_t bound) { return random() % bound; }
 
@@ -71,7 +71,8 @@ struct random_rows {
     static constexpr char alphabet[] = {'\0', '\x01', 'a', '\xFE', '\xFF'};
     std::string out = string_prefix;
     const size_t num_bytes = from() % (max_string_bytes + 1);
-    for (size_t i = 0; i < num_bytes; ++i) out += from() % 4 == 0 ? static_cast<char>(from()) : alphabet[from() % sizeof alphabet];
+    for (size_t i = 0; i < num_bytes; ++i)
+      out += from() % 4 == 0 ? static_cast<char>(from()) : alphabet[from() % sizeof alphabet];
     return out;
   }
 };

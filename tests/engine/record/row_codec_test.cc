@@ -49,7 +49,11 @@ void expect_faithful(const row_type& type, const key& by, const batch& rows) {
       ASSERT_EQ(words[i] < words[j] ? -1 : words[i] > words[j] ? 1 : 0, expected) << to_string(type);
       const Word a = rest_bits == 8 * sizeof(Word) ? Word{0} : words[i] >> rest_bits;
       const Word b = rest_bits == 8 * sizeof(Word) ? Word{0} : words[j] >> rest_bits;
-      ASSERT_EQ(a < b ? -1 : a > b ? 1 : 0, sign(by_key.compare(rows.row(i), nullptr, rows.row(j), nullptr))) << to_string(type);
+      ASSERT_EQ(a < b   ? -1
+                : a > b ? 1
+                        : 0,
+                sign(by_key.compare(rows.row(i), nullptr, rows.row(j), nullptr)))
+          << to_string(type);
     }
   }
 }
@@ -64,7 +68,8 @@ TEST(row_codec, fits_rows_of_1_to_16_bytes_without_strings) {
 
 // A random row type of exactly `row_bytes` bytes.
 row_type random_type(random_rows& source, uint32_t row_bytes) {
-  static const std::vector<const char*> names = {"bool", "u8", "u16", "u24", "u32", "u40", "u48", "u64", "i8", "i16", "i32", "i64", "f32", "f64"};
+  static const std::vector<const char*> names = {"bool", "u8", "u16", "u24", "u32", "u40", "u48",
+                                                 "u64",  "i8", "i16", "i32", "i64", "f32", "f64"};
   std::vector<column> columns;
   for (uint32_t left = row_bytes; left > 0;) {
     value_type type = *parse_value_type(names[source.below(names.size())]);

@@ -11,8 +11,11 @@ namespace {
 
 TEST(value_type, names_and_widths_go_both_ways) {
   const std::vector<std::pair<std::string, uint32_t>> widths = {
-      {"bool", 1}, {"u8", 1},  {"u16", 2}, {"u24", 3}, {"u32", 4}, {"u40", 5},      {"u48", 6},           {"u64", 8},   {"i8", 1},
-      {"i16", 2},  {"i32", 4}, {"i64", 8}, {"f32", 4}, {"f64", 8}, {"bytes[1]", 1}, {"bytes[65536]", 65536}, {"string", 8}};
+      {"bool", 1},  {"u8", 1},  {"u16", 2},      {"u24", 3},
+      {"u32", 4},   {"u40", 5}, {"u48", 6},      {"u64", 8},
+      {"i8", 1},    {"i16", 2}, {"i32", 4},      {"i64", 8},
+      {"f32", 4},   {"f64", 8}, {"bytes[1]", 1}, {"bytes[65536]", 65536},
+      {"string", 8}};
   for (const auto& [name, num_bytes] : widths) {
     const auto type = parse_value_type(name);
     ASSERT_TRUE(type) << name;
@@ -35,9 +38,26 @@ TEST(value_type, each_named_type_parses) {
 }
 
 TEST(value_type, refuses_everything_else) {
-  for (const char* text : {"", "U64", "u7", "u128", "int", "bytes", "bytes[]", "bytes[0]", "bytes[65537]", "bytes[1000000]", "bytes[-1]",
-                           "bytes[+1]", "bytes[ 1]", "bytes[1 ]", "bytes[1", "bytes[1]]", "bytes[99999999999999999999]", "bytes[0x4]",
-                           "string ", " u8"})
+  for (const char* text : {"",
+                           "U64",
+                           "u7",
+                           "u128",
+                           "int",
+                           "bytes",
+                           "bytes[]",
+                           "bytes[0]",
+                           "bytes[65537]",
+                           "bytes[1000000]",
+                           "bytes[-1]",
+                           "bytes[+1]",
+                           "bytes[ 1]",
+                           "bytes[1 ]",
+                           "bytes[1",
+                           "bytes[1]]",
+                           "bytes[99999999999999999999]",
+                           "bytes[0x4]",
+                           "string ",
+                           " u8"})
     EXPECT_FALSE(parse_value_type(text)) << text;
 }
 

@@ -25,10 +25,14 @@ std::vector<shape> shapes() {
       {"two u32", type_of({{"a", "u32"}, {"b", "u32"}}), {columns({0}), columns({1, 0}), {{1, true, 0, 0}}}},
       {"9 bytes", type_of({{"a", "u64"}, {"b", "bool"}}), {columns({1}), columns({0})}},
       {"12 bytes", type_of({{"a", "u64"}, {"b", "f32"}}), {columns({0}), columns({1, 0})}},
-      {"16 bytes", type_of({{"a", "u64"}, {"b", "i64"}}), {columns({0}), columns({0, 1}), {{1, true, 0, 0}, {0, false, 0, 0}}}},
+      {"16 bytes",
+       type_of({{"a", "u64"}, {"b", "i64"}}),
+       {columns({0}), columns({0, 1}), {{1, true, 0, 0}, {0, false, 0, 0}}}},
       {"bytes[15]", type_of({{"a", "bytes[15]"}}), {{{0, false, 4, 3}}, {{0, true, 4, 3}, {0, false, 2, 8}}}},
       {"17 bytes", type_of({{"a", "u64"}, {"b", "u64"}, {"c", "u8"}}), {columns({0}), columns({2, 1, 0})}},
-      {"32 bytes", type_of({{"a", "u64"}, {"b", "u64"}, {"c", "u64"}, {"d", "f64"}}), {columns({3}), columns({0, 1, 2, 3})}},
+      {"32 bytes",
+       type_of({{"a", "u64"}, {"b", "u64"}, {"c", "u64"}, {"d", "f64"}}),
+       {columns({3}), columns({0, 1, 2, 3})}},
       {"100 bytes, key of 10", type_of({{"k", "bytes[10]"}, {"v", "bytes[90]"}}), {columns({0}), {{0, true, 0, 0}}}},
       {"100 bytes, key of 40", type_of({{"k", "bytes[40]"}, {"v", "bytes[60]"}}), {columns({0}), {{0, false, 20, 20}}}},
       {"300 bytes, keys at both ends", type_of({{"a", "i16"}, {"v", "bytes[296]"}, {"b", "u16"}}), {columns({2, 0})}},
@@ -66,7 +70,8 @@ class each_shape : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(each_shape, in_memory) {
-  for (const record::key& key : shape_.keys) EXPECT_TRUE(expect_sorted(sort_by(shape_.type, key), keeping_place(), input(8'000, 0)).in_memory);
+  for (const record::key& key : shape_.keys)
+    EXPECT_TRUE(expect_sorted(sort_by(shape_.type, key), keeping_place(), input(8'000, 0)).in_memory);
 }
 
 TEST_P(each_shape, spilled_and_merged_at_several_levels_in_the_least_memory) {
@@ -93,7 +98,8 @@ TEST_P(each_shape, stable_and_unique_and_limited) {
         settings.limit = (options & 4) != 0 ? 777 : 0;
         expect_sorted(settings, distinct == 0 ? keeping_place() : sort_place{}, rows);
         if (HasFailure()) {
-          ADD_FAILURE() << "stable " << settings.stable << ", unique " << settings.unique << ", limit " << settings.limit;
+          ADD_FAILURE() << "stable " << settings.stable << ", unique " << settings.unique << ", limit "
+                        << settings.limit;
           return;
         }
       }
@@ -164,7 +170,8 @@ TEST(external_sort, every_memory_share_gives_the_same_rows) {
   const std::vector<batch> input = source.batches(type, pool, 30'000, 8 * 1024);
   const sort_settings settings = sort_by(type, columns({0}));
   uint64_t most_passes = 0;
-  for (const uint64_t memory : {minimum_sort_memory(4096), uint64_t{130'000}, uint64_t{200'000}, uint64_t{555'555}, uint64_t{4'000'000}}) {
+  for (const uint64_t memory :
+       {minimum_sort_memory(4096), uint64_t{130'000}, uint64_t{200'000}, uint64_t{555'555}, uint64_t{4'000'000}}) {
     sort_place place;
     place.memory_bytes = memory;
     most_passes = std::max(most_passes, expect_sorted(settings, place, input).merge_passes);
@@ -220,7 +227,8 @@ TEST(external_sort, rows_are_the_same_multiset) {
   const sort_settings settings = sort_by(type, columns({1}));
   sort_rig rig({});
   std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
-  std::unique_ptr<run_merger> merger = make_run_merger(settings, rig.resources(), create_runs(rig, *creator, input), 8192);
+  std::unique_ptr<run_merger> merger =
+      make_run_merger(settings, rig.resources(), create_runs(rig, *creator, input), 8192);
   for (const batch& b : merge_runs(rig, settings, *merger)) after += hasher.hash(b);
   EXPECT_EQ(before, after);
 }

@@ -9,7 +9,8 @@ namespace flowrun::sort {
 namespace {
 
 // Merges with the tree; equal heads by source.
-std::vector<std::pair<int, size_t>> merged(const std::vector<std::vector<int>>& sources, uint64_t divisor = 1, size_t* num_ties = nullptr) {
+std::vector<std::pair<int, size_t>> merged(const std::vector<std::vector<int>>& sources, uint64_t divisor = 1,
+                                           size_t* num_ties = nullptr) {
   std::vector<size_t> at(sources.size(), 0);
   auto less = [&](uint32_t a, uint32_t b) {
     if (num_ties != nullptr) ++*num_ties;
@@ -43,12 +44,14 @@ TEST(loser_tree, merges_any_number_of_sources_stably) {
       std::vector<std::pair<int, size_t>> expected;
       for (size_t s = 0; s < k; ++s) {
         const size_t num_rows = random() % 4 == 0 ? 0 : random() % 50;
-        for (size_t i = 0; i < num_rows; ++i) sources[s].push_back(static_cast<int>(random() % static_cast<unsigned>(distinct)));
+        for (size_t i = 0; i < num_rows; ++i)
+          sources[s].push_back(static_cast<int>(random() % static_cast<unsigned>(distinct)));
         std::sort(sources[s].begin(), sources[s].end());
         for (int value : sources[s]) expected.emplace_back(value, s);
       }
       std::sort(expected.begin(), expected.end());
-      for (const uint64_t divisor : {uint64_t{1}, uint64_t{3}, uint64_t{1} << 40}) EXPECT_EQ(merged(sources, divisor), expected) << k;
+      for (const uint64_t divisor : {uint64_t{1}, uint64_t{3}, uint64_t{1} << 40})
+        EXPECT_EQ(merged(sources, divisor), expected) << k;
     }
   }
 }

@@ -11,7 +11,8 @@ namespace flowrun::sort {
 namespace {
 
 // Carries the steps out on the sizes; checks that each is possible. Returns the runs left and the rows moved.
-std::pair<std::vector<uint64_t>, uint64_t> carried_out(std::vector<uint64_t> sizes, const std::vector<merge_step>& steps, uint64_t fan_in) {
+std::pair<std::vector<uint64_t>, uint64_t> carried_out(std::vector<uint64_t> sizes,
+                                                       const std::vector<merge_step>& steps, uint64_t fan_in) {
   uint64_t moved = 0;
   for (const merge_step& s : steps) {
     EXPECT_GE(s.count, 2U);

@@ -41,7 +41,8 @@ std::vector<place> places(const std::vector<predicted_block>& sequence) {
 }
 
 TEST(prediction, blocks_by_first_key) {
-  EXPECT_EQ(places(predicted(runs_of({{1, 9}, {2, 3, 8}, {}}))), (std::vector<place>{{0, 0}, {1, 0}, {1, 1}, {1, 2}, {0, 1}}));
+  EXPECT_EQ(places(predicted(runs_of({{1, 9}, {2, 3, 8}, {}}))),
+            (std::vector<place>{{0, 0}, {1, 0}, {1, 1}, {1, 2}, {0, 1}}));
   EXPECT_TRUE(predicted({}).empty());
 }
 
@@ -63,8 +64,9 @@ TEST(prediction, agrees_with_a_stable_sort) {
     std::vector<place> expected;
     for (uint32_t r = 0; r < runs.size(); ++r)
       for (uint32_t b = 0; b < runs[r].blocks.size(); ++b) expected.emplace_back(r, b);
-    std::stable_sort(expected.begin(), expected.end(),
-                     [&](const place& a, const place& b) { return firsts[a.first][a.second] < firsts[b.first][b.second]; });
+    std::stable_sort(expected.begin(), expected.end(), [&](const place& a, const place& b) {
+      return firsts[a.first][a.second] < firsts[b.first][b.second];
+    });
     EXPECT_EQ(places(predicted(runs)), expected);
   }
 }

@@ -182,14 +182,18 @@ TEST(run_creation, scratch_is_little_more_than_the_rows) {
   record::batch_pool pool;
   random_rows source;
   for (const auto& [type, row_bytes] : {std::pair{type_of({{"k", "u64"}}), 8U}, std::pair{type_of({{"k", "u24"}}), 3U},
-                                        std::pair{type_of({{"k", "u64"}, {"v", "u32"}}), 12U}, std::pair{type_of({{"k", "bytes[10]"}, {"v", "bytes[30]"}}), 40U}}) {
+                                        std::pair{type_of({{"k", "u64"}, {"v", "u32"}}), 12U},
+                                        std::pair{type_of({{"k", "bytes[10]"}, {"v", "bytes[30]"}}), 40U}}) {
     const uint64_t num_rows = 600'000 / row_bytes;
     sort_place place;
     const sort_result result = expect_sorted(sort_by(type, columns({0})), place, source.batches(type, pool, num_rows));
     const double payload = static_cast<double>(num_rows * row_bytes);
-    EXPECT_LE(static_cast<double>(result.scratch_bytes), payload * 1.04 + static_cast<double>(result.num_runs) * 4096) << row_bytes;
+    EXPECT_LE(static_cast<double>(result.scratch_bytes), payload * 1.04 + static_cast<double>(result.num_runs) * 4096)
+        << row_bytes;
     // Merging frees what it has read: an intermediate merge holds at most its own input and output.
-    EXPECT_LE(static_cast<double>(result.peak_scratch_bytes), 1.15 * static_cast<double>(result.scratch_bytes) + 20 * 4096) << row_bytes;
+    EXPECT_LE(static_cast<double>(result.peak_scratch_bytes),
+              1.15 * static_cast<double>(result.scratch_bytes) + 20 * 4096)
+        << row_bytes;
   }
 }
 

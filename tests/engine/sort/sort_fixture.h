@@ -42,7 +42,9 @@ class sort_rig {
  public:
   explicit sort_rig(const sort_place& place, std::unique_ptr<io::backend> backend = nullptr)
       : place_(place),
-        backend_(backend ? std::move(backend) : place.on_disk ? io::make_thread_backend(16) : io::make_memory_backend()),
+        backend_(backend         ? std::move(backend)
+                 : place.on_disk ? io::make_thread_backend(16)
+                                 : io::make_memory_backend()),
         queue_(place.num_threads) {
     block::manager_options options = block::memory_options(*backend_, place.num_disks);
     if (place.on_disk) options = block::directory_options(*backend_, directory_.emplace(), place.num_disks);
@@ -169,7 +171,8 @@ inline std::vector<std::string> expected_rows(const sort_settings& settings, con
   };
   std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return compare(order, a, b) < 0; });
   if (settings.unique)
-    rows.erase(std::unique(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return compare(key_order, a, b) == 0; }),
+    rows.erase(std::unique(rows.begin(), rows.end(),
+                           [&](const auto& a, const auto& b) { return compare(key_order, a, b) == 0; }),
                rows.end());
   if (settings.limit > 0 && rows.size() > settings.limit) rows.resize(settings.limit);
   std::vector<std::string> out;
@@ -178,7 +181,8 @@ inline std::vector<std::string> expected_rows(const sort_settings& settings, con
 }
 
 // Sorts and compares row by row.
-inline sort_result expect_sorted(const sort_settings& settings, const sort_place& place, const std::vector<batch>& input) {
+inline sort_result expect_sorted(const sort_settings& settings, const sort_place& place,
+                                 const std::vector<batch>& input) {
   const sort_result result = sort_rows(settings, place, input);
   const std::vector<std::string> expected = expected_rows(settings, input);
   EXPECT_EQ(result.rows.size(), expected.size());

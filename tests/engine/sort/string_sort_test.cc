@@ -76,7 +76,8 @@ TEST(string_sort, at_several_levels) {
   source.max_string_bytes = 40;
   sort_place place;
   place.memory_bytes = 160'000;
-  const sort_result result = expect_sorted(sort_by(lines, columns({0})), place, source.batches(lines, pool, 40'000, 8 * 1024));
+  const sort_result result =
+      expect_sorted(sort_by(lines, columns({0})), place, source.batches(lines, pool, 40'000, 8 * 1024));
   EXPECT_GT(result.num_runs, result.fan_in);
   EXPECT_GE(result.merge_passes, 2U);
 }
@@ -86,7 +87,8 @@ TEST(string_sort, some_lines_longer_than_a_block) {
   random_rows source;
   std::vector<batch> input = source.batches(lines, pool, 20'000, 8 * 1024);
   record::batch_builder builder(lines, pool, 64 * 1024);
-  for (const size_t num_bytes : {size_t{4000}, size_t{4024}, size_t{4032}, size_t{5000}, size_t{12'000}, size_t{20'000}})
+  for (const size_t num_bytes :
+       {size_t{4000}, size_t{4024}, size_t{4032}, size_t{5000}, size_t{12'000}, size_t{20'000}})
     for (const char c : {'a', 'b'}) builder.put_string(builder.append(), std::string(num_bytes, c));
   input.insert(input.begin() + static_cast<std::ptrdiff_t>(input.size() / 2), builder.take());
   for (const bool unique : {true, false}) {
