@@ -39,7 +39,8 @@ int show_operators(const std::string& name) {
   const plan::operator_declaration* found = catalog.find(name);
   if (found == nullptr) {
     const std::string meant = did_you_mean(name, catalog.names());
-    throw error(error_kind::usage, "there is no operator '" + name + "'", meant.empty() ? "flowrun ops lists them" : meant);
+    throw error(error_kind::usage, "there is no operator '" + name + "'",
+                meant.empty() ? "flowrun ops lists them" : meant);
   }
   print(plan::usage_text(*found));
   return 0;
@@ -62,7 +63,8 @@ int show_metrics() {
 
 int show_version() {
   const std::string refusal = io::io_uring_refusal();
-  print(fmt::format("flowrun {}\nio_uring: {}\n", version, refusal.empty() ? "yes" : "no (" + refusal + "); threads instead"));
+  print(fmt::format("flowrun {}\nio_uring: {}\n", version,
+                    refusal.empty() ? "yes" : "no (" + refusal + "); threads instead"));
   return 0;
 }
 

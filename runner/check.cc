@@ -12,7 +12,8 @@ int check(const check_arguments& arguments, terminal& screen) {
     try {
       const loaded_job loaded = load(job, arguments.resources, screen);
       screen.say(fmt::format("{}: no faults; {} node{}, {} phase{}\n", file, loaded.graph->nodes.size(),
-                             loaded.graph->nodes.size() == 1 ? "" : "s", loaded.plan.phases.size(), loaded.plan.phases.size() == 1 ? "" : "s"));
+                             loaded.graph->nodes.size() == 1 ? "" : "s", loaded.plan.phases.size(),
+                             loaded.plan.phases.size() == 1 ? "" : "s"));
     } catch (const faults_shown&) {
       code = static_cast<int>(error_kind::bad_spec);
     }

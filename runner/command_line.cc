@@ -4,80 +4,30 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "engine/base/error.h"
 #include "engine/base/fault.h"
-#include "engine/base/units.h"
+#include "runner/help_texts.h"
+#include "runner/option_values.h"
 #include "runner/resources.h"
 
 namespace flowrun::runner {
 
 namespace {
 
-constexpr const char* introduction =
-    "Flowrun runs dataflow jobs over data far larger than memory. A job is a YAML file.\n\n"
-    "  flowrun job.yaml                     run a job (the same as flowrun run job.yaml)\n"
-    "  flowrun job.yaml -p input=x.csv      with a value for a parameter of the job\n"
-    "  flowrun check job.yaml               all faults at once, without running\n"
-    "  flowrun plan job.yaml                what a run would do and cost\n"
-    "  flowrun ops sort                     what an operator does and takes";
-
-constexpr const char* run_examples =
-    "Examples:\n"
-    "  flowrun job.yaml                     with the job's own settings\n"
-    "  flowrun job.yaml -m 8GiB -j 4        in 8 GiB of memory, on 4 threads\n"
-    "  flowrun job.yaml -T /ssd0/tmp -T /ssd1/tmp:200GiB\n"
-    "                                       spill to two disks at once, at most 200 GiB on the second\n"
-    "  flowrun job.yaml -p input=edges.csv --set nodes.top.with.limit=100\n"
-    "  flowrun job.yaml --report report.json --progress json\n"
-    "\n"
-    "Exit codes: 0 done, 64 wrong command line, 65 bad data, 66 no such input, 70 a bug in flowrun,\n"
-    "73 an output can't be made, 74 reading or writing failed, 75 out of scratch space or memory,\n"
-    "78 wrong job, 130 and 143 stopped by Ctrl-C and SIGTERM. Outputs appear whole or not at all.";
-
-uint64_t bytes_of(const std::string& option, const std::string& text) {
-  const auto value = parse_bytes(text);
-  if (!value || *value == 0)
-    throw error(error_kind::usage, option + " '" + text + "' is no number of bytes", "64MiB, 1.5GiB, 500GB");
-  return *value;
-}
-
-uint64_t number_of(const std::string& option, const std::string& text) {
-  uint64_t value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || problem != std::errc() || end != text.data() + text.size())
-    throw error(error_kind::usage, option + " '" + text + "' is no number", "a whole number from 0 on");
-  return value;
-}
-
-template <class Choice>
-Choice choice_of(const std::string& option, const std::string& text, const std::vector<std::pair<std::string, Choice>>& choices) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : choices) {
-    if (name == text) return value;
-    names.push_back(name);
-  }
-  const std::string meant = did_you_mean(text, names);
-  throw error(error_kind::usage, option + " can't be '" + text + "'",
-              meant.empty() ? fmt::format("one of {}", fmt::join(names, ", ")) : meant);
-}
-
-std::pair<std::string, std::string> key_and_value(const std::string& option, const std::string& text, const std::string& example) {
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
-    throw error(error_kind::usage, option + " '" + text + "' lacks its " + (equals == 0 ? "name" : "'='"), example);
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
 using words = std::vector<std::string>;
 
-CLI::Option* add_word(CLI::App& app, const std::string& names, std::string& to, const std::string& value, const std::string& help) {
-  return app.add_option(names, to, help)->type_name(value)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+CLI::Option* add_word(CLI::App& app, const std::string& names, std::string& to, const std::string& value,
+                      const std::string& help) {
+  return app.add_option(names, to, help)
+      ->type_name(value)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
-CLI::Option* add_words(CLI::App& app, const std::string& names, words& to, const std::string& value, const std::string& help) {
+CLI::Option* add_words(CLI::App& app, const std::string& names, words& to, const std::string& value,
+                       const std::string& help) {
   return app.add_option(names, to, help)->type_name(value)->allow_extra_args(false);
 }
 
@@ -127,13 +77,16 @@ class parser {
 
   void add_job(CLI::App& sub) {
     add_words(sub, "-p,--param", parameters_, "NAME=VALUE", "A value for a parameter of the job; repeatable.");
-    add_words(sub, "--set", overrides_, "PATH=VALUE", "Replaces any value of the job: nodes.top.with.limit=5; repeatable.");
+    add_words(sub, "--set", overrides_, "PATH=VALUE",
+              "Replaces any value of the job: nodes.top.with.limit=5; repeatable.");
   }
 
   void add_resources(CLI::App& sub) {
-    add_word(sub, "-m,--memory", memory_, "BYTES", "Memory budget: 8GiB, or 50%. Default: the job's, else half of what there is.");
+    add_word(sub, "-m,--memory", memory_, "BYTES",
+             "Memory budget: 8GiB, or 50%. Default: the job's, else half of what there is.");
     add_word(sub, "-j,--threads", threads_, "N", "Threads. Default: the job's, else all usable cores.");
-    add_words(sub, "-T,--scratch", scratch_, "DIR[:LIMIT]", "Where to spill, used in parallel; repeatable. Default: the job's, else ~/.cache/flowrun.");
+    add_words(sub, "-T,--scratch", scratch_, "DIR[:LIMIT]",
+              "Where to spill, used in parallel; repeatable. Default: the job's, else ~/.cache/flowrun.");
     add_word(sub, "--block-size", block_, "BYTES", "Size of scratch blocks.")->group("For experts");
     add_word(sub, "--batch-size", batch_, "BYTES", "Bytes of a batch of rows between operators.")->group("For experts");
   }
@@ -144,27 +97,35 @@ class parser {
     add_job(sub);
     add_resources(sub);
     add_word(sub, "--progress", progress_, "MODE", "auto, bar, plain, json (lines on standard error), none.");
-    add_word(sub, "--report", out_.run.report, "FILE", "Writes the run report as JSON, also when the job fails; - for standard output.");
-    add_word(sub, "--metrics-listen", out_.run.metrics_listen, "ADDRESS", "Serves metrics to Prometheus: PORT (this machine only) or HOST:PORT.");
+    add_word(sub, "--report", out_.run.report, "FILE",
+             "Writes the run report as JSON, also when the job fails; - for standard output.");
+    add_word(sub, "--metrics-listen", out_.run.metrics_listen, "ADDRESS",
+             "Serves metrics to Prometheus: PORT (this machine only) or HOST:PORT.");
     const char* experts = "For experts";
-    add_word(sub, "--backend", backend_, "NAME", "auto, io_uring, threads, memory (scratch stays in memory).")->group(experts);
-    sub.add_flag("--force-spill", out_.run.engine.force_spill, "Sorts and queues use scratch even when they would fit.")->group(experts);
+    add_word(sub, "--backend", backend_, "NAME", "auto, io_uring, threads, memory (scratch stays in memory).")
+        ->group(experts);
+    sub.add_flag("--force-spill", out_.run.engine.force_spill, "Sorts and queues use scratch even when they would fit.")
+        ->group(experts);
     sub.add_flag("--no-direct", no_direct_, "Scratch and large files go through the page cache.")->group(experts);
-    sub.add_flag("--no-sync", no_sync_, "Outputs are not forced to the disk before they get their names.")->group(experts);
-    sub.add_flag("--plain-executor", out_.run.plain_executor, "Everything on one thread, in a fixed order.")->group(experts);
+    sub.add_flag("--no-sync", no_sync_, "Outputs are not forced to the disk before they get their names.")
+        ->group(experts);
+    sub.add_flag("--plain-executor", out_.run.plain_executor, "Everything on one thread, in a fixed order.")
+        ->group(experts);
   }
 
   void add_check() {
     CLI::App& sub = add(command::check, "check", "Says everything that is wrong with jobs, without running them.",
-                        "Examples:\n  flowrun check job.yaml -p input=x.csv\n  flowrun check jobs/*.yaml\n\nExit codes: 0 no faults, 78 faults.");
+                        "Examples:\n  flowrun check job.yaml -p input=x.csv\n  flowrun check jobs/*.yaml\n\nExit "
+                        "codes: 0 no faults, 78 faults.");
     sub.add_option("FILE", files_, "The jobs.")->type_name(" ");
     add_job(sub);
     add_resources(sub);
   }
 
   void add_plan() {
-    CLI::App& sub = add(command::plan, "plan", "Shows what a run would do and cost: phases, pipelines, memory, scratch.",
-                        "Examples:\n  flowrun plan job.yaml -m 1GiB\n  flowrun plan job.yaml --format dot | dot -Tsvg > plan.svg");
+    CLI::App& sub =
+        add(command::plan, "plan", "Shows what a run would do and cost: phases, pipelines, memory, scratch.",
+            "Examples:\n  flowrun plan job.yaml -m 1GiB\n  flowrun plan job.yaml --format dot | dot -Tsvg > plan.svg");
     sub.add_option("FILE", file_, "The job.")->type_name(" ");
     add_word(sub, "-f,--format", format_, "FORMAT", "text, json, dot (for Graphviz).");
     add_job(sub);
@@ -172,28 +133,35 @@ class parser {
   }
 
   void add_others() {
-    CLI::App& ops = add(command::ops, "ops", "Lists the operators, or explains one.",
-                        "Examples:\n  flowrun ops\n  flowrun ops sort\n  flowrun ops expressions     what expressions are made of");
+    CLI::App& ops =
+        add(command::ops, "ops", "Lists the operators, or explains one.",
+            "Examples:\n  flowrun ops\n  flowrun ops sort\n  flowrun ops expressions     what expressions are made of");
     ops.add_option("NAME", out_.operator_name, "An operator; or the word expressions.")->type_name(" ");
     add(command::schema, "schema", "Prints the JSON Schema of the job language, for editors.",
-        "Example:\n  flowrun schema > flowrun-1.schema.json\nand as the first line of a job:\n  # yaml-language-server: $schema=./flowrun-1.schema.json");
+        "Example:\n  flowrun schema > flowrun-1.schema.json\nand as the first line of a job:\n  # "
+        "yaml-language-server: $schema=./flowrun-1.schema.json");
     add(command::reference, "reference", "Prints the reference of the job language (specs/REFERENCE.md).");
-    CLI::App& gen = add(command::gen, "gen", "Makes test data: the same bytes for the same arguments, everywhere.",
-                        "KIND is one of\n  records   the 100-byte records of the sort benchmark, byte for byte as gensort makes them\n"
-                        "  ascii     the same, printable (gensort -a)\n  u64       random 64-bit numbers, rand(SEED, i) of the job language\n\n"
-                        "Examples:\n  flowrun gen records --rows 10000000 -o input.dat\n  flowrun gen u64 --rows 1000000 --seed 7 -o random.u64");
+    CLI::App& gen = add(
+        command::gen, "gen", "Makes test data: the same bytes for the same arguments, everywhere.",
+        "KIND is one of\n  records   the 100-byte records of the sort benchmark, byte for byte as gensort makes them\n"
+        "  ascii     the same, printable (gensort -a)\n  u64       random 64-bit numbers, rand(SEED, i) of the job "
+        "language\n\n"
+        "Examples:\n  flowrun gen records --rows 10000000 -o input.dat\n  flowrun gen u64 --rows 1000000 --seed 7 -o "
+        "random.u64");
     gen.add_option("KIND", kind_, "What.")->type_name(" ");
     add_word(gen, "-n,--rows", rows_, "N", "How many rows.");
     add_word(gen, "--first", first_, "N", "The number of the first row; 0.");
     add_word(gen, "--seed", seed_, "N", "Another seed gives other numbers (u64); 1.");
     add_word(gen, "-o,--output", out_.gen.out, "FILE", "Where to; standard output otherwise.");
-    CLI::App& verify = add(command::verify, "verify", "Counts the rows of a file, sums them up, and checks that they are sorted.",
-                           "Without --type the rows are records of the sort benchmark, and the output is that of valsort.\n\nExamples:\n"
-                           "  flowrun verify sorted.dat\n  flowrun verify edges.bin --type 'src: u64, dst: u64' --by=-dst,src\n"
-                           "  flowrun verify input.dat --any-order     the checksum only\n\nExit codes: 0 sorted, 65 not sorted.");
+    CLI::App& verify = add(
+        command::verify, "verify", "Counts the rows of a file, sums them up, and checks that they are sorted.",
+        "Without --type the rows are records of the sort benchmark, and the output is that of valsort.\n\nExamples:\n"
+        "  flowrun verify sorted.dat\n  flowrun verify edges.bin --type 'src: u64, dst: u64' --by=-dst,src\n"
+        "  flowrun verify input.dat --any-order     the checksum only\n\nExit codes: 0 sorted, 65 not sorted.");
     verify.add_option("FILE", file_, "A file of rows; - for standard input.")->type_name(" ");
     add_word(verify, "--type", out_.verify.type, "TYPE", "The columns: 'src: u64, dst: u64', or one type: u64.");
-    add_word(verify, "--by", out_.verify.by, "COLUMNS", "The key, separated by commas; -column for descending. Default: all columns.");
+    add_word(verify, "--by", out_.verify.by, "COLUMNS",
+             "The key, separated by commas; -column for descending. Default: all columns.");
     verify.add_flag("--any-order", out_.verify.any_order, "Count and sum only.");
     add(command::metrics, "metrics", "Lists the metrics that --metrics-listen serves.");
     add(command::version, "version", "Prints the version, and whether io_uring can be used here.");
@@ -212,7 +180,8 @@ class parser {
       const std::string& word = given[at];
       if (word == "--color") {
         ++at;
-      } else if (word != "-q" && word != "--quiet" && word != "-v" && word != "--verbose" && !word.starts_with("--color=")) {
+      } else if (word != "-q" && word != "--quiet" && word != "-v" && word != "--verbose" &&
+                 !word.starts_with("--color=")) {
         break;
       }
       ++at;
@@ -257,8 +226,10 @@ class parser {
     words left = sub.remaining();
     for (const std::string& word : app_.remaining(false)) left.push_back(word);
     if (left.empty()) return;
-    const auto option = std::find_if(left.begin(), left.end(), [](const std::string& w) { return w.size() > 1 && w[0] == '-'; });
-    if (option == left.end()) throw error(error_kind::usage, "unexpected argument '" + left.front() + "'", hint_for_help());
+    const auto option =
+        std::find_if(left.begin(), left.end(), [](const std::string& w) { return w.size() > 1 && w[0] == '-'; });
+    if (option == left.end())
+      throw error(error_kind::usage, "unexpected argument '" + left.front() + "'", hint_for_help());
     const std::string name = option->substr(0, option->find('='));
     words names;
     for (const CLI::App* app : {&sub, static_cast<const CLI::App*>(&app_)})
@@ -276,7 +247,8 @@ class parser {
       if (!out.parameters.emplace(name, std::move(value)).second)
         throw error(error_kind::usage, "-p gives '" + name + "' twice", "leave one of them out");
     }
-    for (const std::string& text : overrides_) out.overrides.push_back(key_and_value("--set", text, "--set nodes.top.with.limit=5"));
+    for (const std::string& text : overrides_)
+      out.overrides.push_back(key_and_value("--set", text, "--set nodes.top.with.limit=5"));
     return out;
   }
 
@@ -285,19 +257,22 @@ class parser {
     if (memory_.ends_with('%')) {
       const std::string number = memory_.substr(0, memory_.size() - 1);
       const uint64_t percent = number_of("--memory", number);
-      if (percent == 0 || percent > 100) throw error(error_kind::usage, "--memory '" + memory_ + "' is no share of the memory", "1% to 100%");
+      if (percent == 0 || percent > 100)
+        throw error(error_kind::usage, "--memory '" + memory_ + "' is no share of the memory", "1% to 100%");
       out.memory_percent = static_cast<double>(percent);
     } else if (!memory_.empty()) {
       out.memory_bytes = bytes_of("--memory", memory_);
     }
     if (!threads_.empty()) {
       const uint64_t threads = number_of("--threads", threads_);
-      if (threads < 1 || threads > 4096) throw error(error_kind::usage, "--threads is " + threads_, "a whole number from 1 to 4096");
+      if (threads < 1 || threads > 4096)
+        throw error(error_kind::usage, "--threads is " + threads_, "a whole number from 1 to 4096");
       out.threads = static_cast<unsigned>(threads);
     }
     for (const std::string& text : scratch_) {
       out.scratch.push_back(parse_scratch(text));
-      if (out.scratch.back().path.empty()) throw error(error_kind::usage, "-T names no directory", "-T DIR or -T DIR:500GiB");
+      if (out.scratch.back().path.empty())
+        throw error(error_kind::usage, "-T names no directory", "-T DIR or -T DIR:500GiB");
     }
     if (!block_.empty()) out.block_bytes = bytes_of("--block-size", block_);
     if (!batch_.empty()) out.batch_bytes = bytes_of("--batch-size", batch_);
@@ -331,12 +306,14 @@ class parser {
   void finish_plan() {
     out_.plan.job = job();
     out_.plan.resources = resources_given();
-    out_.plan.format = choice_of<std::string>("--format", format_, {{"text", "text"}, {"json", "json"}, {"dot", "dot"}});
+    out_.plan.format =
+        choice_of<std::string>("--format", format_, {{"text", "text"}, {"json", "json"}, {"dot", "dot"}});
   }
 
   void finish_gen() {
     if (kind_.empty() || rows_.empty())
-      throw error(error_kind::usage, kind_.empty() ? "gen needs a KIND" : "gen needs --rows", "flowrun gen records --rows 1000000 -o input.dat");
+      throw error(error_kind::usage, kind_.empty() ? "gen needs a KIND" : "gen needs --rows",
+                  "flowrun gen records --rows 1000000 -o input.dat");
     out_.gen.kind = choice_of<std::string>("KIND", kind_, {{"records", "records"}, {"ascii", "ascii"}, {"u64", "u64"}});
     out_.gen.rows = number_of("--rows", rows_);
     out_.gen.first = number_of("--first", first_);
@@ -346,8 +323,9 @@ class parser {
   invocation finish() {
     if (quiet_ && verbose_) throw error(error_kind::usage, "-q and -v exclude each other", "leave one of them out");
     out_.how_much = quiet_ ? verbosity::quiet : verbose_ ? verbosity::verbose : verbosity::normal;
-    out_.colors = choice_of<color_choice>("--color", color_,
-                                          {{"auto", color_choice::automatic}, {"always", color_choice::always}, {"never", color_choice::never}});
+    out_.colors = choice_of<color_choice>(
+        "--color", color_,
+        {{"auto", color_choice::automatic}, {"always", color_choice::always}, {"never", color_choice::never}});
     const CLI::App* sub = chosen();
     if (sub == nullptr) {
       refuse_leftovers(app_);

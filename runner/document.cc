@@ -15,7 +15,8 @@ namespace flowrun::runner {
 namespace {
 
 [[noreturn]] void refuse(const std::string& path, int cause) {
-  throw error(error_kind::output, "can't write " + path + ": " + errno_text(cause), "give a file in a directory that exists and is writable");
+  throw error(error_kind::output, "can't write " + path + ": " + errno_text(cause),
+              "give a file in a directory that exists and is writable");
 }
 
 }  // namespace

@@ -32,8 +32,9 @@ row_maker maker_of(const gen_arguments& arguments) {
             }};
   }
   const record_style style = arguments.kind == "ascii" ? record_style::ascii : record_style::binary;
-  return {operators::benchmark_record_bytes,
-          [style](uint64_t first, size_t count, std::byte* to) { operators::generate_records(first, count, style, to); }};
+  return {operators::benchmark_record_bytes, [style](uint64_t first, size_t count, std::byte* to) {
+            operators::generate_records(first, count, style, to);
+          }};
 }
 
 }  // namespace
@@ -43,7 +44,8 @@ int generate(const gen_arguments& arguments, terminal&) {
     throw error(error_kind::usage, "--first and --rows together exceed 64 bits");
   const row_maker maker = maker_of(arguments);
   if (arguments.out == "-" && arguments.kind != "ascii" && ::isatty(STDOUT_FILENO) == 1)
-    throw error(error_kind::usage, "standard output is a terminal, and the rows are binary", "name a file with -o, or redirect");
+    throw error(error_kind::usage, "standard output is a terminal, and the rows are binary",
+                "name a file with -o, or redirect");
   pending_document file(arguments.out);
   constexpr size_t rows_at_once = 16384;
   std::vector<std::byte> buffer(rows_at_once * maker.row_bytes);

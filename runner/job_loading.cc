@@ -23,7 +23,8 @@ std::string similar_file(const std::string& path) {
   const std::filesystem::path directory = asked.has_parent_path() ? asked.parent_path() : ".";
   std::vector<std::string> names;
   std::error_code problem;
-  for (std::filesystem::directory_iterator at(directory, problem), end; !problem && at != end && names.size() < 10000; at.increment(problem))
+  for (std::filesystem::directory_iterator at(directory, problem), end; !problem && at != end && names.size() < 10000;
+       at.increment(problem))
     names.push_back(at->path().filename().string());
   const std::string found = nearest(asked.filename().string(), names);
   return found.empty() ? found : (asked.has_parent_path() ? (directory / found).string() : found);

@@ -43,9 +43,11 @@ void job_metrics::collect_nodes(metrics::sink& into) const {
     add(metric::flowrun_node_busy_seconds_total, seconds(c.busy_ns));
     constexpr const char* reasons[] = {"io", "memory", "input", "output"};  // as exec::blocked_on
     for (size_t why = 0; why < std::size(reasons); ++why)
-      into.value(metric::flowrun_node_blocked_seconds_total, {n.id, n.declaration->name, reasons[why]}, seconds(c.blocked_ns[why]));
+      into.value(metric::flowrun_node_blocked_seconds_total, {n.id, n.declaration->name, reasons[why]},
+                 seconds(c.blocked_ns[why]));
     if (c.file_read_bytes > 0) add(metric::flowrun_file_read_bytes_total, static_cast<double>(c.file_read_bytes));
-    if (c.file_written_bytes > 0) add(metric::flowrun_file_written_bytes_total, static_cast<double>(c.file_written_bytes));
+    if (c.file_written_bytes > 0)
+      add(metric::flowrun_file_written_bytes_total, static_cast<double>(c.file_written_bytes));
     if (n.declaration->has_error_port)
       into.value(metric::flowrun_rejected_rows_total, {n.id}, static_cast<double>(c.rejected_rows));
     if (n.role() == plan::operator_role::breaker) {
@@ -61,7 +63,8 @@ void job_metrics::collect_disks(metrics::sink& into) const {
     into.value(metric::flowrun_disk_read_bytes_total, {d.path}, static_cast<double>(t.reads.num_bytes));
     into.value(metric::flowrun_disk_written_bytes_total, {d.path}, static_cast<double>(t.writes.num_bytes));
     into.value(metric::flowrun_disk_busy_seconds_total, {d.path}, seconds(t.busy_ns));
-    into.value(metric::flowrun_disk_errors_total, {d.path}, static_cast<double>(t.reads.num_errors + t.writes.num_errors));
+    into.value(metric::flowrun_disk_errors_total, {d.path},
+               static_cast<double>(t.reads.num_errors + t.writes.num_errors));
     into.histogram(metric::flowrun_disk_request_seconds, {d.path, "read"}, histogram_of(t.reads));
     into.histogram(metric::flowrun_disk_request_seconds, {d.path, "write"}, histogram_of(t.writes));
     into.value(metric::flowrun_scratch_used_bytes, {d.path}, static_cast<double>(d.used));

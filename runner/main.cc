@@ -47,7 +47,8 @@ int guarded(int argc, char** argv) {
       screen->show(problem);
     return problem.exit_code();
   } catch (const std::bad_alloc&) {
-    screen->show(error(error_kind::resources, "out of memory", "the machine has less memory than the budget: lower it with -m"));
+    screen->show(
+        error(error_kind::resources, "out of memory", "the machine has less memory than the budget: lower it with -m"));
     return static_cast<int>(error_kind::resources);
   } catch (const std::exception& problem) {
     screen->show_bug(problem.what());

@@ -25,7 +25,8 @@ struct job_arguments {
   std::vector<std::pair<std::string, std::string>> overrides;
 };
 
-// -m, -j, -T: what the command line says; absent means: ask the job, then the machine's configuration, then the defaults.
+// -m, -j, -T: what the command line says; absent means: ask the job, then the machine's configuration, then the
+// defaults.
 struct resource_arguments {
   std::optional<uint64_t> memory_bytes;
   std::optional<double> memory_percent;

@@ -31,9 +31,12 @@ std::string user_directory(const char* name, const char* below_home) {
   return home.starts_with('/') ? home + "/" + below_home + "/flowrun" : std::string();
 }
 
-uint64_t share_of_memory(double percent) { return static_cast<uint64_t>(static_cast<double>(usable_memory()) * percent / 100); }
+uint64_t share_of_memory(double percent) {
+  return static_cast<uint64_t>(static_cast<double>(usable_memory()) * percent / 100);
+}
 
-void choose_memory(resources& out, const resource_arguments& given, const specs::Resources& job, const machine_configuration& machine) {
+void choose_memory(resources& out, const resource_arguments& given, const specs::Resources& job,
+                   const machine_configuration& machine) {
   const auto from = [&out](const specs::Resources& r, const std::string& name) {
     if (r.has_memory_bytes())
       out.memory_bytes = r.memory_bytes();
@@ -53,7 +56,8 @@ void choose_memory(resources& out, const resource_arguments& given, const specs:
   }
 }
 
-void choose_threads(resources& out, const resource_arguments& given, const specs::Resources& job, const machine_configuration& machine) {
+void choose_threads(resources& out, const resource_arguments& given, const specs::Resources& job,
+                    const machine_configuration& machine) {
   unsigned asked = 0;
   if (given.threads) {
     asked = *given.threads;
@@ -72,7 +76,8 @@ void choose_threads(resources& out, const resource_arguments& given, const specs
   out.threads = given.threads ? asked : std::min(asked, usable_cores());
 }
 
-void choose_scratch(resources& out, const resource_arguments& given, const specs::Resources& job, const machine_configuration& machine) {
+void choose_scratch(resources& out, const resource_arguments& given, const specs::Resources& job,
+                    const machine_configuration& machine) {
   const auto from = [&out](const specs::Resources& r, const std::string& name) {
     for (const specs::ScratchDir& dir : r.scratch()) out.scratch.push_back({dir.path(), dir.limit_bytes()});
     out.scratch_from = name;
@@ -97,11 +102,14 @@ machine_configuration read_machine_configuration() {
   machine_configuration out;
   std::string text;
   const std::string own = user_directory("XDG_CONFIG_HOME", ".config");
-  for (const std::string& path : {own.empty() ? std::string() : own + "/config.yaml", std::string("/etc/flowrun.yaml")}) {
+  for (const std::string& path :
+       {own.empty() ? std::string() : own + "/config.yaml", std::string("/etc/flowrun.yaml")}) {
     std::error_code ignored;
     if (path.empty() || !std::filesystem::is_regular_file(path, ignored)) continue;
     std::ifstream in(path, std::ios::binary);
-    if (!in) throw error(error_kind::missing_input, "can't read the machine's configuration " + path, "make it readable, or remove it");
+    if (!in)
+      throw error(error_kind::missing_input, "can't read the machine's configuration " + path,
+                  "make it readable, or remove it");
     text.assign(std::istreambuf_iterator<char>(in), {});
     out.path = path;
     break;
@@ -130,12 +138,15 @@ machine_configuration read_machine_configuration() {
   return out;
 }
 
-resources decide(const resource_arguments& given, const specs::Resources& of_job, const machine_configuration& of_machine) {
+resources decide(const resource_arguments& given, const specs::Resources& of_job,
+                 const machine_configuration& of_machine) {
   resources out;
   choose_memory(out, given, of_job, of_machine);
   choose_threads(out, given, of_job, of_machine);
   choose_scratch(out, given, of_job, of_machine);
-  out.block_bytes = given.block_bytes > 0 ? given.block_bytes : of_job.has_block_bytes() ? of_job.block_bytes() : of_machine.resources.block_bytes();
+  out.block_bytes = given.block_bytes > 0      ? given.block_bytes
+                    : of_job.has_block_bytes() ? of_job.block_bytes()
+                                               : of_machine.resources.block_bytes();
   out.batch_bytes = given.batch_bytes;
   return out;
 }
@@ -143,7 +154,8 @@ resources decide(const resource_arguments& given, const specs::Resources& of_job
 block::disk_config parse_scratch(const std::string& text) {
   const size_t colon = text.rfind(':');
   if (colon != std::string::npos && colon > 0)
-    if (const auto limit = parse_bytes(std::string_view(text).substr(colon + 1))) return {text.substr(0, colon), *limit};
+    if (const auto limit = parse_bytes(std::string_view(text).substr(colon + 1)))
+      return {text.substr(0, colon), *limit};
   return {text, 0};
 }
 

@@ -1,8 +1,8 @@
 // What a job may use on this machine: memory, threads, scratch directories.
 //
 // Each by itself, the first that says something: the command line, the job's resources:, the machine's configuration
-// ($XDG_CONFIG_HOME/flowrun/config.yaml, else /etc/flowrun.yaml), the defaults: half of min(RAM, cgroup limit), the usable
-// cores, $XDG_CACHE_HOME/flowrun.
+// ($XDG_CONFIG_HOME/flowrun/config.yaml, else /etc/flowrun.yaml), the defaults: half of min(RAM, cgroup limit), the
+// usable cores, $XDG_CACHE_HOME/flowrun.
 #pragma once
 
 #include <string>
@@ -36,7 +36,8 @@ struct machine_configuration {
 machine_configuration read_machine_configuration();
 
 // Throws error(bad_spec) when there is no place for scratch (no home directory).
-resources decide(const resource_arguments& given, const specs::Resources& of_job, const machine_configuration& of_machine);
+resources decide(const resource_arguments& given, const specs::Resources& of_job,
+                 const machine_configuration& of_machine);
 
 // "500GiB at the end of DIR:500GiB" is a limit when it is a size.
 block::disk_config parse_scratch(const std::string& text);

@@ -44,10 +44,12 @@ row_description parse_rows(std::string_view type, std::string_view by) {
     std::string name = colon == std::string_view::npos ? "value" : std::string(trimmed(part.substr(0, colon)));
     const std::string_view type_name = colon == std::string_view::npos ? part : trimmed(part.substr(colon + 1));
     if (std::any_of(columns.begin(), columns.end(), [&](const record::column& c) { return c.name == name; }))
-      throw error(error_kind::usage, "two columns are called '" + name + "'", "name every column: --type 'src: u64, dst: u64'");
+      throw error(error_kind::usage, "two columns are called '" + name + "'",
+                  "name every column: --type 'src: u64, dst: u64'");
     columns.push_back({std::move(name), type_of(type_name), 0});
   }
-  if (columns.empty()) throw error(error_kind::usage, "--type has no columns", "--type 'src: u64, dst: u64', or --type u64");
+  if (columns.empty())
+    throw error(error_kind::usage, "--type has no columns", "--type 'src: u64, dst: u64', or --type u64");
   row_description out;
   out.type = record::row_type(std::move(columns));
   for (std::string_view part : parts_of(by)) {

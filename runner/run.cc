@@ -29,18 +29,23 @@ void warn_of_ram_disks(const loaded_job& job, terminal& screen) {
   for (const block::disk_config& disk : job.machine.scratch) {
     std::filesystem::path there = disk.path;
     std::error_code ignored;
-    while (!there.empty() && !std::filesystem::exists(there, ignored) && there != there.parent_path()) there = there.parent_path();
+    while (!there.empty() && !std::filesystem::exists(there, ignored) && there != there.parent_path())
+      there = there.parent_path();
     if (there.empty()) there = ".";
     if (on_ram_disk(there.string()))
-      screen.warn("the scratch directory " + disk.path + " lies on a RAM disk: what is spilled there takes memory; -T DIR names another");
+      screen.warn("the scratch directory " + disk.path +
+                  " lies on a RAM disk: what is spilled there takes memory; -T DIR names another");
   }
 }
 
-void tell_resources(const resources& r, terminal& screen) {
+void tell_resources(const resources& r, io::backend_kind backend, terminal& screen) {
+  const std::string refusal = screen.verbose() && backend == io::backend_kind::automatic ? io::io_uring_refusal() : "";
+  if (!refusal.empty()) screen.detail("io_uring can't be used here (" + refusal + "): threads instead");
   screen.detail(fmt::format("memory {} ({}), {} thread{} ({})", format_bytes(r.memory_bytes), r.memory_from, r.threads,
                             r.threads == 1 ? "" : "s", r.threads_from));
   for (const block::disk_config& disk : r.scratch)
-    screen.detail(fmt::format("scratch {}{} ({})", disk.path, disk.limit > 0 ? ", at most " + format_bytes(disk.limit) : "", r.scratch_from));
+    screen.detail(fmt::format("scratch {}{} ({})", disk.path,
+                              disk.limit > 0 ? ", at most " + format_bytes(disk.limit) : "", r.scratch_from));
 }
 
 // Warnings of the job, each once, as soon as they come.
@@ -73,7 +78,7 @@ exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& ar
 
 int run(const run_arguments& arguments, terminal& screen) {
   const loaded_job loaded = load(arguments.job, arguments.resources, screen);
-  tell_resources(loaded.machine, screen);
+  tell_resources(loaded.machine, arguments.backend, screen);
   warn_of_ram_disks(loaded, screen);
   std::unique_ptr<pending_document> report;
   if (!arguments.report.empty()) report = std::make_unique<pending_document>(arguments.report);
@@ -87,7 +92,8 @@ int run(const run_arguments& arguments, terminal& screen) {
   const interrupts signals;
   exec::job job(settings_of(loaded, arguments));
   job_metrics values(job);
-  const metrics::collection::attachment attached = measured.attach([&values](metrics::sink& into) { values.collect(into); });
+  const metrics::collection::attachment attached =
+      measured.attach([&values](metrics::sink& into) { values.collect(into); });
   progress_display progress(effective_mode(arguments.progress, screen), screen);
   warning_reader warnings;
   const auto tick = [&] {
@@ -109,7 +115,8 @@ int run(const run_arguments& arguments, terminal& screen) {
       screen.show(second);
     }
     if (!stopped || signals.signal() == 0) throw;
-    screen.show(error(error_kind::cancelled, fmt::format("stopped by {}", name_of(signals.signal())), "no output was written"));
+    screen.show(
+        error(error_kind::cancelled, fmt::format("stopped by {}", name_of(signals.signal())), "no output was written"));
     return 128 + signals.signal();
   }
   values.note_success(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());

@@ -35,7 +35,8 @@ bool speaks_utf8() {
 terminal::terminal(verbosity how_much, color_choice colors) : how_much_(how_much), unicode_(speaks_utf8()) {
   const char* kind = std::getenv("TERM");
   is_terminal_ = ::isatty(STDERR_FILENO) == 1 && kind != nullptr && std::string_view(kind) != "dumb";
-  colors_ = colors == color_choice::always || (colors == color_choice::automatic && is_terminal_ && !is_set("NO_COLOR"));
+  colors_ =
+      colors == color_choice::always || (colors == color_choice::automatic && is_terminal_ && !is_set("NO_COLOR"));
 }
 
 size_t terminal::width() const {

@@ -1,5 +1,5 @@
-// flowrun verify: is a file of rows sorted, how many rows and duplicate keys has it, and what is its checksum? For the records
-// of the sort benchmark it says what valsort 1.5 says, so that the two can be compared.
+// flowrun verify: is a file of rows sorted, how many rows and duplicate keys has it, and what is its checksum? For the
+// records of the sort benchmark it says what valsort 1.5 says, so that the two can be compared.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -32,7 +32,8 @@ class input {
  public:
   explicit input(const std::string& path) : path_(path) {
     descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) throw error(error_kind::missing_input, "can't open " + path + ": " + errno_text(errno), "give a file of rows");
+    if (descriptor_ < 0)
+      throw error(error_kind::missing_input, "can't open " + path + ": " + errno_text(errno), "give a file of rows");
   }
   ~input() {
     if (descriptor_ > STDIN_FILENO) ::close(descriptor_);
@@ -50,8 +51,8 @@ class input {
         filled += static_cast<size_t>(got);
       } else if (errno != EINTR) {
         const int cause = errno;
-        throw error(cause == EISDIR ? error_kind::missing_input : error_kind::io, "can't read " + path_ + ": " + errno_text(cause),
-                    cause == EISDIR ? "give a file of rows" : "");
+        throw error(cause == EISDIR ? error_kind::missing_input : error_kind::io,
+                    "can't read " + path_ + ": " + errno_text(cause), cause == EISDIR ? "give a file of rows" : "");
       }
     }
     return filled;
@@ -65,7 +66,10 @@ class input {
 class inspector {
  public:
   inspector(const row_description& rows, bool any_order)
-      : row_bytes_(rows.type.row_bytes()), any_order_(any_order), order_(rows.type, rows.key), previous_(rows.type.row_bytes()) {}
+      : row_bytes_(rows.type.row_bytes()),
+        any_order_(any_order),
+        order_(rows.type, rows.key),
+        previous_(rows.type.row_bytes()) {}
 
   void add(const std::byte* rows, size_t count) {
     for (size_t i = 0; i < count; ++i, rows += row_bytes_) {
@@ -100,9 +104,9 @@ std::string hexadecimal(record::word128 value) {
 }  // namespace
 
 int verify(const verify_arguments& arguments, terminal&) {
-  const row_description rows =
-      arguments.type.empty() ? parse_rows("{key: bytes[10], value: bytes[90]}", arguments.by.empty() ? "key" : arguments.by)
-                             : parse_rows(arguments.type, arguments.by);
+  const row_description rows = arguments.type.empty() ? parse_rows("{key: bytes[10], value: bytes[90]}",
+                                                                   arguments.by.empty() ? "key" : arguments.by)
+                                                      : parse_rows(arguments.type, arguments.by);
   const size_t row_bytes = rows.type.row_bytes();
   inspector look(rows, arguments.any_order);
   input from(arguments.file);
@@ -113,8 +117,8 @@ int verify(const verify_arguments& arguments, terminal&) {
     if (got / row_bytes > 0) look.add(buffer.data(), got / row_bytes);
     if (got % row_bytes > 0)
       throw error(error_kind::bad_data,
-                  fmt::format("{} ends within a row: {} of {} bytes behind {} rows", arguments.file, got % row_bytes, row_bytes,
-                              look.found().num_rows),
+                  fmt::format("{} ends within a row: {} of {} bytes behind {} rows", arguments.file, got % row_bytes,
+                              row_bytes, look.found().num_rows),
                   "the file is truncated, or --type is not the type of its rows");
     if (got < rows_at_once * row_bytes) break;
   }
@@ -125,8 +129,8 @@ int verify(const verify_arguments& arguments, terminal&) {
   print(out);
   if (found.unordered == 0) return 0;
   throw error(error_kind::bad_data,
-              fmt::format("{} is not sorted: {} of its rows are smaller than the row before, first row {} (from 0)", arguments.file,
-                          format_count(found.unordered), found.first_unordered),
+              fmt::format("{} is not sorted: {} of its rows are smaller than the row before, first row {} (from 0)",
+                          arguments.file, format_count(found.unordered), found.first_unordered),
               "by " + record_key_text(rows));
 }
 

@@ -17,6 +17,11 @@ namespace flowrun::exec {
 namespace {
 
 constexpr std::chrono::milliseconds tick_interval{100};
+std::unique_ptr<io::backend> make_backend(const job_settings& settings) {
+  std::unique_ptr<io::backend> out = io::make_backend(settings.backend);
+  return settings.wrap_backend ? settings.wrap_backend(std::move(out)) : std::move(out);
+}
+
 constexpr uint64_t stall_ns = 60'000'000'000;  // without any progress the watchdog speaks up
 
 }  // namespace
@@ -25,7 +30,7 @@ class job::core final : public services {
  public:
   explicit core(job_settings settings)
       : settings_(std::move(settings)),
-        backend_(io::make_backend(settings_.backend)),
+        backend_(make_backend(settings_)),
         executor_(settings_.plain_executor ? make_plain_executor() : make_arena_executor(settings_.plan.resources.threads)) {
     block::manager_options blocks;
     blocks.disks = settings_.scratch;

@@ -31,6 +31,8 @@ struct job_settings {
   operator_set operators;
   std::vector<block::disk_config> scratch;
   io::backend_kind backend = io::backend_kind::automatic;
+  // For tests: what stands between the job and its disks (faults, delays). Gets the backend, gives the one to use. May be empty.
+  std::function<std::unique_ptr<io::backend>(std::unique_ptr<io::backend>)> wrap_backend;
   bool plain_executor = false;  // everything on the calling thread, in a fixed order: for tests
   job_options options;
 };

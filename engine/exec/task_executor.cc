@@ -21,9 +21,10 @@ class arena_executor final : public task_executor {
   void post(std::function<void()> task) override {
     {
       std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
       ++outstanding_;
     }
-    arena_.enqueue(posted_task{this, std::move(task)});
+    arena_.enqueue([this] { run_first(); });
   }
 
   bool wait(const std::function<bool()>& finished, std::chrono::milliseconds at_most) override {
@@ -53,20 +54,24 @@ class arena_executor final : public task_executor {
   }
 
  private:
-  struct posted_task {
-    arena_executor* owner;
-    mutable std::function<void()> task;  // oneTBB calls a const copy
-    void operator()() const {
-      task();
-      task = nullptr;  // what it holds dies before drain() returns
-      std::lock_guard lock(owner->mutex_);
-      if (--owner->outstanding_ == 0) owner->changed_.notify_all();  // under the lock: drain() may end the owner's life
+  // Tasks go from thread to thread under our own mutex; oneTBB is only told how many there are.
+  void run_first() {
+    std::function<void()> task;
+    {
+      std::lock_guard lock(mutex_);
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
     }
-  };
+    task();
+    task = nullptr;  // what it holds dies before drain() returns
+    std::lock_guard lock(mutex_);
+    if (--outstanding_ == 0) changed_.notify_all();  // under the lock: drain() may end this object's life
+  }
 
-  std::mutex mutex_;  // guards the two below
+  std::mutex mutex_;  // guards the four below
   std::condition_variable changed_;
-  uint64_t outstanding_ = 0;
+  std::deque<std::function<void()>> tasks_;
+  uint64_t outstanding_ = 0;  // queued or running
   uint64_t notifications_ = 0;
   tbb::global_control limit_;
   tbb::task_arena arena_;

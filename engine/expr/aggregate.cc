@@ -31,7 +31,8 @@ compiled_aggregate compile_aggregate(std::string_view text, const scope& names) 
   if (tree == nullptr) return result;
   constexpr const char* known = "one of count(), sum(x), min(x), max(x), first(x), last(x)";
   if (tree->kind == syntax_kind::name) {
-    const bool is_aggregate = std::find(names_of_kinds.begin(), names_of_kinds.end(), tree->text) != names_of_kinds.end();
+    const bool is_aggregate =
+        std::find(names_of_kinds.begin(), names_of_kinds.end(), tree->text) != names_of_kinds.end();
     return fault(tree->offset, fmt::format("'{}' is no aggregate", tree->text), known,
                  is_aggregate ? fmt::format("write {}({})", tree->text, tree->text == "count" ? "" : "x")
                               : fmt::format("write first({}) to keep the value of the first row", tree->text));
@@ -47,7 +48,9 @@ compiled_aggregate compile_aggregate(std::string_view text, const scope& names) 
   value.kind = static_cast<aggregate_kind>(kind - names_of_kinds.begin());
   const size_t wanted = value.kind == aggregate_kind::count ? 0 : 1;
   if (tree->children.size() != wanted)
-    return fault(tree->offset, fmt::format("{} takes {}, not {}", tree->text, wanted == 0 ? "no argument" : "1 argument", tree->children.size()),
+    return fault(tree->offset,
+                 fmt::format("{} takes {}, not {}", tree->text, wanted == 0 ? "no argument" : "1 argument",
+                             tree->children.size()),
                  wanted == 0 ? "count()" : fmt::format("{}(x)", tree->text));
   value.result = record::value_type::of(record::type_kind::u64);
   if (wanted == 1) {

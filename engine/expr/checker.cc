@@ -16,6 +16,9 @@ namespace {
 using record::type_kind;
 using record::value_type;
 
+// What recurses keeps its frame small: trees are deep, and a sanitizer's frames are large.
+#define FLOWRUN_OWN_FRAME [[gnu::noinline]]
+
 class checker {
  public:
   checker(const scope& names, std::vector<problem>& problems) : names_(names), problems_(problems) {}
@@ -29,9 +32,7 @@ class checker {
       case syntax_kind::call: return call(s);
       case syntax_kind::unary: return unary(s);
       case syntax_kind::binary: return binary(s);
-      case syntax_kind::tuple:
-        for (const auto& child : s.children) check(*child);
-        return fault(s.offset, "a tuple can only be compared with a tuple", "for example (a, b) < (c, d)");
+      case syntax_kind::tuple: return lone_tuple(s);
       case syntax_kind::index: return index(s);
       case syntax_kind::slice: return slice(s);
       case syntax_kind::member: return member(s);
@@ -65,7 +66,7 @@ class checker {
     return (names.size() == 1 ? "" : "one of ") + list + (names.size() > most ? ", …" : "");
   }
 
-  node_ptr name(const syntax& s) {
+  FLOWRUN_OWN_FRAME node_ptr name(const syntax& s) {
     if (s.text == "true" || s.text == "false")
       return number_node(value_type::of(type_kind::boolean), s.text == "true" ? 1 : 0);
     for (size_t i = 0; i < names_.state.size(); ++i)
@@ -86,11 +87,12 @@ class checker {
     std::string hint = did_you_mean(s.text, known);
     for (const function_help& f : functions())
       if (hint.empty() && f.name == s.text) hint = fmt::format("'{}' is a function: {}", f.name, f.signature);
-    if (known.empty()) return fault(s.offset, fmt::format("unknown name '{}'", s.text), "a constant: no columns are known here", hint);
+    if (known.empty())
+      return fault(s.offset, fmt::format("unknown name '{}'", s.text), "a constant: no columns are known here", hint);
     return fault(s.offset, fmt::format("unknown column '{}'", s.text), one_of(known), std::move(hint));
   }
 
-  node_ptr call(const syntax& s) {
+  FLOWRUN_OWN_FRAME node_ptr call(const syntax& s) {
     call_site site{s, {}, problems_};
     bool whole = true;
     for (const auto& child : s.children) {
@@ -105,7 +107,7 @@ class checker {
                        "aggregates stand alone, in the 'let' of group, in 'combine' of sort and in reduce");
       std::vector<std::string> known;
       for (const function_help& f : table) known.push_back(f.name);
-      return fault(s.offset, fmt::format("unknown function '{}'", s.text), "a function (see `flowrun ops expressions`)",
+      return fault(s.offset, fmt::format("unknown function '{}'", s.text), "a function of the expression language",
                    did_you_mean(s.text, known));
     }
     if (!whole) return nullptr;
@@ -139,7 +141,7 @@ class checker {
     return false;
   }
 
-  node_ptr unary(const syntax& s) {
+  FLOWRUN_OWN_FRAME node_ptr unary(const syntax& s) {
     const syntax& child = *s.children[0];
     const node_ptr value = check(child);
     if (value == nullptr) return nullptr;
@@ -154,14 +156,20 @@ class checker {
     return op_node(opcode::neg_i, value_type::of(type_kind::i64), {value});
   }
 
-  node_ptr binary(const syntax& s) {
+  FLOWRUN_OWN_FRAME node_ptr binary(const syntax& s) {
     const std::string& op = s.text;
     const bool comparison = op == "==" || op == "!=" || op == "<" || op == "<=" || op == ">" || op == ">=";
     const syntax& left = *s.children[0];
     const syntax& right = *s.children[1];
     if (comparison && (left.kind == syntax_kind::tuple || right.kind == syntax_kind::tuple)) return tuples(s);
     const node_ptr a = check(left), b = check(right);
-    if (a == nullptr || b == nullptr) return nullptr;
+    return a == nullptr || b == nullptr ? nullptr : combine(s, a, b, comparison);
+  }
+
+  FLOWRUN_OWN_FRAME node_ptr combine(const syntax& s, const node_ptr& a, const node_ptr& b, bool comparison) {
+    const std::string& op = s.text;
+    const syntax& left = *s.children[0];
+    const syntax& right = *s.children[1];
     if (op == "and" || op == "or") {
       const bool first = require_boolean(left, a, op), second = require_boolean(right, b, op);
       if (!first || !second) return nullptr;
@@ -188,15 +196,21 @@ class checker {
                  "two numbers, two texts or two bools", std::move(hint));
   }
 
-  node_ptr tuples(const syntax& s) {
+  FLOWRUN_OWN_FRAME node_ptr lone_tuple(const syntax& s) {
+    for (const auto& child : s.children) check(*child);
+    return fault(s.offset, "a tuple can only be compared with a tuple", "for example (a, b) < (c, d)");
+  }
+
+  FLOWRUN_OWN_FRAME node_ptr tuples(const syntax& s) {
     const syntax& left = *s.children[0];
     const syntax& right = *s.children[1];
     if (left.kind != right.kind)
       return fault(s.offset, "a tuple can only be compared with a tuple", "for example (a, b) < (c, d)");
     if (left.children.size() != right.children.size())
-      return fault(s.offset,
-                   fmt::format("a tuple of {} can't be compared with one of {}", left.children.size(), right.children.size()),
-                   "tuples of the same length");
+      return fault(
+          s.offset,
+          fmt::format("a tuple of {} can't be compared with one of {}", left.children.size(), right.children.size()),
+          "tuples of the same length");
     std::vector<node_ptr> a, b;
     bool right_so_far = true;
     for (size_t i = 0; i < left.children.size(); ++i) {
@@ -240,7 +254,7 @@ class checker {
     return op_node(code, wide_type(kind), {to_kind(a, kind), to_kind(b, kind)});
   }
 
-  node_ptr index(const syntax& s) {
+  FLOWRUN_OWN_FRAME node_ptr index(const syntax& s) {
     if (s.children[0]->kind == syntax_kind::name && s.children[0]->text == "row" && !row_is_a_name())
       return fault(s.children[0]->offset, "'row[…]' needs a column", "for example row[-1].x");
     const node_ptr value = check(*s.children[0]), at = check(*s.children[1]);
@@ -265,7 +279,7 @@ class checker {
     return op_node(opcode::max_i, value_type::of(type_kind::i64), {value, number_node(value->type, 0)});
   }
 
-  node_ptr slice(const syntax& s) {
+  FLOWRUN_OWN_FRAME node_ptr slice(const syntax& s) {
     const node_ptr value = check(*s.children[0]);
     const uint64_t end = value != nullptr && value->type.is_bytes() ? value->type.num_bytes : ~uint64_t{0};
     const node_ptr from = bound(*s.children[1], 0), to = bound(*s.children[2], end);
@@ -274,8 +288,8 @@ class checker {
       return fault(s.first, fmt::format("'[…:…]' needs a text, this is {}", type_name(value)), "string or bytes[N]");
     if (value->type.is_string()) return op_node(opcode::slice, value->type, {value, from, to});
     if (!from->constant || !to->constant)
-      return fault(s.offset, fmt::format("the bounds of a slice of {} must be constants", type_name(value)), "for example x[0:10]",
-                   "write string(x)[a:b] for a text whose length varies");
+      return fault(s.offset, fmt::format("the bounds of a slice of {} must be constants", type_name(value)),
+                   "for example x[0:10]", "write string(x)[a:b] for a text whose length varies");
     if (to->imm > value->type.num_bytes || from->imm >= to->imm)
       return fault(s.offset, fmt::format("slice [{}:{}] of {}", from->imm, to->imm, type_name(value)),
                    fmt::format("0 <= from < to <= {}", value->type.num_bytes));
@@ -294,7 +308,7 @@ class checker {
     return std::find(known.begin(), known.end(), "row") != known.end();
   }
 
-  node_ptr member(const syntax& s) {
+  FLOWRUN_OWN_FRAME node_ptr member(const syntax& s) {
     const syntax& owner = *s.children[0];
     if (owner.kind != syntax_kind::index || owner.children[0]->kind != syntax_kind::name ||
         owner.children[0]->text != "row")
@@ -306,11 +320,13 @@ class checker {
     const auto column = names_.row->index_of(s.text);
     if (!column) {
       const std::vector<std::string> columns = names_.row->names();
-      return fault(s.offset, fmt::format("unknown column '{}'", s.text), one_of(columns), did_you_mean(s.text, columns));
+      return fault(s.offset, fmt::format("unknown column '{}'", s.text), one_of(columns),
+                   did_you_mean(s.text, columns));
     }
     if (at == nullptr) return nullptr;
     if (!at->type.is_integer() || !at->constant)
-      return fault(owner.children[1]->first, "the distance of a neighbour must be a constant integer", "for example row[-1].x");
+      return fault(owner.children[1]->first, "the distance of a neighbour must be a constant integer",
+                   "for example row[-1].x");
     const bool below = at->type.is_signed() && static_cast<int64_t>(at->imm) < 0;
     const uint64_t distance = below ? 0 - at->imm : at->imm;
     const int reach = below ? names_.before : names_.after;
@@ -326,6 +342,8 @@ class checker {
   const scope& names_;
   std::vector<problem>& problems_;
 };
+
+#undef FLOWRUN_OWN_FRAME
 
 }  // namespace
 

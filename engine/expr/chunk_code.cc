@@ -119,8 +119,7 @@ chunk_code chunk_builder::build(const std::vector<value_id>& results, std::vecto
       if (at->kind == stage_kind::filter) {
         code.has_filter = true;
         for (value_id id : live)
-          if (last_use[id] > t + 1)
-            (graph_[id].is_text ? s.live_texts : s.live_numbers).push_back(place[id].index);
+          if (last_use[id] > t + 1) (graph_[id].is_text ? s.live_texts : s.live_numbers).push_back(place[id].index);
       } else {
         // Captures follow the inputs in args.
         s.imm = s.args.size();
@@ -133,7 +132,9 @@ chunk_code chunk_builder::build(const std::vector<value_id>& results, std::vecto
       s.imm2 = v.imm2;
       if (v.op == opcode::column) {
         const record::column& c = input_[v.imm];
-        s.kind = c.type.is_string() ? step_kind::load_string : c.type.is_bytes() ? step_kind::load_bytes : step_kind::load;
+        s.kind = c.type.is_string()  ? step_kind::load_string
+                 : c.type.is_bytes() ? step_kind::load_bytes
+                                     : step_kind::load;
         s.offset = c.offset;
         s.num_bytes = c.type.num_bytes;
         s.load = set.load[static_cast<size_t>(c.type.kind)];
@@ -231,9 +232,7 @@ size_t chunk_frame::run(const std::byte* rows, size_t row_bytes, const std::byte
   for (const step& s : code_.steps) {
     const uint16_t* const picked = selected();
     switch (s.kind) {
-      case step_kind::load:
-        s.load(static_cast<uint64_t*>(cells(s.out)), rows + s.offset, row_bytes, picked, n);
-        break;
+      case step_kind::load: s.load(static_cast<uint64_t*>(cells(s.out)), rows + s.offset, row_bytes, picked, n); break;
       case step_kind::load_bytes: {
         auto* const out = static_cast<std::string_view*>(cells(s.out));
         const char* const field = reinterpret_cast<const char*>(rows) + s.offset;

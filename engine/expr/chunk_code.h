@@ -1,8 +1,8 @@
 // A linear program over one chunk of rows: steps with register operands, made from a value graph.
 //
-// Two register files: numbers (chunk_rows lanes of 8 bytes each) and texts (chunk_rows views). A filter step narrows the
-// chunk: it compacts the registers still in use and the list of surviving rows; later loads read only those. Columns are
-// loaded as late as possible, so what only survivors need is loaded for survivors only.
+// Two register files: numbers (chunk_rows lanes of 8 bytes each) and texts (chunk_rows views). A filter step narrows
+// the chunk: it compacts the registers still in use and the list of surviving rows; later loads read only those.
+// Columns are loaded as late as possible, so what only survivors need is loaded for survivors only.
 #pragma once
 
 #include <cstdint>

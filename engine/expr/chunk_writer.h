@@ -1,8 +1,8 @@
 // From a finished chunk to packed output rows.
 //
-// Columns that are passed on are copied as byte ranges straight from the input rows (neighbouring columns as one range);
-// computed columns are narrowed from their registers. Strings that lie in the input's heap share it when all string
-// columns do; otherwise all strings go into a new heap, and a batch is cut before its heap gets large.
+// Columns that are passed on are copied as byte ranges straight from the input rows (neighbouring columns as one
+// range); computed columns are narrowed from their registers. Strings that lie in the input's heap share it when all
+// string columns do; otherwise all strings go into a new heap, and a batch is cut before its heap gets large.
 #pragma once
 
 #include <cstdint>
@@ -32,15 +32,15 @@ struct output_layout {
   std::vector<output_copy> copies;
   std::vector<output_field> fields;
   size_t row_bytes = 0;
-  size_t max_rows = 0;         // rows of a batch
-  size_t max_heap_bytes = 0;   // a batch is cut when its own heap reached this
-  bool shares_heap = false;    // strings refer to the input's heap
-  bool copies_strings = false; // strings go into a new heap
-  bool is_input_row = false;   // the row is passed on as it is
+  size_t max_rows = 0;          // rows of a batch
+  size_t max_heap_bytes = 0;    // a batch is cut when its own heap reached this
+  bool shares_heap = false;     // strings refer to the input's heap
+  bool copies_strings = false;  // strings go into a new heap
+  bool is_input_row = false;    // the row is passed on as it is
 };
 
-// How to make rows of `output` whose columns are `columns`; `needed` gets the values of layout.fields, in that order, whose
-// places the caller fills in.
+// How to make rows of `output` whose columns are `columns`; `needed` gets the values of layout.fields, in that order,
+// whose places the caller fills in.
 output_layout plan_output(const value_graph& graph, const record::row_type& input, const record::row_type& output,
                           const std::vector<value_id>& columns, std::vector<value_id>& needed);
 

@@ -23,10 +23,11 @@ node_ptr cast_integer(const node_ptr& value, value_type type) {
   if (type.num_bytes == 8) return retype_node(value, type);
   if (type.is_unsigned()) {
     if (!from.is_signed() && from.num_bytes <= type.num_bytes) return retype_node(value, type);
-    return op_node(opcode::bit_and, type, {value, number_node(value_type::of(type_kind::u64), low_bits(type.num_bytes))});
+    return op_node(opcode::bit_and, type,
+                   {value, number_node(value_type::of(type_kind::u64), low_bits(type.num_bytes))});
   }
-  const bool fits = from.is_signed() ? from.num_bytes <= type.num_bytes
-                                     : from.num_bytes < type.num_bytes || from.is_boolean();
+  const bool fits =
+      from.is_signed() ? from.num_bytes <= type.num_bytes : from.num_bytes < type.num_bytes || from.is_boolean();
   if (fits) return retype_node(value, type);
   return op_node(opcode::sign_extend, type, {value}, 64 - 8 * uint64_t{type.num_bytes});
 }

@@ -134,7 +134,8 @@ compiled_sort_term compile_sort_term(std::string_view text, const scope& names) 
 }
 
 bool is_reserved_word(std::string_view word) {
-  static constexpr std::array<std::string_view, 7> reserved = {"and", "or", "not", "true", "false", "row", "row_number"};
+  static constexpr std::array<std::string_view, 7> reserved = {"and",   "or",  "not",       "true",
+                                                               "false", "row", "row_number"};
   return std::find(reserved.begin(), reserved.end(), word) != reserved.end();
 }
 

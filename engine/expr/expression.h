@@ -1,10 +1,10 @@
 // Expressions: typed, immutable values made from a text such as "if(deg > 10, src + 1, 0)".
 //
-// compile() parses and checks a text against a scope (columns, state variables, neighbours of a window) and answers with
-// an expression or with all problems found, each with its place in the text. Nothing here throws on a wrong text.
+// compile() parses and checks a text against a scope (columns, state variables, neighbours of a window) and answers
+// with an expression or with all problems found, each with its place in the text. Nothing here throws on a wrong text.
 //
-// Types. Integers compute in 64 bits and wrap around modulo 2^64: unsigned op unsigned gives u64, signed op signed gives
-// i64, mixed gives i64; with a float on either side everything is f64. A literal that is not negative takes the
+// Types. Integers compute in 64 bits and wrap around modulo 2^64: unsigned op unsigned gives u64, signed op signed
+// gives i64, mixed gives i64; with a float on either side everything is f64. A literal that is not negative takes the
 // signedness of the other side. A bare column or a cast keeps its narrow type. x / 0 and x % 0 are 0 for integers;
 // integer division rounds toward zero and % has the sign of the dividend; a shift by 64 or more gives 0. Casts between
 // integers keep the low bits; float to integer saturates, NaN gives 0. Comparing u64 with i64 is mathematically right.
@@ -84,8 +84,8 @@ class expression {
   std::vector<neighbour> neighbours() const;
   // What the user wrote.
   std::string text() const { return text_; }
-  // The same value as another type, where that needs no explicit cast: integers to integers (low bits are kept), numbers
-  // to floats, bytes[N] to string, anything to itself. nullopt otherwise.
+  // The same value as another type, where that needs no explicit cast: integers to integers (low bits are kept),
+  // numbers to floats, bytes[N] to string, anything to itself. nullopt otherwise.
   std::optional<expression> converted_to(record::value_type type) const;
 
   const std::shared_ptr<const node>& root() const { return root_; }

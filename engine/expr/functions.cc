@@ -32,9 +32,11 @@ node_ptr cast_to(const call_site& s) {
   const node_ptr result = cast(s.args[0], value_type::of(Kind));
   if (result == nullptr) {
     const bool real = value_type::of(Kind).is_float(), truth = Kind == type_kind::boolean;
-    return s.fault(0, fmt::format("{} can't become {}", to_string(s.args[0]->type), to_string(value_type::of(Kind))), "a number",
-                   truth ? "write x == 'true'" : real ? "write to_f64(x) to read a number from a text"
-                                                      : "write to_u64(x) or to_i64(x) to read a number from a text");
+    return s.fault(0, fmt::format("{} can't become {}", to_string(s.args[0]->type), to_string(value_type::of(Kind))),
+                   "a number",
+                   truth  ? "write x == 'true'"
+                   : real ? "write to_f64(x) to read a number from a text"
+                          : "write to_u64(x) or to_i64(x) to read a number from a text");
   }
   return result;
 }
@@ -45,7 +47,8 @@ node_ptr if_function(const call_site& s) {
                    s.args[0]->type.is_text() ? "write x == 'text'" : "write x != 0");
   std::vector<node_ptr> values = {s.args[1], s.args[2]};
   if (!unify(values))
-    return s.fault(2, fmt::format("{} and {} have no common type", to_string(values[0]->type), to_string(values[1]->type)),
+    return s.fault(2,
+                   fmt::format("{} and {} have no common type", to_string(values[0]->type), to_string(values[1]->type)),
                    "two numbers, two texts or two bools", "write string(x) to make a text of a number");
   return op_node(values[0]->type.is_text() ? opcode::select_text : opcode::select, values[0]->type,
                  {s.args[0], values[0], values[1]});
@@ -54,8 +57,7 @@ node_ptr if_function(const call_site& s) {
 // min and max over any number of arguments.
 node_ptr extreme(const call_site& s, opcode u, opcode i, opcode f, opcode text) {
   std::vector<node_ptr> values = s.args;
-  if (!unify(values))
-    return s.fault(0, "the arguments have no common type", "all numbers, all texts or all bools");
+  if (!unify(values)) return s.fault(0, "the arguments have no common type", "all numbers, all texts or all bools");
   const value_type type = values[0]->type;
   const opcode op = type.is_text() ? text : type.is_float() ? f : type.is_signed() ? i : u;
   node_ptr result = values[0];
@@ -97,7 +99,8 @@ node_ptr hash64_function(const call_site& s) {
   for (size_t i = 1; i < s.args.size(); ++i) {
     node_ptr value = s.args[i];
     if (value->type.is_float()) value = op_node(opcode::plain_f, value->type, {value});
-    hash = op_node(value->type.is_text() ? opcode::hash_text : opcode::hash_step, type_of(type_kind::u64), {hash, value});
+    hash =
+        op_node(value->type.is_text() ? opcode::hash_text : opcode::hash_step, type_of(type_kind::u64), {hash, value});
   }
   return hash;
 }
@@ -135,7 +138,8 @@ node_ptr concat_function(const call_site& s) {
 constexpr std::string_view integer_cast_help = "The low bits of an integer; a float saturates, NaN gives 0; true is 1.";
 
 constexpr function table[] = {
-    {"if", "if(condition, a, b)", "a where the condition holds, else b. Both are brought to one type.", 3, 3, if_function},
+    {"if", "if(condition, a, b)", "a where the condition holds, else b. Both are brought to one type.", 3, 3,
+     if_function},
     {"u8", "u8(x) → u8", integer_cast_help, 1, 1, cast_to<type_kind::u8>},
     {"u16", "u16(x) → u16", integer_cast_help, 1, 1, cast_to<type_kind::u16>},
     {"u24", "u24(x) → u24", integer_cast_help, 1, 1, cast_to<type_kind::u24>},
@@ -150,8 +154,9 @@ constexpr function table[] = {
     {"f32", "f32(x) → f32", "The nearest single precision number.", 1, 1, cast_to<type_kind::f32>},
     {"f64", "f64(x) → f64", "The nearest double precision number.", 1, 1, cast_to<type_kind::f64>},
     {"bool", "bool(x) → bool", "x != 0.", 1, 1, cast_to<type_kind::boolean>},
-    {"string", "string(x) → string", "A number in decimal (floats: the shortest text that reads back the same), true or false, or the text itself.", 1, 1,
-     cast_to<type_kind::string>},
+    {"string", "string(x) → string",
+     "A number in decimal (floats: the shortest text that reads back the same), true or false, or the text itself.", 1,
+     1, cast_to<type_kind::string>},
     {"min", "min(a, b, …)", "The smallest; texts compare byte by byte.", 2, any_number, min_function},
     {"max", "max(a, b, …)", "The largest; texts compare byte by byte.", 2, any_number, max_function},
     {"abs", "abs(x)", "The value without its sign; the smallest i64 stays as it is.", 1, 1, abs_function},
@@ -160,12 +165,15 @@ constexpr function table[] = {
     {"ceil", "ceil(x) → f64", "The next whole number at or above x.", 1, 1, real_function<opcode::ceil_f>},
     {"bit_reverse", "bit_reverse(x) → u64", "The 64 bits in reverse order.", 1, 1, bits_function<opcode::bit_reverse>},
     {"popcount", "popcount(x) → u64", "How many of the 64 bits are set.", 1, 1, bits_function<opcode::popcount>},
-    {"parity", "parity(x) → u64", "1 if an odd number of the 64 bits is set, else 0.", 1, 1, bits_function<opcode::parity>},
+    {"parity", "parity(x) → u64", "1 if an odd number of the 64 bits is set, else 0.", 1, 1,
+     bits_function<opcode::parity>},
     {"clz", "clz(x) → u64", "Zero bits above the highest set bit of 64; 64 for 0.", 1, 1, bits_function<opcode::clz>},
     {"ctz", "ctz(x) → u64", "Zero bits below the lowest set bit; 64 for 0.", 1, 1, bits_function<opcode::ctz>},
-    {"hash64", "hash64(seed, x, …) → u64", "A hash of the values; equal values hash equal whatever their width. Not for secrets.", 2, any_number,
+    {"hash64", "hash64(seed, x, …) → u64",
+     "A hash of the values; equal values hash equal whatever their width. Not for secrets.", 2, any_number,
      hash64_function},
-    {"rand", "rand(seed, i) → u64", "The i-th number of a random sequence (splitmix64); the same on every run.", 2, 2, rand_function},
+    {"rand", "rand(seed, i) → u64", "The i-th number of a random sequence (splitmix64); the same on every run.", 2, 2,
+     rand_function},
     {"rand_f64", "rand_f64(seed, i) → f64", "As rand, uniform in [0, 1).", 2, 2, rand_f64_function},
     {"length", "length(text) → u64", "Bytes of the text.", 1, 1, length_function},
     {"starts_with", "starts_with(text, part) → bool", "Whether the text starts with the part.", 2, 2,
@@ -174,10 +182,14 @@ constexpr function table[] = {
      text_function<opcode::ends_with, type_kind::boolean>},
     {"contains", "contains(text, part) → bool", "Whether the part occurs in the text.", 2, 2,
      text_function<opcode::contains, type_kind::boolean>},
-    {"concat", "concat(a, b, …) → string", "The values one after the other; numbers as by string().", 1, any_number, concat_function},
-    {"lower", "lower(text) → string", "A-Z as a-z; other bytes stay.", 1, 1, text_function<opcode::lower, type_kind::string>},
-    {"upper", "upper(text) → string", "a-z as A-Z; other bytes stay.", 1, 1, text_function<opcode::upper, type_kind::string>},
-    {"trim", "trim(text) → string", "Without white space at both ends.", 1, 1, text_function<opcode::trim, type_kind::string>},
+    {"concat", "concat(a, b, …) → string", "The values one after the other; numbers as by string().", 1, any_number,
+     concat_function},
+    {"lower", "lower(text) → string", "A-Z as a-z; other bytes stay.", 1, 1,
+     text_function<opcode::lower, type_kind::string>},
+    {"upper", "upper(text) → string", "a-z as A-Z; other bytes stay.", 1, 1,
+     text_function<opcode::upper, type_kind::string>},
+    {"trim", "trim(text) → string", "Without white space at both ends.", 1, 1,
+     text_function<opcode::trim, type_kind::string>},
     {"to_u64", "to_u64(text) → u64", "The number that the whole text is; 0 if it is none or doesn't fit.", 1, 1,
      text_function<opcode::text_to_u, type_kind::u64>},
     {"to_i64", "to_i64(text) → i64", "The number that the whole text is; 0 if it is none or doesn't fit.", 1, 1,
@@ -186,7 +198,8 @@ constexpr function table[] = {
      text_function<opcode::text_to_f, type_kind::f64>},
     {"is_number", "is_number(text) → bool", "Whether to_f64 can read the text.", 1, 1,
      text_function<opcode::is_number, type_kind::boolean>},
-    {"crc32", "crc32(text) → u32", "The CRC-32 of zlib and Ethernet.", 1, 1, text_function<opcode::crc32, type_kind::u32>},
+    {"crc32", "crc32(text) → u32", "The CRC-32 of zlib and Ethernet.", 1, 1,
+     text_function<opcode::crc32, type_kind::u32>},
 };
 
 std::string count_text(const function& f) {
@@ -197,7 +210,8 @@ std::string count_text(const function& f) {
 }  // namespace
 
 node_ptr call_site::fault(size_t i, std::string message, std::string expected, std::string hint) const {
-  problems.push_back({call.children[i]->first, fmt::format("{}: {}", call.text, message), std::move(expected), std::move(hint)});
+  problems.push_back(
+      {call.children[i]->first, fmt::format("{}: {}", call.text, message), std::move(expected), std::move(hint)});
   return nullptr;
 }
 
@@ -246,13 +260,15 @@ const std::vector<function_help>& operators() {
   static const std::vector<function_help> help = {
       {"[]", "text[i] → u8", "The byte at position i, 0 beyond the end. text[a:b] is a slice; a or b may be left out."},
       {"- + ~", "-x  +x  ~x", "Sign and bitwise complement; minus an unsigned integer is i64."},
-      {"* / %", "a * b  a / b  a % b", "x / 0 and x % 0 are 0 for integers; / rounds toward 0 and % has the sign of a."},
+      {"* / %", "a * b  a / b  a % b",
+       "x / 0 and x % 0 are 0 for integers; / rounds toward 0 and % has the sign of a."},
       {"+ -", "a + b  a - b", "Modulo 2^64 for integers."},
       {"<< >>", "a << n  a >> n", "Shifts by 64 or more give 0; >> of a signed integer keeps the sign."},
       {"&", "a & b", "Bitwise and."},
       {"^", "a ^ b", "Bitwise exclusive or."},
       {"|", "a | b", "Bitwise or."},
-      {"== != < <= > >=", "a < b  (a, b) < (c, d)", "u64 against i64 is mathematically right; texts byte by byte; tuples lexicographically."},
+      {"== != < <= > >=", "a < b  (a, b) < (c, d)",
+       "u64 against i64 is mathematically right; texts byte by byte; tuples lexicographically."},
       {"not", "not c", "Negation of a bool."},
       {"and", "c and d", "Both."},
       {"or", "c or d", "At least one."},

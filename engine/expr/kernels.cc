@@ -10,13 +10,18 @@
 namespace flowrun::expr {
 
 std::string_view to_string(opcode op) {
-  static constexpr std::string_view names[] = {
-      "constant", "text_constant", "column", "neighbour", "row_number", "state", "retype",
+  static constexpr std::string_view names[] = {"constant",
+                                               "text_constant",
+                                               "column",
+                                               "neighbour",
+                                               "row_number",
+                                               "state",
+                                               "retype",
 #define X(name, value) #name,
-      FLOWRUN_UNARY_OPS(X) FLOWRUN_BINARY_OPS(X) FLOWRUN_TERNARY_OPS(X)
+                                               FLOWRUN_UNARY_OPS(X) FLOWRUN_BINARY_OPS(X) FLOWRUN_TERNARY_OPS(X)
 #undef X
 #define X(name) #name,
-          FLOWRUN_TEXT_OPS(X)
+                                                   FLOWRUN_TEXT_OPS(X)
 #undef X
   };
   static_assert(sizeof names / sizeof names[0] == num_opcodes);

@@ -1,32 +1,32 @@
 // The body of kernels.cc, included there once per instruction set inside a namespace of its own; no include guard on
 // purpose. Everything here has internal linkage.
 
-#define X(name, value)                                                                                              \
-  static void name##_lanes(uint64_t* __restrict out, const uint64_t* __restrict a_, const uint64_t* __restrict,      \
-                           const uint64_t* __restrict, [[maybe_unused]] uint64_t m, [[maybe_unused]] uint64_t m2,    \
-                           size_t n) {                                                                               \
-    for (size_t i = 0; i < n; ++i) {                                                                                 \
-      const uint64_t a = a_[i];                                                                                      \
-      out[i] = static_cast<uint64_t>(value);                                                                         \
-    }                                                                                                                \
+#define X(name, value)                                                                                            \
+  static void name##_lanes(uint64_t* __restrict out, const uint64_t* __restrict a_, const uint64_t* __restrict,   \
+                           const uint64_t* __restrict, [[maybe_unused]] uint64_t m, [[maybe_unused]] uint64_t m2, \
+                           size_t n) {                                                                            \
+    for (size_t i = 0; i < n; ++i) {                                                                              \
+      const uint64_t a = a_[i];                                                                                   \
+      out[i] = static_cast<uint64_t>(value);                                                                      \
+    }                                                                                                             \
   }
 FLOWRUN_UNARY_OPS(X)
 #undef X
 
 #define X(name, value)                                                                                              \
-  static void name##_lanes(uint64_t* __restrict out, const uint64_t* __restrict a_, const uint64_t* __restrict b_,   \
-                           const uint64_t* __restrict, uint64_t, uint64_t, size_t n) {                               \
-    for (size_t i = 0; i < n; ++i) {                                                                                 \
-      const uint64_t a = a_[i], b = b_[i];                                                                           \
-      out[i] = static_cast<uint64_t>(value);                                                                         \
-    }                                                                                                                \
-  }                                                                                                                  \
-  static void name##_immediate(uint64_t* __restrict out, const uint64_t* __restrict a_, const uint64_t* __restrict,  \
-                               const uint64_t* __restrict, uint64_t b, uint64_t, size_t n) {                         \
-    for (size_t i = 0; i < n; ++i) {                                                                                 \
-      const uint64_t a = a_[i];                                                                                      \
-      out[i] = static_cast<uint64_t>(value);                                                                         \
-    }                                                                                                                \
+  static void name##_lanes(uint64_t* __restrict out, const uint64_t* __restrict a_, const uint64_t* __restrict b_,  \
+                           const uint64_t* __restrict, uint64_t, uint64_t, size_t n) {                              \
+    for (size_t i = 0; i < n; ++i) {                                                                                \
+      const uint64_t a = a_[i], b = b_[i];                                                                          \
+      out[i] = static_cast<uint64_t>(value);                                                                        \
+    }                                                                                                               \
+  }                                                                                                                 \
+  static void name##_immediate(uint64_t* __restrict out, const uint64_t* __restrict a_, const uint64_t* __restrict, \
+                               const uint64_t* __restrict, uint64_t b, uint64_t, size_t n) {                        \
+    for (size_t i = 0; i < n; ++i) {                                                                                \
+      const uint64_t a = a_[i];                                                                                     \
+      out[i] = static_cast<uint64_t>(value);                                                                        \
+    }                                                                                                               \
   }
 FLOWRUN_BINARY_OPS(X)
 #undef X
@@ -130,12 +130,13 @@ static kernel_set make_set(const char* name) {
   kernel_set set = {};
   set.name = name;
 #define X(op, value) set.lanes[static_cast<size_t>(opcode::op)] = op##_lanes;
-  FLOWRUN_UNARY_OPS(X) FLOWRUN_BINARY_OPS(X) FLOWRUN_TERNARY_OPS(X)
+  FLOWRUN_UNARY_OPS(X)
+  FLOWRUN_BINARY_OPS(X) FLOWRUN_TERNARY_OPS(X)
 #undef X
 #define X(op, value) set.immediate[static_cast<size_t>(opcode::op)] = op##_immediate;
-  FLOWRUN_BINARY_OPS(X)
+      FLOWRUN_BINARY_OPS(X)
 #undef X
-  using record::type_kind;
+          using record::type_kind;
   const auto field = [&](type_kind kind, load_kernel load, store_kernel store) {
     set.load[static_cast<size_t>(kind)] = load;
     set.store[static_cast<size_t>(kind)] = store;

@@ -1,4 +1,5 @@
-// Arithmetic on 8-byte lanes that needs more than one C++ operator. All defined for every input: no undefined behaviour.
+// Arithmetic on 8-byte lanes that needs more than one C++ operator. All defined for every input: no undefined
+// behaviour.
 #pragma once
 
 #include <cstddef>

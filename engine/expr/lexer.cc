@@ -33,7 +33,8 @@ class lexer {
 
   std::vector<token> run() {
     while (true) {
-      while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
+      while (at_ < text_.size() &&
+             (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
         ++at_;
       if (at_ >= text_.size()) break;
       const char c = text_[at_];
@@ -74,14 +75,15 @@ class lexer {
     std::string digits;
     while (at_ < text_.size()) {
       const char c = text_[at_];
-      const bool exponent_sign = base == 10 && (c == '+' || c == '-') && !digits.empty() &&
-                                 (digits.back() == 'e' || digits.back() == 'E');
+      const bool exponent_sign =
+          base == 10 && (c == '+' || c == '-') && !digits.empty() && (digits.back() == 'e' || digits.back() == 'E');
       if (!is_letter(c) && !is_digit(c) && c != '.' && !exponent_sign) break;
       if (base == 10 && (c == '.' || c == 'e' || c == 'E')) real = true;
       if (c != '_') digits += c;
       ++at_;
     }
-    token t{real ? token_kind::real : token_kind::integer, from, at_ - from, std::string(text_.substr(from, at_ - from)), 0};
+    token t{real ? token_kind::real : token_kind::integer, from, at_ - from,
+            std::string(text_.substr(from, at_ - from)), 0};
     const char* const last = digits.data() + digits.size();
     if (real) {
       double value = 0;
@@ -144,8 +146,8 @@ class lexer {
 
   void symbol() {
     static constexpr std::array<std::string_view, 24> symbols = {"==", "!=", "<=", ">=", "<<", ">>", "**", "//",
-                                                                  "<",  ">",  "+",  "-",  "*",  "/",  "%",  "&",
-                                                                  "|",  "^",  "~",  "(",  ")",  "[",  "]",  ","};
+                                                                 "<",  ">",  "+",  "-",  "*",  "/",  "%",  "&",
+                                                                 "|",  "^",  "~",  "(",  ")",  "[",  "]",  ","};
     struct mistake {
       std::string_view written, hint;
       std::string_view taken_as;

@@ -1,5 +1,6 @@
 // The typed tree behind an expression. Checked and lowered: every node is one primitive of ops.h, conversions are
-// explicit nodes, constants are folded, tuples and chains are gone. Nodes are immutable and may be shared between trees.
+// explicit nodes, constants are folded, tuples and chains are gone. Nodes are immutable and may be shared between
+// trees.
 #pragma once
 
 #include <cstdint>

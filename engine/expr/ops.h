@@ -9,71 +9,71 @@
 #include <string_view>
 
 // X(name, value)
-#define FLOWRUN_UNARY_OPS(X)                                            \
-  X(neg_i, 0 - a)                                                       \
-  X(neg_f, a ^ lane::sign_bit)                                          \
-  X(bit_not, ~a)                                                        \
-  X(not_b, a ^ 1)                                                       \
-  X(abs_i, (a ^ lane::sign_mask(a)) - lane::sign_mask(a))               \
-  X(abs_f, a & ~lane::sign_bit)                                         \
-  X(bit_reverse, lane::bit_reverse(a))                                  \
-  X(popcount, static_cast<uint64_t>(__builtin_popcountll(a)))           \
-  X(parity, static_cast<uint64_t>(__builtin_popcountll(a)) & 1)         \
-  X(clz, lane::clz(a))                                                  \
-  X(ctz, lane::ctz(a))                                                  \
-  X(mix, lane::mix(a))                                                  \
+#define FLOWRUN_UNARY_OPS(X)                                                          \
+  X(neg_i, 0 - a)                                                                     \
+  X(neg_f, a ^ lane::sign_bit)                                                        \
+  X(bit_not, ~a)                                                                      \
+  X(not_b, a ^ 1)                                                                     \
+  X(abs_i, (a ^ lane::sign_mask(a)) - lane::sign_mask(a))                             \
+  X(abs_f, a & ~lane::sign_bit)                                                       \
+  X(bit_reverse, lane::bit_reverse(a))                                                \
+  X(popcount, static_cast<uint64_t>(__builtin_popcountll(a)))                         \
+  X(parity, static_cast<uint64_t>(__builtin_popcountll(a)) & 1)                       \
+  X(clz, lane::clz(a))                                                                \
+  X(ctz, lane::ctz(a))                                                                \
+  X(mix, lane::mix(a))                                                                \
   X(unit_f, lane::bits(static_cast<double>(static_cast<int64_t>(a >> 11)) * 0x1p-53)) \
-  X(u_to_f, lane::bits(static_cast<double>(a)))                         \
-  X(i_to_f, lane::bits(static_cast<double>(static_cast<int64_t>(a))))   \
-  X(f_to_f32, lane::round_to_f32(a))                                    \
-  X(f_to_u, lane::f_to_u(a, m))                                         \
-  X(f_to_i, lane::f_to_i(a, m))                                         \
-  X(sign_extend, lane::sign_extend(a, m))                               \
-  X(div_u_magic, lane::div_magic(a, m, m2))                             \
-  X(plain_f, a == lane::sign_bit ? 0 : a)                               \
-  X(sqrt_f, lane::bits(__builtin_sqrt(lane::f(a))))                     \
-  X(floor_f, lane::bits(__builtin_floor(lane::f(a))))                   \
+  X(u_to_f, lane::bits(static_cast<double>(a)))                                       \
+  X(i_to_f, lane::bits(static_cast<double>(static_cast<int64_t>(a))))                 \
+  X(f_to_f32, lane::round_to_f32(a))                                                  \
+  X(f_to_u, lane::f_to_u(a, m))                                                       \
+  X(f_to_i, lane::f_to_i(a, m))                                                       \
+  X(sign_extend, lane::sign_extend(a, m))                                             \
+  X(div_u_magic, lane::div_magic(a, m, m2))                                           \
+  X(plain_f, a == lane::sign_bit ? 0 : a)                                             \
+  X(sqrt_f, lane::bits(__builtin_sqrt(lane::f(a))))                                   \
+  X(floor_f, lane::bits(__builtin_floor(lane::f(a))))                                 \
   X(ceil_f, lane::bits(__builtin_ceil(lane::f(a))))
 
-#define FLOWRUN_BINARY_OPS(X)                                           \
-  X(add, a + b)                                                         \
-  X(sub, a - b)                                                         \
-  X(mul, a * b)                                                         \
-  X(div_u, b == 0 ? 0 : a / (b == 0 ? 1 : b))                           \
-  X(rem_u, b == 0 ? 0 : a % (b == 0 ? 1 : b))                           \
-  X(div_i, lane::div_i(a, b))                                           \
-  X(rem_i, lane::rem_i(a, b))                                           \
-  X(add_f, lane::bits(lane::f(a) + lane::f(b)))                         \
-  X(sub_f, lane::bits(lane::f(a) - lane::f(b)))                         \
-  X(mul_f, lane::bits(lane::f(a) * lane::f(b)))                         \
-  X(div_f, lane::bits(lane::div_f(lane::f(a), lane::f(b))))             \
-  X(rem_f, lane::bits(__builtin_fmod(lane::f(a), lane::f(b))))          \
-  X(bit_and, a & b)                                                     \
-  X(bit_or, a | b)                                                      \
-  X(bit_xor, a ^ b)                                                     \
-  X(shl, b >= 64 ? 0 : a << (b & 63))                                   \
-  X(shr_u, b >= 64 ? 0 : a >> (b & 63))                                 \
+#define FLOWRUN_BINARY_OPS(X)                                                        \
+  X(add, a + b)                                                                      \
+  X(sub, a - b)                                                                      \
+  X(mul, (a * b))                                                                    \
+  X(div_u, b == 0 ? 0 : a / (b == 0 ? 1 : b))                                        \
+  X(rem_u, b == 0 ? 0 : a % (b == 0 ? 1 : b))                                        \
+  X(div_i, lane::div_i(a, b))                                                        \
+  X(rem_i, lane::rem_i(a, b))                                                        \
+  X(add_f, lane::bits(lane::f(a) + lane::f(b)))                                      \
+  X(sub_f, lane::bits(lane::f(a) - lane::f(b)))                                      \
+  X(mul_f, lane::bits(lane::f(a) * lane::f(b)))                                      \
+  X(div_f, lane::bits(lane::div_f(lane::f(a), lane::f(b))))                          \
+  X(rem_f, lane::bits(__builtin_fmod(lane::f(a), lane::f(b))))                       \
+  X(bit_and, (a & b))                                                                \
+  X(bit_or, a | b)                                                                   \
+  X(bit_xor, a ^ b)                                                                  \
+  X(shl, b >= 64 ? 0 : a << (b & 63))                                                \
+  X(shr_u, b >= 64 ? 0 : a >> (b & 63))                                              \
   X(shr_i, b >= 64 ? 0 : static_cast<uint64_t>(static_cast<int64_t>(a) >> (b & 63))) \
-  X(eq, a == b)                                                         \
-  X(ne, a != b)                                                         \
-  X(lt_u, a < b)                                                        \
-  X(le_u, a <= b)                                                       \
-  X(lt_i, static_cast<int64_t>(a) < static_cast<int64_t>(b))            \
-  X(le_i, static_cast<int64_t>(a) <= static_cast<int64_t>(b))           \
-  X(eq_f, lane::f(a) == lane::f(b))                                     \
-  X(ne_f, lane::f(a) != lane::f(b))                                     \
-  X(lt_f, lane::f(a) < lane::f(b))                                      \
-  X(le_f, lane::f(a) <= lane::f(b))                                     \
-  X(eq_ui, (a == b) & (static_cast<int64_t>(b) >= 0))                   \
-  X(lt_ui, (a < b) & (static_cast<int64_t>(b) >= 0))                    \
-  X(lt_iu, (a < b) | (static_cast<int64_t>(a) < 0))                     \
-  X(min_u, b < a ? b : a)                                               \
-  X(max_u, a < b ? b : a)                                               \
-  X(min_i, static_cast<int64_t>(b) < static_cast<int64_t>(a) ? b : a)   \
-  X(max_i, static_cast<int64_t>(a) < static_cast<int64_t>(b) ? b : a)   \
-  X(min_f, lane::f(b) < lane::f(a) ? b : a)                             \
-  X(max_f, lane::f(a) < lane::f(b) ? b : a)                             \
-  X(hash_step, lane::mix(a ^ b))                                        \
+  X(eq, a == b)                                                                      \
+  X(ne, a != b)                                                                      \
+  X(lt_u, a < b)                                                                     \
+  X(le_u, a <= b)                                                                    \
+  X(lt_i, static_cast<int64_t>(a) < static_cast<int64_t>(b))                         \
+  X(le_i, static_cast<int64_t>(a) <= static_cast<int64_t>(b))                        \
+  X(eq_f, lane::f(a) == lane::f(b))                                                  \
+  X(ne_f, lane::f(a) != lane::f(b))                                                  \
+  X(lt_f, lane::f(a) < lane::f(b))                                                   \
+  X(le_f, lane::f(a) <= lane::f(b))                                                  \
+  X(eq_ui, (a == b) & (static_cast<int64_t>(b) >= 0))                                \
+  X(lt_ui, (a < b) & (static_cast<int64_t>(b) >= 0))                                 \
+  X(lt_iu, (a < b) | (static_cast<int64_t>(a) < 0))                                  \
+  X(min_u, b < a ? b : a)                                                            \
+  X(max_u, a < b ? b : a)                                                            \
+  X(min_i, static_cast<int64_t>(b) < static_cast<int64_t>(a) ? b : a)                \
+  X(max_i, static_cast<int64_t>(a) < static_cast<int64_t>(b) ? b : a)                \
+  X(min_f, lane::f(b) < lane::f(a) ? b : a)                                          \
+  X(max_f, lane::f(a) < lane::f(b) ? b : a)                                          \
+  X(hash_step, lane::mix(a ^ b))                                                     \
   X(rand_at, lane::mix(a + b * lane::golden))
 
 #define FLOWRUN_TERNARY_OPS(X) X(select, a != 0 ? b : c)

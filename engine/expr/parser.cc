@@ -20,8 +20,7 @@ constexpr std::array<std::string_view, 6> comparisons = {"==", "!=", "<", "<=", 
 
 class parser {
  public:
-  parser(std::vector<token> tokens, std::vector<problem>& problems)
-      : tokens_(std::move(tokens)), problems_(problems) {}
+  parser(std::vector<token> tokens, std::vector<problem>& problems) : tokens_(std::move(tokens)), problems_(problems) {}
 
   tree run() {
     if (now().kind == token_kind::end) fail(now().offset, "the expression is empty", "an expression");
@@ -150,7 +149,8 @@ class parser {
     tree left = level(depth + 1);
     while (now().kind == token_kind::symbol) {
       if (is_symbol("**")) fail(now().offset, "there is no operator '**'", "", "write x * x, or x << n for x * 2^n");
-      if (is_symbol("//")) fail(now().offset, "there is no operator '//'", "", "write /: it divides integers as integers");
+      if (is_symbol("//"))
+        fail(now().offset, "there is no operator '//'", "", "write /: it divides integers as integers");
       if (std::find(levels[depth].begin(), levels[depth].end(), now().text) == levels[depth].end()) break;
       const token op = tokens_[at_++];
       left = binary(op, std::move(left), level(depth + 1));

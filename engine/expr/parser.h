@@ -8,8 +8,8 @@
 //   postfix     = atom { "[" expression "]" | "[" [ expression ] ":" [ expression ] "]" | "." name } ;
 //   atom        = literal | name | name "(" [ list ] ")" | "(" expression ")" | "(" list ")"     (a tuple)
 //
-// Comparisons do not chain. Trees are at most max_tree_depth deep and parentheses nest at most max_nesting deep, so that
-// no text can exhaust the stack of this parser or of what walks the tree later.
+// Comparisons do not chain. Trees are at most max_tree_depth deep and parentheses nest at most max_nesting deep, so
+// that no text can exhaust the stack of this parser or of what walks the tree later.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@
 namespace flowrun::expr {
 
 constexpr int max_nesting = 200;
-constexpr int max_tree_depth = 1000;
+constexpr int max_tree_depth = 500;
 
 enum class syntax_kind {
   nothing,  // a place where a problem was reported, or a bound that was left out
@@ -30,13 +30,13 @@ enum class syntax_kind {
   real,
   text,
   name,
-  call,      // text(children…)
-  unary,     // text child
-  binary,    // child text child
-  tuple,     // (a, b, …)
-  index,     // child[child]
-  slice,     // child[child:child]; bounds may be `nothing`
-  member,    // child.text
+  call,    // text(children…)
+  unary,   // text child
+  binary,  // child text child
+  tuple,   // (a, b, …)
+  index,   // child[child]
+  slice,   // child[child:child]; bounds may be `nothing`
+  member,  // child.text
 };
 
 struct syntax {

@@ -1,5 +1,5 @@
-// Within one row the state is in single assignment form: a variable after an assignment is another value of the graph. So
-// updates need no order of their own; the row ends by writing the last value of each variable back.
+// Within one row the state is in single assignment form: a variable after an assignment is another value of the graph.
+// So updates need no order of their own; the row ends by writing the last value of each variable back.
 #include "engine/expr/state_program.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct source {
 struct scalar_step {
   opcode op = opcode::constant;
   bool is_text = false;  // the result
-  source out;  // a slot, or a state cell that nothing reads any more in this row
+  source out;            // a slot, or a state cell that nothing reads any more in this row
   std::vector<source> args;
   uint64_t imm = 0, imm2 = 0;
   text_kernel texts = nullptr;
@@ -166,11 +166,11 @@ struct state_program::memory final : scan_step {
       }
     };
     switch (s.op) {
-#define X(name, value)                                                                                                \
-  case opcode::name:                                                                                                  \
-    rows([&]([[maybe_unused]] uint64_t a, [[maybe_unused]] uint64_t b, [[maybe_unused]] uint64_t c) {                 \
-      return static_cast<uint64_t>(value);                                                                            \
-    });                                                                                                               \
+#define X(name, value)                                                                                \
+  case opcode::name:                                                                                  \
+    rows([&]([[maybe_unused]] uint64_t a, [[maybe_unused]] uint64_t b, [[maybe_unused]] uint64_t c) { \
+      return static_cast<uint64_t>(value);                                                            \
+    });                                                                                               \
     return;
       FLOWRUN_UNARY_OPS(X)
       FLOWRUN_BINARY_OPS(X)
@@ -193,7 +193,8 @@ struct state_program::memory final : scan_step {
     for (size_t k = 0; k < scalar.steps.size(); ++k) {
       const scalar_step& code = scalar.steps[k];
       bound_step s = {code.op, is_text_op(code.op), nothing, nothing, nothing, code.imm, code.imm2, nullptr, k};
-      if (!code.is_text) s.out = code.out.where == source::from::state ? &lanes[code.out.index] : &slots[code.out.index];
+      if (!code.is_text)
+        s.out = code.out.where == source::from::state ? &lanes[code.out.index] : &slots[code.out.index];
       if (s.is_text) {
         text_args[k].clear();
         for (size_t i = 0; i < code.args.size(); ++i) {
@@ -392,14 +393,17 @@ void state_program_builder::reset_on_change(const std::vector<expression>& keys)
     before.is_text = text;
     const value_id previous = state_->add_cell(std::move(before));
     state_->now.push_back(value);
-    const value_id differs = text ? graph.primitive(opcode::not_b, {graph.primitive(opcode::eq_text, {value, previous})})
-                                  : graph.primitive(opcode::ne, {value, previous});
+    const value_id differs = text
+                                 ? graph.primitive(opcode::not_b, {graph.primitive(opcode::eq_text, {value, previous})})
+                                 : graph.primitive(opcode::ne, {value, previous});
     changed = changed ? graph.primitive(opcode::bit_or, {*changed, differs}) : differs;
   }
   for (size_t k = 0; k < state_->variables.size(); ++k) {
     const state_cell& cell = state_->cells[k];
-    const value_id start = cell.is_text ? state_->insert(text_node(cell.initial_text)) : graph.number(cell.initial_lane);
-    state_->now[k] = graph.primitive(cell.is_text ? opcode::select_text : opcode::select, {*changed, start, state_->now[k]});
+    const value_id start =
+        cell.is_text ? state_->insert(text_node(cell.initial_text)) : graph.number(cell.initial_lane);
+    state_->now[k] =
+        graph.primitive(cell.is_text ? opcode::select_text : opcode::select, {*changed, start, state_->now[k]});
   }
 }
 
@@ -423,10 +427,12 @@ void state_program_builder::emit(const std::vector<std::pair<std::string, expres
 
 namespace {
 
-// Where the last reader of a cell's old value is the step that computes its new value (or one before), that step can write
-// the cell itself: one copy and one trip through memory less for each row.
+// Where the last reader of a cell's old value is the step that computes its new value (or one before), that step can
+// write the cell itself: one copy and one trip through memory less for each row.
 void write_state_directly(scalar_code& scalar) {
-  const auto is = [](const source& s, source::from where, size_t index) { return s.where == where && s.index == index; };
+  const auto is = [](const source& s, source::from where, size_t index) {
+    return s.where == where && s.index == index;
+  };
   for (size_t k = 0; k < scalar.cells.size(); ++k) {
     state_cell& cell = scalar.cells[k];
     if (cell.is_text || !cell.is_updated || cell.last.where != source::from::slot) continue;

@@ -2,10 +2,10 @@
 // row for which a condition holds).
 //
 // For every row: (1) if the group changed, the state returns to its initial values; (2) the assignments run in their
-// order, each seeing the ones before; (3) if the emit condition holds, a row is emitted. An expression sees the state as
-// the assignments given before it to the builder leave it, so that columns given to emit() before set() see the state of
-// the row before. What does not depend on the state is computed for 1,024 rows at a time by the vector kernels; only the
-// rest runs row by row. Nothing is allocated per row for numbers.
+// order, each seeing the ones before; (3) if the emit condition holds, a row is emitted. An expression sees the state
+// as the assignments given before it to the builder leave it, so that columns given to emit() before set() see the
+// state of the row before. What does not depend on the state is computed for 1,024 rows at a time by the vector
+// kernels; only the rest runs row by row. Nothing is allocated per row for numbers.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ class state_program {
 
   const record::row_type& input() const;
   const record::row_type& output() const;
-  // Appends the emitted rows of `in` to `out` (0 or more batches, none empty). Calls must come in input order; the state
-  // lives on between them. `first_row_number` as in row_program::run. Not thread-safe.
+  // Appends the emitted rows of `in` to `out` (0 or more batches, none empty). Calls must come in input order; the
+  // state lives on between them. `first_row_number` as in row_program::run. Not thread-safe.
   void run(const record::batch& in, uint64_t first_row_number, record::batch_pool& pool,
            std::vector<record::batch>& out);
   // Back to the initial state, as if no row had been seen.

@@ -61,9 +61,7 @@ bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 class row_args {
  public:
   row_args(const text_call& call, size_t row) : call_(call), row_(row) {}
-  uint64_t lane(size_t i) const {
-    return static_cast<const uint64_t*>(call_.args[i].data)[row_ * call_.args[i].step];
-  }
+  uint64_t lane(size_t i) const { return static_cast<const uint64_t*>(call_.args[i].data)[row_ * call_.args[i].step]; }
   std::string_view text(size_t i) const {
     return static_cast<const std::string_view*>(call_.args[i].data)[row_ * call_.args[i].step];
   }

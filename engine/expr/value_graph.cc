@@ -59,7 +59,8 @@ value_id value_graph::state(size_t index, bool is_text) {
 value_id value_graph::divide(value_id a, uint64_t divisor, bool remainder) {
   if (std::has_single_bit(divisor)) {
     const auto shift = static_cast<uint64_t>(std::countr_zero(divisor));
-    return remainder ? primitive(opcode::bit_and, {a, number(divisor - 1)}) : primitive(opcode::shr_u, {a, number(shift)});
+    return remainder ? primitive(opcode::bit_and, {a, number(divisor - 1)})
+                     : primitive(opcode::shr_u, {a, number(shift)});
   }
   value v;
   v.op = opcode::div_u_magic;

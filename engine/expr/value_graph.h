@@ -1,8 +1,8 @@
 // The values of a program, each computed once: trees of several expressions merged by hash consing.
 //
 // Ids are topological: operands have smaller ids. A chain of maps is built by substitution (a column of a later step is
-// the id that an earlier step gave it), so the graph knows input columns only. Divisions by constants become multiplications
-// or shifts here.
+// the id that an earlier step gave it), so the graph knows input columns only. Divisions by constants become
+// multiplications or shifts here.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
-// Where the values of metrics come from when somebody asks: nothing is counted twice. Whoever has counters (a running job)
-// attaches a collector; a scrape calls it, and it hands over what its counters say at that moment.
+// Where the values of metrics come from when somebody asks: nothing is counted twice. Whoever has counters (a running
+// job) attaches a collector; a scrape calls it, and it hands over what its counters say at that moment.
 //
 //   job ── attach ─▶ collection ◀── collect ── exporter (on a scrape)
 //
-// Invariant: once the attachment is gone its collector isn't running and is never called again, so that a scrape can't touch
-// a job that is being taken down.
+// Invariant: once the attachment is gone its collector isn't running and is never called again, so that a scrape can't
+// touch a job that is being taken down.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,8 @@ class collection {
     std::list<collector>::iterator where_;
   };
 
-  // `from` is called by scrapes, one at a time, from any thread, until the attachment is gone. It must not attach or detach.
+  // `from` is called by scrapes, one at a time, from any thread, until the attachment is gone. It must not attach or
+  // detach.
   [[nodiscard]] attachment attach(collector from);
   // Runs all collectors, first attached first.
   void collect(sink& into);

@@ -114,13 +114,15 @@ std::string listen_address(std::string_view text) {
   const bool odd = host.find_first_not_of("0123456789abcdefABCDEF.:[]") != std::string_view::npos;
   if (port.empty() || problem != std::errc() || end != port.data() + port.size() || odd)
     throw error(error_kind::usage, fmt::format("'{}' is no address to serve metrics at", text),
-                "give a port (9464: this machine only) or ADDRESS:PORT (0.0.0.0:9464: everyone may ask); port 0 takes any free one");
+                "give a port (9464: this machine only) or ADDRESS:PORT (0.0.0.0:9464: everyone may ask); port 0 takes "
+                "any free one");
   return fmt::format("{}:{}", host, number);
 }
 
 class exporter::server {
  public:
-  server(const std::string& address, collection& source) : bridge_(std::make_shared<bridge>(source)), exposer_(address, num_threads) {
+  server(const std::string& address, collection& source)
+      : bridge_(std::make_shared<bridge>(source)), exposer_(address, num_threads) {
     exposer_.RegisterCollectable(bridge_);
   }
   int port() const {

@@ -1,7 +1,8 @@
 // The ONE list of metric names: what the exporter serves, `flowrun metrics` prints, and dashboards may use (a test of
 // dashboards/ reads this file as text, so entries keep the form  X(name, kind, "help", "label,label")).
 //
-// Base units and `_total` as Prometheus wants them; labels of few values only: node ids, operator names, scratch directories.
+// Base units and `_total` as Prometheus wants them; labels of few values only: node ids, operator names, scratch
+// directories.
 #pragma once
 
 #include <array>
@@ -17,11 +18,13 @@ namespace flowrun::metrics {
   X(flowrun_job_progress_ratio, gauge, "Share of the job's bytes that have moved, over all passes, from 0 to 1.", "") \
   X(flowrun_job_phase, gauge, "The phase that runs, from 1.", "") \
   X(flowrun_job_phases, gauge, "Phases of the plan.", "") \
-  X(flowrun_job_last_success_timestamp_seconds, gauge, "Unix time at which a job of this process last succeeded; 0: not yet.", "") \
+  X(flowrun_job_last_success_timestamp_seconds, gauge, \
+    "Unix time at which a job of this process last succeeded; 0: not yet.", "") \
   X(flowrun_node_rows_total, counter, "Rows that a node gave on; of a sink: that it took.", "node,op") \
   X(flowrun_node_bytes_total, counter, "Bytes of the rows that a node gave on; of a sink: that it took.", "node,op") \
   X(flowrun_node_busy_seconds_total, counter, "Time that threads spent in a node.", "node,op") \
-  X(flowrun_node_blocked_seconds_total, counter, "Time that a node could not proceed, by what it waited for: io, memory, input, output.", "node,op,on") \
+  X(flowrun_node_blocked_seconds_total, counter, \
+    "Time that a node could not proceed, by what it waited for: io, memory, input, output.", "node,op,on") \
   X(flowrun_file_read_bytes_total, counter, "Bytes read from input files.", "node,op") \
   X(flowrun_file_written_bytes_total, counter, "Bytes written to output files.", "node,op") \
   X(flowrun_rejected_rows_total, counter, "Malformed rows that a node dropped or sent to its error port.", "node") \

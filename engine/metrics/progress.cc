@@ -124,7 +124,8 @@ std::string json_escaped(std::string_view text) {
 std::string progress_json(const progress_estimate& estimate, const progress_state& state) {
   const auto left = estimate.seconds_left();
   return fmt::format(
-      R"({{"ratio": {:.4f}, "ratio_known": {}, "phase": {}, "phases": {}, "activity": "{}", "rows": {}, "rows_per_second": {:.0f}, "elapsed_seconds": {:.1f}, "seconds_left": {}}})",
+      R"({{"ratio": {:.4f}, "ratio_known": {}, "phase": {}, "phases": {}, "activity": "{}", "rows": {}, )"
+      R"("rows_per_second": {:.0f}, "elapsed_seconds": {:.1f}, "seconds_left": {}}})",
       estimate.ratio(), state.ratio_known, state.phase, state.num_phases, json_escaped(state.activity), state.rows,
       estimate.rows_per_second(), state.elapsed_seconds, left ? fmt::format("{:.0f}", *left) : "null");
 }

@@ -1,8 +1,8 @@
-// How fast a job goes and how long it will still take, from what it says about itself every now and then. Pure: time comes
-// in from outside.
+// How fast a job goes and how long it will still take, from what it says about itself every now and then. Pure: time
+// comes in from outside.
 //
-// The speed is that of the last `window_seconds`, mixed with that of the whole run: phases differ in speed (a merge is faster
-// than the creation of runs), so the recent speed alone jumps about, and the overall one lags behind.
+// The speed is that of the last `window_seconds`, mixed with that of the whole run: phases differ in speed (a merge is
+// faster than the creation of runs), so the recent speed alone jumps about, and the overall one lags behind.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ class progress_estimate {
   static constexpr double window_seconds = 15;
   static constexpr double warm_up_seconds = 1;  // no estimate before that
 
-  // Times never go back; neither does the ratio (0 … 1): a smaller one counts as the largest so far. `rows` only grows.
+  // Times never go back; neither does the ratio (0 … 1): a smaller one counts as the largest so far. `rows` only
+  // grows.
   void update(double now_seconds, double ratio, uint64_t rows);
 
   double ratio() const { return ratio_; }
@@ -48,7 +49,8 @@ struct progress_state {
   std::string activity;
 };
 
-// " 43% ████████▌          phase 2/3 sorted, 12.3 M rows/s, 1 min 05 s left", at most `width` columns; ASCII unless `unicode`.
+// " 43% ████████▌            2/3 sorted, 12.3 M rows/s, 1 min 05 s left", at most `width` columns; ASCII unless
+// `unicode`.
 std::string progress_bar(const progress_estimate& estimate, const progress_state& state, size_t width, bool unicode);
 // "43 %, phase 2 of 3 (sorted), 12.3 M rows/s, 12.0 s so far, 1 min 05 s left"
 std::string progress_line(const progress_estimate& estimate, const progress_state& state);

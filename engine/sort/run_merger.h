@@ -33,7 +33,7 @@ class run_merger {
 };
 
 // `batch_bytes`: about the size of the batches that refine() makes. Narrow rows with `unique`: the first row of a batch may
-// repeat the last of the batch before (see repeats.h). Throws error(resources) when the memory can't hold two runs' blocks.
+// repeat the last of the batch before. Throws error(resources) when the memory can't hold two runs' blocks.
 std::unique_ptr<run_merger> make_run_merger(const sort_settings& settings, const sort_resources& resources, sorted_runs runs,
                                             size_t batch_bytes);
 

@@ -25,7 +25,8 @@ double nanoseconds_per_row(size_t rows_per_call, const std::function<void()>& ca
     clock_gettime(CLOCK_MONOTONIC, &from);
     for (size_t i = 0; i < calls; ++i) call();
     clock_gettime(CLOCK_MONOTONIC, &to);
-    const double ns = static_cast<double>(to.tv_sec - from.tv_sec) * 1e9 + static_cast<double>(to.tv_nsec - from.tv_nsec);
+    const double ns =
+        static_cast<double>(to.tv_sec - from.tv_sec) * 1e9 + static_cast<double>(to.tv_nsec - from.tv_nsec);
     rounds.push_back(ns / static_cast<double>(calls * rows_per_call));
   }
   std::sort(rounds.begin(), rounds.end());
@@ -35,12 +36,14 @@ double nanoseconds_per_row(size_t rows_per_call, const std::function<void()>& ca
 void primitives() {
   constexpr size_t n = expr::chunk_rows;
   std::mt19937_64 random(1);
-  std::vector<uint64_t> a(n), b(n), c(n), out(n), mask(n);
+  std::vector<uint64_t> a(n), b(n), c(n), out(n), mask(n), x(n), y(n);
   for (size_t i = 0; i < n; ++i) {
     a[i] = random();
     b[i] = random() >> 32 | 1;
     c[i] = random();
     mask[i] = random() & 1;
+    x[i] = expr::lane::bits(static_cast<double>(random() % 1000000) / 7);
+    y[i] = expr::lane::bits(static_cast<double>(random() % 1000 + 1));
   }
   fmt::print("{:<14}", "ns per row");
   for (size_t s = 0; s < expr::num_kernel_sets(); ++s) fmt::print("{:>10}", expr::kernel_set_at(s).name);
@@ -51,8 +54,11 @@ void primitives() {
     fmt::print("{:<14}", expr::to_string(op));
     for (size_t s = 0; s < expr::num_kernel_sets(); ++s) {
       const auto kernel = expr::kernel_set_at(s).lanes[k];
-      const uint64_t* first = op == expr::opcode::select ? mask.data() : a.data();
-      fmt::print("{:>10.3f}", nanoseconds_per_row(n, [&] { kernel(out.data(), first, b.data(), c.data(), 7, 2, n); }));
+      const bool real = expr::to_string(op).ends_with("_f") && op != expr::opcode::u_to_f && op != expr::opcode::i_to_f;
+      const bool from_real = real || expr::to_string(op).starts_with("f_to");
+      const uint64_t* first = op == expr::opcode::select ? mask.data() : from_real ? x.data() : a.data();
+      const uint64_t* second = real ? y.data() : b.data();
+      fmt::print("{:>10.3f}", nanoseconds_per_row(n, [&] { kernel(out.data(), first, second, c.data(), 7, 2, n); }));
     }
     fmt::print("\n");
   }
@@ -68,7 +74,8 @@ void primitives() {
   for (auto kind : {type_kind::u8, type_kind::u32, type_kind::u40, type_kind::u64, type_kind::f32}) {
     const std::string name = to_string(record::value_type::of(kind));
     const auto k = static_cast<size_t>(kind);
-    field(("load " + name).c_str(), [&](const expr::kernel_set& set) { set.load[k](out.data(), rows.data(), 16, nullptr, n); });
+    field(("load " + name).c_str(),
+          [&](const expr::kernel_set& set) { set.load[k](out.data(), rows.data(), 16, nullptr, n); });
     field(("store " + name).c_str(), [&](const expr::kernel_set& set) { set.store[k](rows.data(), 16, a.data(), n); });
   }
   field("positions", [&](const expr::kernel_set& set) { set.positions(positions.data(), mask.data(), n); });
@@ -108,8 +115,9 @@ void programs() {
              program.run(in, 0, pool, out);
            }));
   }
-  for (const char* value : {"src", "src + 1", "src * 3 + dst", "hash64(1, src, dst)", "src / 10", "src % 1000003", "src / dst", "u32(src)",
-                            "if(src > dst, src - dst, dst - src)", "(src, dst) < (dst, src)", "rand(1, row_number)", "string(src)"}) {
+  for (const char* value :
+       {"src", "src + 1", "src * 3 + dst", "hash64(1, src, dst)", "src / 10", "src % 1000003", "src / dst", "u32(src)",
+        "if(src > dst, src - dst, dst - src)", "(src, dst) < (dst, src)", "rand(1, row_number)", "string(src)"}) {
     expr::row_program_builder builder(edge);
     builder.map({{"x", compiled(value, names)}});
     const expr::row_program program = builder.build();
@@ -129,7 +137,8 @@ void programs() {
            }));
   }
   names.state = {{"total", record::value_type{}}};
-  const auto scan = [&](const char* title, const std::vector<std::pair<std::string, std::string>>& columns, const char* update) {
+  const auto scan = [&](const char* title, const std::vector<std::pair<std::string, std::string>>& columns,
+                        const char* update) {
     expr::state_program_builder builder(edge, names.state, {compiled("0", {})});
     builder.set(0, compiled(update, names));
     std::vector<std::pair<std::string, expr::expression>> emitted;

@@ -4,10 +4,12 @@
     golden.py --flowrun PROGRAM [--variant NAME] [--job NAME]   runs every job in one variant (default: all variants)
     golden.py --recompute                                       computes inputs and expected files anew, in Python
 
-To add a job: make the folder. job.yaml has the parameters `dir` (its folder) and `out` (where to write). Expected files are
-written by hand, or by expect.py in the folder: it is given a directory, writes the inputs there and the outputs into
-expected/, in plain Python that shares nothing with flowrun; a test checks that what is in the folder is what it writes.
+To add a job: make the folder. job.yaml has the parameters `dir` (its folder) and `out` (where to write). Expected
+files are written by hand, or by expect.py in the folder: it is given a directory, writes the inputs there and the
+outputs into expected/, in plain Python that shares nothing with flowrun; a test checks that what is in the folder is
+what it writes.
 """
+
 import argparse
 import filecmp
 import os
@@ -37,7 +39,11 @@ KEPT = {"job.yaml", "expect.py", "README.md", "README", "__pycache__"}
 
 
 def files_below(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return sorted(
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    )
 
 
 def differences(expected, got):
@@ -50,14 +56,20 @@ def differences(expected, got):
         elif not filecmp.cmp(expected / name, got / name, shallow=False):
             a, b = (expected / name).read_bytes(), (got / name).read_bytes()
             at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
-            out.append(f"{name} differs at byte {at} ({len(a)} bytes expected, {len(b)} written):\n"
-                       f"    expected …{a[max(0, at - 40):at + 40]!r}…\n    got      …{b[max(0, at - 40):at + 40]!r}…")
+            out.append(
+                f"{name} differs at byte {at} ({len(a)} bytes expected, {len(b)} written):\n"
+                f"    expected …{a[max(0, at - 40):at + 40]!r}…\n    got      …{b[max(0, at - 40):at + 40]!r}…"
+            )
     return out
 
 
 def compute(folder, into):
     (into / "expected").mkdir(parents=True, exist_ok=True)
-    subprocess.run([sys.executable, "-B", str(folder / "expect.py"), str(into)], check=True, env={**os.environ, "PYTHONPATH": str(HERE)})
+    subprocess.run(
+        [sys.executable, "-B", str(folder / "expect.py"), str(into)],
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+    )
 
 
 def run(flowrun, folder, variant):
@@ -65,8 +77,20 @@ def run(flowrun, folder, variant):
         work = pathlib.Path(temporary)
         out = work / "out"
         out.mkdir()
-        command = [flowrun, "run", str(folder / "job.yaml"), "-q", "-p", f"dir={folder}", "-p", f"out={out}", "-T", str(work / "scratch"),
-                   "--no-sync", *VARIANTS[variant]]
+        command = [
+            flowrun,
+            "run",
+            str(folder / "job.yaml"),
+            "-q",
+            "-p",
+            f"dir={folder}",
+            "-p",
+            f"out={out}",
+            "-T",
+            str(work / "scratch"),
+            "--no-sync",
+            *VARIANTS[variant],
+        ]
         try:
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120)
         except subprocess.TimeoutExpired:
@@ -83,8 +107,11 @@ def recomputed(folder):
     with tempfile.TemporaryDirectory(prefix="flowrun-golden-") as temporary:
         into = pathlib.Path(temporary)
         compute(folder, into)
-        return [f"not what expect.py computes: {name}" for name in files_below(into)
-                if not (folder / name).exists() or not filecmp.cmp(into / name, folder / name, shallow=False)]
+        return [
+            f"not what expect.py computes: {name}"
+            for name in files_below(into)
+            if not (folder / name).exists() or not filecmp.cmp(into / name, folder / name, shallow=False)
+        ]
 
 
 def main():
@@ -114,7 +141,11 @@ def main():
         variants.remove("io_uring")
     failures = 0
     for folder in folders:
-        problems = [("expect.py", problem) for problem in recomputed(folder)] if (folder / "expect.py").exists() and "default" in variants else []
+        problems = (
+            [("expect.py", problem) for problem in recomputed(folder)]
+            if (folder / "expect.py").exists() and "default" in variants
+            else []
+        )
         for variant in variants:
             problems += [(variant, problem) for problem in run(options.flowrun, folder, variant)]
         for variant, problem in problems:

@@ -1,4 +1,6 @@
-"""What expect.py files use: flowrun's random numbers, CSV fields and packed rows, written down a second time in Python."""
+"""What expect.py files use: flowrun's random numbers, CSV fields and packed rows, written down a second time in
+Python."""
+
 import pathlib
 import struct
 import sys

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Random jobs: a seed gives input files and a graph of operators; flowrun's outputs must be those of reference.py, byte for
-byte, with tiny and with default blocks, in memory and spilling, on one thread and on three.
+"""Random jobs: a seed gives input files and a graph of operators; flowrun's outputs must be those of reference.py,
+byte for byte, with tiny and with default blocks, in memory and spilling, on one thread and on three.
 
     random_jobs.py --flowrun PROGRAM [--seed N] [--count N] [--seconds S] [--keep DIR]
 
 A failure prints the seed; --seed N --count 1 --keep DIR repeats it and leaves the job and its files in DIR.
 """
+
 import argparse
 import json
 import pathlib
@@ -25,8 +26,21 @@ VARIANTS = [
     ["--batch-size", "700", "-j", "3", "--force-spill", "--backend", "threads"],
     ["--plain-executor", "--batch-size", "512", "--backend", "memory"],
 ]
-WORDS = ["", "a", "ab", "abc", "abd", "b", "zebra", "Zebra", "word with blanks", "comma,", 'quote"', "a long text that begins like others 1",
-         "a long text that begins like others 2"]
+WORDS = [
+    "",
+    "a",
+    "ab",
+    "abc",
+    "abd",
+    "b",
+    "zebra",
+    "Zebra",
+    "word with blanks",
+    "comma,",
+    'quote"',
+    "a long text that begins like others 1",
+    "a long text that begins like others 2",
+]
 
 
 class job_maker:
@@ -34,9 +48,9 @@ class job_maker:
         self.random = random.Random(seed)
         self.directory = directory
         self.nodes = {}
-        self.streams = {}   # node or node.port -> ref.table
-        self.unread = []    # streams that nobody reads yet
-        self.outputs = {}   # file -> text
+        self.streams = {}  # node or node.port -> ref.table
+        self.unread = []  # streams that nobody reads yet
+        self.outputs = {}  # file -> text
         self.fresh = 0
 
     def name(self, prefix):
@@ -47,7 +61,9 @@ class job_maker:
         entry = {"op": op}
         if inputs is not None:
             entry["in"] = inputs
-            for stream in inputs.values() if isinstance(inputs, dict) else inputs if isinstance(inputs, list) else [inputs]:
+            for stream in (
+                inputs.values() if isinstance(inputs, dict) else inputs if isinstance(inputs, list) else [inputs]
+            ):
                 if stream in self.unread:
                     self.unread.remove(stream)
         if parameters:
@@ -65,7 +81,7 @@ class job_maker:
             return r.choice(WORDS) + (str(r.randrange(20)) if r.random() < 0.3 else "")
         if type_name == "u32":
             return r.choice([r.randrange(5), r.randrange(100), r.randrange(2**32)])
-        return r.choice([r.randrange(-5, 5), r.randrange(-2**40, 2**40)])
+        return r.choice([r.randrange(-5, 5), r.randrange(-(2**40), 2**40)])
 
     def pick(self):
         """A stream, rather one that nobody reads yet."""
@@ -103,14 +119,22 @@ class job_maker:
         type_name = table.columns[column]
         if type_name == "string":
             word = r.choice(["a", "b", "zebra", ""])
-            return r.choice([(f"{column} < '{word}'", lambda row: row[column].encode() < word.encode()),
-                             (f"length({column}) % 2 == 0", lambda row: len(row[column].encode()) % 2 == 0),
-                             (f"starts_with({column}, '{word}')", lambda row: row[column].startswith(word))])
+            return r.choice(
+                [
+                    (f"{column} < '{word}'", lambda row: row[column].encode() < word.encode()),
+                    (f"length({column}) % 2 == 0", lambda row: len(row[column].encode()) % 2 == 0),
+                    (f"starts_with({column}, '{word}')", lambda row: row[column].startswith(word)),
+                ]
+            )
         bound = r.randrange(-3, 50)
         if type_name == "u32":
             bound = abs(bound)
-        return r.choice([(f"{column} < {bound}", lambda row: row[column] < bound),
-                         (f"not ({column} == {bound})", lambda row: row[column] != bound)])
+        return r.choice(
+            [
+                (f"{column} < {bound}", lambda row: row[column] < bound),
+                (f"not ({column} == {bound})", lambda row: row[column] != bound),
+            ]
+        )
 
     def filter(self):
         source = self.pick()
@@ -127,23 +151,48 @@ class job_maker:
         expressions, columns, compute, carried = {}, {}, {}, {}
         for column in r.sample(list(table.columns), r.randint(1, len(table.columns))):
             name = column if r.random() < 0.6 else self.name("c")
-            expressions[name], columns[name], compute[name], carried[column] = column, table.columns[column], (lambda row, c=column: row[c]), name
+            expressions[name], columns[name], compute[name], carried[column] = (
+                column,
+                table.columns[column],
+                (lambda row, c=column: row[c]),
+                name,
+            )
         column = r.choice(list(table.columns))
         name = self.name("c")
         if table.columns[column] == "string":
             kind = r.randrange(3)
             if kind == 0:
-                expressions[name], columns[name], compute[name] = f"concat({column}, '/', length({column}))", "string", lambda row: f"{row[column]}/{len(row[column].encode())}"
+                expressions[name], columns[name], compute[name] = (
+                    f"concat({column}, '/', length({column}))",
+                    "string",
+                    lambda row: f"{row[column]}/{len(row[column].encode())}",
+                )
             elif kind == 1:
-                expressions[name], columns[name], compute[name] = f"upper({column})", "string", lambda row: row[column].upper()
+                expressions[name], columns[name], compute[name] = (
+                    f"upper({column})",
+                    "string",
+                    lambda row: row[column].upper(),
+                )
             else:
-                expressions[name], columns[name], compute[name] = f"u32(length({column}))", "u32", lambda row: len(row[column].encode())
+                expressions[name], columns[name], compute[name] = (
+                    f"u32(length({column}))",
+                    "u32",
+                    lambda row: len(row[column].encode()),
+                )
         else:
             factor = r.randrange(1, 9)
             if r.random() < 0.5:
-                expressions[name], columns[name], compute[name] = f"i64({column}) * {factor} - 7", "i64", lambda row: row[column] * factor - 7
+                expressions[name], columns[name], compute[name] = (
+                    f"i64({column}) * {factor} - 7",
+                    "i64",
+                    lambda row: row[column] * factor - 7,
+                )
             else:
-                expressions[name], columns[name], compute[name] = f"if({column} > 10, 'big', string({column}))", "string", lambda row: "big" if row[column] > 10 else str(row[column])
+                expressions[name], columns[name], compute[name] = (
+                    f"if({column} > 10, 'big', string({column}))",
+                    "string",
+                    lambda row: "big" if row[column] > 10 else str(row[column]),
+                )
         rows = [{c: f(row) for c, f in compute.items()} for row in table.rows]
         order = []
         for c, descending in table.order:
@@ -156,7 +205,9 @@ class job_maker:
 
     def keys(self, table, most=3):
         r = self.random
-        return [(c, r.random() < 0.3) for c in r.sample(list(table.columns), r.randint(1, min(most, len(table.columns))))]
+        return [
+            (c, r.random() < 0.3) for c in r.sample(list(table.columns), r.randint(1, min(most, len(table.columns))))
+        ]
 
     @staticmethod
     def key_texts(keys):
@@ -174,7 +225,7 @@ class job_maker:
             rows = [g[0] for g in ref.groups(rows, [c for c, _ in keys])]
         if r.random() < 0.25:
             parameters["limit"] = r.choice([1, 5, 100])
-            rows = rows[:parameters["limit"]]
+            rows = rows[: parameters["limit"]]
         node = self.name("sort")
         self.add(node, "sort", source, parameters)
         return self.give(node, ref.table(table.columns, rows, keys))
@@ -237,7 +288,12 @@ class job_maker:
             value = table.rows[i + at][column] if 0 <= i + at < len(table.rows) else ref.nothing(table.columns[column])
             rows.append({**row, name: value})
         node = self.name("window")
-        self.add(node, "window", source, {"before": before, "after": after, "let": {name: f"row[{at}].{column}" if at else column}})
+        self.add(
+            node,
+            "window",
+            source,
+            {"before": before, "after": after, "let": {name: f"row[{at}].{column}" if at else column}},
+        )
         self.give(node, ref.table({**table.columns, name: table.columns[column]}, rows, table.order))
 
     def flat_map(self):
@@ -252,7 +308,9 @@ class job_maker:
             if holds(row):
                 rows.append({a: row[column], b: "second"})
         node = self.name("flat")
-        self.add(node, "flat_map", source, {"rows": [{a: column, b: "'first'"}, {a: column, b: "'second'", "when": text}]})
+        self.add(
+            node, "flat_map", source, {"rows": [{a: column, b: "'first'"}, {a: column, b: "'second'", "when": text}]}
+        )
         self.give(node, ref.table({a: table.columns[column], b: "string"}, rows, []))
 
     def split(self):
@@ -272,8 +330,14 @@ class job_maker:
         names = {c: c if c in keep else self.name("c") for c in table.columns}
         node = self.name("map")
         self.add(node, "map", source, {names[c]: c for c in table.columns})
-        return self.give(node, ref.table({names[c]: t for c, t in table.columns.items()}, [{names[c]: v for c, v in row.items()} for row in table.rows],
-                                         [(names[c], d) for c, d in table.order]))
+        return self.give(
+            node,
+            ref.table(
+                {names[c]: t for c, t in table.columns.items()},
+                [{names[c]: v for c, v in row.items()} for row in table.rows],
+                [(names[c], d) for c, d in table.order],
+            ),
+        )
 
     def join(self):
         source = self.pick()
@@ -324,14 +388,31 @@ class job_maker:
         left, other = self.streams[source], self.streams[right]
         node = self.name("zip")
         self.add(node, "zip", {"left": source, "right": right}, {})
-        self.give(node, ref.table({**left.columns, **other.columns}, [{**a, **b} for a, b in zip(left.rows, other.rows)], left.order))
+        self.give(
+            node,
+            ref.table(
+                {**left.columns, **other.columns}, [{**a, **b} for a, b in zip(left.rows, other.rows)], left.order
+            ),
+        )
 
     def make(self):
         r = self.random
         for _ in range(r.randint(1, 2)):
             r.choice([self.read_csv, self.read_csv, self.generate])()
-        steps = [self.filter, self.map, self.sort, self.sort, self.group, self.scan, self.window, self.flat_map, self.split, self.join,
-                 self.concat_or_merge, self.zip]
+        steps = [
+            self.filter,
+            self.map,
+            self.sort,
+            self.sort,
+            self.group,
+            self.scan,
+            self.window,
+            self.flat_map,
+            self.split,
+            self.join,
+            self.concat_or_merge,
+            self.zip,
+        ]
         for _ in range(r.randint(2, 7)):
             if sum(len(t.rows) for t in self.streams.values()) < 40000:
                 r.choice(steps)()
@@ -341,7 +422,9 @@ class job_maker:
             self.add(node, "file.write_csv", stream, {"path": "${out}/" + file})
             self.outputs[file] = ref.csv(self.streams[stream])
         # JSON is YAML.
-        return json.dumps({"flowrun": 1, "name": "random", "params": {"out": {"type": "path"}}, "nodes": self.nodes}, indent=1)
+        return json.dumps(
+            {"flowrun": 1, "name": "random", "params": {"out": {"type": "path"}}, "nodes": self.nodes}, indent=1
+        )
 
 
 def first_difference(expected, got):
@@ -358,7 +441,20 @@ def run_one(flowrun, seed, directory):
     (directory / "job.yaml").write_text(maker.make())
     for number, variant in enumerate(VARIANTS):
         out = directory / f"out{number}"
-        command = [flowrun, "run", str(directory / "job.yaml"), "-q", "-m", "200MiB", "-p", f"out={out}", "-T", str(directory / "scratch"), "--no-sync", *variant]
+        command = [
+            flowrun,
+            "run",
+            str(directory / "job.yaml"),
+            "-q",
+            "-m",
+            "200MiB",
+            "-p",
+            f"out={out}",
+            "-T",
+            str(directory / "scratch"),
+            "--no-sync",
+            *variant,
+        ]
         try:
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=100)
         except subprocess.TimeoutExpired:
@@ -368,7 +464,8 @@ def run_one(flowrun, seed, directory):
         for file, expected in maker.outputs.items():
             got = (out / file).read_bytes().decode(errors="replace")
             if got != expected:
-                return f"{' '.join(variant)}: {file} (stream of {maker.nodes[file[:-4]]['in']}): {first_difference(expected, got)}"
+                stream = maker.nodes[file[:-4]]['in']
+                return f"{' '.join(variant)}: {file} (stream of {stream}): {first_difference(expected, got)}"
     return ""
 
 

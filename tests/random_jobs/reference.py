@@ -1,18 +1,18 @@
-"""A naive reference for the operators: tables are lists of tuples, and every operator is the first thing that comes to mind.
+"""A naive reference for the operators: tables are lists of rows, and every operator is the first thing that comes
+to mind.
 
-It shares no code with the engine, and no ideas: no batches, no keys, no merging. Texts compare byte by byte, as in flowrun;
-numbers are Python's, so expressions are chosen such that nothing overflows.
+It shares no code with the engine, and no ideas: no batches, no keys, no merging. Texts compare byte by byte, as in
+flowrun; numbers are Python's, so expressions are chosen such that nothing overflows.
 """
-import dataclasses
 
-U64 = (1 << 64) - 1
+import dataclasses
 
 
 @dataclasses.dataclass
 class table:
     columns: dict  # name -> type: "u32", "i64", "string"
-    rows: list     # of dicts
-    order: list    # [(column, descending)] by which the rows are sorted, as far as flowrun can prove it too
+    rows: list  # of dicts
+    order: list  # [(column, descending)] by which the rows are sorted, as far as flowrun can prove it too
 
 
 def sort_value(value):
@@ -41,8 +41,14 @@ def groups(rows, by):
 
 
 def aggregate(name, values):
-    return {"count": len, "sum": sum, "min": lambda v: min(v, key=sort_value), "max": lambda v: max(v, key=sort_value),
-            "first": lambda v: v[0], "last": lambda v: v[-1]}[name](values)
+    return {
+        "count": len,
+        "sum": sum,
+        "min": lambda v: min(v, key=sort_value),
+        "max": lambda v: max(v, key=sort_value),
+        "first": lambda v: v[0],
+        "last": lambda v: v[-1],
+    }[name](values)
 
 
 def nothing(type_name):
@@ -66,10 +72,16 @@ def join(left, right, by, kind):
     if kind == "full":
         known = {row_key(row, by) for row in left.rows}
         blank = {c: nothing(t) for c, t in left.columns.items()}
-        out += [{**blank, **{c: nothing(right.columns[c]) for c in added}, **r} for r in right.rows if row_key(r, by) not in known]
+        out += [
+            {**blank, **{c: nothing(right.columns[c]) for c in added}, **r}
+            for r in right.rows
+            if row_key(r, by) not in known
+        ]
         directions = dict(left.order)
         out = sorted_by(out, [(c, directions[c]) for c in by])
-    columns = dict(left.columns) if kind in ("semi", "anti") else {**left.columns, **{c: right.columns[c] for c in added}}
+    columns = (
+        dict(left.columns) if kind in ("semi", "anti") else {**left.columns, **{c: right.columns[c] for c in added}}
+    )
     return columns, out
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Whatever is wrong with inputs, outputs and disks: the right exit code, a message with the cause and the way out, and no
-half-written output."""
+"""Whatever is wrong with inputs, outputs and disks: the right exit code, a message with the cause and the way out,
+and no half-written output."""
+
 import os
 import pathlib
 import resource
@@ -61,24 +62,40 @@ class input_test(process_test):
                 self.assertEqual(self.files("out"), [])
 
     def test_too_many_rejects(self):
-        self.write("job.yaml", CSV.replace("}}\n  out", "}, on_error: {to: bad, max_ratio: 0.1}}\n  bad: {op: file.write_lines, in: rows.bad, with: {path: out/bad.txt, column: text}}\n  out", 1))
+        self.write(
+            "job.yaml",
+            CSV.replace(
+                "}}\n  out",
+                "}, on_error: {to: bad, max_ratio: 0.1}}\n"
+                "  bad: {op: file.write_lines, in: rows.bad, with: {path: out/bad.txt, column: text}}\n  out",
+                1,
+            ),
+        )
         self.write("in.csv", "1,a\nx,b\n")
         self.fails(65, self.flowrun("job.yaml"), "1 of 2 lines were rejected", "in.csv:2:1", "help:")
         self.assertEqual(self.files("out"), [])
 
     def test_a_failed_check(self):
-        self.write("job.yaml", SORT.replace("{op: sort, in: drawn, with: {by: [value]}}", "{op: check, in: drawn, with: {sorted: [value]}}"))
+        self.write(
+            "job.yaml",
+            SORT.replace(
+                "{op: sort, in: drawn, with: {by: [value]}}", "{op: check, in: drawn, with: {sorted: [value]}}"
+            ),
+        )
         self.fails(65, self.flowrun("job.yaml"), "sorted")
         self.assertEqual(self.files("out"), [])
 
     def test_zip_of_unequal_lengths(self):
-        self.write("job.yaml", """flowrun: 1
+        self.write(
+            "job.yaml",
+            """flowrun: 1
 nodes:
   a: {op: generate, with: {rows: 1000, columns: {x: i}}}
   b: {op: generate, with: {rows: 1001, columns: {y: i}}}
   z: {op: zip, in: {left: a, right: b}}
   out: {op: file.write_csv, in: z, with: {path: out/o.csv}}
-""")
+""",
+        )
         self.fails(65, self.flowrun("job.yaml"), "z")
         self.assertEqual(self.files("out"), [])
 
@@ -113,7 +130,11 @@ class output_test(process_test):
 
     def test_an_unwritable_report_is_found_out_at_once(self):
         self.write("job.yaml", SORT)
-        self.fails(73, self.flowrun("job.yaml", "--report", "nowhere/report.json"), "can't write nowhere/report.json: No such file")
+        self.fails(
+            73,
+            self.flowrun("job.yaml", "--report", "nowhere/report.json"),
+            "can't write nowhere/report.json: No such file",
+        )
         self.assertEqual(self.files("out"), [])
 
     def test_a_file_that_gets_too_large(self):
@@ -122,6 +143,7 @@ class output_test(process_test):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
         done = self.flowrun("job.yaml", "-p", "rows=1000000", preexec_fn=limit)
         self.assertIn(done.returncode, (73, 74, 75), done.stderr)
         self.assertIn("File too large", done.stderr)
@@ -148,12 +170,20 @@ class disk_test(process_test):
 
     def test_a_full_disk(self):
         with tempfile.TemporaryDirectory(prefix="flowrun-full-") as small:
-            mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", small], capture_output=True, text=True)
+            mounted = subprocess.run(
+                ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", small], capture_output=True, text=True
+            )
             if mounted.returncode != 0:
                 self.skipTest("no small file system can be mounted here (needs root): " + mounted.stderr.strip())
             try:
                 self.write("job.yaml", SORT.replace("out/sorted.u64", f"{small}/sorted.u64"))
-                self.fails(75, self.flowrun("job.yaml", "-p", "rows=2000000", "--progress", "none"), "No space left on device", small, "help:")
+                self.fails(
+                    75,
+                    self.flowrun("job.yaml", "-p", "rows=2000000", "--progress", "none"),
+                    "No space left on device",
+                    small,
+                    "help:",
+                )
                 self.assertEqual(os.listdir(small), [])
                 self.write("job.yaml", SORT)
                 done = self.flowrun("job.yaml", "-p", "rows=4000000", "-m", "24MiB", "-T", f"{small}/scratch")

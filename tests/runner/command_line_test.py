@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The grammar of the command line, help, and the commands that run no job."""
+
 import hashlib
 import json
 import os
@@ -25,7 +26,14 @@ class help_test(process_test):
 
     def test_run_help_has_examples_experts_and_exit_codes(self):
         text = self.flowrun("run", "-h").stdout
-        for part in ("Examples:", "For experts", "--block-size", "Exit codes:", "-p,--param NAME=VALUE", "-T,--scratch DIR[:LIMIT]"):
+        for part in (
+            "Examples:",
+            "For experts",
+            "--block-size",
+            "Exit codes:",
+            "-p,--param NAME=VALUE",
+            "-T,--scratch DIR[:LIMIT]",
+        ):
             self.assertIn(part, text)
         self.assertLessEqual(max(map(len, text.splitlines())), 130)
 
@@ -104,7 +112,16 @@ class documents_test(process_test):
 
     def test_overrides(self):
         self.write("job.yaml", SORT)
-        done = self.flowrun("job.yaml", "-q", "-p", "rows=10", "--set", "nodes.out.with.path=elsewhere.u64", "--set", "nodes.sorted.with.limit=3")
+        done = self.flowrun(
+            "job.yaml",
+            "-q",
+            "-p",
+            "rows=10",
+            "--set",
+            "nodes.out.with.path=elsewhere.u64",
+            "--set",
+            "nodes.sorted.with.limit=3",
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual((self.dir / "elsewhere.u64").stat().st_size, 24)
 
@@ -117,7 +134,9 @@ class documents_test(process_test):
 
     def test_a_reader_that_goes_away_is_an_error(self):
         with open("/dev/full", "w") as full:
-            done = subprocess.run([FLOWRUN, "ops"], stdout=full, stderr=subprocess.PIPE, text=True, env=self.environment)
+            done = subprocess.run(
+                [FLOWRUN, "ops"], stdout=full, stderr=subprocess.PIPE, text=True, env=self.environment
+            )
         self.assertEqual(done.returncode, 75)
         self.assertIn("standard output: No space left on device", done.stderr)
 
@@ -137,7 +156,12 @@ class data_test(process_test):
 
     def test_gen_u64_is_rand_of_the_job_language(self):
         self.flowrun("gen", "u64", "-n", "1000", "--seed", "1", "-o", "a.u64")
-        self.write("job.yaml", SORT.replace("in: sorted", "in: drawn").replace("  sorted: {op: sort, in: drawn, with: {by: [value]}}\n", ""))
+        self.write(
+            "job.yaml",
+            SORT.replace("in: sorted", "in: drawn").replace(
+                "  sorted: {op: sort, in: drawn, with: {by: [value]}}\n", ""
+            ),
+        )
         done = self.flowrun("job.yaml", "-q")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual((self.dir / "a.u64").read_bytes(), (self.dir / "out/sorted.u64").read_bytes())
@@ -151,16 +175,22 @@ class data_test(process_test):
         self.assertEqual(self.flowrun("verify", "sorted.bin", "--type", "{a: u8, b: u8}", "--by=-a").returncode, 65)
         done = self.flowrun("verify", "sorted.bin", "--type", "u16", "--by=-value")
         self.assertEqual(done.returncode, 65)
-        self.assertIn("sorted.bin is not sorted: 2 of its rows are smaller than the row before, first row 1 (from 0)", done.stderr)
+        self.assertIn(
+            "sorted.bin is not sorted: 2 of its rows are smaller than the row before, first row 1 (from 0)", done.stderr
+        )
         self.assertNotIn("SUCCESS", done.stdout)
-        self.fails(65, self.flowrun("verify", "sorted.bin", "--type", "u24"), "ends within a row: 2 of 3 bytes behind 2 rows")
+        self.fails(
+            65, self.flowrun("verify", "sorted.bin", "--type", "u24"), "ends within a row: 2 of 3 bytes behind 2 rows"
+        )
         self.fails(66, self.flowrun("verify", "none.bin"), "can't open none.bin: No such file or directory")
         self.fails(66, self.flowrun("verify", "."), "can't read .: Is a directory")
 
     def test_the_checksum_does_not_depend_on_the_order(self):
         self.write("a.bin", bytes(range(200)))
         self.write("b.bin", bytes(reversed(range(200))))
-        first, second = (self.flowrun("verify", name, "--type", "u8", "--any-order").stdout for name in ("a.bin", "b.bin"))
+        first, second = (
+            self.flowrun("verify", name, "--type", "u8", "--any-order").stdout for name in ("a.bin", "b.bin")
+        )
         self.assertEqual(first, second)
         self.assertRegex(first, r"^Records: 200\nChecksum: [0-9a-f]+\n$")
 
@@ -168,7 +198,9 @@ class data_test(process_test):
 class configuration_test(process_test):
     def test_the_machines_configuration(self):
         self.write("job.yaml", SORT)
-        self.write("home/.config/flowrun/config.yaml", "resources: {memory: 100MiB, threads: 1, scratch: /nowhere/scratch}\n")
+        self.write(
+            "home/.config/flowrun/config.yaml", "resources: {memory: 100MiB, threads: 1, scratch: /nowhere/scratch}\n"
+        )
         told = self.flowrun("job.yaml", "-v").stderr
         self.assertIn("memory 100 MiB (" + str(self.dir / "home/.config/flowrun/config.yaml") + ")", told)
         self.assertIn("scratch /nowhere/scratch (", told)
@@ -177,7 +209,9 @@ class configuration_test(process_test):
         self.write("home/.config/flowrun/config.yaml", "resources: {memory: 100MiB, threads: 1}\n")
         self.write("job.yaml", SORT.replace("nodes:", "resources: {memory: 50MiB}\nnodes:"))
         self.assertIn("memory 50.0 MiB (job)", self.flowrun("job.yaml", "-v").stderr)
-        self.assertIn("memory 80.0 MiB (command line), 1 thread (", self.flowrun("job.yaml", "-v", "-m", "80MiB").stderr)
+        self.assertIn(
+            "memory 80.0 MiB (command line), 1 thread (", self.flowrun("job.yaml", "-v", "-m", "80MiB").stderr
+        )
 
     def test_a_wrong_configuration_is_shown(self):
         self.write("job.yaml", SORT)

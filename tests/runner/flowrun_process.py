@@ -1,4 +1,5 @@
 """Runs flowrun in a folder of its own for each test, and says how that went."""
+
 import os
 import pathlib
 import shutil
@@ -26,7 +27,12 @@ class process_test(unittest.TestCase):
     def setUp(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="flowrun-test-"))
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
-        self.environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(self.dir / "home"), "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+        self.environment = {
+            "PATH": os.environ.get("PATH", ""),
+            "HOME": str(self.dir / "home"),
+            "TERM": "xterm",
+            "LC_ALL": "C.UTF-8",
+        }
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"):
             if name in os.environ:
                 self.environment[name] = os.environ[name]
@@ -38,12 +44,27 @@ class process_test(unittest.TestCase):
         return path
 
     def flowrun(self, *arguments, **more):
-        return subprocess.run([FLOWRUN, *map(str, arguments)], cwd=self.dir, env=self.environment, capture_output=True, text=True,
-                              errors="replace", timeout=120, **more)
+        return subprocess.run(
+            [FLOWRUN, *map(str, arguments)],
+            cwd=self.dir,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=120,
+            **more,
+        )
 
     def start(self, *arguments, **more):
-        started = subprocess.Popen([FLOWRUN, *map(str, arguments)], cwd=self.dir, env=self.environment, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, **more)
+        started = subprocess.Popen(
+            [FLOWRUN, *map(str, arguments)],
+            cwd=self.dir,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **more,
+        )
         self.addCleanup(started.communicate)
         self.addCleanup(started.kill)
         return started

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""The files of specs/ that the program generates are what it generates now, and the schema agrees with the examples' keys."""
+"""The files of specs/ that the program generates are what it generates now, and the schema agrees with the examples'
+keys."""
+
 import json
 
 from flowrun_process import ROOT, main, process_test
@@ -8,7 +10,9 @@ from flowrun_process import ROOT, main, process_test
 class generated_files_test(process_test):
     def up_to_date(self, file, command):
         text = (ROOT / file).read_text()
-        self.assertTrue(text == self.flowrun(command).stdout, f"{file} is out of date: build/release/bin/flowrun {command} > {file}")
+        self.assertTrue(
+            text == self.flowrun(command).stdout, f"{file} is out of date: build/release/bin/flowrun {command} > {file}"
+        )
 
     def test_reference(self):
         self.up_to_date("specs/REFERENCE.md", "reference")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Ctrl-C and kill: a job stops within a second and leaves nothing behind, however it is killed."""
+
 import signal
 import time
 
@@ -10,7 +11,9 @@ class interruption_test(process_test):
     def started_sorting(self, *arguments):
         """A job in the middle of its work: it says so in JSON lines, and has spilled."""
         self.write("job.yaml", SORT)
-        job = self.start("job.yaml", "-p", f"rows={ENDLESS}", "-m", "32MiB", "-T", "scratch", "--progress", "json", *arguments)
+        job = self.start(
+            "job.yaml", "-p", f"rows={ENDLESS}", "-m", "32MiB", "-T", "scratch", "--progress", "json", *arguments
+        )
         for line in job.stderr:
             if '"rows": 0,' not in line and '"ratio"' in line:
                 return job
@@ -47,7 +50,12 @@ class interruption_test(process_test):
         self.assertEqual(self.files("out") + self.files("scratch"), [])
 
     def test_kill_9_while_writing_the_output_leaves_nothing(self):
-        self.write("job.yaml", SORT.replace("in: sorted", "in: drawn").replace("  sorted: {op: sort, in: drawn, with: {by: [value]}}\n", ""))
+        self.write(
+            "job.yaml",
+            SORT.replace("in: sorted", "in: drawn").replace(
+                "  sorted: {op: sort, in: drawn, with: {by: [value]}}\n", ""
+            ),
+        )
         job = self.start("job.yaml", "-p", f"rows={ENDLESS}", "-m", "64MiB", "--progress", "json")
         for line in job.stderr:
             if '"rows": 0,' not in line and '"ratio"' in line:
@@ -61,6 +69,7 @@ class interruption_test(process_test):
 
         def ignore():
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+
         job = self.start("job.yaml", "-p", "rows=3000000", "--progress", "json", preexec_fn=ignore)
         job.stderr.readline()
         job.send_signal(signal.SIGINT)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Sorts much larger than their memory: many runs, several merge passes, in a small budget; no row is lost, added or out of
-order, and the memory stays within the budget."""
+"""Sorts much larger than their memory: many runs, several merge passes, in a small budget; no row is lost, added or
+out of order, and the memory stays within the budget."""
+
 import json
 import os
 
@@ -32,7 +33,9 @@ class large_sort_test(process_test):
     def sort(self, shape, rows, memory, *more):
         columns, keys, _ = SHAPES[shape]
         self.write("job.yaml", JOB.replace("COLUMNS", columns).replace("KEYS", keys))
-        done = self.flowrun("job.yaml", "-q", "-p", f"rows={rows}", "-m", memory, "-T", "scratch", "--report", "report.json", *more)
+        done = self.flowrun(
+            "job.yaml", "-q", "-p", f"rows={rows}", "-m", memory, "-T", "scratch", "--report", "report.json", *more
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads((self.dir / "report.json").read_text())
         results = {(r["node"], r["name"]): r["value"] for r in report["results"]}
@@ -49,7 +52,7 @@ class large_sort_test(process_test):
     def test_many_runs(self):
         for shape, (_, _, row_bytes) in SHAPES.items():
             with self.subTest(shape=shape):
-                report = self.sort(shape, 48 * MIB // row_bytes, "20MiB")
+                report = self.sort(shape, 32 * MIB // row_bytes, "20MiB")
                 sort = report["sorts"][0]
                 self.assertGreaterEqual(int(sort["runs"]), 4)
                 self.assertEqual(int(sort["merge_passes"]), 1)
@@ -58,14 +61,16 @@ class large_sort_test(process_test):
         for shape, (_, _, row_bytes) in SHAPES.items():
             with self.subTest(shape=shape):
                 # Blocks so large that few of them fit: a small fan-in.
-                report = self.sort(shape, 96 * MIB // row_bytes, "12MiB", "--block-size", "448KiB")
+                report = self.sort(shape, 64 * MIB // row_bytes, "12MiB", "--block-size", "448KiB")
                 sort = report["sorts"][0]
                 self.assertGreaterEqual(int(sort["merge_passes"]), 2, sort)
 
     def test_two_disks_share_the_work(self):
         columns, keys, _ = SHAPES["16 bytes"]
         self.write("job.yaml", JOB.replace("COLUMNS", columns).replace("KEYS", keys))
-        done = self.flowrun("job.yaml", "-q", "-p", "rows=3000000", "-m", "20MiB", "-T", "one", "-T", "two", "--report", "-")
+        done = self.flowrun(
+            "job.yaml", "-q", "-p", "rows=3000000", "-m", "20MiB", "-T", "one", "-T", "two", "--report", "-"
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         written = [int(disk["written_bytes"]) for disk in json.loads(done.stdout)["disks"]]
         self.assertEqual(len(written), 2)
@@ -74,7 +79,9 @@ class large_sort_test(process_test):
     def test_a_full_disk_passes_its_blocks_on(self):
         columns, keys, _ = SHAPES["16 bytes"]
         self.write("job.yaml", JOB.replace("COLUMNS", columns).replace("KEYS", keys))
-        done = self.flowrun("job.yaml", "-q", "-p", "rows=3000000", "-m", "20MiB", "-T", "one:4MiB", "-T", "two", "--report", "-")
+        done = self.flowrun(
+            "job.yaml", "-q", "-p", "rows=3000000", "-m", "20MiB", "-T", "one:4MiB", "-T", "two", "--report", "-"
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         disks = json.loads(done.stdout)["disks"]
         self.assertLessEqual(int(disks[0]["peak_used_bytes"]), 4 * MIB)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What a run says while it works and when it has ended: progress in each mode, the report, metrics."""
+
 import json
 import os
 import pty
@@ -38,7 +39,9 @@ class progress_test(process_test):
 
     def test_json_of_a_failure(self):
         self.write("job.yaml", SORT.replace("out/sorted.u64", "/dev/null/x"))
-        lines = [line for line in self.flowrun("job.yaml", "--progress", "json").stderr.splitlines() if line.startswith("{")]
+        lines = [
+            line for line in self.flowrun("job.yaml", "--progress", "json").stderr.splitlines() if line.startswith("{")
+        ]
         self.assertEqual(json.loads(lines[-1])["status"], "failed")
 
     def test_quiet_says_nothing(self):
@@ -56,7 +59,13 @@ class progress_test(process_test):
     def test_a_bar_on_a_terminal_that_goes_at_the_end(self):
         self.write("job.yaml", SORT)
         ours, theirs = pty.openpty()
-        job = subprocess.Popen([FLOWRUN, "job.yaml", "-p", "rows=3000000"], cwd=self.dir, env=self.environment, stdout=theirs, stderr=theirs)
+        job = subprocess.Popen(
+            [FLOWRUN, "job.yaml", "-p", "rows=3000000"],
+            cwd=self.dir,
+            env=self.environment,
+            stdout=theirs,
+            stderr=theirs,
+        )
         os.close(theirs)
         text = b""
         while select.select([ours], [], [], 100)[0]:
@@ -75,7 +84,21 @@ class progress_test(process_test):
 class report_test(process_test):
     def test_json_report(self):
         self.write("job.yaml", SORT)
-        done = self.flowrun("job.yaml", "-q", "--report", "report.json", "-p", "rows=500000", "--force-spill", "-m", "64MiB", "-T", "scratch", "-j", "2")
+        done = self.flowrun(
+            "job.yaml",
+            "-q",
+            "--report",
+            "report.json",
+            "-p",
+            "rows=500000",
+            "--force-spill",
+            "-m",
+            "64MiB",
+            "-T",
+            "scratch",
+            "-j",
+            "2",
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads((self.dir / "report.json").read_text())
         self.assertEqual((report["job"], report["status"], report["threads"]), ("sorting", "succeeded", 2))
@@ -84,7 +107,9 @@ class report_test(process_test):
         self.assertGreater(report["cpu_seconds"], 0)
         self.assertGreater(int(report["peak_memory_bytes"]), 0)
         nodes = {node["id"]: node for node in report["nodes"]}
-        self.assertEqual([nodes[id]["op"] for id in ("drawn", "sorted", "out")], ["generate", "sort", "file.write_rows"])
+        self.assertEqual(
+            [nodes[id]["op"] for id in ("drawn", "sorted", "out")], ["generate", "sort", "file.write_rows"]
+        )
         self.assertEqual({int(node["rows"]) for node in nodes.values()}, {500000})
         self.assertEqual({int(node["bytes"]) for node in nodes.values()}, {4000000})
         for node in nodes.values():
@@ -133,7 +158,19 @@ class report_test(process_test):
 class metrics_test(process_test):
     def test_scraped_during_a_run(self):
         self.write("job.yaml", SORT)
-        job = self.start("job.yaml", "-p", f"rows={ENDLESS}", "-m", "32MiB", "-T", "scratch", "--metrics-listen", "0", "--progress", "json")
+        job = self.start(
+            "job.yaml",
+            "-p",
+            f"rows={ENDLESS}",
+            "-m",
+            "32MiB",
+            "-T",
+            "scratch",
+            "--metrics-listen",
+            "0",
+            "--progress",
+            "json",
+        )
         url = re.search(r"metrics at (http://127\.0\.0\.1:\d+/metrics)", job.stderr.readline()).group(1)
         for line in job.stderr:
             if '"rows": 0,' not in line:

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Wrong jobs and what flowrun says about them: specs/NAME.yaml and, beside it, NAME.expected, the whole of standard error of
-`flowrun check`, which must end with exit code 78. A first line `# check: -p n=x` gives further arguments.
+"""Wrong jobs and what flowrun says about them: specs/NAME.yaml and, beside it, NAME.expected, the whole of standard
+error of `flowrun check`, which must end with exit code 78. A first line `# check: -p n=x` gives further arguments.
 
     wrong_specs.py --flowrun PROGRAM             compares all of them
     wrong_specs.py --flowrun PROGRAM --accept    writes the .expected files; read every one of them before you commit it
 
 The messages are for people: the line, a caret under the place, what was expected, what to do.
 """
+
 import argparse
 import difflib
 import pathlib
@@ -21,9 +22,14 @@ MARK = "# check:"
 def said(flowrun, spec):
     """(exit code, standard output, standard error) of a check."""
     first = spec.read_text(errors="replace").split("\n", 1)[0]
-    more = shlex.split(first[len(MARK):]) if first.startswith(MARK) else []
-    done = subprocess.run([flowrun, "check", f"specs/{spec.name}", "-m", "256MiB", "-j", "2", *more], cwd=HERE, capture_output=True,
-                          timeout=60, env={"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"})
+    more = shlex.split(first[len(MARK) :]) if first.startswith(MARK) else []
+    done = subprocess.run(
+        [flowrun, "check", f"specs/{spec.name}", "-m", "256MiB", "-j", "2", *more],
+        cwd=HERE,
+        capture_output=True,
+        timeout=60,
+        env={"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"},
+    )
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
 
 
@@ -46,7 +52,10 @@ def main():
             continue
         wanted = expected.read_text() if expected.exists() else ""
         if err != wanted:
-            failures.append(f"{spec.name}:\n" + "".join(difflib.unified_diff(wanted.splitlines(True), err.splitlines(True), "expected", "said")))
+            failures.append(
+                f"{spec.name}:\n"
+                + "".join(difflib.unified_diff(wanted.splitlines(True), err.splitlines(True), "expected", "said"))
+            )
     for expected in (HERE / "specs").glob("*.expected"):
         if not expected.with_suffix(".yaml").exists():
             failures.append(f"{expected.name} has no job")

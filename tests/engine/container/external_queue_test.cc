@@ -133,13 +133,13 @@ TEST(external_queue, goes_back_to_memory_once_scratch_is_read) {
     while (queue.push(b, w) == step::blocked) w.wait();
   };
   for (const batch& b : input) push(b);
-  const uint64_t spilled = queue.spilled_bytes();
-  EXPECT_GT(spilled, 0U);
+  EXPECT_GT(queue.spilled_bytes(), 0U);
   const size_t num_rows = record::contents_of(type, input).size();
   while (out.size() < num_rows) read_one(queue, type, out);
   const batch* front = nullptr;
   counting_waker asleep;
   EXPECT_EQ(queue.front(front, asleep), step::blocked);  // empty, not closed
+  const uint64_t spilled = queue.spilled_bytes();
   push(input[0]);
   EXPECT_EQ(asleep.num_wakes, 1);
   EXPECT_EQ(queue.spilled_bytes(), spilled);

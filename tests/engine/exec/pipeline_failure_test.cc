@@ -17,7 +17,7 @@ pipeline_tree failing_tree(pipeline_rig& rig, place at, uint64_t nth, std::atomi
   };
   auto head = std::make_unique<function_source>([&rig, &alive, fail, next = uint64_t{0}](output& out, waker& w) mutable {
     fail(place::head);
-    if (next == 200) return outcome::done();
+    if (next == 80) return outcome::done();
     out.emit(batch_of({next, next + 1}, &alive));
     if (++next % 4 > 0) return outcome::ready();
     rig.clock().wake_later(w);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -13,77 +14,76 @@ namespace {
 
 constexpr std::chrono::milliseconds long_time{60'000};
 
-std::vector<std::unique_ptr<task_executor>> all_executors() {
-  std::vector<std::unique_ptr<task_executor>> out;
-  out.push_back(make_plain_executor());
-  for (unsigned threads : {1U, 2U, 8U}) out.push_back(make_arena_executor(threads));
-  return out;
+// One after another: a process has one set of oneTBB workers, and the smallest limit of all executors alive holds.
+void for_each_executor(const std::function<void(task_executor&)>& act) {
+  act(*make_plain_executor());
+  for (unsigned threads : {1U, 2U, 8U}) act(*make_arena_executor(threads));
 }
 
 TEST(task_executor, drain_waits_for_tasks_that_tasks_post) {
-  for (const auto& executor : all_executors()) {
+  for_each_executor([](task_executor& executor) {
     std::atomic<int> ran{0};
     std::function<void(int)> spread = [&](int depth) {
       ++ran;
       if (depth == 0) return;
-      for (int i = 0; i < 3; ++i) executor->post([&spread, depth] { spread(depth - 1); });
+      for (int i = 0; i < 3; ++i) executor.post([&spread, depth] { spread(depth - 1); });
     };
-    executor->post([&] { spread(5); });
-    executor->drain();
+    executor.post([&] { spread(5); });
+    executor.drain();
     EXPECT_EQ(ran, 1 + 3 + 9 + 27 + 81 + 243);
-  }
+  });
 }
 
 TEST(task_executor, takes_tasks_from_many_threads) {
-  for (const auto& executor : all_executors()) {
+  for_each_executor([](task_executor& executor) {
     std::atomic<int> ran{0};
     std::vector<std::thread> posters;
     for (int t = 0; t < 4; ++t)
       posters.emplace_back([&] {
         for (int i = 0; i < 500; ++i) {
-          executor->post([&] {
-            if (++ran == 2000) executor->notify();
+          executor.post([&] {
+            if (++ran == 2000) executor.notify();
           });
         }
       });
-    EXPECT_TRUE(executor->wait([&] { return ran == 2000; }, long_time));
+    EXPECT_TRUE(executor.wait([&] { return ran == 2000; }, long_time));
     for (std::thread& t : posters) t.join();
-    executor->drain();
+    executor.drain();
     EXPECT_EQ(ran, 2000);
-  }
+  });
 }
 
 TEST(task_executor, wait_sees_a_condition_that_holds_already) {
-  for (const auto& executor : all_executors()) EXPECT_TRUE(executor->wait([] { return true; }, std::chrono::milliseconds(0)));
+  for_each_executor([](task_executor& e) { EXPECT_TRUE(e.wait([] { return true; }, std::chrono::milliseconds(0))); });
 }
 
 TEST(task_executor, wait_returns_when_the_time_is_up) {
-  for (const auto& executor : all_executors()) EXPECT_FALSE(executor->wait([] { return false; }, std::chrono::milliseconds(1)));
+  for_each_executor([](task_executor& e) { EXPECT_FALSE(e.wait([] { return false; }, std::chrono::milliseconds(1))); });
 }
 
 TEST(task_executor, wait_hears_of_notifications_from_outside) {
-  for (const auto& executor : all_executors()) {
+  for_each_executor([](task_executor& executor) {
     for (int round = 0; round < 100; ++round) {
       std::atomic<bool> set{false};
       std::thread other([&] {
         set = true;
-        executor->notify();
+        executor.notify();
       });
-      EXPECT_TRUE(executor->wait([&] { return set.load(); }, long_time));
+      EXPECT_TRUE(executor.wait([&] { return set.load(); }, long_time));
       other.join();
     }
-  }
+  });
 }
 
 TEST(task_executor, what_a_task_holds_is_gone_after_drain) {
-  for (const auto& executor : all_executors()) {
+  for_each_executor([](task_executor& executor) {
     for (int round = 0; round < 200; ++round) {
       auto held = std::make_shared<int>(round);
-      executor->post([held] {});
-      executor->drain();
+      executor.post([held] {});
+      executor.drain();
       EXPECT_EQ(held.use_count(), 1);
     }
-  }
+  });
 }
 
 TEST(task_executor, an_executor_may_end_right_after_its_last_task) {

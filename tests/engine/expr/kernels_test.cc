@@ -15,8 +15,20 @@ namespace {
 
 // Lanes that sit on the edges of all number types, and random ones.
 std::vector<uint64_t> interesting_lanes(size_t n, uint64_t seed) {
-  std::vector<uint64_t> edges = {0, 1, 2, 63, 64, 65, 255, 256, ~uint64_t{0}, lane::sign_bit, lane::sign_bit - 1, lane::sign_bit + 1,
-                                 uint64_t{1} << 32, (uint64_t{1} << 53) + 1};
+  std::vector<uint64_t> edges = {0,
+                                 1,
+                                 2,
+                                 63,
+                                 64,
+                                 65,
+                                 255,
+                                 256,
+                                 ~uint64_t{0},
+                                 lane::sign_bit,
+                                 lane::sign_bit - 1,
+                                 lane::sign_bit + 1,
+                                 uint64_t{1} << 32,
+                                 (uint64_t{1} << 53) + 1};
   for (double d : {0.0, -0.0, 0.5, -1.5, 1e300, -1e300, 1e19, 2e19, -1e19, 0x1.fffffffp127, 0x1.ffffffp127, 1e-50,
                    std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
                    std::numeric_limits<double>::quiet_NaN()})
@@ -35,7 +47,8 @@ bool same_lane(uint64_t a, uint64_t b) { return a == b || (std::isnan(lane::f(a)
 
 TEST(kernels, every_primitive_agrees_with_one_row_at_a_time) {
   ASSERT_GE(num_kernel_sets(), 1u);
-  const auto a = interesting_lanes(chunk_rows, 1), b = interesting_lanes(chunk_rows, 2), c = interesting_lanes(chunk_rows, 3);
+  const auto a = interesting_lanes(chunk_rows, 1), b = interesting_lanes(chunk_rows, 2),
+             c = interesting_lanes(chunk_rows, 3);
   std::vector<uint64_t> out(chunk_rows);
   for (size_t s = 0; s < num_kernel_sets(); ++s) {
     const kernel_set& set = kernel_set_at(s);
@@ -77,8 +90,8 @@ TEST(kernels, division_by_invariant_numbers_is_exact) {
     if (d < 3 || (d & (d - 1)) == 0) continue;
     uint64_t shift = 0;
     const uint64_t magic = lane::magic_for(d, shift);
-    for (uint64_t a : {uint64_t{0}, uint64_t{1}, d - 1, d, d + 1, 2 * d - 1, ~uint64_t{0}, ~uint64_t{0} - d, ~uint64_t{0} / d * d,
-                       ~uint64_t{0} / d * d - 1, random(), random() >> 32})
+    for (uint64_t a : {uint64_t{0}, uint64_t{1}, d - 1, d, d + 1, 2 * d - 1, ~uint64_t{0}, ~uint64_t{0} - d,
+                       ~uint64_t{0} / d * d, ~uint64_t{0} / d * d - 1, random(), random() >> 32})
       ASSERT_EQ(lane::div_magic(a, magic, shift), a / d) << a << " / " << d;
   }
 }
@@ -90,8 +103,8 @@ TEST(kernels, fields_survive_the_way_into_lanes_and_back) {
   for (uint16_t i = 3; i < chunk_rows; i = static_cast<uint16_t>(i + 5)) some.push_back(i);
   for (size_t s = 0; s < num_kernel_sets(); ++s) {
     const kernel_set& set = kernel_set_at(s);
-    for (auto kind : {type_kind::u8, type_kind::u16, type_kind::u24, type_kind::u32, type_kind::u40, type_kind::u48, type_kind::u64,
-                      type_kind::i8, type_kind::i16, type_kind::i32, type_kind::i64, type_kind::f64}) {
+    for (auto kind : {type_kind::u8, type_kind::u16, type_kind::u24, type_kind::u32, type_kind::u40, type_kind::u48,
+                      type_kind::u64, type_kind::i8, type_kind::i16, type_kind::i32, type_kind::i64, type_kind::f64}) {
       const size_t width = record::value_type::of(kind).num_bytes;
       for (size_t row_bytes : {width, 2 * width, width + 3}) {
         // Exactly as many bytes as the rows have: a sanitizer sees any step beyond.

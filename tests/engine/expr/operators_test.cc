@@ -24,47 +24,171 @@ cell s(const std::string& x) { return x; }
 TEST(operators, give_the_documented_values) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   const std::vector<std::pair<std::string, cell>> table = {
-      {"7 / 2", u(3)}, {"7 / 0", u(0)}, {"7 % 0", u(0)}, {"-7 / 2", i(-3)}, {"-7 % 3", i(-1)}, {"-7 / 0", i(0)}, {"-7 % 0", i(0)},
-      {"i64(0x8000000000000000) / -1", i(std::numeric_limits<int64_t>::min())}, {"i64(0x8000000000000000) % -1", i(0)},
-      {"18446744073709551615 + 2", u(1)}, {"u64(1) - u64(2)", u(~uint64_t{0})}, {"1 - 2", i(-1)}, {"-(u64(3))", i(-3)},
-      {"1.0 / 0", f(inf)}, {"0.0 / 0.0", f(nan)}, {"7.5 % 2", f(1.5)}, {"-7.5 % 2", f(-1.5)}, {"1 / 2.0", f(0.5)}, {"-(0.0)", f(-0.0)},
-      {"1 << 63", u(uint64_t{1} << 63)}, {"1 << 64", u(0)}, {"1 << -1", u(0)}, {"5 >> 64", u(0)}, {"-8 >> 1", i(-4)}, {"-8 >> 64", i(0)},
-      {"~0", u(~uint64_t{0})}, {"~(-1)", i(0)}, {"12 & 10 | 1 ^ 2", u(8 | 3)},
-      {"if(u64(18446744073709551615) > i64(-1), 1, 0)", u(1)}, {"if(i64(-1) < u64(0), 1, 0)", u(1)},
-      {"if(u64(18446744073709551615) == i64(-1), 1, 0)", u(0)}, {"if(i64(5) >= u64(5), 1, 0)", u(1)}, {"if(i64(-1) >= u64(5), 1, 0)", u(0)},
-      {"if(u64(18446744073709551615) <= i64(-1), 1, 0)", u(0)}, {"if(u64(4) <= i64(4), 1, 0)", u(1)}, {"if(i64(-3) != u64(3), 1, 0)", u(1)},
-      {"if(f64(2) == 2, 1, 0)", u(1)}, {"if(to_f64('nan') == to_f64('nan'), 1, 0)", u(0)}, {"if(to_f64('nan') <= 1, 1, 0)", u(0)},
-      {"'abc' < 'abd'", u(1)}, {"'ab' < 'abc'", u(1)}, {"'\\xff' > 'a'", u(1)}, {"'' < '\\0'", u(1)}, {"'b' >= 'a'", u(1)}, {"'a' != 'a'", u(0)},
-      {"(1, 'b') < (1, 'c')", u(1)}, {"(2, 'a') < (1, 'c')", u(0)}, {"(1, 2, 3) <= (1, 2, 3)", u(1)}, {"(1, 2) != (1, 3)", u(1)},
-      {"(1, 2) == (1, 2)", u(1)}, {"(1, 2) > (1, 1)", u(1)}, {"(1, 2) >= (2, 0)", u(0)}, {"false < true", u(1)}, {"true != true", u(0)},
-      {"u8(300)", u(44)}, {"u8(-1)", u(255)}, {"i8(200)", i(-56)}, {"i16(0x18000)", i(-32768)}, {"u24(0x1ffffff)", u(0xffffff)},
-      {"u40(0xffffffffffffff)", u(0xffffffffff)}, {"u48(-1)", u(0xffffffffffff)}, {"i64(18446744073709551615)", i(-1)}, {"u16(i8(-2))", u(65534)},
-      {"u8(300.7)", u(255)}, {"u8(-3.5)", u(0)}, {"i8(-1000.0)", i(-128)}, {"i8(127.9)", i(127)}, {"u64(1e30)", u(~uint64_t{0})},
-      {"i64(-1e30)", i(std::numeric_limits<int64_t>::min())}, {"i32(to_f64('nan'))", i(0)}, {"u32(to_f64('inf'))", u(0xffffffff)},
-      {"f32(0.1)", f(static_cast<double>(0.1f))}, {"f32(1e300)", f(inf)}, {"f64(18446744073709551615)", f(0x1p64)}, {"f64(-3)", f(-3)},
-      {"u8(true)", u(1)}, {"bool(0)", u(0)}, {"bool(0.5)", u(1)}, {"f64(true)", f(1)}, {"bool(-2)", u(1)},
-      {"string(-12)", s("-12")}, {"string(18446744073709551615)", s("18446744073709551615")}, {"string(0.1)", s("0.1")},
-      {"string(f32(0.1))", s("0.1")}, {"string(1e100)", s("1e+100")}, {"string(true)", s("true")}, {"string('x')", s("x")},
-      {"min(3, 2, 5)", u(2)}, {"max(-3, 2)", i(2)}, {"min(1.5, 2)", f(1.5)}, {"max('a', 'b', 'ab')", s("b")}, {"min('b', 'a')", s("a")},
-      {"max(i64(-1), u64(0))", i(0)}, {"min(false, true)", u(0)}, {"abs(-5)", i(5)}, {"abs(-2.5)", f(2.5)}, {"abs(7)", u(7)},
-      {"abs(i64(0x8000000000000000))", i(std::numeric_limits<int64_t>::min())}, {"sqrt(16)", f(4)}, {"floor(-1.5)", f(-2)}, {"ceil(1.2)", f(2)},
-      {"bit_reverse(1)", u(uint64_t{1} << 63)}, {"bit_reverse(0x8000000000000001)", u(0x8000000000000001)}, {"bit_reverse(6)", u(uint64_t{3} << 61)},
-      {"popcount(0xff)", u(8)}, {"popcount(-1)", u(64)}, {"parity(7)", u(1)}, {"parity(3)", u(0)}, {"clz(1)", u(63)}, {"clz(0)", u(64)},
-      {"ctz(8)", u(3)}, {"ctz(0)", u(64)}, {"crc32('123456789')", u(0xCBF43926)}, {"crc32('')", u(0)},
+      {"7 / 2", u(3)},
+      {"7 / 0", u(0)},
+      {"7 % 0", u(0)},
+      {"-7 / 2", i(-3)},
+      {"-7 % 3", i(-1)},
+      {"-7 / 0", i(0)},
+      {"-7 % 0", i(0)},
+      {"i64(0x8000000000000000) / -1", i(std::numeric_limits<int64_t>::min())},
+      {"i64(0x8000000000000000) % -1", i(0)},
+      {"18446744073709551615 + 2", u(1)},
+      {"u64(1) - u64(2)", u(~uint64_t{0})},
+      {"1 - 2", i(-1)},
+      {"-(u64(3))", i(-3)},
+      {"1.0 / 0", f(inf)},
+      {"0.0 / 0.0", f(nan)},
+      {"7.5 % 2", f(1.5)},
+      {"-7.5 % 2", f(-1.5)},
+      {"1 / 2.0", f(0.5)},
+      {"-(0.0)", f(-0.0)},
+      {"1 << 63", u(uint64_t{1} << 63)},
+      {"1 << 64", u(0)},
+      {"1 << -1", u(0)},
+      {"5 >> 64", u(0)},
+      {"-8 >> 1", i(-4)},
+      {"-8 >> 64", i(0)},
+      {"~0", u(~uint64_t{0})},
+      {"~(-1)", i(0)},
+      {"12 & 10 | 1 ^ 2", u(8 | 3)},
+      {"if(u64(18446744073709551615) > i64(-1), 1, 0)", u(1)},
+      {"if(i64(-1) < u64(0), 1, 0)", u(1)},
+      {"if(u64(18446744073709551615) == i64(-1), 1, 0)", u(0)},
+      {"if(i64(5) >= u64(5), 1, 0)", u(1)},
+      {"if(i64(-1) >= u64(5), 1, 0)", u(0)},
+      {"if(u64(18446744073709551615) <= i64(-1), 1, 0)", u(0)},
+      {"if(u64(4) <= i64(4), 1, 0)", u(1)},
+      {"if(i64(-3) != u64(3), 1, 0)", u(1)},
+      {"if(f64(2) == 2, 1, 0)", u(1)},
+      {"if(to_f64('nan') == to_f64('nan'), 1, 0)", u(0)},
+      {"if(to_f64('nan') <= 1, 1, 0)", u(0)},
+      {"'abc' < 'abd'", u(1)},
+      {"'ab' < 'abc'", u(1)},
+      {"'\\xff' > 'a'", u(1)},
+      {"'' < '\\0'", u(1)},
+      {"'b' >= 'a'", u(1)},
+      {"'a' != 'a'", u(0)},
+      {"(1, 'b') < (1, 'c')", u(1)},
+      {"(2, 'a') < (1, 'c')", u(0)},
+      {"(1, 2, 3) <= (1, 2, 3)", u(1)},
+      {"(1, 2) != (1, 3)", u(1)},
+      {"(1, 2) == (1, 2)", u(1)},
+      {"(1, 2) > (1, 1)", u(1)},
+      {"(1, 2) >= (2, 0)", u(0)},
+      {"false < true", u(1)},
+      {"true != true", u(0)},
+      {"u8(300)", u(44)},
+      {"u8(-1)", u(255)},
+      {"i8(200)", i(-56)},
+      {"i16(0x18000)", i(-32768)},
+      {"u24(0x1ffffff)", u(0xffffff)},
+      {"u40(0xffffffffffffff)", u(0xffffffffff)},
+      {"u48(-1)", u(0xffffffffffff)},
+      {"i64(18446744073709551615)", i(-1)},
+      {"u16(i8(-2))", u(65534)},
+      {"u8(300.7)", u(255)},
+      {"u8(-3.5)", u(0)},
+      {"i8(-1000.0)", i(-128)},
+      {"i8(127.9)", i(127)},
+      {"u64(1e30)", u(~uint64_t{0})},
+      {"i64(-1e30)", i(std::numeric_limits<int64_t>::min())},
+      {"i32(to_f64('nan'))", i(0)},
+      {"u32(to_f64('inf'))", u(0xffffffff)},
+      {"f32(0.1)", f(static_cast<double>(0.1f))},
+      {"f32(1e300)", f(inf)},
+      {"f64(18446744073709551615)", f(0x1p64)},
+      {"f64(-3)", f(-3)},
+      {"u8(true)", u(1)},
+      {"bool(0)", u(0)},
+      {"bool(0.5)", u(1)},
+      {"f64(true)", f(1)},
+      {"bool(-2)", u(1)},
+      {"string(-12)", s("-12")},
+      {"string(18446744073709551615)", s("18446744073709551615")},
+      {"string(0.1)", s("0.1")},
+      {"string(f32(0.1))", s("0.1")},
+      {"string(1e100)", s("1e+100")},
+      {"string(true)", s("true")},
+      {"string('x')", s("x")},
+      {"min(3, 2, 5)", u(2)},
+      {"max(-3, 2)", i(2)},
+      {"min(1.5, 2)", f(1.5)},
+      {"max('a', 'b', 'ab')", s("b")},
+      {"min('b', 'a')", s("a")},
+      {"max(i64(-1), u64(0))", i(0)},
+      {"min(false, true)", u(0)},
+      {"abs(-5)", i(5)},
+      {"abs(-2.5)", f(2.5)},
+      {"abs(7)", u(7)},
+      {"abs(i64(0x8000000000000000))", i(std::numeric_limits<int64_t>::min())},
+      {"sqrt(16)", f(4)},
+      {"floor(-1.5)", f(-2)},
+      {"ceil(1.2)", f(2)},
+      {"bit_reverse(1)", u(uint64_t{1} << 63)},
+      {"bit_reverse(0x8000000000000001)", u(0x8000000000000001)},
+      {"bit_reverse(6)", u(uint64_t{3} << 61)},
+      {"popcount(0xff)", u(8)},
+      {"popcount(-1)", u(64)},
+      {"parity(7)", u(1)},
+      {"parity(3)", u(0)},
+      {"clz(1)", u(63)},
+      {"clz(0)", u(64)},
+      {"ctz(8)", u(3)},
+      {"ctz(0)", u(64)},
+      {"crc32('123456789')", u(0xCBF43926)},
+      {"crc32('')", u(0)},
       {"crc32('The quick brown fox jumps over the lazy dog')", u(0x414FA339)},
-      {"length('abc\\0d')", u(5)}, {"'abc'[1]", u('b')}, {"'abc'[3]", u(0)}, {"'abc'[-1]", u(0)}, {"'\\xff'[0]", u(255)},
-      {"'hello'[1:3]", s("el")}, {"'hello'[3:]", s("lo")}, {"'hello'[:2]", s("he")}, {"'hello'[4:2]", s("")}, {"'hello'[2:99]", s("llo")},
-      {"'hello'[9:12]", s("")}, {"starts_with('abc', 'ab')", u(1)}, {"starts_with('abc', 'b')", u(0)}, {"ends_with('abc', 'bc')", u(1)},
-      {"ends_with('c', 'bc')", u(0)}, {"contains('abc', 'b')", u(1)}, {"contains('abc', '')", u(1)}, {"contains('', 'a')", u(0)},
-      {"contains('abc', 'ac')", u(0)}, {"concat('a', 1, -2, true, 0.5)", s("a1-2true0.5")}, {"concat('')", s("")},
-      {"lower('aBZ[\\xc4')", s("abz[\xc4")}, {"upper('az{1')", s("AZ{1")}, {"trim(' \\t\\na b \\x0d')", s("a b")}, {"trim('  ')", s("")},
-      {"to_u64('42')", u(42)}, {"to_u64('-42')", u(0)}, {"to_u64('42x')", u(0)}, {"to_u64('')", u(0)}, {"to_u64('+7')", u(7)},
-      {"to_u64(' 7')", u(0)}, {"to_u64('18446744073709551616')", u(0)}, {"to_i64('-42')", i(-42)}, {"to_i64('+-4')", i(0)}, {"to_i64('9223372036854775808')", i(0)},
-      {"to_f64('2.5e3')", f(2500)}, {"to_f64('x')", f(0)}, {"to_f64('1e999')", f(0)}, {"is_number('1e3')", u(1)}, {"is_number('e3')", u(0)}, {"is_number('')", u(0)},
-      {"if(true, 'a', 'b')", s("a")}, {"if(1 > 2, 1, -1)", i(-1)}, {"not true", u(0)}, {"true and false", u(0)}, {"true or false", u(1)}};
+      {"length('abc\\0d')", u(5)},
+      {"'abc'[1]", u('b')},
+      {"'abc'[3]", u(0)},
+      {"'abc'[-1]", u(0)},
+      {"'\\xff'[0]", u(255)},
+      {"'hello'[1:3]", s("el")},
+      {"'hello'[3:]", s("lo")},
+      {"'hello'[:2]", s("he")},
+      {"'hello'[4:2]", s("")},
+      {"'hello'[2:99]", s("llo")},
+      {"'hello'[9:12]", s("")},
+      {"starts_with('abc', 'ab')", u(1)},
+      {"starts_with('abc', 'b')", u(0)},
+      {"ends_with('abc', 'bc')", u(1)},
+      {"ends_with('c', 'bc')", u(0)},
+      {"contains('abc', 'b')", u(1)},
+      {"contains('abc', '')", u(1)},
+      {"contains('', 'a')", u(0)},
+      {"contains('abc', 'ac')", u(0)},
+      {"concat('a', 1, -2, true, 0.5)", s("a1-2true0.5")},
+      {"concat('')", s("")},
+      {"lower('aBZ[\\xc4')", s("abz[\xc4")},
+      {"upper('az{1')", s("AZ{1")},
+      {"trim(' \\t\\na b \\x0d')", s("a b")},
+      {"trim('  ')", s("")},
+      {"to_u64('42')", u(42)},
+      {"to_u64('-42')", u(0)},
+      {"to_u64('42x')", u(0)},
+      {"to_u64('')", u(0)},
+      {"to_u64('+7')", u(7)},
+      {"to_u64(' 7')", u(0)},
+      {"to_u64('18446744073709551616')", u(0)},
+      {"to_i64('-42')", i(-42)},
+      {"to_i64('+-4')", i(0)},
+      {"to_i64('9223372036854775808')", i(0)},
+      {"to_f64('2.5e3')", f(2500)},
+      {"to_f64('x')", f(0)},
+      {"to_f64('1e999')", f(0)},
+      {"is_number('1e3')", u(1)},
+      {"is_number('e3')", u(0)},
+      {"is_number('')", u(0)},
+      {"if(true, 'a', 'b')", s("a")},
+      {"if(1 > 2, 1, -1)", i(-1)},
+      {"not true", u(0)},
+      {"true and false", u(0)},
+      {"true or false", u(1)}};
   for (const auto& [text, value] : table) {
     const cell folded = testing::evaluate_constant(text);
-    EXPECT_TRUE(testing::same(folded, value)) << text << " is " << testing::show(folded) << ", not " << testing::show(value);
+    EXPECT_TRUE(testing::same(folded, value))
+        << text << " is " << testing::show(folded) << ", not " << testing::show(value);
   }
 }
 
@@ -72,7 +196,9 @@ TEST(operators, texts_in_columns) {
   const record::row_type type = testing::type_of({{"t", "string"}, {"b", "bytes[4]"}, {"n", "i64"}});
   std::vector<row> rows;
   for (int64_t n = -3; n < 2000; ++n) {
-    std::string t = n % 7 == 0 ? "" : std::string(static_cast<size_t>(n % 11 + 4), static_cast<char>('A' + (n + 3) % 40)) + std::to_string(n) + " ";
+    std::string t = n % 7 == 0 ? ""
+                               : std::string(static_cast<size_t>(n % 11 + 4), static_cast<char>('A' + (n + 3) % 40)) +
+                                     std::to_string(n) + " ";
     rows.push_back({t, std::to_string(2000 + n), n});
   }
   const record::batch in = testing::pack(type, rows);
@@ -80,8 +206,10 @@ TEST(operators, texts_in_columns) {
     const auto out = testing::evaluate_rows(text, type, in);
     ASSERT_EQ(out.size(), rows.size()) << text;
     for (size_t r = 0; r < rows.size(); ++r) {
-      const cell value = expected(std::get<std::string>(rows[r][0]), std::get<std::string>(rows[r][1]), std::get<int64_t>(rows[r][2]));
-      ASSERT_TRUE(testing::same(out[r], value)) << text << " row " << r << ": " << testing::show(out[r]) << ", not " << testing::show(value);
+      const cell value =
+          expected(std::get<std::string>(rows[r][0]), std::get<std::string>(rows[r][1]), std::get<int64_t>(rows[r][2]));
+      ASSERT_TRUE(testing::same(out[r], value))
+          << text << " row " << r << ": " << testing::show(out[r]) << ", not " << testing::show(value);
     }
   };
   using str = const std::string&;
@@ -126,7 +254,8 @@ TEST(operators, random_numbers_are_mixed_and_counted) {
     return values;
   };
   std::set<uint64_t> distinct;
-  for (const char* text : {"rand(5, i)", "rand(6, i)", "hash64(0, i)", "hash64(i, 200000)", "hash64(0, string(i))", "hash64(8, i, 1)", "hash64(9, 1, i)"}) {
+  for (const char* text : {"rand(5, i)", "rand(6, i)", "hash64(0, i)", "hash64(i, 200000)", "hash64(0, string(i))",
+                           "hash64(8, i, 1)", "hash64(9, 1, i)"}) {
     uint64_t ones[64] = {};
     const auto values = sample(text);
     for (const cell& value : values) {
@@ -149,7 +278,9 @@ TEST(operators, random_numbers_are_mixed_and_counted) {
 }
 
 TEST(operators, equal_values_hash_equal_whatever_their_width) {
-  const auto hash = [](const std::string& text) { return std::get<uint64_t>(testing::evaluate_constant("hash64(1, " + text + ")")); };
+  const auto hash = [](const std::string& text) {
+    return std::get<uint64_t>(testing::evaluate_constant("hash64(1, " + text + ")"));
+  };
   EXPECT_EQ(hash("u8(5)"), hash("u64(5)"));
   EXPECT_EQ(hash("i8(-5)"), hash("i64(-5)"));
   EXPECT_EQ(hash("0.0"), hash("-(0.0)"));

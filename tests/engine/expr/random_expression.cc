@@ -35,8 +35,10 @@ random_tree leaf(generator& random, kind type) {
   switch (type) {
     case kind::u:
       if (!constant) {
-        if (pick(random, 2) == 0) column(0, "a");
-        else column(1, "b");
+        if (pick(random, 2) == 0)
+          column(0, "a");
+        else
+          column(1, "b");
       } else {
         const uint64_t n = odd_number(random);
         t.constant.emplace<uint64_t>(n);
@@ -45,8 +47,10 @@ random_tree leaf(generator& random, kind type) {
       break;
     case kind::i:
       if (!constant) {
-        if (pick(random, 2) == 0) column(2, "c");
-        else column(3, "d");
+        if (pick(random, 2) == 0)
+          column(2, "c");
+        else
+          column(3, "d");
       } else {
         const auto n = static_cast<int64_t>(odd_number(random));
         t.constant.emplace<int64_t>(n);
@@ -73,8 +77,10 @@ random_tree leaf(generator& random, kind type) {
       break;
     case kind::s:
       if (!constant) {
-        if (pick(random, 2) == 0) column(6, "t");
-        else column(7, "k");
+        if (pick(random, 2) == 0)
+          column(6, "t");
+        else
+          column(7, "k");
       } else {
         const std::string words[] = {"", "a", " Ab ", "zz", "12"};
         const std::string& word = words[pick(random, 5)];
@@ -94,24 +100,107 @@ struct shape {
 
 const std::vector<shape>& shapes() {
   using enum kind;
-  static const std::vector<shape> all = {
-      {u, "+", {u, u}}, {u, "-", {u, u}}, {u, "*", {u, u}}, {u, "/", {u, u}}, {u, "%", {u, u}}, {u, "&", {u, u}}, {u, "|", {u, u}},
-      {u, "^", {u, u}}, {u, "<<", {u, u}}, {u, ">>", {u, u}}, {u, "<<", {u, i}}, {u, "~", {u}}, {u, "if", {b, u, u}},
-      {u, "min", {u, u}}, {u, "max", {u, u, u}}, {u, "popcount", {i}}, {u, "clz", {u}}, {u, "ctz", {u}}, {u, "parity", {u}},
-      {u, "bit_reverse", {u}}, {u, "u64", {i}}, {u, "u64", {f}}, {u, "u8", {u}}, {u, "u40", {i}}, {u, "u16", {f}}, {u, "length", {s}},
-      {u, "[]", {s, u}}, {u, "u64", {b}}, {u, "abs", {u}}, {u, "to_u64", {s}},
-      {i, "+", {i, i}}, {i, "+", {i, u}}, {i, "-", {u, i}}, {i, "*", {i, i}}, {i, "/", {i, i}}, {i, "/", {i, u}}, {i, "%", {i, i}},
-      {i, "%", {u, i}}, {i, "&", {i, u}}, {i, ">>", {i, u}}, {i, "<<", {i, i}}, {i, "neg", {u}}, {i, "neg", {i}}, {i, "~", {i}},
-      {i, "if", {b, i, u}}, {i, "min", {i, u}}, {i, "max", {i, i}}, {i, "i64", {u}}, {i, "i64", {f}}, {i, "i8", {i}}, {i, "i16", {u}},
-      {i, "abs", {i}}, {i, "to_i64", {s}},
-      {f, "+", {f, f}}, {f, "-", {f, u}}, {f, "*", {i, f}}, {f, "/", {f, f}}, {f, "%", {f, f}}, {f, "f64", {u}}, {f, "f64", {i}},
-      {f, "if", {b, f, i}}, {f, "abs", {f}}, {f, "neg", {f}}, {f, "min", {f, f}}, {f, "max", {f, u}}, {f, "f32", {f}},
-      {b, "==", {u, u}}, {b, "!=", {u, i}}, {b, "<", {u, i}}, {b, "<=", {i, u}}, {b, ">", {i, i}}, {b, ">=", {u, i}}, {b, "==", {i, u}},
-      {b, "<", {f, f}}, {b, ">=", {f, i}}, {b, "!=", {f, u}}, {b, "==", {s, s}}, {b, "<", {s, s}}, {b, ">=", {s, s}}, {b, "!=", {b, b}},
-      {b, "and", {b, b}}, {b, "or", {b, b}}, {b, "not", {b}}, {b, "tuple<", {u, s, u, s}}, {b, "tuple>=", {i, u, u, i}},
-      {b, "tuple==", {u, b, i, b}}, {b, "starts_with", {s, s}}, {b, "contains", {s, s}}, {b, "bool", {i}},
-      {s, "concat", {s, s}}, {s, "concat", {s, u, i}}, {s, "slice", {s, u, u}}, {s, "lower", {s}}, {s, "upper", {s}}, {s, "trim", {s}},
-      {s, "string", {u}}, {s, "string", {i}}, {s, "string", {b}}, {s, "if", {b, s, s}}, {s, "min", {s, s}}, {s, "max", {s, s}}};
+  static const std::vector<shape> all = {{u, "+", {u, u}},
+                                         {u, "-", {u, u}},
+                                         {u, "*", {u, u}},
+                                         {u, "/", {u, u}},
+                                         {u, "%", {u, u}},
+                                         {u, "&", {u, u}},
+                                         {u, "|", {u, u}},
+                                         {u, "^", {u, u}},
+                                         {u, "<<", {u, u}},
+                                         {u, ">>", {u, u}},
+                                         {u, "<<", {u, i}},
+                                         {u, "~", {u}},
+                                         {u, "if", {b, u, u}},
+                                         {u, "min", {u, u}},
+                                         {u, "max", {u, u, u}},
+                                         {u, "popcount", {i}},
+                                         {u, "clz", {u}},
+                                         {u, "ctz", {u}},
+                                         {u, "parity", {u}},
+                                         {u, "bit_reverse", {u}},
+                                         {u, "u64", {i}},
+                                         {u, "u64", {f}},
+                                         {u, "u8", {u}},
+                                         {u, "u40", {i}},
+                                         {u, "u16", {f}},
+                                         {u, "length", {s}},
+                                         {u, "[]", {s, u}},
+                                         {u, "u64", {b}},
+                                         {u, "abs", {u}},
+                                         {u, "to_u64", {s}},
+                                         {i, "+", {i, i}},
+                                         {i, "+", {i, u}},
+                                         {i, "-", {u, i}},
+                                         {i, "*", {i, i}},
+                                         {i, "/", {i, i}},
+                                         {i, "/", {i, u}},
+                                         {i, "%", {i, i}},
+                                         {i, "%", {u, i}},
+                                         {i, "&", {i, u}},
+                                         {i, ">>", {i, u}},
+                                         {i, "<<", {i, i}},
+                                         {i, "neg", {u}},
+                                         {i, "neg", {i}},
+                                         {i, "~", {i}},
+                                         {i, "if", {b, i, u}},
+                                         {i, "min", {i, u}},
+                                         {i, "max", {i, i}},
+                                         {i, "i64", {u}},
+                                         {i, "i64", {f}},
+                                         {i, "i8", {i}},
+                                         {i, "i16", {u}},
+                                         {i, "abs", {i}},
+                                         {i, "to_i64", {s}},
+                                         {f, "+", {f, f}},
+                                         {f, "-", {f, u}},
+                                         {f, "*", {i, f}},
+                                         {f, "/", {f, f}},
+                                         {f, "%", {f, f}},
+                                         {f, "f64", {u}},
+                                         {f, "f64", {i}},
+                                         {f, "if", {b, f, i}},
+                                         {f, "abs", {f}},
+                                         {f, "neg", {f}},
+                                         {f, "min", {f, f}},
+                                         {f, "max", {f, u}},
+                                         {f, "f32", {f}},
+                                         {b, "==", {u, u}},
+                                         {b, "!=", {u, i}},
+                                         {b, "<", {u, i}},
+                                         {b, "<=", {i, u}},
+                                         {b, ">", {i, i}},
+                                         {b, ">=", {u, i}},
+                                         {b, "==", {i, u}},
+                                         {b, "<", {f, f}},
+                                         {b, ">=", {f, i}},
+                                         {b, "!=", {f, u}},
+                                         {b, "==", {s, s}},
+                                         {b, "<", {s, s}},
+                                         {b, ">=", {s, s}},
+                                         {b, "!=", {b, b}},
+                                         {b, "and", {b, b}},
+                                         {b, "or", {b, b}},
+                                         {b, "not", {b}},
+                                         {b, "tuple<", {u, s, u, s}},
+                                         {b, "tuple>=", {i, u, u, i}},
+                                         {b, "tuple==", {u, b, i, b}},
+                                         {b, "starts_with", {s, s}},
+                                         {b, "contains", {s, s}},
+                                         {b, "bool", {i}},
+                                         {s, "concat", {s, s}},
+                                         {s, "concat", {s, u, i}},
+                                         {s, "slice", {s, u, u}},
+                                         {s, "lower", {s}},
+                                         {s, "upper", {s}},
+                                         {s, "trim", {s}},
+                                         {s, "string", {u}},
+                                         {s, "string", {i}},
+                                         {s, "string", {b}},
+                                         {s, "if", {b, s, s}},
+                                         {s, "min", {s, s}},
+                                         {s, "max", {s, s}}};
   return all;
 }
 
@@ -190,7 +279,14 @@ cell integer(kind type, uint64_t bits) {
 }  // namespace
 
 record::row_type random_columns() {
-  return type_of({{"a", "u64"}, {"b", "u24"}, {"c", "i8"}, {"d", "i64"}, {"e", "f64"}, {"ok", "bool"}, {"t", "string"}, {"k", "bytes[3]"}});
+  return type_of({{"a", "u64"},
+                  {"b", "u24"},
+                  {"c", "i8"},
+                  {"d", "i64"},
+                  {"e", "f64"},
+                  {"ok", "bool"},
+                  {"t", "string"},
+                  {"k", "bytes[3]"}});
 }
 
 row random_row(generator& random) {
@@ -199,7 +295,14 @@ row random_row(generator& random) {
   out[1].emplace<uint64_t>(odd_number(random) & 0xffffff);
   out[2].emplace<int64_t>(static_cast<int8_t>(random()));
   out[3].emplace<int64_t>(static_cast<int64_t>(odd_number(random)));
-  const double reals[] = {0.0, -0.0, 1.5, -1e300, 1e19, 4e9, std::numeric_limits<double>::infinity(), static_cast<double>(pick(random, 100)) - 50.25};
+  const double reals[] = {0.0,
+                          -0.0,
+                          1.5,
+                          -1e300,
+                          1e19,
+                          4e9,
+                          std::numeric_limits<double>::infinity(),
+                          static_cast<double>(pick(random, 100)) - 50.25};
   out[4].emplace<double>(reals[pick(random, 8)]);
   out[5].emplace<uint64_t>(pick(random, 2));
   std::string text;
@@ -232,7 +335,8 @@ std::string text_of(const random_tree& t) {
   if (t.op == "neg") return "-(" + a[0] + ")";
   if (t.op == "~") return "~(" + a[0] + ")";
   if (t.op == "not") return "(not " + a[0] + ")";
-  if (t.op.starts_with("tuple")) return "((" + a[0] + ", " + a[1] + ") " + t.op.substr(5) + " (" + a[2] + ", " + a[3] + "))";
+  if (t.op.starts_with("tuple"))
+    return "((" + a[0] + ", " + a[1] + ") " + t.op.substr(5) + " (" + a[2] + ", " + a[3] + "))";
   const bool word = t.op == "and" || t.op == "or";
   if (word || !(t.op[0] >= 'a' && t.op[0] <= 'z')) return "(" + a[0] + " " + t.op + " " + a[1] + ")";
   std::string out = t.op + "(";
@@ -261,7 +365,9 @@ cell naive_value(const random_tree& t, const row& values) {
   }
   if (op == "min" || op == "max") {
     // Mixed integers meet as i64 first.
-    const auto met = [&](const cell& x) { return t.type == kind::f ? cell(as_f(x)) : t.type == kind::s ? x : integer(t.type, as_u(x)); };
+    const auto met = [&](const cell& x) {
+      return t.type == kind::f ? cell(as_f(x)) : t.type == kind::s ? x : integer(t.type, as_u(x));
+    };
     cell best = met(v[0]);
     for (size_t k = 1; k < v.size(); ++k) {
       const cell next = met(v[k]);
@@ -275,7 +381,8 @@ cell naive_value(const random_tree& t, const row& values) {
     if (op == "not") return truth(as_u(v[0]) == 0);
     if (op == "bool") return truth(as_u(v[0]) != 0);
     if (op == "starts_with") return truth(std::get<std::string>(v[0]).rfind(std::get<std::string>(v[1]), 0) == 0);
-    if (op == "contains") return truth(std::get<std::string>(v[0]).find(std::get<std::string>(v[1])) != std::string::npos);
+    if (op == "contains")
+      return truth(std::get<std::string>(v[0]).find(std::get<std::string>(v[1])) != std::string::npos);
     if (op.starts_with("tuple")) {
       const int first = order(v[0], v[2]);
       return truth(holds(op.substr(5), first != 0 ? first : order(v[1], v[3])));
@@ -313,7 +420,8 @@ cell naive_value(const random_tree& t, const row& values) {
     if (op == "%") return std::fmod(x, y);
     if (y == 0) {  // IEEE 754
       if (x == 0 || std::isnan(x)) return std::numeric_limits<double>::quiet_NaN();
-      return std::signbit(x) == std::signbit(y) ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+      return std::signbit(x) == std::signbit(y) ? std::numeric_limits<double>::infinity()
+                                                : -std::numeric_limits<double>::infinity();
     }
     return x / y;
   }
@@ -333,7 +441,8 @@ cell naive_value(const random_tree& t, const row& values) {
       number = number && n <= wide{std::numeric_limits<uint64_t>::max()};
     }
     if (minus) n = -n;
-    if (op == "to_i64") number = number && n >= std::numeric_limits<int64_t>::min() && n <= std::numeric_limits<int64_t>::max();
+    if (op == "to_i64")
+      number = number && n >= std::numeric_limits<int64_t>::min() && n <= std::numeric_limits<int64_t>::max();
     return integer(t.type, number ? static_cast<uint64_t>(n) : 0);
   }
   if (std::holds_alternative<double>(v[0])) {
@@ -362,7 +471,8 @@ cell naive_value(const random_tree& t, const row& values) {
     }
     return op == "popcount" ? ones : op == "parity" ? ones % 2 : op == "clz" ? high : op == "ctz" ? low : reversed;
   }
-  return integer(t.type, integer_operation(op, t.type == kind::i, std::holds_alternative<int64_t>(v[0]), x, as_u(v[1])));
+  return integer(t.type,
+                 integer_operation(op, t.type == kind::i, std::holds_alternative<int64_t>(v[0]), x, as_u(v[1])));
 }
 
 }  // namespace flowrun::expr::testing

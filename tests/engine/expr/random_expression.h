@@ -1,5 +1,5 @@
-// Random expressions that know their own value: a tree, its text in the language, and a naive evaluation of one row at a
-// time that shares nothing with the engine.
+// Random expressions that know their own value: a tree, its text in the language, and a naive evaluation of one row at
+// a time that shares nothing with the engine.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@ enum class kind { u, i, f, b, s };
 
 struct random_tree {
   kind type = kind::u;
-  std::string op;     // an operator, a function or a leaf's text
-  int column = -1;    // of a leaf that is a column
-  cell constant;      // of a leaf that is none
+  std::string op;   // an operator, a function or a leaf's text
+  int column = -1;  // of a leaf that is a column
+  cell constant;    // of a leaf that is none
   std::vector<random_tree> args;
 };
 

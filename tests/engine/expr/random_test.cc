@@ -20,9 +20,11 @@ std::vector<row> random_rows(std::mt19937_64& random, size_t n) {
   return rows;
 }
 
-// Narrow results are stored narrow, texts of fixed length as bytes: what comes back equals the naive value all the same.
+// Narrow results are stored narrow, texts of fixed length as bytes: what comes back equals the naive value all the
+// same.
 void expect_same(const cell& value, const cell& naive, const std::string& text) {
-  ASSERT_TRUE(testing::same(value, naive)) << text << "\nis " << testing::show(value) << ", not " << testing::show(naive);
+  ASSERT_TRUE(testing::same(value, naive))
+      << text << "\nis " << testing::show(value) << ", not " << testing::show(naive);
 }
 
 TEST(random_expressions, equal_their_naive_values) {
@@ -34,7 +36,8 @@ TEST(random_expressions, equal_their_naive_values) {
     const std::string text = testing::text_of(tree);
     const auto out = testing::evaluate_rows(text, type, testing::pack(type, rows));
     ASSERT_EQ(out.size(), rows.size()) << text;
-    for (size_t r = 0; r < rows.size(); ++r) ASSERT_NO_FATAL_FAILURE(expect_same(out[r], testing::naive_value(tree, rows[r]), text));
+    for (size_t r = 0; r < rows.size(); ++r)
+      ASSERT_NO_FATAL_FAILURE(expect_same(out[r], testing::naive_value(tree, rows[r]), text));
   }
 }
 
@@ -51,9 +54,11 @@ TEST(random_expressions, in_chains_of_filters_and_maps) {
       names.row = &builder.current();
       return testing::compiled_ok(testing::text_of(tree), names);
     };
-    const auto first = testing::random_expression(random, kind::b, 3), second = testing::random_expression(random, kind::b, 2);
+    const auto first = testing::random_expression(random, kind::b, 3),
+               second = testing::random_expression(random, kind::b, 2);
     std::vector<testing::random_tree> results;
-    for (uint64_t n = 1 + random() % 4; n-- > 0;) results.push_back(testing::random_expression(random, kinds[random() % 5], 3));
+    for (uint64_t n = 1 + random() % 4; n-- > 0;)
+      results.push_back(testing::random_expression(random, kinds[random() % 5], 3));
     builder.filter(over(first));
     // All columns stay under their names, in another order, between two filters.
     std::vector<std::pair<std::string, expression>> same;
@@ -69,10 +74,13 @@ TEST(random_expressions, in_chains_of_filters_and_maps) {
     const auto values = testing::unpack(program.output(), out);
     size_t at = 0;
     for (const row& r : rows) {
-      if (std::get<uint64_t>(testing::naive_value(first, r)) == 0 || std::get<uint64_t>(testing::naive_value(second, r)) == 0) continue;
+      if (std::get<uint64_t>(testing::naive_value(first, r)) == 0 ||
+          std::get<uint64_t>(testing::naive_value(second, r)) == 0)
+        continue;
       ASSERT_LT(at, values.size());
       for (size_t k = 0; k < results.size(); ++k)
-        ASSERT_NO_FATAL_FAILURE(expect_same(values[at][k], testing::naive_value(results[k], r), testing::text_of(results[k])));
+        ASSERT_NO_FATAL_FAILURE(
+            expect_same(values[at][k], testing::naive_value(results[k], r), testing::text_of(results[k])));
       ++at;
     }
     ASSERT_EQ(at, values.size());
@@ -93,7 +101,10 @@ TEST(random_expressions, row_by_row_and_in_chunks_alike) {
     const std::string text = testing::text_of(tree);
     std::string replaced;  // column a as a + zero: the state reaches many places of the tree
     for (size_t i = 0; i < text.size(); ++i) {
-      const auto is_word = [&](size_t k) { return k < text.size() && (std::isalnum(static_cast<unsigned char>(text[k])) != 0 || text[k] == '_' || text[k] == '\''); };
+      const auto is_word = [&](size_t k) {
+        return k < text.size() &&
+               (std::isalnum(static_cast<unsigned char>(text[k])) != 0 || text[k] == '_' || text[k] == '\'');
+      };
       const bool alone = text[i] == 'a' && !is_word(i + 1) && (i == 0 || !is_word(i - 1));
       replaced += alone ? "(a + zero)" : std::string(1, text[i]);
     }

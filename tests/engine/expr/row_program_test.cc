@@ -14,7 +14,8 @@ using testing::cell;
 using testing::row;
 
 const record::row_type edge = testing::type_of({{"src", "u64"}, {"dst", "u64"}});
-const record::row_type person = testing::type_of({{"id", "u32"}, {"name", "string"}, {"ok", "bool"}, {"key", "bytes[5]"}});
+const record::row_type person =
+    testing::type_of({{"id", "u32"}, {"name", "string"}, {"ok", "bool"}, {"key", "bytes[5]"}});
 
 expression over(const row_program_builder& builder, const std::string& text) {
   scope names;
@@ -178,9 +179,22 @@ TEST(row_program, long_strings_are_cut_into_several_batches) {
 }
 
 TEST(row_program, rows_survive_every_type) {
-  const record::row_type all = testing::type_of(
-      {{"a", "bool"}, {"b", "u8"}, {"c", "u16"}, {"d", "u24"}, {"e", "u32"}, {"f", "u40"}, {"g", "u48"}, {"h", "u64"}, {"i", "i8"},
-       {"j", "i16"}, {"k", "i32"}, {"l", "i64"}, {"m", "f32"}, {"n", "f64"}, {"o", "bytes[3]"}, {"p", "string"}});
+  const record::row_type all = testing::type_of({{"a", "bool"},
+                                                 {"b", "u8"},
+                                                 {"c", "u16"},
+                                                 {"d", "u24"},
+                                                 {"e", "u32"},
+                                                 {"f", "u40"},
+                                                 {"g", "u48"},
+                                                 {"h", "u64"},
+                                                 {"i", "i8"},
+                                                 {"j", "i16"},
+                                                 {"k", "i32"},
+                                                 {"l", "i64"},
+                                                 {"m", "f32"},
+                                                 {"n", "f64"},
+                                                 {"o", "bytes[3]"},
+                                                 {"p", "string"}});
   std::mt19937_64 random(3);
   std::vector<row> rows;
   for (int r = 0; r < 1500; ++r) {
@@ -219,7 +233,8 @@ TEST(row_program, rows_survive_every_type) {
   for (size_t r = 0; r < rows.size(); ++r)
     for (size_t c = 0; c < program.output().num_columns(); ++c) {
       const size_t source = *all.index_of(program.output()[c].name.substr(0, 1));
-      ASSERT_TRUE(testing::same(out[r][c], rows[r][source])) << program.output()[c].name << ' ' << testing::show(out[r][c]);
+      ASSERT_TRUE(testing::same(out[r][c], rows[r][source]))
+          << program.output()[c].name << ' ' << testing::show(out[r][c]);
     }
 }
 
@@ -246,8 +261,10 @@ TEST(row_program, neighbours_are_columns_of_the_input) {
   names.row = &edge;
   names.before = names.after = 1;
   const expression gap = testing::compiled_ok("row[1].src - row[-1].src + dst", names);
-  const record::row_type wide = testing::type_of(
-      {{"src", "u64"}, {"dst", "u64"}, {neighbour_column_name("src", -1), "u64"}, {neighbour_column_name("src", 1), "u64"}});
+  const record::row_type wide = testing::type_of({{"src", "u64"},
+                                                  {"dst", "u64"},
+                                                  {neighbour_column_name("src", -1), "u64"},
+                                                  {neighbour_column_name("src", 1), "u64"}});
   row_program_builder builder(wide);
   builder.map({{"gap", gap}});
   const row_program program = builder.build();

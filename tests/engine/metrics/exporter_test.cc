@@ -28,7 +28,8 @@ std::string scrape(const std::string& url) {
     const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
     EXPECT_EQ(write(connection, request.data(), request.size()), static_cast<ssize_t>(request.size()));
     char buffer[4096];
-    for (ssize_t got = 0; (got = read(connection, buffer, sizeof buffer)) > 0;) out.append(buffer, static_cast<size_t>(got));
+    for (ssize_t got = 0; (got = read(connection, buffer, sizeof buffer)) > 0;)
+      out.append(buffer, static_cast<size_t>(got));
   }
   close(connection);
   return out;
@@ -77,9 +78,11 @@ TEST(exporter, serves_histograms_with_cumulative_buckets) {
   });
   const exporter server("127.0.0.1:0", source);
   const std::string page = scrape(server.url());
-  EXPECT_THAT(page, HasSubstr("flowrun_disk_request_seconds_bucket{disk=\"/scratch\",direction=\"read\",le=\"0.5\"} 2"));
+  EXPECT_THAT(page,
+              HasSubstr("flowrun_disk_request_seconds_bucket{disk=\"/scratch\",direction=\"read\",le=\"0.5\"} 2"));
   EXPECT_THAT(page, HasSubstr("flowrun_disk_request_seconds_bucket{disk=\"/scratch\",direction=\"read\",le=\"1\"} 5"));
-  EXPECT_THAT(page, HasSubstr("flowrun_disk_request_seconds_bucket{disk=\"/scratch\",direction=\"read\",le=\"+Inf\"} 9"));
+  EXPECT_THAT(page,
+              HasSubstr("flowrun_disk_request_seconds_bucket{disk=\"/scratch\",direction=\"read\",le=\"+Inf\"} 9"));
   EXPECT_THAT(page, HasSubstr("flowrun_disk_request_seconds_sum{disk=\"/scratch\",direction=\"read\"} 7.5"));
   EXPECT_THAT(page, HasSubstr("flowrun_disk_request_seconds_count{disk=\"/scratch\",direction=\"read\"} 9"));
 }

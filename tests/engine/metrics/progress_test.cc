@@ -28,7 +28,7 @@ TEST(progress_estimate, extrapolates_an_even_speed) {
 
 TEST(progress_estimate, follows_a_change_of_speed) {
   progress_estimate e;
-  for (int i = 0; i <= 100; ++i) e.update(i, i * 0.001, 0);        // 0.1 in 100 s
+  for (int i = 0; i <= 100; ++i) e.update(i, i * 0.001, 0);            // 0.1 in 100 s
   for (int i = 1; i <= 20; ++i) e.update(100 + i, 0.1 + i * 0.02, 0);  // then twenty times as fast
   // Left 0.5; recent speed 0.02, overall 0.5/120: their mean is 0.01208.
   ASSERT_TRUE(e.seconds_left());
@@ -91,10 +91,12 @@ TEST(progress_text, is_not_complete_before_the_end) {
 }
 
 TEST(progress_text, line_and_json) {
-  EXPECT_EQ(progress_line(half_way(), merging), "50 %, phase 2 of 3 (sorted), 2.00 M rows/s, 10.0 s so far, 10.0 s left");
-  EXPECT_EQ(progress_json(half_way(), merging),
-            R"({"ratio": 0.5000, "ratio_known": true, "phase": 2, "phases": 3, "activity": "sorted", "rows": 20000000, )"
-            R"("rows_per_second": 2000000, "elapsed_seconds": 10.0, "seconds_left": 10})");
+  EXPECT_EQ(progress_line(half_way(), merging),
+            "50 %, phase 2 of 3 (sorted), 2.00 M rows/s, 10.0 s so far, 10.0 s left");
+  EXPECT_EQ(
+      progress_json(half_way(), merging),
+      R"({"ratio": 0.5000, "ratio_known": true, "phase": 2, "phases": 3, "activity": "sorted", "rows": 20000000, )"
+      R"("rows_per_second": 2000000, "elapsed_seconds": 10.0, "seconds_left": 10})");
   progress_state odd = merging;
   odd.activity = "a\"b\\\n";
   EXPECT_THAT(progress_json(progress_estimate(), odd), HasSubstr(R"("activity": "a\"b\\\u000a")"));

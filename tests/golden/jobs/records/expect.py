@@ -1,4 +1,5 @@
 """gensort's keys: the upper 80 bits of a linear congruential generator modulo 2^128 (L'Ecuyer 1999)."""
+
 from golden_data import write
 
 A, C, M = 0x2360ED051FC65DA44385DF649FCCF645, 0x4A696D47726179524950202020202001, (1 << 128) - 1

@@ -4,7 +4,9 @@ stems = ["", "a", "aa", "ab", "common beginning of many words ", "common beginni
 words = []
 for i in range(900):
     r = rand(3, i)
-    words.append((stems[r % len(stems)] + "ab"[r >> 8 & 1] * (r >> 16 & 3) + str(r >> 20 & 15) * (r >> 30 & 1), i * 7 % 250))
+    words.append(
+        (stems[r % len(stems)] + "ab"[r >> 8 & 1] * (r >> 16 & 3) + str(r >> 20 & 15) * (r >> 30 & 1), i * 7 % 250)
+    )
 key = lambda w: w[0].encode()
 write("words.csv", csv(words))
 write("expected/up.csv", csv(sorted(words, key=lambda w: (key(w), w[1]))))

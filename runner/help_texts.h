@@ -1,0 +1,27 @@
+// The longer texts of --help: how to begin, and examples for each command.
+#pragma once
+
+namespace flowrun::runner {
+
+inline constexpr const char* introduction =
+    "Flowrun runs dataflow jobs over data far larger than memory. A job is a YAML file.\n\n"
+    "  flowrun job.yaml                     run a job (the same as flowrun run job.yaml)\n"
+    "  flowrun job.yaml -p input=x.csv      with a value for a parameter of the job\n"
+    "  flowrun check job.yaml               all faults at once, without running\n"
+    "  flowrun plan job.yaml                what a run would do and cost\n"
+    "  flowrun ops sort                     what an operator does and takes";
+
+inline constexpr const char* run_examples =
+    "Examples:\n"
+    "  flowrun job.yaml                     with the job's own settings\n"
+    "  flowrun job.yaml -m 8GiB -j 4        in 8 GiB of memory, on 4 threads\n"
+    "  flowrun job.yaml -T /ssd0/tmp -T /ssd1/tmp:200GiB\n"
+    "                                       spill to two disks at once, at most 200 GiB on the second\n"
+    "  flowrun job.yaml -p input=edges.csv --set nodes.top.with.limit=100\n"
+    "  flowrun job.yaml --report report.json --progress json\n"
+    "\n"
+    "Exit codes: 0 done, 64 wrong command line, 65 bad data, 66 no such input, 70 a bug in flowrun,\n"
+    "73 an output can't be made, 74 reading or writing failed, 75 out of scratch space or memory,\n"
+    "78 wrong job, 130 and 143 stopped by Ctrl-C and SIGTERM. Outputs appear whole or not at all.";
+
+}  // namespace flowrun::runner

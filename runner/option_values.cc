@@ -1,0 +1,32 @@
+#include "runner/option_values.h"
+
+#include <charconv>
+
+#include "engine/base/units.h"
+
+namespace flowrun::runner {
+
+uint64_t bytes_of(const std::string& option, const std::string& text) {
+  const auto value = parse_bytes(text);
+  if (!value || *value == 0)
+    throw error(error_kind::usage, option + " '" + text + "' is no number of bytes", "64MiB, 1.5GiB, 500GB");
+  return *value;
+}
+
+uint64_t number_of(const std::string& option, const std::string& text) {
+  uint64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || problem != std::errc() || end != text.data() + text.size())
+    throw error(error_kind::usage, option + " '" + text + "' is no number", "a whole number from 0 on");
+  return value;
+}
+
+std::pair<std::string, std::string> key_and_value(const std::string& option, const std::string& text,
+                                                  const std::string& example) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw error(error_kind::usage, option + " '" + text + "' lacks its " + (equals == 0 ? "name" : "'='"), example);
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+}  // namespace flowrun::runner

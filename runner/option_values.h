@@ -1,0 +1,36 @@
+// The words behind options as values. Each throws error(usage) that says what would be right.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/base/fault.h"
+
+namespace flowrun::runner {
+
+// 64MiB; not 0.
+uint64_t bytes_of(const std::string& option, const std::string& text);
+// A whole number from 0 on.
+uint64_t number_of(const std::string& option, const std::string& text);
+// NAME=VALUE.
+std::pair<std::string, std::string> key_and_value(const std::string& option, const std::string& text,
+                                                  const std::string& example);
+
+// One of a few words.
+template <class Choice>
+Choice choice_of(const std::string& option, const std::string& text,
+                 const std::vector<std::pair<std::string, Choice>>& choices) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) {
+    if (name == text) return value;
+    names.push_back(name);
+  }
+  const std::string meant = did_you_mean(text, names);
+  throw error(error_kind::usage, option + " can't be '" + text + "'",
+              meant.empty() ? fmt::format("one of {}", fmt::join(names, ", ")) : meant);
+}
+
+}  // namespace flowrun::runner

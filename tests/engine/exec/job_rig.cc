@@ -1,0 +1,118 @@
+#include "tests/engine/exec/job_rig.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "operators/registry.h"
+#include "specs/yaml_reader.h"
+
+namespace flowrun::exec {
+
+namespace {
+
+std::string replace_all(std::string text, const std::string& word, const std::string& by) {
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size())) text.replace(at, word.size(), by);
+  return text;
+}
+
+int64_t file_bytes(const std::string& path) {
+  std::error_code problem;
+  const auto num_bytes = std::filesystem::file_size(path, problem);
+  return problem ? -1 : static_cast<int64_t>(num_bytes);
+}
+
+}  // namespace
+
+job_rig::job_rig(const std::string& nodes, const job_place& place) {
+  const std::string text =
+      "flowrun: 1\nname: small\nnodes:\n" + replace_all(replace_all(nodes, "OUT", out_directory()), "IN", directory_ / "in");
+  const specs::read_result spec = specs::read_job(text, "small.yaml");
+  for (const fault& f : spec.faults) ADD_FAILURE() << f.message;
+  plan::check_result checked =
+      plan::check(std::make_shared<specs::JobSpec>(spec.job), operators::built_in_catalog(), file_bytes);
+  for (const fault& f : checked.faults) ADD_FAILURE() << f.message;
+  job_settings settings;
+  settings.graph = std::make_shared<plan::graph>(std::move(checked.checked));
+  plan::machine machine;
+  machine.memory_bytes = place.memory_bytes;
+  machine.threads = place.threads;
+  machine.num_disks = 2;
+  machine.block_bytes = place.block_bytes;
+  machine.batch_bytes = place.batch_bytes;
+  plan::plan_result planned = plan::make_plan(*settings.graph, machine);
+  for (const fault& f : planned.faults) ADD_FAILURE() << f.message;
+  settings.plan = std::move(planned.plan);
+  for (const operator_definition* d : operators::built_in_operators()) settings.operators[d->declaration.name] = d;
+  settings.scratch = {{directory_ / "scratch0", place.scratch_limit}, {directory_ / "scratch1", place.scratch_limit}};
+  settings.backend = place.backend;
+  settings.wrap_backend = place.wrap_backend;
+  settings.plain_executor = place.plain;
+  settings.options.force_spill = place.force_spill;
+  settings.options.block_bytes = place.block_bytes;
+  settings.options.batch_bytes = place.batch_bytes;
+  settings.options.sync_outputs = false;
+  job_ = std::make_unique<exec::job>(std::move(settings));
+}
+
+std::unique_ptr<error> job_rig::run(const std::function<void()>& tick) {
+  try {
+    job_->run(tick, stop_);
+  } catch (const error& problem) {
+    return std::make_unique<error>(problem);
+  }
+  return nullptr;
+}
+
+const RunReport::Node& job_rig::node(const RunReport& report, const std::string& id) const {
+  for (const RunReport::Node& n : report.nodes())
+    if (n.id() == id) return n;
+  ADD_FAILURE() << "the report has no node " << id;
+  return RunReport::Node::default_instance();
+}
+
+std::map<std::string, std::string> job_rig::outputs() const {
+  std::map<std::string, std::string> out;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(out_directory(), none)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    out[entry.path().filename().string()] = std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  return out;
+}
+
+std::map<std::string, std::string> results_of(const RunReport& report) {
+  std::map<std::string, std::string> out;
+  for (const auto& r : report.results()) out[r.node() + "." + r.name()] = r.value();
+  return out;
+}
+
+void gated_backend::submit(std::span<io::request* const> requests) noexcept {
+  for (io::request* one : requests) {
+    {
+      std::lock_guard lock(mutex_);
+      if (++num_seen_ > hold_from_) {
+        held_.push_back(one);
+        continue;
+      }
+    }
+    inner_->submit(*one);
+  }
+}
+
+bool gated_backend::is_holding() const {
+  std::lock_guard lock(mutex_);
+  return !held_.empty();
+}
+
+void gated_backend::release() {
+  std::vector<io::request*> late;
+  {
+    std::lock_guard lock(mutex_);
+    hold_from_ = UINT64_MAX;
+    late.swap(held_);
+  }
+  for (io::request* one : late) inner_->submit(*one);
+}
+
+}  // namespace flowrun::exec

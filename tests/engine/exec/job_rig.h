@@ -1,0 +1,81 @@
+// Small jobs from their YAML, run as the command runs them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/exec/job.h"
+#include "engine/exec/report.pb.h"
+#include "engine/io/request.h"
+#include "tests/engine/block/scratch_fixture.h"
+
+namespace flowrun::exec {
+
+// How a job is run.
+struct job_place {
+  bool plain = false;
+  unsigned threads = 2;
+  io::backend_kind backend = io::backend_kind::threads;
+  bool force_spill = false;
+  uint64_t memory_bytes = 48 * MiB;
+  uint64_t batch_bytes = 16 * KiB;
+  uint64_t block_bytes = 0;
+  uint64_t scratch_limit = 0;
+  std::function<std::unique_ptr<io::backend>(std::unique_ptr<io::backend>)> wrap_backend;
+};
+
+class job_rig {
+ public:
+  // `nodes` is the text under nodes:, each line with its indentation; OUT and IN in it are directories of the rig. A job with
+  // faults fails the test.
+  job_rig(const std::string& nodes, const job_place& place);
+  job_rig(const job_rig&) = delete;
+  job_rig& operator=(const job_rig&) = delete;
+
+  exec::job& job() { return *job_; }
+  // Runs it; the error it ends with, or null.
+  std::unique_ptr<error> run(const std::function<void()>& tick = {});
+  std::atomic<bool>& stop() { return stop_; }
+  void destroy() { job_.reset(); }
+  RunReport report(const std::exception* problem = nullptr) const { return job_->report(problem); }
+  const RunReport::Node& node(const RunReport& report, const std::string& id) const;
+
+  // The outputs by name.
+  std::map<std::string, std::string> outputs() const;
+  std::string out_directory() const { return directory_ / "out"; }
+
+ private:
+  block::temporary_directory directory_;
+  std::atomic<bool> stop_{false};
+  std::unique_ptr<exec::job> job_;
+};
+
+// The results of a job's reduce nodes, "node.name".
+std::map<std::string, std::string> results_of(const RunReport& report);
+
+// Lets the first `hold_from` requests through and keeps the others back until release().
+class gated_backend final : public io::backend {
+ public:
+  gated_backend(std::unique_ptr<io::backend> inner, uint64_t hold_from) : inner_(std::move(inner)), hold_from_(hold_from) {}
+  using backend::submit;
+  void submit(std::span<io::request* const> requests) noexcept override;
+  std::string_view name() const override { return inner_->name(); }
+  bool is_holding() const;
+  void release();
+
+ private:
+  std::unique_ptr<io::backend> inner_;
+  mutable std::mutex mutex_;  // guards the rest
+  uint64_t hold_from_;
+  uint64_t num_seen_ = 0;
+  std::vector<io::request*> held_;
+};
+
+}  // namespace flowrun::exec
