@@ -28,12 +28,13 @@ plan::memory_wish reading_memory() {
 
 int64_t total_file_bytes(const plan::node_checker& params, const std::vector<std::string>& paths) {
   int64_t total = 0;
-  for (const std::string& path : paths) {
+  bool known = true;
+  for (const std::string& path : paths) {  // all are asked for: who asks learns which are missing
     const int64_t num_bytes = path == "-" ? -1 : params.file_bytes(path);
-    if (num_bytes < 0) return -1;
+    known = known && num_bytes >= 0;
     total += num_bytes;
   }
-  return total;
+  return known ? total : -1;
 }
 
 io::file_reader_options reading_options(const exec::services& job, uint64_t memory_bytes, size_t unit_bytes) {

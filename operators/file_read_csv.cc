@@ -4,6 +4,7 @@
 // (csv_parser.h), and what becomes of malformed lines is settled once for all pieces (rejection_tally.h).
 #include <utility>
 
+#include "operators/csv_header.h"
 #include "operators/csv_parser.h"
 #include "operators/csv_settings.h"
 #include "operators/file_input.h"
@@ -117,10 +118,13 @@ exec::assembly build(exec::build_context& c) {
   cutting.format = s.format;
   cutting.skip_byte_order_mark = true;
   cutting.skip_header = s.header;
+  cutting.on_header = [type = s.type, format = s.format](const std::string& path, std::string_view record) {
+    check_csv_header(path, record, type, format);
+  };
+  const size_t piece_bytes = cutting.piece_bytes;
   exec::assembly out;
-  out.head = make_text_source(c, s.paths, cutting, tally);
-  out.stages.push_back(
-      std::make_unique<parse_stage>(std::move(s), std::move(tally), c.job.pool(), cutting.piece_bytes));
+  out.head = make_text_source(c, s.paths, std::move(cutting), tally);
+  out.stages.push_back(std::make_unique<parse_stage>(std::move(s), std::move(tally), c.job.pool(), piece_bytes));
   return out;
 }
 
@@ -166,10 +170,11 @@ exec::operator_definition define() {
   d.parameters[2].name = "header";
   d.parameters[2].kind = parameter_kind::boolean;
   d.parameters[2].default_text = "false";
-  d.parameters[2].help = "The first line of each file names the columns and is skipped.";
+  d.parameters[2].help =
+      "The first line of each file is a header: it must name the columns of `type`, in order, and is skipped.";
   for (plan::parameter_declaration& p : csv_parameters()) d.parameters.push_back(std::move(p));
   d.check = check;
-  d.memory = [](const plan::node&, int) { return reading_memory(); };
+  d.memory = [](const plan::node&, int) { return text_reading_memory(); };
   return {std::move(d), build};
 }
 

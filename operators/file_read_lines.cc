@@ -129,7 +129,7 @@ exec::operator_definition define() {
   d.parameters[1].default_text = "\"\\n\"";
   d.parameters[1].help = "The byte that ends a line; \"\\0\" for lists of file names.";
   d.check = check;
-  d.memory = [](const plan::node&, int) { return reading_memory(); };
+  d.memory = [](const plan::node&, int) { return text_reading_memory(); };
   return {std::move(d), build};
 }
 

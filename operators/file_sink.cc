@@ -21,6 +21,7 @@ io::output_file_options writing_options(const exec::build_context& context) {
   options.chunk_bytes = std::bit_floor(std::clamp<uint64_t>(share, min_buffer_bytes, max_buffer_bytes));
   options.depth = num_buffers;
   options.direct = context.job.options().direct;
+  options.durable = context.job.options().sync_outputs;
   return options;
 }
 

@@ -15,14 +15,17 @@ namespace flowrun::operators {
 class join_group {
  public:
   join_group(const record::row_type& type, record::batch_pool& pool, size_t batch_bytes, uint64_t memory_bytes)
-      : builder_(type, pool, batch_bytes), memory_bytes_(memory_bytes) {}
+      : builder_(type, pool, batch_bytes), memory_bytes_(memory_bytes) {
+    for (const record::column& c : type.columns())
+      if (c.type.is_string()) string_offsets_.push_back(c.offset);
+  }
 
   // A new group begins with row `first` of `rows`.
   void start(const record::batch& rows, size_t first) {
     parts_.clear();
     current_ = {};
     too_large_ = false;
-    copied_bytes_ = 0;
+    num_bytes_ = 0;
     builder_.take();
     first_row_ = rows.slice(first, 1);
   }
@@ -36,7 +39,8 @@ class join_group {
       copy_current();
       current_ = rows.slice(first, count);
     }
-    if (copied_bytes_ + (builder_.num_rows() + current_.num_rows) * rows.row_bytes <= memory_bytes_) return;
+    num_bytes_ += bytes_of(rows, first, count);
+    if (num_bytes_ <= memory_bytes_) return;
     too_large_ = true;
     parts_.clear();
     builder_.take();
@@ -56,12 +60,16 @@ class join_group {
   uint64_t memory_bytes() const { return memory_bytes_; }
 
  private:
+  uint64_t bytes_of(const record::batch& rows, size_t first, size_t count) const {
+    uint64_t total = uint64_t{count} * rows.row_bytes;
+    for (uint32_t offset : string_offsets_)
+      for (size_t i = first; i < first + count; ++i) total += record::load_ref(rows.row(i) + offset).length;
+    return total;
+  }
   void copy_current() {
     for (size_t i = 0; i < current_.num_rows; ++i) {
       builder_.append_row(current_.row(i), current_.heap);
-      if (!builder_.full()) continue;
-      add_part(builder_.take());
-      copied_bytes_ += parts_.back().num_bytes();
+      if (builder_.full()) add_part(builder_.take());
     }
   }
   void add_part(record::batch part) {
@@ -70,10 +78,11 @@ class join_group {
 
   record::batch_builder builder_;
   uint64_t memory_bytes_;
+  std::vector<uint32_t> string_offsets_;
   std::vector<record::batch> parts_;
   record::batch current_;  // slice of the right batch that is being read
   record::batch first_row_;
-  uint64_t copied_bytes_ = 0;
+  uint64_t num_bytes_ = 0;  // of the rows kept, with their strings
   bool too_large_ = false;
 };
 

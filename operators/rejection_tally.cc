@@ -41,6 +41,15 @@ std::string rejection_tally::describe(const problem& p) const {
   return fmt::format("{}:{}:{}: {}", paths_[p.file], p.line, p.column, p.reason);
 }
 
+namespace {
+
+std::string percent(double ratio) {
+  if (ratio < 0.001) return "under 0.1 %";
+  return ratio < 0.1 ? fmt::format("{:.1f} %", 100 * ratio) : fmt::format("{:.0f} %", 100 * ratio);
+}
+
+}  // namespace
+
 bool rejection_tally::settled(waker& w) {
   std::lock_guard lock(mutex_);
   waiting_ = nullptr;
@@ -54,11 +63,12 @@ bool rejection_tally::settled(waker& w) {
                 "mend the line, or say `on_error: {to: PORT}` or `on_error: skip` to go on without such lines");
   const double ratio = static_cast<double>(num_rejected_) / static_cast<double>(num_records_);
   if (ratio > policy_.max_ratio)
-    throw error(error_kind::bad_data,
-                fmt::format("{} of {} lines were rejected ({:.2g} %), more than max_ratio {}; the first: {}",
-                            format_count(num_rejected_), format_count(num_records_), 100 * ratio, policy_.max_ratio,
-                            describe(first_)),
-                "check `delimiter` and `type`, mend the input, or raise max_ratio");
+    throw error(
+        error_kind::bad_data,
+        fmt::format("{} of {} {} {} rejected ({}), more than max_ratio {}; the first: {}", format_count(num_rejected_),
+                    format_count(num_records_), num_records_ == 1 ? "line" : "lines",
+                    num_rejected_ == 1 ? "was" : "were", percent(ratio), policy_.max_ratio, describe(first_)),
+        "check `delimiter` and `type`, mend the input, or raise max_ratio");
   return true;
 }
 

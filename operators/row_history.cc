@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 
 namespace flowrun::operators {
 
@@ -31,19 +32,29 @@ void row_history::append(const record::batch& rows) {
   num_rows_ += rows.num_rows;
 }
 
+// Strings lie in the order of their rows: those of dropped rows end where the first one of a needed row begins.
+size_t row_history::dropped_heap_bytes() const {
+  if (string_offsets_.empty()) return 0;
+  return num_rows_ == 0 ? heap_.size() : record::load_ref(row(first_) + string_offsets_.front()).offset;
+}
+
 void row_history::drop_before(uint64_t row) {
   if (row <= first_) return;
   num_rows_ -= row - first_;
   first_ = row;
-  if (2 * (first_ - stored_from_) <= num_rows_ + (first_ - stored_from_)) return;
+  if (dropped_bytes() <= num_bytes()) return;
+  const size_t heap_bytes = dropped_heap_bytes();
   rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>((first_ - stored_from_) * row_bytes_));
   stored_from_ = first_;
-  if (string_offsets_.empty()) return;
-  const std::vector<std::byte> old = std::exchange(heap_, {});
+  if (heap_bytes == 0) return;
+  heap_.erase(heap_.begin(), heap_.begin() + static_cast<std::ptrdiff_t>(heap_bytes));
+  if (heap_.capacity() > 4 * heap_.size() + 1 * MiB) heap_.shrink_to_fit();  // long strings were rare
   for (uint64_t i = 0; i < num_rows_; ++i)
     for (uint32_t offset : string_offsets_) {
       std::byte* field = rows_.data() + i * row_bytes_ + offset;
-      store_string(field, record::load_string(field, old.data()));
+      record::string_ref ref = record::load_ref(field);
+      ref.offset -= static_cast<uint32_t>(heap_bytes);
+      std::memcpy(field, &ref, sizeof ref);
     }
 }
 

@@ -1,7 +1,8 @@
 // The last rows of a stream, packed one after another, by their number in the stream.
 //
-// Rows are appended batch by batch and dropped from the front. Dropping only moves a mark; the rows that remain move to
-// the front once more than half of the memory is behind the mark, so each row moves a constant number of times.
+// Rows are appended batch by batch and dropped from the front. Dropping only moves a mark; the rows that remain, and
+// their strings, move to the front once more than half of the bytes are behind the mark, so each byte moves a constant
+// number of times.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +26,13 @@ class row_history {
   // begin() <= number < end(). Valid until the next append or drop.
   const std::byte* row(uint64_t number) const { return rows_.data() + (number - stored_from_) * row_bytes_; }
   const std::byte* heap() const { return heap_.data(); }
+  // Of the rows still needed, with their strings. What is stored is at most twice that after a drop_before().
+  uint64_t num_bytes() const { return rows_.size() + heap_.size() - dropped_bytes(); }
 
  private:
   void store_string(std::byte* field, std::string_view text);
+  size_t dropped_heap_bytes() const;
+  size_t dropped_bytes() const { return (first_ - stored_from_) * row_bytes_ + dropped_heap_bytes(); }
 
   uint32_t row_bytes_;
   std::vector<uint32_t> string_offsets_;

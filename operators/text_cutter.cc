@@ -29,7 +29,8 @@ struct text_cutter::cut {
   const char* records;
 };
 
-text_cutter::text_cutter(cutter_options options, record::batch_pool& pool) : options_(options), pool_(&pool) {
+text_cutter::text_cutter(cutter_options options, record::batch_pool& pool)
+    : options_(std::move(options)), pool_(&pool) {
   options_.piece_bytes = std::max<size_t>(options_.piece_bytes, 1);
 }
 
@@ -149,6 +150,7 @@ void text_cutter::emit(const std::shared_ptr<const void>& owner, std::string_vie
     header_due_ = false;
     const char* const begin = text.data();
     const char* const behind = record_end(begin, begin + text.size(), options_.format);
+    if (options_.on_header) options_.on_header(path_, {begin, behind});
     piece.first_line += count_byte({begin, behind}, options_.line_end);
     piece.text = {behind, begin + text.size()};
   }
@@ -156,12 +158,13 @@ void text_cutter::emit(const std::shared_ptr<const void>& owner, std::string_vie
 }
 
 void text_cutter::carry(std::string_view text) {
-  if (carried_.size() + text.size() > options_.max_record_bytes)
+  if (carried_.size() + text.size() > options_.max_record_bytes) {
+    const std::string advice = options_.more_memory_helps ? "give the job more memory (-m)" : "split it";
     throw error(
         error_kind::bad_data,
         fmt::format("{}:{}: a line is longer than {}", path_, line_ + 1, format_bytes(options_.max_record_bytes)),
-        options_.format.quote ? "is a quoted field never closed? If the line is right, give the job more memory"
-                              : "give the job more memory");
+        options_.format.quote ? "is a quoted field never closed? If the line is right, " + advice : advice);
+  }
   carried_ += text;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,7 +32,10 @@ struct cutter_options {
   bool skip_byte_order_mark = false;
   bool skip_header = false;  // the first record of each file is dropped
   size_t piece_bytes = 1 << 18;
+  // Looks at the header of each file, with its line end, and may throw; may be empty.
+  std::function<void(const std::string& path, std::string_view record)> on_header;
   size_t max_record_bytes = 1 << 26;
+  bool more_memory_helps = true;  // against records that are longer: for the message
 };
 
 class text_cutter {

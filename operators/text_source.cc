@@ -10,13 +10,18 @@ namespace flowrun::operators {
 
 namespace {
 
+// A record is put together, cut off, parsed and copied: four times its length, in the worst case.
+constexpr uint64_t copies_of_a_record = 4;
+constexpr uint64_t min_record_bytes = 1 * MiB;
+constexpr uint64_t max_record_bytes = 32 * MiB;
+
 class text_source final : public exec::source {
  public:
   text_source(exec::build_context& context, const std::vector<std::string>& paths, cutter_options options,
               std::shared_ptr<rejection_tally> tally)
       : pool_(context.job.pool()),
         input_(context.job, context.counters, parts(paths), reading_options(context.job, context.memory_bytes, 1)),
-        cutter_(options, pool_),
+        cutter_(std::move(options), pool_),
         tally_(std::move(tally)) {}
 
   exec::outcome pull(exec::output& out, waker& w) override {
@@ -103,13 +108,20 @@ text_piece_header load_header(const record::batch& piece) {
 
 std::unique_ptr<exec::source> make_text_source(exec::build_context& context, const std::vector<std::string>& paths,
                                                cutter_options options, std::shared_ptr<rejection_tally> tally) {
-  return std::make_unique<text_source>(context, paths, options, std::move(tally));
+  return std::make_unique<text_source>(context, paths, std::move(options), std::move(tally));
+}
+
+plan::memory_wish text_reading_memory() {
+  plan::memory_wish wish = reading_memory();
+  wish.maximum = std::max(wish.maximum, copies_of_a_record * max_record_bytes);
+  return wish;
 }
 
 cutter_options default_cutting(const exec::build_context& context) {
   cutter_options options;
   options.piece_bytes = context.batch_bytes == 0 ? 256 * KiB : context.batch_bytes;
-  options.max_record_bytes = std::clamp<uint64_t>(context.memory_bytes / 4, 1 * MiB, 1 * GiB);
+  options.max_record_bytes = std::clamp(context.memory_bytes / copies_of_a_record, min_record_bytes, max_record_bytes);
+  options.more_memory_helps = options.max_record_bytes < max_record_bytes;
   return options;
 }
 

@@ -31,7 +31,10 @@ inline std::string_view text_of(const record::batch& piece) {
 std::unique_ptr<exec::source> make_text_source(exec::build_context& context, const std::vector<std::string>& paths,
                                                cutter_options options, std::shared_ptr<rejection_tally> tally);
 
-// Pieces of about the size of a batch, records of at most a quarter of the job's share for this node (at least 1 MiB).
+// What a source of text asks of the planner: the buffers of reading ahead, and on top what long records take.
+plan::memory_wish text_reading_memory();
+
+// Pieces of about the size of a batch, records of at most a quarter of the node's memory (from 1 MiB to 32 MiB).
 cutter_options default_cutting(const exec::build_context& context);
 
 }  // namespace flowrun::operators

@@ -2,11 +2,13 @@
 //
 // An ordered stage holds the last rows and makes wide rows: the row itself, and behind it each neighbour's column that
 // an expression reads. A program then computes over wide rows, in parallel, and drops the neighbours again. Rows wait
-// until the rows behind them are there. Memory: the rows of the window and a batch, packed.
+// until the rows behind them are there. Memory: the rows of the window and a batch, packed. Rows without strings have
+// their place from the start; strings may outgrow the node's memory, and then the job ends with a way out.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "operators/column_copy.h"
 #include "operators/estimates.h"
@@ -19,6 +21,7 @@ namespace flowrun::operators {
 namespace {
 
 constexpr uint64_t max_distance = 1 << 20;
+constexpr uint64_t history_copies = 2;  // of the rows needed: what is dropped leaves late
 
 struct settings {
   int before = 0, after = 0;
@@ -77,6 +80,7 @@ void check(plan::node_checker& node) {
   node.node().facts["rows_behind"] =
       static_cast<uint64_t>(s.after);  // held back: see operator_declaration::keeps_row_count
   node.node().facts["window_bytes"] = static_cast<uint64_t>(s.before + s.after + 1) * input.row_bytes();
+  node.node().facts["has_strings"] = input.has_strings();
   record::row_type output(std::move(columns));
   const plan::row_estimate estimate = with_type(node.input_estimate(), input, output);
   node.set_output(0, std::move(output), node.input_order(), estimate);
@@ -115,28 +119,14 @@ record::batch padding_row(const record::row_type& input, const settings& s, reco
 
 class widening_stage final : public exec::ordered_stage {
  public:
-  widening_stage(const record::row_type& input, const settings& s, record::batch_pool& pool, size_t batch_bytes)
-      : before_(static_cast<size_t>(s.before)),
-        after_(static_cast<size_t>(s.after)),
-        input_bytes_(input.row_bytes()),
-        wide_(wide_type(input, neighbours_of(s))),
-        history_(input),
-        padding_(padding_row(input, s, pool)),
-        builder_(wide_, pool, batch_bytes) {
-    for (const expr::neighbour& n : neighbours_of(s)) {
-      const record::column& from = input[*input.index_of(n.column)];
-      parts_.push_back({n.distance, from.offset, wide_[input.num_columns() + parts_.size()].offset, from.type.num_bytes,
-                        from.type.is_string()});
-    }
-    for (const record::column& c : input.columns())
-      if (c.type.is_string()) strings_.push_back(c.offset);
-  }
+  widening_stage(const exec::build_context& c, const settings& s) : widening_stage(c, s, c.input_type()) {}
 
   const record::row_type& wide() const { return wide_; }
 
   exec::outcome push(record::batch& in, exec::output& out, waker&) override {
     history_.append(in);
     if (history_.end() > after_) widen_until(history_.end() - after_, out);
+    if (history_copies * history_.num_bytes() > memory_bytes_) fail();
     return exec::outcome::ready();
   }
 
@@ -147,6 +137,25 @@ class widening_stage final : public exec::ordered_stage {
   }
 
  private:
+  widening_stage(const exec::build_context& c, const settings& s, const record::row_type& input)
+      : node_(c.node.id),
+        memory_bytes_(c.memory_bytes),
+        before_(static_cast<size_t>(s.before)),
+        after_(static_cast<size_t>(s.after)),
+        input_bytes_(input.row_bytes()),
+        wide_(wide_type(input, neighbours_of(s))),
+        history_(input),
+        padding_(padding_row(input, s, c.job.pool())),
+        builder_(wide_, c.job.pool(), c.batch_bytes) {
+    for (const expr::neighbour& n : neighbours_of(s)) {
+      const record::column& from = input[*input.index_of(n.column)];
+      parts_.push_back({n.distance, from.offset, wide_[input.num_columns() + parts_.size()].offset, from.type.num_bytes,
+                        from.type.is_string()});
+    }
+    for (const record::column& column : input.columns())
+      if (column.type.is_string()) strings_.push_back(column.offset);
+  }
+
   struct part {
     int64_t distance;
     uint32_t from, to, num_bytes;
@@ -183,6 +192,18 @@ class widening_stage final : public exec::ordered_stage {
       copy_bytes(wide_row + p.to, from, p.num_bytes);
   }
 
+  [[noreturn]] void fail() const {
+    throw error(error_kind::resources,
+                fmt::format("node '{}': the {} rows of its window take {} with their strings, more than fit its memory "
+                            "of {}",
+                            node_, format_count(history_.end() - history_.begin()), format_bytes(history_.num_bytes()),
+                            format_bytes(memory_bytes_)),
+                "drop columns of text that the window doesn't need in a map before it, make the window smaller, or "
+                "raise the memory budget (-m)");
+  }
+
+  std::string node_;
+  uint64_t memory_bytes_;
   size_t before_, after_;
   uint32_t input_bytes_;
   record::row_type wide_;
@@ -196,7 +217,7 @@ class widening_stage final : public exec::ordered_stage {
 
 exec::assembly build(exec::build_context& c) {
   const settings s = read(c.params);
-  auto widening = std::make_unique<widening_stage>(c.input_type(), s, c.job.pool(), c.batch_bytes);
+  auto widening = std::make_unique<widening_stage>(c, s);
   named_expressions columns = identity(c.input_type());
   columns.insert(columns.end(), s.let.begin(), s.let.end());
   exec::assembly out;
@@ -240,8 +261,11 @@ exec::operator_definition define() {
   d.check = check;
   d.memory = [](const plan::node& n, int) {
     const auto window = n.facts.find("window_bytes");
-    const uint64_t num_bytes = 2 * (window == n.facts.end() ? 0 : window->second) + 512 * KiB;
-    return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes, .weight = 0};
+    const auto strings = n.facts.find("has_strings");
+    const uint64_t num_bytes = history_copies * (window == n.facts.end() ? 0 : window->second) + 512 * KiB;
+    if (strings == n.facts.end() || strings->second == 0)
+      return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes, .weight = 0};
+    return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes + 256 * MiB, .weight = 0.1};
   };
   return {std::move(d), build};
 }

@@ -29,7 +29,7 @@ void write_fully(int descriptor, std::string_view bytes, const std::string& name
     } else if (errno != EINTR) {
       const int cause = errno;
       const bool full = cause == ENOSPC || cause == EDQUOT;
-      throw error(full ? error_kind::resources : error_kind::io, "can't write to " + name + ": " + errno_text(cause),
+      throw error(full ? error_kind::output : error_kind::io, "can't write to " + name + ": " + errno_text(cause),
                   full ? "free some space, or write elsewhere" : "");
     }
   }

@@ -6,7 +6,7 @@
 
 namespace flowrun::runner {
 
-// Writes all of it to a descriptor. Throws error(io) or error(resources) naming `name`.
+// Writes all of it to a descriptor. Throws error(io), or error(output) when there is no room, naming `name`.
 void write_fully(int descriptor, std::string_view bytes, const std::string& name);
 
 // To standard output.

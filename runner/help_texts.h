@@ -21,7 +21,7 @@ inline constexpr const char* run_examples =
     "  flowrun job.yaml --report report.json --progress json\n"
     "\n"
     "Exit codes: 0 done, 64 wrong command line, 65 bad data, 66 no such input, 70 a bug in flowrun,\n"
-    "73 an output can't be made, 74 reading or writing failed, 75 out of scratch space or memory,\n"
+    "73 an output can't be made or its disk is full, 74 reading or writing failed, 75 out of scratch or memory,\n"
     "78 wrong job, 130 and 143 stopped by Ctrl-C and SIGTERM. Outputs appear whole or not at all.";
 
 }  // namespace flowrun::runner

@@ -1,5 +1,6 @@
 #include "runner/interrupts.h"
 
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -12,11 +13,20 @@ namespace {
 std::atomic<bool> stop_requested{false};
 std::atomic<int> first_signal{0};
 
+// The job has a second to wind down. Some work can't be interrupted (a SIMD sort of gigabytes); what it would leave has
+// no name and goes with the process.
+constexpr long patience_us = 900'000;
+
 void handle(int number) {
   if (stop_requested.load()) ::_exit(128 + number);
   first_signal = number;
   stop_requested = true;
+  itimerval timer{};
+  timer.it_value.tv_usec = patience_us;
+  ::setitimer(ITIMER_REAL, &timer, nullptr);
 }
+
+void give_up(int) { ::_exit(128 + first_signal.load()); }
 
 void install(void (*handler)(int)) {
   struct sigaction action {};
@@ -37,9 +47,15 @@ interrupts::interrupts() {
   stop_requested = false;
   first_signal = 0;
   install(handle);
+  ::signal(SIGALRM, give_up);
 }
 
-interrupts::~interrupts() { install(SIG_DFL); }
+interrupts::~interrupts() {
+  install(SIG_DFL);
+  const itimerval none{};
+  ::setitimer(ITIMER_REAL, &none, nullptr);
+  ::signal(SIGALRM, SIG_DFL);
+}
 
 const std::atomic<bool>& interrupts::requested() const { return stop_requested; }
 

@@ -1,4 +1,5 @@
-// Ctrl-C and its kin, while a job runs: the first asks the job to stop, the second ends the process at once.
+// Ctrl-C and its kin, while a job runs: the first asks the job to stop and ends the process if that takes longer than a
+// second, the second ends it at once.
 #pragma once
 
 #include <atomic>

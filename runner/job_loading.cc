@@ -49,9 +49,17 @@ loaded_job load(const job_arguments& job, const resource_arguments& given, termi
   const auto spec = std::make_shared<const specs::JobSpec>(std::move(read.job));
   // Declarations live as long as the program; the catalog only finds them.
   const plan::operator_catalog catalog = operators::built_in_catalog();
-  plan::check_result checked = plan::check(spec, catalog, file_bytes);
+  std::vector<std::string> missing;
+  plan::check_result checked = plan::check(spec, catalog, [&missing](const std::string& path) {
+    std::error_code problem;
+    if (std::filesystem::status(path, problem).type() == std::filesystem::file_type::not_found &&
+        std::find(missing.begin(), missing.end(), path) == missing.end())
+      missing.push_back(path);
+    return file_bytes(path);
+  });
   stop_at(checked.faults);
   loaded_job out;
+  out.missing_inputs = std::move(missing);
   out.graph = std::make_shared<plan::graph>(std::move(checked.checked));
   out.machine = decide(given, spec->resources(), read_machine_configuration());
   plan::machine machine;

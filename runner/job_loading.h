@@ -22,6 +22,7 @@ struct loaded_job {
   std::shared_ptr<plan::graph> graph;
   plan::physical_plan plan;
   resources machine;
+  std::vector<std::string> missing_inputs;  // that a run would fail for
 };
 
 // Throws faults_shown, or error(missing_input) when there is no such file.

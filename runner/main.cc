@@ -62,5 +62,6 @@ int guarded(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error like any other
+  std::signal(SIGXFSZ, SIG_IGN);  // and so is a limit on file sizes
   return flowrun::runner::guarded(argc, argv);
 }

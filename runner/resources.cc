@@ -153,9 +153,13 @@ resources decide(const resource_arguments& given, const specs::Resources& of_job
 
 block::disk_config parse_scratch(const std::string& text) {
   const size_t colon = text.rfind(':');
-  if (colon != std::string::npos && colon > 0)
-    if (const auto limit = parse_bytes(std::string_view(text).substr(colon + 1)))
-      return {text.substr(0, colon), *limit};
+  if (colon == std::string::npos || colon == 0) return {text, 0};
+  const std::string behind = text.substr(colon + 1);
+  if (const auto limit = parse_bytes(behind)) return {text.substr(0, colon), *limit};
+  // Names may have colons, but a number there is rather a limit than a part of the name.
+  if (!behind.empty() && behind[0] >= '0' && behind[0] <= '9' && behind.find('/') == std::string::npos)
+    throw error(error_kind::usage, "-T " + text + ": '" + behind + "' is no number of bytes",
+                "-T DIR:500GiB; for a directory of that very name, write a slash behind it: -T " + text + "/");
   return {text, 0};
 }
 

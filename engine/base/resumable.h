@@ -1,12 +1,13 @@
-// A piece of work that runs in steps on somebody else's threads and sleeps in between: wake() queues it, a thread runs one
-// step, and if it was woken meanwhile it is queued again. So at most one thread is ever inside, and no wake is lost.
+// A piece of work that runs in steps on somebody else's threads and sleeps in between: wake() queues it, a thread runs
+// one step, and if it was woken meanwhile it is queued again. So at most one thread is ever inside, and no wake is
+// lost.
 //
 //          wake             a thread picks it up            step returned
 //   idle ───────▶ queued ───────────────────────▶ running ───────────────▶ idle
 //                                                  │ wake ▶ runs once more
 //
-// The state is shared with the tasks that are queued: one that comes too late finds the object dead and does nothing, so the
-// end never waits for a task that nobody has begun.
+// The state is shared with the tasks that are queued: one that comes too late finds the object dead and does nothing,
+// so the end never waits for a task that nobody has begun.
 #pragma once
 
 #include <condition_variable>
@@ -39,8 +40,8 @@ class resumable : public waker {
     c->post([c] { run(*c); });
   }
 
-  // Returns once no thread is inside; from then on wakes are ignored. Called by the destructor of the derived class, never
-  // from inside a step. May be called again.
+  // Returns once no thread is inside; from then on wakes are ignored. Called by the destructor of the derived class,
+  // never from inside a step. May be called again.
   void shutdown() {
     std::unique_lock lock(core_->mutex);
     core_->stopping = true;

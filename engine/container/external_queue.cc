@@ -13,6 +13,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/container/sleepers.h"
 #include "engine/sort/run_writer.h"
 #include "engine/sort/wide_rows.h"
 
@@ -26,39 +27,9 @@ constexpr size_t max_lent_buffers = 2;  // of the read buffers; the others keep 
 constexpr size_t longest_block = size_t{1} << 31;
 
 uint32_t choose_block(uint64_t memory_bytes) {
-  return static_cast<uint32_t>(std::clamp<uint64_t>(std::bit_floor(std::max<uint64_t>(memory_bytes / 16, 1)), 4 * KiB, MiB));
+  return static_cast<uint32_t>(
+      std::clamp<uint64_t>(std::bit_floor(std::max<uint64_t>(memory_bytes / 16, 1)), 4 * KiB, MiB));
 }
-
-// Who sleeps at the two ends. Its mutex is the innermost: the writer and the reader wake with their own locks held.
-class sleepers final : public waker {
- public:
-  void wake() noexcept override {
-    std::lock_guard lock(mutex_);
-    wake(producer_);
-    wake(consumer_);
-  }
-  void wake_consumer() {
-    std::lock_guard lock(mutex_);
-    wake(consumer_);
-  }
-  // Before the state is looked at, so that no change is missed; null once there is nothing to wait for.
-  void set_producer(waker* w) {
-    std::lock_guard lock(mutex_);
-    producer_ = w;
-  }
-  void set_consumer(waker* w) {
-    std::lock_guard lock(mutex_);
-    consumer_ = w;
-  }
-
- private:
-  static void wake(waker*& sleeper) {
-    if (sleeper != nullptr) std::exchange(sleeper, nullptr)->wake();
-  }
-  std::mutex mutex_;
-  waker* producer_ = nullptr;
-  waker* consumer_ = nullptr;
-};
 
 }  // namespace
 
@@ -90,11 +61,13 @@ struct external_queue::core {
   void submit_block() {
     if (num_rows == 0) return;
     const uint32_t rows_in_block = std::exchange(num_rows, 0);
-    writer->submit(rows_in_block, static_cast<uint32_t>(front_bytes), static_cast<uint32_t>(writer->payload_bytes() - heap_end), 0);
+    writer->submit(rows_in_block, static_cast<uint32_t>(front_bytes),
+                   static_cast<uint32_t>(writer->payload_bytes() - heap_end), 0);
     spilled += writer->payload_bytes();
   }
 
-  // Ends the segment being written; false while it is on its way to the disks. Either side may begin it and the other end it.
+  // Ends the segment being written; false while it is on its way to the disks. Either side may begin it and the other
+  // end it.
   bool close_segment() {
     submit_block();
     closing = true;
@@ -109,7 +82,8 @@ struct external_queue::core {
   void open_segment(size_t longest_row) {
     const size_t needed = std::bit_ceil(longest_row + block::block_header_bytes);
     if (needed > longest_block)
-      throw error(error_kind::bad_data, fmt::format("a row of {} is too long to go to scratch", format_bytes(longest_row)),
+      throw error(error_kind::bad_data,
+                  fmt::format("a row of {} is too long to go to scratch", format_bytes(longest_row)),
                   "split it into several rows, or raise the memory budget so that the rows stay in memory");
     writer.emplace(blocks, static_cast<uint32_t>(std::max<size_t>(block_bytes, needed)), num_write_buffers);
     writer->begin_run();
@@ -190,7 +164,8 @@ struct external_queue::core {
         segments.pop_front();
         blocks_read = 0;
         std::vector<block::fetch> sequence;
-        for (size_t i = 0; i < reading->blocks.size(); ++i) sequence.push_back({reading->blocks[i].id, reading->stream, i, 0});
+        for (size_t i = 0; i < reading->blocks.size(); ++i)
+          sequence.push_back({reading->blocks[i].id, reading->stream, i, 0});
         block::prefetch_options options;
         options.free_after_read = true;
         reader.emplace(blocks, std::move(sequence), num_read_buffers, options);

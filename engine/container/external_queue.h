@@ -3,13 +3,13 @@
 //   push ─▶ [memory] ─▶ front            as long as everything fits
 //   push ─▶ [segment being written] ─▶ [written segments …] ─▶ [segment being read] ─▶ front
 //
-// A segment is a run of blocks. The reader takes what is in memory first, then segment after segment; when it has caught up
-// with the segment being written, that one is closed and read. Written behind, read ahead: the disks work beside both ends.
-// Rows come out in the order they went in, in other batches.
+// A segment is a run of blocks. The reader takes what is in memory first, then segment after segment; when it has
+// caught up with the segment being written, that one is closed and read. Written behind, read ahead: the disks work
+// beside both ends. Rows come out in the order they went in, in other batches.
 //
-// Both ends may wait for the writer at the same time, so the writer and the reader wake both: one of these wakes is spurious.
-// A consumer that keeps the batches it got (a queue behind it, a group of a join) must not starve the reader of its buffers:
-// once two of them are out, it gets copies.
+// Both ends may wait for the writer at the same time, so the writer and the reader wake both: one of these wakes is
+// spurious. A consumer that keeps the batches it got (a queue behind it, a group of a join) must not starve the reader
+// of its buffers: once two of them are out, it gets copies.
 //
 // Thread-safe between one producer and one consumer.
 #pragma once
@@ -29,8 +29,8 @@ using block::step;
 
 class external_queue {
  public:
-  // Buffers and rows together take about `memory_bytes`; with 0, or less than a few blocks, a few blocks of 4 KiB and no rows
-  // in memory. The block manager outlives the queue.
+  // Buffers and rows together take about `memory_bytes`; with 0, or less than a few blocks, a few blocks of 4 KiB and
+  // no rows in memory. The block manager outlives the queue.
   external_queue(const record::row_type& type, block::block_manager& blocks, uint64_t memory_bytes);
   // Waits for the transfers in flight; frees what was not read.
   ~external_queue();
@@ -38,8 +38,8 @@ class external_queue {
   external_queue& operator=(const external_queue&) = delete;
 
   // Producer. ready: `b` was taken. blocked: the rest of it, left in `b`, must come again after `w` was woken. Throws
-  // error(resources) when scratch is full, error(io) when a disk fails, error(bad_data) for a row too long for a block of 2 GiB.
-  // What either end threw, both ends throw from then on.
+  // error(resources) when scratch is full, error(io) when a disk fails, error(bad_data) for a row too long for a block
+  // of 2 GiB. What either end threw, both ends throw from then on.
   step push(record::batch& b, waker& w);
   // Producer: that was all.
   void close();

@@ -79,7 +79,9 @@ class queue_sink final : public ordered_stage {
 
 }  // namespace
 
-std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches) { return std::make_unique<bounded_queue>(max_batches); }
+std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches) {
+  return std::make_unique<bounded_queue>(max_batches);
+}
 std::unique_ptr<ordered_stage> make_queue_sink(edge_queue& queue) { return std::make_unique<queue_sink>(queue); }
 
 }  // namespace flowrun::exec

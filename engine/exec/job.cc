@@ -31,7 +31,8 @@ class job::core final : public services {
   explicit core(job_settings settings)
       : settings_(std::move(settings)),
         backend_(make_backend(settings_)),
-        executor_(settings_.plain_executor ? make_plain_executor() : make_arena_executor(settings_.plan.resources.threads)) {
+        executor_(settings_.plain_executor ? make_plain_executor()
+                                           : make_arena_executor(settings_.plan.resources.threads)) {
     block::manager_options blocks;
     blocks.disks = settings_.scratch;
     blocks.backend = backend_.get();
@@ -118,7 +119,8 @@ class job::core final : public services {
       events.failed = [this](std::exception_ptr problem) { fail(std::move(problem)); };
       events.stopped = [this] { return cancelled(); };
       pipeline_tree tree = builder_->build(static_cast<size_t>(index));
-      pipelines_.push_back(std::make_unique<pipeline>(std::move(tree), *executor_, threads(), threads() + 2, std::move(events)));
+      pipelines_.push_back(
+          std::make_unique<pipeline>(std::move(tree), *executor_, threads(), threads() + 2, std::move(events)));
     }
     running_ = pipelines_.size();
     for (auto& p : pipelines_) p->start();
@@ -142,13 +144,14 @@ class job::core final : public services {
       std::lock_guard lock(mutex_);
       if (problem_) std::rethrow_exception(problem_);
     }
-    if (cancelled()) throw error(error_kind::cancelled, "stopped before the end", "no output was written; start it again");
+    if (cancelled())
+      throw error(error_kind::cancelled, "stopped before the end", "no output was written; start it again");
     builder_->end_phase(phase_);
   }
 
   // Takes the pipelines of the phase down. Their operators wait for their transfers, whose completions may still wake a
-  // pipeline, so pipelines go after all operators and after the last task. Queues stay: those that a later phase reads, and
-  // after a failure all of them.
+  // pipeline, so pipelines go after all operators and after the last task. Queues stay: those that a later phase reads,
+  // and after a failure all of them.
   void take_down() {
     executor_->drain();
     for (auto& p : pipelines_) p->dismantle();

@@ -119,18 +119,21 @@ RunReport make_report(const report_input& in) {
 std::string report_text(const RunReport& report) {
   std::string out;
   for (const auto& r : report.results()) out += fmt::format("{}.{} = {}\n", r.node(), r.name(), r.value());
-  out += fmt::format("{}: {} in {}, {} of CPU, {} of memory at most (budget {}), {} threads, {}\n",
-                     report.job().empty() ? "job" : report.job(), report.status(), format_duration(report.wall_seconds()),
-                     format_duration(report.cpu_seconds()), format_bytes(report.peak_memory_bytes()),
-                     format_bytes(report.memory_budget_bytes()), report.threads(), report.io_backend());
+  out +=
+      fmt::format("{}: {} in {}, {} of CPU, {} of memory at most (budget {}), {} threads, {}\n",
+                  report.job().empty() ? "job" : report.job(), report.status(), format_duration(report.wall_seconds()),
+                  format_duration(report.cpu_seconds()), format_bytes(report.peak_memory_bytes()),
+                  format_bytes(report.memory_budget_bytes()), report.threads(), report.io_backend());
   size_t widest = 4;
   for (const auto& n : report.nodes()) widest = std::max(widest, n.id().size());
-  out += fmt::format("\n  {:<{}}  {:<16} {:>15} {:>10} {:>9} {:>9} {:>9}  {}\n", "node", widest, "op", "rows", "bytes", "busy",
-                     "wait i/o", "wait rows", "notes");
+  out += fmt::format("\n  {:<{}}  {:<16} {:>15} {:>10} {:>9} {:>9} {:>9}  {}\n", "node", widest, "op", "rows", "bytes",
+                     "busy", "wait i/o", "wait rows", "notes");
   for (const auto& n : report.nodes()) {
     std::string notes;
     if (!n.fused_with().empty()) notes = "fused with " + n.fused_with();
-    if (n.rejected_rows() > 0) notes += fmt::format("{}{} rows rejected", notes.empty() ? "" : ", ", format_count(n.rejected_rows()));
+    if (n.rejected_rows() > 0)
+      notes += fmt::format("{}{} row{} rejected", notes.empty() ? "" : ", ", format_count(n.rejected_rows()),
+                           n.rejected_rows() == 1 ? "" : "s");
     for (const auto& s : report.sorts())
       if (s.id() == n.id())
         notes += s.runs() == 0 ? std::string("stayed in memory")
@@ -144,7 +147,9 @@ std::string report_text(const RunReport& report) {
   }
   auto line = [&](const char* what, uint64_t predicted, uint64_t actual) {
     out += fmt::format("  {:<22} {:>12} {:>12}\n", what,
-                       report.prediction_known() ? format_bytes(predicted) : predicted > 0 ? "~" + format_bytes(predicted) : "unknown",
+                       report.prediction_known() ? format_bytes(predicted)
+                       : predicted > 0           ? "~" + format_bytes(predicted)
+                                                 : "unknown",
                        format_bytes(actual));
   };
   const auto& p = report.predicted();

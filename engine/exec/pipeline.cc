@@ -28,6 +28,10 @@ void count_out(node_counters* c, output& out) {
   }
 }
 
+// After so many batches a worker goes to the end of the queue: other pipelines, background sorting, and on the plain
+// executor the one thread's look at the stop flag, get their turn.
+constexpr unsigned turns_per_task = 64;
+
 // Adds the time from its construction to a counter.
 class stopwatch {
  public:
@@ -110,7 +114,8 @@ bool pipeline::gate_is_ready_locked() const {
 void pipeline::work() noexcept {
   std::unique_lock lock(mutex_);
   try {
-    while (!ended_) {
+    for (unsigned turns = 0; !ended_; ++turns) {
+      if (turns == turns_per_task) return executor_.post([this] { work(); });
       if (events_.stopped()) {
         ended_ = true;
       } else if (gate_is_ready_locked()) {
@@ -204,8 +209,8 @@ void pipeline::pass_gate(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-void pipeline::route(std::vector<std::pair<unsigned, record::batch>>& from, const std::vector<std::vector<uint32_t>>& children,
-                     std::vector<item>& to) const {
+void pipeline::route(std::vector<std::pair<unsigned, record::batch>>& from,
+                     const std::vector<std::vector<uint32_t>>& children, std::vector<item>& to) const {
   for (auto& [port, batch] : from) {
     if (port >= children.size()) continue;
     for (uint32_t child : children[port]) to.emplace_back(child, batch);
@@ -276,7 +281,8 @@ outcome pipeline::carry_in_order(std::vector<item>& stack) {
   return outcome::ready();
 }
 
-// After the last ticket: parents finish before their children, and what they still emit goes through the children first.
+// After the last ticket: parents finish before their children, and what they still emit goes through the children
+// first.
 outcome pipeline::finish_stages() {
   const outcome carried = carry_in_order(stack_);
   if (carried.is_blocked()) return carried;

@@ -7,7 +7,8 @@
 
 namespace flowrun::exec {
 
-pipeline_builder::pipeline_builder(plan::graph& g, const plan::physical_plan& plan, const operator_set& operators, services& job)
+pipeline_builder::pipeline_builder(plan::graph& g, const plan::physical_plan& plan, const operator_set& operators,
+                                   services& job)
     : graph_(g),
       plan_(plan),
       operators_(operators),
@@ -35,7 +36,8 @@ void pipeline_builder::begin_phase(size_t phase) {
   for (size_t i = 0; i < queues_.size(); ++i) {
     const plan::queue& q = plan_.queues[i];
     if (phase_of_writer(static_cast<int>(i)) != static_cast<int>(phase)) continue;
-    const plan::output_port& port = graph_.nodes[static_cast<size_t>(q.from_node)].outputs[static_cast<size_t>(q.from_port)];
+    const plan::output_port& port =
+        graph_.nodes[static_cast<size_t>(q.from_node)].outputs[static_cast<size_t>(q.from_port)];
     queues_[i] = q.kind == plan::queue_kind::bounded ? make_bounded_queue(bounded_batches)
                                                      : make_spilling_queue(port.type, job_, q.memory_bytes);
   }
@@ -70,7 +72,8 @@ assembly pipeline_builder::build_node(size_t node, int half, std::vector<input_s
                         .state = states_[node],
                         .counters = counters_[node]};
   assembly built = found->second->build(context);
-  if (!no_faults_.empty()) internal_error("building " + n.id + " found a fault that checking had not: " + no_faults_.front().message);
+  if (!no_faults_.empty())
+    internal_error("building " + n.id + " found a fault that checking had not: " + no_faults_.front().message);
   return built;
 }
 
@@ -84,9 +87,10 @@ void pipeline_builder::attach(pipeline_tree& tree, const tail& parent, unsigned 
   children[port].push_back(child);
 }
 
-// Neighbouring programs become one (decision D2), when nobody else wants what lies between them. What the head's node gives on
-// stays apart: progress is measured there.
-bool pipeline_builder::fuse(pipeline_tree& tree, size_t node, stage& next, const tail& parent, std::map<int, tail>& tails) {
+// Neighbouring programs become one (decision D2), when nobody else wants what lies between them. What the head's node
+// gives on stays apart: progress is measured there.
+bool pipeline_builder::fuse(pipeline_tree& tree, size_t node, stage& next, const tail& parent,
+                            std::map<int, tail>& tails) {
   if (parent.is_head) return false;
   const plan::input_port& from = graph_.nodes[node].inputs[0];
   const plan::node& before = graph_.nodes[static_cast<size_t>(from.from_node)];
@@ -106,8 +110,8 @@ bool pipeline_builder::fuse(pipeline_tree& tree, size_t node, stage& next, const
   return true;
 }
 
-void pipeline_builder::add_stages(pipeline_tree& tree, size_t node, std::vector<stage> stages, const tail* parent, unsigned port,
-                                  std::map<int, tail>& tails) {
+void pipeline_builder::add_stages(pipeline_tree& tree, size_t node, std::vector<stage> stages, const tail* parent,
+                                  unsigned port, std::map<int, tail>& tails) {
   if (parent != nullptr && stages.size() == 1 && fuse(tree, node, stages[0], *parent, tails)) return;
   tail at = parent != nullptr ? *parent : tail{true, 0};
   for (size_t i = 0; i < stages.size(); ++i) {

@@ -93,7 +93,8 @@ class plain_executor final : public task_executor {
       {
         std::unique_lock lock(mutex_);
         const uint64_t seen = notifications_;
-        if (!changed_.wait_until(lock, deadline, [&] { return !tasks_.empty() || notifications_ != seen; })) return false;
+        if (!changed_.wait_until(lock, deadline, [&] { return !tasks_.empty() || notifications_ != seen; }))
+          return false;
         if (tasks_.empty()) continue;
         task = std::move(tasks_.front());
         tasks_.pop_front();
@@ -131,7 +132,9 @@ class plain_executor final : public task_executor {
 
 }  // namespace
 
-std::unique_ptr<task_executor> make_arena_executor(unsigned threads) { return std::make_unique<arena_executor>(threads); }
+std::unique_ptr<task_executor> make_arena_executor(unsigned threads) {
+  return std::make_unique<arena_executor>(threads);
+}
 std::unique_ptr<task_executor> make_plain_executor() { return std::make_unique<plain_executor>(); }
 
 }  // namespace flowrun::exec

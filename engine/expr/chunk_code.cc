@@ -9,6 +9,20 @@
 
 namespace flowrun::expr {
 
+namespace {
+
+// Rows of a chunk for which the frame and the output rows stay small. The frame is what a thread holds on to, and what
+// should stay in the cache from one step to the next.
+size_t rows_for(const chunk_code& code, size_t output_row_bytes) {
+  constexpr size_t most_bytes = size_t{1} << 20, step = 16;
+  const size_t frame_bytes = size_t{code.num_number_registers} * sizeof(uint64_t) +
+                             size_t{code.num_text_registers} * sizeof(std::string_view);
+  const size_t per_row = std::max({frame_bytes, output_row_bytes, size_t{1}});
+  return std::clamp(most_bytes / per_row / step * step, step, chunk_rows);
+}
+
+}  // namespace
+
 // Computing a value, or a stage between.
 struct chunk_builder::event {
   const stage* at = nullptr;  // null: compute `id`
@@ -31,7 +45,8 @@ class chunk_builder::allocator {
   std::vector<uint32_t> free_;
 };
 
-chunk_code chunk_builder::build(const std::vector<value_id>& results, std::vector<register_ref>& places) {
+chunk_code chunk_builder::build(const std::vector<value_id>& results, size_t output_row_bytes,
+                                std::vector<register_ref>& places) {
   constexpr size_t never = 0, at_end = std::numeric_limits<size_t>::max();
   const size_t num_values = graph_.num_values();
   const auto is_leaf_constant = [&](value_id id) {
@@ -164,23 +179,24 @@ chunk_code chunk_builder::build(const std::vector<value_id>& results, std::vecto
   for (value_id id : results) places.push_back(operand(id));
   code.num_number_registers = numbers.num_registers;
   code.num_text_registers = texts.num_registers;
+  code.rows_per_chunk = rows_for(code, output_row_bytes);
   return code;
 }
 
 chunk_frame::chunk_frame(const chunk_code& code, record::batch_pool& pool) : code_(code), kernels_(kernels()) {
-  const size_t number_bytes = size_t{code.num_number_registers} * chunk_rows * sizeof(uint64_t);
-  const size_t text_bytes = size_t{code.num_text_registers} * chunk_rows * sizeof(std::string_view);
+  const size_t number_bytes = code.num_number_registers * code.rows_per_chunk * sizeof(uint64_t);
+  const size_t text_bytes = code.num_text_registers * code.rows_per_chunk * sizeof(std::string_view);
   if (number_bytes + text_bytes > 0) memory_ = pool.take(number_bytes + text_bytes);
   numbers_ = reinterpret_cast<uint64_t*>(memory_.get());
   texts_ = reinterpret_cast<std::string_view*>(memory_.get() + number_bytes);
   for (const auto& [index, lane] : code.number_constants)
-    std::fill_n(numbers_ + size_t{index} * chunk_rows, chunk_rows, lane);
+    std::fill_n(numbers_at(index), code.rows_per_chunk, lane);
   for (const std::string& text : code.text_constants) text_constants_.push_back(text);
 }
 
 void* chunk_frame::cells(register_ref r) const {
-  return r.where == register_ref::file::numbers ? static_cast<void*>(numbers_ + size_t{r.index} * chunk_rows)
-                                                : static_cast<void*>(texts_ + size_t{r.index} * chunk_rows);
+  return r.where == register_ref::file::numbers ? static_cast<void*>(numbers_at(r.index))
+                                                : static_cast<void*>(texts_at(r.index));
 }
 
 text_operand chunk_frame::operand(register_ref r) const {
@@ -192,9 +208,9 @@ void chunk_frame::filter(const step& s, size_t& n) {
   const size_t kept = kernels_.positions(positions_, numbers(s.args[0]), n);
   if (kept == n) return;
   n = kept;
-  for (uint32_t r : s.live_numbers) kernels_.compact(numbers_ + size_t{r} * chunk_rows, positions_, kept);
+  for (uint32_t r : s.live_numbers) kernels_.compact(numbers_at(r), positions_, kept);
   for (uint32_t r : s.live_texts) {
-    std::string_view* const views = texts_ + size_t{r} * chunk_rows;
+    std::string_view* const views = texts_at(r);
     for (size_t i = 0; i < kept; ++i) views[i] = views[positions_[i]];
   }
   if (selected_)
@@ -273,6 +289,28 @@ size_t chunk_frame::run(const std::byte* rows, size_t row_bytes, const std::byte
     }
   }
   return n;
+}
+
+frame_list::lease frame_list::take(record::batch_pool& pool) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      chunk_frame* const frame = free_.back().release();
+      free_.pop_back();
+      return {frame, {this}};
+    }
+  }
+  auto frame = std::make_unique<chunk_frame>(code_, pool);
+  std::lock_guard lock(mutex_);
+  free_.reserve(num_frames_ + 1);
+  ++num_frames_;
+  return {frame.release(), {this}};
+}
+
+void frame_list::give_back(chunk_frame* frame) noexcept {
+  frame->forget_texts();
+  std::lock_guard lock(mutex_);
+  free_.emplace_back(frame);
 }
 
 }  // namespace flowrun::expr

@@ -1,11 +1,15 @@
 // A linear program over one chunk of rows: steps with register operands, made from a value graph.
 //
-// Two register files: numbers (chunk_rows lanes of 8 bytes each) and texts (chunk_rows views). A filter step narrows
-// the chunk: it compacts the registers still in use and the list of surviving rows; later loads read only those.
-// Columns are loaded as late as possible, so what only survivors need is loaded for survivors only.
+// Two register files: numbers (lanes of 8 bytes) and texts (views), a lane or view for each row of a chunk. A filter
+// step narrows the chunk: it compacts the registers still in use and the list of surviving rows; later loads read only
+// those. Columns are loaded as late as possible, so what only survivors need is loaded for survivors only.
+// Chunks are the shorter the more registers there are, so that a frame (all registers) and the output rows of a chunk
+// take at most 1 MiB each, unless 16 rows take more than that.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +59,7 @@ struct chunk_code {
   std::vector<std::pair<uint32_t, uint64_t>> number_constants;  // registers that hold a constant throughout
   std::vector<std::string> text_constants;
   bool has_filter = false;
+  size_t rows_per_chunk = chunk_rows;  // 16 to chunk_rows, a multiple of 16
 };
 
 // Orders the values of a graph into steps and gives them registers.
@@ -68,8 +73,8 @@ class chunk_builder {
   void scan(std::vector<value_id> inputs, std::vector<value_id> captures) {
     stages_.push_back({stage_kind::scan, std::move(inputs), std::move(captures)});
   }
-  // The code, and where each of `results` lies after the last step.
-  chunk_code build(const std::vector<value_id>& results, std::vector<register_ref>& places);
+  // The code, and where each of `results` lies after the last step. `output_row_bytes` is what a row becomes.
+  chunk_code build(const std::vector<value_id>& results, size_t output_row_bytes, std::vector<register_ref>& places);
 
  private:
   enum class stage_kind { filter, scan };
@@ -85,24 +90,29 @@ class chunk_builder {
   std::vector<stage> stages_;
 };
 
-// Registers of one running program. Memory comes from the pool and goes back to it.
+// Registers of one running program. Memory comes from the pool and goes back to it when the frame dies.
 class chunk_frame {
  public:
   chunk_frame(const chunk_code& code, record::batch_pool& pool);
 
-  // Runs all steps over `num_rows` <= chunk_rows rows; returns how many survive. `scan` serves the scan step, if any.
+  // Runs all steps over `num_rows` <= code.rows_per_chunk rows; returns how many survive. `scan` serves the scan step,
+  // if any.
   size_t run(const std::byte* rows, size_t row_bytes, const std::byte* heap, uint64_t first_row, size_t num_rows,
              scan_step* scan = nullptr);
 
   // After run(): the surviving rows' positions in the chunk; null when all survived.
   const uint16_t* selected() const { return selected_ ? rows_ : nullptr; }
-  const uint64_t* numbers(register_ref r) const { return numbers_ + size_t{r.index} * chunk_rows; }
+  const uint64_t* numbers(register_ref r) const { return numbers_at(r.index); }
   text_operand operand(register_ref r) const;
+  // Texts that were computed are invalid afterwards; their memory is given up if there is much of it.
+  void forget_texts() { arena_.clear(); }
 
  private:
   void filter(const step& s, size_t& n);
   void run_texts(const step& s, size_t n);
   void* cells(register_ref r) const;
+  uint64_t* numbers_at(size_t index) const { return numbers_ + index * code_.rows_per_chunk; }
+  std::string_view* texts_at(size_t index) const { return texts_ + index * code_.rows_per_chunk; }
 
   const chunk_code& code_;
   const kernel_set& kernels_;
@@ -114,6 +124,32 @@ class chunk_frame {
   bool selected_ = false;
   uint16_t rows_[chunk_rows];
   uint16_t positions_[chunk_rows];
+};
+
+// The frames of a program that are not in use: their memory is there and the constants are in place, so that a call for
+// a few rows costs a few rows. There are at most as many frames as threads were inside the program at once.
+// Thread-safe. Outlives what take() returned; `code` outlives the list.
+class frame_list {
+ public:
+  explicit frame_list(const chunk_code& code) : code_(code) {}
+  frame_list(const frame_list&) = delete;
+  frame_list& operator=(const frame_list&) = delete;
+
+  struct giver_back {
+    frame_list* to;
+    void operator()(chunk_frame* frame) const noexcept { to->give_back(frame); }
+  };
+  using lease = std::unique_ptr<chunk_frame, giver_back>;
+  // A frame for the caller alone. A new one takes its memory from `pool`.
+  lease take(record::batch_pool& pool);
+
+ private:
+  void give_back(chunk_frame* frame) noexcept;
+
+  const chunk_code& code_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<chunk_frame>> free_;  // has room for all frames
+  size_t num_frames_ = 0;
 };
 
 }  // namespace flowrun::expr

@@ -44,7 +44,7 @@ output_layout plan_output(const value_graph& graph, const record::row_type& inpu
   output_layout layout;
   layout.row_bytes = output.row_bytes();
   const record::batch_shape shape = record::shape_for(output);
-  layout.max_rows = std::max({shape.max_rows, usual_batch_bytes / std::max<size_t>(layout.row_bytes, 1), chunk_rows});
+  layout.max_rows = std::max(shape.max_rows, usual_batch_bytes / std::max<size_t>(layout.row_bytes, 1));
   layout.max_heap_bytes = output.has_strings() ? shape.target_heap_bytes : 0;
   layout.shares_heap = output.has_strings();
   for (size_t i = 0; i < columns.size(); ++i)

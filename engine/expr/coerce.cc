@@ -50,6 +50,23 @@ std::string_view mirrored(std::string_view op) {
   return op;
 }
 
+bool is_literal_of(const node& value, value_type type) {
+  return type.is_bytes() && value.literal && value.type.is_string() && value.text.size() == type.num_bytes;
+}
+
+// bytes[N] on one side and literals of N bytes on the other.
+bool unify_with_literals(std::vector<node_ptr>& values) {
+  const auto bytes =
+      std::find_if(values.begin(), values.end(), [](const node_ptr& v) { return v->type.is_bytes(); });
+  if (bytes == values.end()) return false;
+  const value_type type = (*bytes)->type;
+  if (!std::all_of(values.begin(), values.end(),
+                   [&](const node_ptr& v) { return v->type == type || is_literal_of(*v, type); }))
+    return false;
+  for (node_ptr& v : values) v = retype_node(v, type);
+  return true;
+}
+
 }  // namespace
 
 lane_kind lane_kind_of(value_type type) {
@@ -96,6 +113,7 @@ bool unify(std::vector<node_ptr>& values) {
     return true;
   }
   if (all([](const node_ptr& v) { return v->type.is_text(); })) {
+    if (unify_with_literals(values)) return true;
     for (node_ptr& v : values) v = as_text(v);
     return true;
   }
@@ -125,6 +143,7 @@ node_ptr cast(const node_ptr& value, value_type type) {
 
 node_ptr convert(const node_ptr& value, value_type type) {
   const value_type from = value->type;
+  if (is_literal_of(*value, type)) return retype_node(value, type);
   const bool allowed = from == type || (from.is_integer() && type.is_integer()) ||
                        (from.is_number() && type.is_float()) || (from.is_bytes() && type.is_string());
   return allowed ? cast(value, type) : nullptr;

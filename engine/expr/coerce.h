@@ -22,8 +22,8 @@ node_ptr to_real(const node_ptr& value);
 // A number as a lane of `kind` (from arithmetic_kind, so no narrowing).
 node_ptr to_kind(const node_ptr& value, lane_kind kind);
 
-// Brings values to one type in place: the same type stays, numbers meet as above, texts become string. False when they
-// have nothing in common.
+// Brings values to one type in place: the same type stays, numbers meet as above, a text literal of N bytes becomes
+// bytes[N] beside bytes[N], other texts become string. False when they have nothing in common.
 bool unify(std::vector<node_ptr>& values);
 
 // The explicit cast; null from text to numbers and bool, and to bytes[N].

@@ -85,7 +85,8 @@ class expression {
   // What the user wrote.
   std::string text() const { return text_; }
   // The same value as another type, where that needs no explicit cast: integers to integers (low bits are kept),
-  // numbers to floats, bytes[N] to string, anything to itself. nullopt otherwise.
+  // numbers to floats, bytes[N] to string, a text literal of N bytes to bytes[N], anything to itself. nullopt
+  // otherwise.
   std::optional<expression> converted_to(record::value_type type) const;
 
   const std::shared_ptr<const node>& root() const { return root_; }

@@ -72,6 +72,7 @@ node_ptr text_node(std::string text) {
   n->op = opcode::text_constant;
   n->type = value_type::of(type_kind::string);
   n->text = std::move(text);
+  n->literal = true;
   return n;
 }
 

@@ -24,7 +24,8 @@ struct node {
   uint64_t imm = 0;
   std::string text;  // text_constant: the text; neighbour: the column's name
   int distance = 0;  // neighbour
-  // An integer literal (or a sum of them): takes the signedness of what it is combined with.
+  // An integer literal (or a sum of them): takes the signedness of what it is combined with. A text literal: may become
+  // bytes[N].
   bool literal = false;
   // Of the whole tree below.
   bool constant = true;

@@ -14,16 +14,17 @@ struct row_program::code {
   record::row_type input, output;
   chunk_code steps;
   output_layout layout;
+  mutable frame_list frames{steps};
 };
 
 namespace {
 
 // Rows a chunk may have: fewer where rows carry long strings, so that what is computed from them stays small.
-size_t rows_per_chunk(const record::batch& in) {
+size_t rows_per_chunk(const chunk_code& code, const record::batch& in) {
   constexpr size_t heap_per_chunk = size_t{4} << 20;
-  if (in.heap_bytes <= heap_per_chunk) return chunk_rows;
+  if (in.heap_bytes <= heap_per_chunk) return code.rows_per_chunk;
   const size_t average = std::max<size_t>(in.heap_bytes / std::max<size_t>(in.num_rows, 1), 1);
-  return std::clamp<size_t>(heap_per_chunk / average, 1, chunk_rows);
+  return std::clamp<size_t>(heap_per_chunk / average, 1, code.rows_per_chunk);
 }
 
 }  // namespace
@@ -43,23 +44,23 @@ void row_program::run(const record::batch& in, uint64_t first_row_number, record
     out.push_back(in);
     return;
   }
-  chunk_frame frame(code_->steps, pool);
+  const frame_list::lease frame = code_->frames.take(pool);
   chunk_writer writer(layout, &in, in.num_rows, pool, out);
   const size_t num_before = out.size();
-  const size_t most = rows_per_chunk(in);
+  const size_t most = rows_per_chunk(code_->steps, in);
   // Rows that were all kept by filters are only counted until the first one is dropped.
   size_t unchanged = 0;
   bool all_kept = layout.is_input_row;
   for (size_t first = 0; first < in.num_rows; first += most) {
     const size_t n = std::min(most, in.num_rows - first);
-    const size_t kept = frame.run(in.row(first), in.row_bytes, in.heap, first_row_number + first, n);
+    const size_t kept = frame->run(in.row(first), in.row_bytes, in.heap, first_row_number + first, n);
     if (all_kept && kept == n) {
       unchanged += n;
       continue;
     }
     if (all_kept) writer.append_unchanged(0, unchanged);
     all_kept = false;
-    writer.append(frame, first, kept);
+    writer.append(*frame, first, kept);
   }
   if (all_kept) {
     out.push_back(in);
@@ -79,12 +80,13 @@ void row_program::generate(uint64_t first_row_number, size_t count, record::batc
                            std::vector<record::batch>& out) const {
   FLOWRUN_CHECK(code_->input.num_columns() == 0);
   if (count == 0) return;
-  chunk_frame frame(code_->steps, pool);
+  const frame_list::lease frame = code_->frames.take(pool);
+  const size_t most = code_->steps.rows_per_chunk;
   chunk_writer writer(code_->layout, nullptr, count, pool, out);
   const size_t num_before = out.size();
-  for (size_t first = 0; first < count; first += chunk_rows) {
-    const size_t n = std::min(chunk_rows, count - first);
-    writer.append(frame, first, frame.run(nullptr, 0, nullptr, first_row_number + first, n));
+  for (size_t first = 0; first < count; first += most) {
+    const size_t n = std::min(most, count - first);
+    writer.append(*frame, first, frame->run(nullptr, 0, nullptr, first_row_number + first, n));
   }
   writer.finish();
   if (keeps_all_rows()) {
@@ -142,7 +144,7 @@ row_program row_program_builder::build() {
   chunk_builder builder(state_->input, state_->graph);
   for (value_id condition : state_->conditions) builder.filter(condition);
   std::vector<register_ref> places;
-  code->steps = builder.build(needed, places);
+  code->steps = builder.build(needed, code->layout.row_bytes, places);
   for (size_t i = 0; i < places.size(); ++i) code->layout.fields[i].place = places[i];
   state_.reset();
   return row_program(std::move(code));

@@ -1,9 +1,10 @@
 // A chain of neighbouring filters and maps as one vector program over batches (decision D2).
 //
-// Rows are taken in chunks of 1,024. A chunk's columns are loaded into registers of 8-byte lanes (narrow types are
-// widened), every instruction runs over the whole chunk, and the results are stored into packed output rows. A filter
-// compacts: what comes after it touches the surviving rows only. Common subexpressions are computed once, also across
-// the steps of the chain.
+// Rows are taken in chunks of 1,024, fewer where there are very many columns (chunk_code.h). A chunk's columns are
+// loaded into registers of 8-byte lanes (narrow types are widened), every instruction runs over the whole chunk, and
+// the results are stored into packed output rows. A filter compacts: what comes after it touches the surviving rows
+// only. Common subexpressions are computed once, also across the steps of the chain. Registers and constants are kept
+// from call to call, one set for each thread that was inside at once, so that small batches are cheap as well.
 // Cost: one indirect call per instruction and chunk; 0.1-1 ns per row and primitive (tests/bench/expression_bench.cc).
 #pragma once
 

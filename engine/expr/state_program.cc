@@ -62,6 +62,7 @@ struct state_program::code {
   chunk_code steps;
   output_layout layout;
   scalar_code scalar;
+  mutable frame_list frames{steps};
 };
 
 // The state between rows, and the row-at-a-time interpreter.
@@ -317,12 +318,13 @@ void state_program::run(const record::batch& in, uint64_t first_row_number, reco
                         std::vector<record::batch>& out) {
   if (in.num_rows == 0) return;
   FLOWRUN_CHECK(in.row_bytes == code_->input.row_bytes());
-  chunk_frame frame(code_->steps, pool);
+  const frame_list::lease frame = code_->frames.take(pool);
+  const size_t most = code_->steps.rows_per_chunk;
   chunk_writer writer(code_->layout, &in, in.num_rows, pool, out);
-  for (size_t first = 0; first < in.num_rows; first += chunk_rows) {
-    const size_t n = std::min(chunk_rows, in.num_rows - first);
-    writer.append(frame, first,
-                  frame.run(in.row(first), in.row_bytes, in.heap, first_row_number + first, n, memory_.get()));
+  for (size_t first = 0; first < in.num_rows; first += most) {
+    const size_t n = std::min(most, in.num_rows - first);
+    writer.append(*frame, first,
+                  frame->run(in.row(first), in.row_bytes, in.heap, first_row_number + first, n, memory_.get()));
   }
   writer.finish();
 }
@@ -529,7 +531,7 @@ state_program state_program_builder::build() {
   builder.scan(std::move(inputs), std::move(captures));
   if (state_->condition) builder.filter(*state_->condition);
   std::vector<register_ref> places;
-  code->steps = builder.build(needed, places);
+  code->steps = builder.build(needed, code->layout.row_bytes, places);
   for (size_t i = 0; i < places.size(); ++i) code->layout.fields[i].place = places[i];
   state_.reset();
   return state_program(std::move(code));

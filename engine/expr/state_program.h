@@ -4,7 +4,7 @@
 // For every row: (1) if the group changed, the state returns to its initial values; (2) the assignments run in their
 // order, each seeing the ones before; (3) if the emit condition holds, a row is emitted. An expression sees the state
 // as the assignments given before it to the builder leave it, so that columns given to emit() before set() see the
-// state of the row before. What does not depend on the state is computed for 1,024 rows at a time by the vector
+// state of the row before. What does not depend on the state is computed for up to 1,024 rows at a time by the vector
 // kernels; only the rest runs row by row. Nothing is allocated per row for numbers.
 #pragma once
 

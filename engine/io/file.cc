@@ -129,8 +129,8 @@ int open_scratch(const std::string& directory, bool& direct) {
 
 }  // namespace
 
-file::file(std::string path, int descriptor, bool direct)
-    : path_(std::move(path)), descriptor_(descriptor), direct_(direct) {}
+file::file(std::string path, int descriptor, bool direct, error_kind when_full)
+    : path_(std::move(path)), descriptor_(descriptor), direct_(direct), when_full_(when_full) {}
 
 file::~file() {
   if (descriptor_ >= 0) close(descriptor_);
@@ -138,11 +138,11 @@ file::~file() {
 
 std::unique_ptr<file> file::adopt(int descriptor, std::string path, bool direct) {
   FLOWRUN_CHECK(descriptor >= 0);
-  return std::unique_ptr<file>(new file(std::move(path), descriptor, direct));
+  return std::unique_ptr<file>(new file(std::move(path), descriptor, direct, error_kind::output));
 }
 
 std::unique_ptr<file> file::in_memory(std::string name, uint64_t num_bytes) {
-  std::unique_ptr<file> made(new file(std::move(name), -1, false));
+  std::unique_ptr<file> made(new file(std::move(name), -1, false, error_kind::resources));
   made->memory_ = std::make_unique<memory>();
   made->memory_->num_bytes = num_bytes;
   return made;
@@ -180,7 +180,8 @@ std::unique_ptr<file> file::open(const std::string& path, open_mode mode, open_o
                   hint_for(cause, "name an existing, writable directory with resources.scratch or --scratch"));
     }
   }
-  return adopt(descriptor, path, direct);
+  const error_kind when_full = mode == open_mode::scratch ? error_kind::resources : error_kind::output;
+  return std::unique_ptr<file>(new file(path, descriptor, direct, when_full));
 }
 
 uint64_t file::num_bytes() const {
@@ -218,7 +219,7 @@ bool file::reserve(uint64_t offset, uint64_t num_bytes) {
   if (cause == EOPNOTSUPP || cause == ENOSYS || cause == EINVAL || cause == ENODEV) return false;
   const bool full = cause == ENOSPC || cause == EDQUOT || cause == EFBIG;
   throw error(
-      full ? error_kind::resources : error_kind::io,
+      full ? when_full_ : error_kind::io,
       fmt::format("can't reserve {} at offset {} of {}: {}", format_bytes(num_bytes), offset, path_, errno_text(cause)),
       hint_for(cause, cause == EFBIG ? "raise the file size limit (ulimit -f)" : "check the disk"));
 }
@@ -241,7 +242,7 @@ void file::sync() {
   if (fsync(descriptor_) == 0) return;
   const int cause = errno;
   const bool full = cause == ENOSPC || cause == EDQUOT;
-  throw error(full ? error_kind::resources : error_kind::io,
+  throw error(full ? when_full_ : error_kind::io,
               fmt::format("can't make {} durable (fsync): {}", path_, errno_text(cause)),
               hint_for(cause, "check the disk and the system log (dmesg)"));
 }

@@ -6,6 +6,10 @@
 #include <memory>
 #include <string>
 
+namespace flowrun {
+enum class error_kind;
+}
+
 namespace flowrun::io {
 
 enum class open_mode {
@@ -25,7 +29,8 @@ class file {
  public:
   // Opens `path`; throws as described at open_mode, with the path and the cause in the message.
   static std::unique_ptr<file> open(const std::string& path, open_mode mode, open_options options = {});
-  // Takes over an open descriptor; `path` is for messages. `direct` says that it was opened with O_DIRECT.
+  // Takes over the open descriptor of an output; `path` is for messages. `direct` says that it was opened with
+  // O_DIRECT.
   static std::unique_ptr<file> adopt(int descriptor, std::string path, bool direct);
   // A file in memory, for the memory backend and tests.
   static std::unique_ptr<file> in_memory(std::string name, uint64_t num_bytes = 0);
@@ -39,15 +44,17 @@ class file {
   // Transfers must have offset, address and length aligned to io_alignment (engine/base/buffer.h).
   bool is_direct() const { return direct_; }
   bool is_memory() const { return descriptor_ < 0; }
+  // What it means that there is no room for it: error_kind::output for an output, error_kind::resources for scratch.
+  error_kind when_full() const { return when_full_; }
   uint64_t num_bytes() const;
   // Sets the length.
   void truncate(uint64_t num_bytes);
   // Reserves [offset, offset + num_bytes) on the disk and extends the length to cover it. False when the file system
-  // can't (EOPNOTSUPP); throws error(resources) when it is full.
+  // can't (EOPNOTSUPP); throws error(when_full()) when there is no room.
   bool reserve(uint64_t offset, uint64_t num_bytes);
   // Gives [offset, offset + num_bytes) back to the file system where it can (punch hole).
   void release(uint64_t offset, uint64_t num_bytes);
-  // Makes the content durable; throws error(io).
+  // Makes the content durable; throws error(io) or error(when_full()).
   void sync();
 
   // Synchronous transfers, used by the thread backend and for aligned tails. Loop over short transfers and EINTR;
@@ -58,10 +65,11 @@ class file {
 
  private:
   struct memory;
-  file(std::string path, int descriptor, bool direct);
+  file(std::string path, int descriptor, bool direct, error_kind when_full);
   std::string path_;
   int descriptor_ = -1;
   bool direct_ = false;
+  error_kind when_full_;
   std::unique_ptr<memory> memory_;
 };
 

@@ -40,6 +40,7 @@ class output_file::core {
       : io_(io),
         path_(path),
         chunk_bytes_(round_up(std::max<size_t>(options.chunk_bytes, 1), io_alignment)),
+        durable_(options.durable),
         reserve_bytes_(options.reserve_bytes),
         statistics_(statistics) {
     const bool is_stream = output_target::is_stream(path);
@@ -104,13 +105,14 @@ class output_file::core {
     }
     throw_failure();
     if (target_ != nullptr && !finished_ && length_ != num_bytes_) target_->content().truncate(num_bytes_);
+    for (auto& s : slots_) s->buffer = {};  // the commit may be far off
     finished_ = true;
     return step::done;
   }
 
   void commit() {
     FLOWRUN_CHECK(finished_);
-    if (target_ != nullptr) target_->commit();
+    if (target_ != nullptr) target_->commit(durable_);
   }
 
   const std::string& path() const { return path_; }
@@ -219,6 +221,15 @@ class output_file::core {
     if (waker* const woken = std::exchange(waiting_, nullptr)) woken->wake();
   }
 
+  error stream_error(int cause) const {
+    const bool full = cause == ENOSPC || cause == EDQUOT || cause == EFBIG;
+    return error(full ? error_kind::output : error_kind::io,
+                 fmt::format("can't write {}: {}", path_, errno_text(cause)),
+                 full             ? "there is no room behind it: write to a file or a disk with room"
+                 : cause == EPIPE ? "whatever reads it has ended"
+                                  : "check what reads it");
+  }
+
   // The body of the stream's thread.
   void write_stream() noexcept {
     std::unique_lock lock(mutex_);
@@ -237,11 +248,7 @@ class output_file::core {
         lock.lock();
       }
       std::exception_ptr failure;
-      if (result < 0)
-        failure = std::make_exception_ptr(
-            error(result == -ENOSPC ? error_kind::resources : error_kind::io,
-                  fmt::format("can't write {}: {}", path_, errno_text(static_cast<int>(-result))),
-                  result == -EPIPE ? "whatever reads it has ended" : ""));
+      if (result < 0) failure = std::make_exception_ptr(stream_error(static_cast<int>(-result)));
       settle(*static_cast<slot*>(taken->on_done), failure);
     }
   }
@@ -249,6 +256,7 @@ class output_file::core {
   backend& io_;
   const std::string path_;
   const size_t chunk_bytes_;
+  const bool durable_;
   uint64_t reserve_bytes_;
   disk_statistics* const statistics_;
   std::unique_ptr<output_target> target_;  // one of the two

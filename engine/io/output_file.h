@@ -26,6 +26,7 @@ struct output_file_options {
   unsigned depth = 4;                 // buffers; at least 2
   bool direct = true;                 // where the file system can
   uint64_t reserve_bytes = 64 * MiB;  // the largest step of reserving ahead; 0: never
+  bool durable = true;                // commit() waits until the content is on the disk (fsync)
 };
 
 // One thread at a time calls; wakes come from any thread.
@@ -42,12 +43,11 @@ class output_file {
 
   // Takes `consumed` bytes from the front of `data`. ready: that was all. blocked: all buffers are being written; call
   // again with the rest after `waiting` was woken. `waiting` must stay alive until woken, until the next call, or until
-  // this is gone. Throws error(resources) when the disk is full, error(io) when it fails; then always the same.
+  // this is gone. Throws error(output) when the disk is full, error(io) when it fails; then always the same.
   step write(std::span<const std::byte> data, size_t& consumed, waker* waiting);
   // No more writes will come: hands over the tail. blocked until all has been written, then done. Throws like write().
   step finish(waker* waiting);
-  // After finish() was done: durable, and under its name. Blocks for the disk. Throws error(io), error(output),
-  // error(resources).
+  // After finish() was done: durable, and under its name. Blocks for the disk. Throws error(io), error(output).
   void commit();
 
   const std::string& path() const;

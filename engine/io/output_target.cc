@@ -55,6 +55,25 @@ bool output_target::is_stream(const std::string& path) {
   return !S_ISREG(info.st_mode);
 }
 
+output_target::new_directories::~new_directories() {
+  for (size_t i = made_.size(); i > 0; --i) rmdir(made_[i - 1].c_str());  // refuses when something lies in it
+}
+
+int output_target::new_directories::make(const std::string& directory) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(directory, ignored)) return 0;
+  const std::filesystem::path parent = std::filesystem::path(directory).parent_path();
+  if (!parent.empty() && parent != directory)
+    if (const int cause = make(parent.string()); cause != 0) return cause;
+  if (mkdir(directory.c_str(), 0777) == 0) {
+    made_.push_back(directory);
+    return 0;
+  }
+  const int cause = errno;
+  if (cause != EEXIST) return cause;
+  return std::filesystem::is_directory(directory, ignored) ? 0 : ENOTDIR;
+}
+
 output_target::output_target(const std::string& path, bool direct) : path_(path) {
   std::error_code ignored;
   // A link is kept, and what it names is replaced.
@@ -66,11 +85,7 @@ output_target::output_target(const std::string& path, bool direct) : path_(path)
   if (full.filename().empty() || full.filename() == "." || full.filename() == "..")
     throw error(error_kind::output, fmt::format("can't write {}: it names a directory", path), "name a file in it");
   directory_ = full.has_parent_path() ? full.parent_path().string() : ".";
-  std::error_code failure;
-  std::filesystem::create_directories(directory_, failure);
-  if (failure && !std::filesystem::is_directory(directory_, ignored))
-    throw error(error_kind::output, fmt::format("can't create the directory {}: {}", directory_, failure.message()),
-                hint_for(failure.value()));
+  make_directory();
   open(direct);
   // An existing file's permissions outlive it: a private result stays private.
   struct stat before {};
@@ -82,9 +97,13 @@ output_target::~output_target() {
 }
 
 void output_target::fail(const char* what, int cause) const {
-  const bool full = cause == ENOSPC || cause == EDQUOT;
-  throw error(full ? error_kind::resources : error_kind::output,
-              fmt::format("can't {} {}: {}", what, path_, errno_text(cause)), hint_for(cause));
+  throw error(error_kind::output, fmt::format("can't {} {}: {}", what, path_, errno_text(cause)), hint_for(cause));
+}
+
+void output_target::make_directory() {
+  if (const int cause = made_.make(directory_); cause != 0)
+    throw error(error_kind::output, fmt::format("can't create the directory {}: {}", directory_, errno_text(cause)),
+                hint_for(cause));
 }
 
 void output_target::open(bool direct) {
@@ -144,13 +163,15 @@ void output_target::sync_directory() const {
                 "check the disk and the system log (dmesg)");
 }
 
-void output_target::commit() {
-  content_->sync();
+void output_target::commit(bool durable) {
+  if (durable) content_->sync();
+  make_directory();  // an abandoned output of another job may have taken it away: unnamed files don't count
   struct stat existing {};
   const bool unnamed = temporary_.empty();
   // (A link that leads nowhere has the name, too, and is replaced.)
   if (!unnamed || lstat(path_.c_str(), &existing) == 0 || !link_to(path_)) rename_into_place();
-  sync_directory();
+  made_.keep();
+  if (durable) sync_directory();
 }
 
 }  // namespace flowrun::io

@@ -4,10 +4,12 @@
 // after kill -9. commit() makes them durable and gives them the name in one step: by linkat() where nothing has that
 // name yet, else by linking to a sibling ".NAME.flowrun-XXXXXX.tmp" and renaming that, since linkat() can't replace.
 // Where the file system has no unnamed files, the sibling exists from the start, and the destructor removes it.
+// Directories that had to be made for an output go with it when it is abandoned, as long as nothing lies in them.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/io/file.h"
 
@@ -27,18 +29,36 @@ class output_target {
 
   // The bytes; its path() is the final one, for messages.
   file& content() { return *content_; }
-  // Blocks for the disk. Throws error(io), error(resources) or error(output); the name is then as it was before.
-  void commit();
+  // Blocks for the disk, unless `durable` is false: then a power cut may still lose the content. Throws error(io)
+  // or error(output); the name is then as it was before.
+  void commit(bool durable = true);
 
  private:
+  void make_directory();
   void open(bool direct);
   bool link_to(const std::string& name) const;
   void rename_into_place();
   void sync_directory() const;
   [[noreturn]] void fail(const char* what, int cause) const;
 
+  // Makes a directory and its parents, and takes what it made away again unless keep() was called.
+  class new_directories {
+   public:
+    new_directories() = default;
+    ~new_directories();
+    new_directories(const new_directories&) = delete;
+    new_directories& operator=(const new_directories&) = delete;
+    // 0, or the errno of what is in the way.
+    int make(const std::string& directory);
+    void keep() { made_.clear(); }
+
+   private:
+    std::vector<std::string> made_;  // parents first
+  };
+
   std::string path_;  // final, links followed
   std::string directory_;
+  new_directories made_;
   std::string temporary_;  // the sibling, while it exists
   std::unique_ptr<file> content_;
 };

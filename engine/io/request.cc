@@ -34,10 +34,10 @@ size_t request::take_result() {
     kind = error_kind::resources;
     hint = "the system is out of memory: lower the memory budget (-m) or stop other programs";
   } else if (writing && (cause == ENOSPC || cause == EDQUOT)) {
-    kind = error_kind::resources;
+    kind = target->when_full();
     hint = "free space on that disk, or choose a directory on another one";
   } else if (writing && cause == EFBIG) {
-    kind = error_kind::resources;
+    kind = target->when_full();
     hint = "raise the file size limit (ulimit -f), or choose a file system that takes larger files";
   }
   throw error(kind,

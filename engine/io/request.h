@@ -52,8 +52,8 @@ class request {
   bool done() const { return state_.load(std::memory_order_acquire) == state::done; }
   // Blocks the calling thread until done; never from a TBB worker. Returns at once when idle.
   void wait() const;
-  // After done(): bytes moved; throws error(io) (or error(resources) for ENOSPC / EDQUOT on writes) with path, offset,
-  // length and cause. Makes the request idle again.
+  // After done(): bytes moved; throws error(io) (or error(target->when_full()) for ENOSPC / EDQUOT / EFBIG on writes)
+  // with path, offset, length and cause. Makes the request idle again.
   size_t take_result();
 
   // For backends: marks in flight (a request that isn't idle is our bug), and reports the end: bytes moved, or a

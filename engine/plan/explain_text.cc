@@ -201,8 +201,9 @@ class text_explainer {
 
   void totals_text() {
     auto most = [&](uint64_t num_bytes) {
-      return plan_.prediction_known ? "at most " + format_bytes(num_bytes)
-                                    : "unknown; at most " + format_bytes(num_bytes) + " for what is known";
+      if (plan_.prediction_known) return "at most " + format_bytes(num_bytes);
+      if (num_bytes == 0) return std::string("unknown");
+      return "unknown; at most " + format_bytes(num_bytes) + " for what is known";
     };
     out_ += "\npredicted\n";
     table totals;

@@ -1,6 +1,7 @@
 // Rows that are sorted by index: how many bytes one takes, and the copies of single rows that runs keep in memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -16,6 +17,7 @@ class wide_rows {
 
   uint32_t row_bytes() const { return row_bytes_; }
   bool has_strings() const { return !strings_.empty(); }
+  bool has_strings_in_key() const { return std::find(in_key_.begin(), in_key_.end(), true) != in_key_.end(); }
   const std::vector<uint32_t>& strings() const { return strings_; }  // offsets of the string fields
 
   // Bytes of a row's strings.

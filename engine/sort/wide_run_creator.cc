@@ -27,6 +27,8 @@ using record::word128;
 
 constexpr uint32_t row_number_bits = 32;
 constexpr size_t prefetch_distance = 16;
+constexpr uint64_t keys_allowance = 8 * MiB;  // beyond the share, so that tiny budgets work; far below the slack promised
+constexpr size_t rows_per_block = 32;  // of average length, at least, as far as the memory allows
 
 uint32_t row_number(word128 entry) { return static_cast<uint32_t>(entry); }
 
@@ -40,7 +42,8 @@ class wide_run_creator final : public run_creator {
         prefix_(settings.type, settings.key),
         memory_(divide_creator_memory(resources)),
         row_cost_(settings.type.row_bytes() + sizeof(word128)),
-        arena_bytes_(std::min<uint64_t>(memory_.half_bytes, std::numeric_limits<uint32_t>::max())),
+        keys_share_(rows_.has_strings_in_key() ? resources.memory_bytes / 8 : 0),
+        arena_bytes_(std::min<uint64_t>(memory_.half_bytes - keys_share_ / 2, std::numeric_limits<uint32_t>::max())),
         max_rows_(std::min<uint64_t>(arena_bytes_ / row_cost_, std::numeric_limits<uint32_t>::max())),
         block_bytes_(resources.block_bytes),
         finished_(*resources.blocks),
@@ -219,7 +222,7 @@ class wide_run_creator final : public run_creator {
       ordered_ = true;
     }
     if (!begun_) {
-      if (!fit_blocks(h.longest_row, w)) return false;
+      if (!fit_blocks(h.longest_row, held_bytes(h) / std::max<size_t>(h.num_rows, 1), w)) return false;
       const std::byte* first = h.row(row_number(h.sorted()[0]), row_bytes);
       const int order = last_.empty() ? 1 : comparator_.compare(last_.data(), last_.data(), first, base);
       const bool extends = writer_->has_run() && (settings_.unique ? order < 0 : order <= 0);
@@ -253,20 +256,35 @@ class wide_run_creator final : public run_creator {
       front += row_bytes;
     }
     const std::byte* first_row = h.row(row_number(entries[first]), row_bytes);
-    if (!prefix_.whole()) rows_.copy_key(first_row, base, first_copy_);
+    if (!prefix_.whole()) keep_first_key(first_row, base);
     writer_->submit(static_cast<uint32_t>(position_ - first), static_cast<uint32_t>(front),
                     static_cast<uint32_t>(writer_->payload_bytes() - back), prefix_(first_row, base), first_copy_.data(), first_copy_.size());
   }
 
-  // Makes sure that a row of `longest` bytes fits a block; false while the blocks of the old size are being written out.
-  bool fit_blocks(size_t longest, waker& w) {
+  // Into first_copy_. What all runs keep of their blocks' first keys is part of the budget.
+  void keep_first_key(const std::byte* row, const std::byte* heap) {
+    rows_.copy_key(row, heap, first_copy_);
+    keys_kept_ += first_copy_.size();
+    if (keys_share_ == 0 || keys_kept_ <= keys_share_ + keys_allowance) return;
+    throw error(error_kind::resources,
+                fmt::format("the first keys of this sort's blocks, which stay in memory, take more than {}",
+                            format_bytes(keys_share_ + keys_allowance)),
+                fmt::format("raise the memory budget (-m) so that the sort gets much more than {}, or sort by a shorter key",
+                            format_bytes(resources_.memory_bytes)));
+  }
+
+  // Makes sure that a row of `longest` bytes fits a block, and many of `average` bytes do; false while the blocks of the
+  // old size are being written out.
+  bool fit_blocks(size_t longest, size_t average, waker& w) {
     if (writer_ && longest <= writer_->payload_bytes()) return true;
     if (writer_) {
       if (!writer_->flush(&w)) return false;
       for (run& r : writer_->take()) finished_.runs.push_back(std::move(r));
       writer_.reset();
     }
-    const size_t needed = std::bit_ceil(longest + block::block_header_bytes);
+    // Long rows get long blocks: the first key of each block stays in memory, and should be a small part of it.
+    const size_t comfortable = std::min<size_t>(rows_per_block * average, resources_.memory_bytes / 32);
+    const size_t needed = std::bit_ceil(std::max(longest + block::block_header_bytes, comfortable));
     unsigned num_buffers = memory_.num_buffers;
     if (needed > block_bytes_) {
       if (needed * 8 > resources_.memory_bytes)
@@ -275,7 +293,7 @@ class wide_run_creator final : public run_creator {
                                 format_bytes(resources_.memory_bytes)),
                     fmt::format("raise the memory budget (-m) so that the sort gets {}", format_bytes(needed * 8)));
       block_bytes_ = static_cast<uint32_t>(needed);
-      num_buffers = 2;
+      num_buffers = static_cast<unsigned>(std::clamp<uint64_t>(resources_.memory_bytes / 8 / needed, 2, 16));
     }
     writer_.emplace(*resources_.blocks, block_bytes_, num_buffers);
     return true;
@@ -288,6 +306,7 @@ class wide_run_creator final : public run_creator {
   const record::key_prefix prefix_;
   const creator_memory memory_;
   const size_t row_cost_;
+  const uint64_t keys_share_;  // of the memory, for first keys of unbounded length
   const uint64_t arena_bytes_;
   const uint64_t max_rows_;
   std::array<half, 2> halves_;
@@ -301,6 +320,7 @@ class wide_run_creator final : public run_creator {
   size_t position_ = 0;
   bool ordered_ = false;
   bool begun_ = false;
+  uint64_t keys_kept_ = 0;
   std::vector<std::byte> last_;        // the newest run's last row
   std::vector<std::byte> first_copy_;  // of the block being gathered
   background_work work_;

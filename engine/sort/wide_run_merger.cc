@@ -98,7 +98,7 @@ class wide_run_merger final : public run_merger {
     if (kept > resources.memory_bytes / 2)
       throw error(error_kind::resources,
                   fmt::format("the first keys of {} runs take more than half of the sort's memory", sizes.size()),
-                  "raise the memory budget (-m), or sort by a shorter key, such as key[0:100]");
+                  "raise the memory budget (-m), or sort by a shorter key");
     sort_resources rest = resources;
     rest.memory_bytes -= kept;
     memory_ = divide_merger_memory(rest, block_bytes_);

@@ -183,6 +183,40 @@ TEST(file_csv, reads_several_files_and_writes_a_header) {
   EXPECT_EQ(dir.read("empty.csv"), "k\n");
 }
 
+TEST(file_csv, a_header_must_name_the_columns_in_order) {
+  const temporary_directory dir;
+  const auto message = [&](const std::string& content, const std::string& type) {
+    return error_of("in: {op: file.read_csv, with: {path: " + dir.write("in", content) + ", header: true, type: " +
+                    type + "}}\n" + "out: {op: file.write_csv, in: in, with: {path: " + dir.file("out.csv") + "}}\n");
+  };
+  EXPECT_THAT(message("a,b\n1,2\n", "{b: u8, a: u8}"), HasSubstr(":1: the header says a, b; the type has b, a"));
+  EXPECT_THAT(message("a,\"b\n\"\"c\"\"\"\r\n1,2\n", "{a: u8, b: u8}"), HasSubstr("says a, \"b\\x0A\\\"c"));
+  EXPECT_THAT(message("a,b\n", "{a: u8, b: u8, c: u8}"), HasSubstr("says a, b; the type has a, b, c"));
+  EXPECT_THAT(message("a,b,\n", "{a: u8, b: u8}"), HasSubstr("says a, b, \"\""));
+  EXPECT_THAT(message("1,2\n", "{a: u8, b: u8}"), HasSubstr("says 1, 2;"));
+  EXPECT_THAT(message("a, b\n1,2\n", "{a: u8, b: u8}"), HasSubstr("says a, \" b\""));
+  EXPECT_FALSE(dir.has("out.csv"));
+  for (const std::string header : {"a,b", "\"a\",\"b\"\r\n", "\xEF\xBB\xBF\"a\",b\n"}) {
+    run_files("in: {op: file.read_csv, with: {path: " + dir.write("in", header) +
+              ", header: true, type: {a: u8, b: u8}}}\n" +
+              "out: {op: file.write_csv, in: in, with: {path: " + dir.file("out.csv") + "}}\n");
+    EXPECT_EQ(dir.read("out.csv"), "");
+  }
+}
+
+TEST(file_lines, may_be_as_long_as_the_memory_allows) {
+  const temporary_directory dir;
+  const std::string path = dir.write("in", std::string(12'000'000, 'x') + "\nshort\n");
+  const std::string nodes = "in: {op: file.read_lines, with: {path: " + path + "}}\n" +
+                            "out: {op: file.write_lines, in: in, with: {path: " + dir.file("out") + "}}\n";
+  file_run_options options;
+  options.memory_bytes = 64 << 20;
+  run_files(nodes, options);
+  EXPECT_EQ(dir.read("out"), dir.read("in"));
+  options.memory_bytes = 16 << 20;
+  EXPECT_THAT(error_of(nodes, options), HasSubstr(path + ":1: a line is longer than 4.00 MiB"));
+}
+
 TEST(file_lines, are_copied_byte_for_byte) {
   const temporary_directory dir;
   std::string content;

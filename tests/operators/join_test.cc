@@ -122,6 +122,23 @@ TEST(join, streams_a_large_group_past_one_left_row) {
   }
 }
 
+TEST(join, counts_the_strings_of_a_group) {
+  const std::string nodes = left_right("{k: u64, a: u64}", "[k]", "{k: u64, b: string}", "[k]") +
+                            "x: {op: join, in: {left: l, right: r}, with: {by: [k]}}\n" + out_of_x;
+  rows right;
+  for (int i = 0; i < 100; ++i) right.push_back("5," + std::string(1000, 'x'));
+  const rows left{"5,1", "5,2"};
+  run_options options{.most_rows = 7, .batch_bytes = 4096, .memory_bytes = 256 * 1024};
+  EXPECT_EQ(run(nodes, {{"l", left}, {"r", right}}, options).sinks["out"].size(), 200U);
+  options.memory_bytes = 16 * 1024;
+  try {
+    run(nodes, {{"l", left}, {"r", right}}, options);
+    FAIL() << "no error";
+  } catch (const error& e) {
+    EXPECT_EQ(e.kind(), error_kind::resources);
+  }
+}
+
 TEST(join, keeps_groups_that_span_batches) {
   rows left, right, expected;
   for (int i = 0; i < 20; ++i) left.push_back(fmt::format("5,{}", i));

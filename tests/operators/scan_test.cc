@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "engine/base/error.h"
 #include "tests/operators/harness.h"
 
 namespace flowrun::operators::testing {
@@ -173,6 +174,41 @@ TEST(window, may_be_wider_than_the_stream) {
                             "\"row[2].v\", i: row_number}}}\n" +
                             out_of_x;
   EXPECT_THAT(run_all_ways(nodes, {{"in", {"1,5", "2,6", "3,7"}}}), ElementsAre("1,5,0,7,0", "2,6,0,0,1", "3,7,0,0,2"));
+}
+
+TEST(window, keeps_long_strings_no_longer_than_needed) {
+  const std::string nodes =
+      "in: {op: test.rows, with: {type: {s: string, n: u32}}}\n"
+      "x: {op: window, in: in, with: {before: 1, let: {p: \"row[-1].s\"}}}\n" +
+      out_of_x;
+  rows input, expected;
+  std::string last;
+  for (int i = 0; i < 400; ++i) {  // 8 MB of text through 64 KiB of memory
+    const std::string s(i % 100 == 0 ? 0 : static_cast<size_t>(20000 + i), static_cast<char>('a' + i % 26));
+    input.push_back(fmt::format("{},{}", s, i));
+    expected.push_back(fmt::format("{},{},{}", s, i, last));
+    last = s;
+  }
+  EXPECT_EQ(run(nodes, {{"in", input}}, {.most_rows = 3, .memory_bytes = 64 * 1024}).sinks["out"], expected);
+}
+
+TEST(window, ends_when_strings_outgrow_its_memory) {
+  const std::string nodes =
+      "in: {op: test.rows, with: {type: {s: string, n: u32}}}\n"
+      "x: {op: window, in: in, with: {before: 100, let: {p: \"row[-100].n\"}}}\n" +
+      out_of_x;
+  rows input;
+  for (int i = 0; i < 300; ++i) input.push_back(std::string(1000, 'a') + fmt::format(",{}", i));
+  const run_options enough{.most_rows = 10, .memory_bytes = 256 * 1024};
+  EXPECT_EQ(run(nodes, {{"in", input}}, enough).sinks["out"].size(), 300U);
+  try {
+    run(nodes, {{"in", input}}, {.most_rows = 10, .memory_bytes = 64 * 1024});
+    FAIL() << "no error";
+  } catch (const error& e) {
+    EXPECT_EQ(e.kind(), error_kind::resources);
+    EXPECT_THAT(e.what(), HasSubstr("node 'x'"));
+    EXPECT_THAT(e.hint(), HasSubstr("raise the memory budget"));
+  }
 }
 
 TEST(window, reports_faults) {

@@ -72,7 +72,7 @@ class input_test(process_test):
             ),
         )
         self.write("in.csv", "1,a\nx,b\n")
-        self.fails(65, self.flowrun("job.yaml"), "1 of 2 lines were rejected", "in.csv:2:1", "help:")
+        self.fails(65, self.flowrun("job.yaml"), "1 of 2 lines was rejected (50 %)", "in.csv:2:1", "help:")
         self.assertEqual(self.files("out"), [])
 
     def test_a_failed_check(self):
@@ -145,8 +145,7 @@ class output_test(process_test):
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
         done = self.flowrun("job.yaml", "-p", "rows=1000000", preexec_fn=limit)
-        self.assertIn(done.returncode, (73, 74, 75), done.stderr)
-        self.assertIn("File too large", done.stderr)
+        self.fails(73, done, "File too large", "help:")
         self.assertEqual(self.files("out"), [])
 
 
@@ -178,7 +177,7 @@ class disk_test(process_test):
             try:
                 self.write("job.yaml", SORT.replace("out/sorted.u64", f"{small}/sorted.u64"))
                 self.fails(
-                    75,
+                    73,
                     self.flowrun("job.yaml", "-p", "rows=2000000", "--progress", "none"),
                     "No space left on device",
                     small,

@@ -137,7 +137,7 @@ class documents_test(process_test):
             done = subprocess.run(
                 [FLOWRUN, "ops"], stdout=full, stderr=subprocess.PIPE, text=True, env=self.environment
             )
-        self.assertEqual(done.returncode, 75)
+        self.assertEqual(done.returncode, 73)
         self.assertIn("standard output: No space left on device", done.stderr)
 
 
@@ -217,6 +217,32 @@ class configuration_test(process_test):
         self.write("job.yaml", SORT)
         self.write("home/.config/flowrun/config.yaml", "resources: {memroy: 1GiB}\nnodes: {}\n")
         self.fails(78, self.flowrun("job.yaml"), "config.yaml:1:13", "did you mean 'memory'?", "config.yaml:2:1")
+
+    def test_a_scratch_limit_that_is_none(self):
+        self.write("job.yaml", SORT)
+        for limit in ("500GBB", "5 parsecs", "1e9"):
+            self.fails(64, self.flowrun("job.yaml", "-T", f"scratch:{limit}"), limit, "-T DIR:500GiB")
+        self.assertEqual(self.files(), ["job.yaml"])
+        done = self.flowrun("job.yaml", "-T", "scratch:500GBB/", "-v")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("scratch:500GBB", done.stderr)
+
+    def test_a_plan_tells_which_inputs_are_missing(self):
+        self.write(
+            "job.yaml",
+            """flowrun: 1
+nodes:
+  rows: {op: file.read_lines, with: {path: [there.txt, nowhere.txt, nor-here.txt]}}
+  out: {op: file.write_lines, in: rows, with: {path: out.txt}}
+""",
+        )
+        self.write("there.txt", "x")
+        done = self.flowrun("plan", "job.yaml")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("nowhere.txt", "nor-here.txt"):
+            self.assertIn(f"input {name}: no such file", done.stderr)
+        self.assertNotIn("there.txt:", done.stderr)
+        self.assertNotIn("at most 0 B for what is known", done.stdout)
 
     def test_there_must_be_a_place_for_scratch(self):
         self.write("job.yaml", SORT)

@@ -91,6 +91,8 @@ int run(int argc, char** argv) {
   disk.unlink_on_open = true;
   disk.direct = stxxl::disk_config::DIRECT_ON;
   stxxl::config::get_instance()->add_disk(disk);
+  // Opened before the other files, so that its blocks are on device 0: the merge's schedule knows the disks only.
+  stxxl::block_manager::get_instance();
 
   switch (block_mib) {
     case 1: sort_file<(1U << 20)>(s); break;

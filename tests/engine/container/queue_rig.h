@@ -33,7 +33,9 @@ class queue_rig {
  public:
   // `backend` null: in memory, or on two disks served by threads.
   explicit queue_rig(bool on_disk, std::unique_ptr<io::backend> backend = nullptr, uint64_t limit = 0)
-      : backend_(backend ? std::move(backend) : on_disk ? io::make_thread_backend(16) : io::make_memory_backend()) {
+      : backend_(backend   ? std::move(backend)
+                 : on_disk ? io::make_thread_backend(16)
+                           : io::make_memory_backend()) {
     block::manager_options options = block::memory_options(*backend_, 2, limit);
     if (on_disk) options = block::directory_options(*backend_, directory_.emplace(), 2);
     blocks_ = std::make_unique<block::block_manager>(std::move(options));
@@ -43,7 +45,9 @@ class queue_rig {
     EXPECT_EQ(blocks_->used_bytes(), 0U) << "scratch blocks were left behind";
   }
 
-  external_queue& make(const row_type& type, uint64_t memory_bytes) { return queue_.emplace(type, *blocks_, memory_bytes); }
+  external_queue& make(const row_type& type, uint64_t memory_bytes) {
+    return queue_.emplace(type, *blocks_, memory_bytes);
+  }
   void destroy() { queue_.reset(); }
   external_queue& queue() { return *queue_; }
   block::block_manager& blocks() { return *blocks_; }
@@ -58,8 +62,8 @@ class queue_rig {
 };
 
 // About `num_bytes` of random rows in batches of random length. Strings have up to `max_string_bytes`.
-inline std::vector<batch> random_batches(queue_rig& rig, const row_type& type, size_t max_string_bytes, size_t num_bytes,
-                                         uint64_t seed) {
+inline std::vector<batch> random_batches(queue_rig& rig, const row_type& type, size_t max_string_bytes,
+                                         size_t num_bytes, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<batch> out;
   std::string text;

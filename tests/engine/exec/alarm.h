@@ -44,7 +44,7 @@ class alarm {
       std::swap(sleepers_[random_() % sleepers_.size()], sleepers_.back());
       waker* const next = sleepers_.back();
       sleepers_.pop_back();
-      const uint64_t yields = random_() % 4;
+      const uint64_t yields = random_() % 2;
       lock.unlock();
       for (uint64_t i = 0; i < yields; ++i) std::this_thread::yield();
       next->wake();

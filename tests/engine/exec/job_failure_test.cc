@@ -1,4 +1,5 @@
-// Jobs that end early: the first error is told, nothing is written, and everything can be taken down while disks are at work.
+// Jobs that end early: the first error is told, nothing is written, and everything can be taken down while disks are at
+// work.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -18,8 +19,8 @@ constexpr const char* scratch_job = R"yaml(
   counts: {op: group, in: sorted, with: {by: [k], let: {n: "count()"}}}
   joined: {op: join, in: {left: sorted, right: counts}, with: {by: [k]}}
   back:   {op: sort, in: joined, with: {by: [w]}}
-  write:  {op: file.write_rows, in: back, with: {path: OUT/back.bin}}
-  also:   {op: file.write_rows, in: counts, with: {path: OUT/counts.bin}}
+  write:  {op: file.write_rows, in: back, with: {path: @OUT/back.bin}}
+  also:   {op: file.write_rows, in: counts, with: {path: @OUT/counts.bin}}
 )yaml";
 
 job_place scratch_place(bool plain) {
@@ -129,8 +130,12 @@ void expect_every_failure_told(io::direction way, io::injected_fault::effect wha
   }
 }
 
-TEST(job_failure, every_failing_write_is_told) { expect_every_failure_told(io::direction::write, io::injected_fault::effect::fail); }
-TEST(job_failure, every_failing_read_is_told) { expect_every_failure_told(io::direction::read, io::injected_fault::effect::fail); }
+TEST(job_failure, every_failing_write_is_told) {
+  expect_every_failure_told(io::direction::write, io::injected_fault::effect::fail);
+}
+TEST(job_failure, every_failing_read_is_told) {
+  expect_every_failure_told(io::direction::read, io::injected_fault::effect::fail);
+}
 TEST(job_failure, every_bit_that_rots_in_scratch_is_noticed) {
   expect_every_failure_told(io::direction::read, io::injected_fault::effect::flip_bit);
 }
@@ -157,7 +162,7 @@ TEST(job_failure, an_error_of_an_operator_ends_all_pipelines) {
   sure:   {op: check, in: sorted, with: {unique: [v]}}
   other:  {op: generate, with: {rows: 1000000000000, columns: {v: "i"}}}
   both:   {op: merge, in: [sure, other], with: {by: [v]}}
-  write:  {op: file.write_rows, in: both, with: {path: OUT/both.bin}}
+  write:  {op: file.write_rows, in: both, with: {path: @OUT/both.bin}}
 )yaml",
                 place);
     const std::unique_ptr<error> problem = rig.run();
@@ -170,9 +175,9 @@ TEST(job_failure, an_error_of_an_operator_ends_all_pipelines) {
 TEST(job_failure, a_missing_input_ends_it_before_anything_is_made) {
   job_rig rig(R"yaml(
   other: {op: generate, with: {rows: 100000, columns: {v: "i"}}}
-  first: {op: file.write_rows, in: other, with: {path: OUT/first.bin}}
-  rows:  {op: file.read_rows, with: {path: IN/none.bin, type: {v: u64}}}
-  write: {op: file.write_rows, in: rows, with: {path: OUT/copy.bin}}
+  first: {op: file.write_rows, in: other, with: {path: @OUT/first.bin}}
+  rows:  {op: file.read_rows, with: {path: @IN/none.bin, type: {v: u64}}}
+  write: {op: file.write_rows, in: rows, with: {path: @OUT/copy.bin}}
 )yaml",
               {});
   const std::unique_ptr<error> problem = rig.run();

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "engine/base/error.h"
 #include "operators/registry.h"
 #include "specs/yaml_reader.h"
 
@@ -12,7 +13,8 @@ namespace flowrun::exec {
 namespace {
 
 std::string replace_all(std::string text, const std::string& word, const std::string& by) {
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size())) text.replace(at, word.size(), by);
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size()))
+    text.replace(at, word.size(), by);
   return text;
 }
 
@@ -25,13 +27,14 @@ int64_t file_bytes(const std::string& path) {
 }  // namespace
 
 job_rig::job_rig(const std::string& nodes, const job_place& place) {
-  const std::string text =
-      "flowrun: 1\nname: small\nnodes:\n" + replace_all(replace_all(nodes, "OUT", out_directory()), "IN", directory_ / "in");
+  const std::string text = "flowrun: 1\nname: small\nnodes:\n" +
+                           replace_all(replace_all(nodes, "@OUT", out_directory()), "@IN", directory_ / "in");
   const specs::read_result spec = specs::read_job(text, "small.yaml");
   for (const fault& f : spec.faults) ADD_FAILURE() << f.message;
   plan::check_result checked =
       plan::check(std::make_shared<specs::JobSpec>(spec.job), operators::built_in_catalog(), file_bytes);
   for (const fault& f : checked.faults) ADD_FAILURE() << f.message;
+  if (!checked.faults.empty()) throw error(error_kind::bad_spec, "the test's job has faults");
   job_settings settings;
   settings.graph = std::make_shared<plan::graph>(std::move(checked.checked));
   plan::machine machine;
@@ -106,13 +109,12 @@ bool gated_backend::is_holding() const {
 }
 
 void gated_backend::release() {
-  std::vector<io::request*> late;
-  {
-    std::lock_guard lock(mutex_);
-    hold_from_ = UINT64_MAX;
-    late.swap(held_);
-  }
-  for (io::request* one : late) inner_->submit(*one);
+  std::lock_guard lock(mutex_);
+  hold_from_ = UINT64_MAX;
+  for (io::request* one : held_) inner_->submit(*one);
+  held_.clear();
 }
+
+gated_backend::~gated_backend() { std::lock_guard lock(mutex_); }
 
 }  // namespace flowrun::exec

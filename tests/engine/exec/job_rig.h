@@ -33,8 +33,8 @@ struct job_place {
 
 class job_rig {
  public:
-  // `nodes` is the text under nodes:, each line with its indentation; OUT and IN in it are directories of the rig. A job with
-  // faults fails the test.
+  // `nodes` is the text under nodes:, each line with its indentation; @OUT and @IN in it are directories of the rig. A
+  // job with faults fails the test.
   job_rig(const std::string& nodes, const job_place& place);
   job_rig(const job_rig&) = delete;
   job_rig& operator=(const job_rig&) = delete;
@@ -60,10 +60,14 @@ class job_rig {
 // The results of a job's reduce nodes, "node.name".
 std::map<std::string, std::string> results_of(const RunReport& report);
 
-// Lets the first `hold_from` requests through and keeps the others back until release().
+// Lets the first `hold_from` requests through and keeps the others back until release(). Around a backend that carries
+// nothing out on the caller's thread.
 class gated_backend final : public io::backend {
  public:
-  gated_backend(std::unique_ptr<io::backend> inner, uint64_t hold_from) : inner_(std::move(inner)), hold_from_(hold_from) {}
+  gated_backend(std::unique_ptr<io::backend> inner, uint64_t hold_from)
+      : inner_(std::move(inner)), hold_from_(hold_from) {}
+  // Waits for a release() that is at work, which the job can't know of.
+  ~gated_backend() override;
   using backend::submit;
   void submit(std::span<io::request* const> requests) noexcept override;
   std::string_view name() const override { return inner_->name(); }
@@ -72,7 +76,7 @@ class gated_backend final : public io::backend {
 
  private:
   std::unique_ptr<io::backend> inner_;
-  mutable std::mutex mutex_;  // guards the rest
+  mutable std::mutex mutex_;  // guards the rest; held by release() while it submits
   uint64_t hold_from_;
   uint64_t num_seen_ = 0;
   std::vector<io::request*> held_;

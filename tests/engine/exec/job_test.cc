@@ -18,13 +18,13 @@ constexpr const char* busy_job = R"yaml(
   counts:  {op: group, in: sorted, with: {by: [k], let: {n: "count()", most: "max(v)"}}}
   joined:  {op: join, in: {left: sorted, right: counts}, with: {by: [k]}}
   sides:   {op: split, in: joined, with: {ports: {up: "v % 2 == 0"}, rest: down}}
-  up:      {op: file.write_rows, in: sides.up, with: {path: OUT/up.bin}}
+  up:      {op: file.write_rows, in: sides.up, with: {path: @OUT/up.bin}}
   back:    {op: sort, in: sides.down, with: {by: [-v, k]}}
-  down:    {op: file.write_rows, in: back, with: {path: OUT/down.bin}}
+  down:    {op: file.write_rows, in: back, with: {path: @OUT/down.bin}}
   sum:     {op: reduce, in: back, with: {let: {rows: "count()", total: "sum(v)"}, hash: true}}
-  texts:   {op: map, in: counts, with: {n: n, name: "text(k)"}}
+  texts:   {op: map, in: counts, with: {n: n, name: "string(k)"}}
   ordered: {op: sort, in: texts, with: {by: [-n, name], limit: 1000}}
-  table:   {op: file.write_csv, in: ordered, with: {path: OUT/table.csv}}
+  table:   {op: file.write_csv, in: ordered, with: {path: @OUT/table.csv}}
 )yaml";
 
 std::vector<job_place> all_places() {
@@ -62,7 +62,8 @@ TEST(job, gives_the_same_bytes_however_it_is_run) {
       first_results = results;
       EXPECT_GT(outputs.at("up.bin").size(), 100'000U);
     }
-    EXPECT_TRUE(outputs == first) << "plain " << place.plain << ", threads " << place.threads << ", spill " << place.force_spill;
+    EXPECT_TRUE(outputs == first) << "plain " << place.plain << ", threads " << place.threads << ", spill "
+                                  << place.force_spill;
     EXPECT_EQ(results, first_results);
     if (place.force_spill && place.backend == io::backend_kind::threads) {
       EXPECT_GT(rig.report().actual().scratch_written_bytes(), 0U);
@@ -83,15 +84,15 @@ TEST(job, sorted_output_is_what_was_asked_for) {
   sure:   {op: check, in: sorted, with: {sorted: [v]}}
   before: {op: reduce, in: drawn, with: {let: {rows: "count()"}, hash: true}}
   after:  {op: reduce, in: sure, with: {let: {rows: "count()"}, hash: true}}
-  write:  {op: file.write_rows, in: sure, with: {path: OUT/sorted.bin}}
+  write:  {op: file.write_rows, in: sure, with: {path: @OUT/sorted.bin}}
 )yaml",
                 place);
     const std::unique_ptr<error> problem = rig.run();
     ASSERT_EQ(problem, nullptr) << problem->what();
     auto results = results_of(rig.report());
     EXPECT_EQ(results.at("before.rows"), "50000");
-    for (const char* what : {"rows", "hash_low", "hash_high"})
-      EXPECT_EQ(results.at(std::string("before.") + what), results.at(std::string("after.") + what));
+    EXPECT_EQ(results.at("after.rows"), "50000");
+    EXPECT_EQ(results.at("before.hash"), results.at("after.hash"));
     const std::string bytes = rig.outputs().at("sorted.bin");
     ASSERT_EQ(bytes.size(), 400'000U);
     uint64_t last = 0;
@@ -114,7 +115,7 @@ TEST(job, progress_never_goes_back_and_ends_at_one) {
   some:   {op: filter, in: drawn, with: {where: "v % 4 != 0"}}
   sorted: {op: sort, in: some, with: {by: [v]}}
   again:  {op: sort, in: sorted, with: {by: ["v % 1000", v]}}
-  write:  {op: file.write_rows, in: again, with: {path: OUT/sorted.bin}}
+  write:  {op: file.write_rows, in: again, with: {path: @OUT/sorted.bin}}
 )yaml",
                 place);
     EXPECT_EQ(rig.job().progress().done_ratio, 0);
@@ -188,10 +189,12 @@ TEST(job, the_report_says_what_happened) {
   EXPECT_GT(report.actual().peak_scratch_bytes(), 0U);
 
   const std::string text = report_text(report);
-  for (const char* part : {"small: succeeded", "drawn", "fused with some", "sum.rows = ", "predicted", "scratch written"})
+  for (const char* part :
+       {"small: succeeded", "drawn", "fused with some", "sum.rows = ", "predicted", "scratch written"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   const std::string json = report_json(report);
-  for (const char* part : {"\"job\": \"small\"", "\"status\": \"succeeded\"", "\"peak_scratch_bytes\"", "\"fused_with\": \"some\""})
+  for (const char* part :
+       {"\"job\": \"small\"", "\"status\": \"succeeded\"", "\"peak_scratch_bytes\"", "\"fused_with\": \"some\""})
     EXPECT_NE(json.find(part), std::string::npos) << part;
 }
 
@@ -227,9 +230,7 @@ TEST(job, neighbouring_programs_become_one_unless_somebody_else_reads_between_th
   EXPECT_EQ(results.at("d_sum.rows"), std::to_string(rig.node(report, "c").rows()));
   EXPECT_EQ(results.at("f_sum.rows"), std::to_string(rig.node(report, "f").rows()));
   EXPECT_EQ(results.at("i_sum.rows"), "1000");
-  uint64_t d_total = 0;
-  EXPECT_EQ(std::sscanf(results.at("d_sum.total").c_str(), "%lu", &d_total), 1);
-  EXPECT_GT(d_total, 0U);
+  EXPECT_GT(std::stoull(results.at("d_sum.total")), 0U);
 }
 
 }  // namespace

@@ -15,14 +15,15 @@ pipeline_tree failing_tree(pipeline_rig& rig, place at, uint64_t nth, std::atomi
   auto fail = [at, nth, calls = std::make_shared<std::atomic<uint64_t>>(0)](place here) {
     if (here == at && ++*calls == nth) throw std::runtime_error("as asked");
   };
-  auto head = std::make_unique<function_source>([&rig, &alive, fail, next = uint64_t{0}](output& out, waker& w) mutable {
-    fail(place::head);
-    if (next == 80) return outcome::done();
-    out.emit(batch_of({next, next + 1}, &alive));
-    if (++next % 4 > 0) return outcome::ready();
-    rig.clock().wake_later(w);
-    return outcome::blocked(blocked_on::io);
-  });
+  auto head =
+      std::make_unique<function_source>([&rig, &alive, fail, next = uint64_t{0}](output& out, waker& w) mutable {
+        fail(place::head);
+        if (next == 50) return outcome::done();
+        out.emit(batch_of({next, next + 1}, &alive));
+        if (++next % 4 > 0) return outcome::ready();
+        rig.clock().wake_later(w);
+        return outcome::blocked(blocked_on::io);
+      });
   auto parallel = std::make_unique<function_stage>([fail](const record::batch& in, output& out) {
     fail(place::parallel_stage);
     out.emit(in);
@@ -41,7 +42,8 @@ pipeline_tree failing_tree(pipeline_rig& rig, place at, uint64_t nth, std::atomi
         return outcome::done();
       });
   auto sink = std::make_unique<function_sink>([](record::batch&, output&, waker&) { return outcome::ready(); });
-  return chain(std::move(head), stages_of(stage(std::move(parallel)), stage(std::move(in_order)), stage(std::move(sink))));
+  return chain(std::move(head),
+               stages_of(stage(std::move(parallel)), stage(std::move(in_order)), stage(std::move(sink))));
 }
 
 TEST(pipeline_failure, an_exception_anywhere_ends_it) {
@@ -67,7 +69,7 @@ TEST(pipeline_failure, the_stop_flag_ends_an_endless_stream) {
     std::atomic<int> alive{0};
     uint64_t pulls = 0;
     auto head = std::make_unique<function_source>([&](output& out, waker& w) {
-      if (++pulls == 300) rig.stop() = true;
+      if (++pulls == 300) rig.end_now();
       out.emit(batch_of({pulls}, &alive));
       if (pulls % 3 > 0) return outcome::ready();
       rig.clock().wake_later(w);
@@ -81,6 +83,23 @@ TEST(pipeline_failure, the_stop_flag_ends_an_endless_stream) {
     EXPECT_GE(pulls, 300U);
     EXPECT_LE(pulls, 301U);
     EXPECT_EQ(alive, 0);
+  }
+}
+
+// A pipeline that is never blocked must not keep its thread for itself: here the task that would stop it waits behind
+// it.
+TEST(pipeline_failure, an_endless_stream_leaves_others_their_turn) {
+  for (const pipeline_setting& setting : {pipeline_setting{0, 1, 3}, pipeline_setting{1, 1, 3}}) {
+    pipeline_rig rig(setting);
+    auto head = std::make_unique<function_source>([](output& out, waker&) {
+      out.emit(batch_of({1}));
+      return outcome::ready();
+    });
+    auto sink = std::make_unique<function_sink>([](record::batch&, output&, waker&) { return outcome::ready(); });
+    rig.start(chain(std::move(head), stages_of(stage(std::move(sink)))));
+    rig.executor().post([&rig] { rig.end_now(); });
+    EXPECT_TRUE(rig.wait());
+    EXPECT_EQ(rig.num_finished(), 0);
   }
 }
 
@@ -106,7 +125,8 @@ TEST(pipeline_failure, wakes_may_come_after_the_end) {
     events.finished = [] { ADD_FAILURE() << "it can't finish"; };
     events.failed = [](const std::exception_ptr&) { ADD_FAILURE() << "nothing fails"; };
     events.stopped = [&] { return stop.load(); };
-    pipeline p(chain(std::move(head), stages_of(stage(std::move(sink)))), *executor, setting.max_workers, 3, std::move(events));
+    pipeline p(chain(std::move(head), stages_of(stage(std::move(sink)))), *executor, setting.max_workers, 3,
+               std::move(events));
     p.start();
     executor->drain();
     ASSERT_NE(head_waker, nullptr);

@@ -27,7 +27,9 @@ std::vector<pipeline_setting> pipeline_settings() {
 }
 
 pipeline_rig::pipeline_rig(const pipeline_setting& setting, uint64_t seed)
-    : setting_(setting), executor_(setting.threads == 0 ? make_plain_executor() : make_arena_executor(setting.threads)), clock_(seed) {}
+    : setting_(setting),
+      executor_(setting.threads == 0 ? make_plain_executor() : make_arena_executor(setting.threads)),
+      clock_(seed) {}
 
 pipeline_rig::~pipeline_rig() { take_down(); }
 
@@ -47,8 +49,14 @@ void pipeline_rig::start(pipeline_tree tree) {
     executor_->notify();
   };
   events.stopped = [this] { return stop_.load(); };
-  pipeline_ = std::make_unique<pipeline>(std::move(tree), *executor_, setting_.max_workers, setting_.max_tickets, std::move(events));
+  pipeline_ = std::make_unique<pipeline>(std::move(tree), *executor_, setting_.max_workers, setting_.max_tickets,
+                                         std::move(events));
   pipeline_->start();
+}
+
+void pipeline_rig::end_now() {
+  stop_ = true;
+  executor_->notify();
 }
 
 bool pipeline_rig::wait() {

@@ -37,7 +37,8 @@ class pipeline_rig {
 
   task_executor& executor() { return *executor_; }
   alarm& clock() { return clock_; }
-  std::atomic<bool>& stop() { return stop_; }
+  // Sets the stop flag; from any thread.
+  void end_now();
   pipeline& running() { return *pipeline_; }
 
   void start(pipeline_tree tree);
@@ -91,7 +92,8 @@ class function_sink final : public ordered_stage {
  public:
   using push_function = std::function<outcome(record::batch&, output&, waker&)>;
   using finish_function = std::function<outcome(output&, waker&)>;
-  explicit function_sink(push_function push, finish_function finish = {}) : push_(std::move(push)), finish_(std::move(finish)) {}
+  explicit function_sink(push_function push, finish_function finish = {})
+      : push_(std::move(push)), finish_(std::move(finish)) {}
   outcome push(record::batch& in, output& out, waker& w) override { return push_(in, out, w); }
   outcome finish(output& out, waker& w) override { return finish_ ? finish_(out, w) : outcome::done(); }
 

@@ -1,5 +1,5 @@
-// Random trees of stages that dawdle, block, emit early, take batches in parts and hold rows back; what reaches each sink must be
-// what a plain loop computes.
+// Random trees of stages that dawdle, block, emit early, take batches in parts and hold rows back; what reaches each
+// sink must be what a plain loop computes.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -98,7 +98,8 @@ std::unique_ptr<stateless_stage> parallel_stage(kind what) {
     for (const numbers& part : {numbers(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half)),
                                 numbers(values.begin() + static_cast<std::ptrdiff_t>(half), values.end())}) {
       const std::vector<numbers> results = results_of(what, part);
-      for (size_t port = 0; port < results.size(); ++port) out.emit(batch_of(results[port]), static_cast<unsigned>(port));
+      for (size_t port = 0; port < results.size(); ++port)
+        out.emit(batch_of(results[port]), static_cast<unsigned>(port));
     }
   });
 }
@@ -106,7 +107,8 @@ std::unique_ptr<stateless_stage> parallel_stage(kind what) {
 // running_sum, hold_back and sink.
 class reluctant_stage final : public ordered_stage {
  public:
-  reluctant_stage(kind what, alarm& clock, uint64_t seed, numbers* seen) : what_(what), clock_(clock), random_(seed), seen_(seen) {}
+  reluctant_stage(kind what, alarm& clock, uint64_t seed, numbers* seen)
+      : what_(what), clock_(clock), random_(seed), seen_(seen) {}
 
   outcome push(record::batch& in, output& out, waker& w) override {
     EXPECT_FALSE(inside_.exchange(true));
@@ -166,18 +168,19 @@ class reluctant_stage final : public ordered_stage {
 };
 
 std::unique_ptr<source> reluctant_source(uint64_t num_rows, alarm& clock, uint64_t seed) {
-  return std::make_unique<function_source>([=, &clock, random = std::mt19937_64(seed), next = uint64_t{0}](output& out, waker& w) mutable {
-    for (uint64_t batches = random() % 4; batches > 0 && next < num_rows; --batches) {
-      numbers values;
-      for (uint64_t count = 1 + random() % 40; count > 0 && next < num_rows; --count) values.push_back(next++);
-      out.emit(batch_of(values));
-    }
-    if (random() % 4 == 0) {
-      clock.wake_later(w);
-      return outcome::blocked(blocked_on::io);
-    }
-    return next == num_rows && random() % 2 == 0 ? outcome::done() : outcome::ready();
-  });
+  return std::make_unique<function_source>(
+      [=, &clock, random = std::mt19937_64(seed), next = uint64_t{0}](output& out, waker& w) mutable {
+        for (uint64_t batches = random() % 4; batches > 0 && next < num_rows; --batches) {
+          numbers values;
+          for (uint64_t count = 1 + random() % 40; count > 0 && next < num_rows; --count) values.push_back(next++);
+          out.emit(batch_of(values));
+        }
+        if (random() % 4 == 0) {
+          clock.wake_later(w);
+          return outcome::blocked(blocked_on::io);
+        }
+        return next == num_rows && random() % 2 == 0 ? outcome::done() : outcome::ready();
+      });
 }
 
 void run_random_tree(const pipeline_setting& setting, uint64_t seed) {
@@ -233,7 +236,7 @@ TEST(pipeline_stress, may_be_stopped_at_any_moment) {
       pipeline_rig rig(setting, seed);
       std::atomic<int> alive{0};
       auto head = std::make_unique<function_source>([&, next = uint64_t{0}](output& out, waker& w) mutable {
-        if (++next == seed * 5) rig.stop() = true;
+        if (++next == seed * 5) rig.end_now();
         out.emit(batch_of({next, next}, &alive));
         if (next % 3 > 0) return outcome::ready();
         rig.clock().wake_later(w);

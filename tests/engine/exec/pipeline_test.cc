@@ -120,7 +120,8 @@ TEST(pipeline, no_more_batches_than_tickets) {
   }
 }
 
-// A sink that never takes anything until the test says so: the head stops at the number of tickets, and goes on after a wake.
+// A sink that never takes anything until the test says so: the head stops at the number of tickets, and goes on after a
+// wake.
 TEST(pipeline, a_blocked_gate_stops_the_head_and_a_wake_starts_it_again) {
   for (const pipeline_setting& setting : pipeline_settings()) {
     pipeline_rig rig(setting);
@@ -241,7 +242,8 @@ TEST(pipeline, finish_may_emit_in_several_steps_and_parents_finish_first) {
             return step < 7 ? outcome::ready() : outcome::done();
           });
     };
-    rig.run(chain(counting_source(3), stages_of(stage(tail_of(1000)), stage(jitter()), stage(tail_of(2000)), stage(recorder(seen)))));
+    rig.run(chain(counting_source(3),
+                  stages_of(stage(tail_of(1000)), stage(jitter()), stage(tail_of(2000)), stage(recorder(seen)))));
     EXPECT_EQ(seen, (numbers{0, 1, 2, 1010, 1030, 1001, 1060, 1070, 2010, 2030, 2001, 2060, 2070}));
   }
 }

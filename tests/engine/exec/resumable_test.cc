@@ -15,7 +15,9 @@ namespace {
 class counter final : public resumable {
  public:
   explicit counter(task_executor& executor, std::atomic<uint64_t>& wanted, std::atomic<uint64_t>& seen)
-      : resumable([&executor](std::function<void()> task) { executor.post(std::move(task)); }), wanted_(wanted), seen_(seen) {}
+      : resumable([&executor](std::function<void()> task) { executor.post(std::move(task)); }),
+        wanted_(wanted),
+        seen_(seen) {}
   ~counter() { shutdown(); }
 
  private:

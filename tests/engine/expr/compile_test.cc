@@ -69,6 +69,14 @@ TEST(expression_types, follow_the_rules) {
                                                                   {"if(ok, 1, ratio)", "f64"},
                                                                   {"if(ok, name, key)", "string"},
                                                                   {"if(ok, key, key)", "bytes[10]"},
+                                                                  {"if(ok, key, '0123456789')", "bytes[10]"},
+                                                                  {"if(ok, '0123456789', key)", "bytes[10]"},
+                                                                  {"if(ok, key, '012345678')", "string"},
+                                                                  {"if(ok, key, string('0123456789'))", "string"},
+                                                                  {"if(true, '0123456789', key)[1:3]", "bytes[2]"},
+                                                                  {"if(ok, name, '0123456789')", "string"},
+                                                                  {"if(ok, 'a', 'b')", "string"},
+                                                                  {"min(key, '0123456789')", "bytes[10]"},
                                                                   {"key[0:4]", "bytes[4]"},
                                                                   {"key[:4]", "bytes[4]"},
                                                                   {"key[6:]", "bytes[4]"},
@@ -259,6 +267,11 @@ TEST(expression, converts_without_a_cast_only_where_nothing_is_misread) {
   EXPECT_FALSE(can("name", "u64"));
   EXPECT_FALSE(can("src", "string"));
   EXPECT_FALSE(can("name", "bytes[10]"));
+  EXPECT_TRUE(can("'abc'", "bytes[3]"));
+  EXPECT_FALSE(can("'abc'", "bytes[4]"));
+  EXPECT_FALSE(can("'abc'", "bytes[2]"));
+  EXPECT_FALSE(can("string('abc')", "bytes[3]"));
+  EXPECT_FALSE(can("'123'", "u32"));
 }
 
 TEST(sort_term, takes_one_sign) {

@@ -227,6 +227,12 @@ TEST(operators, texts_in_columns) {
   check("t < b", [](str t, str b, int64_t) { return u(t < b ? 1 : 0); });
   check("b == string(2000 + n)", [](str, str b, int64_t n) { return u(b == std::to_string(2000 + n) ? 1 : 0); });
   check("if(n % 2 == 0, b, t)", [](str t, str b, int64_t n) { return s(n % 2 == 0 ? b : t); });
+  check("if(n % 2 == 0, b, 'abcd')", [](str, str b, int64_t n) { return s(n % 2 == 0 ? b : "abcd"); });
+  check("if(n % 2 == 0, 'a\\x00cd', b)[1:3]",
+        [](str, str b, int64_t n) { return s(n % 2 == 0 ? std::string("\0c", 2) : b.substr(1, 2)); });
+  check("if(n % 2 == 0, b, 'abcde')", [](str, str b, int64_t n) { return s(n % 2 == 0 ? b : "abcde"); });
+  check("min(b, '3000')", [](str, str b, int64_t) { return s(std::min(b, std::string("3000"))); });
+  check("if(true, 'abcd', b)", [](str, str, int64_t) { return s("abcd"); });
   check("if(n % 2 == 0, b, b[0:4])", [](str, str b, int64_t) { return s(b); });
   check("max(t, b, 'M')", [](str t, str b, int64_t) { return s(std::max({t, b, std::string("M")})); });
   check("to_u64(b) + 1", [](str, str b, int64_t) { return u(std::stoull(b) + 1); });

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <random>
+#include <thread>
 
 #include "tests/engine/expr/program_harness.h"
 
@@ -308,6 +311,96 @@ TEST(row_program, buffers_go_back_to_the_pool) {
     if (round == 0) after_first = pool.peak_bytes();
   }
   EXPECT_LE(pool.peak_bytes(), after_first);
+}
+
+// Column k of row i.
+uint64_t wide_value(uint64_t i, uint64_t k) { return k % 3 == 0 ? k : i * k + 5; }
+
+row_program wide_program(size_t num_columns) {
+  row_program_builder builder{record::row_type()};
+  std::vector<std::pair<std::string, std::string>> columns;
+  for (size_t k = 0; k < num_columns; ++k) {
+    const std::string number = std::to_string(k);
+    columns.emplace_back("c" + number, k % 3 == 0 ? number : "row_number * " + number + " + 5");
+  }
+  map(builder, columns);
+  return builder.build();
+}
+
+TEST(row_program, many_columns_take_little_memory) {
+  // 128 columns fill a frame of 1 MiB with 1,024 rows; 10,000 fill more with the least that a chunk may have.
+  for (size_t num_columns : {size_t{128}, size_t{129}, size_t{300}, size_t{3000}, size_t{10000}}) {
+    const row_program program = wide_program(num_columns);
+    const size_t num_rows = num_columns > 1000 ? 100 : 1500;
+    record::batch_pool pool;
+    std::vector<record::batch> out;
+    program.generate(7, num_rows, pool, out);
+    uint64_t i = 7, largest = 0;
+    for (const record::batch& b : out) {
+      EXPECT_EQ(b.first_row, i);
+      largest = std::max<uint64_t>(largest, b.num_bytes());
+      for (size_t r = 0; r < b.num_rows; ++r, ++i)
+        for (size_t k = 0; k < num_columns; ++k) {
+          uint64_t value;
+          std::memcpy(&value, b.row(r) + 8 * k, sizeof value);
+          ASSERT_EQ(value, wide_value(i, k)) << num_columns << " columns, row " << i << ", column " << k;
+        }
+    }
+    EXPECT_EQ(i, num_rows + 7);
+    EXPECT_LE(largest, std::max<uint64_t>(uint64_t{1} << 20, 16 * 8 * num_columns));
+    // What a call for a few rows takes, and no more with every call.
+    const row_program again = wide_program(num_columns);
+    record::batch_pool small;
+    out.clear();
+    again.generate(0, 4, small, out);
+    const uint64_t peak = small.peak_bytes();
+    EXPECT_LE(peak, 3 * std::max<uint64_t>(uint64_t{1} << 20, 16 * 8 * num_columns));
+    for (int round = 0; round < 5; ++round) {
+      out.clear();
+      again.generate(0, 4, small, out);
+    }
+    EXPECT_EQ(small.peak_bytes(), peak);
+  }
+}
+
+TEST(row_program, wide_rows_pass_filters_and_neighbouring_columns) {
+  const std::vector<std::pair<std::string, std::string>> columns = {
+      {"id", "u64"}, {"blob", "bytes[60000]"}, {"name", "string"}};
+  const record::row_type type = testing::type_of(columns);
+  std::vector<row> rows, expected;
+  for (uint64_t i = 0; i < 70; ++i) {
+    rows.push_back({i, std::string(60000, static_cast<char>('a' + i % 26)), "n" + std::to_string(i)});
+    if (i % 5 != 2) expected.push_back({rows[i][1], i + 1, rows[i][2]});
+  }
+  row_program_builder builder(type);
+  filter(builder, "id % 5 != 2");
+  map(builder, {{"blob", "blob"}, {"next", "id + 1"}, {"name", "name"}});
+  const row_program program = builder.build();
+  const auto out = run(program, testing::pack(type, rows));
+  EXPECT_EQ(testing::unpack(program.output(), out), expected);
+  for (const record::batch& b : out) EXPECT_LE(b.num_rows, 17u);
+}
+
+TEST(row_program, serves_many_threads_and_pools) {
+  row_program_builder builder(person);
+  filter(builder, "id % 3 != 1");
+  map(builder, {{"x", "concat(name, id * 7)"}, {"y", "if(ok, 12, id)"}, {"key", "if(ok, key, 'never')"}});
+  const row_program program = builder.build();
+  const record::batch in = testing::pack(person, people(2500));
+  const auto expected = testing::unpack(program.output(), run(program, in));
+  std::vector<std::vector<row>> results(4);
+  std::vector<std::thread> threads;
+  for (std::vector<row>& result : results)
+    threads.emplace_back([&] {
+      for (size_t round = 0; round < 5; ++round) {
+        record::batch_pool pool;
+        std::vector<record::batch> out;
+        for (size_t first = 0; first < in.num_rows; first += 100) program.run(in.slice(first, 100), first, pool, out);
+        result = testing::unpack(program.output(), out);
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  for (const std::vector<row>& result : results) EXPECT_EQ(result, expected);
 }
 
 }  // namespace

@@ -109,6 +109,36 @@ TEST_P(output_file_test, makes_directories_that_are_missing) {
   EXPECT_EQ(load(home / "a/b/out").size(), 0U);
 }
 
+TEST_P(output_file_test, takes_directories_away_when_abandoned) {
+  {
+    output_file out(*io, home / "a/b/out", {});
+    write_all(out, random_bytes(50'000));
+  }
+  EXPECT_EQ(home.num_entries(), 0U);
+  ASSERT_EQ(mkdir((home / "mine").c_str(), 0700), 0);
+  {
+    output_file first(*io, home / "mine/a/first", {});
+    output_file second(*io, home / "mine/a/b/second", {});
+    finish(first);
+    first.commit();
+  }
+  EXPECT_TRUE(std::filesystem::exists(home / "mine/a/first"));
+  EXPECT_FALSE(std::filesystem::exists(home / "mine/a/b"));
+  { output_file out(*io, home / "mine/b/out", {}); }
+  EXPECT_TRUE(std::filesystem::exists(home / "mine"));
+  EXPECT_FALSE(std::filesystem::exists(home / "mine/b"));
+}
+
+TEST_P(output_file_test, survives_that_another_one_takes_its_directory_away) {
+  auto maker = std::make_unique<output_file>(*io, home / "a/maker", output_file_options{});
+  output_file out(*io, home / "a/out", {});
+  write_all(out, random_bytes(10));
+  finish(out);
+  maker.reset();
+  out.commit();
+  EXPECT_EQ(load(home / "a/out"), random_bytes(10));
+}
+
 TEST_P(output_file_test, keeps_the_permissions_and_the_link_of_what_it_replaces) {
   store(home / "real", random_bytes(10));
   ASSERT_EQ(chmod((home / "real").c_str(), 0600), 0);
@@ -135,7 +165,7 @@ TEST_P(output_file_test, reports_a_failing_disk_whichever_write_it_is) {
         write_all(out, content);
         finish(out);
       });
-      EXPECT_EQ(failure.kind(), what == injected_fault::effect::fail ? error_kind::resources : error_kind::io);
+      EXPECT_EQ(failure.kind(), what == injected_fault::effect::fail ? error_kind::output : error_kind::io);
       EXPECT_THAT(failure.what(), HasSubstr(home / "out"));
       EXPECT_EQ(home.num_entries(), 0U);
     }
@@ -164,7 +194,7 @@ TEST_P(output_file_test, a_full_disk_is_an_error_and_leaves_nothing) {
   });
   const bool empty = std::filesystem::is_empty(mounted);
   ASSERT_EQ(umount(mounted.c_str()), 0);
-  EXPECT_EQ(failure.kind(), error_kind::resources);
+  EXPECT_EQ(failure.kind(), error_kind::output);
   EXPECT_THAT(failure.what(), HasSubstr("No space left"));
   EXPECT_THAT(failure.hint(), HasSubstr("free space"));
   EXPECT_TRUE(empty);
@@ -230,7 +260,8 @@ TEST_P(output_file_test, writes_to_devices) {
     write_all(full, random_bytes(100));
     finish(full);
   });
-  EXPECT_EQ(failure.kind(), error_kind::resources);
+  EXPECT_EQ(failure.kind(), error_kind::output);
+  EXPECT_FALSE(failure.hint().empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(each, output_file_test, each_backend, backend_label);
