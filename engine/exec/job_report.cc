@@ -145,22 +145,20 @@ std::string report_text(const RunReport& report) {
                        fused ? "" : format_duration(n.busy_seconds()), format_duration(n.blocked_seconds().io()),
                        format_duration(n.blocked_seconds().input() + n.blocked_seconds().output()), notes);
   }
-  auto line = [&](const char* what, uint64_t predicted, uint64_t actual) {
-    out += fmt::format("  {:<22} {:>12} {:>12}\n", what,
-                       report.prediction_known() ? format_bytes(predicted)
-                       : predicted > 0           ? "~" + format_bytes(predicted)
-                                                 : "unknown",
-                       format_bytes(actual));
+  auto line = [&](const char* what, bool known, uint64_t predicted, uint64_t actual) {
+    out += fmt::format("  {:<22} {:>12} {:>12}\n", what, known ? format_bytes(predicted) : "unknown", format_bytes(actual));
   };
+  // Sizes behind a join, say, can't be known before the run.
+  const bool known = report.prediction_known();
   const auto& p = report.predicted();
   const auto& a = report.actual();
   out += fmt::format("\n  {:<22} {:>12} {:>12}\n", "", "predicted", "actual");
-  line("input read", p.input_bytes(), a.input_bytes());
-  line("scratch written", p.scratch_written_bytes(), a.scratch_written_bytes());
-  line("scratch read", p.scratch_read_bytes(), a.scratch_read_bytes());
-  line("peak scratch", p.peak_scratch_bytes(), a.peak_scratch_bytes());
-  line("output written", p.output_bytes(), a.output_bytes());
-  line("peak memory", p.peak_memory_bytes(), a.peak_memory_bytes());
+  line("input read", known || p.input_bytes() > 0, p.input_bytes(), a.input_bytes());
+  line("scratch written", known, p.scratch_written_bytes(), a.scratch_written_bytes());
+  line("scratch read", known, p.scratch_read_bytes(), a.scratch_read_bytes());
+  line("peak scratch", known, p.peak_scratch_bytes(), a.peak_scratch_bytes());
+  line("output written", known, p.output_bytes(), a.output_bytes());
+  line("peak memory", true, p.peak_memory_bytes(), a.peak_memory_bytes());
   for (const auto& d : report.disks()) {
     if (d.written_bytes() + d.read_bytes() == 0) continue;
     out += fmt::format("  scratch {}: {} written, {} read, busy {}\n", d.path(), format_bytes(d.written_bytes()),
