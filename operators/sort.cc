@@ -59,9 +59,43 @@ plan::order order_of(const settings& s) {
   return out;
 }
 
-// What the rows take while they are sorted: narrow rows as words, others with an index of 16 bytes each.
-uint64_t bytes_in_memory(const record::row_type& type, const plan::row_estimate& estimate) {
-  if (!record::row_codec::fits(type)) return estimate.num_bytes + 16 * estimate.rows;
+// The rows that are sorted: the input's columns and the hidden keys.
+struct sorted_rows {
+  named_expressions projection;  // empty: the input as it is
+  record::row_type type;
+  record::key key;
+};
+
+sorted_rows plan_rows(const record::row_type& input, const settings& s) {
+  sorted_rows out;
+  out.type = input;
+  for (size_t i = 0; i < s.keys.size(); ++i) {
+    const plan::sort_key& k = s.keys[i];
+    if (k.term) {
+      out.key.push_back({*input.index_of(k.term->column), k.descending, k.term->from, k.term->length});
+      continue;
+    }
+    if (out.projection.empty()) out.projection = identity(input);
+    out.key.push_back({out.projection.size(), k.descending, 0, 0});
+    out.projection.emplace_back(hidden_column(i), k.value);
+  }
+  if (!out.projection.empty()) out.type = type_of(out.projection);
+  return out;
+}
+
+sort::sort_settings sort_settings_of(const settings& s, const sorted_rows& rows) {
+  sort::sort_settings out;
+  out.type = rows.type;
+  out.key = rows.key;
+  out.stable = s.stable;
+  out.unique = s.unique;
+  out.limit = s.combine.empty() ? s.limit : 0;  // the limit counts combined rows
+  return out;
+}
+
+// What the rows take while they are sorted: as words, or with an index of 16 bytes each.
+uint64_t bytes_in_memory(const record::row_type& type, bool indexed, const plan::row_estimate& estimate) {
+  if (indexed) return estimate.num_bytes + 16 * estimate.rows;
   return estimate.rows * (type.row_bytes() <= 8 ? 8 : 16);
 }
 
@@ -88,7 +122,9 @@ void check(plan::node_checker& node) {
   node.node().elided = columns_only && plan::satisfies(node.input_order(), gives);
   if (s.limit > 0) node.node().facts["limit"] = s.limit;
   plan::row_estimate estimate = node.input_estimate();
-  if (estimate.known) node.node().facts["sorted_bytes"] = bytes_in_memory(node.input_type(), estimate);
+  const bool indexed = !sort_settings_of(s, plan_rows(node.input_type(), s)).narrow();
+  if (indexed) node.node().facts["indexed"] = 1;
+  if (estimate.known) node.node().facts["sorted_bytes"] = bytes_in_memory(node.input_type(), indexed, estimate);
   record::row_type output = node.input_type();
   if (!s.combine.empty()) {
     output = group_type(node.input_type(), s.columns, s.combine);
@@ -102,41 +138,6 @@ void check(plan::node_checker& node) {
   // An elided sort leaves the rows as they are, which may be sorted by more than was asked for.
   const bool as_it_was = node.node().elided && s.combine.empty();
   node.set_output(0, std::move(output), as_it_was ? node.input_order() : gives, estimate);
-}
-
-// The rows that are sorted: the input's columns and the hidden keys.
-struct sorted_rows {
-  named_expressions projection;  // empty: the input as it is
-  record::row_type type;
-  record::key key;
-};
-
-sorted_rows plan_rows(const record::row_type& input, const settings& s) {
-  sorted_rows out;
-  out.type = input;
-  for (size_t i = 0; i < s.keys.size(); ++i) {
-    const plan::sort_key& k = s.keys[i];
-    if (k.term) {
-      out.key.push_back({*input.index_of(k.term->column), k.descending, k.term->from, k.term->length});
-      continue;
-    }
-    if (out.projection.empty()) out.projection = identity(input);
-    out.key.push_back({out.projection.size(), k.descending, 0, 0});
-    out.projection.emplace_back(hidden_column(i), k.value);
-  }
-  if (!out.projection.empty()) out.type = type_of(out.projection);
-  return out;
-}
-
-sort::sort_settings sort_settings_of(const settings& s, const sorted_rows& rows, const exec::build_context& c) {
-  sort::sort_settings out;
-  out.type = rows.type;
-  out.key = rows.key;
-  out.stable = s.stable;
-  out.unique = s.unique;
-  out.limit = s.combine.empty() ? s.limit : 0;  // the limit counts combined rows
-  out.force_spill = c.job.options().force_spill;
-  return out;
 }
 
 sort::sort_resources resources_of(exec::build_context& c) {
@@ -228,7 +229,9 @@ exec::assembly build_creator(exec::build_context& c, const settings& s, const so
   sort::sort_resources resources = resources_of(c);
   const uint64_t wanted = c.job.options().block_bytes;
   resources.block_bytes = wanted > 0 ? static_cast<uint32_t>(wanted) : sort::choose_block_bytes(c.memory_bytes);
-  std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(sort_settings_of(s, rows, c), resources);
+  sort::sort_settings sorting = sort_settings_of(s, rows);
+  sorting.force_spill = c.job.options().force_spill;
+  std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(sorting, resources);
   out.stages.emplace_back(std::make_unique<prepare_stage>(creator));
   out.stages.emplace_back(std::make_unique<creator_stage>(creator, resources.block_bytes, c));
   return out;
@@ -244,7 +247,7 @@ exec::assembly build_merger(exec::build_context& c, const settings& s, const sor
   const auto given = std::any_cast<hand_over>(std::exchange(c.state, {}));
   sort::sort_resources resources = resources_of(c);
   resources.block_bytes = given.block_bytes;
-  const sort::sort_settings sorting = sort_settings_of(s, rows, c);
+  const sort::sort_settings sorting = sort_settings_of(s, rows);
   std::shared_ptr<sort::run_merger> merger = sort::make_run_merger(sorting, resources, std::move(*given.runs), c.batch_bytes);
   c.counters.fan_in = merger->fan_in();
   c.counters.merge_passes = merger->merge_passes();

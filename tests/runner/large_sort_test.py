@@ -57,6 +57,25 @@ class large_sort_test(process_test):
                 self.assertGreaterEqual(int(sort["runs"]), 4)
                 self.assertEqual(int(sort["merge_passes"]), 1)
 
+    def test_the_prediction_is_what_happens(self):
+        for shape, stable in (("8 bytes", False), ("8 bytes", True), ("16 bytes", False), ("40 bytes", False)):
+            for memory in ("12MiB", "20MiB"):
+                with self.subTest(shape=shape, stable=stable, memory=memory):
+                    columns, keys, row_bytes = SHAPES[shape]
+                    job = JOB if stable else JOB.replace(", stable: true", "")
+                    self.write("job.yaml", job.replace("COLUMNS", columns).replace("KEYS", keys))
+                    rows = str(40 * MIB // row_bytes)
+                    done = self.flowrun("job.yaml", "-q", "-p", f"rows={rows}", "-m", memory, "-T", "s", "--report", "-")
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    report = json.loads(done.stdout)
+                    sort = report["sorts"][0]
+                    self.assertGreater(int(sort["runs"]), 1)
+                    self.assertEqual(sort["predicted_runs"], sort["runs"])
+                    self.assertEqual(sort["predicted_merge_passes"], sort["merge_passes"])
+                    predicted = int(report["predicted"]["scratch_written_bytes"])
+                    actual = int(report["actual"]["scratch_written_bytes"])
+                    self.assertLess(abs(actual - predicted), predicted // 10)
+
     def test_several_merge_passes(self):
         for shape, (_, _, row_bytes) in SHAPES.items():
             with self.subTest(shape=shape):
