@@ -1,7 +1,8 @@
-// sort: the operator that flowrun exists for. This file only connects: keys and options from the declaration to run creation
-// and merging in engine/sort, as the sink of one pipeline and the source of the next (decision D4).
+// sort: the operator that flowrun exists for. This file only connects: keys and options from the declaration to run
+// creation and merging in engine/sort, as the sink of one pipeline and the source of the next (decision D4).
 //
-//   [hidden key columns] ─▶ prepare ─▶ run_creator  ║  run_merger ─▶ refine ─▶ [unique, combine, limit] ─▶ [without hidden columns]
+//   [hidden key columns] ─▶ prepare ─▶ run_creator
+//   run_merger ─▶ refine ─▶ [unique, combine, limit] ─▶ [without hidden columns]
 //
 // Keys that are more than a column (or a slice of one) are computed into hidden columns first and dropped behind.
 #include <fmt/format.h>
@@ -113,7 +114,8 @@ void check_combine(plan::node_checker& node, const settings& s) {
 void check(plan::node_checker& node) {
   const settings s = read(node);
   if (node.has("limit") && s.limit == 0)
-    node.fault_at_parameter("limit", "a limit of 0 leaves no rows", "a number from 1 on", "leave it out to keep all rows");
+    node.fault_at_parameter("limit", "a limit of 0 leaves no rows", "a number from 1 on",
+                            "leave it out to keep all rows");
   if (s.keys.empty() && node.ok()) node.fault_at_parameter("by", "no key is given", "[column, -column, …]");
   if (!s.combine.empty()) check_combine(node, s);
   if (!node.ok()) return;
@@ -178,7 +180,8 @@ class creator_stage final : public exec::ordered_stage {
       : creator_(std::move(creator)), block_bytes_(block_bytes), state_(c.state), counters_(c.counters) {}
 
   exec::outcome push(record::batch& in, exec::output&, waker& w) override {
-    return creator_->push(in, w) == sort::step::ready ? exec::outcome::ready() : exec::outcome::blocked(exec::blocked_on::io);
+    return creator_->push(in, w) == sort::step::ready ? exec::outcome::ready()
+                                                      : exec::outcome::blocked(exec::blocked_on::io);
   }
   exec::outcome finish(exec::output&, waker& w) override {
     if (creator_->finish(w) != sort::step::done) return exec::outcome::blocked(exec::blocked_on::io);
@@ -225,7 +228,8 @@ class refine_stage final : public exec::stateless_stage {
 
 exec::assembly build_creator(exec::build_context& c, const settings& s, const sorted_rows& rows) {
   exec::assembly out;
-  if (!rows.projection.empty()) out.stages.push_back(make_program(c.input_type(), {program_step::map(rows.projection)}, c.job.pool()));
+  if (!rows.projection.empty())
+    out.stages.push_back(make_program(c.input_type(), {program_step::map(rows.projection)}, c.job.pool()));
   sort::sort_resources resources = resources_of(c);
   const uint64_t wanted = c.job.options().block_bytes;
   resources.block_bytes = wanted > 0 ? static_cast<uint32_t>(wanted) : sort::choose_block_bytes(c.memory_bytes);
@@ -248,7 +252,8 @@ exec::assembly build_merger(exec::build_context& c, const settings& s, const sor
   sort::sort_resources resources = resources_of(c);
   resources.block_bytes = given.block_bytes;
   const sort::sort_settings sorting = sort_settings_of(s, rows);
-  std::shared_ptr<sort::run_merger> merger = sort::make_run_merger(sorting, resources, std::move(*given.runs), c.batch_bytes);
+  std::shared_ptr<sort::run_merger> merger =
+      sort::make_run_merger(sorting, resources, std::move(*given.runs), c.batch_bytes);
   c.counters.fan_in = merger->fan_in();
   c.counters.merge_passes = merger->merge_passes();
   out.head = std::make_unique<merger_source>(merger);
@@ -276,7 +281,8 @@ exec::assembly build(exec::build_context& c) {
     if (!s.combine.empty())
       combine(out, c, s);
     else
-      out.stages.push_back(make_ordered_cut(rows.type, s.unique ? repeats::anywhere : repeats::none, rows.key, s.limit));
+      out.stages.push_back(
+          make_ordered_cut(rows.type, s.unique ? repeats::anywhere : repeats::none, rows.key, s.limit));
     return out;
   }
   return c.half == 0 ? build_creator(c, s, rows) : build_merger(c, s, rows);
@@ -299,35 +305,42 @@ exec::operator_definition define() {
   d.name = "sort";
   d.summary = "Sorts the rows, on scratch when they don't fit in memory.";
   d.details =
-      "Unsigned and signed integers sort by value, floats by IEEE 754 totalOrder (-NaN < -inf < … < -0.0 < +0.0 < … < inf < NaN), "
+      "Unsigned and signed integers sort by value, floats by IEEE 754 totalOrder (-NaN < -inf < … < -0.0 < +0.0 < … < "
+      "inf < NaN), "
       "bytes[N] and string byte by byte (locale C), a shorter string before its extensions.\n\n"
-      "The result is a function of the input, whatever the number of threads. Rows with equal keys: for rows of at most 16 bytes "
-      "the remaining bytes decide (in the order of the columns, each in ascending order); wider rows and rows with strings keep "
+      "The result is a function of the input, whatever the number of threads. Rows with equal keys: for rows of at "
+      "most 16 bytes "
+      "the remaining bytes decide (in the order of the columns, each in ascending order); wider rows and rows with "
+      "strings keep "
       "their input order, as all rows do with `stable`.\n\n"
-      "A sort whose input is already sorted by its keys (behind another sort, or with `sorted_by` declared at a file) is elided. "
+      "A sort whose input is already sorted by its keys (behind another sort, or with `sorted_by` declared at a file) "
+      "is elided. "
       "What fits in memory is never written to scratch.";
   d.order = "needs: nothing; gives: by";
   d.example = "top: {op: sort, in: degrees, with: {by: [-deg, src], limit: 10}}\n";
   d.role = plan::operator_role::breaker;
   d.inputs = {{"in", "the rows to sort"}};
   d.outputs = {{"out", "the rows in order"}};
-  d.parameters = {
-      {.name = "by",
-       .kind = plan::parameter_kind::sort_keys,
-       .required = true,
-       .help = "The keys, most significant first: columns, slices of bytes columns (\"key[0:10]\") or expressions; - in front: descending."},
-      {.name = "unique",
-       .kind = plan::parameter_kind::boolean,
-       .default_text = "false",
-       .help = "Keep only the first row of each key, first in the order of the input."},
-      {.name = "combine",
-       .kind = plan::parameter_kind::aggregates,
-       .help = "Make one row of each key, {name: \"sum(x)\"}: the keys and these aggregates, as a group behind the sort would."},
-      {.name = "limit", .kind = plan::parameter_kind::integer, .help = "Keep only the first so many rows of the result."},
-      {.name = "stable",
-       .kind = plan::parameter_kind::boolean,
-       .default_text = "false",
-       .help = "Rows with equal keys keep the order of the input, also when they are narrow."}};
+  d.parameters = {{.name = "by",
+                   .kind = plan::parameter_kind::sort_keys,
+                   .required = true,
+                   .help = "The keys, most significant first: columns, slices of bytes columns (\"key[0:10]\") or "
+                           "expressions; - in front: descending."},
+                  {.name = "unique",
+                   .kind = plan::parameter_kind::boolean,
+                   .default_text = "false",
+                   .help = "Keep only the first row of each key, first in the order of the input."},
+                  {.name = "combine",
+                   .kind = plan::parameter_kind::aggregates,
+                   .help = "Make one row of each key, {name: \"sum(x)\"}: the keys and these aggregates, as a group "
+                           "behind the sort would."},
+                  {.name = "limit",
+                   .kind = plan::parameter_kind::integer,
+                   .help = "Keep only the first so many rows of the result."},
+                  {.name = "stable",
+                   .kind = plan::parameter_kind::boolean,
+                   .default_text = "false",
+                   .help = "Rows with equal keys keep the order of the input, also when they are narrow."}};
   d.check = check;
   d.memory = memory;
   return {std::move(d), build};

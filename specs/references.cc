@@ -61,7 +61,8 @@ class circle_search {
         enter(edge.from, path, next);
       else if (state_[from] == state::on_path)
         faults_.add(edge.input->position(), "the nodes run in a circle: " + describe(job_, path, index_[from]),
-                    "nodes that only read from nodes before them", "take one of these inputs from a node that is not behind it");
+                    "nodes that only read from nodes before them",
+                    "take one of these inputs from a node that is not behind it");
     }
   }
 

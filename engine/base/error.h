@@ -48,10 +48,10 @@ std::string errno_text(int errno_value);
 [[noreturn]] void internal_error(std::string message);
 
 // Checked in every build: invariants whose breach would write wrong data.
-#define FLOWRUN_CHECK(condition)                                                                               \
-  do {                                                                                                         \
-    if (!(condition)) [[unlikely]]                                                                             \
-      ::flowrun::internal_error(std::string(__FILE__) + ":" + std::to_string(__LINE__) + ": " + #condition);   \
+#define FLOWRUN_CHECK(condition)                                                                             \
+  do {                                                                                                       \
+    if (!(condition)) [[unlikely]]                                                                           \
+      ::flowrun::internal_error(std::string(__FILE__) + ":" + std::to_string(__LINE__) + ": " + #condition); \
   } while (false)
 
 }  // namespace flowrun

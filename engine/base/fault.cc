@@ -29,7 +29,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
     for (size_t j = 1; j <= b.size(); ++j) {
       const size_t change = d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
       d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, change});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
   }
   return d[a.size()][b.size()];
@@ -66,13 +67,15 @@ std::string render(const fault& f, std::string_view text) {
 std::string render(std::vector<fault> faults, std::string_view text) {
   auto key = [](const fault& f) { return std::tie(f.where.file, f.where.line, f.where.column, f.message); };
   std::stable_sort(faults.begin(), faults.end(), [&](const fault& a, const fault& b) { return key(a) < key(b); });
-  faults.erase(std::unique(faults.begin(), faults.end(), [&](const fault& a, const fault& b) { return key(a) == key(b); }),
-               faults.end());
+  faults.erase(
+      std::unique(faults.begin(), faults.end(), [&](const fault& a, const fault& b) { return key(a) == key(b); }),
+      faults.end());
   std::string out;
   for (const fault& f : faults) out += render(f, text);
   if (!faults.empty()) {
     const std::string& file = faults.front().where.file;
-    out += fmt::format("{} fault{}{}\n", faults.size(), faults.size() == 1 ? "" : "s", file.empty() ? "" : " in " + file);
+    out +=
+        fmt::format("{} fault{}{}\n", faults.size(), faults.size() == 1 ? "" : "s", file.empty() ? "" : " in " + file);
   }
   return out;
 }

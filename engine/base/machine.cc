@@ -76,12 +76,14 @@ unsigned usable_cores() {
     const size_t space = line.find(' ');
     double quota = 0;
     double period = 0;
-    if (space != std::string::npos && parse(line.substr(0, space), quota) && parse(line.substr(space + 1), period) && period > 0)
+    if (space != std::string::npos && parse(line.substr(0, space), quota) && parse(line.substr(space + 1), period) &&
+        period > 0)
       cores = std::min(cores, std::ceil(quota / period));
   });
   const std::string v1 = cgroup_path("cpu");
   double period = 100000;
-  for_each_ancestor("/sys/fs/cgroup/cpu", v1, "cpu.cfs_period_us", [&](const std::string& line) { parse(line, period); });
+  for_each_ancestor("/sys/fs/cgroup/cpu", v1, "cpu.cfs_period_us",
+                    [&](const std::string& line) { parse(line, period); });
   for_each_ancestor("/sys/fs/cgroup/cpu", v1, "cpu.cfs_quota_us", [&](const std::string& line) {
     double quota = 0;
     if (parse(line, quota) && quota > 0 && period > 0) cores = std::min(cores, std::ceil(quota / period));

@@ -12,9 +12,9 @@ constexpr uint64_t KiB = 1024;
 constexpr uint64_t MiB = 1024 * KiB;
 constexpr uint64_t GiB = 1024 * MiB;
 
-// "512", "64KiB", "1.5GiB", "2GB", "10k", "10K", "3 MiB". KiB, MiB, … are powers of 1024; kB, MB, … and a bare K, M, G, T
-// are: K M G T = 1024 (as in sort -S and dd), kB MB GB TB = 1000. Nothing else, no sign; nullopt when it is not a size or
-// exceeds 64 bits.
+// "512", "64KiB", "1.5GiB", "2GB", "10k", "10K", "3 MiB". KiB, MiB, … are powers of 1024; kB, MB, … and a bare K, M, G,
+// T are: K M G T = 1024 (as in sort -S and dd), kB MB GB TB = 1000. Nothing else, no sign; nullopt when it is not a
+// size or exceeds 64 bits.
 std::optional<uint64_t> parse_bytes(std::string_view text);
 
 // "0 B", "1.50 GiB", "64.0 MiB": three significant digits.

@@ -1,8 +1,8 @@
 // How something that was blocked learns that it may go on.
 //
-// Whoever can't proceed (a source without input, a sink without a free buffer) hands its waker to the thing it waits for
-// and returns. The other side calls wake() once its state has changed. A wake may be spurious; a lost one would hang the
-// job, so the pattern is always: look at the state and leave the waker behind under one lock.
+// Whoever can't proceed (a source without input, a sink without a free buffer) hands its waker to the thing it waits
+// for and returns. The other side calls wake() once its state has changed. A wake may be spurious; a lost one would
+// hang the job, so the pattern is always: look at the state and leave the waker behind under one lock.
 #pragma once
 
 #include <condition_variable>
@@ -12,8 +12,8 @@ namespace flowrun {
 
 class waker {
  public:
-  // Called from any thread, also from I/O completion threads, possibly while the caller holds its own lock: must be quick,
-  // must not block, and must not call back into the caller.
+  // Called from any thread, also from I/O completion threads, possibly while the caller holds its own lock: must be
+  // quick, must not block, and must not call back into the caller.
   virtual void wake() noexcept = 0;
 
  protected:

@@ -16,16 +16,16 @@ class edge_queue : public input_stream {
   virtual outcome push(record::batch& b, waker& w) = 0;
   // Producer: no more batches. done, or blocked.
   virtual outcome close(waker& w) = 0;
-  // The pipelines on both ends are being taken down: once this returns, none of their wakers is woken any more. The queue may
-  // outlive them, and so may its transfers.
+  // The pipelines on both ends are being taken down: once this returns, none of their wakers is woken any more. The
+  // queue may outlive them, and so may its transfers.
   virtual void forget_wakers() = 0;
 };
 
 // At most `max_batches` wait. For producer and consumer that run in step.
 std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches);
 
-// Takes whatever comes; beyond `memory_bytes` rows go to scratch. For branches of one stream that meet again, and for rows that
-// a later phase wants.
+// Takes whatever comes; beyond `memory_bytes` rows go to scratch. For branches of one stream that meet again, and for
+// rows that a later phase wants.
 std::unique_ptr<edge_queue> make_spilling_queue(const record::row_type& type, services& job, uint64_t memory_bytes);
 
 // The sink of the producing pipeline: passes batches on and closes the queue at the end.

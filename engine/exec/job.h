@@ -3,8 +3,8 @@
 //   for each phase: build its pipelines ─▶ run them to their end ─▶ take them down
 //   then: make the outputs appear under their names (decision D13)
 //
-// The first error stops everything; so does the stop flag (Ctrl-C). Either way the destructor waits for what the disks still
-// do, and nothing is left behind: scratch files have no names, outputs had none yet.
+// The first error stops everything; so does the stop flag (Ctrl-C). Either way the destructor waits for what the disks
+// still do, and nothing is left behind: scratch files have no names, outputs had none yet.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,8 @@ struct job_settings {
   operator_set operators;
   std::vector<block::disk_config> scratch;
   io::backend_kind backend = io::backend_kind::automatic;
-  // For tests: what stands between the job and its disks (faults, delays). Gets the backend, gives the one to use. May be empty.
+  // For tests: what stands between the job and its disks (faults, delays). Gets the backend, gives the one to use. May
+  // be empty.
   std::function<std::unique_ptr<io::backend>(std::unique_ptr<io::backend>)> wrap_backend;
   bool plain_executor = false;  // everything on the calling thread, in a fixed order: for tests
   job_options options;
@@ -41,10 +42,10 @@ struct job_settings {
 struct job_progress {
   size_t phase = 0;  // from 0
   size_t num_phases = 0;
-  double done_ratio = 0;       // 0 … 1, never goes back
-  bool ratio_known = false;    // false while a source's size is unknown
-  uint64_t rows_done = 0;      // given on by heads so far
-  std::string activity;        // "sorting by src, dst": the phase's main node
+  double done_ratio = 0;     // 0 … 1, never goes back
+  bool ratio_known = false;  // false while a source's size is unknown
+  uint64_t rows_done = 0;    // given on by heads so far
+  std::string activity;      // "sorting by src, dst": the phase's main node
 };
 
 class job {
@@ -54,8 +55,8 @@ class job {
   job(const job&) = delete;
   job& operator=(const job&) = delete;
 
-  // Runs to the end. Throws the first error; error(cancelled) once `stop` was seen true. `tick` (may be empty) is called on
-  // this thread about ten times a second. Once only.
+  // Runs to the end. Throws the first error; error(cancelled) once `stop` was seen true. `tick` (may be empty) is
+  // called on this thread about ten times a second. Once only.
   void run(const std::function<void()>& tick, const std::atomic<bool>& stop);
 
   // From the thread that runs the job, or after it.

@@ -146,7 +146,8 @@ std::string report_text(const RunReport& report) {
                        format_duration(n.blocked_seconds().input() + n.blocked_seconds().output()), notes);
   }
   auto line = [&](const char* what, bool known, uint64_t predicted, uint64_t actual) {
-    out += fmt::format("  {:<22} {:>12} {:>12}\n", what, known ? format_bytes(predicted) : "unknown", format_bytes(actual));
+    out += fmt::format("  {:<22} {:>12} {:>12}\n", what, known ? format_bytes(predicted) : "unknown",
+                       format_bytes(actual));
   };
   // Sizes behind a join, say, can't be known before the run.
   const bool known = report.prediction_known();

@@ -1,6 +1,6 @@
 // What the executor asks of an operator: three small interfaces, after DuckDB's source / operator / sink and with the
-// readiness of Rust's futures. An operator that can't proceed says so, leaves a waker with whatever it waits for and gives its
-// thread back; it never sleeps on a disk or a queue.
+// readiness of Rust's futures. An operator that can't proceed says so, leaves a waker with whatever it waits for and
+// gives its thread back; it never sleeps on a disk or a queue.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ class output {
 class source {
  public:
   virtual ~source() = default;
-  // Leaves zero or more batches in `out`. blocked: `w` will be woken. done: never called again. Should return after about
-  // a batch or a millisecond of work. Throws flowrun::error: the job ends.
+  // Leaves zero or more batches in `out`. blocked: `w` will be woken. done: never called again. Should return after
+  // about a batch or a millisecond of work. Throws flowrun::error: the job ends.
   virtual outcome pull(output& out, waker& w) = 0;
 };
 
@@ -63,13 +63,13 @@ class stateless_stage {
   virtual void apply(const record::batch& in, output& out) const = 0;
 };
 
-// A stage that sees the batches one after another, in the order of the stream. One call at a time, from changing threads.
-// Sinks and the sink half of a breaker are ordered stages that emit nothing.
+// A stage that sees the batches one after another, in the order of the stream. One call at a time, from changing
+// threads. Sinks and the sink half of a breaker are ordered stages that emit nothing.
 class ordered_stage {
  public:
   virtual ~ordered_stage() = default;
-  // ready: `in` was consumed. blocked: it was not, or not all of it: the same `in` comes again after the wake. May change
-  // `in` to what is left of it, and may emit before it blocks. Never done.
+  // ready: `in` was consumed. blocked: it was not, or not all of it: the same `in` comes again after the wake. May
+  // change `in` to what is left of it, and may emit before it blocks. Never done.
   virtual outcome push(record::batch& in, output& out, waker& w) = 0;
   // After the last batch: called until done. May emit.
   virtual outcome finish(output& out, waker& w) {

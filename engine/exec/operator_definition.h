@@ -1,4 +1,5 @@
-// An operator as a whole: its declaration and how to build it. operators/NAME.cc defines one, operators/registry.cc lists all.
+// An operator as a whole: its declaration and how to build it. operators/NAME.cc defines one, operators/registry.cc
+// lists all.
 #pragma once
 
 #include <any>
@@ -15,9 +16,9 @@
 
 namespace flowrun::exec {
 
-// A node's executable parts. A head (sources, source halves, meeting nodes) and any number of stages behind each other; the
-// ports of the last part are the ports of the node. Parts of one node need not be of one kind: file.read_csv is a head that
-// cuts the text at line ends, and a stateless stage that parses.
+// A node's executable parts. A head (sources, source halves, meeting nodes) and any number of stages behind each other;
+// the ports of the last part are the ports of the node. Parts of one node need not be of one kind: file.read_csv is a
+// head that cuts the text at line ends, and a stateless stage that parses.
 using stage = std::variant<std::unique_ptr<stateless_stage>, std::unique_ptr<ordered_stage>>;
 struct assembly {
   std::unique_ptr<source> head;
@@ -25,18 +26,18 @@ struct assembly {
 };
 
 struct build_context {
-  plan::node_checker& params;            // the same reader that check() used; reports no faults any more
-  const plan::node& node;                // outputs[i].type: row types; they live as long as the job
+  plan::node_checker& params;  // the same reader that check() used; reports no faults any more
+  const plan::node& node;      // outputs[i].type: row types; they live as long as the job
   const record::row_type& input_type(size_t i = 0) const { return params.input_type(i); }
   const record::row_type& output_type(size_t i = 0) const { return node.outputs[i].type; }
-  std::vector<input_stream*> inputs;     // of a meeting node, in the order of node.inputs
-  services& job;                         // pool, disks, backend, tasks, cancellation
-  uint64_t memory_bytes = 0;             // this node's (half's) share
-  uint64_t kept_bytes = 0;               // of a breaker's sink half: what it may still hold when its phase has ended
-  size_t batch_bytes = 0;                // target size of a batch
-  int half = 0;                          // of a breaker: 0 sink, 1 source
-  std::any& state;                       // of a breaker: what the sink half leaves for the source half
-  node_counters& counters;               // rows rejected, runs, passes, …: see services.h
+  std::vector<input_stream*> inputs;  // of a meeting node, in the order of node.inputs
+  services& job;                      // pool, disks, backend, tasks, cancellation
+  uint64_t memory_bytes = 0;          // this node's (half's) share
+  uint64_t kept_bytes = 0;            // of a breaker's sink half: what it may still hold when its phase has ended
+  size_t batch_bytes = 0;             // target size of a batch
+  int half = 0;                       // of a breaker: 0 sink, 1 source
+  std::any& state;                    // of a breaker: what the sink half leaves for the source half
+  node_counters& counters;            // rows rejected, runs, passes, …: see services.h
 };
 
 struct operator_definition {

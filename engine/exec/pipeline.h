@@ -1,13 +1,14 @@
 // A pipeline at work: one task carries one batch from the head through every stage behind it (decision D3).
 //
-//   head ─▶ [stateless stages: several batches at once] ─▶ gate ─▶ [the rest of the tree: one batch at a time, in order]
+//   head ─▶ [stateless stages: several batches at once] ─▶ gate ─▶ [the rest: one batch at a time, in order]
 //
-// The head is pulled by one thread at a time; what it gives gets a ticket. A thread that pulled carries its batch through the
-// stateless stages at once, while others pull the next. At the gate tickets pass in order: whoever brings the ticket whose
-// turn it is carries it, and all that wait behind it, through the ordered part; others park theirs and go back to the head.
-// At most `max_tickets` are between the head and the end of the gate, which bounds the memory.
+// The head is pulled by one thread at a time; what it gives gets a ticket. A thread that pulled carries its batch
+// through the stateless stages at once, while others pull the next. At the gate tickets pass in order: whoever brings
+// the ticket whose turn it is carries it, and all that wait behind it, through the ordered part; others park theirs and
+// go back to the head. At most `max_tickets` are between the head and the end of the gate, which bounds the memory.
 //
-// A head or a stage that is blocked leaves the pipeline's waker behind and the thread goes home; the wake posts a new worker.
+// A head or a stage that is blocked leaves the pipeline's waker behind and the thread goes home; the wake posts a new
+// worker.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +52,8 @@ struct pipeline_events {
 
 class pipeline {
  public:
-  pipeline(pipeline_tree tree, task_executor& executor, unsigned max_workers, unsigned max_tickets, pipeline_events events);
+  pipeline(pipeline_tree tree, task_executor& executor, unsigned max_workers, unsigned max_tickets,
+           pipeline_events events);
   ~pipeline();
   pipeline(const pipeline&) = delete;
   pipeline& operator=(const pipeline&) = delete;
@@ -117,9 +119,9 @@ class pipeline {
   role_waker head_waker_;
   role_waker gate_waker_;
   // Owned by the thread in the gate.
-  std::vector<item> stack_;      // what is left of the current ticket; the last is next
-  size_t finishing_ = 0;         // stages that have finished, once the head is done
-  uint32_t blocked_stage_ = 0;   // the stage that blocked the gate
+  std::vector<item> stack_;     // what is left of the current ticket; the last is next
+  size_t finishing_ = 0;        // stages that have finished, once the head is done
+  uint32_t blocked_stage_ = 0;  // the stage that blocked the gate
 };
 
 }  // namespace flowrun::exec

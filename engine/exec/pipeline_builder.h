@@ -55,7 +55,7 @@ class pipeline_builder {
   services& job_;
   std::deque<node_counters> counters_;
   std::vector<int> fused_with_;
-  std::vector<std::any> states_;                    // of breakers, by node
+  std::vector<std::any> states_;                     // of breakers, by node
   std::vector<std::unique_ptr<edge_queue>> queues_;  // by index in the plan
   std::vector<fault> no_faults_;
   std::function<int64_t(const std::string&)> no_files_;

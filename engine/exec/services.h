@@ -30,18 +30,18 @@ struct node_counters {
   std::atomic<uint64_t> runs{0};
   std::atomic<uint64_t> merge_passes{0};
   std::atomic<uint64_t> fan_in{0};
-  std::atomic<uint64_t> file_read_bytes{0};     // of user files
+  std::atomic<uint64_t> file_read_bytes{0};  // of user files
   std::atomic<uint64_t> file_written_bytes{0};
-  std::atomic<uint64_t> file_total_bytes{0};    // what file_read_bytes will come to: for progress
+  std::atomic<uint64_t> file_total_bytes{0};  // what file_read_bytes will come to: for progress
 };
 
 // Settings that tests and experts change; the defaults are right for jobs.
 struct job_options {
-  uint64_t block_bytes = 0;      // 0: the planner's choice
-  uint64_t batch_bytes = 0;      // 0: the planner's choice
-  bool force_spill = false;      // sorts and queues go to scratch even when they would fit
-  bool direct = true;            // O_DIRECT for scratch and large files
-  bool sync_outputs = true;      // fsync before the rename
+  uint64_t block_bytes = 0;  // 0: the planner's choice
+  uint64_t batch_bytes = 0;  // 0: the planner's choice
+  bool force_spill = false;  // sorts and queues go to scratch even when they would fit
+  bool direct = true;        // O_DIRECT for scratch and large files
+  bool sync_outputs = true;  // fsync before the rename
 };
 
 class services {
@@ -54,7 +54,8 @@ class services {
   virtual const job_options& options() const = 0;
   // True once the job ends early (first error, Ctrl-C). Long loops look at it.
   virtual bool cancelled() const = 0;
-  // Runs `work` on the job's arena, later. An exception ends the job as if the node had thrown it. The job waits for it.
+  // Runs `work` on the job's arena, later. An exception ends the job as if the node had thrown it. The job waits for
+  // it.
   virtual void spawn(std::function<void()> work) = 0;
   // An output that appears under its name when the whole job succeeded, or never.
   virtual void commit_at_end(std::unique_ptr<io::output_file> file) = 0;

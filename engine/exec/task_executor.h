@@ -1,7 +1,7 @@
 // Where tasks run: a oneTBB arena, or, for tests, the calling thread in a fixed order.
 //
-// Known traps of oneTBB 2021.8 that this avoids: nothing waits inside an arena (no task_group::wait, no nested parallel_for);
-// work is only ever enqueued, and whoever waits is an ordinary thread outside.
+// Known traps of oneTBB 2021.8 that this avoids: nothing waits inside an arena (no task_group::wait, no nested
+// parallel_for); work is only ever enqueued, and whoever waits is an ordinary thread outside.
 #pragma once
 
 #include <chrono>
@@ -13,10 +13,11 @@ namespace flowrun::exec {
 class task_executor {
  public:
   virtual ~task_executor() = default;
-  // Queues `task` to run once, soon, on some thread; from any thread. Tasks must not throw and must not wait for each other.
+  // Queues `task` to run once, soon, on some thread; from any thread. Tasks must not throw and must not wait for each
+  // other.
   virtual void post(std::function<void()> task) = 0;
-  // Returns when `finished()` holds or the time is up: true when it holds. It is looked at after notify() and after tasks.
-  // One thread at a time, never from a task.
+  // Returns when `finished()` holds or the time is up: true when it holds. It is looked at after notify() and after
+  // tasks. One thread at a time, never from a task.
   virtual bool wait(const std::function<bool()>& finished, std::chrono::milliseconds at_most) = 0;
   // Something that wait()'s condition depends on has changed; from any thread.
   virtual void notify() = 0;

@@ -15,8 +15,8 @@ namespace {
 // should stay in the cache from one step to the next.
 size_t rows_for(const chunk_code& code, size_t output_row_bytes) {
   constexpr size_t most_bytes = size_t{1} << 20, step = 16;
-  const size_t frame_bytes = size_t{code.num_number_registers} * sizeof(uint64_t) +
-                             size_t{code.num_text_registers} * sizeof(std::string_view);
+  const size_t frame_bytes =
+      size_t{code.num_number_registers} * sizeof(uint64_t) + size_t{code.num_text_registers} * sizeof(std::string_view);
   const size_t per_row = std::max({frame_bytes, output_row_bytes, size_t{1}});
   return std::clamp(most_bytes / per_row / step * step, step, chunk_rows);
 }
@@ -189,8 +189,7 @@ chunk_frame::chunk_frame(const chunk_code& code, record::batch_pool& pool) : cod
   if (number_bytes + text_bytes > 0) memory_ = pool.take(number_bytes + text_bytes);
   numbers_ = reinterpret_cast<uint64_t*>(memory_.get());
   texts_ = reinterpret_cast<std::string_view*>(memory_.get() + number_bytes);
-  for (const auto& [index, lane] : code.number_constants)
-    std::fill_n(numbers_at(index), code.rows_per_chunk, lane);
+  for (const auto& [index, lane] : code.number_constants) std::fill_n(numbers_at(index), code.rows_per_chunk, lane);
   for (const std::string& text : code.text_constants) text_constants_.push_back(text);
 }
 

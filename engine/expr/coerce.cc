@@ -56,8 +56,7 @@ bool is_literal_of(const node& value, value_type type) {
 
 // bytes[N] on one side and literals of N bytes on the other.
 bool unify_with_literals(std::vector<node_ptr>& values) {
-  const auto bytes =
-      std::find_if(values.begin(), values.end(), [](const node_ptr& v) { return v->type.is_bytes(); });
+  const auto bytes = std::find_if(values.begin(), values.end(), [](const node_ptr& v) { return v->type.is_bytes(); });
   if (bytes == values.end()) return false;
   const value_type type = (*bytes)->type;
   if (!std::all_of(values.begin(), values.end(),

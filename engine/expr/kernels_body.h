@@ -131,7 +131,8 @@ static kernel_set make_set(const char* name) {
   set.name = name;
 #define X(op, value) set.lanes[static_cast<size_t>(opcode::op)] = op##_lanes;
   FLOWRUN_UNARY_OPS(X)
-  FLOWRUN_BINARY_OPS(X) FLOWRUN_TERNARY_OPS(X)
+  FLOWRUN_BINARY_OPS(X)
+  FLOWRUN_TERNARY_OPS(X)
 #undef X
 #define X(op, value) set.immediate[static_cast<size_t>(opcode::op)] = op##_immediate;
       FLOWRUN_BINARY_OPS(X)

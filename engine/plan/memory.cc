@@ -16,7 +16,8 @@ namespace {
 constexpr uint64_t smallest_batch = 16 * KiB;
 constexpr uint64_t largest_batch = 256 * KiB;
 constexpr uint64_t bounded_batches = 4;  // in a bounded queue
-constexpr uint64_t least_blocks = 24;    // of a given size, that each half of a sort works with (engine/sort/run_creator.h)
+constexpr uint64_t least_blocks =
+    24;  // of a given size, that each half of a sort works with (engine/sort/run_creator.h)
 
 // One claimant of a phase: half a node, or a spilling queue.
 struct claimant {
@@ -55,7 +56,8 @@ class splitter {
     const node& n = graph_.nodes[static_cast<size_t>(index)];
     if (!n.declaration->memory) return;
     claimant c{index, half, -1, {n.declaration->memory(n, half), 0}};
-    if (is_breaker(index)) c.claim.wish.minimum = std::max(c.claim.wish.minimum, least_blocks * plan_.resources.block_bytes);
+    if (is_breaker(index))
+      c.claim.wish.minimum = std::max(c.claim.wish.minimum, least_blocks * plan_.resources.block_bytes);
     c.claim.wish.maximum = std::max(c.claim.wish.maximum, c.claim.wish.minimum);
     claimants_[x].push_back(c);
   }

@@ -13,7 +13,8 @@ sort_request request_of(const graph& g, const node& n) {
   r.known = in.estimate.known;
   r.rows = in.estimate.rows;
   r.num_bytes = in.estimate.num_bytes;
-  // Rows with strings, and narrow ones whose input order matters (the fact "indexed"), are sorted by an index as wide ones are.
+  // Rows with strings, and narrow ones whose input order matters (the fact "indexed"), are sorted by an index as wide
+  // ones are.
   constexpr uint32_t wide = 17;
   const bool indexed = in.type.has_strings() || n.facts.contains("indexed");
   r.row_bytes = indexed ? std::max(wide, in.type.row_bytes()) : in.type.row_bytes();

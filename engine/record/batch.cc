@@ -17,7 +17,8 @@ batch_shape shape_for(const row_type& type, size_t target_bytes) {
   const size_t rows_share = type.has_strings() ? target_bytes / 2 : target_bytes;
   batch_shape shape;
   shape.max_rows = std::clamp<size_t>(rows_share / row_bytes, 1, 16384);
-  shape.target_heap_bytes = type.has_strings() ? std::max<size_t>(target_bytes / 2, 1) : std::numeric_limits<size_t>::max();
+  shape.target_heap_bytes =
+      type.has_strings() ? std::max<size_t>(target_bytes / 2, 1) : std::numeric_limits<size_t>::max();
   return shape;
 }
 
@@ -108,7 +109,8 @@ void batch_builder::put_string(std::byte* field, std::string_view text) {
   const size_t needed = heap_num_bytes_ + text.size();
   if (needed > heap_capacity_) {
     if (needed > std::numeric_limits<uint32_t>::max())
-      throw error(error_kind::bad_data, fmt::format("strings of one batch exceed 4 GiB (a string of {})", format_bytes(text.size())),
+      throw error(error_kind::bad_data,
+                  fmt::format("strings of one batch exceed 4 GiB (a string of {})", format_bytes(text.size())),
                   "split the line or store it as several rows");
     const size_t usual = shape_.target_heap_bytes + shape_.target_heap_bytes / 4;
     size_t capacity = std::max({std::bit_ceil(needed), std::bit_ceil(std::min<size_t>(usual, 1 << 20)), size_t{256}});
@@ -132,8 +134,8 @@ batch batch_builder::take() {
     out.heap = heap_.get();
     out.heap_bytes = heap_num_bytes_;
     if (heap_) {
-      auto both = std::make_shared<std::pair<std::shared_ptr<std::byte[]>, std::shared_ptr<std::byte[]>>>(std::move(rows_),
-                                                                                                         std::move(heap_));
+      auto both = std::make_shared<std::pair<std::shared_ptr<std::byte[]>, std::shared_ptr<std::byte[]>>>(
+          std::move(rows_), std::move(heap_));
       out.owner = std::move(both);
     } else {
       out.owner = std::move(rows_);

@@ -1,8 +1,8 @@
 // Batches: what flows along an edge of the DAG (decision D1).
 //
-// A batch is num_rows packed rows of row_bytes each plus, for rows with strings, a heap that the rows' string_refs point
-// into. It is a view with an owner: cutting a batch or handing it to several consumers copies nothing, and a disk block
-// can be a batch as it is. The bytes behind a batch never change once it was handed on.
+// A batch is num_rows packed rows of row_bytes each plus, for rows with strings, a heap that the rows' string_refs
+// point into. It is a view with an owner: cutting a batch or handing it to several consumers copies nothing, and a disk
+// block can be a batch as it is. The bytes behind a batch never change once it was handed on.
 #pragma once
 
 #include <atomic>
@@ -58,8 +58,8 @@ struct batch_shape {
 // `target_bytes` is what a batch may take (rows plus heap).
 batch_shape shape_for(const row_type& type, size_t target_bytes = 256 * 1024);
 
-// Recycles the buffers of batches, so that a steady pipeline allocates nothing. Thread-safe. Buffers return when the last
-// batch that refers to them dies, also after the pool's death.
+// Recycles the buffers of batches, so that a steady pipeline allocates nothing. Thread-safe. Buffers return when the
+// last batch that refers to them dies, also after the pool's death.
 class batch_pool {
  public:
   batch_pool();
@@ -93,7 +93,8 @@ class batch_builder {
   void remove_last(size_t count) { num_rows_ -= count; }
   // Appends a row of the same row type that lies in another batch, copying its strings.
   void append_row(const std::byte* row, const std::byte* heap);
-  // Copies `text` into the heap and stores the reference in the field. Throws error(bad_data) when the heap would pass 4 GiB.
+  // Copies `text` into the heap and stores the reference in the field. Throws error(bad_data) when the heap would pass
+  // 4 GiB.
   void put_string(std::byte* field, std::string_view text);
 
   // The rows so far as a batch; the builder is empty afterwards. first_row is left to the caller.

@@ -1,11 +1,12 @@
 // Keys: any list of columns, ascending or descending, as one notion of order (decision D5).
 //
-// The order of each type: unsigned, signed and bool by value; floats by IEEE 754 totalOrder (-NaN < -inf < … < -0.0 < +0.0 <
-// … < inf < NaN), so that every bit pattern has its place and equal keys are equal bits; bytes[N] and string byte by byte, a
-// shorter string before its extensions. Sort, merge, join, group and unique all use this file, so they agree.
+// The order of each type: unsigned, signed and bool by value; floats by IEEE 754 totalOrder (-NaN < -inf < … < -0.0 <
+// +0.0 < … < inf < NaN), so that every bit pattern has its place and equal keys are equal bits; bytes[N] and string
+// byte by byte, a shorter string before its extensions. Sort, merge, join, group and unique all use this file, so they
+// agree.
 //
-// A normalised key is a byte string whose memcmp order is the key order. Numbers become big endian with the sign folded in;
-// strings escape 0x00 as 0x00 0xFF and end with 0x00 0x00; descending parts are complemented.
+// A normalised key is a byte string whose memcmp order is the key order. Numbers become big endian with the sign folded
+// in; strings escape 0x00 as 0x00 0xFF and end with 0x00 0x00; descending parts are complemented.
 #pragma once
 
 #include <cstddef>

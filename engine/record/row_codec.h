@@ -1,8 +1,9 @@
 // Narrow rows as numbers: a row of at most 16 bytes becomes one u64 or u128 and back.
 //
-// The key's parts come first, most significant, in their order-preserving form; the other columns follow. So comparing the
-// numbers sorts by the key and lets the remaining bytes decide among equal keys (decision D6b), and whole rows can go through
-// a SIMD sort of integers. The map is one to one: decode(encode(row)) == row. The value of a row of w bytes has 8 w bits.
+// The key's parts come first, most significant, in their order-preserving form; the other columns follow. So comparing
+// the numbers sorts by the key and lets the remaining bytes decide among equal keys (decision D6b), and whole rows can
+// go through a SIMD sort of integers. The map is one to one: decode(encode(row)) == row. The value of a row of w bytes
+// has 8 w bits.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,9 @@ namespace flowrun::record {
 class row_codec {
  public:
   // True for rows of 1-16 bytes without strings.
-  static bool fits(const row_type& type) { return !type.has_strings() && type.row_bytes() >= 1 && type.row_bytes() <= 16; }
+  static bool fits(const row_type& type) {
+    return !type.has_strings() && type.row_bytes() >= 1 && type.row_bytes() <= 16;
+  }
 
   row_codec(const row_type& type, const key& parts);
 

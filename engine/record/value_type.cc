@@ -64,8 +64,6 @@ std::string to_string(value_type type) {
   return "?";
 }
 
-std::string_view value_type_names() {
-  return "bool u8 u16 u24 u32 u40 u48 u64 i8 i16 i32 i64 f32 f64 bytes[N] string";
-}
+std::string_view value_type_names() { return "bool u8 u16 u24 u32 u40 u48 u64 i8 i16 i32 i64 f32 f64 bytes[N] string"; }
 
 }  // namespace flowrun::record

@@ -10,11 +10,21 @@ namespace flowrun::record {
 
 enum class type_kind : uint8_t {
   boolean,  // one byte, 0 or 1
-  u8, u16, u24, u32, u40, u48, u64,  // unsigned, little endian, 1-8 bytes
-  i8, i16, i32, i64,                 // two's complement, little endian
-  f32, f64,                          // IEEE 754
-  bytes,                             // exactly N bytes
-  string,                            // any number of bytes, in the batch's heap
+  u8,
+  u16,
+  u24,
+  u32,
+  u40,
+  u48,
+  u64,  // unsigned, little endian, 1-8 bytes
+  i8,
+  i16,
+  i32,
+  i64,  // two's complement, little endian
+  f32,
+  f64,     // IEEE 754
+  bytes,   // exactly N bytes
+  string,  // any number of bytes, in the batch's heap
 };
 
 // In a row a string is {u32 offset, u32 length} into the heap of its batch.

@@ -1,5 +1,5 @@
-// Work that goes on beside its owner, in steps: sorting and writing one half of the run buffer while the other half fills
-// (papers/000, figure 2).
+// Work that goes on beside its owner, in steps: sorting and writing one half of the run buffer while the other half
+// fills (papers/000, figure 2).
 #pragma once
 
 #include <exception>

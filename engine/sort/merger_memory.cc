@@ -7,8 +7,8 @@
 
 namespace flowrun::sort {
 
-// A quarter of the memory is for slices on their way through the pipeline (each as words and as rows), three quarters are
-// block buffers: one per run, two more being merged, and the rest, at least two per disk, for reading ahead.
+// A quarter of the memory is for slices on their way through the pipeline (each as words and as rows), three quarters
+// are block buffers: one per run, two more being merged, and the rest, at least two per disk, for reading ahead.
 merger_memory divide_merger_memory(const sort_resources& resources, uint32_t longest_block) {
   merger_memory memory;
   const uint64_t in_flight = resources.threads + 2;
@@ -26,8 +26,8 @@ merger_memory divide_merger_memory(const sort_resources& resources, uint32_t lon
   return memory;
 }
 
-std::unique_ptr<run_merger> make_run_merger(const sort_settings& settings, const sort_resources& resources, sorted_runs runs,
-                                            size_t batch_bytes) {
+std::unique_ptr<run_merger> make_run_merger(const sort_settings& settings, const sort_resources& resources,
+                                            sorted_runs runs, size_t batch_bytes) {
   return settings.narrow() ? make_narrow_run_merger(settings, resources, std::move(runs), batch_bytes)
                            : make_wide_run_merger(settings, resources, std::move(runs), batch_bytes);
 }

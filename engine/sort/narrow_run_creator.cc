@@ -145,7 +145,8 @@ class narrow_run_creator final : public run_creator {
       if (payload == nullptr) return false;
       const size_t count = std::min(per_block, h.num_words - position_);
       codec_.pack(words + position_, count, payload);
-      writer_->submit(static_cast<uint32_t>(count), static_cast<uint32_t>(count * codec_.row_bytes()), 0, words[position_]);
+      writer_->submit(static_cast<uint32_t>(count), static_cast<uint32_t>(count * codec_.row_bytes()), 0,
+                      words[position_]);
       position_ += count;
     }
     return true;
@@ -171,7 +172,8 @@ class narrow_run_creator final : public run_creator {
 }  // namespace
 
 std::unique_ptr<run_creator> make_narrow_run_creator(const sort_settings& settings, const sort_resources& resources) {
-  if (settings.type.row_bytes() <= sizeof(uint64_t)) return std::make_unique<narrow_run_creator<uint64_t>>(settings, resources);
+  if (settings.type.row_bytes() <= sizeof(uint64_t))
+    return std::make_unique<narrow_run_creator<uint64_t>>(settings, resources);
   return std::make_unique<narrow_run_creator<record::word128>>(settings, resources);
 }
 

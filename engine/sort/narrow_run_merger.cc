@@ -84,8 +84,12 @@ class narrow_intermediate_merge {
 template <class Word>
 class narrow_run_merger final : public run_merger {
  public:
-  narrow_run_merger(const sort_settings& settings, const sort_resources& resources, sorted_runs runs, size_t batch_bytes)
-      : settings_(settings), resources_(resources), codec_(settings.type, settings.key), runs_(std::move(runs)),
+  narrow_run_merger(const sort_settings& settings, const sort_resources& resources, sorted_runs runs,
+                    size_t batch_bytes)
+      : settings_(settings),
+        resources_(resources),
+        codec_(settings.type, settings.key),
+        runs_(std::move(runs)),
         batch_rows_(record::shape_for(settings_.type, batch_bytes).max_rows) {
     sorted_ = runs_.runs.empty();
     if (runs_.runs.empty()) return;
@@ -161,8 +165,8 @@ class narrow_run_merger final : public run_merger {
     const auto first = runs_.runs.begin() + static_cast<std::ptrdiff_t>(plan.first);
     const auto last = first + static_cast<std::ptrdiff_t>(plan.count);
     if (!intermediate_)
-      intermediate_.emplace(std::vector<run>(std::make_move_iterator(first), std::make_move_iterator(last)), codec_, resources_,
-                            memory_, resources_.block_bytes, settings_.unique);
+      intermediate_.emplace(std::vector<run>(std::make_move_iterator(first), std::make_move_iterator(last)), codec_,
+                            resources_, memory_, resources_.block_bytes, settings_.unique);
     const step s = intermediate_->advance(w);
     if (s != step::done) return s;
     *first = intermediate_->take();

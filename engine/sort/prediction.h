@@ -1,7 +1,7 @@
 // The prediction sequence σ: in which order a merge wants the blocks of its runs (papers/000, section 2). Pure.
 //
-// A block is wanted when its first key is the smallest that was not merged yet, so σ is the blocks by first key. Equal first
-// keys: earlier runs first, which is also how a stable merge takes equal rows.
+// A block is wanted when its first key is the smallest that was not merged yet, so σ is the blocks by first key. Equal
+// first keys: earlier runs first, which is also how a stable merge takes equal rows.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ struct predicted_block {
   uint32_t block = 0;
 };
 
-// `less(a_run, a_block, b_run, b_block)`: the first key of the one is less than that of the other. Within a run blocks keep
-// their order. O(n log k) for n blocks of k runs.
+// `less(a_run, a_block, b_run, b_block)`: the first key of the one is less than that of the other. Within a run blocks
+// keep their order. O(n log k) for n blocks of k runs.
 template <class Less>
 std::vector<predicted_block> predict(std::span<const run> runs, Less less) {
   std::vector<predicted_block> heap;  // next block of each run

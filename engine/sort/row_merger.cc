@@ -14,7 +14,7 @@ using record::word128;
 
 // Where a run's merge stands.
 struct cursor {
-  const run* source = nullptr;           // null: the run in memory
+  const run* source = nullptr;  // null: the run in memory
   const memory_run* in_memory = nullptr;
   uint32_t next_block = 0;
   block::prefetched_block block;  // empty: the head is the first row of next_block, kept in memory
@@ -49,9 +49,8 @@ struct row_merger::core {
         unique(settings.unique),
         cursors(runs.size() + 1),
         tree(runs.size() + 1, tie{this}) {
-    std::vector<predicted_block> sequence = predict(runs, [&](const predicted_block& a, const predicted_block& b) {
-      return compare_first(a, b) < 0;
-    });
+    std::vector<predicted_block> sequence =
+        predict(runs, [&](const predicted_block& a, const predicted_block& b) { return compare_first(a, b) < 0; });
     reader.emplace(*resources.blocks, runs, std::move(sequence), memory);
     for (uint32_t r = 0; r < runs.size(); ++r) {
       cursors[r].source = &runs[r];
@@ -154,12 +153,13 @@ struct row_merger::core {
   std::vector<cursor> cursors;
   loser_tree<word128, tie> tree;
   std::optional<predicted_reader> reader;
-  uint32_t delivered = loser_tree<word128, tie>::none;  // its head was handed out and may be looked at until the next call
-  std::vector<std::byte> last;                          // unique: key of the last row
+  uint32_t delivered =
+      loser_tree<word128, tie>::none;  // its head was handed out and may be looked at until the next call
+  std::vector<std::byte> last;         // unique: key of the last row
 };
 
-row_merger::row_merger(std::vector<run> runs, std::shared_ptr<const memory_run> in_memory, const sort_settings& settings,
-                       const sort_resources& resources, const merger_memory& memory)
+row_merger::row_merger(std::vector<run> runs, std::shared_ptr<const memory_run> in_memory,
+                       const sort_settings& settings, const sort_resources& resources, const merger_memory& memory)
     : core_(std::make_unique<core>(std::move(runs), std::move(in_memory), settings, resources, memory)) {}
 row_merger::~row_merger() = default;
 step row_merger::next(row_view& out, waker& w) { return core_->next(out, w); }

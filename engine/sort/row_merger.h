@@ -1,9 +1,9 @@
 // Merging rows that are sorted by index: a loser tree over the runs' heads.
 //
-// A head is compared by its 16-byte key prefix, then, if the key is longer, by the whole key, then by run, so that equal keys
-// keep input order. When a run's block is used up, the first row of its next block, which stays in memory, stands in as
-// its head; the block itself is fetched only when that head wins. So blocks are wanted exactly in the order of the prediction
-// sequence, and no run ever holds more than one.
+// A head is compared by its 16-byte key prefix, then, if the key is longer, by the whole key, then by run, so that
+// equal keys keep input order. When a run's block is used up, the first row of its next block, which stays in memory,
+// stands in as its head; the block itself is fetched only when that head wins. So blocks are wanted exactly in the
+// order of the prediction sequence, and no run ever holds more than one.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@ namespace flowrun::sort {
 
 class row_merger {
  public:
-  // Takes the runs' blocks: they are freed as they are read. `in_memory` (may be null) is the last run. The resources outlive
-  // the merger. With settings.unique only the first of equal rows is delivered.
+  // Takes the runs' blocks: they are freed as they are read. `in_memory` (may be null) is the last run. The resources
+  // outlive the merger. With settings.unique only the first of equal rows is delivered.
   row_merger(std::vector<run> runs, std::shared_ptr<const memory_run> in_memory, const sort_settings& settings,
              const sort_resources& resources, const merger_memory& memory);
   ~row_merger();

@@ -10,7 +10,8 @@
 namespace flowrun::sort {
 
 uint32_t choose_block_bytes(uint64_t memory_bytes) {
-  return static_cast<uint32_t>(std::clamp<uint64_t>(std::bit_floor(std::max<uint64_t>(memory_bytes / 64, 1)), 16 * KiB, MiB));
+  return static_cast<uint32_t>(
+      std::clamp<uint64_t>(std::bit_floor(std::max<uint64_t>(memory_bytes / 64, 1)), 16 * KiB, MiB));
 }
 
 uint64_t minimum_sort_memory(uint32_t block_bytes) { return uint64_t{24} * block_bytes; }

@@ -1,9 +1,10 @@
 // Run formation: takes rows in input order, leaves sorted runs (papers/001, section 8: the sink half of a sort node).
 //
-// The run buffer has two halves. While one fills, the other is sorted and written in the background (papers/000, figure 2), so
-// a run is about half the memory long. A half that begins where the last run ended extends that run, so sorted input makes
-// one run. What the last half holds stays in memory as far as sort_resources::kept_bytes allows: input that fits touches no
-// disk (decision D12), and larger input is written but for that share (2(N - M/2) of scratch I/O; papers/003, section 3).
+// The run buffer has two halves. While one fills, the other is sorted and written in the background (papers/000, figure
+// 2), so a run is about half the memory long. A half that begins where the last run ended extends that run, so sorted
+// input makes one run. What the last half holds stays in memory as far as sort_resources::kept_bytes allows: input that
+// fits touches no disk (decision D12), and larger input is written but for that share (2(N - M/2) of scratch I/O;
+// papers/003, section 3).
 //
 //   narrow rows (<= 16 bytes): encoded as numbers, sorted whole by SIMD          -> narrow_run_creator.cc
 //   all others: (12 bytes of key prefix, row number) are sorted the same way,    -> wide_run_creator.cc
@@ -26,8 +27,8 @@ class run_creator {
   virtual ~run_creator() = default;
   // The part of the work that needs no order: turns rows into what push() takes. Called from several threads at once.
   virtual void prepare(const record::batch& in, std::vector<record::batch>& out) const = 0;
-  // Batches that prepare() made, in input order. ready: all of `in` was taken. blocked: what is left of `in` must come again
-  // after `w` was woken. Throws what the background work threw.
+  // Batches that prepare() made, in input order. ready: all of `in` was taken. blocked: what is left of `in` must come
+  // again after `w` was woken. Throws what the background work threw.
   virtual step push(record::batch& in, waker& w) = 0;
   // After the last batch, until done (or blocked).
   virtual step finish(waker& w) = 0;

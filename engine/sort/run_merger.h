@@ -1,11 +1,13 @@
 // Merging: from sorted runs to one sorted stream (papers/001, section 8: the source half of a sort node).
 //
-// The first keys of all blocks, merged, predict the order σ in which blocks will be wanted; a prefetcher reads them in time
-// (papers/000, section 2). Runs beyond what the memory can merge at once are first merged among neighbours (merge_plan.h).
+// The first keys of all blocks, merged, predict the order σ in which blocks will be wanted; a prefetcher reads them in
+// time (papers/000, section 2). Runs beyond what the memory can merge at once are first merged among neighbours
+// (merge_plan.h).
 //
-//   narrow rows: what lies below a common splitter is taken from every run, concatenated, and sorted again by SIMD: one
-//                such slice fits the L2 cache and slices are independent, so they are refined in parallel   -> slice_merger.h
-//   all others:  a loser tree over the runs' first rows                                                      -> row_merger.h
+//   narrow rows: what lies below a common splitter is taken from every run, concatenated, and sorted again by SIMD; one
+//                such slice fits the L2 cache, and slices are independent, so they are refined in parallel
+//                (slice_merger.h)
+//   all others:  a loser tree over the runs' first rows (row_merger.h)
 #pragma once
 
 #include <memory>
@@ -20,9 +22,9 @@ namespace flowrun::sort {
 class run_merger {
  public:
   virtual ~run_merger() = default;
-  // The next part of the sorted stream in raw form, appended to `out`. ready: call again (perhaps nothing was appended).
-  // blocked: `w` will be woken. done: that was all. One call at a time. With settings.limit the stream ends early, but the
-  // last batch may go beyond the limit.
+  // The next part of the sorted stream in raw form, appended to `out`. ready: call again (perhaps nothing was
+  // appended). blocked: `w` will be woken. done: that was all. One call at a time. With settings.limit the stream ends
+  // early, but the last batch may go beyond the limit.
   virtual step pull(std::vector<record::batch>& out, waker& w) = 0;
   // The part of the work that needs no order: turns a raw batch into rows. Called from several threads at once.
   virtual void refine(const record::batch& raw, std::vector<record::batch>& out) const = 0;
@@ -32,17 +34,17 @@ class run_merger {
   virtual uint64_t merge_passes() const = 0;
 };
 
-// `batch_bytes`: about the size of the batches that refine() makes. Narrow rows with `unique`: the first row of a batch may
-// repeat the last of the batch before. Throws error(resources) when the memory can't hold two runs' blocks.
-std::unique_ptr<run_merger> make_run_merger(const sort_settings& settings, const sort_resources& resources, sorted_runs runs,
-                                            size_t batch_bytes);
+// `batch_bytes`: about the size of the batches that refine() makes. Narrow rows with `unique`: the first row of a batch
+// may repeat the last of the batch before. Throws error(resources) when the memory can't hold two runs' blocks.
+std::unique_ptr<run_merger> make_run_merger(const sort_settings& settings, const sort_resources& resources,
+                                            sorted_runs runs, size_t batch_bytes);
 
 // How a merger divides its memory. Pure.
 struct merger_memory {
-  uint64_t fan_in = 2;          // runs merged at once
-  unsigned lookahead = 2;       // blocks beyond one per run that may wait in memory, merged
-  unsigned num_buffers = 8;     // of the prefetcher, all together, when fan_in runs are merged
-  uint64_t slice_bytes = 0;     // narrow rows: words of one slice
+  uint64_t fan_in = 2;       // runs merged at once
+  unsigned lookahead = 2;    // blocks beyond one per run that may wait in memory, merged
+  unsigned num_buffers = 8;  // of the prefetcher, all together, when fan_in runs are merged
+  uint64_t slice_bytes = 0;  // narrow rows: words of one slice
 };
 // `longest_block`: the largest block of the runs. Throws error(resources) when the memory can't hold two runs' blocks.
 merger_memory divide_merger_memory(const sort_resources& resources, uint32_t longest_block);

@@ -26,8 +26,8 @@ class run_writer {
   bool has_run() const { return !runs_.empty(); }
   void begin_run();
 
-  // Where to write the next block's payload; null when all buffers are on their way: `w` will be woken. The same buffer is
-  // returned until submit().
+  // Where to write the next block's payload; null when all buffers are on their way: `w` will be woken. The same buffer
+  // is returned until submit().
   std::byte* payload(waker* w);
   // Hands the current buffer over. `first_row`/`num_bytes`: wide rows' first row in the form of run::first_rows.
   void submit(uint32_t num_rows, uint32_t rows_bytes, uint32_t heap_bytes, record::word128 first,

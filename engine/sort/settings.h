@@ -15,9 +15,9 @@ namespace flowrun::sort {
 struct sort_settings {
   record::row_type type;
   record::key key;
-  bool stable = false;   // equal keys keep input order; else, for narrow rows, the remaining bytes decide
-  bool unique = false;   // only the first row of each key
-  uint64_t limit = 0;    // only the first `limit` rows of the result; 0: all
+  bool stable = false;  // equal keys keep input order; else, for narrow rows, the remaining bytes decide
+  bool unique = false;  // only the first row of each key
+  uint64_t limit = 0;   // only the first `limit` rows of the result; 0: all
   bool force_spill = false;
 
   // Narrow: whole rows are sorted as numbers. Where input order matters, rows go by index instead.
@@ -31,16 +31,16 @@ struct sort_settings {
 struct sort_resources {
   block::block_manager* blocks = nullptr;
   record::batch_pool* pool = nullptr;
-  task_poster post;                  // runs the sorting and writing of a full half beside the caller
-  std::function<bool()> cancelled;   // long work looks at it, and throws error(cancelled)
-  uint64_t memory_bytes = 0;         // of the creator or the merger
-  uint64_t kept_bytes = 0;           // of the creator: a last half that takes no more than this stays in memory
-  uint32_t block_bytes = 0;          // a power of two >= 4096
+  task_poster post;                 // runs the sorting and writing of a full half beside the caller
+  std::function<bool()> cancelled;  // long work looks at it, and throws error(cancelled)
+  uint64_t memory_bytes = 0;        // of the creator or the merger
+  uint64_t kept_bytes = 0;          // of the creator: a last half that takes no more than this stays in memory
+  uint32_t block_bytes = 0;         // a power of two >= 4096
   unsigned threads = 1;
 };
 
-// Block size for a sort with `memory_bytes`: large enough for the disks to stream, small enough that a merge has many runs in
-// memory. Rises with the memory (papers/000, section 5): a power of two, memory / 64 within [16 KiB, 1 MiB].
+// Block size for a sort with `memory_bytes`: large enough for the disks to stream, small enough that a merge has many
+// runs in memory. Rises with the memory (papers/000, section 5): a power of two, memory / 64 within [16 KiB, 1 MiB].
 uint32_t choose_block_bytes(uint64_t memory_bytes);
 
 }  // namespace flowrun::sort

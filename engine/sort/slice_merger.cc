@@ -17,7 +17,8 @@ std::vector<predicted_block> predict_words(const std::vector<run>& runs) {
 
 template <class Word>
 slice_merger<Word>::slice_merger(std::vector<run> runs, std::shared_ptr<const memory_run> in_memory,
-                                 const record::row_codec& codec, const sort_resources& resources, const merger_memory& memory)
+                                 const record::row_codec& codec, const sort_resources& resources,
+                                 const merger_memory& memory)
     : codec_(codec),
       resources_(resources),
       runs_(std::move(runs)),
@@ -67,8 +68,8 @@ step slice_merger<Word>::next(record::batch& slice, waker& w) {
     }
     if (active_.empty() && !waits) return step::done;
 
-    // The splitter: nothing above it may be taken. A run with more than `stride` words bounds it there, so that a slice has
-    // about slice_words_ words; a run whose next segment is loaded too bounds it at the end of the first.
+    // The splitter: nothing above it may be taken. A run with more than `stride` words bounds it there, so that a slice
+    // has about slice_words_ words; a run whose next segment is loaded too bounds it at the end of the first.
     const size_t stride = std::max<size_t>(slice_words_ / std::max<size_t>(active_.size(), 1), 16);
     Word splitter = static_cast<Word>(~Word{0});
     if (!reader_.exhausted())

@@ -7,8 +7,8 @@
 // A SIMD sort of a slice that fits the L2 cache beats a comparison merge of the same rows several times over (measured
 // 210-264 M u64/s per core against 28-84 M/s of a loser tree; anchors), and slices can be sorted in parallel.
 //
-// The splitter may not pass the first word of a block that is not loaded yet: that is the head of what remains of σ. Equal
-// words are identical rows, so it doesn't matter which slice takes them.
+// The splitter may not pass the first word of a block that is not loaded yet: that is the head of what remains of σ.
+// Equal words are identical rows, so it doesn't matter which slice takes them.
 #pragma once
 
 #include <cstring>
@@ -36,7 +36,8 @@ class slice_merger {
   step next(record::batch& slice, waker& w);
 
  private:
-  // What is left of a loaded block, packed words that are unpacked when they are taken; or of the run in memory, whole words.
+  // What is left of a loaded block, packed words that are unpacked when they are taken; or of the run in memory, whole
+  // words.
   struct segment {
     const std::byte* at = nullptr;
     size_t num_words = 0;

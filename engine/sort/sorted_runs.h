@@ -1,11 +1,12 @@
-// The hand-over between run creation and merging: sorted runs on scratch, and perhaps a last one that never left memory.
+// The hand-over between run creation and merging: sorted runs on scratch, and perhaps a last one that never left
+// memory.
 //
-// A run is a sequence of blocks whose rows ascend. The first key of each block stays in memory: it predicts the order in which
-// a merge will want the blocks (papers/000, section 2; Knuth's forecasting).
+// A run is a sequence of blocks whose rows ascend. The first key of each block stays in memory: it predicts the order
+// in which a merge will want the blocks (papers/000, section 2; Knuth's forecasting).
 //
 // What a block's payload holds depends on the row shape:
-//   narrow (rows of <= 16 bytes, sorted as numbers): num_rows packed words of row_bytes bytes each (record/row_codec.h);
-//   wide: a batch: rows from the front, their strings from the back, string_refs relative to the payload.
+//   narrow  (rows of <= 16 bytes, sorted as numbers) num_rows packed words of row_bytes each (record/row_codec.h)
+//   wide    a batch: rows from the front, their strings from the back, string_refs relative to the payload
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ namespace flowrun::sort {
 
 struct run_block {
   block::block_id id;
-  record::word128 first = 0;   // narrow: the first word; wide: the first row's key prefix
-  uint64_t first_row_at = 0;   // wide: where the first row lies in run::first_rows
+  record::word128 first = 0;  // narrow: the first word; wide: the first row's key prefix
+  uint64_t first_row_at = 0;  // wide: where the first row lies in run::first_rows
   uint32_t num_rows = 0;
 };
 
@@ -35,8 +36,8 @@ struct run {
   std::vector<std::byte> first_rows;
 };
 
-// A run that stayed in memory. Narrow: `rows` holds words. Wide: rows at the front of `rows` with their strings at its back
-// (string_refs relative to the start), and `entries` holds (prefix, row number) in sorted order.
+// A run that stayed in memory. Narrow: `rows` holds words. Wide: rows at the front of `rows` with their strings at its
+// back (string_refs relative to the start), and `entries` holds (prefix, row number) in sorted order.
 struct memory_run {
   aligned_buffer rows;
   aligned_buffer entries;
@@ -62,8 +63,9 @@ class sorted_runs {
       for (const run_block& b : r.blocks) blocks_->free(b.id);
   }
 
-  std::vector<run> runs;                  // in input order
-  std::shared_ptr<memory_run> in_memory;  // the last run, when memory could keep it; all there is when everything fitted
+  std::vector<run> runs;  // in input order
+  std::shared_ptr<memory_run>
+      in_memory;  // the last run, when memory could keep it; all there is when everything fitted
   uint64_t num_rows = 0;
 
  private:

@@ -27,8 +27,8 @@ class wide_rows {
     return num_bytes;
   }
 
-  // Copies a row to `to`, its strings to below base + heap_end, and points the refs there, relative to `base`. Returns the new
-  // heap_end.
+  // Copies a row to `to`, its strings to below base + heap_end, and points the refs there, relative to `base`. Returns
+  // the new heap_end.
   size_t place(const std::byte* row, const std::byte* heap, std::byte* base, std::byte* to, size_t heap_end) const {
     std::memcpy(to, row, row_bytes_);
     for (uint32_t offset : strings_) {
@@ -41,8 +41,8 @@ class wide_rows {
     return heap_end;
   }
 
-  // The front of the row as far as the key's columns reach, with the key's strings behind it, refs relative to the copy's
-  // start: enough to compare by. `row` and `heap` lie outside of `copy`, whose content is replaced.
+  // The front of the row as far as the key's columns reach, with the key's strings behind it, refs relative to the
+  // copy's start: enough to compare by. `row` and `heap` lie outside of `copy`, whose content is replaced.
   void copy_key(const std::byte* row, const std::byte* heap, std::vector<std::byte>& copy) const;
 
  private:

@@ -1,9 +1,11 @@
-// Run creation for rows that are sorted by index: wide rows, rows with strings, and narrow rows whose input order matters.
+// Run creation for rows that are sorted by index: wide rows, rows with strings, and narrow rows whose input order
+// matters.
 //
 // A half of the run buffer is an arena: rows from the front, their strings from the back; beside it one entry per row,
-// (first 12 bytes of the normalised key) * 2^32 + row number. Entries are distinct, so the SIMD sort gives one result, and
-// rows with equal prefixes come out in input order; where the key is longer than 12 bytes they are then put in order by the
-// whole key. Rows move once, when they are gathered into blocks (papers/000: moving records took up to 45 % of run formation).
+// (first 12 bytes of the normalised key) * 2^32 + row number. Entries are distinct, so the SIMD sort gives one result,
+// and rows with equal prefixes come out in input order; where the key is longer than 12 bytes they are then put in
+// order by the whole key. Rows move once, when they are gathered into blocks (papers/000: moving records took up to 45
+// % of run formation).
 
 #include <algorithm>
 #include <array>
@@ -27,7 +29,8 @@ using record::word128;
 
 constexpr uint32_t row_number_bits = 32;
 constexpr size_t prefetch_distance = 16;
-constexpr uint64_t keys_allowance = 8 * MiB;  // beyond the share, so that tiny budgets work; far below the slack promised
+constexpr uint64_t keys_allowance =
+    8 * MiB;                           // beyond the share, so that tiny budgets work; far below the slack promised
 constexpr size_t rows_per_block = 32;  // of average length, at least, as far as the memory allows
 
 uint32_t row_number(word128 entry) { return static_cast<uint32_t>(entry); }
@@ -114,10 +117,10 @@ class wide_run_creator final : public run_creator {
     aligned_buffer arena;
     aligned_buffer entries;
     size_t num_rows = 0;
-    size_t num_entries = 0;    // after sorting: what unique and limit leave
-    size_t rows_bytes = 0;     // from the front
-    size_t heap_end = 0;       // strings lie behind this
-    size_t longest_row = 0;    // with its strings
+    size_t num_entries = 0;  // after sorting: what unique and limit leave
+    size_t rows_bytes = 0;   // from the front
+    size_t heap_end = 0;     // strings lie behind this
+    size_t longest_row = 0;  // with its strings
     word128* sorted() { return reinterpret_cast<word128*>(entries.data()); }
     const std::byte* row(size_t number, uint32_t row_bytes) const { return arena.data() + number * row_bytes; }
     void clear(size_t arena_bytes) {
@@ -204,11 +207,12 @@ class wide_run_creator final : public run_creator {
       }
     }
     if (settings_.unique) {
-      h.num_entries = static_cast<size_t>(std::unique(entries, entries + h.num_rows,
-                                                      [&](word128 a, word128 b) {
-                                                        return a >> row_number_bits == b >> row_number_bits && compare(a, b) == 0;
-                                                      }) -
-                                          entries);
+      h.num_entries =
+          static_cast<size_t>(std::unique(entries, entries + h.num_rows,
+                                          [&](word128 a, word128 b) {
+                                            return a >> row_number_bits == b >> row_number_bits && compare(a, b) == 0;
+                                          }) -
+                              entries);
     }
     if (settings_.limit > 0) h.num_entries = std::min<size_t>(h.num_entries, settings_.limit);
   }
@@ -258,7 +262,8 @@ class wide_run_creator final : public run_creator {
     const std::byte* first_row = h.row(row_number(entries[first]), row_bytes);
     if (!prefix_.whole()) keep_first_key(first_row, base);
     writer_->submit(static_cast<uint32_t>(position_ - first), static_cast<uint32_t>(front),
-                    static_cast<uint32_t>(writer_->payload_bytes() - back), prefix_(first_row, base), first_copy_.data(), first_copy_.size());
+                    static_cast<uint32_t>(writer_->payload_bytes() - back), prefix_(first_row, base),
+                    first_copy_.data(), first_copy_.size());
   }
 
   // Into first_copy_. What all runs keep of their blocks' first keys is part of the budget.
@@ -266,15 +271,16 @@ class wide_run_creator final : public run_creator {
     rows_.copy_key(row, heap, first_copy_);
     keys_kept_ += first_copy_.size();
     if (keys_share_ == 0 || keys_kept_ <= keys_share_ + keys_allowance) return;
-    throw error(error_kind::resources,
-                fmt::format("the first keys of this sort's blocks, which stay in memory, take more than {}",
-                            format_bytes(keys_share_ + keys_allowance)),
-                fmt::format("raise the memory budget (-m) so that the sort gets much more than {}, or sort by a shorter key",
-                            format_bytes(resources_.memory_bytes)));
+    throw error(
+        error_kind::resources,
+        fmt::format("the first keys of this sort's blocks, which stay in memory, take more than {}",
+                    format_bytes(keys_share_ + keys_allowance)),
+        fmt::format("raise the memory budget (-m) so that the sort gets much more than {}, or sort by a shorter key",
+                    format_bytes(resources_.memory_bytes)));
   }
 
-  // Makes sure that a row of `longest` bytes fits a block, and many of `average` bytes do; false while the blocks of the
-  // old size are being written out.
+  // Makes sure that a row of `longest` bytes fits a block, and many of `average` bytes do; false while the blocks of
+  // the old size are being written out.
   bool fit_blocks(size_t longest, size_t average, waker& w) {
     if (writer_ && longest <= writer_->payload_bytes()) return true;
     if (writer_) {

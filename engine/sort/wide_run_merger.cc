@@ -83,7 +83,10 @@ class wide_intermediate_merge {
 class wide_run_merger final : public run_merger {
  public:
   wide_run_merger(const sort_settings& settings, const sort_resources& resources, sorted_runs runs, size_t batch_bytes)
-      : settings_(settings), resources_(resources), runs_(std::move(runs)), batch_bytes_(batch_bytes),
+      : settings_(settings),
+        resources_(resources),
+        runs_(std::move(runs)),
+        batch_bytes_(batch_bytes),
         batch_rows_(record::shape_for(settings_.type, batch_bytes).max_rows),
         builder_(settings_.type, *resources.pool, batch_bytes) {
     if (runs_.runs.empty()) return;
@@ -112,7 +115,8 @@ class wide_run_merger final : public run_merger {
     if (gathers_) return runs_.in_memory ? pull_memory(out) : step::done;
     if (next_step_ < steps_.size()) return reduce(w);
     if (!merger_)
-      merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), settings_, resources_, memory_);
+      merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), settings_, resources_,
+                      memory_);
     while (!builder_.full()) {
       row_merger::row_view row;
       const step s = merger_->next(row, w);
