@@ -26,7 +26,11 @@ void handle(int number) {
   ::setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
-void give_up(int) { ::_exit(128 + first_signal.load()); }
+void give_up(int) {
+  constexpr char text[] = "flowrun: error: stopped by a signal\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, sizeof text - 1);
+  ::_exit(128 + first_signal.load());
+}
 
 void install(void (*handler)(int)) {
   struct sigaction action {};
