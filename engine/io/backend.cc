@@ -63,6 +63,7 @@ std::unique_ptr<backend> make_backend(backend_kind kind, unsigned queue_depth) {
       return make_uring_backend(queue_depth);
     }
     case backend_kind::threads: return make_thread_backend(queue_depth);
+    case backend_kind::mmap: return make_mmap_backend(queue_depth);
     case backend_kind::memory: return make_memory_backend();
   }
   internal_error("unknown I/O backend");

@@ -11,9 +11,11 @@ namespace flowrun::io {
 std::unique_ptr<backend> make_uring_backend(unsigned queue_depth);
 // Throws error(resources) when there is no thread to be had.
 std::unique_ptr<backend> make_thread_backend(unsigned queue_depth);
+// Throws error(resources) when there is no thread to be had.
+std::unique_ptr<backend> make_mmap_backend(unsigned queue_depth);
 std::unique_ptr<backend> make_memory_backend();
 
-// Carries out the whole transfer on the caller's thread.
-void perform(request& r) noexcept;
+// Carries out the whole transfer on the caller's thread; bytes moved, or a negative errno.
+int64_t perform(request& r) noexcept;
 
 }  // namespace flowrun::io

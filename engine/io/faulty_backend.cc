@@ -55,8 +55,8 @@ const injected_fault* faulty_backend::hit(direction way) {
 void faulty_backend::submit(std::span<request* const> requests) noexcept {
   for (request* r : requests) {
     if (const injected_fault* fault = hit(r->way)) {
-      r->start();
-      r->complete(carry_out(*r, *fault));
+      r->start(time().now());
+      r->complete(carry_out(*r, *fault), time().now());
     } else {
       inner_->submit(*r);
     }

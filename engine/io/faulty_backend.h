@@ -30,6 +30,8 @@ class faulty_backend final : public backend {
   faulty_backend(std::unique_ptr<backend> inner, std::vector<injected_fault> faults);
   using backend::submit;
   void submit(std::span<request* const> requests) noexcept override;
+  bool cancel(request& waiting) noexcept override { return inner_->cancel(waiting); }
+  const time_source& time() const override { return inner_->time(); }
   std::string_view name() const override { return inner_->name(); }
 
   // Requests seen so far.

@@ -2,26 +2,26 @@
 // want everything to happen in one order.
 #include "engine/io/backends.h"
 #include "engine/io/file.h"
+#include "engine/io/queueing_backend.h"
 
 namespace flowrun::io {
 
-void perform(request& r) noexcept {
-  r.complete(r.way == direction::read ? r.target->read_at(r.offset, r.data, r.num_bytes)
-                                      : r.target->write_at(r.offset, r.data, r.num_bytes));
+int64_t perform(request& r) noexcept {
+  return r.way == direction::read ? r.target->read_at(r.offset, r.data, r.num_bytes)
+                                  : r.target->write_at(r.offset, r.data, r.num_bytes);
 }
 
 namespace {
 
-class memory_backend final : public backend {
+class memory_backend final : public queueing_backend {
  public:
-  using backend::submit;
-  void submit(std::span<request* const> requests) noexcept override {
-    for (request* r : requests) {
-      r->start();
-      perform(*r);
-    }
-  }
+  memory_backend() : queueing_backend(unbounded) {}
   std::string_view name() const override { return "memory"; }
+
+ private:
+  void issue(request_queue admitted) noexcept override {
+    while (request* const r = admitted.pop()) finish(*r, perform(*r), admitted);
+  }
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "engine/io/request.h"
 
-#include "engine/base/clock.h"
+#include <condition_variable>
+#include <mutex>
+
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/io/file.h"
@@ -9,16 +11,26 @@
 namespace flowrun::io {
 
 void request::wait() const {
-  // A thread that has to sleep leaves the address of its own waker behind. complete() reads it before it publishes
-  // `done`, so that nothing of the request is touched afterwards.
   blocking_waker sleeper;
+  if (await(sleeper)) sleeper.wait();
+}
+
+// A thread that has to sleep leaves the address of its own waker behind. complete() reads it before it publishes
+// `done`, so that nothing of the request is touched afterwards. False: nothing is in flight (any more).
+bool request::await(waker& sleeper) const {
   sleeper_ = &sleeper;
   state expected = state::in_flight;
-  if (state_.compare_exchange_strong(expected, state::awaited, std::memory_order_acq_rel, std::memory_order_acquire)) {
-    sleeper.wait();
-    return;
-  }
+  if (state_.compare_exchange_strong(expected, state::awaited, std::memory_order_acq_rel, std::memory_order_acquire))
+    return true;
   FLOWRUN_CHECK(expected != state::awaited);  // one thread at a time
+  return false;
+}
+
+// False: too late, the sleeper has been or will be woken.
+bool request::await_no_more() const {
+  state expected = state::awaited;
+  return state_.compare_exchange_strong(expected, state::in_flight, std::memory_order_acq_rel,
+                                        std::memory_order_acquire);
 }
 
 size_t request::take_result() {
@@ -28,6 +40,10 @@ size_t request::take_result() {
   if (result >= 0) return static_cast<size_t>(result);
   const int cause = static_cast<int>(-result);
   const bool writing = way == direction::write;
+  if (cause == ECANCELED)
+    throw error(error_kind::cancelled,
+                fmt::format("{} {} at offset {} of {} was cancelled before it began", writing ? "writing" : "reading",
+                            format_bytes(num_bytes), offset, target->path()));
   error_kind kind = error_kind::io;
   std::string hint = "check the disk and the system log (dmesg)";
   if (cause == ENOMEM) {
@@ -46,29 +62,80 @@ size_t request::take_result() {
               hint);
 }
 
-void request::start() {
+void request::start(uint64_t now) {
   FLOWRUN_CHECK(state_.load(std::memory_order_acquire) == state::idle);
   FLOWRUN_CHECK(target != nullptr && num_bytes > 0);
   progress = {};
-  next = nullptr;
-  started_ns = now_ns();
+  next = previous = nullptr;
+  started_ns = now;
   if (statistics != nullptr) statistics->begin(way, started_ns);
   state_.store(state::in_flight, std::memory_order_release);
 }
 
-void request::complete(int64_t result) noexcept {
+void request::complete(int64_t result, uint64_t now) noexcept {
   result_ = result;
-  if (statistics != nullptr) statistics->end(way, started_ns, now_ns(), result);
+  if (statistics != nullptr) statistics->end(way, started_ns, now, result);
   waker* const woken = on_done;
   state expected = state::in_flight;
   if (state_.compare_exchange_strong(expected, state::done, std::memory_order_acq_rel, std::memory_order_acquire)) {
     if (woken != nullptr) woken->wake();
     return;
   }
-  blocking_waker* const sleeper = sleeper_;
+  waker* const sleeper = sleeper_;
   state_.store(state::done, std::memory_order_release);
   if (woken != nullptr) woken->wake();
   sleeper->wake();
+}
+
+void wait_all(std::span<request* const> requests) {
+  for (const request* r : requests) r->wait();
+}
+
+std::optional<size_t> poll_any(std::span<request* const> requests) {
+  for (size_t i = 0; i < requests.size(); ++i)
+    if (requests[i]->done()) return i;
+  return std::nullopt;
+}
+
+size_t wait_any(std::span<request* const> requests) {
+  // Counts its wakes, because it may live only as long as this call: every request that could not be told in time that
+  // nobody sleeps any more has woken it, or is about to.
+  struct counting_waker final : waker {
+    void wake() noexcept override {
+      std::lock_guard lock(mutex);
+      ++num_wakes;
+      changed.notify_one();
+    }
+    void wait_for(size_t wanted) {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return num_wakes >= wanted; });
+    }
+    std::mutex mutex;
+    std::condition_variable changed;
+    size_t num_wakes = 0;
+  } sleeper;
+  if (const auto ready = poll_any(requests)) return *ready;
+  size_t num_asked = 0;
+  bool sleeps = false;
+  bool too_late = false;
+  for (; num_asked < requests.size() && !too_late; ++num_asked) {
+    const request& r = *requests[num_asked];
+    if (r.await(sleeper)) {
+      sleeps = true;
+    } else {
+      r.sleeper_ = nullptr;
+      too_late = r.done();  // meanwhile
+    }
+  }
+  FLOWRUN_CHECK(sleeps || too_late);
+  if (!too_late) sleeper.wait_for(1);
+  size_t num_late = 0;
+  for (const request* r : requests.first(num_asked))
+    if (r->sleeper_ == &sleeper && !r->await_no_more()) ++num_late;
+  sleeper.wait_for(num_late);
+  const auto ready = poll_any(requests);
+  FLOWRUN_CHECK(ready.has_value());
+  return *ready;
 }
 
 }  // namespace flowrun::io

@@ -9,17 +9,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "engine/base/clock.h"
 #include "engine/base/waker.h"
 #include "engine/io/transfer.h"
 
 namespace flowrun::io {
 
-class file;
+class disk_queue;
 class disk_statistics;
+class file;
 
 // Life: idle -> (backend::submit) in flight -> done -> (take_result) idle. Only the owner, one thread at a time, calls
 // everything but start() and complete().
@@ -40,6 +43,9 @@ class request {
   uint64_t offset = 0;
   std::byte* data = nullptr;
   size_t num_bytes = 0;
+  // Where it waits for its turn, and which depth and order hold there; null: the backend's own queue. Must outlive the
+  // transfer.
+  disk_queue* disk = nullptr;
   // Counts operations, bytes and times of this transfer; may be null. Must outlive the transfer.
   disk_statistics* statistics = nullptr;
   // Woken once (from an I/O thread, or inside submit()) after the request became done; may be null.
@@ -53,25 +59,39 @@ class request {
   // Blocks the calling thread until done; never from a TBB worker. Returns at once when idle.
   void wait() const;
   // After done(): bytes moved; throws error(io) (or error(target->when_full()) for ENOSPC / EDQUOT / EFBIG on writes)
-  // with path, offset, length and cause. Makes the request idle again.
+  // with path, offset, length and cause; error(cancelled) after backend::cancel. Makes the request idle again.
   size_t take_result();
 
   // For backends: marks in flight (a request that isn't idle is our bug), and reports the end: bytes moved, or a
-  // negative errno.
-  void start();
-  void complete(int64_t result) noexcept;
+  // negative errno. `now` is the backend's time.
+  void start(uint64_t now);
+  void complete(int64_t result, uint64_t now) noexcept;
 
-  // For backends, between start() and complete(): how far the transfer has come, and the link of the queue it waits in.
+  // For backends, between start() and complete(): how far the transfer has come, and the links of the queue it waits
+  // in.
   transfer_progress progress;
   request* next = nullptr;
+  request* previous = nullptr;
   uint64_t started_ns = 0;
 
  private:
   enum class state : uint8_t { idle, in_flight, awaited, done };  // awaited: in flight, and a thread sleeps in wait()
+  friend size_t wait_any(std::span<request* const> requests);
+  bool await(waker& sleeper) const;
+  bool await_no_more() const;
+
   mutable std::atomic<state> state_{state::idle};
-  mutable blocking_waker* sleeper_ = nullptr;  // on the stack of wait(); valid while awaited
+  mutable waker* sleeper_ = nullptr;  // on the stack of who waits; valid while awaited
   int64_t result_ = 0;
 };
+
+// Blocks until all of them are done (idle ones count as done); never from a TBB worker.
+void wait_all(std::span<request* const> requests);
+// Blocks until one of them is done, and returns its index: the first one in the list. At least one must be in flight or
+// done; idle ones are passed over.
+size_t wait_any(std::span<request* const> requests);
+// The index of the first one that is done; never blocks.
+std::optional<size_t> poll_any(std::span<request* const> requests);
 
 // Carries requests out. submit() never waits for the transfer. All requests must be done before the backend dies.
 class backend {
@@ -83,16 +103,23 @@ class backend {
     request* list[] = {&one};
     submit(list);
   }
-  // "io_uring", "threads", "memory": for the report and for messages.
+  // Takes back a request that was submitted and still waits for its turn: it ends at once, with ECANCELED (and its
+  // waker is woken). False when it is too late: then it ends as if nobody had asked.
+  virtual bool cancel(request&) noexcept { return false; }
+  // The time in which transfers take place.
+  virtual const time_source& time() const { return steady_time(); }
+  // "io_uring", "threads", "mmap", "memory": for the report and for messages.
   virtual std::string_view name() const = 0;
 };
 
-enum class backend_kind { automatic, io_uring, threads, memory };
+enum class backend_kind { automatic, io_uring, threads, mmap, memory };
 
 // automatic: io_uring when a probe (a ring and a real read) works here, else threads. io_uring: error(io) naming the
-// cause when it doesn't work. memory: transfers at once, for files in memory and ordinary files alike, on the caller's
-// thread. Each backend takes both kinds of files; a file in memory is always served at once. `queue_depth` bounds
-// transfers in flight at the system; more are queued inside.
+// cause when it doesn't work. mmap: copies between mapped pages and memory, on threads; for file systems that serve
+// mappings better than transfers (papers/001, section 3, lists it), always through the page cache. memory: transfers at
+// once, for files in memory and ordinary files alike, on the caller's thread. Each backend takes both kinds of files; a
+// file in memory is always served at once. `queue_depth` bounds transfers in flight at the system; more are queued
+// inside.
 std::unique_ptr<backend> make_backend(backend_kind kind, unsigned queue_depth = 64);
 
 // Why io_uring can't be used here ("forbidden by sysctl", "Operation not permitted", …); empty when it can.

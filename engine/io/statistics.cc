@@ -1,7 +1,5 @@
 #include "engine/io/statistics.h"
 
-#include "engine/base/clock.h"
-
 namespace flowrun::io {
 
 namespace {
@@ -45,7 +43,7 @@ void disk_statistics::add_wait(direction way, uint64_t ns) noexcept {
 
 disk_snapshot disk_statistics::snapshot() const {
   std::lock_guard lock(mutex_);
-  const uint64_t now = now_ns();
+  const uint64_t now = time_.now();
   disk_snapshot result{name_, reads_.total, writes_.total, busy_ns_};
   if (result.reads.in_flight > 0) result.reads.busy_ns += elapsed(reads_.busy_since, now);
   if (result.writes.in_flight > 0) result.writes.busy_ns += elapsed(writes_.busy_since, now);

@@ -2,7 +2,8 @@
 //
 // Three times answer three questions. Service time (the sum over the transfers of done - submitted) divided by
 // operations is the latency. Busy time (at least one transfer in flight) divided by the wall clock is the utilisation.
-// Wait time is what computation lost by waiting for this disk; whoever waited adds it. Thread-safe; one short critical
+// Wait time is what computation lost by waiting for this disk: from the moment when a consumer or producer of blocks
+// had to stop until the transfer that it needed was over (papers/001, section 3). Thread-safe; one short critical
 // section per begin and end, which is nothing beside a transfer.
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <mutex>
 #include <string>
 
+#include "engine/base/clock.h"
 #include "engine/io/transfer.h"
 
 namespace flowrun::io {
@@ -42,7 +44,8 @@ struct disk_snapshot {
 class disk_statistics {
  public:
   // `name` is the disk's directory or the file's path: what the report prints.
-  explicit disk_statistics(std::string name) : name_(std::move(name)) {}
+  explicit disk_statistics(std::string name, const time_source& time = steady_time())
+      : name_(std::move(name)), time_(time) {}
   disk_statistics(const disk_statistics&) = delete;
   disk_statistics& operator=(const disk_statistics&) = delete;
 
@@ -63,6 +66,7 @@ class disk_statistics {
   side& of(direction way) { return way == direction::read ? reads_ : writes_; }
 
   const std::string name_;
+  const time_source& time_;
   mutable std::mutex mutex_;  // guards everything below
   side reads_;
   side writes_;

@@ -1,9 +1,13 @@
-// Asynchrony from a handful of plain threads that call pread and pwrite: works everywhere, io_uring or not.
+// Asynchrony from plain threads that call pread and pwrite: works everywhere, io_uring or not. And the mmap backend,
+// where the same threads copy between memory and mapped pages.
 //
-// Requests are taken first in, first out. A thread costs a stack and a wake-up per transfer (some ten microseconds),
-// which is little beside the transfer of a block.
+// Each disk has threads of its own, up to its depth, so that a slow disk doesn't keep the others waiting; they come
+// when there is work for them and stay until the backend goes. A thread costs a stack and a wake-up per transfer (some
+// ten microseconds), which is little beside the transfer of a block. No thread is made per request.
 #include <algorithm>
 #include <condition_variable>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <system_error>
 #include <vector>
@@ -12,7 +16,8 @@
 #include "engine/io/backends.h"
 #include "engine/io/file.h"
 #include "engine/io/io_thread.h"
-#include "engine/io/request_queue.h"
+#include "engine/io/mapped_transfer.h"
+#include "engine/io/queueing_backend.h"
 
 namespace flowrun::io {
 
@@ -20,18 +25,22 @@ namespace {
 
 constexpr unsigned max_threads = 8;
 
-class thread_backend final : public backend {
+class thread_backend final : public queueing_backend {
  public:
-  explicit thread_backend(unsigned queue_depth) {
-    const unsigned num_threads = std::clamp(queue_depth, 1U, max_threads);
-    threads_.reserve(num_threads);
+  using transfer = int64_t (*)(request&) noexcept;
+
+  thread_backend(unsigned queue_depth, std::string_view name, transfer carry_out)
+      : queueing_backend(unbounded),
+        max_threads_(std::clamp(queue_depth, 1U, max_threads)),
+        name_(name),
+        carry_out_(carry_out) {
+    // One thread must be had; fewer than wanted are slower, not wrong.
+    lane& first = lanes_[nullptr];
     try {
-      while (threads_.size() < num_threads) threads_.push_back(start_io_thread("flowrun-io", [this] { run(); }));
+      first.threads.push_back(start_io_thread("flowrun-io", [this, &first] { run(first); }));
     } catch (const std::system_error& failure) {
-      if (threads_.empty())
-        throw error(error_kind::resources, std::string("can't start an I/O thread: ") + failure.what(),
-                    "raise the limit of processes (ulimit -u) or of this container");
-      // Fewer threads are slower, not wrong.
+      throw error(error_kind::resources, std::string("can't start an I/O thread: ") + failure.what(),
+                  "raise the limit of processes (ulimit -u) or of this container");
     }
   }
 
@@ -39,57 +48,91 @@ class thread_backend final : public backend {
     {
       std::lock_guard lock(mutex_);
       stopping_ = true;
+      for (auto& [disk, one] : lanes_) one.changed.notify_all();
     }
-    changed_.notify_all();
-    for (std::thread& t : threads_) t.join();
+    for (auto& [disk, one] : lanes_)
+      for (std::thread& t : one.threads) t.join();
   }
 
-  using backend::submit;
-  void submit(std::span<request* const> requests) noexcept override {
-    size_t num_queued = 0;
-    for (request* r : requests) {
-      r->start();
+  std::string_view name() const override { return name_; }
+
+ private:
+  // The threads of one disk.
+  struct lane {
+    request_queue queue;
+    unsigned num_queued = 0;
+    unsigned num_idle = 0;
+    std::condition_variable changed;
+    std::vector<std::thread> threads;
+  };
+
+  void issue(request_queue admitted) noexcept override {
+    while (request* const r = admitted.pop()) {
       if (r->target->is_memory()) {
-        perform(*r);
+        finish(*r, perform(*r), admitted);
         continue;
       }
       std::lock_guard lock(mutex_);
-      queue_.push(*r);
-      ++num_queued;
+      lane& own = lane_of(r->disk);
+      own.queue.push(*r);
+      ++own.num_queued;
+      if (own.num_queued > own.num_idle && own.threads.size() < max_threads_) add_thread(own);
+      own.changed.notify_one();
     }
-    if (num_queued == 1)
-      changed_.notify_one();
-    else if (num_queued > 1)
-      changed_.notify_all();
   }
 
-  std::string_view name() const override { return "threads"; }
+  // Under the lock. A disk that has gone and left its address to another one has left it threads, too. When there is no
+  // memory for a lane, the common one serves.
+  lane& lane_of(const disk_queue* disk) noexcept {
+    try {
+      lane& own = lanes_[disk];
+      if (own.threads.empty()) add_thread(own);
+      if (!own.threads.empty()) return own;
+    } catch (const std::bad_alloc&) {
+    }
+    return lanes_.at(nullptr);
+  }
 
- private:
-  void run() noexcept {
+  // Under the lock. Without another thread it is slower, not wrong.
+  void add_thread(lane& own) noexcept {
+    try {
+      own.threads.push_back(start_io_thread("flowrun-io", [this, &own] { run(own); }));
+    } catch (const std::exception&) {
+    }
+  }
+
+  void run(lane& own) noexcept {
     for (;;) {
       request* taken = nullptr;
       {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
-        taken = queue_.pop();
+        ++own.num_idle;
+        own.changed.wait(lock, [&] { return stopping_ || !own.queue.empty(); });
+        --own.num_idle;
+        taken = own.queue.pop();
+        if (taken == nullptr) return;  // stopping, and nothing left
+        --own.num_queued;
       }
-      if (taken == nullptr) return;  // stopping, and nothing left
-      perform(*taken);
+      finish(*taken, carry_out_(*taken));
     }
   }
 
-  std::mutex mutex_;  // guards queue_ and stopping_
-  std::condition_variable changed_;
-  request_queue queue_;
+  const unsigned max_threads_;  // of a lane
+  const std::string_view name_;
+  const transfer carry_out_;
+  std::mutex mutex_;  // guards lanes_ and stopping_
+  std::map<const disk_queue*, lane> lanes_;
   bool stopping_ = false;
-  std::vector<std::thread> threads_;
 };
 
 }  // namespace
 
 std::unique_ptr<backend> make_thread_backend(unsigned queue_depth) {
-  return std::make_unique<thread_backend>(queue_depth);
+  return std::make_unique<thread_backend>(queue_depth, "threads", perform);
+}
+
+std::unique_ptr<backend> make_mmap_backend(unsigned queue_depth) {
+  return std::make_unique<thread_backend>(queue_depth, "mmap", transfer_mapped);
 }
 
 }  // namespace flowrun::io

@@ -25,7 +25,7 @@
 #include "engine/io/backends.h"
 #include "engine/io/file.h"
 #include "engine/io/io_thread.h"
-#include "engine/io/request_queue.h"
+#include "engine/io/queueing_backend.h"
 
 namespace flowrun::io {
 
@@ -33,9 +33,10 @@ namespace {
 
 constexpr int max_submit_failures = 1000;
 
-class uring_backend final : public backend {
+class uring_backend final : public queueing_backend {
  public:
-  explicit uring_backend(unsigned queue_depth) : queue_depth_(std::clamp(queue_depth, 1U, 4096U)) {
+  explicit uring_backend(unsigned queue_depth)
+      : queueing_backend(unbounded), queue_depth_(std::clamp(queue_depth, 1U, 4096U)) {
     nudge_ = eventfd(0, EFD_CLOEXEC);
     if (nudge_ < 0) refuse("eventfd", errno);
     // The thread that makes the ring is the one that may use it.
@@ -69,13 +70,14 @@ class uring_backend final : public backend {
     close(nudge_);
   }
 
-  using backend::submit;
-  void submit(std::span<request* const> requests) noexcept override {
+  std::string_view name() const override { return "io_uring"; }
+
+ private:
+  void issue(request_queue admitted) noexcept override {
     request_queue added;
-    for (request* r : requests) {
-      r->start();
+    while (request* const r = admitted.pop()) {
       if (r->target->is_memory())
-        perform(*r);
+        finish(*r, perform(*r), admitted);
       else
         added.push(*r);
     }
@@ -89,9 +91,6 @@ class uring_backend final : public backend {
     if (asleep) nudge();
   }
 
-  std::string_view name() const override { return "io_uring"; }
-
- private:
   [[noreturn]] static void refuse(const char* call, int cause) {
     throw error(error_kind::io, fmt::format("io_uring doesn't work here: {}: {}", call, errno_text(cause)),
                 "let the I/O backend be chosen automatically, or choose threads");
@@ -184,16 +183,16 @@ class uring_backend final : public backend {
         if (r == nullptr)
           nudge_armed_ = false;
         else
-          finish(*r, cqes[i]->res);
+          advance(*r, cqes[i]->res);
       }
       io_uring_cq_advance(&ring_, num_cqes);
     }
   }
 
-  void finish(request& r, int64_t result) {
+  void advance(request& r, int64_t result) {
     if (const auto end = r.progress.advance(result, r.num_bytes, r.target->is_direct(), r.way)) {
       --in_flight_;
-      r.complete(*end);
+      finish(r, *end);
     } else {
       prepare(r);
     }
@@ -213,7 +212,7 @@ class uring_backend final : public backend {
         continue;
       }
       --in_flight_;
-      r->complete(result);
+      finish(*r, result);
     }
   }
 

@@ -21,7 +21,7 @@ class held_backend final : public io::backend {
   void submit(std::span<io::request* const> requests) noexcept override {
     batches.push_back(requests.size());
     for (io::request* request : requests) {
-      request->start();
+      request->start(time().now());
       offsets.push_back(request->offset);
       waiting_.push_back(request);
     }
@@ -36,7 +36,8 @@ class held_backend final : public io::backend {
       waiting_.pop_front();
       request->complete(request->way == io::direction::read
                             ? request->target->read_at(request->offset, request->data, request->num_bytes)
-                            : request->target->write_at(request->offset, request->data, request->num_bytes));
+                            : request->target->write_at(request->offset, request->data, request->num_bytes),
+                        time().now());
     }
   }
 

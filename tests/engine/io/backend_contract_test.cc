@@ -259,8 +259,8 @@ TEST(request, a_full_disk_is_a_lack_of_resources) {
   for (const int cause : {ENOSPC, EDQUOT, EFBIG, ENOMEM, EIO}) {
     request r;
     prepare(r, *memory, direction::write, 0, &one, 1);
-    r.start();
-    r.complete(-cause);
+    r.start(0);
+    r.complete(-cause, 1);
     try {
       r.take_result();
       FAIL() << "no error";

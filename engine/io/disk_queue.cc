@@ -1,0 +1,95 @@
+#include "engine/io/disk_queue.h"
+
+#include <utility>
+
+#include "engine/base/error.h"
+
+namespace flowrun::io {
+
+size_t offset_set::find(uint64_t offset) const {
+  size_t at = home(offset);
+  while (slots_[at] != offset && slots_[at] != nothing) at = (at + 1) & (slots_.size() - 1);
+  return at;
+}
+
+bool offset_set::insert(uint64_t offset) {
+  const size_t at = find(offset);
+  if (slots_[at] == offset) return false;
+  slots_[at] = offset;
+  if (++num_offsets_ * 2 > slots_.size()) grow();
+  return true;
+}
+
+void offset_set::erase(uint64_t offset) {
+  size_t hole = find(offset);
+  if (slots_[hole] == nothing) return;
+  --num_offsets_;
+  // What was pushed on by the erased one moves back, so that no search ends at the hole too early.
+  const size_t mask = slots_.size() - 1;
+  for (size_t at = (hole + 1) & mask; slots_[at] != nothing; at = (at + 1) & mask) {
+    if (((at - home(slots_[at])) & mask) < ((at - hole) & mask)) continue;
+    slots_[hole] = slots_[at];
+    hole = at;
+  }
+  slots_[hole] = nothing;
+}
+
+void offset_set::grow() {
+  const std::vector<uint64_t> old = std::exchange(slots_, std::vector<uint64_t>(slots_.size() * 2, nothing));
+  for (uint64_t offset : old)
+    if (offset != nothing) slots_[find(offset)] = offset;
+}
+
+void disk_queue::waiting_list::push(request& added) {
+  added.next = nullptr;
+  added.previous = last;
+  (last == nullptr ? first : last->next) = &added;
+  last = &added;
+}
+
+void disk_queue::waiting_list::unlink(request& one) {
+  (one.previous == nullptr ? first : one.previous->next) = one.next;
+  (one.next == nullptr ? last : one.next->previous) = one.previous;
+  one.next = one.previous = nullptr;
+}
+
+bool disk_queue::in_flight(uint64_t offset) const {
+  std::lock_guard lock(mutex_);
+  return offsets_.contains(offset);
+}
+
+void disk_queue::enter(request& added, request_queue& admitted) {
+  std::lock_guard lock(mutex_);
+  if (exclusive_) FLOWRUN_CHECK(offsets_.insert(added.offset));
+  list_of(added.way).push(added);
+  admit(admitted);
+}
+
+void disk_queue::leave(request& over, request_queue& admitted) {
+  std::lock_guard lock(mutex_);
+  if (exclusive_) offsets_.erase(over.offset);
+  --num_under_way_;
+  admit(admitted);
+}
+
+bool disk_queue::withdraw(request& waiting) {
+  std::lock_guard lock(mutex_);
+  waiting_list& list = list_of(waiting.way);
+  if (!list.contains(waiting)) return false;
+  list.unlink(waiting);
+  if (exclusive_) offsets_.erase(waiting.offset);
+  return true;
+}
+
+void disk_queue::admit(request_queue& admitted) {
+  while (num_under_way_ < depth_) {
+    waiting_list& list = writes_.first != nullptr ? writes_ : others_;
+    request* const next = list.first;
+    if (next == nullptr) return;
+    list.unlink(*next);
+    ++num_under_way_;
+    admitted.push(*next);
+  }
+}
+
+}  // namespace flowrun::io

@@ -1,0 +1,94 @@
+#include "engine/io/mapped_transfer.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "engine/base/buffer.h"
+#include "engine/io/backends.h"
+#include "engine/io/file.h"
+
+namespace flowrun::io {
+
+namespace {
+
+#ifndef MADV_POPULATE_READ
+constexpr int MADV_POPULATE_READ = 22;
+constexpr int MADV_POPULATE_WRITE = 23;
+#endif
+
+// The pages of a range of a file; unmapped at the end.
+class mapping {
+ public:
+  mapping(int descriptor, uint64_t offset, size_t num_bytes, direction way)
+      : begin_(round_down(offset, io_alignment)), num_bytes_(static_cast<size_t>(offset - begin_) + num_bytes) {
+    const int protection = way == direction::write ? PROT_READ | PROT_WRITE : PROT_READ;
+    pages_ = mmap(nullptr, num_bytes_, protection, MAP_SHARED, descriptor, static_cast<off_t>(begin_));
+  }
+  ~mapping() {
+    if (*this) munmap(pages_, num_bytes_);
+  }
+  mapping(const mapping&) = delete;
+  mapping& operator=(const mapping&) = delete;
+
+  explicit operator bool() const { return pages_ != MAP_FAILED; }
+  std::byte* at(uint64_t offset) const { return static_cast<std::byte*>(pages_) + (offset - begin_); }
+  // 0 or an errno: EFAULT and EHWPOISON for what would have been SIGBUS.
+  int populate(direction way) const {
+    const int advice = way == direction::write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+    while (madvise(pages_, num_bytes_, advice) != 0)
+      if (errno != EINTR && errno != EAGAIN) return errno;
+    return 0;
+  }
+
+ private:
+  const uint64_t begin_;
+  const size_t num_bytes_;
+  void* pages_ = MAP_FAILED;
+};
+
+// Space on the disk for what will be written, so that the copy can't find the disk full; 0 or a negative errno.
+int64_t make_room(int descriptor, uint64_t offset, uint64_t end, uint64_t length) {
+  int result = 0;
+  while ((result = fallocate(descriptor, 0, static_cast<off_t>(offset), static_cast<off_t>(end - offset))) != 0 &&
+         errno == EINTR) {
+  }
+  if (result == 0) return 0;
+  if (errno != EOPNOTSUPP) return -errno;
+  return end <= length || ftruncate(descriptor, static_cast<off_t>(end)) == 0 ? 0 : -errno;
+}
+
+}  // namespace
+
+int64_t transfer_mapped(request& r) noexcept {
+  const int descriptor = r.target->descriptor();
+  struct stat now {};
+  if (fstat(descriptor, &now) != 0 || !S_ISREG(now.st_mode)) return perform(r);
+  const auto length = static_cast<uint64_t>(now.st_size);
+  size_t num_bytes = r.num_bytes;
+  if (r.way == direction::read) {
+    if (r.offset >= length) return 0;
+    num_bytes = static_cast<size_t>(std::min<uint64_t>(num_bytes, length - r.offset));
+  } else if (const int64_t failure = make_room(descriptor, r.offset, r.offset + num_bytes, length); failure != 0) {
+    return failure;
+  }
+  const mapping pages(descriptor, r.offset, num_bytes, r.way);
+  if (!pages) return perform(r);
+  const int failure = pages.populate(r.way);
+  if (failure == EINVAL) return perform(r);
+  if (failure != 0) return failure == EFAULT ? -EIO : -failure;
+  if (r.way == direction::read) {
+    std::memcpy(r.data, pages.at(r.offset), num_bytes);
+  } else {
+    std::memcpy(pages.at(r.offset), r.data, num_bytes);
+    sync_file_range(descriptor, static_cast<off_t>(r.offset), static_cast<off_t>(num_bytes), SYNC_FILE_RANGE_WRITE);
+  }
+  return static_cast<int64_t>(num_bytes);
+}
+
+}  // namespace flowrun::io
