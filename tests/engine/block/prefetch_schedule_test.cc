@@ -89,25 +89,41 @@ TEST(prefetch_schedule, keeps_its_promises_on_random_inputs) {
   }
 }
 
-// No order of fetching is faster: all orders of all σ of five blocks on three disks.
-TEST(prefetch_schedule, is_optimal_on_all_small_inputs) {
-  for (uint32_t code = 0; code < 243; ++code) {
-    disks sigma(5);
-    for (uint32_t i = 0, rest = code; i < 5; ++i, rest /= 3) sigma[i] = rest % 3;
-    for (uint64_t num_buffers = 1; num_buffers <= 3; ++num_buffers) {
-      uint64_t best = UINT64_MAX;
-      positions order{0, 1, 2, 3, 4};
-      do {
-        try {
-          const positions steps = simulate_fetching(order, sigma, 3, num_buffers);
-          best = std::min(best, *std::max_element(steps.begin(), steps.end()) + 1);
-        } catch (const error&) {
-          // Stuck: not an order for so few buffers.
-        }
-      } while (std::next_permutation(order.begin(), order.end()));
-      EXPECT_EQ(optimal_schedule(sigma, 3, num_buffers).num_steps, best) << code << " " << num_buffers;
+TEST(prefetch_schedule, equal_ticks_stretch_the_schedule) {
+  std::mt19937 random(12);
+  for (int round = 0; round < 100; ++round) {
+    const unsigned num_disks = 1 + random() % 6;
+    const uint64_t num_buffers = 1 + random() % 20;
+    disks sigma(random() % 200);
+    for (auto& disk : sigma) disk = random() % num_disks;
+    for (const auto schedule_of : {0, 1}) {
+      const std::vector<uint64_t> sevens(num_disks, 7);
+      const prefetch_schedule plain = schedule_of == 0 ? optimal_schedule(sigma, num_disks, num_buffers)
+                                                       : naive_schedule(sigma, num_disks, num_buffers);
+      const prefetch_schedule stretched =
+          schedule_of == 0 ? optimal_schedule(sigma, sevens, num_buffers) : naive_schedule(sigma, sevens, num_buffers);
+      EXPECT_EQ(stretched.order, plain.order);
+      EXPECT_EQ(stretched.num_steps, 7 * plain.num_steps);
+      for (uint64_t i = 0; i < sigma.size(); ++i) ASSERT_EQ(stretched.step[i], 7 * plain.step[i]);
     }
   }
+}
+
+// Disk 0 is twice as fast. σ = a b c d e on disks 0 0 1 0 1, m = 3. Backwards [e d c]: e in ticks 0-1, d in 0; b takes
+// its place, in 1; then c in 2-3 and a in 2: four ticks. Forwards: c in 0-1, a in 1, b in 2, e in 2-3, d in 3.
+TEST(prefetch_schedule, a_faster_disk_by_hand) {
+  const prefetch_schedule schedule = optimal_schedule(disks{0, 0, 1, 0, 1}, positions{1, 2}, 3);
+  EXPECT_EQ(schedule.order, (positions{2, 0, 1, 4, 3}));
+  EXPECT_EQ(schedule.step, (positions{0, 1, 2, 2, 3}));
+  EXPECT_EQ(schedule.num_steps, 4u);
+}
+
+TEST(prefetch_schedule, millions_of_blocks) {
+  std::mt19937 random(13);
+  disks sigma(1'000'000);
+  for (auto& disk : sigma) disk = random() % 64;
+  const prefetch_schedule schedule = optimal_schedule(sigma, 64, 256);
+  EXPECT_LT(schedule.num_steps, sigma.size() / 64 * 115 / 100);
 }
 
 }  // namespace
