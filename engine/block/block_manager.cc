@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
+#include "engine/block/disk_weights.h"
 #include "engine/block/extent_list.h"
 #include "engine/block/scratch_directory.h"
 #include "engine/io/file.h"
@@ -16,24 +18,35 @@
 namespace flowrun::block {
 
 struct block_manager::disk {
-  explicit disk(disk_config config) : path(std::move(config.path)), limit(config.limit), statistics(path) {}
+  disk(const disk_config& config, const manager_options& options)
+      : path(config.path),
+        limit(config.limit),
+        weight(config.weight),
+        queue(options.depth > 0 ? options.depth : default_disk_depth, options.order, true),
+        statistics(path, options.backend->time()) {}
 
   const std::string path;
   const uint64_t limit;
+  const double weight;             // 0: measured
+  io::disk_queue queue;            // thread-safe by itself
   io::disk_statistics statistics;  // thread-safe by itself
 
   mutable std::mutex mutex;           // guards everything below, except that…
   std::unique_ptr<io::file> scratch;  // …it is made before the first block id is given out, and stays
   bool can_reserve = true;            // false: the file system can't, so the file grows block by block
   bool full = false;                  // a write found no room (condemn)
+  bool failed = false;                // a write failed (retire)
   uint64_t end = 0;                   // the file's length; [0, end) is free, used or condemned
   uint64_t used = 0;
   uint64_t peak_used = 0;
   extent_list free_space;
 
   void open(const manager_options& options);
-  std::optional<uint64_t> take(uint64_t num_bytes, const manager_options& options);
-  bool grow(uint64_t num_bytes, uint64_t reserve_step);
+  // Space for up to `most_blocks` neighbouring blocks; none: no room.
+  std::optional<std::pair<uint64_t, unsigned>> take(uint64_t num_bytes, unsigned most_blocks,
+                                                    const manager_options& options);
+  bool takes_blocks(uint64_t num_bytes) const;  // under the lock
+  bool grow(uint64_t num_bytes, uint64_t wanted_bytes, uint64_t reserve_step);
   bool reserve(uint64_t num_bytes);
 };
 
@@ -47,32 +60,41 @@ void block_manager::disk::open(const manager_options& options) {
   scratch = io::file::open(path, io::open_mode::scratch, {.direct = options.direct});
 }
 
-// Takes space for a block, growing the file when need be; nullopt when there is no room.
-std::optional<uint64_t> block_manager::disk::take(uint64_t num_bytes, const manager_options& options) {
+// Takes space, growing the file when need be.
+std::optional<std::pair<uint64_t, unsigned>> block_manager::disk::take(uint64_t num_bytes, unsigned most_blocks,
+                                                                       const manager_options& options) {
   std::lock_guard lock(mutex);
+  if (failed) return std::nullopt;
   if (scratch == nullptr) open(options);
-  std::optional<uint64_t> offset = free_space.take(num_bytes);
+  auto taken = free_space.take(num_bytes, most_blocks);
   // New space joins a free extent at the end of the file, so a last short step may do.
-  while (!offset && grow(num_bytes, options.reserve_step)) offset = free_space.take(num_bytes);
-  if (offset) {
-    used += num_bytes;
+  while (!taken && grow(num_bytes, most_blocks * num_bytes, options.reserve_step)) taken = free_space.take(num_bytes, most_blocks);
+  if (taken) {
+    used += taken->second * num_bytes;
     peak_used = std::max(peak_used, used);
   }
-  return offset;
+  return taken;
 }
 
-// Makes the file longer, by at least a step or the block where the limit lets it. False when it can't grow at all.
-bool block_manager::disk::grow(uint64_t num_bytes, uint64_t reserve_step) {
+bool block_manager::disk::takes_blocks(uint64_t num_bytes) const {
+  if (failed) return false;
+  if (free_space.free_bytes() >= num_bytes) return true;
+  return !full && (limit == 0 || end + num_bytes <= limit);
+}
+
+// Makes the file longer, by at least a step or what is wanted where the limit lets it, by a block where the file system
+// has no more. False when it can't grow at all.
+bool block_manager::disk::grow(uint64_t num_bytes, uint64_t wanted_bytes, uint64_t reserve_step) {
   const uint64_t longest = limit == 0 ? UINT64_MAX : round_down(limit, io_alignment);
   if (full || end >= longest) return false;
   const uint64_t room = longest - end;
   if (can_reserve) {
-    const uint64_t step = std::min(std::max(reserve_step, num_bytes), room);
+    const uint64_t step = std::min(std::max(reserve_step, wanted_bytes), room);
     if (reserve(step)) return true;
     if (step > num_bytes && can_reserve && reserve(num_bytes)) return true;
     if (can_reserve) return false;
   }
-  const uint64_t step = std::min(num_bytes, room);
+  const uint64_t step = std::min(wanted_bytes, room);
   free_space.give(end, step);
   end += step;
   return true;
@@ -94,8 +116,8 @@ bool block_manager::disk::reserve(uint64_t num_bytes) {
 block_manager::block_manager(manager_options options) : options_(std::move(options)) {
   FLOWRUN_CHECK(options_.backend != nullptr);
   FLOWRUN_CHECK(options_.reserve_step > 0 && options_.reserve_step % io_alignment == 0);
-  for (const disk_config& config : options_.disks) disks_.push_back(std::make_unique<disk>(config));
-  if (disks_.empty() && options_.in_memory) disks_.push_back(std::make_unique<disk>(disk_config{"memory", 0}));
+  for (const disk_config& config : options_.disks) disks_.push_back(std::make_unique<disk>(config, options_));
+  if (disks_.empty() && options_.in_memory) disks_.push_back(std::make_unique<disk>(disk_config{"memory"}, options_));
   FLOWRUN_CHECK(!disks_.empty());
 }
 
@@ -105,15 +127,29 @@ const std::string& block_manager::disk_path(unsigned disk) const { return disks_
 
 io::disk_statistics& block_manager::statistics(unsigned disk) const { return disks_.at(disk)->statistics; }
 
-block_id block_manager::allocate(unsigned preferred_disk, uint32_t num_bytes) {
-  FLOWRUN_CHECK(num_bytes > 0 && num_bytes % io_alignment == 0);
-  for (unsigned i = 0; i < num_disks(); ++i) {
-    const unsigned at = (preferred_disk % num_disks() + i) % num_disks();
-    if (const auto offset = disks_[at]->take(num_bytes, options_)) {
-      add_used(num_bytes);
-      return {at, num_bytes, *offset};
+block_manager::bunch block_manager::allocate(unsigned preferred_disk, uint32_t num_bytes, unsigned most_blocks) {
+  FLOWRUN_CHECK(num_bytes > 0 && num_bytes % io_alignment == 0 && most_blocks > 0);
+  const unsigned num_claimed = claim(num_bytes, most_blocks);
+  if (num_claimed == 0)
+    throw error(
+        error_kind::resources,
+        fmt::format(
+            "out of scratch space for a block of {}: {} of the limit of {} for all scratch directories are used",
+            format_bytes(num_bytes), format_bytes(used_bytes()), format_bytes(options_.limit)),
+        "raise the limit (--scratch-limit, or resources: scratch_limit)");
+  bunch found;
+  try {
+    for (unsigned i = 0; i < num_disks() && found.num_blocks == 0; ++i) {
+      const unsigned at = (preferred_disk % num_disks() + i) % num_disks();
+      if (const auto taken = disks_[at]->take(num_bytes, num_claimed, options_))
+        found = {{at, num_bytes, taken->first}, taken->second};
     }
+  } catch (...) {
+    used_bytes_.fetch_sub(uint64_t{num_claimed} * num_bytes, std::memory_order_relaxed);
+    throw;
   }
+  used_bytes_.fetch_sub(uint64_t{num_claimed - found.num_blocks} * num_bytes, std::memory_order_relaxed);
+  if (found.num_blocks > 0) return found;
   throw error(error_kind::resources, full_message(num_bytes),
               "free space there, raise the limits, or add a scratch directory on another disk (-T DIR[:LIMIT])");
 }
@@ -123,6 +159,7 @@ void block_manager::free(block_id id) noexcept {
   disk& owner = *disks_.at(id.disk);
   std::lock_guard lock(owner.mutex);
   FLOWRUN_CHECK(id.offset + id.num_bytes <= owner.end && owner.used >= id.num_bytes);
+  FLOWRUN_CHECK(!owner.queue.in_flight(id.offset));
   owner.free_space.give(id.offset, id.num_bytes);
   owner.used -= id.num_bytes;
   used_bytes_.fetch_sub(id.num_bytes, std::memory_order_relaxed);
@@ -137,6 +174,40 @@ void block_manager::condemn(block_id id) noexcept {
   used_bytes_.fetch_sub(id.num_bytes, std::memory_order_relaxed);
 }
 
+bool block_manager::retire(block_id id, const std::string& cause) {
+  disk& owner = *disks_.at(id.disk);
+  bool first = false;
+  {
+    std::lock_guard lock(owner.mutex);
+    first = !std::exchange(owner.failed, true);
+    owner.used -= id.num_bytes;
+  }
+  used_bytes_.fetch_sub(id.num_bytes, std::memory_order_relaxed);
+  bool others = false;
+  for (const auto& one : disks_) {
+    std::lock_guard lock(one->mutex);
+    others |= one->takes_blocks(id.num_bytes);
+  }
+  if (first && others && options_.warn)
+    options_.warn(fmt::format("{}; nothing more is written to the scratch directory {}, the others take over", cause,
+                              owner.path));
+  return others;
+}
+
+std::vector<double> block_manager::weights() const {
+  std::vector<double> given;
+  std::vector<disk_speed> measured;
+  std::vector<bool> takes;
+  for (const auto& one : disks_) {
+    const io::disk_snapshot s = one->statistics.snapshot();
+    given.push_back(one->weight);
+    measured.push_back({s.reads.num_bytes + s.writes.num_bytes, s.busy_ns});
+    std::lock_guard lock(one->mutex);
+    takes.push_back(one->takes_blocks(1));
+  }
+  return disk_weights(given, measured, takes);
+}
+
 void block_manager::prepare(io::request& transfer, block_id id, io::direction way, std::byte* data) const {
   disk& owner = *disks_.at(id.disk);
   FLOWRUN_CHECK(id.num_bytes > 0 && reinterpret_cast<uintptr_t>(data) % io_alignment == 0);
@@ -145,13 +216,16 @@ void block_manager::prepare(io::request& transfer, block_id id, io::direction wa
   transfer.offset = id.offset;
   transfer.data = data;
   transfer.num_bytes = id.num_bytes;
+  transfer.disk = &owner.queue;
   transfer.statistics = &owner.statistics;
 }
 
 std::vector<disk_usage> block_manager::usage() const {
   std::vector<disk_usage> result;
+  const std::vector<double> shares = weights();
   for (const auto& one : disks_) {
     disk_usage now;
+    now.weight = shares[result.size()];
     now.path = one->path;
     now.limit = one->limit;
     now.transfers = one->statistics.snapshot();
@@ -164,11 +238,20 @@ std::vector<disk_usage> block_manager::usage() const {
   return result;
 }
 
-void block_manager::add_used(uint64_t num_bytes) {
-  const uint64_t now = used_bytes_.fetch_add(num_bytes, std::memory_order_relaxed) + num_bytes;
+unsigned block_manager::claim(uint32_t num_bytes, unsigned most_blocks) {
+  uint64_t before = used_bytes_.load(std::memory_order_relaxed);
+  uint64_t now = 0;
+  unsigned num_blocks = 0;
+  do {
+    const uint64_t room = options_.limit == 0 ? UINT64_MAX : options_.limit - std::min(options_.limit, before);
+    num_blocks = static_cast<unsigned>(std::min<uint64_t>(most_blocks, room / num_bytes));
+    if (num_blocks == 0) return 0;
+    now = before + uint64_t{num_blocks} * num_bytes;
+  } while (!used_bytes_.compare_exchange_weak(before, now, std::memory_order_relaxed));
   uint64_t peak = peak_used_bytes_.load(std::memory_order_relaxed);
   while (now > peak && !peak_used_bytes_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
   }
+  return num_blocks;
 }
 
 std::string block_manager::full_message(uint32_t num_bytes) const {

@@ -3,8 +3,12 @@
 // Each disk is a directory with one unlinked file in it, made at the first allocation there, so that a job that stays
 // in memory touches no disk and nothing is left behind, whatever kills the process. File space is reserved ahead in
 // large steps (less fragmentation; ext4 serialises direct writes past the end) and freed blocks are used again first,
-// lowest offset first (extent_list.h). A disk that is full or at its limit passes its blocks on to the next one with
-// room.
+// lowest offset first (extent_list.h). A disk that is full, at its limit, or failed a write passes its blocks on to the
+// next one with room.
+//
+// Disks may be unequal: each takes a share of the blocks proportional to its weight, which is given or measured from
+// the transfers so far (disk_weights.h), so that all are busy to the end. Each has a queue of this manager (one job),
+// with its depth and order (io/disk_queue.h), which also sees to it that no block has two transfers at once.
 //
 // Thread-safe: one mutex per disk, held while that disk's file grows (milliseconds once in reserve_step bytes); an
 // allocation otherwise costs a map operation.
@@ -12,6 +16,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +24,7 @@
 #include "engine/base/units.h"
 #include "engine/block/allocation.h"
 #include "engine/block/block_id.h"
+#include "engine/io/disk_queue.h"
 #include "engine/io/request.h"
 #include "engine/io/statistics.h"
 
@@ -28,6 +34,7 @@ namespace flowrun::block {
 struct disk_config {
   std::string path;    // made with mode 0700 when missing
   uint64_t limit = 0;  // the longest its scratch file may get, in bytes; 0: no limit
+  double weight = 0;   // its speed relative to the others'; 0: measured (then all are)
 };
 
 struct manager_options {
@@ -35,10 +42,17 @@ struct manager_options {
   io::backend* backend = nullptr;  // carries the transfers out; outlives the manager
   bool in_memory = false;          // scratch files in memory, for tests and for --backend memory
   bool direct = true;              // bypass the page cache where the file system lets us
+  uint64_t limit = 0;              // of all disks together, in bytes; 0: none
   uint64_t seed = 1;               // of the random allocation strategies
   allocation_strategy strategy = allocation_strategy::randomised_cycling;
   uint64_t reserve_step = 64 * MiB;  // a multiple of io_alignment
+  unsigned depth = 0;                // transfers under way per disk; 0: default_disk_depth
+  io::service_order order = io::service_order::writes_first;
+  std::function<void(const std::string&)> warn;  // what the user should know, thread-safe; may be empty
 };
+
+// Eight blocks under way keep a flash disk busy, and leave the choice of what comes next to the disk's queue.
+constexpr unsigned default_disk_depth = 8;
 
 // One disk's state at a moment.
 struct disk_usage {
@@ -47,6 +61,7 @@ struct disk_usage {
   uint64_t peak_used = 0;  // the most so far
   uint64_t reserved = 0;   // length of the scratch file
   uint64_t limit = 0;      // 0: none
+  double weight = 0;       // its share of new blocks, relative to the others'; 0: takes none (full or failed)
   io::disk_snapshot transfers;
 };
 
@@ -62,15 +77,34 @@ class block_manager {
   io::backend& backend() const { return *options_.backend; }
   const std::string& disk_path(unsigned disk) const;
 
-  // A block of `num_bytes` (> 0, a multiple of io_alignment) on `preferred_disk` or, when that is full or at its limit,
-  // on the next disk with room. Throws error(resources) naming every disk when none has; error(output) when a scratch
-  // directory can't be made or used.
-  block_id allocate(unsigned preferred_disk, uint32_t num_bytes);
+  // A block of `num_bytes` (> 0, a multiple of io_alignment) on `preferred_disk` or, when that is full, failed or at
+  // its limit, on the next disk with room. Throws error(resources) naming every disk when none has or the limit of all
+  // is reached; error(output) when a scratch directory can't be made or used.
+  block_id allocate(unsigned preferred_disk, uint32_t num_bytes) {
+    return allocate(preferred_disk, num_bytes, 1).first;
+  }
+  // The same for a bunch of neighbouring blocks, so that a disk with a head reads and writes them without a seek: as
+  // many as lie free in one place, from 1 to `most_blocks`.
+  struct bunch {
+    block_id first;
+    unsigned num_blocks = 0;
+    // Takes the first block; not when empty.
+    block_id pop() {
+      const block_id taken = first;
+      first.offset += first.num_bytes;
+      --num_blocks;
+      return taken;
+    }
+  };
+  bunch allocate(unsigned preferred_disk, uint32_t num_bytes, unsigned most_blocks);
   // Gives the space back, to be used again. No transfer of the block may be in flight. Freeing twice is our bug and
   // ends the process (going on would give one block to two owners).
   void free(block_id id) noexcept;
   // A write of this block found the disk full: takes its space out of use for good, and that disk's file grows no more.
   void condemn(block_id id) noexcept;
+  // A write of this block failed: takes its space out of use for good, and gives out no more of that disk. True when
+  // another disk may still have room.
+  bool retire(block_id id, const std::string& cause);
 
   // Makes `transfer` (idle) a transfer of the whole block between `data` (aligned to io_alignment) and the disk.
   // on_done is left as it is.
@@ -84,15 +118,16 @@ class block_manager {
 
   // Numbers that tell the streams of this manager apart, from 1.
   uint64_t next_stream_id() { return next_stream_.fetch_add(1, std::memory_order_relaxed); }
-  // The disks of a stream, by the configured strategy.
-  disk_cycle disks_of(uint64_t stream) const {
-    return disk_cycle(options_.strategy, num_disks(), options_.seed, stream);
-  }
+  // Each disk's share of new blocks, relative to the others': as given, else as measured; 0 for those that take none.
+  // All equal when none takes any.
+  std::vector<double> weights() const;
+  const manager_options& options() const { return options_; }
 
  private:
   struct disk;
   std::string full_message(uint32_t num_bytes) const;
-  void add_used(uint64_t num_bytes);
+  // Claims bytes of the limit of all disks: those of at most `most_blocks` blocks; the number of blocks.
+  unsigned claim(uint32_t num_bytes, unsigned most_blocks);
 
   const manager_options options_;
   std::vector<std::unique_ptr<disk>> disks_;

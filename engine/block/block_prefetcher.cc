@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "engine/base/buffer.h"
-#include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/block/buffer_split.h"
 #include "engine/block/prefetch_schedule.h"
 
 namespace flowrun::block {
@@ -64,15 +64,17 @@ struct block_prefetcher::core {
     }
     for (size_t i = slots.size(); i > 0; --i) free_slots.push_back(static_cast<uint32_t>(i - 1));
     slot_of.assign(sequence.size(), no_slot);
-    batch = std::clamp<unsigned>(static_cast<unsigned>(slots.size()) / 8, 1, most_in_batch);
-    if (const unsigned num_disks = manager.num_disks(); num_disks > 1 && sequence.size() > 1) {
-      // papers/000, section 5, figure 11; never more than there are buffers.
+    const unsigned num_disks = manager.num_disks();
+    // With several disks, whose turn is next isn't known here: a read that waits for company may leave its disk idle.
+    if (num_disks == 1) batch = std::clamp<unsigned>(static_cast<unsigned>(slots.size()) / 8, 1, most_in_batch);
+    if (num_disks > 1 && sequence.size() > 1 && options.order == fetch_order::optimal) {
       const uint64_t wanted =
-          2 * num_disks + (slots.size() > 2 * num_disks ? (slots.size() - 2 * num_disks) * 3 / 10 : 0);
+          options.scheduled_buffers > 0 ? options.scheduled_buffers : split_read_buffers(slots.size(), num_disks);
       std::vector<uint32_t> disks;
       disks.reserve(sequence.size());
       for (const fetch& one : sequence) disks.push_back(one.id.disk);
-      order = optimal_schedule(disks, num_disks, std::min<uint64_t>(wanted, slots.size())).order;
+      const std::vector<uint64_t> ticks = ticks_of_weights(manager.weights());
+      order = optimal_schedule(disks, ticks, std::min<uint64_t>(wanted, slots.size())).order;
     }
   }
 
@@ -95,6 +97,7 @@ struct block_prefetcher::core {
   unsigned num_submitting = 0;  // threads inside submit()
   bool closed = false;
   waker* waiter = nullptr;
+  uint64_t blocked_since = 0;  // the consumer waits for next_position since then; 0: it doesn't
   std::exception_ptr failure;
 
   // Under the lock. The next position to issue, or sequence.size().
@@ -170,6 +173,10 @@ struct block_prefetcher::core {
     std::lock_guard lock(mutex);
     one.state = slot_state::ready;
     --num_in_flight;
+    if (next_position == one.position && blocked_since != 0) {
+      one.request.statistics->add_wait(io::direction::read, manager.backend().time().now() - blocked_since);
+      blocked_since = 0;
+    }
     const bool awaited =
         next_position == one.position || (next_position < sequence.size() && slot_of[next_position] == no_slot);
     if (awaited || num_in_flight == 0) quiet.notify_all();
@@ -212,6 +219,7 @@ struct block_prefetcher::core {
         reads = collect(at == no_slot);
         if (reads.empty()) {
           waiter = who;
+          if (blocked_since == 0) blocked_since = manager.backend().time().now();
           return nullptr;
         }
         ++num_submitting;
@@ -288,15 +296,12 @@ step block_prefetcher::next(buffer& out, waker* waiter) {
 bool block_prefetcher::next(buffer& out) {
   for (;;) {
     blocking_waker waiter;
-    const uint64_t started = now_ns();
     switch (next(out, &waiter)) {
       case step::ready: return true;
       case step::done: return false;
       case step::blocked: break;
     }
     waiter.wait();
-    const uint32_t disk = core_->sequence[core_->next_position].id.disk;
-    core_->manager.statistics(disk).add_wait(io::direction::read, now_ns() - started);
   }
 }
 

@@ -11,6 +11,8 @@
 // schedule have filled all other buffers with later blocks, the one needed last of all is given up and read again
 // later.
 //
+// The time from an answer `blocked` until the block is there counts as read wait of its disk.
+//
 // Cost per block: one transfer, one pass of XXH3 on the consumer's thread, one small allocation.
 #pragma once
 
@@ -36,7 +38,16 @@ struct fetch {
 
 enum class step { ready, blocked, done };
 
+enum class fetch_order : uint8_t {
+  optimal,    // the shortest schedule for the disks (prefetch_schedule.h)
+  predicted,  // the order of consumption itself: for comparison
+};
+
 struct prefetch_options {
+  fetch_order order = fetch_order::optimal;
+  // Buffers for which the optimal schedule is made, out of all; the others overlap reading with computation. 0: the
+  // split of papers/000, section 5 (buffer_split.h).
+  unsigned scheduled_buffers = 0;
   // Give each block back to the manager as soon as it has been handed to the consumer, verified.
   bool free_after_read = false;
 };
@@ -87,7 +98,7 @@ class block_prefetcher {
   // Throws error(io) for a failed read or a damaged block, and again on every call after. One thread at a time.
   step next(buffer& out, waker* waiter);
   // The same, but blocks (then never from a TBB worker) until ready or done; false when done. The consumer must not
-  // hold all buffers. The time counts as read wait of the disk waited for.
+  // hold all buffers.
   bool next(buffer& out);
 
   uint64_t num_blocks() const;

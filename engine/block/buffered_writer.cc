@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "engine/base/buffer.h"
-#include "engine/base/clock.h"
 #include "engine/base/error.h"
 
 namespace flowrun::block {
@@ -36,8 +35,12 @@ struct buffered_writer::core {
     void wake() noexcept override { owner->completed(*this); }
   };
 
-  core(block_manager& blocks, uint32_t num_bytes, unsigned num_buffers)
-      : manager(blocks), block_bytes(num_bytes), slots(num_buffers) {
+  core(block_manager& blocks, uint32_t num_bytes, unsigned num_buffers, unsigned blocks_in_bunch)
+      : manager(blocks),
+        block_bytes(num_bytes),
+        bunch_blocks(blocks_in_bunch),
+        slots(num_buffers),
+        reserved(blocks.num_disks()) {
     for (slot& one : slots) {
       one.owner = this;
       one.memory = aligned_buffer(block_bytes);
@@ -47,12 +50,15 @@ struct buffered_writer::core {
 
   block_manager& manager;
   const uint32_t block_bytes;
-  std::mutex mutex;  // guards the slots' states, num_in_flight and waiter
+  const unsigned bunch_blocks;
+  std::mutex mutex;  // guards the slots' states, num_in_flight, waiter and blocked_since
   std::condition_variable completion;
   std::vector<slot> slots;
   unsigned num_in_flight = 0;  // states in_flight and completed
   waker* waiter = nullptr;
+  uint64_t blocked_since = 0;  // the caller can't go on since then; 0: it can
   // Used by the caller's thread only.
+  std::vector<block_manager::bunch> reserved;  // by disk
   std::vector<block_id> results;
   std::exception_ptr first_error;
 
@@ -60,8 +66,49 @@ struct buffered_writer::core {
     // Woken and notified under the lock: the writer may die as soon as it sees that nothing is in flight.
     std::lock_guard lock(mutex);
     one.state = slot_state::completed;
+    if (blocked_since != 0) {
+      const uint64_t now = manager.backend().time().now();
+      one.request.statistics->add_wait(io::direction::write, now - blocked_since);
+      blocked_since = 0;
+    }
     completion.notify_all();
     if (waiter != nullptr) std::exchange(waiter, nullptr)->wake();
+  }
+
+  // Under the lock: nothing is free, or not everything is written.
+  void block(waker* who) {
+    waiter = who;
+    if (blocked_since == 0) blocked_since = manager.backend().time().now();
+  }
+  void unblock() {
+    waiter = nullptr;
+    blocked_since = 0;
+  }
+
+  // A block near the last one on its disk; on another disk, or one that was put aside, when there is no room.
+  block_id allocate(unsigned disk) {
+    block_manager::bunch& near = reserved[disk % reserved.size()];
+    if (near.num_blocks > 0) return near.pop();
+    try {
+      block_manager::bunch taken = manager.allocate(disk, block_bytes, bunch_blocks);
+      const block_id first = taken.pop();
+      if (taken.num_blocks > 0) {
+        give_back(reserved[first.disk]);
+        reserved[first.disk] = taken;
+      }
+      return first;
+    } catch (const error& failure) {
+      if (failure.kind() != error_kind::resources) throw;
+      for (block_manager::bunch& other : reserved)
+        if (other.num_blocks > 0) return other.pop();
+      throw;
+    }
+  }
+  void give_back(block_manager::bunch& unused) noexcept {
+    while (unused.num_blocks > 0) manager.free(unused.pop());
+  }
+  void give_back_all() noexcept {
+    for (block_manager::bunch& unused : reserved) give_back(unused);
   }
 
   slot& slot_of(std::byte* buffer) {
@@ -102,13 +149,14 @@ struct buffered_writer::core {
       throw error(error_kind::io, fmt::format("can't write {} at offset {} of {}: only {} bytes were written",
                                               block_bytes, id.offset, manager.disk_path(id.disk), written));
     } catch (const error& failure) {
-      if (failure.kind() != error_kind::resources || one.num_retries + 1 >= max_attempts()) {
+      if (one.num_retries + 1 >= max_attempts()) {
         keep(std::current_exception());
         return true;
       }
       try {
-        move_elsewhere(one, id);
-        return false;
+        if (move_elsewhere(one, id, failure)) return false;
+        keep(std::current_exception());
+        return true;
       } catch (const error& nowhere) {
         // The first failure is the cause; that there is no way round it is the rest of the story.
         keep(std::make_exception_ptr(
@@ -121,17 +169,23 @@ struct buffered_writer::core {
   // Each full disk is tried once, and once more in space that was written before.
   unsigned max_attempts() const { return 2 * manager.num_disks() + 1; }
 
-  void move_elsewhere(slot& one, block_id& id) {
+  // False when the disk has failed and there is no other one.
+  bool move_elsewhere(slot& one, block_id& id, const error& failure) {
     const unsigned next_disk = id.disk + 1;
-    manager.condemn(id);
-    id = {};
-    id = manager.allocate(next_disk, block_bytes);
+    give_back(reserved[id.disk]);
+    const block_id lost = std::exchange(id, {});
+    if (failure.kind() == error_kind::resources)
+      manager.condemn(lost);
+    else if (!manager.retire(lost, failure.what()))
+      return false;
+    id = allocate(next_disk);
     ++one.num_retries;
     {
       std::lock_guard lock(mutex);
       one.state = slot_state::in_flight;
     }
     start(one, id);
+    return true;
   }
 
   void keep(std::exception_ptr failure) {
@@ -144,36 +198,33 @@ struct buffered_writer::core {
 
   // Blocks until a completed write waits to be reaped (then true) or nothing is in flight.
   bool wait_for_completion() {
-    const uint64_t started = now_ns();
     std::unique_lock lock(mutex);
-    slot* found = nullptr;
+    bool found = false;
     completion.wait(lock, [&] {
-      for (slot& one : slots) {
-        if (one.state == slot_state::completed) found = &one;
-      }
-      return found != nullptr || num_in_flight == 0;
+      for (const slot& one : slots) found |= one.state == slot_state::completed;
+      return found || num_in_flight == 0;
     });
-    lock.unlock();
-    if (found == nullptr) return false;
-    manager.statistics(results[found->ticket].disk).add_wait(io::direction::write, now_ns() - started);
-    return true;
+    return found;
   }
 };
 
-buffered_writer::buffered_writer(block_manager& manager, uint32_t block_bytes, unsigned num_buffers) {
-  FLOWRUN_CHECK(num_buffers >= 2 && block_bytes > 0 && block_bytes % io_alignment == 0);
-  core_ = std::make_unique<core>(manager, block_bytes, num_buffers);
+buffered_writer::buffered_writer(block_manager& manager, uint32_t block_bytes, unsigned num_buffers,
+                                 unsigned bunch_blocks) {
+  FLOWRUN_CHECK(num_buffers >= 2 && block_bytes > 0 && block_bytes % io_alignment == 0 && bunch_blocks > 0);
+  core_ = std::make_unique<core>(manager, block_bytes, num_buffers, bunch_blocks);
 }
 
 buffered_writer::~buffered_writer() {
   std::unique_lock lock(core_->mutex);
-  core_->waiter = nullptr;
+  core_->unblock();
   core_->completion.wait(lock, [&] {
     for (const core::slot& one : core_->slots) {
       if (one.state == slot_state::in_flight) return false;
     }
     return true;
   });
+  lock.unlock();
+  core_->give_back_all();
 }
 
 uint32_t buffered_writer::block_bytes() const { return core_->block_bytes; }
@@ -187,13 +238,13 @@ std::byte* buffered_writer::try_acquire(waker* waiter) {
     for (core::slot& one : core_->slots) {
       if (one.state == slot_state::free) {
         one.state = slot_state::filling;
-        core_->waiter = nullptr;
+        core_->unblock();
         return one.memory.data();
       }
       may_reap |= one.state == slot_state::completed;
     }
     if (may_reap) continue;  // completed since reap()
-    core_->waiter = waiter;
+    core_->block(waiter);
     return nullptr;
   }
 }
@@ -217,7 +268,7 @@ uint64_t buffered_writer::submit(std::byte* buffer, unsigned disk, const block_h
   block_id id;
   try {
     seal(buffer, core_->block_bytes, fields);
-    id = core_->manager.allocate(disk, core_->block_bytes);
+    id = core_->allocate(disk);
     core_->results.push_back(id);
   } catch (...) {
     if (id.num_bytes != 0) core_->manager.free(id);
@@ -239,14 +290,15 @@ bool buffered_writer::try_flush(waker* waiter) {
   for (;;) {
     core_->reap();
     std::lock_guard lock(core_->mutex);
-    core_->waiter = nullptr;
     if (core_->num_in_flight == 0) break;
     bool may_reap = false;
     for (const core::slot& one : core_->slots) may_reap |= one.state == slot_state::completed;
     if (may_reap) continue;
-    core_->waiter = waiter;
+    core_->block(waiter);
     return false;
   }
+  core_->unblock();
+  core_->give_back_all();
   core_->rethrow();
   return true;
 }

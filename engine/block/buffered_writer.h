@@ -3,10 +3,15 @@
 //
 //   caller: acquire -> fill the payload -> submit -> acquire …  -> flush -> result(ticket)
 //
-// A buffer goes free -> filling -> in flight -> free. A disk that turns out to be full (ENOSPC when its file system
-// can't reserve space) costs a second attempt on another disk, so a block's place is final only after a flush. Other
-// write errors are kept and rethrown to the caller. Cost per block: one allocation of space, one pass of XXH3, one
-// transfer.
+// A buffer goes free -> filling -> in flight -> free. Every disk has a queue and puts out its first block whenever it
+// can, with all buffers shared among the disks: that is optimal queued writing (queued_writing.h). A disk that turns
+// out to be full (ENOSPC when its file system can't reserve space), or that fails a write, costs a second attempt on
+// another disk, which is safe as long as the block is in memory; so a block's place is final only after a flush. When
+// no other disk has room, the first error is kept and rethrown to the caller. Cost per block: one allocation of space,
+// one pass of XXH3, one transfer.
+//
+// The time from the moment when no buffer is free until the write that frees one is over counts as write wait of that
+// write's disk; a flush that has to wait counts likewise.
 //
 // Thread safety: one thread at a time uses a writer (which one may change); completions come from I/O threads.
 #pragma once
@@ -24,9 +29,9 @@ namespace flowrun::block {
 
 class buffered_writer {
  public:
-  // `block_bytes`: a multiple of io_alignment. `num_buffers` >= 2, each of block_bytes, resident once used. The manager
-  // outlives the writer.
-  buffered_writer(block_manager& manager, uint32_t block_bytes, unsigned num_buffers);
+  // `block_bytes`: a multiple of io_alignment. `num_buffers` >= 2, each of block_bytes, resident once used. Up to
+  // `bunch_blocks` blocks on one disk are allocated side by side. The manager outlives the writer.
+  buffered_writer(block_manager& manager, uint32_t block_bytes, unsigned num_buffers, unsigned bunch_blocks = 1);
   // Waits for the writes in flight (from a TBB worker: flush first). Their errors are lost. The blocks stay allocated.
   ~buffered_writer();
   buffered_writer(const buffered_writer&) = delete;
@@ -40,7 +45,7 @@ class buffered_writer {
   // (payload_of). nullptr when all are in flight: then `waiter` (may be null) is woken once one may be free; it must
   // stay alive until then, until the next call, or until the writer dies. Rethrows an earlier write error.
   std::byte* try_acquire(waker* waiter);
-  // The same, but blocks; never from a TBB worker. The time counts as write wait of the disk waited for.
+  // The same, but blocks; never from a TBB worker.
   std::byte* acquire();
   // Gives an acquired buffer back unwritten.
   void release(std::byte* buffer) noexcept;

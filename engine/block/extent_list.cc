@@ -1,6 +1,7 @@
 // The free space of one scratch file; see extent_list.h.
 #include "engine/block/extent_list.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -9,8 +10,15 @@
 namespace flowrun::block {
 
 std::optional<uint64_t> extent_list::take(uint64_t num_bytes) {
+  const auto taken = take(num_bytes, 1);
+  return taken ? std::optional(taken->first) : std::nullopt;
+}
+
+std::optional<std::pair<uint64_t, unsigned>> extent_list::take(uint64_t block_bytes, unsigned most_blocks) {
   for (auto it = extents_.begin(); it != extents_.end(); ++it) {
-    if (it->second < num_bytes) continue;
+    if (it->second < block_bytes) continue;
+    const auto num_blocks = static_cast<unsigned>(std::min<uint64_t>(it->second / block_bytes, most_blocks));
+    const uint64_t num_bytes = num_blocks * block_bytes;
     const uint64_t offset = it->first;
     if (it->second == num_bytes) {
       extents_.erase(it);
@@ -23,7 +31,7 @@ std::optional<uint64_t> extent_list::take(uint64_t num_bytes) {
       extents_.insert(next, std::move(node));
     }
     free_bytes_ -= num_bytes;
-    return offset;
+    return std::pair(offset, num_blocks);
   }
   return std::nullopt;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace flowrun::block {
 
@@ -16,6 +17,9 @@ class extent_list {
  public:
   // The offset of `num_bytes` > 0 now taken, or nullopt when no extent is long enough.
   std::optional<uint64_t> take(uint64_t num_bytes);
+  // The same for 1 to `most_blocks` neighbouring blocks: as many as the first extent with room for one has; their
+  // number too.
+  std::optional<std::pair<uint64_t, unsigned>> take(uint64_t num_bytes, unsigned most_blocks);
   // Adds [offset, offset + num_bytes). Throws error(internal) when part of it is free already (freed twice).
   void give(uint64_t offset, uint64_t num_bytes);
 

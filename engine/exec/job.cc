@@ -38,6 +38,7 @@ class job::core final : public services {
     blocks.backend = backend_.get();
     blocks.in_memory = settings_.backend == io::backend_kind::memory;
     blocks.direct = settings_.options.direct;
+    blocks.warn = [this](const std::string& text) { warn(text); };
     blocks_ = std::make_unique<block::block_manager>(std::move(blocks));
     builder_ = std::make_unique<pipeline_builder>(*settings_.graph, settings_.plan, settings_.operators, *this);
   }

@@ -2,8 +2,14 @@
 
 namespace flowrun::sort {
 
+namespace {
+
+constexpr unsigned bunch_blocks = 4;  // of a run on one disk, side by side
+
+}  // namespace
+
 run_writer::run_writer(block::block_manager& blocks, uint32_t block_bytes, unsigned num_buffers)
-    : blocks_(blocks), writer_(blocks, block_bytes, num_buffers) {}
+    : blocks_(blocks), writer_(blocks, block_bytes, num_buffers, bunch_blocks) {}
 
 run_writer::~run_writer() {
   if (tickets_.empty()) return;
@@ -20,7 +26,7 @@ void run_writer::begin_run() {
   runs_.emplace_back();
   runs_.back().stream = blocks_.next_stream_id();
   tickets_.emplace_back();
-  disks_.emplace(blocks_.disks_of(runs_.back().stream));
+  disks_.emplace(blocks_, runs_.back().stream);
 }
 
 std::byte* run_writer::payload(waker* w) {
@@ -38,7 +44,7 @@ void run_writer::submit(uint32_t num_rows, uint32_t rows_bytes, uint32_t heap_by
   header.rows_bytes = rows_bytes;
   header.heap_bytes = heap_bytes;
   std::byte* full = std::exchange(current_, nullptr);
-  tickets_.back().push_back(writer_.submit(full, disks_->disk_of(header.index), header));
+  tickets_.back().push_back(writer_.submit(full, disks_->next(), header));
   run_block b;
   b.num_rows = num_rows;
   b.first = first;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/block/buffered_writer.h"
+#include "engine/block/stream_disks.h"
 #include "engine/record/row_codec.h"
 #include "engine/sort/settings.h"
 #include "engine/sort/sorted_runs.h"
@@ -43,7 +44,7 @@ class run_writer {
   std::byte* current_ = nullptr;
   std::vector<run> runs_;
   std::vector<std::vector<uint64_t>> tickets_;  // of each run's blocks
-  std::optional<block::disk_cycle> disks_;      // of the newest run
+  std::optional<block::stream_disks> disks_;    // of the newest run
 };
 
 }  // namespace flowrun::sort

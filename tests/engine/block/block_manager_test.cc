@@ -176,8 +176,9 @@ TEST_F(block_manager_test, streams_have_their_own_numbers_and_disks) {
   block_manager manager(memory_options(*backend_, 4));
   EXPECT_EQ(manager.next_stream_id(), 1u);
   EXPECT_EQ(manager.next_stream_id(), 2u);
-  const disk_cycle mine = manager.disks_of(2), same(allocation_strategy::randomised_cycling, 4, 1, 2);
-  for (uint64_t j = 0; j < 8; ++j) EXPECT_EQ(mine.disk_of(j), same.disk_of(j));
+  stream_disks mine(manager, 2);
+  const disk_cycle same(allocation_strategy::randomised_cycling, 4, 1, 2);
+  for (uint64_t j = 0; j < 80; ++j) EXPECT_EQ(mine.next(), same.disk_of(j));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "engine/base/error.h"
 #include "engine/block/block_manager.h"
 #include "engine/block/buffered_writer.h"
+#include "engine/block/stream_disks.h"
 #include "engine/io/faulty_backend.h"
 #include "engine/io/request.h"
 
@@ -87,7 +88,7 @@ inline bool has_payload(const std::byte* block, uint32_t block_bytes, uint64_t s
 inline std::vector<block_id> write_stream(block_manager& manager, uint64_t stream, uint64_t num_blocks,
                                           unsigned num_buffers = 3, uint32_t block_bytes = tiny_block) {
   buffered_writer writer(manager, block_bytes, num_buffers);
-  const disk_cycle disks = manager.disks_of(stream);
+  stream_disks disks(manager, stream);
   for (uint64_t i = 0; i < num_blocks; ++i) {
     std::byte* buffer = writer.acquire();
     fill_payload(buffer, block_bytes, stream, i);
@@ -95,7 +96,7 @@ inline std::vector<block_id> write_stream(block_manager& manager, uint64_t strea
     fields.stream = stream;
     fields.index = i;
     fields.num_rows = static_cast<uint32_t>(i % 100);
-    EXPECT_EQ(writer.submit(buffer, disks.disk_of(i), fields), i);
+    EXPECT_EQ(writer.submit(buffer, disks.next(), fields), i);
   }
   writer.flush();
   std::vector<block_id> ids;

@@ -60,7 +60,7 @@ TEST_P(each_type, a_flipped_bit_on_its_way_to_the_disk) {
 TEST_P(each_type, reads_and_writes_that_fail) {
   for (const unsigned num_threads : {0U, 2U}) {
     EXPECT_EQ(error_with({{io::direction::read, 20, 1, effect::fail, EIO}}, num_threads).kind(), error_kind::io);
-    EXPECT_EQ(error_with({{io::direction::write, 5, 1, effect::fail, EIO}}, num_threads).kind(), error_kind::io);
+    EXPECT_EQ(error_with({{io::direction::write, 5, 1'000'000, effect::fail, EIO}}, num_threads).kind(), error_kind::io);
     EXPECT_EQ(error_with({{io::direction::read, 20, 1, effect::shorten, 100}}, num_threads).kind(), error_kind::io);
   }
 }
