@@ -68,7 +68,8 @@ std::optional<std::pair<uint64_t, unsigned>> block_manager::disk::take(uint64_t 
   if (scratch == nullptr) open(options);
   auto taken = free_space.take(num_bytes, most_blocks);
   // New space joins a free extent at the end of the file, so a last short step may do.
-  while (!taken && grow(num_bytes, most_blocks * num_bytes, options.reserve_step)) taken = free_space.take(num_bytes, most_blocks);
+  while (!taken && grow(num_bytes, most_blocks * num_bytes, options.reserve_step))
+    taken = free_space.take(num_bytes, most_blocks);
   if (taken) {
     used += taken->second * num_bytes;
     peak_used = std::max(peak_used, used);

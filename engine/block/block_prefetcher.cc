@@ -1,11 +1,14 @@
 // Reading ahead; see block_prefetcher.h.
 //
 // The core is shared by the prefetcher and the leases of the buffers that the consumer holds. Reads are collected under
-// the lock and submitted without it: a backend may complete them before submit() returns, on the same thread.
+// the lock and submitted without it: a backend may complete them before submit() returns, on the same thread. Nothing
+// is allocated per block: a lease's control block lies in the buffer's slot (lease_allocator).
 #include "engine/block/block_prefetcher.h"
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
+#include <cstddef>
 #include <exception>
 #include <mutex>
 #include <set>
@@ -22,6 +25,19 @@ namespace {
 
 constexpr uint32_t no_slot = UINT32_MAX;
 constexpr unsigned most_in_batch = 8;
+constexpr size_t most_in_submit = 16;
+constexpr size_t lease_bytes = 128;
+
+// Reads to be submitted together.
+struct read_list {
+  std::array<io::request*, most_in_submit> reads;
+  size_t num_reads = 0;
+
+  bool empty() const { return num_reads == 0; }
+  bool full() const { return num_reads == most_in_submit; }
+  void push(io::request& read) { reads[num_reads++] = &read; }
+  std::span<io::request* const> span() const { return {reads.data(), num_reads}; }
+};
 
 enum class slot_state : uint8_t { free, in_flight, ready, held };
 
@@ -34,19 +50,32 @@ struct block_prefetcher::core {
     io::request request;
     slot_state state = slot_state::free;
     uint64_t position = 0;  // in the sequence
+    alignas(std::max_align_t) std::array<std::byte, lease_bytes> lease;
 
     // From an I/O thread, or from within submit().
     void wake() noexcept override { owner->completed(*this); }
   };
 
-  // A buffer in the hands of the consumer.
-  struct lease {
+  // Makes the shared_ptr that a consumer holds a buffer by: its control block lies in the slot, and when the last one
+  // is gone, the buffer goes back.
+  template <class T>
+  struct lease_allocator {
+    using value_type = T;
     std::shared_ptr<core> owner;
     slot* held;
-    lease(std::shared_ptr<core> from, slot* one) : owner(std::move(from)), held(one) {}
-    lease(const lease&) = delete;
-    lease& operator=(const lease&) = delete;
-    ~lease() { owner->give_back(*held); }
+
+    lease_allocator(std::shared_ptr<core> from, slot* one) : owner(std::move(from)), held(one) {}
+    template <class U>
+    lease_allocator(const lease_allocator<U>& other) : owner(other.owner), held(other.held) {}  // NOLINT: conversion
+    T* allocate(size_t) {
+      static_assert(sizeof(T) <= lease_bytes && alignof(T) <= alignof(std::max_align_t));
+      return reinterpret_cast<T*>(held->lease.data());
+    }
+    void deallocate(T*, size_t) noexcept { owner->give_back(*held); }
+    template <class U>
+    bool operator==(const lease_allocator<U>& other) const {
+      return held == other.held;
+    }
   };
 
   core(block_manager& blocks, std::vector<fetch> fetches, unsigned num_buffers, prefetch_options how)
@@ -112,13 +141,14 @@ struct block_prefetcher::core {
     return given_up.empty() ? sequence.size() : *given_up.begin();
   }
 
-  // Under the lock: gives free buffers to the next blocks of the order. `starving`: the consumer waits for
-  // next_position.
-  std::vector<io::request*> collect(bool starving) {
-    std::vector<io::request*> reads;
+  // Under the lock: gives free buffers to the next blocks of the order, once there are enough of them for a batch.
+  // `now`: also fewer.
+  read_list collect(bool now) {
+    read_list reads;
     if (closed || failure || free_slots.empty()) return reads;
-    if (!starving && free_slots.size() < batch && num_in_flight > 0) return reads;
-    while (!free_slots.empty()) {
+    const bool starving = next_position < sequence.size() && slot_of[next_position] == no_slot;
+    if (!now && !starving && free_slots.size() < batch && num_in_flight > 0) return reads;
+    while (!free_slots.empty() && !reads.full()) {
       uint64_t position = next_to_issue();
       if (position == sequence.size()) break;
       if (starving && free_slots.size() == 1 && slot_of[next_position] == no_slot) position = next_position;
@@ -127,11 +157,10 @@ struct block_prefetcher::core {
     return reads;
   }
 
-  void issue(uint64_t position, std::vector<io::request*>& reads) {
-    reads.push_back(nullptr);  // may throw, so first
+  void issue(uint64_t position, read_list& reads) {
     slot& one = slots[free_slots.back()];
     manager.prepare(one.request, sequence[position].id, io::direction::read, one.memory.data());
-    reads.back() = &one.request;
+    reads.push(one.request);
     one.state = slot_state::in_flight;
     one.position = position;
     slot_of[position] = free_slots.back();
@@ -161,11 +190,18 @@ struct block_prefetcher::core {
     return true;
   }
 
-  void submit(const std::vector<io::request*>& reads) noexcept {
-    manager.backend().submit(reads);
-    std::lock_guard lock(mutex);
-    --num_submitting;
-    quiet.notify_all();
+  // Submits them, and what else there is to read.
+  void submit(read_list reads) noexcept {
+    for (;;) {
+      const bool more = reads.full();
+      manager.backend().submit(reads.span());
+      std::lock_guard lock(mutex);
+      reads = more ? collect(true) : read_list();
+      if (!reads.empty()) continue;
+      --num_submitting;
+      quiet.notify_all();
+      return;
+    }
   }
 
   void completed(slot& one) noexcept {
@@ -184,7 +220,7 @@ struct block_prefetcher::core {
   }
 
   void give_back(slot& one) noexcept {
-    std::vector<io::request*> reads;
+    read_list reads;
     {
       std::lock_guard lock(mutex);
       one.state = slot_state::free;
@@ -193,8 +229,7 @@ struct block_prefetcher::core {
         return;
       }
       free_slots.push_back(static_cast<uint32_t>(&one - slots.data()));
-      const bool starving = next_position < sequence.size() && slot_of[next_position] == no_slot;
-      reads = collect(starving);
+      reads = collect(false);
       if (reads.empty()) return;
       ++num_submitting;
     }
@@ -204,7 +239,7 @@ struct block_prefetcher::core {
   // The buffer with the next block, now held; nullptr: blocked (waiter is left behind).
   slot* take_next(waker* who) {
     for (;;) {
-      std::vector<io::request*> reads;
+      read_list reads;
       {
         std::lock_guard lock(mutex);
         waiter = nullptr;
@@ -216,7 +251,7 @@ struct block_prefetcher::core {
           return &slots[at];
         }
         if (at == no_slot && free_slots.empty()) give_up_latest();
-        reads = collect(at == no_slot);
+        reads = collect(false);
         if (reads.empty()) {
           waiter = who;
           if (blocked_since == 0) blocked_since = manager.backend().time().now();
@@ -250,10 +285,10 @@ block_prefetcher::block_prefetcher(block_manager& manager, std::vector<fetch> se
                                    prefetch_options options) {
   FLOWRUN_CHECK(num_buffers > 0);
   core_ = std::make_shared<core>(manager, std::move(sequence), num_buffers, options);
-  std::vector<io::request*> reads;
+  read_list reads;
   {
     std::lock_guard lock(core_->mutex);
-    reads = core_->collect(false);
+    reads = core_->collect(true);
     if (reads.empty()) return;
     ++core_->num_submitting;
   }
@@ -282,7 +317,8 @@ step block_prefetcher::next(buffer& out, waker* waiter) {
   if (taken == nullptr) return step::blocked;
   try {
     prefetched_block result;
-    result.lease_ = std::make_shared<core::lease>(core_, taken);
+    struct held_buffer {};
+    result.lease_ = std::allocate_shared<held_buffer>(core::lease_allocator<held_buffer>(core_, taken));
     core_->deliver(wanted, *taken, result);
     out = std::move(result);
   } catch (...) {

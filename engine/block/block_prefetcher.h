@@ -13,7 +13,7 @@
 //
 // The time from an answer `blocked` until the block is there counts as read wait of its disk.
 //
-// Cost per block: one transfer, one pass of XXH3 on the consumer's thread, one small allocation.
+// Cost per block: one transfer, one pass of XXH3 on the consumer's thread; nothing is allocated.
 #pragma once
 
 #include <cstddef>

@@ -125,17 +125,14 @@ struct buffered_writer::core {
 
   // Looks at the results of completed writes. Starts failed ones again on another disk where that may help.
   void reap() {
-    std::vector<slot*> done;
-    {
-      std::lock_guard lock(mutex);
-      for (slot& one : slots) {
-        if (one.state == slot_state::completed) done.push_back(&one);
-      }
-    }
-    for (slot* one : done) {
-      if (!settle(*one)) continue;
-      std::lock_guard lock(mutex);
-      one->state = slot_state::free;
+    std::unique_lock lock(mutex);
+    for (slot& one : slots) {
+      if (one.state != slot_state::completed) continue;
+      lock.unlock();
+      const bool over = settle(one);
+      lock.lock();
+      if (!over) continue;
+      one.state = slot_state::free;
       --num_in_flight;
     }
   }
