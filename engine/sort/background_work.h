@@ -1,7 +1,8 @@
-// Work that goes on beside its owner, in steps: sorting and writing one half of the run buffer while the other half
-// fills (papers/000, figure 2).
+// Work that goes on beside its owner, in steps, one piece after another: sorting or writing one half of the run buffer
+// while the other half fills (papers/000, figure 2).
 #pragma once
 
+#include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -19,51 +20,60 @@ class background_work final : public resumable {
   // Called on the poster's threads until it returns true. false: it left the waker where it waits. May throw.
   using step = std::function<bool(waker&)>;
 
-  // Only while idle.
+  // Begins once all that was started before has finished. Once something threw, nothing is begun any more.
   void start(step work) {
     {
       std::lock_guard lock(mutex_);
-      step_ = std::move(work);
-      busy_ = true;
+      if (error_) return;
+      steps_.push_back(std::move(work));
     }
     wake();
   }
 
-  // True when nothing is running; else `w` will be woken when that has changed. Rethrows what the work threw.
-  bool idle(waker* w) {
+  // True when at most so much of what was started is unfinished; else `w` will be woken when one more has finished,
+  // once: only the newest `w` is. Rethrows what the work threw.
+  bool at_most(size_t num_unfinished, waker* w) {
     std::lock_guard lock(mutex_);
-    if (busy_) {
-      waiter_ = w;
-      return false;
-    }
     if (error_) std::rethrow_exception(error_);
-    return true;
+    if (steps_.size() <= num_unfinished) return true;
+    waiter_ = w;
+    return false;
   }
+  bool idle(waker* w) { return at_most(0, w); }
 
  private:
   void resume() noexcept override {
+    step* current = nullptr;
     {
       std::lock_guard lock(mutex_);
-      if (!busy_) return;  // a late wake
+      if (steps_.empty()) return;  // a late wake
+      current = &steps_.front();   // stays where it is when others are queued
     }
     std::exception_ptr thrown;
     bool finished = false;
     try {
-      finished = step_(*this);
+      finished = (*current)(*this);
     } catch (...) {
       thrown = std::current_exception();
       finished = true;
     }
     if (!finished) return;
-    std::lock_guard lock(mutex_);
-    busy_ = false;
-    if (thrown) error_ = thrown;
-    if (waiter_ != nullptr) std::exchange(waiter_, nullptr)->wake();
+    bool more = false;
+    {
+      std::lock_guard lock(mutex_);
+      steps_.pop_front();
+      if (thrown) {
+        error_ = thrown;
+        steps_.clear();
+      }
+      more = !steps_.empty();
+      if (waiter_ != nullptr) std::exchange(waiter_, nullptr)->wake();
+    }
+    if (more) wake();  // not at once: shutdown() comes between
   }
 
   std::mutex mutex_;
-  step step_;  // written while idle only
-  bool busy_ = false;
+  std::deque<step> steps_;  // unfinished; the first is running
   std::exception_ptr error_;
   waker* waiter_ = nullptr;
 };

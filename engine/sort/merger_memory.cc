@@ -7,12 +7,16 @@
 
 namespace flowrun::sort {
 
+uint64_t merger_slice_bytes(const sort_resources& resources) {
+  const uint64_t in_flight = resources.threads + 2;
+  return std::clamp<uint64_t>(resources.memory_bytes / 4 / in_flight / 2, 4 * KiB, 1 * MiB);
+}
+
 // A quarter of the memory is for slices on their way through the pipeline (each as words and as rows), three quarters
 // are block buffers: one per run, two more being merged, and the rest, at least two per disk, for reading ahead.
 merger_memory divide_merger_memory(const sort_resources& resources, uint32_t longest_block) {
   merger_memory memory;
-  const uint64_t in_flight = resources.threads + 2;
-  memory.slice_bytes = std::clamp<uint64_t>(resources.memory_bytes / 4 / in_flight / 2, 4 * KiB, 1 * MiB);
+  memory.slice_bytes = merger_slice_bytes(resources);
   constexpr uint64_t most_buffers = 1U << 20;
   const uint64_t total = std::min((resources.memory_bytes - resources.memory_bytes / 4) / longest_block, most_buffers);
   const uint64_t ahead = std::clamp<uint64_t>(total / 4, 2, std::max<uint64_t>(16, 4 * resources.blocks->num_disks()));

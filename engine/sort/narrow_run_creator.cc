@@ -1,18 +1,44 @@
 // Run creation for rows of at most 16 bytes: a row is a number, a run is a sorted array of numbers.
+//
+// With several threads a large half is sorted in pieces while it fills, each as soon as it is full, several at once.
+// When the half is written, what lies below a common splitter is taken from all pieces, concatenated and sorted again
+// in the cache (slice_cut.h), just before it is packed into a block:
+//
+//   fill     │ piece 1 │ piece 2 │ … │ piece 8 │            the other half
+//   sort               │ piece 1 │ piece 2 │ … │ piece 8 │
+//   write                                                │ slice │ slice │ slice │ …
+//
+// So a half is sorted one piece after it is full, and what remains of the work, 0.6 times a sort of the whole
+// (measured: 0.19 s against 0.30 s for 120 MiB of u64), goes on behind the disks. Equal words are identical rows, so
+// the runs don't depend on how a half was sorted.
 
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <limits>
 #include <optional>
 
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/sort/background_work.h"
 #include "engine/sort/run_creator_kinds.h"
 #include "engine/sort/run_writer.h"
+#include "engine/sort/slice_cut.h"
 #include "engine/sort/word_sort.h"
+#include "engine/sort/word_writer.h"
 
 namespace flowrun::sort {
 
 namespace {
+
+constexpr size_t most_pieces = 8;
+constexpr uint64_t slice_bytes = 256 * KiB;  // fits the L2 cache beside a block
+
+// Pieces need room for a slice, which some of the write buffers give up.
+size_t pieces_of_a_half(const sort_resources& resources, const creator_memory& memory) {
+  const bool large = uint64_t{memory.num_buffers} * resources.block_bytes >= 4 * slice_bytes;
+  return resources.threads > 1 && large ? most_pieces : 1;
+}
 
 template <class Word>
 class narrow_run_creator final : public run_creator {
@@ -23,58 +49,58 @@ class narrow_run_creator final : public run_creator {
         codec_(settings.type, settings.key),
         memory_(divide_creator_memory(resources)),
         capacity_(memory_.half_bytes / sizeof(Word)),
-        work_(resources.post) {}
-  // The writer may wake the work until it is gone, so the work must still be there, if asleep.
+        num_pieces_(pieces_of_a_half(resources, memory_)),
+        piece_words_((capacity_ + num_pieces_ - 1) / num_pieces_),
+        writing_(resources.post) {
+    for (half& h : halves_)
+      for (size_t i = 0; i < num_pieces_; ++i) h.sorting.emplace_back(resources.post);
+  }
+  // Sorting may wake the writing, and the writer may until it is gone: what is woken must still be there, if asleep.
   ~narrow_run_creator() override {
-    work_.shutdown();
+    for (half& h : halves_)
+      for (background_work& work : h.sorting) work.shutdown();
+    writing_.shutdown();
+    words_.reset();
     writer_.reset();
   }
 
   void prepare(const record::batch& in, std::vector<record::batch>& out) const override {
-    if (codec_.is_identity()) return out.push_back(in);
-    record::batch words;
-    std::shared_ptr<std::byte[]> owner = resources_.pool->take(in.num_rows * sizeof(Word));
-    codec_.encode(in.rows, in.num_rows, reinterpret_cast<Word*>(owner.get()));
-    words.rows = owner.get();
-    words.num_rows = in.num_rows;
-    words.row_bytes = sizeof(Word);
-    words.owner = std::move(owner);
-    out.push_back(std::move(words));
+    prepare_words<Word>(codec_, *resources_.pool, in, out);
   }
 
   step push(record::batch& in, waker& w) override {
-    for (;;) {
+    while (in.num_rows > 0) {
+      if (!writing_.at_most(1, &w)) return step::blocked;  // the half to be filled is still being written
       half& filling = halves_[filling_];
-      if (filling.num_words == capacity_) {
-        if (!hand_over(w)) return step::blocked;
-        continue;
-      }
-      if (in.num_rows == 0) return step::ready;
       if (!filling.buffer) filling.buffer = aligned_buffer(capacity_ * sizeof(Word));
       const size_t count = std::min(in.num_rows, capacity_ - filling.num_words);
       std::memcpy(filling.words() + filling.num_words, in.rows, count * sizeof(Word));
       filling.num_words += count;
       in = in.slice(count, in.num_rows - count);
+      while (filling.num_words - filling.num_handed_over >= piece_words_) sort_piece(filling, piece_words_);
+      if (filling.num_words == capacity_) hand_over(filling);
     }
+    return step::ready;
   }
 
   step finish(waker& w) override {
-    half& last = halves_[filling_];
     if (!closing_) {
-      if (!work_.idle(&w)) return step::blocked;
+      if (!writing_.at_most(1, &w)) return step::blocked;
       closing_ = true;
-      const bool may_stay = last.num_words * sizeof(Word) <= resources_.kept_bytes && (last.num_words > 0 || !writer_);
+      half& last = halves_[filling_];
+      const bool may_stay =
+          last.num_words * sizeof(Word) <= resources_.kept_bytes && (last.num_words > 0 || !handed_over_);
       if (may_stay && !settings_.force_spill) {
         stays_ = true;
-        work_.start([this, &last](waker&) {
-          order(last);
-          return true;
-        });
+        sort_rest(last);
       } else if (last.num_words > 0) {
-        start_writing(last);
+        hand_over(last);
       }
     }
-    if (!work_.idle(&w)) return step::blocked;
+    if (!writing_.idle(&w)) return step::blocked;
+    for (half& h : halves_)
+      for (background_work& work : h.sorting)
+        if (!work.idle(&w)) return step::blocked;
     if (writer_ && !writer_->flush(&w)) return step::blocked;
     return step::done;
   }
@@ -86,87 +112,160 @@ class narrow_run_creator final : public run_creator {
     if (stays_) {
       half& last = halves_[filling_];
       out.in_memory = std::make_shared<memory_run>();
+      for (const word_span<Word>& piece : last.pieces) {
+        out.in_memory->parts.push_back({static_cast<uint64_t>(piece.at - last.words()), piece.num_words});
+        out.in_memory->num_rows += piece.num_words;
+      }
       last.buffer.discard_from(last.num_words * sizeof(Word));
       out.in_memory->rows = std::move(last.buffer);
-      out.in_memory->num_rows = last.num_words;
-      out.num_rows += last.num_words;
+      out.num_rows += out.in_memory->num_rows;
     }
-    halves_ = {};
+    for (half& h : halves_) h.buffer = {};
+    words_.reset();
     writer_.reset();
     return out;
   }
 
  private:
+  // free -> filling -> full -> being written -> free; the pieces are sorted from the time when they are full.
   struct half {
     aligned_buffer buffer;
     size_t num_words = 0;
+    size_t num_handed_over = 0;           // words of the pieces
+    std::deque<word_span<Word>> pieces;   // ascending once their sorting is idle
+    std::deque<background_work> sorting;  // of each piece
+    bool begun = false;                   // to be written
     Word* words() { return reinterpret_cast<Word*>(buffer.data()); }
+    void clear() {
+      num_words = num_handed_over = 0;
+      pieces.clear();
+      begun = false;
+    }
   };
 
-  // Gives the full half to the background and goes on with the other one; false while that one is still being written.
-  bool hand_over(waker& w) {
-    if (!work_.idle(&w)) return false;
-    start_writing(halves_[filling_]);
+  void sort_piece(half& h, size_t num_words) {
+    Word* words = h.words() + h.num_handed_over;
+    h.num_handed_over += num_words;
+    h.pieces.push_back({words, num_words});
+    word_span<Word>& piece = h.pieces.back();
+    h.sorting[h.pieces.size() - 1].start([this, words, &piece](waker&) {
+      sort_words(words, piece.num_words);
+      piece.num_words = cut(words, piece.num_words, std::nullopt, most_rows());
+      return true;
+    });
+  }
+
+  void sort_rest(half& h) {
+    const size_t rest = h.num_words - h.num_handed_over;
+    if (rest > 0) sort_piece(h, rest);
+  }
+
+  // Goes on with the other half, which may have to be written first.
+  void hand_over(half& full) {
+    sort_rest(full);
+    handed_over_ = true;
+    writing_.start([this, &full](waker& w) { return write(full, w); });
     filling_ ^= 1U;
-    halves_[filling_].num_words = 0;
-    return true;
   }
 
-  void start_writing(half& full) {
-    if (!writer_) writer_.emplace(*resources_.blocks, resources_.block_bytes, memory_.num_buffers);
-    position_ = 0;
-    ordered_ = false;
-    work_.start([this, &full](waker& w) { return write(full, w); });
+  // How many of the ascending words unique and limit leave, at the front.
+  size_t cut(Word* words, size_t num_words, std::optional<Word> before, uint64_t most) const {
+    if (settings_.unique) {
+      num_words = static_cast<size_t>(std::unique(words, words + num_words) - words);
+      if (before && num_words > 0 && *before == words[0]) std::memmove(words, words + 1, --num_words * sizeof(Word));
+    }
+    return std::min<uint64_t>(num_words, most);
   }
-
-  // Sorts, drops what unique and limit make superfluous.
-  void order(half& h) {
-    if (h.num_words == 0) return;
-    Word* words = h.words();
-    sort_words(words, h.num_words);
-    if (settings_.unique) h.num_words = static_cast<size_t>(std::unique(words, words + h.num_words) - words);
-    if (settings_.limit > 0) h.num_words = std::min<size_t>(h.num_words, settings_.limit);
-  }
+  uint64_t most_rows() const { return settings_.limit > 0 ? settings_.limit : std::numeric_limits<uint64_t>::max(); }
 
   // A step in the background: true when the whole half is on its way to the disks.
   bool write(half& h, waker& w) {
-    Word* words = h.words();
-    if (!ordered_) {
-      order(h);
-      ordered_ = true;
-      const bool extends = writer_->has_run() && (settings_.unique ? last_ < words[0] : last_ <= words[0]);
-      if (!extends) writer_->begin_run();
-      last_ = words[h.num_words - 1];
+    if (!h.begun) {
+      for (background_work& work : h.sorting)
+        if (!work.idle(&w)) return false;
+      begin(h);
     }
-    const size_t per_block = writer_->payload_bytes() / codec_.row_bytes();
-    while (position_ < h.num_words) {
+    for (;;) {
       if (resources_.cancelled && resources_.cancelled()) throw error(error_kind::cancelled, "the sort was cancelled");
-      std::byte* payload = writer_->payload(&w);
-      if (payload == nullptr) return false;
-      const size_t count = std::min(per_block, h.num_words - position_);
-      codec_.pack(words + position_, count, payload);
-      writer_->submit(static_cast<uint32_t>(count), static_cast<uint32_t>(count * codec_.row_bytes()), 0,
-                      words[position_]);
-      position_ += count;
+      if (slice_.empty() && !next_slice(h)) break;
+      // One block at most, so that cancelling is noticed.
+      std::span<const Word> part = slice_.first(std::min<size_t>(slice_.size(), words_per_look));
+      const size_t wanted = part.size();
+      const bool all = words_->append(part, w);
+      slice_ = slice_.subspan(wanted - part.size());
+      if (!all) return false;
     }
+    words_->end_block();
+    h.clear();
     return true;
   }
+
+  void begin(half& h) {
+    if (!writer_) {
+      unsigned num_buffers = memory_.num_buffers;
+      if (num_pieces_ > 1) {
+        const unsigned given_up =
+            static_cast<unsigned>((slice_bytes + resources_.block_bytes - 1) / resources_.block_bytes);
+        num_buffers -= given_up;
+        slice_buffer_ = aligned_buffer(slice_bytes);
+      }
+      writer_.emplace(*resources_.blocks, resources_.block_bytes, num_buffers);
+      words_.emplace(*writer_, codec_);
+    }
+    Word first = h.pieces.front()[0];
+    for (const word_span<Word>& piece : h.pieces) first = std::min(first, piece[0]);
+    const bool extends = writer_->has_run() && (settings_.unique ? last_ < first : last_ <= first);
+    if (!extends) writer_->begin_run();
+    rows_left_ = most_rows();
+    before_.reset();
+    h.begun = true;
+  }
+
+  // The next part of the sorted half into slice_; false when that was all.
+  bool next_slice(half& h) {
+    if (num_pieces_ == 1) {  // as it is, cut already
+      word_span<Word>& piece = h.pieces.front();
+      slice_ = {piece.at, std::exchange(piece.num_words, 0)};
+    } else {
+      auto* words = reinterpret_cast<Word*>(slice_buffer_.data());
+      size_t num_words = 0;
+      while (rows_left_ > 0 && num_words == 0) {
+        const size_t taken = cut_slice(h.pieces, slice_bytes / sizeof(Word), words);
+        if (taken == 0) break;
+        sort_words(words, taken);
+        num_words = cut(words, taken, before_, rows_left_);  // none where all repeat the word before
+      }
+      rows_left_ -= num_words;
+      slice_ = {words, num_words};
+    }
+    if (slice_.empty()) return false;
+    before_ = last_ = slice_.back();
+    return true;
+  }
+
+  static constexpr size_t words_per_look = MiB / sizeof(Word);
 
   const sort_settings settings_;
   const sort_resources resources_;
   const record::row_codec codec_;
   const creator_memory memory_;
-  const size_t capacity_;  // words in a half
+  const size_t capacity_;    // words in a half
+  const size_t num_pieces_;  // that a half is sorted in
+  const size_t piece_words_;
   std::array<half, 2> halves_;
   unsigned filling_ = 0;
+  bool handed_over_ = false;  // a half, to be written
   bool closing_ = false;
   bool stays_ = false;
-  // Of the background work; the owner touches them only while that is idle.
+  // Of the writing; the owner touches them only while that is idle.
   std::optional<run_writer> writer_;
-  size_t position_ = 0;
-  bool ordered_ = false;
-  Word last_ = 0;
-  background_work work_;
+  std::optional<word_writer<Word>> words_;
+  aligned_buffer slice_buffer_;
+  std::span<const Word> slice_;  // what is left of it, to be written
+  uint64_t rows_left_ = 0;       // that a limit allows the half
+  std::optional<Word> before_;   // the last word of the slice before, in this half
+  Word last_ = 0;                // of the newest run
+  background_work writing_;
 };
 
 }  // namespace

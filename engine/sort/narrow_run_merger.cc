@@ -91,8 +91,11 @@ class narrow_run_merger final : public run_merger {
         codec_(settings.type, settings.key),
         runs_(std::move(runs)),
         batch_rows_(record::shape_for(settings_.type, batch_bytes).max_rows) {
-    sorted_ = runs_.runs.empty();
-    if (runs_.runs.empty()) return;
+    sorted_ = runs_.runs.empty() && (!runs_.in_memory || runs_.in_memory->parts.size() <= 1);
+    if (runs_.runs.empty()) {
+      memory_.slice_bytes = merger_slice_bytes(resources);
+      return;
+    }
     memory_ = divide_merger_memory(resources, resources.block_bytes);
     std::vector<uint64_t> sizes;
     for (const run& r : runs_.runs) sizes.push_back(r.num_rows);
@@ -187,7 +190,7 @@ class narrow_run_merger final : public run_merger {
   uint64_t fan_in_ = 0;
   uint64_t passes_ = 0;
   bool single_ = false;  // one run: slices are parts of it, sorted already
-  bool sorted_ = false;  // all from memory: sorted and unique already
+  bool sorted_ = false;  // all from memory, in one part: sorted and unique already
   uint64_t emitted_ = 0;
   std::optional<narrow_intermediate_merge<Word>> intermediate_;
   std::optional<slice_merger<Word>> merger_;

@@ -1,7 +1,8 @@
 // Run formation: takes rows in input order, leaves sorted runs (papers/001, section 8: the sink half of a sort node).
 //
-// The run buffer has two halves. While one fills, the other is sorted and written in the background (papers/000, figure
-// 2), so a run is about half the memory long. A half that begins where the last run ended extends that run, so sorted
+// The run buffer has two halves. While one is written in the background, the other fills and is sorted (papers/000,
+// figure 2; sorting and writing are works of their own, so that the disks need not wait for a sort), and a run is about
+// half the memory long. A half that begins where the last run ended extends that run, so sorted
 // input makes one run. What the last half holds stays in memory as far as sort_resources::kept_bytes allows: input that
 // fits touches no disk (decision D12), and larger input is written but for that share (2(N - M/2) of scratch I/O;
 // papers/003, section 3).

@@ -17,4 +17,19 @@ struct creator_memory {
 };
 creator_memory divide_creator_memory(const sort_resources& resources);
 
+// run_creator::prepare() of narrow rows: as words.
+template <class Word>
+void prepare_words(const record::row_codec& codec, record::batch_pool& pool, const record::batch& in,
+                   std::vector<record::batch>& out) {
+  if (codec.is_identity()) return out.push_back(in);
+  record::batch words;
+  std::shared_ptr<std::byte[]> owner = pool.take(in.num_rows * sizeof(Word));
+  codec.encode(in.rows, in.num_rows, reinterpret_cast<Word*>(owner.get()));
+  words.rows = owner.get();
+  words.num_rows = in.num_rows;
+  words.row_bytes = sizeof(Word);
+  words.owner = std::move(owner);
+  out.push_back(std::move(words));
+}
+
 }  // namespace flowrun::sort

@@ -48,5 +48,7 @@ struct merger_memory {
 };
 // `longest_block`: the largest block of the runs. Throws error(resources) when the memory can't hold two runs' blocks.
 merger_memory divide_merger_memory(const sort_resources& resources, uint32_t longest_block);
+// merger_memory::slice_bytes alone, which depends on no block.
+uint64_t merger_slice_bytes(const sort_resources& resources);
 
 }  // namespace flowrun::sort

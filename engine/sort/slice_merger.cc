@@ -22,13 +22,18 @@ slice_merger<Word>::slice_merger(std::vector<run> runs, std::shared_ptr<const me
     : codec_(codec),
       resources_(resources),
       runs_(std::move(runs)),
-      loaded_(runs_.size() + 1),
+      loaded_(runs_.size() + (in_memory ? in_memory->parts.size() : 0)),
       max_loaded_(runs_.size() + memory.lookahead),
       slice_words_(std::max<size_t>(memory.slice_bytes / sizeof(Word), 64)),
       reader_(*resources.blocks, runs_, predict_words(runs_), memory) {
-  if (!in_memory || in_memory->num_rows == 0) return;
-  active_.push_back(static_cast<uint32_t>(runs_.size()));
-  loaded_.back().push_back({in_memory->rows.data(), in_memory->num_rows, sizeof(Word), in_memory});
+  if (!in_memory) return;
+  for (size_t i = 0; i < in_memory->parts.size(); ++i) {
+    const memory_run::part& part = in_memory->parts[i];
+    if (part.num_words == 0) continue;
+    active_.push_back(static_cast<uint32_t>(runs_.size() + i));
+    loaded_[active_.back()].push_back(
+        {in_memory->rows.data() + part.first * sizeof(Word), part.num_words, sizeof(Word), in_memory});
+  }
 }
 
 template <class Word>

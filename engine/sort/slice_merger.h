@@ -27,8 +27,8 @@ namespace flowrun::sort {
 template <class Word>
 class slice_merger {
  public:
-  // Takes the runs' blocks: they are freed as they are read. `in_memory` (may be null) is one more run. `codec` and the
-  // resources outlive the merger.
+  // Takes the runs' blocks: they are freed as they are read. The parts of `in_memory` (may be null) are merged with
+  // them. `codec` and the resources outlive the merger.
   slice_merger(std::vector<run> runs, std::shared_ptr<const memory_run> in_memory, const record::row_codec& codec,
                const sort_resources& resources, const merger_memory& memory);
 
@@ -36,7 +36,7 @@ class slice_merger {
   step next(record::batch& slice, waker& w);
 
  private:
-  // What is left of a loaded block, packed words that are unpacked when they are taken; or of the run in memory, whole
+  // What is left of a loaded block, packed words that are unpacked when they are taken; or of a part in memory, whole
   // words.
   struct segment {
     const std::byte* at = nullptr;
@@ -55,7 +55,7 @@ class slice_merger {
   const record::row_codec& codec_;
   const sort_resources& resources_;
   const std::vector<run> runs_;
-  std::vector<std::deque<segment>> loaded_;  // by run; the last is the one in memory
+  std::vector<std::deque<segment>> loaded_;  // by run; behind the runs: the parts in memory
   std::vector<uint32_t> active_;             // runs with something loaded
   size_t num_loaded_ = 0;
   size_t max_loaded_;

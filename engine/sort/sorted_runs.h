@@ -36,12 +36,18 @@ struct run {
   std::vector<std::byte> first_rows;
 };
 
-// A run that stayed in memory. Narrow: `rows` holds words. Wide: rows at the front of `rows` with their strings at its
-// back (string_refs relative to the start), and `entries` holds (prefix, row number) in sorted order.
+// What stayed in memory. Narrow: `rows` holds words, in one or several ascending parts; only a single part has gone
+// through `unique`. Wide: rows at the front of `rows` with their strings at its back (string_refs relative to the
+// start), and `entries` holds (prefix, row number) in sorted order.
 struct memory_run {
+  struct part {
+    uint64_t first = 0;
+    uint64_t num_words = 0;
+  };
   aligned_buffer rows;
   aligned_buffer entries;
-  uint64_t num_rows = 0;  // narrow: words; wide: entries
+  std::vector<part> parts;  // narrow only
+  uint64_t num_rows = 0;    // narrow: words of all parts; wide: entries
 };
 
 // Owns the blocks: they are freed when it dies, unless a merger took them. Movable.
@@ -64,8 +70,8 @@ class sorted_runs {
   }
 
   std::vector<run> runs;  // in input order
-  std::shared_ptr<memory_run>
-      in_memory;  // the last run, when memory could keep it; all there is when everything fitted
+  // What came last, when memory could keep it; all there is when everything fitted.
+  std::shared_ptr<memory_run> in_memory;
   uint64_t num_rows = 0;
 
  private:

@@ -50,10 +50,13 @@ class wide_run_creator final : public run_creator {
         max_rows_(std::min<uint64_t>(arena_bytes_ / row_cost_, std::numeric_limits<uint32_t>::max())),
         block_bytes_(resources.block_bytes),
         finished_(*resources.blocks),
-        work_(resources.post) {}
-  // The writer may wake the work until it is gone, so the work must still be there, if asleep.
+        writing_(resources.post) {
+    for (half& h : halves_) h.sorting.emplace(resources.post);
+  }
+  // Sorting may wake the writing, and the writer may until it is gone: what is woken must still be there, if asleep.
   ~wide_run_creator() override {
-    work_.shutdown();
+    for (half& h : halves_) h.sorting->shutdown();
+    writing_.shutdown();
     writer_.reset();
   }
 
@@ -61,33 +64,30 @@ class wide_run_creator final : public run_creator {
 
   step push(record::batch& in, waker& w) override {
     for (;;) {
+      if (!writing_.at_most(1, &w)) return step::blocked;  // the half to be filled is still being written
       const size_t taken = fill(in);
       in = in.slice(taken, in.num_rows - taken);
       if (in.num_rows == 0) return step::ready;
       if (halves_[filling_].num_rows == 0) refuse(in);
-      if (!work_.idle(&w)) return step::blocked;
-      start_writing(halves_[filling_]);
-      filling_ ^= 1U;
-      halves_[filling_].clear(arena_bytes_);
+      hand_over(halves_[filling_]);
     }
   }
 
   step finish(waker& w) override {
-    half& last = halves_[filling_];
     if (!closing_) {
-      if (!work_.idle(&w)) return step::blocked;
+      if (!writing_.at_most(1, &w)) return step::blocked;
       closing_ = true;
-      if (!settings_.force_spill && (last.num_rows > 0 || !writer_) && held_bytes(last) <= resources_.kept_bytes) {
+      half& last = halves_[filling_];
+      if (!settings_.force_spill && (last.num_rows > 0 || !handed_over_) && held_bytes(last) <= resources_.kept_bytes) {
         stays_ = true;
-        work_.start([this, &last](waker&) {
-          order(last);
-          return true;
-        });
+        start_sorting(last);
       } else if (last.num_rows > 0) {
-        start_writing(last);
+        hand_over(last);
       }
     }
-    if (!work_.idle(&w)) return step::blocked;
+    if (!writing_.idle(&w)) return step::blocked;
+    for (half& h : halves_)
+      if (!h.sorting->idle(&w)) return step::blocked;
     if (writer_ && !writer_->flush(&w)) return step::blocked;
     return step::done;
   }
@@ -107,12 +107,16 @@ class wide_run_creator final : public run_creator {
       out.in_memory->num_rows = last.num_entries;
       out.num_rows += last.num_entries;
     }
-    halves_ = {};
+    for (half& h : halves_) {
+      h.arena = {};
+      h.entries = {};
+    }
     writer_.reset();
     return out;
   }
 
  private:
+  // free -> filling -> being sorted -> being written -> free.
   struct half {
     aligned_buffer arena;
     aligned_buffer entries;
@@ -121,11 +125,15 @@ class wide_run_creator final : public run_creator {
     size_t rows_bytes = 0;   // from the front
     size_t heap_end = 0;     // strings lie behind this
     size_t longest_row = 0;  // with its strings
+    std::optional<background_work> sorting;
+    size_t num_written = 0;  // entries
+    bool begun = false;      // to be written
     word128* sorted() { return reinterpret_cast<word128*>(entries.data()); }
     const std::byte* row(size_t number, uint32_t row_bytes) const { return arena.data() + number * row_bytes; }
     void clear(size_t arena_bytes) {
-      num_rows = num_entries = rows_bytes = longest_row = 0;
+      num_rows = num_entries = rows_bytes = longest_row = num_written = 0;
       heap_end = arena_bytes;
+      begun = false;
     }
   };
 
@@ -176,11 +184,19 @@ class wide_run_creator final : public run_creator {
                 "raise the memory budget (-m), or shorten the strings before the sort");
   }
 
-  void start_writing(half& full) {
-    position_ = 0;
-    ordered_ = false;
-    begun_ = false;
-    work_.start([this, &full](waker& w) { return write(full, w); });
+  void start_sorting(half& full) {
+    full.sorting->start([this, &full](waker&) {
+      order(full);
+      return true;
+    });
+  }
+
+  // To be sorted at once, to be written when the half before is; goes on with the other half, which may be that one.
+  void hand_over(half& full) {
+    start_sorting(full);
+    handed_over_ = true;
+    writing_.start([this, &full](waker& w) { return write(full, w); });
+    filling_ ^= 1U;
   }
 
   void order(half& h) {
@@ -221,25 +237,23 @@ class wide_run_creator final : public run_creator {
   bool write(half& h, waker& w) {
     const uint32_t row_bytes = rows_.row_bytes();
     const std::byte* base = h.arena.data();
-    if (!ordered_) {
-      order(h);
-      ordered_ = true;
-    }
-    if (!begun_) {
+    if (!h.begun) {
+      if (!h.sorting->idle(&w)) return false;
       if (!fit_blocks(h.longest_row, held_bytes(h) / std::max<size_t>(h.num_rows, 1), w)) return false;
       const std::byte* first = h.row(row_number(h.sorted()[0]), row_bytes);
       const int order = last_.empty() ? 1 : comparator_.compare(last_.data(), last_.data(), first, base);
       const bool extends = writer_->has_run() && (settings_.unique ? order < 0 : order <= 0);
       if (!extends) writer_->begin_run();
       rows_.copy_key(h.row(row_number(h.sorted()[h.num_entries - 1]), row_bytes), base, last_);
-      begun_ = true;
+      h.begun = true;
     }
-    while (position_ < h.num_entries) {
+    while (h.num_written < h.num_entries) {
       if (resources_.cancelled && resources_.cancelled()) throw error(error_kind::cancelled, "the sort was cancelled");
       std::byte* payload = writer_->payload(&w);
       if (payload == nullptr) return false;
       write_block(h, payload);
     }
+    h.clear(arena_bytes_);
     return true;
   }
 
@@ -248,20 +262,22 @@ class wide_run_creator final : public run_creator {
     const uint32_t row_bytes = rows_.row_bytes();
     const word128* entries = h.sorted();
     const std::byte* base = h.arena.data();
-    const size_t first = position_;
+    const size_t first = h.num_written;
+    size_t next = first;
     size_t front = 0;
     size_t back = writer_->payload_bytes();
-    for (; position_ < h.num_entries; ++position_) {
-      if (position_ + prefetch_distance < h.num_entries)
-        __builtin_prefetch(h.row(row_number(entries[position_ + prefetch_distance]), row_bytes));
-      const std::byte* row = h.row(row_number(entries[position_]), row_bytes);
+    for (; next < h.num_entries; ++next) {
+      if (next + prefetch_distance < h.num_entries)
+        __builtin_prefetch(h.row(row_number(entries[next + prefetch_distance]), row_bytes));
+      const std::byte* row = h.row(row_number(entries[next]), row_bytes);
       if (front + row_bytes + rows_.heap_bytes(row) > back) break;
       back = rows_.place(row, base, payload, payload + front, back);
       front += row_bytes;
     }
     const std::byte* first_row = h.row(row_number(entries[first]), row_bytes);
     if (!prefix_.whole()) keep_first_key(first_row, base);
-    writer_->submit(static_cast<uint32_t>(position_ - first), static_cast<uint32_t>(front),
+    h.num_written = next;
+    writer_->submit(static_cast<uint32_t>(next - first), static_cast<uint32_t>(front),
                     static_cast<uint32_t>(writer_->payload_bytes() - back), prefix_(first_row, base),
                     first_copy_.data(), first_copy_.size());
   }
@@ -317,19 +333,17 @@ class wide_run_creator final : public run_creator {
   const uint64_t max_rows_;
   std::array<half, 2> halves_;
   unsigned filling_ = 0;
+  bool handed_over_ = false;  // a half, to be written
   bool closing_ = false;
   bool stays_ = false;
-  // Of the background work; the owner touches them only while that is idle.
+  // Of the writing; the owner touches them only while that is idle.
   uint32_t block_bytes_;
   std::optional<run_writer> writer_;
   sorted_runs finished_;  // by writers of smaller blocks
-  size_t position_ = 0;
-  bool ordered_ = false;
-  bool begun_ = false;
   uint64_t keys_kept_ = 0;
   std::vector<std::byte> last_;        // the newest run's last row
   std::vector<std::byte> first_copy_;  // of the block being gathered
-  background_work work_;
+  background_work writing_;
 };
 
 }  // namespace

@@ -48,6 +48,49 @@ TEST(background_work, rethrows_to_its_owner) {
   EXPECT_THROW(work.idle(&sleeper), std::runtime_error);
 }
 
+TEST(background_work, what_is_started_meanwhile_comes_later) {
+  task_queue queue(0);
+  background_work work(queue.poster());
+  task_queue::sleeper sleeper(queue);
+  std::string order;
+  waker* self = nullptr;
+  work.start([&](waker& w) {
+    self = &w;
+    order += 'a';
+    return order.size() == 2;
+  });
+  for (const char c : {'b', 'c'})
+    work.start([&order, c](waker&) {
+      order += c;
+      return true;
+    });
+  EXPECT_FALSE(work.at_most(2, nullptr));
+  queue.drain();
+  EXPECT_EQ(order, "a");
+  EXPECT_TRUE(work.at_most(3, nullptr));
+  EXPECT_FALSE(work.at_most(2, &sleeper));
+  self->wake();
+  sleeper.wait();  // woken at the end of the first
+  EXPECT_TRUE(work.at_most(2, &sleeper));
+  queue.drain();
+  EXPECT_EQ(order, "aabc");
+  EXPECT_TRUE(work.idle(&sleeper));
+}
+
+TEST(background_work, nothing_begins_after_an_error) {
+  task_queue queue(0);
+  background_work work(queue.poster());
+  bool begun = false;
+  auto begin = [&](waker&) { return begun = true; };
+  work.start([](waker&) -> bool { throw std::runtime_error("no"); });
+  work.start(begin);
+  queue.drain();
+  work.start(begin);
+  queue.drain();
+  EXPECT_FALSE(begun);
+  EXPECT_THROW(work.at_most(5, nullptr), std::runtime_error);
+}
+
 TEST(background_work, one_piece_after_another_on_threads) {
   task_queue queue(2);
   background_work work(queue.poster());

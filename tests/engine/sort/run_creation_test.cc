@@ -197,6 +197,70 @@ TEST(run_creation, scratch_is_little_more_than_the_rows) {
   }
 }
 
+// With several threads a large half is sorted in pieces, and the runs are the same to the byte.
+TEST(run_creation, pieces_make_the_same_runs) {
+  record::batch_pool pool;
+  for (const char* const number : {"u32", "u24"}) {
+    const record::row_type type = type_of({{"k", number}, {"v", "u32"}});
+    record::batch_builder builder(type, pool, 64 * 1024);
+    std::vector<batch> input;
+    for (const uint64_t value : random_numbers(1'200'000)) {
+      const uint64_t repeated = value % 300'000 * 0x10001;
+      std::memcpy(builder.append(), &repeated, type.row_bytes());
+      if (builder.full()) input.push_back(builder.take());
+    }
+    input.push_back(builder.take());
+    for (const uint64_t limit : {uint64_t{0}, uint64_t{100'000}}) {
+      for (const bool unique : {false, true}) {
+        sort_settings settings = sort_by(type, columns({1, 0}));
+        settings.limit = limit;
+        settings.unique = unique;
+        std::vector<std::vector<run>> runs_of;
+        for (const unsigned num_threads : {0U, 2U}) {
+          sort_place place;
+          place.memory_bytes = 10 * MiB;
+          place.block_bytes = 128 * KiB;
+          place.num_threads = num_threads;
+          sort_rig rig(place);
+          std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
+          const sorted_runs runs = create_runs(rig, *creator, input);
+          runs_of.push_back(runs.runs);
+        }
+        ASSERT_EQ(runs_of[0].size(), runs_of[1].size());
+        EXPECT_GE(runs_of[0].size(), 3U);
+        for (size_t r = 0; r < runs_of[0].size(); ++r) {
+          ASSERT_EQ(runs_of[0][r].blocks.size(), runs_of[1][r].blocks.size());
+          for (size_t b = 0; b < runs_of[0][r].blocks.size(); ++b) {
+            EXPECT_EQ(runs_of[0][r].blocks[b].first, runs_of[1][r].blocks[b].first);
+            EXPECT_EQ(runs_of[0][r].blocks[b].num_rows, runs_of[1][r].blocks[b].num_rows);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(run_creation, pieces_that_stay_or_are_written) {
+  record::batch_pool pool;
+  for (const uint64_t num_rows : {uint64_t{1'000}, uint64_t{300'000}, uint64_t{700'000}}) {
+    std::vector<uint64_t> values = random_numbers(num_rows);
+    for (uint64_t& value : values) value %= 200'000;
+    const std::vector<batch> input = numbers(pool, values);
+    for (int options = 0; options < 4; ++options) {
+      sort_settings settings = by_number;
+      settings.unique = (options & 1) != 0;
+      settings.limit = (options & 2) != 0 ? 54'321 : 0;
+      sort_place place = keeping_place(10 * MiB);
+      place.block_bytes = 128 * KiB;
+      place.num_threads = 2;
+      EXPECT_TRUE(expect_sorted(settings, place, input).in_memory);
+      if (num_rows != 300'000) continue;
+      settings.force_spill = true;
+      EXPECT_FALSE(expect_sorted(settings, place, input).in_memory);
+    }
+  }
+}
+
 TEST(run_creation, limit_spills_no_more_than_it_needs) {
   record::batch_pool pool;
   for (const bool narrow : {true, false}) {

@@ -1,0 +1,58 @@
+// One slice of several ascending sequences in memory: what lies below a common splitter, concatenated; the step that
+// slice_merger.h explains, where no block has to be loaded first.
+//
+// Cost: with k sequences, k binary searches per slice. A slice has about as many words as were asked for when the
+// sequences cover the same range, and never fewer than the share of one sequence.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace flowrun::sort {
+
+// What is left of one sequence that lies in one piece.
+template <class Word>
+struct word_span {
+  const Word* at = nullptr;
+  size_t num_words = 0;
+
+  Word operator[](size_t i) const { return at[i]; }
+  // Moves the first `count` words to `to`.
+  void take(size_t count, Word* to) {
+    if (count > 0) std::memcpy(to, at, count * sizeof(Word));
+    at += count;
+    num_words -= count;
+  }
+};
+
+// Takes the next slice, not sorted, to `to`, which has room for `max_words` >= the number of sequences. Every word
+// taken is at most as large as every word that is left. Returns how many; 0 when nothing was left.
+template <class Word, class Sequences>
+size_t cut_slice(Sequences& sequences, size_t max_words, Word* to) {
+  size_t num_active = 0;
+  for (const auto& s : sequences) num_active += s.num_words > 0 ? 1 : 0;
+  if (num_active == 0) return 0;
+  const size_t stride = max_words / num_active;
+  Word splitter = static_cast<Word>(~Word{0});
+  for (const auto& s : sequences)
+    if (s.num_words > stride) splitter = std::min<Word>(splitter, s[stride - 1]);
+  size_t total = 0;
+  for (auto& s : sequences) {
+    size_t low = 0;
+    for (size_t high = std::min(stride, s.num_words); low < high;) {
+      const size_t middle = low + (high - low) / 2;
+      if (splitter < s[middle]) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    if (low == 0) continue;
+    s.take(low, to + total);
+    total += low;
+  }
+  return total;
+}
+
+}  // namespace flowrun::sort
