@@ -87,8 +87,15 @@ class parser {
     add_word(sub, "-j,--threads", threads_, "N", "Threads. Default: the job's, else all usable cores.");
     add_words(sub, "-T,--scratch", scratch_, "DIR[:LIMIT]",
               "Where to spill, used in parallel; repeatable. Default: the job's, else ~/.cache/flowrun.");
-    add_word(sub, "--block-size", block_, "BYTES", "Size of scratch blocks.")->group("For experts");
-    add_word(sub, "--batch-size", batch_, "BYTES", "Bytes of a batch of rows between operators.")->group("For experts");
+    add_word(sub, "--scratch-limit", scratch_limit_, "BYTES", "The most that all scratch directories take together.");
+    const char* experts = "For experts";
+    add_word(sub, "--block-size", block_, "BYTES", "Size of scratch blocks.")->group(experts);
+    add_word(sub, "--batch-size", batch_, "BYTES", "Bytes of a batch of rows between operators.")->group(experts);
+    add_word(sub, "--depth", depth_, "N", "Transfers in flight per scratch disk.")->group(experts);
+    add_word(sub, "--allocation", allocation_, "NAME",
+             "Which disk takes a block: randomised_cycling, fully_randomised, simple_randomised, striping.")
+        ->group(experts);
+    add_word(sub, "--io-order", io_order_, "NAME", "What a disk does first: writes_first, arrival.")->group(experts);
   }
 
   void add_run() {
@@ -276,6 +283,18 @@ class parser {
     }
     if (!block_.empty()) out.block_bytes = bytes_of("--block-size", block_);
     if (!batch_.empty()) out.batch_bytes = bytes_of("--batch-size", batch_);
+    if (!scratch_limit_.empty()) out.scratch_limit = bytes_of("--scratch-limit", scratch_limit_);
+    if (!depth_.empty()) out.disk_depth = depth_of("--depth", depth_);
+    using block::allocation_strategy;
+    if (!allocation_.empty())
+      out.allocation =
+          choice_of<allocation_strategy>("--allocation", allocation_,
+                                         {{"striping", allocation_strategy::striping},
+                                          {"simple_randomised", allocation_strategy::simple_randomised},
+                                          {"fully_randomised", allocation_strategy::fully_randomised},
+                                          {"randomised_cycling", allocation_strategy::randomised_cycling}});
+    if (!io_order_.empty())
+      out.writes_first = choice_of<bool>("--io-order", io_order_, {{"writes_first", true}, {"arrival", false}});
     return out;
   }
 
@@ -367,6 +386,10 @@ class parser {
   std::string memory_;
   std::string threads_;
   std::string block_;
+  std::string scratch_limit_;
+  std::string depth_;
+  std::string allocation_;
+  std::string io_order_;
   std::string batch_;
   std::string kind_;
   std::string rows_;

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "engine/base/units.h"
+#include "specs/resource_reader.h"
 
 namespace flowrun::runner {
 
@@ -19,6 +20,14 @@ uint64_t number_of(const std::string& option, const std::string& text) {
   if (text.empty() || problem != std::errc() || end != text.data() + text.size())
     throw error(error_kind::usage, option + " '" + text + "' is no number", "a whole number from 0 on");
   return value;
+}
+
+unsigned depth_of(const std::string& option, const std::string& text) {
+  const uint64_t depth = number_of(option, text);
+  if (depth < 1 || depth > specs::most_depth)
+    throw error(error_kind::usage, option + " is " + text,
+                "a whole number from 1 to " + std::to_string(specs::most_depth));
+  return static_cast<unsigned>(depth);
 }
 
 std::pair<std::string, std::string> key_and_value(const std::string& option, const std::string& text,

@@ -15,6 +15,8 @@ namespace flowrun::runner {
 uint64_t bytes_of(const std::string& option, const std::string& text);
 // A whole number from 0 on.
 uint64_t number_of(const std::string& option, const std::string& text);
+// Transfers in flight per disk: 1 to 1024.
+unsigned depth_of(const std::string& option, const std::string& text);
 // NAME=VALUE.
 std::pair<std::string, std::string> key_and_value(const std::string& option, const std::string& text,
                                                   const std::string& example);

@@ -34,6 +34,10 @@ struct resource_arguments {
   std::vector<block::disk_config> scratch;
   uint64_t block_bytes = 0;  // 0: the planner's choice
   uint64_t batch_bytes = 0;
+  std::optional<uint64_t> scratch_limit;
+  std::optional<unsigned> disk_depth;
+  std::optional<block::allocation_strategy> allocation;
+  std::optional<bool> writes_first;
 };
 
 struct run_arguments {

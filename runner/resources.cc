@@ -79,7 +79,8 @@ void choose_threads(resources& out, const resource_arguments& given, const specs
 void choose_scratch(resources& out, const resource_arguments& given, const specs::Resources& job,
                     const machine_configuration& machine) {
   const auto from = [&out](const specs::Resources& r, const std::string& name) {
-    for (const specs::ScratchDir& dir : r.scratch()) out.scratch.push_back({dir.path(), dir.limit_bytes()});
+    for (const specs::ScratchDir& dir : r.scratch())
+      out.scratch.push_back({dir.path(), dir.limit_bytes(), dir.weight()});
     out.scratch_from = name;
     return !out.scratch.empty();
   };
@@ -93,6 +94,15 @@ void choose_scratch(resources& out, const resource_arguments& given, const specs
                   "name one with -T DIR, or in resources: {scratch: DIR}");
     out.scratch.push_back({path, 0});
     out.scratch_from = "default";
+  }
+}
+
+block::allocation_strategy strategy_of(specs::Allocation allocation) {
+  switch (allocation) {
+    case specs::STRIPING: return block::allocation_strategy::striping;
+    case specs::SIMPLE_RANDOMISED: return block::allocation_strategy::simple_randomised;
+    case specs::FULLY_RANDOMISED: return block::allocation_strategy::fully_randomised;
+    default: return block::allocation_strategy::randomised_cycling;
   }
 }
 
@@ -148,6 +158,19 @@ resources decide(const resource_arguments& given, const specs::Resources& of_job
                     : of_job.has_block_bytes() ? of_job.block_bytes()
                                                : of_machine.resources.block_bytes();
   out.batch_bytes = given.batch_bytes;
+  const specs::Resources& machine = of_machine.resources;
+  out.scratch_limit = given.scratch_limit                ? *given.scratch_limit
+                      : of_job.has_scratch_limit_bytes() ? of_job.scratch_limit_bytes()
+                                                         : machine.scratch_limit_bytes();
+  out.disk_depth = given.disk_depth ? *given.disk_depth : of_job.has_depth() ? of_job.depth() : machine.depth();
+  if (given.allocation)
+    out.allocation = *given.allocation;
+  else if (of_job.has_allocation() || machine.has_allocation())
+    out.allocation = strategy_of(of_job.has_allocation() ? of_job.allocation() : machine.allocation());
+  if (given.writes_first)
+    out.writes_first = *given.writes_first;
+  else if (of_job.has_io_order() || machine.has_io_order())
+    out.writes_first = (of_job.has_io_order() ? of_job.io_order() : machine.io_order()) == specs::WRITES_FIRST;
   return out;
 }
 

@@ -20,6 +20,10 @@ struct resources {
   std::vector<block::disk_config> scratch;
   uint64_t block_bytes = 0;  // 0: the planner's choice
   uint64_t batch_bytes = 0;
+  uint64_t scratch_limit = 0;  // bytes, all scratch directories together; 0: no limit
+  unsigned disk_depth = 0;     // transfers in flight per disk; 0: the engine's choice
+  block::allocation_strategy allocation = block::allocation_strategy::randomised_cycling;
+  bool writes_first = true;
   // Where each came from: "command line", "job", the configuration's path, "default".
   std::string memory_from;
   std::string threads_from;

@@ -16,6 +16,7 @@
 #include "runner/job_loading.h"
 #include "runner/job_metrics.h"
 #include "runner/progress_display.h"
+#include "specs/resource_reader.h"
 
 namespace flowrun::runner {
 
@@ -44,8 +45,14 @@ void tell_resources(const resources& r, io::backend_kind backend, terminal& scre
   screen.detail(fmt::format("memory {} ({}), {} thread{} ({})", format_bytes(r.memory_bytes), r.memory_from, r.threads,
                             r.threads == 1 ? "" : "s", r.threads_from));
   for (const block::disk_config& disk : r.scratch)
-    screen.detail(fmt::format("scratch {}{} ({})", disk.path,
-                              disk.limit > 0 ? ", at most " + format_bytes(disk.limit) : "", r.scratch_from));
+    screen.detail(fmt::format("scratch {}{}{} ({})", disk.path,
+                              disk.limit > 0 ? ", at most " + format_bytes(disk.limit) : "",
+                              disk.weight > 0 ? fmt::format(", weight {:g}", disk.weight) : "", r.scratch_from));
+  const std::string limit = r.scratch_limit > 0 ? "at most " + format_bytes(r.scratch_limit) + " in all, " : "";
+  const std::string depth = r.disk_depth > 0 ? fmt::format("depth {}, ", r.disk_depth) : "";
+  screen.detail(fmt::format("disks: {}{}{}, {}", limit, depth,
+                            specs::allocation_names()[static_cast<size_t>(r.allocation)],
+                            specs::io_order_names()[r.writes_first ? 0 : 1]));
 }
 
 // Warnings of the job, each once, as soon as they come.
@@ -66,6 +73,10 @@ exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& ar
   out.plan = loaded.plan;
   for (const exec::operator_definition* d : operators::built_in_operators()) out.operators[d->declaration.name] = d;
   out.scratch = loaded.machine.scratch;
+  out.scratch_limit = loaded.machine.scratch_limit;
+  out.disk_depth = loaded.machine.disk_depth;
+  out.allocation = loaded.machine.allocation;
+  out.writes_first = loaded.machine.writes_first;
   out.backend = arguments.backend;
   out.plain_executor = arguments.plain_executor;
   out.options = arguments.engine;

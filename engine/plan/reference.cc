@@ -7,6 +7,7 @@
 #include "engine/expr/functions.h"
 #include "engine/plan/parameter_shape.h"
 #include "engine/record/value_type.h"
+#include "specs/resource_reader.h"
 
 namespace flowrun::plan {
 
@@ -73,6 +74,28 @@ std::string function_table(const std::vector<expr::function_help>& functions) {
   return out + "\n";
 }
 
+std::string resources_markdown() {
+  const std::string allocations = fmt::format("{}", fmt::join(specs::allocation_names(), ", "));
+  const std::string orders = fmt::format("{}", fmt::join(specs::io_order_names(), ", "));
+  return "## Resources\n\nWhat a job may use, under `resources:` in the job or in the machine's configuration "
+         "(~/.config/flowrun/config.yaml, else /etc/flowrun.yaml). For each by itself, the command line comes first, "
+         "then the job, then the machine. `flowrun bench-disk --save` measures and writes `scratch`, `block_size` and "
+         "`depth`.\n\n"
+         "| key | value | default | meaning |\n|---|---|---|---|\n"
+         "| `memory` | bytes, or a share such as 50% | 50% | The memory budget of the job. |\n"
+         "| `threads` | 1 to 4096 | all usable cores | Threads. |\n"
+         "| `scratch` | a directory, or a list | ~/.cache/flowrun | Where to spill, used in parallel. An item is a "
+         "directory or `{path: DIR, limit: BYTES, weight: NUMBER}`: the most it takes, and its speed relative to the "
+         "others (its MB/s, say; without it, measured during the job). |\n"
+         "| `scratch_limit` | bytes | none | The most that all scratch directories take together. |\n"
+         "| `block_size` | bytes | by memory and runs | Size of scratch blocks. |\n" +
+         fmt::format("| `depth` | 1 to {} | chosen | Transfers in flight per scratch disk. |\n", specs::most_depth) +
+         fmt::format("| `allocation` | {} | `{}` | Which disk takes the next block of a run. |\n", allocations,
+                     specs::allocation_names().back()) +
+         fmt::format("| `io_order` | {} | `{}` | What a disk does first when reads and writes wait for it. |\n\n",
+                     orders, specs::io_order_names().front());
+}
+
 }  // namespace
 
 std::string reference_markdown(const operator_catalog& catalog) {
@@ -90,6 +113,7 @@ std::string reference_markdown(const operator_catalog& catalog) {
   }
   out += "\n";
   for (const std::string& name : catalog.names()) out += operator_markdown(*catalog.find(name));
+  out += resources_markdown();
   out += "## Value types\n\nRows are packed, little endian, in the order of the columns. A column is " +
          std::string(record::value_type_names()) + ".\n\n";
   out += "## Expressions\n\n### Operators, the tightest first\n\n" + function_table(expr::operators());

@@ -4,6 +4,7 @@
 
 #include "engine/plan/parameter_shape.h"
 #include "engine/record/value_type.h"
+#include "specs/resource_reader.h"
 
 namespace flowrun::plan {
 
@@ -166,7 +167,10 @@ json param_schema() {
 }
 
 json resources_schema() {
-  const json directory = closed_map({{"path", {{"type", "string"}}}, {"limit", reference("bytes")}}, {"path"});
+  const json directory = closed_map({{"path", {{"type", "string"}}},
+                                     {"limit", reference("bytes")},
+                                     {"weight", with_parameter({{"type", "number"}, {"exclusiveMinimum", 0}})}},
+                                    {"path"});
   const json one = {{"anyOf", {json{{"type", "string"}}, directory}}};
   json out = closed_map(
       {{"memory", {{"description", "bytes, or a share of the machine such as 50%"}, {"type", {"string", "integer"}}}},
@@ -174,7 +178,11 @@ json resources_schema() {
        {"scratch",
         {{"description", "directories for sorted runs; used in parallel"},
          {"anyOf", {json{{"type", "string"}}, list_of(one)}}}},
-       {"block_size", reference("bytes")}});
+       {"scratch_limit", reference("bytes")},
+       {"block_size", reference("bytes")},
+       {"depth", reference("integer")},
+       {"allocation", with_parameter({{"enum", specs::allocation_names()}})},
+       {"io_order", with_parameter({{"enum", specs::io_order_names()}})}});
   out["description"] = "what the job may use; the command line wins";
   return out;
 }

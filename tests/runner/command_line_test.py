@@ -61,6 +61,11 @@ class usage_test(process_test):
             (["job.yaml", "-m", "200%"], ["no share of the memory"]),
             (["job.yaml", "-j", "0"], ["--threads is 0", "1 to 4096"]),
             (["job.yaml", "-j", "two"], ["--threads 'two' is no number"]),
+            (["job.yaml", "--scratch-limit", "0"], ["--scratch-limit '0' is no number of bytes"]),
+            (["job.yaml", "--depth", "0"], ["--depth is 0", "1 to 1024"]),
+            (["job.yaml", "--depth", "1025"], ["--depth is 1025", "1 to 1024"]),
+            (["job.yaml", "--allocation", "stripes"], ["--allocation can't be 'stripes'", "randomised_cycling"]),
+            (["job.yaml", "--io-order", "arival"], ["--io-order can't be 'arival'", "did you mean 'arrival'?"]),
             (["job.yaml", "-p", "rows"], ["-p 'rows' lacks its '='"]),
             (["job.yaml", "-p", "rows=1", "-p", "rows=2"], ["-p gives 'rows' twice"]),
             (["job.yaml", "--set", "=1"], ["--set '=1' lacks its name"]),
@@ -212,6 +217,33 @@ class configuration_test(process_test):
         self.assertIn(
             "memory 80.0 MiB (command line), 1 thread (", self.flowrun("job.yaml", "-v", "-m", "80MiB").stderr
         )
+
+    def test_disks_each_by_itself(self):
+        """Command line, job, configuration, default: for each setting the first that says something."""
+        self.write("job.yaml", SORT)
+
+        def disks(*arguments):
+            done = self.flowrun("job.yaml", "-v", *arguments)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return next(line for line in done.stderr.splitlines() if "disks: " in line).partition("disks: ")[2]
+
+        self.assertEqual(disks(), "randomised_cycling, writes_first")
+        self.write(
+            "home/.config/flowrun/config.yaml",
+            "resources: {scratch: [{path: sa, weight: 250.5, limit: 1GiB}, sb], scratch_limit: 3GiB, depth: 3,"
+            " allocation: striping, io_order: arrival}\n",
+        )
+        self.assertEqual(disks(), "at most 3.00 GiB in all, depth 3, striping, arrival")
+        told = self.flowrun("job.yaml", "-v").stderr
+        self.assertIn("scratch sa, at most 1.00 GiB, weight 250.5 (", told)
+        self.assertIn("scratch sb (", told)
+        self.write("job.yaml", SORT.replace("nodes:", "resources: {depth: 5, allocation: fully_randomised}\nnodes:"))
+        self.assertEqual(disks(), "at most 3.00 GiB in all, depth 5, fully_randomised, arrival")
+        self.assertEqual(
+            disks("--depth", "7", "--scratch-limit", "1GiB", "--allocation", "simple_randomised"),
+            "at most 1.00 GiB in all, depth 7, simple_randomised, arrival",
+        )
+        self.assertTrue(disks("--io-order", "writes_first").endswith(", writes_first"))
 
     def test_a_wrong_configuration_is_shown(self):
         self.write("job.yaml", SORT)

@@ -100,7 +100,38 @@ TEST(yaml_reader, resources_in_their_forms) {
   EXPECT_EQ(resources("{scratch: /a}").scratch(0).path(), "/a");
   EXPECT_EQ(resources("{scratch: [/a, {path: /b, limit: 1GB}]}").scratch(1).limit_bytes(), 1'000'000'000u);
   EXPECT_EQ(resources("{block_size: 4KiB}").block_bytes(), 4096u);
+  EXPECT_EQ(resources("{scratch: [{path: /b, weight: 250.5}]}").scratch(0).weight(), 250.5);
+  EXPECT_FALSE(resources("{scratch: /a}").scratch(0).has_weight());
+  EXPECT_EQ(resources("{scratch_limit: 2GiB}").scratch_limit_bytes(), 2147483648u);
+  EXPECT_EQ(resources("{depth: 1024}").depth(), 1024u);
+  EXPECT_EQ(resources("{allocation: striping}").allocation(), STRIPING);
+  EXPECT_EQ(resources("{allocation: simple_randomised}").allocation(), SIMPLE_RANDOMISED);
+  EXPECT_EQ(resources("{allocation: fully_randomised}").allocation(), FULLY_RANDOMISED);
+  EXPECT_EQ(resources("{allocation: randomised_cycling}").allocation(), RANDOMISED_CYCLING);
+  EXPECT_EQ(resources("{io_order: writes_first}").io_order(), WRITES_FIRST);
+  EXPECT_EQ(resources("{io_order: arrival}").io_order(), ARRIVAL);
+  EXPECT_FALSE(resources("{depth: 1}").has_allocation());
+  EXPECT_FALSE(resources("{depth: 1}").has_io_order());
   EXPECT_FALSE(resources("").has_threads());
+}
+
+TEST(yaml_reader, wrong_resources) {
+  auto only = [](const std::string& text) {
+    return testing::only_fault("flowrun: 1\nnodes:\n  a: {op: x}\nresources: " + text + "\n");
+  };
+  for (const char* weight : {"0", "-1", "inf", "nan", "fast", "[1]"})
+    EXPECT_THAT(only("{scratch: [{path: /b, weight: " + std::string(weight) + "}]}").expected,
+                HasSubstr("a number above 0"))
+        << weight;
+  for (const char* depth : {"0", "1025", "-1", "1.5", "many"})
+    EXPECT_EQ(only("{depth: " + std::string(depth) + "}").expected, "a whole number from 1 to 1024") << depth;
+  EXPECT_EQ(only("{scratch_limit: 0}").message, "'scratch_limit' is 0");
+  const fault allocation = only("{allocation: randomized_cycling}");
+  EXPECT_EQ(allocation.message, "allocation can't be 'randomized_cycling'");
+  EXPECT_EQ(allocation.hint, "did you mean 'randomised_cycling'?");
+  EXPECT_EQ(allocation.where.column, 25);
+  EXPECT_EQ(only("{io_order: lifo}").expected, "one of writes_first, arrival");
+  EXPECT_EQ(only("{io_order: }").expected, "one of writes_first, arrival");
 }
 
 TEST(yaml_reader, several_faults_at_once_with_carets) {
