@@ -311,6 +311,7 @@ class parser {
                                                    {{"auto", io::backend_kind::automatic},
                                                     {"io_uring", io::backend_kind::io_uring},
                                                     {"threads", io::backend_kind::threads},
+                                                    {"mmap", io::backend_kind::mmap},
                                                     {"memory", io::backend_kind::memory}});
     out_.run.engine.direct = !no_direct_;
     out_.run.engine.sync_outputs = !no_sync_;

@@ -38,6 +38,10 @@ class job::core final : public services {
     blocks.backend = backend_.get();
     blocks.in_memory = settings_.backend == io::backend_kind::memory;
     blocks.direct = settings_.options.direct;
+    blocks.limit = settings_.scratch_limit;
+    blocks.depth = settings_.disk_depth;
+    blocks.strategy = settings_.allocation;
+    blocks.order = settings_.writes_first ? io::service_order::writes_first : io::service_order::arrival;
     blocks.warn = [this](const std::string& text) { warn(text); };
     blocks_ = std::make_unique<block::block_manager>(std::move(blocks));
     builder_ = std::make_unique<pipeline_builder>(*settings_.graph, settings_.plan, settings_.operators, *this);
