@@ -31,6 +31,7 @@ struct settings {
   std::vector<plan::sort_key> keys;
   bool unique = false;
   bool stable = false;
+  bool long_runs = false;
   uint64_t limit = 0;
   named_aggregates combine;
   std::vector<std::string> columns;  // of the keys, for combine
@@ -41,6 +42,7 @@ settings read(plan::node_checker& node) {
   out.keys = node.sort_keys("by", expr::scope{.row = &node.input_type()});
   out.unique = node.boolean("unique");
   out.stable = node.boolean("stable");
+  out.long_runs = node.text("runs") == "long";
   if (node.has("limit")) out.limit = node.integer("limit");
   if (node.has("combine")) out.combine = node.aggregates("combine", expr::scope{.row = &node.input_type()});
   for (const plan::sort_key& k : out.keys)
@@ -91,6 +93,7 @@ sort::sort_settings sort_settings_of(const settings& s, const sorted_rows& rows)
   out.stable = s.stable;
   out.unique = s.unique;
   out.limit = s.combine.empty() ? s.limit : 0;  // the limit counts combined rows
+  out.long_runs = s.long_runs;
   return out;
 }
 
@@ -111,6 +114,27 @@ void check_combine(plan::node_checker& node, const settings& s) {
       node.fault_at_parameter("combine." + name, fmt::format("'{}' is a key of the sort", name), "a name of its own");
 }
 
+// Long runs are made of rows that are sorted as numbers.
+void check_long_runs(plan::node_checker& node, const settings& s) {
+  const sorted_rows rows = plan_rows(node.input_type(), s);
+  if (sort_settings_of(s, rows).narrow()) return;
+  std::string reason, hint = "leave out runs";
+  if (rows.type.has_strings()) {
+    reason = "these have strings";
+  } else if (!record::row_codec::fits(rows.type)) {
+    reason = fmt::format("these have {} bytes", rows.type.row_bytes());
+    if (!rows.projection.empty()) reason += " with their computed keys";
+  } else if (s.stable) {
+    reason = "a stable sort keeps them in the order of the input";
+    hint += node.boolean("stable") ? ", or stable" : ", or first and last";
+  } else {
+    reason = "with unique, the order of the input decides which one stays";
+    hint += ", or make all columns keys";
+  }
+  node.fault_at_parameter("runs", fmt::format("long runs need rows of at most 16 bytes, sorted whole; {}", reason),
+                          "halves", hint);
+}
+
 void check(plan::node_checker& node) {
   const settings s = read(node);
   if (node.has("limit") && s.limit == 0)
@@ -118,11 +142,13 @@ void check(plan::node_checker& node) {
                             "leave it out to keep all rows");
   if (s.keys.empty() && node.ok()) node.fault_at_parameter("by", "no key is given", "[column, -column, …]");
   if (!s.combine.empty()) check_combine(node, s);
+  if (s.long_runs && node.ok()) check_long_runs(node, s);
   if (!node.ok()) return;
   const plan::order gives = order_of(s);
   const bool columns_only = gives.size() == s.keys.size();
   node.node().elided = columns_only && plan::satisfies(node.input_order(), gives);
   if (s.limit > 0) node.node().facts["limit"] = s.limit;
+  if (s.long_runs) node.node().facts["long_runs"] = 1;
   plan::row_estimate estimate = node.input_estimate();
   const bool indexed = !sort_settings_of(s, plan_rows(node.input_type(), s)).narrow();
   if (indexed) node.node().facts["indexed"] = 1;
@@ -340,7 +366,16 @@ exec::operator_definition define() {
                   {.name = "stable",
                    .kind = plan::parameter_kind::boolean,
                    .default_text = "false",
-                   .help = "Rows with equal keys keep the order of the input, also when they are narrow."}};
+                   .help = "Rows with equal keys keep the order of the input, also when they are narrow."},
+                  {.name = "runs",
+                   .kind = plan::parameter_kind::choice,
+                   .default_text = "halves",
+                   .choices = {"halves", "long"},
+                   .help = "How long the sorted runs on scratch are: half of the sort's memory (halves), or about "
+                           "twice the memory on random input (long). Long runs take more work in memory. They pay "
+                           "when one merge pass would not suffice otherwise (see `flowrun plan`), and for nearly "
+                           "sorted input, which makes one run. Only for rows of at most 16 bytes that are sorted whole "
+                           "(no strings, not stable). The rows that come out are the same."}};
   d.check = check;
   d.memory = memory;
   return {std::move(d), build};

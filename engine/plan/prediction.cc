@@ -19,6 +19,7 @@ sort_request request_of(const graph& g, const node& n) {
   const bool indexed = in.type.has_strings() || n.facts.contains("indexed");
   r.row_bytes = indexed ? std::max(wide, in.type.row_bytes()) : in.type.row_bytes();
   if (const auto limit = n.facts.find("limit"); limit != n.facts.end()) r.limit_rows = limit->second;
+  r.long_runs = n.facts.contains("long_runs");
   return r;
 }
 

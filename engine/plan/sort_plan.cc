@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "engine/base/units.h"
 
@@ -31,6 +32,56 @@ uint64_t rows_within(uint64_t memory, const sort_request& r) {
   return scale(memory, average, average + index_bytes);
 }
 
+// What run creation leaves of a known input.
+struct formation {
+  uint64_t runs = 0;
+  uint64_t kept_bytes = 0;
+};
+
+// One run per half; the last half stays or not.
+formation form_halves(const sort_request& r, uint64_t half_bytes) {
+  const uint64_t halves = divide_up(r.num_bytes, half_bytes);
+  const uint64_t last = halves > 0 ? r.num_bytes - (halves - 1) * half_bytes : 0;
+  const bool stays = halves > 0 && last <= rows_within(r.kept_bytes, r);
+  return {halves - (stays ? 1 : 0), stays ? last : 0};
+}
+
+// Replacement selection as a snow plough (Knuth, volume 3, 5.4.1), lengths in units of `stored_bytes`. When the input
+// ends, `stored` is left: of that, Q ends the run being written, and Q' is one run more. What may be kept is not
+// written.
+formation form_long_runs(const sort_request& r, uint64_t stored_bytes) {
+  formation out;
+  out.kept_bytes = std::min({r.num_bytes, stored_bytes, rows_within(r.kept_bytes, r)});
+  if (out.kept_bytes == r.num_bytes) return out;
+  const double unit = static_cast<double>(stored_bytes);
+  const double input = static_cast<double>(r.num_bytes) / unit;
+  if (input <= 1) {
+    out.runs = 1;
+    return out;
+  }
+  const double rows_of_unit = static_cast<double>(r.rows) / input;
+  if (const double selected = static_cast<double>(r.limit_rows) / rows_of_unit; selected > 0 && selected < 1) {
+    // A run ends at the limit and leaves only smaller rows to the next: each needs so much more input to fill.
+    const double more = std::log(input) / -std::log(selected);
+    out.runs = 1 + static_cast<uint64_t>(out.kept_bytes > 0 ? more : std::ceil(more));
+    return out;
+  }
+  const double first_run = 1.718281828;
+  const double written = input - 1;  // when the input ends
+  double in_q = 0;
+  if (written < first_run) {
+    out.runs = 1;
+    in_q = (1 - std::log(1 + written)) * (1 + written);
+  } else {
+    const double later = (written - first_run) / 2;  // runs after the first
+    out.runs = 1 + std::max<uint64_t>(1, static_cast<uint64_t>(std::ceil(later)));
+    const double done = later - static_cast<double>(out.runs - 2);  // of the one being written
+    in_q = 1 - done * done;
+  }
+  if (1 - static_cast<double>(out.kept_bytes) / unit > in_q) ++out.runs;
+  return out;
+}
+
 // Bytes that intermediate merges move before at most `fan_in` of `runs` equal runs are left: as few runs as will do.
 uint64_t intermediate_bytes(uint64_t runs, uint64_t run_bytes, uint64_t fan_in) {
   uint64_t moved = 0;
@@ -58,21 +109,22 @@ sort_plan plan_sort(const sort_request& r) {
                         : std::clamp(std::bit_floor(std::max<uint64_t>(r.create_bytes / 64, 1)), 16 * KiB, MiB);
   const uint64_t write_buffers = std::clamp<uint64_t>(r.create_bytes / 8 / out.block_bytes, 2, 16);
   const uint64_t buffers = std::min(write_buffers * out.block_bytes, r.create_bytes);
-  out.run_bytes = std::max<uint64_t>(rows_within((r.create_bytes - buffers) / 2, r), 1);
+  const uint64_t half_bytes = std::max<uint64_t>(rows_within((r.create_bytes - buffers) / 2, r), 1);
+  const uint64_t stored_bytes = std::max<uint64_t>(rows_within((r.create_bytes - buffers) / 16 * 15, r), 1);
+  out.run_bytes = r.long_runs ? 2 * stored_bytes : half_bytes;
   const uint64_t total = (r.merge_bytes - r.merge_bytes / 4) / out.block_bytes;
   const uint64_t ahead = std::clamp<uint64_t>(total / 4, 2, std::max<uint64_t>(16, 4 * r.num_disks));
   out.fan_in_limit = total > ahead + 4 ? total - ahead - 2 : 2;
 
-  uint64_t num_bytes = r.num_bytes;
-  uint64_t halves = r.known ? divide_up(num_bytes, out.run_bytes) : assumed_runs;
   const uint64_t average = r.known && r.rows > 0 ? divide_up(r.num_bytes, r.rows) : r.row_bytes;
   const uint64_t run_limit =
       r.limit_rows > 0 ? scale(r.limit_rows, average, 1) : UINT64_MAX;  // what a run writes at most
-  const uint64_t last = r.known && halves > 0 ? num_bytes - (halves - 1) * out.run_bytes : out.run_bytes;
-  const bool stays = r.known && num_bytes > 0 && last <= rows_within(r.kept_bytes, r);
-  out.runs = halves - (stays ? 1 : 0);
+  formation formed{r.long_runs ? assumed_runs / 4 : assumed_runs, 0};
+  if (r.known) formed = r.long_runs ? form_long_runs(r, stored_bytes) : form_halves(r, half_bytes);
+  const bool stays = formed.kept_bytes > 0;
+  out.runs = formed.runs;
   if (r.known && out.runs == 0) {
-    out.kept_bytes = num_bytes;
+    out.kept_bytes = r.num_bytes;
     return out;
   }
   out.passes = 1;
@@ -82,10 +134,11 @@ sort_plan plan_sort(const sort_request& r) {
     out.runs = 0;
     return out;
   }
-  out.kept_bytes = stays ? std::min(last, run_limit) : 0;
-  const uint64_t run = std::min(out.run_bytes, run_limit);
-  const uint64_t formed = run < out.run_bytes ? out.runs * run : num_bytes - (stays ? last : 0);
-  out.written_bytes = formed + intermediate_bytes(out.runs, run, out.fan_in_limit);
+  out.kept_bytes = std::min(formed.kept_bytes, run_limit);
+  const uint64_t in_runs = r.num_bytes - formed.kept_bytes;
+  const uint64_t longest = r.long_runs ? divide_up(in_runs, out.runs) : out.run_bytes;
+  const uint64_t run = std::min(longest, run_limit);
+  out.written_bytes = (run < longest ? out.runs * run : in_runs) + intermediate_bytes(out.runs, run, out.fan_in_limit);
   out.read_bytes = out.written_bytes;
   return out;
 }

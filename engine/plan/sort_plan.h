@@ -1,10 +1,16 @@
 // The shape of one external sort, decided from sizes alone (papers/000, section 2). Pure.
 //
-// The formulas are those of engine/sort (run_creator.cc, merger_memory.cc), which this layer may not include; the
-// golden job `sort_prediction` holds both against each other. Half of the creator's memory, but for its write buffers,
-// fills while the other half is sorted and written, so runs have half of it; rows wider than 16 bytes are sorted by an
-// index of 16 bytes each, narrower ones as words of 8 or 16 bytes. The last run stays in memory where it fits what may
-// be kept. Three quarters of the merger's memory are block buffers: one per run, two more, and some for reading ahead.
+// The formulas are those of engine/sort (run_creator.cc, merger_memory.cc), which this layer may not include;
+// tests/runner/large_sort_test.py holds both against each other. Half of the creator's memory, but for its write
+// buffers, fills while the other half is sorted and written, so runs have half of it; rows wider than 16 bytes are
+// sorted by an index of 16 bytes each, narrower ones as words of 8 or 16 bytes. The last run stays in memory where it
+// fits what may be kept.
+//
+// Long runs (long_run_creator.cc): what Q and Q' hold, S, is about 15/16 of both halves. Random input makes a first run
+// of (e - 1) S and others of 2 S. This is what is predicted, to within one run; sorted input makes one run, input that
+// only descends makes runs of S.
+//
+// Three quarters of the merger's memory are block buffers: one per run, two more, and some for reading ahead.
 // Example: 4 GiB of u64 in 512 MiB: blocks of 1 MiB, runs of 248 MiB, 17 of them, one merge pass.
 #pragma once
 
@@ -22,12 +28,13 @@ struct sort_request {
   uint64_t kept_bytes = 0;    // memory of the creator that may stay, with rows, until the merge
   uint64_t block_bytes = 0;   // 0: chosen
   uint64_t limit_rows = 0;    // at most so many rows are wanted; 0: all
+  bool long_runs = false;
   unsigned num_disks = 1;
 };
 
 struct sort_plan {
   uint64_t block_bytes = 0;
-  uint64_t run_bytes = 0;     // rows of one run
+  uint64_t run_bytes = 0;     // rows of one run, on average
   uint64_t fan_in_limit = 0;  // runs that one merge can read
   uint64_t runs = 0;          // on scratch; 0: all stays in memory, or the size is unknown
   uint64_t fan_in = 0;        // of the last merge

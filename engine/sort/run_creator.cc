@@ -31,6 +31,8 @@ creator_memory divide_creator_memory(const sort_resources& resources) {
 }
 
 std::unique_ptr<run_creator> make_run_creator(const sort_settings& settings, const sort_resources& resources) {
+  FLOWRUN_CHECK(settings.narrow() || !settings.long_runs);
+  if (settings.long_runs) return make_long_run_creator(settings, resources);
   return settings.narrow() ? make_narrow_run_creator(settings, resources) : make_wide_run_creator(settings, resources);
 }
 

@@ -7,6 +7,8 @@
 // fits touches no disk (decision D12), and larger input is written but for that share (2(N - M/2) of scratch I/O;
 // papers/003, section 3).
 //
+// With sort_settings::long_runs, runs are four times as long on average, for more work in memory (long_run_creator.cc).
+//
 //   narrow rows (<= 16 bytes): encoded as numbers, sorted whole by SIMD          -> narrow_run_creator.cc
 //   all others: (12 bytes of key prefix, row number) are sorted the same way,    -> wide_run_creator.cc
 //               ties are broken by the whole key, then by row number (stable)

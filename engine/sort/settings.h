@@ -19,6 +19,7 @@ struct sort_settings {
   bool unique = false;  // only the first row of each key
   uint64_t limit = 0;   // only the first `limit` rows of the result; 0: all
   bool force_spill = false;
+  bool long_runs = false;  // runs of twice the memory instead of half of it; only where narrow()
 
   // Narrow: whole rows are sorted as numbers. Where input order matters, rows go by index instead.
   bool narrow() const {

@@ -26,19 +26,21 @@ struct word_span {
   }
 };
 
-// Takes the next slice, not sorted, to `to`, which has room for `max_words` >= the number of sequences. Every word
-// taken is at most as large as every word that is left. Returns how many; 0 when nothing was left.
+// Takes the next slice, not sorted, to `to`, which has room for `max_words` > 0. Every word taken is at most as large
+// as every word that is left. Returns how many; 0 when nothing was left.
 template <class Word, class Sequences>
 size_t cut_slice(Sequences& sequences, size_t max_words, Word* to) {
   size_t num_active = 0;
   for (const auto& s : sequences) num_active += s.num_words > 0 ? 1 : 0;
   if (num_active == 0) return 0;
-  const size_t stride = max_words / num_active;
+  const bool crowded = num_active > max_words;  // then copies of the smallest word are taken, as many as have room
+  const size_t stride = crowded ? 1 : max_words / num_active;
   Word splitter = static_cast<Word>(~Word{0});
   for (const auto& s : sequences)
-    if (s.num_words > stride) splitter = std::min<Word>(splitter, s[stride - 1]);
+    if (s.num_words > stride || (crowded && s.num_words > 0)) splitter = std::min<Word>(splitter, s[stride - 1]);
   size_t total = 0;
   for (auto& s : sequences) {
+    if (total == max_words) break;
     size_t low = 0;
     for (size_t high = std::min(stride, s.num_words); low < high;) {
       const size_t middle = low + (high - low) / 2;

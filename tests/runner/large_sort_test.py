@@ -76,6 +76,48 @@ class large_sort_test(process_test):
                     actual = int(report["actual"]["scratch_written_bytes"])
                     self.assertLess(abs(actual - predicted), predicted // 10)
 
+    def test_long_runs_are_predicted(self):
+        # On random input, to within one run. Runs of twice the memory instead of half of it.
+        for shape in ("8 bytes", "16 bytes"):
+            for memory in ("12MiB", "20MiB", "40MiB"):
+                for more in ((), ("--force-spill",)):
+                    with self.subTest(shape=shape, memory=memory, more=more):
+                        columns, keys, row_bytes = SHAPES[shape]
+                        job = JOB.replace("stable: true", "runs: long")
+                        self.write("job.yaml", job.replace("COLUMNS", columns).replace("KEYS", keys))
+                        rows = str(100 * MIB // row_bytes)
+                        arguments = ("-q", "-p", f"rows={rows}", "-m", memory, "-T", "s", "--report", "-", *more)
+                        done = self.flowrun("job.yaml", *arguments)
+                        self.assertEqual(done.returncode, 0, done.stderr)
+                        report = json.loads(done.stdout)
+                        sort = report["sorts"][0]
+                        self.assertGreater(int(sort["runs"]), 1)
+                        self.assertLessEqual(abs(int(sort["predicted_runs"]) - int(sort["runs"])), 1, sort)
+                        self.assertEqual(sort["predicted_merge_passes"], sort["merge_passes"])
+                        if not more:
+                            predicted = int(report["predicted"]["scratch_written_bytes"])
+                            actual = int(report["actual"]["scratch_written_bytes"])
+                            self.assertLess(abs(actual - predicted), predicted // 20)
+                        if not SANITIZED:
+                            peak, budget = int(report["peak_memory_bytes"]), int(report["memory_budget_bytes"])
+                            self.assertLessEqual(peak, budget + ALLOWANCE)
+                        results = {(r["node"], r["name"]): r["value"] for r in report["results"]}
+                        for name in ("n", "hash_low", "hash_high"):
+                            if ("before", name) in results:
+                                self.assertEqual(results["before", name], results["after", name])
+
+    def test_long_runs_save_a_merge_pass(self):
+        columns, keys, _ = SHAPES["8 bytes"]
+        passes = {}
+        for runs in ("halves", "long"):
+            job = JOB.replace("stable: true", f"runs: {runs}")
+            self.write("job.yaml", job.replace("COLUMNS", columns).replace("KEYS", keys))
+            arguments = ("-p", f"rows={16 * MIB}", "-m", "12MiB", "--block-size", "448KiB", "-T", "s", "--report", "-")
+            done = self.flowrun("job.yaml", "-q", *arguments)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            passes[runs] = int(json.loads(done.stdout)["sorts"][0]["merge_passes"])
+        self.assertGreater(passes["halves"], passes["long"])
+
     def test_several_merge_passes(self):
         for shape, (_, _, row_bytes) in SHAPES.items():
             with self.subTest(shape=shape):

@@ -120,6 +120,56 @@ TEST(SortPlan, ALimitBoundsWhatRunsWrite) {
   EXPECT_EQ(plan_sort(r).written_bytes, 4 * GiB);
 }
 
+TEST(SortPlan, LongRunsAreFourTimesAsLong) {
+  sort_request r = request(4 * GiB, 512 * MiB);
+  r.long_runs = true;
+  const sort_plan p = plan_sort(r);
+  EXPECT_EQ(p.run_bytes, 930 * MiB);  // twice 15/16 of both halves of 248 MiB
+  // The first is of 799 MiB. When the input ends, 3631 MiB are written, the fifth run has just begun, and most of the
+  // 465 MiB that are left belong to it; the others are a sixth.
+  EXPECT_EQ(p.runs, 6u);
+  EXPECT_EQ(p.fan_in, 6u);
+  EXPECT_EQ(p.passes, 1u);
+  EXPECT_EQ(p.written_bytes, 4 * GiB);
+  r.kept_bytes = 256 * MiB;
+  EXPECT_EQ(plan_sort(r).kept_bytes, 256 * MiB);
+  EXPECT_EQ(plan_sort(r).written_bytes, 4 * GiB - 256 * MiB);
+  r.kept_bytes = 512 * MiB;  // more than is left at the end
+  EXPECT_EQ(plan_sort(r).kept_bytes, 465 * MiB);
+  EXPECT_EQ(plan_sort(r).runs, 5u);
+  EXPECT_EQ(plan_sort(r).fan_in, 6u);
+}
+
+TEST(SortPlan, LongRunsOfLittleInput) {
+  sort_request r = request(100 * MiB, 512 * MiB);
+  r.long_runs = true;
+  EXPECT_EQ(plan_sort(r).runs, 1u);
+  EXPECT_EQ(plan_sort(r).written_bytes, 100 * MiB);
+  r.kept_bytes = 60 * MiB;
+  EXPECT_EQ(plan_sort(r).runs, 1u);
+  EXPECT_EQ(plan_sort(r).written_bytes, 40 * MiB);
+  r.kept_bytes = 100 * MiB;
+  EXPECT_EQ(plan_sort(r).runs, 0u);
+  EXPECT_EQ(plan_sort(r).passes, 0u);
+  r.num_bytes = r.rows = 0;
+  EXPECT_EQ(plan_sort(r).runs, 0u);
+}
+
+TEST(SortPlan, LongRunsNeedFewerPasses) {
+  sort_request r = request(GiB, MiB);
+  const sort_plan halves = plan_sort(r);
+  r.long_runs = true;
+  const sort_plan p = plan_sort(r);
+  EXPECT_NEAR(static_cast<double>(p.runs), static_cast<double>(halves.runs) / 3.75, 2);
+  EXPECT_LT(p.passes, halves.passes);
+  EXPECT_LT(p.written_bytes, halves.written_bytes);
+  r.limit_rows = 100;
+  // 100 of the 107520 rows that fit: a run leaves a thousandth of the input to the next, and there are 1248 times as
+  // many.
+  EXPECT_EQ(plan_sort(r).runs, 3u);
+  EXPECT_EQ(plan_sort(r).written_bytes, 3 * 800u);
+}
+
 TEST(SortPlan, EmptyInput) {
   const sort_plan p = plan_sort(request(0, MiB));
   EXPECT_EQ(p.passes, 0u);
