@@ -146,6 +146,40 @@ TEST_P(each_type, cancelled_while_writing) {
   EXPECT_LE(asked, 12);  // no further halves were begun
 }
 
+// Halves so large that they are sorted in pieces, several at once, while the one before fails to be written.
+TEST(failure, while_pieces_are_being_sorted) {
+  record::batch_pool pool;
+  sort_place place;
+  place.memory_bytes = 9 * MiB;
+  place.block_bytes = 64 * KiB;
+  place.num_threads = 3;
+  std::mt19937_64 random(1);
+  std::vector<uint64_t> values(2'000'000);
+  for (uint64_t& value : values) value = random();
+  const std::vector<batch> input = numbers(pool, values);
+  const sort_settings settings = sort_by(type_of({{"k", "u64"}}), columns({0}));
+  for (const uint64_t nth : {uint64_t{1}, uint64_t{20}, uint64_t{70}}) {
+    sort_rig rig(place, std::make_unique<io::faulty_backend>(
+                            io::make_thread_backend(8),
+                            std::vector<io::injected_fault>{{io::direction::write, nth, 1, effect::fail, EIO}}));
+    std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
+    EXPECT_EQ(block::error_of([&] { create_runs(rig, *creator, input); }).kind(), error_kind::io);
+  }
+  for (const size_t num_batches : {input.size() / 5, input.size() / 2, input.size()}) {  // given up
+    sort_rig rig(place);
+    task_queue::sleeper sleeper(rig.queue());
+    std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
+    for (size_t i = 0; i < num_batches; ++i) {
+      std::vector<batch> prepared;
+      creator->prepare(input[i], prepared);
+      for (batch& b : prepared)
+        while (creator->push(b, sleeper) == step::blocked) sleeper.wait();
+    }
+    creator.reset();
+    EXPECT_EQ(rig.blocks().used_bytes(), 0U);
+  }
+}
+
 std::string row_kind(const testing::TestParamInfo<size_t>& info) {
   const char* const names[] = {"narrow", "wide", "strings"};
   return names[info.param];
