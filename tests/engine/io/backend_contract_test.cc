@@ -1,67 +1,25 @@
-// The one contract that all backends keep.
+// The contract: what is transferred, counted and reported (when and in which order: backend_order_test.cc).
 #include <gmock/gmock.h>
 
 #include <atomic>
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <thread>
 
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/io/backends.h"
 #include "engine/io/file.h"
 #include "engine/io/statistics.h"
-#include "tests/engine/io/each_backend.h"
-#include "tests/engine/io/scratch_directory.h"
+#include "tests/engine/io/backend_contract.h"
 
 namespace flowrun::io {
 namespace {
 
 using testing::HasSubstr;
 
-struct counting_waker final : waker {
-  void wake() noexcept override {
-    std::lock_guard lock(mutex);
-    ++num_wakes;
-    changed.notify_all();
-  }
-  void wait_for(unsigned wanted) {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return num_wakes >= wanted; });
-  }
-  std::mutex mutex;
-  std::condition_variable changed;
-  unsigned num_wakes = 0;
-};
-
-void prepare(request& r, file& target, direction way, uint64_t offset, std::byte* data, size_t num_bytes) {
-  r.target = &target;
-  r.way = way;
-  r.offset = offset;
-  r.data = data;
-  r.num_bytes = num_bytes;
-}
-
-class backend_contract : public testing::TestWithParam<backend_kind> {
- protected:
-  void SetUp() override {
-    if (GetParam() == backend_kind::io_uring && !io_uring_refusal().empty()) GTEST_SKIP() << io_uring_refusal();
-    io = make_backend(GetParam(), 8);
-  }
-  size_t transfer(file& target, direction way, uint64_t offset, std::byte* data, size_t num_bytes) {
-    request r;
-    prepare(r, target, way, offset, data, num_bytes);
-    io->submit(r);
-    r.wait();
-    return r.take_result();
-  }
-
-  scratch_directory home;
-  std::unique_ptr<backend> io;
-};
-
-TEST_P(backend_contract, has_the_name_of_its_kind) { EXPECT_EQ(io->name(), backend_label({GetParam(), 0})); }
+TEST_P(backend_contract, has_the_name_of_its_kind) { EXPECT_EQ(io().name(), GetParam().name); }
 
 TEST_P(backend_contract, reads_what_was_written) {
   for (const bool direct : {false, true}) {
@@ -116,7 +74,8 @@ TEST_P(backend_contract, carries_many_at_once) {
       prepare(requests[i], *scratch, way, at, data.data() + at, piece);
       list.push_back(&requests[i]);
     }
-    io->submit(list);
+    io().submit(list);
+    let_time_pass();
     for (request& r : requests) {
       r.wait();
       EXPECT_EQ(r.take_result(), piece);
@@ -135,10 +94,11 @@ TEST_P(backend_contract, takes_requests_from_threads_that_end) {
       for (size_t i = t * 8; i < t * 8 + 8; ++i) {
         prepare(requests[i], *scratch, direction::write, i * 1000, const_cast<std::byte*>(content.data()) + i * 1000,
                 1000);
-        io->submit(requests[i]);
+        io().submit(requests[i]);
       }
     });
   for (std::thread& t : threads) t.join();
+  let_time_pass();
   for (request& r : requests) {
     r.wait();
     EXPECT_EQ(r.take_result(), 1000U);
@@ -156,15 +116,16 @@ TEST_P(backend_contract, wakes_once_for_each_request) {
   for (size_t i = 0; i < requests.size(); ++i) {
     prepare(requests[i], *scratch, direction::write, i, data + i, 1);
     requests[i].on_done = &counter;
-    io->submit(requests[i]);
+    io().submit(requests[i]);
   }
+  let_time_pass();
   counter.wait_for(50);
   for (request& r : requests) {
     EXPECT_TRUE(r.done());
     EXPECT_EQ(r.take_result(), 1U);
     EXPECT_FALSE(r.done());
   }
-  io.reset();  // its threads are gone: no wake can follow
+  take_down();  // its threads are gone: no wake can follow
   EXPECT_EQ(counter.num_wakes, 50U);
 }
 
@@ -174,7 +135,8 @@ TEST_P(backend_contract, keeps_an_error_until_it_is_asked_for) {
   std::byte one{};
   request r;
   prepare(r, *read_only, direction::write, 7, &one, 1);
-  io->submit(r);
+  io().submit(r);
+  let_time_pass();
   r.wait();
   ASSERT_TRUE(r.done());
   try {
@@ -188,32 +150,56 @@ TEST_P(backend_contract, keeps_an_error_until_it_is_asked_for) {
   }
   // The request is idle again and can be used.
   prepare(r, *read_only, direction::read, 0, &one, 1);
-  io->submit(r);
+  io().submit(r);
+  let_time_pass();
   r.wait();
   EXPECT_EQ(r.take_result(), 1U);
 }
 
 TEST_P(backend_contract, counts_what_it_did) {
   const auto scratch = file::open(home.path(), open_mode::scratch);
-  disk_statistics disk("d");
+  disk_statistics disk("d", io().time());
+  const uint64_t started = io().time().now();
   auto content = random_bytes(5000);
   request r;
   r.statistics = &disk;
   prepare(r, *scratch, direction::write, 0, content.data(), 5000);
-  io->submit(r);
-  r.wait();
-  r.take_result();
+  transfer(r);
   prepare(r, *scratch, direction::read, 1000, content.data(), 5000);
-  io->submit(r);
-  r.wait();
-  EXPECT_EQ(r.take_result(), 4000U);
+  EXPECT_EQ(transfer(r), 4000U);
+  const uint64_t elapsed = io().time().now() - started;
   const disk_snapshot s = disk.snapshot();
   EXPECT_EQ(s.writes.num_operations, 1U);
   EXPECT_EQ(s.writes.num_bytes, 5000U);
   EXPECT_EQ(s.reads.num_operations, 1U);
   EXPECT_EQ(s.reads.num_bytes, 4000U);
   EXPECT_EQ(s.reads.in_flight + s.writes.in_flight, 0U);
-  EXPECT_GT(s.busy_ns, 0U);
+  EXPECT_EQ(s.reads.num_errors + s.writes.num_errors, 0U);
+  // One after the other: each transfer was all there was, and they fit between the start and now.
+  for (const transfer_statistics& one : {s.reads, s.writes}) {
+    EXPECT_GT(one.service_ns, 0U);
+    EXPECT_EQ(one.service_ns, one.busy_ns);
+  }
+  EXPECT_EQ(s.busy_ns, s.reads.busy_ns + s.writes.busy_ns);
+  EXPECT_LE(s.busy_ns, elapsed);
+}
+
+TEST_P(backend_contract, counts_errors) {
+  store(home / "a", random_bytes(10));
+  const auto read_only = file::open(home / "a", open_mode::read);
+  disk_statistics disk("d", io().time());
+  std::byte one{};
+  for (int i = 0; i < 3; ++i) {
+    request r;
+    r.statistics = &disk;
+    prepare(r, *read_only, direction::write, 0, &one, 1);
+    EXPECT_THROW(transfer(r), error);
+  }
+  const disk_snapshot s = disk.snapshot();
+  EXPECT_EQ(s.writes.num_errors, 3U);
+  EXPECT_EQ(s.writes.num_operations, 3U);
+  EXPECT_EQ(s.writes.num_bytes, 0U);
+  EXPECT_EQ(s.writes.in_flight, 0U);
 }
 
 // A request may die as soon as wait() has returned or done() is true: run under the sanitizers, this shows it.
@@ -223,7 +209,8 @@ TEST_P(backend_contract, does_not_touch_a_request_that_is_done) {
   for (int i = 0; i < 2000; ++i) {
     auto r = std::make_unique<request>();
     prepare(*r, *scratch, direction::write, 0, &one, 1);
-    io->submit(*r);
+    io().submit(*r);
+    let_time_pass();
     if (i % 2 == 0)
       r->wait();
     else
@@ -239,7 +226,7 @@ TEST_P(backend_contract, rests_and_wakes_up) {
   for (int i = 0; i < 200; ++i) ASSERT_EQ(transfer(*scratch, direction::write, 0, &one, 1), 1U);
 }
 
-INSTANTIATE_TEST_SUITE_P(each, backend_contract, each_backend, backend_label);
+INSTANTIATE_TEST_SUITE_P(each, backend_contract, contract_backends, contract_label);
 
 TEST(make_backend, chooses_by_itself) {
   const auto io = make_backend(backend_kind::automatic);
