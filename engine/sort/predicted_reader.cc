@@ -10,8 +10,7 @@ predicted_reader::predicted_reader(block::block_manager& blocks, std::span<const
   std::vector<block::fetch> wanted = fetches(runs, sequence_);
   ids_.reserve(wanted.size());
   for (const block::fetch& f : wanted) ids_.push_back(f.id);
-  const uint64_t ahead = memory.num_buffers - memory.fan_in;
-  const uint64_t num_buffers = std::clamp<uint64_t>(runs.size() + ahead, 1, std::max<size_t>(sequence_.size(), 1));
+  const uint64_t num_buffers = std::clamp<uint64_t>(memory.num_buffers, 1, std::max<size_t>(sequence_.size(), 1));
   block::prefetch_options options;
   options.free_after_read = true;
   prefetcher_ =
