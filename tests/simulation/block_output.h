@@ -1,0 +1,59 @@
+// The output of a simulated merge: rows, at a cost each, into blocks, behind a buffered_writer.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/block/buffered_writer.h"
+#include "engine/block/stream_disks.h"
+#include "engine/record/batch.h"
+#include "tests/simulation/simulated_machine.h"
+
+namespace flowrun::simulation {
+
+// Transfers end before whoever started them goes, also when an exception takes it: declare this last.
+struct settle_first {
+  simulated_machine& machine;
+  ~settle_first() { machine.settle(); }
+};
+
+class block_output {
+ public:
+  block_output(simulated_machine& machine, uint32_t row_bytes, uint32_t block_bytes, unsigned num_buffers,
+               double ns_per_row);
+  // Frees the blocks.
+  ~block_output();
+  block_output(const block_output&) = delete;
+  block_output& operator=(const block_output&) = delete;
+
+  // Computes and copies row by row, as fast as buffers become free.
+  void append(const record::batch& rows);
+  // Writes the last block and waits for all.
+  void finish();
+
+  uint64_t num_rows() const { return num_rows_; }
+  uint64_t num_blocks() const { return num_blocks_; }
+  uint64_t compute_ns() const { return compute_ns_; }
+  uint64_t wait_ns() const { return wait_ns_; }
+  bool sorted() const { return sorted_; }
+
+ private:
+  void charge(uint64_t num_rows);
+  void submit();
+
+  simulated_machine& machine_;
+  const uint32_t row_bytes_;
+  const uint64_t per_block_;
+  const double ns_per_row_;
+  block::stream_disks disks_;
+  block::buffered_writer writer_;
+  std::byte* buffer_ = nullptr;
+  uint64_t filled_ = 0;
+  uint64_t num_rows_ = 0;
+  uint64_t num_blocks_ = 0;
+  uint64_t compute_ns_ = 0;
+  uint64_t wait_ns_ = 0;
+  uint64_t last_key_ = 0;
+  bool sorted_ = true;
+};
+
+}  // namespace flowrun::simulation
