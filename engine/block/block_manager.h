@@ -76,6 +76,8 @@ class block_manager {
   unsigned num_disks() const { return static_cast<unsigned>(disks_.size()); }
   io::backend& backend() const { return *options_.backend; }
   const std::string& disk_path(unsigned disk) const;
+  // Transfers of one disk that are under way at once.
+  unsigned queue_depth() const { return options_.depth > 0 ? options_.depth : default_disk_depth; }
 
   // A block of `num_bytes` (> 0, a multiple of io_alignment) on `preferred_disk` or, when that is full, failed or at
   // its limit, on the next disk with room. Throws error(resources) naming every disk when none has or the limit of all

@@ -25,4 +25,11 @@ constexpr uint64_t write_buffers(uint64_t total_buffers, unsigned num_disks) {
   return std::min(std::max(total_buffers / 4, uint64_t{2} * num_disks), half);
 }
 
+// Buffers with which writing never waits although reading keeps the disks' queues full. A write finds up to
+// `queue_depth` reads ahead of it that its disk has taken already; meanwhile half as many blocks have to be written
+// (the disk's time is shared by reading and writing). Two more are the one being transferred and the one that follows.
+constexpr uint64_t unhindered_write_buffers(unsigned num_disks, unsigned queue_depth) {
+  return uint64_t{num_disks} * (2 + (uint64_t{queue_depth} + 1) / 2);
+}
+
 }  // namespace flowrun::block

@@ -2,6 +2,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/block/buffer_split.h"
 #include "engine/sort/run_merger.h"
 #include "engine/sort/run_merger_kinds.h"
 
@@ -13,7 +14,8 @@ uint64_t merger_slice_bytes(const sort_resources& resources) {
 }
 
 // A quarter of the memory is for slices on their way through the pipeline (each as words and as rows), three quarters
-// are block buffers: one per run, two more being merged, and the rest, at least two per disk, for reading ahead.
+// are block buffers: one per run, two more being merged, and the rest, at least two per disk, for reading ahead. An
+// intermediate merge has one slice at a time, and writes with what the others would take.
 merger_memory divide_merger_memory(const sort_resources& resources, uint32_t longest_block) {
   merger_memory memory;
   memory.slice_bytes = merger_slice_bytes(resources);
@@ -27,6 +29,11 @@ merger_memory divide_merger_memory(const sort_resources& resources, uint32_t lon
                 "raise the memory budget (-m)");
   memory.fan_in = total - memory.lookahead - ahead;
   memory.num_buffers = static_cast<unsigned>(total);
+  const uint64_t for_slices = resources.memory_bytes / 4;
+  const uint64_t spare = for_slices - std::min(for_slices, 2 * memory.slice_bytes);
+  const block::block_manager& blocks = *resources.blocks;
+  memory.write_buffers = static_cast<unsigned>(std::clamp<uint64_t>(
+      spare / longest_block, 2, block::unhindered_write_buffers(blocks.num_disks(), blocks.queue_depth())));
   return memory;
 }
 

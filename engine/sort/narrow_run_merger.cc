@@ -24,7 +24,7 @@ class narrow_intermediate_merge {
       : codec_(codec),
         unique_(unique),
         merger_(std::move(runs), nullptr, codec, resources, memory),
-        writer_(*resources.blocks, block_bytes, 2),
+        writer_(*resources.blocks, block_bytes, memory.write_buffers),
         per_block_(writer_.payload_bytes() / codec.row_bytes()) {
     writer_.begin_run();
   }

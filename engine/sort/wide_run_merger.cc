@@ -26,7 +26,7 @@ class wide_intermediate_merge {
       : rows_(settings.type, settings.key),
         prefix_(settings.type, settings.key),
         merger_(std::move(runs), nullptr, settings, resources, memory),
-        writer_(*resources.blocks, block_bytes, 2) {
+        writer_(*resources.blocks, block_bytes, memory.write_buffers) {
     writer_.begin_run();
   }
 

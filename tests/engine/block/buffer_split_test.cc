@@ -39,5 +39,15 @@ TEST(buffer_split, never_more_than_there_are) {
   }
 }
 
+TEST(buffer_split, unhindered_write_buffers) {
+  const struct {
+    unsigned num_disks, queue_depth;
+    uint64_t buffers;
+  } table[] = {{1, 1, 3}, {1, 2, 3}, {1, 8, 6}, {4, 1, 12}, {8, 4, 32}, {8, 8, 48}};
+  for (const auto& row : table)
+    EXPECT_EQ(unhindered_write_buffers(row.num_disks, row.queue_depth), row.buffers)
+        << row.num_disks << " disks, depth " << row.queue_depth;
+}
+
 }  // namespace
 }  // namespace flowrun::block
