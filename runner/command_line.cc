@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "engine/base/buffer.h"
 #include "engine/base/error.h"
 #include "engine/base/fault.h"
+#include "engine/base/units.h"
 #include "runner/help_texts.h"
 #include "runner/option_values.h"
 #include "runner/resources.h"
@@ -170,8 +172,33 @@ class parser {
     add_word(verify, "--by", out_.verify.by, "COLUMNS",
              "The key, separated by commas; -column for descending. Default: all columns.");
     verify.add_flag("--any-order", out_.verify.any_order, "Count and sum only.");
+    add_bench_disk();
     add(command::metrics, "metrics", "Lists the metrics that --metrics-listen serves.");
     add(command::version, "version", "Prints the version, and whether io_uring can be used here.");
+  }
+
+  void add_bench_disk() {
+    CLI::App& sub =
+        add(command::bench_disk, "bench-disk",
+            "Measures the bandwidth of directories, and suggests block size, depth and weights.", bench_disk_examples);
+    sub.add_option("DIR", out_.bench_disk.directories, "The directories.")->type_name(" ");
+    sub.add_flag("--save", out_.bench_disk.save,
+                 "Writes the directories and what is suggested into the machine's configuration.");
+    add_word(sub, "--config", out_.bench_disk.configuration, "FILE",
+             "The configuration to write; ~/.config/flowrun/config.yaml.");
+    add_word(sub, "-f,--format", format_, "FORMAT", "text, json.");
+    sub.add_flag("--quick", out_.bench_disk.quick, "A quarter of the time, and smaller files: less reliable.");
+    add_word(sub, "--time", time_, "SECONDS", "Time of a measurement; 1.2. The last ones take three times that.");
+    add_word(sub, "--file-size", file_size_, "BYTES",
+             "Size of the file in each directory; 1GiB, or a quarter of the room.");
+    const char* experts = "For experts";
+    add_word(sub, "--block-sizes", block_sizes_, "LIST", "Block sizes to try; 128KiB,512KiB,1MiB,2MiB,4MiB.")
+        ->group(experts);
+    add_word(sub, "--depths", depths_, "LIST", "Transfers in flight per disk to try; 1,2,4,8,16.")->group(experts);
+    add_word(sub, "--backend", backend_, "NAME", "auto, io_uring, threads.")->group(experts);
+    sub.add_flag("--huge-pages", out_.bench_disk.huge_pages,
+                 "All blocks in one piece of memory with huge pages; else one piece each, as in a sort.")
+        ->group(experts);
   }
 
   words command_names() const {
@@ -330,6 +357,41 @@ class parser {
         choice_of<std::string>("--format", format_, {{"text", "text"}, {"json", "json"}, {"dot", "dot"}});
   }
 
+  void finish_bench_disk() {
+    bench_disk_arguments& out = out_.bench_disk;
+    if (out.directories.empty()) throw error(error_kind::usage, "bench-disk needs a DIR", hint_for_help());
+    if (!out.configuration.empty() && !out.save)
+      throw error(error_kind::usage, "--config without --save: nothing would be written", "add --save");
+    out.format = choice_of<std::string>("--format", format_, {{"text", "text"}, {"json", "json"}});
+    out.backend = choice_of<io::backend_kind>("--backend", backend_,
+                                              {{"auto", io::backend_kind::automatic},
+                                               {"io_uring", io::backend_kind::io_uring},
+                                               {"threads", io::backend_kind::threads}});
+    if (!time_.empty()) out.seconds = seconds_of("--time", time_);
+    if (!file_size_.empty()) out.file_bytes = bytes_of("--file-size", file_size_);
+    out.block_sizes = {128 * KiB, 512 * KiB, 1 * MiB, 2 * MiB, 4 * MiB};
+    if (!block_sizes_.empty()) {
+      out.block_sizes.clear();
+      for (const std::string& text : list_of("--block-sizes", block_sizes_)) {
+        out.block_sizes.push_back(bytes_of("--block-sizes", text));
+        if (out.block_sizes.back() % io_alignment != 0 || out.block_sizes.back() > GiB)
+          throw error(error_kind::usage, "--block-sizes '" + text + "' is no size of blocks",
+                      "a multiple of 4KiB, at most 1GiB");
+      }
+    }
+    out.depths = {1, 2, 4, 8, 16};
+    if (!depths_.empty()) {
+      out.depths.clear();
+      for (const std::string& text : list_of("--depths", depths_)) out.depths.push_back(depth_of("--depths", text));
+    }
+    const auto sort_out = [](auto& values) {
+      std::sort(values.begin(), values.end());
+      values.erase(std::unique(values.begin(), values.end()), values.end());
+    };
+    sort_out(out.block_sizes);
+    sort_out(out.depths);
+  }
+
   void finish_gen() {
     if (kind_.empty() || rows_.empty())
       throw error(error_kind::usage, kind_.empty() ? "gen needs a KIND" : "gen needs --rows",
@@ -362,6 +424,7 @@ class parser {
       case command::check: finish_check(); break;
       case command::plan: finish_plan(); break;
       case command::gen: finish_gen(); break;
+      case command::bench_disk: finish_bench_disk(); break;
       case command::verify: out_.verify.file = file_; break;
       default: break;
     }
@@ -392,6 +455,10 @@ class parser {
   std::string allocation_;
   std::string io_order_;
   std::string batch_;
+  std::string time_;
+  std::string file_size_;
+  std::string block_sizes_;
+  std::string depths_;
   std::string kind_;
   std::string rows_;
   std::string first_ = "0";

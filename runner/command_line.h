@@ -8,7 +8,7 @@
 
 namespace flowrun::runner {
 
-enum class command { run, check, plan, ops, schema, reference, gen, verify, metrics, version, help };
+enum class command { run, check, plan, ops, schema, reference, gen, verify, bench_disk, metrics, version, help };
 
 struct invocation {
   command what = command::help;
@@ -19,6 +19,7 @@ struct invocation {
   plan_arguments plan;
   gen_arguments gen;
   verify_arguments verify;
+  bench_disk_arguments bench_disk;
   std::string operator_name;  // of ops; empty: all
   std::string help;           // what to print for --help
 };

@@ -24,4 +24,17 @@ inline constexpr const char* run_examples =
     "73 an output can't be made or its disk is full, 74 reading or writing failed, 75 out of scratch or memory,\n"
     "78 wrong job, 130 and 143 stopped by Ctrl-C and SIGTERM. Outputs appear whole or not at all.";
 
+inline constexpr const char* bench_disk_examples =
+    "Each DIR is measured alone, then all together, on an unlinked file with direct I/O: block sizes at depth 8,\n"
+    "depths at the block size found, then reads, writes and both at once with both found.\n"
+    "\n"
+    "Examples:\n"
+    "  flowrun bench-disk /ssd0/tmp /ssd1/tmp\n"
+    "  flowrun bench-disk /ssd0/tmp /ssd1/tmp --save    and make them this machine's scratch directories\n"
+    "  flowrun bench-disk . --quick --format json\n"
+    "  flowrun bench-disk . --block-sizes 1MiB --depths 8 --time 3\n"
+    "\n"
+    "Exit codes: 0 done, 64 wrong command line, 66 no such directory, 73 it can't be written, 74 reading or writing\n"
+    "failed, 75 too little room, 130 stopped by Ctrl-C. Nothing is left behind.";
+
 }  // namespace flowrun::runner

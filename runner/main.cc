@@ -19,6 +19,7 @@ int carry_out(const invocation& asked, terminal& screen) {
     case command::plan: return show_plan(asked.plan, screen);
     case command::gen: return generate(asked.gen, screen);
     case command::verify: return verify(asked.verify, screen);
+    case command::bench_disk: return bench_disk(asked.bench_disk, screen);
     case command::ops: return show_operators(asked.operator_name);
     case command::schema: return show_schema();
     case command::reference: return show_reference();

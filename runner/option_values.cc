@@ -1,5 +1,6 @@
 #include "runner/option_values.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "engine/base/units.h"
@@ -28,6 +29,25 @@ unsigned depth_of(const std::string& option, const std::string& text) {
     throw error(error_kind::usage, option + " is " + text,
                 "a whole number from 1 to " + std::to_string(specs::most_depth));
   return static_cast<unsigned>(depth);
+}
+
+double seconds_of(const std::string& option, const std::string& text) {
+  double value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || end != text.data() + text.size() || !(value > 0 && value <= 3600))
+    throw error(error_kind::usage, option + " '" + text + "' is no time", "seconds above 0, at most 3600: 3, 0.5");
+  return value;
+}
+
+std::vector<std::string> list_of(const std::string& option, const std::string& text) {
+  std::vector<std::string> out;
+  for (size_t begin = 0;;) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    if (end == begin) throw error(error_kind::usage, option + " '" + text + "' has an empty item", "a,b,c");
+    out.push_back(text.substr(begin, end - begin));
+    if (end == text.size()) return out;
+    begin = end + 1;
+  }
 }
 
 std::pair<std::string, std::string> key_and_value(const std::string& option, const std::string& text,

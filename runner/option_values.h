@@ -17,6 +17,10 @@ uint64_t bytes_of(const std::string& option, const std::string& text);
 uint64_t number_of(const std::string& option, const std::string& text);
 // Transfers in flight per disk: 1 to 1024.
 unsigned depth_of(const std::string& option, const std::string& text);
+// Seconds above 0, at most an hour: 3, 0.5.
+double seconds_of(const std::string& option, const std::string& text);
+// The parts between commas; an empty one is an error.
+std::vector<std::string> list_of(const std::string& option, const std::string& text);
 // NAME=VALUE.
 std::pair<std::string, std::string> key_and_value(const std::string& option, const std::string& text,
                                                   const std::string& example);

@@ -63,6 +63,20 @@ struct plan_arguments {
   std::string format = "text";
 };
 
+struct bench_disk_arguments {
+  std::vector<std::string> directories;
+  double seconds = 0;                 // of a measurement; 0: ours to choose
+  uint64_t file_bytes = 0;            // 0: ours to choose
+  std::vector<uint64_t> block_sizes;  // to try, ascending
+  std::vector<unsigned> depths;       // to try, ascending
+  io::backend_kind backend = io::backend_kind::automatic;
+  bool quick = false;
+  bool huge_pages = false;
+  bool save = false;
+  std::string configuration;  // where to; empty: the user's own
+  std::string format = "text";
+};
+
 struct gen_arguments {
   std::string kind;
   std::string out = "-";

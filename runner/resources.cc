@@ -1,35 +1,14 @@
 #include "runner/resources.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "engine/base/error.h"
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
-#include "specs/grammar.h"
-#include "specs/resource_reader.h"
-#include "specs/source_text.h"
-#include "specs/yaml_tree.h"
 
 namespace flowrun::runner {
 
 namespace {
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : value;
-}
-
-// $XDG_…_HOME/flowrun, or the same below the home directory. XDG asks to ignore relative paths.
-std::string user_directory(const char* name, const char* below_home) {
-  const std::string base = variable(name);
-  if (base.starts_with('/')) return base + "/flowrun";
-  const std::string home = variable("HOME");
-  return home.starts_with('/') ? home + "/" + below_home + "/flowrun" : std::string();
-}
 
 uint64_t share_of_memory(double percent) {
   return static_cast<uint64_t>(static_cast<double>(usable_memory()) * percent / 100);
@@ -107,46 +86,6 @@ block::allocation_strategy strategy_of(specs::Allocation allocation) {
 }
 
 }  // namespace
-
-machine_configuration read_machine_configuration() {
-  machine_configuration out;
-  std::string text;
-  const std::string own = user_directory("XDG_CONFIG_HOME", ".config");
-  for (const std::string& path :
-       {own.empty() ? std::string() : own + "/config.yaml", std::string("/etc/flowrun.yaml")}) {
-    std::error_code ignored;
-    if (path.empty() || !std::filesystem::is_regular_file(path, ignored)) continue;
-    std::ifstream in(path, std::ios::binary);
-    if (!in)
-      throw error(error_kind::missing_input, "can't read the machine's configuration " + path,
-                  "make it readable, or remove it");
-    text.assign(std::istreambuf_iterator<char>(in), {});
-    out.path = path;
-    break;
-  }
-  if (out.path.empty()) return out;
-  text = specs::plain_text(std::move(text));
-  specs::fault_sink faults(out.path);
-  if (specs::check_text(text, faults)) {
-    const specs::source_text source(text);
-    const std::optional<specs::Value> root = specs::read_yaml(source, faults);
-    if (root && specs::is_map(*root)) {
-      specs::check_keys(*root, "the machine's configuration", {"resources"}, faults);
-      if (const specs::Entry* section = specs::find_entry(*root, "resources"))
-        specs::read_resources(*section, out.resources, faults);
-    } else if (root && !specs::is_null(*root)) {
-      faults.add(root->position(), "the machine's configuration is " + std::string(specs::kind_name(*root)),
-                 "resources: {memory: …, threads: …, scratch: …}");
-    }
-  }
-  std::vector<fault> found = faults.take();
-  if (!found.empty()) {
-    std::string rendered = render(std::move(found), text);
-    while (rendered.ends_with('\n')) rendered.pop_back();
-    throw error(error_kind::bad_spec, "the machine's configuration is wrong\n" + rendered);
-  }
-  return out;
-}
 
 resources decide(const resource_arguments& given, const specs::Resources& of_job,
                  const machine_configuration& of_machine) {

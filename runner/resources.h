@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/block/block_manager.h"
+#include "runner/machine_configuration.h"
 #include "runner/options.h"
 #include "specs/job.pb.h"
 
@@ -29,15 +30,6 @@ struct resources {
   std::string threads_from;
   std::string scratch_from;
 };
-
-// Of the machine's configuration; empty, with the path "", when there is none.
-struct machine_configuration {
-  std::string path;
-  specs::Resources resources;
-};
-
-// Throws error(bad_spec) with every fault rendered when a configuration is there and wrong.
-machine_configuration read_machine_configuration();
 
 // Throws error(bad_spec) when there is no place for scratch (no home directory).
 resources decide(const resource_arguments& given, const specs::Resources& of_job,

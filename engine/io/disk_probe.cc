@@ -72,7 +72,8 @@ struct disk_probe::disk {
   // Where the last transfers ended, of the whole file.
   uint64_t read_end = 0;
   uint64_t write_end = 0;
-  aligned_buffer memory;
+  std::vector<aligned_buffer> memory;
+  size_t buffer_bytes = 0;  // of each
 };
 
 // Slots that are kept busy.
@@ -85,7 +86,7 @@ class disk_probe::transfers {
     uint64_t written_bytes = 0;
   };
 
-  transfers(disk_probe& probe, std::span<const size_t> which, size_t block_bytes, unsigned depth)
+  transfers(disk_probe& probe, std::span<const size_t> which, size_t block_bytes, unsigned depth, bool one_buffer)
       : probe_(probe), slots_(which.size() * depth), tallies_(which.size()) {
     starting_.reserve(slots_.size());
     for (size_t i = 0; i < slots_.size(); ++i) {
@@ -93,9 +94,10 @@ class disk_probe::transfers {
       s.disk = i / depth;
       s.ended = &ended_;
       disk& d = probe_.disks_[which[s.disk]];
-      grow(d, depth * block_bytes);
+      const size_t blocks_per_buffer = one_buffer ? depth : 1;
+      if (i % depth == 0) provide(d, depth / blocks_per_buffer, blocks_per_buffer * block_bytes);
       s.transfer.target = d.target;
-      s.transfer.data = d.memory.data() + (i % depth) * block_bytes;
+      s.transfer.data = d.memory[i % depth / blocks_per_buffer].data() + i % depth % blocks_per_buffer * block_bytes;
       s.transfer.num_bytes = block_bytes;
       s.transfer.on_done = &s;
     }
@@ -132,10 +134,16 @@ class disk_probe::transfers {
   }
 
  private:
-  static void grow(disk& d, size_t num_bytes) {
-    if (d.memory.num_bytes() >= num_bytes) return;
-    d.memory = aligned_buffer(num_bytes);
-    for (size_t at = 0; at < num_bytes; at += sizeof(uint64_t)) put_word(d.memory.data() + at, mix(at * golden + 1));
+  // Buffers of the right length stay: there may be more of them than needed now.
+  static void provide(disk& d, size_t num_buffers, size_t num_bytes) {
+    if (d.buffer_bytes != num_bytes) d.memory.clear();
+    d.buffer_bytes = num_bytes;
+    while (d.memory.size() < num_buffers) {
+      aligned_buffer& added = d.memory.emplace_back(num_bytes);
+      const uint64_t first = d.memory.size() << 40;
+      for (size_t at = 0; at < num_bytes; at += sizeof(uint64_t))
+        put_word(added.data() + at, mix((first + at) * golden));
+    }
   }
 
   void count(slot& s) {
@@ -196,7 +204,7 @@ uint64_t disk_probe::fill(size_t which, uint64_t num_bytes, uint64_t least_bytes
   // Whole blocks first, then the rest in pages.
   for (const size_t block_bytes : {most_at_once, io_alignment}) {
     const size_t one[] = {which};
-    transfers(*this, one, block_bytes, depth)
+    transfers(*this, one, block_bytes, depth, true)
         .run(
             [&](size_t, request& r) {
               if (late || num_bytes - started < block_bytes) return false;
@@ -225,7 +233,7 @@ probe_result disk_probe::measure(std::span<const size_t> which, const probe_sett
   std::vector<bandwidth_windows> windows(
       which.size(), bandwidth_windows(ramp_end, settings.depth, settings.window_ns, settings.num_windows));
   std::vector<int64_t> more_reads(which.size(), 0);
-  transfers(*this, which, block, settings.depth)
+  transfers(*this, which, block, settings.depth, settings.one_buffer)
       .run(
           [&](size_t i, request& r) {
             disk& d = disks_[which[i]];

@@ -14,11 +14,11 @@ class help_test(process_test):
     def test_help_teaches(self):
         done = self.flowrun("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for word in ("flowrun job.yaml", "check", "plan", "ops", "schema", "gen", "verify", "metrics", "version"):
+        for word in ("flowrun job.yaml", "check", "plan", "ops", "schema", "gen", "verify", "bench-disk", "metrics", "version"):
             self.assertIn(word, done.stdout)
 
     def test_each_command_has_help(self):
-        for command in ("run", "check", "plan", "ops", "schema", "reference", "gen", "verify", "metrics", "version"):
+        for command in ("run", "check", "plan", "ops", "schema", "reference", "gen", "verify", "bench-disk", "metrics", "version"):
             with self.subTest(command=command):
                 done = self.flowrun(command, "--help")
                 self.assertEqual((done.returncode, done.stderr), (0, ""))

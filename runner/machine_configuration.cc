@@ -1,0 +1,241 @@
+#include "runner/machine_configuration.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "runner/document.h"
+#include "specs/grammar.h"
+#include "specs/resource_reader.h"
+#include "specs/source_text.h"
+#include "specs/yaml_tree.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct parsed_configuration {
+  specs::Value section;  // the value of resources:, or nothing
+  specs::Resources resources;
+};
+
+parsed_configuration parse(std::string text, const std::string& path) {
+  parsed_configuration out;
+  text = specs::plain_text(std::move(text));
+  specs::fault_sink faults(path);
+  if (specs::check_text(text, faults)) {
+    const specs::source_text source(text);
+    const std::optional<specs::Value> root = specs::read_yaml(source, faults);
+    if (root && specs::is_map(*root)) {
+      specs::check_keys(*root, "the machine's configuration", {"resources"}, faults);
+      if (const specs::Entry* section = specs::find_entry(*root, "resources")) {
+        specs::read_resources(*section, out.resources, faults);
+        out.section = section->value();
+      }
+    } else if (root && !specs::is_null(*root)) {
+      faults.add(root->position(), "the machine's configuration is " + std::string(specs::kind_name(*root)),
+                 "resources: {memory: …, threads: …, scratch: …}");
+    }
+  }
+  std::vector<fault> found = faults.take();
+  if (found.empty()) return out;
+  std::string rendered = render(std::move(found), text);
+  while (rendered.ends_with('\n')) rendered.pop_back();
+  throw error(error_kind::bad_spec, "the machine's configuration is wrong\n" + rendered);
+}
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return !path.empty() && fs::is_regular_file(path, ignored);
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in)
+    throw error(error_kind::missing_input, "can't read the machine's configuration " + path,
+                "make it readable, or remove it");
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+// A scalar of YAML: as it is where that is safe, else in quotes.
+std::string scalar(const std::string& text) {
+  const auto is_safe = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_./%+-").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && text[0] != '-' && text[0] != '.' && text[0] != '%' && text != "null" &&
+      std::all_of(text.begin(), text.end(), is_safe))
+    return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\')
+      out += std::string("\\") + c;
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else
+      out += c;
+  }
+  return out + "\"";
+}
+
+bool same_directory(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return a == b || fs::equivalent(a, b, ignored);
+}
+
+std::string weight_text(double weight) {
+  return weight >= 100 ? fmt::format("{:.0f}", weight) : fmt::format("{:.2f}", std::max(weight, 0.01));
+}
+
+std::string scratch_text(const specs::Resources& old, const measured_disks& disks) {
+  std::string out = "  scratch:\n";
+  for (const measured_disks::directory& d : disks.scratch) {
+    out += fmt::format("    - path: {}\n      weight: {}\n", scalar(d.path), weight_text(d.weight));
+    for (const specs::ScratchDir& known : old.scratch()) {
+      if (!known.has_limit_bytes() || !same_directory(known.path(), d.path)) continue;
+      out += fmt::format("      limit: {}\n", exact_bytes(known.limit_bytes()));
+      break;
+    }
+  }
+  return out;
+}
+
+// The nearest directory above `path` that is there.
+fs::path existing_parent(const fs::path& path) {
+  std::error_code ignored;
+  fs::path there = path.parent_path();
+  while (there.has_relative_path() && !fs::exists(there, ignored)) there = there.parent_path();
+  return there;
+}
+
+// Makes a file and removes it: permissions alone don't tell (a read-only or a special file system).
+void try_to_write_in(const fs::path& directory, const std::string& path) {
+  std::string name = (directory / ".flowrun-XXXXXX").string();
+  const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor < 0)
+    throw error(error_kind::output, fmt::format("can't write the configuration {}: {}", path, errno_text(errno)),
+                "name another one with --config FILE");
+  ::close(descriptor);
+  ::unlink(name.c_str());
+}
+
+}  // namespace
+
+std::string user_directory(const char* variable, const char* below_home) {
+  const auto value_of = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? std::string() : std::string(value);
+  };
+  const std::string base = value_of(variable);
+  if (base.starts_with('/')) return base + "/flowrun";
+  const std::string home = value_of("HOME");
+  return home.starts_with('/') ? home + "/" + below_home + "/flowrun" : std::string();
+}
+
+std::string own_configuration_path() {
+  const std::string directory = user_directory("XDG_CONFIG_HOME", ".config");
+  return directory.empty() ? directory : directory + "/config.yaml";
+}
+
+machine_configuration read_machine_configuration() {
+  for (const std::string& path : {own_configuration_path(), std::string(system_configuration_path)})
+    if (is_file(path)) return {path, parse(content_of(path), path).resources};
+  return {};
+}
+
+std::string exact_bytes(uint64_t num_bytes) {
+  struct unit {
+    uint64_t num_bytes;
+    const char* name;
+  };
+  static constexpr std::array units = {unit{1024 * GiB, "TiB"},   unit{GiB, "GiB"},      unit{MiB, "MiB"},
+                                       unit{1'000'000'000, "GB"}, unit{1'000'000, "MB"}, unit{KiB, "KiB"}};
+  for (const unit& u : units)
+    if (num_bytes > 0 && num_bytes % u.num_bytes == 0) return fmt::format("{}{}", num_bytes / u.num_bytes, u.name);
+  return std::to_string(num_bytes);
+}
+
+std::string merged_configuration(const std::string& old_text, const std::string& path, const measured_disks& disks) {
+  const parsed_configuration old = parse(old_text, path);
+  const std::vector<std::pair<std::string, std::string>> measured = {
+      {"scratch", scratch_text(old.resources, disks)},
+      {"block_size", fmt::format("  block_size: {}\n", exact_bytes(disks.block_bytes))},
+      {"depth", fmt::format("  depth: {}\n", disks.depth)}};
+  std::string out = "# scratch, block_size and depth were measured by flowrun bench-disk.\nresources:\n";
+  // What was accepted has nothing but text under the other keys.
+  for (const specs::Entry& entry : old.section.map().entries()) {
+    const auto found =
+        std::find_if(measured.begin(), measured.end(), [&](const auto& m) { return m.first == entry.key(); });
+    if (found == measured.end()) out += fmt::format("  {}: {}\n", entry.key(), scalar(specs::text(entry.value())));
+  }
+  for (const auto& [key, text] : measured) out += text;
+  parse(out, path);  // nothing is written that can't be read again
+  return out;
+}
+
+configuration_file::configuration_file(const std::string& path)
+    : path_(path.empty() ? own_configuration_path() : path) {
+  if (path_.empty())
+    throw error(error_kind::output, "there is no place for the configuration: neither XDG_CONFIG_HOME nor HOME is set",
+                "name one with --config FILE");
+  std::error_code problem;
+  path_ = fs::absolute(path_).lexically_normal();
+  if (const fs::path behind_links = fs::canonical(path_, problem); !problem) path_ = behind_links;
+  exists_ = fs::exists(path_, problem);
+  if (exists_ && !is_file(path_))
+    throw error(error_kind::output, "can't write the configuration " + path_ + ": it is no file", "name a file");
+  try_to_write_in(existing_parent(path_), path_);
+  // A user's first own configuration hides the system's as a whole: it has to say the same of everything else.
+  if (!exists_ && path_ == fs::path(own_configuration_path()).lexically_normal() && is_file(system_configuration_path))
+    inherited_ = system_configuration_path;
+  const std::string source = exists_ ? path_ : inherited_;
+  if (source.empty()) return;
+  text_ = content_of(source);
+  parse(text_, source);
+}
+
+std::vector<std::string> configuration_file::save(const measured_disks& disks) const {
+  const std::string text = text_with(disks);
+  std::vector<std::string> out;
+  if (!inherited_.empty()) out.push_back("takes over what " + inherited_ + " says, which it hides from now on");
+  const specs::Resources old = parse(text_, path_).resources;
+  for (const specs::ScratchDir& before : old.scratch())
+    if (std::none_of(disks.scratch.begin(), disks.scratch.end(),
+                     [&](const auto& d) { return same_directory(before.path(), d.path); }))
+      out.push_back("no longer a scratch directory: " + before.path());
+  const std::string own = own_configuration_path();
+  if (path_ == system_configuration_path && is_file(own))
+    out.push_back("jobs of yours don't read it: " + own + " comes first");
+  std::error_code problem;
+  const bool is_own = !own.empty() && (path_ == own || fs::weakly_canonical(own, problem) == path_);
+  if (path_ != system_configuration_path && !is_own)
+    out.push_back(fmt::format("flowrun reads {} or {}, not this file",
+                              own.empty() ? "~/.config/flowrun/config.yaml" : own, system_configuration_path));
+  if (exists_ && text == text_) return out;
+  if (!exists_) {
+    fs::create_directories(fs::path(path_).parent_path(), problem);
+    if (problem)
+      throw error(error_kind::output, fmt::format("can't make the directory of {}: {}", path_, problem.message()),
+                  "name another one with --config FILE");
+  } else {
+    pending_document(path_ + ".bak").write(text_);
+    out.push_back("what it said before is kept in " + path_ + ".bak");
+  }
+  pending_document(path_).write(text);
+  return out;
+}
+
+}  // namespace flowrun::runner
