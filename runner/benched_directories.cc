@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
@@ -28,7 +29,7 @@ constexpr uint64_t least_of_all = 1 * MiB;
 struct place {
   dev_t device = 0;
   ino_t inode = 0;
-  uint64_t free_bytes = 0;
+  std::optional<uint64_t> free_bytes;  // empty: the file system doesn't say
 };
 
 place look_at(const std::string& path) {
@@ -45,19 +46,22 @@ place look_at(const std::string& path) {
   struct statvfs space {};
   if (::statvfs(path.c_str(), &space) != 0)
     throw error(error_kind::output, fmt::format("can't tell the room in {}: {}", path, errno_text(errno)));
-  return {there.st_dev, there.st_ino, uint64_t{space.f_bavail} * space.f_frsize};
+  place out = {there.st_dev, there.st_ino, {}};
+  if (space.f_blocks > 0) out.free_bytes = uint64_t{space.f_bavail} * space.f_frsize;
+  return out;
 }
 
 // What each of `sharers` files on a file system may take.
-uint64_t file_bytes_for(const std::string& path, uint64_t free_bytes, size_t sharers,
+uint64_t file_bytes_for(const std::string& path, const place& there, size_t sharers,
                         const bench_disk_arguments& arguments) {
+  const uint64_t free_bytes = there.free_bytes.value_or(4 * sharers * least_by_default);
   const std::string files = sharers > 1 ? fmt::format("{} files of ", sharers) : "a file of ";
   if (arguments.file_bytes > 0) {
     const uint64_t wanted = round_down(arguments.file_bytes, io_alignment);
     if (wanted < least_of_all)
       throw error(error_kind::usage, "--file-size " + format_bytes(arguments.file_bytes) + " is too little to measure",
                   "1MiB at least; 1GiB tells more");
-    if (wanted > free_bytes / sharers)
+    if (there.free_bytes && wanted > free_bytes / sharers)
       throw error(error_kind::resources,
                   fmt::format("too little room in {}: {}{}, but {} free", path, files, format_bytes(wanted),
                               format_bytes(free_bytes)),
@@ -101,7 +105,7 @@ std::vector<benched_directory> open_directories(const bench_disk_arguments& argu
                     "name each directory once");
       d.same_disk.push_back(k);
     }
-    d.file_bytes = file_bytes_for(d.path, places[i].free_bytes, d.same_disk.size() + 1, arguments);
+    d.file_bytes = file_bytes_for(d.path, places[i], d.same_disk.size() + 1, arguments);
   }
   for (benched_directory& d : out) {
     d.scratch = io::file::open(d.path, io::open_mode::scratch, {.direct = true});
