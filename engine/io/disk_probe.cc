@@ -231,7 +231,7 @@ probe_result disk_probe::measure(std::span<const size_t> which, const probe_sett
   const bool mixed = settings.pattern == probe_pattern::mixed;
   const uint64_t ramp_end = clock_() + settings.ramp_ns;
   std::vector<bandwidth_windows> windows(
-      which.size(), bandwidth_windows(ramp_end, settings.depth, settings.window_ns, settings.num_windows));
+      which.size(), bandwidth_windows(ramp_end, {settings.window_ns, settings.num_windows, settings.depth}));
   std::vector<int64_t> more_reads(which.size(), 0);
   transfers(*this, which, block, settings.depth, settings.one_buffer)
       .run(
@@ -258,15 +258,12 @@ probe_result disk_probe::measure(std::span<const size_t> which, const probe_sett
                                 [](const bandwidth_windows& w) { return w.finished(); });
           });
   probe_result out;
-  std::vector<bandwidth> sums(settings.num_windows);
   for (const bandwidth_windows& w : windows) {
-    out.disks.push_back(median_bandwidth(w.closed()));
-    for (size_t k = 0; k < sums.size(); ++k) {
-      sums[k].read += w.closed()[k].read;
-      sums[k].write += w.closed()[k].write;
-    }
+    const bandwidth median = w.median();
+    out.disks.push_back(median);
+    out.together.read += median.read;
+    out.together.write += median.write;
   }
-  out.together = median_bandwidth(std::move(sums));
   return out;
 }
 

@@ -32,7 +32,7 @@ struct probe_settings {
   unsigned depth = 1;      // transfers in flight on each disk
   uint64_t ramp_ns = 0;    // not counted
   uint64_t window_ns = 0;
-  size_t num_windows = 5;  // the result is their median
+  size_t num_windows = 5;  // the result is their median (bandwidth_windows.h)
   // Memory of the transfers: a buffer for each block, as the sort's blocks have it (aligned_buffer asks for huge pages
   // from 2 MiB on), or one for all of them. Disks whose driver takes few pieces per transfer are faster with huge ones.
   bool one_buffer = false;
@@ -40,7 +40,7 @@ struct probe_settings {
 
 struct probe_result {
   std::vector<bandwidth> disks;  // of the disks measured, in their order
-  bandwidth together;            // the median of the sums, which is not the sum of the medians
+  bandwidth together;            // their sum
 };
 
 class disk_probe {

@@ -18,33 +18,66 @@ namespace {
 
 constexpr size_t block = 16 * KiB;
 
+constexpr uint64_t rounds = bandwidth_windows::rounds_per_window;
+
 TEST(bandwidth_windows, leave_the_ramp_out_and_begin_where_something_ended) {
-  bandwidth_windows w(1'000, 2, 1'000, 2);
-  w.add(900, 2, 50, 0);     // in the ramp
-  w.add(1'100, 1, 70, 0);   // opens the first window; doesn't count itself
-  w.add(1'600, 1, 100, 0);  // 500 ns of the window
-  w.add(2'100, 2, 100, 40);
+  bandwidth_windows w(1'000, {1'000, 2, 1});
+  w.add(900, 2, 50, 0);      // in the ramp
+  w.add(1'100, 1, 70, 0);    // opens the first window; doesn't count itself
+  w.add(1'600, 3, 100, 0);   // 500 ns of the window
+  w.add(2'100, 1, 100, 40);  // its end
+  EXPECT_EQ(w.num_closed(), 1U);
   EXPECT_FALSE(w.finished());
-  ASSERT_EQ(w.closed().size(), 1U);
-  EXPECT_DOUBLE_EQ(w.closed()[0].read, 200 / 1e-6);
-  EXPECT_DOUBLE_EQ(w.closed()[0].write, 40 / 1e-6);
-  w.add(4'100, 1, 0, 10);  // a window is as long as it takes until something ends
+  EXPECT_DOUBLE_EQ(w.median().read, 200 / 1e-6);
+  EXPECT_DOUBLE_EQ(w.median().write, 40 / 1e-6);
+  w.add(4'100, 4, 0, 10);  // a window is as long as it takes until something ends
   EXPECT_TRUE(w.finished());
-  EXPECT_DOUBLE_EQ(w.closed()[1].total(), 10 / 2e-6);
+  EXPECT_EQ(w.num_closed(), 2U);
+  EXPECT_DOUBLE_EQ(w.median().total(), 10 / 2e-6);  // the lower one of two
+  w.add(5'100, 4, 1'000, 0);                        // too late
+  EXPECT_DOUBLE_EQ(w.median().total(), 10 / 2e-6);
 }
 
 TEST(bandwidth_windows, the_ramp_lasts_until_the_first_transfers_have_ended) {
-  bandwidth_windows w(0, 3, 10, 1);
+  bandwidth_windows w(0, {10, 1, 3});
   w.add(100, 2, 1, 1);
   w.add(200, 1, 1, 1);  // the third: opens
-  w.add(300, 1, 7, 0);
+  w.add(300, 3 * rounds, 7, 0);
   ASSERT_TRUE(w.finished());
-  EXPECT_DOUBLE_EQ(w.closed()[0].total(), 7 / 1e-7);
+  EXPECT_DOUBLE_EQ(w.median().total(), 7 / 1e-7);
 }
 
-TEST(bandwidth_windows, medians) {
-  EXPECT_EQ(median_bandwidth({{3, 0}, {0, 1}, {2, 0}}).total(), 2);
-  EXPECT_EQ(median_bandwidth({{4, 0}, {1, 0}, {2, 1}, {2, 0}}).total(), 2);
+TEST(bandwidth_windows, the_median_window) {
+  bandwidth_windows w(0, {100, 3, 1});
+  w.add(0, 1, 0, 0);
+  w.add(100, rounds, 30, 0);
+  w.add(200, rounds, 0, 1);
+  w.add(300, rounds, 20, 0);
+  ASSERT_TRUE(w.finished());
+  EXPECT_DOUBLE_EQ(w.median().read, 20 / 1e-7);
+  EXPECT_EQ(w.median().write, 0);
+}
+
+TEST(bandwidth_windows, bursts_are_not_cut_in_two) {
+  // Eight transfers of 10 bytes every 100 ns, of which the system tells in two parts: 8 in flight, windows of 100 ns.
+  bandwidth_windows w(0, {100, 5, 8});
+  for (uint64_t at = 0; !w.finished(); at += 100) {
+    w.add(at, 3, 30, 0);
+    w.add(at + 10, 5, 50, 0);
+    ASSERT_LT(at, 10'000U);
+  }
+  EXPECT_EQ(w.num_closed(), 1U);  // the time is up before there are two of 32 transfers
+  EXPECT_NEAR(w.median().read, 80 / 1e-7, 80 / 1e-7 * 0.1);
+}
+
+TEST(bandwidth_windows, of_a_very_slow_disk) {
+  bandwidth_windows w(0, {100, 5, 8});
+  w.add(0, 8, 80, 0);
+  for (uint64_t at = 250; at < 1'500; at += 250) w.add(at, 1, 10, 0);
+  EXPECT_FALSE(w.finished());
+  w.add(1'500, 1, 10, 0);
+  ASSERT_TRUE(w.finished());
+  EXPECT_DOUBLE_EQ(w.median().read, 60 / 1.5e-6);
 }
 
 // Keeps what was asked for.
