@@ -257,8 +257,8 @@ exec::assembly build_creator(exec::build_context& c, const settings& s, const so
   if (!rows.projection.empty())
     out.stages.push_back(make_program(c.input_type(), {program_step::map(rows.projection)}, c.job.pool()));
   sort::sort_resources resources = resources_of(c);
-  const uint64_t wanted = c.job.options().block_bytes;
-  resources.block_bytes = wanted > 0 ? static_cast<uint32_t>(wanted) : sort::choose_block_bytes(c.memory_bytes);
+  resources.block_bytes = static_cast<uint32_t>(c.sort->block_bytes);
+  resources.write_buffers = static_cast<unsigned>(c.sort->write_buffers);
   sort::sort_settings sorting = sort_settings_of(s, rows);
   sorting.force_spill = c.job.options().force_spill;
   std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(sorting, resources);

@@ -119,7 +119,7 @@ int bench(const bench_disk_arguments& arguments, const interrupts& signals, term
   {
     bench_progress progress(screen);
     file_bytes = fill(probe, directories, seconds, progress);
-    const search_settings settings = {arguments.block_sizes, arguments.depths, seconds, arguments.huge_pages};
+    const search_settings settings = {arguments.block_sizes, arguments.depths, seconds};
     result = measure(probe, directories, file_bytes, settings, progress, screen);
   }
   const bench_findings found = {directories, file_bytes, result, std::string(carrier->name()), seconds};

@@ -196,9 +196,6 @@ class parser {
         ->group(experts);
     add_word(sub, "--depths", depths_, "LIST", "Transfers in flight per disk to try; 1,2,4,8,16.")->group(experts);
     add_word(sub, "--backend", backend_, "NAME", "auto, io_uring, threads.")->group(experts);
-    sub.add_flag("--huge-pages", out_.bench_disk.huge_pages,
-                 "All blocks in one piece of memory with huge pages; else one piece each, as in a sort.")
-        ->group(experts);
   }
 
   words command_names() const {

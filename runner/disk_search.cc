@@ -84,8 +84,8 @@ class searcher {
     // A sixth for the ramp-up, the rest in windows.
     const double part = settings_.seconds * static_cast<double>(steps) * 1e9 / (num_windows + 1);
     const auto part_ns = static_cast<uint64_t>(part);
-    const io::probe_result result = probe_.measure(
-        which, {pattern, static_cast<size_t>(block_bytes), depth, part_ns, part_ns, num_windows, settings_.huge_pages});
+    const io::probe_result result =
+        probe_.measure(which, {pattern, static_cast<size_t>(block_bytes), depth, part_ns, part_ns, num_windows});
     step_.done += steps;
     if (disk < num_disks_) out_.measurements[disk].push_back({pattern, block_bytes, depth, result.together});
     return result;

@@ -23,7 +23,6 @@ struct search_settings {
   std::vector<uint64_t> block_sizes;  // ascending, not empty
   std::vector<unsigned> depths;       // ascending, not empty
   double seconds = 0;                 // of a measurement; the last ones take three times that
-  bool huge_pages = false;            // see io::probe_settings::one_buffer
 };
 
 struct disk_measurement {

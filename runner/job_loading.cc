@@ -66,6 +66,7 @@ loaded_job load(const job_arguments& job, const resource_arguments& given, termi
   machine.memory_bytes = out.machine.memory_bytes;
   machine.threads = out.machine.threads;
   machine.num_disks = static_cast<unsigned>(out.machine.scratch.size());
+  if (out.machine.disk_depth > 0) machine.disk_depth = out.machine.disk_depth;
   machine.block_bytes = out.machine.block_bytes;
   machine.batch_bytes = out.machine.batch_bytes;
   plan::plan_result planned = plan::make_plan(*out.graph, machine);

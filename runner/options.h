@@ -71,7 +71,6 @@ struct bench_disk_arguments {
   std::vector<unsigned> depths;       // to try, ascending
   io::backend_kind backend = io::backend_kind::automatic;
   bool quick = false;
-  bool huge_pages = false;
   bool save = false;
   std::string configuration;  // where to; empty: the user's own
   std::string format = "text";

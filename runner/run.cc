@@ -74,7 +74,6 @@ exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& ar
   for (const exec::operator_definition* d : operators::built_in_operators()) out.operators[d->declaration.name] = d;
   out.scratch = loaded.machine.scratch;
   out.scratch_limit = loaded.machine.scratch_limit;
-  out.disk_depth = loaded.machine.disk_depth;
   out.allocation = loaded.machine.allocation;
   out.writes_first = loaded.machine.writes_first;
   out.backend = arguments.backend;

@@ -46,7 +46,7 @@ enum class slot_state : uint8_t { free, in_flight, ready, held };
 struct block_prefetcher::core {
   struct slot final : waker {
     core* owner = nullptr;
-    aligned_buffer memory;
+    std::byte* memory = nullptr;
     io::request request;
     slot_state state = slot_state::free;
     uint64_t position = 0;  // in the sequence
@@ -86,10 +86,12 @@ struct block_prefetcher::core {
     uint32_t longest = 0;
     for (const fetch& one : sequence) longest = std::max(longest, one.id.num_bytes);
     free_slots.reserve(slots.size());
-    for (slot& one : slots) {
-      one.owner = this;
-      one.memory = aligned_buffer(longest);
-      one.request.on_done = &one;
+    const size_t slot_bytes = round_up(longest, io_alignment);
+    arena = aligned_buffer(slots.size() * slot_bytes);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      slots[i].owner = this;
+      slots[i].memory = arena.data() + i * slot_bytes;
+      slots[i].request.on_done = &slots[i];
     }
     for (size_t i = slots.size(); i > 0; --i) free_slots.push_back(static_cast<uint32_t>(i - 1));
     slot_of.assign(sequence.size(), no_slot);
@@ -112,6 +114,7 @@ struct block_prefetcher::core {
   const std::vector<fetch> sequence;
   std::vector<uint64_t> order;  // of issuing; empty: the sequence itself
   unsigned batch = 1;
+  aligned_buffer arena;  // of all slots: huge pages make direct reads of 1 MiB half as fast again
 
   std::mutex mutex;               // guards everything below
   std::condition_variable quiet;  // num_in_flight and num_submitting may have become 0, or the awaited block is there
@@ -159,7 +162,7 @@ struct block_prefetcher::core {
 
   void issue(uint64_t position, read_list& reads) {
     slot& one = slots[free_slots.back()];
-    manager.prepare(one.request, sequence[position].id, io::direction::read, one.memory.data());
+    manager.prepare(one.request, sequence[position].id, io::direction::read, one.memory);
     reads.push(one.request);
     one.state = slot_state::in_flight;
     one.position = position;
@@ -224,10 +227,7 @@ struct block_prefetcher::core {
     {
       std::lock_guard lock(mutex);
       one.state = slot_state::free;
-      if (closed) {
-        one.memory = {};
-        return;
-      }
+      if (closed) return;
       free_slots.push_back(static_cast<uint32_t>(&one - slots.data()));
       reads = collect(false);
       if (reads.empty()) return;
@@ -274,9 +274,9 @@ struct block_prefetcher::core {
                       wanted.id.offset, wanted.index, wanted.stream, wanted.id.num_bytes, num_read),
           "the scratch file was cut off: run the job again");
     }
-    out.header_ = verify(one.memory.data(), wanted.id.num_bytes,
+    out.header_ = verify(one.memory, wanted.id.num_bytes,
                          {wanted.stream, wanted.index, wanted.generation, path, wanted.id.offset});
-    out.data_ = one.memory.data();
+    out.data_ = one.memory;
     if (options.free_after_read) manager.free(wanted.id);
   }
 };
@@ -300,9 +300,6 @@ block_prefetcher::~block_prefetcher() {
   core_->closed = true;
   core_->waiter = nullptr;
   core_->quiet.wait(lock, [&] { return core_->num_in_flight == 0 && core_->num_submitting == 0; });
-  for (core::slot& one : core_->slots) {
-    if (one.state != slot_state::held) one.memory = {};
-  }
 }
 
 step block_prefetcher::next(buffer& out, waker* waiter) {

@@ -25,7 +25,7 @@ enum class slot_state : uint8_t { free, filling, in_flight, completed };
 struct buffered_writer::core {
   struct slot final : waker {
     core* owner = nullptr;
-    aligned_buffer memory;
+    std::byte* memory = nullptr;
     io::request request;
     slot_state state = slot_state::free;
     uint64_t ticket = 0;
@@ -40,11 +40,12 @@ struct buffered_writer::core {
         block_bytes(num_bytes),
         bunch_blocks(blocks_in_bunch),
         slots(num_buffers),
+        arena(size_t{num_buffers} * num_bytes),
         reserved(blocks.num_disks()) {
-    for (slot& one : slots) {
-      one.owner = this;
-      one.memory = aligned_buffer(block_bytes);
-      one.request.on_done = &one;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      slots[i].owner = this;
+      slots[i].memory = arena.data() + i * block_bytes;
+      slots[i].request.on_done = &slots[i];
     }
   }
 
@@ -54,6 +55,7 @@ struct buffered_writer::core {
   std::mutex mutex;  // guards the slots' states, num_in_flight, waiter and blocked_since
   std::condition_variable completion;
   std::vector<slot> slots;
+  aligned_buffer arena;        // of all slots: large enough for huge pages
   unsigned num_in_flight = 0;  // states in_flight and completed
   waker* waiter = nullptr;
   uint64_t blocked_since = 0;  // the caller can't go on since then; 0: it can
@@ -112,14 +114,13 @@ struct buffered_writer::core {
   }
 
   slot& slot_of(std::byte* buffer) {
-    for (slot& one : slots) {
-      if (one.memory.data() == buffer) return one;
-    }
-    internal_error("a buffer that is not this writer's");
+    const auto offset = static_cast<size_t>(buffer - arena.data());
+    FLOWRUN_CHECK(buffer >= arena.data() && offset < arena.num_bytes() && offset % block_bytes == 0);
+    return slots[offset / block_bytes];
   }
 
   void start(slot& one, block_id id) {
-    manager.prepare(one.request, id, io::direction::write, one.memory.data());
+    manager.prepare(one.request, id, io::direction::write, one.memory);
     manager.backend().submit(one.request);
   }
 
@@ -236,7 +237,7 @@ std::byte* buffered_writer::try_acquire(waker* waiter) {
       if (one.state == slot_state::free) {
         one.state = slot_state::filling;
         core_->unblock();
-        return one.memory.data();
+        return one.memory;
       }
       may_reap |= one.state == slot_state::completed;
     }

@@ -39,7 +39,7 @@ class job::core final : public services {
     blocks.in_memory = settings_.backend == io::backend_kind::memory;
     blocks.direct = settings_.options.direct;
     blocks.limit = settings_.scratch_limit;
-    blocks.depth = settings_.disk_depth;
+    blocks.depth = settings_.plan.resources.disk_depth;
     blocks.strategy = settings_.allocation;
     blocks.order = settings_.writes_first ? io::service_order::writes_first : io::service_order::arrival;
     blocks.warn = [this](const std::string& text) { warn(text); };

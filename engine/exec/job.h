@@ -31,7 +31,6 @@ struct job_settings {
   operator_set operators;
   std::vector<block::disk_config> scratch;
   uint64_t scratch_limit = 0;  // bytes on all disks together; 0: no limit
-  unsigned disk_depth = 0;     // transfers in flight per disk; 0: ours to choose
   block::allocation_strategy allocation = block::allocation_strategy::randomised_cycling;
   bool writes_first = true;  // of the transfers that wait for a disk; else first come, first served
   io::backend_kind backend = io::backend_kind::automatic;

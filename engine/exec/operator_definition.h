@@ -13,6 +13,7 @@
 #include "engine/exec/services.h"
 #include "engine/plan/node_checker.h"
 #include "engine/plan/operator_declaration.h"
+#include "engine/plan/physical_plan.h"
 
 namespace flowrun::exec {
 
@@ -34,10 +35,11 @@ struct build_context {
   services& job;                      // pool, disks, backend, tasks, cancellation
   uint64_t memory_bytes = 0;          // this node's (half's) share
   uint64_t kept_bytes = 0;            // of a breaker's sink half: what it may still hold when its phase has ended
-  size_t batch_bytes = 0;             // target size of a batch
-  int half = 0;                       // of a breaker: 0 sink, 1 source
-  std::any& state;                    // of a breaker: what the sink half leaves for the source half
-  node_counters& counters;            // rows rejected, runs, passes, …: see services.h
+  const plan::sort_prediction* sort = nullptr;  // of a breaker: its blocks and buffers, as planned
+  size_t batch_bytes = 0;                       // target size of a batch
+  int half = 0;                                 // of a breaker: 0 sink, 1 source
+  std::any& state;                              // of a breaker: what the sink half leaves for the source half
+  node_counters& counters;                      // rows rejected, runs, passes, …: see services.h
 };
 
 struct operator_definition {

@@ -67,6 +67,7 @@ assembly pipeline_builder::build_node(size_t node, int half, std::vector<input_s
                         .job = job_,
                         .memory_bytes = plan_.share_of(static_cast<int>(node), half),
                         .kept_bytes = kept_bytes,
+                        .sort = plan_.sort_of(static_cast<int>(node)),
                         .batch_bytes = plan_.batch_bytes,
                         .half = half,
                         .state = states_[node],

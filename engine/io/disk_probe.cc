@@ -86,7 +86,7 @@ class disk_probe::transfers {
     uint64_t written_bytes = 0;
   };
 
-  transfers(disk_probe& probe, std::span<const size_t> which, size_t block_bytes, unsigned depth, bool one_buffer)
+  transfers(disk_probe& probe, std::span<const size_t> which, size_t block_bytes, unsigned depth)
       : probe_(probe), slots_(which.size() * depth), tallies_(which.size()) {
     starting_.reserve(slots_.size());
     for (size_t i = 0; i < slots_.size(); ++i) {
@@ -94,10 +94,10 @@ class disk_probe::transfers {
       s.disk = i / depth;
       s.ended = &ended_;
       disk& d = probe_.disks_[which[s.disk]];
-      const size_t blocks_per_buffer = one_buffer ? depth : 1;
-      if (i % depth == 0) provide(d, depth / blocks_per_buffer, blocks_per_buffer * block_bytes);
+      // In one piece, as a sort's block buffers are: huge pages make some disks half as fast again.
+      if (i % depth == 0) provide(d, 1, depth * block_bytes);
       s.transfer.target = d.target;
-      s.transfer.data = d.memory[i % depth / blocks_per_buffer].data() + i % depth % blocks_per_buffer * block_bytes;
+      s.transfer.data = d.memory[0].data() + i % depth * block_bytes;
       s.transfer.num_bytes = block_bytes;
       s.transfer.on_done = &s;
     }
@@ -204,7 +204,7 @@ uint64_t disk_probe::fill(size_t which, uint64_t num_bytes, uint64_t least_bytes
   // Whole blocks first, then the rest in pages.
   for (const size_t block_bytes : {most_at_once, io_alignment}) {
     const size_t one[] = {which};
-    transfers(*this, one, block_bytes, depth, true)
+    transfers(*this, one, block_bytes, depth)
         .run(
             [&](size_t, request& r) {
               if (late || num_bytes - started < block_bytes) return false;
@@ -233,7 +233,7 @@ probe_result disk_probe::measure(std::span<const size_t> which, const probe_sett
   std::vector<bandwidth_windows> windows(
       which.size(), bandwidth_windows(ramp_end, {settings.window_ns, settings.num_windows, settings.depth}));
   std::vector<int64_t> more_reads(which.size(), 0);
-  transfers(*this, which, block, settings.depth, settings.one_buffer)
+  transfers(*this, which, block, settings.depth)
       .run(
           [&](size_t i, request& r) {
             disk& d = disks_[which[i]];

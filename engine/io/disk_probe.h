@@ -33,9 +33,6 @@ struct probe_settings {
   uint64_t ramp_ns = 0;    // not counted
   uint64_t window_ns = 0;
   size_t num_windows = 5;  // the result is their median (bandwidth_windows.h)
-  // Memory of the transfers: a buffer for each block, as the sort's blocks have it (aligned_buffer asks for huge pages
-  // from 2 MiB on), or one for all of them. Disks whose driver takes few pieces per transfer are faster with huge ones.
-  bool one_buffer = false;
 };
 
 struct probe_result {

@@ -169,6 +169,13 @@ class text_explainer {
                         format_bytes(s.block_bytes), format_bytes(s.written_bytes), format_bytes(s.read_bytes));
       }
       sorts.row({at(s.node).id, what});
+      if (s.known && s.merge_passes == 0) continue;
+      const uint64_t runs = std::min(s.fan_in, s.read_buffers);
+      sorts.row(
+          {"", fmt::format("buffers: {} to write, {} to read ({} for {}, {} ahead); {} in flight per disk{}",
+                           plural(s.write_buffers, "block"), s.read_buffers, runs, s.known ? "the runs" : "runs",
+                           s.read_buffers - runs, plan_.resources.disk_depth,
+                           plan_.resources.num_disks > 1 ? fmt::format(", {} disks", plan_.resources.num_disks) : "")});
     }
     out_ += sorts.text("  ");
   }

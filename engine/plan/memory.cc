@@ -201,6 +201,7 @@ class splitter {
     request.create_bytes = given;
     request.block_bytes = plan_.resources.block_bytes;
     request.num_disks = plan_.resources.num_disks;
+    request.disk_depth = plan_.resources.disk_depth;
     request.merge_bytes = left / std::max<uint64_t>(1, num_merges);
     const uint64_t passes_without = plan_sort(request).passes;
     request.kept_bytes = kept;

@@ -57,7 +57,9 @@ struct sort_prediction {
   uint64_t written_bytes = 0;  // to scratch
   uint64_t read_bytes = 0;
   uint64_t block_bytes = 0;
-  uint64_t kept_bytes = 0;  // of the rows, never written: the last run stays in memory
+  uint64_t write_buffers = 0;  // blocks
+  uint64_t read_buffers = 0;   // blocks: one per run, the others read ahead
+  uint64_t kept_bytes = 0;     // of the rows, never written: the last run stays in memory
 };
 
 struct memory_share {
@@ -76,6 +78,7 @@ struct machine {
   uint64_t memory_bytes = 0;
   unsigned threads = 1;
   unsigned num_disks = 1;
+  unsigned disk_depth = 8;   // transfers under way per disk; more than 8 blocks make flash disks no faster
   uint64_t block_bytes = 0;  // 0: chosen per sort
   uint64_t batch_bytes = 0;  // 0: chosen
 };

@@ -66,6 +66,8 @@ void add_sort(const sort_prediction& s, PhysicalPlan& out) {
   m.set_read_bytes(s.read_bytes);
   m.set_block_bytes(s.block_bytes);
   m.set_kept_bytes(s.kept_bytes);
+  m.set_write_buffers(s.write_buffers);
+  m.set_read_buffers(s.read_buffers);
 }
 
 void add_structure(const physical_plan& plan, PhysicalPlan& out) {
@@ -119,6 +121,7 @@ PhysicalPlan to_proto(const graph& g, const physical_plan& plan) {
   machine.set_disks(plan.resources.num_disks);
   machine.set_block_bytes(plan.resources.block_bytes);
   machine.set_batch_bytes(plan.resources.batch_bytes);
+  machine.set_disk_depth(plan.resources.disk_depth);
   out.set_batch_bytes(plan.batch_bytes);
   for (const node& n : g.nodes) add_node(n, out);
   add_structure(plan, out);

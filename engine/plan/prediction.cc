@@ -41,6 +41,7 @@ sort_prediction predict_sort(const graph& g, int index, const physical_plan& pla
   request.kept_bytes = plan.kept_of(index);
   request.block_bytes = plan.resources.block_bytes;
   request.num_disks = plan.resources.num_disks;
+  request.disk_depth = plan.resources.disk_depth;
   const sort_plan sort = plan_sort(request);
   sort_prediction out;
   out.node = index;
@@ -53,6 +54,8 @@ sort_prediction predict_sort(const graph& g, int index, const physical_plan& pla
   out.written_bytes = sort.written_bytes;
   out.read_bytes = sort.read_bytes;
   out.block_bytes = sort.block_bytes;
+  out.write_buffers = sort.write_buffers;
+  out.read_buffers = sort.read_buffers;
   out.kept_bytes = sort.kept_bytes;
   return out;
 }

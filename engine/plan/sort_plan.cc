@@ -102,19 +102,22 @@ uint64_t bytes_in_memory(uint64_t num_bytes, uint64_t rows, uint32_t row_bytes) 
   return row_bytes > widest_plain_row ? num_bytes + rows * index_bytes : rows * word_bytes(row_bytes);
 }
 
-sort_plan plan_sort(const sort_request& r) {
+namespace {
+
+sort_plan plan_with_blocks(const sort_request& r, uint64_t block_bytes) {
   sort_plan out;
-  out.block_bytes = r.block_bytes > 0
-                        ? r.block_bytes
-                        : std::clamp(std::bit_floor(std::max<uint64_t>(r.create_bytes / 64, 1)), 16 * KiB, MiB);
-  const uint64_t write_buffers = std::clamp<uint64_t>(r.create_bytes / 8 / out.block_bytes, 2, 16);
-  const uint64_t buffers = std::min(write_buffers * out.block_bytes, r.create_bytes);
+  out.block_bytes = block_bytes;
+  // Enough for each disk to have half its queue, a block being written and one that follows.
+  const uint64_t most_buffers = std::max<uint64_t>(16, uint64_t{r.num_disks} * (2 + (r.disk_depth + 1) / 2));
+  out.write_buffers = std::clamp<uint64_t>(r.create_bytes / 8 / out.block_bytes, 2, most_buffers);
+  const uint64_t buffers = std::min(out.write_buffers * out.block_bytes, r.create_bytes);
   const uint64_t half_bytes = std::max<uint64_t>(rows_within((r.create_bytes - buffers) / 2, r), 1);
   const uint64_t stored_bytes = std::max<uint64_t>(rows_within((r.create_bytes - buffers) / 16 * 15, r), 1);
   out.run_bytes = r.long_runs ? 2 * stored_bytes : half_bytes;
   const uint64_t total = (r.merge_bytes - r.merge_bytes / 4) / out.block_bytes;
   const uint64_t ahead = std::clamp<uint64_t>(total / 4, 2, std::max<uint64_t>(16, 4 * r.num_disks));
   out.fan_in_limit = total > ahead + 4 ? total - ahead - 2 : 2;
+  out.read_buffers = total;
 
   const uint64_t average = r.known && r.rows > 0 ? divide_up(r.num_bytes, r.rows) : r.row_bytes;
   const uint64_t run_limit =
@@ -141,6 +144,23 @@ sort_plan plan_sort(const sort_request& r) {
   out.written_bytes = (run < longest ? out.runs * run : in_runs) + intermediate_bytes(out.runs, run, out.fan_in_limit);
   out.read_bytes = out.written_bytes;
   return out;
+}
+
+}  // namespace
+
+sort_plan plan_sort(const sort_request& r) {
+  if (r.block_bytes > 0) return plan_with_blocks(r, r.block_bytes);
+  constexpr uint64_t least_by_choice = 64 * KiB;
+  const uint64_t enough_buffers = uint64_t{16} * r.num_disks;
+  sort_plan best =
+      plan_with_blocks(r, std::clamp(std::bit_floor(std::max<uint64_t>(r.create_bytes / 64, 1)), 16 * KiB, MiB));
+  for (uint64_t smaller = best.block_bytes / 2; smaller >= least_by_choice; smaller /= 2) {
+    const sort_plan other = plan_with_blocks(r, smaller);
+    const bool saves_a_pass = other.passes < best.passes;
+    const bool reads_ahead = best.read_buffers < enough_buffers && other.passes <= best.passes;
+    if (saves_a_pass || reads_ahead) best = other;
+  }
+  return best;
 }
 
 }  // namespace flowrun::plan

@@ -1,10 +1,13 @@
 // The shape of one external sort, decided from sizes alone (papers/000, section 2). Pure.
 //
-// The formulas are those of engine/sort (run_creator.cc, merger_memory.cc), which this layer may not include;
-// tests/runner/large_sort_test.py holds both against each other. Half of the creator's memory, but for its write
-// buffers, fills while the other half is sorted and written, so runs have half of it; rows wider than 16 bytes are
-// sorted by an index of 16 bytes each, narrower ones as words of 8 or 16 bytes. The last run stays in memory where it
-// fits what may be kept.
+// Block size and write buffers are decided here and handed to the sort. Blocks are as large as a 64th of the memory and
+// 1 MiB allow, so that disks stream; smaller, down to 64 KiB, where that saves a merge pass (papers/000, section 5: it
+// is not a good idea to switch to two merge passes for the sake of large blocks) or where the merge would else have
+// fewer than 16 buffers per disk. The other formulas are those of engine/sort (run_creator.cc, merger_memory.cc), which
+// this layer may not include; tests/runner/large_sort_test.py holds both against each other. Half of the creator's
+// memory, but for its write buffers, fills while the other half is sorted and written, so runs have half of it; rows
+// wider than 16 bytes are sorted by an index of 16 bytes each, narrower ones as words of 8 or 16 bytes. The last run
+// stays in memory where it fits what may be kept.
 //
 // Long runs (long_run_creator.cc): what Q and Q' hold, S, is about 15/16 of both halves. Random input makes a first run
 // of (e - 1) S and others of 2 S. This is what is predicted, to within one run; sorted input makes one run, input that
@@ -30,14 +33,17 @@ struct sort_request {
   uint64_t limit_rows = 0;    // at most so many rows are wanted; 0: all
   bool long_runs = false;
   unsigned num_disks = 1;
+  unsigned disk_depth = 8;  // transfers under way per disk
 };
 
 struct sort_plan {
   uint64_t block_bytes = 0;
-  uint64_t run_bytes = 0;     // rows of one run, on average
-  uint64_t fan_in_limit = 0;  // runs that one merge can read
-  uint64_t runs = 0;          // on scratch; 0: all stays in memory, or the size is unknown
-  uint64_t fan_in = 0;        // of the last merge
+  uint64_t write_buffers = 0;  // blocks of a run on their way to the disks
+  uint64_t read_buffers = 0;   // blocks of a merge in memory: one per run, the others read ahead
+  uint64_t run_bytes = 0;      // rows of one run, on average
+  uint64_t fan_in_limit = 0;   // runs that one merge can read
+  uint64_t runs = 0;           // on scratch; 0: all stays in memory, or the size is unknown
+  uint64_t fan_in = 0;         // of the last merge
   uint64_t passes = 0;
   uint64_t kept_bytes = 0;     // rows that are never written
   uint64_t written_bytes = 0;  // an upper bound; 0 when unknown

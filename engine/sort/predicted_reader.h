@@ -19,9 +19,9 @@ namespace flowrun::sort {
 // One thread at a time. The block manager outlives the reader.
 class predicted_reader {
  public:
-  // Starts reading. `sequence` comes from predict(runs, …). Uses all buffers that `memory` grants: where there are fewer
-  // runs than it was divided for, the rest reads further ahead. Up to k + 3D blocks ahead are needed to overlap reading
-  // with computation whatever the keys are (papers/000, theorem 4).
+  // Starts reading. `sequence` comes from predict(runs, …). Uses all buffers that `memory` grants: where there are
+  // fewer runs than it was divided for, the rest reads further ahead. Up to k + 3D blocks ahead are needed to overlap
+  // reading with computation whatever the keys are (papers/000, theorem 4).
   predicted_reader(block::block_manager& blocks, std::span<const run> runs, std::vector<predicted_block> sequence,
                    const merger_memory& memory);
   // Waits for the reads in flight.

@@ -1,18 +1,12 @@
 #include "engine/sort/run_creator.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/sort/run_creator_kinds.h"
 
 namespace flowrun::sort {
-
-uint32_t choose_block_bytes(uint64_t memory_bytes) {
-  return static_cast<uint32_t>(
-      std::clamp<uint64_t>(std::bit_floor(std::max<uint64_t>(memory_bytes / 64, 1)), 16 * KiB, MiB));
-}
 
 uint64_t minimum_sort_memory(uint32_t block_bytes) { return uint64_t{24} * block_bytes; }
 
@@ -25,7 +19,8 @@ creator_memory divide_creator_memory(const sort_resources& resources) {
                             format_bytes(resources.memory_bytes)),
                 "raise the memory budget (-m)");
   creator_memory memory;
-  memory.num_buffers = static_cast<unsigned>(std::clamp<uint64_t>(resources.memory_bytes / 8 / block, 2, 16));
+  memory.num_buffers = static_cast<unsigned>(
+      std::clamp<uint64_t>(resources.memory_bytes / 8 / block, 2, std::max(resources.write_buffers, 2U)));
   memory.half_bytes = (resources.memory_bytes - memory.num_buffers * block) / 2;
   return memory;
 }

@@ -37,11 +37,8 @@ struct sort_resources {
   uint64_t memory_bytes = 0;        // of the creator or the merger
   uint64_t kept_bytes = 0;          // of the creator: a last half that takes no more than this stays in memory
   uint32_t block_bytes = 0;         // a power of two >= 4096
+  unsigned write_buffers = 16;      // of the creator, at most; no more than fit an eighth of its memory, at least two
   unsigned threads = 1;
 };
-
-// Block size for a sort with `memory_bytes`: large enough for the disks to stream, small enough that a merge has many
-// runs in memory. Rises with the memory (papers/000, section 5): a power of two, memory / 64 within [16 KiB, 1 MiB].
-uint32_t choose_block_bytes(uint64_t memory_bytes);
 
 }  // namespace flowrun::sort

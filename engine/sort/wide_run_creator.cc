@@ -315,7 +315,7 @@ class wide_run_creator final : public run_creator {
                                 format_bytes(resources_.memory_bytes)),
                     fmt::format("raise the memory budget (-m) so that the sort gets {}", format_bytes(needed * 8)));
       block_bytes_ = static_cast<uint32_t>(needed);
-      num_buffers = static_cast<unsigned>(std::clamp<uint64_t>(resources_.memory_bytes / 8 / needed, 2, 16));
+      num_buffers = static_cast<unsigned>(std::clamp<uint64_t>(resources_.memory_bytes / 8 / needed, 2, num_buffers));
     }
     writer_.emplace(*resources_.blocks, block_bytes_, num_buffers);
     return true;

@@ -176,5 +176,38 @@ TEST(SortPlan, EmptyInput) {
   EXPECT_EQ(p.runs, 0u);
 }
 
+TEST(sort_plan, blocks_rise_with_the_memory) {
+  const auto blocks = [](uint64_t memory) { return plan_sort(request(memory, memory)).block_bytes; };
+  EXPECT_EQ(blocks(0), 16 * KiB);
+  EXPECT_EQ(blocks(MiB), 16 * KiB);
+  EXPECT_EQ(blocks(10 * MiB), 128 * KiB);
+  EXPECT_EQ(blocks(64 * MiB), MiB);
+  EXPECT_EQ(blocks(64 * GiB), MiB);
+}
+
+TEST(sort_plan, blocks_shrink_rather_than_merge_twice) {
+  // 64 MiB make runs of 28 MiB. 35 runs fit a merge with blocks of 1 MiB, 71 one of 512 KiB.
+  EXPECT_EQ(plan_sort(request(30 * 28 * MiB, 64 * MiB)).block_bytes, MiB);
+  const sort_plan p = plan_sort(request(70 * 28 * MiB, 64 * MiB));
+  EXPECT_EQ(p.block_bytes, 512 * KiB);
+  EXPECT_EQ(p.passes, 1u);
+  // Blocks of less than 64 KiB would cost more than they save.
+  EXPECT_GE(plan_sort(request(1024 * GiB, 64 * MiB)).block_bytes, 64 * KiB);
+}
+
+TEST(sort_plan, many_disks_have_smaller_blocks_and_more_buffers) {
+  sort_request r = request(512 * MiB, 64 * MiB);
+  EXPECT_EQ(plan_sort(r).write_buffers, 8u);
+  r.num_disks = 8;
+  const sort_plan p = plan_sort(r);
+  EXPECT_EQ(p.block_bytes, 256 * KiB);  // 16 buffers for each disk
+  EXPECT_EQ(p.read_buffers, 192u);
+  EXPECT_EQ(p.write_buffers, 32u);  // an eighth of the memory
+  r.create_bytes = r.merge_bytes = GiB;
+  EXPECT_EQ(plan_sort(r).write_buffers, 48u);  // half the queue of each, and two
+  r.disk_depth = 32;
+  EXPECT_EQ(plan_sort(r).write_buffers, 128u);
+}
+
 }  // namespace
 }  // namespace flowrun::plan

@@ -38,14 +38,6 @@ TEST(settings, narrow_rows_are_those_that_bytes_may_decide) {
   EXPECT_FALSE(sort_by(type_of({{"k", "string"}}), columns({0})).narrow());
 }
 
-TEST(block_bytes, rise_with_the_memory) {
-  EXPECT_EQ(choose_block_bytes(0), 16 * KiB);
-  EXPECT_EQ(choose_block_bytes(MiB), 16 * KiB);
-  EXPECT_EQ(choose_block_bytes(10 * MiB), 128 * KiB);
-  EXPECT_EQ(choose_block_bytes(64 * MiB), MiB);
-  EXPECT_EQ(choose_block_bytes(64 * GiB), MiB);
-}
-
 TEST(merger_memory, fits_and_leaves_room_to_read_ahead) {
   sort_rig rig({});
   sort_resources r = rig.resources();
