@@ -45,10 +45,15 @@ std::string io_uring_refusal() {
     const auto ring = make_uring_backend(1);
     return try_read(*ring);
   } catch (const error& failure) {
-    const int disabled = io_uring_disabled();
-    if (disabled > 0) return fmt::format("forbidden by sysctl kernel.io_uring_disabled={}", disabled);
-    return failure.what();
+    return explain_refusal(failure.what(), io_uring_disabled());
   }
+}
+
+std::string explain_refusal(const std::string& failure, int disabled) {
+  if (disabled == 2) return fmt::format("forbidden by sysctl kernel.io_uring_disabled=2 ({})", failure);
+  if (disabled == 1)
+    return fmt::format("{} (sysctl kernel.io_uring_disabled=1 forbids it to those without privileges)", failure);
+  return failure;
 }
 
 std::unique_ptr<backend> make_backend(backend_kind kind, unsigned queue_depth) {
@@ -59,7 +64,7 @@ std::unique_ptr<backend> make_backend(backend_kind kind, unsigned queue_depth) {
       const std::string refusal = io_uring_refusal();
       if (!refusal.empty())
         throw error(error_kind::io, "the I/O backend io_uring can't be used: " + refusal,
-                    "let the backend be chosen automatically, or choose threads");
+                    "leave the choice of the backend to flowrun (auto), or choose threads");
       return make_uring_backend(queue_depth);
     }
     case backend_kind::threads: return make_thread_backend(queue_depth);

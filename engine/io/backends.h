@@ -15,6 +15,10 @@ std::unique_ptr<backend> make_thread_backend(unsigned queue_depth);
 std::unique_ptr<backend> make_mmap_backend(unsigned queue_depth);
 std::unique_ptr<backend> make_memory_backend();
 
+// What to tell about `failure` of io_uring where sysctl kernel.io_uring_disabled (Linux 6.6) has the value `disabled`:
+// 0 allowed, 1 for the privileged only, 2 forbidden; -1 unknown.
+std::string explain_refusal(const std::string& failure, int disabled);
+
 // Carries out the whole transfer on the caller's thread; bytes moved, or a negative errno.
 int64_t perform(request& r) noexcept;
 

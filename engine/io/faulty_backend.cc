@@ -39,17 +39,20 @@ int64_t carry_out(const request& r, const injected_fault& fault) {
 }  // namespace
 
 faulty_backend::faulty_backend(std::unique_ptr<backend> inner, std::vector<injected_fault> faults)
-    : inner_(std::move(inner)), faults_(std::move(faults)) {}
+    : inner_(std::move(inner)), faults_(std::move(faults)), num_seen_(faults_.size()) {}
 
-const injected_fault* faulty_backend::hit(direction way) {
+const injected_fault* faulty_backend::hit(const request& r) {
   std::lock_guard lock(mutex_);
-  const uint64_t number = way == direction::read ? ++num_reads_ : ++num_writes_;
-  for (const injected_fault& f : faults_) {
-    if (f.way != way || number < f.nth || number - f.nth >= f.num_requests) continue;
-    ++num_hit_;
-    return &f;
+  ++(r.way == direction::read ? num_reads_ : num_writes_);
+  const injected_fault* first = nullptr;
+  for (size_t i = 0; i < faults_.size(); ++i) {
+    const injected_fault& f = faults_[i];
+    if (f.way != r.way || r.target->path().find(f.path) == std::string::npos) continue;
+    const uint64_t number = ++num_seen_[i];
+    if (first == nullptr && number >= f.nth && number - f.nth < f.num_requests) first = &f;
   }
-  return nullptr;
+  num_hit_ += first != nullptr ? 1 : 0;
+  return first;
 }
 
 void faulty_backend::submit(std::span<request* const> requests) noexcept {
@@ -57,7 +60,7 @@ void faulty_backend::submit(std::span<request* const> requests) noexcept {
   size_t first = 0;
   for (size_t i = 0; i < requests.size(); ++i) {
     request& r = *requests[i];
-    const injected_fault* const fault = hit(r.way);
+    const injected_fault* const fault = hit(r);
     if (fault == nullptr) continue;
     if (first < i) inner_->submit(requests.subspan(first, i - first));
     first = i + 1;

@@ -1,10 +1,11 @@
 // Failures on demand, for tests: a backend that hands requests to another one, except those that a list of faults
-// names. Deterministic: requests are counted in the order of submission, reads and writes apart.
+// names. Deterministic: each fault counts the requests of its direction and file in the order of submission.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "engine/io/request.h"
@@ -22,6 +23,8 @@ struct injected_fault {
   uint64_t num_requests = 1;  // this many in a row are hit
   effect what = effect::fail;
   uint64_t value = 0;
+  // Only requests for files whose path() contains this count; the path of a scratch file is its directory's.
+  std::string path = {};
 };
 
 // A request that is hit is carried out on the caller's thread, inside submit().
@@ -39,11 +42,12 @@ class faulty_backend final : public backend {
   uint64_t num_hit() const;
 
  private:
-  const injected_fault* hit(direction way);
+  const injected_fault* hit(const request& r);
 
   std::unique_ptr<backend> inner_;
   const std::vector<injected_fault> faults_;
-  mutable std::mutex mutex_;  // guards the counters
+  mutable std::mutex mutex_;        // guards the counters
+  std::vector<uint64_t> num_seen_;  // by fault
   uint64_t num_reads_ = 0;
   uint64_t num_writes_ = 0;
   uint64_t num_hit_ = 0;

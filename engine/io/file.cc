@@ -217,9 +217,8 @@ bool file::reserve(uint64_t offset, uint64_t num_bytes) {
     return true;
   const int cause = errno;
   if (cause == EOPNOTSUPP || cause == ENOSYS || cause == EINVAL || cause == ENODEV) return false;
-  const bool full = cause == ENOSPC || cause == EDQUOT || cause == EFBIG;
   throw error(
-      full ? when_full_ : error_kind::io,
+      means_no_room(cause) ? when_full_ : error_kind::io,
       fmt::format("can't reserve {} at offset {} of {}: {}", format_bytes(num_bytes), offset, path_, errno_text(cause)),
       hint_for(cause, cause == EFBIG ? "raise the file size limit (ulimit -f)" : "check the disk"));
 }
@@ -241,8 +240,7 @@ void file::sync() {
   // success.
   if (fsync(descriptor_) == 0) return;
   const int cause = errno;
-  const bool full = cause == ENOSPC || cause == EDQUOT;
-  throw error(full ? when_full_ : error_kind::io,
+  throw error(means_no_room(cause) ? when_full_ : error_kind::io,
               fmt::format("can't make {} durable (fsync): {}", path_, errno_text(cause)),
               hint_for(cause, "check the disk and the system log (dmesg)"));
 }

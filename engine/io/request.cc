@@ -33,6 +33,11 @@ bool request::await_no_more() const {
                                         std::memory_order_acquire);
 }
 
+int request::cause() const {
+  FLOWRUN_CHECK(done());
+  return result_ < 0 ? static_cast<int>(-result_) : 0;
+}
+
 size_t request::take_result() {
   FLOWRUN_CHECK(done());
   const int64_t result = result_;
@@ -49,12 +54,10 @@ size_t request::take_result() {
   if (cause == ENOMEM) {
     kind = error_kind::resources;
     hint = "the system is out of memory: lower the memory budget (-m) or stop other programs";
-  } else if (writing && (cause == ENOSPC || cause == EDQUOT)) {
+  } else if (writing && means_no_room(cause)) {
     kind = target->when_full();
-    hint = "free space on that disk, or choose a directory on another one";
-  } else if (writing && cause == EFBIG) {
-    kind = target->when_full();
-    hint = "raise the file size limit (ulimit -f), or choose a file system that takes larger files";
+    hint = cause == EFBIG ? "raise the file size limit (ulimit -f), or choose a file system that takes larger files"
+                          : "free space on that disk, or choose a directory on another one";
   }
   throw error(kind,
               fmt::format("can't {} {} at offset {} of {}: {}", writing ? "write" : "read", format_bytes(num_bytes),

@@ -19,6 +19,9 @@ enum class direction : uint8_t { read, write };
 // The most to ask of one system call: the kernel stops just below 2 GiB.
 constexpr size_t largest_transfer = size_t{1} << 30;
 
+// The errors (errno) of a write or reservation that say that there is no room for it: elsewhere there may be.
+constexpr bool means_no_room(int cause) { return cause == ENOSPC || cause == EDQUOT || cause == EFBIG; }
+
 struct transfer_progress {
   static constexpr unsigned max_retries = 1000;
 

@@ -92,8 +92,8 @@ class uring_backend final : public queueing_backend {
   }
 
   [[noreturn]] static void refuse(const char* call, int cause) {
-    throw error(error_kind::io, fmt::format("io_uring doesn't work here: {}: {}", call, errno_text(cause)),
-                "let the I/O backend be chosen automatically, or choose threads");
+    throw error(error_kind::io, fmt::format("{}: {}", call, errno_text(cause)),
+                "leave the choice of the backend to flowrun (auto), or choose threads");
   }
 
   // 0 or an errno. Runs in the ring's thread.
