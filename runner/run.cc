@@ -39,9 +39,15 @@ void warn_of_ram_disks(const loaded_job& job, terminal& screen) {
   }
 }
 
-void tell_resources(const resources& r, io::backend_kind backend, terminal& screen) {
-  const std::string refusal = screen.verbose() && backend == io::backend_kind::automatic ? io::io_uring_refusal() : "";
-  if (!refusal.empty()) screen.detail("io_uring can't be used here (" + refusal + "): threads instead");
+// `backend`: the one that was taken.
+void tell_resources(const resources& r, const run_arguments& arguments, std::string_view backend, terminal& screen) {
+  if (!screen.verbose()) return;
+  std::string why = "command line";
+  if (arguments.backend == io::backend_kind::automatic) {
+    const std::string refusal = io::io_uring_refusal();
+    why = refusal.empty() ? "it works here" : "io_uring can't be used here: " + refusal;
+  }
+  screen.detail(fmt::format("I/O backend {} ({})", backend, why));
   screen.detail(fmt::format("memory {} ({}), {} thread{} ({})", format_bytes(r.memory_bytes), r.memory_from, r.threads,
                             r.threads == 1 ? "" : "s", r.threads_from));
   for (const block::disk_config& disk : r.scratch)
@@ -88,7 +94,6 @@ exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& ar
 
 int run(const run_arguments& arguments, terminal& screen) {
   const loaded_job loaded = load(arguments.job, arguments.resources, screen);
-  tell_resources(loaded.machine, arguments.backend, screen);
   warn_of_ram_disks(loaded, screen);
   std::unique_ptr<pending_document> report;
   if (!arguments.report.empty()) report = std::make_unique<pending_document>(arguments.report);
@@ -101,6 +106,7 @@ int run(const run_arguments& arguments, terminal& screen) {
 
   const interrupts signals;
   exec::job job(settings_of(loaded, arguments));
+  tell_resources(loaded.machine, arguments, job.backend_name(), screen);
   job_metrics values(job);
   const metrics::collection::attachment attached =
       measured.attach([&values](metrics::sink& into) { values.collect(into); });
@@ -113,6 +119,7 @@ int run(const run_arguments& arguments, terminal& screen) {
     warnings.read(job, screen);
   };
   try {
+    if (arguments.engine.force_spill || may_use_scratch(loaded)) job.open_scratch();
     job.run(tick, signals.requested());
   } catch (const std::exception& problem) {
     const auto* known = dynamic_cast<const error*>(&problem);

@@ -35,19 +35,23 @@ struct block_manager::disk {
   std::unique_ptr<io::file> scratch;  // …it is made before the first block id is given out, and stays
   bool can_reserve = true;            // false: the file system can't, so the file grows block by block
   bool full = false;                  // a write found no room (condemn)
-  bool failed = false;                // a write failed (retire)
+  std::string refusal;                // why it has no more room; empty: it may have
+  bool refusal_told = false;          // to the user
+  bool failed = false;                // a write or a reservation failed
   uint64_t end = 0;                   // the file's length; [0, end) is free, used or condemned
   uint64_t used = 0;
   uint64_t peak_used = 0;
   extent_list free_space;
 
   void open(const manager_options& options);
+  void open_now(const manager_options& options);
   // Space for up to `most_blocks` neighbouring blocks; none: no room.
   std::optional<std::pair<uint64_t, unsigned>> take(uint64_t num_bytes, unsigned most_blocks,
                                                     const manager_options& options);
   bool takes_blocks(uint64_t num_bytes) const;  // under the lock
   bool grow(uint64_t num_bytes, uint64_t wanted_bytes, uint64_t reserve_step);
   bool reserve(uint64_t num_bytes);
+  std::string warning();
 };
 
 void block_manager::disk::open(const manager_options& options) {
@@ -58,6 +62,11 @@ void block_manager::disk::open(const manager_options& options) {
   }
   prepare_scratch_directory(path);
   scratch = io::file::open(path, io::open_mode::scratch, {.direct = options.direct});
+}
+
+void block_manager::disk::open_now(const manager_options& options) {
+  std::lock_guard lock(mutex);
+  if (scratch == nullptr) open(options);
 }
 
 // Takes space, growing the file when need be.
@@ -80,7 +89,7 @@ std::optional<std::pair<uint64_t, unsigned>> block_manager::disk::take(uint64_t 
 bool block_manager::disk::takes_blocks(uint64_t num_bytes) const {
   if (failed) return false;
   if (free_space.free_bytes() >= num_bytes) return true;
-  return !full && (limit == 0 || end + num_bytes <= limit);
+  return refusal.empty() && !full && (limit == 0 || end + num_bytes <= limit);
 }
 
 // Makes the file longer, by at least a step or what is wanted where the limit lets it, by a block where the file system
@@ -105,13 +114,23 @@ bool block_manager::disk::reserve(uint64_t num_bytes) {
   try {
     can_reserve = scratch->reserve(end, num_bytes);
   } catch (const error& e) {
-    if (e.kind() == error_kind::resources) return false;  // the disk is full
-    throw;
+    failed = e.kind() != error_kind::resources;
+    refusal = e.what();
+    return false;
   }
   if (!can_reserve) return false;
+  refusal.clear();
   free_space.give(end, num_bytes);
   end += num_bytes;
   return true;
+}
+
+// What to tell the user when others have taken over: why it has no more room, once.
+std::string block_manager::disk::warning() {
+  std::lock_guard lock(mutex);
+  if (refusal.empty() || std::exchange(refusal_told, true)) return {};
+  if (!failed) return fmt::format("the scratch directory {} is full: {}; the others take over", path, refusal);
+  return fmt::format("{}; nothing more is written to the scratch directory {}, the others take over", refusal, path);
 }
 
 block_manager::block_manager(manager_options options) : options_(std::move(options)) {
@@ -127,6 +146,10 @@ block_manager::~block_manager() = default;
 const std::string& block_manager::disk_path(unsigned disk) const { return disks_.at(disk)->path; }
 
 io::disk_statistics& block_manager::statistics(unsigned disk) const { return disks_.at(disk)->statistics; }
+
+void block_manager::open_all() {
+  for (const auto& one : disks_) one->open_now(options_);
+}
 
 block_manager::bunch block_manager::allocate(unsigned preferred_disk, uint32_t num_bytes, unsigned most_blocks) {
   FLOWRUN_CHECK(num_bytes > 0 && num_bytes % io_alignment == 0 && most_blocks > 0);
@@ -144,14 +167,23 @@ block_manager::bunch block_manager::allocate(unsigned preferred_disk, uint32_t n
       const unsigned at = (preferred_disk % num_disks() + i) % num_disks();
       if (const auto taken = disks_[at]->take(num_bytes, num_claimed, options_))
         found = {{at, num_bytes, taken->first}, taken->second};
+      else
+        refusal_untold_.store(true, std::memory_order_relaxed);
     }
   } catch (...) {
     used_bytes_.fetch_sub(uint64_t{num_claimed} * num_bytes, std::memory_order_relaxed);
     throw;
   }
   used_bytes_.fetch_sub(uint64_t{num_claimed - found.num_blocks} * num_bytes, std::memory_order_relaxed);
-  if (found.num_blocks > 0) return found;
-  throw error(error_kind::resources, full_message(num_bytes),
+  if (found.num_blocks > 0) {
+    if (refusal_untold_.load(std::memory_order_relaxed)) warn_of_refusals();
+    return found;
+  }
+  const bool any_failed = std::any_of(disks_.begin(), disks_.end(), [](const auto& one) {
+    std::lock_guard lock(one->mutex);
+    return one->failed;
+  });
+  throw error(any_failed ? error_kind::io : error_kind::resources, full_message(num_bytes),
               "free space there, raise the limits, or add a scratch directory on another disk (-T DIR[:LIMIT])");
 }
 
@@ -166,21 +198,23 @@ void block_manager::free(block_id id) noexcept {
   used_bytes_.fetch_sub(id.num_bytes, std::memory_order_relaxed);
 }
 
-void block_manager::condemn(block_id id) noexcept {
+void block_manager::condemn(block_id id, const std::string& cause) {
   if (id.num_bytes == 0) return;
   disk& owner = *disks_.at(id.disk);
   std::lock_guard lock(owner.mutex);
   owner.full = true;
+  owner.refusal = cause;
+  refusal_untold_.store(true, std::memory_order_relaxed);
   owner.used -= id.num_bytes;
   used_bytes_.fetch_sub(id.num_bytes, std::memory_order_relaxed);
 }
 
 bool block_manager::retire(block_id id, const std::string& cause) {
   disk& owner = *disks_.at(id.disk);
-  bool first = false;
   {
     std::lock_guard lock(owner.mutex);
-    first = !std::exchange(owner.failed, true);
+    owner.failed = true;
+    owner.refusal = cause;
     owner.used -= id.num_bytes;
   }
   used_bytes_.fetch_sub(id.num_bytes, std::memory_order_relaxed);
@@ -189,9 +223,7 @@ bool block_manager::retire(block_id id, const std::string& cause) {
     std::lock_guard lock(one->mutex);
     others |= one->takes_blocks(id.num_bytes);
   }
-  if (first && others && options_.warn)
-    options_.warn(fmt::format("{}; nothing more is written to the scratch directory {}, the others take over", cause,
-                              owner.path));
+  if (others) warn_of_refusals();
   return others;
 }
 
@@ -255,9 +287,19 @@ unsigned block_manager::claim(uint32_t num_bytes, unsigned most_blocks) {
   return num_blocks;
 }
 
+// Only when another disk has taken over: else the error says it.
+void block_manager::warn_of_refusals() {
+  refusal_untold_.store(false, std::memory_order_relaxed);
+  for (const auto& one : disks_) {
+    const std::string text = one->warning();
+    if (!text.empty() && options_.warn) options_.warn(text);
+  }
+}
+
 std::string block_manager::full_message(uint32_t num_bytes) const {
   std::string text = fmt::format("out of scratch space for a block of {}:", format_bytes(num_bytes));
   const char* separator = " ";
+  size_t at = 0;
   for (const disk_usage& now : usage()) {
     text += fmt::format("{}{}: {} used", separator, now.path, format_bytes(now.used));
     if (now.limit != 0) text += fmt::format(" of a limit of {}", format_bytes(now.limit));
@@ -265,6 +307,9 @@ std::string block_manager::full_message(uint32_t num_bytes) const {
     if (!options_.in_memory && statvfs(now.path.c_str(), &system) == 0) {
       text += fmt::format(", {} free on its file system", format_bytes(uint64_t{system.f_bavail} * system.f_frsize));
     }
+    const disk& one = *disks_[at++];
+    std::lock_guard lock(one.mutex);
+    if (!one.refusal.empty()) text += fmt::format(" ({})", one.refusal);
     separator = "; ";
   }
   return text;

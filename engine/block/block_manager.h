@@ -4,7 +4,7 @@
 // in memory touches no disk and nothing is left behind, whatever kills the process. File space is reserved ahead in
 // large steps (less fragmentation; ext4 serialises direct writes past the end) and freed blocks are used again first,
 // lowest offset first (extent_list.h). A disk that is full, at its limit, or failed a write passes its blocks on to the
-// next one with room.
+// next one with room; the user is warned of a full or failed one, once.
 //
 // Disks may be unequal: each takes a share of the blocks proportional to its weight, which is given or measured from
 // the transfers so far (disk_weights.h), so that all are busy to the end. Each has a queue of this manager (one job),
@@ -79,9 +79,13 @@ class block_manager {
   // Transfers of one disk that are under way at once.
   unsigned queue_depth() const { return options_.depth > 0 ? options_.depth : default_disk_depth; }
 
+  // Makes and opens every scratch directory now instead of at the first allocation there, so that one that can't be
+  // used is found out before any work was done, and so that one that is removed later matters no more. Throws
+  // error(resources) naming the first one that can't be used.
+  void open_all();
   // A block of `num_bytes` (> 0, a multiple of io_alignment) on `preferred_disk` or, when that is full, failed or at
-  // its limit, on the next disk with room. Throws error(resources) naming every disk when none has or the limit of all
-  // is reached; error(output) when a scratch directory can't be made or used.
+  // its limit, on the next disk with room. Throws error(resources) naming every disk when none has (error(io) when one
+  // of them has failed), when the limit of all is reached, or when a scratch directory can't be made or used.
   block_id allocate(unsigned preferred_disk, uint32_t num_bytes) {
     return allocate(preferred_disk, num_bytes, 1).first;
   }
@@ -103,7 +107,7 @@ class block_manager {
   // ends the process (going on would give one block to two owners).
   void free(block_id id) noexcept;
   // A write of this block found the disk full: takes its space out of use for good, and that disk's file grows no more.
-  void condemn(block_id id) noexcept;
+  void condemn(block_id id, const std::string& cause);
   // A write of this block failed: takes its space out of use for good, and gives out no more of that disk. True when
   // another disk may still have room.
   bool retire(block_id id, const std::string& cause);
@@ -128,6 +132,7 @@ class block_manager {
  private:
   struct disk;
   std::string full_message(uint32_t num_bytes) const;
+  void warn_of_refusals();
   // Claims bytes of the limit of all disks: those of at most `most_blocks` blocks; the number of blocks.
   unsigned claim(uint32_t num_bytes, unsigned most_blocks);
 
@@ -136,6 +141,7 @@ class block_manager {
   std::atomic<uint64_t> used_bytes_{0};
   std::atomic<uint64_t> peak_used_bytes_{0};
   std::atomic<uint64_t> next_stream_{1};
+  std::atomic<bool> refusal_untold_{false};  // a disk gave no room, and the user may not know why
 };
 
 }  // namespace flowrun::block

@@ -5,6 +5,7 @@
 // them before submit() returns, on the same thread.
 #include "engine/block/buffered_writer.h"
 
+#include <cerrno>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -99,8 +100,7 @@ struct buffered_writer::core {
         reserved[first.disk] = taken;
       }
       return first;
-    } catch (const error& failure) {
-      if (failure.kind() != error_kind::resources) throw;
+    } catch (const error&) {
       for (block_manager::bunch& other : reserved)
         if (other.num_blocks > 0) return other.pop();
       throw;
@@ -141,18 +141,20 @@ struct buffered_writer::core {
   // True when the write has ended, well or not; false when it was started again.
   bool settle(slot& one) {
     block_id& id = results[one.ticket];
+    const int cause = one.request.cause();
     try {
       const size_t written = one.request.take_result();
       if (written == block_bytes) return true;
       throw error(error_kind::io, fmt::format("can't write {} at offset {} of {}: only {} bytes were written",
                                               block_bytes, id.offset, manager.disk_path(id.disk), written));
     } catch (const error& failure) {
-      if (one.num_retries + 1 >= max_attempts()) {
+      // Out of memory or cancelled: not the disk's fault, and no other disk would do better.
+      if (cause == ENOMEM || cause == ECANCELED || one.num_retries + 1 >= max_attempts()) {
         keep(std::current_exception());
         return true;
       }
       try {
-        if (move_elsewhere(one, id, failure)) return false;
+        if (move_elsewhere(one, id, io::means_no_room(cause), failure)) return false;
         keep(std::current_exception());
         return true;
       } catch (const error& nowhere) {
@@ -168,12 +170,12 @@ struct buffered_writer::core {
   unsigned max_attempts() const { return 2 * manager.num_disks() + 1; }
 
   // False when the disk has failed and there is no other one.
-  bool move_elsewhere(slot& one, block_id& id, const error& failure) {
+  bool move_elsewhere(slot& one, block_id& id, bool full, const error& failure) {
     const unsigned next_disk = id.disk + 1;
     give_back(reserved[id.disk]);
     const block_id lost = std::exchange(id, {});
-    if (failure.kind() == error_kind::resources)
-      manager.condemn(lost);
+    if (full)
+      manager.condemn(lost, failure.what());
     else if (!manager.retire(lost, failure.what()))
       return false;
     id = allocate(next_disk);

@@ -7,8 +7,8 @@
 // can, with all buffers shared among the disks: that is optimal queued writing (queued_writing.h). A disk that turns
 // out to be full (ENOSPC when its file system can't reserve space), or that fails a write, costs a second attempt on
 // another disk, which is safe as long as the block is in memory; so a block's place is final only after a flush. When
-// no other disk has room, the first error is kept and rethrown to the caller. Cost per block: one allocation of space,
-// one pass of XXH3, one transfer.
+// no other disk has room, or the system is out of memory, the first error is kept and rethrown to the caller. Cost per
+// block: one allocation of space, one pass of XXH3, one transfer.
 //
 // The time from the moment when no buffer is free until the write that frees one is over counts as write wait of that
 // write's disk; a flush that has to wait counts likewise.

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* hint = "name a directory of yours on a disk with room as scratch (-T DIR, or resources: scratch)";
 
 [[noreturn]] void refuse(const std::string& path, const std::string& cause) {
-  throw error(error_kind::output, fmt::format("can't use the scratch directory {}: {}", path, cause), hint);
+  throw error(error_kind::resources, fmt::format("can't use the scratch directory {}: {}", path, cause), hint);
 }
 
 }  // namespace
@@ -31,7 +31,11 @@ void prepare_scratch_directory(const std::string& path) {
     if (mkdir(prefix.c_str(), 0700) != 0) {
       const int cause = errno;
       struct stat made {};
-      if (stat(prefix.c_str(), &made) != 0) refuse(path, fmt::format("can't make {}: {}", prefix, errno_text(cause)));
+      if (stat(prefix.c_str(), &made) != 0) {
+        if (lstat(prefix.c_str(), &made) == 0 && S_ISLNK(made.st_mode))
+          refuse(path, fmt::format("{} is a symbolic link that leads nowhere", prefix));
+        refuse(path, fmt::format("can't make {}: {}", prefix, errno_text(cause)));
+      }
       if (!S_ISDIR(made.st_mode)) refuse(path, fmt::format("{} is not a directory", prefix));
     }
     if (end == std::string::npos) break;

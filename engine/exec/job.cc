@@ -273,6 +273,7 @@ RunReport job::core::report(const std::exception* problem) const {
 
 job::job(job_settings settings) : core_(std::make_unique<core>(std::move(settings))) {}
 job::~job() = default;
+void job::open_scratch() { core_->blocks().open_all(); }
 void job::run(const std::function<void()>& tick, const std::atomic<bool>& stop) {
   try {
     core_->run(tick, stop);
@@ -284,6 +285,7 @@ void job::run(const std::function<void()>& tick, const std::atomic<bool>& stop) 
 job_progress job::progress() const { return core_->progress(); }
 node_counters& job::counters(size_t node) { return core_->counters(node); }
 std::vector<block::disk_usage> job::disks() const { return core_->disks(); }
+std::string_view job::backend_name() const { return core_->backend().name(); }
 uint64_t job::batch_bytes_held() const { return core_->batch_bytes_held(); }
 RunReport job::report(const std::exception* problem) const { return core_->report(problem); }
 std::vector<std::string> job::warnings() const { return core_->warnings(); }

@@ -58,6 +58,9 @@ class job {
   job(const job&) = delete;
   job& operator=(const job&) = delete;
 
+  // Makes and opens all scratch directories now, for jobs that will use them or may: one that can't be used is found
+  // out before any work was done. Throws error(resources) naming it.
+  void open_scratch();
   // Runs to the end. Throws the first error; error(cancelled) once `stop` was seen true. `tick` (may be empty) is
   // called on this thread about ten times a second. Once only.
   void run(const std::function<void()>& tick, const std::atomic<bool>& stop);
@@ -66,6 +69,7 @@ class job {
   job_progress progress() const;
   node_counters& counters(size_t node);
   std::vector<block::disk_usage> disks() const;
+  std::string_view backend_name() const;  // "io_uring", "threads", …
   uint64_t batch_bytes_held() const;
   // Everything there is to say, also after a failure (`problem`: what run() threw; may be null).
   RunReport report(const std::exception* problem) const;

@@ -154,7 +154,7 @@ class disk_test(process_test):
         self.write("a-file", "x")
         self.write("job.yaml", SORT)
         done = self.flowrun("job.yaml", "-T", "a-file/scratch", "--force-spill")
-        self.fails(73, done, "a-file/scratch", "help:")
+        self.fails(75, done, "a-file/scratch", "help:")
         self.assertEqual(self.files("out"), [])
 
     def test_a_scratch_limit(self):

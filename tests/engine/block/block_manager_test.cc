@@ -79,7 +79,7 @@ TEST_F(block_manager_test, all_full_names_each_disk_and_what_to_do) {
 TEST_F(block_manager_test, condemned_space_is_never_used_again) {
   block_manager manager(memory_options(*backend_, 2));
   const block_id a = manager.allocate(0, 4096), b = manager.allocate(0, 4096);
-  manager.condemn(b);
+  manager.condemn(b, "no room");
   EXPECT_EQ(manager.used_bytes(), 4096u);
   EXPECT_EQ(manager.allocate(0, 4096), (block_id{1, 4096, 0}));  // disk 0 grows no more
   manager.free(a);
@@ -105,7 +105,7 @@ TEST_F(block_manager_test, a_scratch_directory_that_cant_be_made_is_named) {
   options.disks[0].path = "/dev/null/scratch";
   block_manager manager(options);
   const error e = error_of([&] { manager.allocate(0, 4096); });
-  EXPECT_EQ(e.kind(), error_kind::output);
+  EXPECT_EQ(e.kind(), error_kind::resources);
   EXPECT_THAT(e.what(), HasSubstr("/dev/null is not a directory"));
   EXPECT_EQ(manager.used_bytes(), 0u);
 }

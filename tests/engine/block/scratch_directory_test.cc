@@ -39,11 +39,11 @@ TEST(scratch_directory, a_file_in_the_way_is_named) {
   temporary_directory where;
   std::ofstream(where / "file") << "x";
   const error e = error_of([&] { prepare_scratch_directory(where / "file/deeper"); });
-  EXPECT_EQ(e.kind(), error_kind::output);
+  EXPECT_EQ(e.kind(), error_kind::resources);
   EXPECT_THAT(e.what(), HasSubstr("can't use the scratch directory " + where / "file/deeper"));
   EXPECT_THAT(e.what(), HasSubstr(where / "file" + std::string(" is not a directory")));
   EXPECT_FALSE(e.hint().empty());
-  EXPECT_EQ(error_of([] { prepare_scratch_directory(""); }).kind(), error_kind::output);
+  EXPECT_EQ(error_of([] { prepare_scratch_directory(""); }).kind(), error_kind::resources);
 }
 
 TEST(scratch_directory, an_unwritable_parent_is_refused) {
@@ -63,7 +63,7 @@ TEST(scratch_directory, links_of_others_are_refused_and_ones_own_are_not) {
   ASSERT_EQ(lchown((where / "link").c_str(), 4711, 4711), 0);
   for (const char* name : {"link", "link/"}) {
     const error e = error_of([&] { prepare_scratch_directory(where / name); });
-    EXPECT_EQ(e.kind(), error_kind::output);
+    EXPECT_EQ(e.kind(), error_kind::resources);
     EXPECT_THAT(e.what(), HasSubstr("symbolic link that belongs to another user (id 4711)"));
   }
 }
