@@ -52,15 +52,18 @@ class mapping {
   void* pages_ = MAP_FAILED;
 };
 
-// Space on the disk for what will be written, so that the copy can't find the disk full; 0 or a negative errno.
-int64_t make_room(int descriptor, uint64_t offset, uint64_t end, uint64_t length) {
+enum class room { made, none, unknown };
+
+// Space on the disk for [offset, end), so that the copy can't find the disk full, and a file that reaches to `end`.
+// None: errno says why. Unknown where the file system can't reserve: growing the file by ftruncate() would cut off what
+// another thread has written behind it meanwhile.
+room make_room(int descriptor, uint64_t offset, uint64_t end) {
   int result = 0;
   while ((result = fallocate(descriptor, 0, static_cast<off_t>(offset), static_cast<off_t>(end - offset))) != 0 &&
          errno == EINTR) {
   }
-  if (result == 0) return 0;
-  if (errno != EOPNOTSUPP) return -errno;
-  return end <= length || ftruncate(descriptor, static_cast<off_t>(end)) == 0 ? 0 : -errno;
+  if (result == 0) return room::made;
+  return errno == EOPNOTSUPP || errno == ENOSYS ? room::unknown : room::none;
 }
 
 }  // namespace
@@ -74,8 +77,10 @@ int64_t transfer_mapped(request& r) noexcept {
   if (r.way == direction::read) {
     if (r.offset >= length) return 0;
     num_bytes = static_cast<size_t>(std::min<uint64_t>(num_bytes, length - r.offset));
-  } else if (const int64_t failure = make_room(descriptor, r.offset, r.offset + num_bytes, length); failure != 0) {
-    return failure;
+  } else {
+    const room found = make_room(descriptor, r.offset, r.offset + num_bytes);
+    if (found == room::none) return -errno;
+    if (found == room::unknown && r.offset + num_bytes > length) return perform(r);
   }
   const mapping pages(descriptor, r.offset, num_bytes, r.way);
   if (!pages) return perform(r);
