@@ -161,7 +161,7 @@ TEST(failure, while_pieces_are_being_sorted) {
   for (const uint64_t nth : {uint64_t{1}, uint64_t{20}, uint64_t{70}}) {
     sort_rig rig(place, std::make_unique<io::faulty_backend>(
                             io::make_thread_backend(8),
-                            std::vector<io::injected_fault>{{io::direction::write, nth, 1, effect::fail, EIO}}));
+                            std::vector<io::injected_fault>{{io::direction::write, nth, 1'000'000, effect::fail, EIO}}));
     std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
     EXPECT_EQ(block::error_of([&] { create_runs(rig, *creator, input); }).kind(), error_kind::io);
   }

@@ -257,7 +257,7 @@ TEST(long_runs, errors_reach_the_caller) {
     using effect = io::injected_fault::effect;
     sort_rig rig(place, std::make_unique<io::faulty_backend>(
                             num_threads > 0 ? io::make_thread_backend(8) : io::make_memory_backend(),
-                            std::vector<io::injected_fault>{{io::direction::write, 40, 1, effect::fail, EIO}}));
+                            std::vector<io::injected_fault>{{io::direction::write, 40, 1'000'000, effect::fail, EIO}}));
     std::unique_ptr<run_creator> creator = make_run_creator(long_by_number(), rig.resources());
     EXPECT_EQ(block::error_of([&] { create_runs(rig, *creator, input); }).kind(), error_kind::io);
   }
