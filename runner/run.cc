@@ -1,4 +1,5 @@
 // flowrun run: a job from its file to its report.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -61,6 +62,21 @@ void tell_resources(const resources& r, const run_arguments& arguments, std::str
                             specs::io_order_names()[r.writes_first ? 0 : 1]));
 }
 
+// Scratch that will be used, or that the user named, has to be usable before the work begins. Only the default
+// directory of a job of unknown size may be none: small data never needs it.
+void open_scratch(exec::job& job, const loaded_job& loaded, bool forced, terminal& screen) {
+  if (!forced && !may_use_scratch(loaded)) return;
+  try {
+    job.open_scratch();
+  } catch (const error& problem) {
+    const bool needed = forced || std::any_of(loaded.plan.sorts.begin(), loaded.plan.sorts.end(),
+                                              [](const auto& sort) { return sort.known && sort.written_bytes > 0; });
+    if (needed || loaded.machine.scratch_from != "default") throw;
+    screen.warn(fmt::format("{}: the job ends when its data doesn't fit in memory; -T DIR names another directory",
+                            problem.what()));
+  }
+}
+
 // Warnings of the job, each once, as soon as they come.
 class warning_reader {
  public:
@@ -119,7 +135,7 @@ int run(const run_arguments& arguments, terminal& screen) {
     warnings.read(job, screen);
   };
   try {
-    if (arguments.engine.force_spill || may_use_scratch(loaded)) job.open_scratch();
+    open_scratch(job, loaded, arguments.engine.force_spill, screen);
     job.run(tick, signals.requested());
   } catch (const std::exception& problem) {
     const auto* known = dynamic_cast<const error*>(&problem);

@@ -300,6 +300,30 @@ class unusable_directory_test(faulty_system_test):
             self.skipTest("no file system can be mounted here: " + done.stderr.strip())
         self.ends(75, done, "can't use the scratch directory closed: Read-only file system")
 
+    def test_the_default_one_for_data_of_unknown_size(self):
+        """Small data goes through where there is no place for a home; large data says what to do."""
+        self.write(
+            "lines.yaml",
+            """flowrun: 1
+nodes:
+  lines: {op: file.read_lines, with: {path: /dev/stdin}}
+  sorted: {op: sort, in: lines, with: {by: [text]}}
+  out: {op: file.write_lines, in: sorted, with: {path: out/sorted.txt, column: text}}
+""",
+        )
+        self.environment["HOME"] = "/proc/nobody"
+        done = self.flowrun("lines.yaml", "--progress", "none", input="b\na\n")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("warning: can't use the scratch directory /proc/nobody/.cache/flowrun", done.stderr)
+        self.assertIn("-T DIR", done.stderr)
+        self.assertEqual((self.dir / "out/sorted.txt").read_text(), "a\nb\n")
+        (self.dir / "out/sorted.txt").unlink()
+        text = "".join(f"line {number * 7919 % 1000003}\n" for number in range(400000))
+        done = self.flowrun("lines.yaml", "-m", "3MiB", "--progress", "none", input=text)
+        self.ends(75, done, "error: can't use the scratch directory /proc/nobody/.cache/flowrun")
+        done = self.flowrun("lines.yaml", "-T", "/proc/nobody", input="b\na\n")
+        self.ends(75, done, "error: can't use the scratch directory /proc/nobody")
+
     def test_what_stays_in_memory_needs_none(self):
         self.write("a-file", "x")
         done = self.flowrun("job.yaml", "-p", "rows=1000", "-T", "a-file")
