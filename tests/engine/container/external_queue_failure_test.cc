@@ -75,10 +75,12 @@ TEST(external_queue_failure, a_consumer_asleep_hears_of_the_producers_error) {
   EXPECT_THROW(queue.front(front, consumer), error);
 }
 
+// (A single write that fails is made good on the other disk: so all fail from then on.)
 void expect_failure_of(io::direction way, uint64_t nth, io::injected_fault::effect what, uint64_t value) {
   SCOPED_TRACE(testing::Message() << (way == io::direction::read ? "read " : "write ") << nth);
-  queue_rig rig(false, std::make_unique<io::faulty_backend>(
-                           io::make_memory_backend(), std::vector<io::injected_fault>{{way, nth, 1, what, value}}));
+  const bool all = way == io::direction::write && what == io::injected_fault::effect::fail;
+  const std::vector<io::injected_fault> faults{{way, nth, all ? UINT64_MAX : 1, what, value}};
+  queue_rig rig(false, std::make_unique<io::faulty_backend>(io::make_memory_backend(), faults));
   std::vector<batch> input = numbers(rig, 20'000);
   external_queue& queue = rig.make(number_type(), 0);
   const error problem = block::error_of([&] {
