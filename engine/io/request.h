@@ -58,8 +58,8 @@ class request {
   bool done() const { return state_.load(std::memory_order_acquire) == state::done; }
   // Blocks the calling thread until done; never from a TBB worker. Returns at once when idle.
   void wait() const;
-  // After done(), before take_result(): the errno with which it failed, 0 when it didn't: for those who can do something
-  // about some failures.
+  // After done(), before take_result(): the errno with which it failed, 0 when it didn't: for those who can do
+  // something about some failures.
   int cause() const;
   // After done(): bytes moved; throws error(io) (or error(target->when_full()) for ENOSPC / EDQUOT / EFBIG on writes)
   // with path, offset, length and cause; error(cancelled) after backend::cancel. Makes the request idle again.
