@@ -47,7 +47,7 @@ struct manager_options {
   allocation_strategy strategy = allocation_strategy::randomised_cycling;
   uint64_t reserve_step = 64 * MiB;  // a multiple of io_alignment
   unsigned depth = 0;                // transfers under way per disk; 0: default_disk_depth
-  io::service_order order = io::service_order::writes_first;
+  io::service_order order = io::service_order::alternating;
   std::function<void(const std::string&)> warn;  // what the user should know, thread-safe; may be empty
 };
 

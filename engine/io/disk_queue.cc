@@ -83,10 +83,12 @@ bool disk_queue::withdraw(request& waiting) {
 
 void disk_queue::admit(request_queue& admitted) {
   while (num_under_way_ < depth_) {
-    waiting_list& list = writes_.first != nullptr ? writes_ : others_;
+    const bool writes_wait = order_ == service_order::alternating && last_was_write_ && others_.first != nullptr;
+    waiting_list& list = writes_.first != nullptr && !writes_wait ? writes_ : others_;
     request* const next = list.first;
     if (next == nullptr) return;
     list.unlink(*next);
+    last_was_write_ = next->way == direction::write;
     ++num_under_way_;
     admitted.push(*next);
   }

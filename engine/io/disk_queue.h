@@ -22,6 +22,9 @@ namespace flowrun::io {
 enum class service_order : uint8_t {
   arrival,       // first come first served, reads and writes alike
   writes_first,  // a waiting write goes before all waiting reads: buffers of the producer become free (papers/000)
+  // Reads and writes in turn while both wait. A write waits for one read at most, so a merge runs as with writes_first;
+  // and a burst of writes (half a run buffer of run formation) doesn't keep all reads waiting until it is over.
+  alternating,
 };
 
 // Offsets of the blocks that are waiting or under way: open addressing with linear probing. Not thread-safe.
@@ -75,7 +78,7 @@ class disk_queue {
     bool contains(const request& one) const { return first == &one || one.previous != nullptr; }
   };
   waiting_list& list_of(direction way) {
-    return order_ == service_order::writes_first && way == direction::write ? writes_ : others_;
+    return order_ != service_order::arrival && way == direction::write ? writes_ : others_;
   }
   void admit(request_queue& admitted);
 
@@ -83,9 +86,10 @@ class disk_queue {
   const service_order order_;
   const bool exclusive_;
   mutable std::mutex mutex_;  // guards everything below
-  waiting_list writes_;       // with writes_first
+  waiting_list writes_;       // apart unless `arrival`
   waiting_list others_;
   unsigned num_under_way_ = 0;
+  bool last_was_write_ = false;  // the last one admitted
   offset_set offsets_;
 };
 

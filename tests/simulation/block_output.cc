@@ -14,7 +14,8 @@ block_output::block_output(simulated_machine& machine, uint32_t row_bytes, uint3
       row_bytes_(row_bytes),
       per_block_(rows_per_block(block_bytes, row_bytes)),
       ns_per_row_(ns_per_row),
-      disks_(machine.blocks(), machine.blocks().next_stream_id()),
+      stream_(machine.blocks().next_stream_id()),
+      disks_(machine.blocks(), stream_),
       writer_(machine.blocks(), block_bytes, num_buffers) {}
 
 block_output::~block_output() {
@@ -52,6 +53,7 @@ void block_output::append(const record::batch& rows) {
 
 void block_output::submit() {
   block::block_header header;
+  header.stream = stream_;
   header.index = num_blocks_;
   header.num_rows = static_cast<uint32_t>(filled_);
   header.rows_bytes = static_cast<uint32_t>(filled_ * row_bytes_);
@@ -59,6 +61,19 @@ void block_output::submit() {
   buffer_ = nullptr;
   filled_ = 0;
   ++num_blocks_;
+  if (synchronous_) {
+    const uint64_t before = machine_.now();
+    machine_.settle();
+    wait_ns_ += machine_.now() - before;
+  }
+}
+
+std::vector<block::fetch> block_output::take() {
+  std::vector<block::fetch> blocks;
+  for (uint64_t ticket = 0; ticket < writer_.num_submitted(); ++ticket)
+    blocks.push_back({.id = writer_.result(ticket), .stream = stream_, .index = ticket});
+  writer_.forget_results();
+  return blocks;
 }
 
 void block_output::finish() {
@@ -66,7 +81,8 @@ void block_output::finish() {
   if (filled_ > 0) submit();
   if (buffer_ != nullptr) writer_.release(buffer_);
   buffer_ = nullptr;
-  while (!writer_.try_flush(&nobody)) wait_ns_ += machine_.wait();
+  for (bool flushed = writer_.try_flush(&nobody); !flushed; flushed = writer_.try_flush(&nobody))
+    wait_ns_ += machine_.wait();
 }
 
 }  // namespace flowrun::simulation

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "engine/block/block_prefetcher.h"
 #include "engine/block/buffered_writer.h"
 #include "engine/block/stream_disks.h"
 #include "engine/record/batch.h"
@@ -29,12 +31,16 @@ class block_output {
   void append(const record::batch& rows);
   // Writes the last block and waits for all.
   void finish();
+  // After finish(): the blocks, in order. They belong to the caller from now on.
+  std::vector<block::fetch> take();
 
   uint64_t num_rows() const { return num_rows_; }
   uint64_t num_blocks() const { return num_blocks_; }
   uint64_t compute_ns() const { return compute_ns_; }
   uint64_t wait_ns() const { return wait_ns_; }
   bool sorted() const { return sorted_; }
+  // Computation stops while anything is transferred: as with synchronous I/O.
+  void synchronous() { synchronous_ = true; }
 
  private:
   void charge(uint64_t num_rows);
@@ -44,6 +50,7 @@ class block_output {
   const uint32_t row_bytes_;
   const uint64_t per_block_;
   const double ns_per_row_;
+  const uint64_t stream_;
   block::stream_disks disks_;
   block::buffered_writer writer_;
   std::byte* buffer_ = nullptr;
@@ -54,6 +61,7 @@ class block_output {
   uint64_t wait_ns_ = 0;
   uint64_t last_key_ = 0;
   bool sorted_ = true;
+  bool synchronous_ = false;
 };
 
 }  // namespace flowrun::simulation

@@ -32,6 +32,7 @@ struct merge_case {
   uint64_t read_blocks = 0;    // 0: as in the theorem
   unsigned write_buffers = 0;  // 0: block::unhindered_write_buffers
   unsigned queue_depth = 1;
+  io::service_order order = io::service_order::alternating;
 
   uint64_t read_buffers() const { return read_blocks > 0 ? read_blocks : 2 * num_runs + 13 * num_disks; }
   unsigned output_buffers() const {
@@ -68,6 +69,7 @@ merge_outcome simulate(const merge_case& c) {
   machine_options disks;
   disks.disks.assign(c.num_disks, io::uniform(block_bytes, block_ns));
   disks.queue_depth = c.queue_depth;
+  disks.order = c.order;
   simulated_machine machine(disks);
   std::vector<std::vector<uint64_t>> runs;
   for (unsigned r = 0; r < c.num_runs; ++r) {
@@ -147,12 +149,24 @@ TEST_P(merge_bound, holds_for_deep_queues_with_enough_write_buffers) {
 
 INSTANTIATE_TEST_SUITE_P(disks, merge_bound, testing::Values(1U, 2U, 4U, 8U), disks_label);
 
+TEST_P(merge_bound, holds_when_writes_go_first) {
+  for (const unsigned depth : {1U, 8U})
+    for (const run_shape shape : {run_shape::random, run_shape::late_adversarial})
+      expect_bound(
+          {.shape = shape, .num_disks = GetParam(), .queue_depth = depth, .order = io::service_order::writes_first});
+}
+
 // With half the buffers that one merge of all runs would want, neighbours are merged first. No computation is charged
 // there, so all of it is I/O: the disks should hardly ever rest.
 TEST_P(merge_bound, intermediate_merges_keep_the_disks_busy) {
   for (const bool wide : {false, true}) {
     for (const unsigned depth : {1U, 8U}) {
-      merge_case c{.wide = wide, .num_disks = GetParam(), .compute_to_io = 0.01, .num_runs = 80, .queue_depth = depth};
+      merge_case c{.wide = wide,
+                   .num_disks = GetParam(),
+                   .compute_to_io = 0.01,
+                   .num_runs = 80,
+                   .blocks_per_run = 32,
+                   .queue_depth = depth};
       c.read_blocks = 64;
       const merge_outcome outcome = simulate(c);
       const uint64_t num_blocks = c.num_runs * c.blocks_per_run;
@@ -177,6 +191,13 @@ TEST(merge_bound_needs, write_buffers_for_the_depth_of_the_queues) {
   merge_case c{.num_disks = 2, .write_buffers = 4, .queue_depth = 8};
   EXPECT_GT(merge(c).ratio(), 1.15);
   c.queue_depth = 1;
+  EXPECT_LT(merge(c).ratio(), 1.05);
+}
+
+TEST(merge_bound_needs, writes_that_do_not_wait_for_all_reads) {
+  merge_case c{.shape = run_shape::late_adversarial, .num_disks = 2, .order = io::service_order::arrival};
+  EXPECT_GT(merge(c).ratio(), 1.15);
+  c.order = io::service_order::alternating;
   EXPECT_LT(merge(c).ratio(), 1.05);
 }
 

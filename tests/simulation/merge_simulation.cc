@@ -29,11 +29,17 @@ merge_outcome simulate_merge(simulated_machine& machine, const merge_options& op
   const auto merger = sort::make_run_merger(options.settings, resources, std::move(runs), 64 * options.block_bytes);
   block_output output(machine, options.settings.type.row_bytes(), options.block_bytes, options.write_buffers,
                       options.ns_per_row);
+  if (options.synchronous) output.synchronous();
   const settle_first guard{machine};
   no_waker nobody;
   std::vector<record::batch> raw;
   std::vector<record::batch> refined;
   for (;;) {
+    if (options.synchronous) {
+      const uint64_t before = machine.now();
+      machine.settle();
+      outcome.read_wait_ns += machine.now() - before;
+    }
     raw.clear();
     const sort::step s = merger->pull(raw, nobody);
     for (const record::batch& part : raw) {

@@ -19,6 +19,8 @@ struct merge_options {
   uint64_t read_blocks = 0;    // buffers that the merger may have, in blocks, those of the runs included
   unsigned write_buffers = 2;  // of the output, in blocks
   double ns_per_row = 0;       // computation: taking, comparing and copying a row
+  // Computation stops while anything is read or written: as with synchronous I/O.
+  bool synchronous = false;
 };
 
 struct merge_outcome {

@@ -23,7 +23,7 @@ simulated_machine::simulated_machine(const machine_options& options) : io_(clock
   manager.seed = options.seed;
   manager.strategy = options.allocation;
   manager.depth = options.queue_depth;
-  manager.order = options.writes_first ? io::service_order::writes_first : io::service_order::arrival;
+  manager.order = options.order;
   blocks_ = std::make_unique<block::block_manager>(std::move(manager));
 }
 

@@ -23,7 +23,7 @@ struct machine_options {
   std::vector<io::disk_model> disks;  // at least one
   block::allocation_strategy allocation = block::allocation_strategy::randomised_cycling;
   unsigned queue_depth = 2;  // transfers of one disk under way
-  bool writes_first = true;
+  io::service_order order = io::service_order::alternating;
   uint64_t seed = 1;
 };
 

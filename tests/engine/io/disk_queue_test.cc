@@ -105,8 +105,24 @@ TEST_F(disk_queue_test, writes_first) {
   EXPECT_THAT(leave(queue, 2), ElementsAre(5));
 }
 
+TEST_F(disk_queue_test, alternating) {
+  disk_queue queue(1, service_order::alternating);
+  for (const size_t i : {3, 4, 6, 7}) requests[i].way = direction::write;
+  EXPECT_THAT(enter(queue, {0, 1, 2, 3, 4}), ElementsAre(0));
+  EXPECT_THAT(leave(queue, 0), ElementsAre(3));
+  EXPECT_THAT(leave(queue, 3), ElementsAre(1));
+  enter(queue, {5, 6, 7});
+  EXPECT_THAT(leave(queue, 1), ElementsAre(4));
+  EXPECT_THAT(leave(queue, 4), ElementsAre(2));
+  EXPECT_THAT(leave(queue, 2), ElementsAre(6));
+  EXPECT_THAT(leave(queue, 6), ElementsAre(5));
+  EXPECT_THAT(leave(queue, 5), ElementsAre(7));  // nothing else waits any more
+  enter(queue, {8});
+  EXPECT_THAT(leave(queue, 7), ElementsAre(8));
+}
+
 TEST_F(disk_queue_test, withdraws_what_waits) {
-  for (const service_order order : {service_order::arrival, service_order::writes_first}) {
+  for (const service_order order : {service_order::arrival, service_order::writes_first, service_order::alternating}) {
     disk_queue queue(1, order);
     for (request& r : requests) r.next = r.previous = nullptr;
     enter(queue, {0, 1, 2, 3, 4, 5});
@@ -151,8 +167,8 @@ TEST_F(disk_queue_test, random_traffic) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
     const unsigned depth = 1 + seed % 5;
-    const bool writes_first = seed % 2 == 1;
-    disk_queue queue(depth, writes_first ? service_order::writes_first : service_order::arrival, true);
+    const auto order = static_cast<service_order>(seed % 3);
+    disk_queue queue(depth, order, true);
     std::vector<size_t> idle(requests.size()), waiting, under_way;
     for (size_t i = 0; i < idle.size(); ++i) idle[i] = i;
     const auto take = [&](std::vector<size_t>& from) {
@@ -166,7 +182,9 @@ TEST_F(disk_queue_test, random_traffic) {
         const auto at = std::find(waiting.begin(), waiting.end(), i);
         ASSERT_NE(at, waiting.end());
         for (auto before = waiting.begin(); before != at; ++before)
-          ASSERT_TRUE(writes_first && requests[*before].way == direction::read && requests[i].way == direction::write);
+          ASSERT_TRUE(requests[*before].way != requests[i].way &&
+                      (order == service_order::alternating ||
+                       (order == service_order::writes_first && requests[i].way == direction::write)));
         waiting.erase(at);
         under_way.push_back(i);
       }
