@@ -97,7 +97,9 @@ class parser {
     add_word(sub, "--allocation", allocation_, "NAME",
              "Which disk takes a block: randomised_cycling, fully_randomised, simple_randomised, striping.")
         ->group(experts);
-    add_word(sub, "--io-order", io_order_, "NAME", "What a disk does first: writes_first, arrival.")->group(experts);
+    add_word(sub, "--io-order", io_order_, "NAME",
+             "What a disk does when reads and writes wait for it: alternating, writes_first, arrival.")
+        ->group(experts);
   }
 
   void add_run() {
@@ -318,7 +320,10 @@ class parser {
                                           {"fully_randomised", allocation_strategy::fully_randomised},
                                           {"randomised_cycling", allocation_strategy::randomised_cycling}});
     if (!io_order_.empty())
-      out.writes_first = choice_of<bool>("--io-order", io_order_, {{"writes_first", true}, {"arrival", false}});
+      out.io_order = choice_of<io::service_order>("--io-order", io_order_,
+                                                  {{"alternating", io::service_order::alternating},
+                                                   {"writes_first", io::service_order::writes_first},
+                                                   {"arrival", io::service_order::arrival}});
     return out;
   }
 

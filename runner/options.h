@@ -37,7 +37,7 @@ struct resource_arguments {
   std::optional<uint64_t> scratch_limit;
   std::optional<unsigned> disk_depth;
   std::optional<block::allocation_strategy> allocation;
-  std::optional<bool> writes_first;
+  std::optional<io::service_order> io_order;
 };
 
 struct run_arguments {

@@ -35,6 +35,14 @@ void choose_memory(resources& out, const resource_arguments& given, const specs:
   }
 }
 
+io::service_order order_of(specs::IoOrder order) {
+  switch (order) {
+    case specs::WRITES_FIRST: return io::service_order::writes_first;
+    case specs::ARRIVAL: return io::service_order::arrival;
+    default: return io::service_order::alternating;
+  }
+}
+
 void choose_threads(resources& out, const resource_arguments& given, const specs::Resources& job,
                     const machine_configuration& machine) {
   unsigned asked = 0;
@@ -106,10 +114,10 @@ resources decide(const resource_arguments& given, const specs::Resources& of_job
     out.allocation = *given.allocation;
   else if (of_job.has_allocation() || machine.has_allocation())
     out.allocation = strategy_of(of_job.has_allocation() ? of_job.allocation() : machine.allocation());
-  if (given.writes_first)
-    out.writes_first = *given.writes_first;
+  if (given.io_order)
+    out.io_order = *given.io_order;
   else if (of_job.has_io_order() || machine.has_io_order())
-    out.writes_first = (of_job.has_io_order() ? of_job.io_order() : machine.io_order()) == specs::WRITES_FIRST;
+    out.io_order = order_of(of_job.has_io_order() ? of_job.io_order() : machine.io_order());
   return out;
 }
 

@@ -24,7 +24,7 @@ struct resources {
   uint64_t scratch_limit = 0;  // bytes, all scratch directories together; 0: no limit
   unsigned disk_depth = 0;     // transfers in flight per disk; 0: the engine's choice
   block::allocation_strategy allocation = block::allocation_strategy::randomised_cycling;
-  bool writes_first = true;
+  io::service_order io_order = io::service_order::alternating;
   // Where each came from: "command line", "job", the configuration's path, "default".
   std::string memory_from;
   std::string threads_from;

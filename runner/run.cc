@@ -59,7 +59,7 @@ void tell_resources(const resources& r, const run_arguments& arguments, std::str
   const std::string depth = r.disk_depth > 0 ? fmt::format("depth {}, ", r.disk_depth) : "";
   screen.detail(fmt::format("disks: {}{}{}, {}", limit, depth,
                             specs::allocation_names()[static_cast<size_t>(r.allocation)],
-                            specs::io_order_names()[r.writes_first ? 0 : 1]));
+                            specs::io_order_names()[static_cast<size_t>(r.io_order)]));
 }
 
 // Scratch that will be used, or that the user named, has to be usable before the work begins. Only the default
@@ -97,7 +97,7 @@ exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& ar
   out.scratch = loaded.machine.scratch;
   out.scratch_limit = loaded.machine.scratch_limit;
   out.allocation = loaded.machine.allocation;
-  out.writes_first = loaded.machine.writes_first;
+  out.io_order = loaded.machine.io_order;
   out.backend = arguments.backend;
   out.plain_executor = arguments.plain_executor;
   out.options = arguments.engine;

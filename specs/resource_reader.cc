@@ -113,7 +113,7 @@ std::vector<std::string> allocation_names() {
   return {"striping", "simple_randomised", "fully_randomised", "randomised_cycling"};
 }
 
-std::vector<std::string> io_order_names() { return {"writes_first", "arrival"}; }
+std::vector<std::string> io_order_names() { return {"alternating", "writes_first", "arrival"}; }
 
 void read_resources(const Entry& section, Resources& resources, fault_sink& faults) {
   if (is_null(section.value())) return;

@@ -3,7 +3,7 @@
 //   memory: 1GiB | 50%    threads: 8    block_size: 1MiB    depth: 4
 //   scratch: DIR | [DIR, {path: DIR, limit: 500GiB, weight: 250}, …]    scratch_limit: 2TiB
 //   allocation: striping | simple_randomised | fully_randomised | randomised_cycling
-//   io_order: writes_first | arrival
+//   io_order: alternating | writes_first | arrival
 //
 // Nothing is filled in: what is absent is left to the command line, the machine's configuration and the defaults.
 #pragma once

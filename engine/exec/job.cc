@@ -41,7 +41,7 @@ class job::core final : public services {
     blocks.limit = settings_.scratch_limit;
     blocks.depth = settings_.plan.resources.disk_depth;
     blocks.strategy = settings_.allocation;
-    blocks.order = settings_.writes_first ? io::service_order::writes_first : io::service_order::arrival;
+    blocks.order = settings_.io_order;
     blocks.warn = [this](const std::string& text) { warn(text); };
     blocks_ = std::make_unique<block::block_manager>(std::move(blocks));
     builder_ = std::make_unique<pipeline_builder>(*settings_.graph, settings_.plan, settings_.operators, *this);

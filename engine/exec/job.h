@@ -32,7 +32,7 @@ struct job_settings {
   std::vector<block::disk_config> scratch;
   uint64_t scratch_limit = 0;  // bytes on all disks together; 0: no limit
   block::allocation_strategy allocation = block::allocation_strategy::randomised_cycling;
-  bool writes_first = true;  // of the transfers that wait for a disk; else first come, first served
+  io::service_order io_order = io::service_order::alternating;  // of the transfers that wait for a disk
   io::backend_kind backend = io::backend_kind::automatic;
   // For tests: what stands between the job and its disks (faults, delays). Gets the backend, gives the one to use. May
   // be empty.

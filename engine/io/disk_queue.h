@@ -20,11 +20,11 @@
 namespace flowrun::io {
 
 enum class service_order : uint8_t {
-  arrival,       // first come first served, reads and writes alike
-  writes_first,  // a waiting write goes before all waiting reads: buffers of the producer become free (papers/000)
   // Reads and writes in turn while both wait. A write waits for one read at most, so a merge runs as with writes_first;
   // and a burst of writes (half a run buffer of run formation) doesn't keep all reads waiting until it is over.
   alternating,
+  writes_first,  // a waiting write goes before all waiting reads: buffers of the producer become free (papers/000)
+  arrival,       // first come first served, reads and writes alike
 };
 
 // Offsets of the blocks that are waiting or under way: open addressing with linear probing. Not thread-safe.

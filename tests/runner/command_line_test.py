@@ -227,7 +227,7 @@ class configuration_test(process_test):
             self.assertEqual(done.returncode, 0, done.stderr)
             return next(line for line in done.stderr.splitlines() if "disks: " in line).partition("disks: ")[2]
 
-        self.assertEqual(disks(), "randomised_cycling, writes_first")
+        self.assertEqual(disks(), "randomised_cycling, alternating")
         self.write(
             "home/.config/flowrun/config.yaml",
             "resources: {scratch: [{path: sa, weight: 250.5, limit: 1GiB}, sb], scratch_limit: 3GiB, depth: 3,"

@@ -130,8 +130,8 @@ TEST(yaml_reader, wrong_resources) {
   EXPECT_EQ(allocation.message, "allocation can't be 'randomized_cycling'");
   EXPECT_EQ(allocation.hint, "did you mean 'randomised_cycling'?");
   EXPECT_EQ(allocation.where.column, 25);
-  EXPECT_EQ(only("{io_order: lifo}").expected, "one of writes_first, arrival");
-  EXPECT_EQ(only("{io_order: }").expected, "one of writes_first, arrival");
+  EXPECT_EQ(only("{io_order: lifo}").expected, "one of alternating, writes_first, arrival");
+  EXPECT_EQ(only("{io_order: }").expected, "one of alternating, writes_first, arrival");
 }
 
 TEST(yaml_reader, several_faults_at_once_with_carets) {
