@@ -63,6 +63,8 @@ void job_metrics::collect_disks(metrics::sink& into) const {
     into.value(metric::flowrun_disk_read_bytes_total, {d.path}, static_cast<double>(t.reads.num_bytes));
     into.value(metric::flowrun_disk_written_bytes_total, {d.path}, static_cast<double>(t.writes.num_bytes));
     into.value(metric::flowrun_disk_busy_seconds_total, {d.path}, seconds(t.busy_ns));
+    into.value(metric::flowrun_disk_wait_seconds_total, {d.path, "read"}, seconds(t.reads.wait_ns));
+    into.value(metric::flowrun_disk_wait_seconds_total, {d.path, "write"}, seconds(t.writes.wait_ns));
     into.value(metric::flowrun_disk_errors_total, {d.path},
                static_cast<double>(t.reads.num_errors + t.writes.num_errors));
     into.histogram(metric::flowrun_disk_request_seconds, {d.path, "read"}, histogram_of(t.reads));

@@ -90,6 +90,13 @@ RunReport make_report(const report_input& in) {
     disk->set_written_bytes(d.transfers.writes.num_bytes);
     disk->set_busy_seconds(seconds(d.transfers.busy_ns));
     disk->set_wait_seconds(seconds(d.transfers.reads.wait_ns + d.transfers.writes.wait_ns));
+    disk->set_read_wait_seconds(seconds(d.transfers.reads.wait_ns));
+    disk->set_write_wait_seconds(seconds(d.transfers.writes.wait_ns));
+    disk->set_read_operations(d.transfers.reads.num_operations);
+    disk->set_write_operations(d.transfers.writes.num_operations);
+    disk->set_read_service_seconds(seconds(d.transfers.reads.service_ns));
+    disk->set_write_service_seconds(seconds(d.transfers.writes.service_ns));
+    disk->set_weight(d.weight);
     disk->set_peak_used_bytes(d.peak_used);
     disk->set_errors(d.transfers.reads.num_errors + d.transfers.writes.num_errors);
     actual->set_scratch_read_bytes(actual->scratch_read_bytes() + d.transfers.reads.num_bytes);
@@ -162,8 +169,10 @@ std::string report_text(const RunReport& report) {
   line("peak memory", true, p.peak_memory_bytes(), a.peak_memory_bytes());
   for (const auto& d : report.disks()) {
     if (d.written_bytes() + d.read_bytes() == 0) continue;
-    out += fmt::format("  scratch {}: {} written, {} read, busy {}\n", d.path(), format_bytes(d.written_bytes()),
-                       format_bytes(d.read_bytes()), format_duration(d.busy_seconds()));
+    out += fmt::format("  scratch {}: {} written, {} read, busy {}, waited for: writing {}, reading {}\n", d.path(),
+                       format_bytes(d.written_bytes()), format_bytes(d.read_bytes()),
+                       format_duration(d.busy_seconds()), format_duration(d.write_wait_seconds()),
+                       format_duration(d.read_wait_seconds()));
   }
   if (!report.verdict().empty()) out += "  bound by " + report.verdict() + "\n";
   return out;

@@ -33,6 +33,7 @@ namespace flowrun::metrics {
   X(flowrun_disk_read_bytes_total, counter, "Bytes read from a scratch directory.", "disk") \
   X(flowrun_disk_written_bytes_total, counter, "Bytes written to a scratch directory.", "disk") \
   X(flowrun_disk_busy_seconds_total, counter, "Time with at least one transfer in flight.", "disk") \
+  X(flowrun_disk_wait_seconds_total, counter, "Time that computation stood still for a transfer.", "disk,direction") \
   X(flowrun_disk_errors_total, counter, "Transfers that failed.", "disk") \
   X(flowrun_disk_request_seconds, histogram, "Time from submission to completion of a transfer.", "disk,direction") \
   X(flowrun_scratch_used_bytes, gauge, "Bytes in scratch blocks.", "disk") \

@@ -122,7 +122,7 @@ class report_test(process_test):
         self.assertTrue(disk["path"].endswith("scratch"))
         self.assertGreaterEqual(int(disk["written_bytes"]), 4000000)
         self.assertGreaterEqual(int(disk["read_bytes"]), 4000000)
-        self.assertGreaterEqual(set(disk), {"busy_seconds", "wait_seconds"})
+        self.assertGreaterEqual(set(disk), {"busy_seconds", "wait_seconds", "read_wait_seconds", "write_wait_seconds", "read_operations"})
         for side in ("predicted", "actual"):
             self.assertIn("scratch_written_bytes", report[side])
         self.assertEqual(int(report["actual"]["output_bytes"]), 4000000)
