@@ -19,6 +19,7 @@ uint64_t merger_slice_bytes(const sort_resources& resources) {
 merger_memory divide_merger_memory(const sort_resources& resources, uint32_t longest_block) {
   merger_memory memory;
   memory.slice_bytes = merger_slice_bytes(resources);
+  memory.prefetch = resources.prefetch;
   constexpr uint64_t most_buffers = 1U << 20;
   const uint64_t total = std::min((resources.memory_bytes - resources.memory_bytes / 4) / longest_block, most_buffers);
   const uint64_t ahead = std::clamp<uint64_t>(total / 4, 2, std::max<uint64_t>(16, 4 * resources.blocks->num_disks()));

@@ -46,6 +46,7 @@ struct merger_memory {
   unsigned num_buffers = 8;    // of the prefetcher, all together, when fan_in runs are merged
   uint64_t slice_bytes = 0;    // narrow rows: words of one slice
   unsigned write_buffers = 2;  // of an intermediate merge
+  block::prefetch_options prefetch;
 };
 // `longest_block`: the largest block of the runs. Throws error(resources) when the memory can't hold two runs' blocks.
 merger_memory divide_merger_memory(const sort_resources& resources, uint32_t longest_block);

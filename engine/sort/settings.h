@@ -6,6 +6,7 @@
 
 #include "engine/base/resumable.h"
 #include "engine/block/block_manager.h"
+#include "engine/block/block_prefetcher.h"
 #include "engine/record/batch.h"
 #include "engine/record/key.h"
 #include "engine/record/row_codec.h"
@@ -39,6 +40,7 @@ struct sort_resources {
   uint32_t block_bytes = 0;         // a power of two >= 4096
   unsigned write_buffers = 16;      // of the creator, at most; no more than fit an eighth of its memory, at least two
   unsigned threads = 1;
+  block::prefetch_options prefetch;  // of a merger: how it reads ahead
 };
 
 }  // namespace flowrun::sort
