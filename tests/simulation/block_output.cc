@@ -52,6 +52,10 @@ void block_output::append(const record::batch& rows) {
 }
 
 void block_output::submit() {
+  if (discards_) {
+    filled_ = 0;
+    return;
+  }
   block::block_header header;
   header.stream = stream_;
   header.index = num_blocks_;
@@ -61,11 +65,6 @@ void block_output::submit() {
   buffer_ = nullptr;
   filled_ = 0;
   ++num_blocks_;
-  if (synchronous_) {
-    const uint64_t before = machine_.now();
-    machine_.settle();
-    wait_ns_ += machine_.now() - before;
-  }
 }
 
 std::vector<block::fetch> block_output::take() {

@@ -39,8 +39,8 @@ class block_output {
   uint64_t compute_ns() const { return compute_ns_; }
   uint64_t wait_ns() const { return wait_ns_; }
   bool sorted() const { return sorted_; }
-  // Computation stops while anything is transferred: as with synchronous I/O.
-  void synchronous() { synchronous_ = true; }
+  // Blocks are filled but not written.
+  void discard() { discards_ = true; }
 
  private:
   void charge(uint64_t num_rows);
@@ -61,7 +61,7 @@ class block_output {
   uint64_t wait_ns_ = 0;
   uint64_t last_key_ = 0;
   bool sorted_ = true;
-  bool synchronous_ = false;
+  bool discards_ = false;
 };
 
 }  // namespace flowrun::simulation

@@ -178,6 +178,13 @@ TEST_P(merge_bound, intermediate_merges_keep_the_disks_busy) {
   }
 }
 
+// 5D buffers to read ahead with, beside those of 158 runs: the schedule must count on those 5D only.
+TEST(merge_with_little_room, schedules_what_is_free) {
+  merge_case c{.num_disks = 8, .compute_to_io = 0.5, .num_runs = 158, .blocks_per_run = 40};
+  c.read_blocks = c.num_runs + 5 * c.num_disks;
+  EXPECT_LT(merge(c).ratio(), 1.1);
+}
+
 // What the bound needs: without it, the same merges are slower, so the tests above can fail.
 TEST(merge_bound_needs, an_overlap_buffer_of_k_blocks) {
   merge_case c{.shape = run_shape::late_adversarial, .num_disks = 2, .num_runs = 64};

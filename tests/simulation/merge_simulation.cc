@@ -21,6 +21,7 @@ merge_outcome simulate_merge(simulated_machine& machine, const merge_options& op
   // A quarter of a merger's memory is for slices (sort::divide_merger_memory); wide rows keep first keys in it, too.
   resources.memory_bytes = (options.read_blocks * options.block_bytes * 4 + 2) / 3;
   if (!options.settings.narrow()) resources.memory_bytes += outcome.num_blocks_read * sizeof(sort::run_block);
+  resources.prefetch = options.prefetch;
   machine.settle();
   const uint64_t started = machine.now();
   const uint64_t busy_before = machine.busy_ns();
@@ -29,17 +30,12 @@ merge_outcome simulate_merge(simulated_machine& machine, const merge_options& op
   const auto merger = sort::make_run_merger(options.settings, resources, std::move(runs), 64 * options.block_bytes);
   block_output output(machine, options.settings.type.row_bytes(), options.block_bytes, options.write_buffers,
                       options.ns_per_row);
-  if (options.synchronous) output.synchronous();
+  if (!options.write_output) output.discard();
   const settle_first guard{machine};
   no_waker nobody;
   std::vector<record::batch> raw;
   std::vector<record::batch> refined;
   for (;;) {
-    if (options.synchronous) {
-      const uint64_t before = machine.now();
-      machine.settle();
-      outcome.read_wait_ns += machine.now() - before;
-    }
     raw.clear();
     const sort::step s = merger->pull(raw, nobody);
     for (const record::batch& part : raw) {

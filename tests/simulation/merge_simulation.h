@@ -16,11 +16,11 @@ namespace flowrun::simulation {
 struct merge_options {
   sort::sort_settings settings;
   uint32_t block_bytes = 4096;
-  uint64_t read_blocks = 0;    // buffers that the merger may have, in blocks, those of the runs included
-  unsigned write_buffers = 2;  // of the output, in blocks
-  double ns_per_row = 0;       // computation: taking, comparing and copying a row
-  // Computation stops while anything is read or written: as with synchronous I/O.
-  bool synchronous = false;
+  uint64_t read_blocks = 0;          // buffers that the merger may have, in blocks, those of the runs included
+  unsigned write_buffers = 2;        // of the output, in blocks
+  double ns_per_row = 0;             // computation: taking, comparing and copying a row
+  bool write_output = true;          // false: only reading counts
+  block::prefetch_options prefetch;  // how the merger reads ahead
 };
 
 struct merge_outcome {
