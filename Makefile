@@ -7,7 +7,7 @@ EXAMPLE := debian-depends
 SOURCES = $(shell find engine operators specs runner tests -name '*.cc' -o -name '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build $(PRESETS) run test bench format tidy clean
+.PHONY: help setup build $(PRESETS) run test bench figures format tidy clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -45,6 +45,13 @@ bench:  ## build the benchmarks and run them beside their peers; BENCH="sort_u64
 	cmake --preset release -DFLOWRUN_BENCH=ON
 	cmake --build build/release --parallel $(JOBS)
 	tests/bench/bench.py $(BENCH)
+
+figures:  ## simulate the papers' disks and draw their figures: docs/simulation/*.svg
+	@tools/setup --bench
+	cmake --preset release -DFLOWRUN_BENCH=ON
+	cmake --build build/release --parallel $(JOBS) --target bench_disk_simulation
+	build/release/bench/disk_simulation > build/release/disk_simulation.csv
+	/usr/bin/python3 tests/bench/draw_simulation.py build/release/disk_simulation.csv docs/simulation
 
 format:  ## clang-format every source in place
 	@tools/setup --dev
