@@ -15,21 +15,21 @@ void request::wait() const {
   if (await(sleeper)) sleeper.wait();
 }
 
-// A thread that has to sleep leaves the address of its own waker behind. complete() reads it before it publishes
-// `done`, so that nothing of the request is touched afterwards. False: nothing is in flight (any more).
+// A thread that has to sleep leaves the address of its own waker behind. complete() takes it as it publishes `done`, so
+// that nothing of the request is touched afterwards. False: nothing is in flight (any more).
 bool request::await(waker& sleeper) const {
-  sleeper_ = &sleeper;
-  state expected = state::in_flight;
-  if (state_.compare_exchange_strong(expected, state::awaited, std::memory_order_acq_rel, std::memory_order_acquire))
+  uintptr_t expected = in_flight_state;
+  if (state_.compare_exchange_strong(expected, reinterpret_cast<uintptr_t>(&sleeper), std::memory_order_acq_rel,
+                                     std::memory_order_acquire))
     return true;
-  FLOWRUN_CHECK(expected != state::awaited);  // one thread at a time
+  FLOWRUN_CHECK(expected == idle_state || expected == done_state);  // one thread at a time
   return false;
 }
 
 // False: too late, the sleeper has been or will be woken.
-bool request::await_no_more() const {
-  state expected = state::awaited;
-  return state_.compare_exchange_strong(expected, state::in_flight, std::memory_order_acq_rel,
+bool request::await_no_more(waker& sleeper) const {
+  auto expected = reinterpret_cast<uintptr_t>(&sleeper);
+  return state_.compare_exchange_strong(expected, in_flight_state, std::memory_order_acq_rel,
                                         std::memory_order_acquire);
 }
 
@@ -41,7 +41,7 @@ int request::cause() const {
 size_t request::take_result() {
   FLOWRUN_CHECK(done());
   const int64_t result = result_;
-  state_.store(state::idle, std::memory_order_relaxed);
+  state_.store(idle_state, std::memory_order_relaxed);
   if (result >= 0) return static_cast<size_t>(result);
   const int cause = static_cast<int>(-result);
   const bool writing = way == direction::write;
@@ -66,28 +66,22 @@ size_t request::take_result() {
 }
 
 void request::start(uint64_t now) {
-  FLOWRUN_CHECK(state_.load(std::memory_order_acquire) == state::idle);
+  FLOWRUN_CHECK(state_.load(std::memory_order_acquire) == idle_state);
   FLOWRUN_CHECK(target != nullptr && num_bytes > 0);
   progress = {};
   next = previous = nullptr;
   started_ns = now;
   if (statistics != nullptr) statistics->begin(way, started_ns);
-  state_.store(state::in_flight, std::memory_order_release);
+  state_.store(in_flight_state, std::memory_order_release);
 }
 
 void request::complete(int64_t result, uint64_t now) noexcept {
   result_ = result;
   if (statistics != nullptr) statistics->end(way, started_ns, now, result);
   waker* const woken = on_done;
-  state expected = state::in_flight;
-  if (state_.compare_exchange_strong(expected, state::done, std::memory_order_acq_rel, std::memory_order_acquire)) {
-    if (woken != nullptr) woken->wake();
-    return;
-  }
-  waker* const sleeper = sleeper_;
-  state_.store(state::done, std::memory_order_release);
+  const uintptr_t before = state_.exchange(done_state, std::memory_order_acq_rel);
   if (woken != nullptr) woken->wake();
-  sleeper->wake();
+  if (before != in_flight_state) reinterpret_cast<waker*>(before)->wake();
 }
 
 void wait_all(std::span<request* const> requests) {
@@ -118,23 +112,23 @@ size_t wait_any(std::span<request* const> requests) {
     size_t num_wakes = 0;
   } sleeper;
   if (const auto ready = poll_any(requests)) return *ready;
-  size_t num_asked = 0;
+  size_t num_asked = 0;  // idle ones among them
   bool sleeps = false;
   bool too_late = false;
-  for (; num_asked < requests.size() && !too_late; ++num_asked) {
-    const request& r = *requests[num_asked];
-    if (r.await(sleeper)) {
+  for (const request* r : requests) {
+    if (r->await(sleeper)) {
       sleeps = true;
-    } else {
-      r.sleeper_ = nullptr;
-      too_late = r.done();  // meanwhile
+    } else if (r->done()) {
+      too_late = true;  // meanwhile
+      break;
     }
+    ++num_asked;
   }
   FLOWRUN_CHECK(sleeps || too_late);
   if (!too_late) sleeper.wait_for(1);
   size_t num_late = 0;
   for (const request* r : requests.first(num_asked))
-    if (r->sleeper_ == &sleeper && !r->await_no_more()) ++num_late;
+    if (!r->await_no_more(sleeper) && r->done()) ++num_late;
   sleeper.wait_for(num_late);
   const auto ready = poll_any(requests);
   FLOWRUN_CHECK(ready.has_value());

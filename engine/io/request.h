@@ -52,10 +52,10 @@ class request {
   waker* on_done = nullptr;
 
   bool in_flight() const {
-    const state now = state_.load(std::memory_order_acquire);
-    return now == state::in_flight || now == state::awaited;
+    const uintptr_t now = state_.load(std::memory_order_acquire);
+    return now != idle_state && now != done_state;
   }
-  bool done() const { return state_.load(std::memory_order_acquire) == state::done; }
+  bool done() const { return state_.load(std::memory_order_acquire) == done_state; }
   // Blocks the calling thread until done; never from a TBB worker. Returns at once when idle.
   void wait() const;
   // After done(), before take_result(): the errno with which it failed, 0 when it didn't: for those who can do
@@ -78,13 +78,16 @@ class request {
   uint64_t started_ns = 0;
 
  private:
-  enum class state : uint8_t { idle, in_flight, awaited, done };  // awaited: in flight, and a thread sleeps in wait()
+  // One of these, or the address of the waker of a thread that sleeps until the transfer in flight is over: in one
+  // word, so that who ends the transfer and who stops waiting for it never disagree about whether there will be a wake.
+  static constexpr uintptr_t idle_state = 0;
+  static constexpr uintptr_t in_flight_state = 1;
+  static constexpr uintptr_t done_state = 2;
   friend size_t wait_any(std::span<request* const> requests);
   bool await(waker& sleeper) const;
-  bool await_no_more() const;
+  bool await_no_more(waker& sleeper) const;
 
-  mutable std::atomic<state> state_{state::idle};
-  mutable waker* sleeper_ = nullptr;  // on the stack of who waits; valid while awaited
+  mutable std::atomic<uintptr_t> state_{idle_state};
   int64_t result_ = 0;
 };
 

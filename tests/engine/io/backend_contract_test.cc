@@ -240,6 +240,36 @@ TEST(request, waiting_for_nothing_returns_at_once) {
   EXPECT_FALSE(idle.in_flight());
 }
 
+// Two requests end while a third thread waits for any of them: none of the wakes may come after wait_any() is back, and
+// none may be missed by the next one. (Run under the sanitizers, this shows it.)
+TEST(request, waiting_for_any_races_with_ending) {
+  const auto memory = file::in_memory("m");
+  std::byte one{};
+  constexpr int num_rounds = 20'000;
+  std::deque<request> requests(2);
+  std::vector<request*> list{&requests[0], &requests[1]};
+  for (request& r : requests) prepare(r, *memory, direction::read, 0, &one, 1);
+  std::atomic<int> round{0};
+  std::vector<std::thread> enders;
+  for (request& r : requests)
+    enders.emplace_back([&r, &round] {
+      for (int i = 1; i <= num_rounds; ++i) {
+        while (round.load(std::memory_order_acquire) < i) std::this_thread::yield();
+        r.complete(i, 0);
+      }
+    });
+  for (int i = 1; i <= num_rounds; ++i) {
+    for (request& r : requests) r.start(0);
+    round.store(i, std::memory_order_release);
+    const size_t first = wait_any(list);
+    ASSERT_EQ(list[first]->take_result(), static_cast<size_t>(i));
+    const size_t second = wait_any(list);
+    ASSERT_EQ(second, 1 - first);
+    ASSERT_EQ(list[second]->take_result(), static_cast<size_t>(i));
+  }
+  for (std::thread& t : enders) t.join();
+}
+
 TEST(request, a_full_disk_is_a_lack_of_resources) {
   const auto memory = file::in_memory("out.rows");
   std::byte one{};
