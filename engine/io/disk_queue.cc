@@ -83,12 +83,16 @@ bool disk_queue::withdraw(request& waiting) {
 
 void disk_queue::admit(request_queue& admitted) {
   while (num_under_way_ < depth_) {
-    const bool writes_wait = order_ == service_order::alternating && last_was_write_ && others_.first != nullptr;
-    waiting_list& list = writes_.first != nullptr && !writes_wait ? writes_ : others_;
+    bool write = writes_.first != nullptr;
+    if (order_ == service_order::alternating && write && others_.first != nullptr)
+      write = num_in_a_row_ < most_in_a_row ? last_was_write_ : !last_was_write_;
+    waiting_list& list = write ? writes_ : others_;
     request* const next = list.first;
     if (next == nullptr) return;
     list.unlink(*next);
-    last_was_write_ = next->way == direction::write;
+    const bool is_write = next->way == direction::write;
+    num_in_a_row_ = is_write == last_was_write_ ? num_in_a_row_ + 1 : 1;
+    last_was_write_ = is_write;
     ++num_under_way_;
     admitted.push(*next);
   }

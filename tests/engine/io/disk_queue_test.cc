@@ -107,18 +107,19 @@ TEST_F(disk_queue_test, writes_first) {
 
 TEST_F(disk_queue_test, alternating) {
   disk_queue queue(1, service_order::alternating);
-  for (const size_t i : {3, 4, 6, 7}) requests[i].way = direction::write;
-  EXPECT_THAT(enter(queue, {0, 1, 2, 3, 4}), ElementsAre(0));
-  EXPECT_THAT(leave(queue, 0), ElementsAre(3));
-  EXPECT_THAT(leave(queue, 3), ElementsAre(1));
-  enter(queue, {5, 6, 7});
-  EXPECT_THAT(leave(queue, 1), ElementsAre(4));
+  for (const size_t i : {3, 4, 6, 7, 8}) requests[i].way = direction::write;
+  EXPECT_THAT(enter(queue, {0, 1, 2, 3, 4, 5}), ElementsAre(0));
+  EXPECT_THAT(leave(queue, 0), ElementsAre(1));  // two reads,
+  EXPECT_THAT(leave(queue, 1), ElementsAre(3));
+  EXPECT_THAT(leave(queue, 3), ElementsAre(4));  // two writes,
+  enter(queue, {6, 7, 8});
   EXPECT_THAT(leave(queue, 4), ElementsAre(2));
-  EXPECT_THAT(leave(queue, 2), ElementsAre(6));
-  EXPECT_THAT(leave(queue, 6), ElementsAre(5));
-  EXPECT_THAT(leave(queue, 5), ElementsAre(7));  // nothing else waits any more
-  enter(queue, {8});
-  EXPECT_THAT(leave(queue, 7), ElementsAre(8));
+  EXPECT_THAT(leave(queue, 2), ElementsAre(5));  // and so on
+  EXPECT_THAT(leave(queue, 5), ElementsAre(6));
+  EXPECT_THAT(leave(queue, 6), ElementsAre(7));
+  EXPECT_THAT(leave(queue, 7), ElementsAre(8));  // nothing else waits any more
+  enter(queue, {9});
+  EXPECT_THAT(leave(queue, 8), ElementsAre(9));
 }
 
 TEST_F(disk_queue_test, withdraws_what_waits) {
