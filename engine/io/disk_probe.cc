@@ -72,8 +72,7 @@ struct disk_probe::disk {
   // Where the last transfers ended, of the whole file.
   uint64_t read_end = 0;
   uint64_t write_end = 0;
-  std::vector<aligned_buffer> memory;
-  size_t buffer_bytes = 0;  // of each
+  aligned_buffer memory;
 };
 
 // Slots that are kept busy.
@@ -95,9 +94,9 @@ class disk_probe::transfers {
       s.ended = &ended_;
       disk& d = probe_.disks_[which[s.disk]];
       // In one piece, as a sort's block buffers are: huge pages make some disks half as fast again.
-      if (i % depth == 0) provide(d, 1, depth * block_bytes);
+      if (i % depth == 0) provide(d, depth * block_bytes);
       s.transfer.target = d.target;
-      s.transfer.data = d.memory[0].data() + i % depth * block_bytes;
+      s.transfer.data = d.memory.data() + i % depth * block_bytes;
       s.transfer.num_bytes = block_bytes;
       s.transfer.on_done = &s;
     }
@@ -134,16 +133,10 @@ class disk_probe::transfers {
   }
 
  private:
-  // Buffers of the right length stay: there may be more of them than needed now.
-  static void provide(disk& d, size_t num_buffers, size_t num_bytes) {
-    if (d.buffer_bytes != num_bytes) d.memory.clear();
-    d.buffer_bytes = num_bytes;
-    while (d.memory.size() < num_buffers) {
-      aligned_buffer& added = d.memory.emplace_back(num_bytes);
-      const uint64_t first = d.memory.size() << 40;
-      for (size_t at = 0; at < num_bytes; at += sizeof(uint64_t))
-        put_word(added.data() + at, mix((first + at) * golden));
-    }
+  static void provide(disk& d, size_t num_bytes) {
+    if (d.memory.num_bytes() >= num_bytes) return;
+    d.memory = aligned_buffer(num_bytes);
+    for (size_t at = 0; at < num_bytes; at += sizeof(uint64_t)) put_word(d.memory.data() + at, mix(at * golden));
   }
 
   void count(slot& s) {

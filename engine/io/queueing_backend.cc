@@ -22,7 +22,7 @@ bool queueing_backend::cancel(request& waiting) noexcept {
 
 void queueing_backend::finish(request& r, int64_t result, request_queue& admitted) noexcept {
   // The queue first: once the request is complete, its owner may take down both.
-  queue_of(r).leave(r, admitted);
+  leave_queue(r, admitted);
   r.complete(result, time().now());
 }
 

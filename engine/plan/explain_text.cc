@@ -170,7 +170,8 @@ class text_explainer {
       }
       sorts.row({at(s.node).id, what});
       if (s.known && s.merge_passes == 0) continue;
-      const uint64_t runs = std::min(s.fan_in, s.read_buffers);
+      // A run that stays in memory needs no buffer.
+      const uint64_t runs = std::min({s.fan_in, s.read_buffers, s.known ? s.runs : s.fan_in});
       sorts.row(
           {"", fmt::format("buffers: {} to write, {} to read ({} for {}, {} ahead); {} in flight per disk{}",
                            plural(s.write_buffers, "block"), s.read_buffers, runs, s.known ? "the runs" : "runs",

@@ -52,7 +52,7 @@ phase 2: 42.8 MiB for nodes and queues, 1.50 MiB for batches in flight, 19.8 MiB
 
 sorts
   s  at most 610 MiB in 34 runs of 18.0 MiB, 1 merge pass of fan-in 35, blocks of 512 KiB, scratch 595 MiB written and 595 MiB read
-     buffers: 9 blocks to write, 64 to read (35 for the runs, 29 ahead); 8 in flight per disk
+     buffers: 9 blocks to write, 64 to read (34 for the runs, 30 ahead); 8 in flight per disk
 
 spilling queues
   e ─▶ j.left   memory 10.2 MiB  branches of 'a' meet again at 'j' and can't run in step
