@@ -49,6 +49,7 @@ def fio(options, pattern):
             "fio", "--name=flowrun-bench", f"--directory={options.dir}", f"--rw={rw}", "--bs=1M", "--iodepth=8",
             "--size=1G", f"--iomem={'shmhuge' if huge else 'malloc'}",
             "--ioengine=io_uring", "--direct=1", "--time_based", "--runtime=3", "--ramp_time=0.5", "--unlink=1",
+            "--overwrite=1",  # a file that is filled, as bench-disk's is
             "--output-format=json"]))
     return sum(told["jobs"][0][way]["bw_bytes"] for way in ("read", "write"))
 
