@@ -20,24 +20,6 @@ int compare_text(std::string_view a, std::string_view b) {
   return a.size() < b.size() ? -1 : a.size() > b.size() ? 1 : 0;
 }
 
-// The first `num_bytes` <= 8 bytes of a text, little endian, zeros behind; reads no further and calls no memcpy.
-inline uint64_t load_front(const char* text, uint32_t num_bytes) {
-  if (num_bytes == 8) {
-    uint64_t all = 0;
-    std::memcpy(&all, text, 8);
-    return all;
-  }
-  if (num_bytes >= 4) {
-    uint32_t first = 0, last = 0;
-    std::memcpy(&first, text, 4);
-    std::memcpy(&last, text + num_bytes - 4, 4);
-    return first | static_cast<uint64_t>(last) << (8 * (num_bytes - 4));
-  }
-  if (num_bytes == 0) return 0;
-  const auto byte = [&](uint32_t i) { return static_cast<uint64_t>(static_cast<uint8_t>(text[i])) << (8 * i); };
-  return byte(0) | byte(num_bytes / 2) | byte(num_bytes - 1);
-}
-
 // The place of the first zero byte of eight, from the least significant; 8 when there is none.
 inline uint32_t first_zero(uint64_t bytes) {
   const uint64_t zeros = (bytes - 0x0101010101010101) & ~bytes & 0x8080808080808080;

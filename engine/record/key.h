@@ -83,6 +83,24 @@ inline uint64_t load_unsigned(const std::byte* from, uint32_t num_bytes) {
   return value;
 }
 
+// The first `num_bytes` <= 8 bytes of a text, little endian, zeros behind; reads no further and calls no memcpy.
+inline uint64_t load_front(const char* text, uint32_t num_bytes) {
+  if (num_bytes == 8) {
+    uint64_t all = 0;
+    std::memcpy(&all, text, 8);
+    return all;
+  }
+  if (num_bytes >= 4) {
+    uint32_t first = 0, last = 0;
+    std::memcpy(&first, text, 4);
+    std::memcpy(&last, text + num_bytes - 4, 4);
+    return first | static_cast<uint64_t>(last) << (8 * (num_bytes - 4));
+  }
+  if (num_bytes == 0) return 0;
+  const auto byte = [&](uint32_t i) { return static_cast<uint64_t>(static_cast<uint8_t>(text[i])) << (8 * i); };
+  return byte(0) | byte(num_bytes / 2) | byte(num_bytes - 1);
+}
+
 // A number of `num_bytes` bytes as an unsigned number whose order is the type's order, and back. Not for text.
 uint64_t order_bits(type_kind kind, uint32_t num_bytes, uint64_t bits);
 uint64_t from_order_bits(type_kind kind, uint32_t num_bytes, uint64_t ordered);

@@ -4,8 +4,8 @@
 // A half of the run buffer is an arena: rows from the front, their strings from the back; beside it one entry per row,
 // (first 12 bytes of the normalised key) * 2^32 + row number. Entries are distinct, so the SIMD sort gives one result,
 // and rows with equal prefixes come out in input order; where the key is longer than 12 bytes they are then put in
-// order by the whole key. Rows move once, when they are gathered into blocks (papers/000: moving records took up to 45
-// % of run formation).
+// order by what follows (tie_breaker.h). Rows move once, when they are gathered into blocks (papers/000: moving records
+// took up to 45 % of run formation).
 
 #include <algorithm>
 #include <array>
@@ -18,6 +18,7 @@
 #include "engine/sort/background_work.h"
 #include "engine/sort/run_creator_kinds.h"
 #include "engine/sort/run_writer.h"
+#include "engine/sort/tie_breaker.h"
 #include "engine/sort/wide_rows.h"
 #include "engine/sort/word_sort.h"
 
@@ -43,6 +44,7 @@ class wide_run_creator final : public run_creator {
         rows_(settings.type, settings.key),
         comparator_(settings.type, settings.key),
         prefix_(settings.type, settings.key),
+        words_(settings.type, settings.key),
         memory_(divide_creator_memory(resources)),
         row_cost_(settings.type.row_bytes() + sizeof(word128)),
         keys_share_(rows_.has_strings_in_key() ? resources.memory_bytes / 8 : 0),
@@ -210,17 +212,8 @@ class wide_run_creator final : public run_creator {
       return comparator_.compare(h.row(row_number(a), row_bytes), base, h.row(row_number(b), row_bytes), base);
     };
     if (!prefix_.whole_in_12()) {
-      for (size_t first = 0; first < h.num_rows;) {
-        size_t last = first + 1;
-        while (last < h.num_rows && entries[last] >> row_number_bits == entries[first] >> row_number_bits) ++last;
-        if (last - first > 1) {
-          std::sort(entries + first, entries + last, [&](word128 a, word128 b) {
-            const int order = compare(a, b);
-            return order != 0 ? order < 0 : row_number(a) < row_number(b);
-          });
-        }
-        first = last;
-      }
+      auto row = [&](uint32_t number) { return record::row_place{h.row(number, row_bytes), base}; };
+      tie_breaker(words_, row)(entries, h.num_rows);
     }
     if (settings_.unique) {
       h.num_entries =
@@ -326,6 +319,7 @@ class wide_run_creator final : public run_creator {
   const wide_rows rows_;
   const record::row_comparator comparator_;
   const record::key_prefix prefix_;
+  const record::key_words words_;
   const creator_memory memory_;
   const size_t row_cost_;
   const uint64_t keys_share_;  // of the memory, for first keys of unbounded length
