@@ -9,8 +9,9 @@
 //      5 3 7 1     4 8 2 6
 //
 // Nodes hold the losers' keys beside their numbers, so that a match looks at the node only; heads with equal keys are
-// told apart by the caller. Cost: ceil(log2 k) comparisons per replay, k - 1 to start. An exhausted source keeps the
-// largest key and loses its ties: no sentinels, all keys are allowed.
+// told apart by the caller, who may then change the loser's key: offset-value codes (offset_value_code.h) are relative
+// to the winner of the match, and this is where they move on. Cost: ceil(log2 k) comparisons per replay, k - 1 to
+// start. An exhausted source keeps the largest key and loses its ties: no sentinels, all keys are allowed.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,8 @@
 
 namespace flowrun::sort {
 
-// `Key`: an unsigned number. `Tie(a, b)`: of the sources a and b, whose heads have equal keys, that of a comes first.
+// `Key`: an unsigned number. `Tie(a, b, key)`: of the sources a and b, whose heads have both this key, that of a comes
+// first; what it leaves in `key` is from now on the key of the other one.
 template <class Key, class Tie>
 class loser_tree {
  public:
@@ -41,6 +43,7 @@ class loser_tree {
   }
   // The source with the least head; none when all are exhausted.
   uint32_t winner() const { return winner_.source; }
+  Key winner_key() const { return winner_.key; }
   // The winner has a new head with this key, or none any more.
   void replay(Key key) { replay({key, winner_.source}, winner_.source); }
   void replay_exhausted() { replay(exhausted, winner_.source); }
@@ -52,20 +55,23 @@ class loser_tree {
   };
   static constexpr entry exhausted{static_cast<Key>(~Key{0}), none};
 
-  bool wins_tie(uint32_t a, uint32_t b) const {
-    if (a == none || b == none) return b == none && a != none;
-    return tie_(a, b);
+  bool wins_tie(entry& a, entry& b) const {
+    if (a.source == none || b.source == none) return a.source != none;
+    Key key = a.key;
+    const bool first = tie_(a.source, b.source, key);
+    (first ? b : a).key = key;
+    return first;
   }
-  bool beats(const entry& a, const entry& b) const {
+  bool beats(entry& a, entry& b) const {
     if (a.key == b.key) [[unlikely]]
-      return wins_tie(a.source, b.source);
+      return wins_tie(a, b);
     return a.key < b.key;
   }
   void replay(entry moving, uint32_t leaf) {
     for (size_t node = (leaf + leaves_) / 2; node > 0; node /= 2) {
       // Who wins is anybody's guess, so both outcomes are computed instead of branching.
       entry& loser = losers_[node];
-      const entry other = loser;
+      entry other = loser;
       const bool moves_up = beats(other, moving);
       loser.key = moves_up ? moving.key : other.key;
       loser.source = moves_up ? moving.source : other.source;

@@ -1,15 +1,18 @@
 #include "engine/sort/row_merger.h"
 
 #include <optional>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/sort/loser_tree.h"
+#include "engine/sort/offset_value_code.h"
 #include "engine/sort/predicted_reader.h"
 
 namespace flowrun::sort {
 
 namespace {
 
+using record::row_place;
 using record::word128;
 
 // Where a run's merge stands.
@@ -19,148 +22,174 @@ struct cursor {
   uint32_t next_block = 0;
   block::prefetched_block block;  // empty: the head is the first row of next_block, kept in memory
   uint32_t row_number = 0;
-  const std::byte* row = nullptr;
-  const std::byte* heap = nullptr;
+  row_place head;
 
-  // The first row of the next block becomes the head. Returns its key prefix.
-  word128 show_next_block() {
-    const run_block& b = source->blocks[next_block];
-    row = heap = source->first_rows.data() + b.first_row_at;
-    return b.first;
-  }
+  // The first row of the next block becomes the head, as far as it was kept.
+  void show_next_block() { head.row = head.heap = source->first_rows.data() + source->blocks[next_block].first_row_at; }
   // The row_number-th row of the run in memory becomes the head.
   void show_memory_row(uint32_t row_bytes) {
     const auto* entries = reinterpret_cast<const word128*>(in_memory->entries.data());
-    heap = in_memory->rows.data();
-    row = heap + static_cast<uint32_t>(entries[row_number]) * size_t{row_bytes};
+    head.heap = in_memory->rows.data();
+    head.row = head.heap + static_cast<uint32_t>(entries[row_number]) * size_t{row_bytes};
   }
 };
 
 }  // namespace
 
 struct row_merger::core {
-  core(std::vector<run> merged, std::shared_ptr<const memory_run> kept, const sort_settings& settings,
-       const sort_resources& resources, const merger_memory& memory)
-      : runs(std::move(merged)),
-        in_memory(std::move(kept)),
-        rows(settings.type, settings.key),
-        comparator(settings.type, settings.key),
-        prefix(settings.type, settings.key),
-        unique(settings.unique),
-        cursors(runs.size() + 1),
-        tree(runs.size() + 1, tie{this}) {
+  virtual ~core() = default;
+  virtual step next(row_view& out, waker& w) = 0;
+};
+
+namespace {
+
+// `Coded`: the tree compares offset-value codes; else key prefixes, which are whole keys.
+template <bool Coded>
+class merge final : public row_merger::core {
+ public:
+  merge(std::vector<run> merged, std::shared_ptr<const memory_run> kept, const sort_settings& settings,
+        const sort_resources& resources, const merger_memory& memory)
+      : runs_(std::move(merged)),
+        in_memory_(std::move(kept)),
+        row_bytes_(settings.type.row_bytes()),
+        unique_(settings.unique),
+        prefix_(settings.type, settings.key),
+        words_(settings.type, settings.key),
+        coder_(words_),
+        cursors_(runs_.size() + 1),
+        tree_(runs_.size() + 1, tie{this}) {
+    FLOWRUN_CHECK(Coded != prefix_.whole());
     std::vector<predicted_block> sequence =
-        predict(runs, [&](const predicted_block& a, const predicted_block& b) { return compare_first(a, b) < 0; });
-    reader.emplace(*resources.blocks, runs, std::move(sequence), memory);
-    for (uint32_t r = 0; r < runs.size(); ++r) {
-      cursors[r].source = &runs[r];
-      if (!runs[r].blocks.empty()) tree.set(r, cursors[r].show_next_block());
+        predict(runs_, [&](const predicted_block& a, const predicted_block& b) { return comes_first(a, b); });
+    reader_.emplace(*resources.blocks, runs_, std::move(sequence), memory);
+    for (uint32_t r = 0; r < runs_.size(); ++r) {
+      cursor& c = cursors_[r];
+      c.source = &runs_[r];
+      if (runs_[r].blocks.empty()) continue;
+      c.show_next_block();
+      tree_.set(r, Coded ? coder_.first(c.head) : runs_[r].blocks[0].first);
     }
-    cursor& last_run = cursors.back();
-    last_run.in_memory = in_memory.get();
-    if (in_memory && in_memory->num_rows > 0) {
-      last_run.show_memory_row(rows.row_bytes());
-      tree.set(static_cast<uint32_t>(runs.size()), prefix(last_run.row, last_run.heap));
+    cursor& last_run = cursors_.back();
+    last_run.in_memory = in_memory_.get();
+    if (in_memory_ && in_memory_->num_rows > 0) {
+      last_run.show_memory_row(row_bytes_);
+      tree_.set(static_cast<uint32_t>(runs_.size()),
+                Coded ? coder_.first(last_run.head) : prefix_(last_run.head.row, last_run.head.heap));
     }
-    tree.start();
+    tree_.start();
   }
 
-  int compare_first(const predicted_block& a, const predicted_block& b) const {
-    const run_block& left = runs[a.run].blocks[a.block];
-    const run_block& right = runs[b.run].blocks[b.block];
-    if (left.first != right.first) return left.first < right.first ? -1 : 1;
-    if (prefix.whole()) return 0;
-    const std::byte* left_row = runs[a.run].first_rows.data() + left.first_row_at;
-    const std::byte* right_row = runs[b.run].first_rows.data() + right.first_row_at;
-    return comparator.compare(left_row, left_row, right_row, right_row);
+  step next(row_merger::row_view& out, waker& w) override {
+    for (;;) {
+      if (delivered_ != tree_.none) {
+        advance(delivered_);
+        delivered_ = tree_.none;
+      }
+      const uint32_t winner = tree_.winner();
+      if (winner == tree_.none) return step::done;
+      cursor& c = cursors_[winner];
+      if (c.in_memory == nullptr && !c.block) {
+        const step s = reader_->next(c.block, &w);
+        if (s == step::blocked) return s;
+        FLOWRUN_CHECK(s == step::ready && c.block.header().stream == c.source->stream &&
+                      c.block.header().index == c.next_block);
+        ++c.next_block;
+        c.row_number = 0;
+        c.head.row = c.head.heap = c.block.payload();
+      }
+      delivered_ = winner;
+      if (unique_ && repeats_last()) continue;
+      out = {c.head.row, c.head.heap};
+      return step::ready;
+    }
   }
 
-  // Between heads with equal prefixes.
+ private:
+  // Between heads with equal keys.
   struct tie {
-    const core* c;
-    bool operator()(uint32_t a, uint32_t b) const {
-      if (!c->prefix.whole()) {
-        const cursor& left = c->cursors[a];
-        const cursor& right = c->cursors[b];
-        const int order = c->comparator.compare(left.row, left.heap, right.row, right.heap);
+    const merge* m;
+    bool operator()(uint32_t a, uint32_t b, [[maybe_unused]] word128& key) const {
+      if constexpr (Coded) {
+        const int order = m->coder_.compare(m->cursors_[a].head, m->cursors_[b].head, key);
         if (order != 0) return order < 0;
       }
       return a < b;
     }
   };
 
+  bool comes_first(const predicted_block& a, const predicted_block& b) const {
+    const run_block& left = runs_[a.run].blocks[a.block];
+    const run_block& right = runs_[b.run].blocks[b.block];
+    if (!Coded || left.first != right.first) return left.first < right.first;
+    const std::byte* left_row = runs_[a.run].first_rows.data() + left.first_row_at;
+    const std::byte* right_row = runs_[b.run].first_rows.data() + right.first_row_at;
+    return words_.compare({left_row, left_row}, {right_row, right_row}) < 0;
+  }
+
+  // The key of the head in the tree; the row before it in its run was the last winner.
+  word128 key_of(const row_place& head, [[maybe_unused]] const row_place& before) const {
+    if constexpr (Coded) return coder_.relative(head, before);
+    return prefix_(head.row, head.heap);
+  }
+
   // The winner's head was delivered: on to its next row.
   void advance(uint32_t winner) {
-    cursor& c = cursors[winner];
+    cursor& c = cursors_[winner];
+    const row_place before = c.head;
     if (c.in_memory != nullptr) {
-      if (++c.row_number < c.in_memory->num_rows) {
-        c.show_memory_row(rows.row_bytes());
-        tree.replay(prefix(c.row, c.heap));
-      } else {
-        tree.replay_exhausted();
-      }
-    } else if (++c.row_number < c.block.header().num_rows) {
-      c.row += rows.row_bytes();
-      tree.replay(prefix(c.row, c.heap));
-    } else {
+      if (++c.row_number == c.in_memory->num_rows) return tree_.replay_exhausted();
+      c.show_memory_row(row_bytes_);
+      return tree_.replay(key_of(c.head, before));
+    }
+    if (++c.row_number < c.block.header().num_rows) {
+      c.head.row += row_bytes_;
+      return tree_.replay(key_of(c.head, before));
+    }
+    if (c.next_block == c.source->blocks.size()) {
       c.block.reset();
-      if (c.next_block < c.source->blocks.size()) {
-        tree.replay(c.show_next_block());
-      } else {
-        tree.replay_exhausted();
-      }
+      return tree_.replay_exhausted();
     }
+    c.show_next_block();
+    const word128 key = Coded ? key_of(c.head, before) : c.source->blocks[c.next_block].first;
+    c.block.reset();
+    tree_.replay(key);
   }
 
-  bool repeats_last(const cursor& c) const {
-    return !last.empty() && comparator.compare(last.data(), last.data(), c.row, c.heap) == 0;
+  // Whether the winner's key is that of the winner before.
+  bool repeats_last() {
+    if constexpr (Coded) return coder_.is_equal(tree_.winner_key());
+    const word128 key = tree_.winner_key();
+    return std::exchange(last_, key) == key;
   }
 
-  step next(row_view& out, waker& w) {
-    for (;;) {
-      if (delivered != tree.none) {
-        advance(delivered);
-        delivered = tree.none;
-      }
-      const uint32_t winner = tree.winner();
-      if (winner == tree.none) return step::done;
-      cursor& c = cursors[winner];
-      if (c.in_memory == nullptr && !c.block) {
-        const step s = reader->next(c.block, &w);
-        if (s == step::blocked) return s;
-        FLOWRUN_CHECK(s == step::ready && c.block.header().stream == c.source->stream &&
-                      c.block.header().index == c.next_block);
-        ++c.next_block;
-        c.row_number = 0;
-        c.row = c.heap = c.block.payload();
-      }
-      delivered = winner;
-      if (unique) {
-        if (repeats_last(c)) continue;
-        rows.copy_key(c.row, c.heap, last);
-      }
-      out = {c.row, c.heap};
-      return step::ready;
-    }
-  }
-
-  const std::vector<run> runs;
-  const std::shared_ptr<const memory_run> in_memory;  // the last run, or null
-  const wide_rows rows;
-  const record::row_comparator comparator;
-  const record::key_prefix prefix;
-  const bool unique;
-  std::vector<cursor> cursors;
-  loser_tree<word128, tie> tree;
-  std::optional<predicted_reader> reader;
-  uint32_t delivered =
+  const std::vector<run> runs_;
+  const std::shared_ptr<const memory_run> in_memory_;  // the last run, or null
+  const uint32_t row_bytes_;
+  const bool unique_;
+  const record::key_prefix prefix_;
+  const record::key_words words_;
+  const offset_value_coder<record::key_words> coder_;
+  std::vector<cursor> cursors_;
+  loser_tree<word128, tie> tree_;
+  std::optional<predicted_reader> reader_;
+  uint32_t delivered_ =
       loser_tree<word128, tie>::none;  // its head was handed out and may be looked at until the next call
-  std::vector<std::byte> last;         // unique: key of the last row
+  std::optional<word128> last_;        // unique, not coded: the last winner's key
 };
+
+std::unique_ptr<row_merger::core> make_merge(std::vector<run> runs, std::shared_ptr<const memory_run> in_memory,
+                                             const sort_settings& settings, const sort_resources& resources,
+                                             const merger_memory& memory) {
+  if (record::key_prefix(settings.type, settings.key).whole())
+    return std::make_unique<merge<false>>(std::move(runs), std::move(in_memory), settings, resources, memory);
+  return std::make_unique<merge<true>>(std::move(runs), std::move(in_memory), settings, resources, memory);
+}
+
+}  // namespace
 
 row_merger::row_merger(std::vector<run> runs, std::shared_ptr<const memory_run> in_memory,
                        const sort_settings& settings, const sort_resources& resources, const merger_memory& memory)
-    : core_(std::make_unique<core>(std::move(runs), std::move(in_memory), settings, resources, memory)) {}
+    : core_(make_merge(std::move(runs), std::move(in_memory), settings, resources, memory)) {}
 row_merger::~row_merger() = default;
 step row_merger::next(row_view& out, waker& w) { return core_->next(out, w); }
 

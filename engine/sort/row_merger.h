@@ -1,9 +1,9 @@
 // Merging rows that are sorted by index: a loser tree over the runs' heads.
 //
-// A head is compared by its 16-byte key prefix, then, if the key is longer, by the whole key, then by run, so that
-// equal keys keep input order. When a run's block is used up, the first row of its next block, which stays in memory,
-// stands in as its head; the block itself is fetched only when that head wins. So blocks are wanted exactly in the
-// order of the prediction sequence, and no run ever holds more than one.
+// Heads are compared by their 16-byte key prefix; where the key is longer, by offset-value codes (offset_value_code.h)
+// instead. Equal keys keep input order. When a run's block is used up, the first row of its next block, which stays in
+// memory, stands in as its head; the block itself is fetched only when that head wins. So blocks are wanted exactly in
+// the order of the prediction sequence, and no run ever holds more than one.
 #pragma once
 
 #include <memory>
@@ -31,8 +31,9 @@ class row_merger {
   };
   step next(row_view& out, waker& w);
 
- private:
   struct core;
+
+ private:
   std::unique_ptr<core> core_;
 };
 

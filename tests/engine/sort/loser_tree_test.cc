@@ -12,7 +12,7 @@ namespace {
 std::vector<std::pair<int, size_t>> merged(const std::vector<std::vector<int>>& sources, uint64_t divisor = 1,
                                            size_t* num_ties = nullptr) {
   std::vector<size_t> at(sources.size(), 0);
-  auto less = [&](uint32_t a, uint32_t b) {
+  auto less = [&](uint32_t a, uint32_t b, uint64_t&) {
     if (num_ties != nullptr) ++*num_ties;
     const int left = sources[a][at[a]], right = sources[b][at[b]];
     return left != right ? left < right : a < b;
@@ -81,7 +81,7 @@ TEST(loser_tree, costs_log_k_comparisons_a_row) {
 
 // The largest key is as good as any other, though exhausted sources have it too.
 TEST(loser_tree, the_largest_key_comes_before_nothing) {
-  auto by_source = [](uint32_t a, uint32_t b) { return a < b; };
+  auto by_source = [](uint32_t a, uint32_t b, uint64_t&) { return a < b; };
   loser_tree<uint64_t, decltype(by_source)> tree(5, by_source);
   tree.set(1, ~uint64_t{0});
   tree.set(3, ~uint64_t{0});
