@@ -189,7 +189,31 @@ TEST(run_creation, scratch_is_little_more_than_the_rows) {
   }
 }
 
-// With several threads a large half is sorted in pieces, and the runs are the same to the byte.
+// The runs of rows with one thread and with several: the same to the byte. Returns how many.
+size_t expect_same_runs_in_pieces(const sort_settings& settings, const std::vector<batch>& input) {
+  std::vector<std::vector<run>> runs_of;
+  for (const unsigned num_threads : {0U, 2U}) {
+    sort_place place;
+    place.memory_bytes = 10 * MiB;
+    place.block_bytes = 128 * KiB;
+    place.num_threads = num_threads;
+    sort_rig rig(place);
+    std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
+    const sorted_runs runs = create_runs(rig, *creator, input);
+    runs_of.push_back(runs.runs);
+  }
+  EXPECT_EQ(runs_of[0].size(), runs_of[1].size());
+  for (size_t r = 0; r < std::min(runs_of[0].size(), runs_of[1].size()); ++r) {
+    EXPECT_EQ(runs_of[0][r].blocks.size(), runs_of[1][r].blocks.size());
+    for (size_t b = 0; b < std::min(runs_of[0][r].blocks.size(), runs_of[1][r].blocks.size()); ++b) {
+      EXPECT_EQ(runs_of[0][r].blocks[b].first, runs_of[1][r].blocks[b].first);
+      EXPECT_EQ(runs_of[0][r].blocks[b].num_rows, runs_of[1][r].blocks[b].num_rows);
+    }
+  }
+  return runs_of[0].size();
+}
+
+// With several threads a large half is sorted in pieces, and the runs are the same.
 TEST(run_creation, pieces_make_the_same_runs) {
   record::batch_pool pool;
   for (const char* const number : {"u32", "u24"}) {
@@ -207,28 +231,62 @@ TEST(run_creation, pieces_make_the_same_runs) {
         sort_settings settings = sort_by(type, columns({1, 0}));
         settings.limit = limit;
         settings.unique = unique;
-        std::vector<std::vector<run>> runs_of;
-        for (const unsigned num_threads : {0U, 2U}) {
-          sort_place place;
-          place.memory_bytes = 10 * MiB;
-          place.block_bytes = 128 * KiB;
-          place.num_threads = num_threads;
-          sort_rig rig(place);
-          std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
-          const sorted_runs runs = create_runs(rig, *creator, input);
-          runs_of.push_back(runs.runs);
-        }
-        ASSERT_EQ(runs_of[0].size(), runs_of[1].size());
-        EXPECT_GE(runs_of[0].size(), 3U);
-        for (size_t r = 0; r < runs_of[0].size(); ++r) {
-          ASSERT_EQ(runs_of[0][r].blocks.size(), runs_of[1][r].blocks.size());
-          for (size_t b = 0; b < runs_of[0][r].blocks.size(); ++b) {
-            EXPECT_EQ(runs_of[0][r].blocks[b].first, runs_of[1][r].blocks[b].first);
-            EXPECT_EQ(runs_of[0][r].blocks[b].num_rows, runs_of[1][r].blocks[b].num_rows);
-          }
-        }
+        EXPECT_GE(expect_same_runs_in_pieces(settings, input), 3U);
       }
     }
+  }
+}
+
+// Pieces that are in order are not merged, but what repeats across them goes all the same.
+TEST(run_creation, pieces_in_order) {
+  record::batch_pool pool;
+  constexpr uint64_t n = 1'200'000;
+  for (const uint64_t repetitions : {uint64_t{1}, uint64_t{3}, uint64_t{70'000}, n}) {
+    std::vector<uint64_t> values(n);
+    for (uint64_t i = 0; i < n; ++i) values[i] = i / repetitions;
+    const std::vector<batch> ascending = numbers(pool, values);
+    std::swap(values[700'000], values[700'000 - 100'000]);
+    const std::vector<batch> nearly = numbers(pool, values);
+    std::reverse(values.begin(), values.end());
+    const std::vector<batch> descending = numbers(pool, values);
+    for (int options = 0; options < 4; ++options) {
+      sort_settings settings = by_number;
+      settings.force_spill = true;
+      settings.unique = (options & 1) != 0;
+      settings.limit = (options & 2) != 0 ? 100'000 : 0;
+      const size_t num_runs = expect_same_runs_in_pieces(settings, ascending);
+      if (options == 0) {
+        EXPECT_EQ(num_runs, 1U) << repetitions;
+      }
+      expect_same_runs_in_pieces(settings, nearly);
+      expect_same_runs_in_pieces(settings, descending);
+      if (repetitions == 3) {
+        sort_place place = keeping_place(10 * MiB);
+        place.block_bytes = 128 * KiB;
+        place.num_threads = 2;
+        expect_sorted(settings, place, nearly);
+      }
+      ASSERT_FALSE(HasFailure()) << repetitions << " " << options;
+    }
+  }
+}
+
+// Sorted input that fits is one part, which nobody sorts again.
+TEST(run_creation, pieces_in_order_that_stay_are_one_part) {
+  record::batch_pool pool;
+  std::vector<uint64_t> values(500'000);
+  std::iota(values.begin(), values.end(), uint64_t{0});
+  sort_place place = keeping_place(10 * MiB);
+  place.block_bytes = 128 * KiB;
+  place.num_threads = 2;
+  for (const bool sorted : {true, false}) {
+    if (!sorted) std::swap(values[1], values[400'000]);
+    sort_rig rig(place);
+    std::unique_ptr<run_creator> creator = make_run_creator(by_number, rig.resources());
+    const sorted_runs runs = create_runs(rig, *creator, numbers(pool, values));
+    ASSERT_NE(runs.in_memory, nullptr);
+    EXPECT_EQ(runs.in_memory->parts.size() == 1, sorted);
+    EXPECT_EQ(runs.in_memory->num_rows, values.size());
   }
 }
 

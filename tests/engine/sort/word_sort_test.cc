@@ -49,6 +49,37 @@ std::vector<pattern<Word>> patterns() {
       {"sorted but for the last",
        [](size_t i, size_t n, std::mt19937_64&) { return wide<Word>(1, i + 1 == n ? 0 : i + 1); }},
       {"sorted blocks", [](size_t i, size_t, std::mt19937_64&) { return wide<Word>(i % 64, i / 64); }},
+      {"descends with repetitions", [](size_t i, size_t n, std::mt19937_64&) { return wide<Word>(0, (n - i) / 3); }},
+      {"valley", [](size_t i, size_t n, std::mt19937_64&) { return wide<Word>(0, i < n / 2 ? n - i : i); }},
+      {"two runs, interleaved values",
+       [](size_t i, size_t n, std::mt19937_64&) { return wide<Word>(0, i < n / 2 ? 2 * i : 2 * (i - n / 2) + 1); }},
+      {"two runs, the second below the first",
+       [](size_t i, size_t n, std::mt19937_64&) { return wide<Word>(0, i < n / 2 ? n + i : i); }},
+      {"three runs, one of them descending",
+       [](size_t i, size_t n, std::mt19937_64&) {
+         const size_t third = n / 3 + 1;
+         return wide<Word>(0, i / third == 1 ? 2 * third - i : i % third * (i / third + 1));
+       }},
+      {"eight runs", [](size_t i, size_t n, std::mt19937_64&) { return wide<Word>(i % (n / 8 + 1), i / (n / 8 + 1)); }},
+      {"nine runs", [](size_t i, size_t n, std::mt19937_64&) { return wide<Word>(i % (n / 9 + 1), i / (n / 9 + 1)); }},
+      {"a long run, then random",
+       [](size_t i, size_t n, std::mt19937_64& r) { return wide<Word>(0, i < n / 2 ? i : r() % n); }},
+      {"random, then a long run",
+       [](size_t i, size_t n, std::mt19937_64& r) { return wide<Word>(0, i < n / 16 ? r() % n : i); }},
+      {"one word in a hundred out of order",
+       [](size_t i, size_t n, std::mt19937_64& r) { return wide<Word>(0, r() % 100 == 0 ? r() % n : i); }},
+      {"one word in a thousand too large",
+       [](size_t i, size_t n, std::mt19937_64& r) { return wide<Word>(0, r() % 1000 == 0 ? n + r() % n : i); }},
+      {"one word in a thousand too small",
+       [](size_t i, size_t, std::mt19937_64& r) { return wide<Word>(0, r() % 1000 == 0 ? r() % 7 : 10 + i); }},
+      {"some words in a row too large",
+       [](size_t i, size_t n, std::mt19937_64&) { return wide<Word>(0, i % 1000 < 6 ? n + i % 7 : i); }},
+      {"descends but for some",
+       [](size_t i, size_t n, std::mt19937_64& r) { return wide<Word>(0, r() % 300 == 0 ? r() % n : n - i); }},
+      {"neighbours exchanged",
+       [](size_t i, size_t, std::mt19937_64&) { return wide<Word>(0, i % 20 < 2 ? i ^ 1 : i); }},
+      {"each within ten of its place",
+       [](size_t i, size_t, std::mt19937_64& r) { return wide<Word>(0, i + r() % 10); }},
       {"prefix and row number",
        [](size_t i, size_t, std::mt19937_64& r) { return wide<Word>(r() % 5, (r() % 3) << 32 | i); }},
   };
@@ -83,6 +114,43 @@ TYPED_TEST(word_sort, sizes_around_powers_of_two) {
 
 TYPED_TEST(word_sort, large) {
   for (const auto& p : patterns<TypeParam>()) ASSERT_NO_FATAL_FAILURE(expect_sorts(p, 300'007));
+}
+
+// Merges of runs that are longer than the room beside the words are cut into smaller ones.
+TYPED_TEST(word_sort, few_runs_longer_than_the_room_for_merging) {
+  std::mt19937_64 random(5);
+  for (const size_t num_runs : {size_t{2}, size_t{3}, size_t{8}}) {
+    std::vector<TypeParam> words(1'000'003);
+    for (TypeParam& word : words) word = wide<TypeParam>(random() % 5, random() % 300'000);
+    const size_t length = words.size() / num_runs + 1;
+    for (size_t first = 0; first < words.size(); first += length) {
+      const auto from = words.begin() + static_cast<std::ptrdiff_t>(first);
+      const auto to = words.begin() + static_cast<std::ptrdiff_t>(std::min(first + length, words.size()));
+      if (first % 2 == 0)
+        std::sort(from, to);
+      else
+        std::sort(from, to, std::greater<>());
+    }
+    std::vector<TypeParam> expected = words;
+    std::sort(expected.begin(), expected.end());
+    sort_words(words.data(), words.size());
+    ASSERT_TRUE(words == expected) << num_runs;
+  }
+}
+
+TYPED_TEST(word_sort, two_words_exchanged_anywhere) {
+  constexpr size_t n = 2000;
+  std::mt19937_64 random(6);
+  for (int round = 0; round < 500; ++round) {
+    std::vector<TypeParam> expected(n);
+    for (size_t i = 0; i < n; ++i) expected[i] = wide<TypeParam>(i / 64, i);
+    std::sort(expected.begin(), expected.end());
+    std::vector<TypeParam> words = expected;
+    for (int pair = 0; pair <= round % 12; ++pair) std::swap(words[random() % n], words[random() % n]);
+    if (round % 2 == 1) std::reverse(words.begin(), words.end());
+    sort_words(words.data(), n);
+    ASSERT_TRUE(words == expected) << round;
+  }
 }
 
 // Where a median of samples is drawn from equal or nearly equal words (google/highway, reports on 128-bit keys).
