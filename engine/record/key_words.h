@@ -13,8 +13,10 @@
 // so a position holds for all rows whose words before it are equal, and only for those.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "engine/record/key.h"
@@ -66,21 +68,23 @@ class key_words {
     uint32_t first_word;  // fixed: in words_
     uint32_t num_words;   // fixed
   };
+  enum class transform : uint8_t { exclusive_or, floating, big_endian };
   // A number, or up to eight bytes of bytes[N].
   struct piece {
-    type_kind kind;
-    bool descending;
+    transform order;
     uint32_t offset;
     uint32_t num_bytes;
     uint32_t shift;
+    uint64_t flip;  // in the end
   };
   struct word {
     uint32_t first_piece;
     uint32_t num_pieces;
   };
-  void add_fixed(const piece& p);
+  void add_fixed(type_kind kind, bool descending, uint32_t offset, uint32_t num_bytes);
   word128 fixed_word(const std::byte* row, const word& w) const;
   static word128 text_word(std::string_view text, uint32_t number, bool descending);
+  static size_t common_end(const char* a, const char* b, size_t from, size_t num_bytes);
   static uint32_t words_of(std::string_view text) {
     return text.empty() ? 1 : (static_cast<uint32_t>(text.size()) - 1) / text_bytes + 1;
   }
@@ -90,5 +94,80 @@ class key_words {
   std::vector<piece> pieces_;
   uint32_t bits_left_ = 0;  // of the last fixed word, while the fields are laid out
 };
+
+// What a merge does for each row is defined here, to be compiled into it.
+
+inline word128 key_words::fixed_word(const std::byte* row, const word& w) const {
+  word128 out = 0;
+  for (uint32_t i = w.first_piece; i < w.first_piece + w.num_pieces; ++i) {
+    const piece& p = pieces_[i];
+    uint64_t value = load_front(reinterpret_cast<const char*>(row) + p.offset, p.num_bytes);
+    if (p.order == transform::big_endian) value = __builtin_bswap64(value) >> (64 - 8 * p.num_bytes);
+    if (p.order == transform::floating) value = order_bits(type_kind::f64, p.num_bytes, value);
+    out |= static_cast<word128>(value ^ p.flip) << p.shift;
+  }
+  return out;
+}
+
+inline word128 key_words::text_word(std::string_view text, uint32_t number, bool descending) {
+  const size_t from = size_t{number} * text_bytes;
+  const auto left = static_cast<uint32_t>(std::min<size_t>(text.size() - from, text_bytes + 1));
+  const char* at = text.data() + from;
+  uint64_t high = 0, low = 0;
+  if (left >= text_bytes) {
+    high = load_front(at, 8);
+    low = load_front(at + 3, 8) >> 40;
+  } else {
+    high = load_front(at, std::min(left, 8U));
+    if (left > 8) low = load_front(at + 8, left - 8);
+  }
+  const word128 out = static_cast<word128>(__builtin_bswap64(high)) << 32 | __builtin_bswap64(low) >> 32 | left;
+  return descending ? ~out & ((static_cast<word128>(1) << word_bits) - 1) : out;
+}
+
+// Where, from `from` on, the first bytes differ; num_bytes if none do.
+inline size_t key_words::common_end(const char* a, const char* b, size_t from, size_t num_bytes) {
+  size_t i = from;
+  for (; i + 8 <= num_bytes; i += 8) {
+    const uint64_t differs = load_front(a + i, 8) ^ load_front(b + i, 8);
+    if (differs != 0) return i + static_cast<uint32_t>(__builtin_ctzll(differs)) / 8;
+  }
+  const auto rest = static_cast<uint32_t>(num_bytes - i);
+  if (rest == 0) return num_bytes;
+  const uint64_t differs = load_front(a + i, rest) ^ load_front(b + i, rest);
+  return differs == 0 ? num_bytes : i + static_cast<uint32_t>(__builtin_ctzll(differs)) / 8;
+}
+
+inline word128 key_words::operator()(const row_place& row, const position& p) const {
+  const field& f = fields_[p.field];
+  return f.is_text ? text_word(load_string(row.row + f.offset, row.heap), p.word, f.descending)
+                   : fixed_word(row.row, words_[f.first_word + p.word]);
+}
+
+inline key_words::position key_words::difference(const row_place& a, const row_place& b, const position& from) const {
+  position p = from;
+  for (; p.field < fields_.size(); ++p.field, p.word = 0) {
+    const field& f = fields_[p.field];
+    if (f.is_text) {
+      const std::string_view left = load_string(a.row + f.offset, a.heap);
+      const std::string_view right = load_string(b.row + f.offset, b.heap);
+      const size_t shorter = std::min(left.size(), right.size());
+      size_t same = common_end(left.data(), right.data(), size_t{p.word} * text_bytes, shorter);
+      const bool equal = left.size() == right.size() && same == shorter;
+      // Where one ends, its last word, which says so, is the one that differs.
+      if (!equal && same == shorter && same > 0) --same;
+      const uint32_t until = equal ? words_of(left) : static_cast<uint32_t>(same / text_bytes);
+      p.number += until - p.word;
+      p.word = until;
+      if (!equal) return p;
+    } else {
+      for (; p.word < f.num_words; ++p.word, ++p.number) {
+        const word& w = words_[f.first_word + p.word];
+        if (fixed_word(a.row, w) != fixed_word(b.row, w)) return p;
+      }
+    }
+  }
+  return p;
+}
 
 }  // namespace flowrun::record

@@ -45,8 +45,8 @@ class loser_tree {
   uint32_t winner() const { return winner_.source; }
   Key winner_key() const { return winner_.key; }
   // The winner has a new head with this key, or none any more.
-  void replay(Key key) { replay({key, winner_.source}, winner_.source); }
-  void replay_exhausted() { replay(exhausted, winner_.source); }
+  void replay(Key key) { replay(key, winner_.source, winner_.source); }
+  void replay_exhausted() { replay(exhausted.key, none, winner_.source); }
 
  private:
   struct entry {
@@ -55,36 +55,47 @@ class loser_tree {
   };
   static constexpr entry exhausted{static_cast<Key>(~Key{0}), none};
 
-  bool wins_tie(entry& a, entry& b) const {
-    if (a.source == none || b.source == none) return a.source != none;
-    Key key = a.key;
-    const bool first = tie_(a.source, b.source, key);
-    (first ? b : a).key = key;
-    return first;
+  // Whether a comes before b; the other one then has the key that is left in `key`.
+  bool wins_tie(uint32_t a, uint32_t b, Key& key) const {
+    if (a == none || b == none) return a != none;
+    return tie_(a, b, key);
   }
-  bool beats(entry& a, entry& b) const {
-    if (a.key == b.key) [[unlikely]]
-      return wins_tie(a, b);
-    return a.key < b.key;
-  }
-  void replay(entry moving, uint32_t leaf) {
+  void replay(Key key, uint32_t source, uint32_t leaf) {
+    // (Key and number apart from each other, as they are to stay in registers.)
     for (size_t node = (leaf + leaves_) / 2; node > 0; node /= 2) {
-      // Who wins is anybody's guess, so both outcomes are computed instead of branching.
       entry& loser = losers_[node];
-      entry other = loser;
-      const bool moves_up = beats(other, moving);
-      loser.key = moves_up ? moving.key : other.key;
-      loser.source = moves_up ? moving.source : other.source;
-      moving.key = moves_up ? other.key : moving.key;
-      moving.source = moves_up ? other.source : moving.source;
+      Key other_key = loser.key;
+      const uint32_t other = loser.source;
+      bool other_wins = other_key < key;
+      if (other_key == key) [[unlikely]] {
+        Key later = key;
+        other_wins = wins_tie(other, source, later);
+        (other_wins ? key : other_key) = later;
+      }
+      // Who wins is anybody's guess, so they change places by arithmetic instead of branching. (Compilers see through
+      // conditional assignments, and branch.)
+      const auto swap = static_cast<uint32_t>(other_wins);
+      const Key keys = (other_key ^ key) & (Key{0} - swap);
+      const uint32_t sources = (other ^ source) & (uint32_t{0} - swap);
+      loser.key = other_key ^ keys;
+      loser.source = other ^ sources;
+      key ^= keys;
+      source ^= sources;
     }
-    winner_ = moving;
+    winner_.key = key;
+    winner_.source = source;
   }
   entry play(size_t node) {
     if (node >= leaves_) return node - leaves_ < heads_.size() ? heads_[node - leaves_] : exhausted;
     entry left = play(2 * node);
     entry right = play(2 * node + 1);
-    if (beats(right, left)) std::swap(left, right);
+    bool swap = right.key < left.key;
+    if (right.key == left.key) {
+      Key later = left.key;
+      swap = wins_tie(right.source, left.source, later);
+      (swap ? left : right).key = later;
+    }
+    if (swap) std::swap(left, right);
     losers_[node] = right;
     return left;
   }
