@@ -26,11 +26,14 @@ struct cursor {
 
   // The first row of the next block becomes the head, as far as it was kept.
   void show_next_block() { head.row = head.heap = source->first_rows.data() + source->blocks[next_block].first_row_at; }
+  const std::byte* memory_row(size_t number, uint32_t row_bytes) const {
+    const auto* entries = reinterpret_cast<const word128*>(in_memory->entries.data());
+    return in_memory->rows.data() + static_cast<uint32_t>(entries[number]) * size_t{row_bytes};
+  }
   // The row_number-th row of the run in memory becomes the head.
   void show_memory_row(uint32_t row_bytes) {
-    const auto* entries = reinterpret_cast<const word128*>(in_memory->entries.data());
-    head.heap = in_memory->rows.data();
-    head.row = head.heap + static_cast<uint32_t>(entries[row_number]) * size_t{row_bytes};
+    head = {memory_row(row_number, row_bytes), in_memory->rows.data()};
+    if (row_number + 2 < in_memory->num_rows) __builtin_prefetch(memory_row(row_number + 2, row_bytes));
   }
 };
 
@@ -51,7 +54,7 @@ class merge final : public row_merger::core {
         const sort_resources& resources, const merger_memory& memory)
       : runs_(std::move(merged)),
         in_memory_(std::move(kept)),
-        row_bytes_(settings.type.row_bytes()),
+        rows_(settings.type, settings.key),
         unique_(settings.unique),
         prefix_(settings.type, settings.key),
         words_(settings.type, settings.key),
@@ -72,7 +75,7 @@ class merge final : public row_merger::core {
     cursor& last_run = cursors_.back();
     last_run.in_memory = in_memory_.get();
     if (in_memory_ && in_memory_->num_rows > 0) {
-      last_run.show_memory_row(row_bytes_);
+      last_run.show_memory_row(rows_.row_bytes());
       tree_.set(static_cast<uint32_t>(runs_.size()),
                 Coded ? coder_.first(last_run.head) : prefix_(last_run.head.row, last_run.head.heap));
     }
@@ -138,11 +141,12 @@ class merge final : public row_merger::core {
     const row_place before = c.head;
     if (c.in_memory != nullptr) {
       if (++c.row_number == c.in_memory->num_rows) return tree_.replay_exhausted();
-      c.show_memory_row(row_bytes_);
+      c.show_memory_row(rows_.row_bytes());
       return tree_.replay(key_of(c.head, before));
     }
     if (++c.row_number < c.block.header().num_rows) {
-      c.head.row += row_bytes_;
+      c.head.row += rows_.row_bytes();
+      rows_.prefetch_next(c.head.row, c.head.heap, c.block.header().num_rows - c.row_number - 1);
       return tree_.replay(key_of(c.head, before));
     }
     if (c.next_block == c.source->blocks.size()) {
@@ -164,7 +168,7 @@ class merge final : public row_merger::core {
 
   const std::vector<run> runs_;
   const std::shared_ptr<const memory_run> in_memory_;  // the last run, or null
-  const uint32_t row_bytes_;
+  const wide_rows rows_;
   const bool unique_;
   const record::key_prefix prefix_;
   const record::key_words words_;
