@@ -62,17 +62,17 @@ int key_words::compare(const row_place& a, const row_place& b, const position& f
 
 key_words::position key_words::next(const row_place& row, const position& p) const {
   const field& f = fields_[p.field];
-  const uint32_t num_words = f.is_text ? words_of(load_string(row.row + f.offset, row.heap)) : f.num_words;
+  const size_t num_words = f.is_text ? words_of(load_string(row.row + f.offset, row.heap)) : f.num_words;
   if (p.word + 1 < num_words) return {p.number + 1, p.field, p.word + 1};
   return {p.number + 1, p.field + 1, 0};
 }
 
-key_words::position key_words::at(const row_place& row, uint32_t number) const {
-  uint32_t left = number;
-  for (uint32_t i = 0;; ++i) {
+key_words::position key_words::at(const row_place& row, size_t number) const {
+  size_t left = number;
+  for (size_t i = 0;; ++i) {
     const field& f = fields_[i];
     if (i + 1 == fields_.size()) return {number, i, left};
-    const uint32_t num_words = f.is_text ? words_of(load_string(row.row + f.offset, row.heap)) : f.num_words;
+    const size_t num_words = f.is_text ? words_of(load_string(row.row + f.offset, row.heap)) : f.num_words;
     if (left < num_words) return {number, i, left};
     left -= num_words;
   }
@@ -81,7 +81,7 @@ key_words::position key_words::at(const row_place& row, uint32_t number) const {
 void key_words::prefetch(const row_place& row, const position& p) const {
   if (is_end(p) || !fields_[p.field].is_text) return;
   const string_ref ref = load_ref(row.row + fields_[p.field].offset);
-  const size_t from = std::min<size_t>(size_t{p.word} * text_bytes, ref.length);
+  const size_t from = std::min<size_t>(p.word * text_bytes, ref.length);
   __builtin_prefetch(row.heap + ref.offset + from);
 }
 

@@ -29,11 +29,11 @@ struct row_place {
   const std::byte* heap = nullptr;
 };
 
-// Of a word in a key.
+// Of a word in a key. (Whole registers: two numbers in one would be put together in memory, and waited for.)
 struct word_position {
-  uint32_t number = 0;  // of all words
-  uint32_t field = 0;   // a string, or parts of fixed width next to each other; behind the last one: the key's end
-  uint32_t word = 0;    // in the field
+  size_t number = 0;  // of all words
+  size_t field = 0;   // a string, or parts of fixed width next to each other; behind the last one: the key's end
+  size_t word = 0;    // in the field
 };
 
 // Thread-safe.
@@ -56,7 +56,7 @@ class key_words {
   // The position behind `p`.
   position next(const row_place& row, const position& p) const;
   // The row's word `number`, which exists.
-  position at(const row_place& row, uint32_t number) const;
+  position at(const row_place& row, size_t number) const;
   // The row's own bytes are in the cache: so will be those that make the word there.
   void prefetch(const row_place& row, const position& p) const;
 
@@ -83,11 +83,9 @@ class key_words {
   };
   void add_fixed(type_kind kind, bool descending, uint32_t offset, uint32_t num_bytes);
   word128 fixed_word(const std::byte* row, const word& w) const;
-  static word128 text_word(std::string_view text, uint32_t number, bool descending);
+  static word128 text_word(std::string_view text, size_t number, bool descending);
   static size_t common_end(const char* a, const char* b, size_t from, size_t num_bytes);
-  static uint32_t words_of(std::string_view text) {
-    return text.empty() ? 1 : (static_cast<uint32_t>(text.size()) - 1) / text_bytes + 1;
-  }
+  static size_t words_of(std::string_view text) { return text.empty() ? 1 : (text.size() - 1) / text_bytes + 1; }
 
   std::vector<field> fields_;
   std::vector<word> words_;
@@ -109,8 +107,8 @@ inline word128 key_words::fixed_word(const std::byte* row, const word& w) const 
   return out;
 }
 
-inline word128 key_words::text_word(std::string_view text, uint32_t number, bool descending) {
-  const size_t from = size_t{number} * text_bytes;
+inline word128 key_words::text_word(std::string_view text, size_t number, bool descending) {
+  const size_t from = number * text_bytes;
   const auto left = static_cast<uint32_t>(std::min<size_t>(text.size() - from, text_bytes + 1));
   const char* at = text.data() + from;
   uint64_t high = 0, low = 0;
@@ -152,11 +150,11 @@ inline key_words::position key_words::difference(const row_place& a, const row_p
       const std::string_view left = load_string(a.row + f.offset, a.heap);
       const std::string_view right = load_string(b.row + f.offset, b.heap);
       const size_t shorter = std::min(left.size(), right.size());
-      size_t same = common_end(left.data(), right.data(), size_t{p.word} * text_bytes, shorter);
+      size_t same = common_end(left.data(), right.data(), p.word * text_bytes, shorter);
       const bool equal = left.size() == right.size() && same == shorter;
       // Where one ends, its last word, which says so, is the one that differs.
       if (!equal && same == shorter && same > 0) --same;
-      const uint32_t until = equal ? words_of(left) : static_cast<uint32_t>(same / text_bytes);
+      const size_t until = equal ? words_of(left) : same / text_bytes;
       p.number += until - p.word;
       p.word = until;
       if (!equal) return p;

@@ -58,7 +58,7 @@ class offset_value_coder {
  private:
   code code_at(const record::row_place& row, const record::word_position& p) const {
     if (words_->is_end(p)) return 0;
-    return static_cast<code>(~p.number) << record::key_words::word_bits | (*words_)(row, p);
+    return static_cast<code>(~static_cast<uint32_t>(p.number)) << record::key_words::word_bits | (*words_)(row, p);
   }
 
   const Words* words_;

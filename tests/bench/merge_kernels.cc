@@ -395,7 +395,8 @@ int main(int argc, char** argv) {
   const size_t megabytes = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 64;
   const unsigned num_rounds = argc > 2 ? static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10)) : 3;
   if (megabytes == 0 || megabytes > 2048 || num_rounds == 0) {
-    fmt::print(stderr, "usage: merge_kernels [megabytes of rows per shape, 1-2048] [rounds] [part of a shape's name]\n");
+    fmt::print(stderr,
+               "usage: merge_kernels [megabytes of rows per shape, 1-2048] [rounds] [part of a shape's name]\n");
     return 2;
   }
   fmt::print("| rows | fan-in | loser tree, M rows/s | coded | slices |\n|---|---:|---:|---:|---:|\n");
@@ -403,7 +404,7 @@ int main(int argc, char** argv) {
   for (const shape& s : all_shapes()) {
     if (argc > 3 && std::string_view(s.name).find(argv[3]) == std::string_view::npos) continue;
     const row_store unsorted = make_rows(s, megabytes << 20);
-    for (const size_t num_runs : {4,16,64,256}) agree = print_row(s, unsorted, num_runs, num_rounds) && agree;
+    for (const size_t num_runs : {4, 16, 64, 256}) agree = print_row(s, unsorted, num_runs, num_rounds) && agree;
   }
   return agree ? 0 : 1;
 }

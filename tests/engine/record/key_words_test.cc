@@ -36,7 +36,7 @@ void expect_agreement(const key_words& words, const row_comparator& comparator, 
   }
   for (size_t from = 0; from <= same && from < of_a.size(); ++from) {
     ASSERT_EQ(of_a[from].number, from);
-    const key_words::position found = words.at(a, static_cast<uint32_t>(from));
+    const key_words::position found = words.at(a, from);
     ASSERT_EQ(found.field, of_a[from].field);
     ASSERT_EQ(found.word, of_a[from].word);
     words.prefetch(a, found);

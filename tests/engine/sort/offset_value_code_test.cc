@@ -31,7 +31,7 @@ struct counting_words {
   bool is_end(const word_position& p) const { return words.is_end(p); }
   word128 operator()(const row_place& row, const word_position& p) const { return words(row, p); }
   word_position next(const row_place& row, const word_position& p) const { return words.next(row, p); }
-  word_position at(const row_place& row, uint32_t number) const { return words.at(row, number); }
+  word_position at(const row_place& row, size_t number) const { return words.at(row, number); }
   word_position difference(const row_place& a, const row_place& b, const word_position& from = {}) const {
     const word_position p = words.difference(a, b, from);
     num_compared += p.number - from.number + (words.is_end(p) ? 0 : 1);
