@@ -44,6 +44,7 @@ class long_run_creator final : public run_creator {
       : settings_(settings),
         resources_(resources),
         codec_(settings.type, settings.key),
+        combiner_(settings.combiner.get(), codec_),
         memory_(divide_long_run_memory(resources)),
         bag_words_(memory_.bag_bytes / sizeof(Word)),
         slice_words_(memory_.slice_bytes / sizeof(Word)),
@@ -118,7 +119,7 @@ class long_run_creator final : public run_creator {
   struct bag {
     aligned_buffer buffer;
     size_t num_filled = 0;
-    size_t num_sorted = 0;  // what unique leaves; once sorting is idle
+    size_t num_sorted = 0;  // what unique and combine leave; once sorting is idle
     std::optional<background_work> sorting;
     Word* words() { return reinterpret_cast<Word*>(buffer.data()); }
   };
@@ -127,6 +128,7 @@ class long_run_creator final : public run_creator {
     full.sorting->start([this, &full](waker&) {
       sort_words(full.words(), full.num_filled);
       full.num_sorted = without_repeats(full.words(), full.num_filled, std::nullopt);
+      full.num_sorted = combiner_.combine(full.words(), full.num_sorted);
       return true;
     });
     making_room_.start([this, &full](waker& w) { return empty(full, w); });
@@ -215,6 +217,7 @@ class long_run_creator final : public run_creator {
   const sort_settings settings_;
   const sort_resources resources_;
   const record::row_codec codec_;
+  const word_combiner<Word> combiner_;  // of a bag's words
   const long_run_memory memory_;
   const size_t bag_words_;
   const size_t slice_words_;

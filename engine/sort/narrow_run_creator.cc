@@ -48,6 +48,7 @@ class narrow_run_creator final : public run_creator {
       : settings_(settings),
         resources_(resources),
         codec_(settings.type, settings.key),
+        combiner_(settings.combiner.get(), codec_),
         memory_(divide_creator_memory(resources)),
         capacity_(memory_.half_bytes / sizeof(Word)),
         num_pieces_(pieces_of_a_half(resources, memory_)),
@@ -134,7 +135,7 @@ class narrow_run_creator final : public run_creator {
     std::deque<word_span<Word>> pieces;   // ascending once their sorting is idle
     std::deque<background_work> sorting;  // of each piece
     bool begun = false;                   // to be written
-    bool in_order = false;                // once begun: the pieces, one behind the other, ascend
+    bool in_order = false;                // once begun: the pieces may be written one behind the other
     Word* words() { return reinterpret_cast<Word*>(buffer.data()); }
     void clear() {
       num_words = num_handed_over = 0;
@@ -150,7 +151,7 @@ class narrow_run_creator final : public run_creator {
     word_span<Word>& piece = h.pieces.back();
     h.sorting[h.pieces.size() - 1].start([this, words, &piece](waker&) {
       sort_words(words, piece.num_words);
-      piece.num_words = cut(words, piece.num_words, std::nullopt, most_rows());
+      piece.num_words = std::min<uint64_t>(cut(words, piece.num_words, std::nullopt), most_rows());
       return true;
     });
   }
@@ -169,7 +170,10 @@ class narrow_run_creator final : public run_creator {
   }
 
   // `next` may follow `word` in a run.
-  bool follows(Word word, Word next) const { return settings_.unique ? word < next : word <= next; }
+  bool follows(Word word, Word next) const {
+    if (combiner_.works()) return combiner_.key_of(word) < combiner_.key_of(next);
+    return settings_.unique ? word < next : word <= next;
+  }
 
   // The sorted pieces of a half; those that ascend one behind the other and lie so are one part.
   std::vector<memory_run::part> parts_of(half& h) const {
@@ -186,13 +190,13 @@ class narrow_run_creator final : public run_creator {
     return parts;
   }
 
-  // How many of the ascending words unique and limit leave, at the front.
-  size_t cut(Word* words, size_t num_words, std::optional<Word> before, uint64_t most) const {
+  // How many of the ascending words unique and combine leave, at the front.
+  size_t cut(Word* words, size_t num_words, std::optional<Word> before) const {
     if (settings_.unique) {
       num_words = static_cast<size_t>(std::unique(words, words + num_words) - words);
       if (before && num_words > 0 && *before == words[0]) std::memmove(words, words + 1, --num_words * sizeof(Word));
     }
-    return std::min<uint64_t>(num_words, most);
+    return combiner_.combine(words, num_words);
   }
   uint64_t most_rows() const { return settings_.limit > 0 ? settings_.limit : std::numeric_limits<uint64_t>::max(); }
 
@@ -235,11 +239,13 @@ class narrow_run_creator final : public run_creator {
     for (size_t i = 1; i < h.pieces.size(); ++i) {
       const word_span<Word>& before = h.pieces[i - 1];
       first = std::min(first, h.pieces[i][0]);
-      h.in_order &= before[before.num_words - 1] <= h.pieces[i][0];
+      const Word last = before[before.num_words - 1];
+      h.in_order &= combiner_.works() ? follows(last, h.pieces[i][0]) : last <= h.pieces[i][0];
     }
     if (!writer_->has_run() || !follows(last_, first)) writer_->begin_run();
     rows_left_ = most_rows();
     before_.reset();
+    held_.reset();
     h.begun = true;
   }
 
@@ -251,10 +257,15 @@ class narrow_run_creator final : public run_creator {
       auto* words = reinterpret_cast<Word*>(slice_buffer_.data());
       size_t num_words = 0;
       while (rows_left_ > 0 && num_words == 0) {
-        const size_t taken = cut_slice(h.pieces, slice_bytes / sizeof(Word), words);
-        if (taken == 0) break;
-        sort_words(words, taken);
-        num_words = cut(words, taken, before_, rows_left_);  // none where all repeat the word before
+        const size_t num_held = held_ ? 1 : 0;
+        if (held_) words[0] = *held_;
+        held_.reset();
+        const size_t taken = cut_slice(h.pieces, slice_bytes / sizeof(Word) - num_held, words + num_held);
+        if (taken + num_held == 0) break;
+        sort_words(words + num_held, taken);
+        num_words = cut(words, num_held + taken, before_);  // none where all repeat the word before
+        if (combiner_.works() && taken > 0 && num_words <= rows_left_) held_ = words[--num_words];
+        num_words = std::min<uint64_t>(num_words, rows_left_);
       }
       rows_left_ -= num_words;
       slice_ = {words, num_words};
@@ -284,6 +295,7 @@ class narrow_run_creator final : public run_creator {
   const sort_settings settings_;
   const sort_resources resources_;
   const record::row_codec codec_;
+  const word_combiner<Word> combiner_;
   const creator_memory memory_;
   const size_t capacity_;    // words in a half
   const size_t num_pieces_;  // that a half is sorted in
@@ -299,6 +311,7 @@ class narrow_run_creator final : public run_creator {
   aligned_buffer slice_buffer_;
   std::span<const Word> slice_;  // what is left of it, to be written
   uint64_t rows_left_ = 0;       // that a limit allows the half
+  std::optional<Word> held_;     // the last word of the slice before, whose key may go on in the next one
   std::optional<Word> before_;   // the last word of the slice before, in this half
   Word last_ = 0;                // of the newest run
   background_work writing_;

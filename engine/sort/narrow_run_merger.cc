@@ -15,14 +15,16 @@ namespace flowrun::sort {
 
 namespace {
 
-// One intermediate merge: slices are sorted and written as a new run.
+// One intermediate merge: slices are sorted and written as a new run. Where rows combine, the last word of a slice
+// waits for the next slice, where its key may go on.
 template <class Word>
 class narrow_intermediate_merge {
  public:
   narrow_intermediate_merge(std::vector<run> runs, const record::row_codec& codec, const sort_resources& resources,
-                            const merger_memory& memory, uint32_t block_bytes, bool unique)
+                            const merger_memory& memory, uint32_t block_bytes, const sort_settings& settings)
       : codec_(codec),
-        unique_(unique),
+        combiner_(settings.combiner.get(), codec),
+        unique_(settings.unique),
         merger_(std::move(runs), nullptr, codec, resources, memory),
         writer_(*resources.blocks, block_bytes, memory.write_buffers),
         per_block_(writer_.payload_bytes() / codec.row_bytes()) {
@@ -35,7 +37,10 @@ class narrow_intermediate_merge {
       const step s = merger_.next(slice_, w);
       if (s == step::blocked) return s;
       drained_ = s == step::done;
-      if (!drained_) prepare();
+      if (!drained_)
+        prepare();
+      else if (held_)
+        show({*std::exchange(held_, {})});
     }
     while (slice_.num_rows > 0 || (drained_ && filled_ > 0)) {
       std::byte* payload = writer_.payload(&w);
@@ -62,6 +67,7 @@ class narrow_intermediate_merge {
   void prepare() {
     auto* words = reinterpret_cast<Word*>(const_cast<std::byte*>(slice_.rows));  // the slice is ours alone
     sort_words(words, slice_.num_rows);
+    if (combiner_.works()) return combine(words, slice_.num_rows);
     if (!unique_) return;
     slice_.num_rows = static_cast<size_t>(std::unique(words, words + slice_.num_rows) - words);
     const Word last = words[slice_.num_rows - 1];
@@ -69,7 +75,29 @@ class narrow_intermediate_merge {
     last_ = last;
   }
 
+  void combine(const Word* words, size_t num_words) {
+    std::vector<Word> all;
+    all.reserve(num_words + 1);
+    if (held_) all.push_back(*held_);
+    all.insert(all.end(), words, words + num_words);
+    all.resize(combiner_.combine(all.data(), all.size()));
+    held_ = all.back();
+    all.pop_back();
+    show(std::move(all));
+  }
+
+  // To be written next.
+  void show(std::vector<Word> words) {
+    auto owner = std::make_shared<std::vector<Word>>(std::move(words));
+    slice_ = {};
+    slice_.rows = reinterpret_cast<const std::byte*>(owner->data());
+    slice_.num_rows = owner->size();
+    slice_.row_bytes = sizeof(Word);
+    slice_.owner = std::move(owner);
+  }
+
   const record::row_codec& codec_;
+  const word_combiner<Word> combiner_;
   const bool unique_;
   slice_merger<Word> merger_;
   run_writer writer_;
@@ -79,6 +107,7 @@ class narrow_intermediate_merge {
   size_t filled_ = 0;
   Word first_ = 0;
   std::optional<Word> last_;
+  std::optional<Word> held_;  // combined so far
 };
 
 template <class Word>
@@ -169,7 +198,7 @@ class narrow_run_merger final : public run_merger {
     const auto last = first + static_cast<std::ptrdiff_t>(plan.count);
     if (!intermediate_)
       intermediate_.emplace(std::vector<run>(std::make_move_iterator(first), std::make_move_iterator(last)), codec_,
-                            resources_, memory_, resources_.block_bytes, settings_.unique);
+                            resources_, memory_, resources_.block_bytes, settings_);
     const step s = intermediate_->advance(w);
     if (s != step::done) return s;
     *first = intermediate_->take();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "engine/base/resumable.h"
 #include "engine/block/block_manager.h"
@@ -10,6 +11,7 @@
 #include "engine/record/batch.h"
 #include "engine/record/key.h"
 #include "engine/record/row_codec.h"
+#include "engine/sort/row_combiner.h"
 
 namespace flowrun::sort {
 
@@ -20,6 +22,10 @@ struct sort_settings {
   bool unique = false;  // only the first row of each key
   uint64_t limit = 0;   // only the first `limit` rows of the result; 0: all
   bool force_spill = false;
+  // Makes one row of rows with equal keys, as far as they meet on their way through scratch; whoever takes the result
+  // combines the rest. Not with unique. With it, the result has at least the rows of the first `limit` keys where the
+  // runs are made in halves; long runs and the merger need a limit of 0.
+  std::shared_ptr<const row_combiner> combiner;
   bool long_runs = false;  // runs of twice the memory instead of half of it; only where narrow()
 
   // Narrow: whole rows are sorted as numbers. Where input order matters, rows go by index instead.

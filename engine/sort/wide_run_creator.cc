@@ -123,7 +123,7 @@ class wide_run_creator final : public run_creator {
     aligned_buffer arena;
     aligned_buffer entries;
     size_t num_rows = 0;
-    size_t num_entries = 0;  // after sorting: what unique and limit leave
+    size_t num_entries = 0;  // after sorting: what unique, combine and limit leave
     size_t rows_bytes = 0;   // from the front
     size_t heap_end = 0;     // strings lie behind this
     size_t longest_row = 0;  // with its strings
@@ -223,7 +223,29 @@ class wide_run_creator final : public run_creator {
                                           }) -
                               entries);
     }
+    if (settings_.combiner) {
+      h.num_entries = combine(
+          h, [&](word128 a, word128 b) { return a >> row_number_bits == b >> row_number_bits && compare(a, b) == 0; });
+    }
     if (settings_.limit > 0) h.num_entries = std::min<size_t>(h.num_entries, settings_.limit);
+  }
+
+  // Adds the rows of each key to its first one; returns how many entries are left.
+  template <class Equal>
+  size_t combine(half& h, Equal equal) {
+    word128* entries = h.sorted();
+    const uint32_t row_bytes = rows_.row_bytes();
+    size_t last = 0;
+    for (size_t i = 1; i < h.num_rows; ++i) {
+      if (i + prefetch_distance < h.num_rows)
+        __builtin_prefetch(h.row(row_number(entries[i + prefetch_distance]), row_bytes));
+      if (equal(entries[last], entries[i]))
+        settings_.combiner->add(h.arena.data() + size_t{row_number(entries[last])} * row_bytes,
+                                h.row(row_number(entries[i]), row_bytes));
+      else
+        entries[++last] = entries[i];
+    }
+    return last + 1;
   }
 
   // A step in the background: true when the whole half is on its way to the disks.
