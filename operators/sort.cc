@@ -1,10 +1,11 @@
 // sort: the operator that flowrun exists for. This file only connects: keys and options from the declaration to run
 // creation and merging in engine/sort, as the sink of one pipeline and the source of the next (decision D4).
 //
-//   [hidden key columns] ─▶ prepare ─▶ run_creator
+//   [hidden key columns, or partial results] ─▶ prepare ─▶ run_creator
 //   run_merger ─▶ refine ─▶ [unique, combine, limit] ─▶ [without hidden columns]
 //
-// Keys that are more than a column (or a slice of one) are computed into hidden columns first and dropped behind.
+// Keys that are more than a column (or a slice of one) are computed into hidden columns first and dropped behind. A
+// sort that combines sorts partial results where it can (sort_combine.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "operators/ordered_cut.h"
 #include "operators/program.h"
 #include "operators/registry.h"
+#include "operators/sort_combine.h"
 
 namespace flowrun::operators {
 
@@ -62,16 +64,25 @@ plan::order order_of(const settings& s) {
   return out;
 }
 
-// The rows that are sorted: the input's columns and the hidden keys.
+// The rows that are sorted: the input's columns and the hidden keys, or partial results.
 struct sorted_rows {
   named_expressions projection;  // empty: the input as it is
   record::row_type type;
   record::key key;
+  std::optional<partial_results> partial;
 };
 
 sorted_rows plan_rows(const record::row_type& input, const settings& s) {
   sorted_rows out;
   out.type = input;
+  const bool columns_only = s.columns.size() == s.keys.size();
+  if (!s.combine.empty() && columns_only) out.partial = plan_partial_results(input, s.columns, s.combine);
+  if (out.partial) {
+    out.projection = out.partial->projection;
+    out.type = out.partial->type;
+    for (const plan::sort_key& k : s.keys) out.key.push_back({*out.type.index_of(k.term->column), k.descending, 0, 0});
+    return out;
+  }
   for (size_t i = 0; i < s.keys.size(); ++i) {
     const plan::sort_key& k = s.keys[i];
     if (k.term) {
@@ -86,14 +97,21 @@ sorted_rows plan_rows(const record::row_type& input, const settings& s) {
   return out;
 }
 
-sort::sort_settings sort_settings_of(const settings& s, const sorted_rows& rows) {
+// Of run creation. The limit counts combined rows, which come out of the merge only.
+sort::sort_settings creator_settings(const settings& s, const sorted_rows& rows) {
   sort::sort_settings out;
   out.type = rows.type;
   out.key = rows.key;
   out.stable = s.stable;
   out.unique = s.unique;
-  out.limit = s.combine.empty() ? s.limit : 0;  // the limit counts combined rows
   out.long_runs = s.long_runs;
+  if (rows.partial) out.combiner = rows.partial->combiner;
+  if (s.combine.empty() || (rows.partial && !s.long_runs)) out.limit = s.limit;
+  return out;
+}
+sort::sort_settings merger_settings(const settings& s, const sorted_rows& rows) {
+  sort::sort_settings out = creator_settings(s, rows);
+  if (!s.combine.empty()) out.limit = 0;
   return out;
 }
 
@@ -109,6 +127,9 @@ void check_combine(plan::node_checker& node, const settings& s) {
                             "compute the key as a column with a map in front of the sort");
   if (s.unique)
     node.fault_at_parameter("unique", "a sort that combines leaves one row of each key anyway", {}, "leave out unique");
+  for (auto k = s.columns.begin(); k != s.columns.end(); ++k)
+    if (std::find(s.columns.begin(), k, *k) != k)
+      node.fault_at_parameter("by", fmt::format("'{}' is a key twice", *k), {}, "leave out the second one");
   for (const auto& [name, aggregate] : s.combine)
     if (std::find(s.columns.begin(), s.columns.end(), name) != s.columns.end())
       node.fault_at_parameter("combine." + name, fmt::format("'{}' is a key of the sort", name), "a name of its own");
@@ -117,13 +138,16 @@ void check_combine(plan::node_checker& node, const settings& s) {
 // Long runs are made of rows that are sorted as numbers.
 void check_long_runs(plan::node_checker& node, const settings& s) {
   const sorted_rows rows = plan_rows(node.input_type(), s);
-  if (sort_settings_of(s, rows).narrow()) return;
+  if (creator_settings(s, rows).narrow()) return;
   std::string reason, hint = "leave out runs";
   if (rows.type.has_strings()) {
     reason = "these have strings";
   } else if (!record::row_codec::fits(rows.type)) {
     reason = fmt::format("these have {} bytes", rows.type.row_bytes());
-    if (!rows.projection.empty()) reason += " with their computed keys";
+    if (rows.partial)
+      reason = fmt::format("the keys and the aggregates have {} bytes", rows.type.row_bytes());
+    else if (!rows.projection.empty())
+      reason += " with their computed keys";
   } else if (s.stable) {
     reason = "a stable sort keeps them in the order of the input";
     hint += node.boolean("stable") ? ", or stable" : ", or first and last";
@@ -147,12 +171,18 @@ void check(plan::node_checker& node) {
   const plan::order gives = order_of(s);
   const bool columns_only = gives.size() == s.keys.size();
   node.node().elided = columns_only && plan::satisfies(node.input_order(), gives);
-  if (s.limit > 0) node.node().facts["limit"] = s.limit;
+  const sorted_rows rows = plan_rows(node.input_type(), s);
+  const sort::sort_settings creating = creator_settings(s, rows);
+  if (creating.limit > 0) node.node().facts["limit"] = creating.limit;
   if (s.long_runs) node.node().facts["long_runs"] = 1;
   plan::row_estimate estimate = node.input_estimate();
-  const bool indexed = !sort_settings_of(s, plan_rows(node.input_type(), s)).narrow();
+  const bool indexed = !creating.narrow();
   if (indexed) node.node().facts["indexed"] = 1;
-  if (estimate.known) node.node().facts["sorted_bytes"] = bytes_in_memory(node.input_type(), indexed, estimate);
+  if (rows.partial) node.node().facts["partial_row_bytes"] = rows.type.row_bytes();
+  const record::row_type& sorted = rows.partial ? rows.type : node.input_type();
+  if (estimate.known)
+    node.node().facts["sorted_bytes"] =
+        bytes_in_memory(sorted, indexed, with_type(estimate, node.input_type(), sorted));
   record::row_type output = node.input_type();
   if (!s.combine.empty()) {
     output = group_type(node.input_type(), s.columns, s.combine);
@@ -259,7 +289,7 @@ exec::assembly build_creator(exec::build_context& c, const settings& s, const so
   sort::sort_resources resources = resources_of(c);
   resources.block_bytes = static_cast<uint32_t>(c.sort->block_bytes);
   resources.write_buffers = static_cast<unsigned>(c.sort->write_buffers);
-  sort::sort_settings sorting = sort_settings_of(s, rows);
+  sort::sort_settings sorting = creator_settings(s, rows);
   sorting.force_spill = c.job.options().force_spill;
   std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(sorting, resources);
   out.stages.emplace_back(std::make_unique<prepare_stage>(creator));
@@ -267,8 +297,12 @@ exec::assembly build_creator(exec::build_context& c, const settings& s, const so
   return out;
 }
 
-void combine(exec::assembly& to, exec::build_context& c, const settings& s) {
-  add_group_stages(to, c.input_type(), s.columns, s.combine, c.output_type(), c.job.pool(), c.batch_bytes);
+void combine(exec::assembly& to, exec::build_context& c, const settings& s,
+             const std::optional<partial_results>& partial) {
+  if (partial)
+    add_total_stage(to, c.output_type(), s.columns.size(), partial->totals, c.job.pool(), c.batch_bytes);
+  else
+    add_group_stages(to, c.input_type(), s.columns, s.combine, c.output_type(), c.job.pool(), c.batch_bytes);
   if (s.limit > 0) to.stages.push_back(make_ordered_cut(c.output_type(), repeats::none, {}, s.limit));
 }
 
@@ -277,7 +311,7 @@ exec::assembly build_merger(exec::build_context& c, const settings& s, const sor
   const auto given = std::any_cast<hand_over>(std::exchange(c.state, {}));
   sort::sort_resources resources = resources_of(c);
   resources.block_bytes = given.block_bytes;
-  const sort::sort_settings sorting = sort_settings_of(s, rows);
+  const sort::sort_settings sorting = merger_settings(s, rows);
   std::shared_ptr<sort::run_merger> merger =
       sort::make_run_merger(sorting, resources, std::move(*given.runs), c.batch_bytes);
   c.counters.fan_in = merger->fan_in();
@@ -287,10 +321,10 @@ exec::assembly build_merger(exec::build_context& c, const settings& s, const sor
   // Wide rows come out of the merge without repetitions; slices of narrow rows may repeat each other's last row.
   const repeats where = s.unique && sorting.narrow() ? repeats::at_batch_starts : repeats::none;
   if (!s.combine.empty())
-    combine(out, c, s);
+    combine(out, c, s, rows.partial);
   else if (where != repeats::none || s.limit > 0)
     out.stages.push_back(make_ordered_cut(rows.type, where, rows.key, s.limit));
-  if (!rows.projection.empty()) {
+  if (!rows.projection.empty() && !rows.partial) {
     named_expressions original;
     for (size_t i = 0; i < c.output_type().num_columns(); ++i)
       original.emplace_back(c.output_type()[i].name, expr::column_expression(rows.type, i));
@@ -305,7 +339,7 @@ exec::assembly build(exec::build_context& c) {
   if (c.node.elided) {
     exec::assembly out;
     if (!s.combine.empty())
-      combine(out, c, s);
+      combine(out, c, s, {});
     else
       out.stages.push_back(
           make_ordered_cut(rows.type, s.unique ? repeats::anywhere : repeats::none, rows.key, s.limit));
@@ -359,7 +393,9 @@ exec::operator_definition define() {
                   {.name = "combine",
                    .kind = plan::parameter_kind::aggregates,
                    .help = "Make one row of each key, {name: \"sum(x)\"}: the keys and these aggregates, as a group "
-                           "behind the sort would."},
+                           "behind the sort would. Rows of equal keys become one wherever they meet, before they are "
+                           "written to scratch; not with sums of floats and aggregates of strings, which are made "
+                           "behind the sort."},
                   {.name = "limit",
                    .kind = plan::parameter_kind::integer,
                    .help = "Keep only the first so many rows of the result."},

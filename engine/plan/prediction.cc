@@ -13,11 +13,18 @@ sort_request request_of(const graph& g, const node& n) {
   r.known = in.estimate.known;
   r.rows = in.estimate.rows;
   r.num_bytes = in.estimate.num_bytes;
+  // Partial results of a sort that combines have a width of their own.
+  uint32_t row_bytes = in.type.row_bytes();
+  bool indexed = in.type.has_strings() || n.facts.contains("indexed");
+  if (const auto partial = n.facts.find("partial_row_bytes"); partial != n.facts.end()) {
+    indexed = n.facts.contains("indexed");
+    r.num_bytes = r.num_bytes - std::min(r.num_bytes, r.rows * row_bytes) + r.rows * partial->second;
+    row_bytes = static_cast<uint32_t>(partial->second);
+  }
   // Rows with strings, and narrow ones whose input order matters (the fact "indexed"), are sorted by an index as wide
   // ones are.
   constexpr uint32_t wide = 17;
-  const bool indexed = in.type.has_strings() || n.facts.contains("indexed");
-  r.row_bytes = indexed ? std::max(wide, in.type.row_bytes()) : in.type.row_bytes();
+  r.row_bytes = indexed ? std::max(wide, row_bytes) : row_bytes;
   if (const auto limit = n.facts.find("limit"); limit != n.facts.end()) r.limit_rows = limit->second;
   r.long_runs = n.facts.contains("long_runs");
   return r;

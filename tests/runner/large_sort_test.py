@@ -21,6 +21,28 @@ nodes:
   before: {op: reduce, in: drawn, with: {hash: true, let: {n: "count()"}}}
   after: {op: reduce, in: looked, with: {hash: true, let: {n: "count()"}}}
 """
+# The same aggregates made by the sort and behind it.
+COMBINE = """flowrun: 1
+name: combining
+params: {rows: {type: int}, keys: {type: int}}
+nodes:
+  drawn: {op: generate, with: {rows: "${rows}", columns: {COLUMNS}}}
+  combined: {op: sort, in: drawn, with: {by: [KEY], combine: {AGGREGATES}MORE}}
+  sorted: {op: sort, in: drawn, with: {by: [KEY], stable: true}}
+  grouped: {op: group, in: sorted, with: {by: [KEY], let: {AGGREGATES}}}
+  together: {op: reduce, in: combined, with: {hash: true, let: {n: "count()"}}}
+  apart: {op: reduce, in: grouped, with: {hash: true, let: {n: "count()"}}}
+"""
+DRAWN_KEY = "rand(1, i) % ${keys}"
+COMBINED = {
+    "8 bytes": (f'k: "u32({DRAWN_KEY})", v: "u32(rand(2, i))"', 'n: "count()"'),
+    "16 bytes": (f'k: "u32({DRAWN_KEY})", v: "i32(rand(2, i) % 1000) - 500"', 'low: "min(v)", s: "sum(v)"'),
+    "first and last": (f'k: "u32({DRAWN_KEY})", v: "rand(2, i)"', 'f: "first(v)", l: "last(u16(v % 1000))"'),
+    "strings": (f'k: "concat(\'key \', {DRAWN_KEY})", v: "f64(rand(2, i))"', 'n: "count()", m: "max(v)"'),
+    "not taken apart": (f'k: "u32({DRAWN_KEY})", v: "f64(rand(2, i) % 1000)"', 's: "sum(v)"'),
+    "texts": (f'k: "u32({DRAWN_KEY})", v: "concat(\'v\', rand(2, i) % 1000)"', 'low: "min(v)", n: "count()"'),
+}
+
 SHAPES = {
     "8 bytes": ('k: "rand(1, i)"', "k", 8),
     "16 bytes": ('k: "rand(1, i) % 1000003", v: i', "-k", 16),
@@ -125,6 +147,61 @@ class large_sort_test(process_test):
                 report = self.sort(shape, 64 * MIB // row_bytes, "12MiB", "--block-size", "448KiB")
                 sort = report["sorts"][0]
                 self.assertGreaterEqual(int(sort["merge_passes"]), 2, sort)
+
+    def combine(self, shape, rows, keys, memory, *more, job=COMBINE, options=""):
+        columns, aggregates = COMBINED[shape]
+        job = job.replace("COLUMNS", columns).replace("KEY", "k").replace("AGGREGATES", aggregates)
+        self.write("job.yaml", job.replace("MORE", options))
+        arguments = ("-p", f"rows={rows}", "-p", f"keys={keys}", "-m", memory, "-T", "s", "--report", "-")
+        done = self.flowrun("job.yaml", "-q", *arguments, *more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        if not SANITIZED:
+            self.assertLessEqual(int(report["peak_memory_bytes"]), int(report["memory_budget_bytes"]) + ALLOWANCE)
+        return report, {(r["node"], r["name"]): r["value"] for r in report["results"]}
+
+    def test_combining_gives_what_grouping_gives(self):
+        # With many keys and few, one merge pass and several.
+        for shape in COMBINED:
+            for keys in (50, 200_000):
+                for more in (("-m", "24MiB"), ("-m", "24MiB", "--block-size", "448KiB", "--force-spill")):
+                    with self.subTest(shape=shape, keys=keys, more=more):
+                        _, results = self.combine(shape, 700_000, keys, *more[1:])
+                        self.assertEqual(results["together", "n"], results["apart", "n"])
+                        self.assertEqual(results["together", "hash"], results["apart", "hash"])
+
+    def test_combining_leaves_little_to_write(self):
+        alone = "".join(
+            line
+            for line in COMBINE.splitlines(True)
+            if not any(name in line for name in ("sorted:", "grouped:", "apart:"))
+        )
+        for shape in ("8 bytes", "16 bytes", "first and last", "strings"):
+            with self.subTest(shape=shape):
+                few, _ = self.combine(shape, 2_000_000, 50, "12MiB", job=alone)
+                many, _ = self.combine(shape, 2_000_000, 10**9, "12MiB", job=alone)
+                little, much = (int(report["actual"]["scratch_written_bytes"]) for report in (few, many))
+                self.assertGreaterEqual(int(few["sorts"][0]["runs"]), 2)
+                self.assertLess(little, much // 5)
+                if shape != "strings":  # whose lengths a plan doesn't know
+                    sort = many["sorts"][0]
+                    self.assertEqual(sort["runs"], sort["predicted_runs"])
+                    self.assertEqual(sort["merge_passes"], sort["predicted_merge_passes"])
+                    predicted = int(many["predicted"]["scratch_written_bytes"])
+                    self.assertLess(abs(much - predicted), predicted // 10)
+
+    def test_combining_with_a_limit_or_long_runs(self):
+        limited = COMBINE.replace(
+            "  together:", "  first: {op: sort, in: grouped, with: {by: [KEY], limit: 77}}\n  together:"
+        )
+        limited = limited.replace("in: grouped, with: {hash", "in: first, with: {hash")
+        for shape in ("8 bytes", "first and last", "strings"):
+            with self.subTest(shape=shape):
+                _, results = self.combine(shape, 900_000, 300, "24MiB", job=limited, options=", limit: 77")
+                self.assertEqual(results["together", "n"], "77")
+                self.assertEqual(results["together", "hash"], results["apart", "hash"])
+        _, results = self.combine("8 bytes", 900_000, 100_000, "24MiB", options=", runs: long")
+        self.assertEqual(results["together", "hash"], results["apart", "hash"])
 
     def test_two_disks_share_the_work(self):
         columns, keys, _ = SHAPES["16 bytes"]

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""A sort that combines writes what a group behind a stable sort writes, for every aggregate, type and direction; in
+memory and spilled with tiny blocks."""
+
+import random
+
+from flowrun_process import main, process_test
+
+JOB = """flowrun: 1
+name: combining
+nodes:
+  rows: {op: file.read_csv, with: {path: in.csv, type: {k: "KEY", v: "VALUE"}}}
+  combined: {op: sort, in: rows, with: {by: [ORDER], combine: {AGGREGATES}}}
+  sorted: {op: sort, in: rows, with: {by: [ORDER], stable: true}}
+  grouped: {op: group, in: sorted, with: {by: [k], let: {AGGREGATES}}}
+  together: {op: file.write_csv, in: combined, with: {path: together.csv}}
+  apart: {op: file.write_csv, in: grouped, with: {path: apart.csv}}
+"""
+COUNT = 'n: "count()"'
+NUMBERS = 'n: "count()", s: "sum(v)", low: "min(v)", high: "max(v)"'
+PLACES = 'f: "first(v)", l: "last(v)"'
+VALUES = 'low: "min(v)", high: "max(v)", n: "count()"'
+VARIANTS = ([], ["--force-spill", "--block-size", "4096", "--batch-size", "700", "-m", "24MiB", "-j", "3"])
+
+
+def job(key, value, aggregates, order="k"):
+    text = JOB.replace("KEY", key).replace("VALUE", value).replace("AGGREGATES", aggregates)
+    return text.replace("ORDER", order)
+
+
+def cell(drawn, type):
+    if type == "bool":
+        return drawn.choice(("false", "true"))
+    if type == "string":
+        return f"text {drawn.randrange(30)}"
+    if type == "bytes[3]":
+        return f"{drawn.randrange(40):03}"
+    if type[0] == "f":
+        return str(drawn.randrange(-32, 32) / 4)
+    return str(drawn.randrange(100) - (50 if type[0] == "i" else 0))
+
+
+class sort_combine_test(process_test):
+    def compare(self, key, value, aggregates):
+        drawn = random.Random(7)
+        rows = "".join(f"{cell(drawn, key)},{cell(drawn, value)}\n" for _ in range(3000))
+        self.write("in.csv", rows)
+        for direction in ("", "-"):
+            self.write("job.yaml", job(key, value, aggregates, f"{direction}k"))
+            for variant in VARIANTS:
+                with self.subTest(key=key, value=value, aggregates=aggregates, direction=direction, variant=variant):
+                    done = self.flowrun("job.yaml", "-q", "-T", "scratch", *variant)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    together, apart = ((self.dir / name).read_bytes() for name in ("together.csv", "apart.csv"))
+                    self.assertGreater(len(apart.splitlines()), 1)
+                    self.assertEqual(together, apart)
+                    self.assertEqual(self.files("scratch"), [])
+
+    def test_numbers(self):
+        for type in ("u8", "u24", "u64", "i8", "i16", "i64", "f32", "f64"):
+            self.compare("u16", type, NUMBERS)
+            self.compare(type, "u16", COUNT)
+
+    def test_texts_and_booleans(self):
+        for type in ("bool", "bytes[3]", "string"):
+            self.compare("i32", type, VALUES)
+            self.compare(type, "i64", NUMBERS)
+
+    def test_first_and_last(self):
+        for type in ("u8", "f64", "bool", "bytes[3]", "string"):
+            self.compare("u16", type, PLACES)
+            self.compare(type, "i32", PLACES)
+
+    def test_expressions(self):
+        self.compare("u8", "u16", 's: "sum(v * 3 - 5)", half: "max(f64(v) / 2)", t: "min(concat(\'<\', k, \'>\'))"')
+        self.compare("u8", "i32", 's: "sum(v * 3 - 5)", least: "min(v * v)"')
+
+    def test_sums_wrap_around(self):
+        self.write("in.csv", f"1,{2**63 - 1}\n" + "1,5\n")
+        self.write("job.yaml", job("u8", "i64", NUMBERS))
+        done = self.flowrun("job.yaml", "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.dir / "together.csv").read_text(), f"1,2,{-(2**63) + 4},5,{2**63 - 1}\n")
+
+    def test_no_rows(self):
+        self.write("in.csv", "")
+        self.write("job.yaml", job("u8", "i64", NUMBERS))
+        for variant in VARIANTS:
+            self.assertEqual(self.flowrun("job.yaml", "-q", *variant).returncode, 0)
+            self.assertEqual((self.dir / "together.csv").read_text(), "")
+
+    def test_a_key_twice_is_a_fault(self):
+        self.write("job.yaml", job("u8", "u8", COUNT, "k, -k"))
+        self.fails(78, self.flowrun("check", "job.yaml"), "'k' is a key twice")
+
+
+if __name__ == "__main__":
+    main()
