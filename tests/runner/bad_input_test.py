@@ -9,13 +9,19 @@ import signal
 import subprocess
 import tempfile
 
-from flowrun_process import SORT, main, process_test
+from flowrun_process import FLOWRUN, SORT, main, process_test
 
 COPY = """flowrun: 1
 nodes:
   rows: {op: file.read_rows, with: {path: in.bin, type: {k: u32, v: u32}}}
   sorted: {op: sort, in: rows, with: {by: [k]}}
   out: {op: file.write_rows, in: sorted, with: {path: out/out.bin}}
+"""
+LINES = """flowrun: 1
+nodes:
+  lines: {op: file.read_lines, with: {path: in.txt}}
+  sorted: {op: sort, in: lines, with: {by: [text]}}
+  out: {op: file.write_lines, in: sorted, with: {path: out/out.txt}}
 """
 CSV = """flowrun: 1
 nodes:
@@ -40,6 +46,57 @@ class input_test(process_test):
         self.write("in.bin", bytes(8 * 1000 + 3))
         self.fails(65, self.flowrun("job.yaml"), "in.bin", "8", "help:")
         self.assertEqual(self.files("out"), [])
+
+    def test_truncated_rows_that_were_spilled(self):
+        # Of a pipe nobody knows the length: the last row is found to be cut short when runs are on scratch.
+        self.write("job.yaml", COPY.replace("in.bin", '"-"'))
+        rows = os.urandom(8 * 3_000_000)
+        for excess in (1, 7):
+            with self.subTest(excess=excess):
+                command = [FLOWRUN, "job.yaml", "-q", "-m", "12MiB", "-T", "scratch", "--force-spill"]
+                done = subprocess.run(
+                    command, cwd=self.dir, env=self.environment, input=rows + bytes(excess), capture_output=True
+                )
+                self.assertEqual(done.returncode, 65, done.stderr)
+                for part in (b"3000000 rows of 8 bytes", f"{excess} byte".encode(), b"help:"):
+                    self.assertIn(part, done.stderr)
+                self.assertEqual(self.files("out") + self.files("scratch"), [])
+
+    def test_lines_longer_than_the_memory(self):
+        self.write("job.yaml", LINES)
+        short = b"short\n" * 1000
+        for name, content in (
+            ("in the middle", short + b"x" * 40_000_000 + b"\n" + short),
+            ("without an end", short + b"x" * 40_000_000),
+            ("without lines", bytes(40_000_000)),
+        ):
+            for more in ((), ("--force-spill", "--no-direct"), ("-j", "1")):
+                with self.subTest(name=name, more=more):
+                    self.write("in.txt", content)
+                    done = self.flowrun("job.yaml", "-q", "-m", "24MiB", "-T", "scratch", *more)
+                    line = 1 if name == "without lines" else 1001
+                    self.fails(65, done, f"in.txt:{line}: a line is longer than", "-m", "help:")
+                    self.assertEqual(self.files("out") + self.files("scratch"), [])
+
+    def test_lines_too_long_for_the_sort(self):
+        # Short enough to be read, but not for a sort that needs room for several in a block.
+        self.write("job.yaml", LINES)
+        self.write("in.txt", b"short\n" * 1000 + b"x" * 10_000_000 + b"\n" + b"a\n" * 1000)
+        done = self.flowrun("job.yaml", "-q", "-m", "200MiB", "-T", "scratch", "--force-spill")
+        self.fails(75, done, "too long for a sort", "-m", "help:")
+        self.assertEqual(self.files("out") + self.files("scratch"), [])
+
+    def test_lines_that_just_fit(self):
+        self.write("job.yaml", LINES)
+        lines = [bytes([c]) * 4_000_000 + bytes([d]) for c in b"ab\0" for d in b"yx"]
+        lines += [b"", b"\0", b"\xff\xfe not UTF-8 \xc3", b"\r"] * 500
+        self.write("in.txt", b"\n".join(lines))  # the last one has no newline
+        for more in ((), ("--force-spill",)):
+            with self.subTest(more=more):
+                done = self.flowrun("job.yaml", "-q", "-m", "256MiB", "-T", "scratch", *more)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                written = (self.dir / "out/out.txt").read_bytes()
+                self.assertTrue(written == b"".join(line + b"\n" for line in sorted(lines)), "other lines")
 
     def test_not_sorted_as_declared(self):
         self.write("job.yaml", COPY.replace("type: {k", "sorted_by: [k], type: {k"))
@@ -184,6 +241,11 @@ class disk_test(process_test):
                     "help:",
                 )
                 self.assertEqual(os.listdir(small), [])
+                # The same while runs are merged: scratch is on another disk, and is left empty, too.
+                merging = ("-p", "rows=2000000", "-q", "-m", "8MiB", "-T", "scratch", "--force-spill")
+                done = self.flowrun("job.yaml", *merging)
+                self.fails(73, done, "No space left on device", small, "help:")
+                self.assertEqual(os.listdir(small) + self.files("scratch"), [])
                 self.write("job.yaml", SORT)
                 done = self.flowrun("job.yaml", "-p", "rows=4000000", "-m", "24MiB", "-T", f"{small}/scratch")
                 self.fails(75, done, f"{small}/scratch", "help:")

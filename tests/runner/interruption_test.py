@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Ctrl-C and kill: a job stops within a second and leaves nothing behind, however it is killed."""
 
+import json
 import os
 import pathlib
 import re
@@ -10,20 +11,32 @@ import time
 from flowrun_process import ENDLESS, SORT, main, process_test
 
 
+# What comes out of the merge takes long to be looked at: a thousand rows are made of each.
+MERGE = SORT + """
+  many: {op: flat_map, in: sorted, with: {rows: [MANY]}}
+  sum: {op: reduce, in: many, with: {let: {s: "sum(v % 1000003)"}}}
+""".replace("MANY", ", ".join(["{v: value}"] * 1000)).lstrip("\n")
+
+
 class interruption_test(process_test):
-    def started_sorting(self, *arguments):
-        """A job in the middle of its work: it says so in JSON lines, and has spilled."""
-        self.write("job.yaml", SORT)
-        job = self.start(
-            "job.yaml", "-p", f"rows={ENDLESS}", "-m", "32MiB", "-T", "scratch", "--progress", "json", *arguments
+    def started(self, job, rows, phase, *arguments):
+        """A job in the middle of a phase: it says so in JSON lines, and has spilled."""
+        self.write("job.yaml", job)
+        started = self.start(
+            "job.yaml", "-p", f"rows={rows}", "-m", "32MiB", "-T", "scratch", "--progress", "json", *arguments
         )
-        for line in job.stderr:
-            if '"rows": 0,' not in line and '"ratio"' in line:
-                return job
+        for line in started.stderr:
+            if '"rows": 0,' not in line and f'"phase": {phase},' in line:
+                return started
         self.fail("the job ended by itself")
 
+    def started_sorting(self, *arguments):
+        return self.started(SORT, ENDLESS, 1, *arguments)
+
     def stops(self, number, code):
-        job = self.started_sorting("--report", "report.json")
+        return self.is_stopped(self.started_sorting("--report", "report.json"), number, code)
+
+    def is_stopped(self, job, number, code):
         sent = time.monotonic()
         job.send_signal(number)
         out, err = job.communicate(timeout=60)
@@ -40,6 +53,17 @@ class interruption_test(process_test):
 
     def test_sigterm(self):
         self.assertLess(self.stops(signal.SIGTERM, 143), self.patience())
+
+    def test_while_merging(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            with self.subTest(signal=number):
+                job = self.started(MERGE, 10_000_000, 2, "--report", "report.json")
+                self.assertLess(self.is_stopped(job, number, code), self.patience())
+                report = json.loads((self.dir / "report.json").read_text())
+                rows = {node["id"]: int(node["rows"]) for node in report["nodes"]}
+                self.assertGreater(int(report["sorts"][0]["runs"]), 1)  # all of them on scratch
+                self.assertEqual(rows["drawn"], 10_000_000)
+                self.assertLess(rows["sorted"], 10_000_000)
 
     def patience(self):
         """A second, as promised; more where a sanitizer makes everything slower or other tests take the cores."""

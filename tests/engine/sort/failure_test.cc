@@ -60,7 +60,8 @@ TEST_P(each_type, a_flipped_bit_on_its_way_to_the_disk) {
 TEST_P(each_type, reads_and_writes_that_fail) {
   for (const unsigned num_threads : {0U, 2U}) {
     EXPECT_EQ(error_with({{io::direction::read, 20, 1, effect::fail, EIO}}, num_threads).kind(), error_kind::io);
-    EXPECT_EQ(error_with({{io::direction::write, 5, 1'000'000, effect::fail, EIO}}, num_threads).kind(), error_kind::io);
+    EXPECT_EQ(error_with({{io::direction::write, 5, 1'000'000, effect::fail, EIO}}, num_threads).kind(),
+              error_kind::io);
     EXPECT_EQ(error_with({{io::direction::read, 20, 1, effect::shorten, 100}}, num_threads).kind(), error_kind::io);
   }
 }
@@ -99,6 +100,42 @@ TEST_P(each_type, given_up_during_run_creation) {
         EXPECT_EQ(rig.blocks().used_bytes(), 0U);
       }
     }
+  }
+}
+
+// Runs that fit, and a neighbour who takes all that is left when they are merged, and whatever merging frees.
+TEST_P(each_type, disks_that_become_full_while_merging) {
+  for (const unsigned num_threads : {0U, 2U}) {
+    place_.num_threads = num_threads;
+    place_.memory_bytes = 120'000;
+    const auto backend = io::make_memory_backend();
+    block::block_manager blocks(block::memory_options(*backend, 2, 2 * MiB));
+    sort_rig rig(place_);
+    sort_resources r = rig.resources();
+    r.blocks = &blocks;
+    std::unique_ptr<run_creator> creator = make_run_creator(settings_, r);
+    sorted_runs runs = create_runs(rig, *creator, input_);
+    creator.reset();
+    std::vector<block::block_id> taken;
+    auto take_all = [&] {
+      for (;;) taken.push_back(blocks.allocate(0, place_.block_bytes));
+    };
+    {
+      std::unique_ptr<run_merger> merger = make_run_merger(settings_, r, std::move(runs), 8192);
+      EXPECT_GE(merger->merge_passes(), 2U);
+      task_queue::sleeper sleeper(rig.queue());
+      std::vector<batch> raw;
+      const error e = block::error_of([&] {
+        for (step s = step::ready; s != step::done; s = merger->pull(raw, sleeper)) {
+          EXPECT_EQ(block::error_of(take_all).kind(), error_kind::resources);
+          if (s == step::blocked) sleeper.wait();
+        }
+      });
+      EXPECT_EQ(e.kind(), error_kind::resources) << e.what();
+      EXPECT_NE(std::string(e.what()).find("scratch"), std::string::npos) << e.what();
+    }
+    for (const block::block_id id : taken) blocks.free(id);
+    EXPECT_EQ(blocks.used_bytes(), 0U);
   }
 }
 
@@ -159,9 +196,10 @@ TEST(failure, while_pieces_are_being_sorted) {
   const std::vector<batch> input = numbers(pool, values);
   const sort_settings settings = sort_by(type_of({{"k", "u64"}}), columns({0}));
   for (const uint64_t nth : {uint64_t{1}, uint64_t{20}, uint64_t{70}}) {
-    sort_rig rig(place, std::make_unique<io::faulty_backend>(
-                            io::make_thread_backend(8),
-                            std::vector<io::injected_fault>{{io::direction::write, nth, 1'000'000, effect::fail, EIO}}));
+    sort_rig rig(place,
+                 std::make_unique<io::faulty_backend>(
+                     io::make_thread_backend(8),
+                     std::vector<io::injected_fault>{{io::direction::write, nth, 1'000'000, effect::fail, EIO}}));
     std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
     EXPECT_EQ(block::error_of([&] { create_runs(rig, *creator, input); }).kind(), error_kind::io);
   }
