@@ -1,24 +1,22 @@
 // How order that is there already is found and used:
 //
-//   peek         a few windows of neighbours, spread over the words. Where they neither ascend nor descend, the words
-//   go
-//                to the SIMD sort at once: random input pays two windows.
-//   runs         one pass finds where the words stop to ascend or descend. One run: sorted input ends here, at the
-//   speed
-//                of reading it, descending input is reversed. Up to eight runs (an organ pipe, the teeth of a saw, two
-//                words exchanged) are merged in place, with room for a few words beside.
-//   disorder     more runs, but ascending as a whole: words out of order are dropped behind those kept (drop-merge
-//   sort,
-//                Rönnblom 2017), sorted by themselves and merged back. Too many of them: the SIMD sort.
+//   peek      Sixteen windows of neighbours, spread over the words. Random input shows itself in the first few, several
+//             sorted sequences one behind the other in how the windows follow each other: both go to the SIMD sort.
+//   runs      One pass finds where the words stop to ascend or descend. Sorted input ends here, at the speed of reading
+//             it; descending input is reversed; a few runs (an organ pipe, two sorted halves) are merged in place, with
+//             room for some words beside.
+//   disorder  More runs, but ascending as a whole: words out of order are dropped behind those kept (drop-merge sort,
+//             Rönnblom 2017), sorted by themselves and merged back. Too many of them: the SIMD sort.
 //
 // Words are dropped in place: what was dropped lies between those kept and those not yet seen, and a word to keep is
 // exchanged with the first of them.
 //
-// Cost, measured in ns a word (16 M of 8 bytes; 8 M of 16 bytes):
+// Cost, measured in ns a word (4 M of 8 bytes, 2 M of 16 bytes); more runs than most_runs are merged no faster than
+// they are sorted:
 //
-//              SIMD sort   sorted   reversed   organ pipe   eight teeth   1000 words exchanged
-//    8 bytes     13          1.2      1.8         4.5          12.8            2.0
-//   16 bytes     36          2.1      3.4         8.5          22.6            4.1
+//              random   sorted   reversed   1000 exchanged   organ pipe   two sorted halves   six
+//    8 bytes    10.9      0.7      1.4           1.4            2.7              8.2           11.0 (sorted)
+//   16 bytes    29.4      1.7      2.3           3.0            3.8             11.1           24.3
 
 #include "engine/sort/word_sort.h"
 
@@ -35,11 +33,12 @@ namespace flowrun::sort {
 
 namespace {
 
-constexpr size_t small = 32;           // below this the dispatch costs more than the sort
-constexpr size_t worth_peeking = 512;  // below this sorting costs less than finding out
-constexpr size_t num_windows = 8;
+constexpr size_t small = 32;            // below this the dispatch costs more than the sort
+constexpr size_t worth_peeking = 1024;  // below this sorting costs less than finding out
+constexpr size_t num_windows = 16;
 constexpr size_t window = 8;  // neighbours looked at together
-constexpr size_t most_runs = 8;
+template <class Word>
+constexpr size_t most_runs = sizeof(Word) == 8 ? 3 : 6;  // whose merging costs less than the SIMD sort
 constexpr size_t most_dropped = 8192;
 constexpr size_t most_back = 8;             // words kept that may turn out to be the ones out of order
 constexpr size_t room_bytes = 1024 * 1024;  // beside the words, for merging
@@ -48,9 +47,9 @@ constexpr size_t room_bytes = 1024 * 1024;  // beside the words, for merging
 // of leaving early, so that the loop vectorises.
 template <class Word, class OutOfOrder>
 size_t first_place(const Word* words, size_t num_words, OutOfOrder out_of_order) {
-  constexpr size_t chunk = 4096;
-  for (size_t first = 1; first < num_words; first += chunk) {
-    const size_t last = std::min(first + chunk, num_words);
+  size_t last = 1;
+  for (size_t first = 1, chunk = 64; first < num_words; first = last, chunk = std::min<size_t>(2 * chunk, 4096)) {
+    last = std::min(first + chunk, num_words);
     size_t places = 0;
     for (size_t i = first; i < last; ++i) places += out_of_order(words[i - 1], words[i]) ? 1 : 0;
     if (places == 0) continue;
@@ -73,30 +72,38 @@ enum class likely { ascending, descending, runs, neither };
 template <class Word>
 likely peek(const Word* words, size_t num_words) {
   size_t ascending = 0, descending = 0, neither = 0;
+  size_t breaks = 0;  // between windows, where what the first one does doesn't go on: no more than runs end
+  // At uneven distances, so that runs of equal lengths don't show the same part of themselves to each window.
+  const size_t stride = (num_words - window) / num_windows;
+  auto place = [&](size_t i) { return words + stride * i + stride * (7 * i % num_windows) / num_windows; };
   for (size_t i = 0; i < num_windows; ++i) {
-    const Word* at = words + (num_words - window) / (num_windows - 1) * i;
+    const Word* at = place(i);
     size_t rises = 0, falls = 0;
     for (size_t j = 1; j < window; ++j) {
       rises += at[j - 1] < at[j] ? 1 : 0;
       falls += at[j] < at[j - 1] ? 1 : 0;
     }
     if (rises > 0 && falls > 0) {
-      if (++neither > 1) return likely::neither;  // one may have met a word out of order
-    } else {
-      ascending += falls == 0 ? 1 : 0;
-      descending += rises == 0 ? 1 : 0;
+      if (++neither > 3) return likely::neither;  // a few may have met a word out of order
+      continue;
     }
+    ascending += falls == 0 ? 1 : 0;
+    descending += rises == 0 ? 1 : 0;
+    if (i + 1 == num_windows) break;
+    const Word next = *place(i + 1);
+    if ((rises > 0 && next < at[0]) || (falls > 0 && at[0] < next))
+      if (++breaks >= most_runs<Word>) return likely::neither;
   }
   if (ascending + neither == num_windows) return likely::ascending;
   return descending + neither == num_windows ? likely::descending : likely::runs;
 }
 
-// Where up to most_runs ascending or descending runs begin, and the end; empty when there are more.
+// Where up to `most_runs` ascending or descending runs begin, and the end; empty when there are more.
 template <class Word>
 std::vector<size_t> find_runs(const Word* words, size_t num_words) {
   std::vector<size_t> starts{0};
   for (size_t at = 0; at < num_words; starts.push_back(at)) {
-    if (starts.size() > most_runs) return {};
+    if (starts.size() > most_runs<Word>) return {};
     const size_t left = num_words - at;
     const size_t rising = first_descent(words + at, std::min(left, window));
     const size_t falling = first_ascent(words + at, std::min(left, window));

@@ -119,7 +119,7 @@ TYPED_TEST(word_sort, large) {
 // Merges of runs that are longer than the room beside the words are cut into smaller ones.
 TYPED_TEST(word_sort, few_runs_longer_than_the_room_for_merging) {
   std::mt19937_64 random(5);
-  for (const size_t num_runs : {size_t{2}, size_t{3}, size_t{8}}) {
+  for (const size_t num_runs : {size_t{2}, size_t{3}, size_t{6}, size_t{8}}) {
     std::vector<TypeParam> words(1'000'003);
     for (TypeParam& word : words) word = wide<TypeParam>(random() % 5, random() % 300'000);
     const size_t length = words.size() / num_runs + 1;
