@@ -94,13 +94,6 @@ class block_manager {
   struct bunch {
     block_id first;
     unsigned num_blocks = 0;
-    // Takes the first block; not when empty.
-    block_id pop() {
-      const block_id taken = first;
-      first.offset += first.num_bytes;
-      --num_blocks;
-      return taken;
-    }
   };
   bunch allocate(unsigned preferred_disk, uint32_t num_bytes, unsigned most_blocks);
   // Gives the space back, to be used again. No transfer of the block may be in flight. Freeing twice is our bug and

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/base/waker.h"
@@ -57,6 +58,9 @@ struct prefetch_options {
 class prefetched_block {
  public:
   prefetched_block() = default;
+  // What a reader has made of a stored block: `lease` keeps `data` alive, header.block_bytes of it.
+  prefetched_block(std::shared_ptr<const void> lease, std::byte* data, const block_header& header)
+      : lease_(std::move(lease)), data_(data), header_(header) {}
 
   explicit operator bool() const { return lease_ != nullptr; }
   // The whole block, header included; num_bytes of it. The payload may be changed in place by a single owner.

@@ -5,6 +5,7 @@
 // them before submit() returns, on the same thread.
 #include "engine/block/buffered_writer.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <exception>
@@ -20,6 +21,20 @@ namespace flowrun::block {
 namespace {
 
 enum class slot_state : uint8_t { free, filling, in_flight, completed };
+
+// Space of one disk that is allocated but not used yet, in one piece.
+struct region {
+  unsigned disk = 0;
+  uint64_t offset = 0;
+  uint64_t num_bytes = 0;
+
+  block_id take(uint32_t block_bytes) {
+    const block_id taken{disk, block_bytes, offset};
+    offset += block_bytes;
+    num_bytes -= block_bytes;
+    return taken;
+  }
+};
 
 }  // namespace
 
@@ -61,7 +76,7 @@ struct buffered_writer::core {
   waker* waiter = nullptr;
   uint64_t blocked_since = 0;  // the caller can't go on since then; 0: it can
   // Used by the caller's thread only.
-  std::vector<block_manager::bunch> reserved;  // by disk
+  std::vector<region> reserved;  // by disk
   std::vector<block_id> results;
   std::exception_ptr first_error;
 
@@ -89,28 +104,31 @@ struct buffered_writer::core {
   }
 
   // A block near the last one on its disk; on another disk, or one that was put aside, when there is no room.
-  block_id allocate(unsigned disk) {
-    block_manager::bunch& near = reserved[disk % reserved.size()];
-    if (near.num_blocks > 0) return near.pop();
+  block_id allocate(unsigned disk, uint32_t num_bytes) {
+    region& near = reserved[disk % reserved.size()];
+    if (near.num_bytes >= num_bytes) return near.take(num_bytes);
+    give_back(near);  // too short: it joins what is free behind it, so that blocks of any length lie without gaps
     try {
-      block_manager::bunch taken = manager.allocate(disk, block_bytes, bunch_blocks);
-      const block_id first = taken.pop();
-      if (taken.num_blocks > 0) {
-        give_back(reserved[first.disk]);
-        reserved[first.disk] = taken;
+      const block_manager::bunch taken = manager.allocate(disk, num_bytes, bunch_blocks);
+      region rest{taken.first.disk, taken.first.offset, uint64_t{taken.num_blocks} * num_bytes};
+      const block_id first = rest.take(num_bytes);
+      if (rest.num_bytes > 0) {
+        give_back(reserved[rest.disk]);
+        reserved[rest.disk] = rest;
       }
       return first;
     } catch (const error&) {
-      for (block_manager::bunch& other : reserved)
-        if (other.num_blocks > 0) return other.pop();
+      for (region& other : reserved)
+        if (other.num_bytes >= num_bytes) return other.take(num_bytes);
       throw;
     }
   }
-  void give_back(block_manager::bunch& unused) noexcept {
-    while (unused.num_blocks > 0) manager.free(unused.pop());
+  void give_back(region& unused) noexcept {
+    while (unused.num_bytes > 0)
+      manager.free(unused.take(static_cast<uint32_t>(std::min<uint64_t>(unused.num_bytes, block_bytes))));
   }
   void give_back_all() noexcept {
-    for (block_manager::bunch& unused : reserved) give_back(unused);
+    for (region& unused : reserved) give_back(unused);
   }
 
   slot& slot_of(std::byte* buffer) {
@@ -144,9 +162,9 @@ struct buffered_writer::core {
     const int cause = one.request.cause();
     try {
       const size_t written = one.request.take_result();
-      if (written == block_bytes) return true;
+      if (written == id.num_bytes) return true;
       throw error(error_kind::io, fmt::format("can't write {} at offset {} of {}: only {} bytes were written",
-                                              block_bytes, id.offset, manager.disk_path(id.disk), written));
+                                              id.num_bytes, id.offset, manager.disk_path(id.disk), written));
     } catch (const error& failure) {
       // Out of memory or cancelled: not the disk's fault, and no other disk would do better.
       if (cause == ENOMEM || cause == ECANCELED || one.num_retries + 1 >= max_attempts()) {
@@ -178,7 +196,7 @@ struct buffered_writer::core {
       manager.condemn(lost, failure.what());
     else if (!manager.retire(lost, failure.what()))
       return false;
-    id = allocate(next_disk);
+    id = allocate(next_disk, lost.num_bytes);
     ++one.num_retries;
     {
       std::lock_guard lock(mutex);
@@ -262,13 +280,14 @@ void buffered_writer::release(std::byte* buffer) noexcept {
   core_->slot_of(buffer).state = slot_state::free;
 }
 
-uint64_t buffered_writer::submit(std::byte* buffer, unsigned disk, const block_header& fields) {
+uint64_t buffered_writer::submit(std::byte* buffer, unsigned disk, const block_header& fields, uint32_t num_bytes) {
+  FLOWRUN_CHECK(num_bytes > 0 && num_bytes <= core_->block_bytes && num_bytes % io_alignment == 0);
   core::slot& one = core_->slot_of(buffer);
   FLOWRUN_CHECK(one.state == slot_state::filling);
   block_id id;
   try {
-    seal(buffer, core_->block_bytes, fields);
-    id = core_->allocate(disk);
+    seal(buffer, num_bytes, fields);
+    id = core_->allocate(disk, num_bytes);
     core_->results.push_back(id);
   } catch (...) {
     if (id.num_bytes != 0) core_->manager.free(id);

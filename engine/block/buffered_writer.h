@@ -7,8 +7,10 @@
 // can, with all buffers shared among the disks: that is optimal queued writing (queued_writing.h). A disk that turns
 // out to be full (ENOSPC when its file system can't reserve space), or that fails a write, costs a second attempt on
 // another disk, which is safe as long as the block is in memory; so a block's place is final only after a flush. When
-// no other disk has room, or the system is out of memory, the first error is kept and rethrown to the caller. Cost per
-// block: one allocation of space, one pass of XXH3, one transfer.
+// no other disk has room, or the system is out of memory, the first error is kept and rethrown to the caller. A block
+// may be shorter than its buffer (compressed): it takes no more space than it needs.
+//
+// Cost per block: one allocation of space, one pass of XXH3, one transfer.
 //
 // The time from the moment when no buffer is free until the write that frees one is over counts as write wait of that
 // write's disk; a flush that has to wait counts likewise.
@@ -53,7 +55,11 @@ class buffered_writer {
   // Takes a filled buffer: allocates a block (preferably on `disk`), seals it with `fields` and starts the write.
   // Returns its ticket; tickets count from 0. Throws error(resources) when there is no space; the buffer is free again
   // then.
-  uint64_t submit(std::byte* buffer, unsigned disk, const block_header& fields);
+  uint64_t submit(std::byte* buffer, unsigned disk, const block_header& fields) {
+    return submit(buffer, disk, fields, block_bytes());
+  }
+  // The same for a block of the buffer's first `num_bytes`: a multiple of io_alignment, at most block_bytes.
+  uint64_t submit(std::byte* buffer, unsigned disk, const block_header& fields, uint32_t num_bytes);
 
   // True once all that was submitted is written; else leaves `waiter` behind as try_acquire does. Throws the first
   // error.

@@ -125,6 +125,73 @@ TEST(buffered_writer, no_space_at_submit_leaves_the_buffer_free) {
   EXPECT_EQ(writer.num_submitted(), 0u);
 }
 
+// Blocks of 1 to 5 pages in buffers of 5.
+std::vector<block_id> write_short_blocks(block_manager& manager, uint64_t num_blocks, unsigned bunch_blocks) {
+  buffered_writer writer(manager, 5 * io_alignment, 3, bunch_blocks);
+  for (uint64_t i = 0; i < num_blocks; ++i) {
+    const auto num_bytes = static_cast<uint32_t>((1 + i * 7 % 5) * io_alignment);
+    std::byte* buffer = writer.acquire();
+    fill_payload(buffer, num_bytes, 7, i);
+    writer.submit(buffer, static_cast<unsigned>(i % manager.num_disks()), {.stream = 7, .index = i}, num_bytes);
+  }
+  writer.flush();
+  std::vector<block_id> ids;
+  for (uint64_t i = 0; i < num_blocks; ++i) ids.push_back(writer.result(i));
+  return ids;
+}
+
+TEST(buffered_writer, shorter_blocks_take_no_more_space_than_they_need) {
+  for (const unsigned bunch_blocks : {1U, 4U}) {
+    const auto backend = io::make_backend(io::backend_kind::memory);
+    block_manager manager(memory_options(*backend, 2));
+    const auto ids = write_short_blocks(manager, 100, bunch_blocks);
+    uint64_t num_bytes = 0;
+    std::vector<uint64_t> end(2, 0);
+    for (uint64_t i = 0; i < 100; ++i) {
+      EXPECT_EQ(ids[i].num_bytes, (1 + i * 7 % 5) * io_alignment);
+      EXPECT_EQ(ids[i].offset, end[ids[i].disk]) << "a gap before block " << i;
+      end[ids[i].disk] += ids[i].num_bytes;
+      num_bytes += ids[i].num_bytes;
+      expect_on_disk(manager, ids[i], 7, i);
+    }
+    EXPECT_EQ(manager.used_bytes(), num_bytes);
+    const auto usage = manager.usage();
+    EXPECT_EQ(usage[0].transfers.writes.num_bytes + usage[1].transfers.writes.num_bytes, num_bytes);
+    for (const block_id& id : ids) manager.free(id);
+    EXPECT_EQ(manager.used_bytes(), 0u);
+  }
+}
+
+TEST(buffered_writer, shorter_blocks_of_a_full_disk_go_to_another) {
+  const auto backend = faulty({{.way = io::direction::write, .nth = 4, .num_requests = 2, .value = ENOSPC}});
+  block_manager manager(memory_options(*backend, 3));
+  const auto ids = write_short_blocks(manager, 60, 4);
+  uint64_t num_bytes = 0;
+  for (uint64_t i = 0; i < 60; ++i) {
+    EXPECT_EQ(ids[i].num_bytes, (1 + i * 7 % 5) * io_alignment);
+    num_bytes += ids[i].num_bytes;
+    expect_on_disk(manager, ids[i], 7, i);
+  }
+  EXPECT_EQ(manager.used_bytes(), num_bytes);
+  for (const block_id& id : ids) manager.free(id);
+  EXPECT_EQ(manager.used_bytes(), 0u);
+}
+
+TEST(buffered_writer, shorter_blocks_fill_a_limited_disk_to_the_last_page) {
+  const auto backend = io::make_backend(io::backend_kind::memory);
+  block_manager manager(memory_options(*backend, 1, 10 * io_alignment));
+  buffered_writer writer(manager, 4 * io_alignment, 2, 4);
+  const auto submit = [&](uint32_t pages) { writer.submit(writer.acquire(), 0, {}, pages * io_alignment); };
+  submit(4);
+  submit(4);
+  EXPECT_EQ(error_of([&] { submit(3); }).kind(), error_kind::resources);
+  submit(1);
+  submit(1);
+  EXPECT_EQ(error_of([&] { submit(1); }).kind(), error_kind::resources);
+  writer.flush();
+  EXPECT_EQ(manager.used_bytes(), 10 * io_alignment);
+}
+
 TEST(buffered_writer, dies_only_after_its_writes) {
   const auto backend = io::make_backend(io::backend_kind::threads);
   temporary_directory where;
