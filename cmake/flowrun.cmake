@@ -25,6 +25,8 @@ find_package(Protobuf REQUIRED)
 find_package(hwy REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing)
+pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 
 # flowrun_layer(NAME SOURCES file... [DEPENDS target...])
 # One static library flowrun_NAME. DEPENDS names the layers and packages it may use; they are public, because a layer's

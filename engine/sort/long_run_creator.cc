@@ -189,7 +189,7 @@ class long_run_creator final : public run_creator {
   // The smallest words that may follow in the current run, which is complete when there are none.
   void next_slice() {
     if (!writer_) {
-      writer_.emplace(*resources_.blocks, resources_.block_bytes, memory_.num_buffers);
+      writer_.emplace(*resources_.blocks, resources_.block_bytes, memory_.num_buffers, resources_.coding);
       words_.emplace(*writer_, codec_);
       slice_buffer_ = aligned_buffer(slice_words_ * sizeof(Word));
     }

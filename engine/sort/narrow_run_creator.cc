@@ -231,7 +231,7 @@ class narrow_run_creator final : public run_creator {
         num_buffers -= given_up;
         slice_buffer_ = aligned_buffer(slice_bytes);
       }
-      writer_.emplace(*resources_.blocks, resources_.block_bytes, num_buffers);
+      writer_.emplace(*resources_.blocks, resources_.block_bytes, num_buffers, resources_.coding);
       words_.emplace(*writer_, codec_);
     }
     Word first = h.pieces.front()[0];

@@ -26,7 +26,7 @@ class narrow_intermediate_merge {
         combiner_(settings.combiner.get(), codec),
         unique_(settings.unique),
         merger_(std::move(runs), nullptr, codec, resources, memory),
-        writer_(*resources.blocks, block_bytes, memory.write_buffers),
+        writer_(*resources.blocks, block_bytes, memory.write_buffers, resources.coding),
         per_block_(writer_.payload_bytes() / codec.row_bytes()) {
     writer_.begin_run();
   }

@@ -2,14 +2,19 @@
 //
 // The blocks belong to the reader: each is freed once it was handed out, those that nobody asked for when the reader
 // dies (a limit was reached, the job failed), so scratch space never outlives its merge.
+//
+// Compressed blocks are read ahead as they are stored, and made longer when they are handed out; so the merge holds
+// decoded blocks only, and what was read is free again at once.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/block/block_prefetcher.h"
+#include "engine/sort/compressed_blocks.h"
 #include "engine/sort/prediction.h"
 #include "engine/sort/run_merger.h"
 #include "engine/sort/sorted_runs.h"
@@ -19,7 +24,7 @@ namespace flowrun::sort {
 // One thread at a time. The block manager outlives the reader.
 class predicted_reader {
  public:
-  // Starts reading. `sequence` comes from predict(runs, …). Uses all buffers that `memory` grants: where there are
+  // Starts reading. `sequence` comes from predict(runs, …). Uses all the buffers that `memory` grants: where there are
   // fewer runs than it was divided for, the rest reads further ahead. Up to k + 3D blocks ahead are needed to overlap
   // reading with computation whatever the keys are (papers/000, theorem 4).
   predicted_reader(block::block_manager& blocks, std::span<const run> runs, std::vector<predicted_block> sequence,
@@ -37,11 +42,14 @@ class predicted_reader {
   step next(block::prefetched_block& out, waker* w);
 
  private:
+  step next_decoded(block::prefetched_block& out, waker* w);
+
   block::block_manager& blocks_;
   const std::vector<predicted_block> sequence_;
   std::vector<block::block_id> ids_;  // in the order of the sequence
   size_t num_read_ = 0;
   std::unique_ptr<block::block_prefetcher> prefetcher_;
+  std::optional<block_decoder> decoder_;  // of compressed blocks
 };
 
 }  // namespace flowrun::sort

@@ -11,7 +11,8 @@ std::unique_ptr<run_creator> make_narrow_run_creator(const sort_settings& settin
 std::unique_ptr<run_creator> make_long_run_creator(const sort_settings& settings, const sort_resources& resources);
 std::unique_ptr<run_creator> make_wide_run_creator(const sort_settings& settings, const sort_resources& resources);
 
-// How a creator divides its memory: write buffers, and two halves of the run buffer.
+// How a creator divides its memory: write buffers, one to fill where blocks are compressed, and two halves of the run
+// buffer.
 struct creator_memory {
   unsigned num_buffers = 2;
   uint64_t half_bytes = 0;

@@ -43,9 +43,10 @@ std::unique_ptr<run_merger> make_run_merger(const sort_settings& settings, const
 struct merger_memory {
   uint64_t fan_in = 2;         // runs merged at once
   unsigned lookahead = 2;      // blocks beyond one per run that may wait in memory, merged
-  unsigned num_buffers = 8;    // of the prefetcher, all together, when fan_in runs are merged
+  unsigned num_buffers = 8;    // blocks in memory, all together, when fan_in runs are merged
   uint64_t slice_bytes = 0;    // narrow rows: words of one slice
   unsigned write_buffers = 2;  // of an intermediate merge
+  block_coding coding;         // of the runs
   block::prefetch_options prefetch;
 };
 // `longest_block`: the largest block of the runs. Throws error(resources) when the memory can't hold two runs' blocks.

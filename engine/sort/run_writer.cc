@@ -8,8 +8,11 @@ constexpr unsigned bunch_blocks = 4;  // of a run on one disk, side by side
 
 }  // namespace
 
-run_writer::run_writer(block::block_manager& blocks, uint32_t block_bytes, unsigned num_buffers)
-    : blocks_(blocks), writer_(blocks, block_bytes, num_buffers, bunch_blocks) {}
+run_writer::run_writer(block::block_manager& blocks, uint32_t block_bytes, unsigned num_buffers,
+                       const block_coding& coding)
+    : blocks_(blocks), writer_(blocks, block_bytes, num_buffers, bunch_blocks) {
+  if (coding.compresses()) encoder_.emplace(coding, block_bytes);
+}
 
 run_writer::~run_writer() {
   if (tickets_.empty()) return;
@@ -25,13 +28,15 @@ run_writer::~run_writer() {
 void run_writer::begin_run() {
   runs_.emplace_back();
   runs_.back().stream = blocks_.next_stream_id();
+  runs_.back().block_bytes = writer_.block_bytes();
   tickets_.emplace_back();
   disks_.emplace(blocks_, runs_.back().stream);
 }
 
 std::byte* run_writer::payload(waker* w) {
   if (current_ == nullptr) current_ = writer_.try_acquire(w);
-  return current_ == nullptr ? nullptr : block::payload_of(current_);
+  if (current_ == nullptr) return nullptr;
+  return encoder_ ? encoder_->payload() : block::payload_of(current_);
 }
 
 void run_writer::submit(uint32_t num_rows, uint32_t rows_bytes, uint32_t heap_bytes, record::word128 first,
@@ -44,7 +49,8 @@ void run_writer::submit(uint32_t num_rows, uint32_t rows_bytes, uint32_t heap_by
   header.rows_bytes = rows_bytes;
   header.heap_bytes = heap_bytes;
   std::byte* full = std::exchange(current_, nullptr);
-  tickets_.back().push_back(writer_.submit(full, disks_->next(), header));
+  const uint32_t stored_bytes = encoder_ ? encoder_->encode(header, full) : writer_.block_bytes();
+  tickets_.back().push_back(writer_.submit(full, disks_->next(), header, stored_bytes));
   run_block b;
   b.num_rows = num_rows;
   b.first = first;

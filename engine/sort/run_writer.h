@@ -1,4 +1,5 @@
 // Writes runs block by block: fills a buffer's payload, remembers the first key, hands the buffer to the write-behind.
+// Compressed blocks are filled in a buffer of their own and coded into that of the write-behind.
 #pragma once
 
 #include <memory>
@@ -8,6 +9,7 @@
 #include "engine/block/buffered_writer.h"
 #include "engine/block/stream_disks.h"
 #include "engine/record/row_codec.h"
+#include "engine/sort/compressed_blocks.h"
 #include "engine/sort/settings.h"
 #include "engine/sort/sorted_runs.h"
 
@@ -16,12 +18,15 @@ namespace flowrun::sort {
 // One thread at a time. Between begin_run() calls blocks are appended to the newest run.
 class run_writer {
  public:
-  // Owns `num_buffers` >= 2 buffers of `block_bytes`.
-  run_writer(block::block_manager& blocks, uint32_t block_bytes, unsigned num_buffers);
+  // Owns `num_buffers` >= 2 buffers of `block_bytes`, and num_filled_buffers(coding).
+  run_writer(block::block_manager& blocks, uint32_t block_bytes, unsigned num_buffers, const block_coding& coding = {});
   // Waits for the writes in flight and frees the blocks that take() did not hand over.
   ~run_writer();
   run_writer(const run_writer&) = delete;
   run_writer& operator=(const run_writer&) = delete;
+
+  // Buffers beside those of the write-behind.
+  static unsigned num_filled_buffers(const block_coding& coding) { return coding.compresses() ? 1 : 0; }
 
   uint32_t payload_bytes() const { return writer_.payload_bytes(); }
   bool has_run() const { return !runs_.empty(); }
@@ -30,7 +35,8 @@ class run_writer {
   // Where to write the next block's payload; null when all buffers are on their way: `w` will be woken. The same buffer
   // is returned until submit().
   std::byte* payload(waker* w);
-  // Hands the current buffer over. `first_row`/`num_bytes`: wide rows' first row in the form of run::first_rows.
+  // Hands the current buffer over, compressed here and now if it shall be. `first_row`/`num_bytes`: wide rows' first
+  // row in the form of run::first_rows.
   void submit(uint32_t num_rows, uint32_t rows_bytes, uint32_t heap_bytes, record::word128 first,
               const std::byte* first_row = nullptr, size_t first_row_bytes = 0);
 
@@ -41,6 +47,7 @@ class run_writer {
  private:
   block::block_manager& blocks_;
   block::buffered_writer writer_;
+  std::optional<block_encoder> encoder_;
   std::byte* current_ = nullptr;
   std::vector<run> runs_;
   std::vector<std::vector<uint64_t>> tickets_;  // of each run's blocks

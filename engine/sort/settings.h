@@ -11,6 +11,7 @@
 #include "engine/record/batch.h"
 #include "engine/record/key.h"
 #include "engine/record/row_codec.h"
+#include "engine/sort/block_codec.h"
 #include "engine/sort/row_combiner.h"
 
 namespace flowrun::sort {
@@ -46,6 +47,7 @@ struct sort_resources {
   uint32_t block_bytes = 0;         // a power of two >= 4096
   unsigned write_buffers = 16;      // of the creator, at most; no more than fit an eighth of its memory, at least two
   unsigned threads = 1;
+  block_coding coding;               // of the runs' blocks, the same for creator and merger
   block::prefetch_options prefetch;  // of a merger: how it reads ahead
 };
 

@@ -21,7 +21,7 @@
 namespace flowrun::sort {
 
 struct run_block {
-  block::block_id id;
+  block::block_id id;         // its length is that of the stored block, which may be compressed
   record::word128 first = 0;  // narrow: the first word; wide: the first row's key prefix
   uint64_t first_row_at = 0;  // wide: where the first row lies in run::first_rows
   uint32_t num_rows = 0;
@@ -30,7 +30,14 @@ struct run_block {
 struct run {
   uint64_t stream = 0;  // identifies its blocks, together with their index
   uint64_t num_rows = 0;
+  uint32_t block_bytes = 0;  // of each block in memory
   std::vector<run_block> blocks;
+
+  uint64_t stored_bytes() const {
+    uint64_t sum = 0;
+    for (const run_block& b : blocks) sum += b.id.num_bytes;
+    return sum;
+  }
   // Wide, and only when the key is longer than its prefix: the first row of each block as far as its key goes
   // (wide_rows::copy_key).
   std::vector<std::byte> first_rows;

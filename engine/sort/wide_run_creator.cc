@@ -332,7 +332,7 @@ class wide_run_creator final : public run_creator {
       block_bytes_ = static_cast<uint32_t>(needed);
       num_buffers = static_cast<unsigned>(std::clamp<uint64_t>(resources_.memory_bytes / 8 / needed, 2, num_buffers));
     }
-    writer_.emplace(*resources_.blocks, block_bytes_, num_buffers);
+    writer_.emplace(*resources_.blocks, block_bytes_, num_buffers, resources_.coding);
     return true;
   }
 

@@ -26,7 +26,7 @@ class wide_intermediate_merge {
       : rows_(settings.type, settings.key),
         prefix_(settings.type, settings.key),
         merger_(std::move(runs), nullptr, settings, resources, memory),
-        writer_(*resources.blocks, block_bytes, memory.write_buffers) {
+        writer_(*resources.blocks, block_bytes, memory.write_buffers, resources.coding) {
     writer_.begin_run();
   }
 
@@ -96,7 +96,7 @@ class wide_run_merger final : public run_merger {
     for (const run& r : runs_.runs) {
       sizes.push_back(r.blocks.size());
       kept += r.first_rows.size() + r.blocks.size() * sizeof(run_block);
-      for (const run_block& b : r.blocks) block_bytes_ = std::max(block_bytes_, b.id.num_bytes);
+      block_bytes_ = std::max(block_bytes_, r.block_bytes);
     }
     if (kept > resources.memory_bytes / 2)
       throw error(error_kind::resources,

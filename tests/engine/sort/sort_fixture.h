@@ -34,6 +34,7 @@ struct sort_place {
   bool on_disk = false;      // in temporary directories with the backend of threads; else in memory
   unsigned num_disks = 2;
   size_t batch_bytes = 8 * 1024;
+  block_coding coding;
 };
 
 // The scratch, the pool and the threads of one sort; all blocks must be free at the end.
@@ -60,6 +61,7 @@ class sort_rig {
     r.kept_bytes = place_.kept_bytes;
     r.block_bytes = place_.block_bytes;
     r.threads = std::max(1U, place_.num_threads);
+    r.coding = place_.coding;
     return r;
   }
   const sort_place& place() const { return place_; }
