@@ -34,10 +34,18 @@ struct settings {
   bool unique = false;
   bool stable = false;
   bool long_runs = false;
+  sort::compression compress = sort::compression::none;
   uint64_t limit = 0;
   named_aggregates combine;
   std::vector<std::string> columns;  // of the keys, for combine
 };
+
+sort::compression compression_of(std::string_view name) {
+  if (name == "delta") return sort::compression::delta;
+  if (name == "lz4") return sort::compression::lz4;
+  if (name == "zstd") return sort::compression::zstd;
+  return sort::compression::none;
+}
 
 settings read(plan::node_checker& node) {
   settings out;
@@ -45,6 +53,7 @@ settings read(plan::node_checker& node) {
   out.unique = node.boolean("unique");
   out.stable = node.boolean("stable");
   out.long_runs = node.text("runs") == "long";
+  out.compress = compression_of(node.text("compress"));
   if (node.has("limit")) out.limit = node.integer("limit");
   if (node.has("combine")) out.combine = node.aggregates("combine", expr::scope{.row = &node.input_type()});
   for (const plan::sort_key& k : out.keys)
@@ -135,28 +144,40 @@ void check_combine(plan::node_checker& node, const settings& s) {
       node.fault_at_parameter("combine." + name, fmt::format("'{}' is a key of the sort", name), "a name of its own");
 }
 
-// Long runs are made of rows that are sorted as numbers.
-void check_long_runs(plan::node_checker& node, const settings& s) {
+// Why rows are not sorted as numbers, and how they could be (perhaps empty: not at all).
+struct index_reason {
+  std::string why;
+  std::string way_out;
+};
+index_reason why_sorted_by_index(plan::node_checker& node, const settings& s, const sorted_rows& rows) {
+  if (rows.type.has_strings()) return {"these have strings", {}};
+  if (!record::row_codec::fits(rows.type)) {
+    std::string why = fmt::format("these have {} bytes", rows.type.row_bytes());
+    if (rows.partial)
+      why = fmt::format("the keys and the aggregates have {} bytes", rows.type.row_bytes());
+    else if (!rows.projection.empty())
+      why += " with their computed keys";
+    return {std::move(why), {}};
+  }
+  if (s.stable)
+    return {"a stable sort keeps them in the order of the input",
+            node.boolean("stable") ? ", or stable" : ", or first and last"};
+  return {"with unique, the order of the input decides which one stays", ", or make all columns keys"};
+}
+
+// Long runs are made of rows that are sorted as numbers, and those are what has differences.
+void check_sorted_whole(plan::node_checker& node, const settings& s) {
   const sorted_rows rows = plan_rows(node.input_type(), s);
   if (creator_settings(s, rows).narrow()) return;
-  std::string reason, hint = "leave out runs";
-  if (rows.type.has_strings()) {
-    reason = "these have strings";
-  } else if (!record::row_codec::fits(rows.type)) {
-    reason = fmt::format("these have {} bytes", rows.type.row_bytes());
-    if (rows.partial)
-      reason = fmt::format("the keys and the aggregates have {} bytes", rows.type.row_bytes());
-    else if (!rows.projection.empty())
-      reason += " with their computed keys";
-  } else if (s.stable) {
-    reason = "a stable sort keeps them in the order of the input";
-    hint += node.boolean("stable") ? ", or stable" : ", or first and last";
-  } else {
-    reason = "with unique, the order of the input decides which one stays";
-    hint += ", or make all columns keys";
-  }
-  node.fault_at_parameter("runs", fmt::format("long runs need rows of at most 16 bytes, sorted whole; {}", reason),
-                          "halves", hint);
+  const index_reason reason = why_sorted_by_index(node, s, rows);
+  if (s.long_runs)
+    node.fault_at_parameter("runs",
+                            fmt::format("long runs need rows of at most 16 bytes, sorted whole; {}", reason.why),
+                            "halves", "leave out runs" + reason.way_out);
+  if (s.compress == sort::compression::delta)
+    node.fault_at_parameter("compress",
+                            fmt::format("delta needs rows of at most 16 bytes, sorted whole; {}", reason.why),
+                            "lz4, zstd, none", "lz4 (fast) and zstd (shorter) compress rows of any kind");
 }
 
 void check(plan::node_checker& node) {
@@ -166,7 +187,7 @@ void check(plan::node_checker& node) {
                             "leave it out to keep all rows");
   if (s.keys.empty() && node.ok()) node.fault_at_parameter("by", "no key is given", "[column, -column, …]");
   if (!s.combine.empty()) check_combine(node, s);
-  if (s.long_runs && node.ok()) check_long_runs(node, s);
+  if (node.ok()) check_sorted_whole(node, s);
   if (!node.ok()) return;
   const plan::order gives = order_of(s);
   const bool columns_only = gives.size() == s.keys.size();
@@ -175,6 +196,7 @@ void check(plan::node_checker& node) {
   const sort::sort_settings creating = creator_settings(s, rows);
   if (creating.limit > 0) node.node().facts["limit"] = creating.limit;
   if (s.long_runs) node.node().facts["long_runs"] = 1;
+  if (s.compress != sort::compression::none) node.node().facts["compressed"] = 1;
   plan::row_estimate estimate = node.input_estimate();
   const bool indexed = !creating.narrow();
   if (indexed) node.node().facts["indexed"] = 1;
@@ -198,7 +220,7 @@ void check(plan::node_checker& node) {
   node.set_output(0, std::move(output), as_it_was ? node.input_order() : gives, estimate);
 }
 
-sort::sort_resources resources_of(exec::build_context& c) {
+sort::sort_resources resources_of(exec::build_context& c, const settings& s, const sorted_rows& rows) {
   sort::sort_resources out;
   exec::services* job = &c.job;
   out.blocks = &job->blocks();
@@ -208,6 +230,7 @@ sort::sort_resources resources_of(exec::build_context& c) {
   out.memory_bytes = c.memory_bytes;
   out.kept_bytes = c.kept_bytes;
   out.threads = job->threads();
+  out.coding = {s.compress, rows.type.row_bytes()};
   return out;
 }
 
@@ -243,6 +266,10 @@ class creator_stage final : public exec::ordered_stage {
     if (creator_->finish(w) != sort::step::done) return exec::outcome::blocked(exec::blocked_on::io);
     auto runs = std::make_shared<sort::sorted_runs>(creator_->take());
     counters_.runs = runs->runs.size();
+    for (const sort::run& r : runs->runs) {
+      counters_.run_bytes += r.blocks.size() * uint64_t{r.block_bytes};
+      counters_.stored_run_bytes += r.stored_bytes();
+    }
     state_ = hand_over{std::move(runs), block_bytes_};
     return exec::outcome::done();
   }
@@ -286,7 +313,7 @@ exec::assembly build_creator(exec::build_context& c, const settings& s, const so
   exec::assembly out;
   if (!rows.projection.empty())
     out.stages.push_back(make_program(c.input_type(), {program_step::map(rows.projection)}, c.job.pool()));
-  sort::sort_resources resources = resources_of(c);
+  sort::sort_resources resources = resources_of(c, s, rows);
   resources.block_bytes = static_cast<uint32_t>(c.sort->block_bytes);
   resources.write_buffers = static_cast<unsigned>(c.sort->write_buffers);
   sort::sort_settings sorting = creator_settings(s, rows);
@@ -309,7 +336,7 @@ void combine(exec::assembly& to, exec::build_context& c, const settings& s,
 exec::assembly build_merger(exec::build_context& c, const settings& s, const sorted_rows& rows) {
   exec::assembly out;
   const auto given = std::any_cast<hand_over>(std::exchange(c.state, {}));
-  sort::sort_resources resources = resources_of(c);
+  sort::sort_resources resources = resources_of(c, s, rows);
   resources.block_bytes = given.block_bytes;
   const sort::sort_settings sorting = merger_settings(s, rows);
   std::shared_ptr<sort::run_merger> merger =
@@ -411,7 +438,18 @@ exec::operator_definition define() {
                            "twice the memory on random input (long). Long runs take more work in memory. They pay "
                            "when one merge pass would not suffice otherwise (see `flowrun plan`), and for nearly "
                            "sorted input, which makes one run. Only for rows of at most 16 bytes that are sorted whole "
-                           "(no strings, not stable). The rows that come out are the same."}};
+                           "(no strings, not stable). The rows that come out are the same."},
+                  {.name = "compress",
+                   .kind = plan::parameter_kind::choice,
+                   .default_text = "none",
+                   .choices = {"none", "delta", "lz4", "zstd"},
+                   .help = "How the sorted runs are stored on scratch: as they are (none), as differences of "
+                           "neighbours (delta: only for rows of at most 16 bytes that are sorted whole, and cheap), or "
+                           "compressed by lz4 or zstd (any rows; zstd makes them shorter, lz4 takes less of the "
+                           "processor). It pays where the disks are slower than the processor. Each block of a run is "
+                           "compressed by itself; those that don't get shorter are stored as they are. What is written "
+                           "and read, and the space it takes, shrinks; memory and fan-in stay what they "
+                           "are. The rows that come out are the same."}};
   d.check = check;
   d.memory = memory;
   return {std::move(d), build};

@@ -44,11 +44,24 @@ void add_node(RunReport& report, const report_input& in, size_t index) {
   sort->set_runs(c.runs);
   sort->set_merge_passes(c.merge_passes);
   sort->set_fan_in(c.fan_in);
+  sort->set_run_bytes(c.run_bytes);
+  sort->set_stored_run_bytes(c.stored_run_bytes);
   for (const plan::sort_prediction& p : in.plan->sorts) {
     if (p.node != static_cast<int>(index)) continue;
     sort->set_predicted_runs(p.runs);
     sort->set_predicted_merge_passes(p.merge_passes);
+    sort->set_compressed(p.compressed);
   }
+}
+
+std::string note_of(const RunReport::Sort& s) {
+  if (s.runs() == 0) return "stayed in memory";
+  std::string out = fmt::format("{} runs, {} merge pass{}, fan-in {}", s.runs(), s.merge_passes(),
+                                s.merge_passes() == 1 ? "" : "es", s.fan_in());
+  if (s.compressed() && s.run_bytes() > 0)
+    out += fmt::format(", compressed to {:.0f} %",
+                       100 * static_cast<double>(s.stored_run_bytes()) / static_cast<double>(s.run_bytes()));
+  return out;
 }
 
 // What bounded the run, from where its time went.
@@ -142,10 +155,7 @@ std::string report_text(const RunReport& report) {
       notes += fmt::format("{}{} row{} rejected", notes.empty() ? "" : ", ", format_count(n.rejected_rows()),
                            n.rejected_rows() == 1 ? "" : "s");
     for (const auto& s : report.sorts())
-      if (s.id() == n.id())
-        notes += s.runs() == 0 ? std::string("stayed in memory")
-                               : fmt::format("{} runs, {} merge pass{}, fan-in {}", s.runs(), s.merge_passes(),
-                                             s.merge_passes() == 1 ? "" : "es", s.fan_in());
+      if (s.id() == n.id()) notes += note_of(s);
     const bool fused = !n.fused_with().empty();
     out += fmt::format("  {:<{}}  {:<16} {:>15} {:>10} {:>9} {:>9} {:>9}  {}\n", n.id(), widest, n.op(),
                        fused ? "" : format_count(n.rows()), fused ? "" : format_bytes(n.bytes()),
@@ -170,9 +180,8 @@ std::string report_text(const RunReport& report) {
   for (const auto& d : report.disks()) {
     if (d.written_bytes() + d.read_bytes() == 0) continue;
     out += fmt::format("  scratch {}: {} written, {} read, busy {}, waited for: writing {}, reading {}\n", d.path(),
-                       format_bytes(d.written_bytes()), format_bytes(d.read_bytes()),
-                       format_duration(d.busy_seconds()), format_duration(d.write_wait_seconds()),
-                       format_duration(d.read_wait_seconds()));
+                       format_bytes(d.written_bytes()), format_bytes(d.read_bytes()), format_duration(d.busy_seconds()),
+                       format_duration(d.write_wait_seconds()), format_duration(d.read_wait_seconds()));
   }
   if (!report.verdict().empty()) out += "  bound by " + report.verdict() + "\n";
   return out;

@@ -162,11 +162,12 @@ class text_explainer {
         what = fmt::format("{} stay in memory", format_bytes(s.num_bytes));
       } else {
         what =
-            fmt::format("{}{} in {} of {}, {} of fan-in {}, blocks of {}, scratch {} written and {} read",
+            fmt::format("{}{} in {} of {}, {} of fan-in {}, blocks of {}, scratch {}{} written and {} read{}",
                         g_.input_of(at(s.node), 0).estimate.exact ? "" : "at most ", format_bytes(s.num_bytes),
                         plural(s.runs, "run"), format_bytes(std::min(run_bytes(s), s.num_bytes)),
                         s.merge_passes == 1 ? "1 merge pass" : fmt::format("{} merge passes", s.merge_passes), s.fan_in,
-                        format_bytes(s.block_bytes), format_bytes(s.written_bytes), format_bytes(s.read_bytes));
+                        format_bytes(s.block_bytes), s.compressed ? "at most " : "", format_bytes(s.written_bytes),
+                        format_bytes(s.read_bytes), s.compressed ? ", less as compressed" : "");
       }
       sorts.row({at(s.node).id, what});
       if (s.known && s.merge_passes == 0) continue;

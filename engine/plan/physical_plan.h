@@ -60,6 +60,7 @@ struct sort_prediction {
   uint64_t write_buffers = 0;  // blocks
   uint64_t read_buffers = 0;   // blocks: one per run, the others read ahead
   uint64_t kept_bytes = 0;     // of the rows, never written: the last run stays in memory
+  bool compressed = false;     // the runs: written_bytes and read_bytes become less
 };
 
 struct memory_share {

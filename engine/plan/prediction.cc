@@ -27,6 +27,7 @@ sort_request request_of(const graph& g, const node& n) {
   r.row_bytes = indexed ? std::max(wide, row_bytes) : row_bytes;
   if (const auto limit = n.facts.find("limit"); limit != n.facts.end()) r.limit_rows = limit->second;
   r.long_runs = n.facts.contains("long_runs");
+  r.compressed = n.facts.contains("compressed");
   return r;
 }
 
@@ -64,6 +65,7 @@ sort_prediction predict_sort(const graph& g, int index, const physical_plan& pla
   out.write_buffers = sort.write_buffers;
   out.read_buffers = sort.read_buffers;
   out.kept_bytes = sort.kept_bytes;
+  out.compressed = request.compressed;
   return out;
 }
 

@@ -110,7 +110,8 @@ sort_plan plan_with_blocks(const sort_request& r, uint64_t block_bytes) {
   // Enough for each disk to have half its queue, a block being written and one that follows.
   const uint64_t most_buffers = std::max<uint64_t>(16, uint64_t{r.num_disks} * (2 + (r.disk_depth + 1) / 2));
   out.write_buffers = std::clamp<uint64_t>(r.create_bytes / 8 / out.block_bytes, 2, most_buffers);
-  const uint64_t buffers = std::min(out.write_buffers * out.block_bytes, r.create_bytes);
+  const uint64_t num_buffers = out.write_buffers + (r.compressed ? 1 : 0);
+  const uint64_t buffers = std::min(num_buffers * out.block_bytes, r.create_bytes);
   const uint64_t half_bytes = std::max<uint64_t>(rows_within((r.create_bytes - buffers) / 2, r), 1);
   const uint64_t stored_bytes = std::max<uint64_t>(rows_within((r.create_bytes - buffers) / 16 * 15, r), 1);
   out.run_bytes = r.long_runs ? 2 * stored_bytes : half_bytes;

@@ -7,7 +7,8 @@
 // this layer may not include; tests/runner/large_sort_test.py holds both against each other. Half of the creator's
 // memory, but for its write buffers, fills while the other half is sorted and written, so runs have half of it; rows
 // wider than 16 bytes are sorted by an index of 16 bytes each, narrower ones as words of 8 or 16 bytes. The last run
-// stays in memory where it fits what may be kept.
+// stays in memory where it fits what may be kept. Compressed blocks are filled in one more buffer; the merge decodes
+// them in the memory it has anyway.
 //
 // Long runs (long_run_creator.cc): what Q and Q' hold, S, is about 15/16 of both halves. Random input makes a first run
 // of (e - 1) S and others of 2 S. This is what is predicted, to within one run; sorted input makes one run, input that
@@ -32,6 +33,7 @@ struct sort_request {
   uint64_t block_bytes = 0;   // 0: chosen
   uint64_t limit_rows = 0;    // at most so many rows are wanted; 0: all
   bool long_runs = false;
+  bool compressed = false;  // the runs; how much shorter they get isn't known before
   unsigned num_disks = 1;
   unsigned disk_depth = 8;  // transfers under way per disk
 };
@@ -46,7 +48,7 @@ struct sort_plan {
   uint64_t fan_in = 0;         // of the last merge
   uint64_t passes = 0;
   uint64_t kept_bytes = 0;     // rows that are never written
-  uint64_t written_bytes = 0;  // an upper bound; 0 when unknown
+  uint64_t written_bytes = 0;  // an upper bound, before compression; 0 when unknown
   uint64_t read_bytes = 0;
 };
 
