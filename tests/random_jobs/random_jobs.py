@@ -226,6 +226,8 @@ class job_maker:
         if r.random() < 0.25:
             parameters["limit"] = r.choice([1, 5, 100])
             rows = rows[: parameters["limit"]]
+        if r.random() < 0.25:
+            parameters["compress"] = r.choice(["lz4", "zstd"])
         node = self.name("sort")
         self.add(node, "sort", source, parameters)
         return self.give(node, ref.table(table.columns, rows, keys))

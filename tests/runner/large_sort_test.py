@@ -140,6 +140,49 @@ class large_sort_test(process_test):
             passes[runs] = int(json.loads(done.stdout)["sorts"][0]["merge_passes"])
         self.assertGreater(passes["halves"], passes["long"])
 
+    def test_compressed_runs(self):
+        # Runs, passes and memory as predicted, and less on scratch than predicted.
+        for shape, codec, ratio in (
+            ("8 bytes", "delta", 0.8),
+            ("16 bytes", "delta", 0.75),
+            ("8 bytes", "lz4", 1.05),  # random: nothing to find
+            ("16 bytes", "zstd", 0.75),
+            ("40 bytes", "zstd", 0.95),
+            ("strings", "lz4", 0.8),
+        ):
+            for more in (("-m", "20MiB"), ("-m", "12MiB", "--block-size", "448KiB")):
+                with self.subTest(shape=shape, codec=codec, more=more):
+                    columns, keys, row_bytes = SHAPES[shape]
+                    job = JOB.replace("stable: true", f"compress: {codec}")
+                    self.write("job.yaml", job.replace("COLUMNS", columns).replace("KEYS", keys))
+                    rows = str(61 * MIB // row_bytes)
+                    done = self.flowrun("job.yaml", "-p", f"rows={rows}", "-T", "s", "--report", "report.json", *more)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    report = json.loads((self.dir / "report.json").read_text())
+                    sort = report["sorts"][0]
+                    self.assertTrue(sort["compressed"])
+                    if shape != "strings":  # whose length is predicted as a bound
+                        self.assertEqual(sort["predicted_runs"], sort["runs"])
+                        self.assertEqual(sort["predicted_merge_passes"], sort["merge_passes"])
+                    self.assertGreaterEqual(int(sort["merge_passes"]), 2 if "448KiB" in more else 1)
+                    stored, filled = int(sort["stored_run_bytes"]), int(sort["run_bytes"])
+                    self.assertLess(stored, ratio * filled)
+                    self.assertIn(f"compressed to {100 * stored / filled:.0f} %", done.stdout + done.stderr)
+                    actual = report["actual"]
+                    self.assertEqual(actual["scratch_written_bytes"], actual["scratch_read_bytes"])
+                    if shape != "strings":
+                        # Intermediate merges compress too. Each run ends with a block that is not full.
+                        predicted = int(report["predicted"]["scratch_written_bytes"])
+                        self.assertLess(int(actual["scratch_written_bytes"]), (ratio + 0.1) * predicted)
+                    if not SANITIZED:
+                        peak, budget = int(report["peak_memory_bytes"]), int(report["memory_budget_bytes"])
+                        self.assertLessEqual(peak, budget + ALLOWANCE)
+                    results = {(r["node"], r["name"]): r["value"] for r in report["results"]}
+                    for name in ("n", "hash", "hash_low", "hash_high"):
+                        if ("before", name) in results:
+                            self.assertEqual(results["before", name], results["after", name])
+                    self.assertIn(("after", "n"), results)
+
     def test_several_merge_passes(self):
         for shape, (_, _, row_bytes) in SHAPES.items():
             with self.subTest(shape=shape):

@@ -30,6 +30,18 @@ TEST(SortPlan, TheExampleOfTheHeader) {
   EXPECT_EQ(p.read_bytes, 4 * GiB);
 }
 
+TEST(SortPlan, CompressedRunsTakeABufferMore) {
+  sort_request r = request(4 * GiB, 512 * MiB);
+  r.compressed = true;
+  const sort_plan p = plan_sort(r);
+  EXPECT_EQ(p.run_bytes, 248 * MiB - 512 * KiB);
+  EXPECT_EQ(p.write_buffers, 16u);
+  EXPECT_EQ(p.fan_in_limit, plan_sort(request(4 * GiB, 512 * MiB)).fan_in_limit);
+  EXPECT_EQ(p.written_bytes, 4 * GiB);  // before compression
+  r.long_runs = true;
+  EXPECT_EQ(plan_sort(r).run_bytes, 2 * ((512 - 17) * MiB / 16 * 15));
+}
+
 TEST(SortPlan, WhatIsKeptIsNeverWritten) {
   sort_request r = request(4 * GiB, 512 * MiB);
   r.kept_bytes = 256 * MiB;

@@ -182,10 +182,11 @@ TEST(compressed_sort, delta_is_for_rows_that_are_sorted_whole) {
 // The planner counts on it.
 TEST(compressed_sort, fan_in_is_that_of_uncompressed_runs) {
   record::batch_pool pool;
-  random_rows source;
-  source.distinct = 3000;
-  const record::row_type type = type_of({{"a", "u64"}});
-  const std::vector<batch> rows = source.batches(type, pool, 300'000, 8 * 1024);
+  std::mt19937_64 random(1);
+  std::vector<uint64_t> values(300'000);
+  for (uint64_t& v : values) v = random() >> 34;
+  const record::row_type type = type_of({{"k", "u64"}});
+  const std::vector<batch> rows = numbers(pool, values);
   sort_place place;
   place.block_bytes = block_bytes;
   place.memory_bytes = minimum_sort_memory(block_bytes);
@@ -193,7 +194,7 @@ TEST(compressed_sort, fan_in_is_that_of_uncompressed_runs) {
   place.coding = {compression::delta, 8};
   const sort_result compressed = sort_rows(sort_by(type, columns({0})), place, rows);
   EXPECT_EQ(plain.fan_in, compressed.fan_in);
-  EXPECT_LT(compressed.peak_scratch_bytes, plain.peak_scratch_bytes * 9 / 10);
+  EXPECT_LT(compressed.peak_scratch_bytes, plain.peak_scratch_bytes * 6 / 10);
 }
 
 }  // namespace
