@@ -40,7 +40,7 @@ test: setup  ## build and test the release preset, then the address and undefine
 test-%: %  ## (test-debug, test-tsan, …) build and test one preset
 	ctest --preset $* --parallel $(JOBS)
 
-bench:  ## build the benchmarks and run them beside their peers; BENCH="sort_u64 --runs 3" picks
+bench:  ## build the benchmarks, run them beside their peers, write docs/benchmarks; BENCH="sort_u64 text --runs 3" picks
 	@tools/setup --bench
 	cmake --preset release -DFLOWRUN_BENCH=ON
 	cmake --build build/release --parallel $(JOBS)

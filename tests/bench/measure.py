@@ -1,21 +1,26 @@
 """Runs one command and measures it: wall and CPU seconds, peak resident set, bytes that reached the disks, and, in a
-memory cgroup, whether the kernel had to kill it. Needs Linux; cgroups and cold caches need root."""
+memory cgroup, its peak with page cache and whether the kernel had to kill it. Needs Linux; cgroups and cold caches need
+root."""
 import contextlib
 import dataclasses
 import os
 import pathlib
+import signal
 import subprocess
+import threading
 import time
 
 
 @dataclasses.dataclass
 class measurement:
-    wall_seconds: float
+    wall_seconds: float   # until the command has ended and its output file, if one is named, is on the disk
+    sync_seconds: float   # the last part of it: what the command itself hadn't forced to the disk
     cpu_seconds: float
     peak_rss_bytes: int
     read_bytes: int       # from and to block devices, as the kernel accounts for them; 0 when it doesn't say
     written_bytes: int
     exit_code: int        # negative: the signal
+    timed_out: bool
     output: str           # stdout and stderr
 
 
@@ -38,23 +43,50 @@ def io_of(pid):
         return 0, 0
 
 
-def run(command, cgroup=None):
-    """Runs the command to its end. The child joins `cgroup` before it starts."""
-    def join():
+def sync_file(path):
+    start = time.monotonic()
+    with contextlib.suppress(OSError):
+        fd = os.open(path, os.O_RDONLY)
+        os.fsync(fd)
+        os.close(fd)
+    return time.monotonic() - start
+
+
+def run(command, cgroup=None, environment=None, output_file=None, limit_seconds=None):
+    """Runs the command to its end, or kills it after limit_seconds. The child joins `cgroup` before it starts."""
+    def prepare():
         if cgroup:
             cgroup.join()
 
     start = time.monotonic()
     child = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             preexec_fn=join, text=True, errors="replace")
-    output = child.stdout.read()
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+                             preexec_fn=prepare, start_new_session=True, text=True, errors="replace",
+                             env={**os.environ, **(environment or {})})
+    expired = threading.Event()
+
+    def end():
+        expired.set()
+        os.killpg(child.pid, signal.SIGKILL)
+
+    timer = threading.Timer(limit_seconds, end) if limit_seconds else None
+    if timer:
+        timer.start()
+    try:
+        output = child.stdout.read()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    except BaseException:
+        os.killpg(child.pid, signal.SIGKILL)
+        raise
+    finally:
+        if timer:
+            timer.cancel()
     wall = time.monotonic() - start
     read_bytes, written_bytes = io_of(child.pid)
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
-    return measurement(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, read_bytes, written_bytes,
-                       child.returncode, output)
+    synced = sync_file(output_file) if output_file and child.returncode == 0 else 0.0
+    return measurement(wall + synced, synced, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, read_bytes,
+                       written_bytes, child.returncode, expired.is_set(), output)
 
 
 class memory_cgroup:
@@ -64,27 +96,36 @@ class memory_cgroup:
         name = f"flowrun-bench-{os.getpid()}"
         v1 = pathlib.Path("/sys/fs/cgroup/memory")
         v2 = pathlib.Path("/sys/fs/cgroup")
-        if (v1 / "memory.limit_in_bytes").exists():
-            self.path, limit, self.peak_file = v1 / name, "memory.limit_in_bytes", "memory.max_usage_in_bytes"
+        self.limit_bytes = limit_bytes
+        self.is_v1 = (v1 / "memory.limit_in_bytes").exists()
+        if self.is_v1:
+            self.path, limit, swap = v1 / name, "memory.limit_in_bytes", "memory.memsw.limit_in_bytes"
         elif "memory" in (v2 / "cgroup.controllers").read_text().split():
             (v2 / "cgroup.subtree_control").write_text("+memory")
-            self.path, limit, self.peak_file = v2 / name, "memory.max", "memory.peak"
+            self.path, limit, swap = v2 / name, "memory.max", "memory.swap.max"
         else:
             raise OSError("no memory controller")
         self.path.mkdir(exist_ok=True)
         (self.path / limit).write_text(str(limit_bytes))
         with contextlib.suppress(OSError):  # no escape to swap, where there is swap
-            swap = "memory.swap.max" if limit == "memory.max" else "memory.memsw.limit_in_bytes"
-            (self.path / swap).write_text("0" if limit == "memory.max" else str(limit_bytes))
+            (self.path / swap).write_text(str(limit_bytes) if self.is_v1 else "0")
 
     def join(self):
         (self.path / "cgroup.procs").write_text(str(os.getpid()))
 
     def peak_bytes(self):
         try:
-            return int((self.path / self.peak_file).read_text())
+            return int((self.path / ("memory.max_usage_in_bytes" if self.is_v1 else "memory.peak")).read_text())
         except (OSError, ValueError):
             return 0
+
+    def killed(self):
+        """Whether the kernel killed a process of this group because it wanted more than the limit."""
+        try:
+            lines = (self.path / ("memory.oom_control" if self.is_v1 else "memory.events")).read_text().splitlines()
+        except OSError:
+            return False
+        return any(line.split()[0] == "oom_kill" and int(line.split()[1]) > 0 for line in lines)
 
     def __enter__(self):
         return self

@@ -17,12 +17,11 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import flowrun_job  # noqa: E402
 from throttled_disks import throttled_disks  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -41,21 +40,13 @@ ROW_BYTES = {"u64": 8, "records": 100}
 
 def sort(options, kind, disks):
     rows = int(options.gib * (1 << 30)) // ROW_BYTES[kind]
-    with tempfile.TemporaryDirectory() as place:
-        report = pathlib.Path(place) / "report.json"
-        command = [options.build / "bin/flowrun", "run", ROOT / f"tests/bench/jobs/spill_{kind}.yaml", "-p", f"rows={rows}",
-                   "-m", f"{options.memory}MiB", "--progress", "none", "--report", report]
-        for path in disks.paths:
-            command += ["-T", path]
-        done = subprocess.run([str(word) for word in command], text=True, capture_output=True,
-                              preexec_fn=disks.group.join)
-        if done.returncode != 0:
-            raise SystemExit(f"parallel_disks: {' '.join(map(str, command))} failed:\n{done.stderr}")
-        return json.loads(report.read_text())
+    return flowrun_job.run(options.build / "bin/flowrun", f"spill_{kind}", {"rows": rows}, options.memory, disks.paths,
+                           preexec_fn=disks.group.join)
 
 
 def figures(report, setup):
-    moved = sum(int(disk["written_bytes"]) + int(disk["read_bytes"]) for disk in report["disks"])
+    moved = sum(flowrun_job.scratch_bytes(report))
+    write_wait, read_wait = flowrun_job.waited_seconds(report)
     seconds = report["wall_seconds"]
     return {
         "seconds": seconds,
@@ -63,10 +54,10 @@ def figures(report, setup):
         "peak_memory_bytes": int(report["peak_memory_bytes"]),
         "moved_bytes": moved,
         "of_the_disks": moved / seconds / (sum(setup[0]) * MB),
-        "write_wait_seconds": sum(disk["write_wait_seconds"] for disk in report["disks"]),
-        "read_wait_seconds": sum(disk["read_wait_seconds"] for disk in report["disks"]),
+        "write_wait_seconds": write_wait,
+        "read_wait_seconds": read_wait,
         "written_per_disk": [int(disk["written_bytes"]) for disk in report["disks"]],
-        "result": {result["name"]: result["value"] for result in report["results"]},
+        "result": flowrun_job.results(report),
     }
 
 

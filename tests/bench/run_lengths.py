@@ -6,11 +6,13 @@ on average), alternating, for shrinking memory and for input that is nearly sort
 
 Numbers are made on the fly, sorted over scratch in DIR, checked and reduced. Medians of N runs."""
 import argparse
-import json
 import pathlib
 import statistics
-import subprocess
-import tempfile
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import flowrun_job  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INPUTS = {
@@ -21,15 +23,10 @@ INPUTS = {
 MEMORY = {"random": [8, 12, 16, 64, 256], "nearly sorted": [24, 64]}
 
 
-def sort(options, place, memory, value, runs):
-    report = pathlib.Path(place) / "report.json"
-    command = [options.build / "bin/flowrun", "run", ROOT / "tests/bench/jobs/spill_u64.yaml", "-m", f"{memory}MiB", "-T",
-               options.dir / "scratch", "--progress", "none", "--report", report, "-p", f"value={value}", "-p",
-               f"rows={int(options.gib * (1 << 27))}", "-p", f"runs={runs}"]
-    done = subprocess.run([str(word) for word in command], text=True, capture_output=True)
-    if done.returncode != 0:
-        raise SystemExit(f"run_lengths: {' '.join(map(str, command))} failed:\n{done.stderr}")
-    return json.loads(report.read_text())
+def sort(options, memory, value, runs):
+    return flowrun_job.run(options.build / "bin/flowrun", "spill_u64",
+                           {"value": value, "rows": int(options.gib * (1 << 27)), "runs": runs}, memory,
+                           [options.dir / "scratch"])
 
 
 def main():
@@ -42,22 +39,21 @@ def main():
     options.dir.mkdir(parents=True, exist_ok=True)
     print("| input | memory | runs: halves, long | passes | scratch GiB written | s | s of CPU | long / halves |")
     print("|---|---|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as place:
-        for name, value in INPUTS.items():
-            for memory in MEMORY[name]:
-                reports = {"halves": [], "long": []}
-                for _ in range(options.runs):
-                    for runs, found in reports.items():
-                        found.append(sort(options, place, memory, value, runs))
+    for name, value in INPUTS.items():
+        for memory in MEMORY[name]:
+            reports = {"halves": [], "long": []}
+            for _ in range(options.runs):
+                for runs, found in reports.items():
+                    found.append(sort(options, memory, value, runs))
 
-                def both(of, form):
-                    return ", ".join(form.format(statistics.median(of(r) for r in found)) for found in reports.values())
-                seconds = [statistics.median(r["wall_seconds"] for r in found) for found in reports.values()]
-                print(f"| {name} | {memory} MiB | {both(lambda r: int(r['sorts'][0]['runs']), '{:.0f}')} | "
-                      f"{both(lambda r: int(r['sorts'][0]['merge_passes']), '{:.0f}')} | "
-                      f"{both(lambda r: sum(int(d['written_bytes']) for d in r['disks']) / (1 << 30), '{:.2f}')} | "
-                      f"{both(lambda r: r['wall_seconds'], '{:.1f}')} | {both(lambda r: r['cpu_seconds'], '{:.1f}')} | "
-                      f"{seconds[1] / seconds[0]:.2f} |", flush=True)
+            def both(of, form):
+                return ", ".join(form.format(statistics.median(of(r) for r in found)) for found in reports.values())
+            seconds = [statistics.median(r["wall_seconds"] for r in found) for found in reports.values()]
+            print(f"| {name} | {memory} MiB | {both(lambda r: int(r['sorts'][0]['runs']), '{:.0f}')} | "
+                  f"{both(lambda r: int(r['sorts'][0]['merge_passes']), '{:.0f}')} | "
+                  f"{both(lambda r: flowrun_job.scratch_bytes(r)[0] / (1 << 30), '{:.2f}')} | "
+                  f"{both(lambda r: r['wall_seconds'], '{:.1f}')} | {both(lambda r: r['cpu_seconds'], '{:.1f}')} | "
+                  f"{seconds[1] / seconds[0]:.2f} |", flush=True)
 
 
 if __name__ == "__main__":
