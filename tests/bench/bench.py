@@ -46,7 +46,7 @@ def arguments():
     parser.add_argument("--memory", type=int, default=512, metavar="MIB")
     parser.add_argument("--modes", type=lambda text: text.split(","), default=[], help="budget, page-cache; both by default")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="what peers are told")
-    parser.add_argument("--limit", type=float, default=1800, metavar="SECONDS", help="a run that takes longer is ended")
+    parser.add_argument("--limit", type=float, default=900, metavar="SECONDS", help="a run that takes longer is ended")
     parser.add_argument("--text-command", choices=["both", "sort", "job"], default="both",
                         help="sort text with `flowrun sort`, where there is one, or with a job, or both")
     parser.add_argument("--text", type=pathlib.Path, default=ROOT / "data/text/lines.txt", help="another text to sort")

@@ -70,10 +70,12 @@ def figures_of_sorted(record):
 
 def figures_of_memory(record):
     vqsort = median(record, "plain", "vqsort", "sort_seconds")
-    busy = median(record, "plain", "flowrun", "sort_busy_seconds")
+    # The sorting itself is a task of its own, for which the node waits; nothing else makes it wait here.
+    busy, waited = (median(record, "plain", "flowrun", f"sort_{what}_seconds") for what in ("busy", "blocked"))
+    worked = None if busy is None else busy + waited
     values = record["num_bytes"] / 8e6
     return [("vqsort: million u64 a second", ratio(values, vqsort), None),
-            ("vqsort / the sort node's busy time", ratio(vqsort, busy), "≥ 0.9"),
+            ("vqsort / the sort node's time", ratio(vqsort, worked), "≥ 0.9"),
             ("the job generate → sort → hash / vqsort",
              ratio(median(record, "plain", "flowrun", "flowrun_wall_seconds"), vqsort), "≤ 2")]
 
@@ -156,7 +158,7 @@ def sorted_ones(makers, file, b):
     return [makers.flowrun_file("sort_rows", file, b.memory_mib, shape="u64s"),
             makers.flowrun_file("sort_declared", file, b.memory_mib, name="flowrun declared"),
             makers.flowrun_file("copy_rows", file, b.memory_mib, name="flowrun copy"),
-            *makers.sorters(file, b.memory_mib)[1:]]
+            *sorters(makers, file, b)[1:]]
 
 
 def in_memory(makers, _file, b):

@@ -28,15 +28,17 @@ class contestant:
     unable: str = ""                        # why it isn't run
 
 
-def without_strings(report):
+def figures_of(report):
     """The figures of a flowrun report that the tables may want."""
     written, read = flowrun_job.scratch_bytes(report)
     waited = flowrun_job.waited_seconds(report)
     found = {"flowrun_wall_seconds": report["wall_seconds"], "scratch_written_bytes": written, "scratch_read_bytes": read,
              "write_wait_seconds": waited[0], "read_wait_seconds": waited[1]}
     for sort in report["sorts"]:
+        busy, blocked = flowrun_job.node_seconds(report, sort["id"])
         found |= {"sorted_runs": int(sort["runs"]), "merge_passes": int(sort["merge_passes"]),
-                  "fan_in": int(sort["fan_in"]), "sort_busy_seconds": flowrun_job.busy_seconds(report, sort["id"])}
+                  "fan_in": int(sort["fan_in"]), "sort_busy_seconds": busy,
+                  "sort_blocked_seconds": blocked}
     return found
 
 
@@ -85,7 +87,7 @@ class contestants:
             return json.loads(self.report.read_text())
 
         def extras(m):
-            found = without_strings(read_report())
+            found = figures_of(read_report())
             if progress and (first := phase_seconds(m.output)):
                 found["forming_seconds"] = first
                 found["pass_seconds"] = (found["flowrun_wall_seconds"] - first) / max(1, found["merge_passes"])

@@ -44,5 +44,7 @@ def waited_seconds(report):
     return tuple(sum(disk[way] for disk in report["disks"]) for way in ("write_wait_seconds", "read_wait_seconds"))
 
 
-def busy_seconds(report, node):
-    return next(each["busy_seconds"] for each in report["nodes"] if each["id"] == node)
+def node_seconds(report, node):
+    """(busy, blocked on I/O or, in a sort, on its tasks)"""
+    told = next(each for each in report["nodes"] if each["id"] == node)
+    return told["busy_seconds"], told["blocked_seconds"]["io"]

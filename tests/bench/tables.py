@@ -77,7 +77,7 @@ def benchmark_section(name, record):
         first = next(iter(contestants))
         reference = median(record, mode, first, "wall_seconds") if ours else None
         lines += ["", f"{record['mode_titles'][mode][0].upper()}{record['mode_titles'][mode][1:]}:", "",
-                  f"| | wall s | / {first} | CPU s per GB | RSS MiB | with page cache | GB read, written | bound / time |",
+                  f"| | wall s | / {first} | CPU s per GB | RSS MiB | cgroup MiB | GB read, written | bound / time |",
                   "|---|---|---|---|---|---|---|---|"]
         lines += [line_of(record, mode, key, found, reference) for key, found in contestants.items()]
     if record["figures"]:

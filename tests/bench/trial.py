@@ -94,6 +94,7 @@ class trial:
     def next_run(self, c, how, mine):
         """One more run of c, whose results so far are `mine`. When it fails in the memory cgroup, it is told less and less
         memory until it survives, and what it did with more counts no longer."""
+        first_why = ""
         rungs = [mib for mib in c.told_mib if mine["told_mib"] is None or mib <= mine["told_mib"]]
         for mib in rungs if how.cgroup else rungs[:1]:
             if mib != mine["told_mib"]:
@@ -102,12 +103,14 @@ class trial:
             if run:
                 mine["runs"].append(run)
                 return run, ""
+            first_why = first_why or why
             if why.startswith(("WRONG", "took")):
+                first_why = why
                 break
-        if how.cgroup and len(c.told_mib) > 1:
-            why += f" (told {mine['told_mib']} MiB, the least that was tried)"
-        mine["failure"] = why
-        return None, why
+        if how.cgroup and len(rungs) > 1:
+            first_why += f"; told less, down to {mine['told_mib']} MiB, it fared no better"
+        mine["failure"] = first_why
+        return None, first_why
 
     def run_mode(self, how):
         found = {c.name: {"told_mib": None, "runs": [], "failure": c.unable} for c in self.contestants}
