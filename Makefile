@@ -43,7 +43,7 @@ test-%: %  ## (test-debug, test-tsan, …) build and test one preset
 bench:  ## build the benchmarks, run them beside their peers, write docs/benchmarks; BENCH="sort_u64 text --runs 3" picks
 	@tools/setup --bench
 	cmake --preset release -DFLOWRUN_BENCH=ON
-	cmake --build build/release --parallel $(JOBS)
+	cmake --build build/release --parallel $(JOBS) --target benchmarks
 	tests/bench/bench.py $(BENCH)
 
 figures:  ## simulate the papers' disks and draw their figures: docs/simulation/*.svg

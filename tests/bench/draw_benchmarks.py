@@ -44,25 +44,31 @@ def draw(name, records, folder):
     title, label, value = PLOTS[name]
     taking_part = [program for program in PROGRAMS
                    if any(record["modes"]["budget"].get(program, {}).get("runs") for record in records.values())]
-    figure, axes = plt.subplots(figsize=(7.2, 1.2 + 0.2 * len(records) * (len(taking_part) + 1)), layout="constrained")
-    height = 1 / (len(taking_part) + 1)
-    for number, program in enumerate(taking_part):
-        places, values = [], []
-        for place, record in enumerate(records.values()):
-            runs = record["modes"]["budget"].get(program, {}).get("runs")
-            if runs and (found := value(record, runs)) is not None:
-                places.append(place + (number - (len(taking_part) - 1) / 2) * height)
-                values.append(found)
-        bars = axes.barh(places, values, height, color=PROGRAMS[program], label=program)
-        axes.bar_label(bars, fmt="%.3g", fontsize="x-small", padding=2)
-    axes.set_yticks(range(len(records)), list(records))
+    # Each benchmark has a bar for everyone who did it, and nothing for others.
+    bars = {program: ([], []) for program in taking_part}
+    ticks, place = [], 0
+    for record in records.values():
+        told = record["modes"]["budget"]
+        values = {program: value(record, told[program]["runs"]) for program in taking_part
+                  if told.get(program, {}).get("runs")}
+        values = {program: found for program, found in values.items() if found is not None}
+        for number, (program, found) in enumerate(values.items()):
+            bars[program][0].append(place + number)
+            bars[program][1].append(found)
+        ticks.append(place + (len(values) - 1) / 2)
+        place += len(values) + 1
+    figure, axes = plt.subplots(figsize=(7.2, 1.4 + 0.17 * place), layout="constrained")
+    for program, (places, values) in bars.items():
+        drawn = axes.barh(places, values, 0.95, color=PROGRAMS[program], label=program)
+        axes.bar_label(drawn, fmt="%.3g", fontsize="x-small", padding=2)
+    axes.set_yticks(ticks, list(records))
     axes.invert_yaxis()
-    axes.margins(x=0.08)
+    axes.margins(x=0.08, y=0.01)
     axes.set_xlabel(label)
     axes.set_title(title)
     axes.grid(axis="x", alpha=0.3)
     axes.set_axisbelow(True)
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", ncols=3, loc="upper center", bbox_to_anchor=(0.45, -0.9 / figure.get_figheight()))
     figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
     plt.close(figure)
 
