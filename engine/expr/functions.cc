@@ -9,6 +9,7 @@
 #include "engine/expr/checker.h"
 #include "engine/expr/coerce.h"
 #include "engine/expr/lane.h"
+#include "engine/expr/text_fields.h"
 
 namespace flowrun::expr {
 
@@ -135,6 +136,60 @@ node_ptr concat_function(const call_site& s) {
   return op_node(opcode::concat, type_of(type_kind::string), std::move(parts));
 }
 
+// A text that is known while compiling; null, with a problem, otherwise.
+const std::string* constant_text(const call_site& s, size_t i, std::string_view example) {
+  if (!s.require_text(i)) return nullptr;
+  if (s.args[i]->op == opcode::text_constant) return &s.args[i]->text;
+  s.fault(i, "this is not a constant", std::string(example));
+  return nullptr;
+}
+
+node_ptr fields_function(const call_site& s) {
+  if (!s.require_text(0)) return nullptr;
+  const std::string* const range_text = constant_text(s, 1, "a range of fields such as '2' or '1.3,2'");
+  if (range_text == nullptr) return nullptr;
+  std::string problem;
+  const auto range = parse_field_range(*range_text, problem);
+  if (!range)
+    return s.fault(1, fmt::format("'{}' is no range of fields: {}", *range_text, problem),
+                   "FIELD[.BYTE][b][,FIELD[.BYTE][b]] such as '2', '2,2' or '1.3b,4.2'");
+  uint32_t flags = (range->first.skip_blanks ? field_flags::first_skips_blanks : 0) |
+                   (range->last.skip_blanks ? field_flags::last_skips_blanks : 0);
+  if (s.args.size() > 2) {
+    const std::string* const separator = constant_text(s, 2, "one byte such as ','");
+    if (separator == nullptr) return nullptr;
+    if (separator->size() != 1)
+      return s.fault(2, fmt::format("the separator has {} bytes", separator->size()), "one byte such as ','");
+    flags |= (static_cast<uint32_t>(static_cast<unsigned char>((*separator)[0])) + 1) << field_flags::separator_shift;
+  }
+  std::vector<node_ptr> args = {as_text(s.args[0])};
+  for (const uint64_t count : {range->first.field, range->first.byte, range->last.field, range->last.byte})
+    args.push_back(number_node(type_of(type_kind::u64), count));
+  return op_node(opcode::fields, type_of(type_kind::string), std::move(args), flags);
+}
+
+// 256 bytes: 1 for each byte that is in a set such as 'a-z0-9_'.
+std::string table_of(std::string_view set) {
+  std::string table(256, '\0');
+  for (size_t i = 0; i < set.size(); ++i) {
+    const auto low = static_cast<unsigned char>(set[i]);
+    auto high = low;
+    if (i + 2 < set.size() && set[i + 1] == '-') {
+      high = static_cast<unsigned char>(set[i + 2]);
+      i += 2;
+    }
+    for (unsigned c = low; c <= high; ++c) table[c] = 1;
+  }
+  return table;
+}
+
+node_ptr keep_function(const call_site& s) {
+  if (!s.require_text(0)) return nullptr;
+  const std::string* const set = constant_text(s, 1, "a set of bytes such as 'a-z0-9'");
+  if (set == nullptr) return nullptr;
+  return op_node(opcode::keep, type_of(type_kind::string), {s.args[0], text_node(table_of(*set))});
+}
+
 constexpr std::string_view integer_cast_help = "The low bits of an integer; a float saturates, NaN gives 0; true is 1.";
 
 constexpr function table[] = {
@@ -190,6 +245,29 @@ constexpr function table[] = {
      text_function<opcode::upper, type_kind::string>},
     {"trim", "trim(text) → string", "Without white space at both ends.", 1, 1,
      text_function<opcode::trim, type_kind::string>},
+    {"fields", "fields(text, range[, separator]) → string",
+     "The part of the text that sort -k takes as a key. The range is a constant FIELD[.BYTE][b][,FIELD[.BYTE][b]], "
+     "counted from 1: '2,2' is field 2, '2' all from there on, '1.3,1.5' bytes 3 to 5 of field 1; b counts bytes from "
+     "the first that is not blank. Fields end at the separator, one byte; without one, each begins with the blanks "
+     "before it.",
+     2, 3, fields_function},
+    {"keep", "keep(text, set) → string",
+     "The bytes of the text that are in the set, a constant such as 'a-z0-9_'; a - at its end is one.", 2, 2,
+     keep_function},
+    {"decimal_key", "decimal_key(text) → string",
+     "Bytes that sort as the decimal number that the text begins with, of any length and exact (sort -n): blanks, -, "
+     "digits, point, digits; 0 if there is none.",
+     1, 1, text_function<opcode::decimal_key, type_kind::string>},
+    {"size_key", "size_key(text) → string",
+     "Bytes that sort as sizes such as 900, 2K and 1.5G do (sort -h): by sign, then by unit, then by number.", 1, 1,
+     text_function<opcode::size_key, type_kind::string>},
+    {"real_key", "real_key(text) → string",
+     "Bytes that sort as the floating-point number that the text begins with (sort -g): first no number, then NaN, "
+     "then numbers from -inf to inf.",
+     1, 1, text_function<opcode::real_key, type_kind::string>},
+    {"month", "month(text) → u8",
+     "1 to 12 if the text begins, behind blanks, with jan, feb, … dec in any case; else 0 (sort -M).", 1, 1,
+     text_function<opcode::month, type_kind::u8>},
     {"to_u64", "to_u64(text) → u64", "The number that the whole text is; 0 if it is none or doesn't fit.", 1, 1,
      text_function<opcode::text_to_u, type_kind::u64>},
     {"to_i64", "to_i64(text) → i64", "The number that the whole text is; 0 if it is none or doesn't fit.", 1, 1,

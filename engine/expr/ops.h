@@ -91,11 +91,17 @@
   X(text_to_f)              \
   X(is_number)              \
   X(hash_text)              \
+  X(month)                  \
   X(eq_text)                \
   X(lt_text)                \
   X(cut)                    \
   X(slice)                  \
   X(trim)                   \
+  X(fields)                 \
+  X(keep)                   \
+  X(decimal_key)            \
+  X(size_key)               \
+  X(real_key)               \
   X(lower)                  \
   X(upper)                  \
   X(concat)                 \

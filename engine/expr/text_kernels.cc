@@ -9,6 +9,8 @@
 
 #include "engine/base/error.h"
 #include "engine/expr/lane.h"
+#include "engine/expr/number_keys.h"
+#include "engine/expr/text_fields.h"
 
 namespace flowrun::expr {
 
@@ -157,6 +159,9 @@ struct is_number_of {
     return parse_number(r.text(0), value);
   }
 };
+struct month_of {
+  static uint64_t apply(const row_args& r) { return month_number(r.text(0)); }
+};
 struct hash_text_of {
   static uint64_t apply(const row_args& r) {
     const std::string_view text = r.text(1);
@@ -186,6 +191,55 @@ struct trim_of {
     while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
     while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
     return text;
+  }
+};
+struct fields_of {
+  static std::string_view apply(const row_args& r) {
+    const auto flags = static_cast<uint32_t>(r.imm());
+    field_range range;
+    range.first = {r.lane(1), r.lane(2), (flags & field_flags::first_skips_blanks) != 0};
+    range.last = {r.lane(3), r.lane(4), (flags & field_flags::last_skips_blanks) != 0};
+    range.separator = static_cast<int>(flags >> field_flags::separator_shift) - 1;
+    return cut(r.text(0), range);
+  }
+};
+struct keep_of {
+  static std::string_view apply(const row_args& r) {
+    const std::string_view text = r.text(0), kept = r.text(1);  // a byte for each byte's value
+    if (text.empty()) return {};
+    char* const out = r.arena().take(text.size());
+    size_t length = 0;
+    for (const char c : text) {
+      out[length] = c;
+      length += static_cast<size_t>(kept[static_cast<unsigned char>(c)]);
+    }
+    r.arena().give_back(text.size() - length);
+    return {out, length};
+  }
+};
+// A key of at most so many bytes that `write(text, to)` writes, giving its length.
+template <class Write>
+std::string_view written(const row_args& r, size_t most, Write write) {
+  char* const out = r.arena().take(most);
+  const size_t length = write(r.text(0), out);
+  r.arena().give_back(most - length);
+  return {out, length};
+}
+struct decimal_key_of {
+  static std::string_view apply(const row_args& r) {
+    return written(r, decimal_key_bound(r.text(0)), write_decimal_key);
+  }
+};
+struct size_key_of {
+  static std::string_view apply(const row_args& r) {
+    return written(r, decimal_key_bound(r.text(0)) + 1, write_size_key);
+  }
+};
+struct real_key_of {
+  static std::string_view apply(const row_args& r) {
+    char* const out = r.arena().take(real_key_bytes);
+    write_real_key(r.text(0), out);
+    return {out, real_key_bytes};
   }
 };
 struct lower_of {

@@ -91,6 +91,7 @@ value_id value_graph::primitive(opcode op, std::vector<value_id> args, uint64_t 
   switch (op) {
     case opcode::cut:
     case opcode::slice:
+    case opcode::fields:
     case opcode::trim: v.in_heap = values_[args[0]].in_heap; break;
     case opcode::select_text: v.in_heap = values_[args[1]].in_heap && values_[args[2]].in_heap; break;
     case opcode::min_text:

@@ -94,6 +94,13 @@ TEST(expression_types, follow_the_rules) {
                                                                   {"rand(1, row_number)", "u64"},
                                                                   {"rand_f64(1, row_number)", "f64"},
                                                                   {"crc32(key)", "u32"},
+                                                                  {"fields(name, '2,2')", "string"},
+                                                                  {"fields(key, '1.2', ',')", "string"},
+                                                                  {"keep(key, '0-9')", "string"},
+                                                                  {"decimal_key(name)", "string"},
+                                                                  {"size_key(key)", "string"},
+                                                                  {"real_key(name)", "string"},
+                                                                  {"month(name)", "u8"},
                                                                   {"row[-1].name", "string"},
                                                                   {"row[1].small", "u32"},
                                                                   {"row[0].mid", "u40"},
@@ -187,6 +194,18 @@ TEST(expression_faults, say_where_and_what_to_do) {
       {"(src, dst) < src", 11, "a tuple can only be compared", ""},
       {"(src, dst) < (src, dst, 1)", 11, "a tuple of 2 can't be compared with one of 3", ""},
       {"(src, dst) < (src, name)", 19, "u64 and string can't be compared", ""},
+      {"fields(name, '0')", 13, "'0' is no range of fields: fields are counted from 1", "'2,2'"},
+      {"fields(name, '1.0')", 13, "bytes are counted from 1", "'2,2'"},
+      {"fields(name, '')", 13, "a field's number is missing", "'2,2'"},
+      {"fields(name, '2,')", 13, "a field's number is missing", "'2,2'"},
+      {"fields(name, '2.')", 13, "a byte's number is missing behind '.'", "'2,2'"},
+      {"fields(name, '2n')", 13, "'n' doesn't belong there", "'2,2'"},
+      {"fields(name, name)", 13, "this is not a constant", "'2'"},
+      {"fields(name, '2', ',,')", 18, "the separator has 2 bytes", "one byte"},
+      {"fields(name, '2', name)", 18, "this is not a constant", "one byte"},
+      {"fields(src, '2')", 7, "this is u64", "string(x)"},
+      {"keep(name, name)", 11, "this is not a constant", "'a-z0-9'"},
+      {"decimal_key(src)", 12, "this is u64", "string(x)"},
       {"key[0:11]", 3, "slice [0:11] of bytes[10]", "<= 10"},
       {"key[4:4]", 3, "slice [4:4]", ""},
       {"key[src:4]", 3, "must be constants", "string(x)[a:b]"},
@@ -364,7 +383,9 @@ TEST(expression_fuzz, mutated_texts_never_crash) {
                                           "hash64(1, name, ratio) % 0x10 + rand(2, row_number)",
                                           "row[-1].name[0] << 3",
                                           "min(1.5e3, small, -signed8) * 1_000",
-                                          "concat(name, trim(lower(string(key))))"};
+                                          "concat(name, trim(lower(string(key))))",
+                                          "decimal_key(fields(name, '2.3b,4.1b', ','))",
+                                          "keep(fields(key, '1'), 'a-z\\xff-')"};
   const std::string alphabet = "()[]:.,+-*/%&|^~<>=!'\"\\ 0123456789xeb_srckeyname\n\t\x80\xff";
   std::mt19937_64 random(7);
   size_t right = 0, wrong_texts = 0;

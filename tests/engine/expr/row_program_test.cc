@@ -140,6 +140,25 @@ TEST(row_program, passed_on_strings_share_the_heap) {
   EXPECT_EQ(values[1], (row{std::string("name23757"), std::string("name"), uint64_t{3}, std::string("  name23757 ")}));
 }
 
+TEST(row_program, fields_are_cut_out_of_the_heap) {
+  const record::row_type line = testing::type_of({{"text", "string"}});
+  std::vector<row> rows;
+  for (int i = 0; i < 3000; ++i)
+    rows.push_back({std::string(i % 3, ',') + std::to_string(i) + ",b" + std::to_string(i)});
+  row_program_builder builder(line);
+  map(builder, {{"second", "fields(text, '2,2', ',')"}, {"rest", "fields(text, '2.2b', ',')"}, {"text", "text"}});
+  const row_program program = builder.build();
+  const record::batch in = testing::pack(line, rows);
+  const auto out = run(program, in);
+  ASSERT_FALSE(out.empty());
+  for (const record::batch& b : out) EXPECT_EQ(b.heap, in.heap);
+  const auto values = testing::unpack(program.output(), out);
+  ASSERT_EQ(values.size(), rows.size());
+  EXPECT_EQ(values[3], (row{std::string("b3"), std::string("3"), std::string("3,b3")}));
+  EXPECT_EQ(values[1000], (row{std::string("1000"), std::string("000,b1000"), std::string(",1000,b1000")}));
+  EXPECT_EQ(values[2], (row{std::string(), std::string("2,b2"), std::string(",,2,b2")}));
+}
+
 TEST(row_program, computed_strings_get_a_heap_of_their_own) {
   row_program_builder builder(person);
   filter(builder, "not ok");
