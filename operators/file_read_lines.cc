@@ -2,13 +2,11 @@
 //
 // The head cuts the text at line ends, the stage behind builds the rows in parallel: one pass of memchr and one copy of
 // the text, which becomes the heap of the batch as it is (line ends included, nobody refers to them).
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "operators/csv_value.h"
 #include "operators/file_input.h"
+#include "operators/line_delimiter.h"
 #include "operators/registry.h"
 #include "operators/text_source.h"
 
@@ -24,17 +22,7 @@ struct settings {
 settings read_settings(plan::node_checker& node) {
   settings s;
   s.paths = node.paths("path");
-  const std::string delimiter = node.text("delimiter");
-  if (delimiter == "\\n") {
-    s.delimiter = '\n';
-  } else if (delimiter == "\\0") {
-    s.delimiter = '\0';
-  } else if (delimiter.size() == 1) {
-    s.delimiter = delimiter[0];
-  } else {
-    node.fault_at_parameter("delimiter", fmt::format("the delimiter {} is not one byte", quoted_excerpt(delimiter)),
-                            "one byte; \"\\n\" and \"\\0\" are understood");
-  }
+  s.delimiter = line_delimiter(node);
   return s;
 }
 
@@ -119,15 +107,12 @@ exec::operator_definition define() {
   d.example = "log: {op: file.read_lines, with: {path: [access.log.1, access.log]}}\n";
   d.role = plan::operator_role::source;
   d.outputs = {{"out", "one row for each line"}};
-  d.parameters.resize(2);
+  d.parameters.resize(1);
   d.parameters[0].name = "path";
   d.parameters[0].kind = parameter_kind::paths;
   d.parameters[0].required = true;
   d.parameters[0].help = "A file, or a list of files that are read one after another; - is standard input.";
-  d.parameters[1].name = "delimiter";
-  d.parameters[1].kind = parameter_kind::text;
-  d.parameters[1].default_text = "\"\\n\"";
-  d.parameters[1].help = "The byte that ends a line; \"\\0\" for lists of file names.";
+  d.parameters.push_back(line_delimiter_parameter());
   d.check = check;
   d.memory = [](const plan::node&, int) { return text_reading_memory(); };
   return {std::move(d), build};

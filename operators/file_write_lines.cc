@@ -6,6 +6,7 @@
 
 #include "engine/base/fault.h"
 #include "operators/file_sink.h"
+#include "operators/line_delimiter.h"
 #include "operators/registry.h"
 
 namespace flowrun::operators {
@@ -43,11 +44,15 @@ std::optional<size_t> find_column(plan::node_checker& node) {
   return std::nullopt;
 }
 
-void check(plan::node_checker& node) { find_column(node); }
+void check(plan::node_checker& node) {
+  find_column(node);
+  line_delimiter(node);
+}
 
 class line_stage final : public exec::stateless_stage {
  public:
-  line_stage(record::column column, record::batch_pool& pool) : column_(std::move(column)), pool_(pool) {}
+  line_stage(record::column column, char delimiter, record::batch_pool& pool)
+      : column_(std::move(column)), delimiter_(static_cast<std::byte>(delimiter)), pool_(pool) {}
 
   void apply(const record::batch& in, exec::output& out) const override {
     size_t num_bytes = in.num_rows;
@@ -58,7 +63,7 @@ class line_stage final : public exec::stateless_stage {
       const std::string_view l = line(in, i);
       if (!l.empty()) std::memcpy(to, l.data(), l.size());
       to += l.size();
-      *to++ = static_cast<std::byte>('\n');
+      *to++ = delimiter_;
     }
     record::batch b;
     b.num_rows = in.num_rows;
@@ -77,13 +82,14 @@ class line_stage final : public exec::stateless_stage {
   }
 
   const record::column column_;
+  const std::byte delimiter_;
   record::batch_pool& pool_;
 };
 
 exec::assembly build(exec::build_context& c) {
   const size_t column = find_column(c.params).value();
   exec::assembly out;
-  out.stages.push_back(std::make_unique<line_stage>(c.input_type()[column], c.job.pool()));
+  out.stages.push_back(std::make_unique<line_stage>(c.input_type()[column], line_delimiter(c.params), c.job.pool()));
   out.stages.push_back(make_file_sink(c, c.params.text("path"), sink_content::text));
   return out;
 }
@@ -94,7 +100,8 @@ exec::operator_definition define() {
   d.name = "file.write_lines";
   d.summary = "Writes one text column, each value as a line.";
   d.details =
-      "Nothing is quoted: the bytes of the column, then \\n. The file appears under its name when the whole job has "
+      "Nothing is quoted: the bytes of the column, then the delimiter. The file appears under its name when the whole "
+      "job has "
       "succeeded.";
   d.order = "keeps: lines are written in the order of the input";
   d.example = "rejects: {op: file.write_lines, in: edges.bad, with: {path: out/rejected.txt}}\n";
@@ -108,6 +115,7 @@ exec::operator_definition define() {
   d.parameters[1].name = "column";
   d.parameters[1].kind = parameter_kind::text;
   d.parameters[1].help = "The column to write; by default the only string, or else the one named text.";
+  d.parameters.push_back(line_delimiter_parameter());
   d.check = check;
   d.memory = [](const plan::node&, int) { return writing_memory(); };
   return {std::move(d), build};

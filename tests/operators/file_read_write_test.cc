@@ -242,6 +242,14 @@ TEST(file_lines, are_copied_byte_for_byte) {
   run_files("in: {op: file.read_lines, with: {path: " + dir.file("names") + ", delimiter: \"\\0\"}}\n" +
             "out: {op: file.write_csv, in: in, with: {path: " + dir.file("out") + "}}\n");
   EXPECT_EQ(dir.read("out"), "a\n\"b\nc\"\n");
+  run_files("in: {op: file.read_lines, with: {path: " + dir.file("names") + ", delimiter: \"\\0\"}}\n" +
+            "out: {op: file.write_lines, in: in, with: {path: " + dir.file("out") + ", delimiter: \"\\0\"}}\n");
+  EXPECT_EQ(dir.read("out"), dir.read("names"));
+  file_run run;
+  run_files("in: {op: file.read_lines, with: {path: " + dir.file("names") + "}}\n" +
+                "out: {op: file.write_lines, in: in, with: {path: " + dir.file("out") + ", delimiter: ab}}\n",
+            run);
+  EXPECT_THAT(run.faults, ::testing::Contains(HasSubstr("is not one byte")));
 }
 
 TEST(file_operators, a_missing_input_and_an_impossible_output_say_why) {
