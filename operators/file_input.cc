@@ -1,5 +1,7 @@
 #include "operators/file_input.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <filesystem>
@@ -19,6 +21,12 @@ constexpr size_t min_chunk_bytes = 64 * KiB;
 constexpr size_t max_chunk_bytes = 1 * MiB;
 
 std::string real_path(const std::string& path) { return path == "-" ? "/dev/stdin" : path; }
+
+// Where a file behind standard input is to be read from: another program may have read its beginning.
+uint64_t standard_input_offset() {
+  const off_t at = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
+  return at > 0 ? static_cast<uint64_t>(at) : 0;
+}
 
 }  // namespace
 
@@ -55,6 +63,7 @@ file_input::file_input(exec::services& job, exec::node_counters& counters, std::
                        io::file_reader_options options)
     : job_(job), counters_(counters), parts_(std::move(parts)), options_(options) {
   for (part& p : parts_) {
+    const bool standard = p.path == "-";
     p.path = real_path(p.path);
     std::error_code cause;
     const auto status = std::filesystem::status(p.path, cause);
@@ -63,6 +72,11 @@ file_input::file_input(exec::services& job, exec::node_counters& counters, std::
                   fmt::format("can't open {}: {}", p.path, errno_text(cause ? cause.value() : ENOENT)),
                   "check the path; relative paths start at the working directory");
     if (!std::filesystem::is_regular_file(status)) continue;
+    if (standard) {
+      const uint64_t start = standard_input_offset();
+      p.begin += start;
+      if (p.end < UINT64_MAX - start) p.end += start;
+    }
     const uint64_t file_bytes = std::filesystem::file_size(p.path, cause);
     if (!cause) counters_.file_total_bytes += std::min(p.end, file_bytes) - std::min(p.begin, file_bytes);
   }
