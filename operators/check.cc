@@ -2,6 +2,8 @@
 //
 // Rules about rows (sorted, unique) compare each row with the one before; rules about the whole stream (empty, count,
 // hash) are looked at when it ends. Cost: a few ns per row and rule; the hash about 10 ns per row.
+#include "operators/check.h"
+
 #include <algorithm>
 
 #include "engine/base/error.h"
@@ -130,20 +132,37 @@ class check_stage final : public exec::ordered_stage {
   }
 
   [[noreturn]] void fail_order(const record::batch& a, size_t i, const record::batch& b, size_t k) const {
-    fail(fmt::format("row {} is out of order by {}", format_count(num_rows_ + k), to_string(settings_.sorted)),
-         fmt::format("{} comes after {}", text(b.row(k), b.heap), text(a.row(i), a.heap)));
+    fail_row(fmt::format("row {} is out of order by {}", format_count(num_rows_ + k), to_string(settings_.sorted)), a,
+             i, b, k);
   }
   [[noreturn]] void fail_unique(const record::batch& a, size_t i, const record::batch& b, size_t k) const {
-    fail(fmt::format("row {} repeats {}", format_count(num_rows_ + k), fmt::join(settings_.unique, ", ")),
-         fmt::format("{} comes after {}", text(b.row(k), b.heap), text(a.row(i), a.heap)));
+    fail_row(fmt::format("row {} repeats {}", format_count(num_rows_ + k), fmt::join(settings_.unique, ", ")), a, i, b,
+             k);
+  }
+  // Row k of b may not follow row i of a.
+  [[noreturn]] void fail_row(const std::string& what, const record::batch& a, size_t i, const record::batch& b,
+                             size_t k) const {
+    std::map<std::string, std::string> texts;
+    for (const record::column& c : type_.columns()) {
+      const std::byte* const field = b.row(k) + c.offset;
+      if (c.type.is_string())
+        texts[c.name] = record::load_string(field, b.heap);
+      else if (c.type.is_bytes())
+        texts[c.name].assign(reinterpret_cast<const char*>(field), c.type.num_bytes);
+    }
+    throw row_out_of_order(
+        message(what, fmt::format("{} comes after {}", text(b.row(k), b.heap), text(a.row(i), a.heap))), hint, node_,
+        num_rows_ + k, std::move(texts));
   }
 
   std::string text(const std::byte* row, const std::byte* heap) const { return row_text(type_, row, heap); }
 
+  static constexpr const char* hint = "rows are counted from 0; the data or the rule is wrong";
+  std::string message(const std::string& what, const std::string& evidence) const {
+    return fmt::format("check '{}': {}{}{}", node_, what, evidence.empty() ? "" : ": ", evidence);
+  }
   [[noreturn]] void fail(const std::string& what, const std::string& evidence) const {
-    throw error(error_kind::bad_data,
-                fmt::format("check '{}': {}{}{}", node_, what, evidence.empty() ? "" : ": ", evidence),
-                "rows are counted from 0; the data or the rule is wrong");
+    throw error(error_kind::bad_data, message(what, evidence), hint);
   }
 
   std::string node_;

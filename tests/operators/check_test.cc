@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/base/error.h"
+#include "operators/check.h"
 #include "operators/registry.h"
 #include "tests/operators/harness.h"
 
@@ -46,6 +47,17 @@ TEST(check, names_the_row_that_is_out_of_order) {
             "check 'x': row 2 is out of order by a: {a: -2, s: \"z\"} comes after {a: 3, s: \"y\"}");
   EXPECT_THAT(failure(in + with("sorted: [-a, s]"), {"1,x", "1,y", "1,a"}),
               HasSubstr("row 2 is out of order by -a, s"));
+}
+
+TEST(check, hands_over_the_texts_of_the_row_as_they_are) {
+  try {
+    run(in + with("sorted: [a]"), {{"in", {"3,x", "1,b c\"d"}}}, {});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const row_out_of_order& problem) {
+    EXPECT_EQ(problem.node(), "x");
+    EXPECT_EQ(problem.row(), 1u);
+    EXPECT_EQ(problem.texts(), (std::map<std::string, std::string>{{"s", "b c\"d"}}));
+  }
 }
 
 TEST(check, names_the_row_that_repeats) {
