@@ -1,13 +1,28 @@
 #include "operators/estimates.h"
 
+#include <algorithm>
+
 namespace flowrun::operators {
+
+namespace {
+
+constexpr uint64_t computed_text_bytes = 16;  // what a text that a map adds is taken to have
+
+uint64_t num_strings(const record::row_type& type) {
+  return static_cast<uint64_t>(std::count_if(type.columns().begin(), type.columns().end(),
+                                             [](const record::column& c) { return c.type.is_string(); }));
+}
+
+}  // namespace
 
 plan::row_estimate with_type(const plan::row_estimate& input, const record::row_type& from,
                              const record::row_type& to) {
   plan::row_estimate out = input;
   const uint64_t fixed = input.rows * from.row_bytes();
   const uint64_t strings = input.num_bytes > fixed ? input.num_bytes - fixed : 0;
-  out.num_bytes = input.rows * to.row_bytes() + (to.has_strings() ? strings : 0);
+  const uint64_t before = num_strings(from), after = num_strings(to);
+  const uint64_t added = after > before ? (after - before) * input.rows * computed_text_bytes : 0;
+  out.num_bytes = input.rows * to.row_bytes() + (after > 0 ? strings : 0) + added;
   return out;
 }
 

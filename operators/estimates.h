@@ -7,7 +7,7 @@
 namespace flowrun::operators {
 
 // As many rows as `input` has, with the columns of `to` instead of `from`. Strings are taken to stay as long as they
-// are.
+// are, and those that come on top to be short.
 plan::row_estimate with_type(const plan::row_estimate& input, const record::row_type& from, const record::row_type& to);
 
 // No more rows than `input` has.
