@@ -175,6 +175,7 @@ class parser {
              "The key, separated by commas; -column for descending. Default: all columns.");
     verify.add_flag("--any-order", out_.verify.any_order, "Count and sum only.");
     add_bench_disk();
+    add(command::sort, "sort", "Sorts lines of text, as sort(1) does, with its options.");
     add(command::metrics, "metrics", "Lists the metrics that --metrics-listen serves.");
     add(command::version, "version", "Prints the version, and whether io_uring can be used here.");
   }
@@ -415,6 +416,8 @@ class parser {
       refuse_leftovers(app_);
       throw error(error_kind::usage, "nothing to do", "flowrun JOB.yaml runs a job; flowrun --help lists the commands");
     }
+    if (sub->get_name() == "sort")
+      throw error(error_kind::usage, "options in front of sort", "all of them go behind it: flowrun sort --help");
     refuse_leftovers(*sub);
     for (const auto& [app, what] : commands_)
       if (app == sub) out_.what = what;

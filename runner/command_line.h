@@ -8,7 +8,7 @@
 
 namespace flowrun::runner {
 
-enum class command { run, check, plan, ops, schema, reference, gen, verify, bench_disk, metrics, version, help };
+enum class command { run, check, plan, ops, schema, reference, gen, verify, bench_disk, sort, metrics, version, help };
 
 struct invocation {
   command what = command::help;

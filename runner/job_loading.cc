@@ -34,12 +34,13 @@ std::string similar_file(const std::string& path) {
 
 loaded_job load(const job_arguments& job, const resource_arguments& given, terminal& screen) {
   std::error_code ignored;
-  if (!std::filesystem::exists(job.file, ignored)) {
+  if (job.text.empty() && !std::filesystem::exists(job.file, ignored)) {
     const std::string similar = similar_file(job.file);
     throw error(error_kind::missing_input, "there is no job " + job.file,
                 similar.empty() ? "give the path of a job file (YAML)" : "did you mean '" + similar + "'?");
   }
-  specs::read_result read = specs::read_job_file(job.file, job.parameters, job.overrides);
+  specs::read_result read = job.text.empty() ? specs::read_job_file(job.file, job.parameters, job.overrides)
+                                             : specs::read_job(job.text, job.file, job.parameters, job.overrides);
   const auto stop_at = [&](const std::vector<fault>& faults) {
     if (faults.empty()) return;
     screen.show_faults(faults, read.text);

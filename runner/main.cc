@@ -2,11 +2,13 @@
 #include <csignal>
 #include <cstdio>
 #include <new>
+#include <string_view>
 
 #include "runner/command_line.h"
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/job_loading.h"
+#include "runner/sort_command.h"
 
 namespace flowrun::runner {
 
@@ -26,6 +28,7 @@ int carry_out(const invocation& asked, terminal& screen) {
     case command::metrics: return show_metrics();
     case command::version: return show_version();
     case command::help: print(asked.help); return 0;
+    case command::sort: break;  // main() has it
   }
   return 0;
 }
@@ -62,7 +65,11 @@ int guarded(int argc, char** argv) {
 }  // namespace flowrun::runner
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error like any other
-  std::signal(SIGXFSZ, SIG_IGN);  // and so is a limit on file sizes
+  const bool may_be_piped_away =
+      std::signal(SIGPIPE, SIG_IGN) == SIG_DFL;  // a reader that goes away is an error like any other
+  std::signal(SIGXFSZ, SIG_IGN);                 // and so is a limit on file sizes
+  // sort has a grammar of its own: GNU's.
+  if (argc > 1 && std::string_view(argv[1]) == "sort")
+    return flowrun::runner::sort_lines({argv + 2, argv + argc}, may_be_piped_away);
   return flowrun::runner::guarded(argc, argv);
 }

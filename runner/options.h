@@ -21,6 +21,7 @@ enum class progress_mode { automatic, bar, plain, json, none };
 // The job and what changes it: -p and --set.
 struct job_arguments {
   std::string file;
+  std::string text;  // the job itself, when it stands in no file: then `file` is what messages call it
   std::map<std::string, std::string> parameters;
   std::vector<std::pair<std::string, std::string>> overrides;
 };

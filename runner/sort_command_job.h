@@ -1,0 +1,28 @@
+// What flowrun sort does, as a job: the text that --print-spec shows and flowrun run would take.
+//
+//   file.read_lines ─▶ [map: key columns in front of the line] ─▶ sort ─▶ file.write_lines
+//
+// With -m, one reader, map and check for each file, and a merge; with -c, a check instead of the sort. A key is a
+// column of bytes whose order is the order asked for (fields, decimal_key, …); the line itself is the last key, unless
+// -s or -u leave lines with equal keys in their order. Without keys the line is the only one, and there is no map.
+#pragma once
+
+#include <string>
+
+#include "runner/sort_command_line.h"
+
+namespace flowrun::runner {
+
+// The nodes of the job that belong to one input each are named NAME1, NAME2 …, counted like the request's files.
+inline constexpr const char* sort_check_node = "checked";
+inline constexpr const char* sort_line_column = "text";
+
+std::string sort_job_text(const sort_request& request);
+
+// The memory that a job of a request needs at least; -S asks for more or is raised to this.
+uint64_t least_sort_memory(const sort_request& request);
+
+// A merge of more files than this sorts instead: each input has buffers of its own.
+inline constexpr size_t most_merged_files = 64;
+
+}  // namespace flowrun::runner

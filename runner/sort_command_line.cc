@@ -1,0 +1,341 @@
+#include "runner/sort_command_line.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "engine/expr/text_fields.h"
+#include "runner/option_values.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+constexpr const char* hint_for_help = "flowrun sort --help";
+
+// Long options without a letter.
+enum long_option : int {
+  sort_word = 256,
+  check_word,
+  parallel,
+  files0_from,
+  print_spec,
+  debug,
+  ignored,
+  help,
+  version
+};
+
+constexpr option long_options[] = {{"ignore-leading-blanks", no_argument, nullptr, 'b'},
+                                   {"dictionary-order", no_argument, nullptr, 'd'},
+                                   {"ignore-case", no_argument, nullptr, 'f'},
+                                   {"general-numeric-sort", no_argument, nullptr, 'g'},
+                                   {"ignore-nonprinting", no_argument, nullptr, 'i'},
+                                   {"month-sort", no_argument, nullptr, 'M'},
+                                   {"human-numeric-sort", no_argument, nullptr, 'h'},
+                                   {"numeric-sort", no_argument, nullptr, 'n'},
+                                   {"random-sort", no_argument, nullptr, 'R'},
+                                   {"random-source", required_argument, nullptr, 'R'},
+                                   {"version-sort", no_argument, nullptr, 'V'},
+                                   {"reverse", no_argument, nullptr, 'r'},
+                                   {"sort", required_argument, nullptr, sort_word},
+                                   {"check", optional_argument, nullptr, check_word},
+                                   {"batch-size", required_argument, nullptr, ignored},
+                                   {"compress-program", required_argument, nullptr, ignored},
+                                   {"key", required_argument, nullptr, 'k'},
+                                   {"merge", no_argument, nullptr, 'm'},
+                                   {"output", required_argument, nullptr, 'o'},
+                                   {"parallel", required_argument, nullptr, parallel},
+                                   {"stable", no_argument, nullptr, 's'},
+                                   {"buffer-size", required_argument, nullptr, 'S'},
+                                   {"field-separator", required_argument, nullptr, 't'},
+                                   {"temporary-directory", required_argument, nullptr, 'T'},
+                                   {"unique", no_argument, nullptr, 'u'},
+                                   {"zero-terminated", no_argument, nullptr, 'z'},
+                                   {"files0-from", required_argument, nullptr, files0_from},
+                                   {"print-spec", no_argument, nullptr, print_spec},
+                                   {"debug", no_argument, nullptr, debug},
+                                   {"help", no_argument, nullptr, help},
+                                   {"version", no_argument, nullptr, version},
+                                   {nullptr, 0, nullptr, 0}};
+
+[[noreturn]] void refuse(std::string message, std::string hint = hint_for_help) {
+  throw error(error_kind::usage, std::move(message), std::move(hint));
+}
+
+[[noreturn]] void refuse_ordering(char letter) {
+  refuse(fmt::format("-{} is not supported", letter),
+         letter == 'V' ? "keys can be bytes, -n, -g, -h and -M" : "shuf puts lines into random order");
+}
+
+enum class end_of_key { first, last, both };
+
+// One ordering letter; false when it is none.
+bool add_letter(char letter, end_of_key where, key_ordering& to) {
+  switch (letter) {
+    case 'b':
+      to.first_skips_blanks |= where != end_of_key::last;
+      to.last_skips_blanks |= where != end_of_key::first;
+      break;
+    case 'd': to.dictionary = true; break;
+    case 'f': to.fold_case = true; break;
+    case 'g': to.kind = key_kind::general_numeric; break;
+    case 'h': to.kind = key_kind::human_numeric; break;
+    case 'i': to.printable_only = true; break;
+    case 'M': to.kind = key_kind::month; break;
+    case 'n': to.kind = key_kind::numeric; break;
+    case 'r': to.reverse = true; break;
+    case 'R':
+    case 'V': refuse_ordering(letter);
+    default: return false;
+  }
+  if (to.letters.find(letter) == std::string::npos) to.letters += letter;
+  return true;
+}
+
+// GNU sort refuses two ways to compare for one key, also d or i with one that is not by bytes.
+void check_compatible(const key_ordering& ordering) {
+  std::string ways;
+  for (const char letter : std::string_view("dghinM"))
+    if (ordering.letters.find(letter) != std::string::npos && !(letter == 'i' && ordering.dictionary)) ways += letter;
+  if (ways.size() > 1) refuse(fmt::format("options '-{}' are incompatible", ways), "one of them for a key");
+}
+
+[[noreturn]] void refuse_key(const std::string& spec, const std::string& why) {
+  refuse(fmt::format("{}: invalid field specification '{}'", why, spec),
+         "-k FIELD[.CHARACTER][OPTIONS][,FIELD[.CHARACTER][OPTIONS]], counted from 1: -k2,2n");
+}
+
+// FIELD[.CHARACTER] from the front, as text.
+std::string take_position(const std::string& spec, std::string_view& rest, bool is_last) {
+  const char* const begin = rest.data();
+  const auto field = expr::take_count(rest);
+  if (!field) refuse_key(spec, is_last ? "invalid number after ','" : "invalid number at field start");
+  if (*field == 0) refuse_key(spec, "field number is zero");
+  if (rest.starts_with('.')) {
+    rest.remove_prefix(1);
+    const auto character = expr::take_count(rest);
+    if (!character) refuse_key(spec, "invalid number after '.'");
+    if (*character == 0 && !is_last) refuse_key(spec, "character offset is zero");
+  }
+  return {begin, rest.data()};
+}
+
+line_key parse_key(const std::string& spec) {
+  line_key out;
+  std::string_view rest = spec;
+  const auto take_letters = [&](end_of_key where) {
+    while (!rest.empty() && add_letter(rest[0], where, out.ordering)) rest.remove_prefix(1);
+  };
+  out.first = take_position(spec, rest, false);
+  take_letters(end_of_key::first);
+  if (rest.starts_with(',')) {
+    rest.remove_prefix(1);
+    out.last = take_position(spec, rest, true);
+    take_letters(end_of_key::last);
+  }
+  if (!rest.empty()) refuse_key(spec, "stray character in field spec");
+  return out;
+}
+
+char parse_separator(const std::string& text) {
+  if (text.empty()) refuse("empty tab", "-t takes one byte: -t,");
+  if (text == "\\0") return '\0';
+  if (text.size() > 1) refuse(fmt::format("multi-character tab '{}'", text), "-t takes one byte: -t, or -t $'\\t'");
+  return text[0];
+}
+
+// SIZE of -S: a number and %, b, or K (also without a letter), M, G, T, P, E.
+void parse_memory(const std::string& text, sort_request& to) {
+  std::string_view rest = text;
+  uint64_t number = 0;
+  size_t i = 0;
+  for (; i < rest.size() && rest[i] >= '0' && rest[i] <= '9'; ++i)
+    number = std::min(number * 10 + static_cast<uint64_t>(rest[i] - '0'), std::numeric_limits<uint64_t>::max() / 64);
+  rest.remove_prefix(i);
+  constexpr std::string_view units = "KMGTPE";
+  const bool fits = i > 0 && rest.size() <= 1;
+  if (fits && rest == "%" && number > 0) {
+    to.memory_percent = static_cast<unsigned>(std::min<uint64_t>(number, 100));
+    to.memory_bytes.reset();
+    return;
+  }
+  size_t shift = 10;
+  if (fits && rest == "b")
+    shift = 0;
+  else if (fits && !rest.empty() && rest != "k") {
+    const size_t at = units.find(rest[0]);
+    shift = at == std::string_view::npos ? 0 : 10 * (at + 1);
+  }
+  if (!fits || (shift == 0 && rest != "b"))
+    refuse(fmt::format("invalid -S argument '{}'", text), "-S 512M, 8G, 50%; without a unit, KiB");
+  constexpr uint64_t most = uint64_t{1} << 60;
+  to.memory_bytes = number > (most >> shift) ? most : number << shift;
+  to.memory_percent.reset();
+}
+
+unsigned parse_threads(const std::string& text) {
+  const uint64_t threads = number_of("--parallel", text);
+  if (threads == 0) refuse("number in parallel must be nonzero", "--parallel=2");
+  return static_cast<unsigned>(std::min<uint64_t>(threads, 4096));
+}
+
+char letter_of_word(const std::string& word) {
+  return choice_of<char>("--sort", word,
+                         {{"general-numeric", 'g'},
+                          {"human-numeric", 'h'},
+                          {"month", 'M'},
+                          {"numeric", 'n'},
+                          {"random", 'R'},
+                          {"version", 'V'}});
+}
+
+std::string content_of(const std::string& path) {
+  const int descriptor = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  std::string out;
+  std::string buffer(64 * KiB, '\0');
+  ssize_t got = descriptor < 0 ? -1 : 1;
+  while (got > 0 || (got < 0 && descriptor >= 0 && errno == EINTR)) {
+    got = ::read(descriptor, buffer.data(), buffer.size());
+    if (got > 0) out.append(buffer, 0, static_cast<size_t>(got));
+  }
+  const int cause = errno;
+  if (descriptor > STDIN_FILENO) ::close(descriptor);
+  if (got < 0) throw error(error_kind::missing_input, path + ": " + errno_text(cause));
+  return out;
+}
+
+std::vector<std::string> names_from(const std::string& path) {
+  std::vector<std::string> out;
+  const std::string text = content_of(path);
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\0', begin), text.size());
+    const std::string name = text.substr(begin, end - begin);
+    if (name.empty()) refuse(fmt::format("{}:{}: invalid zero-length file name", path, out.size() + 1));
+    if (name == "-" && path == "-")
+      refuse("when reading file names from stdin, no file name of '-' allowed", "name files only");
+    out.push_back(name);
+    begin = end + 1;
+  }
+  if (out.empty()) refuse(fmt::format("no input from '{}'", path), "names, each with a zero byte behind it");
+  return out;
+}
+
+class parser {
+ public:
+  sort_request parse(const std::vector<std::string>& arguments) {
+    std::string name = "flowrun sort";
+    std::vector<std::string> words = arguments;
+    std::vector<char*> argv = {name.data()};
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    const auto argc = static_cast<int>(argv.size()) - 1;
+    optind = 0;  // glibc: from the start
+    for (int letter;
+         (letter = getopt_long(argc, argv.data(), "bcCdfghik:mMno:rRsS:t:T:uVy:z", long_options, nullptr)) != -1;)
+      take(letter, optarg == nullptr ? std::string() : std::string(optarg), optarg != nullptr);
+    for (int i = optind; i < argc; ++i) out_.files.emplace_back(argv[static_cast<size_t>(i)]);
+    finish();
+    return std::move(out_);
+  }
+
+ private:
+  void set_task(sort_task task, char letter) {
+    if (task == sort_task::check) {
+      if (check_letter_ != 0 && check_letter_ != letter) refuse("options '-cC' are incompatible");
+      check_letter_ = letter;
+      out_.silent_check = letter == 'C';
+    }
+    if (out_.task != sort_task::check) out_.task = task;
+  }
+
+  void take(int letter, const std::string& value, bool has_value) {
+    switch (letter) {
+      case 'c': set_task(sort_task::check, 'c'); break;
+      case 'C': set_task(sort_task::check, 'C'); break;
+      case check_word:
+        set_task(sort_task::check,
+                 !has_value
+                     ? 'c'
+                     : choice_of<char>("--check", value, {{"quiet", 'C'}, {"silent", 'C'}, {"diagnose-first", 'c'}}));
+        break;
+      case 'm': set_task(sort_task::merge, 'm'); break;
+      case 'k': out_.keys.push_back(parse_key(value)); break;
+      case 'o':
+        if (has_output_ && out_.output != value) refuse("multiple output files specified", "one -o");
+        has_output_ = true;
+        out_.output = value;
+        break;
+      case 's': out_.stable = true; break;
+      case 'S': parse_memory(value, out_); break;
+      case 't': {
+        const char separator = parse_separator(value);
+        if (out_.separator && *out_.separator != separator) refuse("incompatible tabs", "one -t");
+        out_.separator = separator;
+        break;
+      }
+      case 'T': out_.scratch.push_back(value); break;
+      case 'u': out_.unique = true; break;
+      case 'z': out_.zero_terminated = true; break;
+      case sort_word: add_letter(letter_of_word(value), end_of_key::both, global_); break;
+      case parallel: out_.threads = parse_threads(value); break;
+      case files0_from: names_file_ = value; break;
+      case print_spec: out_.print_spec = true; break;
+      case debug: out_.debug = true; break;
+      case help: out_.help = true; break;
+      case version: out_.version = true; break;
+      case ignored:
+      case 'y': break;
+      case '?': refuse("");  // getopt has said what is wrong
+      default: add_letter(static_cast<char>(letter), end_of_key::both, global_); break;
+    }
+  }
+
+  void finish() {
+    if (out_.help || out_.version) return;
+    for (line_key& key : out_.keys) {
+      if (key.ordering.is_plain() && !key.ordering.reverse) key.ordering = global_;
+      check_compatible(key.ordering);
+    }
+    check_compatible(global_);
+    if (out_.keys.empty() && !global_.is_plain()) {
+      line_key whole;
+      whole.ordering = global_;
+      out_.keys.push_back(whole);
+    }
+    out_.reverse = global_.reverse;
+    if (!names_file_.empty()) {
+      if (!out_.files.empty())
+        refuse(fmt::format("extra operand '{}': file operands cannot be combined with --files0-from", out_.files[0]));
+      out_.files = names_from(names_file_);
+    }
+    if (out_.task == sort_task::check) {
+      if (out_.files.size() > 1)
+        refuse(fmt::format("extra operand '{}' not allowed with -{}", out_.files[1], check_letter_));
+      if (has_output_) refuse(fmt::format("options '-{}o' are incompatible", check_letter_));
+    }
+    if (out_.files.empty()) out_.files.emplace_back("-");
+    // Once standard input has been read, reading it again gives nothing.
+    bool standard = false;
+    std::erase_if(out_.files, [&](const std::string& file) { return file == "-" && std::exchange(standard, true); });
+  }
+
+  sort_request out_;
+  key_ordering global_;
+  std::string names_file_;
+  bool has_output_ = false;
+  char check_letter_ = 0;
+};
+
+}  // namespace
+
+sort_request parse_sort_command_line(const std::vector<std::string>& arguments) { return parser().parse(arguments); }
+
+}  // namespace flowrun::runner

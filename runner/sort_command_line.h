@@ -1,0 +1,66 @@
+// The command line of flowrun sort: the grammar of GNU sort, and what it means, with inherited ordering options
+// resolved.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace flowrun::runner {
+
+// How a key compares.
+enum class key_kind { bytes, numeric, general_numeric, human_numeric, month };
+
+struct key_ordering {
+  key_kind kind = key_kind::bytes;
+  bool reverse = false;
+  bool fold_case = false;
+  bool dictionary = false;      // blanks and alphanumeric characters only
+  bool printable_only = false;  // -d wins over it
+  bool first_skips_blanks = false;
+  bool last_skips_blanks = false;
+  std::string letters;  // as they were written, for messages
+
+  // No option but -r, which is what makes a key inherit the global ones.
+  bool is_plain() const {
+    return kind == key_kind::bytes && !fold_case && !dictionary && !printable_only && !first_skips_blanks &&
+           !last_skips_blanks;
+  }
+};
+
+// One -k, or the whole line.
+struct line_key {
+  std::string first = "1";  // FIELD[.BYTE]
+  std::string last;         // the same; empty: to the end of the line
+  key_ordering ordering;
+};
+
+enum class sort_task { sort, merge, check };
+
+struct sort_request {
+  sort_task task = sort_task::sort;
+  bool silent_check = false;       // -C
+  std::vector<std::string> files;  // at least one; "-": standard input, at most once
+  std::string output = "-";
+  std::vector<line_key> keys;  // none: the line, byte by byte
+  bool reverse = false;        // of lines whose keys are all equal, and of lines without keys
+  bool unique = false;
+  bool stable = false;
+  bool zero_terminated = false;
+  std::optional<char> separator;
+  std::optional<uint64_t> memory_bytes;
+  std::optional<unsigned> memory_percent;
+  std::optional<unsigned> threads;
+  std::vector<std::string> scratch;
+  bool print_spec = false;
+  bool debug = false;
+  bool help = false;
+  bool version = false;
+};
+
+// `arguments` are those behind the word sort. Throws error(usage), or error(missing_input) for the file of
+// --files0-from.
+sort_request parse_sort_command_line(const std::vector<std::string>& arguments);
+
+}  // namespace flowrun::runner

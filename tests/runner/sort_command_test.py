@@ -1,0 +1,372 @@
+#!/usr/bin/env python3
+"""flowrun sort: byte for byte what LC_ALL=C sort writes, and the right end for everything that is wrong."""
+
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from flowrun_process import FLOWRUN, ROOT, main, process_test
+
+ROUNDS = int(os.environ.get("FLOWRUN_SORT_ROUNDS", "400"))
+
+
+def random_text(draw, end):
+    """Lines that are alike: few words, numbers in all spellings, blanks and odd bytes."""
+    words = ["a", "b", "B", "ab", "abc", "", "1", "2", "10", "01", "-1", "-0", "0", "1.5", "1.50", ".5", "-.5", "1e3", "2K", "1.5M",
+             "3G", "-2K", "10k", "jan", "FEB", " mar", "Dec", "x1", "999999999999999999999", "0.00001", "+5", "nan", "inf", "-inf",
+             "é", "\x7f", "~", "_", "-", "--1"]  # fmt: skip
+    separators = [b" ", b"  ", b"\t", b",", b",,", b":", b"\r", b"\xff", b"."]
+    if end == b"\0":
+        separators.append(b"\n")
+    else:
+        separators.append(b"\0")
+    common = draw.sample(separators, 2)
+    lines = []
+    for _ in range(draw.choice([0, 1, 2, 5, 20, 60])):
+        parts = []
+        for _ in range(draw.randrange(6)):
+            parts.append(draw.choice(words).encode())
+            parts.append(draw.choice(common if draw.random() < 0.8 else separators))
+        lines.append(b"".join(parts))
+    text = end.join(lines)
+    if lines and draw.random() < 0.7:
+        text += end
+    return text
+
+
+def random_position(draw, first):
+    text = str(draw.choice([1, 1, 2, 2, 3, 4, 9]))
+    if draw.random() < 0.4:
+        text += "." + str(draw.choice([1, 2, 3, 7] if first else [0, 1, 2, 3, 7]))
+    return text
+
+
+WAYS = ["", "", "", "n", "n", "g", "h", "M", "f", "d", "i", "df", "di", "fi"]
+
+
+def random_letters(draw, way, share):
+    return "".join(letter for letter in way + "br" if letter in way or draw.random() < share)
+
+
+def random_options(draw):
+    out = []
+    for _ in range(draw.choice([0, 0, 1, 1, 1, 2, 3])):
+        way = draw.choice(WAYS)
+        key = random_position(draw, True) + random_letters(draw, way if draw.random() < 0.5 else "", 0.15)
+        if draw.random() < 0.7:
+            # One way to compare for both ends: two different ones are refused.
+            same = way if key[-1:] in way and way else ("" if key[-1:].isalpha() else draw.choice(WAYS[:5]))
+            key += "," + random_position(draw, False) + random_letters(draw, same, 0.15)
+        out.append(draw.choice([["-k", key], ["-k" + key], ["--key=" + key]]))
+    if draw.random() < 0.5:
+        out.append(["-t", draw.choice([",", ":", " ", "\t", ".", "a"])])
+    way = draw.choice(WAYS)
+    out += [["-" + letter] for letter in random_letters(draw, way, 0.2)]
+    for option, share in (("-u", 0.25), ("-s", 0.25)):
+        if draw.random() < share:
+            out.append([option])
+    draw.shuffle(out)
+    return [word for option in out for word in option]
+
+
+class sort_test(process_test):
+    def setUp(self):
+        super().setUp()
+        self.environment["LC_ALL"] = "C"
+
+    def process(self, program, *words, **more):
+        return subprocess.run([*program, *words], cwd=self.dir, env=self.environment, capture_output=True, timeout=120, **more)
+
+    def gnu(self, *words, **more):
+        return self.process(["sort"], *words, **more)
+
+    def ours(self, *words, **more):
+        return self.process([FLOWRUN, "sort"], *words, **more)
+
+    def same(self, *words, **more):
+        """Both end alike, with the same output."""
+        expected, got = self.gnu(*words, **more), self.ours(*words, **more)
+        self.assertEqual(got.returncode, expected.returncode, (words, got.stderr, expected.stderr))
+        self.assertEqual(got.stdout, expected.stdout, words)
+        return got
+
+    def refused(self, code, *words, says=(), **more):
+        got = self.ours(*words, **more)
+        self.assertEqual(got.returncode, code, got.stderr)
+        self.assertEqual(got.stdout, b"")
+        for part in says:
+            self.assertIn(part.encode() if isinstance(part, str) else part, got.stderr)
+        return got
+
+
+class random_jobs(sort_test):
+    def test_sorted_alike(self):
+        draw = random.Random(1)
+        for number in range(ROUNDS):
+            zero = draw.random() < 0.2
+            end = b"\0" if zero else b"\n"
+            for name in "abc":
+                self.write(name, random_text(draw, end))
+            words = random_options(draw) + (["-z"] if zero else []) + draw.choice([["a"], ["a", "b"], ["a", "-", "b"], []])
+            with self.subTest(number=number, words=words):
+                self.same(*words, input=(self.dir / "c").read_bytes())
+
+    def test_checked_and_merged_alike(self):
+        draw = random.Random(2)
+        for number in range(ROUNDS // 2):
+            zero = draw.random() < 0.2
+            end = b"\0" if zero else b"\n"
+            options = random_options(draw) + (["-z"] if zero else [])
+            for name in "ab":
+                self.write(name, random_text(draw, end))
+            with self.subTest(number=number, options=options):
+                expected, got = self.gnu("-c", "a", *options), self.ours("-c", "a", *options)
+                self.assertEqual((got.returncode, got.stdout), (expected.returncode, b""))
+                self.assertEqual(got.stderr, expected.stderr)
+                self.assertEqual(self.ours("-C", *options, "a").returncode, expected.returncode)
+                for name in "ab":
+                    self.gnu("-o", name, name, *options)
+                self.same("-c", "a", *options)
+                self.same("-m", *options, "a", "b")
+
+
+class larger_inputs(sort_test):
+    def lines(self, count):
+        draw = random.Random(3)
+        return b"".join(
+            b"%s,%d,%s\n" % (draw.choice([b"x", b"yy", b"Zz"]), draw.randrange(10**6), b"w" * draw.randrange(60))
+            for _ in range(count)
+        )
+
+    def test_real_files(self):
+        names = [path for path in sorted(ROOT.glob("engine/*/*.cc"))[:60]]
+        self.write("text", b"".join(path.read_bytes() for path in names))
+        for options in ([], ["-r"], ["-u"], ["-f"], ["-b"], ["-d", "-u"], ["-k2"], ["-k2,2", "-u"], ["-s", "-k1.3,1.5"], ["-t(", "-k2"]):
+            with self.subTest(options=options):
+                self.same(*options, "text")
+        with open(FLOWRUN, "rb") as binary:  # a binary: NUL bytes, anything, and hardly a line end
+            self.write("binary", binary.read(4 << 20))
+        self.same("binary")
+        self.same("-z", "binary")
+
+    def test_with_spilling(self):
+        self.write("text", self.lines(600_000))
+        for options in ([], ["-t,", "-k2,2n"], ["-t,", "-k2,2nr", "-u"]):
+            with self.subTest(options=options):
+                self.same(*options, "-S", "20M", "-T", ".", "text")
+        self.assertEqual(self.files(), ["text"])
+
+    def test_one_thread_or_several(self):
+        self.write("text", self.lines(50_000))
+        for threads in ("1", "3"):
+            self.same("--parallel=" + threads, "-t,", "-k3,3", "-s", "text")
+
+    def test_long_lines(self):
+        self.write("long", b"b" * (10 << 20) + b"\n" + b"a" * (10 << 20) + b"2\n" + b"\n" + b"a" * (10 << 20) + b"1")
+        self.same("long")
+        self.same("-k1,1", "-s", "long")
+        self.same("-n", "long")
+
+
+class files_and_options(sort_test):
+    def test_output_is_an_input(self):
+        for spelled in ("a", "./a", str(self.dir / "a")):
+            self.write("a", "c\nb\na\n")
+            self.assertEqual(self.ours("-o", spelled, "a").returncode, 0)
+            self.assertEqual((self.dir / "a").read_text(), "a\nb\nc\n")
+        self.write("b", "b\nz\n")
+        self.assertEqual(self.ours("-m", "a", "b", "-o", "b").returncode, 0)
+        self.assertEqual((self.dir / "b").read_text(), "a\nb\nb\nc\nz\n")
+        self.assertEqual(self.files(), ["a", "b"])
+
+    def test_options_are_written_as_for_gnu(self):
+        self.write("a", "b,2\na,10\nc,1\na,9\n")
+        for words in (
+            ["-nrt,", "-k2,2", "a"],
+            ["-t", ",", "-k", "1,1", "-k", "2nr", "a"],
+            ["a", "-r"],
+            ["--field-separator=,", "--key=2,2", "--numeric-sort", "--reverse", "a"],
+            ["--sort=numeric", "-t,", "-k2", "a"],
+            ["--rev", "--uniq", "a"],
+            ["-S", "1M", "--parallel=2", "--batch-size=16", "--compress-program=gzip", "a"],
+            ["-S", "50%", "a"],
+            ["-S1000000b", "a"],
+            ["--", "a"],
+            ["-t\\0", "-k2", "a"],
+            ["-k1,1", "-k1,1r", "-k2", "a"],
+            ["-k1.1,999999999999999999999999", "a"],
+            ["-k4", "-r", "a"],
+        ):
+            with self.subTest(words=words):
+                self.same(*words)
+
+    def test_names_from_a_file(self):
+        self.write("a", "b\n")
+        self.write("b c", "a\n")
+        self.write("names", b"a\0b c\0")
+        self.same("--files0-from=names")
+        self.same("--files0-from=-", input=b"a\0b c")
+        self.refused(2, "--files0-from=names", "a", says=["extra operand"])
+        self.write("empty", "")
+        self.refused(2, "--files0-from=empty", says=["no input from 'empty'"])
+        self.refused(2, "--files0-from=-", input=b"a\0\0", says=["-:2: invalid zero-length file name"])
+
+    def test_odd_names(self):
+        for name in (b"${HOME}", b'quo"te', b"back\\slash", b"new\nline", b"- dash", b"not-utf8-\xff"):
+            with self.subTest(name=name):
+                path = os.fsencode(self.dir) + b"/" + name
+                with open(path, "wb") as file:
+                    file.write(b"b\na\n")
+                self.assertEqual(self.ours(b"./" + name).stdout, b"a\nb\n")
+
+    def test_standard_input_goes_on_where_it_stands(self):
+        self.write("a", "header\nb\na\n")
+        with open(self.dir / "a", "rb") as file:
+            os.lseek(file.fileno(), len("header\n"), os.SEEK_SET)
+            self.assertEqual(self.ours(stdin=file).stdout, b"a\nb\n")
+
+    def test_the_job_underneath(self):
+        self.write("a", "b,2\na,10\nc,1\na,9\n")
+        words = ["-t,", "-k2,2n", "-u", "-S", "64M", "a"]
+        spec = self.ours("--print-spec", *words)
+        self.assertEqual(spec.returncode, 0, spec.stderr)
+        self.write("job.yaml", spec.stdout)
+        done = self.flowrun("run", "-q", "job.yaml")
+        self.assertEqual(done.stdout.encode(), self.gnu(*words).stdout)
+
+    def test_help_and_version(self):
+        self.assertIn(b"--print-spec", self.ours("--help").stdout)
+        self.assertEqual(self.ours("--version").returncode, 0)
+        self.assertIn("sort", self.flowrun("--help").stdout)
+
+    def test_nothing_is_said(self):
+        self.write("a", "b\na\n")
+        self.assertEqual(self.same("a").stderr, b"")
+        self.assertIn(b"file.read_lines", self.ours("--debug", "a").stderr)
+
+
+class bad_input(sort_test):
+    def test_files(self):
+        self.write("a", "b\na\n")
+        (self.dir / "folder").mkdir()
+        self.refused(2, "missing", says=["flowrun sort: missing: No such file or directory"])
+        self.refused(2, "a", "folder", says=["folder: Is a directory"])
+        self.refused(2, "a", "-o", "folder", says=["folder: Is a directory"])
+        self.refused(2, "a", "-o", "nowhere/out", says=["nowhere/out: No such file or directory"])
+        self.refused(2, "a", "-o", "", says=["No such file or directory"])
+        self.assertEqual(self.files(), ["a"])
+
+    def test_options(self):
+        for words, part in (
+            (["-k0"], "field number is zero: invalid field specification '0'"),
+            (["-k1.0"], "character offset is zero"),
+            (["-k1,0"], "field number is zero"),
+            (["-kx"], "invalid number at field start"),
+            (["-k1,"], "invalid number after ','"),
+            (["-k1."], "invalid number after '.'"),
+            (["-k1x"], "stray character in field spec"),
+            (["-k1nM"], "options '-nM' are incompatible"),
+            (["-n", "-g"], "incompatible"),
+            (["-nd"], "incompatible"),
+            (["-t", "ab"], "multi-character tab 'ab'"),
+            (["-t", ""], "empty tab"),
+            (["-t,", "-t:"], "incompatible tabs"),
+            (["-S", "x"], "invalid -S argument 'x'"),
+            (["-S", "1Q2"], "invalid -S argument"),
+            (["--parallel=0"], "parallel"),
+            (["--parallel=x"], "parallel"),
+            (["-oa", "-ob"], "multiple output files specified"),
+            (["-cC"], "options '-cC' are incompatible"),
+            (["-co", "x"], "options '-co' are incompatible"),
+            (["-c", "a", "b"], "extra operand 'b' not allowed with -c"),
+            (["-R"], "-R is not supported"),
+            (["-k1V"], "-V is not supported"),
+            (["--sort=size"], "--sort"),
+            (["--nonsense"], "unrecognized option '--nonsense'"),
+            (["-Q"], "invalid option -- 'Q'"),
+            (["-k"], "requires an argument"),
+        ):
+            with self.subTest(words=words):
+                self.write("a", "b\na\n")
+                self.refused(2, *words, says=[part], input=b"")
+
+    def test_disorder(self):
+        self.write("a", "a\nb\nab\n")
+        self.assertEqual(self.refused(1, "-c", "a").stderr, b"sort: a:3: disorder: ab\n")
+        self.assertEqual(self.refused(1, "-C", "a").stderr, b"")
+        self.assertEqual(self.refused(1, "-c", input=b"b\na\n").stderr, b"sort: -:2: disorder: a\n")
+        self.assertEqual(self.refused(1, "-cu", input=b"a\na\n").stderr, b"sort: -:2: disorder: a\n")
+        self.same("-c", "/dev/null")
+        self.write("b", "a\n")
+        self.refused(2, "-m", "b", "a", "-o", "out", says=["a:3: disorder: ab"])
+        self.assertEqual(self.files(), ["a", "b"])
+
+    def test_a_line_beyond_the_memory(self):
+        self.write("a", b"x\n" + b"y" * (40 << 20) + b"\n")
+        self.refused(2, "-S", "16M", "a", "-o", "out", says=["a:2: a line is longer than", "help:"])
+        self.assertEqual(self.files(), ["a"])
+
+    def test_a_full_device(self):
+        self.write("a", "b\na\n")
+        self.refused(2, "a", "-o", "/dev/full", says=["No space left on device"])
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([FLOWRUN, "sort", "a"], cwd=self.dir, env=self.environment, stdout=full, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"No space left on device", done.stderr)
+
+
+class ends(sort_test):
+    def big(self):
+        self.write("big", b"".join(b"%d\n" % (i * 7919 % 1_000_003) for i in range(600_000)))
+        return "big"
+
+    def piped_away(self, **more):
+        self.big()
+        reader, writer = os.pipe()
+        job = subprocess.Popen(
+            [FLOWRUN, "sort", "big"], cwd=self.dir, env=self.environment, stdout=writer, stderr=subprocess.PIPE, **more
+        )
+        os.close(writer)
+        os.read(reader, 1)
+        os.close(reader)
+        _, err = job.communicate(timeout=60)
+        return job.returncode, err
+
+    def test_a_reader_that_goes_away(self):
+        default = lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        self.assertEqual(self.piped_away(preexec_fn=default), (-signal.SIGPIPE, b""))
+        self.assertEqual(self.files(), ["big"])
+
+    def test_a_reader_that_goes_away_with_sigpipe_ignored(self):
+        ignore = lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        code, err = self.piped_away(restore_signals=False, preexec_fn=ignore)
+        self.assertEqual(code, 2)
+        self.assertIn(b"Broken pipe", err)
+
+    def test_stopped(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number=number):
+                (self.dir / "scratch").mkdir(exist_ok=True)
+                job = subprocess.Popen(
+                    [FLOWRUN, "sort", "-S", "16M", "-T", "scratch", "-o", "out"],
+                    cwd=self.dir, env=self.environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                )  # fmt: skip
+                for i in range(40):  # 40 MB: more than the memory; then it waits for more
+                    job.stdin.write(b"".join(b"%d\n" % (i * j % 1_000_003) for j in range(150_000)))
+                job.stdin.flush()
+                job.send_signal(number)
+                err = job.stderr.read()
+                job.wait(timeout=60)
+                job.stdin.close()
+                job.stderr.close()
+                self.assertEqual(job.returncode, 128 + number, err)
+                self.assertEqual(self.files(), [])
+
+
+if __name__ == "__main__":
+    main()
