@@ -117,13 +117,14 @@ std::string disorder_text(const sort_request& request, const operators::row_out_
 
 void choose_scratch(sort_request& request) {
   if (!request.scratch.empty()) return;
-  const auto given = [](const char* variable) {
+  const auto value_of = [](const char* variable) {
     const char* const value = std::getenv(variable);
-    return value != nullptr && *value != '\0';
+    return std::string(value == nullptr ? "" : value);
   };
-  if (given("TMPDIR"))
-    request.scratch.emplace_back(std::getenv("TMPDIR"));
-  else if (!given("HOME") && !given("XDG_CACHE_HOME"))
+  const std::string temporary = value_of("TMPDIR");
+  if (!temporary.empty() && ::access(temporary.c_str(), W_OK | X_OK) == 0)
+    request.scratch.push_back(temporary);
+  else if (value_of("HOME").empty() && value_of("XDG_CACHE_HOME").empty())
     request.scratch.emplace_back("/tmp");
 }
 

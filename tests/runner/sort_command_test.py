@@ -161,6 +161,17 @@ class larger_inputs(sort_test):
                 self.same(*options, "-S", "20M", "-T", ".", "text")
         self.assertEqual(self.files(), ["text"])
 
+    def test_scratch_in_tmpdir(self):
+        self.write("text", self.lines(300_000))
+        (self.dir / "scratch").mkdir()
+        self.environment["TMPDIR"] = str(self.dir / "scratch")
+        spec = self.ours("--print-spec", "text").stdout.decode()
+        self.assertIn('scratch: ["' + self.environment["TMPDIR"], spec)
+        self.same("-S", "16M", "text")
+        self.environment["TMPDIR"] = str(self.dir / "missing")
+        self.assertNotIn("scratch", self.ours("--print-spec", "text").stdout.decode())
+        self.same("text")
+
     def test_one_thread_or_several(self):
         self.write("text", self.lines(50_000))
         for threads in ("1", "3"):
@@ -298,7 +309,9 @@ class bad_input(sort_test):
     def test_disorder(self):
         self.write("a", "a\nb\nab\n")
         self.assertEqual(self.refused(1, "-c", "a").stderr, b"sort: a:3: disorder: ab\n")
-        self.assertEqual(self.refused(1, "-C", "a").stderr, b"")
+        for words in (["-C"], ["--check=quiet"], ["--check=silent"]):
+            self.assertEqual(self.refused(1, *words, "a").stderr, b"")
+        self.assertEqual(self.refused(1, "--check", "a").stderr, b"sort: a:3: disorder: ab\n")
         self.assertEqual(self.refused(1, "-c", input=b"b\na\n").stderr, b"sort: -:2: disorder: a\n")
         self.assertEqual(self.refused(1, "-cu", input=b"a\na\n").stderr, b"sort: -:2: disorder: a\n")
         self.same("-c", "/dev/null")
