@@ -61,13 +61,15 @@ std::string expression_of(const line_key& key, const std::optional<char>& separa
     case key_kind::general_numeric: return fmt::format("real_key({})", out);
     case key_kind::human_numeric: return fmt::format("size_key({})", out);
     case key_kind::month: return fmt::format("month({})", out);
-    case key_kind::bytes: break;
+    case key_kind::bytes:
+    case key_kind::version: break;
   }
   if (o.dictionary)
     out = fmt::format("keep({}, 'a-zA-Z0-9 \\t\\n')", out);
   else if (o.printable_only)
     out = fmt::format("keep({}, ' -~')", out);
-  return o.fold_case ? fmt::format("upper({})", out) : out;
+  if (o.fold_case) out = fmt::format("upper({})", out);
+  return o.kind == key_kind::version ? fmt::format("version_key({})", out) : out;
 }
 
 class job_writer {

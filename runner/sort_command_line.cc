@@ -70,11 +70,6 @@ constexpr option long_options[] = {{"ignore-leading-blanks", no_argument, nullpt
   throw error(error_kind::usage, std::move(message), std::move(hint));
 }
 
-[[noreturn]] void refuse_ordering(char letter) {
-  refuse(fmt::format("-{} is not supported", letter),
-         letter == 'V' ? "keys can be bytes, -n, -g, -h and -M" : "shuf puts lines into random order");
-}
-
 enum class end_of_key { first, last, both };
 
 // One ordering letter; false when it is none.
@@ -92,19 +87,22 @@ bool add_letter(char letter, end_of_key where, key_ordering& to) {
     case 'M': to.kind = key_kind::month; break;
     case 'n': to.kind = key_kind::numeric; break;
     case 'r': to.reverse = true; break;
-    case 'R':
-    case 'V': refuse_ordering(letter);
+    case 'R': refuse("-R is not supported", "shuf puts lines into random order");
+    case 'V': to.kind = key_kind::version; break;
     default: return false;
   }
   if (to.letters.find(letter) == std::string::npos) to.letters += letter;
   return true;
 }
 
-// GNU sort refuses two ways to compare for one key, also d or i with one that is not by bytes.
+// GNU sort refuses two ways to compare for one key, also d or i with numbers and months.
 void check_compatible(const key_ordering& ordering) {
   std::string ways;
-  for (const char letter : std::string_view("dghinM"))
-    if (ordering.letters.find(letter) != std::string::npos && !(letter == 'i' && ordering.dictionary)) ways += letter;
+  for (const char letter : std::string_view("dghinMV")) {
+    if (ordering.letters.find(letter) == std::string::npos || (letter == 'i' && ordering.dictionary)) continue;
+    if (letter == 'V' && (ordering.dictionary || ordering.printable_only)) continue;
+    ways += letter;
+  }
   if (ways.size() > 1) refuse(fmt::format("options '-{}' are incompatible", ways), "one of them for a key");
 }
 

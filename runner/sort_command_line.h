@@ -10,7 +10,7 @@
 namespace flowrun::runner {
 
 // How a key compares.
-enum class key_kind { bytes, numeric, general_numeric, human_numeric, month };
+enum class key_kind { bytes, numeric, general_numeric, human_numeric, month, version };
 
 struct key_ordering {
   key_kind kind = key_kind::bytes;

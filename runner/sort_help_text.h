@@ -30,12 +30,13 @@ inline constexpr const char* sort_help =
     "  -M, --month-sort              as names of months: jan < feb < … < dec\n"
     "  -n, --numeric-sort            as decimal numbers of any length\n"
     "  -r, --reverse                 the other way round\n"
-    "      --sort=WORD               general-numeric, human-numeric, month, numeric\n"
+    "  -V, --version-sort            as names with versions: 1.9 < 1.10\n"
+    "      --sort=WORD               general-numeric, human-numeric, month, numeric, version\n"
     "\n"
     "Keys:\n"
     "  -k, --key=POS1[,POS2]         from POS1 to the end of POS2, or of the line; repeatable, the first decides "
     "first.\n"
-    "                                POS is FIELD[.CHARACTER][LETTERS], counted from 1, with letters from bdfghiMnr\n"
+    "                                POS is FIELD[.CHARACTER][LETTERS], counted from 1, with letters from bdfghiMnrV\n"
     "  -t, --field-separator=SEP     fields end at SEP, one byte; otherwise where blanks begin\n"
     "  -s, --stable                  lines with equal keys keep their order; otherwise the whole line decides\n"
     "  -u, --unique                  only the first of lines with equal keys\n"
@@ -57,7 +58,7 @@ inline constexpr const char* sort_help =
     "      --debug                   tells the job, the progress and a report, on standard error\n"
     "      --help, --version\n"
     "\n"
-    "--batch-size and --compress-program are taken and do nothing. -R and -V are not supported.\n"
+    "--batch-size and --compress-program are taken and do nothing. -R is not supported.\n"
     "Exit codes: 0 done, 1 -c found disorder, 2 an error. docs/sort.md says what differs from GNU sort.\n";
 
 }  // namespace flowrun::runner

@@ -265,6 +265,9 @@ constexpr function table[] = {
      "Bytes that sort as the floating-point number that the text begins with (sort -g): first no number, then NaN, "
      "then numbers from -inf to inf.",
      1, 1, text_function<opcode::real_key, type_kind::string>},
+    {"version_key", "version_key(text) → string",
+     "Bytes that sort as names with versions do (sort -V): 1.9 before 1.10, 1.0~rc1 before 1.0.", 1, 1,
+     text_function<opcode::version_key, type_kind::string>},
     {"month", "month(text) → u8",
      "1 to 12 if the text begins, behind blanks, with jan, feb, … dec in any case; else 0 (sort -M).", 1, 1,
      text_function<opcode::month, type_kind::u8>},

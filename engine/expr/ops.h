@@ -102,6 +102,7 @@
   X(decimal_key)            \
   X(size_key)               \
   X(real_key)               \
+  X(version_key)            \
   X(lower)                  \
   X(upper)                  \
   X(concat)                 \

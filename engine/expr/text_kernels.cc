@@ -11,6 +11,7 @@
 #include "engine/expr/lane.h"
 #include "engine/expr/number_keys.h"
 #include "engine/expr/text_fields.h"
+#include "engine/expr/version_key.h"
 
 namespace flowrun::expr {
 
@@ -240,6 +241,11 @@ struct real_key_of {
     char* const out = r.arena().take(real_key_bytes);
     write_real_key(r.text(0), out);
     return {out, real_key_bytes};
+  }
+};
+struct version_key_of {
+  static std::string_view apply(const row_args& r) {
+    return written(r, version_key_bound(r.text(0)), write_version_key);
   }
 };
 struct lower_of {

@@ -19,7 +19,7 @@ def random_text(draw, end):
     """Lines that are alike: few words, numbers in all spellings, blanks and odd bytes."""
     words = ["a", "b", "B", "ab", "abc", "", "1", "2", "10", "01", "-1", "-0", "0", "1.5", "1.50", ".5", "-.5", "1e3", "2K", "1.5M",
              "3G", "-2K", "10k", "jan", "FEB", " mar", "Dec", "x1", "999999999999999999999", "0.00001", "+5", "nan", "inf", "-inf",
-             "é", "\x7f", "~", "_", "-", "--1"]  # fmt: skip
+             "é", "\x7f", "~", "_", "-", "--1", "1.10", "1.9", "a.tar", "a~1", ".gz", ".", "..", "v1.02-3", "v1.2", "00", "a0", "a00b"]  # fmt: skip
     separators = [b" ", b"  ", b"\t", b",", b",,", b":", b"\r", b"\xff", b"."]
     if end == b"\0":
         separators.append(b"\n")
@@ -46,7 +46,7 @@ def random_position(draw, first):
     return text
 
 
-WAYS = ["", "", "", "n", "n", "g", "h", "M", "f", "d", "i", "df", "di", "fi"]
+WAYS = ["", "", "", "n", "n", "g", "h", "M", "V", "V", "f", "d", "i", "df", "di", "fi", "dV"]
 
 
 def random_letters(draw, way, share):
@@ -296,7 +296,7 @@ class bad_input(sort_test):
             (["-co", "x"], "options '-co' are incompatible"),
             (["-c", "a", "b"], "extra operand 'b' not allowed with -c"),
             (["-R"], "-R is not supported"),
-            (["-k1V"], "-V is not supported"),
+            (["-k1nV"], "options '-nV' are incompatible"),
             (["--sort=size"], "--sort"),
             (["--nonsense"], "unrecognized option '--nonsense'"),
             (["-Q"], "invalid option -- 'Q'"),

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/expr/version_key.h"
 #include "tests/engine/expr/program_harness.h"
 
 namespace flowrun::expr {
@@ -27,6 +28,12 @@ std::string size(const std::string& text) {
 std::string real(const std::string& text) {
   std::string out(real_key_bytes, '\0');
   write_real_key(text, out.data());
+  return out;
+}
+
+std::string version(const std::string& text) {
+  std::string out(version_key_bound(text), '\0');
+  out.resize(write_version_key(text, out.data()));
   return out;
 }
 
@@ -167,14 +174,50 @@ TEST(real_key, sorts_as_floating_point_numbers_do) {
                           {"inf", "1e99999"}});
 }
 
+TEST(version_key, sorts_as_filevercmp_does) {
+  const std::string nines(400, '9');
+  expect_ascending(version, {{""},
+                             {"."},
+                             {".."},
+                             {".a"},
+                             {".b"},
+                             {"~"},
+                             {"0", "00"},
+                             {"0a"},
+                             {"1.0~rc1"},
+                             {"1.0", "01.0", "1.00"},
+                             {"1.9"},
+                             {"1.10"},
+                             {"10"},
+                             {nines.substr(1)},
+                             {nines, "0" + nines},
+                             {"1" + nines},
+                             {"A1"},
+                             {"a~"},
+                             {"a", "a0"},
+                             {"a.tar"},
+                             {"a.tar.gz"},
+                             {"a.zip"},
+                             {"a1"},
+                             {"a1.tar"},
+                             {"a1b"},
+                             {"ab"},
+                             {"a+b"},
+                             {"a\xff"},
+                             {"b"},
+                             {"+"}});
+}
+
 TEST(number_keys, are_functions_of_the_language) {
   const record::row_type type = testing::type_of({{"t", "string"}});
   const std::string long_text = std::string(5000, '7');
   std::vector<testing::row> rows;
   for (const std::string& text : std::vector<std::string>{"10", "-3.5K", "", "1e3", long_text}) rows.push_back({text});
   const record::batch in = testing::pack(type, rows);
-  for (const auto& [name, key] :
-       {std::pair<std::string, key_of>{"decimal_key", decimal}, {"size_key", size}, {"real_key", real}}) {
+  for (const auto& [name, key] : {std::pair<std::string, key_of>{"decimal_key", decimal},
+                                  {"size_key", size},
+                                  {"real_key", real},
+                                  {"version_key", version}}) {
     const std::vector<testing::cell> keys = testing::evaluate_rows(name + "(t)", type, in);
     for (size_t i = 0; i < rows.size(); ++i)
       EXPECT_EQ(std::get<std::string>(keys[i]), key(std::get<std::string>(rows[i][0]))) << name << " of row " << i;
