@@ -18,6 +18,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -46,7 +47,7 @@ def arguments():
     parser.add_argument("--memory", type=int, default=512, metavar="MIB")
     parser.add_argument("--modes", type=lambda text: text.split(","), default=[], help="budget, page-cache; both by default")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="what peers are told")
-    parser.add_argument("--limit", type=float, default=900, metavar="SECONDS", help="a run that takes longer is ended")
+    parser.add_argument("--limit", type=float, default=300, metavar="SECONDS", help="a peer that takes longer is ended")
     parser.add_argument("--text-command", choices=["both", "sort", "job"], default="both",
                         help="sort text with `flowrun sort`, where there is one, or with a job, or both")
     parser.add_argument("--text", type=pathlib.Path, default=ROOT / "data/text/lines.txt", help="another text to sort")
@@ -139,6 +140,7 @@ def remove_input(files, b, options):
 
 def main():
     options, picked, known = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what is running is ended too
     options.dir.mkdir(parents=True, exist_ok=True)
     if "expressions" in picked:
         print("expressions: one core, a batch in the L2 cache", flush=True)

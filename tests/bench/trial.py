@@ -41,7 +41,7 @@ def median_disk(record):
 
 def reason(m, limit_mib, killed):
     if m.timed_out:
-        return "took too long"
+        return "took too long, and was ended"
     if killed:
         return f"killed by the kernel: wanted more than {limit_mib} MiB"
     lines = [line.strip() for line in m.output.strip().splitlines() if line.strip()]
@@ -71,7 +71,7 @@ class trial:
             with contextlib.ExitStack() as stack:
                 group = stack.enter_context(measure.memory_cgroup(limit_mib * MIB)) if how.cgroup else None
                 m = measure.run(c.command(told_mib), group, c.environment(told_mib) if c.environment else None, c.output,
-                                self.options.limit)
+                                None if c.name.startswith("flowrun") else self.options.limit)
                 peak = group.peak_bytes() if group else None
                 killed = group.killed() if group else False
             if m.exit_code != 0 or killed:
@@ -96,6 +96,8 @@ class trial:
         memory until it survives, and what it did with more counts no longer."""
         first_why = ""
         rungs = [mib for mib in c.told_mib if mine["told_mib"] is None or mib <= mine["told_mib"]]
+        if how.cgroup and len(c.told_mib) > 1:
+            rungs = [mib for mib in rungs if mib < self.benchmark.memory_mib]
         for mib in rungs if how.cgroup else rungs[:1]:
             if mib != mine["told_mib"]:
                 mine["told_mib"], mine["runs"] = mib, []
@@ -104,7 +106,7 @@ class trial:
                 mine["runs"].append(run)
                 return run, ""
             first_why = first_why or why
-            if why.startswith(("WRONG", "took")):
+            if why.startswith("WRONG"):
                 first_why = why
                 break
         if how.cgroup and len(rungs) > 1:
