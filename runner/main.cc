@@ -1,4 +1,7 @@
 // flowrun: the command. Picks the command to run and turns what is thrown into a message and an exit code.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <new>
@@ -60,11 +63,20 @@ int guarded(int argc, char** argv) {
   }
 }
 
+// A standard descriptor that is closed would become the number of the next file that is opened, and what is meant for
+// standard output would go there. Opened the wrong way round, its use fails as that of a closed one would.
+void fill_standard_descriptors() {
+  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor)
+    if (::fcntl(descriptor, F_GETFD) < 0)
+      static_cast<void>(::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+}
+
 }  // namespace
 
 }  // namespace flowrun::runner
 
 int main(int argc, char** argv) {
+  flowrun::runner::fill_standard_descriptors();
   const bool may_be_piped_away =
       std::signal(SIGPIPE, SIG_IGN) == SIG_DFL;  // a reader that goes away is an error like any other
   std::signal(SIGXFSZ, SIG_IGN);                 // and so is a limit on file sizes

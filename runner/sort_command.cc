@@ -52,8 +52,15 @@ std::string in_our_options(std::string hint) {
   return hint;
 }
 
+// A standard descriptor that was closed is open the wrong way round (main.cc).
+void check_descriptor(int descriptor, int wrong_way, const char* name) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) == wrong_way)
+    throw error(error_kind::missing_input, name + (": " + errno_text(EBADF)), "it is closed");
+}
+
 void check_input(const std::string& path) {
-  if (path == "-") return;
+  if (path == "-") return check_descriptor(STDIN_FILENO, O_WRONLY, "-");
   struct stat there {};
   if (::stat(path.c_str(), &there) != 0 || ::access(path.c_str(), R_OK) != 0)
     throw error(error_kind::missing_input, path + ": " + errno_text(errno));
@@ -62,7 +69,7 @@ void check_input(const std::string& path) {
 
 // GNU sort makes no directories either.
 void check_output(const std::string& path) {
-  if (path == "-") return;
+  if (path == "-") return check_descriptor(STDOUT_FILENO, O_RDONLY, "standard output");
   struct stat there {};
   if (::stat(path.c_str(), &there) == 0) {
     if (S_ISDIR(there.st_mode)) throw error(error_kind::output, path + ": " + errno_text(EISDIR));
@@ -133,7 +140,7 @@ int carry_out(sort_request& request) {
   choose_scratch(request);
   sort_request named = request;
   if (!request.print_spec) {
-    check_output(request.output);
+    if (request.task != sort_task::check) check_output(request.output);
     for (std::string& path : named.files) path = nameable(path);
   }
   named.output = apart_from(named.files, request.output);
