@@ -86,10 +86,11 @@ void add_group_stages(exec::assembly& to, const record::row_type& input, const s
   to.stages.emplace_back(std::make_unique<group_stage>(p, output, pool, batch_bytes));
 }
 
-void add_total_stage(exec::assembly& to, const record::row_type& output, size_t num_keys,
-                     const std::vector<column_aggregate>& totals, record::batch_pool& pool, size_t batch_bytes) {
+void add_total_stage(exec::assembly& to, const record::row_type& partial, size_t num_keys,
+                     const std::vector<column_aggregate>& totals, const record::row_type& output,
+                     record::batch_pool& pool, size_t batch_bytes) {
   aggregation_plan p;
-  p.rows = output;
+  p.rows = partial;
   for (size_t k = 0; k < num_keys; ++k) p.keys.push_back(k);
   p.aggregates = totals;
   to.stages.emplace_back(std::make_unique<group_stage>(p, output, pool, batch_bytes));

@@ -22,9 +22,10 @@ void add_group_stages(exec::assembly& to, const record::row_type& input, const s
                       const named_aggregates& aggregates, const record::row_type& output, record::batch_pool& pool,
                       size_t batch_bytes);
 
-// The same for rows that are partial results of the output's type: `totals` combines them (see combining()), and the
-// first `num_keys` columns are the keys.
-void add_total_stage(exec::assembly& to, const record::row_type& output, size_t num_keys,
-                     const std::vector<column_aggregate>& totals, record::batch_pool& pool, size_t batch_bytes);
+// The same for rows that are partial results: `totals` combines them (see combining()), and the first `num_keys`
+// columns are the keys.
+void add_total_stage(exec::assembly& to, const record::row_type& partial, size_t num_keys,
+                     const std::vector<column_aggregate>& totals, const record::row_type& output,
+                     record::batch_pool& pool, size_t batch_bytes);
 
 }  // namespace flowrun::operators

@@ -81,11 +81,12 @@ struct sorted_rows {
   std::optional<partial_results> partial;
 };
 
-sorted_rows plan_rows(const record::row_type& input, const settings& s) {
+// `few`: there are at most few_rows.
+sorted_rows plan_rows(const record::row_type& input, const settings& s, bool few) {
   sorted_rows out;
   out.type = input;
   const bool columns_only = s.columns.size() == s.keys.size();
-  if (!s.combine.empty() && columns_only) out.partial = plan_partial_results(input, s.columns, s.combine);
+  if (!s.combine.empty() && columns_only) out.partial = plan_partial_results(input, s.columns, s.combine, few);
   if (out.partial) {
     out.projection = out.partial->projection;
     out.type = out.partial->type;
@@ -144,6 +145,11 @@ void check_combine(plan::node_checker& node, const settings& s) {
       node.fault_at_parameter("combine." + name, fmt::format("'{}' is a key of the sort", name), "a name of its own");
 }
 
+bool has_few_rows(const plan::node_checker& node) {
+  const plan::row_estimate& estimate = node.input_estimate();
+  return estimate.known && estimate.rows <= few_rows;
+}
+
 // Why rows are not sorted as numbers, and how they could be (perhaps empty: not at all).
 struct index_reason {
   std::string why;
@@ -167,7 +173,7 @@ index_reason why_sorted_by_index(plan::node_checker& node, const settings& s, co
 
 // Long runs are made of rows that are sorted as numbers, and those are what has differences.
 void check_sorted_whole(plan::node_checker& node, const settings& s) {
-  const sorted_rows rows = plan_rows(node.input_type(), s);
+  const sorted_rows rows = plan_rows(node.input_type(), s, has_few_rows(node));
   if (creator_settings(s, rows).narrow()) return;
   const index_reason reason = why_sorted_by_index(node, s, rows);
   if (s.long_runs)
@@ -192,7 +198,7 @@ void check(plan::node_checker& node) {
   const plan::order gives = order_of(s);
   const bool columns_only = gives.size() == s.keys.size();
   node.node().elided = columns_only && plan::satisfies(node.input_order(), gives);
-  const sorted_rows rows = plan_rows(node.input_type(), s);
+  const sorted_rows rows = plan_rows(node.input_type(), s, has_few_rows(node));
   const sort::sort_settings creating = creator_settings(s, rows);
   if (creating.limit > 0) node.node().facts["limit"] = creating.limit;
   if (s.long_runs) node.node().facts["long_runs"] = 1;
@@ -200,7 +206,10 @@ void check(plan::node_checker& node) {
   plan::row_estimate estimate = node.input_estimate();
   const bool indexed = !creating.narrow();
   if (indexed) node.node().facts["indexed"] = 1;
-  if (rows.partial) node.node().facts["partial_row_bytes"] = rows.type.row_bytes();
+  if (rows.partial) {
+    node.node().facts["partial_row_bytes"] = rows.type.row_bytes();
+    if (has_few_rows(node)) node.node().facts["few_rows"] = 1;
+  }
   const record::row_type& sorted = rows.partial ? rows.type : node.input_type();
   if (estimate.known)
     node.node().facts["sorted_bytes"] =
@@ -256,11 +265,20 @@ struct hand_over {
 class creator_stage final : public exec::ordered_stage {
  public:
   creator_stage(std::shared_ptr<sort::run_creator> creator, uint32_t block_bytes, exec::build_context& c)
-      : creator_(std::move(creator)), block_bytes_(block_bytes), state_(c.state), counters_(c.counters) {}
+      : creator_(std::move(creator)),
+        block_bytes_(block_bytes),
+        rows_left_(c.node.facts.contains("few_rows") ? few_rows : UINT64_MAX),
+        state_(c.state),
+        counters_(c.counters) {}
 
   exec::outcome push(record::batch& in, exec::output&, waker& w) override {
-    return creator_->push(in, w) == sort::step::ready ? exec::outcome::ready()
-                                                      : exec::outcome::blocked(exec::blocked_on::io);
+    if (in.num_rows > rows_left_)
+      throw error(error_kind::bad_data, fmt::format("there are more than {} rows, against what was planned", few_rows),
+                  "did an input grow? Run the job again");
+    const size_t num_rows = in.num_rows;
+    const sort::step s = creator_->push(in, w);
+    rows_left_ -= num_rows - (s == sort::step::ready ? 0 : in.num_rows);
+    return s == sort::step::ready ? exec::outcome::ready() : exec::outcome::blocked(exec::blocked_on::io);
   }
   exec::outcome finish(exec::output&, waker& w) override {
     if (creator_->finish(w) != sort::step::done) return exec::outcome::blocked(exec::blocked_on::io);
@@ -277,6 +295,7 @@ class creator_stage final : public exec::ordered_stage {
  private:
   std::shared_ptr<sort::run_creator> creator_;
   const uint32_t block_bytes_;
+  uint64_t rows_left_;  // for which sums have room
   std::any& state_;
   exec::node_counters& counters_;
 };
@@ -327,7 +346,7 @@ exec::assembly build_creator(exec::build_context& c, const settings& s, const so
 void combine(exec::assembly& to, exec::build_context& c, const settings& s,
              const std::optional<partial_results>& partial) {
   if (partial)
-    add_total_stage(to, c.output_type(), s.columns.size(), partial->totals, c.job.pool(), c.batch_bytes);
+    add_total_stage(to, partial->type, s.columns.size(), partial->totals, c.output_type(), c.job.pool(), c.batch_bytes);
   else
     add_group_stages(to, c.input_type(), s.columns, s.combine, c.output_type(), c.job.pool(), c.batch_bytes);
   if (s.limit > 0) to.stages.push_back(make_ordered_cut(c.output_type(), repeats::none, {}, s.limit));
@@ -362,7 +381,7 @@ exec::assembly build_merger(exec::build_context& c, const settings& s, const sor
 
 exec::assembly build(exec::build_context& c) {
   const settings s = read(c.params);
-  const sorted_rows rows = plan_rows(c.input_type(), s);
+  const sorted_rows rows = plan_rows(c.input_type(), s, c.node.facts.contains("few_rows"));
   if (c.node.elided) {
     exec::assembly out;
     if (!s.combine.empty())

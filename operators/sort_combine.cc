@@ -23,7 +23,7 @@ class partial_combiner final : public sort::row_combiner {
     for (const lane& l : lanes_) {
       switch (l.kind) {
         case aggregate_kind::count:
-        case aggregate_kind::sum: add_number(into + l.offset, row + l.offset); break;
+        case aggregate_kind::sum: add_number(into + l.offset, row + l.offset, l.num_bytes); break;
         case aggregate_kind::min:
           if (l.order.compare(row, nullptr, into, nullptr) < 0) take(l, into, row);
           break;
@@ -43,13 +43,10 @@ class partial_combiner final : public sort::row_combiner {
     record::row_comparator order;
   };
 
-  // Sums of integers have 64 bits and wrap around, signed or not.
-  static void add_number(std::byte* into, const std::byte* from) {
-    uint64_t a, b;
-    std::memcpy(&a, into, sizeof a);
-    std::memcpy(&b, from, sizeof b);
-    a += b;
-    std::memcpy(into, &a, sizeof a);
+  // Sums of integers of 64 bits wrap around, signed or not; shorter ones have room for all rows.
+  static void add_number(std::byte* into, const std::byte* from, uint32_t num_bytes) {
+    const uint64_t sum = record::load_unsigned(into, num_bytes) + record::load_unsigned(from, num_bytes);
+    std::memcpy(into, &sum, num_bytes);
   }
   static void take(const lane& l, std::byte* into, const std::byte* row) {
     std::memcpy(into + l.offset, row + l.offset, l.num_bytes);
@@ -58,9 +55,21 @@ class partial_combiner final : public sort::row_combiner {
   std::vector<lane> lanes_;
 };
 
+// What a sum needs for few_rows values of this type.
+record::value_type sum_of_few(const record::value_type& value, const record::value_type& result) {
+  using record::type_kind;
+  switch (value.kind) {
+    case type_kind::u8: return record::value_type::of(type_kind::u40);
+    case type_kind::u16: return record::value_type::of(type_kind::u48);
+    default: return result;
+  }
+}
+
 // What one row contributes to an aggregate.
-std::optional<expr::expression> partial_result(const expr::aggregate& a) {
-  if (a.kind == aggregate_kind::count) return constant("1").converted_to(a.result);
+std::optional<expr::expression> partial_result(const expr::aggregate& a, bool few) {
+  if (a.kind == aggregate_kind::count)
+    return constant("1").converted_to(few ? record::value_type::of(record::type_kind::u32) : a.result);
+  if (a.kind == aggregate_kind::sum && few) return a.argument->converted_to(sum_of_few(a.argument->type(), a.result));
   return a.argument->converted_to(a.result);
 }
 
@@ -73,13 +82,13 @@ bool worth_it(const record::row_type& input, const record::row_type& partial) {
 }  // namespace
 
 std::optional<partial_results> plan_partial_results(const record::row_type& input, const std::vector<std::string>& keys,
-                                                    const named_aggregates& aggregates) {
+                                                    const named_aggregates& aggregates, bool few) {
   if (!can_combine(plan_aggregation(input, keys, aggregates, false).aggregates)) return {};
   partial_results out;
   for (const std::string& k : keys) out.projection.emplace_back(k, expr::column_expression(input, *input.index_of(k)));
   for (const auto& [name, aggregate] : aggregates) {
     if (aggregate.result.is_string()) return {};
-    const std::optional<expr::expression> part = partial_result(aggregate);
+    const std::optional<expr::expression> part = partial_result(aggregate, few);
     if (!part) return {};
     out.projection.emplace_back(name, *part);
   }

@@ -1,7 +1,7 @@
 // A sort that combines: one row of each key, made on the way.
 //
-// The rows that are sorted are partial results of the output's type: the keys, then for each aggregate what one row
-// contributes (count: 1; sum: the value, widened; others: the value). The sort adds them up wherever equal keys meet
+// The rows that are sorted are partial results: the keys, then for each aggregate what one row contributes (count: 1;
+// sum: the value, widened; others: the value). The sort adds them up wherever equal keys meet
 // (engine/sort/row_combiner.h), and group stages behind it combine what is left. So scratch holds each key once per
 // run, and columns that no aggregate wants never get there.
 //
@@ -21,14 +21,17 @@
 namespace flowrun::operators {
 
 struct partial_results {
-  named_expressions projection;          // from the input
-  record::row_type type;                 // the output's
+  named_expressions projection;  // from the input
+  record::row_type type;
   std::vector<column_aggregate> totals;  // of partial results
   std::shared_ptr<const sort::row_combiner> combiner;
 };
 
-// `keys` are columns of the input. nullopt: group behind the sort.
+// So many rows leave room in sums: with a key of four bytes and a count, eight bytes are sorted instead of twelve.
+constexpr uint64_t few_rows = 0xFFFF'FFFF;
+
+// `keys` are columns of the input. `few`: there are at most few_rows rows. nullopt: group behind the sort.
 std::optional<partial_results> plan_partial_results(const record::row_type& input, const std::vector<std::string>& keys,
-                                                    const named_aggregates& aggregates);
+                                                    const named_aggregates& aggregates, bool few);
 
 }  // namespace flowrun::operators

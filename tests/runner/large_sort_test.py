@@ -38,6 +38,8 @@ COMBINED = {
     "8 bytes": (f'k: "u32({DRAWN_KEY})", v: "u32(rand(2, i))"', 'n: "count()"'),
     "16 bytes": (f'k: "u32({DRAWN_KEY})", v: "i32(rand(2, i) % 1000) - 500"', 'low: "min(v)", s: "sum(v)"'),
     "first and last": (f'k: "u32({DRAWN_KEY})", v: "rand(2, i)"', 'f: "first(v)", l: "last(u16(v % 1000))"'),
+    "sums of bytes": (f'k: "u16({DRAWN_KEY} % 60000)", v: "u8(rand(2, i) % 256)"', 'n: "count()", s: "sum(v)"'),
+    "sums of two bytes": (f'k: "u32({DRAWN_KEY})", v: "u16(65535 - i % 3)"', 's: "sum(v)", n: "count()"'),
     "strings": (f'k: "concat(\'key \', {DRAWN_KEY})", v: "f64(rand(2, i))"', 'n: "count()", m: "max(v)"'),
     "not taken apart": (f'k: "u32({DRAWN_KEY})", v: "f64(rand(2, i) % 1000)"', 's: "sum(v)"'),
     "texts": (f'k: "u32({DRAWN_KEY})", v: "concat(\'v\', rand(2, i) % 1000)"', 'low: "min(v)", n: "count()"'),
@@ -219,7 +221,7 @@ class large_sort_test(process_test):
             for line in COMBINE.splitlines(True)
             if not any(name in line for name in ("sorted:", "grouped:", "apart:"))
         )
-        for shape in ("8 bytes", "16 bytes", "first and last", "strings"):
+        for shape in ("8 bytes", "16 bytes", "sums of two bytes", "first and last", "strings"):
             with self.subTest(shape=shape):
                 few, _ = self.combine(shape, 2_000_000, 50, "12MiB", job=alone)
                 many, _ = self.combine(shape, 2_000_000, 10**9, "12MiB", job=alone)
