@@ -5,8 +5,9 @@
 // through an eventfd, which is itself read through the ring. A nudge is sent only while that thread sleeps. One owner
 // also lets the kernel take the cheapest paths (SINGLE_ISSUER, DEFER_TASKRUN; Linux 6.1).
 //
-// Direct transfers start in the ring's thread without blocking. Buffered ones would be copied right there, one after
-// the other, so they are handed to the kernel's workers (IOSQE_ASYNC), which copy in parallel.
+// A few direct transfers start in the ring's thread without blocking, for the least work in all; where more are under
+// way, this one thread would be what limits a fast disk, so that the others are handed to the kernel's workers
+// (IOSQE_ASYNC). Buffered ones would be copied right there, one after the other: workers copy them in parallel.
 //
 // Invariants: at most `queue_depth` transfers are with the kernel, the rest waits in `queue_`; each of them has a slot
 // in the submission queue (it has one more, for the eventfd). No allocation per request.
@@ -32,6 +33,7 @@ namespace flowrun::io {
 namespace {
 
 constexpr int max_submit_failures = 1000;
+constexpr unsigned most_started_here = 4;  // direct transfers under way
 
 class uring_backend final : public queueing_backend {
  public:
@@ -168,7 +170,7 @@ class uring_backend final : public queueing_backend {
       io_uring_prep_read(sqe, r.target->descriptor(), data, length, offset);
     else
       io_uring_prep_write(sqe, r.target->descriptor(), data, length, offset);
-    if (!r.target->is_direct()) sqe->flags |= IOSQE_ASYNC;
+    if (in_flight_ > most_started_here || !r.target->is_direct()) sqe->flags |= IOSQE_ASYNC;
     io_uring_sqe_set_data(sqe, &r);
   }
 
