@@ -203,6 +203,7 @@ void check(plan::node_checker& node) {
   if (creating.limit > 0) node.node().facts["limit"] = creating.limit;
   if (s.long_runs) node.node().facts["long_runs"] = 1;
   if (s.compress != sort::compression::none) node.node().facts["compressed"] = 1;
+  if (s.unique || !s.combine.empty()) node.node().facts["dedups"] = 1;
   plan::row_estimate estimate = node.input_estimate();
   const bool indexed = !creating.narrow();
   if (indexed) node.node().facts["indexed"] = 1;
@@ -335,6 +336,7 @@ exec::assembly build_creator(exec::build_context& c, const settings& s, const so
   sort::sort_resources resources = resources_of(c, s, rows);
   resources.block_bytes = static_cast<uint32_t>(c.sort->block_bytes);
   resources.write_buffers = static_cast<unsigned>(c.sort->write_buffers);
+  resources.runs_per_half = static_cast<unsigned>(c.sort->runs_per_half);
   sort::sort_settings sorting = creator_settings(s, rows);
   sorting.force_spill = c.job.options().force_spill;
   std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(sorting, resources);
@@ -364,8 +366,7 @@ exec::assembly build_merger(exec::build_context& c, const settings& s, const sor
   c.counters.merge_passes = merger->merge_passes();
   out.head = std::make_unique<merger_source>(merger);
   out.stages.emplace_back(std::make_unique<refine_stage>(merger));
-  // Wide rows come out of the merge without repetitions; slices of narrow rows may repeat each other's last row.
-  const repeats where = s.unique && sorting.narrow() ? repeats::at_batch_starts : repeats::none;
+  const repeats where = s.unique ? repeats::at_batch_starts : repeats::none;  // slices may repeat each other's last row
   if (!s.combine.empty())
     combine(out, c, s, rows.partial);
   else if (where != repeats::none || s.limit > 0)

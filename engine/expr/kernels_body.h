@@ -135,9 +135,9 @@ static kernel_set make_set(const char* name) {
   FLOWRUN_TERNARY_OPS(X)
 #undef X
 #define X(op, value) set.immediate[static_cast<size_t>(opcode::op)] = op##_immediate;
-      FLOWRUN_BINARY_OPS(X)
+  FLOWRUN_BINARY_OPS(X)
 #undef X
-          using record::type_kind;
+  using record::type_kind;
   const auto field = [&](type_kind kind, load_kernel load, store_kernel store) {
     set.load[static_cast<size_t>(kind)] = load;
     set.store[static_cast<size_t>(kind)] = store;

@@ -28,6 +28,7 @@ sort_request request_of(const graph& g, const node& n) {
   if (const auto limit = n.facts.find("limit"); limit != n.facts.end()) r.limit_rows = limit->second;
   r.long_runs = n.facts.contains("long_runs");
   r.compressed = n.facts.contains("compressed");
+  r.dedups = n.facts.contains("dedups");
   return r;
 }
 
@@ -62,6 +63,7 @@ sort_prediction predict_sort(const graph& g, int index, const physical_plan& pla
   out.written_bytes = sort.written_bytes;
   out.read_bytes = sort.read_bytes;
   out.block_bytes = sort.block_bytes;
+  out.runs_per_half = sort.runs_per_half;
   out.write_buffers = sort.write_buffers;
   out.read_buffers = sort.read_buffers;
   out.kept_bytes = sort.kept_bytes;

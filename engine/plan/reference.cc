@@ -92,8 +92,10 @@ std::string resources_markdown() {
          fmt::format("| `depth` | 1 to {} | chosen | Transfers in flight per scratch disk. |\n", specs::most_depth) +
          fmt::format("| `allocation` | {} | `{}` | Which disk takes the next block of a run. |\n", allocations,
                      specs::allocation_names().back()) +
-         fmt::format("| `io_order` | {} | `{}` | What a disk does when reads and writes wait for it; alternating: two of each in turn. |\n\n",
-                     orders, specs::io_order_names().front());
+         fmt::format(
+             "| `io_order` | {} | `{}` | What a disk does when reads and writes wait for it; alternating: two of each "
+             "in turn. |\n\n",
+             orders, specs::io_order_names().front());
 }
 
 }  // namespace

@@ -36,14 +36,43 @@ uint64_t rows_within(uint64_t memory, const sort_request& r) {
 struct formation {
   uint64_t runs = 0;
   uint64_t kept_bytes = 0;
+  uint64_t kept_runs = 0;
 };
 
-// One run per half; the last half stays or not.
-formation form_halves(const sort_request& r, uint64_t half_bytes) {
-  const uint64_t halves = divide_up(r.num_bytes, half_bytes);
-  const uint64_t last = halves > 0 ? r.num_bytes - (halves - 1) * half_bytes : 0;
-  const bool stays = halves > 0 && last <= rows_within(r.kept_bytes, r);
-  return {halves - (stays ? 1 : 0), stays ? last : 0};
+// The run buffer is a ring of 2 * `runs_per_half` stretches. Up to half of them wait, as far as they may stay, before
+// they are written. A wide row that has no room hands the stretch over, a narrow one does when it fills it.
+formation form_halves(const sort_request& r, uint64_t half_bytes, uint64_t runs_per_half) {
+  if (r.num_bytes == 0) return {};
+  const uint64_t stretch = divide_up(half_bytes, runs_per_half);
+  uint64_t full = r.num_bytes / stretch, rest = r.num_bytes % stretch;
+  if (rest == 0 && r.row_bytes > widest_plain_row) {
+    --full;
+    rest = stretch;
+  }
+  const uint64_t may_stay = rows_within(r.kept_bytes, r);
+  uint64_t stay = runs_per_half > 1 ? std::min({full, runs_per_half, may_stay / stretch}) : 0;
+  while (stay > 0 && stay * stretch + rest > may_stay) --stay;
+  const bool rest_stays = rest > 0 && stay * stretch + rest <= may_stay;
+  formation out;
+  out.kept_runs = stay + (rest_stays ? 1 : 0);
+  out.kept_bytes = stay * stretch + (rest_stays ? rest : 0);
+  out.runs = full + (rest > 0 ? 1 : 0) - out.kept_runs;
+  return out;
+}
+
+// How many runs each half becomes.
+uint64_t choose_runs_per_half(const sort_request& r, uint64_t half_bytes, const sort_plan& plan) {
+  // Merging narrow rows costs the same at any fan-in; wide rows go through a tree. Each thread wants one to sort.
+  const uint64_t most = r.row_bytes <= widest_plain_row ? 8 : 2;
+  constexpr uint64_t least_blocks = 8;  // of a run: the last one is not full
+  // Longer runs drop more of what is not wanted.
+  if (!r.known || r.long_runs || r.limit_rows > 0 || r.dedups) return 1;
+  if (form_halves(r, half_bytes, 1).runs == 0) return 1;
+  for (uint64_t runs = most; runs > 1; runs /= 2)
+    if (half_bytes / runs >= least_blocks * plan.block_bytes &&
+        form_halves(r, half_bytes, runs).runs <= plan.fan_in_limit / 4 * 3)
+      return runs;
+  return 1;
 }
 
 // Replacement selection as a snow plough (Knuth, volume 3, 5.4.1), lengths in units of `stored_bytes`. When the input
@@ -52,6 +81,7 @@ formation form_halves(const sort_request& r, uint64_t half_bytes) {
 formation form_long_runs(const sort_request& r, uint64_t stored_bytes) {
   formation out;
   out.kept_bytes = std::min({r.num_bytes, stored_bytes, rows_within(r.kept_bytes, r)});
+  out.kept_runs = out.kept_bytes > 0 ? 1 : 0;
   if (out.kept_bytes == r.num_bytes) return out;
   const double unit = static_cast<double>(stored_bytes);
   const double input = static_cast<double>(r.num_bytes) / unit;
@@ -114,18 +144,18 @@ sort_plan plan_with_blocks(const sort_request& r, uint64_t block_bytes) {
   const uint64_t buffers = std::min(num_buffers * out.block_bytes, r.create_bytes);
   const uint64_t half_bytes = std::max<uint64_t>(rows_within((r.create_bytes - buffers) / 2, r), 1);
   const uint64_t stored_bytes = std::max<uint64_t>(rows_within((r.create_bytes - buffers) / 16 * 15, r), 1);
-  out.run_bytes = r.long_runs ? 2 * stored_bytes : half_bytes;
   const uint64_t total = (r.merge_bytes - r.merge_bytes / 4) / out.block_bytes;
   const uint64_t ahead = std::clamp<uint64_t>(total / 4, 2, std::max<uint64_t>(16, 4 * r.num_disks));
   out.fan_in_limit = total > ahead + 4 ? total - ahead - 2 : 2;
   out.read_buffers = total;
+  out.runs_per_half = choose_runs_per_half(r, half_bytes, out);
+  out.run_bytes = r.long_runs ? 2 * stored_bytes : divide_up(half_bytes, out.runs_per_half);
 
   const uint64_t average = r.known && r.rows > 0 ? divide_up(r.num_bytes, r.rows) : r.row_bytes;
   const uint64_t run_limit =
       r.limit_rows > 0 ? scale(r.limit_rows, average, 1) : UINT64_MAX;  // what a run writes at most
-  formation formed{r.long_runs ? assumed_runs / 4 : assumed_runs, 0};
-  if (r.known) formed = r.long_runs ? form_long_runs(r, stored_bytes) : form_halves(r, half_bytes);
-  const bool stays = formed.kept_bytes > 0;
+  formation formed{r.long_runs ? assumed_runs / 4 : assumed_runs};
+  if (r.known) formed = r.long_runs ? form_long_runs(r, stored_bytes) : form_halves(r, half_bytes, out.runs_per_half);
   out.runs = formed.runs;
   if (r.known && out.runs == 0) {
     out.kept_bytes = r.num_bytes;
@@ -133,7 +163,7 @@ sort_plan plan_with_blocks(const sort_request& r, uint64_t block_bytes) {
   }
   out.passes = 1;
   for (uint64_t left = out.runs; left > out.fan_in_limit; ++out.passes) left = divide_up(left, out.fan_in_limit);
-  out.fan_in = std::min(out.runs, out.fan_in_limit) + (stays ? 1 : 0);
+  out.fan_in = std::min(out.runs, out.fan_in_limit) + formed.kept_runs;
   if (!r.known) {
     out.runs = 0;
     return out;

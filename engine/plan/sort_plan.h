@@ -15,7 +15,11 @@
 // only descends makes runs of S.
 //
 // Three quarters of the merger's memory are block buffers: one per run, two more, and some for reading ahead.
-// Example: 4 GiB of u64 in 512 MiB: blocks of 1 MiB, runs of 248 MiB, 17 of them, one merge pass.
+//
+// Several runs of a half: where one merge can take all runs, they are made shorter. Run creation is cheaper then (less
+// to merge in memory), and for narrow rows merging costs the same at any fan-in (engine/sort/slice_merger.h). A quarter
+// of the fan-in is left for estimates that are too low.
+// Example: 4 GiB of u64 in 512 MiB: blocks of 1 MiB, halves of 248 MiB, runs of 31 MiB, 133 of them, one merge pass.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +36,7 @@ struct sort_request {
   uint64_t kept_bytes = 0;    // memory of the creator that may stay, with rows, until the merge
   uint64_t block_bytes = 0;   // 0: chosen
   uint64_t limit_rows = 0;    // at most so many rows are wanted; 0: all
+  bool dedups = false;        // rows of equal keys become one
   bool long_runs = false;
   bool compressed = false;  // the runs; how much shorter they get isn't known before
   unsigned num_disks = 1;
@@ -43,6 +48,7 @@ struct sort_plan {
   uint64_t write_buffers = 0;  // blocks of a run on their way to the disks
   uint64_t read_buffers = 0;   // blocks of a merge in memory: one per run, the others read ahead
   uint64_t run_bytes = 0;      // rows of one run, on average
+  uint64_t runs_per_half = 1;  // of the run buffer
   uint64_t fan_in_limit = 0;   // runs that one merge can read
   uint64_t runs = 0;           // on scratch; 0: all stays in memory, or the size is unknown
   uint64_t fan_in = 0;         // of the last merge

@@ -96,13 +96,13 @@ class long_run_creator final : public run_creator {
     for (bag& b : bags_) b.buffer = {};
     slice_buffer_ = {};
     if (stays_) {
-      out.in_memory = std::make_shared<memory_run>();
+      const auto kept = std::make_shared<memory_run>();
       if (store_) {
         std::move(next_.begin(), next_.end(), std::back_inserter(current_));
-        out.in_memory->rows = store_->compact(current_, out.in_memory->parts);
+        kept->rows = store_->compact(current_, kept->parts);
       }
-      for (const memory_run::part& part : out.in_memory->parts) out.in_memory->num_rows += part.num_words;
-      out.num_rows += out.in_memory->num_rows;
+      for (const memory_run::part& part : kept->parts) kept->num_rows += part.num_words;
+      out.keep(kept);
     }
     current_.clear();
     next_.clear();

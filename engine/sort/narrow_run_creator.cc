@@ -1,5 +1,8 @@
 // Run creation for rows of at most 16 bytes: a row is a number, a run is a sorted array of numbers.
 //
+// The run buffer is a ring of stretches: two halves of it, or more and shorter ones where the merge can take many runs
+// (sort_resources::runs_per_half), each of which is sorted at once and written as it is.
+//
 // With several threads a large half is sorted in pieces while it fills, each as soon as it is full, several at once.
 // When the half is written, what lies below a common splitter is taken from all pieces, concatenated and sorted again
 // in the cache (slice_cut.h), just before it is packed into a block:
@@ -14,7 +17,6 @@
 // don't depend on how a half was sorted.
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <limits>
 #include <optional>
@@ -36,9 +38,9 @@ constexpr size_t most_pieces = 8;
 constexpr uint64_t slice_bytes = 256 * KiB;  // fits the L2 cache beside a block
 
 // Pieces need room for a slice, which some of the write buffers give up.
-size_t pieces_of_a_half(const sort_resources& resources, const creator_memory& memory) {
+size_t pieces_of_a_stretch(const sort_resources& resources, const creator_memory& memory) {
   const bool large = uint64_t{memory.num_buffers} * resources.block_bytes >= 4 * slice_bytes;
-  return resources.threads > 1 && large ? most_pieces : 1;
+  return resources.threads > 1 && resources.runs_per_half == 1 && large ? most_pieces : 1;
 }
 
 template <class Word>
@@ -50,16 +52,17 @@ class narrow_run_creator final : public run_creator {
         codec_(settings.type, settings.key),
         combiner_(settings.combiner.get(), codec_),
         memory_(divide_creator_memory(resources)),
-        capacity_(memory_.half_bytes / sizeof(Word)),
-        num_pieces_(pieces_of_a_half(resources, memory_)),
+        capacity_(memory_.half_bytes / resources.runs_per_half / sizeof(Word)),
+        num_pieces_(pieces_of_a_stretch(resources, memory_)),
         piece_words_((capacity_ + num_pieces_ - 1) / num_pieces_),
+        ring_(2 * size_t{resources.runs_per_half}),
         writing_(resources.post) {
-    for (half& h : halves_)
+    for (stretch& h : ring_)
       for (size_t i = 0; i < num_pieces_; ++i) h.sorting.emplace_back(resources.post);
   }
   // Sorting may wake the writing, and the writer may until it is gone: what is woken must still be there, if asleep.
   ~narrow_run_creator() override {
-    for (half& h : halves_)
+    for (stretch& h : ring_)
       for (background_work& work : h.sorting) work.shutdown();
     writing_.shutdown();
     words_.reset();
@@ -72,35 +75,32 @@ class narrow_run_creator final : public run_creator {
 
   step push(record::batch& in, waker& w) override {
     while (in.num_rows > 0) {
-      if (!writing_.at_most(1, &w)) return step::blocked;  // the half to be filled is still being written
-      half& filling = halves_[filling_];
+      if (!has_room(w)) return step::blocked;  // the stretch to be filled is still being written
+      stretch& filling = ring_[filling_];
       if (!filling.buffer) filling.buffer = aligned_buffer(capacity_ * sizeof(Word));
       const size_t count = std::min(in.num_rows, capacity_ - filling.num_words);
       std::memcpy(filling.words() + filling.num_words, in.rows, count * sizeof(Word));
       filling.num_words += count;
       in = in.slice(count, in.num_rows - count);
       while (filling.num_words - filling.num_handed_over >= piece_words_) sort_piece(filling, piece_words_);
-      if (filling.num_words == capacity_) hand_over(filling);
+      if (filling.num_words == capacity_) hand_over();
     }
     return step::ready;
   }
 
   step finish(waker& w) override {
     if (!closing_) {
-      if (!writing_.at_most(1, &w)) return step::blocked;
+      if (!has_room(w)) return step::blocked;
       closing_ = true;
-      half& last = halves_[filling_];
-      const bool may_stay =
-          last.num_words * sizeof(Word) <= resources_.kept_bytes && (last.num_words > 0 || !handed_over_);
-      if (may_stay && !settings_.force_spill) {
-        stays_ = true;
+      const bool nothing_written = !handed_over_ && full_.empty();
+      if (stretch& last = ring_[filling_]; last.num_words > 0 || nothing_written) {
         sort_rest(last);
-      } else if (last.num_words > 0) {
-        hand_over(last);
+        full_.push_back(&last);
       }
+      while (!full_.empty() && (settings_.force_spill || held_bytes() > resources_.kept_bytes)) write_first();
     }
     if (!writing_.idle(&w)) return step::blocked;
-    for (half& h : halves_)
+    for (stretch& h : ring_)
       for (background_work& work : h.sorting)
         if (!work.idle(&w)) return step::blocked;
     if (writer_ && !writer_->flush(&w)) return step::blocked;
@@ -111,16 +111,16 @@ class narrow_run_creator final : public run_creator {
     sorted_runs out(*resources_.blocks);
     if (writer_) out.runs = writer_->take();
     for (const run& r : out.runs) out.num_rows += r.num_rows;
-    if (stays_) {
-      half& last = halves_[filling_];
-      out.in_memory = std::make_shared<memory_run>();
-      out.in_memory->parts = parts_of(last);
-      for (const memory_run::part& part : out.in_memory->parts) out.in_memory->num_rows += part.num_words;
-      last.buffer.discard_from(last.num_words * sizeof(Word));
-      out.in_memory->rows = std::move(last.buffer);
-      out.num_rows += out.in_memory->num_rows;
+    for (stretch* last : full_) {
+      const auto kept = std::make_shared<memory_run>();
+      kept->parts = parts_of(*last);
+      for (const memory_run::part& part : kept->parts) kept->num_rows += part.num_words;
+      last->buffer.discard_from(last->num_words * sizeof(Word));
+      kept->rows = std::move(last->buffer);
+      out.keep(kept);
     }
-    for (half& h : halves_) h.buffer = {};
+    full_.clear();
+    for (stretch& h : ring_) h.buffer = {};
     words_.reset();
     writer_.reset();
     return out;
@@ -128,7 +128,7 @@ class narrow_run_creator final : public run_creator {
 
  private:
   // free -> filling -> full -> being written -> free; the pieces are sorted from the time when they are full.
-  struct half {
+  struct stretch {
     aligned_buffer buffer;
     size_t num_words = 0;
     size_t num_handed_over = 0;           // words of the pieces
@@ -144,7 +144,7 @@ class narrow_run_creator final : public run_creator {
     }
   };
 
-  void sort_piece(half& h, size_t num_words) {
+  void sort_piece(stretch& h, size_t num_words) {
     Word* words = h.words() + h.num_handed_over;
     h.num_handed_over += num_words;
     h.pieces.push_back({words, num_words});
@@ -156,17 +156,36 @@ class narrow_run_creator final : public run_creator {
     });
   }
 
-  void sort_rest(half& h) {
+  void sort_rest(stretch& h) {
     const size_t rest = h.num_words - h.num_handed_over;
     if (rest > 0) sort_piece(h, rest);
   }
 
-  // Goes on with the other half, which may have to be written first.
-  void hand_over(half& full) {
-    sort_rest(full);
+  // The stretch that is being filled, or comes next, is free.
+  bool has_room(waker& w) { return writing_.at_most(ring_.size() - 1 - full_.size(), &w); }
+
+  uint64_t held_bytes() const {
+    uint64_t num_bytes = 0;
+    for (const stretch* h : full_) num_bytes += h->num_words * sizeof(Word);
+    return num_bytes;
+  }
+
+  // The full stretch is written when those before are. As many as may stay, should they be the last, wait; but half the
+  // ring is for filling and writing.
+  void hand_over() {
+    sort_rest(ring_[filling_]);
+    full_.push_back(&ring_[filling_]);
+    filling_ = (filling_ + 1) % ring_.size();
+    const size_t most_waiting = ring_.size() > 2 ? ring_.size() / 2 : 0;
+    while (full_.size() > most_waiting || held_bytes() > resources_.kept_bytes) write_first();
+  }
+
+  void write_first() {
+    stretch& first = *full_.front();
+    full_.pop_front();
+    if (first.num_words == 0) return;
     handed_over_ = true;
-    writing_.start([this, &full](waker& w) { return write(full, w); });
-    filling_ ^= 1U;
+    writing_.start([this, &first](waker& w) { return write(first, w); });
   }
 
   // `next` may follow `word` in a run.
@@ -175,8 +194,8 @@ class narrow_run_creator final : public run_creator {
     return settings_.unique ? word < next : word <= next;
   }
 
-  // The sorted pieces of a half; those that ascend one behind the other and lie so are one part.
-  std::vector<memory_run::part> parts_of(half& h) const {
+  // The sorted pieces of a stretch; those that ascend one behind the other and lie so are one part.
+  std::vector<memory_run::part> parts_of(stretch& h) const {
     std::vector<memory_run::part> parts;
     for (const word_span<Word>& piece : h.pieces) {
       const auto first = static_cast<uint64_t>(piece.at - h.words());
@@ -200,8 +219,8 @@ class narrow_run_creator final : public run_creator {
   }
   uint64_t most_rows() const { return settings_.limit > 0 ? settings_.limit : std::numeric_limits<uint64_t>::max(); }
 
-  // A step in the background: true when the whole half is on its way to the disks.
-  bool write(half& h, waker& w) {
+  // A step in the background: true when the whole stretch is on its way to the disks.
+  bool write(stretch& h, waker& w) {
     if (!h.begun) {
       for (background_work& work : h.sorting)
         if (!work.idle(&w)) return false;
@@ -222,7 +241,7 @@ class narrow_run_creator final : public run_creator {
     return true;
   }
 
-  void begin(half& h) {
+  void begin(stretch& h) {
     if (!writer_) {
       unsigned num_buffers = memory_.num_buffers;
       if (num_pieces_ > 1) {
@@ -249,8 +268,8 @@ class narrow_run_creator final : public run_creator {
     h.begun = true;
   }
 
-  // The next part of the sorted half into slice_; false when that was all.
-  bool next_slice(half& h) {
+  // The next part of the sorted stretch into slice_; false when that was all.
+  bool next_slice(stretch& h) {
     if (h.in_order) {
       slice_ = next_piece(h);
     } else {
@@ -276,7 +295,7 @@ class narrow_run_creator final : public run_creator {
   }
 
   // The next of pieces that are in order, cut already; empty behind the last.
-  std::span<const Word> next_piece(half& h) {
+  std::span<const Word> next_piece(stretch& h) {
     while (!h.pieces.empty() && rows_left_ > 0) {
       const word_span<Word> piece = h.pieces.front();
       h.pieces.pop_front();
@@ -297,22 +316,22 @@ class narrow_run_creator final : public run_creator {
   const record::row_codec codec_;
   const word_combiner<Word> combiner_;
   const creator_memory memory_;
-  const size_t capacity_;    // words in a half
-  const size_t num_pieces_;  // that a half is sorted in
+  const size_t capacity_;    // words in a stretch
+  const size_t num_pieces_;  // that a stretch is sorted in
   const size_t piece_words_;
-  std::array<half, 2> halves_;
-  unsigned filling_ = 0;
-  bool handed_over_ = false;  // a half, to be written
+  std::vector<stretch> ring_;  // filled and written in turn
+  size_t filling_ = 0;
+  std::deque<stretch*> full_;  // not being written; in the end: what stays
+  bool handed_over_ = false;   // a stretch, to be written
   bool closing_ = false;
-  bool stays_ = false;
   // Of the writing; the owner touches them only while that is idle.
   std::optional<run_writer> writer_;
   std::optional<word_writer<Word>> words_;
   aligned_buffer slice_buffer_;
   std::span<const Word> slice_;  // what is left of it, to be written
-  uint64_t rows_left_ = 0;       // that a limit allows the half
+  uint64_t rows_left_ = 0;       // that a limit allows the stretch
   std::optional<Word> held_;     // the last word of the slice before, whose key may go on in the next one
-  std::optional<Word> before_;   // the last word of the slice before, in this half
+  std::optional<Word> before_;   // the last word of the slice before, in this stretch
   Word last_ = 0;                // of the newest run
   background_work writing_;
 };

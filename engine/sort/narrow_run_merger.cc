@@ -25,7 +25,7 @@ class narrow_intermediate_merge {
       : codec_(codec),
         combiner_(settings.combiner.get(), codec),
         unique_(settings.unique),
-        merger_(std::move(runs), nullptr, codec, resources, memory),
+        merger_(std::move(runs), {}, codec, resources, memory),
         writer_(*resources.blocks, block_bytes, memory.write_buffers, resources.coding),
         per_block_(writer_.payload_bytes() / codec.row_bytes()) {
     writer_.begin_run();
@@ -120,7 +120,9 @@ class narrow_run_merger final : public run_merger {
         codec_(settings.type, settings.key),
         runs_(std::move(runs)),
         batch_rows_(record::shape_for(settings_.type, batch_bytes).max_rows) {
-    sorted_ = runs_.runs.empty() && (!runs_.in_memory || runs_.in_memory->parts.size() <= 1);
+    size_t num_parts = 0;
+    for (const auto& kept : runs_.in_memory) num_parts += kept->parts.size();
+    sorted_ = runs_.runs.empty() && num_parts <= 1;
     if (runs_.runs.empty()) {
       memory_.slice_bytes = merger_slice_bytes(resources);
       return;
@@ -130,13 +132,13 @@ class narrow_run_merger final : public run_merger {
     for (const run& r : runs_.runs) sizes.push_back(r.num_rows);
     steps_ = plan_merges(sizes, memory_.fan_in);
     passes_ = sort::merge_passes(sizes.size(), steps_);
-    fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + (runs_.in_memory ? 1 : 0);
+    fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + runs_.in_memory.size();
     single_ = fan_in_ == 1;
   }
 
   step pull(std::vector<record::batch>& out, waker& w) override {
     if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return step::done;
-    if (sorted_) return runs_.in_memory ? pull_memory(out) : step::done;
+    if (sorted_) return runs_.in_memory.empty() ? step::done : pull_memory(out);
     if (next_step_ < steps_.size()) return reduce(w);
     if (!merger_)
       merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), codec_, resources_, memory_);
@@ -178,14 +180,14 @@ class narrow_run_merger final : public run_merger {
 
  private:
   step pull_memory(std::vector<record::batch>& out) {
-    memory_run& memory = *runs_.in_memory;
+    const memory_run& memory = *runs_.in_memory.front();
     const size_t count = std::min<size_t>(batch_rows_ * 4, memory.num_rows - emitted_);
     if (count == 0) return step::done;
     record::batch part;
     part.rows = memory.rows.data() + emitted_ * sizeof(Word);
     part.num_rows = count;
     part.row_bytes = sizeof(Word);
-    part.owner = runs_.in_memory;
+    part.owner = runs_.in_memory.front();
     emitted_ += count;
     out.push_back(std::move(part));
     return step::ready;

@@ -50,8 +50,8 @@ namespace {
 template <bool Coded>
 class merge final : public row_merger::core {
  public:
-  merge(std::vector<run> merged, std::shared_ptr<const memory_run> kept, const sort_settings& settings,
-        const sort_resources& resources, const merger_memory& memory)
+  merge(std::vector<run> merged, memory_runs kept, const sort_settings& settings, const sort_resources& resources,
+        const merger_memory& memory)
       : runs_(std::move(merged)),
         in_memory_(std::move(kept)),
         rows_(settings.type, settings.key),
@@ -59,8 +59,8 @@ class merge final : public row_merger::core {
         prefix_(settings.type, settings.key),
         words_(settings.type, settings.key),
         coder_(words_),
-        cursors_(runs_.size() + 1),
-        tree_(runs_.size() + 1, tie{this}) {
+        cursors_(runs_.size() + in_memory_.size()),
+        tree_(runs_.size() + in_memory_.size(), tie{this}) {
     FLOWRUN_CHECK(Coded != prefix_.whole());
     std::vector<predicted_block> sequence =
         predict(runs_, [&](const predicted_block& a, const predicted_block& b) { return comes_first(a, b); });
@@ -72,12 +72,13 @@ class merge final : public row_merger::core {
       c.show_next_block();
       tree_.set(r, Coded ? coder_.first(c.head) : runs_[r].blocks[0].first);
     }
-    cursor& last_run = cursors_.back();
-    last_run.in_memory = in_memory_.get();
-    if (in_memory_ && in_memory_->num_rows > 0) {
-      last_run.show_memory_row(rows_.row_bytes());
-      tree_.set(static_cast<uint32_t>(runs_.size()),
-                Coded ? coder_.first(last_run.head) : prefix_(last_run.head.row, last_run.head.heap));
+    for (size_t i = 0; i < in_memory_.size(); ++i) {
+      cursor& c = cursors_[runs_.size() + i];
+      c.in_memory = in_memory_[i].get();
+      if (c.in_memory->num_rows == 0) continue;
+      c.show_memory_row(rows_.row_bytes());
+      tree_.set(static_cast<uint32_t>(runs_.size() + i),
+                Coded ? coder_.first(c.head) : prefix_(c.head.row, c.head.heap));
     }
     tree_.start();
   }
@@ -167,7 +168,7 @@ class merge final : public row_merger::core {
   }
 
   const std::vector<run> runs_;
-  const std::shared_ptr<const memory_run> in_memory_;  // the last run, or null
+  const memory_runs in_memory_;
   const wide_rows rows_;
   const bool unique_;
   const record::key_prefix prefix_;
@@ -181,7 +182,7 @@ class merge final : public row_merger::core {
   std::optional<word128> last_;        // unique, not coded: the last winner's key
 };
 
-std::unique_ptr<row_merger::core> make_merge(std::vector<run> runs, std::shared_ptr<const memory_run> in_memory,
+std::unique_ptr<row_merger::core> make_merge(std::vector<run> runs, memory_runs in_memory,
                                              const sort_settings& settings, const sort_resources& resources,
                                              const merger_memory& memory) {
   if (record::key_prefix(settings.type, settings.key).whole())
@@ -191,8 +192,8 @@ std::unique_ptr<row_merger::core> make_merge(std::vector<run> runs, std::shared_
 
 }  // namespace
 
-row_merger::row_merger(std::vector<run> runs, std::shared_ptr<const memory_run> in_memory,
-                       const sort_settings& settings, const sort_resources& resources, const merger_memory& memory)
+row_merger::row_merger(std::vector<run> runs, memory_runs in_memory, const sort_settings& settings,
+                       const sort_resources& resources, const merger_memory& memory)
     : core_(make_merge(std::move(runs), std::move(in_memory), settings, resources, memory)) {}
 row_merger::~row_merger() = default;
 step row_merger::next(row_view& out, waker& w) { return core_->next(out, w); }

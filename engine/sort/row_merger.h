@@ -18,9 +18,9 @@ namespace flowrun::sort {
 
 class row_merger {
  public:
-  // Takes the runs' blocks: they are freed as they are read. `in_memory` (may be null) is the last run. The resources
+  // Takes the runs' blocks: they are freed as they are read. `in_memory`: runs that come after them. The resources
   // outlive the merger. With settings.unique only the first of equal rows is delivered.
-  row_merger(std::vector<run> runs, std::shared_ptr<const memory_run> in_memory, const sort_settings& settings,
+  row_merger(std::vector<run> runs, memory_runs in_memory, const sort_settings& settings,
              const sort_resources& resources, const merger_memory& memory);
   ~row_merger();
 

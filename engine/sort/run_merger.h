@@ -7,7 +7,8 @@
 //   narrow rows: what lies below a common splitter is taken from every run, concatenated, and sorted again by SIMD; one
 //                such slice fits the L2 cache, and slices are independent, so they are refined in parallel
 //                (slice_merger.h)
-//   all others:  a loser tree over the runs' first rows (row_merger.h)
+//   all others:  cut at common splitters, too, and slices go through loser trees (row_slice_merger.h); in intermediate
+//                merges, and where rows are long for the memory, one loser tree does it all (row_merger.h)
 #pragma once
 
 #include <memory>
@@ -34,8 +35,8 @@ class run_merger {
   virtual uint64_t merge_passes() const = 0;
 };
 
-// `batch_bytes`: about the size of the batches that refine() makes. Narrow rows with `unique`: the first row of a batch
-// may repeat the last of the batch before. Throws error(resources) when the memory can't hold two runs' blocks.
+// `batch_bytes`: about the size of the batches that refine() makes. With `unique`, the first row of a batch may repeat
+// the last of the batch before. Throws error(resources) when the memory can't hold two runs' blocks.
 std::unique_ptr<run_merger> make_run_merger(const sort_settings& settings, const sort_resources& resources,
                                             sorted_runs runs, size_t batch_bytes);
 

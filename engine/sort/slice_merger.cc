@@ -16,23 +16,22 @@ std::vector<predicted_block> predict_words(const std::vector<run>& runs) {
 }  // namespace
 
 template <class Word>
-slice_merger<Word>::slice_merger(std::vector<run> runs, std::shared_ptr<const memory_run> in_memory,
-                                 const record::row_codec& codec, const sort_resources& resources,
-                                 const merger_memory& memory)
+slice_merger<Word>::slice_merger(std::vector<run> runs, const memory_runs& in_memory, const record::row_codec& codec,
+                                 const sort_resources& resources, const merger_memory& memory)
     : codec_(codec),
       resources_(resources),
       runs_(std::move(runs)),
-      loaded_(runs_.size() + (in_memory ? in_memory->parts.size() : 0)),
+      loaded_(runs_.size()),
       max_loaded_(runs_.size() + memory.lookahead),
       slice_words_(std::max<size_t>(memory.slice_bytes / sizeof(Word), 64)),
       reader_(*resources.blocks, runs_, predict_words(runs_), memory) {
-  if (!in_memory) return;
-  for (size_t i = 0; i < in_memory->parts.size(); ++i) {
-    const memory_run::part& part = in_memory->parts[i];
-    if (part.num_words == 0) continue;
-    active_.push_back(static_cast<uint32_t>(runs_.size() + i));
-    loaded_[active_.back()].push_back(
-        {in_memory->rows.data() + part.first * sizeof(Word), part.num_words, sizeof(Word), in_memory});
+  for (const std::shared_ptr<const memory_run>& kept : in_memory) {
+    for (const memory_run::part& part : kept->parts) {
+      if (part.num_words == 0) continue;
+      active_.push_back(static_cast<uint32_t>(loaded_.size()));
+      loaded_.emplace_back().push_back(
+          {kept->rows.data() + part.first * sizeof(Word), part.num_words, sizeof(Word), kept});
+    }
   }
 }
 

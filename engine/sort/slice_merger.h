@@ -27,9 +27,9 @@ namespace flowrun::sort {
 template <class Word>
 class slice_merger {
  public:
-  // Takes the runs' blocks: they are freed as they are read. The parts of `in_memory` (may be null) are merged with
+  // Takes the runs' blocks: they are freed as they are read. The parts of those `in_memory` are merged with
   // them. `codec` and the resources outlive the merger.
-  slice_merger(std::vector<run> runs, std::shared_ptr<const memory_run> in_memory, const record::row_codec& codec,
+  slice_merger(std::vector<run> runs, const memory_runs& in_memory, const record::row_codec& codec,
                const sort_resources& resources, const merger_memory& memory);
 
   // ready: `slice` is the next slice, words of sizeof(Word), not sorted. Throws error(io).

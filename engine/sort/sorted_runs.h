@@ -43,8 +43,8 @@ struct run {
   std::vector<std::byte> first_rows;
 };
 
-// What stayed in memory. Narrow: `rows` holds words, in one or several ascending parts; only a single part has gone
-// through `unique`. Wide: rows at the front of `rows` with their strings at its back (string_refs relative to the
+// A run that stayed in memory. Narrow: `rows` holds words, in one or several ascending parts; only a single part has
+// gone through `unique`. Wide: rows at the front of `rows` with their strings at its back (string_refs relative to the
 // start), and `entries` holds (prefix, row number) in sorted order.
 struct memory_run {
   struct part {
@@ -56,6 +56,8 @@ struct memory_run {
   std::vector<part> parts;  // narrow only
   uint64_t num_rows = 0;    // narrow: words of all parts; wide: entries
 };
+
+using memory_runs = std::vector<std::shared_ptr<const memory_run>>;
 
 // Owns the blocks: they are freed when it dies, unless a merger took them. Movable.
 class sorted_runs {
@@ -76,9 +78,14 @@ class sorted_runs {
       for (const run_block& b : r.blocks) blocks_->free(b.id);
   }
 
+  void keep(std::shared_ptr<const memory_run> last) {
+    num_rows += last->num_rows;
+    in_memory.push_back(std::move(last));
+  }
+
   std::vector<run> runs;  // in input order
-  // What came last, when memory could keep it; all there is when everything fitted.
-  std::shared_ptr<memory_run> in_memory;
+  // What came last, as far as memory could keep it, in input order; all there is when everything fitted.
+  memory_runs in_memory;
   uint64_t num_rows = 0;
 
  private:

@@ -1,15 +1,17 @@
 // Run creation for rows that are sorted by index: wide rows, rows with strings, and narrow rows whose input order
 // matters.
 //
-// A half of the run buffer is an arena: rows from the front, their strings from the back; beside it one entry per row,
+// The run buffer is a ring of pieces: two halves of it, or more and smaller ones where the merge can take many runs
+// (sort_resources::runs_per_half). A piece is an arena: rows from the front, their strings from the back; beside it one
+// entry per row,
 // (first 12 bytes of the normalised key) * 2^32 + row number. Entries are distinct, so the SIMD sort gives one result,
 // and rows with equal prefixes come out in input order; where the key is longer than 12 bytes they are then put in
 // order by what follows (tie_breaker.h). Rows move once, when they are gathered into blocks (papers/000: moving records
 // took up to 45 % of run formation).
 
 #include <algorithm>
-#include <array>
 #include <bit>
+#include <deque>
 #include <limits>
 #include <optional>
 
@@ -48,16 +50,18 @@ class wide_run_creator final : public run_creator {
         memory_(divide_creator_memory(resources)),
         row_cost_(settings.type.row_bytes() + sizeof(word128)),
         keys_share_(rows_.has_strings_in_key() ? resources.memory_bytes / 8 : 0),
-        arena_bytes_(std::min<uint64_t>(memory_.half_bytes - keys_share_ / 2, std::numeric_limits<uint32_t>::max())),
+        pieces_(2 * size_t{resources.runs_per_half}),
+        arena_bytes_(std::min<uint64_t>((2 * memory_.half_bytes - keys_share_) / pieces_.size(),
+                                        std::numeric_limits<uint32_t>::max())),
         max_rows_(std::min<uint64_t>(arena_bytes_ / row_cost_, std::numeric_limits<uint32_t>::max())),
         block_bytes_(resources.block_bytes),
         finished_(*resources.blocks),
         writing_(resources.post) {
-    for (half& h : halves_) h.sorting.emplace(resources.post);
+    for (piece& p : pieces_) p.sorting.emplace(resources.post);
   }
   // Sorting may wake the writing, and the writer may until it is gone: what is woken must still be there, if asleep.
   ~wide_run_creator() override {
-    for (half& h : halves_) h.sorting->shutdown();
+    for (piece& p : pieces_) p.sorting->shutdown();
     writing_.shutdown();
     writer_.reset();
   }
@@ -66,30 +70,28 @@ class wide_run_creator final : public run_creator {
 
   step push(record::batch& in, waker& w) override {
     for (;;) {
-      if (!writing_.at_most(1, &w)) return step::blocked;  // the half to be filled is still being written
+      if (!has_room(w)) return step::blocked;  // the piece to be filled is still being written
       const size_t taken = fill(in);
       in = in.slice(taken, in.num_rows - taken);
       if (in.num_rows == 0) return step::ready;
-      if (halves_[filling_].num_rows == 0) refuse(in);
-      hand_over(halves_[filling_]);
+      if (pieces_[filling_].num_rows == 0) refuse(in);
+      hand_over();
     }
   }
 
   step finish(waker& w) override {
     if (!closing_) {
-      if (!writing_.at_most(1, &w)) return step::blocked;
+      if (!has_room(w)) return step::blocked;
       closing_ = true;
-      half& last = halves_[filling_];
-      if (!settings_.force_spill && (last.num_rows > 0 || !handed_over_) && held_bytes(last) <= resources_.kept_bytes) {
-        stays_ = true;
-        start_sorting(last);
-      } else if (last.num_rows > 0) {
-        hand_over(last);
+      if (pieces_[filling_].num_rows > 0) {
+        start_sorting(pieces_[filling_]);
+        full_.push_back(&pieces_[filling_]);
       }
+      while (!full_.empty() && (settings_.force_spill || held_bytes(full_) > resources_.kept_bytes)) write_first();
     }
     if (!writing_.idle(&w)) return step::blocked;
-    for (half& h : halves_)
-      if (!h.sorting->idle(&w)) return step::blocked;
+    for (piece& p : pieces_)
+      if (!p.sorting->idle(&w)) return step::blocked;
     if (writer_ && !writer_->flush(&w)) return step::blocked;
     return step::done;
   }
@@ -99,27 +101,28 @@ class wide_run_creator final : public run_creator {
     if (writer_)
       for (run& r : writer_->take()) out.runs.push_back(std::move(r));
     for (const run& r : out.runs) out.num_rows += r.num_rows;
-    if (stays_) {
-      half& last = halves_[filling_];
-      out.in_memory = std::make_shared<memory_run>();
-      if (last.num_rows > 0 && !rows_.has_strings()) last.arena.discard_from(last.rows_bytes);
-      last.entries.discard_from(last.num_entries * sizeof(word128));
-      out.in_memory->rows = std::move(last.arena);
-      out.in_memory->entries = std::move(last.entries);
-      out.in_memory->num_rows = last.num_entries;
-      out.num_rows += last.num_entries;
+    for (piece* last : full_) {
+      const auto kept = std::make_shared<memory_run>();
+      if (!rows_.has_strings()) last->arena.discard_from(last->rows_bytes);
+      last->entries.discard_from(last->num_entries * sizeof(word128));
+      kept->rows = std::move(last->arena);
+      kept->entries = std::move(last->entries);
+      kept->num_rows = last->num_entries;
+      out.keep(kept);
     }
-    for (half& h : halves_) {
-      h.arena = {};
-      h.entries = {};
+    if (out.runs.empty() && full_.empty() && !settings_.force_spill) out.keep(std::make_shared<memory_run>());
+    full_.clear();
+    for (piece& p : pieces_) {
+      p.arena = {};
+      p.entries = {};
     }
     writer_.reset();
     return out;
   }
 
  private:
-  // free -> filling -> being sorted -> being written -> free.
-  struct half {
+  // free -> filling -> being sorted -> (waiting) -> being written -> free.
+  struct piece {
     aligned_buffer arena;
     aligned_buffer entries;
     size_t num_rows = 0;
@@ -139,13 +142,22 @@ class wide_run_creator final : public run_creator {
     }
   };
 
-  uint64_t held_bytes(const half& h) const {
+  uint64_t held_bytes(const piece& h) const {
     return h.rows_bytes + h.num_rows * sizeof(word128) + (h.arena ? arena_bytes_ - h.heap_end : 0);
   }
 
+  uint64_t held_bytes(const std::deque<piece*>& pieces) const {
+    uint64_t num_bytes = 0;
+    for (const piece* p : pieces) num_bytes += held_bytes(*p);
+    return num_bytes;
+  }
+
+  // The piece that is being filled, or comes next, is free.
+  bool has_room(waker& w) { return writing_.at_most(pieces_.size() - 1 - full_.size(), &w); }
+
   // Takes rows as long as they fit; returns how many.
   size_t fill(const record::batch& in) {
-    half& h = halves_[filling_];
+    piece& h = pieces_[filling_];
     if (!h.arena) {
       h.arena = aligned_buffer(arena_bytes_);
       h.entries = aligned_buffer((max_rows_ + 1) * sizeof(word128));
@@ -181,27 +193,35 @@ class wide_run_creator final : public run_creator {
 
   [[noreturn]] void refuse(const record::batch& in) const {
     throw error(error_kind::resources,
-                fmt::format("a row of {} doesn't fit the {} that half a sort's memory has",
+                fmt::format("a row of {} doesn't fit the {} that a piece of the sort's memory has",
                             format_bytes(rows_.row_bytes() + rows_.heap_bytes(in.row(0))), format_bytes(arena_bytes_)),
                 "raise the memory budget (-m), or shorten the strings before the sort");
   }
 
-  void start_sorting(half& full) {
+  void start_sorting(piece& full) {
     full.sorting->start([this, &full](waker&) {
       order(full);
       return true;
     });
   }
 
-  // To be sorted at once, to be written when the half before is; goes on with the other half, which may be that one.
-  void hand_over(half& full) {
-    start_sorting(full);
-    handed_over_ = true;
-    writing_.start([this, &full](waker& w) { return write(full, w); });
-    filling_ ^= 1U;
+  // The full piece is sorted at once, and written when those before are. As many as may stay, should they be the last,
+  // wait; but half the ring is for filling and writing.
+  void hand_over() {
+    start_sorting(pieces_[filling_]);
+    full_.push_back(&pieces_[filling_]);
+    filling_ = (filling_ + 1) % pieces_.size();
+    const size_t most_waiting = pieces_.size() > 2 ? pieces_.size() / 2 : 0;
+    while (full_.size() > most_waiting || held_bytes(full_) > resources_.kept_bytes) write_first();
   }
 
-  void order(half& h) {
+  void write_first() {
+    piece& first = *full_.front();
+    full_.pop_front();
+    writing_.start([this, &first](waker& w) { return write(first, w); });
+  }
+
+  void order(piece& h) {
     h.num_entries = h.num_rows;
     if (h.num_rows == 0) return;
     word128* entries = h.sorted();
@@ -232,7 +252,7 @@ class wide_run_creator final : public run_creator {
 
   // Adds the rows of each key to its first one; returns how many entries are left.
   template <class Equal>
-  size_t combine(half& h, Equal equal) {
+  size_t combine(piece& h, Equal equal) {
     word128* entries = h.sorted();
     const uint32_t row_bytes = rows_.row_bytes();
     size_t last = 0;
@@ -248,8 +268,8 @@ class wide_run_creator final : public run_creator {
     return last + 1;
   }
 
-  // A step in the background: true when the whole half is on its way to the disks.
-  bool write(half& h, waker& w) {
+  // A step in the background: true when the whole piece is on its way to the disks.
+  bool write(piece& h, waker& w) {
     const uint32_t row_bytes = rows_.row_bytes();
     const std::byte* base = h.arena.data();
     if (!h.begun) {
@@ -273,7 +293,7 @@ class wide_run_creator final : public run_creator {
   }
 
   // Gathers rows into one block.
-  void write_block(half& h, std::byte* payload) {
+  void write_block(piece& h, std::byte* payload) {
     const uint32_t row_bytes = rows_.row_bytes();
     const word128* entries = h.sorted();
     const std::byte* base = h.arena.data();
@@ -345,13 +365,12 @@ class wide_run_creator final : public run_creator {
   const creator_memory memory_;
   const size_t row_cost_;
   const uint64_t keys_share_;  // of the memory, for first keys of unbounded length
+  std::vector<piece> pieces_;  // filled and written in turn
   const uint64_t arena_bytes_;
   const uint64_t max_rows_;
-  std::array<half, 2> halves_;
-  unsigned filling_ = 0;
-  bool handed_over_ = false;  // a half, to be written
+  size_t filling_ = 0;
+  std::deque<piece*> full_;  // not being written; in the end: what stays
   bool closing_ = false;
-  bool stays_ = false;
   // Of the writing; the owner touches them only while that is idle.
   uint32_t block_bytes_;
   std::optional<run_writer> writer_;

@@ -1,4 +1,5 @@
-// The merger of rows that are sorted by index.
+// The merger of rows that are sorted by index: by slices (row_slice_merger.h), or, where rows are long or runs many for
+// the memory, by a loser tree (row_merger.h), which intermediate merges use always.
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +7,9 @@
 
 #include "engine/base/error.h"
 #include "engine/sort/merge_plan.h"
+#include "engine/sort/row_gather.h"
 #include "engine/sort/row_merger.h"
+#include "engine/sort/row_slice_merger.h"
 #include "engine/sort/run_merger_kinds.h"
 #include "engine/sort/run_writer.h"
 
@@ -16,8 +19,6 @@ namespace {
 
 using record::word128;
 
-constexpr size_t prefetch_distance = 16;
-
 // One intermediate merge: rows are copied into the blocks of a new run.
 class wide_intermediate_merge {
  public:
@@ -25,7 +26,7 @@ class wide_intermediate_merge {
                           const merger_memory& memory, uint32_t block_bytes)
       : rows_(settings.type, settings.key),
         prefix_(settings.type, settings.key),
-        merger_(std::move(runs), nullptr, settings, resources, memory),
+        merger_(std::move(runs), {}, settings, resources, memory),
         writer_(*resources.blocks, block_bytes, memory.write_buffers, resources.coding) {
     writer_.begin_run();
   }
@@ -86,34 +87,79 @@ class wide_run_merger final : public run_merger {
       : settings_(settings),
         resources_(resources),
         runs_(std::move(runs)),
-        batch_bytes_(batch_bytes),
-        batch_rows_(record::shape_for(settings_.type, batch_bytes).max_rows),
+        slices_(settings_.type, settings_.key),
+        gather_(settings_.type, *resources.pool, batch_bytes),
         builder_(settings_.type, *resources.pool, batch_bytes) {
-    if (runs_.runs.empty()) return;
-    block_bytes_ = resources.block_bytes;
-    std::vector<uint64_t> sizes;
-    uint64_t kept = 0;
-    for (const run& r : runs_.runs) {
-      sizes.push_back(r.blocks.size());
-      kept += r.first_rows.size() + r.blocks.size() * sizeof(run_block);
-      block_bytes_ = std::max(block_bytes_, r.block_bytes);
+    uint64_t num_bytes = 0, num_rows = 0;  // on scratch
+    if (!runs_.runs.empty()) {
+      block_bytes_ = resources.block_bytes;
+      std::vector<uint64_t> sizes;
+      uint64_t kept = 0;
+      for (const run& r : runs_.runs) {
+        sizes.push_back(r.blocks.size());
+        kept += r.first_rows.size() + r.blocks.size() * sizeof(run_block);
+        num_rows += r.num_rows;
+        num_bytes += r.blocks.size() * r.block_bytes;
+        block_bytes_ = std::max(block_bytes_, r.block_bytes);
+      }
+      if (kept > resources.memory_bytes / 2)
+        throw error(error_kind::resources,
+                    fmt::format("the first keys of {} runs take more than half of the sort's memory", sizes.size()),
+                    "raise the memory budget (-m), or sort by a shorter key");
+      sort_resources rest = resources;
+      rest.memory_bytes -= kept;
+      memory_ = divide_merger_memory(rest, block_bytes_);
+      steps_ = plan_merges(sizes, memory_.fan_in);
+      passes_ = sort::merge_passes(sizes.size(), steps_);
+      fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + runs_.in_memory.size();
+    } else {
+      memory_.slice_bytes = merger_slice_bytes(resources);
     }
-    if (kept > resources.memory_bytes / 2)
-      throw error(error_kind::resources,
-                  fmt::format("the first keys of {} runs take more than half of the sort's memory", sizes.size()),
-                  "raise the memory budget (-m), or sort by a shorter key");
-    sort_resources rest = resources;
-    rest.memory_bytes -= kept;
-    memory_ = divide_merger_memory(rest, block_bytes_);
-    steps_ = plan_merges(sizes, memory_.fan_in);
-    passes_ = sort::merge_passes(sizes.size(), steps_);
-    fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + (runs_.in_memory ? 1 : 0);
+    // A slice wants a few rows of each run, and an index beside them. Rows for which that is too much, which take their
+    // time anyway, go through the loser tree.
+    const uint64_t average = num_rows == 0 ? settings_.type.row_bytes() : num_bytes / num_rows + 1;
+    const uint64_t sequences = std::max<uint64_t>(fan_in_, runs_.in_memory.size());
+    memory_.slice_bytes = memory_.slice_bytes * average / (average + index_bytes);
+    by_slices_ = has_several(runs_) && memory_.slice_bytes / std::max<uint64_t>(sequences, 1) >= least_rows * average;
   }
 
   step pull(std::vector<record::batch>& out, waker& w) override {
-    if (settings_.limit > 0 && emitted_ >= settings_.limit) return step::done;
-    if (gathers_) return runs_.in_memory ? pull_memory(out) : step::done;
+    if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return step::done;
+    if (!has_several(runs_) && !merging_) return pull_memory(out);
     if (next_step_ < steps_.size()) return reduce(w);
+    merging_ = true;
+    return by_slices_ ? pull_slice(out, w) : pull_rows(out, w);
+  }
+
+  // A raw batch is a slice, to be sorted and gathered, or whole rows.
+  void refine(const record::batch& raw, std::vector<record::batch>& out) const override {
+    if (raw.rows != nullptr) return out.push_back(raw);
+    const auto& slice = *static_cast<const row_slice*>(raw.owner.get());
+    std::vector<record::row_place> places;
+    slices_.merge(slice.parts, settings_.unique && slice.parts.size() > 1, places);
+    gather_(places, out);
+  }
+
+  uint64_t fan_in() const override { return fan_in_; }
+  uint64_t merge_passes() const override { return passes_; }
+
+ private:
+  static constexpr uint64_t index_bytes = 16;  // of a row in a slice: its place
+  static constexpr uint64_t least_rows = 4;    // of each run in a slice
+
+  static bool has_several(const sorted_runs& runs) { return !runs.runs.empty() || runs.in_memory.size() > 1; }
+
+  step pull_slice(std::vector<record::batch>& out, waker& w) {
+    if (!slice_merger_)
+      slice_merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), settings_, resources_,
+                            memory_, slices_);
+    std::shared_ptr<const row_slice> slice;
+    const step s = slice_merger_->next(slice, w);
+    if (s == step::ready) emit(std::move(slice), out);
+    return s;
+  }
+
+  step pull_rows(std::vector<record::batch>& out, waker& w) {
     if (!merger_)
       merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), settings_, resources_,
                       memory_);
@@ -132,38 +178,29 @@ class wide_run_merger final : public run_merger {
     return step::ready;
   }
 
-  // From memory, a raw batch is a range of entries whose rows are gathered here; merged rows come whole.
-  void refine(const record::batch& raw, std::vector<record::batch>& out) const override {
-    if (!gathers_) return out.push_back(raw);
-    const auto* memory = static_cast<const memory_run*>(raw.owner.get());
-    const std::byte* base = memory->rows.data();
-    const uint32_t row_bytes = settings_.type.row_bytes();
-    const auto* entries = reinterpret_cast<const word128*>(raw.rows);
-    record::batch_builder builder(settings_.type, *resources_.pool, batch_bytes_);
-    for (size_t i = 0; i < raw.num_rows; ++i) {
-      if (i + prefetch_distance < raw.num_rows)
-        __builtin_prefetch(base + static_cast<uint32_t>(entries[i + prefetch_distance]) * size_t{row_bytes});
-      builder.append_row(base + static_cast<uint32_t>(entries[i]) * size_t{row_bytes}, base);
-      if (builder.full()) out.push_back(builder.take());
-    }
-    if (!builder.empty()) out.push_back(builder.take());
+  // All there is lies sorted in memory: slices of one part.
+  step pull_memory(std::vector<record::batch>& out) {
+    if (runs_.in_memory.empty()) return step::done;
+    const memory_run& kept = *runs_.in_memory.front();
+    const size_t count = std::min<size_t>(gather_.batch_rows(), kept.num_rows - emitted_);
+    if (count == 0) return step::done;
+    const auto slice = std::make_shared<row_slice>();
+    const auto* entries = reinterpret_cast<const word128*>(kept.entries.data());
+    slice->parts.push_back(
+        {{kept.rows.data(), kept.rows.data()}, entries + emitted_, count, settings_.type.row_bytes(), 0});
+    slice->owners.push_back(runs_.in_memory.front());
+    slice->num_rows = count;
+    emit(slice, out);
+    return step::ready;
   }
 
-  uint64_t fan_in() const override { return fan_in_; }
-  uint64_t merge_passes() const override { return passes_; }
-
- private:
-  step pull_memory(std::vector<record::batch>& out) {
-    const size_t count = std::min<size_t>(batch_rows_, runs_.in_memory->num_rows - emitted_);
-    if (count == 0) return step::done;
-    record::batch part;
-    part.rows = runs_.in_memory->entries.data() + emitted_ * sizeof(word128);
-    part.num_rows = count;
-    part.row_bytes = sizeof(word128);
-    part.owner = runs_.in_memory;
-    emitted_ += count;
-    out.push_back(std::move(part));
-    return step::ready;
+  void emit(std::shared_ptr<const row_slice> slice, std::vector<record::batch>& out) {
+    record::batch raw;
+    raw.num_rows = slice->num_rows;
+    raw.row_bytes = settings_.type.row_bytes();
+    raw.owner = std::move(slice);
+    emitted_ += raw.num_rows;
+    out.push_back(std::move(raw));
   }
 
   // Carries out the intermediate merges, a block a call.
@@ -186,9 +223,8 @@ class wide_run_merger final : public run_merger {
   const sort_settings settings_;
   const sort_resources resources_;
   sorted_runs runs_;
-  const bool gathers_ = runs_.runs.empty();  // all from memory
-  const size_t batch_bytes_;
-  const size_t batch_rows_;
+  const row_slices slices_;
+  const row_gather gather_;
   record::batch_builder builder_;
   uint32_t block_bytes_ = 0;  // the longest of all runs' blocks
   merger_memory memory_;
@@ -197,7 +233,10 @@ class wide_run_merger final : public run_merger {
   uint64_t fan_in_ = 0;
   uint64_t passes_ = 0;
   uint64_t emitted_ = 0;
+  bool by_slices_ = false;  // the last merge
+  bool merging_ = false;    // that one has begun
   std::optional<wide_intermediate_merge> intermediate_;
+  std::optional<row_slice_merger> slice_merger_;
   std::optional<row_merger> merger_;
 };
 

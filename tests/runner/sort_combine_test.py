@@ -2,6 +2,7 @@
 """A sort that combines writes what a group behind a stable sort writes, for every aggregate, type and direction; in
 memory and spilled with tiny blocks."""
 
+import json
 import random
 
 from flowrun_process import main, process_test
@@ -15,6 +16,17 @@ nodes:
   grouped: {op: group, in: sorted, with: {by: [k], let: {AGGREGATES}}}
   together: {op: file.write_csv, in: combined, with: {path: together.csv}}
   apart: {op: file.write_csv, in: grouped, with: {path: apart.csv}}
+"""
+# Rows enough for several runs; most keys are in more than one.
+COMPRESSING = """flowrun: 1
+name: combining-compressed
+nodes:
+  rows: {op: generate, with: {rows: 1500000, columns: {k: "u32(rand(1, i) % 400000)", v: "u16(rand(2, i) % 1000)"}}}
+  combined: {op: sort, in: rows, with: {by: [k], combine: {n: "count()", s: "sum(v)"}}}
+  sorted: {op: sort, in: rows, with: {by: [k]}}
+  grouped: {op: group, in: sorted, with: {by: [k], let: {n: "count()", s: "sum(v)"}}}
+  together: {op: file.write_rows, in: combined, with: {path: together.rows}}
+  apart: {op: file.write_rows, in: grouped, with: {path: apart.rows}}
 """
 COUNT = 'n: "count()"'
 NUMBERS = 'n: "count()", s: "sum(v)", low: "min(v)", high: "max(v)"'
@@ -70,6 +82,22 @@ class sort_combine_test(process_test):
         for type in ("u8", "f64", "bool", "bytes[3]", "string"):
             self.compare("u16", type, PLACES)
             self.compare(type, "i32", PLACES)
+
+    def test_compressed_runs_of_combined_rows(self):
+        self.write("job.yaml", COMPRESSING)
+        apart = None
+        for compress in ("none", "delta", "lz4", "zstd"):
+            for variant in ([], ["--force-spill", "--block-size", "16384", "-j", "3"]):
+                with self.subTest(compress=compress, variant=variant):
+                    with_compress = f"--set=nodes.combined.with.compress={compress}"
+                    done = self.flowrun("job.yaml", "-m", "24MiB", "--report", "report.json", with_compress, *variant)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    apart = apart or (self.dir / "apart.rows").read_bytes()
+                    self.assertEqual((self.dir / "together.rows").read_bytes(), apart)
+                    combined = json.loads((self.dir / "report.json").read_text())["sorts"][0]
+                    self.assertGreater(int(combined["runs"]), 1)
+                    stored_shorter = int(combined["stored_run_bytes"]) < int(combined["run_bytes"])
+                    self.assertEqual(stored_shorter, compress != "none", combined)
 
     def test_expressions(self):
         self.compare("u8", "u16", 's: "sum(v * 3 - 5)", half: "max(f64(v) / 2)", t: "min(concat(\'<\', k, \'>\'))"')

@@ -20,12 +20,12 @@ sort_request request(uint64_t num_bytes, uint64_t memory, uint32_t row_bytes = 8
 
 TEST(SortPlan, TheExampleOfTheHeader) {
   const sort_plan p = plan_sort(request(4 * GiB, 512 * MiB));
-  EXPECT_EQ(p.run_bytes, 248 * MiB);  // half of what 16 write buffers leave
-  EXPECT_EQ(p.runs, 17u);
+  EXPECT_EQ(p.run_bytes, 248 * MiB / 8);  // of half of what 16 write buffers leave
+  EXPECT_EQ(p.runs, 133u);
   EXPECT_EQ(p.block_bytes, MiB);
   EXPECT_EQ(p.fan_in_limit, 384u - 16 - 2);
   EXPECT_EQ(p.passes, 1u);
-  EXPECT_EQ(p.fan_in, 17u);
+  EXPECT_EQ(p.fan_in, 133u);
   EXPECT_EQ(p.written_bytes, 4 * GiB);
   EXPECT_EQ(p.read_bytes, 4 * GiB);
 }
@@ -34,7 +34,7 @@ TEST(SortPlan, CompressedRunsTakeABufferMore) {
   sort_request r = request(4 * GiB, 512 * MiB);
   r.compressed = true;
   const sort_plan p = plan_sort(r);
-  EXPECT_EQ(p.run_bytes, 248 * MiB - 512 * KiB);
+  EXPECT_EQ(p.run_bytes, (248 * MiB - 512 * KiB) / 8);
   EXPECT_EQ(p.write_buffers, 16u);
   EXPECT_EQ(p.fan_in_limit, plan_sort(request(4 * GiB, 512 * MiB)).fan_in_limit);
   EXPECT_EQ(p.written_bytes, 4 * GiB);  // before compression
@@ -46,14 +46,17 @@ TEST(SortPlan, WhatIsKeptIsNeverWritten) {
   sort_request r = request(4 * GiB, 512 * MiB);
   r.kept_bytes = 256 * MiB;
   const sort_plan p = plan_sort(r);
-  // 16 runs of 248 MiB are written, the last 128 MiB stay.
-  EXPECT_EQ(p.runs, 16u);
-  EXPECT_EQ(p.kept_bytes, 128 * MiB);
-  EXPECT_EQ(p.written_bytes, 4 * GiB - 128 * MiB);
-  EXPECT_EQ(p.fan_in, 17u);
-  r.kept_bytes = 100 * MiB;  // too little for the last run
+  // 124 runs of 31 MiB are written; eight more and the last 4 MiB stay.
+  EXPECT_EQ(p.runs, 124u);
+  EXPECT_EQ(p.kept_bytes, 252 * MiB);
+  EXPECT_EQ(p.written_bytes, 4 * GiB - 252 * MiB);
+  EXPECT_EQ(p.fan_in, 133u);
+  r.kept_bytes = 100 * MiB;
+  EXPECT_EQ(plan_sort(r).kept_bytes, 97 * MiB);
+  EXPECT_EQ(plan_sort(r).written_bytes, 4 * GiB - 97 * MiB);
+  r.kept_bytes = MiB;  // too little for the last run
   EXPECT_EQ(plan_sort(r).kept_bytes, 0u);
-  EXPECT_EQ(plan_sort(r).written_bytes, 4 * GiB);
+  EXPECT_EQ(plan_sort(r).runs, 133u);
 }
 
 TEST(SortPlan, SmallInputStaysInMemory) {
@@ -63,8 +66,8 @@ TEST(SortPlan, SmallInputStaysInMemory) {
   EXPECT_EQ(p.runs, 0u);
   EXPECT_EQ(p.passes, 0u);
   EXPECT_EQ(p.written_bytes, 0u);
-  r.kept_bytes = 0;  // nothing may stay: one run, read back
-  EXPECT_EQ(plan_sort(r).runs, 1u);
+  r.kept_bytes = 0;  // nothing may stay: all is read back
+  EXPECT_EQ(plan_sort(r).runs, 4u);
   EXPECT_EQ(plan_sort(r).written_bytes, 100 * MiB);
 }
 

@@ -74,6 +74,30 @@ TEST_P(each_shape, in_memory) {
     EXPECT_TRUE(expect_sorted(sort_by(shape_.type, key), keeping_place(), input(8'000, 0)).in_memory);
 }
 
+// Several runs of each half of the memory; what comes last stays, as several runs, or is written.
+TEST_P(each_shape, short_runs) {
+  for (const unsigned runs_per_half : {2U, 8U}) {
+    sort_place place;
+    place.memory_bytes = MiB;
+    place.num_threads = 3;
+    place.runs_per_half = runs_per_half;
+    const std::vector<batch> rows = input(2'500'000, runs_per_half == 2 ? 0 : 11);
+    for (const record::key& key : shape_.keys) {
+      place.kept_bytes = 0;
+      const sort_result written = expect_sorted(sort_by(shape_.type, key), place, rows);
+      EXPECT_FALSE(written.in_memory);
+      place.kept_bytes = MiB / 2;
+      const sort_result kept = expect_sorted(sort_by(shape_.type, key), place, rows);
+      EXPECT_TRUE(kept.in_memory);
+      EXPECT_LT(kept.scratch_bytes, written.scratch_bytes);
+      sort_settings first = sort_by(shape_.type, key);
+      first.unique = true;
+      first.limit = 1'000;
+      expect_sorted(first, place, rows);
+    }
+  }
+}
+
 TEST_P(each_shape, spilled_and_merged_at_several_levels_in_the_least_memory) {
   for (const uint64_t distinct : {uint64_t{0}, uint64_t{11}}) {
     const std::vector<batch> rows = input(distinct == 0 ? 1'400'000 : 500'000, distinct);

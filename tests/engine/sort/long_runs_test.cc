@@ -167,13 +167,13 @@ TEST(long_runs, keep_as_much_as_they_may) {
         EXPECT_TRUE(made.runs.empty());
       }
       if (kept_bytes == 0) {
-        EXPECT_EQ(made.in_memory, nullptr);
+        EXPECT_TRUE(made.in_memory.empty());
         continue;
       }
-      ASSERT_NE(made.in_memory, nullptr);
-      EXPECT_LE(made.in_memory->num_rows * 8, kept_bytes);
+      ASSERT_EQ(made.in_memory.size(), 1u);
+      EXPECT_LE(made.in_memory[0]->num_rows * 8, kept_bytes);
       // A slice more may have been written.
-      EXPECT_GE(made.in_memory->num_rows * 8 + 16 * KiB, std::min(num_rows * 8, kept_bytes));
+      EXPECT_GE(made.in_memory[0]->num_rows * 8 + 16 * KiB, std::min(num_rows * 8, kept_bytes));
     }
   }
 }
@@ -192,7 +192,7 @@ TEST(long_runs, do_not_depend_on_threads) {
     const sorted_runs made = create_runs(rig, *creator, input);
     lengths.emplace_back();
     for (const run& r : made.runs) lengths.back().push_back(r.num_rows);
-    for (const memory_run::part& part : made.in_memory->parts) lengths.back().push_back(part.num_words);
+    for (const memory_run::part& part : made.in_memory[0]->parts) lengths.back().push_back(part.num_words);
   }
   EXPECT_EQ(lengths[0], lengths[1]);
   EXPECT_EQ(lengths[0], lengths[2]);

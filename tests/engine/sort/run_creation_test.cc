@@ -96,6 +96,45 @@ TEST(run_creation, forced_spilling_of_one_row) {
   }
 }
 
+// Many runs of a half, of which the last ones wait as far as they may stay: never more than N - M/2 is written.
+TEST(run_creation, the_last_stretches_stay_in_memory) {
+  record::batch_pool pool;
+  for (const bool narrow : {true, false}) {
+    sort_settings settings = by_number;
+    settings.stable = !narrow;
+    sort_place place;
+    place.memory_bytes = MiB;
+    place.kept_bytes = MiB / 2;
+    place.num_threads = 2;
+    place.runs_per_half = 8;
+    const uint64_t row_bytes = narrow ? 8 : 24;  // with its entry
+    for (const uint64_t num_rows : {uint64_t{200'000}, uint64_t{234'567}}) {
+      const sort_result result = expect_sorted(settings, place, numbers(pool, random_numbers(num_rows)));
+      EXPECT_TRUE(result.in_memory);
+      EXPECT_EQ(result.merge_passes, 1U);
+      const uint64_t stretch_bytes = MiB / 16;
+      EXPECT_GE(result.num_runs, (num_rows * row_bytes - MiB / 2) / stretch_bytes);
+      const uint64_t most_written = num_rows - (MiB / 2 - stretch_bytes) / row_bytes;
+      EXPECT_LT(result.scratch_bytes, most_written * 8 + (result.num_runs + most_written / 500) * 4096);
+    }
+  }
+}
+
+TEST(run_creation, sorted_input_makes_one_run_of_many_stretches) {
+  record::batch_pool pool;
+  std::vector<uint64_t> values(200'000);
+  std::iota(values.begin(), values.end(), uint64_t{0});
+  for (const bool narrow : {true, false}) {
+    sort_settings settings = by_number;
+    settings.stable = !narrow;
+    sort_place place;
+    place.memory_bytes = MiB;
+    place.num_threads = 2;
+    place.runs_per_half = 8;
+    EXPECT_EQ(expect_sorted(settings, place, numbers(pool, values)).num_runs, 1U);
+  }
+}
+
 // The last half stays as far as it may; the rest is written: 2(N - M/2) of scratch traffic.
 TEST(run_creation, the_last_half_stays_in_memory) {
   record::batch_pool pool;
@@ -284,9 +323,9 @@ TEST(run_creation, pieces_in_order_that_stay_are_one_part) {
     sort_rig rig(place);
     std::unique_ptr<run_creator> creator = make_run_creator(by_number, rig.resources());
     const sorted_runs runs = create_runs(rig, *creator, numbers(pool, values));
-    ASSERT_NE(runs.in_memory, nullptr);
-    EXPECT_EQ(runs.in_memory->parts.size() == 1, sorted);
-    EXPECT_EQ(runs.in_memory->num_rows, values.size());
+    ASSERT_EQ(runs.in_memory.size(), 1u);
+    EXPECT_EQ(runs.in_memory[0]->parts.size() == 1, sorted);
+    EXPECT_EQ(runs.in_memory[0]->num_rows, values.size());
   }
 }
 

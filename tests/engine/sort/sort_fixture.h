@@ -35,6 +35,7 @@ struct sort_place {
   unsigned num_disks = 2;
   size_t batch_bytes = 8 * 1024;
   block_coding coding;
+  unsigned runs_per_half = 1;
 };
 
 // The scratch, the pool and the threads of one sort; all blocks must be free at the end.
@@ -62,6 +63,7 @@ class sort_rig {
     r.block_bytes = place_.block_bytes;
     r.threads = std::max(1U, place_.num_threads);
     r.coding = place_.coding;
+    r.runs_per_half = place_.runs_per_half;
     return r;
   }
   const sort_place& place() const { return place_; }
@@ -105,29 +107,41 @@ struct sort_result {
 // Everything a merger delivers, refined on several threads if the place has some.
 inline std::vector<batch> merge_runs(sort_rig& rig, const sort_settings& settings, run_merger& merger) {
   task_queue::sleeper sleeper(rig.queue());
+  std::vector<std::vector<batch>> refined;
+  // Raw batches may hold blocks of the merge, so they are refined as they come.
+  auto refine = [&](std::vector<batch>& raw) {
+    const size_t first = refined.size();
+    refined.resize(first + raw.size());
+    auto some = [&](size_t from, size_t stride) {
+      for (size_t i = from; i < raw.size(); i += stride) merger.refine(raw[i], refined[first + i]);
+    };
+    const unsigned num_threads = std::max(1U, rig.place().num_threads);
+    std::vector<std::thread> others;
+    for (unsigned t = 1; t < num_threads && raw.size() > 1; ++t) others.emplace_back(some, t, num_threads);
+    some(0, others.empty() ? 1 : num_threads);
+    for (std::thread& t : others) t.join();
+    raw.clear();
+  };
+  constexpr size_t most_raw = 4;
   std::vector<batch> raw;
   for (;;) {
     const step s = merger.pull(raw, sleeper);
+    if (s == step::ready && raw.size() < most_raw) continue;
+    refine(raw);
     if (s == step::done) break;
     if (s == step::blocked) sleeper.wait();
   }
-  std::vector<std::vector<batch>> refined(raw.size());
-  auto refine = [&](size_t from, size_t stride) {
-    for (size_t i = from; i < raw.size(); i += stride) merger.refine(raw[i], refined[i]);
-  };
-  std::vector<std::thread> others;
-  for (unsigned t = 1; t < rig.place().num_threads; ++t) others.emplace_back(refine, t, rig.place().num_threads);
-  refine(0, std::max(1U, rig.place().num_threads));
-  for (std::thread& t : others) t.join();
 
   std::vector<batch> out;
+  const record::row_comparator key_order(settings.type, settings.key);
   batch last;  // the row before
   uint64_t left = settings.limit > 0 ? settings.limit : ~uint64_t{0};
   for (std::vector<batch>& part : refined) {
     for (batch& b : part) {
       EXPECT_EQ(b.row_bytes, settings.type.row_bytes());
       // Slices were refined apart from each other (run_merger.h).
-      if (settings.unique && settings.narrow() && last.num_rows > 0 && std::memcmp(last.rows, b.rows, b.row_bytes) == 0)
+      if (settings.unique && last.num_rows > 0 && b.num_rows > 0 &&
+          key_order.equal(last.row(0), last.heap, b.row(0), b.heap))
         b = b.slice(1, b.num_rows - 1);
       if (b.num_rows > 0) last = b.slice(b.num_rows - 1, 1);
       b = b.slice(0, std::min<uint64_t>(b.num_rows, left));
@@ -145,7 +159,7 @@ inline sort_result sort_rows(const sort_settings& settings, const sort_place& pl
   sorted_runs runs = create_runs(rig, *creator, input);
   creator.reset();
   result.num_runs = runs.runs.size();
-  result.in_memory = runs.in_memory != nullptr;
+  result.in_memory = !runs.in_memory.empty();
   result.scratch_bytes = rig.blocks().used_bytes();
   std::unique_ptr<run_merger> merger = make_run_merger(settings, rig.resources(), std::move(runs), place.batch_bytes);
   result.fan_in = merger->fan_in();

@@ -1,0 +1,62 @@
+// Merging rows that are sorted by index in slices, in parallel (row_slices.h): the merge of wide rows and of strings.
+// slice_merger.h does the same for rows that are numbers.
+//
+// A slice refers to the rows where they are, in blocks and in the memory of runs that stayed there; it keeps them
+// alive. So rows are copied once, into the batches that leave. At most one block of each run, and a few more, are
+// waiting to be cut; blocks that slices in flight refer to come on top, and are missing for reading ahead until these
+// are done.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "engine/block/block_prefetcher.h"
+#include "engine/record/batch.h"
+#include "engine/sort/predicted_reader.h"
+#include "engine/sort/row_slices.h"
+#include "engine/sort/run_merger.h"
+
+namespace flowrun::sort {
+
+// One slice: its parts ascend, each by itself.
+struct row_slice {
+  std::vector<row_span> parts;
+  std::vector<std::shared_ptr<const void>> owners;
+  size_t num_rows = 0;
+};
+
+class row_slice_merger {
+ public:
+  // Takes the runs' blocks: they are freed as they are read. `in_memory`: runs that come after them. The slices' parts
+  // have at most about slice_bytes together. The resources and `slices` outlive the merger.
+  row_slice_merger(std::vector<run> runs, memory_runs in_memory, const sort_settings& settings,
+                   const sort_resources& resources, const merger_memory& memory, const row_slices& slices);
+
+  // ready: the next slice. Throws error(io).
+  step next(std::shared_ptr<const row_slice>& slice, waker& w);
+
+ private:
+  struct segment {
+    row_span rows;
+    std::shared_ptr<const void> owner;
+  };
+  void load(block::prefetched_block block, const predicted_block& which);
+
+  const row_slices& slices_;
+  const std::vector<run> runs_;
+  const uint32_t row_bytes_;
+  std::vector<std::deque<segment>> loaded_;  // by run; behind the runs: those in memory
+  std::vector<uint32_t> active_;             // with something loaded, ascending
+  std::vector<size_t> blocks_left_;          // of each run, to be loaded
+  size_t num_loaded_ = 0;
+  size_t max_loaded_;
+  size_t slice_bytes_;
+  predicted_reader reader_;
+  // Reused by each call.
+  std::vector<row_span> fronts_;
+  std::vector<bool> ends_;
+  std::vector<size_t> counts_;
+};
+
+}  // namespace flowrun::sort

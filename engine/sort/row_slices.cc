@@ -1,0 +1,144 @@
+#include "engine/sort/row_slices.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/sort/loser_tree.h"
+#include "engine/sort/offset_value_code.h"
+
+namespace flowrun::sort {
+
+namespace {
+
+using record::row_place;
+using record::word128;
+
+}  // namespace
+
+// Packed rows have their strings one behind the other, too: from the back, the first row's last (wide_rows::place).
+// Rows that lie by entries are everywhere; there the length of the first one stands for all.
+size_t row_slices::rows_within(const row_span& span, size_t num_bytes) const {
+  const size_t row_bytes = span.row_bytes;
+  if (!rows_.has_strings()) return std::clamp<size_t>(num_bytes / row_bytes, 1, span.num_rows);
+  if (span.entries != nullptr)
+    return std::clamp<size_t>(num_bytes / (row_bytes + rows_.heap_bytes(span[0].row)), 1, span.num_rows);
+  const record::string_ref first = record::load_ref(span.front.row + rows_.strings().front());
+  const size_t heap_end = size_t{first.offset} + first.length;
+  const uint32_t last_string = rows_.strings().back();
+  size_t low = 1;  // so many fit, or are taken anyway
+  for (size_t high = span.num_rows; low < high;) {
+    const size_t middle = low + (high - low + 1) / 2;
+    const size_t taken = heap_end - record::load_ref(span[middle - 1].row + last_string).offset;
+    if (middle * row_bytes + taken <= num_bytes)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return low;
+}
+
+// Before the bound, or as far as the order of equal keys goes, up to it.
+bool row_slices::comes_before(const row_bound& a, const row_bound& b) const {
+  const int order = compare(a, b);
+  return order < 0 || (order == 0 && a.sequence <= b.sequence);
+}
+
+size_t row_slices::num_rows_before(const row_span& span, size_t limit, const row_bound& bound) const {
+  size_t low = 0;
+  while (low < limit) {
+    const size_t middle = low + (limit - low) / 2;
+    if (comes_before(bound_of(span, middle), bound))
+      low = middle + 1;
+    else
+      limit = middle;
+  }
+  return low;
+}
+
+void row_slices::cut(std::span<const row_span> spans, const std::vector<bool>& ends,
+                     const std::optional<row_bound>& bound, size_t stride_bytes, std::vector<size_t>& counts) const {
+  counts.resize(spans.size());
+  std::optional<row_bound> splitter = bound;
+  for (size_t i = 0; i < spans.size(); ++i) {
+    const row_span& s = spans[i];
+    counts[i] = rows_within(s, stride_bytes);
+    if (counts[i] == s.num_rows && ends[i]) continue;
+    // Of equal rows the one of the earlier sequence: what follows it there is still to come.
+    const row_bound last = bound_of(s, counts[i] - 1);
+    if (!splitter || comes_before(last, *splitter)) splitter = last;
+  }
+  if (!splitter) return;
+  for (size_t i = 0; i < spans.size(); ++i) counts[i] = num_rows_before(spans[i], counts[i], *splitter);
+}
+
+// `Coded`: the tree compares offset-value codes; else key prefixes, which are whole keys.
+template <bool Coded>
+struct row_slices::tournament {
+  struct tie {
+    const tournament* t;
+    bool operator()(uint32_t a, uint32_t b, [[maybe_unused]] word128& key) const {
+      if constexpr (Coded) {
+        const int order = t->coder.compare(t->heads[a], t->heads[b], key);
+        if (order != 0) return order < 0;
+      }
+      return a < b;
+    }
+  };
+
+  tournament(const row_slices& all, std::span<const row_span> spans)
+      : slices(all), left(spans.begin(), spans.end()), heads(spans.size()), tree(spans.size(), tie{this}) {
+    for (size_t i = 0; i < left.size(); ++i) {
+      if (left[i].num_rows == 0) continue;
+      heads[i] = left[i][0];
+      tree.set(static_cast<uint32_t>(i), Coded ? coder.first(heads[i]) : prefix_of(heads[i]));
+    }
+    tree.start();
+  }
+
+  void run(bool unique, std::vector<row_place>& places) {
+    std::optional<word128> last;  // unique: the key of the row before
+    for (uint32_t winner = tree.winner(); winner != tree.none; winner = tree.winner()) {
+      const word128 key = tree.winner_key();
+      const bool repeats = Coded ? coder.is_equal(key) : last == key;
+      if (!unique || !repeats) places.push_back(heads[winner]);
+      if (unique) last = key;
+      advance(winner);
+    }
+  }
+
+  void advance(uint32_t winner) {
+    row_span& s = left[winner];
+    s.drop(1);
+    if (s.num_rows == 0) return tree.replay_exhausted();
+    const row_place before = std::exchange(heads[winner], s[0]);
+    if (s.entries == nullptr)
+      slices.rows_.prefetch_next(s.front.row, s.front.heap, s.num_rows - 1);
+    else if (s.num_rows > 2)
+      __builtin_prefetch(s[2].row);
+    tree.replay(Coded ? coder.relative(heads[winner], before) : prefix_of(heads[winner]));
+  }
+
+  word128 prefix_of(const row_place& row) const { return slices.prefix_(row.row, row.heap); }
+
+  const row_slices& slices;
+  const offset_value_coder<record::key_words> coder{slices.words_};
+  std::vector<row_span> left;
+  std::vector<row_place> heads;
+  loser_tree<word128, tie> tree;
+};
+
+void row_slices::merge(std::span<const row_span> spans, bool unique, std::vector<row_place>& places) const {
+  size_t num_rows = 0;
+  for (const row_span& s : spans) num_rows += s.num_rows;
+  places.clear();
+  places.reserve(num_rows);
+  if (spans.size() == 1 && !unique) {
+    for (size_t i = 0; i < num_rows; ++i) places.push_back(spans[0][i]);
+  } else if (prefix_.whole()) {
+    tournament<false>(*this, spans).run(unique, places);
+  } else {
+    tournament<true>(*this, spans).run(unique, places);
+  }
+}
+
+}  // namespace flowrun::sort
