@@ -124,6 +124,22 @@ void generate_records(uint64_t first, size_t count, record_style style, std::byt
   }
 }
 
+void skew_records(uint64_t first, size_t count, record_style style, std::byte* records) {
+  constexpr size_t skewed_bytes = 6;
+  for (size_t r = 0; r < count; ++r) {
+    std::byte* const record = records + r * benchmark_record_bytes;
+    // The rest of the key stays, so equal beginnings don't make equal keys. It draws the beginning, too.
+    const uint32_t draw = crc32(record, benchmark_key_bytes);
+    const auto num_choices = static_cast<uint32_t>(std::bit_width(first + r)) + 1;
+    uint64_t bytes = benchmark_random(draw % num_choices).high;
+    for (size_t i = 0; i < skewed_bytes; ++i) {
+      const uint64_t choices = style == record_style::ascii ? 95 : 256;
+      record[i] = static_cast<std::byte>((style == record_style::ascii ? ' ' : 0) + bytes % choices);
+      bytes /= choices;
+    }
+  }
+}
+
 uint32_t crc32(const std::byte* data, size_t num_bytes) {
   uint32_t crc = ~0U;
   for (; num_bytes >= 8; data += 8, num_bytes -= 8) {

@@ -32,8 +32,10 @@ row_maker maker_of(const gen_arguments& arguments) {
             }};
   }
   const record_style style = arguments.kind == "ascii" ? record_style::ascii : record_style::binary;
-  return {operators::benchmark_record_bytes, [style](uint64_t first, size_t count, std::byte* to) {
+  return {operators::benchmark_record_bytes,
+          [style, skewed = arguments.skewed](uint64_t first, size_t count, std::byte* to) {
             operators::generate_records(first, count, style, to);
+            if (skewed) operators::skew_records(first, count, style, to);
           }};
 }
 
@@ -42,6 +44,7 @@ row_maker maker_of(const gen_arguments& arguments) {
 int generate(const gen_arguments& arguments, terminal&) {
   if (arguments.rows > UINT64_MAX - arguments.first)
     throw error(error_kind::usage, "--first and --rows together exceed 64 bits");
+  if (arguments.skewed && arguments.kind == "u64") throw error(error_kind::usage, "--skew is for records and ascii");
   const row_maker maker = maker_of(arguments);
   if (arguments.out == "-" && arguments.kind != "ascii" && ::isatty(STDOUT_FILENO) == 1)
     throw error(error_kind::usage, "standard output is a terminal, and the rows are binary",

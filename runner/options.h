@@ -80,6 +80,7 @@ struct bench_disk_arguments {
 struct gen_arguments {
   std::string kind;
   std::string out = "-";
+  bool skewed = false;  // records
   uint64_t rows = 0;
   uint64_t first = 0;
   uint64_t seed = 1;

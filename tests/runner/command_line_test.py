@@ -7,7 +7,7 @@ import os
 import pty
 import subprocess
 
-from flowrun_process import FLOWRUN, SORT, main, process_test
+from flowrun_process import FLOWRUN, ROOT, SORT, main, process_test
 
 
 class help_test(process_test):
@@ -158,6 +158,33 @@ class data_test(process_test):
         self.assertEqual(whole, (self.dir / "b.dat").read_bytes() + (self.dir / "c.dat").read_bytes())
         self.assertEqual(len(whole), 100_000)
         self.assertNotEqual(hashlib.sha256(whole[:50000]).digest(), hashlib.sha256(whole[50000:]).digest())
+
+    def test_gen_skews_keys(self):
+        for kind in ("records", "ascii"):
+            self.flowrun("gen", kind, "-n", "5000", "-o", "even.dat")
+            self.assertEqual(self.flowrun("gen", kind, "-n", "5000", "--skew", "-o", "skewed.dat").returncode, 0)
+            self.flowrun("gen", kind, "-n", "1000", "--first", "4000", "--skew", "-o", "end.dat")
+            even, skewed = (self.dir / "even.dat").read_bytes(), (self.dir / "skewed.dat").read_bytes()
+            self.assertEqual(skewed[400_000:], (self.dir / "end.dat").read_bytes())
+            records = [skewed[at:at + 100] for at in range(0, 500_000, 100)]
+            begins = [record[:6] for record in records]
+            self.assertLessEqual(len(set(begins)), 15)
+            self.assertGreater(max(map(begins.count, set(begins))), 300)
+            self.assertGreater(len({record[:10] for record in records}), 4_900)
+            self.assertEqual([record[6:] for record in records], [even[at + 6:at + 100] for at in range(0, 500_000, 100)])
+            if kind == "ascii":
+                self.assertTrue(all(32 <= byte < 127 for begin in begins for byte in begin))
+        self.assertEqual(self.flowrun("gen", "u64", "-n", "5", "--skew").returncode, 64)
+
+    def test_the_sort_benchmark(self):
+        self.flowrun("gen", "records", "-n", "20000", "--skew", "-o", "in.dat")
+        job = ROOT / "specs/examples/terasort.yaml"
+        done = self.flowrun(job, "-q", "-p", "input=in.dat", "-p", "out=out.dat", "-p", "memory=16MiB")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        sums = [self.flowrun("verify", *words).stdout.splitlines()[:2] for words in (["in.dat", "--any-order"], ["out.dat"])]
+        self.assertEqual(sums[0], sums[1])
+        self.assertEqual(sums[0][0], "Records: 20000")
+        self.assertEqual(self.flowrun("verify", "in.dat").returncode, 65)
 
     def test_gen_u64_is_rand_of_the_job_language(self):
         self.flowrun("gen", "u64", "-n", "1000", "--seed", "1", "-o", "a.u64")
