@@ -5,9 +5,9 @@
 // through an eventfd, which is itself read through the ring. A nudge is sent only while that thread sleeps. One owner
 // also lets the kernel take the cheapest paths (SINGLE_ISSUER, DEFER_TASKRUN; Linux 6.1).
 //
-// A few direct transfers start in the ring's thread without blocking, for the least work in all; where more are under
-// way, this one thread would be what limits a fast disk, so that the others are handed to the kernel's workers
-// (IOSQE_ASYNC). Buffered ones would be copied right there, one after the other: workers copy them in parallel.
+// A direct transfer starts in the ring's thread, without blocking, if no other is under way; then this one thread would
+// be what limits a fast disk, so that the others are handed to the kernel's workers (IOSQE_ASYNC). Buffered ones would
+// be copied right there, one after the other: workers copy them in parallel.
 //
 // Invariants: at most `queue_depth` transfers are with the kernel, the rest waits in `queue_`; each of them has a slot
 // in the submission queue (it has one more, for the eventfd). No allocation per request.
@@ -33,7 +33,7 @@ namespace flowrun::io {
 namespace {
 
 constexpr int max_submit_failures = 1000;
-constexpr unsigned most_started_here = 4;  // direct transfers under way
+constexpr unsigned most_started_here = 1;  // direct transfers under way
 
 class uring_backend final : public queueing_backend {
  public:
