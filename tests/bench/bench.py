@@ -51,6 +51,8 @@ def arguments():
     parser.add_argument("--text-command", choices=["both", "sort", "job"], default="both",
                         help="sort text with `flowrun sort`, where there is one, or with a job, or both")
     parser.add_argument("--text", type=pathlib.Path, default=ROOT / "data/text/lines.txt", help="another text to sort")
+    parser.add_argument("--without", type=lambda text: text.split(","), default=[], metavar="PEERS",
+                        help="peers to leave out: DuckDB,Polars")
     parser.add_argument("--python", default=sys.executable, help="a Python with duckdb, polars, pyarrow and numpy")
     parser.add_argument("--dir", type=pathlib.Path, default=ROOT / "build/bench-data", help="inputs, outputs and scratch")
     parser.add_argument("--keep", action="store_true", help="keep the inputs")

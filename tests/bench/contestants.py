@@ -137,6 +137,8 @@ class contestants:
                           self.checked(file.shape, out), out, (memory_mib,), environment=lambda _: {"LC_ALL": "C"})
 
     def in_python(self, name, module, file, memory_mib, words, environment=None):
+        if name in self.options.without:
+            return contestant(name, unable="left out of this one")
         lacks = self.python_lacks(module)
         if lacks:
             return contestant(name, unable=lacks)
