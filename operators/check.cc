@@ -9,9 +9,9 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/record/hash.h"
-#include "operators/key_words.h"
 #include "operators/registry.h"
 #include "operators/row_groups.h"
+#include "operators/row_order.h"
 #include "operators/sort_order.h"
 #include "operators/value_text.h"
 
@@ -61,9 +61,7 @@ class check_stage final : public exec::ordered_stage {
         settings_(std::move(s)),
         hasher_(type_),
         job_(c.job),
-        key_(key_of(type_, settings_.sorted)),
-        compare_(type_, key_),
-        words_(type_, key_),
+        order_(type_, settings_.sorted),
         unique_(type_, columns_of(type_, settings_.unique)) {}
 
   exec::outcome push(record::batch& in, exec::output& out, waker&) override {
@@ -72,11 +70,12 @@ class check_stage final : public exec::ordered_stage {
       fail(fmt::format("more than {} rows", format_count(*settings_.count)), "");
     if (!settings_.sorted.empty() || !settings_.unique.empty()) {
       if (last_.num_rows > 0) {
-        if (out_of_order(last_.row(0), last_.heap, in.row(0), in.heap)) fail_order(last_, 0, in, 0);
+        if (!settings_.sorted.empty() && order_.out_of_order(last_.row(0), last_.heap, in.row(0), in.heap))
+          fail_order(last_, 0, in, 0);
         if (repeats(last_, in)) fail_unique(last_, 0, in, 0);
       }
       // The first row that breaks a rule, so that the message doesn't depend on where batches end.
-      const size_t disorder = settings_.sorted.empty() ? in.num_rows : first_out_of_order(in);
+      const size_t disorder = settings_.sorted.empty() ? in.num_rows : order_.first_out_of_order(in);
       const size_t repeat = settings_.unique.empty() ? in.num_rows : first_repeat(in);
       if (disorder <= repeat && disorder < in.num_rows) fail_order(in, disorder - 1, in, disorder);
       if (repeat < in.num_rows) fail_unique(in, repeat - 1, in, repeat);
@@ -105,23 +104,10 @@ class check_stage final : public exec::ordered_stage {
     return out;
   }
 
-  bool out_of_order(const std::byte* a, const std::byte* a_heap, const std::byte* b, const std::byte* b_heap) const {
-    return !settings_.sorted.empty() && compare_.compare(a, a_heap, b, b_heap) > 0;
-  }
   bool repeats(const record::batch& before, const record::batch& in) const {
     return !settings_.unique.empty() && unique_.equal(before.row(0), before.heap, in.row(0), in.heap);
   }
 
-  // The first row i > 0 that belongs before row i - 1; num_rows if there is none.
-  size_t first_out_of_order(const record::batch& in) {
-    words_.compute(in, word_list_);
-    for (size_t i = 1; i < in.num_rows; ++i) {
-      if (word_list_[i - 1] < word_list_[i]) continue;
-      if (word_list_[i - 1] > word_list_[i]) return i;
-      if (!words_.exact() && out_of_order(in.row(i - 1), in.heap, in.row(i), in.heap)) return i;
-    }
-    return in.num_rows;
-  }
   // The first row i > 0 that equals row i - 1 in the unique columns; num_rows if there is none.
   size_t first_repeat(const record::batch& in) {
     starts_.assign(1, 0);
@@ -170,11 +156,8 @@ class check_stage final : public exec::ordered_stage {
   settings settings_;
   record::row_hasher hasher_;
   exec::services& job_;
-  record::key key_;
-  record::row_comparator compare_;
-  key_words words_;
+  row_order order_;
   row_groups unique_;
-  std::vector<uint64_t> word_list_;
   std::vector<uint32_t> starts_;
   record::batch last_;
   uint64_t num_rows_ = 0;

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "engine/base/error.h"
-#include "engine/record/key.h"
 #include "operators/file_input.h"
 #include "operators/registry.h"
+#include "operators/row_order.h"
 
 namespace flowrun::operators {
 
@@ -212,29 +212,29 @@ class rows_source final : public exec::source {
 // Ends the job at the first row that comes before its predecessor.
 class order_check final : public exec::ordered_stage {
  public:
-  order_check(const settings& s, record::key key, std::string order)
-      : comparator_(s.type, key), files_(fmt::format("{}", fmt::join(s.paths, ", "))), order_(std::move(order)) {}
+  order_check(const settings& s, const plan::order& sorted_by)
+      : order_(s.type, sorted_by),
+        files_(fmt::format("{}", fmt::join(s.paths, ", "))),
+        by_(plan::to_string(sorted_by)) {}
 
   exec::outcome push(record::batch& in, exec::output& out, waker&) override {
-    const std::byte* before = last_.empty() ? nullptr : last_.data();
-    for (size_t i = 0; i < in.num_rows; ++i) {
-      const std::byte* const row = in.row(i);
-      if (before != nullptr && comparator_.compare(before, nullptr, row, nullptr) > 0)
-        throw error(error_kind::bad_data,
-                    fmt::format("{}: row {} (counted from 0) comes before its predecessor by {}", files_,
-                                in.first_row + i, order_),
-                    "the rows are not sorted as `sorted_by` says: leave it out and sort them");
-      before = row;
-    }
-    if (before != nullptr) last_.assign(before, before + in.row_bytes);
+    if (!last_.empty() && order_.out_of_order(last_.data(), nullptr, in.rows, nullptr)) fail(in.first_row);
+    if (const size_t i = order_.first_out_of_order(in); i < in.num_rows) fail(in.first_row + i);
+    last_.assign(in.row(in.num_rows - 1), in.row(in.num_rows));
     out.emit(std::move(in));
     return exec::outcome::ready();
   }
 
  private:
-  const record::row_comparator comparator_;
+  [[noreturn]] void fail(uint64_t row) const {
+    throw error(error_kind::bad_data,
+                fmt::format("{}: row {} (counted from 0) comes before its predecessor by {}", files_, row, by_),
+                "the rows are not sorted as `sorted_by` says: leave it out and sort them");
+  }
+
+  row_order order_;
   const std::string files_;
-  const std::string order_;
+  const std::string by_;
   std::vector<std::byte> last_;
 };
 
@@ -243,13 +243,9 @@ exec::assembly build(exec::build_context& c) {
   exec::assembly out;
   out.head = std::make_unique<rows_source>(c, s);
   if (!s.sorted_by.empty()) {
-    record::key key;
     plan::order order;
-    for (const plan::sort_key& k : s.sorted_by) {
-      key.push_back({s.type.index_of(k.term->column).value(), k.term->descending, k.term->from, k.term->length});
-      order.push_back(*k.term);
-    }
-    out.stages.push_back(std::make_unique<order_check>(s, std::move(key), plan::to_string(order)));
+    for (const plan::sort_key& k : s.sorted_by) order.push_back(*k.term);
+    out.stages.push_back(std::make_unique<order_check>(s, order));
   }
   return out;
 }
