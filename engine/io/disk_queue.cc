@@ -55,19 +55,36 @@ void disk_queue::waiting_list::unlink(request& one) {
 
 bool disk_queue::in_flight(uint64_t offset) const {
   std::lock_guard lock(mutex_);
-  return offsets_.contains(offset);
+  return written_.contains(offset) || read_.contains(offset);
+}
+
+void disk_queue::begin(const request& added) {
+  FLOWRUN_CHECK(!written_.contains(added.offset));
+  if (added.way == direction::read) {
+    if (!read_.insert(added.offset)) ++more_reads_[added.offset];
+  } else {
+    FLOWRUN_CHECK(!read_.contains(added.offset));
+    written_.insert(added.offset);
+  }
+}
+
+void disk_queue::end(const request& over) {
+  if (over.way == direction::write) return written_.erase(over.offset);
+  const auto more = more_reads_.find(over.offset);
+  if (more == more_reads_.end()) return read_.erase(over.offset);
+  if (--more->second == 0) more_reads_.erase(more);
 }
 
 void disk_queue::enter(request& added, request_queue& admitted) {
   std::lock_guard lock(mutex_);
-  if (exclusive_) FLOWRUN_CHECK(offsets_.insert(added.offset));
+  if (exclusive_) begin(added);
   list_of(added.way).push(added);
   admit(admitted);
 }
 
 void disk_queue::leave(request& over, request_queue& admitted) {
   std::lock_guard lock(mutex_);
-  if (exclusive_) offsets_.erase(over.offset);
+  if (exclusive_) end(over);
   --num_under_way_;
   admit(admitted);
 }
@@ -77,7 +94,7 @@ bool disk_queue::withdraw(request& waiting) {
   waiting_list& list = list_of(waiting.way);
   if (!list.contains(waiting)) return false;
   list.unlink(waiting);
-  if (exclusive_) offsets_.erase(waiting.offset);
+  if (exclusive_) end(waiting);
   return true;
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -54,8 +55,8 @@ class disk_queue {
  public:
   static constexpr unsigned unbounded = ~0U;
 
-  // `depth` >= 1: transfers under way at once. `exclusive`: its requests are whole blocks, at most one in flight per
-  // block (papers/001, section 3); a second one for the same offset is our bug and ends the process.
+  // `depth` >= 1: transfers under way at once. `exclusive`: its requests are whole blocks, of each of which at most one
+  // write is in flight, or any number of reads (papers/001, section 3); anything else is our bug and ends the process.
   explicit disk_queue(unsigned depth, service_order order = service_order::arrival, bool exclusive = false)
       : depth_(depth), order_(order), exclusive_(exclusive) {}
   disk_queue(const disk_queue&) = delete;
@@ -73,6 +74,8 @@ class disk_queue {
 
  private:
   static constexpr unsigned most_in_a_row = 2;
+  void begin(const request& added);
+  void end(const request& over);
   struct waiting_list {
     request* first = nullptr;
     request* last = nullptr;
@@ -92,9 +95,11 @@ class disk_queue {
   waiting_list writes_;       // apart unless `arrival`
   waiting_list others_;
   unsigned num_under_way_ = 0;
-  unsigned num_in_a_row_ = 0;    // of reads or of writes, admitted last
-  bool last_was_write_ = false;  // the last one admitted
-  offset_set offsets_;
+  unsigned num_in_a_row_ = 0;                // of reads or of writes, admitted last
+  bool last_was_write_ = false;              // the last one admitted
+  offset_set written_;                       // of blocks that are being written …
+  offset_set read_;                          // … and read
+  std::map<uint64_t, unsigned> more_reads_;  // how many besides the first, of blocks that several read at once
 };
 
 }  // namespace flowrun::io

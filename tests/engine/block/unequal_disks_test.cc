@@ -1,6 +1,7 @@
 // Disks that differ: in speed (shares of the blocks), in health (failing writes move on), in room (limits in all).
 #include <gmock/gmock.h>
 
+#include <array>
 #include <cerrno>
 
 #include "engine/block/disk_weights.h"
@@ -150,15 +151,15 @@ TEST(bunches, one_that_was_put_aside_is_used_before_giving_up) {
   EXPECT_EQ(manager.used_bytes(), 16 * tiny_block);
 }
 
-void transfer_twice() {
+void transfer_twice(io::direction one_way, io::direction other_way) {
   held_backend backend;
   block_manager manager(memory_options(backend, 1));
   const block_id id = manager.allocate(0, tiny_block);
   aligned_buffer memory(tiny_block);
   io::request first;
   io::request again;
-  manager.prepare(first, id, io::direction::write, memory.data());
-  manager.prepare(again, id, io::direction::read, memory.data());
+  manager.prepare(first, id, one_way, memory.data());
+  manager.prepare(again, id, other_way, memory.data());
   io::request_queue admitted;
   first.disk->enter(first, admitted);
   again.disk->enter(again, admitted);
@@ -176,7 +177,32 @@ void free_in_flight() {
   manager.free(id);
 }
 
-TEST(blocks, in_flight_have_one_transfer_at_a_time) { EXPECT_THROW(transfer_twice(), error); }
+TEST(blocks, being_written_have_no_other_transfer) {
+  EXPECT_THROW(transfer_twice(io::direction::write, io::direction::read), error);
+  EXPECT_THROW(transfer_twice(io::direction::read, io::direction::write), error);
+  EXPECT_THROW(transfer_twice(io::direction::write, io::direction::write), error);
+}
+
+// Several readers of one vector: the block is in flight until the last of them has it.
+TEST(blocks, may_be_read_by_several_at_once) {
+  held_backend backend;
+  block_manager manager(memory_options(backend, 1));
+  const block_id id = manager.allocate(0, tiny_block);
+  aligned_buffer memory(tiny_block);
+  std::array<io::request, 3> reads;
+  io::request_queue admitted;
+  for (io::request& read : reads) {
+    manager.prepare(read, id, io::direction::read, memory.data());
+    read.disk->enter(read, admitted);
+  }
+  for (io::request& read : reads) {
+    EXPECT_TRUE(read.disk->in_flight(id.offset));
+    read.disk->leave(read, admitted);
+  }
+  EXPECT_FALSE(reads[0].disk->in_flight(id.offset));
+  manager.free(id);
+  EXPECT_EQ(manager.used_bytes(), 0U);
+}
 
 TEST(blocks, in_flight_are_never_freed) { EXPECT_DEATH(free_in_flight(), "in_flight"); }
 
