@@ -13,6 +13,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/container/block_size.h"
 #include "engine/container/sleepers.h"
 #include "engine/sort/run_writer.h"
 #include "engine/sort/wide_rows.h"
@@ -24,12 +25,6 @@ namespace {
 constexpr unsigned num_write_buffers = 2;
 constexpr unsigned num_read_buffers = 4;
 constexpr size_t max_lent_buffers = 2;  // of the read buffers; the others keep the reader going
-constexpr size_t longest_block = size_t{1} << 31;
-
-uint32_t choose_block(uint64_t memory_bytes) {
-  return static_cast<uint32_t>(
-      std::clamp<uint64_t>(std::bit_floor(std::max<uint64_t>(memory_bytes / 16, 1)), 4 * KiB, MiB));
-}
 
 }  // namespace
 

@@ -12,22 +12,6 @@ namespace {
 
 constexpr uint64_t memories[] = {0, 40 * KiB, 300 * KiB, 64 * MiB};
 
-struct row_kind {
-  row_type type;
-  size_t max_string_bytes = 0;
-};
-
-std::vector<row_kind> row_kinds() {
-  return {{record::type_of({{"k", "u64"}}), 0},
-          {record::type_of({{"a", "u16"}, {"b", "bytes[21]"}}), 0},
-          {record::type_of({{"k", "u32"}, {"s", "string"}}), 30},
-          {record::type_of({{"s", "string"}, {"t", "string"}}), 9000}};  // most rows longer than a block of 4 KiB
-}
-
-std::vector<batch> some_rows(queue_rig& rig, const row_kind& kind, size_t num_bytes, uint64_t seed) {
-  return random_batches(rig, kind.type, kind.max_string_bytes, num_bytes, seed);
-}
-
 // Pushes and reads in random order on one thread; both ends leave the same waker behind.
 void interleave(external_queue& queue, const row_type& type, std::vector<batch> input, std::mt19937_64& random,
                 std::vector<std::string>& out) {

@@ -1,4 +1,4 @@
-// A queue over scratch in memory or on disks; all blocks must be free once it is gone.
+// A queue, or scratch for another container, in memory or on disks; all blocks must be free once it is gone.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -86,6 +86,22 @@ inline std::vector<batch> random_batches(queue_rig& rig, const row_type& type, s
     out.push_back(builder.take());
   }
   return out;
+}
+
+struct row_kind {
+  row_type type;
+  size_t max_string_bytes = 0;
+};
+
+inline std::vector<row_kind> row_kinds() {
+  return {{record::type_of({{"k", "u64"}}), 0},
+          {record::type_of({{"a", "u16"}, {"b", "bytes[21]"}}), 0},
+          {record::type_of({{"k", "u32"}, {"s", "string"}}), 30},
+          {record::type_of({{"s", "string"}, {"t", "string"}}), 9000}};  // most rows longer than a block of 4 KiB
+}
+
+inline std::vector<batch> some_rows(queue_rig& rig, const row_kind& kind, size_t num_bytes, uint64_t seed) {
+  return random_batches(rig, kind.type, kind.max_string_bytes, num_bytes, seed);
 }
 
 inline void push_all(external_queue& queue, std::vector<batch> input) {

@@ -1,0 +1,261 @@
+#include "engine/container/external_vector.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "engine/container/block_size.h"
+#include "engine/container/row_page.h"
+#include "engine/sort/run_writer.h"
+#include "engine/sort/wide_rows.h"
+
+namespace flowrun::container {
+
+namespace {
+
+constexpr size_t largest_piece = 256 * KiB;  // of memory, unless a row is longer
+
+}  // namespace
+
+struct external_vector::core {
+  core(const record::row_type& type, block::block_manager& manager, record::batch_pool& pool, settings&& how)
+      : blocks(manager),
+        stored(std::make_shared<stored_rows>(type, manager, pool)),
+        rows(type, how.index_by),
+        memory_bytes(how.memory_bytes),
+        block_bytes(how.block_bytes > 0 ? static_cast<uint32_t>(how.block_bytes) : choose_block(how.memory_bytes)),
+        page(rows) {
+    stored->index = std::move(how.index_by);
+    if (!stored->index.empty()) order.emplace(type, stored->index);
+  }
+
+  unsigned num_write_buffers() const {
+    const uint64_t enough = uint64_t{blocks.num_disks()} * (2 + blocks.queue_depth() / 2);
+    return static_cast<unsigned>(
+        std::clamp<uint64_t>(memory_bytes / 4 / block_bytes, 2, std::max<uint64_t>(2, enough)));
+  }
+
+  // --- the order of the index ---
+
+  void check_order(const record::batch& b) const {
+    for (size_t i = 0; i < b.num_rows; ++i) {
+      const std::byte* before = i > 0 ? b.row(i - 1) : last_key.data();
+      const std::byte* heap = i > 0 ? b.heap : last_key.data();
+      if ((i == 0 && num_pushed == 0) || order->compare(before, heap, b.row(i), b.heap) <= 0) continue;
+      throw error(error_kind::bad_data,
+                  fmt::format("row {} of an indexed stream comes before row {} in the order of the index",
+                              num_pushed + i, num_pushed + i - 1),
+                  "is the file that it comes from sorted as it says? Sort the rows before they are stored");
+    }
+  }
+
+  // `first` and `count`: the rows of a batch that were taken.
+  void remember_last(const std::byte* first, size_t count, uint32_t row_bytes, const std::byte* heap) {
+    num_pushed += count;
+    if (order && count > 0) rows.copy_key(first + (count - 1) * row_bytes, heap, last_key);
+  }
+
+  // --- memory ---
+
+  void store_in_memory(record::batch& b, uint64_t num_bytes) {
+    while (b.num_rows > 0) {
+      if (page.is_open() && page.append(b) > 0) continue;
+      close_piece();
+      const size_t longest = rows.row_bytes() + rows.heap_bytes(b.rows);
+      const uint64_t wanted = std::clamp<uint64_t>(std::max(num_bytes, held), 64, largest_piece);
+      const size_t capacity = std::bit_ceil(std::max<size_t>(longest, wanted));
+      if (capacity > longest_block) too_long(longest);
+      page_memory = stored->pool.take(capacity);
+      page.open(page_memory.get(), capacity);
+      held += capacity;
+    }
+    used += num_bytes;
+  }
+
+  void close_piece() {
+    if (!page.is_open()) return;
+    row_piece p;
+    p.rows = page.rows(std::exchange(page_memory, nullptr));
+    add(std::move(p));
+  }
+
+  // The rows of the page become a piece.
+  void add(row_piece p) {
+    p.num_rows = page.num_rows();
+    p.num_bytes = uint64_t{page.rows_bytes()} + page.heap_bytes();
+    stored->pieces.push_back(std::move(p));
+    page.close();
+  }
+
+  // --- scratch ---
+
+  // The newest rows make room for the buffers.
+  void begin_to_spill() {
+    close_piece();
+    spilling = true;
+    const uint64_t buffers = uint64_t{num_write_buffers()} * block_bytes;
+    const uint64_t stay = memory_bytes > buffers ? memory_bytes - buffers : 0;
+    std::vector<row_piece>& pieces = stored->pieces;
+    while (!pieces.empty() && used > stay) {
+      used -= pieces.back().num_bytes;
+      moving.push_front(std::move(pieces.back().rows));
+      pieces.pop_back();
+    }
+    held = 0;
+    for (const row_piece& p : pieces) held += std::bit_ceil(p.num_bytes);
+  }
+
+  [[noreturn]] static void too_long(size_t row_bytes) {
+    throw error(error_kind::bad_data, fmt::format("a row of {} is too long to be stored", format_bytes(row_bytes)),
+                "split it into several rows");
+  }
+
+  void open_segment(size_t longest_row) {
+    const size_t needed = std::bit_ceil(longest_row + block::block_header_bytes);
+    if (needed > longest_block) too_long(longest_row);
+    writer.emplace(blocks, static_cast<uint32_t>(std::max<size_t>(block_bytes, needed)), num_write_buffers());
+    writer->begin_run();
+    segment_begin = stored->pieces.size();
+  }
+
+  // Where the block lies is known when the segment is closed.
+  void submit_block() {
+    if (!page.is_open()) return;
+    row_piece p;
+    p.key_at = stored->first_keys.size();
+    if (order) {
+      rows.copy_key(page.first_row(), page.first_row(), key);
+      stored->first_keys.insert(stored->first_keys.end(), key.begin(), key.end());
+    }
+    writer->submit(page.num_rows(), page.rows_bytes(), page.heap_bytes(), 0);
+    spilled += writer->payload_bytes() + block::block_header_bytes;
+    add(std::move(p));
+  }
+
+  // False while its last blocks are on their way.
+  bool close_segment(waker& w) {
+    submit_block();
+    closing = true;
+    if (!writer->flush(&w)) return false;
+    closing = false;
+    for (const sort::run& r : writer->take())
+      for (size_t i = 0; i < r.blocks.size(); ++i)
+        stored->pieces[segment_begin + i].stored = {r.blocks[i].id, r.stream, i, 0};
+    writer.reset();
+    return true;
+  }
+
+  step spill(record::batch& b, waker& w) {
+    if (closing && !close_segment(w)) return step::blocked;
+    while (b.num_rows > 0) {
+      if (page.is_open() && page.append(b) > 0) continue;
+      const size_t needed = rows.row_bytes() + rows.heap_bytes(b.rows);
+      if (page.is_open() && page.num_rows() > 0) submit_block();
+      if (writer && needed > writer->payload_bytes() && !close_segment(w)) return step::blocked;
+      if (!writer) open_segment(needed);
+      std::byte* payload = writer->payload(&w);
+      if (payload == nullptr) return step::blocked;
+      page.open(payload, writer->payload_bytes());
+    }
+    return step::ready;
+  }
+
+  step spill_moving(waker& w) {
+    while (!moving.empty()) {
+      if (spill(moving.front(), w) == step::blocked) return step::blocked;
+      moving.pop_front();
+    }
+    return step::ready;
+  }
+
+  step push(record::batch& b, waker& w) {
+    if (!spilling) {
+      const uint64_t num_bytes = stored_bytes(rows, b);
+      if (used + num_bytes <= memory_bytes) {
+        store_in_memory(b, num_bytes);
+        return step::ready;
+      }
+      begin_to_spill();
+    }
+    return spill_moving(w) == step::blocked ? step::blocked : spill(b, w);
+  }
+
+  step finish(waker& w) {
+    if (spill_moving(w) == step::blocked) return step::blocked;
+    if (writer && !close_segment(w)) return step::blocked;
+    close_piece();
+    stored->count();
+    finished = true;
+    return step::done;
+  }
+
+  block::block_manager& blocks;
+  const std::shared_ptr<stored_rows> stored;
+  const sort::wide_rows rows;
+  std::optional<record::row_comparator> order;
+  const uint64_t memory_bytes;
+  const uint32_t block_bytes;
+  bool finished = false;
+
+  uint64_t num_pushed = 0;
+  std::vector<std::byte> last_key;  // of the row before
+  std::vector<std::byte> key;
+
+  row_page page;  // the piece that is being filled: in memory, or a buffer of the writer
+  std::shared_ptr<std::byte[]> page_memory;
+  uint64_t used = 0;  // bytes of rows in memory …
+  uint64_t held = 0;  // … and of the buffers they lie in
+
+  bool spilling = false;
+  std::deque<record::batch> moving;  // from memory to scratch
+  std::optional<sort::run_writer> writer;
+  bool closing = false;      // its last block is on its way: no more rows
+  size_t segment_begin = 0;  // its first piece
+  uint64_t spilled = 0;
+};
+
+external_vector::external_vector(const record::row_type& type, block::block_manager& blocks, record::batch_pool& pool,
+                                 settings how)
+    : core_(std::make_unique<core>(type, blocks, pool, std::move(how))) {}
+
+external_vector::~external_vector() = default;
+
+step external_vector::push(record::batch& b, waker& w) {
+  core& c = *core_;
+  FLOWRUN_CHECK(!c.finished);
+  if (c.order) c.check_order(b);
+  const record::batch before = b;
+  const step s = c.push(b, w);
+  c.remember_last(before.rows, before.num_rows - b.num_rows, before.row_bytes, before.heap);
+  return s;
+}
+
+step external_vector::finish(waker& w) { return core_->finished ? step::done : core_->finish(w); }
+
+uint64_t external_vector::num_rows() const { return core_->stored->num_rows; }
+
+uint64_t external_vector::num_bytes() const { return core_->stored->num_bytes; }
+
+uint64_t external_vector::memory_bytes() const {
+  const core& c = *core_;
+  return c.held + (c.writer ? uint64_t{c.num_write_buffers()} * c.block_bytes : 0);
+}
+
+uint64_t external_vector::spilled_bytes() const { return core_->spilled; }
+
+const record::row_type& external_vector::type() const { return core_->stored->type; }
+
+std::unique_ptr<external_vector::reader> external_vector::read(uint64_t memory_bytes, direction way,
+                                                               size_t batch_bytes) const {
+  FLOWRUN_CHECK(core_->finished);
+  return std::make_unique<reader>(core_->stored, memory_bytes, way, batch_bytes);
+}
+
+}  // namespace flowrun::container

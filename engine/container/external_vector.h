@@ -1,0 +1,65 @@
+// Rows that are appended once and then read any number of times, forward or backward, by several readers at once; in
+// memory while they are few, on scratch beyond their share (papers/001, section 5.2).
+//
+//   push ─▶ [memory] [memory] … ─▶ (its share is used up) ─▶ [block being filled] ═▶ disks      written behind
+//   finish
+//   read ─▶ reader, reader, …                                                     ◀═ disks      read ahead
+//
+// What a loop carries, a table that is looked up, the rows of a reversed stream. Rows that fit cost a copy and no more:
+// no thread, no block buffer, a few microseconds for a vector of a few rows. Rows are copied so that they take what
+// they take, whatever they were cut from.
+//
+// With an index the rows must come sorted by it, and readers can seek: only the blocks that are asked for are read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/container/stored_rows.h"
+
+namespace flowrun::container {
+
+// Filled by one thread at a time; once finished, reading is thread-safe. Its rows live as long as it or one of its
+// readers; the block manager and the pool outlive them.
+class external_vector {
+ public:
+  using reader = stored_reader;
+  using direction = container::direction;
+
+  struct settings {
+    uint64_t memory_bytes = 0;  // rows up to so many bytes stay in memory; of more, what leaves room for two or more
+                                // blocks being written
+    uint64_t block_bytes = 0;   // on scratch, a multiple of 4096; 0: chosen
+    record::key index_by = {};  // then readers can seek
+  };
+  external_vector(const record::row_type& type, block::block_manager& blocks, record::batch_pool& pool, settings how);
+  // Waits for the transfers in flight.
+  ~external_vector();
+  external_vector(const external_vector&) = delete;
+  external_vector& operator=(const external_vector&) = delete;
+
+  // ready: `b` was taken. blocked: the rest of it, left in `b`, must come again after `w` was woken. Throws
+  // error(bad_data) for a row out of the index's order, and for one too long for a block of 2 GiB; error(resources)
+  // when scratch is full; error(io) when a disk fails. After an error the vector can only be destroyed.
+  step push(record::batch& b, waker& w);
+  // Until done; then the rows can be read.
+  step finish(waker& w);
+
+  // A finished vector's.
+  uint64_t num_rows() const;
+  uint64_t num_bytes() const;  // rows and their strings
+  // Held now, by rows and by blocks on their way to the disks.
+  uint64_t memory_bytes() const;
+  // Bytes of blocks that went to scratch so far.
+  uint64_t spilled_bytes() const;
+  const record::row_type& type() const;
+
+  std::unique_ptr<reader> read(uint64_t memory_bytes, direction way = direction::forward,
+                               size_t batch_bytes = usual_batch_bytes) const;
+
+ private:
+  struct core;
+  std::unique_ptr<core> core_;
+};
+
+}  // namespace flowrun::container

@@ -1,0 +1,296 @@
+#include "engine/container/stored_rows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "engine/container/block_window.h"
+
+namespace flowrun::container {
+
+namespace {
+
+constexpr unsigned least_buffers = 3;
+
+// The rows of `in` from the last to the first, `count` of them before `end`, in memory of their own.
+record::batch reversed(const record::batch& in, size_t end, size_t count, record::batch_pool& pool) {
+  const size_t row_bytes = in.row_bytes;
+  std::shared_ptr<std::byte[]> rows = pool.take(count * row_bytes);
+  const std::byte* from = in.row(end);
+  std::byte* to = rows.get();
+  const auto copy = [&](auto width) {
+    for (size_t i = 0; i < count; ++i, to += width) {
+      from -= width;
+      std::memcpy(to, from, width);
+    }
+  };
+  switch (row_bytes) {
+    case 4: copy(std::integral_constant<size_t, 4>()); break;
+    case 8: copy(std::integral_constant<size_t, 8>()); break;
+    case 16: copy(std::integral_constant<size_t, 16>()); break;
+    default: copy(row_bytes);
+  }
+  record::batch out = in;
+  out.rows = rows.get();
+  out.num_rows = count;
+  if (in.heap_bytes == 0) {
+    out.owner = std::move(rows);
+  } else {
+    using both = std::pair<std::shared_ptr<std::byte[]>, std::shared_ptr<const void>>;
+    out.owner = std::make_shared<both>(std::move(rows), in.owner);
+  }
+  return out;
+}
+
+}  // namespace
+
+void stored_rows::count() {
+  num_rows = num_bytes = 0;
+  for (row_piece& p : pieces) {
+    p.first_row = num_rows;
+    num_rows += p.num_rows;
+    num_bytes += p.num_bytes;
+  }
+}
+
+struct stored_reader::core {
+  core(std::shared_ptr<const stored_rows> what, uint64_t memory_bytes, direction which_way, size_t batch_bytes)
+      : rows(std::move(what)),
+        way(which_way),
+        memory(memory_bytes),
+        shape(record::shape_for(rows->type, batch_bytes)) {}
+
+  size_t num_pieces() const { return rows->pieces.size(); }
+  const row_piece& piece(size_t position) const {
+    return rows->pieces[way == direction::forward ? position : num_pieces() - 1 - position];
+  }
+
+  // Blocks are read ahead from the first call on, while pieces in memory are given out; but not where a seek may come.
+  void start() {
+    started = true;
+    uint32_t longest = 0;
+    for (size_t i = 0; i < num_pieces(); ++i) {
+      if (piece(i).in_memory()) continue;
+      longest = std::max(longest, piece(i).stored.id.num_bytes);
+      blocks.push_back(static_cast<uint32_t>(i));
+    }
+    if (blocks.empty()) return;
+    const uint64_t enough = std::max<uint64_t>(8, uint64_t{2} * rows->blocks.num_disks() * rows->blocks.queue_depth());
+    const auto num_buffers = static_cast<unsigned>(std::clamp<uint64_t>(memory / longest, least_buffers, enough));
+    most_lent = num_buffers / 2;
+    window.emplace(
+        rows->blocks, [this](uint64_t i) -> const block::fetch& { return piece(blocks[i]).stored; }, blocks.size(),
+        longest, num_buffers);
+    if (rows->index.empty()) window->start();
+  }
+
+  // The rows of a block, in the window's buffer, or in one of their own when the consumer holds on to too many.
+  record::batch rows_of(block::prefetched_block block) {
+    record::batch b;
+    b.num_rows = block.header().num_rows;
+    b.row_bytes = rows->type.row_bytes();
+    b.heap_bytes = rows->type.has_strings() ? block.payload_bytes() : 0;
+    std::erase_if(lent, [](const std::weak_ptr<const void>& one) { return one.expired(); });
+    if (lent.size() < most_lent) {
+      lent.push_back(block.owner());
+      b.rows = block.payload();
+      b.owner = block.owner();
+    } else {
+      const size_t num_bytes = std::max(b.num_rows * b.row_bytes, b.heap_bytes);
+      std::shared_ptr<std::byte[]> copy = rows->pool.take(num_bytes);
+      std::memcpy(copy.get(), block.payload(), num_bytes);
+      b.rows = copy.get();
+      b.owner = std::move(copy);
+    }
+    b.heap = b.heap_bytes > 0 ? b.rows : nullptr;
+    return b;
+  }
+
+  // The piece at `position` into `current`.
+  step load(waker& w) {
+    const row_piece& p = piece(position);
+    if (p.in_memory()) {
+      current = p.rows;
+    } else {
+      const auto at = std::lower_bound(blocks.begin(), blocks.end(), position) - blocks.begin();
+      window->skip_to(static_cast<uint64_t>(at));
+      block::prefetched_block block;
+      if (window->next(block, w) == step::blocked) return step::blocked;
+      current = rows_of(std::move(block));
+    }
+    used = 0;
+    return step::ready;
+  }
+
+  // The next rows of the current piece, as many as suit a batch.
+  void cut() {
+    const size_t left = current.num_rows - used;
+    size_t count = std::min(left, shape.max_rows);
+    if (way == direction::forward) {
+      front = current.slice(used, count);
+      front.first_row = piece(position).first_row + used;
+    } else {
+      front = reversed(current, left, count, rows->pool);
+      front.first_row = rows->num_rows - piece(position).first_row - left;
+    }
+  }
+
+  step next(waker& w) {
+    if (!started) start();
+    for (;;) {
+      if (front.num_rows > 0) return step::ready;
+      if (position == num_pieces()) return step::done;
+      if (current.num_rows == 0 && load(w) == step::blocked) return step::blocked;
+      if (wanted) {
+        used = first_not_less(used);
+        if (used < current.num_rows) wanted.reset();
+      }
+      if (used < current.num_rows)
+        cut();
+      else
+        leave_piece();
+    }
+  }
+
+  void leave_piece() {
+    current = {};
+    used = 0;
+    ++position;
+  }
+
+  void pop() {
+    used += front.num_rows;
+    front = {};
+    if (used == current.num_rows) leave_piece();
+  }
+
+  struct sought {
+    const record::row_comparator* order;
+    const std::byte* row;
+    const std::byte* heap;
+  };
+
+  // Of the current piece, the first row from `from` on that is not less than the wanted one.
+  size_t first_not_less(size_t from) const {
+    size_t end = current.num_rows;
+    while (from < end) {
+      const size_t middle = from + (end - from) / 2;
+      if (wanted->order->compare(wanted->row, wanted->heap, current.row(middle), current.heap) > 0)
+        from = middle + 1;
+      else
+        end = middle;
+    }
+    return from;
+  }
+
+  // < 0, 0, > 0: what is sought comes before the piece's first row, …
+  int compare_to_first(const sought& what, size_t piece_number) const {
+    const row_piece& p = rows->pieces[piece_number];
+    const std::byte* first = p.in_memory() ? p.rows.rows : rows->first_keys.data() + p.key_at;
+    const std::byte* heap = p.in_memory() ? p.rows.heap : first;
+    return what.order->compare(what.row, what.heap, first, heap);
+  }
+
+  // And the current piece's last one.
+  int compare_to_last(const sought& what) const {
+    return what.order->compare(what.row, what.heap, current.row(current.num_rows - 1), current.heap);
+  }
+
+  // The last piece from `from` on that begins before the sought row, which is the first that may have such a row;
+  // `from` if none does. Near ones are found fast.
+  size_t piece_of(const sought& what, size_t from) const {
+    size_t step_length = 1;
+    size_t low = from, high = from;  // all before `low` begin before it
+    while (high < num_pieces() && compare_to_first(what, high) > 0) {
+      low = high + 1;
+      high = std::min(num_pieces(), low + step_length);
+      step_length *= 2;
+    }
+    while (low < high) {
+      const size_t middle = low + (high - low) / 2;
+      if (compare_to_first(what, middle) > 0)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low > from ? low - 1 : from;
+  }
+
+  // Where pieces are looked for: behind the current one, if it is here.
+  size_t first_unread() const { return current.num_rows > 0 ? position + 1 : position; }
+
+  void expect(const record::row_comparator& order, const record::batch& keys) {
+    if (!started) start();
+    if (!window) return;
+    std::vector<uint64_t> expected;  // numbers of blocks
+    size_t from = first_unread();
+    for (size_t i = 0; i < keys.num_rows && from < num_pieces(); ++i) {
+      const sought what{&order, keys.row(i), keys.heap};
+      if (current.num_rows > 0 && compare_to_last(what) <= 0) continue;
+      size_t p = from = piece_of(what, from);
+      do {
+        if (rows->pieces[p].in_memory()) continue;
+        const auto number = std::lower_bound(blocks.begin(), blocks.end(), p) - blocks.begin();
+        if (expected.empty() || expected.back() < static_cast<uint64_t>(number))
+          expected.push_back(static_cast<uint64_t>(number));
+      } while (++p < num_pieces() && compare_to_first(what, p) >= 0);
+    }
+    window->expect(expected);
+  }
+
+  // Goes to the last piece that begins before the wanted row, which is the first that may have such a row.
+  void seek(const sought& what) {
+    wanted = what;
+    front = {};
+    if (current.num_rows > 0 && compare_to_last(what) <= 0) return;
+    const size_t found = piece_of(what, first_unread());
+    current = {};
+    used = 0;
+    position = found;
+  }
+
+  const std::shared_ptr<const stored_rows> rows;
+  const direction way;
+  const uint64_t memory;
+  const record::batch_shape shape;
+  bool started = false;
+  std::vector<uint32_t> blocks;  // positions of the pieces on scratch, ascending
+  std::optional<block_window> window;
+  size_t most_lent = 0;
+  std::vector<std::weak_ptr<const void>> lent;  // buffers that the consumer may still hold
+  size_t position = 0;                          // of the current piece, in reading order
+  record::batch current;                        // empty: not there yet
+  size_t used = 0;                              // of its rows
+  record::batch front;                          // what was cut off, not yet popped
+  std::optional<sought> wanted;
+};
+
+stored_reader::stored_reader(std::shared_ptr<const stored_rows> rows, uint64_t memory_bytes, direction way,
+                             size_t batch_bytes)
+    : core_(std::make_unique<core>(std::move(rows), memory_bytes, way, batch_bytes)) {}
+
+stored_reader::~stored_reader() = default;
+
+step stored_reader::front(const record::batch*& out, waker& w) {
+  const step s = core_->next(w);
+  if (s == step::ready) out = &core_->front;
+  return s;
+}
+
+void stored_reader::pop() { core_->pop(); }
+
+void stored_reader::seek(const record::row_comparator& order, const std::byte* row, const std::byte* heap) {
+  FLOWRUN_CHECK(core_->way == direction::forward && !core_->rows->index.empty());
+  core_->seek({&order, row, heap});
+}
+
+void stored_reader::expect(const record::row_comparator& order, const record::batch& keys) {
+  FLOWRUN_CHECK(core_->way == direction::forward && !core_->rows->index.empty());
+  core_->expect(order, keys);
+}
+
+uint64_t stored_reader::num_blocks_read() const { return core_->window ? core_->window->num_read() : 0; }
+
+}  // namespace flowrun::container

@@ -1,0 +1,347 @@
+// What was pushed can be read: forward, backward, by several readers at once, from any key on.
+#include "engine/container/external_vector.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <thread>
+
+#include "tests/engine/block/held_backend.h"
+#include "tests/engine/container/queue_rig.h"
+
+namespace flowrun::container {
+namespace {
+
+using rows = std::vector<std::string>;
+using direction = external_vector::direction;
+
+constexpr uint64_t memories[] = {0, 40 * KiB, 300 * KiB, 64 * MiB};
+
+std::unique_ptr<external_vector> filled(queue_rig& rig, const row_type& type, std::vector<batch> input,
+                                        external_vector::settings how) {
+  auto out = std::make_unique<external_vector>(type, rig.blocks(), rig.pool(), std::move(how));
+  blocking_waker w;
+  for (batch& b : input)
+    while (out->push(b, w) == step::blocked) w.wait();
+  while (out->finish(w) == step::blocked) w.wait();
+  return out;
+}
+
+const batch* next_of(external_vector::reader& from) {
+  blocking_waker w;
+  const batch* front = nullptr;
+  for (;;) {
+    const step s = from.front(front, w);
+    if (s == step::ready) return front;
+    if (s == step::done) return nullptr;
+    w.wait();
+  }
+}
+
+rows rest_of(external_vector::reader& from, const row_type& type) {
+  rows out;
+  while (const batch* front = next_of(from)) {
+    for (size_t i = 0; i < front->num_rows; ++i) out.push_back(record::content_of(type, front->row(i), front->heap));
+    from.pop();
+  }
+  return out;
+}
+
+rows reverse_of(rows in) {
+  std::reverse(in.begin(), in.end());
+  return in;
+}
+
+TEST(external_vector, gives_back_what_was_pushed) {
+  for (const bool on_disk : {false, true}) {
+    for (const row_kind& kind : row_kinds()) {
+      for (const uint64_t memory : memories) {
+        SCOPED_TRACE(testing::Message() << to_string(kind.type) << ", memory " << memory);
+        queue_rig rig(on_disk);
+        const std::vector<batch> input = some_rows(rig, kind, 500'000, memory + 1);
+        const rows expected = record::contents_of(kind.type, input);
+        const auto vector = filled(rig, kind.type, input, {.memory_bytes = memory});
+        EXPECT_EQ(vector->num_rows(), expected.size());
+        EXPECT_EQ(vector->spilled_bytes() == 0, memory == 64 * MiB);
+        EXPECT_LE(vector->memory_bytes(), 2 * memory);
+        ASSERT_EQ(rest_of(*vector->read(memory), kind.type), expected);
+        ASSERT_EQ(rest_of(*vector->read(0), kind.type), expected);  // again
+        ASSERT_EQ(rest_of(*vector->read(memory, direction::backward), kind.type), reverse_of(expected));
+      }
+    }
+  }
+}
+
+TEST(external_vector, numbers_the_rows_of_its_batches) {
+  const row_type type = record::type_of({{"k", "u64"}});
+  for (const uint64_t memory : memories) {
+    queue_rig rig(false);
+    const auto vector = filled(rig, type, some_rows(rig, {type, 0}, 300'000, 1), {.memory_bytes = memory});
+    for (const direction way : {direction::forward, direction::backward}) {
+      const auto reader = vector->read(0, way, 4 * KiB);
+      uint64_t next_row = 0;
+      while (const batch* front = next_of(*reader)) {
+        ASSERT_EQ(front->first_row, next_row);
+        ASSERT_LE(front->num_rows, 512U);  // 4 KiB of u64
+        next_row += front->num_rows;
+        reader->pop();
+      }
+      EXPECT_EQ(next_row, vector->num_rows());
+    }
+  }
+}
+
+TEST(external_vector, what_fits_touches_no_disk) {
+  const row_type type = record::type_of({{"k", "u64"}});
+  queue_rig rig(false);
+  const std::vector<batch> input = some_rows(rig, {type, 0}, 500'000, 3);
+  uint64_t num_bytes = 0;
+  for (const batch& b : input) num_bytes += b.num_bytes();
+  const auto vector = filled(rig, type, input, {.memory_bytes = num_bytes});
+  EXPECT_EQ(vector->num_bytes(), num_bytes);
+  EXPECT_EQ(vector->spilled_bytes(), 0U);
+  EXPECT_EQ(rig.blocks().peak_used_bytes(), 0U);
+  const auto one_less = filled(rig, type, input, {.memory_bytes = num_bytes - 1});
+  EXPECT_GT(one_less->spilled_bytes(), 0U);
+  EXPECT_EQ(one_less->num_bytes(), num_bytes);
+}
+
+// Rows cut from large batches must not keep them.
+TEST(external_vector, few_rows_take_little_memory) {
+  const row_type type = record::type_of({{"k", "u64"}});
+  queue_rig rig(false);
+  std::vector<batch> input = some_rows(rig, {type, 0}, 500'000, 3);
+  std::vector<batch> slices;
+  for (const batch& b : input) slices.push_back(b.slice(0, 1));
+  input.clear();
+  const auto vector = filled(rig, type, slices, {.memory_bytes = MiB});
+  EXPECT_LE(vector->memory_bytes(), 4 * slices.size() * 8);
+}
+
+TEST(external_vector, an_empty_one_ends_at_once) {
+  const row_type type = record::type_of({{"k", "u64"}, {"s", "string"}});
+  queue_rig rig(false);
+  for (const uint64_t memory : {uint64_t{0}, uint64_t{MiB}}) {
+    const auto vector = filled(rig, type, {}, {.memory_bytes = memory});
+    EXPECT_EQ(vector->num_rows(), 0U);
+    EXPECT_EQ(rest_of(*vector->read(memory), type), rows());
+    EXPECT_EQ(rest_of(*vector->read(memory, direction::backward), type), rows());
+  }
+}
+
+TEST(external_vector, has_many_readers_at_once) {
+  for (const row_kind& kind : row_kinds()) {
+    for (const uint64_t memory : {0 * KiB, 300 * KiB}) {
+      queue_rig rig(true);
+      const std::vector<batch> input = some_rows(rig, kind, 500'000, 11);
+      const rows expected = record::contents_of(kind.type, input);
+      const auto vector = filled(rig, kind.type, input, {.memory_bytes = memory});
+      std::vector<rows> got(4);
+      std::vector<std::thread> readers;
+      for (size_t i = 0; i < got.size(); ++i)
+        readers.emplace_back([&, i] {
+          got[i] = rest_of(*vector->read(64 * KiB, i % 2 == 0 ? direction::forward : direction::backward), kind.type);
+        });
+      for (std::thread& t : readers) t.join();
+      for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(i % 2 == 0 ? got[i] : reverse_of(got[i]), expected) << i;
+    }
+  }
+}
+
+TEST(external_vector, rows_live_as_long_as_a_reader_or_a_batch) {
+  for (const row_kind& kind : row_kinds()) {
+    queue_rig rig(true);
+    const std::vector<batch> input = some_rows(rig, kind, 300'000, 5);
+    auto vector = filled(rig, kind.type, input, {.memory_bytes = 100 * KiB});
+    auto reader = vector->read(0);
+    vector.reset();
+    std::vector<batch> kept;  // more of them than the reader has buffers
+    while (const batch* front = next_of(*reader)) {
+      kept.push_back(*front);
+      reader->pop();
+    }
+    reader.reset();
+    EXPECT_EQ(rig.blocks().used_bytes(), 0U);
+    EXPECT_EQ(record::contents_of(kind.type, kept), record::contents_of(kind.type, input));
+  }
+}
+
+// --- seeking ---
+
+struct sorted_input {
+  std::vector<batch> batches;
+  record::key index;
+  record::row_comparator order;
+  std::vector<std::pair<const batch*, size_t>> places;  // of all rows
+};
+
+// Rows sorted by all columns but the last, in batches of random lengths.
+sorted_input sorted_rows(queue_rig& rig, const row_type& type, size_t num_rows, std::mt19937_64& random) {
+  record::random_rows make;
+  make.random.seed(random());
+  make.distinct = num_rows / 3 + 1;
+  const batch all = make.one_batch(type, rig.pool(), num_rows);
+  record::key index;
+  for (size_t i = 0; i + 1 < type.num_columns(); ++i) index.push_back({i, i % 2 == 1, 0, 0});
+  sorted_input out{{}, index, record::row_comparator(type, index), {}};
+  std::vector<size_t> sequence(num_rows);
+  for (size_t i = 0; i < num_rows; ++i) sequence[i] = i;
+  std::stable_sort(sequence.begin(), sequence.end(), [&](size_t a, size_t b) {
+    return out.order.compare(all.row(a), all.heap, all.row(b), all.heap) < 0;
+  });
+  for (size_t from = 0; from < num_rows;) {
+    record::batch_builder builder(type, rig.pool(), size_t{1} << 20);
+    const size_t count = std::min(num_rows - from, 1 + random() % 300);
+    for (size_t i = 0; i < count; ++i) builder.append_row(all.row(sequence[from + i]), all.heap);
+    out.batches.push_back(builder.take());
+    from += count;
+  }
+  for (const batch& b : out.batches)
+    for (size_t i = 0; i < b.num_rows; ++i) out.places.emplace_back(&b, i);
+  return out;
+}
+
+std::vector<row_type> sorted_types() {
+  return {record::type_of({{"k", "u32"}, {"v", "u64"}}),
+          record::type_of({{"s", "string"}, {"b", "u8"}, {"t", "string"}}),
+          record::type_of({{"b", "bytes[20]"}, {"f", "f64"}, {"s", "string"}})};
+}
+
+// Reads a few rows, seeks, reads a few rows, …: always what std::lower_bound says.
+TEST(external_vector, seeks_as_lower_bound_does) {
+  std::mt19937_64 random(7);
+  for (const bool on_disk : {false, true}) {
+    for (const row_type& type : sorted_types()) {
+      for (const uint64_t memory : {0 * KiB, 40 * KiB, 64 * MiB}) {
+        for (int round = 0; round < (on_disk ? 3 : 12); ++round) {
+          queue_rig rig(on_disk);
+          const sorted_input input = sorted_rows(rig, type, 3'000, random);
+          const auto vector = filled(rig, type, input.batches, {memory, 4 * KiB, input.index});
+          record::random_rows keys;
+          keys.random.seed(random());
+          const auto reader = vector->read(random() % (40 * KiB));
+          const size_t stride = 1 + random() % 2'000;
+          for (size_t at = 0; at < input.places.size();) {
+            // To a row that is there, or to any other key.
+            const batch strange = keys.one_batch(type, rig.pool(), 1);
+            const auto& [b, i] = input.places[std::min(at + random() % stride, input.places.size() - 1)];
+            const bool there = random() % 4 > 0;
+            const std::byte* row = there ? b->row(i) : strange.rows;
+            const std::byte* heap = there ? b->heap : strange.heap;
+            // Whatever is expected, what is sought is found.
+            if (random() % 4 == 0) reader->expect(input.order, input.batches[random() % input.batches.size()]);
+            reader->seek(input.order, row, heap);
+            const auto found = std::lower_bound(
+                input.places.begin() + static_cast<ptrdiff_t>(at), input.places.end(), 0, [&](const auto& place, int) {
+                  return input.order.compare(place.first->row(place.second), place.first->heap, row, heap) < 0;
+                });
+            at = static_cast<size_t>(found - input.places.begin());
+            for (uint64_t left = 1 + random() % 200; left > 0;) {
+              const batch* front = next_of(*reader);
+              ASSERT_EQ(front == nullptr, at == input.places.size());
+              if (front == nullptr) break;
+              const uint64_t count = std::min<uint64_t>(left, front->num_rows);
+              for (size_t k = 0; k < front->num_rows; ++k, ++at) {
+                ASSERT_EQ(front->first_row + k, at);
+                const auto& [expected, row_of] = input.places[at];
+                ASSERT_EQ(record::content_of(type, front->row(k), front->heap),
+                          record::content_of(type, expected->row(row_of), expected->heap));
+              }
+              reader->pop();
+              left -= count;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(external_vector, a_seek_reads_only_the_blocks_it_wants) {
+  const row_type type = record::type_of({{"k", "u64"}, {"v", "u64"}});
+  queue_rig rig(true);
+  record::batch_builder builder(type, rig.pool(), size_t{1} << 20);
+  for (uint64_t i = 0; i < 16'000; ++i) std::memcpy(builder.append(), &i, sizeof i);
+  const batch all = builder.take();
+  const record::key index{{0, false, 0, 0}};
+  const auto vector = filled(rig, type, {all}, {0, 4 * KiB, index});  // 252 rows in each of 64 blocks
+  const record::row_comparator order(type, index);
+  // Told beforehand, the reader reads what is asked for; else it finds out, and has begun to read from the front.
+  for (const bool told : {false, true}) {
+    record::batch_builder sought(type, rig.pool());
+    for (size_t row = 130; row < all.num_rows; row += 2'016) sought.append_row(all.row(row), nullptr);
+    const batch keys = sought.take();
+    const auto reader = vector->read(64 * KiB);
+    if (told) reader->expect(order, keys);
+    for (size_t i = 0; i < keys.num_rows; ++i) {
+      reader->seek(order, keys.row(i), nullptr);
+      const batch* front = next_of(*reader);
+      ASSERT_NE(front, nullptr);
+      EXPECT_EQ(front->first_row, 130 + 2'016 * i);
+    }
+    EXPECT_LE(reader->num_blocks_read(), told ? keys.num_rows + 1 : 2 * keys.num_rows + 16);
+  }
+}
+
+TEST(external_vector, an_index_refuses_rows_out_of_order) {
+  const row_type type = record::type_of({{"k", "u64"}});
+  for (const uint64_t memory : {uint64_t{0}, uint64_t{MiB}}) {
+    queue_rig rig(false);
+    external_vector vector(type, rig.blocks(), rig.pool(), {memory, 0, {{0, true, 0, 0}}});
+    counting_waker w;
+    const auto push = [&](std::initializer_list<uint64_t> keys) {
+      record::batch_builder builder(type, rig.pool());
+      for (const uint64_t k : keys) std::memcpy(builder.append(), &k, sizeof k);
+      batch b = builder.take();
+      return vector.push(b, w);
+    };
+    EXPECT_EQ(push({9, 7, 7}), step::ready);
+    EXPECT_EQ(push({7, 3}), step::ready);
+    const error problem = block::error_of([&] { push({3, 2, 4}); });
+    EXPECT_EQ(problem.kind(), error_kind::bad_data);
+    EXPECT_NE(std::string(problem.what()).find("row 7 "), std::string::npos) << problem.what();
+  }
+}
+
+// --- on the way ---
+
+TEST(external_vector, wakes_who_waits) {
+  const row_type type = record::type_of({{"k", "u64"}});
+  auto held = std::make_unique<block::held_backend>();
+  block::held_backend& backend = *held;
+  queue_rig rig(false, std::move(held));
+  std::vector<batch> input = some_rows(rig, {type, 0}, 100'000, 3);
+  external_vector vector(type, rig.blocks(), rig.pool(), {});
+  counting_waker w;
+  int expected_wakes = 0;
+  const auto until_not_blocked = [&](auto&& act) {
+    step s;
+    while ((s = act()) == step::blocked) {
+      ASSERT_EQ(w.num_wakes, expected_wakes);
+      ASSERT_GT(backend.num_waiting(), 0U);
+      while (w.num_wakes == expected_wakes && backend.num_waiting() > 0) backend.finish(1);
+      ++expected_wakes;
+      ASSERT_EQ(w.num_wakes, expected_wakes);
+    }
+  };
+  for (batch& b : input) until_not_blocked([&] { return vector.push(b, w); });
+  until_not_blocked([&] { return vector.finish(w); });
+  EXPECT_GT(expected_wakes, 1);
+  const auto reader = vector.read(0);
+  rows out;
+  for (bool more = true; more;)
+    until_not_blocked([&] {
+      const batch* front = nullptr;
+      const step s = reader->front(front, w);
+      more = s != step::done;
+      if (s != step::ready) return s;
+      for (size_t i = 0; i < front->num_rows; ++i) out.push_back(record::content_of(type, front->row(i), front->heap));
+      reader->pop();
+      return s;
+    });
+  EXPECT_EQ(out, record::contents_of(type, some_rows(rig, {type, 0}, 100'000, 3)));
+}
+
+}  // namespace
+}  // namespace flowrun::container
