@@ -1,0 +1,267 @@
+#include "engine/container/external_buckets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <exception>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/base/buffer.h"
+#include "engine/base/error.h"
+#include "engine/block/buffered_writer.h"
+#include "engine/block/stream_disks.h"
+#include "engine/container/block_size.h"
+#include "engine/container/row_page.h"
+#include "engine/sort/wide_rows.h"
+
+namespace flowrun::container {
+
+namespace {
+
+constexpr uint32_t smallest_block = 4 * KiB;
+constexpr uint32_t largest_block = 256 * KiB;
+
+uint32_t block_for(const external_buckets::settings& how) {
+  if (how.block_bytes > 0) return static_cast<uint32_t>(how.block_bytes);
+  const uint64_t share = how.memory_bytes / 8 * 3 / std::max(1U, how.num_buckets);
+  return static_cast<uint32_t>(
+      std::clamp<uint64_t>(std::bit_floor(std::max<uint64_t>(share, 1)), smallest_block, largest_block));
+}
+
+}  // namespace
+
+struct external_buckets::core {
+  struct bucket {
+    row_page page;
+    std::shared_ptr<std::byte[]> memory;  // of the page
+    std::vector<row_piece> pieces;
+  };
+  // A block on its way to a disk.
+  struct written {
+    uint32_t bucket;
+    size_t piece;
+  };
+
+  core(const record::row_type& type, block::block_manager& manager, record::batch_pool& pool, const settings& how)
+      : blocks(manager),
+        stored(std::make_shared<stored_rows>(type, manager, pool)),
+        rows(type, {}),
+        memory_bytes(how.memory_bytes),
+        block_bytes(block_for(how)),
+        buckets(how.num_buckets, bucket{row_page(rows), nullptr, {}}) {}
+
+  ~core() {
+    if (writer) {
+      try {
+        writer->flush();
+      } catch (const std::exception&) {
+        // Whoever filled the buckets has heard of it.
+      }
+      settle();
+    }
+    for (const bucket& b : buckets)
+      for (const row_piece& p : b.pieces)
+        if (!p.in_memory()) blocks.free(p.stored.id);
+  }
+
+  [[noreturn]] static void too_long(size_t row_bytes) {
+    throw error(error_kind::bad_data, fmt::format("a row of {} is too long to be stored", format_bytes(row_bytes)),
+                "split it into several rows");
+  }
+
+  size_t page_bytes() const { return block_bytes - block::block_header_bytes; }
+
+  // Where the written blocks lie is final once they are on the disks.
+  void settle() {
+    for (size_t i = 0; i < on_their_way.size(); ++i)
+      buckets[on_their_way[i].bucket].pieces[on_their_way[i].piece].stored.id = writer->result(i);
+    on_their_way.clear();
+  }
+
+  bool flush(waker& w) {
+    if (!writer) return true;
+    if (!writer->try_flush(&w)) return false;
+    settle();
+    writer->forget_results();
+    return true;
+  }
+
+  unsigned num_write_buffers() const {
+    const uint64_t enough = uint64_t{blocks.num_disks()} * (2 + blocks.queue_depth() / 2);
+    return static_cast<unsigned>(
+        std::clamp<uint64_t>(memory_bytes / 8 / block_bytes, 2, std::max<uint64_t>(2, enough)));
+  }
+
+  // A buffer for a block with a payload of `num_bytes`; null: blocked.
+  std::byte* buffer_for(size_t num_bytes, waker& w) {
+    const size_t needed = round_up(num_bytes + block::block_header_bytes, io_alignment);
+    if (needed > longest_block) too_long(num_bytes);
+    if (writer && writer->block_bytes() < needed) {
+      if (!flush(w)) return nullptr;
+      writer.reset();
+    }
+    if (!writer) {
+      writer.emplace(blocks, static_cast<uint32_t>(std::max<size_t>(needed, block_bytes)), num_write_buffers());
+      if (!disks) {
+        stream = blocks.next_stream_id();
+        disks.emplace(blocks, stream);
+      }
+    }
+    return writer->try_acquire(&w);
+  }
+
+  row_piece piece_of(const row_page& page) const {
+    row_piece p;
+    p.num_rows = page.num_rows();
+    p.num_bytes = uint64_t{page.rows_bytes()} + page.heap_bytes();
+    return p;
+  }
+
+  // The page's rows become a piece on scratch; its memory can be used again. False: blocked.
+  bool write(uint32_t number, waker& w) {
+    bucket& b = buckets[number];
+    // Strings lie at the end of the page, and are referred to from its front.
+    const size_t payload = rows.has_strings() ? b.page.capacity() : b.page.rows_bytes();
+    std::byte* buffer = buffer_for(payload, w);
+    if (buffer == nullptr) return false;
+    std::memcpy(block::payload_of(buffer), b.page.first_row(), payload);
+    row_piece p = piece_of(b.page);
+    p.stored.stream = stream;
+    p.stored.index = num_written;
+    block::block_header header;
+    header.stream = stream;
+    header.index = num_written++;
+    header.num_rows = b.page.num_rows();
+    header.rows_bytes = b.page.rows_bytes();
+    header.heap_bytes = b.page.heap_bytes();
+    const auto num_bytes = static_cast<uint32_t>(round_up(payload + block::block_header_bytes, io_alignment));
+    on_their_way.push_back({number, b.pieces.size()});
+    b.pieces.push_back(std::move(p));
+    try {
+      writer->submit(buffer, disks->next(), header, num_bytes);
+    } catch (...) {
+      on_their_way.pop_back();
+      throw;
+    }
+    spilled += num_bytes;
+    return true;
+  }
+
+  // A full page stays as it is while there is memory, or goes to scratch.
+  bool put_away(uint32_t number, waker& w) {
+    bucket& b = buckets[number];
+    if (held + b.page.capacity() <= memory_bytes / 2) {
+      held += b.page.capacity();
+      row_piece p = piece_of(b.page);
+      p.rows = b.page.rows(std::exchange(b.memory, nullptr));
+      b.pieces.push_back(std::move(p));
+    } else if (!write(number, w)) {
+      return false;
+    }
+    if (b.page.capacity() != page_bytes()) b.memory = nullptr;
+    b.page.close();
+    return true;
+  }
+
+  step push(uint32_t number, const std::byte* row, const std::byte* heap, waker& w) {
+    bucket& b = buckets[number];
+    while (!b.page.is_open() || !b.page.append_row(row, heap)) {
+      if (b.page.is_open() && !put_away(number, w)) return step::blocked;
+      open_page(b, rows.row_bytes() + rows.heap_bytes(row));
+    }
+    return step::ready;
+  }
+
+  // At least for one row of `row_bytes`. A page of the usual length is used again and again.
+  void open_page(bucket& b, size_t row_bytes) {
+    const size_t capacity = std::max(page_bytes(), row_bytes);
+    if (capacity > longest_block) too_long(row_bytes);
+    if (capacity > page_bytes()) b.memory = nullptr;
+    if (b.memory == nullptr) b.memory = stored->pool.take(capacity);
+    b.page.open(b.memory.get(), capacity);
+  }
+
+  // What is in a page at the end, in a piece of memory of its own length, or on scratch.
+  bool close_page(uint32_t number, waker& w) {
+    bucket& b = buckets[number];
+    if (!b.page.is_open()) return true;
+    const size_t capacity = size_t{b.page.rows_bytes()} + b.page.heap_bytes();
+    const uint64_t takes = std::bit_ceil(std::max<uint64_t>(capacity, 64));
+    if (held + takes <= memory_bytes / 8 * 7) {
+      held += takes;
+      std::shared_ptr<std::byte[]> memory = stored->pool.take(capacity);
+      row_page cut(rows);
+      cut.open(memory.get(), capacity);
+      record::batch all = b.page.rows(nullptr);
+      cut.append(all);
+      row_piece p = piece_of(cut);
+      p.rows = cut.rows(std::move(memory));
+      b.pieces.push_back(std::move(p));
+    } else if (!write(number, w)) {
+      return false;
+    }
+    b.page.close();
+    b.memory = nullptr;
+    return true;
+  }
+
+  step finish(waker& w) {
+    for (; next_to_close < buckets.size(); ++next_to_close)
+      if (!close_page(next_to_close, w)) return step::blocked;
+    if (!flush(w)) return step::blocked;
+    writer.reset();
+    for (bucket& b : buckets) {
+      std::move(b.pieces.begin(), b.pieces.end(), std::back_inserter(stored->pieces));
+      b.pieces.clear();
+    }
+    stored->count();
+    finished = true;
+    return step::done;
+  }
+
+  block::block_manager& blocks;
+  const std::shared_ptr<stored_rows> stored;
+  const sort::wide_rows rows;
+  const uint64_t memory_bytes;
+  const uint32_t block_bytes;
+  std::vector<bucket> buckets;
+  uint64_t held = 0;  // by full pages that stay
+  std::optional<block::buffered_writer> writer;
+  std::optional<block::stream_disks> disks;
+  uint64_t stream = 0;
+  uint64_t num_written = 0;
+  std::vector<written> on_their_way;  // by ticket
+  uint64_t spilled = 0;
+  uint32_t next_to_close = 0;  // bucket, in finish()
+  bool finished = false;
+};
+
+external_buckets::external_buckets(const record::row_type& type, block::block_manager& blocks, record::batch_pool& pool,
+                                   settings how)
+    : core_(std::make_unique<core>(type, blocks, pool, how)) {}
+
+external_buckets::~external_buckets() = default;
+
+uint64_t external_buckets::least_memory(uint32_t num_buckets) {
+  return uint64_t{smallest_block} * num_buckets / 3 * 8 + 64 * KiB;
+}
+
+step external_buckets::push(uint32_t bucket, const std::byte* row, const std::byte* heap, waker& w) {
+  return core_->push(bucket, row, heap, w);
+}
+
+step external_buckets::finish(waker& w) { return core_->finished ? step::done : core_->finish(w); }
+
+std::shared_ptr<const stored_rows> external_buckets::rows() const {
+  FLOWRUN_CHECK(core_->finished);
+  return core_->stored;
+}
+
+uint64_t external_buckets::spilled_bytes() const { return core_->spilled; }
+
+}  // namespace flowrun::container
