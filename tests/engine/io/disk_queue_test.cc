@@ -152,6 +152,7 @@ TEST_F(disk_queue_test, an_exclusive_queue_knows_its_blocks) {
   EXPECT_FALSE(queue.in_flight(0));
   EXPECT_TRUE(queue.in_flight(4096));
   requests[5].offset = 4096;
+  requests[5].way = direction::write;
   EXPECT_THROW(enter(queue, {5}), error);
   requests[6].offset = 0;
   enter(queue, {6});
