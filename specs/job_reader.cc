@@ -1,6 +1,7 @@
 #include "specs/job_reader.h"
 
 #include "specs/grammar.h"
+#include "specs/graph_reader.h"
 #include "specs/node_reader.h"
 #include "specs/references.h"
 #include "specs/resource_reader.h"
@@ -73,6 +74,8 @@ void read_sections(const Value& root, JobSpec& job, fault_sink& faults) {
               {"tasks", "nodes"},
               {"operators", "nodes"},
               {"description", "doc"},
+              {"subgraphs", "graphs"},
+              {"functions", "graphs"},
               {"schemas", "types"},
               {"schema", "types"}});
   read_version(root, job, faults);
@@ -83,11 +86,10 @@ void read_sections(const Value& root, JobSpec& job, fault_sink& faults) {
   if (const Entry* resources = find_entry(root, "resources"))
     read_resources(*resources, *job.mutable_resources(), faults);
   if (const Entry* types = find_entry(root, "types")) read_types(*types, job, faults);
-  if (const Entry* graphs = find_entry(root, "graphs"))
-    faults.add(graphs->key_position(), "named graphs (graphs:) are not supported yet", "nodes: only");
+  if (const Entry* graphs = find_entry(root, "graphs")) read_graphs(*graphs, job, faults);
   if (const Entry* tests = find_entry(root, "tests")) read_tests(*tests, job, faults);
   if (const Entry* nodes = find_entry(root, "nodes"))
-    read_nodes(*nodes, job, faults);
+    read_nodes(*nodes, "the job", *job.mutable_nodes(), faults);
   else
     faults.add(first_character(), "the job has no nodes", "nodes: NAME: {op: …, in: …, with: {…}} for each node");
   check_references(job, faults);

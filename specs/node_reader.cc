@@ -1,5 +1,10 @@
 #include "specs/node_reader.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "specs/control_words.h"
 #include "specs/grammar.h"
 
 namespace flowrun::specs {
@@ -7,29 +12,17 @@ namespace flowrun::specs {
 namespace {
 
 constexpr std::string_view input_forms = "a node, node.port, a map {port: node}, or a list [node, node]";
+constexpr std::string_view nodes_form = "NAME: {op: …, in: …, with: {…}} for each node";
 
-// "id" or "id.port"
-bool read_endpoint(const Value& value, Input& input, fault_sink& faults) {
-  *input.mutable_position() = value.position();
-  if (is_unresolved(value)) return false;
-  if (!is_scalar(value)) {
-    faults.add(value.position(), "an input is " + std::string(kind_name(value)), "a node, or node.port");
-    return false;
-  }
-  const std::string& word = text(value);
-  const size_t dot = word.find('.');
-  input.set_from_node(word.substr(0, dot));
-  if (dot != std::string::npos) input.set_from_port(word.substr(dot + 1));
-  if (is_id(input.from_node()) && (dot == std::string::npos || is_id(input.from_port()))) return true;
-  faults.add(value.position(), "'" + quotable(word) + "' names no output", "a node, or node.port",
-             word.find(',') != std::string::npos ? "write several inputs as a list: [a, b]" : "");
-  return false;
-}
-
+// An input that names no output stays, without a node, so that a body may use its name.
 void add_input(const Value& value, const std::string& port, Node& node, fault_sink& faults) {
-  Input input;
+  Input& input = *node.add_inputs();
   input.set_port(port);
-  if (read_endpoint(value, input, faults)) *node.add_inputs() = std::move(input);
+  *input.mutable_position() = value.position();
+  endpoint from;
+  if (!read_endpoint(value, "an input", from, faults)) return;
+  input.set_from_node(std::move(from.node));
+  input.set_from_port(std::move(from.port));
 }
 
 void read_inputs(const Entry& entry, Node& node, fault_sink& faults) {
@@ -103,6 +96,44 @@ void check_empty_values(const Value& value, fault_sink& faults) {
   }
 }
 
+void read_node(const Entry& entry, Node& node, fault_sink& faults);
+
+// May be empty: a loop that only counts.
+void read_body(const Entry& entry, Body& body, fault_sink& faults) {
+  body.set_name(entry.key());
+  *body.mutable_position() = entry.key_position();
+  if (!expect_map(entry, nodes_form, faults)) return;
+  for (const Entry& inner : entry.value().map().entries()) read_node(inner, *body.add_nodes(), faults);
+}
+
+// The parameters; of a control word without the bodies, which become Node.bodies.
+void read_with(const Entry& with, const control_word* control, Node& node, fault_sink& faults) {
+  if (is_null(with.value()) || !expect_map(with, "{parameter: value, …}", faults)) return;
+  Value& kept = *node.mutable_with();
+  *kept.mutable_position() = with.value().position();
+  kept.mutable_map();
+  for (const Entry& entry : with.value().map().entries()) {
+    if (control && std::find(control->bodies.begin(), control->bodies.end(), entry.key()) != control->bodies.end())
+      read_body(entry, *node.add_bodies(), faults);
+    else
+      *kept.mutable_map()->add_entries() = entry;
+  }
+  check_empty_values(kept, faults);
+}
+
+// What the nodes inside need of the node around them.
+void check_control(const control_word& control, const Node& node, fault_sink& faults) {
+  if (node.bodies().empty())
+    faults.add(
+        node.op_position(),
+        fmt::format("the {} '{}' has no {}", control.op, quotable(node.id()), fmt::join(control.bodies, ": or ")),
+        fmt::format("with: {{{}: {{NAME: {{op: …}}}}}}", control.bodies.front()));
+  if (node.input_form() == INPUT_SINGLE || node.input_form() == INPUT_LIST)
+    faults.add(node.in_position(),
+               fmt::format("the inputs of the {} '{}' have no names", control.op, quotable(node.id())),
+               "in: {name: node}", "the nodes inside read each input by its name");
+}
+
 void read_node(const Entry& entry, Node& node, fault_sink& faults) {
   node.set_id(entry.key());
   *node.mutable_position() = entry.key_position();
@@ -134,13 +165,10 @@ void read_node(const Entry& entry, Node& node, fault_sink& faults) {
     faults.add(entry.key_position(), "the node '" + quotable(entry.key()) + "' has no op",
                "op: the name of an operator");
   }
+  const control_word* control = find_control_word(node.op());
   if (const Entry* in = find_entry(value, "in")) read_inputs(*in, node, faults);
-  if (const Entry* with = find_entry(value, "with"); with && !is_null(with->value())) {
-    if (expect_map(*with, "{parameter: value, …}", faults)) {
-      check_empty_values(with->value(), faults);
-      *node.mutable_with() = with->value();
-    }
-  }
+  if (const Entry* with = find_entry(value, "with")) read_with(*with, control, node, faults);
+  if (control) check_control(*control, node, faults);
   if (const Entry* on_error = find_entry(value, "on_error")) read_on_error(*on_error, *node.mutable_on_error(), faults);
   if (const Entry* doc = find_entry(value, "doc"))
     if (const std::string* words = expect_text(*doc, "text", faults)) node.set_doc(*words);
@@ -148,14 +176,29 @@ void read_node(const Entry& entry, Node& node, fault_sink& faults) {
 
 }  // namespace
 
-void read_nodes(const Entry& section, JobSpec& job, fault_sink& faults) {
-  constexpr std::string_view expected = "NAME: {op: …, in: …, with: {…}} for each node";
+void read_nodes(const Entry& section, const std::string& of, node_list& nodes, fault_sink& faults) {
   if (is_null(section.value()) || (is_map(section.value()) && section.value().map().entries().empty())) {
-    faults.add(section.key_position(), "the job has no nodes", std::string(expected));
+    faults.add(section.key_position(), of + " has no nodes", std::string(nodes_form));
     return;
   }
-  if (!expect_map(section, expected, faults)) return;
-  for (const Entry& entry : section.value().map().entries()) read_node(entry, *job.add_nodes(), faults);
+  if (!expect_map(section, nodes_form, faults)) return;
+  for (const Entry& entry : section.value().map().entries()) read_node(entry, *nodes.Add(), faults);
+}
+
+bool read_endpoint(const Value& value, std::string_view what, endpoint& end, fault_sink& faults) {
+  if (is_unresolved(value)) return false;
+  if (!is_scalar(value)) {
+    faults.add(value.position(), fmt::format("{} is {}", what, kind_name(value)), "a node, or node.port");
+    return false;
+  }
+  const std::string& word = text(value);
+  const size_t dot = word.find('.');
+  end.node = word.substr(0, dot);
+  end.port = dot == std::string::npos ? "" : word.substr(dot + 1);
+  if (is_id(end.node) && (dot == std::string::npos || is_id(end.port))) return true;
+  faults.add(value.position(), "'" + quotable(word) + "' names no output", "a node, or node.port",
+             word.find(',') != std::string::npos ? "write several inputs as a list: [a, b]" : "");
+  return false;
 }
 
 }  // namespace flowrun::specs

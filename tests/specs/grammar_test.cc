@@ -27,7 +27,7 @@ TEST(grammar, top_level) {
   EXPECT_THAT(faults_in("flowrun: 1\nnodes:\n  - {op: x}\n"), ElementsAre("3:3 'nodes' is a list"));
   EXPECT_EQ(only_fault(sound + "resorces: {}\n").hint, "did you mean 'resources'?");
   EXPECT_EQ(only_fault(sound + "steps: {}\n").hint, "here it is called 'nodes'");
-  EXPECT_THAT(faults_in(sound + "graphs:\n  g: {}\n"), ElementsAre("4:1 named graphs (graphs:) are not supported yet"));
+  EXPECT_EQ(only_fault(sound + "subgraphs: {}\n").hint, "here it is called 'graphs'");
   EXPECT_THAT(faults_in(sound + "name: [a]\ndoc:\ntests: 5\n"),
               ElementsAre("4:7 'name' is a list", "5:1 'doc' has no value", "6:8 'tests' is text"));
   EXPECT_THAT(faults_in(sound + "params:\nresources:\ntypes:\ntests:\n"), ElementsAre());

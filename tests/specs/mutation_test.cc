@@ -28,27 +28,39 @@ std::string damage(std::string text, std::mt19937_64& random) {
   return text;
 }
 
-TEST(mutation, damaged_jobs_never_throw) {
+// Damages `sound` so many times; gives how many of the results have faults.
+size_t read_damaged(const std::string& sound, const std::map<std::string, std::string>& parameters, int times) {
   std::mt19937_64 random(20240607);
   size_t num_faulty = 0;
-  const std::string sound = std::string(testing::out_degree) + "# &a *a\n";
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < times; ++i) {
     const std::string text = damage(sound, random);
     read_result result;
-    ASSERT_NO_THROW(result = read_job(text, "job.yaml", {{"input", "x"}})) << text;
+    EXPECT_NO_THROW(result = read_job(text, "job.yaml", parameters)) << text;
     num_faulty += result.faults.empty() ? 0 : 1;
     for (const fault& f : result.faults) {
-      ASSERT_FALSE(f.message.empty()) << text;
+      EXPECT_FALSE(f.message.empty()) << text;
       if (f.where.file.starts_with("-p ")) continue;  // the parameter's declaration was damaged
-      ASSERT_GT(f.where.line, 0) << f.message << "\n" << text;
-      ASSERT_GT(f.where.column, 0) << f.message << "\n" << text;
+      EXPECT_GT(f.where.line, 0) << f.message << "\n" << text;
+      EXPECT_GT(f.where.column, 0) << f.message << "\n" << text;
     }
-    ASSERT_EQ(render(result.faults, result.text).empty(), result.faults.empty());
+    EXPECT_EQ(render(result.faults, result.text).empty(), result.faults.empty());
     JobSpec copy;
-    ASSERT_TRUE(copy.ParseFromString(result.job.SerializeAsString())) << text;
+    EXPECT_TRUE(copy.ParseFromString(result.job.SerializeAsString())) << text;
+    if (::testing::Test::HasFailure()) break;
   }
+  return num_faulty;
+}
+
+TEST(mutation, damaged_jobs_never_throw) {
+  const size_t num_faulty = read_damaged(std::string(testing::out_degree) + "# &a *a\n", {{"input", "x"}}, 4000);
   EXPECT_GT(num_faulty, 2000u);
   EXPECT_LT(num_faulty, 4000u);
+}
+
+TEST(mutation, damaged_control_flow_never_throws) {
+  const size_t num_faulty = read_damaged(std::string(testing::search_levels) + "# &a *a\n", {{"source", "1"}}, 3000);
+  EXPECT_GT(num_faulty, 1500u);
+  EXPECT_LT(num_faulty, 3000u);
 }
 
 }  // namespace

@@ -69,4 +69,55 @@ tests:
   - {name: duplicates count once, given: {edges: ["1 2", "1 2", "x"]}, expect: {write: ["1,1"], rejects: ["x"]}}
 )yaml";
 
+// Control flow: a loop with an `if` inside (breadth-first search), and two graphs.
+inline const char* const search_levels = R"yaml(flowrun: 1
+name: search-levels
+params:
+  source: {type: int, required: true}
+types:
+  node: {node: u32}
+nodes:
+  edges: {op: file.read_rows, with: {path: edges.bin, type: {src: u32, dst: u32}, sorted_by: [src]}}
+  levels:
+    op: loop
+    in: {edges: edges}
+    with:
+      carry:
+        prev: {rows: []}
+        cur:  {rows: [{node: "${source}"}], type: node}
+        t:    {value: 0}
+      body:
+        reached: {op: join, in: {left: cur, right: edges}, with: {by: {node: src}, skip: true}}
+        next:    {op: map, in: reached, with: {node: dst}}
+        sorted:  {op: sort, in: next, with: {by: [node], unique: true}}
+        fresh:   {op: join, in: {left: sorted, right: cur}, with: {by: [node], kind: anti}}
+        new:     {op: join, in: {left: fresh, right: prev}, with: {by: [node], kind: anti}}
+        level:   {op: map, in: new, with: {node: node, value: "t + 1"}}
+        halves:
+          op: if
+          in: {rows: level}
+          with:
+            condition: "rows(rows) > 10"
+            then: {some: {op: filter, in: rows, with: {where: "node != ${source}"}}}
+            else: {some: {op: call, in: {text: rows, more: rows}, with: {graph: halve, depth: "t"}}}
+            out: {rows: some}
+      next:    {prev: cur, cur: new, t: "t + 1"}
+      until:   "rows(new) == 0"
+      collect: {out: halves}
+      max_iterations: 1000000
+  write: {op: file.write_rows, in: levels, with: {path: levels.bin}}
+graphs:
+  halve:
+    doc: every second row
+    in: {text: any, more: node}
+    out: {rest: cut.odd, kept: {from: kept, type: {x: u8}}}
+    scalars: {depth: {type: int, default: 0}, share: {type: float, help: "of the rows"}}
+    nodes:
+      kept: {op: filter, in: text, with: {where: "x > 0"}}
+      cut:  {op: split, in: more, with: {odd: "node % 2 == 1", even: "node % 2 == 0"}}
+  one:
+    out: n
+    nodes: {n: {op: generate, with: {rows: 1}}}
+)yaml";
+
 }  // namespace flowrun::specs::testing
