@@ -5,7 +5,8 @@
 //
 // With several threads a large half is sorted in pieces while it fills, each as soon as it is full, several at once.
 // When the half is written, what lies below a common splitter is taken from all pieces, concatenated and sorted again
-// in the cache (slice_cut.h), just before it is packed into a block:
+// in the cache (slice_cut.h), just before it is packed into a block; where a loser tree is faster (word_merge.h), that
+// does it:
 //
 //   fill     │ piece 1 │ piece 2 │ … │ piece 8 │            the other half
 //   sort               │ piece 1 │ piece 2 │ … │ piece 8 │
@@ -27,6 +28,7 @@
 #include "engine/sort/run_creator_kinds.h"
 #include "engine/sort/run_writer.h"
 #include "engine/sort/slice_cut.h"
+#include "engine/sort/word_merge.h"
 #include "engine/sort/word_sort.h"
 #include "engine/sort/word_writer.h"
 
@@ -265,6 +267,9 @@ class narrow_run_creator final : public run_creator {
     rows_left_ = most_rows();
     before_.reset();
     held_.reset();
+    merging_.reset();
+    if (!h.in_order && word_kernel_for(sizeof(Word), h.pieces.size()) == word_kernel::tree)
+      merging_.emplace(std::vector<word_span<Word>>(h.pieces.begin(), h.pieces.end()));
     h.begun = true;
   }
 
@@ -279,9 +284,8 @@ class narrow_run_creator final : public run_creator {
         const size_t num_held = held_ ? 1 : 0;
         if (held_) words[0] = *held_;
         held_.reset();
-        const size_t taken = cut_slice(h.pieces, slice_bytes / sizeof(Word) - num_held, words + num_held);
+        const size_t taken = merge_slice(h, slice_bytes / sizeof(Word) - num_held, words + num_held);
         if (taken + num_held == 0) break;
-        sort_words(words + num_held, taken);
         num_words = cut(words, num_held + taken, before_);  // none where all repeat the word before
         if (combiner_.works() && taken > 0 && num_words <= rows_left_) held_ = words[--num_words];
         num_words = std::min<uint64_t>(num_words, rows_left_);
@@ -292,6 +296,14 @@ class narrow_run_creator final : public run_creator {
     if (slice_.empty()) return false;
     before_ = last_ = slice_.back();
     return true;
+  }
+
+  // The next words of the pieces, in order: how many.
+  size_t merge_slice(stretch& h, size_t max_words, Word* to) {
+    if (merging_) return merging_->take(to, max_words);
+    const size_t taken = cut_slice(h.pieces, max_words, to);
+    sort_words(to, taken);
+    return taken;
   }
 
   // The next of pieces that are in order, cut already; empty behind the last.
@@ -328,11 +340,12 @@ class narrow_run_creator final : public run_creator {
   std::optional<run_writer> writer_;
   std::optional<word_writer<Word>> words_;
   aligned_buffer slice_buffer_;
-  std::span<const Word> slice_;  // what is left of it, to be written
-  uint64_t rows_left_ = 0;       // that a limit allows the stretch
-  std::optional<Word> held_;     // the last word of the slice before, whose key may go on in the next one
-  std::optional<Word> before_;   // the last word of the slice before, in this stretch
-  Word last_ = 0;                // of the newest run
+  std::span<const Word> slice_;              // what is left of it, to be written
+  std::optional<word_merge<Word>> merging_;  // of the stretch's pieces, where a tree does it
+  uint64_t rows_left_ = 0;                   // that a limit allows the stretch
+  std::optional<Word> held_;                 // the last word of the slice before, whose key may go on in the next one
+  std::optional<Word> before_;               // the last word of the slice before, in this stretch
+  Word last_ = 0;                            // of the newest run
   background_work writing_;
 };
 

@@ -1,6 +1,7 @@
 // The merger of rows that are sorted as numbers.
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
 
@@ -9,20 +10,22 @@
 #include "engine/sort/run_merger_kinds.h"
 #include "engine/sort/run_writer.h"
 #include "engine/sort/slice_merger.h"
+#include "engine/sort/word_merge.h"
 #include "engine/sort/word_sort.h"
 
 namespace flowrun::sort {
 
 namespace {
 
-// One intermediate merge: slices are sorted and written as a new run. Where rows combine, the last word of a slice
-// waits for the next slice, where its key may go on.
+// One intermediate merge: slices are put in order and written as a new run. Where rows combine, the last word of a
+// slice waits for the next slice, where its key may go on.
 template <class Word>
 class narrow_intermediate_merge {
  public:
   narrow_intermediate_merge(std::vector<run> runs, const record::row_codec& codec, const sort_resources& resources,
                             const merger_memory& memory, uint32_t block_bytes, const sort_settings& settings)
       : codec_(codec),
+        pool_(*resources.pool),
         combiner_(settings.combiner.get(), codec),
         unique_(settings.unique),
         merger_(std::move(runs), {}, codec, resources, memory),
@@ -65,8 +68,16 @@ class narrow_intermediate_merge {
 
  private:
   void prepare() {
+    std::vector<word_span<Word>> parts = parts_of<Word>(slice_);
+    const word_kernel kernel = word_kernel_for(sizeof(Word), parts.size());
+    if (kernel == word_kernel::tree) {
+      std::shared_ptr<std::byte[]> merged = pool_.take(slice_.num_rows * sizeof(Word));
+      word_merge<Word>(std::move(parts)).take(reinterpret_cast<Word*>(merged.get()), slice_.num_rows);
+      slice_.rows = merged.get();
+      slice_.owner = std::move(merged);
+    }
     auto* words = reinterpret_cast<Word*>(const_cast<std::byte*>(slice_.rows));  // the slice is ours alone
-    sort_words(words, slice_.num_rows);
+    if (kernel == word_kernel::sort) sort_words(words, slice_.num_rows);
     if (combiner_.works()) return combine(words, slice_.num_rows);
     if (!unique_) return;
     slice_.num_rows = static_cast<size_t>(std::unique(words, words + slice_.num_rows) - words);
@@ -97,6 +108,7 @@ class narrow_intermediate_merge {
   }
 
   const record::row_codec& codec_;
+  record::batch_pool& pool_;
   const word_combiner<Word> combiner_;
   const bool unique_;
   slice_merger<Word> merger_;
@@ -133,7 +145,6 @@ class narrow_run_merger final : public run_merger {
     steps_ = plan_merges(sizes, memory_.fan_in);
     passes_ = sort::merge_passes(sizes.size(), steps_);
     fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + runs_.in_memory.size();
-    single_ = fan_in_ == 1;
   }
 
   step pull(std::vector<record::batch>& out, waker& w) override {
@@ -155,7 +166,10 @@ class narrow_run_merger final : public run_merger {
     auto* words = reinterpret_cast<Word*>(const_cast<std::byte*>(raw.rows));  // a slice belongs to this call alone
     size_t num_words = raw.num_rows;
     if (!sorted_) {
-      if (!single_) sort_words(words, num_words);
+      std::vector<word_span<Word>> parts = parts_of<Word>(raw);
+      const word_kernel kernel = word_kernel_for(sizeof(Word), parts.size());
+      if (kernel == word_kernel::tree) return merge(std::move(parts), num_words, out);
+      if (kernel == word_kernel::sort) sort_words(words, num_words);
       if (settings_.unique) num_words = static_cast<size_t>(std::unique(words, words + num_words) - words);
     }
     for (size_t first = 0; first < num_words; first += batch_rows_) {
@@ -166,12 +180,7 @@ class narrow_run_merger final : public run_merger {
       }
       std::shared_ptr<std::byte[]> rows = resources_.pool->take(count * codec_.row_bytes());
       codec_.decode(words + first, count, rows.get());
-      record::batch b;
-      b.rows = rows.get();
-      b.num_rows = count;
-      b.row_bytes = codec_.row_bytes();
-      b.owner = std::move(rows);
-      out.push_back(std::move(b));
+      out.push_back(batch_of(std::move(rows), count));
     }
   }
 
@@ -179,6 +188,43 @@ class narrow_run_merger final : public run_merger {
   uint64_t merge_passes() const override { return passes_; }
 
  private:
+  record::batch batch_of(std::shared_ptr<std::byte[]> rows, size_t num_rows) const {
+    record::batch b;
+    b.rows = rows.get();
+    b.num_rows = num_rows;
+    b.row_bytes = codec_.row_bytes();
+    b.owner = std::move(rows);
+    return b;
+  }
+
+  // Merges `num_words` of `parts` into batches, by way of the L1 cache: no copy of the slice in between.
+  void merge(std::vector<word_span<Word>> parts, size_t num_words, std::vector<record::batch>& out) const {
+    word_merge<Word> merging(std::move(parts));
+    std::array<Word, 256> words;
+    std::optional<Word> before;
+    while (num_words > 0) {
+      const size_t most_rows = std::min(batch_rows_, num_words);
+      std::shared_ptr<std::byte[]> rows = resources_.pool->take(most_rows * codec_.row_bytes());
+      size_t num_rows = 0;
+      while (num_rows < most_rows) {
+        const size_t taken = merging.take(words.data(), std::min(words.size(), most_rows - num_rows));
+        if (taken == 0) break;
+        num_words -= taken;
+        Word* first = words.data();
+        Word* last = first + taken;
+        if (settings_.unique) {
+          last = std::unique(first, last);
+          if (before == *first) ++first;
+          if (first < last) before = last[-1];
+        }
+        const auto count = static_cast<size_t>(last - first);
+        codec_.decode(first, count, rows.get() + num_rows * codec_.row_bytes());
+        num_rows += count;
+      }
+      if (num_rows > 0) out.push_back(batch_of(std::move(rows), num_rows));
+    }
+  }
+
   step pull_memory(std::vector<record::batch>& out) {
     const memory_run& memory = *runs_.in_memory.front();
     const size_t count = std::min<size_t>(batch_rows_ * 4, memory.num_rows - emitted_);
@@ -220,7 +266,6 @@ class narrow_run_merger final : public run_merger {
   size_t next_step_ = 0;
   uint64_t fan_in_ = 0;
   uint64_t passes_ = 0;
-  bool single_ = false;  // one run: slices are parts of it, sorted already
   bool sorted_ = false;  // all from memory, in one part: sorted and unique already
   uint64_t emitted_ = 0;
   std::optional<narrow_intermediate_merge<Word>> intermediate_;

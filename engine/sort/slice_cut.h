@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
+#include <vector>
 
 namespace flowrun::sort {
 
@@ -26,20 +28,23 @@ struct word_span {
   }
 };
 
-// Takes the next slice, not sorted, to `to`, which has room for `max_words` > 0. Every word taken is at most as large
-// as every word that is left. Returns how many; 0 when nothing was left.
-template <class Word, class Sequences>
-size_t cut_slice(Sequences& sequences, size_t max_words, Word* to) {
+// How many words of each sequence the next slice of at most `max_words` > 0 takes, into `counts`: every word in it is
+// at most as large as every word that is left. Returns how many all together; 0 when nothing was left.
+template <class Sequences>
+size_t measure_slice(const Sequences& sequences, size_t max_words, std::vector<size_t>& counts) {
+  using word = std::remove_cvref_t<decltype((*sequences.begin())[0])>;
+  counts.assign(sequences.size(), 0);
   size_t num_active = 0;
   for (const auto& s : sequences) num_active += s.num_words > 0 ? 1 : 0;
   if (num_active == 0) return 0;
   const bool crowded = num_active > max_words;  // then copies of the smallest word are taken, as many as have room
   const size_t stride = crowded ? 1 : max_words / num_active;
-  Word splitter = static_cast<Word>(~Word{0});
+  word splitter = static_cast<word>(~word{0});
   for (const auto& s : sequences)
-    if (s.num_words > stride || (crowded && s.num_words > 0)) splitter = std::min<Word>(splitter, s[stride - 1]);
+    if (s.num_words > stride || (crowded && s.num_words > 0)) splitter = std::min<word>(splitter, s[stride - 1]);
   size_t total = 0;
-  for (auto& s : sequences) {
+  auto count = counts.begin();
+  for (const auto& s : sequences) {
     if (total == max_words) break;
     size_t low = 0;
     for (size_t high = std::min(stride, s.num_words); low < high;) {
@@ -50,9 +55,22 @@ size_t cut_slice(Sequences& sequences, size_t max_words, Word* to) {
         low = middle + 1;
       }
     }
-    if (low == 0) continue;
-    s.take(low, to + total);
+    *count++ = low;
     total += low;
+  }
+  return total;
+}
+
+// Takes the next slice, not sorted, to `to`, which has room for `max_words` > 0. Returns how many; 0 when nothing was
+// left.
+template <class Word, class Sequences>
+size_t cut_slice(Sequences& sequences, size_t max_words, Word* to) {
+  std::vector<size_t> counts;
+  const size_t total = measure_slice(sequences, max_words, counts);
+  auto count = counts.begin();
+  for (auto& s : sequences) {
+    if (*count > 0) s.take(*count, to);
+    to += *count++;
   }
   return total;
 }

@@ -98,17 +98,21 @@ step slice_merger<Word>::next(record::batch& slice, waker& w) {
       continue;  // all that is loaded lies above the next block's first word: it must be loaded
     }
 
-    std::shared_ptr<std::byte[]> owner = resources_.pool->take(total * sizeof(Word));
-    auto* to = reinterpret_cast<Word*>(owner.get());
+    const auto owner = std::make_shared<word_slice>();
+    owner->words = resources_.pool->take(total * sizeof(Word));
+    auto* const words = reinterpret_cast<Word*>(owner->words.get());
+    Word* to = words;
     for (size_t i = active_.size(); i-- > 0;) {
+      if (take[i] == 0) continue;
       const uint32_t r = active_[i];
       segment& front = loaded_[r].front();
       if (front.word_bytes == sizeof(Word)) {
-        if (take[i] > 0) std::memcpy(to, front.at, take[i] * sizeof(Word));
+        std::memcpy(to, front.at, take[i] * sizeof(Word));
       } else {
         codec_.unpack(front.at, take[i], to);
       }
       to += take[i];
+      owner->ends.push_back(static_cast<size_t>(to - words));
       front.at += take[i] * front.word_bytes;
       front.num_words -= take[i];
       if (front.num_words > 0) continue;
@@ -117,10 +121,10 @@ step slice_merger<Word>::next(record::batch& slice, waker& w) {
       if (loaded_[r].empty()) active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
     }
     slice = record::batch{};
-    slice.rows = owner.get();
+    slice.rows = owner->words.get();
     slice.num_rows = total;
     slice.row_bytes = sizeof(Word);
-    slice.owner = std::move(owner);
+    slice.owner = owner;
     return step::ready;
   }
 }

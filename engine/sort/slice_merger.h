@@ -1,11 +1,12 @@
-// Merging narrow rows by re-sorting slices.
+// Merging narrow rows in slices that are sorted again, or merged, each by itself.
 //
 //   run 1   1 4 7 9 | 12 ...        splitter 9: below it lie 1 4 7 9, 2 3 and 5 8.
 //   run 2   2 3 | 10 11 ...         Concatenated: 1 4 7 9 2 3 5 8, sorted by SIMD: 1 2 3 4 5 7 8 9.
 //   run 3   5 8 | 13 ...            The next slice starts above 9, so slices are independent of each other.
 //
-// A SIMD sort of a slice that fits the L2 cache beats a comparison merge of the same rows several times over (measured
-// 210-264 M u64/s per core against 28-84 M/s of a loser tree; anchors), and slices can be sorted in parallel.
+// A SIMD sort of a slice that fits the L2 cache beats a comparison merge of words of 8 bytes several times over
+// (measured 210-264 M u64/s per core against 28-84 M/s of a loser tree; anchors); words of 16 bytes from few runs go
+// through the tree (word_merge.h says which). Either way slices are put in order in parallel.
 //
 // The splitter may not pass the first word of a block that is not loaded yet: that is the head of what remains of σ.
 // Equal words are identical rows, so it doesn't matter which slice takes them.
@@ -21,8 +22,29 @@
 #include "engine/record/row_codec.h"
 #include "engine/sort/predicted_reader.h"
 #include "engine/sort/run_merger.h"
+#include "engine/sort/slice_cut.h"
 
 namespace flowrun::sort {
+
+// What the batch of a slice owns: its words, and where the parts end that they came in, each of which ascends.
+struct word_slice {
+  std::shared_ptr<std::byte[]> words;
+  std::vector<size_t> ends;  // ascending: no part is empty
+};
+
+// The parts of a batch that slice_merger::next() made.
+template <class Word>
+std::vector<word_span<Word>> parts_of(const record::batch& slice) {
+  const auto& owned = *static_cast<const word_slice*>(slice.owner.get());
+  const auto* words = reinterpret_cast<const Word*>(owned.words.get());
+  std::vector<word_span<Word>> parts;
+  size_t first = 0;
+  for (const size_t end : owned.ends) {
+    parts.push_back({words + first, end - first});
+    first = end;
+  }
+  return parts;
+}
 
 template <class Word>
 class slice_merger {
@@ -32,7 +54,7 @@ class slice_merger {
   slice_merger(std::vector<run> runs, const memory_runs& in_memory, const record::row_codec& codec,
                const sort_resources& resources, const merger_memory& memory);
 
-  // ready: `slice` is the next slice, words of sizeof(Word), not sorted. Throws error(io).
+  // ready: `slice` is the next slice, words of sizeof(Word), part by part, and owns a word_slice. Throws error(io).
   step next(record::batch& slice, waker& w);
 
  private:

@@ -1,15 +1,18 @@
 // Which merge wins where: rows a second and core of each way to merge sorted runs, by row shape and number of runs, in
 // memory. Prints a Markdown table.
 //
-//   loser tree    heads by number (rows of 8 and 16 bytes), or by 16-byte key prefix and then by whole key
-//   coded         the same tree with offset-value codes (engine/sort/offset_value_code.h)
-//   slices        what lies below a common splitter, concatenated and sorted by SIMD: the rows themselves (8 and 16
-//                 bytes), or (12-byte key prefix, row number), ties broken by tie_breaker.h, then the rows gathered
+//   tree           heads by number (rows of 8 and 16 bytes), or by 16-byte key prefix and then by whole key
+//   coded tree     the same tree with offset-value codes (engine/sort/offset_value_code.h)
+//   slices sorted  what lies below a common splitter, concatenated and sorted by SIMD: the rows themselves (8 and 16
+//                  bytes), or (12-byte key prefix, row number), ties broken by tie_breaker.h, then the rows gathered
+//   slices merged  the same slices, each merged by a tree: rows of 8 and 16 bytes concatenated first (as slice_merger.h
+//                  does), all others where they lie, coded where keys are long (row_slices.h)
 //
-// All write the same rows to the same output, which is compared. Seconds are CPU time of the one thread; the best of
-// several rounds counts.
+// Only slices can be worked on by several threads; of the two ways the last column names the one that the engine takes.
+// All write the same rows to the same output, which is compared. Seconds are CPU time of the one thread, the median of
+// several rounds in which the kernels take turns.
 //
-//   merge_kernels [megabytes of rows per shape, 64] [rounds, 3] [only shapes with this in their name]
+//   merge_kernels [megabytes of rows per shape, 64] [rounds, 5] [only shapes with this in their name]
 
 #include <fmt/format.h>
 #include <time.h>
@@ -28,9 +31,11 @@
 #include "engine/record/batch.h"
 #include "engine/sort/loser_tree.h"
 #include "engine/sort/offset_value_code.h"
+#include "engine/sort/row_slices.h"
 #include "engine/sort/slice_cut.h"
 #include "engine/sort/tie_breaker.h"
 #include "engine/sort/wide_rows.h"
+#include "engine/sort/word_merge.h"
 #include "engine/sort/word_sort.h"
 
 namespace flowrun::sort {
@@ -118,7 +123,12 @@ row_store make_rows(const shape& s, size_t num_bytes) {
 // What a shape's kernels need to know.
 struct kernel_input {
   kernel_input(const shape& s, const row_store& unsorted, size_t num_runs)
-      : type(s.type), rows(s.type, s.key), prefix(s.type, s.key), words(s.type, s.key), comparator(s.type, s.key) {
+      : type(s.type),
+        rows(s.type, s.key),
+        prefix(s.type, s.key),
+        words(s.type, s.key),
+        comparator(s.type, s.key),
+        slices(s.type, s.key) {
     runs.rows.bytes = aligned_buffer(unsorted.bytes.num_bytes());
     runs.rows.num_rows = unsorted.num_rows;
     runs.rows.row_bytes = unsorted.row_bytes;
@@ -149,6 +159,7 @@ struct kernel_input {
   const record::key_prefix prefix;
   const record::key_words words;
   const record::row_comparator comparator;
+  const row_slices slices;
   runs_of_rows runs;
 };
 
@@ -265,31 +276,60 @@ std::vector<word_span<Word>> spans(const kernel_input& in) {
 
 template <class Word>
 void merge_words_by_tree(const kernel_input& in, row_output& out) {
-  auto sequences = spans<Word>(in);
-  auto tie = [](uint32_t a, uint32_t b, Word&) { return a < b; };
-  loser_tree<Word, decltype(tie)> tree(sequences.size(), tie);
-  for (uint32_t r = 0; r < sequences.size(); ++r)
-    if (sequences[r].num_words > 0) tree.set(r, sequences[r][0]);
-  tree.start();
-  for (auto* to = reinterpret_cast<Word*>(out.data()); tree.winner() != tree.none; ++to) {
-    *to = tree.winner_key();
-    word_span<Word>& s = sequences[tree.winner()];
-    ++s.at;
-    if (--s.num_words == 0) {
-      tree.replay_exhausted();
-    } else {
-      tree.replay(s[0]);
-    }
-  }
+  word_merge<Word>(spans<Word>(in)).take(reinterpret_cast<Word*>(out.data()), in.runs.rows.num_rows);
 }
 
 template <class Word>
-void merge_words_by_slices(const kernel_input& in, row_output& out) {
+void sort_slices_of_words(const kernel_input& in, row_output& out) {
   auto sequences = spans<Word>(in);
   auto* to = reinterpret_cast<Word*>(out.data());
   while (const size_t count = cut_slice(sequences, slice_bytes / sizeof(Word), to)) {
     sort_words(to, count);
     to += count;
+  }
+}
+
+template <class Word>
+void merge_slices_of_words(const kernel_input& in, row_output& out) {
+  auto sequences = spans<Word>(in);
+  auto* to = reinterpret_cast<Word*>(out.data());
+  std::vector<Word> slice(slice_bytes / sizeof(Word));
+  std::vector<size_t> counts;
+  while (const size_t count = measure_slice(sequences, slice.size(), counts)) {
+    std::vector<word_span<Word>> parts;
+    Word* end = slice.data();
+    for (size_t i = 0; i < sequences.size(); ++i) {
+      if (counts[i] == 0) continue;
+      parts.push_back({end, counts[i]});
+      sequences[i].take(counts[i], end);
+      end += counts[i];
+    }
+    word_merge<Word>(std::move(parts)).take(to, count);
+    to += count;
+  }
+}
+
+// Rows of any width, as row_slice_merger.h does.
+void merge_slices_of_rows(const kernel_input& in, row_output& out) {
+  const size_t num_runs = in.runs.ends.size();
+  std::vector<row_span> spans, parts;
+  for (uint32_t r = 0; r < num_runs; ++r)
+    if (in.runs.begin(r) < in.runs.ends[r])
+      spans.push_back(
+          {in.row(in.runs.begin(r)), nullptr, in.runs.ends[r] - in.runs.begin(r), in.runs.rows.row_bytes, r});
+  std::vector<size_t> counts;
+  std::vector<row_place> places;
+  while (!spans.empty()) {
+    in.slices.cut(spans, std::vector<bool>(spans.size(), true), std::nullopt, slice_bytes / spans.size(), counts);
+    parts.clear();
+    for (size_t i = 0; i < spans.size(); ++i) {
+      if (counts[i] == 0) continue;
+      parts.push_back(spans[i].first(counts[i]));
+      spans[i].drop(counts[i]);
+    }
+    std::erase_if(spans, [](const row_span& s) { return s.num_rows == 0; });
+    in.slices.merge(parts, false, places);
+    for (const row_place& row : places) out.put(row.row, row.heap);
   }
 }
 
@@ -343,13 +383,20 @@ std::vector<shape> all_shapes() {
 
 using kernel = std::function<void(const kernel_input&, row_output&)>;
 
-// The loser tree, the coded one, slices; null where there is none.
-std::array<kernel, 3> kernels_for(const kernel_input& in) {
+// In the order of the columns; null where there is none.
+std::array<kernel, 4> kernels_for(const kernel_input& in) {
   if (in.type.row_bytes() == 8 && !in.type.has_strings())
-    return {merge_words_by_tree<uint64_t>, nullptr, merge_words_by_slices<uint64_t>};
+    return {merge_words_by_tree<uint64_t>, nullptr, sort_slices_of_words<uint64_t>, merge_slices_of_words<uint64_t>};
   if (in.type.row_bytes() == 16 && !in.type.has_strings())
-    return {merge_words_by_tree<word128>, nullptr, merge_words_by_slices<word128>};
-  return {merge_by_prefixes, merge_by_codes, merge_by_slices};
+    return {merge_words_by_tree<word128>, nullptr, sort_slices_of_words<word128>, merge_slices_of_words<word128>};
+  return {merge_by_prefixes, merge_by_codes, merge_by_slices, merge_slices_of_rows};
+}
+
+const char* used_by_engine(const kernel_input& in, size_t num_runs) {
+  const uint32_t row_bytes = in.type.row_bytes();
+  const bool sorts = row_bytes <= 16 && !in.type.has_strings() &&
+                     word_kernel_for(row_bytes <= 8 ? 8 : 16, num_runs) == word_kernel::sort;
+  return sorts ? "slices sorted" : "slices merged";
 }
 
 double cpu_seconds() {
@@ -362,26 +409,28 @@ double cpu_seconds() {
 bool print_row(const shape& s, const row_store& unsorted, size_t num_runs, unsigned num_rounds) {
   const kernel_input in(s, unsorted, num_runs);
   row_output expected(in.rows, unsorted), out(in.rows, unsorted);
-  std::string line = fmt::format("| {} | {} |", s.name, num_runs);
-  bool first = true, agree = true;
-  for (const kernel& merge : kernels_for(in)) {
-    if (!merge) {
-      line += " |";
-      continue;
-    }
-    double best = 0;
-    for (unsigned i = 0; i < num_rounds; ++i) {
-      row_output& to = first ? expected : out;
+  const std::array<kernel, 4> kernels = kernels_for(in);
+  std::array<std::vector<double>, 4> seconds;
+  bool agree = true;
+  for (unsigned round = 0; round < num_rounds; ++round) {
+    for (size_t k = 0; k < kernels.size(); ++k) {
+      if (!kernels[k]) continue;
+      row_output& to = k == 0 ? expected : out;
       to.clear();
       const double start = cpu_seconds();
-      merge(in, to);
-      best = std::max(best, static_cast<double>(unsorted.num_rows) / (cpu_seconds() - start) / 1e6);
+      kernels[k](in, to);
+      seconds[k].push_back(cpu_seconds() - start);
+      if (k > 0 && round == 0 && !(out == expected)) agree = false;
     }
-    if (!first && !(out == expected)) agree = false;
-    first = false;
-    line += fmt::format(" {:.1f} |", best);
   }
-  fmt::print("{}\n", line);
+  std::string line = fmt::format("| {} | {} |", s.name, num_runs);
+  for (std::vector<double>& times : seconds) {
+    std::sort(times.begin(), times.end());
+    line += times.empty()
+                ? " |"
+                : fmt::format(" {:.1f} |", static_cast<double>(unsorted.num_rows) / times[times.size() / 2] / 1e6);
+  }
+  fmt::print("{} {} |\n", line, used_by_engine(in, num_runs));
   std::fflush(stdout);
   if (!agree) fmt::print(stderr, "merge_kernels: the merges of {} runs of '{}' differ\n", num_runs, s.name);
   return agree;
@@ -393,18 +442,20 @@ bool print_row(const shape& s, const row_store& unsorted, size_t num_runs, unsig
 int main(int argc, char** argv) {
   using namespace flowrun::sort;
   const size_t megabytes = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 64;
-  const unsigned num_rounds = argc > 2 ? static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10)) : 3;
+  const unsigned num_rounds = argc > 2 ? static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10)) : 5;
   if (megabytes == 0 || megabytes > 2048 || num_rounds == 0) {
     fmt::print(stderr,
                "usage: merge_kernels [megabytes of rows per shape, 1-2048] [rounds] [part of a shape's name]\n");
     return 2;
   }
-  fmt::print("| rows | fan-in | loser tree, M rows/s | coded | slices |\n|---|---:|---:|---:|---:|\n");
+  fmt::print("| rows | fan-in | tree | coded tree | slices sorted | slices merged | the engine takes |\n");
+  fmt::print("|---|---:|---:|---:|---:|---:|---|\n");
   bool agree = true;
   for (const shape& s : all_shapes()) {
     if (argc > 3 && std::string_view(s.name).find(argv[3]) == std::string_view::npos) continue;
     const row_store unsorted = make_rows(s, megabytes << 20);
-    for (const size_t num_runs : {4, 16, 64, 256}) agree = print_row(s, unsorted, num_runs, num_rounds) && agree;
+    for (const size_t num_runs : {2, 4, 8, 16, 32, 64, 256})
+      agree = print_row(s, unsorted, num_runs, num_rounds) && agree;
   }
   return agree ? 0 : 1;
 }
