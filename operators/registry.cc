@@ -16,6 +16,7 @@ std::vector<const exec::operator_definition*> built_in_operators() {
       &flat_map_operator(),
       &generate_operator(),
       &group_operator(),
+      &group_pairs_operator(),
       &join_operator(),
       &map_operator(),
       &merge_operator(),

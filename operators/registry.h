@@ -20,6 +20,7 @@ const exec::operator_definition& filter_operator();
 const exec::operator_definition& flat_map_operator();
 const exec::operator_definition& generate_operator();
 const exec::operator_definition& group_operator();
+const exec::operator_definition& group_pairs_operator();
 const exec::operator_definition& join_operator();
 const exec::operator_definition& map_operator();
 const exec::operator_definition& merge_operator();

@@ -308,8 +308,31 @@ class checker {
     return std::find(known.begin(), known.end(), "row") != known.end();
   }
 
+  // "a.x" where two rows are compared or combined: the row type has columns with such names.
+  FLOWRUN_OWN_FRAME node_ptr qualified(const syntax& s, const std::string& owner, bool& known) {
+    const std::string whole = owner + "." + s.text;
+    std::vector<std::string> names;
+    known = false;
+    for (const std::string& name : known_names()) {
+      if (name.find('.') == std::string::npos) continue;
+      known = true;
+      if (name.starts_with(owner + ".")) names.push_back(name);
+    }
+    if (names_.row != nullptr)
+      if (const auto column = names_.row->index_of(whole)) return column_node(*column, (*names_.row)[*column].type);
+    if (names.empty()) names = known_names();
+    if (known)
+      fault(s.children[0]->first, fmt::format("unknown column '{}'", whole), one_of(names), did_you_mean(whole, names));
+    return nullptr;
+  }
+
   FLOWRUN_OWN_FRAME node_ptr member(const syntax& s) {
     const syntax& owner = *s.children[0];
+    if (owner.kind == syntax_kind::name) {
+      bool known = false;
+      node_ptr value = qualified(s, owner.text, known);
+      if (known) return value;
+    }
     if (owner.kind != syntax_kind::index || owner.children[0]->kind != syntax_kind::name ||
         owner.children[0]->text != "row")
       return fault(s.offset, "only row[…] has columns", "for example row[-1].x",
