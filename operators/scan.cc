@@ -1,9 +1,12 @@
 // scan: a state that goes through the rows in order.
 //
-// The general form runs a state_program. The shorthands number and prefix_sum have a path of their own: a program in
-// front makes rows of the final width, with the terms of the sums where the sums will be; the ordered stage copies each
-// batch and turns terms into sums, one tight loop per column and group.
+// The general form runs a state_program; several rows for one are one wide row until they leave (row_entries.h). The
+// shorthands have a path of their own: a program in front makes rows of the final width, with the terms of the sums
+// where the sums will be; the ordered stage copies each batch and turns terms into sums, one tight loop per column and
+// group, and fills in ranks, one loop per run of equal values.
+#include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "engine/expr/state_program.h"
 #include "operators/column_copy.h"
@@ -23,17 +26,22 @@ std::vector<size_t> indices(const record::row_type& type, const std::vector<std:
 
 class state_stage final : public exec::ordered_stage {
  public:
-  state_stage(expr::state_program program, record::batch_pool& pool) : program_(std::move(program)), pool_(pool) {}
+  // `rows`: what cuts the rows that the program emits into several; or none.
+  state_stage(expr::state_program program, std::optional<entry_rows> rows, record::batch_pool& pool)
+      : program_(std::move(program)), rows_(std::move(rows)), pool_(pool) {}
 
   exec::outcome push(record::batch& in, exec::output& out, waker&) override {
     program_.run(in, next_row_, pool_, results_);
     next_row_ += in.num_rows;
+    if (rows_)
+      for (record::batch& wide : results_) wide = rows_->narrow(wide);
     out.emit(results_);
     return exec::outcome::ready();
   }
 
  private:
   expr::state_program program_;
+  std::optional<entry_rows> rows_;
   record::batch_pool& pool_;
   uint64_t next_row_ = 0;
   std::vector<record::batch> results_;
@@ -47,7 +55,8 @@ expr::state_program compile(const record::row_type& input, const scan_settings& 
   for (const auto& [name, value] : s.updates)
     for (size_t k = 0; k < s.state.size(); ++k)
       if (s.state[k].name == name) builder.set(k, value);
-  builder.emit(s.emit);
+  if (s.when) builder.emit_when(*s.when);
+  builder.emit(s.rows.empty() ? s.emit : entry_rows::wide_columns(s.rows));
   return builder.build();
 }
 
@@ -72,10 +81,54 @@ void accumulate(std::byte* column, size_t stride, size_t num_rows, bool exclusiv
   carried = std::bit_cast<uint64_t>(sum);
 }
 
+// A column that becomes a rank: runs of rows with equal values in some columns, within a group.
+class rank_column {
+ public:
+  // `runs` also ends a run where a group ends.
+  rank_column(uint32_t offset, bool dense, row_groups runs) : offset_(offset), dense_(dense), runs_(std::move(runs)) {}
+
+  // `starts` are the groups of `in` (group_tracker::add); `rows` are its rows, to be written.
+  void put(const record::batch& in, const std::vector<uint32_t>& starts, bool group_open, std::byte* rows) {
+    const std::vector<uint32_t>& runs = runs_.add(in);
+    size_t group = 0;
+    for (size_t r = 0; r + 1 < runs.size(); ++r) {
+      // The run at the start that was open goes on with the rank it has; it may have no rows here.
+      if (r > 0 || !group_open) begin_run(runs[r], starts, group, group_open);
+      for (uint32_t i = runs[r]; i < runs[r + 1]; ++i)
+        std::memcpy(rows + uint64_t{i} * in.row_bytes + offset_, &rank_, sizeof rank_);
+    }
+    rows_before_ += in.num_rows;
+  }
+
+ private:
+  void begin_run(uint32_t row, const std::vector<uint32_t>& starts, size_t& group, bool group_open) {
+    // Groups that begin at or before this row; group 0 is no new one if it was open.
+    const uint64_t number = rows_before_ + row;
+    bool new_group = false;
+    while (group + 1 < starts.size() && starts[group] <= row) {
+      new_group = (group > 0 || !group_open) && starts[group] == row;
+      ++group;
+    }
+    if (new_group) {
+      group_begin_ = number;
+      rank_ = 0;
+    } else {
+      rank_ = dense_ ? rank_ + 1 : number - group_begin_;
+    }
+  }
+
+  uint32_t offset_;
+  bool dense_;
+  group_tracker runs_;
+  uint64_t rank_ = 0;
+  uint64_t rows_before_ = 0, group_begin_ = 0;
+};
+
 class running_stage final : public exec::ordered_stage {
  public:
-  running_stage(std::vector<running_column> columns, row_groups groups, record::batch_pool& pool)
-      : columns_(std::move(columns)), groups_(std::move(groups)), pool_(pool) {}
+  running_stage(std::vector<running_column> columns, std::vector<rank_column> ranks, row_groups groups,
+                record::batch_pool& pool)
+      : columns_(std::move(columns)), ranks_(std::move(ranks)), groups_(std::move(groups)), pool_(pool) {}
 
   exec::outcome push(record::batch& in, exec::output& out, waker&) override {
     const bool open = groups_.open();
@@ -93,12 +146,14 @@ class running_stage final : public exec::ordered_stage {
           accumulate<uint64_t>(column, in.row_bytes, num_rows, c.exclusive, c.sum);
       }
     }
+    for (rank_column& r : ranks_) r.put(in, starts, open, rows.get());
     out.emit(sharing_heap(in, std::move(rows), in.num_rows, in.row_bytes));
     return exec::outcome::ready();
   }
 
  private:
   std::vector<running_column> columns_;
+  std::vector<rank_column> ranks_;
   group_tracker groups_;
   record::batch_pool& pool_;
 };
@@ -114,18 +169,29 @@ void build_shorthands(exec::build_context& c, const scan_settings& s, exec::asse
   };
   if (!s.number.empty()) add(s.number, constant("u64(1)"), true);  // the exclusive sum of ones
   for (const auto& [name, value] : s.sums) add(name, value, s.exclusive);
+  std::vector<rank_column> ranks;
+  for (const scan_settings::rank& r : s.ranks) {
+    std::vector<size_t> runs = indices(output, s.reset);
+    for (size_t column : indices(output, r.columns))
+      if (std::find(runs.begin(), runs.end(), column) == runs.end()) runs.push_back(column);
+    ranks.emplace_back(output[terms.size()].offset, r.dense, row_groups(output, runs));
+    terms.emplace_back(r.name, constant("u64(0)"));
+  }
   out.stages.push_back(make_program(input, {program_step::map(std::move(terms))}, c.job.pool()));
-  out.stages.emplace_back(
-      std::make_unique<running_stage>(std::move(columns), row_groups(output, indices(output, s.reset)), c.job.pool()));
+  out.stages.emplace_back(std::make_unique<running_stage>(std::move(columns), std::move(ranks),
+                                                          row_groups(output, indices(output, s.reset)), c.job.pool()));
 }
 
 exec::assembly build(exec::build_context& c) {
   const scan_settings s = read_scan(c.params);
   exec::assembly out;
-  if (s.is_shorthand())
+  if (s.is_shorthand()) {
     build_shorthands(c, s, out);
-  else
-    out.stages.emplace_back(std::make_unique<state_stage>(compile(c.input_type(), s), c.job.pool()));
+  } else {
+    std::optional<entry_rows> rows;
+    if (!s.rows.empty()) rows.emplace(s.rows, c.output_type().row_bytes(), c.job.pool());
+    out.stages.emplace_back(std::make_unique<state_stage>(compile(c.input_type(), s), std::move(rows), c.job.pool()));
+  }
   return out;
 }
 
@@ -140,13 +206,20 @@ exec::operator_definition define() {
       "value: write "
       "i64(0) or 0.0 where 0 (u64) is not meant; updates are converted to it, integers keep their low bits. A variable "
       "hides a "
-      "column of the same name. `row_number` is the row's position, from 0.\n\n"
-      "The shorthands `number` and `prefix_sum` add columns behind those of the input, and are faster. Sums are u64, "
-      "i64 or f64 "
-      "and wrap around.";
+      "column of the same name. `row_number` is the row's position, from 0. With `when` only some rows emit; `emits` "
+      "gives "
+      "several rows for each row, each with a condition of its own if need be.\n\n"
+      "The shorthands `number`, `prefix_sum`, `dense_rank` and `min_rank` add columns behind those of the input, in "
+      "this order, "
+      "and are faster. Sums are u64, i64 or f64 and wrap around. Ranks say how many different values (dense_rank) or "
+      "rows "
+      "(min_rank) come before the row's value; equal values must be adjacent, as they are behind a sort. With `reset` "
+      "all of "
+      "them start anew in each group.";
   d.order = "keeps: the leading order columns that are carried over (shorthands: all)";
   d.example =
       "numbered: {op: scan, in: sorted, with: {number: rank, prefix_sum: {total: amount}}}\n"
+      "names:    {op: scan, in: sorted, with: {dense_rank: {name: [c0, c1, c2]}}}\n"
       "gaps:\n"
       "  op: scan\n"
       "  in: sorted\n"
@@ -156,7 +229,7 @@ exec::operator_definition define() {
       "    emit:  {time: time, gap: gap}\n";
   d.role = plan::operator_role::ordered;
   d.inputs = {{"in", "the rows, in the order that the state goes through them"}};
-  d.outputs = {{"out", "one row for each input row, in the same order"}};
+  d.outputs = {{"out", "one row for each input row, in the same order; what `when` and `emits` make of it otherwise"}};
   d.parameters = scan_parameters();
   d.keeps_row_count = true;
   d.check = check_scan;

@@ -1,4 +1,4 @@
-// What the parameters of a scan mean: either state, set and emit, or the shorthands number and prefix_sum.
+// What the parameters of a scan mean: either state, set and emit, or the shorthands number, prefix_sum and the ranks.
 #pragma once
 
 #include <string>
@@ -6,6 +6,7 @@
 
 #include "engine/plan/node_checker.h"
 #include "operators/program.h"
+#include "operators/row_entries.h"
 
 namespace flowrun::operators {
 
@@ -14,14 +15,22 @@ struct scan_settings {
   std::vector<expr::variable> state;
   std::vector<expr::expression> initial;  // of each variable
   named_expressions updates;              // of variables, in order
-  named_expressions emit;
+  named_expressions emit;                 // empty: `rows` holds what is emitted
+  std::optional<expr::expression> when;   // rows are emitted only where it holds
+  std::vector<row_entry> rows;
   // The shorthands.
   std::string number;      // empty: none
   named_expressions sums;  // their values as u64, i64 or f64
+  struct rank {
+    std::string name;
+    std::vector<std::string> columns;
+    bool dense;  // numbers distinct values; otherwise rows
+  };
+  std::vector<rank> ranks;
   bool exclusive = false;
   std::vector<std::string> reset;  // columns
 
-  bool is_shorthand() const { return !number.empty() || !sums.empty(); }
+  bool is_shorthand() const { return !number.empty() || !sums.empty() || !ranks.empty(); }
 };
 
 std::vector<plan::parameter_declaration> scan_parameters();

@@ -51,6 +51,8 @@ class node_checker {
   std::vector<std::string> columns(const std::string& name, size_t input = 0);  // known columns only; faults for others
   // (column of input 0, column of input 1): parameter_kind::column_pairs. Known columns only; faults for others.
   std::vector<std::pair<std::string, std::string>> column_pairs(const std::string& name);
+  // {name: columns of input 0}, in order: parameter_kind::named_columns. Known columns only; faults for others.
+  std::vector<std::pair<std::string, std::vector<std::string>>> named_columns(const std::string& name);
   std::vector<sort_key> sort_keys(const std::string& name, const expr::scope& scope);
   std::optional<expr::expression> expression(const std::string& name, const expr::scope& scope);
   std::optional<expr::expression> condition(const std::string& name, const expr::scope& scope);
@@ -98,6 +100,7 @@ class node_checker {
   void add_unknown_column(const specs::Position& where, const std::string& column, size_t input);
   const parameter_declaration* declared(const std::string& name) const;
   bool known_column(const specs::Value& value, size_t input);
+  std::vector<std::string> columns_in(const specs::Value* list, size_t input);
   std::optional<expr::expression> compiled(const specs::Value& value, const expr::scope& scope, bool condition);
   graph& graph_;
   plan::node& node_;

@@ -63,8 +63,19 @@ bool node_checker::known_column(const specs::Value& value, size_t input) {
 }
 
 std::vector<std::string> node_checker::columns(const std::string& name, size_t input) {
+  return columns_in(value(name), input);
+}
+
+std::vector<std::pair<std::string, std::vector<std::string>>> node_checker::named_columns(const std::string& name) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> out;
+  for (const specs::Entry* entry : entries_of(value(name)))
+    out.emplace_back(entry->key(), columns_in(&entry->value(), 0));
+  return out;
+}
+
+std::vector<std::string> node_checker::columns_in(const specs::Value* list, size_t input) {
   std::vector<std::string> out;
-  for (const specs::Value* item : items_of(value(name))) {
+  for (const specs::Value* item : items_of(list)) {
     const std::string& column = specs::text(*item);
     if (!known_column(*item, input)) continue;
     if (std::find(out.begin(), out.end(), column) != out.end())

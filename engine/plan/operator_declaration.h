@@ -33,6 +33,7 @@ enum class parameter_kind {
   condition,          // a row expression of type bool
   named_expressions,  // a map {name: expression}
   named_conditions,   // a map {name: condition}
+  named_columns,      // a map {name: a list of column names of the (first) input}
   expression_rows,    // a list of maps {name: expression} (flat_map)
   aggregates,         // a map {name: "count()" | "sum(x)" | "min(x)" | "max(x)" | "first(x)" | "last(x)"}
 };

@@ -35,6 +35,15 @@ class shape_checker {
       case parameter_kind::named_conditions:
       case parameter_kind::aggregates: return map_of_texts(p, v);
       case parameter_kind::column_pairs: return specs::is_map(v) ? map_of_texts(p, v) : texts(p, v);
+      case parameter_kind::named_columns:
+        if (!specs::is_map(v)) return wrong(p, v);
+        for (const specs::Entry& entry : v.map().entries()) {
+          column_name(entry);
+          parameter_declaration inner = p;
+          inner.name = entry.key();
+          texts(inner, entry.value());
+        }
+        return;
       case parameter_kind::expression_rows:
         if (!specs::is_list(v)) return wrong(p, v);
         if (v.list().items().empty()) fail(v.position(), fmt::format("'{}' is an empty list", p.name), describe(p));
@@ -189,6 +198,7 @@ std::string describe(const parameter_declaration& p) {
     case parameter_kind::named_conditions: return "a map {port: condition}";
     case parameter_kind::aggregates: return "a map {column: aggregate}, such as {n: \"count()\"}";
     case parameter_kind::column_pairs: return "a list of columns, or a map {left column: right column}";
+    case parameter_kind::named_columns: return "a map {column: list of columns}, such as {rank: [src, dst]}";
     case parameter_kind::expression_rows: return "a list of maps {column: expression}";
   }
   return {};
