@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "operators/estimates.h"
+#include "operators/merge_less.h"
 #include "operators/registry.h"
 #include "operators/sort_order.h"
 #include "operators/stream_cursor.h"
@@ -16,6 +17,12 @@ namespace flowrun::operators {
 namespace {
 
 void check(plan::node_checker& node) {
+  if (node.has("by") == node.has("less")) {
+    node.fault_at_node(node.has("by") ? "a merge has either by or less" : "a merge needs the order of its inputs",
+                       "by: [column, …], or less: a condition over a and b");
+    return;
+  }
+  if (node.has("less")) return check_merge_less(node);
   require_equal_types(node);
   if (!node.ok()) return;
   const plan::order by = order_parameter(node, "by");
@@ -159,6 +166,10 @@ class merge_source final : public exec::source {
 
 exec::assembly build(exec::build_context& c) {
   exec::assembly out;
+  if (c.params.has("less")) {
+    out.head = make_merge_less(c);
+    return out;
+  }
   out.head = std::make_unique<merge_source>(c, key_of(c.input_type(), order_parameter(c.params, "by")));
   return out;
 }
@@ -168,19 +179,33 @@ exec::operator_definition define() {
   d.name = "merge";
   d.summary = "Merges sorted streams into one sorted stream.";
   d.details =
-      "The inputs have the same columns and types. Rows with equal keys come in the order of the inputs, and within an "
-      "input in "
-      "its order.";
-  d.order = "needs: every input sorted by `by`; gives: `by`";
-  d.example = "all: {op: merge, in: [old, new], with: {by: [time, id]}}\n";
+      "Rows with equal keys come in the order of the inputs, and within an input in its order. With `by` the inputs "
+      "have the "
+      "same columns and types.\n\n"
+      "`less` is for orders that no columns express: a condition that says whether row a comes before row b, for rows "
+      "of one "
+      "input and of any two. a.x and b.x are their columns, 0, false or empty text where an input has no such column; "
+      "a.input "
+      "and b.input say which input a row is from (0 is the first in `in:`). The output has the columns that all inputs "
+      "have. "
+      "Every input must be sorted by `less`; that is checked as it is read.";
+  d.order = "needs: every input sorted by `by` (or `less`); gives: `by` (with `less`: nothing that is known)";
+  d.example =
+      "all: {op: merge, in: [old, new], with: {by: [time, id]}}\n"
+      "suffixes:  # of DC3: class 0 (c, rank behind it) against class 1 (its own rank, c, rank behind it)\n"
+      "  op: merge\n"
+      "  in: [class0, class1]\n"
+      "  with: {less: \"if(a.input == 1 and b.input == 1, a.rank < b.rank, (a.c, a.behind) < (b.c, b.behind))\"}\n";
   d.role = plan::operator_role::meeting;
-  d.inputs = {{"in", "any number of streams of one row type, each sorted by `by`"}};
+  d.inputs = {{"in", "any number of streams, each sorted by `by` or `less`"}};
   d.any_number_of_inputs = true;
   d.outputs = {{"out", "the rows of all inputs, sorted by `by`"}};
   d.parameters = {{.name = "by",
                    .kind = plan::parameter_kind::sort_keys,
-                   .required = true,
-                   .help = "The columns that every input is sorted by; -column for descending."}};
+                   .help = "The columns that every input is sorted by; -column for descending."},
+                  {.name = "less",
+                   .kind = plan::parameter_kind::condition,
+                   .help = "In place of `by`: whether row a comes before row b."}};
   d.check = check;
   return {std::move(d), build};
 }

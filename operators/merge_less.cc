@@ -1,0 +1,294 @@
+// merge with `less(a, b)`: streams whose order no columns express (the last step of DC3: what decides between two
+// suffixes depends on the classes of both).
+//
+// The condition is compiled for each pair of streams, with the columns that a stream doesn't have as constants
+// (engine/expr/pair_condition.h), so that a comparison looks at a few numbers that were computed batch by batch. The
+// streams stand in a list by their current rows. The front gives its row; if its next one still comes before the
+// second's, it stays in front, else it is put back by binary search: one comparison per row within a run, log2 k + 1 at
+// the change of streams. Equal rows come in the order of the streams, so the merge is stable.
+//
+// No plan can prove such an order, so neighbouring rows of each stream are compared as they come: one comparison more
+// per row, and a stream that is not sorted ends the job instead of giving nonsense.
+#include "operators/merge_less.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "engine/base/error.h"
+#include "engine/expr/pair_condition.h"
+#include "operators/column_copy.h"
+#include "operators/estimates.h"
+#include "operators/program.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+using record::row_type;
+
+// a.input and b.input: the position of a row's stream in `in:`.
+constexpr const char* input_number = "input";
+
+// All columns of all streams; a fault where two give one name different types.
+row_type all_columns(plan::node_checker& node) {
+  std::vector<record::column> out;
+  for (size_t i = 0; i < node.num_inputs(); ++i)
+    for (const record::column& c : node.input_type(i).columns()) {
+      const auto same = std::find_if(out.begin(), out.end(), [&](const record::column& o) { return o.name == c.name; });
+      if (same == out.end())
+        out.push_back(c);
+      else if (same->type != c.type)
+        node.fault_at_input(i,
+                            fmt::format("'{}' is {} in '{}' and {} in a stream before it", c.name, to_string(c.type),
+                                        node.input_name(i), to_string(same->type)),
+                            "one type for each column", "cast it with a map in front of the merge");
+    }
+  return row_type(std::move(out));
+}
+
+row_type common_columns(plan::node_checker& node) {
+  std::vector<record::column> out;
+  for (const record::column& c : node.input_type(0).columns()) {
+    bool everywhere = true;
+    for (size_t i = 1; i < node.num_inputs(); ++i)
+      everywhere = everywhere && node.input_type(i).index_of(c.name).has_value();
+    if (everywhere) out.push_back(c);
+  }
+  return row_type(std::move(out));
+}
+
+// Rows of a, then of b; each with its stream's number behind its columns.
+row_type scope_type(const row_type& all) {
+  std::vector<record::column> out;
+  for (const char* row : {"a.", "b."}) {
+    for (const record::column& c : all.columns()) out.push_back({row + c.name, c.type});
+    if (!all.index_of(input_number))
+      out.push_back({std::string(row) + input_number, record::value_type::of(record::type_kind::u64)});
+  }
+  return row_type(std::move(out));
+}
+
+// What the columns of scope_type(all) are for rows of streams `a` and `b`.
+std::vector<expr::pair_binding> bindings(plan::node_checker& node, const row_type& all, size_t a, size_t b) {
+  std::vector<expr::pair_binding> out;
+  for (const bool is_a : {true, false}) {
+    const size_t stream = is_a ? a : b;
+    for (const record::column& c : all.columns()) {
+      expr::pair_binding& bound = out.emplace_back();
+      const auto column = node.input_type(stream).index_of(c.name);
+      if (!column) continue;
+      bound.from = is_a ? expr::pair_binding::side::a : expr::pair_binding::side::b;
+      bound.column = *column;
+    }
+    if (!all.index_of(input_number)) out.emplace_back().lane = stream;
+  }
+  return out;
+}
+
+// A stream with the lanes of its rows.
+class lane_stream {
+ public:
+  lane_stream(exec::input_stream& in, const row_type& type, const row_type& output)
+      : in_(&in), copy_(copied(type, output)) {}
+
+  expr::lane_list& lanes() { return list_; }
+  // Once all conditions have added their lanes.
+  void compile(const row_type& type) {
+    num_lanes_ = list_.columns().size();
+    if (num_lanes_ > 0) program_.emplace(exec::program_stage::compile(type, {program_step::map(list_.columns())}));
+  }
+
+  bool has_row() const { return position_ < batch_.num_rows; }
+  const uint64_t* current() const { return lanes_.data() + position_ * num_lanes_; }
+  void advance() { ++position_; }
+  size_t rows_left() const { return batch_.num_rows - position_; }
+
+  // The next batch. ready: there is a row.
+  exec::outcome fill(record::batch_pool& pool, const expr::pair_condition& less, waker& w) {
+    while (!has_row()) {
+      const record::batch* front = nullptr;
+      const exec::outcome o = in_->peek(front, w);
+      if (!o.is_ready()) return o;
+      rows_before_ += batch_.num_rows;
+      batch_ = *front;
+      position_ = 0;
+      in_->pop();
+      compute_lanes(pool);
+      check_order(less);
+    }
+    return exec::outcome::ready();
+  }
+
+  void copy_row(record::batch_builder& to) { copy_.copy(batch_.row(position_), batch_.heap, to.append(), to); }
+
+  // The number of the row that comes before its predecessor, if any.
+  std::optional<uint64_t> unsorted_row() const { return unsorted_; }
+
+ private:
+  static column_copy copied(const row_type& from, const row_type& to) {
+    std::vector<std::pair<size_t, size_t>> columns;
+    for (size_t i = 0; i < to.num_columns(); ++i) columns.emplace_back(*from.index_of(to[i].name), i);
+    return column_copy(from, to, columns);
+  }
+
+  void compute_lanes(record::batch_pool& pool) {
+    if (num_lanes_ == 0) return;
+    if (batch_.num_rows > 0 && !lanes_.empty())
+      last_.assign(lanes_.end() - static_cast<std::ptrdiff_t>(num_lanes_), lanes_.end());
+    std::vector<record::batch> parts;
+    program_->run(batch_, 0, pool, parts);
+    lanes_.resize(batch_.num_rows * num_lanes_);
+    size_t at = 0;
+    for (const record::batch& part : parts) {
+      std::memcpy(lanes_.data() + at, part.rows, part.num_rows * part.row_bytes);
+      at += part.num_rows * num_lanes_;
+    }
+  }
+
+  void check_order(const expr::pair_condition& less) {
+    if (num_lanes_ == 0) return;
+    const uint64_t* before = last_.empty() ? nullptr : last_.data();
+    for (size_t i = 0; i < batch_.num_rows; ++i) {
+      const uint64_t* row = lanes_.data() + i * num_lanes_;
+      if (before != nullptr && less(row, before) && !unsorted_) unsorted_ = rows_before_ + i;
+      before = row;
+    }
+  }
+
+  exec::input_stream* in_;
+  column_copy copy_;
+  expr::lane_list list_;
+  std::optional<expr::row_program> program_;
+  size_t num_lanes_ = 0;
+  record::batch batch_;
+  std::vector<uint64_t> lanes_, last_;  // of batch_, row after row; of the last row of the batch before
+  size_t position_ = 0;
+  uint64_t rows_before_ = 0;
+  std::optional<uint64_t> unsorted_;
+};
+
+class merge_less_source final : public exec::source {
+ public:
+  explicit merge_less_source(exec::build_context& c)
+      : node_(c.node.id), pool_(c.job.pool()), builder_(c.output_type(), c.job.pool(), c.batch_bytes) {
+    const row_type all = all_columns(c.params);
+    const row_type scope = scope_type(all);
+    const expr::expression less = *c.params.condition("less", expr::scope{.row = &scope});
+    const size_t num_streams = c.inputs.size();
+    for (size_t i = 0; i < num_streams; ++i) {
+      streams_.emplace_back(*c.inputs[i], c.input_type(i), c.output_type());
+      names_.push_back(c.params.input_name(i));
+      waiting_.push_back(num_streams - 1 - i);
+    }
+    for (size_t a = 0; a < num_streams; ++a)
+      for (size_t b = 0; b <= a; ++b)
+        conditions_.emplace_back(less, bindings(c.params, all, a, b), streams_[a].lanes(), streams_[b].lanes());
+    for (size_t i = 0; i < num_streams; ++i) streams_[i].compile(c.input_type(i));
+  }
+
+  exec::outcome pull(exec::output& out, waker& w) override {
+    while (!builder_.full()) {
+      while (!waiting_.empty()) {
+        const size_t i = waiting_.back();
+        const exec::outcome o = streams_[i].fill(pool_, condition(i, i), w);
+        if (streams_[i].unsorted_row()) fail(i);
+        if (o.is_blocked()) return exec::outcome::blocked(exec::blocked_on::input);
+        waiting_.pop_back();
+        if (o.is_ready()) put_in_order(i, order_.begin());
+      }
+      if (order_.empty()) {
+        out.emit(builder_.take());
+        return exec::outcome::done();
+      }
+      merge_rows();
+    }
+    out.emit(builder_.take());
+    return exec::outcome::ready();
+  }
+
+ private:
+  // For a row of stream `a` and one of stream `b` <= `a`.
+  const expr::pair_condition& condition(size_t a, size_t b) const { return conditions_[a * (a + 1) / 2 + b]; }
+
+  // The current row of x comes before that of y, another stream.
+  bool before(size_t x, size_t y) const {
+    if (x > y) return condition(x, y)(streams_[x].current(), streams_[y].current());
+    return !condition(y, x)(streams_[y].current(), streams_[x].current());
+  }
+
+  void put_in_order(size_t stream, std::vector<size_t>::iterator from) {
+    const auto at = std::partition_point(from, order_.end(), [&](size_t other) { return before(other, stream); });
+    order_.insert(at, stream);
+  }
+
+  // Until the builder is full or a stream needs its next batch.
+  void merge_rows() {
+    while (!builder_.full()) {
+      const size_t front = order_.front();
+      lane_stream& in = streams_[front];
+      in.copy_row(builder_);
+      in.advance();
+      if (!in.has_row()) {
+        order_.erase(order_.begin());
+        waiting_.push_back(front);
+        return;
+      }
+      if (order_.size() == 1 || before(front, order_[1])) continue;
+      if (order_.size() == 2) {
+        std::swap(order_[0], order_[1]);
+        continue;
+      }
+      // order_[1] comes first; the others are searched.
+      const auto at =
+          std::partition_point(order_.begin() + 2, order_.end(), [&](size_t other) { return before(other, front); });
+      std::rotate(order_.begin(), order_.begin() + 1, at);
+    }
+  }
+
+  [[noreturn]] void fail(size_t stream) const {
+    const uint64_t row = *streams_[stream].unsorted_row();
+    throw error(error_kind::bad_data,
+                fmt::format("node '{}': '{}' is not sorted by `less`: its row {} comes before row {} (counted from 0)",
+                            node_, names_[stream], row, row - 1),
+                "sort it in the order of `less`, which must hold for rows of one input as well as of two");
+  }
+
+  std::string node_;
+  record::batch_pool& pool_;
+  record::batch_builder builder_;
+  std::vector<lane_stream> streams_;
+  std::vector<std::string> names_;
+  std::vector<expr::pair_condition> conditions_;
+  std::vector<size_t> order_;    // streams with a row, the one in front first
+  std::vector<size_t> waiting_;  // streams whose batch is used up
+};
+
+}  // namespace
+
+void check_merge_less(plan::node_checker& node) {
+  const row_type all = all_columns(node);
+  const row_type scope = scope_type(all);
+  const auto less = node.condition("less", expr::scope{.row = &scope});
+  if (!node.ok()) return;
+  std::vector<bool> is_a;
+  for (size_t k = 0; k < scope.num_columns(); ++k) is_a.push_back(k < scope.num_columns() / 2);
+  for (const expr::problem& p : expr::can_pair(*less, is_a))
+    node.fault_at_parameter("less", p.message, p.expected, p.hint);
+  const row_type output = common_columns(node);
+  if (output.num_columns() == 0)
+    node.fault_at_node("the inputs have no column in common, so there is nothing to give",
+                       "a column that all inputs have");
+  if (!node.ok()) return;
+  plan::row_estimate estimate;
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    const plan::row_estimate mine = with_type(node.input_estimate(i), node.input_type(i), output);
+    estimate = i == 0 ? mine : sum(estimate, mine);
+  }
+  node.set_output(0, output, {}, estimate);
+}
+
+std::unique_ptr<exec::source> make_merge_less(exec::build_context& c) { return std::make_unique<merge_less_source>(c); }
+
+}  // namespace flowrun::operators
