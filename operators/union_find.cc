@@ -1,0 +1,254 @@
+// union_find: edges into connected components, with the labels of all nodes in memory (semi-external: nodes fit, edges
+// needn't). One scan of the edges, no sort: papers/001 section 10 calls for it as the base case of connected components
+// and of Kruskal's minimum spanning tree, where the edges come by weight and those that join two components are the
+// tree.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "engine/record/key.h"
+#include "operators/column_copy.h"
+#include "operators/disjoint_sets.h"
+#include "operators/estimates.h"
+#include "operators/registry.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+constexpr unsigned accepted_port = 0, labels_port = 1;
+constexpr uint64_t most_small_nodes = uint64_t{1} << 32;  // ids fit 4 bytes
+
+struct settings {
+  std::vector<std::string> ends;  // two columns
+  uint64_t num_nodes = 0;
+};
+
+settings read(plan::node_checker& node) {
+  settings s;
+  s.ends = node.columns("ends");
+  const auto nodes = node.expression("nodes", expr::scope{});
+  if (!nodes) return s;
+  const auto bits = nodes->constant_bits();
+  const bool right =
+      bits && nodes->type().is_integer() && (nodes->type().is_unsigned() || static_cast<int64_t>(*bits) >= 0);
+  if (right)
+    s.num_nodes = *bits;
+  else
+    node.fault_at_parameter("nodes", fmt::format("'{}' is no number of nodes", nodes->text()),
+                            "a constant whole number, 0 or more");
+  return s;
+}
+
+uint64_t id_bytes(uint64_t num_nodes) { return num_nodes <= most_small_nodes ? 4 : 8; }
+
+void check(plan::node_checker& node) {
+  const settings s = read(node);
+  if (!node.ok()) return;
+  const record::row_type& input = node.input_type();
+  if (s.ends.size() != 2) {
+    node.fault_at_parameter("ends", fmt::format("an edge has two ends, these are {} columns", s.ends.size()),
+                            "ends: [src, dst]");
+    return;
+  }
+  const record::value_type first = input[*input.index_of(s.ends[0])].type;
+  const record::value_type second = input[*input.index_of(s.ends[1])].type;
+  if (!first.is_unsigned() || first != second) {
+    node.fault_at_parameter(
+        "ends", fmt::format("'{}' is {}, '{}' is {}", s.ends[0], to_string(first), s.ends[1], to_string(second)),
+        "two columns of one unsigned type",
+        "cast them with a map in front, or number the nodes first (sort, scan with dense_rank)");
+    return;
+  }
+  const unsigned width = 8 * first.num_bytes;
+  if (width < 64 && s.num_nodes > uint64_t{1} << width) {
+    node.fault_at_parameter("nodes",
+                            fmt::format("{} has no numbers for {} nodes", to_string(first), format_count(s.num_nodes)),
+                            fmt::format("at most {}", uint64_t{1} << width));
+    return;
+  }
+  if (s.num_nodes > uint64_t{1} << 48) {
+    node.fault_at_parameter("nodes", fmt::format("labels of {} nodes fit no memory", format_count(s.num_nodes)));
+    return;
+  }
+  node.node().facts["label_bytes"] = s.num_nodes * id_bytes(s.num_nodes);
+  plan::row_estimate accepted = at_most(node.input_estimate());
+  if (accepted.known && s.num_nodes > 0 && accepted.rows > s.num_nodes - 1) {
+    accepted.num_bytes = (accepted.num_bytes / std::max<uint64_t>(accepted.rows, 1)) * (s.num_nodes - 1);
+    accepted.rows = s.num_nodes - 1;
+  }
+  node.set_output(accepted_port, input, node.input_order(), accepted);
+  record::row_type labels({{"node", first}, {"value", first}});
+  const plan::row_estimate estimate = exactly(s.num_nodes, labels);
+  node.set_output(labels_port, std::move(labels), {{"node", false}}, estimate);
+}
+
+template <class Id>
+class union_stage final : public exec::ordered_stage {
+ public:
+  union_stage(exec::build_context& c, const settings& s)
+      : node_(c.node.id),
+        input_name_(c.params.input_name(0)),
+        ends_{end(c.input_type(), s.ends[0]), end(c.input_type(), s.ends[1])},
+        wants_accepted_(!c.node.outputs[accepted_port].consumers.empty()),
+        wants_labels_(!c.node.outputs[labels_port].consumers.empty()),
+        sets_(s.num_nodes),
+        pool_(c.job.pool()),
+        labels_(c.output_type(labels_port), c.job.pool(), c.batch_bytes) {}
+
+  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+    load(in);
+    kept_.clear();
+    for (size_t i = 0; i < in.num_rows; ++i) {
+      if (i + far < in.num_rows) {
+        sets_.prefetch(ids_[2 * (i + far)]);
+        sets_.prefetch(ids_[2 * (i + far) + 1]);
+      }
+      if (i + near < in.num_rows) {
+        sets_.prefetch_parent(ids_[2 * (i + near)]);
+        sets_.prefetch_parent(ids_[2 * (i + near) + 1]);
+      }
+      if (sets_.unite(static_cast<Id>(ids_[2 * i]), static_cast<Id>(ids_[2 * i + 1])))
+        kept_.push_back(static_cast<uint32_t>(i));
+    }
+    next_row_ += in.num_rows;
+    if (wants_accepted_) emit_kept(in, out);
+    return exec::outcome::ready();
+  }
+
+  exec::outcome finish(exec::output& out, waker&) override {
+    if (!wants_labels_) return exec::outcome::done();
+    const uint32_t num_bytes = ends_[0].num_bytes;
+    while (next_label_ < sets_.num_members()) {
+      if (labels_.full()) {
+        out.emit(labels_.take(), labels_port);
+        return exec::outcome::ready();
+      }
+      std::byte* to = labels_.append();
+      const uint64_t label = sets_.settle(next_label_);
+      std::memcpy(to, &next_label_, num_bytes);
+      std::memcpy(to + num_bytes, &label, num_bytes);
+      ++next_label_;
+    }
+    out.emit(labels_.take(), labels_port);
+    return exec::outcome::done();
+  }
+
+ private:
+  // How many rows ahead a node's parent, and then the parent's parent, are fetched.
+  static constexpr size_t far = 32, near = 16;
+
+  struct id_column {
+    uint32_t offset, num_bytes;
+  };
+  static id_column end(const record::row_type& type, const std::string& name) {
+    const record::column& c = type[*type.index_of(name)];
+    return {c.offset, c.type.num_bytes};
+  }
+
+  // The ends of all edges, checked: everything behind may use them as places.
+  void load(const record::batch& in) {
+    ids_.resize(2 * in.num_rows);
+    uint64_t largest = 0;
+    for (size_t k = 0; k < 2; ++k)
+      for (size_t i = 0; i < in.num_rows; ++i) {
+        const uint64_t id = record::load_unsigned(in.row(i) + ends_[k].offset, ends_[k].num_bytes);
+        ids_[2 * i + k] = id;
+        largest = std::max(largest, id);
+      }
+    if (in.num_rows > 0 && largest >= sets_.num_members()) fail();
+  }
+
+  void emit_kept(const record::batch& in, exec::output& out) const {
+    if (kept_.empty()) return;
+    if (kept_.size() == in.num_rows) return out.emit(in, accepted_port);
+    std::shared_ptr<std::byte[]> rows = pool_.take(kept_.size() * in.row_bytes);
+    std::byte* to = rows.get();
+    for (uint32_t i : kept_) {
+      copy_bytes(to, in.row(i), in.row_bytes);
+      to += in.row_bytes;
+    }
+    out.emit(sharing_heap(in, std::move(rows), kept_.size(), in.row_bytes), accepted_port);
+  }
+
+  [[noreturn]] void fail() const {
+    const auto bad = std::find_if(ids_.begin(), ids_.end(), [&](uint64_t id) { return id >= sets_.num_members(); });
+    const auto i = static_cast<uint64_t>(bad - ids_.begin());
+    throw error(error_kind::bad_data,
+                fmt::format("node '{}': row {} of '{}' (counted from 0) has the node {}, and `nodes` is {}", node_,
+                            next_row_ + i / 2, input_name_, ids_[i], sets_.num_members()),
+                "ids go from 0 to nodes - 1: raise `nodes`, or drop such edges with a filter");
+  }
+
+  std::string node_, input_name_;
+  id_column ends_[2];
+  bool wants_accepted_, wants_labels_;
+  disjoint_sets<Id> sets_;
+  record::batch_pool& pool_;
+  record::batch_builder labels_;
+  std::vector<uint64_t> ids_;  // of the batch: both ends of each row
+  std::vector<uint32_t> kept_;
+  uint64_t next_row_ = 0, next_label_ = 0;
+};
+
+exec::assembly build(exec::build_context& c) {
+  const settings s = read(c.params);
+  exec::assembly out;
+  if (id_bytes(s.num_nodes) == 4)
+    out.stages.emplace_back(std::make_unique<union_stage<uint32_t>>(c, s));
+  else
+    out.stages.emplace_back(std::make_unique<union_stage<uint64_t>>(c, s));
+  return out;
+}
+
+exec::operator_definition define() {
+  plan::operator_declaration d;
+  d.name = "union_find";
+  d.summary = "Finds connected components: which nodes hang together by edges.";
+  d.details =
+      "Edges are taken one after another, in either direction. An edge between two components joins them and leaves "
+      "through "
+      "`accepted`, as it is; one within a component is dropped. So `accepted` is a spanning forest, and behind a sort "
+      "by weight "
+      "the minimum spanning forest. `labels` gives each of the nodes 0 … nodes - 1 with its component, named by the "
+      "smallest "
+      "node in it, once all edges were seen.\n\n"
+      "It takes 4 bytes of memory per node (8 from 2^32 nodes on), however many edges there are. Read one port or "
+      "both.";
+  d.order = "accepted keeps: the input's order; labels gives: node";
+  d.example =
+      "components: {op: union_find, in: edges, with: {ends: [src, dst], nodes: 1000000}}\n"
+      "forest:     {op: file.write_rows, in: components.accepted, with: {path: forest.bin}}\n"
+      "labels:     {op: file.write_rows, in: components.labels, with: {path: labels.bin}}\n";
+  d.role = plan::operator_role::ordered;
+  d.inputs = {{"in", "edges; self-loops and repeated edges do nothing"}};
+  d.outputs = {{"accepted", "the edges that joined two components"},
+               {"labels", "{node, value}: each node and the smallest node of its component, by node"}};
+  d.output_optional = true;
+  d.parameters = {{.name = "ends",
+                   .kind = plan::parameter_kind::columns,
+                   .default_text = "[src, dst]",
+                   .help = "The two columns that hold an edge's nodes."},
+                  {.name = "nodes",
+                   .kind = plan::parameter_kind::expression,
+                   .required = true,
+                   .help = "How many nodes there are, a constant; their ids are smaller."}};
+  d.check = check;
+  d.memory = [](const plan::node& n, int) {
+    const auto labels = n.facts.find("label_bytes");
+    const uint64_t num_bytes = (labels == n.facts.end() ? 0 : labels->second) + 512 * KiB;
+    return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes, .weight = 0};
+  };
+  return {std::move(d), build};
+}
+
+}  // namespace
+
+const exec::operator_definition& union_find_operator() {
+  static const exec::operator_definition definition = define();
+  return definition;
+}
+
+}  // namespace flowrun::operators
