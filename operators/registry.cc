@@ -24,6 +24,7 @@ std::vector<const exec::operator_definition*> built_in_operators() {
       &scan_operator(),
       &sort_operator(),
       &split_operator(),
+      &tokens_operator(),
       &union_find_operator(),
       &window_operator(),
       &zip_operator(),

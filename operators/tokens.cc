@@ -1,0 +1,187 @@
+// tokens: the words of a text, one row each.
+//
+// A program in front computes the text and the columns that are kept; its rows already have the shape of the output, so
+// a token's row is its text's row with the string_ref moved: no text is copied, all rows share the heap. The characters
+// of tokens are a table of 256 flags. Counting words or n-grams is then a sort with combine.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "operators/column_copy.h"
+#include "operators/estimates.h"
+#include "operators/program.h"
+#include "operators/registry.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+using byte_set = std::array<bool, 256>;
+
+constexpr const char* default_characters = "A-Za-z0-9_";
+
+// "a-z0-9_'": bytes and ranges of them; \t, \n, \\ and \- stand for themselves. False for a range that runs backward,
+// or a lone backslash at the end.
+bool read_bytes(const std::string& text, byte_set& out) {
+  std::vector<int> bytes;  // -1: a range's sign
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool escaped = text[i] == '\\';
+    if (escaped && ++i == text.size()) return false;
+    if (!escaped && text[i] == '-' && i > 0 && i + 1 < text.size())
+      bytes.push_back(-1);
+    else
+      bytes.push_back(static_cast<unsigned char>(escaped && text[i] == 'n'   ? '\n'
+                                                 : escaped && text[i] == 't' ? '\t'
+                                                                             : text[i]));
+  }
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const bool range = i + 2 < bytes.size() && bytes[i + 1] < 0;
+    const int first = bytes[i], last = range ? bytes[i + 2] : first;
+    if (first < 0 || last < first) return false;
+    for (int b = first; b <= last; ++b) out[static_cast<size_t>(b)] = true;
+    if (range) i += 2;
+  }
+  return true;
+}
+
+struct settings {
+  named_expressions columns;  // those kept, then the text under the token's name
+  byte_set in_token{};
+};
+
+settings read(plan::node_checker& node) {
+  settings s;
+  const record::row_type& input = node.input_type();
+  if (node.has("keep"))
+    for (const std::string& name : node.columns("keep"))
+      s.columns.emplace_back(name, expr::column_expression(input, *input.index_of(name)));
+  const std::string name = node.text("as");
+  if (std::any_of(s.columns.begin(), s.columns.end(), [&](const auto& c) { return c.first == name; }))
+    node.fault_at_parameter("as", fmt::format("the column '{}' is kept already", name), "a name of its own");
+  if (const auto text = node.expression("text", expr::scope{.row = &input})) {
+    if (auto string = text->converted_to(record::value_type::of(record::type_kind::string)); text->type().is_text())
+      s.columns.emplace_back(name, *std::move(string));
+    else
+      node.fault_at_parameter("text", fmt::format("'{}' is {}", text->text(), to_string(text->type())),
+                              "string or bytes[N]");
+  }
+  const bool separated = node.has("separators");
+  if (separated && node.has("characters"))
+    node.fault_at_parameter("separators", "tokens has either characters or separators", "one of them");
+  const char* parameter = separated ? "separators" : "characters";
+  byte_set given{};
+  if (!read_bytes(separated || node.has("characters") ? node.text(parameter) : default_characters, given))
+    node.fault_at_parameter(parameter, fmt::format("'{}' is no set of characters", node.text(parameter)),
+                            "characters and ranges, such as A-Za-z0-9_",
+                            "a - of its own comes first or last, or is written \\-");
+  for (size_t b = 0; b < given.size(); ++b) s.in_token[b] = separated ? !given[b] : given[b] || b >= 0x80;
+  return s;
+}
+
+void check(plan::node_checker& node) {
+  const settings s = read(node);
+  if (!node.ok()) return;
+  // A text has about a token per six bytes; how many can't be known.
+  node.set_output(0, type_of(s.columns), plan::carried_over(node.input_order(), renamed(s.columns, node.input_type())));
+}
+
+class token_stage final : public exec::stateless_stage {
+ public:
+  token_stage(const record::row_type& type, const byte_set& in_token, record::batch_pool& pool, size_t batch_bytes)
+      : row_bytes_(type.row_bytes()),
+        token_offset_(type[type.num_columns() - 1].offset),
+        in_token_(in_token),
+        pool_(pool),
+        max_rows_(std::max<size_t>(batch_bytes / type.row_bytes(), 1)) {}
+
+  void apply(const record::batch& in, exec::output& out) const override {
+    std::shared_ptr<std::byte[]> rows;
+    size_t num_rows = 0;
+    const auto flush = [&] {
+      if (num_rows > 0) out.emit(sharing_heap(in, std::move(rows), num_rows, row_bytes_));
+      rows.reset();
+      num_rows = 0;
+    };
+    for (size_t i = 0; i < in.num_rows; ++i) {
+      const record::string_ref text = record::load_ref(in.row(i) + token_offset_);
+      const auto* bytes = reinterpret_cast<const unsigned char*>(in.heap) + text.offset;
+      for (uint32_t at = 0; at < text.length;) {
+        if (!in_token_[bytes[at]]) {
+          ++at;
+          continue;
+        }
+        uint32_t end = at + 1;
+        while (end < text.length && in_token_[bytes[end]]) ++end;
+        if (rows == nullptr) rows = pool_.take(max_rows_ * row_bytes_);
+        std::byte* to = rows.get() + num_rows * row_bytes_;
+        copy_bytes(to, in.row(i), row_bytes_);
+        const record::string_ref token{text.offset + at, end - at};
+        std::memcpy(to + token_offset_, &token, sizeof token);
+        if (++num_rows == max_rows_) flush();
+        at = end;
+      }
+    }
+    flush();
+  }
+
+ private:
+  uint32_t row_bytes_, token_offset_;
+  byte_set in_token_;
+  record::batch_pool& pool_;
+  size_t max_rows_;
+};
+
+exec::assembly build(exec::build_context& c) {
+  const settings s = read(c.params);
+  exec::assembly out;
+  out.stages.push_back(make_program(c.input_type(), {program_step::map(s.columns)}, c.job.pool()));
+  out.stages.emplace_back(std::make_unique<token_stage>(c.output_type(), s.in_token, c.job.pool(), c.batch_bytes));
+  return out;
+}
+
+exec::operator_definition define() {
+  plan::operator_declaration d;
+  d.name = "tokens";
+  d.summary = "Cuts texts into tokens, such as words: a row for each.";
+  d.details =
+      "A token is a longest run of characters of one set. `characters` names the set, by default letters, digits and "
+      "_; "
+      "bytes "
+      "beyond ASCII always belong to it, so words in UTF-8 stay whole. `separators` names its complement instead. For "
+      "words "
+      "without regard to case, give text: \"lower(line)\".\n\n"
+      "n-grams of words are windows over tokens; n-grams of characters are windows over a file that is read as rows of "
+      "{c: u8}.";
+  d.order = "keeps: the leading order columns that are kept";
+  d.example =
+      "words: {op: tokens, in: lines, with: {text: \"lower(line)\"}}\n"
+      "pairs: {op: window, in: words, with: {before: 1, let: {pair: \"concat(row[-1].token, ' ', token)\"}}}\n";
+  d.role = plan::operator_role::stateless;
+  d.inputs = {{"in", "rows with a text"}};
+  d.outputs = {{"out", "the kept columns and the token, in the order of the text"}};
+  d.parameters = {
+      {.name = "text", .kind = plan::parameter_kind::expression, .required = true, .help = "The text to cut."},
+      {.name = "as",
+       .kind = plan::parameter_kind::text,
+       .default_text = "token",
+       .help = "The name of the token's column."},
+      {.name = "keep", .kind = plan::parameter_kind::columns, .help = "Columns that each token's row has besides."},
+      {.name = "characters",
+       .kind = plan::parameter_kind::text,
+       .help = "What tokens consist of: characters and ranges, A-Za-z0-9_ by default."},
+      {.name = "separators",
+       .kind = plan::parameter_kind::text,
+       .help = "What stands between tokens, in place of `characters`: \" ,;\", for example."}};
+  d.check = check;
+  return {std::move(d), build};
+}
+
+}  // namespace
+
+const exec::operator_definition& tokens_operator() {
+  static const exec::operator_definition definition = define();
+  return definition;
+}
+
+}  // namespace flowrun::operators
