@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "operators/column_copy.h"
+#include "operators/constant_row.h"
 #include "operators/estimates.h"
 #include "operators/program.h"
 #include "operators/registry.h"
@@ -42,23 +43,7 @@ settings read(plan::node_checker& node) {
   const record::row_type& input = node.input_type();
   s.before = distance_parameter(node, "before");
   s.after = distance_parameter(node, "after");
-  if (node.has("pad")) {
-    for (const auto& [name, value] : node.named_expressions("pad", expr::scope{})) {
-      const auto column = input.index_of(name);
-      const std::string parameter = "pad." + name;
-      if (!column) {
-        node.fault_at_parameter(parameter, fmt::format("'{}' has no column '{}'", node.input_name(0), name), "",
-                                did_you_mean(name, input.names()));
-      } else if (!value.is_constant()) {
-        node.fault_at_parameter(parameter, fmt::format("'{}' is not a constant", value.text()), "a value such as 0");
-      } else if (auto converted = value.converted_to(input[*column].type)) {
-        s.pad.emplace_back(name, *std::move(converted));
-      } else {
-        node.fault_at_parameter(parameter, fmt::format("'{}' is {}", value.text(), to_string(value.type())),
-                                to_string(input[*column].type));
-      }
-    }
-  }
+  if (node.has("pad")) s.pad = read_constants(node, "pad", input, node.input_name(0));
   s.let = node.named_expressions("let",
                                  expr::scope{.row = &input, .row_number = true, .before = s.before, .after = s.after});
   return s;
@@ -101,22 +86,6 @@ record::row_type wide_type(const record::row_type& input, const std::vector<expr
   return record::row_type(std::move(columns));
 }
 
-// One row with the padding; columns that `pad` doesn't name are 0 or empty.
-record::batch padding_row(const record::row_type& input, const settings& s, record::batch_pool& pool) {
-  record::batch_builder builder(input, pool, 1);
-  std::byte* to = builder.append();
-  std::memset(to, 0, input.row_bytes());
-  if (!s.pad.empty()) {
-    std::vector<record::batch> values;
-    const expr::row_program program = exec::program_stage::compile(record::row_type(), {program_step::map(s.pad)});
-    program.generate(0, 1, pool, values);
-    std::vector<std::pair<size_t, size_t>> columns;
-    for (const auto& [name, value] : s.pad) columns.emplace_back(columns.size(), *input.index_of(name));
-    column_copy(program.output(), input, columns).copy(values[0].rows, values[0].heap, to, builder);
-  }
-  return builder.take();
-}
-
 class widening_stage final : public exec::ordered_stage {
  public:
   widening_stage(const exec::build_context& c, const settings& s) : widening_stage(c, s, c.input_type()) {}
@@ -145,7 +114,7 @@ class widening_stage final : public exec::ordered_stage {
         input_bytes_(input.row_bytes()),
         wide_(wide_type(input, neighbours_of(s))),
         history_(input),
-        padding_(padding_row(input, s, c.job.pool())),
+        padding_(constant_row(input, s.pad, c.job.pool())),
         builder_(wide_, c.job.pool(), c.batch_bytes) {
     for (const expr::neighbour& n : neighbours_of(s)) {
       const record::column& from = input[*input.index_of(n.column)];
