@@ -150,12 +150,12 @@ exec::operator_definition define() {
       "bytes "
       "beyond ASCII always belong to it, so words in UTF-8 stay whole. `separators` names its complement instead. For "
       "words "
-      "without regard to case, give text: \"lower(line)\".\n\n"
+      "without regard to case, give text: \"lower(text)\".\n\n"
       "n-grams of words are windows over tokens; n-grams of characters are windows over a file that is read as rows of "
       "{c: u8}.";
   d.order = "keeps: the leading order columns that are kept";
   d.example =
-      "words: {op: tokens, in: lines, with: {text: \"lower(line)\"}}\n"
+      "words: {op: tokens, in: lines, with: {text: \"lower(text)\"}}\n"
       "pairs: {op: window, in: words, with: {before: 1, let: {pair: \"concat(row[-1].token, ' ', token)\"}}}\n";
   d.role = plan::operator_role::stateless;
   d.inputs = {{"in", "rows with a text"}};
