@@ -4,6 +4,7 @@
 
 #include "engine/plan/parameter_shape.h"
 #include "engine/record/value_type.h"
+#include "specs/control_words.h"
 #include "specs/resource_reader.h"
 
 namespace flowrun::plan {
@@ -106,16 +107,21 @@ json operator_schema(const operator_declaration& d) {
     properties[p.name] = parameter_schema(p);
     if (p.required) required.push_back(p.name);
   }
+  const specs::control_word* control = specs::find_control_word(d.name);
+  if (control)
+    for (const std::string_view body : control->bodies) properties[std::string(body)] = reference("body");
   json with = closed_map(std::move(properties), required);
   if (d.free_columns) with["additionalProperties"] = reference("expression");
   json node = {{"properties", {{"with", with}}}};
   std::vector<std::string> node_required;
   if (!required.empty()) node_required.push_back("with");
-  if (d.inputs.empty()) {
+  if (d.inputs.empty() && !control) {
     node["properties"]["in"] = false;
   } else {
-    node_required.push_back("in");
-    if (d.any_number_of_inputs) {
+    if (!control) node_required.push_back("in");
+    if (control) {  // the names are the job's: its bodies read them
+      node["properties"]["in"] = map_of(reference("endpoint"), id_pattern);
+    } else if (d.any_number_of_inputs) {
       node["properties"]["in"] = one_or_list(reference("endpoint"));
     } else if (d.inputs.size() == 1) {
       node["properties"]["in"] = reference("endpoint");
@@ -158,6 +164,41 @@ json node_schema(const operator_catalog& catalog) {
   return out;
 }
 
+// A graph under `graphs:`.
+json graph_schema() {
+  const json type = {{"anyOf", {json{{"type", "string"}}, reference("row_type")}}};
+  json in = map_of(type, id_pattern);
+  in["description"] = "what callers give, by name: any, or a row type";
+  const json output = {{"anyOf",
+                        {reference("endpoint"), closed_map({{"from", reference("endpoint")}, {"type", type}},
+                                                           std::vector<std::string>{"from"})}}};
+  const json out = {{"description", "what callers get: a node, or {port: node}"},
+                    {"anyOf", {reference("endpoint"), map_of(output, id_pattern)}}};
+  json scalars = map_of(closed_map({{"type", {{"enum", {"int", "float", "bool"}}}},
+                                    {"default", reference("text")},
+                                    {"help", {{"type", "string"}}}},
+                                   {"type"}),
+                        column_pattern);
+  scalars["description"] = "numbers that callers give; expressions use them by name";
+  return closed_map(
+      {{"doc", {{"type", "string"}}}, {"in", in}, {"out", out}, {"scalars", scalars}, {"nodes", reference("nodes")}},
+      {"out", "nodes"});
+}
+
+// A case under `tests:` (flowrun test).
+json test_schema() {
+  json given = map_of({{"type", {"array", "string", "number", "boolean"}}}, id_pattern);
+  given["description"] = "the rows that a source gives instead of its file";
+  json expect = map_of(json::object());
+  expect["description"] = "what outputs hold, {NODE: [row, …]}, and what nodes report, {NODE.name: value}";
+  return closed_map({{"name", {{"type", "string"}}},
+                     {"params", map_of(reference("text"), id_pattern)},
+                     {"given", given},
+                     {"expect", expect},
+                     {"fails", {{"type", "string"}, {"description", "part of the message that the job fails with"}}},
+                     {"once", {{"type", "boolean"}, {"description", "don't run it again with tiny blocks"}}}});
+}
+
 json param_schema() {
   return closed_map({{"type", {{"enum", {"string", "int", "float", "bool", "bytes", "path", "enum"}}}},
                      {"required", {{"type", "boolean"}}},
@@ -195,9 +236,13 @@ std::string schema_json(const operator_catalog& catalog) {
   types["description"] = "row types by name: {column: type}";
   json params = map_of(param_schema(), id_pattern);
   params["description"] = "parameters of the job: ${name} in the text, -p name=value on the command line";
-  json nodes = map_of(reference("node"), id_pattern);
+  json body = map_of(reference("node"), id_pattern);
+  json nodes = body;
   nodes["minProperties"] = 1;
+  body["description"] = "the nodes inside, by id; they read each other and what this node brings in";
   nodes["description"] = "the nodes of the dataflow, by id";
+  json graphs = map_of(reference("graph"), id_pattern);
+  graphs["description"] = "named graphs, which call runs";
   json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "Flowrun job, version 1"}};
   schema.update(closed_map({{"flowrun", {{"const", 1}, {"description", "version of the job language"}}},
                             {"name", {{"type", "string"}}},
@@ -205,11 +250,16 @@ std::string schema_json(const operator_catalog& catalog) {
                             {"params", params},
                             {"resources", resources_schema()},
                             {"types", types},
-                            {"nodes", nodes},
-                            {"tests", list_of({{"type", "object"}})}},
+                            {"nodes", reference("nodes")},
+                            {"graphs", graphs},
+                            {"tests", list_of(reference("test"))}},
                            {"flowrun", "nodes"}));
   schema["definitions"] = definitions();
   schema["definitions"]["node"] = node_schema(catalog);
+  schema["definitions"]["nodes"] = nodes;
+  schema["definitions"]["body"] = body;
+  schema["definitions"]["graph"] = graph_schema();
+  schema["definitions"]["test"] = test_schema();
   return schema.dump(2) + "\n";
 }
 
