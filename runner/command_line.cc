@@ -50,6 +50,7 @@ class parser {
     add_run();
     add_check();
     add_plan();
+    add_test();
     add_others();
   }
 
@@ -141,6 +142,16 @@ class parser {
     add_word(sub, "-f,--format", format_, "FORMAT", "text, json, dot (for Graphviz).");
     add_job(sub);
     add_resources(sub);
+  }
+
+  void add_test() {
+    CLI::App& sub =
+        add(command::test, "test", "Runs the tests: of jobs, on rows that the tests bring along.", test_examples);
+    sub.add_option("PATH", files_, "Jobs, or directories of jobs (*.yaml, at any depth). Default: this directory.")
+        ->type_name(" ");
+    add_word(sub, "-k,--filter", pattern_, "TEXT", "Only tests with this text in their names.");
+    add_word(sub, "-m,--memory", memory_, "BYTES", "Memory budget of each job. Default: the job's.");
+    add_word(sub, "-j,--threads", threads_, "N", "Threads. Default: the job's, else all usable cores.");
   }
 
   void add_others() {
@@ -361,6 +372,12 @@ class parser {
         choice_of<std::string>("--format", format_, {{"text", "text"}, {"json", "json"}, {"dot", "dot"}});
   }
 
+  void finish_test() {
+    out_.test.paths = files_.empty() ? words{"."} : files_;
+    out_.test.pattern = pattern_;
+    out_.test.resources = resources_given();
+  }
+
   void finish_bench_disk() {
     bench_disk_arguments& out = out_.bench_disk;
     if (out.directories.empty()) throw error(error_kind::usage, "bench-disk needs a DIR", hint_for_help());
@@ -429,6 +446,7 @@ class parser {
       case command::run: finish_run(); break;
       case command::check: finish_check(); break;
       case command::plan: finish_plan(); break;
+      case command::test: finish_test(); break;
       case command::gen: finish_gen(); break;
       case command::bench_disk: finish_bench_disk(); break;
       case command::verify: out_.verify.file = file_; break;
@@ -450,6 +468,7 @@ class parser {
   std::string format_ = "text";
   std::string file_;
   words files_;
+  std::string pattern_;
   words parameters_;
   words overrides_;
   words scratch_;

@@ -8,7 +8,22 @@
 
 namespace flowrun::runner {
 
-enum class command { run, check, plan, ops, schema, reference, gen, verify, bench_disk, sort, metrics, version, help };
+enum class command {
+  run,
+  check,
+  plan,
+  test,
+  ops,
+  schema,
+  reference,
+  gen,
+  verify,
+  bench_disk,
+  sort,
+  metrics,
+  version,
+  help
+};
 
 struct invocation {
   command what = command::help;
@@ -17,6 +32,7 @@ struct invocation {
   run_arguments run;
   check_arguments check;
   plan_arguments plan;
+  test_arguments test;
   gen_arguments gen;
   verify_arguments verify;
   bench_disk_arguments bench_disk;

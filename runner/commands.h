@@ -13,6 +13,7 @@ int run(const run_arguments& arguments, terminal& screen);
 int check(const check_arguments& arguments, terminal& screen);
 int show_plan(const plan_arguments& arguments, terminal& screen);
 int generate(const gen_arguments& arguments, terminal& screen);
+int test(const test_arguments& arguments, terminal& screen);
 int bench_disk(const bench_disk_arguments& arguments, terminal& screen);
 int verify(const verify_arguments& arguments, terminal& screen);
 

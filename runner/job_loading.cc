@@ -47,32 +47,58 @@ loaded_job load(const job_arguments& job, const resource_arguments& given, termi
     throw faults_shown();
   };
   stop_at(read.faults);
-  const auto spec = std::make_shared<const specs::JobSpec>(std::move(read.job));
+  planned_job planned = plan_job(std::make_shared<const specs::JobSpec>(std::move(read.job)), given);
+  stop_at(planned.faults);
+  return std::move(planned.job);
+}
+
+plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::vector<std::string>& missing) {
   // Declarations live as long as the program; the catalog only finds them.
   const plan::operator_catalog catalog = operators::built_in_catalog();
-  std::vector<std::string> missing;
-  plan::check_result checked = plan::check(spec, catalog, [&missing](const std::string& path) {
+  return plan::check(std::move(spec), catalog, [&missing](const std::string& path) {
     std::error_code problem;
     if (std::filesystem::status(path, problem).type() == std::filesystem::file_type::not_found &&
         std::find(missing.begin(), missing.end(), path) == missing.end())
       missing.push_back(path);
     return file_bytes(path);
   });
-  stop_at(checked.faults);
-  loaded_job out;
-  out.missing_inputs = std::move(missing);
-  out.graph = std::make_shared<plan::graph>(std::move(checked.checked));
-  out.machine = decide(given, spec->resources(), read_machine_configuration());
+}
+
+planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_arguments& given) {
+  planned_job out;
+  plan::check_result checked = check_job(spec, out.job.missing_inputs);
+  out.faults = std::move(checked.faults);
+  if (!out.faults.empty()) return out;
+  out.job.graph = std::make_shared<plan::graph>(std::move(checked.checked));
+  resources& decided = out.job.machine;
+  decided = decide(given, spec->resources(), read_machine_configuration());
   plan::machine machine;
-  machine.memory_bytes = out.machine.memory_bytes;
-  machine.threads = out.machine.threads;
-  machine.num_disks = static_cast<unsigned>(out.machine.scratch.size());
-  if (out.machine.disk_depth > 0) machine.disk_depth = out.machine.disk_depth;
-  machine.block_bytes = out.machine.block_bytes;
-  machine.batch_bytes = out.machine.batch_bytes;
-  plan::plan_result planned = plan::make_plan(*out.graph, machine);
-  stop_at(planned.faults);
-  out.plan = std::move(planned.plan);
+  machine.memory_bytes = decided.memory_bytes;
+  machine.threads = decided.threads;
+  machine.num_disks = static_cast<unsigned>(decided.scratch.size());
+  if (decided.disk_depth > 0) machine.disk_depth = decided.disk_depth;
+  machine.block_bytes = decided.block_bytes;
+  machine.batch_bytes = decided.batch_bytes;
+  plan::plan_result planned = plan::make_plan(*out.job.graph, machine);
+  out.faults = std::move(planned.faults);
+  out.job.plan = std::move(planned.plan);
+  return out;
+}
+
+exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& arguments) {
+  exec::job_settings out;
+  out.graph = loaded.graph;
+  out.plan = loaded.plan;
+  for (const exec::operator_definition* d : operators::built_in_operators()) out.operators[d->declaration.name] = d;
+  out.scratch = loaded.machine.scratch;
+  out.scratch_limit = loaded.machine.scratch_limit;
+  out.allocation = loaded.machine.allocation;
+  out.io_order = loaded.machine.io_order;
+  out.backend = arguments.backend;
+  out.plain_executor = arguments.plain_executor;
+  out.options = arguments.engine;
+  out.options.block_bytes = loaded.machine.block_bytes;
+  out.options.batch_bytes = loaded.machine.batch_bytes;
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "engine/exec/job.h"
 #include "engine/plan/graph.h"
 #include "engine/plan/physical_plan.h"
 #include "runner/options.h"
@@ -27,6 +28,20 @@ struct loaded_job {
 
 // Throws faults_shown, or error(missing_input) when there is no such file.
 loaded_job load(const job_arguments& job, const resource_arguments& given, terminal& screen);
+
+// The same for a job that has been read. Whole only without faults.
+struct planned_job {
+  loaded_job job;
+  std::vector<fault> faults;
+};
+planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_arguments& given);
+
+// What the operators say about a job that has been read: row types, unknown columns. Files that aren't there are
+// listed in `missing`.
+plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::vector<std::string>& missing);
+
+// How a run carries out a loaded job.
+exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& arguments);
 
 // True when the plan may write scratch: then it matters where it lies.
 bool may_use_scratch(const loaded_job& job);

@@ -22,6 +22,7 @@ int carry_out(const invocation& asked, terminal& screen) {
     case command::run: return run(asked.run, screen);
     case command::check: return check(asked.check, screen);
     case command::plan: return show_plan(asked.plan, screen);
+    case command::test: return test(asked.test, screen);
     case command::gen: return generate(asked.gen, screen);
     case command::verify: return verify(asked.verify, screen);
     case command::bench_disk: return bench_disk(asked.bench_disk, screen);

@@ -64,6 +64,12 @@ struct plan_arguments {
   std::string format = "text";
 };
 
+struct test_arguments {
+  std::vector<std::string> paths;  // specs, or directories of specs
+  std::string pattern;             // part of the names of the tests to run; empty: all
+  resource_arguments resources;    // memory and threads
+};
+
 struct bench_disk_arguments {
   std::vector<std::string> directories;
   double seconds = 0;                 // of a measurement; 0: ours to choose

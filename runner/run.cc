@@ -10,7 +10,6 @@
 #include "engine/exec/job.h"
 #include "engine/exec/job_report.h"
 #include "engine/metrics/exporter.h"
-#include "operators/registry.h"
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/interrupts.h"
@@ -88,23 +87,6 @@ class warning_reader {
  private:
   size_t shown_ = 0;
 };
-
-exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& arguments) {
-  exec::job_settings out;
-  out.graph = loaded.graph;
-  out.plan = loaded.plan;
-  for (const exec::operator_definition* d : operators::built_in_operators()) out.operators[d->declaration.name] = d;
-  out.scratch = loaded.machine.scratch;
-  out.scratch_limit = loaded.machine.scratch_limit;
-  out.allocation = loaded.machine.allocation;
-  out.io_order = loaded.machine.io_order;
-  out.backend = arguments.backend;
-  out.plain_executor = arguments.plain_executor;
-  out.options = arguments.engine;
-  out.options.block_bytes = loaded.machine.block_bytes;
-  out.options.batch_bytes = loaded.machine.batch_bytes;
-  return out;
-}
 
 }  // namespace
 

@@ -1,0 +1,17 @@
+// What was expected beside what was found, as diff(1) shows it: "- line" was expected, "+ line" was found instead.
+//
+// Lines in common at both ends are left out but for two; what lies between is aligned by its longest common
+// subsequence, which costs time and memory of the product of both lengths, as long as that is at most 4 million.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace flowrun::runner {
+
+// One line each, without line ends; at most `most_lines` of them, then a line that says how many more there are. Empty:
+// no difference.
+std::vector<std::string> difference(const std::vector<std::string>& expected, const std::vector<std::string>& found,
+                                    size_t most_lines);
+
+}  // namespace flowrun::runner

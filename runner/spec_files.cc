@@ -1,0 +1,76 @@
+#include "runner/spec_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "engine/base/error.h"
+#include "specs/source_text.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// One byte more than a spec may have, at most: the reader says what is wrong with that.
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text(specs::max_text_bytes + 1, '\0');
+  if (in) in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!in.eof() && !in)
+    throw error(error_kind::missing_input, "can't read the job " + path + ": " + errno_text(errno),
+                "give the path of a job file (YAML), or of a directory");
+  text.resize(static_cast<size_t>(in.gcount()));
+  return text;
+}
+
+std::vector<std::string> files_below(const std::string& directory) {
+  std::vector<std::string> out;
+  std::error_code problem;
+  fs::recursive_directory_iterator at(directory, fs::directory_options::skip_permission_denied, problem);
+  for (const fs::recursive_directory_iterator end; !problem && at != end; at.increment(problem)) {
+    const std::string name = at->path().filename().string();
+    std::error_code ignored;
+    if (name.starts_with('.')) {
+      if (at->is_directory(ignored)) at.disable_recursion_pending();
+    } else if (at->path().extension() == ".yaml" && at->is_regular_file(ignored)) {
+      out.push_back(at->path().lexically_normal().string());
+    }
+  }
+  if (problem)
+    throw error(error_kind::missing_input, "can't read the directory " + directory + ": " + problem.message());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
+std::vector<spec_file> find_specs(const std::vector<std::string>& paths) {
+  std::vector<spec_file> out;
+  std::set<std::string> seen;
+  const auto add = [&](const std::string& path, bool named) {
+    if (!seen.insert(fs::path(path).lexically_normal().string()).second) return;
+    std::string text = read_text(path);
+    if (named || text.find("flowrun:") != std::string::npos) out.push_back({path, std::move(text)});
+  };
+  for (const std::string& path : paths) {
+    std::error_code problem;
+    const fs::file_status status = fs::status(path, problem);
+    if (!fs::exists(status))
+      throw error(error_kind::missing_input, "there is no " + path,
+                  "give the path of a job file (YAML), or of a directory");
+    if (!fs::is_directory(status)) {
+      add(path, true);
+      continue;
+    }
+    const size_t before = seen.size();
+    for (const std::string& file : files_below(path)) add(file, false);
+    if (out.empty() && seen.size() == before)
+      throw error(error_kind::missing_input, "there are no specs (*.yaml) in " + path, "give another directory");
+  }
+  return out;
+}
+
+}  // namespace flowrun::runner

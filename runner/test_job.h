@@ -1,0 +1,54 @@
+// A test case fitted to its job: rows in files of their own instead of the sources', outputs into a directory, and
+// afterwards a look at what is there.
+//
+//   test_case + checked graph ─fit─▶ fitted_test ─redirected─▶ JobSpec ─run─▶ files, report ─mismatches─▶ what differs
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/exec/report.pb.h"
+#include "engine/plan/graph.h"
+#include "runner/test_case.h"
+
+namespace flowrun::runner {
+
+struct fitted_test {
+  struct source {
+    std::string node;
+    std::string bytes;       // of its file
+    bool generates = false;  // it has no file: it becomes a file.read_rows of this type and order
+    record::row_type type;
+    plan::order order;
+  };
+  struct output {
+    std::string node;
+    specs::Position position;
+    std::string bytes;  // of its file
+    bool packed = false;
+    record::row_type type;  // of packed rows
+    char delimiter = '\n';  // of lines
+  };
+  struct value {
+    std::string node;
+    std::string field;
+    std::string text;
+    specs::Position position;
+  };
+  std::vector<source> sources;
+  std::vector<output> outputs;
+  std::vector<value> values;
+};
+
+// Reports what doesn't fit: nodes that aren't there, columns, values. Also sources that nothing is given for although
+// their file lies in `unset`, which stands for paths that the test leaves open.
+fitted_test fit(const test_case& test, const plan::graph& job, const std::string& unset, specs::fault_sink& faults);
+
+// The job as the test runs it. Writes the files of the sources into `directory`, and gives the outputs theirs there.
+specs::JobSpec redirected(const specs::JobSpec& job, const fitted_test& test, const std::string& directory);
+
+// What differs, as lines to show; empty: nothing.
+std::vector<std::string> mismatches(const fitted_test& test, const std::string& directory,
+                                    const exec::RunReport& report);
+
+}  // namespace flowrun::runner
