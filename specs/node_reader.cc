@@ -121,19 +121,6 @@ void read_with(const Entry& with, const control_word* control, Node& node, fault
   check_empty_values(kept, faults);
 }
 
-// What the nodes inside need of the node around them.
-void check_control(const control_word& control, const Node& node, fault_sink& faults) {
-  if (node.bodies().empty())
-    faults.add(
-        node.op_position(),
-        fmt::format("the {} '{}' has no {}", control.op, quotable(node.id()), fmt::join(control.bodies, ": or ")),
-        fmt::format("with: {{{}: {{NAME: {{op: …}}}}}}", control.bodies.front()));
-  if (node.input_form() == INPUT_SINGLE || node.input_form() == INPUT_LIST)
-    faults.add(node.in_position(),
-               fmt::format("the inputs of the {} '{}' have no names", control.op, quotable(node.id())),
-               "in: {name: node}", "the nodes inside read each input by its name");
-}
-
 void read_node(const Entry& entry, Node& node, fault_sink& faults) {
   node.set_id(entry.key());
   *node.mutable_position() = entry.key_position();
@@ -168,7 +155,11 @@ void read_node(const Entry& entry, Node& node, fault_sink& faults) {
   const control_word* control = find_control_word(node.op());
   if (const Entry* in = find_entry(value, "in")) read_inputs(*in, node, faults);
   if (const Entry* with = find_entry(value, "with")) read_with(*with, control, node, faults);
-  if (control) check_control(*control, node, faults);
+  if (control && node.bodies().empty())
+    faults.add(
+        node.op_position(),
+        fmt::format("the {} '{}' has no {}", control->op, quotable(node.id()), fmt::join(control->bodies, ": or ")),
+        fmt::format("with: {{{}: {{NAME: {{op: …}}}}}}", control->bodies.front()));
   if (const Entry* on_error = find_entry(value, "on_error")) read_on_error(*on_error, *node.mutable_on_error(), faults);
   if (const Entry* doc = find_entry(value, "doc"))
     if (const std::string* words = expect_text(*doc, "text", faults)) node.set_doc(*words);

@@ -154,9 +154,13 @@ class scope_check {
   void check_body(const Node& node, const Body& body, const scope& outer) {
     scope inside{body.nodes(), fmt::format(" under '{}' of '{}'", body.name(), quotable(node.id())),
                  fmt::format("'{}'", quotable(node.id())), &outer};
-    // Inputs without names are a fault already; what the body calls them is not another.
     const bool named = node.input_form() == INPUT_NAMED;
-    for (const Input& input : node.inputs()) inside.brought.insert(named ? input.port() : input.from_node());
+    for (const Input& input : node.inputs()) {
+      const std::string& name = named ? input.port() : input.from_node();
+      if (!inside.brought.insert(name).second && !name.empty())
+        faults_.add(input.position(), fmt::format("two inputs of {} are called '{}'", inside.holder, quotable(name)),
+                    "in: {name: node, …}", "give them names");
+    }
     const control_word* control = find_control_word(node.op());
     if (control && !control->carried.empty())
       if (const Value* carried = find(node.with(), control->carried))

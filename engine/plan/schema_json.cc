@@ -4,7 +4,6 @@
 
 #include "engine/plan/parameter_shape.h"
 #include "engine/record/value_type.h"
-#include "specs/control_words.h"
 #include "specs/resource_reader.h"
 
 namespace flowrun::plan {
@@ -107,21 +106,16 @@ json operator_schema(const operator_declaration& d) {
     properties[p.name] = parameter_schema(p);
     if (p.required) required.push_back(p.name);
   }
-  const specs::control_word* control = specs::find_control_word(d.name);
-  if (control)
-    for (const std::string_view body : control->bodies) properties[std::string(body)] = reference("body");
   json with = closed_map(std::move(properties), required);
   if (d.free_columns) with["additionalProperties"] = reference("expression");
   json node = {{"properties", {{"with", with}}}};
   std::vector<std::string> node_required;
   if (!required.empty()) node_required.push_back("with");
-  if (d.inputs.empty() && !control) {
+  if (d.inputs.empty()) {
     node["properties"]["in"] = false;
   } else {
-    if (!control) node_required.push_back("in");
-    if (control) {  // the names are the job's: its bodies read them
-      node["properties"]["in"] = map_of(reference("endpoint"), id_pattern);
-    } else if (d.any_number_of_inputs) {
+    node_required.push_back("in");
+    if (d.any_number_of_inputs) {
       node["properties"]["in"] = one_or_list(reference("endpoint"));
     } else if (d.inputs.size() == 1) {
       node["properties"]["in"] = reference("endpoint");
@@ -236,10 +230,8 @@ std::string schema_json(const operator_catalog& catalog) {
   types["description"] = "row types by name: {column: type}";
   json params = map_of(param_schema(), id_pattern);
   params["description"] = "parameters of the job: ${name} in the text, -p name=value on the command line";
-  json body = map_of(reference("node"), id_pattern);
-  json nodes = body;
+  json nodes = map_of(reference("node"), id_pattern);
   nodes["minProperties"] = 1;
-  body["description"] = "the nodes inside, by id; they read each other and what this node brings in";
   nodes["description"] = "the nodes of the dataflow, by id";
   json graphs = map_of(reference("graph"), id_pattern);
   graphs["description"] = "named graphs, which call runs";
@@ -257,7 +249,6 @@ std::string schema_json(const operator_catalog& catalog) {
   schema["definitions"] = definitions();
   schema["definitions"]["node"] = node_schema(catalog);
   schema["definitions"]["nodes"] = nodes;
-  schema["definitions"]["body"] = body;
   schema["definitions"]["graph"] = graph_schema();
   schema["definitions"]["test"] = test_schema();
   return schema.dump(2) + "\n";

@@ -88,14 +88,16 @@ TEST(control, nodes_of_a_body_have_the_grammar_of_nodes) {
               ElementsAre(HasSubstr("5:19 the key 'n' stands here twice")));
 }
 
-TEST(control, inputs_need_names) {
-  const fault single =
-      only_fault("flowrun: 1\nnodes:\n  a: {op: x}\n  l: {op: loop, in: a, with: {body: {n: {op: x, in: a}}}}\n");
-  EXPECT_EQ(single.message, "the inputs of the loop 'l' have no names");
-  EXPECT_EQ(single.where, (source_position{"job.yaml", 4, 21}));
-  EXPECT_THAT(
-      faults_in("flowrun: 1\nnodes:\n  a: {op: x}\n  l: {op: if, in: [a, a], with: {then: {n: {op: x, in: a}}}}\n"),
-      ElementsAre("4:19 the inputs of the if 'l' have no names"));
+TEST(control, inputs_without_names_are_called_as_their_nodes) {
+  const auto loop = [](const std::string& in) {
+    return "flowrun: 1\nnodes:\n  a: {op: x}\n  b: {op: x}\n  l: {op: loop, in: " + in +
+           ", with: {body: {n: {op: x, in: a}}}}\n";
+  };
+  EXPECT_THAT(faults_in(loop("a")), ElementsAre());
+  EXPECT_THAT(faults_in(loop("a.rest")), ElementsAre());
+  EXPECT_THAT(faults_in(loop("[b, a]")), ElementsAre());
+  EXPECT_THAT(faults_in(loop("b")), ElementsAre("5:53 there is no node 'a' under 'body' of 'l'"));
+  EXPECT_THAT(faults_in(loop("[a, a.rest]")), ElementsAre("5:25 two inputs of 'l' are called 'a'"));
 }
 
 TEST(control, names_inside_a_body) {

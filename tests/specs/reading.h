@@ -114,7 +114,7 @@ graphs:
     scalars: {depth: {type: int, default: 0}, share: {type: float, help: "of the rows"}}
     nodes:
       kept: {op: filter, in: text, with: {where: "x > 0"}}
-      cut:  {op: split, in: more, with: {odd: "node % 2 == 1", even: "node % 2 == 0"}}
+      cut:  {op: split, in: more, with: {ports: {odd: "node % 2 == 1"}, rest: even}}
   one:
     out: n
     nodes: {n: {op: generate, with: {rows: 1}}}
