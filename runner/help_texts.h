@@ -30,7 +30,7 @@ inline constexpr const char* test_examples =
     "  tests:\n"
     "    - name: duplicates count once\n"
     "      params: {limit: 10}                   values of parameters; paths may be left open\n"
-    "      given:  {edges: [\"1 2\", \"1 2\"]}       rows of a source: lines of its file, or {column: value}, or lists\n"
+    "      given:  {edges: [\"1 2\", \"1 2\"]}       rows of a source: lines, {column: value}, or lists\n"
     "      expect: {write: [\"1,1\"], total.n: 1}  rows of a node that writes; a value that a node reports\n"
     "or, instead of expect, fails: \"part of the message\". Each test runs as it is, and again with tiny blocks and\n"
     "forced spilling unless it says once: true. Files are made and written in a temporary directory.\n"

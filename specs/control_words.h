@@ -4,8 +4,8 @@
 //   levels: {op: loop, in: {edges: drawn}, with: {carry: {cur: …}, body: {NODE: {op: …, in: cur}, …}, …}}
 //   some:   {op: if, in: {rows: drawn}, with: {condition: …, then: {NODE: …}, else: {NODE: …}, …}}
 //
-// Nodes of a body read each other, and the names that the control node brings: its inputs, by the names that `in:` gives
-// them or else by those of the nodes they come from, and what a loop carries.
+// Nodes of a body read each other, and the names that the control node brings: its inputs, by the names that `in:`
+// gives them or else by those of the nodes they come from, and what a loop carries.
 #pragma once
 
 #include <string>
