@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/machine.h"
+#include "engine/plan/body_ports.h"
 #include "runner/version.h"
 
 namespace flowrun::runner {
@@ -29,11 +30,20 @@ void job_metrics::note(const exec::job_progress& now) {
 }
 
 void job_metrics::collect_nodes(metrics::sink& into) const {
-  const plan::graph& g = job_.graph();
+  for (const exec::graph_record& record : job_.records()) collect_graph(record, into);
+}
+
+// Nodes of bodies are called as in the report: "levels.reached".
+void job_metrics::collect_graph(const exec::graph_record& record, metrics::sink& into) const {
+  const plan::graph& g = *record.graph;
   for (size_t i = 0; i < g.nodes.size(); ++i) {
     const plan::node& n = g.nodes[i];
-    const exec::node_counters& c = job_.counters(i);
-    const metrics::label_values labels = {n.id, n.declaration->name};
+    const exec::node_counters& c = record.counters[i];
+    const std::string id = g.path.empty() ? n.id : g.path + "." + n.id;
+    if (c.iterations > 0)
+      into.value(metric::flowrun_loop_iterations_total, {id}, static_cast<double>(c.iterations));
+    if (plan::is_internal(n)) continue;
+    const metrics::label_values labels = {id, n.declaration->name};
     const bool sink = n.outputs.empty();
     // A node without a stage of its own (its expressions run in a neighbour's program) has nothing to say.
     if (c.busy_ns == 0 && c.rows_in == 0 && c.rows_out == 0) continue;
@@ -43,16 +53,16 @@ void job_metrics::collect_nodes(metrics::sink& into) const {
     add(metric::flowrun_node_busy_seconds_total, seconds(c.busy_ns));
     constexpr const char* reasons[] = {"io", "memory", "input", "output"};  // as exec::blocked_on
     for (size_t why = 0; why < std::size(reasons); ++why)
-      into.value(metric::flowrun_node_blocked_seconds_total, {n.id, n.declaration->name, reasons[why]},
+      into.value(metric::flowrun_node_blocked_seconds_total, {id, n.declaration->name, reasons[why]},
                  seconds(c.blocked_ns[why]));
     if (c.file_read_bytes > 0) add(metric::flowrun_file_read_bytes_total, static_cast<double>(c.file_read_bytes));
     if (c.file_written_bytes > 0)
       add(metric::flowrun_file_written_bytes_total, static_cast<double>(c.file_written_bytes));
     if (n.declaration->has_error_port)
-      into.value(metric::flowrun_rejected_rows_total, {n.id}, static_cast<double>(c.rejected_rows));
+      into.value(metric::flowrun_rejected_rows_total, {id}, static_cast<double>(c.rejected_rows));
     if (n.role() == plan::operator_role::breaker) {
-      into.value(metric::flowrun_sort_runs, {n.id}, static_cast<double>(c.runs));
-      into.value(metric::flowrun_sort_merge_passes, {n.id}, static_cast<double>(c.merge_passes));
+      into.value(metric::flowrun_sort_runs, {id}, static_cast<double>(c.runs));
+      into.value(metric::flowrun_sort_merge_passes, {id}, static_cast<double>(c.merge_passes));
     }
   }
 }

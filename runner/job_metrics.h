@@ -21,6 +21,7 @@ class job_metrics {
 
  private:
   void collect_nodes(metrics::sink& into) const;
+  void collect_graph(const exec::graph_record& record, metrics::sink& into) const;
   void collect_disks(metrics::sink& into) const;
 
   exec::job& job_;

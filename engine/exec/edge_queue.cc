@@ -77,7 +77,25 @@ class queue_sink final : public ordered_stage {
   edge_queue& queue_;
 };
 
+class queue_source final : public source {
+ public:
+  explicit queue_source(input_stream& queue) : queue_(queue) {}
+  outcome pull(output& out, waker& w) override {
+    const record::batch* front = nullptr;
+    const outcome result = queue_.peek(front, w);
+    if (!result.is_ready()) return result;
+    out.emit(*front);
+    queue_.pop();
+    return result;
+  }
+
+ private:
+  input_stream& queue_;
+};
+
 }  // namespace
+
+std::unique_ptr<source> make_queue_source(input_stream& queue) { return std::make_unique<queue_source>(queue); }
 
 std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches) {
   return std::make_unique<bounded_queue>(max_batches);

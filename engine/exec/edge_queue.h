@@ -28,6 +28,9 @@ std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches);
 // rows that a later phase wants.
 std::unique_ptr<edge_queue> make_spilling_queue(const record::row_type& type, services& job, uint64_t memory_bytes);
 
+// The head of a pipeline that gives on what it reads from a queue.
+std::unique_ptr<source> make_queue_source(input_stream& queue);
+
 // The sink of the producing pipeline: passes batches on and closes the queue at the end.
 std::unique_ptr<ordered_stage> make_queue_sink(edge_queue& queue);
 

@@ -26,13 +26,15 @@ constexpr uint64_t stall_ns = 60'000'000'000;  // without any progress the watch
 
 }  // namespace
 
-class job::core final : public services {
+class job::core final : public services, public graph_host {
  public:
   explicit core(job_settings settings)
       : settings_(std::move(settings)),
         backend_(make_backend(settings_)),
         executor_(settings_.plain_executor ? make_plain_executor()
-                                           : make_arena_executor(settings_.plan.resources.threads)) {
+                                           : make_arena_executor(settings_.plan.resources.threads)),
+        executor_here_(make_plain_executor()) {
+    add_records(*settings_.graph);
     block::manager_options blocks;
     blocks.disks = settings_.scratch;
     blocks.backend = backend_.get();
@@ -44,12 +46,12 @@ class job::core final : public services {
     blocks.order = settings_.io_order;
     blocks.warn = [this](const std::string& text) { warn(text); };
     blocks_ = std::make_unique<block::block_manager>(std::move(blocks));
-    builder_ = std::make_unique<pipeline_builder>(*settings_.graph, settings_.plan, settings_.operators, *this);
+    runner_ = std::make_unique<graph_runner>(*settings_.graph, settings_.plan, records_.front(), *this, *this, 0);
   }
 
   ~core() override {
     stopped_ = true;  // run() may have been left by an exception while pipelines were at work
-    take_down();
+    take_down([] {});
   }
 
   record::batch_pool& pool() override { return pool_; }
@@ -76,6 +78,12 @@ class job::core final : public services {
 
   void report_value(const std::string& node, const std::string& name, const std::string& value) override {
     std::lock_guard lock(mutex_);
+    // A node of a loop's body reports in every iteration: the last one stays.
+    for (reported_value& r : results_)
+      if (r.node == node && r.name == name) {
+        r.value = value;
+        return;
+      }
     results_.push_back({node, name, value});
   }
 
@@ -87,7 +95,9 @@ class job::core final : public services {
   void run(const std::function<void()>& tick, const std::atomic<bool>& stop) {
     start_ns_ = now_ns();
     start_cpu_ = cpu_seconds();
-    for (phase_ = 0; phase_ < settings_.plan.phases.size(); ++phase_) run_phase(tick, stop);
+    tick_ = &tick;
+    stop_ = &stop;
+    runner_->run(nullptr);
     for (auto& output : outputs_) output->commit();
     outputs_.clear();
     succeeded_ = true;
@@ -102,7 +112,8 @@ class job::core final : public services {
 
   job_progress progress();
   RunReport report(const std::exception* problem) const;
-  node_counters& counters(size_t node) const { return builder_->counters(node); }
+  node_counters& counters(size_t node) { return records_.front().counters[node]; }
+  const std::deque<graph_record>& records() const { return records_; }
   std::vector<std::string> warnings() const {
     std::lock_guard lock(mutex_);
     return warnings_;
@@ -111,29 +122,84 @@ class job::core final : public services {
   std::vector<block::disk_usage> disks() const { return blocks_->usage(); }
   uint64_t batch_bytes_held() const { return pool_.held_bytes(); }
 
- private:
-  void run_phase(const std::function<void()>& tick, const std::atomic<bool>& stop) {
-    builder_->begin_phase(phase_);
-    running_ = 0;
-    for (int index : settings_.plan.phases[phase_].pipelines) {
+  // --- graph_host ---
+  services& job() override { return *this; }
+  const operator_set& operators() const override { return settings_.operators; }
+
+  graph_record& record_of(const plan::graph& checked) override {
+    for (graph_record& r : records_)
+      if (r.graph == &checked) return r;
+    internal_error("a graph runs that nobody knows of");
+  }
+
+  std::vector<std::string>& activities() override { return activities_; }
+
+  void look_around() override {
+    if (stop_->load()) stopped_ = true;
+    throw_if_stopped();
+    show_progress();
+  }
+
+  void run_pipelines(std::vector<pipeline_tree> trees, bool here, const std::function<void()>& forget_wakers) override {
+    // On the plain executor what operators spawn runs on this thread too: one queue for all of it.
+    at_work_ = here && !settings_.plain_executor ? executor_here_.get() : executor_.get();
+    for (pipeline_tree& tree : trees) {
       pipeline_events events;
       events.finished = [this] {
         --running_;
-        executor_->notify();
+        at_work_->notify();
       };
       events.failed = [this](std::exception_ptr problem) { fail(std::move(problem)); };
       events.stopped = [this] { return cancelled(); };
-      pipeline_tree tree = builder_->build(static_cast<size_t>(index));
       pipelines_.push_back(
-          std::make_unique<pipeline>(std::move(tree), *executor_, threads(), threads() + 2, std::move(events)));
+          std::make_unique<pipeline>(std::move(tree), *at_work_, threads(), threads() + 2, std::move(events)));
     }
     running_ = pipelines_.size();
-    for (auto& p : pipelines_) p->start();
+    try {
+      if (stop_->load()) stopped_ = true;
+      for (auto& p : pipelines_) p->start();
+      wait_for_pipelines();
+    } catch (...) {
+      stopped_ = true;
+      take_down(forget_wakers);
+      throw;
+    }
+    take_down(forget_wakers);
+    throw_if_stopped();
+  }
+
+ private:
+  void add_records(const plan::graph& g) {
+    for (const graph_record& r : records_)
+      if (r.graph == &g) return;
+    records_.emplace_back(g);
+    for (const plan::node& n : g.nodes)
+      for (const auto& body : n.bodies) add_records(*body);
+  }
+
+  void throw_if_stopped() {
+    {
+      std::lock_guard lock(mutex_);
+      if (problem_) std::rethrow_exception(problem_);
+    }
+    if (cancelled())
+      throw error(error_kind::cancelled, "stopped before the end", "no output was written; start it again");
+  }
+
+  void show_progress() {
+    const uint64_t now = now_ns();
+    if (now - shown_ns_ < static_cast<uint64_t>(std::chrono::nanoseconds(tick_interval).count())) return;
+    shown_ns_ = now;
+    if (*tick_) (*tick_)();
+  }
+
+  void wait_for_pipelines() {
     uint64_t seen = 0;
     uint64_t seen_ns = now_ns();
-    while (!executor_->wait([&] { return running_ == 0 || cancelled(); }, tick_interval)) {
-      if (stop.load()) stopped_ = true;
-      if (tick) tick();
+    while (!at_work_->wait([&] { return running_ == 0 || cancelled(); }, tick_interval)) {
+      if (stop_->load()) stopped_ = true;
+      if (*tick_) (*tick_)();
+      shown_ns_ = now_ns();
       const uint64_t moved = movement();
       if (moved != seen) {
         seen = moved;
@@ -143,25 +209,26 @@ class job::core final : public services {
         for (const auto& p : pipelines_) warn("no progress for a minute: " + p->state());
       }
     }
-    if (tick) tick();
-    take_down();
-    {
-      std::lock_guard lock(mutex_);
-      if (problem_) std::rethrow_exception(problem_);
+    if (activities_.empty()) {
+      if (*tick_) (*tick_)();
+    } else {
+      show_progress();  // phases of bodies may be short and many
     }
-    if (cancelled())
-      throw error(error_kind::cancelled, "stopped before the end", "no output was written; start it again");
-    builder_->end_phase(phase_);
   }
 
   // Takes the pipelines of the phase down. Their operators wait for their transfers, whose completions may still wake a
   // pipeline, so pipelines go after all operators and after the last task. Queues stay: those that a later phase reads,
   // and after a failure all of them.
-  void take_down() {
-    executor_->drain();
+  void take_down(const std::function<void()>& forget_wakers) {
+    const auto drain = [this] {
+      executor_here_->drain();
+      executor_->drain();
+      executor_here_->drain();
+    };
+    drain();
     for (auto& p : pipelines_) p->dismantle();
-    builder_->forget_wakers();
-    executor_->drain();
+    forget_wakers();
+    drain();
     pipelines_.clear();
   }
 
@@ -171,16 +238,15 @@ class job::core final : public services {
       if (!problem_) problem_ = std::move(problem);
     }
     stopped_ = true;
+    executor_here_->notify();
     executor_->notify();
   }
 
   // Changes whenever anything got on.
   uint64_t movement() const {
     uint64_t sum = 0;
-    for (size_t i = 0; i < settings_.graph->nodes.size(); ++i) {
-      const node_counters& c = counters(i);
-      sum += c.busy_ns + c.rows_in + c.rows_out;
-    }
+    for (const graph_record& r : records_)
+      for (const node_counters& c : r.counters) sum += c.busy_ns + c.rows_in + c.rows_out;
     return sum + blocks_->used_bytes();
   }
 
@@ -189,9 +255,15 @@ class job::core final : public services {
   std::unique_ptr<io::backend> backend_;
   std::unique_ptr<block::block_manager> blocks_;
   std::unique_ptr<task_executor> executor_;
-  std::unique_ptr<pipeline_builder> builder_;
+  std::unique_ptr<task_executor> executor_here_;  // for phases with little to do
+  task_executor* at_work_ = nullptr;              // the one of the current phase
+  std::deque<graph_record> records_;              // of the job's graph and all bodies
+  std::unique_ptr<graph_runner> runner_;
   std::vector<std::unique_ptr<pipeline>> pipelines_;  // of the current phase
-  size_t phase_ = 0;
+  std::vector<std::string> activities_;
+  const std::function<void()>* tick_ = nullptr;
+  const std::atomic<bool>* stop_ = nullptr;
+  uint64_t shown_ns_ = 0;  // when the progress was shown last
   std::atomic<size_t> running_{0};
   std::atomic<bool> stopped_{false};
   bool succeeded_ = false;
@@ -213,7 +285,8 @@ class job::core final : public services {
 job_progress job::core::progress() {
   job_progress out;
   out.num_phases = settings_.plan.phases.size();
-  out.phase = std::min(phase_, out.num_phases);
+  const size_t phase_now = runner_->phase();
+  out.phase = std::min(phase_now, out.num_phases);
   out.ratio_known = true;
   double done = 0;
   double total = 0;
@@ -222,12 +295,16 @@ job_progress job::core::progress() {
     const auto head = static_cast<size_t>(p.head);
     const plan::node& n = g.nodes[head];
     if (n.role() == plan::operator_role::meeting) continue;  // moves with what feeds it
+    if (p.control) {
+      out.ratio_known = out.ratio_known && p.phase < static_cast<int>(phase_now);
+      continue;
+    }
     const node_counters& c = counters(head);
     double head_done = 0;
     double head_total = 0;
     if (n.role() == plan::operator_role::breaker) {
       head_done = static_cast<double>(c.bytes_out);
-      const bool created = p.phase <= static_cast<int>(phase_);  // the sink half has seen all rows
+      const bool created = p.phase <= static_cast<int>(phase_now);  // the sink half has seen all rows
       const plan::row_estimate& expected = g.input_of(n, 0).estimate;
       head_total = static_cast<double>(created ? c.bytes_in.load() : expected.num_bytes);
       out.ratio_known = out.ratio_known && (created || expected.known);
@@ -241,11 +318,13 @@ job_progress job::core::progress() {
       }
     }
     out.rows_done += c.rows_out;
-    if (p.phase < static_cast<int>(phase_)) head_done = head_total;
+    if (p.phase < static_cast<int>(phase_now)) head_done = head_total;
     done += std::min(head_done, head_total);
     total += head_total;
-    if (p.phase == static_cast<int>(phase_) && out.activity.empty()) out.activity = n.id;
+    if (p.phase == static_cast<int>(phase_now) && out.activity.empty()) out.activity = n.id;
   }
+  if (!activities_.empty()) out.activity.clear();
+  for (const std::string& what : activities_) out.activity += (out.activity.empty() ? "" : ", ") + what;
   if (total > 0) shown_ratio_ = std::max(shown_ratio_, std::min(done / total, 1.0));
   if (succeeded_) shown_ratio_ = 1.0;
   out.done_ratio = shown_ratio_;
@@ -256,8 +335,7 @@ RunReport job::core::report(const std::exception* problem) const {
   report_input in;
   in.graph = settings_.graph.get();
   in.plan = &settings_.plan;
-  in.counters = [this](size_t node) -> const node_counters& { return counters(node); };
-  in.fused_with = [this](size_t node) { return builder_->fused_with(node); };
+  for (const graph_record& r : records_) in.records.push_back(&r);
   in.disks = blocks_->usage();
   in.peak_scratch_bytes = blocks_->peak_used_bytes();
   const uint64_t end = end_ns_ != 0 ? end_ns_ : now_ns();
@@ -284,6 +362,7 @@ void job::run(const std::function<void()>& tick, const std::atomic<bool>& stop) 
 }
 job_progress job::progress() const { return core_->progress(); }
 node_counters& job::counters(size_t node) { return core_->counters(node); }
+const std::deque<graph_record>& job::records() const { return core_->records(); }
 std::vector<block::disk_usage> job::disks() const { return core_->disks(); }
 std::string_view job::backend_name() const { return core_->backend().name(); }
 uint64_t job::batch_bytes_held() const { return core_->batch_bytes_held(); }

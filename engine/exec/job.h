@@ -3,6 +3,9 @@
 //   for each phase: build its pipelines ─▶ run them to their end ─▶ take them down
 //   then: make the outputs appear under their names (decision D13)
 //
+// Phases, and the bodies of loops inside of them, are run by graph_runner.h; this is what they share: threads, disks,
+// counters, outputs, errors.
+//
 // The first error stops everything; so does the stop flag (Ctrl-C). Either way the destructor waits for what the disks
 // still do, and nothing is left behind: scratch files have no names, outputs had none yet.
 #pragma once
@@ -15,7 +18,7 @@
 #include <vector>
 
 #include "engine/block/block_manager.h"
-#include "engine/exec/pipeline_builder.h"
+#include "engine/exec/graph_runner.h"
 #include "engine/exec/services.h"
 #include "engine/io/request.h"
 #include "engine/plan/graph.h"
@@ -48,7 +51,7 @@ struct job_progress {
   double done_ratio = 0;     // 0 … 1, never goes back
   bool ratio_known = false;  // false while a source's size is unknown
   uint64_t rows_done = 0;    // given on by heads so far
-  std::string activity;      // "sorting by src, dst": the phase's main node
+  std::string activity;      // the phase's main node; "levels: iteration 17"
 };
 
 class job {
@@ -68,6 +71,8 @@ class job {
   // From the thread that runs the job, or after it.
   job_progress progress() const;
   node_counters& counters(size_t node);
+  // What is counted for all graphs: the job's own comes first, then those inside of control nodes. From any thread.
+  const std::deque<graph_record>& records() const;
   std::vector<block::disk_usage> disks() const;
   std::string_view backend_name() const;  // "io_uring", "threads", …
   uint64_t batch_bytes_held() const;

@@ -3,10 +3,12 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
+#include <set>
 
 #include "engine/base/error.h"
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
+#include "engine/plan/body_ports.h"
 
 namespace flowrun::exec {
 
@@ -14,11 +16,16 @@ namespace {
 
 double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-void add_node(RunReport& report, const report_input& in, size_t index) {
-  const plan::node& n = in.graph->nodes[index];
-  const node_counters& c = in.counters(index);
+// Nodes of bodies follow the node they are inside of: "levels.reached".
+void add_nodes(RunReport& report, const report_input& in, const graph_record& record,
+               std::set<const plan::graph*>& seen);
+
+void add_node(RunReport& report, const report_input& in, const graph_record& record, size_t index) {
+  const plan::node& n = record.graph->nodes[index];
+  const node_counters& c = record.counters[index];
+  const std::string prefix = record.graph->path.empty() ? std::string() : record.graph->path + ".";
   auto* out = report.add_nodes();
-  out->set_id(n.id);
+  out->set_id(prefix + n.id);
   out->set_op(n.declaration->name);
   const bool sink = n.outputs.empty();
   out->set_rows(sink ? c.rows_in : c.rows_out);
@@ -33,24 +40,37 @@ void add_node(RunReport& report, const report_input& in, size_t index) {
   out->set_rejected_rows(c.rejected_rows);
   out->set_file_read_bytes(c.file_read_bytes);
   out->set_file_written_bytes(c.file_written_bytes);
-  const int fused = in.fused_with(index);
-  if (fused >= 0) out->set_fused_with(in.graph->nodes[static_cast<size_t>(fused)].id);
+  const int fused = record.fused_with[index];
+  if (fused >= 0) out->set_fused_with(prefix + record.graph->nodes[static_cast<size_t>(fused)].id);
   auto* actual = report.mutable_actual();
   actual->set_input_bytes(actual->input_bytes() + c.file_read_bytes);
   actual->set_output_bytes(actual->output_bytes() + c.file_written_bytes);
   if (n.role() != plan::operator_role::breaker) return;
   auto* sort = report.add_sorts();
-  sort->set_id(n.id);
+  sort->set_id(prefix + n.id);
   sort->set_runs(c.runs);
   sort->set_merge_passes(c.merge_passes);
   sort->set_fan_in(c.fan_in);
   sort->set_run_bytes(c.run_bytes);
   sort->set_stored_run_bytes(c.stored_run_bytes);
   for (const plan::sort_prediction& p : in.plan->sorts) {
-    if (p.node != static_cast<int>(index)) continue;
+    if (record.graph != in.graph || p.node != static_cast<int>(index)) continue;
     sort->set_predicted_runs(p.runs);
     sort->set_predicted_merge_passes(p.merge_passes);
     sort->set_compressed(p.compressed);
+  }
+}
+
+void add_nodes(RunReport& report, const report_input& in, const graph_record& record,
+               std::set<const plan::graph*>& seen) {
+  if (!seen.insert(record.graph).second) return;
+  for (size_t i = 0; i < record.graph->nodes.size(); ++i) {
+    const plan::node& n = record.graph->nodes[i];
+    if (plan::is_internal(n)) continue;
+    add_node(report, in, record, i);
+    for (const auto& body : n.bodies)
+      for (const graph_record* r : in.records)
+        if (r->graph == body.get()) add_nodes(report, in, *r, seen);
   }
 }
 
@@ -117,7 +137,8 @@ RunReport make_report(const report_input& in) {
   }
   actual->set_peak_scratch_bytes(in.peak_scratch_bytes);
   actual->set_peak_memory_bytes(report.peak_memory_bytes());
-  for (size_t i = 0; i < in.graph->nodes.size(); ++i) add_node(report, in, i);
+  std::set<const plan::graph*> seen;
+  add_nodes(report, in, *in.records.front(), seen);
   auto* predicted = report.mutable_predicted();
   predicted->set_input_bytes(in.plan->predicted_input_bytes);
   predicted->set_scratch_written_bytes(in.plan->predicted_scratch_written);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/block/block_manager.h"
+#include "engine/exec/graph_host.h"
 #include "engine/exec/operator.h"
 #include "engine/exec/report.pb.h"
 #include "engine/exec/services.h"
@@ -24,8 +25,7 @@ struct reported_value {
 struct report_input {
   const plan::graph* graph = nullptr;
   const plan::physical_plan* plan = nullptr;
-  std::function<const node_counters&(size_t)> counters;
-  std::function<int(size_t)> fused_with;  // -1: not fused
+  std::vector<const graph_record*> records;  // the job's own graph first
   std::vector<block::disk_usage> disks;
   uint64_t peak_scratch_bytes = 0;
   double wall_seconds = 0;

@@ -5,6 +5,7 @@
 #include <any>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -34,17 +35,27 @@ struct build_context {
   std::vector<input_stream*> inputs;  // of a meeting node, in the order of node.inputs
   services& job;                      // pool, disks, backend, tasks, cancellation
   uint64_t memory_bytes = 0;          // this node's (half's) share
-  uint64_t kept_bytes = 0;            // of a breaker's sink half: what it may still hold when its phase has ended
+  // Of a breaker's sink half, and of a stored input: what it may still hold when its phase has ended.
+  uint64_t kept_bytes = 0;
   const plan::sort_prediction* sort = nullptr;  // of a breaker: its blocks and buffers, as planned
   size_t batch_bytes = 0;                       // target size of a batch
-  int half = 0;                                 // of a breaker: 0 sink, 1 source
-  std::any& state;                              // of a breaker: what the sink half leaves for the source half
-  node_counters& counters;                      // rows rejected, runs, passes, …: see services.h
+  // Of a breaker: 0 sink, 1 source. Of a node with stored inputs: 0 for the stage that takes one of them in, 1 for the
+  // node itself: a stage, or the head of its pipeline.
+  int half = 0;
+  size_t input = 0;         // of half 0 of a node with stored inputs: which one
+  std::any& state;          // of a breaker: what the sink half leaves for the source half
+  node_counters& counters;  // rows rejected, runs, passes, …: see services.h
+  // Of a node with stored inputs, by input: what half 0 leaves for half 1. Of an input `as_vector`: stored_rows. Let go
+  // of after the phase in which the node has run.
+  std::span<std::any> states = {};
 };
+
+struct control_context;
 
 struct operator_definition {
   plan::operator_declaration declaration;
   std::function<assembly(build_context&)> build;
+  std::function<void(control_context&)> control = {};  // of control nodes, instead of build
 };
 
 }  // namespace flowrun::exec

@@ -4,20 +4,26 @@
 
 #include "engine/base/error.h"
 #include "engine/exec/program_stage.h"
+#include "engine/plan/body_ports.h"
 
 namespace flowrun::exec {
 
 pipeline_builder::pipeline_builder(plan::graph& g, const plan::physical_plan& plan, const operator_set& operators,
-                                   services& job)
+                                   services& job, graph_record& record, uint64_t vector_bytes)
     : graph_(g),
       plan_(plan),
       operators_(operators),
       job_(job),
-      counters_(g.nodes.size()),
-      fused_with_(g.nodes.size(), -1),
+      counters_(record.counters),
+      fused_with_(record.fused_with),
+      vector_bytes_(vector_bytes),
       states_(g.nodes.size()),
+      stored_(g.nodes.size()),
+      results_(g.nodes.size()),
       queues_(plan.queues.size()),
-      no_files_([](const std::string&) { return int64_t{-1}; }) {}
+      no_files_([](const std::string&) { return int64_t{-1}; }) {
+  for (size_t i = 0; i < g.nodes.size(); ++i) stored_[i].resize(g.nodes[i].inputs.size());
+}
 
 int pipeline_builder::phase_of_reader(const plan::queue& q) const {
   for (const plan::pipeline& p : plan_.pipelines)
@@ -46,6 +52,13 @@ void pipeline_builder::begin_phase(size_t phase) {
 void pipeline_builder::end_phase(size_t phase) {
   for (size_t i = 0; i < queues_.size(); ++i)
     if (phase_of_reader(plan_.queues[i]) == static_cast<int>(phase)) queues_[i].reset();
+  for (int index : plan_.phases[phase].pipelines) {
+    const plan::pipeline& p = plan_.pipelines[static_cast<size_t>(index)];
+    for (std::any& state : stored_[static_cast<size_t>(p.head)]) state.reset();
+    if (!p.control) results_[static_cast<size_t>(p.head)].clear();
+    for (int node : p.nodes)
+      for (std::any& state : stored_[static_cast<size_t>(node)]) state.reset();
+  }
 }
 
 void pipeline_builder::forget_wakers() {
@@ -53,25 +66,82 @@ void pipeline_builder::forget_wakers() {
     if (q) q->forget_wakers();
 }
 
-assembly pipeline_builder::build_node(size_t node, int half, std::vector<input_stream*> inputs) {
+shared_rows pipeline_builder::stored_rows(size_t node, size_t input) const {
+  const plan::input_port& in = graph_.nodes[node].inputs[input];
+  if (plan::lies_in_a_vector(graph_, in)) return streams_->in.at(graph_.nodes[static_cast<size_t>(in.from_node)].id);
+  return std::any_cast<shared_rows>(stored_[node][input]);
+}
+
+std::unique_ptr<source> pipeline_builder::read_results(size_t node) {
+  const plan::node& n = graph_.nodes[node];
+  std::vector<vector_output> outputs;
+  for (size_t port = 0; port < n.outputs.size(); ++port) {
+    if (n.outputs[port].consumers.empty()) continue;
+    FLOWRUN_CHECK(results_[node].at(port) != nullptr);
+    outputs.push_back({static_cast<unsigned>(port), results_[node][port]});
+  }
+  return make_vector_source(std::move(outputs), plan_.share_of(static_cast<int>(node), 2), plan_.batch_bytes);
+}
+
+// What needs no operator: streams and results of bodies, vectors that store inputs, results of control nodes.
+bool pipeline_builder::build_engine_part(size_t node, int half, size_t input, assembly& out) {
+  const plan::node& n = graph_.nodes[node];
+  if (plan::is_body_stream(n)) {
+    out.head =
+        make_vector_source({{0, streams_->in.at(n.id)}}, plan_.share_of(static_cast<int>(node), 0), plan_.batch_bytes);
+  } else if (n.declaration == &plan::body_result()) {
+    const plan::output_port& from = graph_.input_of(n, 0);
+    auto rows =
+        make_vector(from.type, n.facts.contains("sought") ? from.sorted_by : plan::order(), job_, vector_bytes_);
+    streams_->out[n.id] = rows;
+    out.stages.emplace_back(make_vector_sink(std::move(rows)));
+  } else if (n.declaration == &plan::body_count()) {
+    uint64_t& count = streams_->counts[n.id];
+    count = 0;
+    out.stages.emplace_back(make_count_sink(count));
+  } else if (n.stores() && half == 0 && n.inputs[input].as_vector) {
+    const plan::output_port& from = graph_.input_of(n, input);
+    const bool seeks = n.role() != plan::operator_role::control || n.facts.contains("seeks");
+    auto rows = make_vector(from.type, seeks ? from.sorted_by : plan::order(), job_,
+                            plan_.kept_of(static_cast<int>(node), static_cast<int>(input)));
+    stored_[node][input] = shared_rows(rows);
+    out.stages.emplace_back(make_vector_sink(std::move(rows)));
+  } else if (n.role() == plan::operator_role::control) {
+    out.head = read_results(node);
+  } else {
+    // A stored input that no stage fills, since its rows are in a vector already.
+    if (half == 1)
+      for (size_t k = 0; k < n.inputs.size(); ++k)
+        if (plan::lies_in_a_vector(graph_, n.inputs[k])) stored_[node][k] = stored_rows(node, k);
+    return false;
+  }
+  return true;
+}
+
+assembly pipeline_builder::build_node(size_t node, int half, size_t input, std::vector<input_stream*> inputs) {
+  assembly own;
+  if (build_engine_part(node, half, input, own)) return own;
   plan::node& n = graph_.nodes[node];
   const auto found = operators_.find(n.declaration->name);
   FLOWRUN_CHECK(found != operators_.end());
   plan::node_checker params(graph_, n, no_files_, no_faults_);
   uint64_t kept_bytes = 0;
   for (const plan::memory_share& share : plan_.shares)
-    if (share.node == static_cast<int>(node) && share.half == half) kept_bytes = share.kept_bytes;
+    if (share.node == static_cast<int>(node) && share.half == half && share.input == static_cast<int>(input))
+      kept_bytes = share.kept_bytes;
   build_context context{.params = params,
                         .node = n,
                         .inputs = std::move(inputs),
                         .job = job_,
-                        .memory_bytes = plan_.share_of(static_cast<int>(node), half),
+                        .memory_bytes = plan_.share_of(static_cast<int>(node), half, static_cast<int>(input)),
                         .kept_bytes = kept_bytes,
                         .sort = plan_.sort_of(static_cast<int>(node)),
                         .batch_bytes = plan_.batch_bytes,
                         .half = half,
+                        .input = input,
                         .state = states_[node],
-                        .counters = counters_[node]};
+                        .counters = counters_[node],
+                        .states = stored_[node]};
   assembly built = found->second->build(context);
   if (!no_faults_.empty())
     internal_error("building " + n.id + " found a fault that checking had not: " + no_faults_.front().message);
@@ -93,7 +163,7 @@ void pipeline_builder::attach(pipeline_tree& tree, const tail& parent, unsigned 
 bool pipeline_builder::fuse(pipeline_tree& tree, size_t node, stage& next, const tail& parent,
                             std::map<int, tail>& tails) {
   if (parent.is_head) return false;
-  const plan::input_port& from = graph_.nodes[node].inputs[0];
+  const plan::input_port& from = graph_.nodes[node].inputs[graph_.nodes[node].flowing_input()];
   const plan::node& before = graph_.nodes[static_cast<size_t>(from.from_node)];
   if (before.role() != plan::operator_role::stateless) return false;
   if (before.outputs.size() != 1 || before.outputs[0].consumers.size() != 1) return false;
@@ -129,20 +199,20 @@ void pipeline_builder::add_stages(pipeline_tree& tree, size_t node, std::vector<
   tails[static_cast<int>(node)] = at;
 }
 
-pipeline_tree pipeline_builder::build(size_t index) {
-  const plan::pipeline& p = plan_.pipelines[index];
-  pipeline_tree tree;
-  std::map<int, tail> tails;
-
+void pipeline_builder::build_head(pipeline_tree& tree, const plan::pipeline& p, std::map<int, tail>& tails) {
   const auto head = static_cast<size_t>(p.head);
-  std::vector<input_stream*> inputs;
-  if (graph_.nodes[head].role() == plan::operator_role::meeting) {
-    inputs.resize(graph_.nodes[head].inputs.size());
-    for (size_t i = 0; i < queues_.size(); ++i)
-      if (plan_.queues[i].to_node == p.head) inputs[static_cast<size_t>(plan_.queues[i].to_input)] = queues_[i].get();
+  std::vector<input_stream*> inputs(graph_.nodes[head].inputs.size());
+  bool reads_queues = false;
+  for (size_t i = 0; i < queues_.size(); ++i) {
+    if (plan_.queues[i].to_node != p.head) continue;
+    inputs[static_cast<size_t>(plan_.queues[i].to_input)] = queues_[i].get();
+    reads_queues = true;
   }
-  const int half = graph_.nodes[head].role() == plan::operator_role::breaker ? 1 : 0;
-  assembly first = build_node(head, half, std::move(inputs));
+  if (!reads_queues) inputs.clear();
+  input_stream* const flowing = reads_queues ? inputs[graph_.nodes[head].flowing_input()] : nullptr;
+  assembly first = build_node(head, plan::half_in(graph_, p, p.head), 0, std::move(inputs));
+  // A stage that was cut off from the pipeline it would flow in.
+  if (first.head == nullptr && flowing != nullptr) first.head = make_queue_source(*flowing);
   FLOWRUN_CHECK(first.head != nullptr);
   tree.head = std::move(first.head);
   tree.head_busy = &counters_[head];
@@ -152,28 +222,54 @@ pipeline_tree pipeline_builder::build(size_t index) {
   } else {
     add_stages(tree, head, std::move(first.stages), nullptr, 0, tails);
   }
+}
 
+void pipeline_builder::add_store(pipeline_tree& tree, const plan::stored_input& s, const std::map<int, tail>& tails) {
+  const auto node = static_cast<size_t>(s.node);
+  const plan::input_port& from = graph_.nodes[node].inputs[static_cast<size_t>(s.input)];
+  assembly built = build_node(node, 0, static_cast<size_t>(s.input), {});
+  FLOWRUN_CHECK(!built.stages.empty());
+  tail at = tails.at(from.from_node);
+  for (size_t i = 0; i < built.stages.size(); ++i) {
+    const auto index = static_cast<uint32_t>(tree.stages.size());
+    pipeline_tree::node n;
+    n.work = std::move(built.stages[i]);
+    n.busy = &counters_[node];
+    n.input = i == 0 ? &counters_[node] : nullptr;
+    tree.stages.push_back(std::move(n));
+    attach(tree, at, i == 0 ? static_cast<unsigned>(from.from_port) : 0, index);
+    at = {false, index};
+  }
+}
+
+void pipeline_builder::add_queue(pipeline_tree& tree, int queue, const std::map<int, tail>& tails) {
+  const plan::queue& edge = plan_.queues[static_cast<size_t>(queue)];
+  const auto stage_index = static_cast<uint32_t>(tree.stages.size());
+  pipeline_tree::node sink;
+  sink.work = make_queue_sink(*queues_[static_cast<size_t>(queue)]);
+  sink.busy = &counters_[static_cast<size_t>(edge.from_node)];
+  sink.input = &counters_[static_cast<size_t>(edge.to_node)];
+  tree.stages.push_back(std::move(sink));
+  attach(tree, tails.at(edge.from_node), static_cast<unsigned>(edge.from_port), stage_index);
+}
+
+pipeline_tree pipeline_builder::build(size_t index) {
+  const plan::pipeline& p = plan_.pipelines[index];
+  pipeline_tree tree;
+  std::map<int, tail> tails;
+  build_head(tree, p, tails);
   for (int member : p.nodes) {
     const auto node = static_cast<size_t>(member);
-    const plan::input_port& from = graph_.nodes[node].inputs[0];
-    assembly built = build_node(node, 0, {});
+    const plan::input_port& from = graph_.nodes[node].inputs[graph_.nodes[node].flowing_input()];
+    assembly built = build_node(node, plan::half_in(graph_, p, member), 0, {});
     const tail parent = tails.at(from.from_node);
     const bool ends_here = graph_.nodes[node].role() == plan::operator_role::breaker;
     add_stages(tree, node, std::move(built.stages), &parent, static_cast<unsigned>(from.from_port), tails);
     // The source half counts what a breaker gives on.
     if (ends_here) tree.stages[tails.at(member).stage].output = nullptr;
   }
-
-  for (int q : p.queues) {
-    const plan::queue& edge = plan_.queues[static_cast<size_t>(q)];
-    const auto stage_index = static_cast<uint32_t>(tree.stages.size());
-    pipeline_tree::node sink;
-    sink.work = make_queue_sink(*queues_[static_cast<size_t>(q)]);
-    sink.busy = &counters_[static_cast<size_t>(edge.from_node)];
-    sink.input = &counters_[static_cast<size_t>(edge.to_node)];
-    tree.stages.push_back(std::move(sink));
-    attach(tree, tails.at(edge.from_node), static_cast<unsigned>(edge.from_port), stage_index);
-  }
+  for (const plan::stored_input& s : p.stores) add_store(tree, s, tails);
+  for (int q : p.queues) add_queue(tree, q, tails);
   return tree;
 }
 

@@ -9,18 +9,19 @@
 #include <vector>
 
 #include "engine/exec/edge_queue.h"
+#include "engine/exec/graph_host.h"
 #include "engine/exec/operator_definition.h"
 #include "engine/exec/pipeline.h"
 #include "engine/plan/physical_plan.h"
 
 namespace flowrun::exec {
 
-using operator_set = std::map<std::string, const operator_definition*>;
-
-// Queues, breakers' states and counters: what pipelines of several phases share. The graph outlives it.
+// Queues, breakers' states, stored inputs and counters: what pipelines of several phases share. The graph outlives it.
 class pipeline_builder {
  public:
-  pipeline_builder(plan::graph& g, const plan::physical_plan& plan, const operator_set& operators, services& job);
+  // `vector_bytes`: of each vector that takes a result of a body.
+  pipeline_builder(plan::graph& g, const plan::physical_plan& plan, const operator_set& operators, services& job,
+                   graph_record& record, uint64_t vector_bytes);
 
   // Builds the operators of pipeline `index`. Throws what building throws (an input that is not there, …).
   pipeline_tree build(size_t index);
@@ -30,9 +31,12 @@ class pipeline_builder {
   // The pipelines are being taken down: queues that outlive them wake nobody any more.
   void forget_wakers();
 
-  node_counters& counters(size_t node) { return counters_[node]; }
-  // The node whose program does this node's work too; -1 when it has its own stage.
-  int fused_with(size_t node) const { return fused_with_[node]; }
+  // Of a body: where its rows come from and go to in the next run.
+  void set_streams(stream_table* streams) { streams_ = streams; }
+  // A stored input `as_vector`.
+  shared_rows stored_rows(size_t node, size_t input) const;
+  // What a control node gives on, by output.
+  void set_results(size_t node, std::vector<shared_rows> results) { results_[node] = std::move(results); }
 
  private:
   // Where the batches of a node's output come from.
@@ -40,7 +44,12 @@ class pipeline_builder {
     bool is_head = false;
     uint32_t stage = 0;
   };
-  assembly build_node(size_t node, int half, std::vector<input_stream*> inputs);
+  assembly build_node(size_t node, int half, size_t input, std::vector<input_stream*> inputs);
+  bool build_engine_part(size_t node, int half, size_t input, assembly& out);
+  std::unique_ptr<source> read_results(size_t node);
+  void build_head(pipeline_tree& tree, const plan::pipeline& p, std::map<int, tail>& tails);
+  void add_store(pipeline_tree& tree, const plan::stored_input& s, const std::map<int, tail>& tails);
+  void add_queue(pipeline_tree& tree, int queue, const std::map<int, tail>& tails);
   std::vector<std::vector<uint32_t>>& children_of(pipeline_tree& tree, const tail& t) const;
   void attach(pipeline_tree& tree, const tail& parent, unsigned port, uint32_t child) const;
   void add_stages(pipeline_tree& tree, size_t node, std::vector<stage> stages, const tail* parent, unsigned port,
@@ -53,9 +62,13 @@ class pipeline_builder {
   const plan::physical_plan& plan_;
   const operator_set& operators_;
   services& job_;
-  std::deque<node_counters> counters_;
-  std::vector<int> fused_with_;
+  std::deque<node_counters>& counters_;
+  std::vector<int>& fused_with_;
+  const uint64_t vector_bytes_;
+  stream_table* streams_ = nullptr;
   std::vector<std::any> states_;                     // of breakers, by node
+  std::vector<std::vector<std::any>> stored_;        // by node and input
+  std::vector<std::vector<shared_rows>> results_;    // of control nodes, by node and output
   std::vector<std::unique_ptr<edge_queue>> queues_;  // by index in the plan
   std::vector<fault> no_faults_;
   std::function<int64_t(const std::string&)> no_files_;

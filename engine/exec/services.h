@@ -32,6 +32,7 @@ struct node_counters {
   std::atomic<uint64_t> stored_run_bytes{0};  // … and as written
   std::atomic<uint64_t> merge_passes{0};
   std::atomic<uint64_t> fan_in{0};
+  std::atomic<uint64_t> iterations{0};       // of a loop
   std::atomic<uint64_t> file_read_bytes{0};  // of user files
   std::atomic<uint64_t> file_written_bytes{0};
   std::atomic<uint64_t> file_total_bytes{0};  // what file_read_bytes will come to: for progress

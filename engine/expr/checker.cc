@@ -54,7 +54,24 @@ class checker {
       for (const record::column& c : names_.row->columns()) out.push_back(c.name);
     if (names_.row_number) out.push_back("row_number");
     if (!names_.index_name.empty()) out.push_back(names_.index_name);
+    for (const constant& c : names_.constants) out.push_back(c.name);
     return out;
+  }
+
+  // Null when there is none of that name.
+  node_ptr scalar(const std::string& name) const {
+    for (const constant& c : names_.constants)
+      if (c.name == name)
+        return names_.row == nullptr && names_.state.empty() ? number_node(c.type, c.bits)
+                                                             : varying_number_node(c.type, c.bits);
+    return nullptr;
+  }
+
+  // What a name, or a name and one of its ports, says: "new", "new.rest". Empty for everything else.
+  static std::string spelled(const syntax& s) {
+    if (s.kind == syntax_kind::name) return s.text;
+    const bool port = s.kind == syntax_kind::member && s.children[0]->kind == syntax_kind::name;
+    return port ? s.children[0]->text + "." + s.text : std::string();
   }
 
   // "one of a, b, c"; cut where it gets long.
@@ -78,6 +95,7 @@ class checker {
       if (names_.row_number) return row_number_node();
       return fault(s.offset, "row_number is not known here");
     }
+    if (node_ptr value = scalar(s.text)) return value;
     if (s.text == "row") {
       if (names_.before > 0 || names_.after > 0)
         return fault(s.offset, "'row' needs a distance and a column", "for example row[-1].x");
@@ -93,6 +111,8 @@ class checker {
   }
 
   FLOWRUN_OWN_FRAME node_ptr call(const syntax& s) {
+    if (s.children.size() == 1 && !names_.constants.empty())
+      if (node_ptr value = scalar(fmt::format("{}({})", s.text, spelled(*s.children[0])))) return value;
     call_site site{s, {}, problems_};
     bool whole = true;
     for (const auto& child : s.children) {
@@ -327,6 +347,7 @@ class checker {
   }
 
   FLOWRUN_OWN_FRAME node_ptr member(const syntax& s) {
+    if (node_ptr value = scalar(spelled(s))) return value;
     const syntax& owner = *s.children[0];
     if (owner.kind == syntax_kind::name) {
       bool known = false;

@@ -46,6 +46,14 @@ struct neighbour {
 // such a name.
 std::string neighbour_column_name(std::string_view column, int distance);
 
+// A value with a name that is the same for all rows: a scalar of a loop or of a graph. Names may have the form of what
+// stands in the text, "rows(new)" or "total.count".
+struct constant {
+  std::string name;
+  record::value_type type;  // a number or bool
+  uint64_t bits = 0;        // integers and booleans as bits, floats as the bits of a double
+};
+
 // What the names in an expression mean.
 struct scope {
   const record::row_type* row = nullptr;  // columns; none when null
@@ -53,6 +61,9 @@ struct scope {
   std::string index_name = {};            // another name for row_number (generate: "i"); none when empty
   std::vector<variable> state = {};       // state variables; they hide columns of the same name
   int before = 0, after = 0;              // row[-before] … row[after] may be used
+  // Columns and state variables of the same name hide them. Where there are rows, types never depend on their values,
+  // which change from run to run; without rows (no `row`, no state) they are constants like literals.
+  std::vector<constant> constants = {};
 };
 
 struct node;  // node.h

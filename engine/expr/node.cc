@@ -67,6 +67,15 @@ node_ptr number_node(value_type type, uint64_t lane, bool literal) {
   return n;
 }
 
+node_ptr varying_number_node(value_type type, uint64_t lane) {
+  auto n = std::make_shared<node>();
+  n->op = opcode::constant;
+  n->type = type;
+  n->imm = lane;
+  n->constant = false;
+  return n;
+}
+
 node_ptr text_node(std::string text) {
   auto n = std::make_shared<node>();
   n->op = opcode::text_constant;

@@ -36,6 +36,8 @@ struct node {
 };
 
 node_ptr number_node(record::value_type type, uint64_t lane, bool literal = false);
+// A number that is not folded with others, so that what is checked doesn't depend on it.
+node_ptr varying_number_node(record::value_type type, uint64_t lane);
 node_ptr text_node(std::string text);
 node_ptr column_node(size_t column, record::value_type type);
 node_ptr neighbour_node(std::string column, int distance, record::value_type type);

@@ -1,4 +1,6 @@
 // Finding operators and nodes by name.
+#include <algorithm>
+
 #include "engine/base/error.h"
 #include "engine/plan/graph.h"
 
@@ -18,6 +20,25 @@ std::vector<std::string> operator_catalog::names() const {
   std::vector<std::string> out;
   for (const auto& [name, declaration] : by_name_) out.push_back(name);
   return out;
+}
+
+bool node::stores() const {
+  return std::any_of(inputs.begin(), inputs.end(), [](const input_port& in) { return in.stored; });
+}
+
+size_t node::flowing_input() const {
+  const auto it = std::find_if(inputs.begin(), inputs.end(), [](const input_port& in) { return !in.stored; });
+  FLOWRUN_CHECK(it != inputs.end());
+  return static_cast<size_t>(it - inputs.begin());
+}
+
+operator_role node::role() const {
+  if (elided) return operator_role::ordered;
+  if (!stores() || declaration->role == operator_role::control) return declaration->role;
+  const auto flowing = std::count_if(inputs.begin(), inputs.end(), [](const input_port& in) { return !in.stored; });
+  if (flowing == 0) return operator_role::source;
+  if (flowing > 1) return operator_role::meeting;
+  return declaration->role == operator_role::meeting ? operator_role::ordered : declaration->role;
 }
 
 const node* graph::find(const std::string& id) const {

@@ -1,14 +1,17 @@
 // Job spec to checked graph: one walk in topological order. A node is checked once all it reads is known; behind a
-// faulty node everything is silent, so that each report is a cause and not a consequence.
+// faulty node everything is silent, so that each report is a cause and not a consequence. The check of a control node
+// asks for the check of its bodies, so that graphs are checked as deep as they are nested.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "engine/base/error.h"
+#include "engine/plan/body_ports.h"
 #include "engine/plan/connections.h"
 #include "engine/plan/node_checker.h"
 #include "engine/plan/output_rules.h"
 #include "engine/plan/parameter_shape.h"
+#include "engine/plan/sub_graphs.h"
 #include "specs/value.h"
 
 namespace flowrun::plan {
@@ -17,26 +20,63 @@ namespace {
 
 using file_bytes_function = std::function<int64_t(const std::string&)>;
 
+class graph_checker;
+
+// What the checks of a job's graphs share.
+class job_checker final : public sub_graphs {
+ public:
+  job_checker(std::vector<fault>& faults, const operator_catalog& catalog, const file_bytes_function& file_bytes)
+      : faults_(faults), catalog_(catalog), file_bytes_(file_bytes) {}
+
+  void run(graph& g);
+
+  bool check(const body_request& request, graph& body, std::vector<fault>& faults) override;
+  std::map<std::string, graph_instance>& instances() override { return instances_; }
+  size_t num_files() const override { return files_.size(); }
+  void forget_files(size_t from) override { files_.resize(from); }
+
+  const operator_catalog& catalog() const { return catalog_; }
+  const file_bytes_function& file_bytes() const { return file_bytes_; }
+  std::vector<file_use>& files() { return files_; }
+
+ private:
+  void read_types(graph& g);
+
+  std::vector<fault>& faults_;
+  const operator_catalog& catalog_;
+  const file_bytes_function& file_bytes_;
+  std::vector<file_use> files_;
+  std::map<std::string, graph_instance> instances_;
+  std::shared_ptr<const specs::JobSpec> job_;
+  std::map<std::string, record::row_type> types_;
+  int depth_ = 0;  // of bodies in bodies
+};
+
 class graph_checker {
  public:
-  graph_checker(graph& g, std::vector<fault>& faults, const operator_catalog& catalog,
-                const file_bytes_function& file_bytes)
-      : graph_(g), faults_(faults), catalog_(catalog), file_bytes_(file_bytes), connections_(g, good_, faults) {}
+  graph_checker(graph& g, std::vector<fault>& faults, job_checker& shared)
+      : graph_(g), faults_(faults), shared_(shared), connections_(g, good_, faults) {}
 
-  void run() {
-    read_types();
-    const specs::JobSpec& job = *graph_.job;
-    const std::vector<int> sequence = topological_order(job);
-    if (sequence.size() < static_cast<size_t>(job.nodes_size())) report_circle(sequence);
-    graph_.nodes.resize(sequence.size());  // at once: checkers and connections hold references
-    good_.assign(sequence.size(), false);
+  // `request`: of a body.
+  void run(const google::protobuf::RepeatedPtrField<specs::Node>& given, const body_request* request) {
+    std::vector<const specs::Node*> nodes;
+    for (const specs::Node& n : given) nodes.push_back(&n);
+    const std::vector<int> sequence = topological_order(nodes);
+    if (sequence.size() < nodes.size()) report_circle(nodes, sequence);
+    const size_t num_streams = request ? request->inputs.size() : 0;
+    const size_t num_results = request ? request->outputs.size() : 0;
+    graph_.nodes.resize(num_streams + sequence.size() + num_results);  // at once: others hold references
+    good_.assign(graph_.nodes.size(), false);
+    for (size_t i = 0; i < num_streams; ++i) add_stream(i, request->inputs[i]);
     for (size_t i = 0; i < sequence.size(); ++i) {
-      graph_.nodes[i].spec = &job.nodes(sequence[i]);
-      graph_.nodes[i].id = graph_.nodes[i].spec->id();
+      node& n = graph_.nodes[num_streams + i];
+      n.spec = nodes[static_cast<size_t>(sequence[i])];
+      n.id = n.spec->id();
     }
-    for (size_t i = 0; i < sequence.size(); ++i) good_[i] = check_node(static_cast<int>(i));
+    for (size_t i = 0; i < num_streams; ++i) check_name_is_free(num_streams, i);
+    for (size_t i = 0; i < sequence.size(); ++i) good_[num_streams + i] = check_node(static_cast<int>(num_streams + i));
+    for (size_t i = 0; i < num_results; ++i) add_result(num_streams + sequence.size() + i, request->outputs[i]);
     check_outputs_used(graph_, good_, connections_, faults_);
-    check_files(graph_, files_, faults_);
   }
 
  private:
@@ -45,37 +85,58 @@ class graph_checker {
         {specs::where(graph_.job->file(), where), std::move(message), std::move(expected), std::move(hint)});
   }
 
-  void read_types() {
-    for (const specs::TypeDecl& type : graph_.job->types()) {
-      std::vector<record::column> columns;
-      for (const specs::Column& c : type.columns()) {
-        if (const auto parsed = record::parse_value_type(c.type()))
-          columns.push_back({c.name(), *parsed});
-        else
-          fail(c.type_position(), fmt::format("unknown type '{}'", c.type()), std::string(record::value_type_names()));
-        if (expr::is_reserved_word(c.name()))
-          fail(c.position(), fmt::format("'{}' can't name a column: expressions use the word", c.name()),
-               "another name");
-      }
-      graph_.types.emplace(type.name(), record::row_type(std::move(columns)));
-    }
+  void add_stream(size_t index, const body_input& in) {
+    auto spec = std::make_shared<specs::Node>();
+    spec->set_id(in.name);
+    spec->set_op(body_stream().name);
+    node& n = graph_.nodes[index];
+    n.id = in.name;
+    n.declaration = &body_stream();
+    n.spec = spec.get();
+    graph_.own_specs.push_back(std::move(spec));
+    n.outputs.push_back({"out", in.type, in.sorted_by, in.estimate, {}});
+    good_[index] = true;
+  }
+
+  void check_name_is_free(size_t num_streams, size_t stream) {
+    for (size_t i = num_streams; i < graph_.nodes.size(); ++i)
+      if (graph_.nodes[i].spec && graph_.nodes[i].id == graph_.nodes[stream].id)
+        fail(graph_.nodes[i].spec->position(),
+             fmt::format("'{}' is the name of a stream that '{}' gives to its nodes", graph_.nodes[i].id, graph_.path),
+             "another name");
+  }
+
+  void add_result(size_t index, const body_output& out) {
+    auto spec = std::make_shared<specs::Node>();
+    spec->set_id(out.id);
+    *spec->mutable_position() = out.position;
+    *spec->mutable_op_position() = out.position;
+    spec->set_input_form(specs::INPUT_SINGLE);
+    specs::Input& in = *spec->add_inputs();
+    in.set_from_node(out.from_node);
+    in.set_from_port(out.from_port);
+    *in.mutable_position() = out.position;
+    node& n = graph_.nodes[index];
+    n.id = out.id;
+    n.declaration = out.only_count ? &body_count() : &body_result();
+    n.spec = spec.get();
+    graph_.own_specs.push_back(std::move(spec));
+    good_[index] = connections_.connect(static_cast<int>(index));
   }
 
   // The reader reports circles with their path; this is for specs that came another way.
-  void report_circle(const std::vector<int>& sequence) {
-    for (int i = 0; i < graph_.job->nodes_size(); ++i)
-      if (std::find(sequence.begin(), sequence.end(), i) == sequence.end()) {
-        const specs::Node& n = graph_.job->nodes(i);
-        return fail(n.in_position(), fmt::format("'{}' is on a circle of nodes, or behind one", n.id()),
+  void report_circle(const std::vector<const specs::Node*>& nodes, const std::vector<int>& sequence) {
+    for (size_t i = 0; i < nodes.size(); ++i)
+      if (std::find(sequence.begin(), sequence.end(), static_cast<int>(i)) == sequence.end())
+        return fail(nodes[i]->in_position(), fmt::format("'{}' is on a circle of nodes, or behind one", nodes[i]->id()),
                     "nodes that only read from nodes before them");
-      }
   }
 
   bool find_operator(node& n) {
     const std::string& name = n.spec->op();
-    n.declaration = catalog_.find(name);
+    n.declaration = shared_.catalog().find(name);
     if (!n.declaration && !name.empty()) {
-      const std::vector<std::string> names = catalog_.names();
+      const std::vector<std::string> names = shared_.catalog().names();
       fail(n.spec->op_position(), fmt::format("unknown operator '{}'", name),
            fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(name, names));
     }
@@ -90,13 +151,17 @@ class graph_checker {
       if (!n.declaration->outputs_from_parameters)
         for (const port_declaration& port : n.declaration->outputs) n.outputs.emplace_back().name = port.name;
       good = check_parameters(*n.spec, *n.declaration, graph_.types, graph_.job->file(), faults_);
-      if (good) add_files(n, index);
+      if (good) add_files(n);
+      if (!graph_.path.empty() && n.declaration->role == operator_role::sink)
+        fail(n.spec->op_position(), fmt::format("'{}' can't write inside of '{}'", n.id, graph_.path),
+             "rows that the nodes give on",
+             "hand them out (collect of a loop, out of an if, the outputs of a graph) and write them behind it");
       if (n.spec->has_on_error() && !n.declaration->has_error_port)
         fail(n.spec->on_error().position(), fmt::format("'{}' rejects no rows", n.declaration->name), "no on_error:");
     }
     const bool connected = connections_.connect(index);
     if (!good || !connected || faults_.size() != faults_before) return false;
-    node_checker checker(graph_, n, file_bytes_, faults_);
+    node_checker checker(graph_, n, shared_.file_bytes(), faults_, &shared_);
     if (n.declaration->check) n.declaration->check(checker);
     if (!checker.ok() || faults_.size() != faults_before) return false;
     for (const output_port& port : n.outputs)
@@ -106,13 +171,13 @@ class graph_checker {
     return true;
   }
 
-  void add_files(node& n, int index) {
+  void add_files(node& n) {
     int64_t total = 0;
-    const std::vector<file_use> files = files_of(n, index);
+    const std::vector<file_use> files = files_of(n);
     for (const file_use& use : files) {
-      files_.push_back(use);
+      shared_.files().push_back(use);
       if (use.writes || total < 0) continue;
-      const int64_t num_bytes = file_bytes_ && use.path != "-" ? file_bytes_(use.path) : -1;
+      const int64_t num_bytes = shared_.file_bytes() && use.path != "-" ? shared_.file_bytes()(use.path) : -1;
       total = num_bytes < 0 ? -1 : total + num_bytes;
     }
     if (!files.empty() && !files.front().writes && total >= 0) n.facts["input_bytes"] = static_cast<uint64_t>(total);
@@ -120,20 +185,73 @@ class graph_checker {
 
   graph& graph_;
   std::vector<fault>& faults_;
-  const operator_catalog& catalog_;
-  const file_bytes_function& file_bytes_;
+  job_checker& shared_;
   std::vector<bool> good_;
   connector connections_;
-  std::vector<file_use> files_;
 };
 
+void job_checker::run(graph& g) {
+  job_ = g.job;
+  read_types(g);
+  types_ = g.types;
+  graph_checker(g, faults_, *this).run(g.job->nodes(), nullptr);
+  check_files(g.job->file(), files_, faults_);
+}
+
+bool job_checker::check(const body_request& request, graph& body, std::vector<fault>& faults) {
+  constexpr int deepest = 32;
+  const size_t before = faults.size();
+  body.job = job_;
+  body.types = types_;
+  body.path = request.path;
+  body.scalars = request.scalars;
+  if (depth_ == deepest) {
+    faults.push_back({specs::where(job_->file(), specs::Position()),
+                      fmt::format("'{}' is {} graphs deep", request.path, deepest),
+                      "fewer loops and calls inside of each other",
+                      "a graph that calls itself with ever new row types never comes to an end"});
+    return false;
+  }
+  ++depth_;
+  graph_checker(body, faults, *this).run(*request.nodes, &request);
+  --depth_;
+  return faults.size() == before;
+}
+
+void job_checker::read_types(graph& g) {
+  const std::string& file = g.job->file();
+  for (const specs::TypeDecl& type : g.job->types()) {
+    std::vector<record::column> columns;
+    for (const specs::Column& c : type.columns()) {
+      if (const auto parsed = record::parse_value_type(c.type()))
+        columns.push_back({c.name(), *parsed});
+      else
+        faults_.push_back({specs::where(file, c.type_position()),
+                           fmt::format("unknown type '{}'", c.type()),
+                           std::string(record::value_type_names()),
+                           {}});
+      if (expr::is_reserved_word(c.name()))
+        faults_.push_back({specs::where(file, c.position()),
+                           fmt::format("'{}' can't name a column: expressions use the word", c.name()),
+                           "another name",
+                           {}});
+    }
+    g.types.emplace(type.name(), record::row_type(std::move(columns)));
+  }
+}
+
 }  // namespace
+
+endpoint_name split_endpoint(const std::string& text) {
+  const size_t dot = text.find('.');
+  return {text.substr(0, dot), dot == std::string::npos ? std::string() : text.substr(dot + 1)};
+}
 
 check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog,
                    const file_bytes_function& file_bytes) {
   check_result result;
   result.checked.job = std::move(job);
-  graph_checker(result.checked, result.faults, catalog, file_bytes).run();
+  job_checker(result.faults, catalog, file_bytes).run(result.checked);
   return result;
 }
 

@@ -9,17 +9,17 @@
 
 namespace flowrun::plan {
 
-std::vector<int> topological_order(const specs::JobSpec& job) {
+std::vector<int> topological_order(const std::vector<const specs::Node*>& nodes) {
   std::map<std::string, int> number;
-  for (int i = 0; i < job.nodes_size(); ++i) number.emplace(job.nodes(i).id(), i);
-  const auto num_nodes = static_cast<size_t>(job.nodes_size());
+  const size_t num_nodes = nodes.size();
+  for (size_t i = 0; i < num_nodes; ++i) number.emplace(nodes[i]->id(), static_cast<int>(i));
   std::vector<std::vector<int>> readers(num_nodes);
   std::vector<int> waiting(num_nodes, 0);
-  for (int i = 0; i < job.nodes_size(); ++i)
-    for (const specs::Input& input : job.nodes(i).inputs())
+  for (size_t i = 0; i < num_nodes; ++i)
+    for (const specs::Input& input : nodes[i]->inputs())
       if (const auto it = number.find(input.from_node()); it != number.end()) {
-        readers[static_cast<size_t>(it->second)].push_back(i);
-        ++waiting[static_cast<size_t>(i)];
+        readers[static_cast<size_t>(it->second)].push_back(static_cast<int>(i));
+        ++waiting[i];
       }
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
   for (size_t i = 0; i < num_nodes; ++i)
@@ -45,8 +45,9 @@ connector::endpoint connector::resolve(const specs::Input& input) {
   end.spec = &input;
   std::vector<std::string> ids;
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-    ids.push_back(graph_.nodes[i].id);
-    if (ids.back() == input.from_node()) end.node = static_cast<int>(i);
+    const std::string& id = graph_.nodes[i].id;
+    if (id == input.from_node()) end.node = static_cast<int>(i);
+    if (specs::is_id(id)) ids.push_back(id);  // results of a body have names that nobody can write
   }
   if (end.node < 0) {
     fail(input.position(), fmt::format("there is no node '{}'", input.from_node()), {},
@@ -93,6 +94,8 @@ bool connector::connect(int index) {
   if (declared.empty()) {
     if (form != specs::INPUT_NONE)
       fail(n.spec->in_position(), fmt::format("'{}' has no input", n.declaration->name), "no in:", "remove in:");
+  } else if (n.declaration->inputs_by_name) {
+    take_names(n, ends);
   } else if (form == specs::INPUT_NONE) {
     std::vector<std::string> parts;
     for (const port_declaration& port : declared) parts.push_back(port.name + ": …");
@@ -113,7 +116,7 @@ bool connector::connect(int index) {
         index, static_cast<int>(k));
   }
   // The reader leaves out an input that it has reported.
-  return declared.empty() || !n.inputs.empty();
+  return declared.empty() || n.declaration->inputs_by_name || !n.inputs.empty();
 }
 
 void connector::match_list(node& n, std::vector<endpoint>& ends) {
@@ -129,7 +132,9 @@ void connector::match_list(node& n, std::vector<endpoint>& ends) {
          "in: the node it reads from", "concat, merge, join and zip read several streams");
     return;
   }
-  for (const endpoint& end : ends) n.inputs.push_back({port, end.node, end.port, end.spec});
+  const port_declaration& declared = n.declaration->inputs.front();
+  for (const endpoint& end : ends)
+    n.inputs.push_back({port, end.node, end.port, end.spec, declared.stored, declared.as_vector});
 }
 
 void connector::match_names(node& n, std::vector<endpoint>& ends) {
@@ -147,12 +152,28 @@ void connector::match_names(node& n, std::vector<endpoint>& ends) {
     if (std::find(names.begin(), names.end(), end.spec->port()) == names.end())
       fail(end.spec->position(), fmt::format("'{}' has no input '{}'", n.declaration->name, end.spec->port()), expected,
            did_you_mean(end.spec->port(), names));
-  for (const std::string& name : names) {
-    const auto end = std::find_if(ends.begin(), ends.end(), [&](const endpoint& e) { return e.spec->port() == name; });
+  for (const port_declaration& port : n.declaration->inputs) {
+    const auto end =
+        std::find_if(ends.begin(), ends.end(), [&](const endpoint& e) { return e.spec->port() == port.name; });
     if (end == ends.end())
-      fail(n.spec->in_position(), fmt::format("the input '{}' of '{}' is missing", name, n.id), expected);
+      fail(n.spec->in_position(), fmt::format("the input '{}' of '{}' is missing", port.name, n.id), expected);
     else
-      n.inputs.push_back({name, end->node, end->port, end->spec});
+      n.inputs.push_back({port.name, end->node, end->port, end->spec, port.stored, port.as_vector});
+  }
+}
+
+// Names of the user's choice; without them an input has the name of the node it comes from.
+void connector::take_names(node& n, std::vector<endpoint>& ends) {
+  const port_declaration& declared = n.declaration->inputs.front();
+  const bool named = n.spec->input_form() == specs::INPUT_NAMED;
+  for (const endpoint& end : ends) {
+    const std::string& name = named ? end.spec->port() : end.spec->from_node();
+    if (!specs::is_id(name))
+      fail(end.spec->position(), fmt::format("'{}' can't name an input", name),
+           "a letter or _, then letters, digits, _ and -");
+    if (std::any_of(n.inputs.begin(), n.inputs.end(), [&](const input_port& in) { return in.name == name; }))
+      fail(end.spec->position(), fmt::format("'{}' has an input '{}' already", n.id, name), "in: {name: node, …}");
+    n.inputs.push_back({name, end.node, end.port, end.spec, declared.stored, declared.as_vector});
   }
 }
 

@@ -11,9 +11,9 @@
 
 namespace flowrun::plan {
 
-// Indices of job.nodes() with every node behind those it reads; nodes that are ready at the same time keep the order of
+// Indices of nodes with every node behind those it reads; nodes that are ready at the same time keep the order of
 // the text. Nodes on a circle are left out.
-std::vector<int> topological_order(const specs::JobSpec& job);
+std::vector<int> topological_order(const std::vector<const specs::Node*>& nodes);
 
 class connector {
  public:
@@ -38,6 +38,7 @@ class connector {
   endpoint resolve(const specs::Input& input);
   void match_list(node& n, std::vector<endpoint>& ends);
   void match_names(node& n, std::vector<endpoint>& ends);
+  void take_names(node& n, std::vector<endpoint>& ends);
   void fail(const specs::Position& where, std::string message, std::string expected = {}, std::string hint = {});
 
   graph& graph_;

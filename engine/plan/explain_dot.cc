@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/base/units.h"
 #include "engine/plan/explain.h"
 
@@ -25,6 +27,101 @@ std::string columns_of(const record::row_type& type) {
   return type.num_columns() > most ? out + ", …" : out;
 }
 
+// One graph and what is inside of its control nodes; `prefix` keeps the names of their boxes apart.
+class dot_explainer {
+ public:
+  dot_explainer(const graph& g, const physical_plan& plan, std::string prefix, std::string& out)
+      : g_(g), plan_(plan), prefix_(std::move(prefix)), out_(out) {}
+
+  void run() {
+    for (size_t x = 0; x < plan_.phases.size(); ++x) draw_phase(x);
+    for (size_t i = 0; i < g_.nodes.size(); ++i) draw_edges(static_cast<int>(i));
+    for (const body_plan& b : plan_.bodies) draw_body(b);
+  }
+
+ private:
+  const node& at(int n) const { return g_.nodes[static_cast<size_t>(n)]; }
+  bool is_breaker(int n) const { return at(n).role() == operator_role::breaker; }
+  std::string box(int n, int half) const { return fmt::format("{}n{}_{}", prefix_, n, half); }
+  std::string store(int n, size_t input) const { return fmt::format("{}s{}_{}", prefix_, n, input); }
+
+  void draw(int index, int half) {
+    const node& n = at(index);
+    std::string label = escaped(half_name(n, half)) + "\\n" + escaped(n.declaration->name);
+    if (n.elided) label += " (elided)";
+    const uint64_t memory = plan_.share_of(index, n.stores() ? 1 : half);
+    if (memory > 0) label += "\\n" + format_bytes(memory);
+    const std::string_view color = is_breaker(index)                       ? "lightsalmon"
+                                   : n.inputs.empty() || n.outputs.empty() ? "lightblue"
+                                                                           : "white";
+    out_ += fmt::format("    {} [label=\"{}\", fillcolor={}];\n", box(index, half), label, color);
+  }
+
+  void draw_stored(const stored_input& s) {
+    std::string label = escaped(at(s.node).id + "." + at(s.node).inputs[static_cast<size_t>(s.input)].name);
+    label += "\\nstored";
+    const uint64_t memory = plan_.share_of(s.node, 0, s.input);
+    if (memory > 0) label += "\\n" + format_bytes(memory);
+    out_ += fmt::format("    {} [label=\"{}\", fillcolor=lightsalmon];\n", store(s.node, static_cast<size_t>(s.input)),
+                        label);
+  }
+
+  void draw_phase(size_t x) {
+    out_ += fmt::format(
+        "  subgraph cluster_{}{} {{\n    label=\"phase {}\";\n    style=\"rounded,filled\";\n    "
+        "fillcolor=gray95;\n",
+        prefix_, x, x + 1);
+    for (int p : plan_.phases[x].pipelines) {
+      const pipeline& line = plan_.pipelines[static_cast<size_t>(p)];
+      if (at(line.head).role() != operator_role::control || line.control)
+        draw(line.head, is_breaker(line.head) ? 1 : 0);
+      for (int n : line.nodes) draw(n, 0);
+      for (const stored_input& s : line.stores) draw_stored(s);
+    }
+    out_ += "  }\n";
+  }
+
+  // A stored input is a box of its own where something fills it.
+  bool is_filled(int to, int input) const {
+    return std::any_of(plan_.pipelines.begin(), plan_.pipelines.end(), [&](const pipeline& p) {
+      return std::find(p.stores.begin(), p.stores.end(), stored_input{to, input}) != p.stores.end();
+    });
+  }
+
+  void draw_edges(int index) {
+    const node& n = at(index);
+    if (is_breaker(index))
+      out_ += fmt::format("  {} -> {} [style=dashed, label=\"sorted runs\"];\n", box(index, 0), box(index, 1));
+    for (size_t k = 0; k < n.inputs.size(); ++k) {
+      const int from = n.inputs[k].from_node;
+      const output_port& port = g_.input_of(n, k);
+      std::string label = escaped(columns_of(port.type));
+      if (!port.sorted_by.empty()) label += "\\nby " + escaped(to_string(port.sorted_by));
+      const queue* q = plan_.queue_into(index, static_cast<int>(k));
+      const bool spilling = q != nullptr && q->kind == queue_kind::spilling;
+      if (spilling) label += "\\nspilling queue";
+      const bool filled = is_filled(index, static_cast<int>(k));
+      out_ += fmt::format("  {} -> {} [label=\"{}\"{}];\n", box(from, is_breaker(from) ? 1 : 0),
+                          filled ? store(index, k) : box(index, 0), label, spilling ? ", color=red" : "");
+      if (filled) out_ += fmt::format("  {} -> {} [style=dashed];\n", store(index, k), box(index, 0));
+    }
+  }
+
+  void draw_body(const body_plan& b) {
+    const std::string inside = fmt::format("{}b{}_{}_", prefix_, b.node, b.body);
+    const graph& body = *at(b.node).bodies[b.body];
+    out_ += fmt::format("  subgraph cluster_{} {{\n  label=\"inside of {}\";\n  style=\"rounded,dashed\";\n", inside,
+                        escaped(body.path));
+    dot_explainer(body, *b.plan, inside, out_).run();
+    out_ += "  }\n";
+  }
+
+  const graph& g_;
+  const physical_plan& plan_;
+  const std::string prefix_;
+  std::string& out_;
+};
+
 }  // namespace
 
 std::string explain_dot(const graph& g, const physical_plan& plan) {
@@ -33,49 +130,7 @@ std::string explain_dot(const graph& g, const physical_plan& plan) {
       "fontname=Helvetica];\n"
       "  edge [fontname=Helvetica, fontsize=9];\n",
       escaped(g.job ? g.job->name() : ""));
-  auto is_breaker = [&](int n) { return g.nodes[static_cast<size_t>(n)].role() == operator_role::breaker; };
-  auto draw = [&](int index, int half) {
-    const node& n = g.nodes[static_cast<size_t>(index)];
-    std::string label = escaped(half_name(n, half)) + "\\n" + escaped(n.declaration->name);
-    if (n.elided) label += " (elided)";
-    const uint64_t memory = plan.share_of(index, half);
-    if (memory > 0) label += "\\n" + format_bytes(memory);
-    const std::string_view color = is_breaker(index)                       ? "lightsalmon"
-                                   : n.inputs.empty() || n.outputs.empty() ? "lightblue"
-                                                                           : "white";
-    out += fmt::format("    n{}_{} [label=\"{}\", fillcolor={}];\n", index, half, label, color);
-  };
-  for (size_t x = 0; x < plan.phases.size(); ++x) {
-    out += fmt::format(
-        "  subgraph cluster_{} {{\n    label=\"phase {}\";\n    style=\"rounded,filled\";\n    fillcolor=gray95;\n", x,
-        x + 1);
-    for (int p : plan.phases[x].pipelines) {
-      const pipeline& line = plan.pipelines[static_cast<size_t>(p)];
-      draw(line.head, is_breaker(line.head) ? 1 : 0);
-      for (int n : line.nodes) draw(n, 0);
-    }
-    out += "  }\n";
-  }
-  auto spills = [&](int to, int input) {
-    for (const queue& q : plan.queues)
-      if (q.to_node == to && q.to_input == input) return q.kind == queue_kind::spilling;
-    return false;
-  };
-  for (size_t i = 0; i < g.nodes.size(); ++i) {
-    const node& n = g.nodes[i];
-    const int index = static_cast<int>(i);
-    if (is_breaker(index)) out += fmt::format("  n{0}_0 -> n{0}_1 [style=dashed, label=\"sorted runs\"];\n", i);
-    for (size_t k = 0; k < n.inputs.size(); ++k) {
-      const int from = n.inputs[k].from_node;
-      const output_port& port = g.input_of(n, k);
-      std::string label = escaped(columns_of(port.type));
-      if (!port.sorted_by.empty()) label += "\\nby " + escaped(to_string(port.sorted_by));
-      const bool spilling = spills(index, static_cast<int>(k));
-      if (spilling) label += "\\nspilling queue";
-      out += fmt::format("  n{}_{} -> n{}_0 [label=\"{}\"{}];\n", from, is_breaker(from) ? 1 : 0, i, label,
-                         spilling ? ", color=red" : "");
-    }
-  }
+  dot_explainer(g, plan, {}, out).run();
   return out + "}\n";
 }
 

@@ -43,7 +43,7 @@ class text_explainer {
   text_explainer(const graph& g, const physical_plan& plan) : g_(g), plan_(plan) {}
 
   std::string text() {
-    const std::string& name = g_.job ? g_.job->name() : std::string();
+    const std::string name = !g_.path.empty() ? "'" + g_.path + "'" : g_.job ? g_.job->name() : std::string();
     out_ = fmt::format("plan{}: {}, memory {}, {}, batches of {}\n", name.empty() ? "" : " of " + name,
                        plural(plan_.phases.size(), "phase"), format_bytes(plan_.resources.memory_bytes),
                        plural(plan_.resources.threads, "thread"), format_bytes(plan_.batch_bytes));
@@ -51,6 +51,7 @@ class text_explainer {
     sorts_text();
     queues_text();
     notes_text();
+    bodies_text();
     totals_text();
     return out_;
   }
@@ -71,13 +72,17 @@ class text_explainer {
     for (int line : p.pipelines) {
       const pipeline& pipe = plan_.pipelines[static_cast<size_t>(line)];
       out_ += "  ";
-      flow_text(pipe, pipe.head, is_breaker(pipe.head) ? 1 : 0, "  ");
+      if (pipe.control)
+        out_ += at(pipe.head).id + " at work\n";
+      else
+        flow_text(pipe, pipe.head, half_in(g_, pipe, pipe.head), "  ");
     }
     table nodes;
     for (int line : p.pipelines) {
       const pipeline& pipe = plan_.pipelines[static_cast<size_t>(line)];
-      node_rows(nodes, pipe.head, is_breaker(pipe.head) ? 1 : 0);
-      for (int n : pipe.nodes) node_rows(nodes, n, 0);
+      node_rows(nodes, pipe.head, pipe);
+      for (int n : pipe.nodes) node_rows(nodes, n, pipe);
+      for (const stored_input& s : pipe.stores) stored_row(nodes, s);
     }
     out_ += nodes.text("    ");
   }
@@ -90,11 +95,13 @@ class text_explainer {
       for (size_t port = 0; port < at(n).outputs.size(); ++port)
         for (const auto& [consumer, input] : at(n).outputs[port].consumers) {
           const std::string label = port == 0 ? "" : "." + at(n).outputs[port].name;
-          if (at(consumer).role() == operator_role::meeting) {
+          if (const queue* q = plan_.queue_into(consumer, input)) {
             next.emplace_back(
-                fmt::format("{} ─▶ [{} {}.{}]", label, kind_of(n, static_cast<int>(port), consumer, input),
+                fmt::format("{} ─▶ [{} {}.{}]", label, q->kind == queue_kind::bounded ? "queue" : "spilling queue",
                             at(consumer).id, input_label(consumer, input)),
                 -1);
+          } else if (at(consumer).inputs[static_cast<size_t>(input)].stored) {
+            next.emplace_back(fmt::format("{} ─▶ {} (store)", label, stored_name(consumer, input)), -1);
           } else {
             next.emplace_back(label + " ─▶ ", consumer);
           }
@@ -104,14 +111,17 @@ class text_explainer {
       out_ += "\n";
     } else if (next.size() == 1) {
       out_ += next.front().first;
-      next.front().second < 0 ? void(out_ += "\n") : flow_text(pipe, next.front().second, 0, indent);
+      next.front().second < 0 ? void(out_ += "\n")
+                              : flow_text(pipe, next.front().second, half_in(g_, pipe, next.front().second), indent);
     } else {
       out_ += "\n";
       for (size_t i = 0; i < next.size(); ++i) {
         const bool last = i + 1 == next.size();
         const std::string& arrow = next[i].first;
         out_ += indent + (last ? "  └" : "  ├") + (arrow.starts_with(' ') ? arrow.substr(1) : arrow);
-        next[i].second < 0 ? void(out_ += "\n") : flow_text(pipe, next[i].second, 0, indent + (last ? "   " : "  │"));
+        next[i].second < 0
+            ? void(out_ += "\n")
+            : flow_text(pipe, next[i].second, half_in(g_, pipe, next[i].second), indent + (last ? "   " : "  │"));
       }
     }
   }
@@ -122,20 +132,24 @@ class text_explainer {
                                                 : to.inputs[static_cast<size_t>(input)].name;
   }
 
-  std::string_view kind_of(int from, int port, int to, int input) const {
-    for (const queue& q : plan_.queues)
-      if (q.from_node == from && q.from_port == port && q.to_node == to && q.to_input == input)
-        return q.kind == queue_kind::bounded ? "queue" : "spilling queue";
-    return "queue";
+  std::string stored_name(int n, int input) const { return at(n).id + "." + input_label(n, input); }
+
+  std::string memory_text(int index, int half, int input) const {
+    for (const memory_share& s : plan_.shares)
+      if (s.node == index && s.half == half && s.input == input && s.given > 0)
+        return "memory " + format_bytes(s.given) + (s.kept_bytes > 0 ? ", may keep " + format_bytes(s.kept_bytes) : "");
+    return {};
   }
 
-  void node_rows(table& nodes, int index, int half) {
+  void stored_row(table& nodes, const stored_input& s) {
+    nodes.row({stored_name(s.node, s.input), at(s.node).declaration->name + " (store)", "", "", "",
+               memory_text(s.node, 0, s.input)});
+  }
+
+  void node_rows(table& nodes, int index, const pipeline& pipe) {
     const node& n = at(index);
-    std::string memory;
-    for (const memory_share& s : plan_.shares)
-      if (s.node == index && s.half == half && s.given > 0)
-        memory =
-            "memory " + format_bytes(s.given) + (s.kept_bytes > 0 ? ", may keep " + format_bytes(s.kept_bytes) : "");
+    const int half = half_in(g_, pipe, index);
+    const std::string memory = memory_text(index, half, 0);
     std::string op = n.declaration->name + (n.elided ? " (elided)" : "");
     if (is_breaker(index)) op += half == 0 ? " (create)" : " (merge)";
     if (n.outputs.empty() || (is_breaker(index) && half == 0)) {
@@ -206,6 +220,20 @@ class text_explainer {
         notes += fmt::format("  '{}' does not sort: its input is sorted by {} already\n", n.id,
                              to_string(g_.input_of(n, 0).sorted_by));
     if (!notes.empty()) out_ += "\nnotes\n" + notes;
+  }
+
+  // The graphs inside of control nodes, as they are planned before the run.
+  void bodies_text() {
+    for (const body_plan& b : plan_.bodies) {
+      const graph& body = *at(b.node).bodies[b.body];
+      const std::string text = text_explainer(body, *b.plan).text();
+      out_ += fmt::format("\ninside of '{}', each time it runs (exact sizes may change this)\n", at(b.node).id);
+      for (size_t from = 0; from < text.size();) {
+        const size_t end = std::min(text.find('\n', from), text.size());
+        out_ += (end > from ? "  │ " + text.substr(from, end - from) : std::string("  │")) + "\n";
+        from = end + 1;
+      }
+    }
   }
 
   void totals_text() {

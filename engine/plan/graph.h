@@ -1,6 +1,7 @@
 // The checked graph of a job: nodes in topological order with the row type, order and estimate of every output.
 #pragma once
 
+#include <any>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/fault.h"
+#include "engine/expr/expression.h"
 #include "engine/plan/operator_declaration.h"
 #include "engine/plan/order.h"
 #include "engine/record/row_type.h"
@@ -24,6 +26,8 @@ struct row_estimate {
   bool exact = false;      // false with known: an upper bound or an average
 };
 
+struct graph;
+
 struct output_port {
   std::string name;
   record::row_type type;
@@ -38,6 +42,9 @@ struct input_port {
   int from_node = -1;
   int from_port = 0;
   const specs::Input* spec = nullptr;  // what `in:` says; lives in graph::job
+  // port_declaration; a check may change both (node_checker::store_input).
+  bool stored = false;
+  bool as_vector = false;
 };
 
 struct node {
@@ -48,17 +55,32 @@ struct node {
   std::vector<output_port> outputs;
   // A sort whose input is already sorted by its keys: runs as an ordered stage instead of a breaker.
   bool elided = false;
-  operator_role role() const { return elided ? operator_role::ordered : declaration->role; }
+  // What it is in this graph: a sort may be elided; a meeting node of which all inputs but one are stored is a stage; a
+  // node with nothing but stored inputs heads a pipeline like a source.
+  operator_role role() const;
+  bool stores() const;           // some input is stored
+  size_t flowing_input() const;  // the first one that is not; only where there is one
+  // Of a control node: the graphs that it runs. A recursive call has none of its own but the one that it is inside of.
+  std::vector<std::shared_ptr<graph>> bodies;
+  std::weak_ptr<graph> recursion;
+  // What a control node's check leaves for when it runs.
+  std::any settled;
   // Facts that operators' checks leave for memory wishes, prediction and explain (e.g. "key_bytes", "fused"). The
   // planner itself reads "limit" (a breaker that gives at most so many rows) and "rows_behind"
-  // (operator_declaration.h), and writes "input_bytes" (what a source's files hold).
+  // (operator_declaration.h), "seeks" (a control node that has something inside that does) and "sought" (a result that
+  // needs an index), and writes "input_bytes" (what a source's files hold).
   std::map<std::string, uint64_t> facts;
 };
 
 struct graph {
+  // Values that expressions of all nodes may name. Types are fixed when the graph is checked, values may change between
+  // runs.
+  std::vector<expr::constant> scalars;
   std::shared_ptr<const specs::JobSpec> job;
-  std::map<std::string, record::row_type> types;  // of `types:`
-  std::vector<node> nodes;                        // topological order
+  std::string path;  // of a body: the control node it belongs to, "levels.inner". Empty: the job itself
+  std::vector<std::shared_ptr<const specs::Node>> own_specs;  // of nodes that the user didn't write
+  std::map<std::string, record::row_type> types;              // of `types:`
+  std::vector<node> nodes;                                    // topological order
   const node* find(const std::string& id) const;
   const output_port& input_of(const node& n, size_t i) const {
     return nodes[static_cast<size_t>(n.inputs[i].from_node)].outputs[static_cast<size_t>(n.inputs[i].from_port)];

@@ -1,5 +1,6 @@
 // Graph to physical plan: pipelines, phases, queues, memory, prediction, in this sequence; each step is a file of its
-// own.
+// own. The graphs inside of control nodes are planned in the same way, with what their nodes were given.
+#include "engine/plan/control_memory.h"
 #include "engine/plan/memory.h"
 #include "engine/plan/phases.h"
 #include "engine/plan/pipelines.h"
@@ -8,16 +9,29 @@
 
 namespace flowrun::plan {
 
-uint64_t physical_plan::share_of(int node, int half) const {
+uint64_t physical_plan::share_of(int node, int half, int input) const {
   for (const memory_share& s : shares)
-    if (s.node == node && s.half == half) return s.given;
+    if (s.node == node && s.half == half && s.input == input) return s.given;
   return 0;
 }
 
-uint64_t physical_plan::kept_of(int node) const {
+uint64_t physical_plan::kept_of(int node, int input) const {
   for (const memory_share& s : shares)
-    if (s.node == node && s.half == 0) return s.kept_bytes;
+    if (s.node == node && s.half == 0 && s.input == input) return s.kept_bytes;
   return 0;
+}
+
+const queue* physical_plan::queue_into(int node, int input) const {
+  for (const queue& q : queues)
+    if (q.to_node == node && q.to_input == input) return &q;
+  return nullptr;
+}
+
+int half_in(const graph& g, const pipeline& p, int node) {
+  const plan::node& n = g.nodes[static_cast<size_t>(node)];
+  if (n.role() == operator_role::breaker) return p.head == node ? 1 : 0;
+  if (n.role() == operator_role::control && p.head == node) return p.control ? 1 : 2;
+  return n.stores() ? 1 : 0;
 }
 
 const sort_prediction* physical_plan::sort_of(int node) const {
@@ -26,18 +40,49 @@ const sort_prediction* physical_plan::sort_of(int node) const {
   return nullptr;
 }
 
-plan_result make_plan(const graph& g, const machine& resources) {
-  plan_result result;
-  physical_plan& plan = result.plan;
+namespace {
+
+// Everything but the memory.
+pipeline_layout lay_out(const graph& g, const machine& resources, physical_plan& plan) {
   plan.resources = resources;
   pipeline_layout layout = find_pipelines(g);
-  plan.phases = find_phases(g, layout);
+  plan.phases = find_phases(layout);
   decide_queues(g, layout);
   plan.pipelines = layout.pipelines;
   plan.queues = layout.queues;
-  split_memory(g, layout, plan, result.faults);
-  if (result.faults.empty()) predict(g, layout, plan);
+  return layout;
+}
+
+void plan_bodies(const graph& g, plan_result& result) {
+  for (size_t i = 0; i < g.nodes.size(); ++i) {
+    const node& n = g.nodes[i];
+    machine inside = result.plan.resources;
+    inside.memory_bytes = divide_control_memory(n, inside, result.plan.share_of(static_cast<int>(i), 1)).body_bytes;
+    for (size_t b = 0; b < n.bodies.size(); ++b) {
+      plan_result planned = make_plan(*n.bodies[b], inside);
+      result.faults.insert(result.faults.end(), planned.faults.begin(), planned.faults.end());
+      result.plan.bodies.push_back(
+          {static_cast<int>(i), b, std::make_shared<const physical_plan>(std::move(planned.plan))});
+    }
+  }
+}
+
+}  // namespace
+
+plan_result make_plan(const graph& g, const machine& resources) {
+  plan_result result;
+  const pipeline_layout layout = lay_out(g, resources, result.plan);
+  split_memory(g, layout, result.plan, result.faults);
+  if (!result.faults.empty()) return result;
+  plan_bodies(g, result);
+  predict(g, layout, result.plan);
   return result;
+}
+
+uint64_t least_memory(const graph& g, const machine& resources) {
+  physical_plan plan;
+  const pipeline_layout layout = lay_out(g, resources, plan);
+  return least_memory(g, layout, plan);
 }
 
 }  // namespace flowrun::plan

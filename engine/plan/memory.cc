@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/base/units.h"
+#include "engine/plan/control_memory.h"
 #include "engine/plan/sort_plan.h"
 #include "engine/plan/sort_request.h"
 #include "specs/value.h"
@@ -19,10 +20,11 @@ constexpr uint64_t bounded_batches = 4;  // in a bounded queue
 constexpr uint64_t least_blocks =
     24;  // of a given size, that each half of a sort works with (engine/sort/run_creator.h)
 
-// One claimant of a phase: half a node, or a spilling queue.
+// One claimant of a phase: half a node, a stored input, or a spilling queue.
 struct claimant {
   int node = -1;
   int half = 0;
+  int input = 0;
   int queue = -1;
   memory_claim claim;
 };
@@ -31,6 +33,14 @@ class splitter {
  public:
   splitter(const graph& g, const pipeline_layout& layout, physical_plan& plan)
       : graph_(g), layout_(layout), plan_(plan), claimants_(plan.phases.size()), held_(plan.phases.size(), 0) {}
+
+  uint64_t least() {
+    collect_nodes();
+    plan_.batch_bytes = plan_.resources.batch_bytes > 0 ? plan_.resources.batch_bytes : smallest_batch;
+    uint64_t most = 0;
+    for (size_t x = 0; x < plan_.phases.size(); ++x) most = std::max(most, minimum_of(x));
+    return most;
+  }
 
   void run(std::vector<fault>& faults) {
     collect_nodes();
@@ -45,8 +55,9 @@ class splitter {
     for (size_t x = 0; x < plan_.phases.size(); ++x)
       for (int p : plan_.phases[x].pipelines) {
         const pipeline& line = plan_.pipelines[static_cast<size_t>(p)];
-        add_node(x, line.head, is_breaker(line.head) ? 1 : 0);
-        for (int n : line.nodes) add_node(x, n, 0);
+        add_node(x, line.head, half_in(graph_, line, line.head));
+        for (int n : line.nodes) add_node(x, n, half_in(graph_, line, n));
+        for (const stored_input& s : line.stores) add_stored(x, s);
       }
   }
 
@@ -54,12 +65,39 @@ class splitter {
 
   void add_node(size_t x, int index, int half) {
     const node& n = graph_.nodes[static_cast<size_t>(index)];
-    if (!n.declaration->memory) return;
-    claimant c{index, half, -1, {n.declaration->memory(n, half), 0}};
+    const bool control = n.role() == operator_role::control;
+    if (!n.declaration->memory && !control) return;
+    claimant c{index, half, 0, -1, {control ? control_wish(n, half) : n.declaration->memory(n, half), 0}};
     if (is_breaker(index))
       c.claim.wish.minimum = std::max(c.claim.wish.minimum, least_blocks * plan_.resources.block_bytes);
     c.claim.wish.maximum = std::max(c.claim.wish.maximum, c.claim.wish.minimum);
     claimants_[x].push_back(c);
+  }
+
+  // What is inside wants as much as it can get; reading results only some blocks.
+  memory_wish control_wish(const node& n, int half) const {
+    if (half == 2) return {64 * KiB, 4 * MiB, 0.05};
+    return {control_minimum(n, plan_.resources), UINT64_MAX / 4, 1};
+  }
+
+  bool has_stored_inputs(int n) const { return graph_.nodes[static_cast<size_t>(n)].stores(); }
+
+  void add_stored(size_t x, const stored_input& s) {
+    const node& n = graph_.nodes[static_cast<size_t>(s.node)];
+    claimant c{s.node, 0, s.input, -1, {}};
+    if (n.declaration->memory)
+      c.claim.wish = n.declaration->memory(n, 0);
+    else if (n.inputs[static_cast<size_t>(s.input)].as_vector)
+      c.claim.wish = vector_wish(graph_.input_of(n, static_cast<size_t>(s.input)).estimate);
+    c.claim.wish.maximum = std::max(c.claim.wish.maximum, c.claim.wish.minimum);
+    claimants_[x].push_back(c);
+  }
+
+  // As a spilling queue; all of it in memory, if possible.
+  memory_wish vector_wish(const row_estimate& rows) const {
+    memory_wish wish = queue_wish();
+    if (rows.known) wish.maximum = std::max(wish.minimum, rows.num_bytes + wish.minimum);
+    return wish;
   }
 
   // A spilling queue wants two blocks and two batches to write behind, and is worth a modest share on top: small
@@ -75,6 +113,10 @@ class splitter {
   int phase_of(int node) const {
     return plan_.pipelines[static_cast<size_t>(layout_.gives[static_cast<size_t>(node)])].phase;
   }
+  // The last phase in which what was stored for a node is held.
+  size_t last_use(int node) const {
+    return static_cast<size_t>(plan_.pipelines[static_cast<size_t>(layout_.uses(node))].phase);
+  }
 
   uint64_t batches_of(size_t x) const {
     const uint64_t in_flight = plan_.phases[x].pipelines.size() * (plan_.resources.threads + 2) * plan_.batch_bytes;
@@ -85,15 +127,25 @@ class splitter {
     return in_flight + in_flight / 2 + bounded;  // a stage holds its input and makes its output
   }
 
-  // Minimums of queues that begin in an earlier phase.
+  // Minimums of queues that begin in an earlier phase, and of inputs that were stored in one.
   uint64_t passing(size_t x) const {
     uint64_t total = 0;
     for (const queue& q : plan_.queues)
       if (q.kind == queue_kind::spilling && first_phase(q) < static_cast<int>(x) &&
           static_cast<int>(x) <= last_phase(q))
         total += queue_wish().minimum;
+    for (size_t earlier = 0; earlier < x; ++earlier)
+      for (const claimant& c : claimants_[earlier])
+        if (is_stored(c) && x <= last_use(c.node)) total += c.claim.wish.minimum;
     return total;
   }
+
+  // A control node whose results somebody reads.
+  bool is_at_work(const claimant& c) const {
+    return graph_.nodes[static_cast<size_t>(c.node)].role() == operator_role::control && c.half == 1 &&
+           layout_.gives[static_cast<size_t>(c.node)] >= 0;
+  }
+  bool is_stored(const claimant& c) const { return c.node >= 0 && c.half == 0 && has_stored_inputs(c.node); }
 
   uint64_t minimum_of(size_t x) const {
     uint64_t total = batches_of(x) + passing(x);
@@ -126,7 +178,7 @@ class splitter {
     std::vector<claimant> all = claimants_[x];
     for (size_t q = 0; q < plan_.queues.size(); ++q)
       if (plan_.queues[q].kind == queue_kind::spilling && first_phase(plan_.queues[q]) == static_cast<int>(x))
-        all.push_back({-1, 0, static_cast<int>(q), {queue_wish(), 0}});
+        all.push_back({-1, 0, 0, static_cast<int>(q), {queue_wish(), 0}});
       else if (plan_.queues[q].kind == queue_kind::bounded)
         plan_.queues[q].memory_bytes = bounded_batches * plan_.batch_bytes;
     phase& out = plan_.phases[x];
@@ -173,6 +225,7 @@ class splitter {
     memory_share share;
     share.node = c.node;
     share.half = c.half;
+    share.input = c.input;
     share.phase = static_cast<int>(x);
     share.minimum = claim.wish.minimum;
     share.given = claim.given;
@@ -181,6 +234,17 @@ class splitter {
       const auto last = static_cast<size_t>(phase_of(c.node));
       share.kept_bytes = worth_keeping(c.node, claim.given, last, room_after(x, last));
       hold(x, last, share.kept_bytes);
+    }
+    if (is_at_work(c)) {
+      const auto last = static_cast<size_t>(phase_of(c.node));
+      share.kept_bytes = std::min(claim.given / 4, room_after(x, last));
+      hold(x, last, share.kept_bytes);
+    }
+    if (is_stored(c)) {
+      const size_t last = last_use(c.node);
+      const uint64_t extra = std::min(claim.given - claim.wish.minimum, room_after(x, last));
+      hold(x, last, extra);
+      share.kept_bytes = claim.wish.minimum + extra;
     }
     plan_.shares.push_back(share);
   }
@@ -195,7 +259,7 @@ class splitter {
       kept = std::min(kept, bytes_in_memory(request.num_bytes, request.rows, request.row_bytes));
     if (!estimate.known) return kept;
     uint64_t num_merges = 0;
-    for (const claimant& c : claimants_[merge_phase]) num_merges += c.queue < 0 && c.half == 1;
+    for (const claimant& c : claimants_[merge_phase]) num_merges += is_breaker(c.node) && c.half == 1;
     const uint64_t left =
         plan_.resources.memory_bytes - batches_of(merge_phase) - passing(merge_phase) - held_[merge_phase];
     request.create_bytes = given;
@@ -216,7 +280,9 @@ class splitter {
     std::vector<std::pair<std::string, uint64_t>> rows;
     for (const claimant& c : claimants_[worst]) {
       const node& n = graph_.nodes[static_cast<size_t>(c.node)];
-      const std::string half = is_breaker(c.node) ? (c.half == 0 ? ", create" : ", merge") : "";
+      const std::string half = is_breaker(c.node) ? (c.half == 0 ? ", create" : ", merge")
+                               : is_stored(c)     ? ", " + n.inputs[static_cast<size_t>(c.input)].name
+                                                  : "";
       rows.emplace_back(fmt::format("{} ({}{})", n.id, n.declaration->name, half), c.claim.wish.minimum);
     }
     for (const queue& q : plan_.queues)
@@ -225,6 +291,13 @@ class splitter {
         rows.emplace_back(fmt::format("{} -> {} (spilling queue)", graph_.nodes[static_cast<size_t>(q.from_node)].id,
                                       graph_.nodes[static_cast<size_t>(q.to_node)].id),
                           queue_wish().minimum);
+    for (size_t earlier = 0; earlier < worst; ++earlier)
+      for (const claimant& c : claimants_[earlier])
+        if (is_stored(c) && worst <= last_use(c.node))
+          rows.emplace_back(
+              fmt::format("{}.{} (stored)", graph_.nodes[static_cast<size_t>(c.node)].id,
+                          graph_.nodes[static_cast<size_t>(c.node)].inputs[static_cast<size_t>(c.input)].name),
+              c.claim.wish.minimum);
     rows.emplace_back(fmt::format("batches in flight, {} threads", plan_.resources.threads), batches_of(worst));
     size_t width = 0;
     for (const auto& [who, num_bytes] : rows) width = std::max(width, who.size());
@@ -274,6 +347,10 @@ void share_memory(std::vector<memory_claim>& claims, uint64_t available) {
     }
     if (!filled) return;
   }
+}
+
+uint64_t least_memory(const graph& g, const pipeline_layout& layout, physical_plan& plan) {
+  return splitter(g, layout, plan).least();
 }
 
 void split_memory(const graph& g, const pipeline_layout& layout, physical_plan& plan, std::vector<fault>& faults) {

@@ -8,7 +8,8 @@
 //     of its share, reserved in every phase until its source half is done, and never more than half of what those
 //     phases have above their minimums, so that keeping can't starve them. Nothing is kept where that would cost a
 //     merge pass;
-//   - spilling queues between phases, in the same way.
+//   - spilling queues between phases, in the same way, and stored inputs until their node has run: their minimums stay
+//     reserved, and of the rest as much as leaves later phases half of what they have above their minimums.
 // The sum never exceeds the budget. A budget below the minimum of a phase is one fault that prints who wants what and
 // the smallest budget that would do.
 #pragma once
@@ -32,5 +33,8 @@ void share_memory(std::vector<memory_claim>& claims, uint64_t available);
 // Sets batch_bytes, shares, the memory of queues and phases, and the predicted peak. `layout` says which pipelines feed
 // and continue each node; `plan` has its pipelines, queues and phases.
 void split_memory(const graph& g, const pipeline_layout& layout, physical_plan& plan, std::vector<fault>& faults);
+
+// The smallest budget with which split_memory finds no fault.
+uint64_t least_memory(const graph& g, const pipeline_layout& layout, physical_plan& plan);
 
 }  // namespace flowrun::plan

@@ -13,8 +13,8 @@
 namespace flowrun::plan {
 
 node_checker::node_checker(graph& owner, plan::node& n, const std::function<int64_t(const std::string&)>& file_bytes,
-                           std::vector<fault>& faults)
-    : graph_(owner), node_(n), file_bytes_(file_bytes), faults_(faults) {
+                           std::vector<fault>& faults, sub_graphs* graphs)
+    : graph_(owner), node_(n), file_bytes_(file_bytes), faults_(faults), graphs_(graphs) {
   for (const parameter_declaration& p : n.declaration->parameters)
     if (!p.default_text.empty()) defaults_.emplace(p.name, default_value(p));
 }
@@ -70,12 +70,21 @@ bool node_checker::boolean(const std::string& name) const {
 
 std::optional<record::row_type> node_checker::row_type(const std::string& name) {
   const specs::Value* v = value(name);
-  if (!v) return std::nullopt;
+  return v ? row_type_of(*v) : std::nullopt;
+}
+
+std::optional<record::row_type> node_checker::row_type_of(const specs::Value& value) {
   const size_t faults_before = faults_.size();
-  record::row_type type = read_row_type(*v, graph_.types, graph_.job->file(), faults_);
-  num_faults_ += faults_.size() - faults_before;
+  record::row_type type = read_row_type(value, graph_.types, graph_.job->file(), faults_);
+  count_faults(faults_before);
   if (type.num_columns() == 0) return std::nullopt;
   return type;
+}
+
+const specs::Body* node_checker::body(const std::string& name) const {
+  for (const specs::Body& b : node_.spec->bodies())
+    if (b.name() == name) return &b;
+  return nullptr;
 }
 
 node_checker::error_policy node_checker::on_error() const {
@@ -177,6 +186,12 @@ void node_checker::set_output(size_t port, record::row_type type, order sorted_b
   out.type = std::move(type);
   out.sorted_by = std::move(sorted_by);
   out.estimate = estimate;
+}
+
+void node_checker::store_input(size_t i, bool as_vector) {
+  FLOWRUN_CHECK(i < node_.inputs.size());
+  node_.inputs[i].stored = true;
+  node_.inputs[i].as_vector = as_vector;
 }
 
 size_t node_checker::add_output(const std::string& name) {

@@ -17,6 +17,8 @@
 
 namespace flowrun::plan {
 
+class sub_graphs;
+
 // A sort key, resolved: a column (or slice of a bytes column), or any other expression.
 struct sort_key {
   expr::expression value;
@@ -24,11 +26,13 @@ struct sort_key {
   std::optional<order_term> term;  // set when the key is a column or a slice of one
 };
 
+// Scopes that operators hand over need not name the graph's scalars: they are added to each.
 class node_checker {
  public:
   // `owner` is the graph that holds `n`. Faults go to `faults`.
-  node_checker(graph& owner, node& n, const std::function<int64_t(const std::string&)>& file_bytes,
-               std::vector<fault>& faults);
+  // `graphs`: for control nodes, in check() only.
+  node_checker(graph& owner, plan::node& n, const std::function<int64_t(const std::string&)>& file_bytes,
+               std::vector<fault>& faults, sub_graphs* graphs = nullptr);
 
   const plan::node& node() const { return node_; }
   plan::node& node() { return node_; }
@@ -76,6 +80,18 @@ class node_checker {
   error_policy on_error() const;
   int64_t file_bytes(const std::string& path) const { return file_bytes_(path); }
 
+  // --- for control nodes: parameters with a shape of their own, and graphs inside ---
+  const graph& owner() const { return graph_; }
+  sub_graphs& graphs() const { return *graphs_; }
+  std::vector<fault>& faults() { return faults_; }  // for what is checked inside; count_faults() afterwards
+  void count_faults(size_t num_before) { num_faults_ += faults_.size() - num_before; }
+  const specs::Body* body(const std::string& name) const;  // null: none
+  std::optional<expr::expression> compiled(const specs::Value& value, const expr::scope& scope, bool condition = false);
+  std::optional<record::row_type> row_type_of(const specs::Value& value);
+  void fault_at(const specs::Position& where, std::string message, std::string expected = {}, std::string hint = {}) {
+    add(where, std::move(message), std::move(expected), std::move(hint));
+  }
+
   // --- faults ---
   // `name` may be a path into a parameter: "let.deg". Where the parameter is absent, the fault points to the operator.
   void fault_at_parameter(const std::string& name, std::string message, std::string expected = {},
@@ -92,20 +108,23 @@ class node_checker {
   void set_output(size_t port, record::row_type type, order sorted_by = {}, row_estimate estimate = {});
   // Adds an output port (split, error ports) and returns its index.
   size_t add_output(const std::string& name);
+  // Whether an input is stored where that depends on parameters (a join that skips). In check() only.
+  void store_input(size_t i, bool as_vector);
 
  private:
   using expression_columns = std::vector<std::pair<std::string, expr::expression>>;
   void add(const specs::Position& where, std::string message, std::string expected, std::string hint);
   void add_problems(const specs::Value& value, const std::vector<expr::problem>& problems);
+  expr::scope with_scalars(const expr::scope& scope) const;
   void add_unknown_column(const specs::Position& where, const std::string& column, size_t input);
   const parameter_declaration* declared(const std::string& name) const;
   bool known_column(const specs::Value& value, size_t input);
   std::vector<std::string> columns_in(const specs::Value* list, size_t input);
-  std::optional<expr::expression> compiled(const specs::Value& value, const expr::scope& scope, bool condition);
   graph& graph_;
   plan::node& node_;
   const std::function<int64_t(const std::string&)>& file_bytes_;
   std::vector<fault>& faults_;
+  sub_graphs* graphs_;
   size_t num_faults_ = 0;
   std::map<std::string, specs::Value> defaults_;  // of the declaration, as values
 };

@@ -36,6 +36,9 @@ enum class parameter_kind {
   named_columns,      // a map {name: a list of column names of the (first) input}
   expression_rows,    // a list of maps {name: expression} (flat_map)
   aggregates,         // a map {name: "count()" | "sum(x)" | "min(x)" | "max(x)" | "first(x)" | "last(x)"}
+  nodes,              // nodes inside of the node: {id: {op: …}} (loop, if)
+  carried,            // a map {name: {rows: …} | {from: …} | {value: …}} (loop)
+  texts_by_name,      // a map {name: text}: nodes or expressions (loop, if)
 };
 
 struct parameter_declaration {
@@ -47,9 +50,21 @@ struct parameter_declaration {
   std::string help;                       // one sentence
 };
 
+// A stored input is taken in as a whole before the node runs (a table that is looked up, an indexed file, the inputs of
+// a loop): it ends the pipeline that feeds it, in an earlier phase. The node itself runs later: as a stage in the
+// pipeline of its one input that is not stored, or, where all are stored, as the head of a pipeline.
+//
+// build() is called with half 0 and the input's index for the stage that takes the rows in, and with half 1 for the
+// node itself (exec::build_context). memory() is asked the same way; what half 0 is given stays its own until the node
+// has run, so its minimum must do for whatever it may not spill.
 struct port_declaration {
   std::string name;
   std::string help;
+  bool stored = false;
+  // With `stored`: the rows are kept as they are, in a container::external_vector (with the first keys of its blocks,
+  // if the stream is sorted). The engine makes it, build() is called for half 1 only. Costs nothing where the rows lie
+  // in a vector already, as the streams of a loop's body do.
+  bool as_vector = false;
 };
 
 // How the executor runs an operator (architecture.md, section 3).
@@ -60,6 +75,7 @@ enum class operator_role {
   breaker,    // one input; ends one pipeline and heads the next, in a later phase (sort)
   meeting,    // several inputs; heads a pipeline, fed by queues (join, merge, concat, zip)
   sink,       // one input, writes outside
+  control,    // all inputs stored; runs graphs of its own in a phase of its own (loop, if, call), then heads a pipeline
 };
 
 // Bytes of memory a node wants while it runs. The planner gives each node of a phase its minimum, then shares the rest
@@ -80,6 +96,9 @@ struct operator_declaration {
   operator_role role = operator_role::stateless;
   std::vector<port_declaration> inputs;
   bool any_number_of_inputs = false;  // `in:` is a list; `inputs` has the one pattern port (merge, concat)
+  // `in:` is a map of names of the user's choice, a node, a list of nodes (by their own names), or absent; `inputs` has
+  // the one pattern port (loop).
+  bool inputs_by_name = false;
   std::vector<port_declaration> outputs;
   bool outputs_from_parameters = false;  // the output ports are named by a parameter (split)
   // Nobody needs to read its outputs, because it says something by itself (reduce, check). Otherwise an output without
@@ -100,7 +119,8 @@ struct operator_declaration {
   // of each output. Called once all inputs of the node are known; parameters already have their declared shape.
   std::function<void(node_checker&)> check;
   // Pure. What the node wants, given its checked types and estimates. Null: nothing beyond its batches.
-  // For a breaker `half` 0 is the sink (run creator), 1 the source (run merger).
+  // For a breaker `half` 0 is the sink (run creator), 1 the source (run merger). With stored inputs, 0 is asked once
+  // for each of them and 1 for the node itself.
   std::function<memory_wish(const node&, int half)> memory;
 };
 

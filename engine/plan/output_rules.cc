@@ -9,12 +9,6 @@
 
 namespace flowrun::plan {
 
-namespace {
-
-const std::string& id(const graph& g, const file_use& use) { return g.nodes[static_cast<size_t>(use.node)].id; }
-
-}  // namespace
-
 void check_outputs_used(const graph& g, const std::vector<bool>& good, const connector& connections,
                         std::vector<fault>& faults) {
   auto fail = [&](const specs::Position& where, std::string message, std::string hint) {
@@ -44,7 +38,7 @@ void check_outputs_used(const graph& g, const std::vector<bool>& good, const con
   }
 }
 
-std::vector<file_use> files_of(const node& n, int index) {
+std::vector<file_use> files_of(const node& n) {
   std::vector<file_use> out;
   const operator_role role = n.declaration->role;
   if (role != operator_role::source && role != operator_role::sink) return out;
@@ -54,7 +48,7 @@ std::vector<file_use> files_of(const node& n, int index) {
     if (!given && p.default_text.empty()) continue;
     const specs::Value value = given ? *given : default_value(p);
     auto add = [&](const specs::Value& item) {
-      out.push_back({std::filesystem::path(specs::text(item)).lexically_normal().string(), index,
+      out.push_back({std::filesystem::path(specs::text(item)).lexically_normal().string(), n.id,
                      role == operator_role::sink, given ? item.position() : n.spec->op_position()});
     };
     if (specs::is_scalar(value)) add(value);
@@ -63,10 +57,9 @@ std::vector<file_use> files_of(const node& n, int index) {
   return out;
 }
 
-void check_files(const graph& g, const std::vector<file_use>& files, std::vector<fault>& faults) {
+void check_files(const std::string& job_file, const std::vector<file_use>& files, std::vector<fault>& faults) {
   auto fail = [&](const file_use& use, std::string message, std::string expected, std::string hint = {}) {
-    faults.push_back(
-        {specs::where(g.job->file(), use.where), std::move(message), std::move(expected), std::move(hint)});
+    faults.push_back({specs::where(job_file, use.where), std::move(message), std::move(expected), std::move(hint)});
   };
   for (size_t i = 0; i < files.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
@@ -75,19 +68,19 @@ void check_files(const graph& g, const std::vector<file_use>& files, std::vector
       const bool standard = a.path == "-";
       if (a.writes && b.writes) {
         fail(b,
-             fmt::format("'{}' and '{}' both write {}", id(g, a), id(g, b),
+             fmt::format("'{}' and '{}' both write {}", a.node, b.node,
                          standard ? "standard output" : "'" + a.path + "'"),
              "a file of its own for each", "put both streams into one with concat");
         break;
       }
       if (a.writes != b.writes && !standard) {
         const file_use &writer = a.writes ? a : b, &reader = a.writes ? b : a;
-        fail(writer, fmt::format("'{}' writes '{}', which '{}' reads", id(g, writer), a.path, id(g, reader)),
+        fail(writer, fmt::format("'{}' writes '{}', which '{}' reads", writer.node, a.path, reader.node),
              "another file");
       }
       if (!a.writes && !b.writes && standard &&
           (a.node != b.node || a.where.line() != b.where.line() || a.where.column() != b.where.column())) {
-        fail(b, fmt::format("'{}' and '{}' both read standard input", id(g, a), id(g, b)), "one reader",
+        fail(b, fmt::format("'{}' and '{}' both read standard input", a.node, b.node), "one reader",
              "several nodes may read from one file node");
         break;
       }

@@ -18,15 +18,15 @@ void check_outputs_used(const graph& g, const std::vector<bool>& good, const con
 // A file that a source reads or a sink writes.
 struct file_use {
   std::string path;  // lexically normal
-  int node = -1;
+  std::string node;  // its id
   bool writes = false;
   specs::Position where;
 };
 
 // The files of a source or sink whose parameters have the right shape.
-std::vector<file_use> files_of(const node& n, int index);
+std::vector<file_use> files_of(const node& n);
 
 // Two sinks with one file, a sink that replaces what a source reads, two readers of standard input.
-void check_files(const graph& g, const std::vector<file_use>& files, std::vector<fault>& faults);
+void check_files(const std::string& job_file, const std::vector<file_use>& files, std::vector<fault>& faults);
 
 }  // namespace flowrun::plan

@@ -34,6 +34,9 @@ class shape_checker {
       case parameter_kind::named_expressions:
       case parameter_kind::named_conditions:
       case parameter_kind::aggregates: return map_of_texts(p, v);
+      case parameter_kind::texts_by_name: return ids_with(p, v, false);
+      case parameter_kind::carried: return ids_with(p, v, true);
+      case parameter_kind::nodes: return wrong(p, v);  // nodes are no part of `with`, once they are read
       case parameter_kind::column_pairs: return specs::is_map(v) ? map_of_texts(p, v) : texts(p, v);
       case parameter_kind::named_columns:
         if (!specs::is_map(v)) return wrong(p, v);
@@ -100,6 +103,22 @@ class shape_checker {
     for (const Value& item : v.list().items()) scalar(p, item);
     if (p.kind == parameter_kind::paths && v.list().items().empty())
       fail(v.position(), fmt::format("'{}' is an empty list", p.name), describe(p));
+  }
+
+  // A map by ids, of maps or of texts.
+  void ids_with(const parameter_declaration& p, const Value& v, bool maps) {
+    if (!specs::is_map(v)) return wrong(p, v);
+    for (const specs::Entry& entry : v.map().entries()) {
+      if (!specs::is_id(entry.key()))
+        fail(entry.key_position(), fmt::format("'{}' can't name anything here", entry.key()),
+             "a letter or _, then letters, digits, _ and -");
+      parameter_declaration inner = p;
+      inner.name = entry.key();
+      if (!maps)
+        scalar(inner, entry.value());
+      else if (!specs::is_map(entry.value()))
+        wrong(inner, entry.value());
+    }
   }
 
   void map_of_texts(const parameter_declaration& p, const Value& v) {
@@ -200,6 +219,10 @@ std::string describe(const parameter_declaration& p) {
     case parameter_kind::column_pairs: return "a list of columns, or a map {left column: right column}";
     case parameter_kind::named_columns: return "a map {column: list of columns}, such as {rank: [src, dst]}";
     case parameter_kind::expression_rows: return "a list of maps {column: expression}";
+    case parameter_kind::nodes: return "a map of nodes {id: {op: …}}";
+    case parameter_kind::carried:
+      return "a map {name: {rows: [{column: value}], type: T}, or {from: INPUT}, or {value: expression}}";
+    case parameter_kind::texts_by_name: return "a map {name: node or expression}";
   }
   return {};
 }
@@ -234,6 +257,15 @@ record::row_type read_row_type(const specs::Value& value, const named_types& typ
   return shape_checker(types, file, faults).type(value);
 }
 
+namespace {
+
+bool has_body(const specs::Node& spec, const std::string& name) {
+  return std::any_of(spec.bodies().begin(), spec.bodies().end(),
+                     [&](const specs::Body& b) { return b.name() == name; });
+}
+
+}  // namespace
+
 bool check_parameters(const specs::Node& spec, const operator_declaration& declaration, const named_types& types,
                       const std::string& file, std::vector<fault>& faults) {
   shape_checker checker(types, file, faults);
@@ -262,8 +294,12 @@ bool check_parameters(const specs::Node& spec, const operator_declaration& decla
                    did_you_mean(entry.key(), names));
     }
   }
+  for (const specs::Body& body : spec.bodies())
+    if (std::none_of(parameters.begin(), parameters.end(), [&](const auto& p) { return p.name == body.name(); }))
+      checker.fail(body.position(), fmt::format("'{}' has no nodes '{}' inside", declaration.name, body.name()),
+                   names.empty() ? "no parameters at all" : fmt::format("one of {}", fmt::join(names, ", ")));
   for (const parameter_declaration& p : parameters)
-    if (p.required && specs::find(with, p.name) == nullptr)
+    if (p.required && specs::find(with, p.name) == nullptr && !has_body(spec, p.name))
       checker.fail(spec.op_position(), fmt::format("'{}' needs the parameter '{}'", declaration.name, p.name),
                    fmt::format("with: {{{}: …}}, {}", p.name, describe(p)));
   return checker.good();

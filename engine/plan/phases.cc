@@ -4,6 +4,9 @@
 #include <climits>
 #include <map>
 #include <numeric>
+#include <queue>
+
+#include "engine/base/error.h"
 
 namespace flowrun::plan {
 
@@ -18,30 +21,47 @@ size_t reader_of(const pipeline_layout& layout, const queue& q) {
 
 }  // namespace
 
-std::vector<int> pipeline_levels(const graph& g, const pipeline_layout& layout) {
-  const size_t num_pipelines = layout.pipelines.size();
-  std::vector<int> level(num_pipelines, 0);
-  std::vector<std::vector<size_t>> read_queues(num_pipelines);
-  for (size_t q = 0; q < layout.queues.size(); ++q) read_queues[reader_of(layout, layout.queues[q])].push_back(q);
-  for (size_t p = 0; p < num_pipelines; ++p) {  // as soon as possible; producers come first
-    const auto head = static_cast<size_t>(layout.pipelines[p].head);
-    if (g.nodes[head].role() == operator_role::breaker) level[p] = level[static_cast<size_t>(layout.feeds[head])] + 1;
-    for (size_t q : read_queues[p]) level[p] = std::max(level[p], level[producer_of(layout, layout.queues[q])]);
+namespace {
+
+// Every pipeline behind all that it depends on; what is ready at the same time keeps its order.
+std::vector<size_t> in_order(size_t num_pipelines, const std::vector<pipeline_dependency>& edges) {
+  std::vector<size_t> waiting(num_pipelines, 0), out;
+  for (const pipeline_dependency& e : edges) ++waiting[e.after];
+  std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
+  for (size_t p = 0; p < num_pipelines; ++p)
+    if (waiting[p] == 0) ready.push(p);
+  while (!ready.empty()) {
+    const size_t p = ready.top();
+    ready.pop();
+    out.push_back(p);
+    for (const pipeline_dependency& e : edges)
+      if (e.before == p && --waiting[e.after] == 0) ready.push(e.after);
   }
-  for (size_t p = num_pipelines; p-- > 0;) {  // as late as possible; what depends on p comes first
+  FLOWRUN_CHECK(out.size() == num_pipelines);
+  return out;
+}
+
+}  // namespace
+
+std::vector<int> pipeline_levels(const pipeline_layout& layout) {
+  const size_t num_pipelines = layout.pipelines.size();
+  const std::vector<pipeline_dependency> edges = dependencies(layout);
+  const std::vector<size_t> sequence = in_order(num_pipelines, edges);
+  std::vector<int> level(num_pipelines, 0);
+  for (size_t p : sequence)  // as soon as possible
+    for (const pipeline_dependency& e : edges)
+      if (e.after == p) level[p] = std::max(level[p], level[e.before] + (e.strict ? 1 : 0));
+  for (auto p = sequence.rbegin(); p != sequence.rend(); ++p) {  // as late as possible
     int latest = INT_MAX;
-    for (int n : layout.pipelines[p].nodes)
-      if (g.nodes[static_cast<size_t>(n)].role() == operator_role::breaker)
-        latest = std::min(latest, level[static_cast<size_t>(layout.gives[static_cast<size_t>(n)])] - 1);
-    for (int q : layout.pipelines[p].queues)
-      latest = std::min(latest, level[reader_of(layout, layout.queues[static_cast<size_t>(q)])]);
-    if (latest != INT_MAX) level[p] = latest;  // never below: the levels satisfied these bounds before
+    for (const pipeline_dependency& e : edges)
+      if (e.before == *p) latest = std::min(latest, level[e.after] - (e.strict ? 1 : 0));
+    if (latest != INT_MAX) level[*p] = latest;  // never below: the levels satisfied these bounds before
   }
   return level;
 }
 
-std::vector<phase> find_phases(const graph& g, pipeline_layout& layout) {
-  const std::vector<int> level = pipeline_levels(g, layout);
+std::vector<phase> find_phases(pipeline_layout& layout) {
+  const std::vector<int> level = pipeline_levels(layout);
   const size_t num_pipelines = layout.pipelines.size();
   std::vector<size_t> group(num_pipelines);  // union-find; the smallest pipeline stands for its group
   std::iota(group.begin(), group.end(), size_t{0});

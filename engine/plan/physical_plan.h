@@ -3,9 +3,16 @@
 // A pipeline is a tree: its head (a source, the source half of a breaker, or a meeting node) followed by the
 // single-input nodes that one task carries a batch through. Its leaves are sinks, sink halves of breakers, and the
 // queues that feed meeting nodes. Phases run one after another; the pipelines of a phase run at the same time.
+//
+// Stored inputs (operator_declaration.h) are leaves too, of a phase before the one in which their node runs. Such a
+// node may be a stage in the middle of a pipeline. Where that pipeline would have to run both before and after a stored
+// input is filled, it is cut, and the stage heads a pipeline of its own, fed by a queue.
+//
+// A control node has a phase of its own, in which graphs of its own run, each with a physical plan.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,11 +37,20 @@ struct queue {
   std::string reason;         // why it spills
 };
 
+// The stage that takes in a stored input.
+struct stored_input {
+  int node = -1;
+  int input = 0;
+  bool operator==(const stored_input&) const = default;
+};
+
 struct pipeline {
-  int head = -1;  // node; for a breaker its source half
+  int head = -1;         // node; for a breaker its source half, for a stage that was cut off what reads its queue
+  bool control = false;  // the head is a control node at work: nothing flows
   std::vector<int>
       nodes;  // the nodes behind the head in topological order; includes elided sorts, sinks and breakers' sink halves
   std::vector<int> queues;  // indices of queues it feeds
+  std::vector<stored_input> stores;
   int phase = 0;
 };
 
@@ -66,13 +82,15 @@ struct sort_prediction {
 
 struct memory_share {
   int node = -1;
-  int half = 0;  // 1: the source half of a breaker
+  int half = 0;   // 1: the source half of a breaker, or a node with stored inputs itself
+  int input = 0;  // of half 0 of a node with stored inputs
   int phase = 0;
   uint64_t minimum = 0;
   uint64_t given = 0;
   uint64_t maximum = 0;
   // Of the sink half of a breaker: how much it may still hold when its phase has ended, until its source half is done
-  // (a sort's last run, with its index). Reserved in all phases up to then, beside the source half's own share.
+  // (a sort's last run, with its index). Reserved in all phases up to then, beside the source half's own share. Of a
+  // stored input: until its node has run.
   uint64_t kept_bytes = 0;
 };
 
@@ -85,6 +103,15 @@ struct machine {
   uint64_t batch_bytes = 0;  // 0: chosen
 };
 
+struct physical_plan;
+
+// Of a graph inside of a control node, as far as sizes are known beforehand: exec plans anew with those it finds.
+struct body_plan {
+  int node = -1;
+  size_t body = 0;  // index into node::bodies
+  std::shared_ptr<const physical_plan> plan;
+};
+
 struct physical_plan {
   machine resources;
   uint64_t batch_bytes = 0;  // target of one batch
@@ -93,6 +120,7 @@ struct physical_plan {
   std::vector<phase> phases;  // in the order they run
   std::vector<memory_share> shares;
   std::vector<sort_prediction> sorts;
+  std::vector<body_plan> bodies;
   uint64_t predicted_input_bytes = 0;
   uint64_t predicted_scratch_written = 0;
   uint64_t predicted_scratch_read = 0;
@@ -101,10 +129,15 @@ struct physical_plan {
   uint64_t predicted_peak_memory = 0;
   bool prediction_known = true;
 
-  uint64_t share_of(int node, int half) const;
-  uint64_t kept_of(int node) const;
-  const sort_prediction* sort_of(int node) const;  // null for nodes that are no breakers
+  uint64_t share_of(int node, int half, int input = 0) const;
+  uint64_t kept_of(int node, int input = 0) const;
+  const queue* queue_into(int node, int input) const;  // null: not by a queue
+  const sort_prediction* sort_of(int node) const;      // null for nodes that are no breakers
 };
+
+// Which half of a node works in a pipeline: 1 for the source half of a breaker and for nodes with stored inputs, also
+// for a control node at work, and 2 for the head that reads a control node's results.
+int half_in(const graph& g, const pipeline& p, int node);
 
 // Throws nothing; a budget that can't do is a fault that prints who wants what (exit code 78).
 struct plan_result {
@@ -112,5 +145,7 @@ struct plan_result {
   std::vector<fault> faults;
 };
 plan_result make_plan(const graph& g, const machine& resources);
+// The smallest budget that make_plan accepts.
+uint64_t least_memory(const graph& g, const machine& resources);
 
 }  // namespace flowrun::plan

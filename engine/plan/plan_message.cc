@@ -13,7 +13,7 @@ namespace {
 uint32_t index(int i) { return static_cast<uint32_t>(i); }
 
 const char* role_name(operator_role role) {
-  static constexpr std::array names = {"source", "stateless", "ordered", "breaker", "meeting", "sink"};
+  static constexpr std::array names = {"source", "stateless", "ordered", "breaker", "meeting", "sink", "control"};
   return names[static_cast<size_t>(role)];
 }
 
@@ -28,6 +28,7 @@ void add_node(const node& n, PhysicalPlan& out) {
     i.set_name(in.name);
     i.set_from_node(index(in.from_node));
     i.set_from_port(index(in.from_port));
+    i.set_stored(in.stored);
   }
   for (const output_port& port : n.outputs) {
     PlanOutput& o = *m.add_outputs();
@@ -78,6 +79,12 @@ void add_structure(const physical_plan& plan, PhysicalPlan& out) {
     for (int n : p.nodes) m.add_nodes(index(n));
     for (int q : p.queues) m.add_queues(index(q));
     m.set_phase(index(p.phase));
+    m.set_control(p.control);
+    for (const stored_input& s : p.stores) {
+      PlanStoredInput& stored = *m.add_stores();
+      stored.set_node(index(s.node));
+      stored.set_input(index(s.input));
+    }
   }
   for (const queue& q : plan.queues) {
     PlanQueue& m = *out.add_queues();
@@ -100,6 +107,7 @@ void add_structure(const physical_plan& plan, PhysicalPlan& out) {
     PlanMemoryShare& m = *out.add_memory();
     m.set_node(index(s.node));
     m.set_half(index(s.half));
+    m.set_input(index(s.input));
     m.set_phase(index(s.phase));
     m.set_minimum_bytes(s.minimum);
     m.set_given_bytes(s.given);
@@ -127,6 +135,13 @@ PhysicalPlan to_proto(const graph& g, const physical_plan& plan) {
   for (const node& n : g.nodes) add_node(n, out);
   add_structure(plan, out);
   for (const sort_prediction& s : plan.sorts) add_sort(s, out);
+  for (const body_plan& b : plan.bodies) {
+    const graph& body = *g.nodes[static_cast<size_t>(b.node)].bodies[b.body];
+    PlanBody& m = *out.add_bodies();
+    m.set_node(index(b.node));
+    m.set_path(body.path);
+    *m.mutable_plan() = to_proto(body, *b.plan);
+  }
   PlanTotals& totals = *out.mutable_predicted();
   totals.set_known(plan.prediction_known);
   totals.set_input_bytes(plan.predicted_input_bytes);

@@ -94,6 +94,8 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
       store(phase_of(layout.feeds[i]), phase_of(layout.gives[i]),
             sort.merge_passes > 0 ? sort.num_bytes - std::min(sort.num_bytes, sort.kept_bytes) : 0);
       plan.sorts.push_back(sort);
+    } else if (n.role() == operator_role::control) {
+      plan.prediction_known = false;  // nobody knows how often it runs what
     } else if (n.role() == operator_role::source) {
       const auto known = n.facts.find("input_bytes");
       if (known != n.facts.end())
@@ -101,7 +103,7 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
       else if (reads_files(n))
         plan.prediction_known = false;
     } else if (n.role() == operator_role::sink) {
-      const row_estimate& estimate = g.input_of(n, 0).estimate;
+      const row_estimate& estimate = g.input_of(n, n.flowing_input()).estimate;
       plan.prediction_known = plan.prediction_known && estimate.known;
       plan.predicted_output_bytes += estimate.known ? estimate.num_bytes : 0;
     }
@@ -120,6 +122,18 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
     plan.predicted_scratch_read += spilled;
     store(from, to, spilled);
   }
+  for (size_t p = 0; p < plan.pipelines.size(); ++p)
+    for (const stored_input& s : plan.pipelines[p].stores) {
+      const node& n = g.nodes[static_cast<size_t>(s.node)];
+      if (!n.inputs[static_cast<size_t>(s.input)].as_vector) continue;
+      const row_estimate& estimate = g.input_of(n, static_cast<size_t>(s.input)).estimate;
+      plan.prediction_known = plan.prediction_known && estimate.known;
+      if (!estimate.known) continue;
+      const uint64_t spilled = estimate.num_bytes - std::min(estimate.num_bytes, plan.kept_of(s.node, s.input));
+      plan.predicted_scratch_written += spilled;
+      plan.predicted_scratch_read += spilled;
+      store(plan.pipelines[p].phase, phase_of(layout.uses(s.node)), spilled);
+    }
   for (size_t x = 0; x < num_phases; ++x)
     plan.predicted_peak_scratch = std::max({plan.predicted_peak_scratch, at_start[x], at_end[x]});
 }

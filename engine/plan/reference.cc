@@ -28,6 +28,7 @@ std::string code(std::string_view text) { return text.empty() ? "" : "`" + cell(
 std::string inputs_of(const operator_declaration& d) {
   if (d.inputs.empty()) return "none";
   if (d.any_number_of_inputs) return "a list of nodes";
+  if (d.inputs_by_name) return "any, by names of your choice";
   if (d.inputs.size() == 1) return "one";
   std::vector<std::string> names;
   for (const port_declaration& port : d.inputs) names.push_back(port.name);

@@ -58,6 +58,13 @@ json definitions() {
                        {"description", std::string(record::value_type_names())}};
   out["row_type"] = map_of(reference("value_type"), column_pattern);
   out["row_type"]["minProperties"] = 1;
+  json rows = closed_map({{"rows", list_of(map_of(reference("expression"), column_pattern))},
+                          {"type", {{"anyOf", {json{{"type", "string"}}, reference("row_type")}}}}},
+                         {"rows"});
+  json from = closed_map({{"from", {{"type", "string"}}}}, {"from"});
+  json value = closed_map({{"value", reference("expression")}}, {"value"});
+  out["carried"] = {{"anyOf", {rows, from, value}},
+                    {"description", "what the first iteration starts with: rows, an input of the loop, or a number"}};
   out["endpoint"] = {{"type", "string"},
                      {"pattern", "^[A-Za-z_][A-Za-z0-9_-]*(\\.[A-Za-z_][A-Za-z0-9_-]*)?$|\\$\\{"},
                      {"description", "a node, or node.port"}};
@@ -89,6 +96,9 @@ json parameter_schema(const parameter_declaration& p) {
     case parameter_kind::aggregates: out = map_of({{"type", "string"}}, column_pattern); break;
     case parameter_kind::named_columns: out = map_of(one_or_list({{"type", "string"}}), column_pattern); break;
     case parameter_kind::expression_rows: out = list_of(map_of(expression, column_pattern)); break;
+    case parameter_kind::nodes: out = map_of(reference("node"), id_pattern); break;
+    case parameter_kind::carried: out = map_of(reference("carried"), id_pattern); break;
+    case parameter_kind::texts_by_name: out = map_of(expression, id_pattern); break;
   }
   std::string help = p.help.empty() ? describe(p) : p.help;
   if (!p.default_text.empty()) help += " (default: " + p.default_text + ")";
@@ -113,6 +123,9 @@ json operator_schema(const operator_declaration& d) {
   if (!required.empty()) node_required.push_back("with");
   if (d.inputs.empty()) {
     node["properties"]["in"] = false;
+  } else if (d.inputs_by_name) {
+    node["properties"]["in"] = {
+        {"anyOf", {one_or_list(reference("endpoint")), map_of(reference("endpoint"), id_pattern)}}};
   } else {
     node_required.push_back("in");
     if (d.any_number_of_inputs) {

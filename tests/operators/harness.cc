@@ -169,6 +169,23 @@ void run_stage(exec::stage& stage, const std::vector<batch>& in, exec::output& o
   }
 }
 
+// Half 0 of a node with stored inputs, once for each of them.
+void store_inputs(exec::build_context& context, const std::vector<std::vector<batch>>& in) {
+  for (size_t k = 0; k < in.size(); ++k) {
+    if (!context.node.inputs[k].stored) continue;
+    context.input = k;
+    exec::assembly parts = find_operator(context.node.declaration->name)->build(context);
+    std::vector<batch> current = in[k];
+    for (exec::stage& s : parts.stages) {
+      exec::output out;
+      run_stage(s, current, out);
+      current = items_of_port(out, 0);
+    }
+  }
+  if (context.node.stores()) context.half = 1;
+  context.input = 0;
+}
+
 }  // namespace
 
 record::batch to_batch(const row_type& type, const rows& text, record::batch_pool& pool) {
@@ -271,14 +288,18 @@ run_result run(const std::string& nodes, const std::map<std::string, rows>& inpu
     std::any state;
     exec::node_counters counters;
     std::vector<std::unique_ptr<test_stream>> input_streams;
+    std::vector<std::any> states(node.inputs.size());
     exec::build_context context{.params = params,
                                 .node = node,
                                 .inputs = {},
                                 .job = services,
                                 .memory_bytes = options.memory_bytes,
+                                .kept_bytes = options.memory_bytes,
                                 .batch_bytes = options.batch_bytes,
                                 .state = state,
-                                .counters = counters};
+                                .counters = counters,
+                                .states = states};
+    store_inputs(context, in);
     if (node.role() == plan::operator_role::meeting) {
       for (const auto& batches : in) {
         input_streams.push_back(std::make_unique<test_stream>(batches, random()));
@@ -286,7 +307,8 @@ run_result run(const std::string& nodes, const std::map<std::string, rows>& inpu
       }
     }
     exec::assembly parts = find_operator(node.declaration->name)->build(context);
-    std::vector<batch> current = context.inputs.empty() && !in.empty() ? in[0] : std::vector<batch>();
+    std::vector<batch> current;
+    if (context.inputs.empty() && !in.empty() && !parts.head) current = in[node.flowing_input()];
     exec::output last;
     if (parts.head) {
       no_waker w;

@@ -31,8 +31,9 @@ job_rig::job_rig(const std::string& nodes, const job_place& place) {
                            replace_all(replace_all(nodes, "@OUT", out_directory()), "@IN", directory_ / "in");
   const specs::read_result spec = specs::read_job(text, "small.yaml");
   for (const fault& f : spec.faults) ADD_FAILURE() << f.message;
-  plan::check_result checked =
-      plan::check(std::make_shared<specs::JobSpec>(spec.job), operators::built_in_catalog(), file_bytes);
+  plan::operator_catalog catalog = operators::built_in_catalog();
+  for (const operator_definition* d : place.more_operators) catalog.add(&d->declaration);
+  plan::check_result checked = plan::check(std::make_shared<specs::JobSpec>(spec.job), catalog, file_bytes);
   for (const fault& f : checked.faults) ADD_FAILURE() << f.message;
   if (!checked.faults.empty()) throw error(error_kind::bad_spec, "the test's job has faults");
   job_settings settings;
@@ -47,6 +48,7 @@ job_rig::job_rig(const std::string& nodes, const job_place& place) {
   for (const fault& f : planned.faults) ADD_FAILURE() << f.message;
   settings.plan = std::move(planned.plan);
   for (const operator_definition* d : operators::built_in_operators()) settings.operators[d->declaration.name] = d;
+  for (const operator_definition* d : place.more_operators) settings.operators[d->declaration.name] = d;
   settings.scratch = {{directory_ / "scratch0", place.scratch_limit}, {directory_ / "scratch1", place.scratch_limit}};
   settings.backend = place.backend;
   settings.wrap_backend = place.wrap_backend;

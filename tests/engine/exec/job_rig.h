@@ -29,6 +29,7 @@ struct job_place {
   uint64_t block_bytes = 0;
   uint64_t scratch_limit = 0;
   std::function<std::unique_ptr<io::backend>(std::unique_ptr<io::backend>)> wrap_backend;
+  std::vector<const operator_definition*> more_operators;  // beside those of the language
 };
 
 class job_rig {

@@ -30,7 +30,7 @@ TEST(names, are_those_that_the_specification_promises) {
         "flowrun_node_blocked_seconds_total", "flowrun_sort_runs", "flowrun_sort_merge_passes",
         "flowrun_disk_read_bytes_total", "flowrun_disk_written_bytes_total", "flowrun_disk_request_seconds",
         "flowrun_disk_errors_total", "flowrun_scratch_used_bytes", "flowrun_scratch_limit_bytes",
-        "flowrun_rejected_rows_total", "flowrun_memory_used_bytes", "flowrun_memory_limit_bytes",
+        "flowrun_rejected_rows_total", "flowrun_loop_iterations_total", "flowrun_memory_used_bytes", "flowrun_memory_limit_bytes",
         "flowrun_job_progress_ratio", "flowrun_job_last_success_timestamp_seconds"})
     EXPECT_TRUE(names.contains(name)) << name;
 }

@@ -190,6 +190,20 @@ declaration group_operator() {
   return d;
 }
 
+declaration lookup_operator() {
+  declaration d = make("lookup", operator_role::ordered, {{"in", ""}, {"table", "", true}}, {{"out", ""}});
+  d->check = [](node_checker& n) { n.set_output(0, n.input_type(), n.input_order(), n.input_estimate()); };
+  d->memory = [](const node&, int half) { return half == 0 ? memory_wish{1 * MiB, 8 * MiB, 1} : memory_wish{}; };
+  return d;
+}
+
+declaration hold_operator() {
+  declaration d = make("hold", operator_role::meeting, {{"in", "", true, true}}, {{"out", ""}});
+  d->inputs_by_name = true;
+  d->check = [](node_checker& n) { n.set_output(0, n.input_type(), {}, n.input_estimate()); };
+  return d;
+}
+
 }  // namespace
 
 toy_operators::toy_operators() {
@@ -203,6 +217,8 @@ toy_operators::toy_operators() {
   declarations_.push_back(concat_operator());
   declarations_.push_back(split_operator());
   declarations_.push_back(group_operator());
+  declarations_.push_back(lookup_operator());
+  declarations_.push_back(hold_operator());
   declaration sink = make("sink", operator_role::sink, {{"in", ""}}, {});
   sink->parameters = {{"path", parameter_kind::path, true, "", {}, "the file"}};
   declarations_.push_back(std::move(sink));

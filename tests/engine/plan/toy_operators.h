@@ -3,6 +3,7 @@
 //   source  {rows, type, sorted_by, path}      sink {path}          tee: split {ports: {name: condition}}
 //   map {column: expression}   filter {where}  number {behind}      (number keeps the row count and may hold rows back)
 //   sort {by, memory, limit}   join {by} left right   zip a b       concat [..]   count (output optional)
+//   lookup in table: the table is stored          hold {any: a, names: b}: all are stored, as vectors
 #pragma once
 
 #include <map>

@@ -1,0 +1,43 @@
+// What a control node (loop, if, call) works with, in its phase.
+//
+//   inputs ─▶ run_body(…) ─▶ run_body(…) ─▶ … ─▶ outputs
+//
+// Its inputs are stored; what it gives on are vectors, which the engine reads once the phase is over. One thread calls
+// all of this, and none of it lives longer than the operator's function.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/exec/graph_host.h"
+#include "engine/plan/node_checker.h"
+
+namespace flowrun::exec {
+
+struct control_context {
+  control_context(plan::node_checker& p, const plan::node& n, services& s, node_counters& c)
+      : params(p), node(n), job(s), counters(c) {}
+  plan::node_checker& params;  // as in build_context
+  const plan::node& node;
+  services& job;
+  node_counters& counters;
+  std::vector<shared_rows> inputs;   // by input of the node
+  std::vector<shared_rows> outputs;  // by output: to be set, unless nobody reads it
+
+  bool is_read(size_t output) const { return !node.outputs[output].consumers.empty(); }
+  // An empty vector with this node's share of memory. `sorted_by`: keeps an index, so that readers can seek.
+  std::function<std::shared_ptr<container::external_vector>(const record::row_type&, const plan::order& sorted_by)>
+      make_vector;
+  // Appends a batch, or finishes the vector; waits for the disks.
+  std::function<void(container::external_vector&, record::batch)> append;
+  std::function<void(container::external_vector&)> finish;
+  // Runs body i of the node (a recursive call's is 0) once. `streams.in` has a vector for each stream that the body
+  // reads, `streams.out` gets the results. `scalars` are the values of the body's scalars, in their order.
+  std::function<void(size_t i, stream_table& streams, const std::vector<uint64_t>& scalars)> run_body;
+  // "iteration 17": for the progress. Throws when the job has to stop.
+  std::function<void(const std::string& what)> note;
+};
+
+}  // namespace flowrun::exec

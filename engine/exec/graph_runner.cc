@@ -1,0 +1,135 @@
+#include "engine/exec/graph_runner.h"
+
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/exec/body_runner.h"
+#include "engine/exec/control_context.h"
+#include "engine/plan/body_ports.h"
+#include "engine/plan/control_memory.h"
+
+namespace flowrun::exec {
+
+namespace {
+
+constexpr uint64_t small_rows = 10'000;
+
+void append_all(container::external_vector& rows, record::batch b) {
+  blocking_waker w;
+  while (rows.push(b, w) == container::step::blocked) w.wait();
+}
+
+void finish_all(container::external_vector& rows) {
+  blocking_waker w;
+  for (;;) {
+    const container::step result = rows.finish(w);
+    if (result == container::step::done) return;
+    if (result == container::step::blocked) w.wait();
+  }
+}
+
+}  // namespace
+
+graph_runner::graph_runner(plan::graph& g, const plan::physical_plan& plan, graph_record& record, graph_host& host,
+                           services& job, uint64_t vector_bytes)
+    : graph_(g),
+      plan_(plan),
+      record_(record),
+      host_(host),
+      job_(job),
+      builder_(g, plan, host.operators(), job, record, vector_bytes) {
+  only_streams_ = std::all_of(g.nodes.begin(), g.nodes.end(), [](const plan::node& n) {
+    return n.declaration->role != plan::operator_role::source || plan::is_body_stream(n);
+  });
+}
+
+graph_runner::~graph_runner() = default;
+
+void graph_runner::run(stream_table* streams) {
+  builder_.set_streams(streams);
+  for (phase_ = 0; phase_ < plan_.phases.size(); ++phase_) run_phase(phase_, streams);
+  builder_.set_streams(nullptr);
+}
+
+// Whatever the operators make of so few rows: waking threads would take longer.
+bool graph_runner::is_small(const stream_table* streams) const {
+  if (streams == nullptr || !only_streams_) return false;
+  uint64_t num_rows = 0;
+  for (const plan::pipeline& p : plan_.pipelines) {
+    const plan::node& head = graph_.nodes[static_cast<size_t>(p.head)];
+    if (plan::is_body_stream(head)) num_rows += streams->in.at(head.id)->num_rows();
+  }
+  return num_rows < small_rows;
+}
+
+void graph_runner::run_phase(size_t x, stream_table* streams) {
+  builder_.begin_phase(x);
+  std::vector<pipeline_tree> trees;
+  int control = -1;
+  for (int index : plan_.phases[x].pipelines) {
+    const plan::pipeline& p = plan_.pipelines[static_cast<size_t>(index)];
+    if (p.control)
+      control = p.head;
+    else
+      trees.push_back(builder_.build(static_cast<size_t>(index)));
+  }
+  if (control >= 0) run_control(control);
+  if (!trees.empty()) host_.run_pipelines(std::move(trees), is_small(streams), [this] { builder_.forget_wakers(); });
+  builder_.end_phase(x);
+}
+
+body_runner& graph_runner::body_of(int node, size_t body, const plan::machine& resources, uint64_t vector_bytes) {
+  std::unique_ptr<body_runner>& runner = bodies_[{node, body}];
+  if (runner == nullptr) {
+    const plan::node& n = graph_.nodes[static_cast<size_t>(node)];
+    std::shared_ptr<const plan::graph> checked = n.bodies.empty() ? n.recursion.lock() : n.bodies.at(body);
+    FLOWRUN_CHECK(checked != nullptr);
+    runner = std::make_unique<body_runner>(std::move(checked), resources, vector_bytes, host_);
+  }
+  return *runner;
+}
+
+void graph_runner::run_control(int node) {
+  plan::node& n = graph_.nodes[static_cast<size_t>(node)];
+  const auto index = static_cast<size_t>(node);
+  std::vector<fault> no_faults;
+  const std::function<int64_t(const std::string&)> no_files = [](const std::string&) { return int64_t{-1}; };
+  plan::node_checker params(graph_, n, no_files, no_faults);
+  control_context context(params, n, job_, record_.counters[index]);
+  for (size_t k = 0; k < n.inputs.size(); ++k) context.inputs.push_back(builder_.stored_rows(index, k));
+  context.outputs.resize(n.outputs.size());
+
+  const plan::control_memory memory = plan::divide_control_memory(n, plan_.resources, plan_.share_of(node, 1));
+  plan::machine resources = plan_.resources;
+  resources.memory_bytes = memory.body_bytes;
+  uint64_t num_read = 0;
+  for (size_t i = 0; i < n.outputs.size(); ++i) num_read += context.is_read(i) ? 1 : 0;
+  // What is read afterwards is held until then.
+  uint64_t result_bytes = memory.vector_bytes;
+  for (const plan::memory_share& s : plan_.shares)
+    if (s.node == node && s.half == 1 && num_read > 0) result_bytes = std::min(result_bytes, s.kept_bytes / num_read);
+
+  context.make_vector = [&](const record::row_type& type, const plan::order& sorted_by) {
+    return make_vector(type, sorted_by, job_, result_bytes);
+  };
+  context.append = append_all;
+  context.finish = finish_all;
+  context.run_body = [&](size_t body, stream_table& streams, const std::vector<uint64_t>& scalars) {
+    body_of(node, body, resources, memory.vector_bytes).run(streams, scalars);
+  };
+  std::vector<std::string>& activities = host_.activities();
+  const size_t level = activities.size();
+  activities.push_back(n.id);
+  context.note = [&](const std::string& what) {
+    activities.resize(level + 1);
+    activities[level] = n.id + ": " + what;
+    host_.look_around();
+  };
+  host_.operators().at(n.declaration->name)->control(context);
+  activities.resize(level);
+  if (!no_faults.empty())
+    internal_error("running " + n.id + " found a fault that checking had not: " + no_faults.front().message);
+  builder_.set_results(index, std::move(context.outputs));
+}
+
+}  // namespace flowrun::exec

@@ -1,0 +1,68 @@
+#include "engine/plan/body_ports.h"
+
+#include "engine/base/units.h"
+
+namespace flowrun::plan {
+
+namespace {
+
+operator_declaration sink(const char* name, const char* summary) {
+  operator_declaration d;
+  d.name = name;
+  d.summary = summary;
+  d.role = operator_role::sink;
+  d.inputs = {{"in", "rows of the body"}};
+  return d;
+}
+
+operator_declaration stream() {
+  operator_declaration d;
+  d.name = "(stream)";
+  d.summary = "rows from outside of a body";
+  d.role = operator_role::source;
+  d.outputs = {{"out", "the rows"}};
+  d.output_optional = true;
+  // For reading ahead what does not lie in memory.
+  d.memory = [](const node&, int) { return memory_wish{64 * KiB, 4 * MiB, 0.05}; };
+  return d;
+}
+
+}  // namespace
+
+const operator_declaration& body_stream() {
+  static const operator_declaration d = stream();
+  return d;
+}
+
+const operator_declaration& body_result() {
+  static const operator_declaration d = sink("(result)", "rows that leave a body");
+  return d;
+}
+
+const operator_declaration& body_count() {
+  static const operator_declaration d = sink("(count)", "counts rows of a body");
+  return d;
+}
+
+bool is_body_stream(const node& n) { return n.declaration == &body_stream(); }
+
+bool is_internal(const node& n) {
+  return is_body_stream(n) || n.declaration == &body_result() || n.declaration == &body_count();
+}
+
+bool lies_in_a_vector(const graph& g, const input_port& in) {
+  return in.stored && in.as_vector && is_body_stream(g.nodes[static_cast<size_t>(in.from_node)]);
+}
+
+bool is_sought(const graph& body, const std::string& stream) {
+  const node* from = body.find(stream);
+  if (from == nullptr || !is_body_stream(*from)) return false;
+  for (const auto& [consumer, input] : from->outputs[0].consumers) {
+    const node& n = body.nodes[static_cast<size_t>(consumer)];
+    if (!lies_in_a_vector(body, n.inputs[static_cast<size_t>(input)])) continue;
+    if (n.role() != operator_role::control || n.facts.contains("seeks")) return true;
+  }
+  return false;
+}
+
+}  // namespace flowrun::plan

@@ -1,0 +1,26 @@
+// How rows get into the body of a control node and out of it: operators that no user can name. Pure declarations;
+// engine/exec/body_operators.h has what runs.
+#pragma once
+
+#include "engine/plan/graph.h"
+
+namespace flowrun::plan {
+
+// A source: rows that lie in a vector outside of the body. Its row type, order and estimate are given.
+const operator_declaration& body_stream();
+// A sink: rows that the control node takes out.
+const operator_declaration& body_result();
+// A sink that only counts: rows(NODE) in a condition.
+const operator_declaration& body_count();
+
+bool is_body_stream(const node& n);
+// Any of the three: not a node that the user wrote.
+bool is_internal(const node& n);
+
+// A stored input whose rows are in a vector already, and may stay there: nothing has to fill it.
+bool lies_in_a_vector(const graph& g, const input_port& in);
+
+// Somebody seeks in the rows of a body's stream: its vector needs an index.
+bool is_sought(const graph& body, const std::string& stream);
+
+}  // namespace flowrun::plan
