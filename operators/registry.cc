@@ -4,6 +4,7 @@ namespace flowrun::operators {
 
 std::vector<const exec::operator_definition*> built_in_operators() {
   return {
+      &call_operator(),
       &check_operator(),
       &concat_operator(),
       &file_read_csv_operator(),
@@ -17,7 +18,9 @@ std::vector<const exec::operator_definition*> built_in_operators() {
       &generate_operator(),
       &group_operator(),
       &group_pairs_operator(),
+      &if_operator(),
       &join_operator(),
+      &loop_operator(),
       &map_operator(),
       &merge_operator(),
       &reduce_operator(),

@@ -8,6 +8,7 @@
 
 namespace flowrun::operators {
 
+const exec::operator_definition& call_operator();
 const exec::operator_definition& check_operator();
 const exec::operator_definition& concat_operator();
 const exec::operator_definition& file_read_csv_operator();
@@ -21,7 +22,9 @@ const exec::operator_definition& flat_map_operator();
 const exec::operator_definition& generate_operator();
 const exec::operator_definition& group_operator();
 const exec::operator_definition& group_pairs_operator();
+const exec::operator_definition& if_operator();
 const exec::operator_definition& join_operator();
+const exec::operator_definition& loop_operator();
 const exec::operator_definition& map_operator();
 const exec::operator_definition& merge_operator();
 const exec::operator_definition& reduce_operator();

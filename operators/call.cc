@@ -1,0 +1,321 @@
+// call: runs a graph of `graphs:`, with rows and scalars of its own; the graph may call itself.
+//
+// A graph is checked once for each set of input types, orders and scalar types (an instance). A call inside of it that
+// has the same set finds the instance unfinished: that is recursion, and takes the outputs' types from their
+// declaration. At run time each level of a recursion has memory and plans of its own.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/plan/body_ports.h"
+#include "operators/control_values.h"
+#include "operators/registry.h"
+#include "specs/value.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+using record::type_kind;
+using record::value_type;
+
+constexpr const char* depth_name = "call_depth";  // how many calls of the same graph are around this one
+
+struct passed_scalar {
+  std::string name;
+  value_type type;
+  const specs::Value* value = nullptr;
+};
+
+struct settings {
+  std::string graph;
+  std::vector<std::string> inputs;  // the graph's names of the node's inputs
+  std::vector<passed_scalar> scalars;
+  std::vector<std::string> results;  // by output: the result's id
+  const specs::Value* when = nullptr;
+  std::optional<mentioned_nodes> mentioned;
+  uint64_t max_depth = 0;
+  bool recursive = false;
+};
+
+bool is_any(const specs::Value& type) {
+  return specs::is_null(type) || (specs::is_scalar(type) && (specs::text(type) == "any" || specs::text(type).empty()));
+}
+
+class call_checker {
+ public:
+  explicit call_checker(plan::node_checker& node) : node_(node), out_(std::make_shared<settings>()) {}
+
+  void run() {
+    find_graph();
+    if (graph_ == nullptr) return;
+    match_inputs();
+    match_scalars();
+    if (const specs::Value* when = node_.value("when"); when != nullptr && node_.ok()) {
+      out_->when = when;
+      out_->mentioned = check_condition_on_inputs(node_, *when);
+    }
+    out_->max_depth = node_.integer("max_depth");
+    if (out_->max_depth == 0) node_.fault_at_parameter("max_depth", "a depth of 0 allows no call", "1 or more");
+    for (const specs::GraphPort& port : graph_->outputs()) out_->results.push_back("out " + port.name());
+    if (node_.ok()) instantiate();
+    if (node_.ok()) node_.node().settled = std::shared_ptr<const settings>(out_);
+  }
+
+ private:
+  void find_graph() {
+    out_->graph = node_.text("graph");
+    std::vector<std::string> names;
+    for (const specs::Graph& g : node_.owner().job->graphs()) {
+      names.push_back(g.name());
+      if (g.name() == out_->graph) graph_ = &g;
+    }
+    if (graph_ == nullptr)
+      node_.fault_at_parameter("graph", fmt::format("there is no graph '{}'", out_->graph),
+                               names.empty() ? "graphs: {name: {in: …, out: …, nodes: …}}"
+                                             : fmt::format("one of {}", fmt::join(names, ", ")),
+                               did_you_mean(out_->graph, names));
+  }
+
+  void match_inputs() {
+    std::vector<plan::input_port>& given = node_.node().inputs;
+    std::vector<std::string> names;
+    for (const specs::GraphPort& port : graph_->inputs()) names.push_back(port.name());
+    // With one input there is no doubt which one is meant.
+    if (given.size() == 1 && names.size() == 1 && node_.node().spec->input_form() != specs::INPUT_NAMED)
+      given[0].name = names[0];
+    for (size_t i = 0; i < given.size(); ++i)
+      if (std::find(names.begin(), names.end(), given[i].name) == names.end())
+        node_.fault_at_input(i, fmt::format("the graph '{}' has no input '{}'", out_->graph, given[i].name),
+                             names.empty() ? "no in:" : fmt::format("one of {}", fmt::join(names, ", ")),
+                             did_you_mean(given[i].name, names));
+    for (const specs::GraphPort& port : graph_->inputs()) {
+      const auto it =
+          std::find_if(given.begin(), given.end(), [&](const plan::input_port& in) { return in.name == port.name(); });
+      if (it == given.end()) {
+        node_.fault_at_node(fmt::format("the input '{}' of the graph '{}' is missing", port.name(), out_->graph),
+                            fmt::format("in: {{{}: node}}", port.name()));
+        continue;
+      }
+      const auto i = static_cast<size_t>(it - given.begin());
+      if (is_any(port.type())) continue;
+      const auto type = node_.row_type_of(port.type());
+      if (type && *type != node_.input_type(i))
+        node_.fault_at_input(i,
+                             fmt::format("'{}' is {}, and the input '{}' of the graph '{}' {}", node_.input_name(i),
+                                         to_string(node_.input_type(i)), port.name(), out_->graph, to_string(*type)),
+                             to_string(*type), "make it so with a map");
+    }
+    for (const plan::input_port& in : given) out_->inputs.push_back(in.name);
+  }
+
+  void match_scalars() {
+    std::vector<std::string> names;
+    for (const specs::Param& p : graph_->scalars()) names.push_back(p.name());
+    for (const specs::Entry& entry : node_.node().spec->with().map().entries()) {
+      if (entry.key() == "graph" || entry.key() == "when" || entry.key() == "max_depth") continue;
+      if (std::find(names.begin(), names.end(), entry.key()) == names.end())
+        node_.fault_at(entry.key_position(), fmt::format("the graph '{}' has no scalar '{}'", out_->graph, entry.key()),
+                       names.empty() ? "graph, when, max_depth" : fmt::format("one of {}", fmt::join(names, ", ")),
+                       did_you_mean(entry.key(), names));
+    }
+    for (const specs::Param& p : graph_->scalars()) {
+      const specs::Value* given = specs::find(node_.node().spec->with(), p.name());
+      if (given == nullptr && p.has_default_value()) given = &p.default_value();
+      if (given == nullptr) {
+        node_.fault_at_node(fmt::format("the scalar '{}' of the graph '{}' is missing", p.name(), out_->graph),
+                            fmt::format("with: {{{}: value}}", p.name()));
+        continue;
+      }
+      const auto type = check_scalar(node_, *given, {});
+      if (type) add_scalar(p, *given, *type);
+    }
+  }
+
+  void add_scalar(const specs::Param& p, const specs::Value& given, value_type type) {
+    const bool whole = !type.is_boolean() && !type.is_float();
+    bool right = false;
+    switch (p.type()) {
+      case specs::PARAM_BOOL: right = type.is_boolean(); break;
+      case specs::PARAM_INT: right = whole; break;
+      case specs::PARAM_FLOAT:
+        right = !type.is_boolean();
+        type = value_type::of(type_kind::f64);
+        break;
+      default: break;
+    }
+    if (!right)
+      node_.fault_at(given.position(), fmt::format("this is no value for the scalar '{}'", p.name()),
+                     p.type() == specs::PARAM_BOOL    ? "a condition"
+                     : p.type() == specs::PARAM_INT   ? "a whole number"
+                     : p.type() == specs::PARAM_FLOAT ? "a number"
+                                                      : "a scalar of type int, float or bool");
+    out_->scalars.push_back({p.name(), type, &given});
+  }
+
+  std::string key() const {
+    std::string out = out_->graph;
+    for (const specs::GraphPort& port : graph_->inputs())
+      for (size_t i = 0; i < out_->inputs.size(); ++i)
+        if (out_->inputs[i] == port.name())
+          out += fmt::format("; {}: {} by {}", port.name(), to_string(node_.input_type(i)),
+                             plan::to_string(node_.input_order(i)));
+    for (const passed_scalar& s : out_->scalars) out += fmt::format("; {}: {}", s.name, record::to_string(s.type));
+    return out;
+  }
+
+  void instantiate() {
+    auto& instances = node_.graphs().instances();
+    const std::string name = key();
+    const auto found = instances.find(name);
+    if (found != instances.end() && !found->second.finished) return recur(found->second);
+    if (found == instances.end()) {
+      plan::graph_instance& instance = instances[name];
+      instance.body = std::make_shared<plan::graph>();
+      for (const specs::GraphPort& port : graph_->outputs())
+        instance.declared.push_back(is_any(port.type()) ? record::row_type()
+                                                        : node_.row_type_of(port.type()).value_or(record::row_type()));
+      const size_t before = node_.faults().size();
+      node_.graphs().check(request(), *instance.body, node_.faults());
+      node_.count_faults(before);
+      if (!node_.ok()) return;
+      instance.finished = true;
+    }
+    const plan::graph_instance& instance = instances.at(name);
+    node_.node().bodies = {instance.body};
+    bool seeks = false;
+    for (const std::string& input : out_->inputs) seeks = seeks || plan::is_sought(*instance.body, input);
+    if (seeks) node_.node().facts["seeks"] = 1;
+    for (int i = 0; i < graph_->outputs_size(); ++i) {
+      const auto port = static_cast<size_t>(i);
+      const plan::output_port& given = instance.body->input_of(*instance.body->find(out_->results[port]), 0);
+      const record::row_type& declared = instance.declared[port];
+      if (declared.num_columns() > 0 && declared != given.type)
+        node_.fault_at(graph_->outputs(i).position(),
+                       fmt::format("the output '{}' of '{}' is {}, not {}", graph_->outputs(i).name(), out_->graph,
+                                   to_string(given.type), to_string(declared)),
+                       to_string(declared), "make it so with a map");
+      node_.set_output(node_.add_output(graph_->outputs(i).name()), given.type, given.sorted_by);
+    }
+  }
+
+  void recur(const plan::graph_instance& instance) {
+    node_.node().recursion = instance.body;
+    out_->recursive = true;
+    for (int i = 0; i < graph_->outputs_size(); ++i) {
+      const record::row_type& declared = instance.declared[static_cast<size_t>(i)];
+      if (declared.num_columns() == 0)
+        node_.fault_at(graph_->outputs(i).position(),
+                       fmt::format("'{}' calls itself: which columns does its output '{}' have?", out_->graph,
+                                   graph_->outputs(i).name()),
+                       "a row type: out: {name: {from: node, type: {column: type}}}");
+      else
+        node_.set_output(node_.add_output(graph_->outputs(i).name()), declared);
+    }
+  }
+
+  plan::body_request request() const {
+    plan::body_request out;
+    const std::string& outer = node_.owner().path;
+    out.path = (outer.empty() ? "" : outer + ".") + node_.node().id;
+    out.nodes = &graph_->nodes();
+    for (size_t i = 0; i < out_->inputs.size(); ++i)
+      out.inputs.push_back({out_->inputs[i], node_.input_type(i), node_.input_order(i), node_.input_estimate(i)});
+    for (const passed_scalar& s : out_->scalars) out.scalars.push_back({s.name, s.type, 0});
+    out.scalars.push_back({depth_name, value_type::of(type_kind::u64), 0});
+    for (int i = 0; i < graph_->outputs_size(); ++i) {
+      const specs::GraphPort& port = graph_->outputs(i);
+      out.outputs.push_back(
+          {out_->results[static_cast<size_t>(i)], port.from_node(), port.from_port(), port.from_position(), false});
+    }
+    return out;
+  }
+
+  plan::node_checker& node_;
+  std::shared_ptr<settings> out_;
+  const specs::Graph* graph_ = nullptr;
+};
+
+uint64_t total_rows(const exec::stream_table& streams) {
+  uint64_t out = 0;
+  for (const auto& [name, rows] : streams.in) out += rows->num_rows();
+  return out;
+}
+
+// How deep the caller is in calls of this very graph.
+uint64_t depth_of(const exec::control_context& context, const settings& s) {
+  if (!s.recursive) return 0;
+  for (const expr::constant& c : context.params.owner().scalars)
+    if (c.name == depth_name) return c.bits + 1;
+  return 0;
+}
+
+void check_progress(const exec::control_context& context, const settings& s, uint64_t depth, uint64_t num_rows) {
+  if (depth < s.max_depth) return;
+  throw error(error_kind::bad_data,
+              fmt::format("'{}' calls itself {} deep and has still {} rows to work on", s.graph, depth, num_rows),
+              fmt::format("its input must become smaller with each call; look at `when` of '{}', or raise max_depth",
+                          context.node.id));
+}
+
+void run(exec::control_context& context) {
+  const settings& s = *std::any_cast<std::shared_ptr<const settings>>(context.node.settled);
+  exec::stream_table streams;
+  for (size_t i = 0; i < s.inputs.size(); ++i) streams.in[s.inputs[i]] = context.inputs[i];
+  const bool runs = s.when == nullptr || condition_value(context.params, *s.when, s.mentioned->values(streams));
+  if (runs) {
+    const uint64_t depth = depth_of(context, s);
+    check_progress(context, s, depth, total_rows(streams));
+    context.note(depth == 0 ? s.graph : fmt::format("{}, {} deep", s.graph, depth));
+    std::vector<uint64_t> values;
+    for (const passed_scalar& p : s.scalars) values.push_back(scalar_value(context.params, *p.value, {}, p.type));
+    values.push_back(depth);
+    context.run_body(0, streams, values);
+  }
+  for (size_t i = 0; i < s.results.size(); ++i)
+    if (context.is_read(i))
+      context.outputs[i] =
+          runs ? exec::shared_rows(streams.out.at(s.results[i])) : empty_rows(context, context.node.outputs[i].type);
+}
+
+exec::operator_definition define() {
+  using plan::parameter_kind;
+  plan::operator_declaration d;
+  d.name = "call";
+  d.summary = "Runs a graph that stands under `graphs:`.";
+  d.details =
+      "The inputs have the names of the graph's inputs; its outputs are the outputs. Further keys under `with` are the "
+      "graph's scalars: expressions over the scalars that are known here. A graph is checked for the row types that "
+      "each "
+      "call gives it. `when`: a condition over scalars and inputs (rows(INPUT), INPUT.column), without which nothing "
+      "runs and the outputs are empty.\n\n"
+      "A graph may call itself, if the types of its outputs are declared. Such a call needs an end, a `when` or an "
+      "`if` "
+      "around it: `max_depth` calls inside of each other are an error. `call_depth` is how deep a graph is in calls of "
+      "itself, from 0.";
+  d.order = "needs: nothing; gives: what holds for the graph's outputs";
+  d.example = "suffixes: {op: call, in: {text: names}, with: {graph: dc3}}\n";
+  d.role = plan::operator_role::control;
+  d.inputs = {{"in", "the graph's inputs", true, true}};
+  d.inputs_by_name = true;
+  d.outputs_from_parameters = true;
+  d.free_columns = true;
+  d.parameters = {{.name = "graph", .kind = parameter_kind::text, .required = true, .help = "Which graph."},
+                  {.name = "when", .kind = parameter_kind::condition, .help = "It runs only if this holds."},
+                  {.name = "max_depth",
+                   .kind = parameter_kind::integer,
+                   .default_text = "64",
+                   .help = "More calls of the graph inside of each other are an error."}};
+  d.check = [](plan::node_checker& node) { call_checker(node).run(); };
+  return {std::move(d), {}, run};
+}
+
+}  // namespace
+
+const exec::operator_definition& call_operator() {
+  static const exec::operator_definition definition = define();
+  return definition;
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,89 @@
+// What loop, if and call have in common: scalars, rows that stand in the spec, what expressions may say about a body.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/exec/control_context.h"
+#include "engine/expr/expression.h"
+#include "engine/plan/node_checker.h"
+#include "engine/plan/sub_graphs.h"
+
+namespace flowrun::operators {
+
+// Scalars are u64, i64, f64 or bool: the type in which a value of type `t` is kept. nullopt: a text can't be one.
+std::optional<record::value_type> scalar_type(record::value_type t);
+
+// The value of a checked expression over nothing but named values.
+uint64_t scalar_value(plan::node_checker& params, const specs::Value& text, const std::vector<expr::constant>& names,
+                      record::value_type type);
+bool condition_value(plan::node_checker& params, const specs::Value& text, const std::vector<expr::constant>& names);
+
+// A scalar's type as an expression gives it; a fault where it can't be one.
+std::optional<record::value_type> check_scalar(plan::node_checker& node, const specs::Value& text,
+                                               const std::vector<expr::constant>& names);
+
+// `names`, and those of `more` that they don't hide.
+std::vector<expr::constant> with_outer(std::vector<expr::constant> names, const std::vector<expr::constant>& more);
+std::vector<uint64_t> values_of(const std::vector<expr::constant>& scalars);
+
+// The rows of `rows: [{column: value}, …]`. Without a type (no columns) the first row decides. Empty after a fault.
+record::row_type check_rows(plan::node_checker& node, const specs::Value& rows, record::row_type type);
+// Those rows, sorted by all columns.
+record::batch load_rows(plan::node_checker& params, const specs::Value& rows, const record::row_type& type,
+                        record::batch_pool& pool);
+plan::order by_all_columns(const record::row_type& type);
+
+// What expressions mention of nodes: rows(NODE), and NODE.column of a node that gives one row. Adds the counts and
+// results that a body has to have for them.
+class mentioned_nodes {
+ public:
+  // `streams`: names that come from outside.
+  explicit mentioned_nodes(std::vector<std::string> streams) : streams_(std::move(streams)) {}
+  // `body`: null where there is none, and only streams can be meant.
+  void scan(const specs::Value& text, const specs::Body* body, std::vector<plan::body_output>& outputs);
+  // Once the body is checked: the names with their types, for check(); and with their values, when it has run.
+  // `port_of` finds a stream by its name, or a result by its id.
+  using port_finder = std::function<const plan::output_port&(const std::string& name, bool is_stream)>;
+  std::vector<expr::constant> names(plan::node_checker& node, const port_finder& port_of);
+  std::vector<expr::constant> values(const exec::stream_table& streams) const;
+
+ private:
+  struct count {
+    std::string name;  // "rows(new)"
+    std::string id;    // of the count, or of the stream
+    bool of_stream = false;
+  };
+  struct field {
+    std::string name;  // "total.n"
+    std::string id;    // of the result, or of the stream
+    bool of_stream = false;
+    std::string column;
+    specs::Position position;
+    record::value_type type;
+    uint32_t offset = 0;
+    record::value_type column_type;
+  };
+  std::vector<std::string> streams_;
+  std::vector<count> counts_;
+  std::vector<field> fields_;
+};
+
+// A condition over scalars and the inputs of a control node: rows(INPUT), INPUT.column.
+mentioned_nodes check_condition_on_inputs(plan::node_checker& node, const specs::Value& text);
+
+// All rows of a vector behind those of another.
+void append_rows(exec::control_context& context, const container::external_vector& from,
+                 container::external_vector& to);
+
+// An empty vector, finished.
+exec::shared_rows empty_rows(exec::control_context& context, const record::row_type& type,
+                             const plan::order& sorted_by = {});
+
+// The longest prefix of `order` by which rows sorted by `have` are sorted.
+plan::order weakened(const plan::order& order, const plan::order& have);
+
+}  // namespace flowrun::operators
