@@ -17,6 +17,11 @@ constexpr unsigned small_bits = 16;
 
 unsigned class_of(uint64_t num_bytes) { return static_cast<unsigned>(std::bit_width(num_bytes >> small_bits)); }
 
+bool is_small(const std::vector<unsigned>& classes) {
+  constexpr unsigned largest = 4;  // 1 MiB
+  return std::all_of(classes.begin(), classes.end(), [](unsigned c) { return c <= largest; });
+}
+
 // An upper bound for all streams of the class.
 plan::row_estimate estimate_of(const container::external_vector& rows) {
   plan::row_estimate out;
@@ -61,6 +66,12 @@ std::unique_ptr<body_runner::instance> body_runner::make_instance(const stream_t
     if (plan::is_body_stream(n)) sizes.emplace(n.id, estimate_of(*streams.in.at(n.id)));
   plan::update_estimates(out->graph, sizes);
   plan::plan_result planned = plan::make_plan(out->graph, resources_);
+  if (!planned.faults.empty() && is_small(out->classes)) {
+    // Deep in a recursion little is left of the budget; but of buffers for so few rows hardly a page is ever touched.
+    plan::machine enough = resources_;
+    enough.memory_bytes = plan::least_memory(out->graph, resources_);
+    planned = plan::make_plan(out->graph, enough);
+  }
   if (!planned.faults.empty())
     throw error(error_kind::resources, fmt::format("'{}': {}", checked_->path, planned.faults.front().message),
                 planned.faults.front().hint);
