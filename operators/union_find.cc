@@ -120,17 +120,12 @@ class union_stage final : public exec::ordered_stage {
 
   exec::outcome finish(exec::output& out, waker&) override {
     if (!wants_labels_) return exec::outcome::done();
-    const uint32_t num_bytes = ends_[0].num_bytes;
     while (next_label_ < sets_.num_members()) {
       if (labels_.full()) {
         out.emit(labels_.take(), labels_port);
         return exec::outcome::ready();
       }
-      std::byte* to = labels_.append();
-      const uint64_t label = sets_.settle(next_label_);
-      std::memcpy(to, &next_label_, num_bytes);
-      std::memcpy(to + num_bytes, &label, num_bytes);
-      ++next_label_;
+      put_labels(std::min<uint64_t>(labels_.room(), sets_.num_members() - next_label_));
     }
     out.emit(labels_.take(), labels_port);
     return exec::outcome::done();
@@ -159,6 +154,22 @@ class union_stage final : public exec::ordered_stage {
         largest = std::max(largest, id);
       }
     if (in.num_rows > 0 && largest >= sets_.num_members()) fail();
+  }
+
+  void put_labels(uint64_t count) {
+    const uint32_t num_bytes = ends_[0].num_bytes;
+    std::byte* to = labels_.append(count);
+    for (const uint64_t end = next_label_ + count; next_label_ < end; ++next_label_, to += 2 * num_bytes) {
+      if (next_label_ + far < sets_.num_members()) sets_.prefetch_parent(next_label_ + far);
+      const uint64_t label = sets_.settle(next_label_);
+      if (num_bytes == 4) {
+        std::memcpy(to, &next_label_, 4);
+        std::memcpy(to + 4, &label, 4);
+      } else {
+        std::memcpy(to, &next_label_, num_bytes);
+        std::memcpy(to + num_bytes, &label, num_bytes);
+      }
+    }
   }
 
   void emit_kept(const record::batch& in, exec::output& out) const {
