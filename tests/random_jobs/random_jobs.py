@@ -278,6 +278,48 @@ class job_maker:
         self.add(node, "scan", source, parameters)
         self.give(node, ref.table(columns, rows, table.order))
 
+    def ranks(self):
+        """Ranks of runs of equal values, also where they come back later, within groups or not."""
+        source = self.pick()
+        table = self.streams[source]
+        names = list(table.columns)
+        of = self.random.sample(names, self.random.randint(1, min(2, len(names))))
+        reset = self.random.sample(names, self.random.randint(0, 1))
+        dense, least = self.name("c"), self.name("c")
+        rows = []
+        for i, row in enumerate(table.rows):
+            before = table.rows[i - 1] if i > 0 else None
+            if before is None or any(row[c] != before[c] for c in reset):
+                start, ranks = i, (0, 0)
+            elif any(row[c] != before[c] for c in of):
+                ranks = (ranks[0] + 1, i - start)
+            rows.append({**row, dense: ranks[0], least: ranks[1]})
+        node = self.name("ranks")
+        parameters = {"dense_rank": {dense: of}, "min_rank": {least: of}}
+        self.add(node, "scan", source, {**parameters, **({"reset": reset} if reset else {})})
+        self.give(node, ref.table({**table.columns, dense: "i64", least: "i64"}, rows, table.order))
+
+    def group_pairs(self):
+        source = self.pick()
+        table = self.streams[source]
+        by = self.keys(table, 2)
+        names = [c for c, _ in by]
+        if sum(len(g) ** 2 for g in ref.groups(ref.sorted_by(table.rows, by), names)) > 20000:
+            return
+        source = self.sort(source, by)
+        table = self.streams[source]
+        column = self.random.choice(list(table.columns))
+        a, b = self.name("c"), self.name("c")
+        rows = []
+        for g in ref.groups(table.rows, names):
+            for j, second in enumerate(g):
+                rows += [{**{c: first[c] for c in names}, a: first[column], b: second[column]} for first in g[:j]]
+        node = self.name("pairs")
+        let = {**{c: f"a.{c}" for c in names}, a: f"a.{column}", b: f"b.{column}"}
+        self.add(node, "group_pairs", source, {"by": names, "let": let})
+        columns = {c: table.columns[c] for c in names}
+        self.give(node, ref.table({**columns, a: table.columns[column], b: table.columns[column]}, rows, by))
+
     def window(self):
         source = self.pick()
         table = self.streams[source]
@@ -408,6 +450,8 @@ class job_maker:
             self.sort,
             self.group,
             self.scan,
+            self.ranks,
+            self.group_pairs,
             self.window,
             self.flat_map,
             self.split,
