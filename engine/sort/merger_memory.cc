@@ -16,8 +16,9 @@ uint64_t merger_slice_bytes(const sort_resources& resources) {
 
 // A quarter of the memory is for slices on their way through the pipeline (each as words and as rows), three quarters
 // are block buffers: one per run, two more being merged, and the rest, at least two per disk, for reading ahead. An
-// intermediate merge has one slice at a time, and writes with what the others would take. Compressed blocks are read
-// into the buffers for reading ahead, and decoded into those of the runs: no more memory, and no less fan-in.
+// intermediate merge has one slice at a time in two forms, or the indices of some, and writes with what the others
+// would take. Compressed blocks are read into the buffers for reading ahead, and decoded into those of the runs: no
+// more memory, and no less fan-in.
 merger_memory divide_merger_memory(const sort_resources& resources, uint32_t longest_block) {
   merger_memory memory;
   memory.slice_bytes = merger_slice_bytes(resources);
@@ -34,8 +35,8 @@ merger_memory divide_merger_memory(const sort_resources& resources, uint32_t lon
   memory.fan_in = total - memory.lookahead - ahead;
   memory.num_buffers = static_cast<unsigned>(total);
   const uint64_t for_slices = resources.memory_bytes / 4;
-  const uint64_t taken =
-      2 * memory.slice_bytes + uint64_t{run_writer::num_filled_buffers(resources.coding)} * longest_block;
+  const uint64_t taken = (resources.threads + 1) * memory.slice_bytes +
+                         uint64_t{run_writer::num_filled_buffers(resources.coding)} * longest_block;
   const uint64_t spare = for_slices - std::min(for_slices, taken);
   const block::block_manager& blocks = *resources.blocks;
   memory.write_buffers = static_cast<unsigned>(std::clamp<uint64_t>(

@@ -132,9 +132,7 @@ class narrow_run_merger final : public run_merger {
         codec_(settings.type, settings.key),
         runs_(std::move(runs)),
         batch_rows_(record::shape_for(settings_.type, batch_bytes).max_rows) {
-    size_t num_parts = 0;
-    for (const auto& kept : runs_.in_memory) num_parts += kept->parts.size();
-    sorted_ = runs_.runs.empty() && num_parts <= 1;
+    sorted_ = runs_.runs.empty() && num_parts(runs_.in_memory) <= 1;
     if (runs_.runs.empty()) {
       memory_.slice_bytes = merger_slice_bytes(resources);
       return;

@@ -17,11 +17,12 @@ using record::word128;
 
 // Where a run's merge stands.
 struct cursor {
-  const run* source = nullptr;  // null: the run in memory
+  const run* source = nullptr;  // null: a part of a run in memory
   const memory_run* in_memory = nullptr;
   uint32_t next_block = 0;
   block::prefetched_block block;  // empty: the head is the first row of next_block, kept in memory
   uint32_t row_number = 0;
+  uint64_t end = 0;  // of the part in memory: the first row number behind it
   row_place head;
 
   // The first row of the next block becomes the head, as far as it was kept.
@@ -33,7 +34,7 @@ struct cursor {
   // The row_number-th row of the run in memory becomes the head.
   void show_memory_row(uint32_t row_bytes) {
     head = {memory_row(row_number, row_bytes), in_memory->rows.data()};
-    if (row_number + 2 < in_memory->num_rows) __builtin_prefetch(memory_row(row_number + 2, row_bytes));
+    if (row_number + 2 < end) __builtin_prefetch(memory_row(row_number + 2, row_bytes));
   }
 };
 
@@ -59,8 +60,8 @@ class merge final : public row_merger::core {
         prefix_(settings.type, settings.key),
         words_(settings.type, settings.key),
         coder_(words_),
-        cursors_(runs_.size() + in_memory_.size()),
-        tree_(runs_.size() + in_memory_.size(), tie{this}) {
+        cursors_(runs_.size() + num_parts(in_memory_)),
+        tree_(cursors_.size(), tie{this}) {
     FLOWRUN_CHECK(Coded != prefix_.whole());
     std::vector<predicted_block> sequence =
         predict(runs_, [&](const predicted_block& a, const predicted_block& b) { return comes_first(a, b); });
@@ -72,13 +73,18 @@ class merge final : public row_merger::core {
       c.show_next_block();
       tree_.set(r, Coded ? coder_.first(c.head) : runs_[r].blocks[0].first);
     }
-    for (size_t i = 0; i < in_memory_.size(); ++i) {
-      cursor& c = cursors_[runs_.size() + i];
-      c.in_memory = in_memory_[i].get();
-      if (c.in_memory->num_rows == 0) continue;
-      c.show_memory_row(rows_.row_bytes());
-      tree_.set(static_cast<uint32_t>(runs_.size() + i),
-                Coded ? coder_.first(c.head) : prefix_(c.head.row, c.head.heap));
+    auto next = static_cast<uint32_t>(runs_.size());
+    for (const std::shared_ptr<const memory_run>& kept : in_memory_) {
+      for (const memory_run::part& part : kept->parts) {
+        const uint32_t number = next++;
+        if (part.num_words == 0) continue;
+        cursor& c = cursors_[number];
+        c.in_memory = kept.get();
+        c.row_number = static_cast<uint32_t>(part.first);
+        c.end = part.first + part.num_words;
+        c.show_memory_row(rows_.row_bytes());
+        tree_.set(number, Coded ? coder_.first(c.head) : prefix_(c.head.row, c.head.heap));
+      }
     }
     tree_.start();
   }
@@ -141,7 +147,7 @@ class merge final : public row_merger::core {
     cursor& c = cursors_[winner];
     const row_place before = c.head;
     if (c.in_memory != nullptr) {
-      if (++c.row_number == c.in_memory->num_rows) return tree_.replay_exhausted();
+      if (++c.row_number == c.end) return tree_.replay_exhausted();
       c.show_memory_row(rows_.row_bytes());
       return tree_.replay(key_of(c.head, before));
     }

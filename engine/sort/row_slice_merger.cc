@@ -32,19 +32,21 @@ row_slice_merger::row_slice_merger(std::vector<run> runs, memory_runs in_memory,
     : slices_(slices),
       runs_(std::move(runs)),
       row_bytes_(settings.type.row_bytes()),
-      loaded_(runs_.size() + in_memory.size()),
+      loaded_(runs_.size()),
       blocks_left_(runs_.size()),
       max_loaded_(runs_.size() + memory.lookahead),
       slice_bytes_(memory.slice_bytes),
       reader_(*resources.blocks, runs_, predict_rows(runs_, slices), memory) {
   for (size_t r = 0; r < runs_.size(); ++r) blocks_left_[r] = runs_[r].blocks.size();
-  for (size_t i = 0; i < in_memory.size(); ++i) {
-    const memory_run& kept = *in_memory[i];
-    if (kept.num_rows == 0) continue;
-    active_.push_back(static_cast<uint32_t>(runs_.size() + i));
-    const row_place arena{kept.rows.data(), kept.rows.data()};
-    const auto* entries = reinterpret_cast<const record::word128*>(kept.entries.data());
-    loaded_[active_.back()].push_back({{arena, entries, kept.num_rows, row_bytes_, active_.back()}, in_memory[i]});
+  for (const std::shared_ptr<const memory_run>& kept : in_memory) {
+    const row_place arena{kept->rows.data(), kept->rows.data()};
+    const auto* entries = reinterpret_cast<const record::word128*>(kept->entries.data());
+    for (const memory_run::part& part : kept->parts) {
+      if (part.num_words == 0) continue;
+      active_.push_back(static_cast<uint32_t>(loaded_.size()));
+      loaded_.emplace_back().push_back(
+          {{arena, entries + part.first, part.num_words, row_bytes_, active_.back()}, kept});
+    }
   }
 }
 

@@ -19,13 +19,6 @@
 
 namespace flowrun::sort {
 
-// One slice: its parts ascend, each by itself.
-struct row_slice {
-  std::vector<row_span> parts;
-  std::vector<std::shared_ptr<const void>> owners;
-  size_t num_rows = 0;
-};
-
 class row_slice_merger {
  public:
   // Takes the runs' blocks: they are freed as they are read. `in_memory`: runs that come after them. The slices' parts
@@ -46,7 +39,7 @@ class row_slice_merger {
   const row_slices& slices_;
   const std::vector<run> runs_;
   const uint32_t row_bytes_;
-  std::vector<std::deque<segment>> loaded_;  // by run; behind the runs: those in memory
+  std::vector<std::deque<segment>> loaded_;  // by run; behind the runs: the parts of those in memory
   std::vector<uint32_t> active_;             // with something loaded, ascending
   std::vector<size_t> blocks_left_;          // of each run, to be loaded
   size_t num_loaded_ = 0;

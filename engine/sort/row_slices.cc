@@ -1,10 +1,12 @@
 #include "engine/sort/row_slices.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "engine/sort/loser_tree.h"
 #include "engine/sort/offset_value_code.h"
+#include "engine/sort/word_merge.h"
 
 namespace flowrun::sort {
 
@@ -12,6 +14,13 @@ namespace {
 
 using record::row_place;
 using record::word128;
+
+constexpr uint32_t row_number_bits = 32;  // of an entry; above them, 12 bytes of the key
+
+bool lie_in_one_arena(std::span<const row_span> spans) {
+  return std::all_of(spans.begin(), spans.end(),
+                     [&](const row_span& s) { return s.entries != nullptr && s.front.row == spans.front().front.row; });
+}
 
 }  // namespace
 
@@ -127,6 +136,23 @@ struct row_slices::tournament {
   loser_tree<word128, tie> tree;
 };
 
+void row_slices::merge_entries(std::span<const row_span> spans, bool unique, std::vector<row_place>& places) const {
+  std::vector<word_span<word128>> words;
+  for (const row_span& s : spans) words.push_back({s.entries, s.num_rows});
+  word_merge<word128> merging(std::move(words));
+  const row_span all = spans.front();
+  std::array<word128, 256> entries;
+  std::optional<word128> last;
+  while (const size_t count = merging.take(entries.data(), entries.size())) {
+    for (size_t i = 0; i < count; ++i) {
+      const word128 key = entries[i] >> row_number_bits;
+      if (unique && last == key) continue;
+      last = key;
+      places.push_back({all.front.row + static_cast<uint32_t>(entries[i]) * size_t{all.row_bytes}, all.front.heap});
+    }
+  }
+}
+
 void row_slices::merge(std::span<const row_span> spans, bool unique, std::vector<row_place>& places) const {
   size_t num_rows = 0;
   for (const row_span& s : spans) num_rows += s.num_rows;
@@ -134,6 +160,8 @@ void row_slices::merge(std::span<const row_span> spans, bool unique, std::vector
   places.reserve(num_rows);
   if (spans.size() == 1 && !unique) {
     for (size_t i = 0; i < num_rows; ++i) places.push_back(spans[0][i]);
+  } else if (prefix_.whole_in_12() && lie_in_one_arena(spans)) {
+    merge_entries(spans, unique, places);
   } else if (prefix_.whole()) {
     tournament<false>(*this, spans).run(unique, places);
   } else {

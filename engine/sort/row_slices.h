@@ -7,7 +7,8 @@
 // A slice is what lies up to a common splitter in each of several sequences (splitters: Varman, Scheufler, Iyer,
 // Ricard, "Merging multiple lists on hierarchical-memory multiprocessors"). It is merged by a loser tree, with
 // offset-value codes where keys are long. Sorting slices again by SIMD, which wins for words, doesn't here: per core
-// the tree is faster for all rows of more than 16 bytes, up to fan-in 256 (tests/bench/merge_kernels.cc).
+// the tree is faster for all rows of more than 16 bytes, up to fan-in 256 (docs/sort-kernels.md). Where all sequences
+// lie in one arena and keys have at most 12 bytes, their entries are all there is to compare: they are merged as words.
 //
 // Order of equal keys: by sequence, then by position, so that merging is stable. A splitter therefore is not only a key
 // but a place: (key, sequence).
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -53,6 +55,13 @@ struct row_span {
   }
 };
 
+// One slice: its parts ascend, each by itself.
+struct row_slice {
+  std::vector<row_span> parts;
+  std::vector<std::shared_ptr<const void>> owners;  // of where the rows lie
+  size_t num_rows = 0;
+};
+
 // Where a slice may end at most: before the first row of `sequence` that is not there yet, whose key is that of `row`,
 // or `prefix` where prefixes are whole keys.
 struct row_bound {
@@ -73,7 +82,8 @@ class row_slices {
   void cut(std::span<const row_span> spans, const std::vector<bool>& ends, const std::optional<row_bound>& bound,
            size_t stride_bytes, std::vector<size_t>& counts) const;
 
-  // The rows of the spans in order, into `places`. With `unique` only the first of equal rows.
+  // The rows of the spans in order, into `places`. With `unique` only the first of equal rows. Of spans in one arena,
+  // rows of an earlier sequence have lower numbers.
   void merge(std::span<const row_span> spans, bool unique, std::vector<record::row_place>& places) const;
 
   // Of the bounds' keys.
@@ -83,6 +93,7 @@ class row_slices {
   template <bool Coded>
   struct tournament;
 
+  void merge_entries(std::span<const row_span> spans, bool unique, std::vector<record::row_place>& places) const;
   size_t rows_within(const row_span& span, size_t num_bytes) const;
   int compare(const row_bound& a, const row_bound& b) const {
     if (!prefix_.whole()) return words_.compare(a.row, b.row);

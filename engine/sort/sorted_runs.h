@@ -43,21 +43,28 @@ struct run {
   std::vector<std::byte> first_rows;
 };
 
-// A run that stayed in memory. Narrow: `rows` holds words, in one or several ascending parts; only a single part has
-// gone through `unique`. Wide: rows at the front of `rows` with their strings at its back (string_refs relative to the
-// start), and `entries` holds (prefix, row number) in sorted order.
+// A run that stayed in memory, in one or several ascending parts; only a single part has gone through `unique` as a
+// whole. Narrow: `rows` holds the parts' words. Wide: rows at the front of `rows` with their strings at its back
+// (string_refs relative to the start), and `entries` holds (prefix, row number), part by part; later parts have higher
+// row numbers.
 struct memory_run {
   struct part {
-    uint64_t first = 0;
+    uint64_t first = 0;  // word, or entry
     uint64_t num_words = 0;
   };
   aligned_buffer rows;
   aligned_buffer entries;
-  std::vector<part> parts;  // narrow only
-  uint64_t num_rows = 0;    // narrow: words of all parts; wide: entries
+  std::vector<part> parts;
+  uint64_t num_rows = 0;  // words, or entries, of all parts
 };
 
 using memory_runs = std::vector<std::shared_ptr<const memory_run>>;
+
+inline size_t num_parts(const memory_runs& runs) {
+  size_t sum = 0;
+  for (const auto& r : runs) sum += r->parts.size();
+  return sum;
+}
 
 // Owns the blocks: they are freed when it dies, unless a merger took them. Movable.
 class sorted_runs {

@@ -1,8 +1,7 @@
 // The merger of rows that are sorted by index: by slices (row_slice_merger.h), or, where rows are long or runs many for
-// the memory, by a loser tree (row_merger.h), which intermediate merges use always.
+// the memory that slices in flight may take, by a loser tree (row_merger.h). Intermediate merges always go by slices.
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 
 #include "engine/base/error.h"
@@ -11,75 +10,13 @@
 #include "engine/sort/row_merger.h"
 #include "engine/sort/row_slice_merger.h"
 #include "engine/sort/run_merger_kinds.h"
-#include "engine/sort/run_writer.h"
+#include "engine/sort/wide_intermediate_merge.h"
 
 namespace flowrun::sort {
 
 namespace {
 
 using record::word128;
-
-// One intermediate merge: rows are copied into the blocks of a new run.
-class wide_intermediate_merge {
- public:
-  wide_intermediate_merge(std::vector<run> runs, const sort_settings& settings, const sort_resources& resources,
-                          const merger_memory& memory, uint32_t block_bytes)
-      : rows_(settings.type, settings.key),
-        prefix_(settings.type, settings.key),
-        merger_(std::move(runs), {}, settings, resources, memory),
-        writer_(*resources.blocks, block_bytes, memory.write_buffers, resources.coding) {
-    writer_.begin_run();
-  }
-
-  // About a block on; done once the new run is on the disks.
-  step advance(waker& w) {
-    for (;;) {
-      if (drained_ && num_rows_ == 0) return writer_.flush(&w) ? step::done : step::blocked;
-      std::byte* payload = writer_.payload(&w);
-      if (payload == nullptr) return step::blocked;
-      while (!drained_) {
-        if (!pending_) {
-          const step s = merger_.next(row_, w);
-          if (s == step::blocked) return s;
-          drained_ = s == step::done;
-          if (drained_) break;
-          pending_ = true;
-        }
-        if (num_rows_ == 0) {
-          front_ = 0;
-          back_ = writer_.payload_bytes();
-          if (!prefix_.whole()) rows_.copy_key(row_.row, row_.heap, first_);
-          first_prefix_ = prefix_(row_.row, row_.heap);
-        }
-        if (front_ + rows_.row_bytes() + rows_.heap_bytes(row_.row) > back_) break;
-        back_ = rows_.place(row_.row, row_.heap, payload, payload + front_, back_);
-        front_ += rows_.row_bytes();
-        ++num_rows_;
-        pending_ = false;
-      }
-      if (num_rows_ == 0) continue;
-      writer_.submit(num_rows_, static_cast<uint32_t>(front_), static_cast<uint32_t>(writer_.payload_bytes() - back_),
-                     first_prefix_, first_.data(), first_.size());
-      num_rows_ = 0;
-      return step::ready;
-    }
-  }
-  run take() { return std::move(writer_.take().front()); }
-
- private:
-  const wide_rows rows_;
-  const record::key_prefix prefix_;
-  row_merger merger_;
-  run_writer writer_;
-  row_merger::row_view row_;
-  bool pending_ = false;  // row_ waits to be placed
-  bool drained_ = false;
-  uint32_t num_rows_ = 0;  // in the block being filled
-  size_t front_ = 0;
-  size_t back_ = 0;
-  std::vector<std::byte> first_;
-  word128 first_prefix_ = 0;
-};
 
 class wide_run_merger final : public run_merger {
  public:
@@ -118,7 +55,7 @@ class wide_run_merger final : public run_merger {
     // A slice wants a few rows of each run, and an index beside them. Rows for which that is too much, which take their
     // time anyway, go through the loser tree.
     const uint64_t average = num_rows == 0 ? settings_.type.row_bytes() : num_bytes / num_rows + 1;
-    const uint64_t sequences = std::max<uint64_t>(fan_in_, runs_.in_memory.size());
+    const uint64_t sequences = std::min<uint64_t>(runs_.runs.size(), memory_.fan_in) + num_parts(runs_.in_memory);
     memory_.slice_bytes = memory_.slice_bytes * average / (average + index_bytes);
     by_slices_ = has_several(runs_) && memory_.slice_bytes / std::max<uint64_t>(sequences, 1) >= least_rows * average;
   }
@@ -147,7 +84,7 @@ class wide_run_merger final : public run_merger {
   static constexpr uint64_t index_bytes = 16;  // of a row in a slice: its place
   static constexpr uint64_t least_rows = 4;    // of each run in a slice
 
-  static bool has_several(const sorted_runs& runs) { return !runs.runs.empty() || runs.in_memory.size() > 1; }
+  static bool has_several(const sorted_runs& runs) { return !runs.runs.empty() || num_parts(runs.in_memory) > 1; }
 
   step pull_slice(std::vector<record::batch>& out, waker& w) {
     if (!slice_merger_)
@@ -180,7 +117,7 @@ class wide_run_merger final : public run_merger {
 
   // All there is lies sorted in memory: slices of one part.
   step pull_memory(std::vector<record::batch>& out) {
-    if (runs_.in_memory.empty()) return step::done;
+    if (num_parts(runs_.in_memory) == 0) return step::done;
     const memory_run& kept = *runs_.in_memory.front();
     const size_t count = std::min<size_t>(gather_.batch_rows(), kept.num_rows - emitted_);
     if (count == 0) return step::done;
@@ -203,14 +140,14 @@ class wide_run_merger final : public run_merger {
     out.push_back(std::move(raw));
   }
 
-  // Carries out the intermediate merges, a block a call.
+  // Carries out the intermediate merges, a slice a call.
   step reduce(waker& w) {
     const merge_step& plan = steps_[next_step_];
     const auto first = runs_.runs.begin() + static_cast<std::ptrdiff_t>(plan.first);
     const auto last = first + static_cast<std::ptrdiff_t>(plan.count);
     if (!intermediate_)
       intermediate_.emplace(std::vector<run>(std::make_move_iterator(first), std::make_move_iterator(last)), settings_,
-                            resources_, memory_, block_bytes_);
+                            resources_, memory_, block_bytes_, slices_);
     const step s = intermediate_->advance(w);
     if (s != step::done) return s;
     *first = intermediate_->take();

@@ -70,6 +70,8 @@ struct outcome {
   uint64_t written_rows = 0;  // by run creation
   size_t num_runs = 0;
   uint64_t merge_passes = 0;
+  uint64_t fan_in = 0;
+  uint64_t merged_rows = 0;  // that the last merge gave
   uint64_t scratch_bytes = 0;
 };
 
@@ -86,7 +88,10 @@ outcome sort_and_combine(sort_settings settings, const shape& s, const sort_plac
   settings.limit = 0;
   std::unique_ptr<run_merger> merger = make_run_merger(settings, rig.resources(), std::move(runs), place.batch_bytes);
   out.merge_passes = merger->merge_passes();
-  out.result = add_up(s.type, s.key_type, merge_runs(rig, settings, *merger));
+  out.fan_in = merger->fan_in();
+  const std::vector<batch> rows = merge_runs(rig, settings, *merger);
+  for (const batch& b : rows) out.merged_rows += b.num_rows;
+  out.result = add_up(s.type, s.key_type, rows);
   return out;
 }
 
@@ -143,6 +148,9 @@ TEST_P(combine, in_several_passes) {
     const outcome together = sort_and_combine(combining(s, true), s, place, input);
     EXPECT_GE(together.merge_passes, 2U) << s.name;
     ASSERT_TRUE(together.result == apart.result) << s.name;
+    // Runs have each key once, also those that intermediate merges made.
+    EXPECT_LE(together.merged_rows, together.fan_in * together.result.size()) << s.name;
+    EXPECT_LT(together.merged_rows, together.written_rows) << s.name;
   }
 }
 
@@ -180,7 +188,7 @@ TEST_P(combine, limited) {
 
 INSTANTIATE_TEST_SUITE_P(threads, combine, testing::Values(0U, 3U));
 
-// Large halves of narrow rows are sorted in pieces, whose keys meet in slices: also where a key goes on in the next
+// Large halves are sorted in pieces, whose keys meet in slices: also where a key goes on in the next
 // one.
 TEST(combine_pieces, leave_each_key_once_per_run) {
   record::batch_pool pool;

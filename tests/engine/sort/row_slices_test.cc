@@ -125,6 +125,70 @@ TEST(row_slices, unique_keeps_the_first_of_equal_rows) {
   }
 }
 
+// Sequences in one arena: by their entries alone where keys have at most 12 bytes, by rows where they are longer.
+TEST(row_slices, sequences_in_one_arena) {
+  std::vector<shape> all = shapes();
+  all.push_back({type_of({{"a", "bytes[12]"}, {"b", "bytes[9]"}}), {{0, true, 0, 0}}});
+  all.push_back({type_of({{"a", "bytes[13]"}, {"b", "bytes[9]"}}), {{0, false, 0, 0}}});
+  for (const shape& s : all) {
+    for (const uint64_t distinct : {uint64_t{0}, uint64_t{3}, uint64_t{1}}) {
+      record::batch_pool pool;
+      random_rows source;
+      source.distinct = distinct;
+      const batch arena = source.one_batch(s.type, pool, 1'000);
+      const record::key_prefix prefix(s.type, s.key);
+      const record::row_comparator compare(s.type, s.key);
+      auto place = [&](record::word128 entry) {
+        return row_place{arena.row(static_cast<uint32_t>(entry)), arena.heap};
+      };
+      auto order = [&](record::word128 a, record::word128 b) {
+        const int by_key = compare.compare(place(a).row, arena.heap, place(b).row, arena.heap);
+        return by_key != 0 ? by_key < 0 : static_cast<uint32_t>(a) < static_cast<uint32_t>(b);
+      };
+      std::vector<record::word128> entries;
+      for (size_t i = 0; i < arena.num_rows; ++i) entries.push_back((prefix(arena.row(i), arena.heap) >> 32 << 32) | i);
+      std::vector<record::word128> sorted = entries;
+      std::sort(sorted.begin(), sorted.end(), order);
+      std::vector<row_span> left;
+      size_t first = 0;
+      for (const size_t last : {300, 301, 500, 1'000}) {
+        std::sort(entries.begin() + static_cast<std::ptrdiff_t>(first),
+                  entries.begin() + static_cast<std::ptrdiff_t>(last), order);
+        left.push_back({{arena.row(0), arena.heap},
+                        entries.data() + first,
+                        last - first,
+                        s.type.row_bytes(),
+                        static_cast<uint32_t>(left.size())});
+        first = last;
+      }
+      const row_slices slices(s.type, s.key);
+      std::vector<row_place> expected, once, all_places, places;
+      for (const record::word128 entry : sorted) {
+        const row_place row = place(entry);
+        if (once.empty() || compare.compare(once.back().row, once.back().heap, row.row, row.heap) != 0)
+          once.push_back(row);
+        expected.push_back(row);
+      }
+      slices.merge(left, true, places);
+      expect_same_rows(places, once);
+      while (all_places.size() < expected.size()) {
+        std::vector<size_t> counts;
+        slices.cut(left, std::vector<bool>(left.size(), true), std::nullopt, 1'000, counts);
+        std::vector<row_span> parts;
+        for (size_t i = 0; i < left.size(); ++i) {
+          parts.push_back(left[i].first(counts[i]));
+          left[i].drop(counts[i]);
+        }
+        std::erase_if(left, [](const row_span& span) { return span.num_rows == 0; });
+        slices.merge(parts, false, places);
+        ASSERT_FALSE(places.empty());
+        all_places.insert(all_places.end(), places.begin(), places.end());
+      }
+      expect_same_rows(all_places, expected);
+    }
+  }
+}
+
 // What lies behind the first row that is not loaded yet stays; of equal rows those of later sequences do, too.
 TEST(row_slices, nothing_passes_the_bound) {
   for (const shape& s : shapes()) {

@@ -212,6 +212,31 @@ inline sort_result expect_sorted(const sort_settings& settings, const sort_place
   return result;
 }
 
+// The runs of rows with one thread and with several, which sort a half in pieces: the same blocks. Returns how many.
+inline size_t expect_same_runs_in_pieces(const sort_settings& settings, const std::vector<batch>& input) {
+  std::vector<std::vector<run>> runs_of;
+  for (const unsigned num_threads : {0U, 2U}) {
+    sort_place place;
+    place.memory_bytes = 10 * MiB;
+    place.block_bytes = 128 * KiB;
+    place.num_threads = num_threads;
+    sort_rig rig(place);
+    std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
+    const sorted_runs runs = create_runs(rig, *creator, input);
+    runs_of.push_back(runs.runs);
+  }
+  EXPECT_EQ(runs_of[0].size(), runs_of[1].size());
+  for (size_t r = 0; r < std::min(runs_of[0].size(), runs_of[1].size()); ++r) {
+    EXPECT_EQ(runs_of[0][r].blocks.size(), runs_of[1][r].blocks.size());
+    for (size_t b = 0; b < std::min(runs_of[0][r].blocks.size(), runs_of[1][r].blocks.size()); ++b) {
+      EXPECT_EQ(runs_of[0][r].blocks[b].first, runs_of[1][r].blocks[b].first);
+      EXPECT_EQ(runs_of[0][r].blocks[b].num_rows, runs_of[1][r].blocks[b].num_rows);
+    }
+    EXPECT_EQ(runs_of[0][r].first_rows, runs_of[1][r].first_rows);
+  }
+  return runs_of[0].size();
+}
+
 inline sort_settings sort_by(const record::row_type& type, record::key key) {
   sort_settings settings;
   settings.type = type;
