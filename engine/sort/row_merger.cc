@@ -74,12 +74,12 @@ class merge final : public row_merger::core {
       tree_.set(r, Coded ? coder_.first(c.head) : runs_[r].blocks[0].first);
     }
     auto next = static_cast<uint32_t>(runs_.size());
-    for (const std::shared_ptr<const memory_run>& kept : in_memory_) {
-      for (const memory_run::part& part : kept->parts) {
+    for (const std::shared_ptr<const memory_run>& stayed : in_memory_) {
+      for (const memory_run::part& part : stayed->parts) {
         const uint32_t number = next++;
         if (part.num_words == 0) continue;
         cursor& c = cursors_[number];
-        c.in_memory = kept.get();
+        c.in_memory = stayed.get();
         c.row_number = static_cast<uint32_t>(part.first);
         c.end = part.first + part.num_words;
         c.show_memory_row(rows_.row_bytes());

@@ -6,9 +6,10 @@
 //
 // A slice is what lies up to a common splitter in each of several sequences (splitters: Varman, Scheufler, Iyer,
 // Ricard, "Merging multiple lists on hierarchical-memory multiprocessors"). It is merged by a loser tree, with
-// offset-value codes where keys are long. Sorting slices again by SIMD, which wins for words, doesn't here: per core
-// the tree is faster for all rows of more than 16 bytes, up to fan-in 256 (docs/sort-kernels.md). Where all sequences
-// lie in one arena and keys have at most 12 bytes, their entries are all there is to compare: they are merged as words.
+// offset-value codes where keys are long. Sorting slices again by SIMD, which wins for words, is about as fast where
+// keys are short, and takes up to two and a half times as long where they have much in common (docs/sort-kernels.md).
+// Where all sequences lie in one arena and keys have at most 12 bytes, their entries are all there is to compare: they
+// are merged as words.
 //
 // Order of equal keys: by sequence, then by position, so that merging is stable. A splitter therefore is not only a key
 // but a place: (key, sequence).

@@ -1,0 +1,72 @@
+#include "engine/sort/wide_intermediate_merge.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace flowrun::sort {
+
+namespace {
+
+constexpr uint64_t least_rows = 8;  // of each run in a slice, of average length
+
+merger_memory with_large_slices(merger_memory memory, const std::vector<run>& runs) {
+  uint64_t num_rows = 0, num_bytes = 0;
+  for (const run& r : runs) {
+    num_rows += r.num_rows;
+    num_bytes += r.blocks.size() * r.block_bytes;
+  }
+  const uint64_t average = num_bytes / std::max<uint64_t>(num_rows, 1) + 1;
+  memory.slice_bytes = std::max(memory.slice_bytes, runs.size() * least_rows * average);
+  return memory;
+}
+
+// One slice is written while each thread merges one.
+size_t num_lanes(const sort_resources& resources) { return resources.threads > 1 ? resources.threads + 1 : 1; }
+
+}  // namespace
+
+wide_intermediate_merge::wide_intermediate_merge(std::vector<run> runs, const sort_settings& settings,
+                                                 const sort_resources& resources, const merger_memory& memory,
+                                                 uint32_t block_bytes, const row_slices& slices)
+    : merger_([&] {
+        const merger_memory large = with_large_slices(memory, runs);
+        return row_slice_merger(std::move(runs), {}, settings, resources, large, slices);
+      }()),
+      writer_(*resources.blocks, block_bytes, memory.write_buffers, resources.coding),
+      rows_(writer_, settings.type, settings.key),
+      lanes_(slices, settings, resources.post, num_lanes(resources)) {
+  writer_.begin_run();
+}
+
+step wide_intermediate_merge::advance(waker& w) {
+  for (;;) {
+    if (showing_) {
+      if (!rows_.append(merged_, w)) return step::blocked;
+      lanes_.pop();
+      showing_ = false;
+      return step::ready;
+    }
+    if (written_) return writer_.flush(&w) ? step::done : step::blocked;
+    bool waits = false;
+    while (!drained_ && !waits && lanes_.has_room()) {
+      std::shared_ptr<const row_slice> slice;
+      const step s = merger_.next(slice, w);
+      if (s == step::ready) lanes_.start(std::move(slice));
+      waits = s == step::blocked;
+      drained_ = s == step::done;
+    }
+    if (drained_) lanes_.close();
+    const step s = lanes_.next(merged_, w);
+    if (s == step::blocked) return s;
+    showing_ = s == step::ready;
+    if (showing_) continue;
+    if (drained_) {
+      rows_.end_block();
+      written_ = true;
+    } else if (waits) {
+      return step::blocked;
+    }
+  }
+}
+
+}  // namespace flowrun::sort
