@@ -1,0 +1,481 @@
+#include "engine/container/priority_queue.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "engine/block/buffer_split.h"
+
+namespace flowrun::container {
+
+namespace {
+
+constexpr unsigned num_insertion_buffers = 4;
+constexpr uint64_t longest_slice_bytes = 512 * KiB;  // sorted in the L2 cache
+constexpr size_t most_near = 1024;
+constexpr size_t scanned_slices = 8;  // a longer insertion buffer is sorted rather than searched for each slice
+
+struct later {
+  template <class Item>
+  bool operator()(const Item& a, const Item& b) const {
+    return b < a;
+  }
+};
+
+}  // namespace
+
+queue_memory divide_queue_memory(const priority_queue_settings& settings, size_t sizeof_item, unsigned num_disks,
+                                 unsigned queue_depth) {
+  const uint64_t all = std::max<uint64_t>(settings.memory_bytes, 64 * KiB);
+  queue_memory m;
+  m.block_bytes = settings.block_bytes > 0
+                      ? settings.block_bytes
+                      : static_cast<uint32_t>(std::clamp<uint64_t>(std::bit_floor(all / 512), 4 * KiB, 256 * KiB));
+  m.read_buffers = static_cast<unsigned>(std::clamp<uint64_t>(all / 4 / m.block_bytes, 6, 4096));
+  m.write_buffers = static_cast<unsigned>(
+      std::clamp<uint64_t>(all / 32 / m.block_bytes, 2, block::unhindered_write_buffers(num_disks, queue_depth)));
+  m.buffer_items = std::max<size_t>(all / 16 / num_insertion_buffers / sizeof_item, 64);
+  m.slice_items = std::max<size_t>(std::min<uint64_t>(m.buffer_items / 4, longest_slice_bytes / sizeof_item), 64);
+  m.near_items = std::clamp<size_t>(m.buffer_items / 8, 16, most_near);
+  m.store_block_items = std::clamp<size_t>(std::bit_floor(m.buffer_items / 64), 16, 4096);
+  // All runs and sequences must have something in a slice.
+  m.read_buffers = static_cast<unsigned>(std::min<size_t>(m.read_buffers, m.slice_items / 2));
+  const uint64_t items = num_insertion_buffers * m.insertion_items() + m.deletion_items() + 2 * m.slice_items;
+  const uint64_t taken = items * sizeof_item + (uint64_t{m.read_buffers} + 2 * m.write_buffers) * m.block_bytes;
+  if (!settings.force_spill && taken < all) m.num_store_blocks = (all - taken) / (m.store_block_items * sizeof_item);
+  return m;
+}
+
+// Runs, or all that is in memory, on their way into one run.
+template <class Item>
+struct priority_queue<Item>::merge_state {
+  merge_state(bool of_runs, const queue_memory& m, block::block_manager& blocks, const item_packer<Item>& packer)
+      : runs(of_runs),
+        slice_memory(2 * m.slice_items * sizeof(Item)),
+        writer(blocks, m.block_bytes, m.write_buffers),
+        output(writer, packer) {}
+
+  Item* slice() { return reinterpret_cast<Item*>(slice_memory.data()); }
+
+  const bool runs;  // else sequences
+  aligned_buffer slice_memory;
+  sort::run_writer writer;
+  run_output<Item> output;
+  std::span<const Item> left;  // of the slice
+  uint64_t num_items = 0;
+  bool drained = false;
+};
+
+template <class Item>
+priority_queue<Item>::priority_queue(priority_queue_settings settings)
+    : settings_(std::move(settings)),
+      memory_(
+          divide_queue_memory(settings_, sizeof(Item), settings_.blocks->num_disks(), settings_.blocks->queue_depth())),
+      packer_(settings_.item_bytes > 0 ? settings_.item_bytes : static_cast<uint32_t>(sizeof(Item))),
+      deletion_memory_(memory_.deletion_items() * sizeof(Item)),
+      deletion_(reinterpret_cast<Item*>(deletion_memory_.data())),
+      slice_now_(memory_.slice_items),
+      store_(memory_.num_store_blocks, memory_.store_block_items),
+      runs_(*settings_.blocks, memory_.block_bytes, memory_.read_buffers, packer_),
+      input_({.blocks = settings_.blocks,
+              .post = settings_.post,
+              .num_buffers = num_insertion_buffers,
+              .buffer_items = memory_.insertion_items(),
+              .block_bytes = memory_.block_bytes,
+              .write_buffers = memory_.write_buffers},
+             packer_) {
+  fill_ = input_.filling();
+  near_.reserve(memory_.near_items);
+}
+
+template <class Item>
+priority_queue<Item>::~priority_queue() = default;
+
+// --- the near heap ---
+
+template <class Item>
+void priority_queue<Item>::push_near(const Item& item) {
+  near_.push_back(item);
+  std::push_heap(near_.begin(), near_.end(), later{});
+  if (near_.size() == memory_.near_items) spread_near();
+}
+
+template <class Item>
+void priority_queue<Item>::pop_near() {
+  std::pop_heap(near_.begin(), near_.end(), later{});
+  near_.pop_back();
+}
+
+// The smallest items stay in the deletion buffer, as many as the heap holds; the others count as new.
+template <class Item>
+void priority_queue<Item>::spread_near() {
+  const size_t left = end_ - head_;
+  std::memmove(static_cast<void*>(deletion_), deletion_ + head_, left * sizeof(Item));
+  std::memcpy(static_cast<void*>(deletion_ + left), near_.data(), near_.size() * sizeof(Item));
+  const size_t num_items = left + near_.size();
+  near_.clear();
+  sort_items(deletion_, num_items);
+  head_ = 0;
+  end_ = std::min(num_items, memory_.near_items);
+  splitter_ = deletion_[end_ - 1];
+  std::memcpy(static_cast<void*>(fill_ + num_filled_), deletion_ + end_, (num_items - end_) * sizeof(Item));
+  num_filled_ += num_items - end_;
+  slice_now_ = std::max(slice_now_ / 2, std::min(2 * memory_.near_items, memory_.slice_items));
+  spread_ = true;
+}
+
+// --- bulk ---
+
+template <class Item>
+void priority_queue<Item>::push_bulk(std::span<const Item>& items) {
+  constexpr size_t chunk = 256;
+  while (!items.empty() && room() > 0) {
+    const size_t count = std::min({items.size(), room(), chunk});
+    size_t num_near = 0;
+    for (size_t i = 0; i < count; ++i) num_near += items[i] < splitter_ ? 1 : 0;
+    if (num_near == 0) {
+      std::memcpy(static_cast<void*>(fill_ + num_filled_), items.data(), count * sizeof(Item));
+      num_filled_ += count;
+    } else {
+      for (size_t i = 0; i < count; ++i) push(items[i]);
+    }
+    items = items.subspan(count);
+  }
+}
+
+template <class Item>
+size_t priority_queue<Item>::pop_bulk(std::span<Item> to, const Item* limit) {
+  size_t num_popped = 0;
+  while (num_popped < to.size() && has_top()) {
+    if (!near_.empty()) {
+      if (limit != nullptr && !(top() < *limit)) break;
+      to[num_popped++] = top();
+      pop();
+      continue;
+    }
+    const Item* first = deletion_ + head_;
+    const Item* last = first + std::min(to.size() - num_popped, end_ - head_);
+    const Item* stop = limit == nullptr || *(last - 1) < *limit ? last : std::lower_bound(first, last, *limit);
+    const auto count = static_cast<size_t>(stop - first);
+    std::memcpy(static_cast<void*>(to.data() + num_popped), first, count * sizeof(Item));
+    num_popped += count;
+    head_ += count;
+    if (stop != last) break;
+  }
+  return num_popped;
+}
+
+// --- room for more ---
+
+template <class Item>
+void priority_queue<Item>::take_finished() {
+  if (merge_ && !merge_->runs) return;  // what it merges is fixed
+  typename queue_input<Item>::finished f;
+  while (input_.take_finished(f)) {
+    if (f.run) {
+      ++counters_.runs;
+      counters_.spilled_bytes += f.run->stored_bytes();
+      runs_.add(std::move(*f.run), std::move(f.firsts));
+    } else {
+      sequences_.push_back(store_.store(f.sorted));
+    }
+  }
+}
+
+template <class Item>
+bool priority_queue<Item>::fits_in_store(size_t num_items) const {
+  const size_t num_blocks = (input_.items_to_keep() + num_items) / memory_.store_block_items + num_insertion_buffers;
+  return num_blocks <= store_.num_free_blocks() && sequences_.size() + num_insertion_buffers < memory_.most_sequences();
+}
+
+template <class Item>
+step priority_queue<Item>::make_room_slowly(size_t num_items, waker& w) {
+  while (room() < num_items)
+    if (hand_over(w) == step::blocked) return step::blocked;
+  return step::ready;
+}
+
+// The insertion buffer becomes a sequence or a run; runs are merged first when there are too many.
+template <class Item>
+step priority_queue<Item>::hand_over(waker& w) {
+  for (;;) {
+    take_finished();
+    if (merge_) {
+      if (advance_merge(w) == step::blocked) return step::blocked;
+      continue;
+    }
+    const bool keep = fits_in_store(num_filled_);
+    if (!keep) {
+      const size_t num_runs = runs_.num_runs() + input_.num_to_write();
+      if (num_runs >= memory_.fan_in()) {
+        if (runs_.num_runs() >= 2) {
+          begin_merge(true);
+          continue;
+        }
+        input_.wake_when_finished(&w);
+        return step::blocked;
+      }
+      if (num_runs >= memory_.fan_in() / 2 && !sequences_.empty()) {
+        begin_merge(false);
+        continue;
+      }
+    }
+    if (!input_.hand_over(num_filled_, !keep, w)) return step::blocked;
+    num_elsewhere_ += num_filled_;
+    num_filled_ = 0;
+    fill_ = input_.filling();
+    if (sequences_.size() > memory_.many_sequences() && input_.has_free()) gather_short_sequences(w);
+    return step::ready;
+  }
+}
+
+// The shortest ones become one, as far as they fit a buffer together.
+template <class Item>
+void priority_queue<Item>::gather_short_sequences(waker& w) {
+  std::sort(sequences_.begin(), sequences_.end(),
+            [](const sequence& a, const sequence& b) { return a.num_words > b.num_words; });
+  size_t num_items = 0, first = sequences_.size();
+  while (first > 0 && num_items + sequences_[first - 1].num_words <= memory_.buffer_items)
+    num_items += sequences_[--first].num_words;
+  if (sequences_.size() - first < 2) return;
+  Item* to = fill_;
+  for (size_t i = first; i < sequences_.size(); ++i) {
+    const size_t count = sequences_[i].num_words;
+    sequences_[i].take(count, to);
+    to += count;
+  }
+  sequences_.erase(sequences_.begin() + static_cast<std::ptrdiff_t>(first), sequences_.end());
+  if (num_items == 0) return;
+  FLOWRUN_CHECK(input_.hand_over(num_items, false, w));
+  fill_ = input_.filling();
+}
+
+template <class Item>
+void priority_queue<Item>::begin_merge(bool of_runs) {
+  if (of_runs) runs_.choose_shortest();
+  merge_ = std::make_unique<merge_state>(of_runs, memory_, *settings_.blocks, packer_);
+}
+
+template <class Item>
+step priority_queue<Item>::advance_merge(waker& w) {
+  merge_state& m = *merge_;
+  for (;;) {
+    if (!m.output.append(m.left, w)) return step::blocked;
+    if (m.drained) {
+      if (!m.output.finish(w)) return step::blocked;
+      sort::run merged = m.output.take_run();
+      ++counters_.runs;
+      ++counters_.merges;
+      counters_.spilled_bytes += merged.stored_bytes();
+      if (m.runs) runs_.choose_all();
+      runs_.add(std::move(merged), m.output.take_firsts());
+      merge_.reset();
+      return step::ready;
+    }
+    slice s;
+    switch (cut_slice(memory_.slice_items, {.runs = m.runs, .memory = !m.runs, .input = false}, m.slice(), s, w)) {
+      case cut::taken: break;
+      case cut::blocked: return step::blocked;
+      case cut::nothing: m.drained = true; continue;
+      case cut::too_much_new: internal_error("priority_queue: a merge takes no new items");
+    }
+    if (!s.sorted) sort_items(m.slice(), s.num_items);
+    m.left = {m.slice(), s.num_items};
+  }
+}
+
+// --- the next slice ---
+
+template <class Item>
+step priority_queue<Item>::refill_slowly(waker& w) {
+  while (!empty()) {
+    take_finished();
+    if (merge_) {
+      if (advance_merge(w) == step::blocked) return step::blocked;
+      continue;
+    }
+    slice s;
+    switch (cut_slice(slice_now_, {}, deletion_, s, w)) {
+      case cut::taken: break;
+      case cut::blocked: return step::blocked;
+      case cut::too_much_new:
+        if (hand_over(w) == step::blocked) return step::blocked;
+        continue;
+      case cut::nothing: internal_error("priority_queue: items are missing");
+    }
+    if (!s.sorted) sort_items(deletion_, s.num_items);
+    num_elsewhere_ -= s.num_items - s.num_new;
+    head_ = 0;
+    end_ = s.num_items;
+    splitter_ = deletion_[end_ - 1];
+    if (!spread_) slice_now_ = std::min(2 * slice_now_, memory_.slice_items);
+    spread_ = false;
+    return step::ready;
+  }
+  return step::done;
+}
+
+template <class Item>
+void priority_queue<Item>::find_sources(const slice_parts& parts) {
+  sources_.clear();
+  if (parts.memory) {
+    std::erase_if(sequences_, [](const sequence& s) { return s.num_words == 0; });
+    for (uint32_t i = 0; i < sequences_.size(); ++i) sources_.push_back({sequences_[i][0], i, false});
+  }
+  if (parts.runs)
+    for (uint32_t r = 0; r < runs_.num_slots(); ++r)
+      if (runs_.num_front(r) > 0) sources_.push_back({runs_.front(r, 0), r, true});
+}
+
+template <class Item>
+void priority_queue<Item>::bound_by(const slice_source& s, size_t stride, Item& splitter) const {
+  if (s.is_run) {
+    const size_t num_front = runs_.num_front(s.index);
+    if (num_front >= stride)
+      splitter = std::min(splitter, runs_.front(s.index, stride - 1));
+    else if (runs_.goes_on(s.index))
+      splitter = std::min(splitter, runs_.front(s.index, num_front - 1));
+  } else if (sequences_[s.index].num_words >= stride) {
+    splitter = std::min(splitter, sequences_[s.index][stride - 1]);
+  }
+}
+
+template <class Item>
+size_t priority_queue<Item>::take_up_to(const slice_source& s, size_t stride, const Item& splitter, Item* to) {
+  const auto num_up_to = [&](size_t num_items, auto&& item) {
+    size_t low = 0;
+    for (size_t high = std::min(stride, num_items); low < high;) {
+      const size_t middle = low + (high - low) / 2;
+      if (splitter < item(middle))
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return low;
+  };
+  if (s.is_run) {
+    const size_t count = num_up_to(runs_.num_front(s.index), [&](size_t i) { return runs_.front(s.index, i); });
+    runs_.take(s.index, count, to);
+    return count;
+  }
+  sequence& from = sequences_[s.index];
+  const size_t count = num_up_to(from.num_words, [&](size_t i) { return from[i]; });
+  if (count > 0) from.take(count, to);
+  return count;
+}
+
+template <class Item>
+size_t priority_queue<Item>::num_new_up_to(const Item& splitter) const {
+  size_t count = 0;
+  for (size_t i = 0; i < num_filled_; ++i) count += splitter < fill_[i] ? 0 : 1;
+  return count;
+}
+
+// Each item taken leaves its place to the last one.
+template <class Item>
+size_t priority_queue<Item>::take_new_up_to(const Item& splitter, Item* to) {
+  constexpr size_t chunk = 64;
+  size_t num_taken = 0;
+  for (size_t i = 0; i < num_filled_;) {
+    if (i + chunk <= num_filled_) {
+      size_t below = 0;
+      for (size_t j = i; j < i + chunk; ++j) below += splitter < fill_[j] ? 0 : 1;
+      if (below == 0) {
+        i += chunk;
+        continue;
+      }
+    }
+    for (const size_t end = std::min(i + chunk, num_filled_); i < std::min(end, num_filled_);) {
+      if (splitter < fill_[i]) {
+        ++i;
+        continue;
+      }
+      to[num_taken++] = fill_[i];
+      fill_[i] = fill_[--num_filled_];
+    }
+  }
+  return num_taken;
+}
+
+template <class Item>
+typename priority_queue<Item>::cut priority_queue<Item>::cut_slice(size_t wanted, const slice_parts& parts, Item* to,
+                                                                   slice& out, waker& w) {
+  for (;;) {
+    std::optional<Item> bound;
+    if (parts.runs) {
+      runs_.read_ahead();
+      bound = runs_.bound();
+    }
+    const bool has_run_bound = bound.has_value();
+    bool bound_is_away = false;
+    if (parts.input) {
+      const std::optional<Item> away = input_.least_away();
+      bound_is_away = away && (!bound || *away < *bound);
+      if (bound_is_away) bound = away;
+    }
+    find_sources(parts);
+    const size_t num_new = parts.input ? num_filled_ : 0;
+    if (sources_.empty() && !bound) {
+      if (num_new == 0) return cut::nothing;
+      if (num_new > wanted) return cut::too_much_new;
+      std::memcpy(static_cast<void*>(to), fill_, num_new * sizeof(Item));
+      num_filled_ = 0;
+      out = {num_new, num_new, false};
+      return cut::taken;
+    }
+    if (num_new > scanned_slices * wanted + memory_.slice_items && !bound_is_away) return cut::too_much_new;
+
+    // The source with the smallest item alone could give the slice. Those that begin below its end share it.
+    Item splitter;
+    std::memset(static_cast<void*>(&splitter), 0xff, sizeof splitter);
+    if (bound) splitter = *bound;
+    const auto leader = std::min_element(sources_.begin(), sources_.end(),
+                                         [](const auto& a, const auto& b) { return a.first < b.first; });
+    size_t num_active = 0;
+    if (leader != sources_.end() && !(splitter < leader->first)) {
+      bound_by(*leader, wanted, splitter);
+      const auto active = std::partition(sources_.begin(), sources_.end(),
+                                         [&](const slice_source& s) { return !(splitter < s.first); });
+      num_active = static_cast<size_t>(active - sources_.begin());
+    }
+    const size_t stride = std::max<size_t>(wanted / std::max<size_t>(num_active, 1), 1);
+    for (size_t i = 0; i < num_active; ++i) bound_by(sources_[i], stride, splitter);
+
+    const size_t new_below = num_new > 0 ? num_new_up_to(splitter) : 0;
+    if (new_below > memory_.slice_items) return cut::too_much_new;
+    out = {};
+    size_t num_contributing = 0;
+    for (size_t i = 0; i < num_active; ++i) {
+      if (splitter < sources_[i].first) continue;
+      const size_t count = take_up_to(sources_[i], stride, splitter, to + out.num_items);
+      out.num_items += count;
+      num_contributing += count > 0 ? 1 : 0;
+    }
+    if (new_below > 0) {
+      out.num_new = take_new_up_to(splitter, to + out.num_items);
+      out.num_items += out.num_new;
+      num_contributing = 2;
+    }
+    out.sorted = num_contributing == 1;
+    if (out.num_items > 0) return cut::taken;
+
+    // All that is there lies above the bound.
+    if (bound_is_away) {
+      input_.wake_when_finished(&w);
+      return cut::blocked;
+    }
+    FLOWRUN_CHECK(has_run_bound);
+    if (runs_.load_bound(w) == step::blocked) return cut::blocked;
+  }
+}
+
+template class priority_queue<uint64_t>;
+template class priority_queue<word128>;
+template class priority_queue<item256>;
+template class priority_queue<item512>;
+
+}  // namespace flowrun::container

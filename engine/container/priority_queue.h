@@ -1,0 +1,215 @@
+// An external priority queue: a sequence heap (papers/001, section 5.4; Sanders 2000) whose buffers are sorted, not
+// merged, with the bulk and limit interfaces of papers/002.
+//
+//   push ─┬─ below the splitter ─▶ near heap ───────────────────────────────────────┐
+//         └─ others ─▶ insertion buffer ──full: sorted beside──▶ sequences in memory │   ┌─▶ top, pop
+//                          │                      └── no room ──▶ runs on scratch    │   │
+//                          └── items up to the next splitter ──┐         │           ▼   │
+//                                 slice below a common splitter┴─ sorted ─▶ deletion buffer
+//
+// Invariants: what lies in the deletion buffer is sorted and not above the splitter, which is its last item; all items
+// elsewhere, but for the near heap, are not below it. So a push compares with one number and, unless it is about to be
+// popped again, is appended to a buffer: 1-2 ns. When the deletion buffer and the near heap are empty, refill() takes
+// the next slice: what lies below a common splitter in each sequence, in each run as far as it is loaded, and in the
+// insertion buffer, concatenated, and sorted by SIMD in the cache, which beats merging by comparisons
+// (sort/slice_merger.h). The splitter never passes the first item of a block that is not there yet (queue_runs.h), nor
+// the least item of a buffer that is being sorted or written (queue_input.h).
+//
+// A near heap that overflows goes back, with all but the front of the deletion buffer, to the insertion buffer; slices
+// get shorter then, and longer again while they are used up.
+//
+// Memory (settings::memory_bytes is a hard bound): insertion buffers 1/16, blocks being read 1/4, one or two slices and
+// write buffers a few percent, the rest for sequences. A sorted buffer that finds no room there becomes a run by
+// itself. Once half as many runs as can be read at once have come about, everything in memory is merged into one run
+// instead; and when there are more runs than can be read at once, the shortest ones are merged (the merge groups of
+// the sequence heap, by length).
+//
+// Cost per item: sorted twice in pieces that fit the caches, moved four times; written and read once for every level
+// of runs. Nobody waits inside: who would, is told `blocked`.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/base/buffer.h"
+#include "engine/base/resumable.h"
+#include "engine/base/waker.h"
+#include "engine/block/block_manager.h"
+#include "engine/container/queue_input.h"
+#include "engine/container/queue_item.h"
+#include "engine/container/queue_runs.h"
+#include "engine/sort/word_store.h"
+
+namespace flowrun::container {
+
+struct priority_queue_settings {
+  block::block_manager* blocks = nullptr;  // outlives the queue
+  task_poster post = {};                   // runs sorting and writing beside the caller
+  uint64_t memory_bytes = 0;
+  uint32_t item_bytes = 0;   // of items of at most 16 bytes: the low bytes in use; 0: all
+  uint32_t block_bytes = 0;  // a power of two >= 4096; 0: chosen
+  bool force_spill = false;  // no sequences in memory
+};
+
+// How the memory is divided. Pure.
+struct queue_memory {
+  uint32_t block_bytes = 0;
+  unsigned read_buffers = 0;
+  unsigned write_buffers = 0;
+  size_t buffer_items = 0;  // of each of the insertion buffers
+  size_t slice_items = 0;   // the longest slice
+  size_t near_items = 0;
+  size_t num_store_blocks = 0;
+  size_t store_block_items = 0;
+
+  // Runs that may exist.
+  size_t fan_in() const { return read_buffers - std::max(2U, read_buffers / 8); }
+  // Sequences in memory beyond which short ones are put together, and beyond which there are no more.
+  size_t many_sequences() const { return std::min<size_t>(slice_items / 4, 192); }
+  size_t most_sequences() const { return slice_items / 2; }
+  // With what may come on top: a deletion buffer that goes back, and pushes that were promised.
+  size_t insertion_items() const { return buffer_items + deletion_items() + 2 * near_items; }
+  size_t deletion_items() const { return 3 * slice_items + near_items; }
+};
+queue_memory divide_queue_memory(const priority_queue_settings& settings, size_t sizeof_item, unsigned num_disks,
+                                 unsigned queue_depth);
+
+struct queue_counters {
+  uint64_t runs = 0;           // written, also by merges
+  uint64_t merges = 0;         // of runs, or of all that was in memory
+  uint64_t spilled_bytes = 0;  // written to scratch
+};
+
+// Item: uint64_t, record::word128, item256 or item512. Smallest first; equal items are identical. One thread at a time.
+template <class Item>
+class priority_queue {
+ public:
+  explicit priority_queue(priority_queue_settings settings);
+  // Waits for the transfers in flight.
+  ~priority_queue();
+  priority_queue(const priority_queue&) = delete;
+  priority_queue& operator=(const priority_queue&) = delete;
+
+  uint64_t num_items() const { return num_elsewhere_ + num_filled_ + (end_ - head_) + near_.size(); }
+  bool empty() const { return num_items() == 0; }
+
+  // --- one by one ---
+  // Pushes that are possible before make_room() must be called.
+  size_t room() const { return num_filled_ < memory_.buffer_items ? memory_.buffer_items - num_filled_ : 0; }
+  // ready: room() >= num_items, which is at most max_room(). blocked: `w` will be woken. Throws error(io),
+  // error(resources) when scratch is full.
+  step make_room(size_t num_items, waker& w) {
+    return room() >= num_items ? step::ready : make_room_slowly(num_items, w);
+  }
+  size_t max_room() const { return memory_.buffer_items; }
+  // Needs room.
+  void push(const Item& item) {
+    if (item < splitter_) [[unlikely]]
+      return push_near(item);
+    fill_[num_filled_++] = item;
+  }
+  // ready: there is a top. blocked: `w` will be woken. done: the queue is empty. Throws error(io).
+  step refill(waker& w) { return has_top() ? step::ready : refill_slowly(w); }
+  // No refill is needed. Pushes may make one unnecessary, never necessary.
+  bool has_top() const { return head_ != end_ || !near_.empty(); }
+  // Only with has_top().
+  const Item& top() const { return near_is_first() ? near_.front() : deletion_[head_]; }
+  void pop() {
+    if (near_is_first()) [[unlikely]]
+      return pop_near();
+    ++head_;
+  }
+
+  // --- in bulk ---
+  // Pushes items off the front of `items`, as many as there is room for.
+  void push_bulk(std::span<const Item>& items);
+  // Pops up to `to.size()` items that are less than `limit` (null: all), in order; returns how many: as many as there
+  // are without a refill.
+  size_t pop_bulk(std::span<Item> to, const Item* limit = nullptr);
+
+  const queue_counters& counters() const { return counters_; }
+  // Once this returns, no waker that was left here is woken any more.
+  void forget_waker() { input_.wake_when_finished(nullptr); }
+
+ private:
+  using sequence = typename sort::word_store<Item>::sequence;
+  struct merge_state;
+
+  bool near_is_first() const { return !near_.empty() && (head_ == end_ || near_.front() < deletion_[head_]); }
+  void push_near(const Item& item);
+  void pop_near();
+  void spread_near();
+  step make_room_slowly(size_t num_items, waker& w);
+  step refill_slowly(waker& w);
+
+  void take_finished();
+  bool fits_in_store(size_t num_items) const;
+  step hand_over(waker& w);
+  void gather_short_sequences(waker& w);
+  void begin_merge(bool of_runs);
+  step advance_merge(waker& w);
+
+  // Which of runs, sequences and new items a slice is taken from.
+  struct slice_parts {
+    bool runs = true, memory = true, input = true;
+  };
+  struct slice {
+    size_t num_items = 0;
+    size_t num_new = 0;  // of them from the insertion buffer
+    bool sorted = false;
+  };
+  enum class cut { taken, blocked, too_much_new, nothing };
+  // About `wanted` items of the next slice to `to`.
+  cut cut_slice(size_t wanted, const slice_parts& parts, Item* to, slice& out, waker& w);
+  // A sequence or run with something to take.
+  struct slice_source {
+    Item first;
+    uint32_t index;
+    bool is_run;
+  };
+  void find_sources(const slice_parts& parts);
+  // Lowers the splitter so that at most `stride` items of the source are not above it.
+  void bound_by(const slice_source& s, size_t stride, Item& splitter) const;
+  size_t take_up_to(const slice_source& s, size_t stride, const Item& splitter, Item* to);
+  size_t num_new_up_to(const Item& splitter) const;
+  size_t take_new_up_to(const Item& splitter, Item* to);
+
+  const priority_queue_settings settings_;
+  const queue_memory memory_;
+  const item_packer<Item> packer_;
+  queue_counters counters_;
+
+  // Insertion.
+  Item splitter_{};
+  Item* fill_ = nullptr;
+  size_t num_filled_ = 0;
+  std::vector<Item> near_;  // a heap, smallest first
+
+  // Deletion: deletion_[head_ … end_) is left.
+  aligned_buffer deletion_memory_;
+  Item* deletion_ = nullptr;
+  size_t head_ = 0, end_ = 0;
+  size_t slice_now_ = 0;  // items that the next slice shall have
+  bool spread_ = false;   // the current slice went back before it was used up
+
+  // Everything else.
+  uint64_t num_elsewhere_ = 0;
+  sort::word_store<Item> store_;
+  std::vector<sequence> sequences_;
+  queue_runs<Item> runs_;
+  queue_input<Item> input_;
+  std::unique_ptr<merge_state> merge_;
+  std::vector<slice_source> sources_;
+};
+
+extern template class priority_queue<uint64_t>;
+extern template class priority_queue<word128>;
+extern template class priority_queue<item256>;
+extern template class priority_queue<item512>;
+
+}  // namespace flowrun::container

@@ -1,0 +1,199 @@
+#include "engine/container/queue_input.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/error.h"
+
+namespace flowrun::container {
+
+template <class Item>
+bool run_output<Item>::append(std::span<const Item>& items, waker& w) {
+  while (!items.empty()) {
+    std::byte* payload = writer_.payload(&w);
+    if (payload == nullptr) return false;
+    const size_t count = std::min(items.size(), per_block_ - filled_);
+    if (filled_ == 0) firsts_.push_back(items[0]);
+    packer_.pack(items.data(), count, payload + filled_ * packer_.item_bytes());
+    filled_ += count;
+    items = items.subspan(count);
+    if (filled_ == per_block_) end_block();
+  }
+  return true;
+}
+
+template <class Item>
+void run_output<Item>::end_block() {
+  const auto num_bytes = static_cast<uint32_t>(filled_ * packer_.item_bytes());
+  writer_.submit(static_cast<uint32_t>(std::exchange(filled_, 0)), num_bytes, 0, 0);
+}
+
+template <class Item>
+bool run_output<Item>::finish(waker& w) {
+  if (filled_ > 0) end_block();
+  return writer_.flush(&w);
+}
+
+template <class Item>
+queue_input<Item>::queue_input(const settings& s, const item_packer<Item>& packer)
+    : settings_(s), packer_(packer), writer_work_(s.post) {
+  FLOWRUN_CHECK(s.num_buffers >= 2);
+  for (unsigned i = 0; i < s.num_buffers; ++i) {
+    buffers_.push_back(std::make_unique<buffer>(s.post));
+    buffers_.back()->memory = aligned_buffer(s.buffer_items * sizeof(Item));
+  }
+  buffers_[0]->now = state::filling;
+}
+
+template <class Item>
+void queue_input<Item>::shutdown() {
+  for (auto& b : buffers_) b->sorter.shutdown();
+  writer_work_.shutdown();
+  // The writer frees what it has not handed over.
+  for (auto& b : buffers_)
+    if (b->run)
+      for (const sort::run_block& block : b->run->blocks) settings_.blocks->free(block.id);
+}
+
+template <class Item>
+bool queue_input<Item>::has_free() const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(buffers_.begin(), buffers_.end(), [](const auto& b) { return b->now == state::free; });
+}
+
+template <class Item>
+bool queue_input<Item>::hand_over(size_t num_items, bool write, waker& w) {
+  buffer& full = *buffers_[filling_];
+  {
+    std::lock_guard lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+    const auto next =
+        std::find_if(buffers_.begin(), buffers_.end(), [](const auto& b) { return b->now == state::free; });
+    if (next == buffers_.end()) {
+      waiter_ = &w;
+      return false;
+    }
+    (*next)->now = state::filling;
+    filling_ = static_cast<size_t>(next - buffers_.begin());
+    full.now = state::away;
+  }
+  full.num_items = num_items;
+  full.write = write;
+  Item least = full.items()[0];
+  for (size_t i = 1; i < num_items; ++i) least = std::min(least, full.items()[i]);
+  full.least = least;
+  full.sorter.start([this, &full](waker&) {
+    sort(full);
+    return true;
+  });
+  return true;
+}
+
+template <class Item>
+void queue_input<Item>::sort(buffer& b) {
+  try {
+    sort_items(b.items(), b.num_items);
+    if (!b.write) return end(b, state::sorted);
+    std::span<const Item> left(b.items(), b.num_items);
+    writer_work_.start([this, &b, left](waker& w) mutable { return write(b, left, w); });
+  } catch (...) {
+    end(b, state::away, std::current_exception());
+  }
+}
+
+template <class Item>
+bool queue_input<Item>::write(buffer& b, std::span<const Item>& left, waker& w) {
+  try {
+    if (!writer_) writer_.emplace(*settings_.blocks, settings_.block_bytes, settings_.write_buffers);
+    if (!b.output) b.output.emplace(*writer_, packer_);
+    if (!b.output->append(left, w) || !b.output->finish(w)) return false;
+    b.run = b.output->take_run();
+    b.firsts = b.output->take_firsts();
+    b.output.reset();
+    end(b, state::written);
+  } catch (...) {
+    end(b, state::away, std::current_exception());
+  }
+  return true;
+}
+
+template <class Item>
+void queue_input<Item>::end(buffer& b, state reached, std::exception_ptr failure) {
+  std::lock_guard lock(mutex_);
+  b.now = reached;
+  if (failure && !failure_) failure_ = failure;
+  if (waiter_ != nullptr) std::exchange(waiter_, nullptr)->wake();
+}
+
+template <class Item>
+bool queue_input<Item>::take_finished(finished& out) {
+  out = {};
+  std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+  if (handed_out_) buffers_[*std::exchange(handed_out_, std::nullopt)]->now = state::free;
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    buffer& b = *buffers_[i];
+    if (b.now == state::sorted) {
+      out.sorted = {b.items(), b.num_items};
+      handed_out_ = i;
+      return true;
+    }
+    if (b.now == state::written) {
+      out.run = std::exchange(b.run, std::nullopt);
+      out.firsts = std::move(b.firsts);
+      b.now = state::free;
+      return true;
+    }
+  }
+  return false;
+}
+
+template <class Item>
+void queue_input<Item>::wake_when_finished(waker* w) {
+  std::lock_guard lock(mutex_);
+  waiter_ = w;
+  if (w == nullptr) return;
+  const bool any = failure_ || std::any_of(buffers_.begin(), buffers_.end(), [](const auto& b) {
+                     return b->now == state::sorted || b->now == state::written;
+                   });
+  if (any) std::exchange(waiter_, nullptr)->wake();
+}
+
+template <class Item>
+std::optional<Item> queue_input<Item>::least_away() const {
+  std::optional<Item> least;
+  std::lock_guard lock(mutex_);
+  for (const auto& b : buffers_) {
+    if (b->now == state::free || b->now == state::filling) continue;
+    if (!least || b->least < *least) least = b->least;
+  }
+  return least;
+}
+
+template <class Item>
+size_t queue_input<Item>::num_to_write() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<size_t>(std::count_if(buffers_.begin(), buffers_.end(), [](const auto& b) {
+    return b->write && (b->now == state::away || b->now == state::written);
+  }));
+}
+
+template <class Item>
+size_t queue_input<Item>::items_to_keep() const {
+  std::lock_guard lock(mutex_);
+  size_t num_items = 0;
+  for (const auto& b : buffers_)
+    if (!b->write && (b->now == state::away || b->now == state::sorted)) num_items += b->num_items;
+  return num_items;
+}
+
+template class queue_input<uint64_t>;
+template class queue_input<word128>;
+template class queue_input<item256>;
+template class queue_input<item512>;
+template class run_output<uint64_t>;
+template class run_output<word128>;
+template class run_output<item256>;
+template class run_output<item512>;
+
+}  // namespace flowrun::container

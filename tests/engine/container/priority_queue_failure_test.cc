@@ -1,0 +1,66 @@
+// Ends that come early, full scratch and failing disks: errors reach the caller, and no block stays behind.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "engine/io/faulty_backend.h"
+#include "tests/engine/container/pq_rig.h"
+
+namespace flowrun::container {
+namespace {
+
+const priority_queue_settings small = {.memory_bytes = 0, .force_spill = true};
+
+template <class Rig>
+void push_and_pop(Rig& rig, int num_items) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < num_items; ++i) rig.queue().push(random());
+  for (int i = 0; i < num_items; ++i) rig.queue().pop();
+}
+
+TEST(priority_queue_failure, may_be_destroyed_in_any_state) {
+  std::mt19937_64 random(4);
+  for (int round = 0; round < 100; ++round) {
+    pq_rig<uint64_t> rig(small, round % 2 == 0);
+    for (uint64_t i = random() % 20'000; i > 0; --i) rig.queue().push(random());
+    for (uint64_t i = std::min(random() % 9'000, rig.queue().num_items()); i > 0; --i) rig.queue().pop();
+    for (uint64_t i = random() % 5'000; i > 0; --i) rig.queue().push(random());
+  }
+}
+
+TEST(priority_queue_failure, full_scratch_is_an_error) {
+  pq_rig<uint64_t> rig(small, false, nullptr, 128 * KiB);
+  EXPECT_EQ(block::error_of([&] { push_and_pop(rig, 300'000); }).kind(), error_kind::resources);
+}
+
+TEST(priority_queue_failure, a_failing_read_is_an_error) {
+  for (const uint64_t nth : {1, 7, 40}) {
+    std::vector<io::injected_fault> faults;
+    faults.push_back({.way = io::direction::read, .nth = nth, .num_requests = 1000, .value = EIO});
+    pq_rig<uint64_t> rig(small, false, std::make_unique<io::faulty_backend>(io::make_memory_backend(), faults));
+    EXPECT_EQ(block::error_of([&] { push_and_pop(rig, 50'000); }).kind(), error_kind::io);
+  }
+}
+
+TEST(priority_queue_failure, a_damaged_block_is_an_error) {
+  for (const auto what : {io::injected_fault::effect::flip_bit, io::injected_fault::effect::shorten}) {
+    std::vector<io::injected_fault> faults;
+    faults.push_back({.way = io::direction::read, .nth = 5, .num_requests = 1000, .what = what, .value = 1003});
+    pq_rig<uint64_t> rig(small, false, std::make_unique<io::faulty_backend>(io::make_memory_backend(), faults));
+    const error e = block::error_of([&] { push_and_pop(rig, 50'000); });
+    EXPECT_EQ(e.kind(), error_kind::io);
+    EXPECT_NE(std::string(e.what()).find("scratch block damaged"), std::string::npos) << e.what();
+  }
+}
+
+TEST(priority_queue_failure, a_failing_write_goes_to_another_disk) {
+  std::vector<io::injected_fault> faults;
+  faults.push_back({.way = io::direction::write, .nth = 3, .num_requests = 1, .value = EIO});
+  pq_rig<uint64_t> rig(small, false, std::make_unique<io::faulty_backend>(io::make_memory_backend(), faults));
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 50'000; ++i) rig.push(random());
+  EXPECT_TRUE(rig.drain());
+}
+
+}  // namespace
+}  // namespace flowrun::container
