@@ -1,13 +1,13 @@
 // Run creation for rows that are sorted by index: wide rows, rows with strings, and narrow rows whose input order
 // matters.
 //
-// The run buffer is a ring of pieces: two halves of it, or more and smaller ones where the merge can take many runs
-// (sort_resources::runs_per_half). A piece is an arena: rows from the front, their strings from the back; beside it one
-// entry per row,
-// (first 12 bytes of the normalised key) * 2^32 + row number. Entries are distinct, so the SIMD sort gives one result,
-// and rows with equal prefixes come out in input order; where the key is longer than 12 bytes they are then put in
-// order by what follows (tie_breaker.h). Rows move once, when they are gathered into blocks (papers/000: moving records
-// took up to 45 % of run formation).
+// The run buffer is a ring of stretches (row_stretch.h): two halves of it, or more and smaller ones where the merge can
+// take many runs (sort_resources::runs_per_half). Rows move once, when they are gathered into blocks (papers/000:
+// moving records took up to 45 % of run formation).
+//
+// With several threads a stretch that is half the memory is sorted in pieces while it fills, each as soon as an eighth
+// of it is there, as narrow_run_creator.cc does. When it is written, the pieces are merged in slices, several at once
+// again (row_slices.h, slice_lanes.h). So the runs don't depend on how a stretch was cut into pieces.
 
 #include <algorithm>
 #include <bit>
@@ -18,51 +18,56 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/sort/background_work.h"
+#include "engine/sort/row_stretch.h"
+#include "engine/sort/row_writer.h"
 #include "engine/sort/run_creator_kinds.h"
 #include "engine/sort/run_writer.h"
-#include "engine/sort/tie_breaker.h"
-#include "engine/sort/wide_rows.h"
-#include "engine/sort/word_sort.h"
+#include "engine/sort/slice_lanes.h"
 
 namespace flowrun::sort {
 
 namespace {
 
-using record::word128;
+using record::row_place;
 
-constexpr uint32_t row_number_bits = 32;
-constexpr size_t prefetch_distance = 16;
 constexpr uint64_t keys_allowance =
     8 * MiB;                           // beyond the share, so that tiny budgets work; far below the slack promised
 constexpr size_t rows_per_block = 32;  // of average length, at least, as far as the memory allows
+constexpr size_t most_pieces = 8;
+constexpr uint64_t most_slice_bytes = 256 * KiB;  // rows and their index; fits the L2 cache
+constexpr unsigned most_lanes = 8;                // slices under way; their indices are part of that slack, too
 
-uint32_t row_number(word128 entry) { return static_cast<uint32_t>(entry); }
+size_t pieces_of_a_stretch(const sort_resources& resources) {
+  return resources.threads > 1 && resources.runs_per_half == 1 ? most_pieces : 1;
+}
+// One slice is written while each thread merges one.
+size_t lanes_of(const sort_resources& resources) {
+  return pieces_of_a_stretch(resources) > 1 ? std::min(resources.threads + 1, most_lanes) : 1;
+}
 
 class wide_run_creator final : public run_creator {
  public:
   wide_run_creator(const sort_settings& settings, const sort_resources& resources)
       : settings_(settings),
         resources_(resources),
-        rows_(settings.type, settings.key),
-        comparator_(settings.type, settings.key),
-        prefix_(settings.type, settings.key),
-        words_(settings.type, settings.key),
+        slices_(settings.type, settings.key),
         memory_(divide_creator_memory(resources)),
-        row_cost_(settings.type.row_bytes() + sizeof(word128)),
-        keys_share_(rows_.has_strings_in_key() ? resources.memory_bytes / 8 : 0),
-        pieces_(2 * size_t{resources.runs_per_half}),
-        arena_bytes_(std::min<uint64_t>((2 * memory_.half_bytes - keys_share_) / pieces_.size(),
-                                        std::numeric_limits<uint32_t>::max())),
-        max_rows_(std::min<uint64_t>(arena_bytes_ / row_cost_, std::numeric_limits<uint32_t>::max())),
+        keys_share_(wide_rows(settings.type, settings.key).has_strings_in_key() ? resources.memory_bytes / 8 : 0),
+        rules_(settings_, (2 * memory_.half_bytes - keys_share_) / resources.runs_per_half / 2,
+               pieces_of_a_stretch(resources)),
         block_bytes_(resources.block_bytes),
         finished_(*resources.blocks),
+        lanes_(slices_, settings, resources.post, lanes_of(resources)),
         writing_(resources.post) {
-    for (piece& p : pieces_) p.sorting.emplace(resources.post);
+    for (unsigned i = 0; i < 2 * resources.runs_per_half; ++i) ring_.emplace_back(rules_, resources.post);
   }
-  // Sorting may wake the writing, and the writer may until it is gone: what is woken must still be there, if asleep.
+  // Sorting and merging may wake the writing, and the writer may until it is gone: what is woken must still be there,
+  // if asleep.
   ~wide_run_creator() override {
-    for (piece& p : pieces_) p.sorting->shutdown();
+    for (row_stretch& h : ring_) h.shutdown();
+    lanes_.shutdown();
     writing_.shutdown();
+    to_blocks_.reset();
     writer_.reset();
   }
 
@@ -70,11 +75,15 @@ class wide_run_creator final : public run_creator {
 
   step push(record::batch& in, waker& w) override {
     for (;;) {
-      if (!has_room(w)) return step::blocked;  // the piece to be filled is still being written
-      const size_t taken = fill(in);
+      if (!has_room(w)) return step::blocked;  // the stretch to be filled is still being written
+      row_stretch& filling = ring_[filling_];
+      const size_t taken = filling.fill(in);
       in = in.slice(taken, in.num_rows - taken);
-      if (in.num_rows == 0) return step::ready;
-      if (pieces_[filling_].num_rows == 0) refuse(in);
+      if (in.num_rows == 0) {
+        if (filling.has_piece()) filling.sort_rest();
+        return step::ready;
+      }
+      if (filling.num_rows() == 0) refuse(in);
       hand_over();
     }
   }
@@ -83,15 +92,15 @@ class wide_run_creator final : public run_creator {
     if (!closing_) {
       if (!has_room(w)) return step::blocked;
       closing_ = true;
-      if (pieces_[filling_].num_rows > 0) {
-        start_sorting(pieces_[filling_]);
-        full_.push_back(&pieces_[filling_]);
+      if (row_stretch& last = ring_[filling_]; last.num_rows() > 0) {
+        last.sort_rest();
+        full_.push_back(&last);
       }
-      while (!full_.empty() && (settings_.force_spill || held_bytes(full_) > resources_.kept_bytes)) write_first();
+      while (!full_.empty() && (settings_.force_spill || held_bytes() > resources_.kept_bytes)) write_first();
     }
     if (!writing_.idle(&w)) return step::blocked;
-    for (piece& p : pieces_)
-      if (!p.sorting->idle(&w)) return step::blocked;
+    for (row_stretch& h : ring_)
+      if (!h.is_sorted(w)) return step::blocked;
     if (writer_ && !writer_->flush(&w)) return step::blocked;
     return step::done;
   }
@@ -101,228 +110,120 @@ class wide_run_creator final : public run_creator {
     if (writer_)
       for (run& r : writer_->take()) out.runs.push_back(std::move(r));
     for (const run& r : out.runs) out.num_rows += r.num_rows;
-    for (piece* last : full_) {
-      const auto kept = std::make_shared<memory_run>();
-      if (!rows_.has_strings()) last->arena.discard_from(last->rows_bytes);
-      last->entries.discard_from(last->num_entries * sizeof(word128));
-      kept->rows = std::move(last->arena);
-      kept->entries = std::move(last->entries);
-      kept->num_rows = last->num_entries;
-      kept->parts.push_back({0, last->num_entries});
-      out.keep(kept);
-    }
+    for (row_stretch* last : full_) out.keep(last->keep());
     if (out.runs.empty() && full_.empty() && !settings_.force_spill) out.keep(std::make_shared<memory_run>());
     full_.clear();
-    for (piece& p : pieces_) {
-      p.arena = {};
-      p.entries = {};
-    }
+    ring_.clear();
+    to_blocks_.reset();
     writer_.reset();
     return out;
   }
 
  private:
-  // free -> filling -> being sorted -> (waiting) -> being written -> free.
-  struct piece {
-    aligned_buffer arena;
-    aligned_buffer entries;
-    size_t num_rows = 0;
-    size_t num_entries = 0;  // after sorting: what unique, combine and limit leave
-    size_t rows_bytes = 0;   // from the front
-    size_t heap_end = 0;     // strings lie behind this
-    size_t longest_row = 0;  // with its strings
-    std::optional<background_work> sorting;
-    size_t num_written = 0;  // entries
-    bool begun = false;      // to be written
-    word128* sorted() { return reinterpret_cast<word128*>(entries.data()); }
-    const std::byte* row(size_t number, uint32_t row_bytes) const { return arena.data() + number * row_bytes; }
-    void clear(size_t arena_bytes) {
-      num_rows = num_entries = rows_bytes = longest_row = num_written = 0;
-      heap_end = arena_bytes;
-      begun = false;
-    }
-  };
-
-  uint64_t held_bytes(const piece& h) const {
-    return h.rows_bytes + h.num_rows * sizeof(word128) + (h.arena ? arena_bytes_ - h.heap_end : 0);
-  }
-
-  uint64_t held_bytes(const std::deque<piece*>& pieces) const {
+  // What waits, or stays.
+  uint64_t held_bytes() const {
     uint64_t num_bytes = 0;
-    for (const piece* p : pieces) num_bytes += held_bytes(*p);
+    for (const row_stretch* h : full_) num_bytes += h->held_bytes();
     return num_bytes;
   }
 
-  // The piece that is being filled, or comes next, is free.
-  bool has_room(waker& w) { return writing_.at_most(pieces_.size() - 1 - full_.size(), &w); }
-
-  // Takes rows as long as they fit; returns how many.
-  size_t fill(const record::batch& in) {
-    piece& h = pieces_[filling_];
-    if (!h.arena) {
-      h.arena = aligned_buffer(arena_bytes_);
-      h.entries = aligned_buffer((max_rows_ + 1) * sizeof(word128));
-      h.clear(arena_bytes_);
-    }
-    const uint32_t row_bytes = rows_.row_bytes();
-    size_t count = 0;
-    if (!rows_.has_strings()) {
-      count = std::min<size_t>(in.num_rows, max_rows_ - h.num_rows);
-      if (count > 0) std::memcpy(h.arena.data() + h.rows_bytes, in.rows, count * row_bytes);
-      h.rows_bytes += count * row_bytes;
-      h.longest_row = row_bytes;
-    } else {
-      for (; count < in.num_rows && h.num_rows + count < max_rows_; ++count) {
-        const std::byte* row = in.row(count);
-        const size_t strings_bytes = rows_.heap_bytes(row);
-        const size_t front = h.rows_bytes + row_bytes + (h.num_rows + count + 1) * sizeof(word128);
-        if (front + strings_bytes + (arena_bytes_ - h.heap_end) > arena_bytes_) break;
-        h.heap_end = rows_.place(row, in.heap, h.arena.data(), h.arena.data() + h.rows_bytes, h.heap_end);
-        h.rows_bytes += row_bytes;
-        h.longest_row = std::max(h.longest_row, row_bytes + strings_bytes);
-      }
-    }
-    word128* entry = h.sorted() + h.num_rows;
-    for (size_t i = 0; i < count; ++i) {
-      const size_t number = h.num_rows + i;
-      const word128 prefix = prefix_(h.row(number, row_bytes), h.arena.data());
-      entry[i] = (prefix >> row_number_bits << row_number_bits) | number;
-    }
-    h.num_rows += count;
-    return count;
-  }
+  // The stretch that is being filled, or comes next, is free.
+  bool has_room(waker& w) { return writing_.at_most(ring_.size() - 1 - full_.size(), &w); }
 
   [[noreturn]] void refuse(const record::batch& in) const {
     throw error(error_kind::resources,
                 fmt::format("a row of {} doesn't fit the {} that a piece of the sort's memory has",
-                            format_bytes(rows_.row_bytes() + rows_.heap_bytes(in.row(0))), format_bytes(arena_bytes_)),
+                            format_bytes(rules_.rows.row_bytes() + rules_.rows.heap_bytes(in.row(0))),
+                            format_bytes(rules_.arena_bytes)),
                 "raise the memory budget (-m), or shorten the strings before the sort");
   }
 
-  void start_sorting(piece& full) {
-    full.sorting->start([this, &full](waker&) {
-      order(full);
-      return true;
-    });
-  }
-
-  // The full piece is sorted at once, and written when those before are. As many as may stay, should they be the last,
-  // wait; but half the ring is for filling and writing.
+  // The full stretch is sorted at once, and written when those before are. As many as may stay, should they be the
+  // last, wait; but half the ring is for filling and writing.
   void hand_over() {
-    start_sorting(pieces_[filling_]);
-    full_.push_back(&pieces_[filling_]);
-    filling_ = (filling_ + 1) % pieces_.size();
-    const size_t most_waiting = pieces_.size() > 2 ? pieces_.size() / 2 : 0;
-    while (full_.size() > most_waiting || held_bytes(full_) > resources_.kept_bytes) write_first();
+    ring_[filling_].sort_rest();
+    full_.push_back(&ring_[filling_]);
+    filling_ = (filling_ + 1) % ring_.size();
+    const size_t most_waiting = ring_.size() > 2 ? ring_.size() / 2 : 0;
+    while (full_.size() > most_waiting || held_bytes() > resources_.kept_bytes) write_first();
   }
 
   void write_first() {
-    piece& first = *full_.front();
+    row_stretch& first = *full_.front();
     full_.pop_front();
     writing_.start([this, &first](waker& w) { return write(first, w); });
   }
 
-  void order(piece& h) {
-    h.num_entries = h.num_rows;
-    if (h.num_rows == 0) return;
-    word128* entries = h.sorted();
-    sort_words(entries, h.num_rows);
-    const uint32_t row_bytes = rows_.row_bytes();
-    const std::byte* base = h.arena.data();
-    auto compare = [&](word128 a, word128 b) {
-      return comparator_.compare(h.row(row_number(a), row_bytes), base, h.row(row_number(b), row_bytes), base);
-    };
-    if (!prefix_.whole_in_12()) {
-      auto row = [&](uint32_t number) { return record::row_place{h.row(number, row_bytes), base}; };
-      tie_breaker(words_, row)(entries, h.num_rows);
+  // A step in the background: true when the whole stretch is on its way to the disks.
+  bool write(row_stretch& h, waker& w) {
+    if (!begun_) {
+      if (!h.is_sorted(w)) return false;
+      if (!fit_blocks(h.longest_row(), h.held_bytes() / std::max<size_t>(h.num_rows(), 1), w)) return false;
+      begin(h);
     }
-    if (settings_.unique) {
-      h.num_entries =
-          static_cast<size_t>(std::unique(entries, entries + h.num_rows,
-                                          [&](word128 a, word128 b) {
-                                            return a >> row_number_bits == b >> row_number_bits && compare(a, b) == 0;
-                                          }) -
-                              entries);
-    }
-    if (settings_.combiner) {
-      h.num_entries = combine(
-          h, [&](word128 a, word128 b) { return a >> row_number_bits == b >> row_number_bits && compare(a, b) == 0; });
-    }
-    if (settings_.limit > 0) h.num_entries = std::min<size_t>(h.num_entries, settings_.limit);
-  }
-
-  // Adds the rows of each key to its first one; returns how many entries are left.
-  template <class Equal>
-  size_t combine(piece& h, Equal equal) {
-    word128* entries = h.sorted();
-    const uint32_t row_bytes = rows_.row_bytes();
-    size_t last = 0;
-    for (size_t i = 1; i < h.num_rows; ++i) {
-      if (i + prefetch_distance < h.num_rows)
-        __builtin_prefetch(h.row(row_number(entries[i + prefetch_distance]), row_bytes));
-      if (equal(entries[last], entries[i]))
-        settings_.combiner->add(h.arena.data() + size_t{row_number(entries[last])} * row_bytes,
-                                h.row(row_number(entries[i]), row_bytes));
-      else
-        entries[++last] = entries[i];
-    }
-    return last + 1;
-  }
-
-  // A step in the background: true when the whole piece is on its way to the disks.
-  bool write(piece& h, waker& w) {
-    const uint32_t row_bytes = rows_.row_bytes();
-    const std::byte* base = h.arena.data();
-    if (!h.begun) {
-      if (!h.sorting->idle(&w)) return false;
-      if (!fit_blocks(h.longest_row, held_bytes(h) / std::max<size_t>(h.num_rows, 1), w)) return false;
-      const std::byte* first = h.row(row_number(h.sorted()[0]), row_bytes);
-      const int order = last_.empty() ? 1 : comparator_.compare(last_.data(), last_.data(), first, base);
-      const bool extends = writer_->has_run() && (settings_.unique ? order < 0 : order <= 0);
-      if (!extends) writer_->begin_run();
-      rows_.copy_key(h.row(row_number(h.sorted()[h.num_entries - 1]), row_bytes), base, last_);
-      h.begun = true;
-    }
-    while (h.num_written < h.num_entries) {
+    for (;;) {
       if (resources_.cancelled && resources_.cancelled()) throw error(error_kind::cancelled, "the sort was cancelled");
-      std::byte* payload = writer_->payload(&w);
-      if (payload == nullptr) return false;
-      write_block(h, payload);
+      if (showing_) {
+        const bool all = to_blocks_->append(merged_, w);
+        check_first_rows();
+        if (!all) return false;
+        lanes_.pop();
+        showing_ = false;
+      }
+      while (!left_.empty() && rows_left_ > 0 && lanes_.has_room()) lanes_.start(next_slice());
+      const bool all_started = left_.empty() || rows_left_ == 0;
+      if (all_started) lanes_.close();
+      const step s = lanes_.next(merged_, w);
+      if (s == step::blocked) return false;
+      if (s == step::done) {
+        if (all_started) break;
+        continue;
+      }
+      showing_ = true;
+      merged_ = merged_.first(std::min<uint64_t>(merged_.size(), rows_left_));
+      rows_left_ -= merged_.size();
+      if (!merged_.empty()) rules_.rows.copy_key(merged_.back().row, merged_.back().heap, last_);
     }
-    h.clear(arena_bytes_);
+    to_blocks_->end_block();
+    h.clear();
+    begun_ = false;
     return true;
   }
 
-  // Gathers rows into one block.
-  void write_block(piece& h, std::byte* payload) {
-    const uint32_t row_bytes = rows_.row_bytes();
-    const word128* entries = h.sorted();
-    const std::byte* base = h.arena.data();
-    const size_t first = h.num_written;
-    size_t next = first;
-    size_t front = 0;
-    size_t back = writer_->payload_bytes();
-    for (; next < h.num_entries; ++next) {
-      if (next + prefetch_distance < h.num_entries)
-        __builtin_prefetch(h.row(row_number(entries[next + prefetch_distance]), row_bytes));
-      const std::byte* row = h.row(row_number(entries[next]), row_bytes);
-      if (front + row_bytes + rows_.heap_bytes(row) > back) break;
-      back = rows_.place(row, base, payload, payload + front, back);
-      front += row_bytes;
-    }
-    const std::byte* first_row = h.row(row_number(entries[first]), row_bytes);
-    if (!prefix_.whole()) keep_first_key(first_row, base);
-    h.num_written = next;
-    writer_->submit(static_cast<uint32_t>(next - first), static_cast<uint32_t>(front),
-                    static_cast<uint32_t>(writer_->payload_bytes() - back), prefix_(first_row, base),
-                    first_copy_.data(), first_copy_.size());
+  void begin(row_stretch& h) {
+    left_ = h.pieces();
+    row_place first = left_.front()[0];
+    for (const row_span& piece : left_)
+      if (rules_.compare(piece[0], first) < 0) first = piece[0];
+    const int order = last_.empty() ? 1 : rules_.compare({last_.data(), last_.data()}, first);
+    const bool extends = writer_->has_run() && (settings_.unique ? order < 0 : order <= 0);
+    if (!extends) writer_->begin_run();
+    constexpr uint64_t index_bytes = sizeof(row_place);  // which is as long as the entry that held_bytes() counts
+    const uint64_t average = h.held_bytes() / h.num_rows() - index_bytes;
+    const uint64_t slice_bytes = std::clamp<uint64_t>(memory_.half_bytes / 32, 4 * KiB, most_slice_bytes);
+    stride_bytes_ = slice_bytes * average / (average + index_bytes) / left_.size();
+    rows_left_ = settings_.limit > 0 ? settings_.limit : std::numeric_limits<uint64_t>::max();
+    begun_ = true;
   }
 
-  // Into first_copy_. What all runs keep of their blocks' first keys is part of the budget.
-  void keep_first_key(const std::byte* row, const std::byte* heap) {
-    rows_.copy_key(row, heap, first_copy_);
-    keys_kept_ += first_copy_.size();
-    if (keys_share_ == 0 || keys_kept_ <= keys_share_ + keys_allowance) return;
+  // Takes the next slice off the pieces.
+  std::shared_ptr<const row_slice> next_slice() {
+    slices_.cut(left_, std::vector<bool>(left_.size(), true), std::nullopt, stride_bytes_, counts_);
+    auto slice = std::make_shared<row_slice>();
+    for (size_t i = 0; i < left_.size(); ++i) {
+      if (counts_[i] == 0) continue;
+      slice->parts.push_back(left_[i].first(counts_[i]));
+      slice->num_rows += counts_[i];
+      left_[i].drop(counts_[i]);
+    }
+    std::erase_if(left_, [](const row_span& piece) { return piece.num_rows == 0; });
+    return slice;
+  }
+
+  // What all runs keep of their blocks' first keys is part of the budget.
+  void check_first_rows() const {
+    const uint64_t keys_kept = keys_of_finished_ + to_blocks_->first_rows_bytes();
+    if (keys_share_ == 0 || keys_kept <= keys_share_ + keys_allowance) return;
     throw error(
         error_kind::resources,
         fmt::format("the first keys of this sort's blocks, which stay in memory, take more than {}",
@@ -338,6 +239,8 @@ class wide_run_creator final : public run_creator {
     if (writer_) {
       if (!writer_->flush(&w)) return false;
       for (run& r : writer_->take()) finished_.runs.push_back(std::move(r));
+      keys_of_finished_ += to_blocks_->first_rows_bytes();
+      to_blocks_.reset();
       writer_.reset();
     }
     // Long rows get long blocks: the first key of each block stays in memory, and should be a small part of it.
@@ -354,31 +257,36 @@ class wide_run_creator final : public run_creator {
       num_buffers = static_cast<unsigned>(std::clamp<uint64_t>(resources_.memory_bytes / 8 / needed, 2, num_buffers));
     }
     writer_.emplace(*resources_.blocks, block_bytes_, num_buffers, resources_.coding);
+    to_blocks_.emplace(*writer_, settings_.type, settings_.key);
     return true;
   }
 
   const sort_settings settings_;
   const sort_resources resources_;
-  const wide_rows rows_;
-  const record::row_comparator comparator_;
-  const record::key_prefix prefix_;
-  const record::key_words words_;
+  const row_slices slices_;
   const creator_memory memory_;
-  const size_t row_cost_;
   const uint64_t keys_share_;  // of the memory, for first keys of unbounded length
-  std::vector<piece> pieces_;  // filled and written in turn
-  const uint64_t arena_bytes_;
-  const uint64_t max_rows_;
+  const stretch_rules rules_;
+  std::deque<row_stretch> ring_;  // filled and written in turn
   size_t filling_ = 0;
-  std::deque<piece*> full_;  // not being written; in the end: what stays
+  std::deque<row_stretch*> full_;  // not being written; in the end: what stays
   bool closing_ = false;
   // Of the writing; the owner touches them only while that is idle.
   uint32_t block_bytes_;
   std::optional<run_writer> writer_;
-  sorted_runs finished_;  // by writers of smaller blocks
-  uint64_t keys_kept_ = 0;
-  std::vector<std::byte> last_;        // the newest run's last row
-  std::vector<std::byte> first_copy_;  // of the block being gathered
+  std::optional<row_writer> to_blocks_;
+  sorted_runs finished_;           // by writers of smaller blocks
+  uint64_t keys_of_finished_ = 0;  // by these
+  std::vector<std::byte> last_;    // the newest run's last row
+  // Of the stretch being written, once it has begun.
+  bool begun_ = false;
+  std::vector<row_span> left_;         // of its pieces, to be merged
+  size_t stride_bytes_ = 0;            // of each piece in a slice
+  std::vector<size_t> counts_;         // rows of each piece in a slice
+  uint64_t rows_left_ = 0;             // that a limit allows
+  slice_lanes lanes_;                  // merge slices
+  std::span<const row_place> merged_;  // of a slice, to be written
+  bool showing_ = false;               // merged_ is what the lanes handed out
   background_work writing_;
 };
 

@@ -1,0 +1,108 @@
+// A stretch of the run buffer for rows that are sorted by index (wide_run_creator.cc).
+//
+//   arena    │ row 0 │ row 1 │ row 2 │ …            │ strings of 2 │ of 1 │ of 0 │
+//   entries  │ (prefix, 0) │ (prefix, 1) │ (prefix, 2) │ …
+//   pieces   │ sorted                    │ being sorted    │ filling
+//
+// One entry per row: (first 12 bytes of the normalised key) * 2^32 + row number. Entries are distinct, so the SIMD sort
+// gives one result, and rows with equal prefixes come out in input order; where the key is longer than 12 bytes they
+// are then put in order by what follows (tie_breaker.h). unique, combine and limit drop entries.
+//
+// Pieces are rows next to each other in the input. Each is sorted in the background as soon as it is there, several at
+// once; merged with equal keys from the earlier one first, they give what sorting all at once would.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "engine/base/buffer.h"
+#include "engine/record/key.h"
+#include "engine/record/key_words.h"
+#include "engine/sort/background_work.h"
+#include "engine/sort/row_slices.h"
+#include "engine/sort/settings.h"
+#include "engine/sort/sorted_runs.h"
+#include "engine/sort/wide_rows.h"
+
+namespace flowrun::sort {
+
+// What all stretches of a run buffer have in common.
+struct stretch_rules {
+  stretch_rules(const sort_settings& s, uint64_t bytes_of_arena, size_t pieces_at_most);
+
+  const sort_settings& settings;
+  const wide_rows rows;
+  const record::row_comparator comparator;
+  const record::key_prefix prefix;
+  const record::key_words words;
+  const uint64_t arena_bytes;  // for rows, strings and entries
+  const uint64_t max_rows;
+  const size_t most_pieces;
+
+  int compare(const record::row_place& a, const record::row_place& b) const {
+    return comparator.compare(a.row, a.heap, b.row, b.heap);
+  }
+};
+
+// One thread at a time, beside those that sort.
+class row_stretch {
+ public:
+  // `rules` outlives this.
+  row_stretch(const stretch_rules& rules, const task_poster& post);
+
+  size_t num_rows() const { return num_rows_; }
+  size_t longest_row() const { return longest_row_; }  // with its strings
+  uint64_t held_bytes() const;                         // rows, strings and entries
+
+  // Takes rows as long as they fit; returns how many.
+  size_t fill(const record::batch& in);
+  // What fill() took since the last piece is one: it is sorted in the background. No rows: no piece.
+  void sort_rest();
+  // That is large enough to be a piece.
+  bool has_piece() const {
+    return rules_.most_pieces > 1 && held_bytes() - piece_from_ >= rules_.arena_bytes / rules_.most_pieces;
+  }
+  // All pieces are sorted; else `w` will be woken once one more is. Throws what sorting threw.
+  bool is_sorted(waker& w);
+
+  // Once sorted: the pieces, the k-th one as sequence k. Those that go on where the one before ends are one.
+  std::vector<row_span> pieces();
+  // The same as a run that stays in memory; the stretch is of no use afterwards.
+  std::shared_ptr<const memory_run> keep();
+
+  // To be filled again.
+  void clear();
+  // Waits until nothing is being sorted.
+  void shutdown();
+
+ private:
+  using word128 = record::word128;
+  struct piece {
+    size_t first = 0;  // row and entry
+    size_t num_rows = 0;
+    size_t num_entries = 0;  // after sorting: what unique, combine and limit leave of them, in front
+  };
+
+  word128* entries() { return reinterpret_cast<word128*>(entries_.data()); }
+  const std::byte* row(size_t number) const { return arena_.data() + number * rules_.rows.row_bytes(); }
+  record::row_place place(word128 entry) const { return {row(static_cast<uint32_t>(entry)), arena_.data()}; }
+  void sort(piece& p);
+  size_t combine(word128* entries, size_t num_entries);
+  bool have_equal_keys(word128 a, word128 b) const;
+  void join();
+
+  const stretch_rules& rules_;
+  aligned_buffer arena_;
+  aligned_buffer entries_;
+  size_t num_rows_ = 0;
+  size_t rows_bytes_ = 0;     // from the front
+  size_t heap_end_ = 0;       // strings lie behind this
+  size_t longest_row_ = 0;    // with its strings
+  size_t num_in_pieces_ = 0;  // rows
+  uint64_t piece_from_ = 0;   // what these take
+  std::deque<piece> pieces_;  // sorted once their works are idle
+  std::deque<background_work> sorting_;
+};
+
+}  // namespace flowrun::sort
