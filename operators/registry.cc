@@ -20,6 +20,7 @@ std::vector<const exec::operator_definition*> built_in_operators() {
       &group_pairs_operator(),
       &if_operator(),
       &join_operator(),
+      &lookup_operator(),
       &loop_operator(),
       &map_operator(),
       &merge_operator(),

@@ -24,6 +24,7 @@ const exec::operator_definition& group_operator();
 const exec::operator_definition& group_pairs_operator();
 const exec::operator_definition& if_operator();
 const exec::operator_definition& join_operator();
+const exec::operator_definition& lookup_operator();
 const exec::operator_definition& loop_operator();
 const exec::operator_definition& map_operator();
 const exec::operator_definition& merge_operator();

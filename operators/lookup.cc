@@ -1,0 +1,297 @@
+// lookup: columns added to a stream from a table in memory, by key. No sort on either side, so the stream keeps its
+// order; the table is read as a whole before the stream flows (lookup_table.h).
+//
+// Looking up is a stage without state, so batches are looked up in parallel and each batch hides its own memory
+// accesses.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "operators/column_copy.h"
+#include "operators/constant_row.h"
+#include "operators/estimates.h"
+#include "operators/lookup_table.h"
+#include "operators/registry.h"
+#include "operators/value_text.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+constexpr size_t table_input = 1;
+
+enum class missing_key { fail, drop, defaults };
+
+struct settings {
+  std::vector<std::pair<std::string, std::string>> by;  // (column of the stream, column of the table)
+  lookup_kind kind = lookup_kind::automatic;
+  missing_key missing = missing_key::fail;
+  named_expressions defaults;
+
+  bool is_key(const std::string& table_column) const {
+    return std::any_of(by.begin(), by.end(), [&](const auto& pair) { return pair.second == table_column; });
+  }
+};
+
+settings read(plan::node_checker& node) {
+  settings s;
+  s.by = node.column_pairs("by");
+  const std::string kind = node.text("kind"), missing = node.text("missing");
+  s.kind = kind == "array" ? lookup_kind::array : kind == "hash" ? lookup_kind::hash : lookup_kind::automatic;
+  s.missing = missing == "drop" ? missing_key::drop : missing == "default" ? missing_key::defaults : missing_key::fail;
+  if (node.has("defaults"))
+    s.defaults = read_constants(node, "defaults", node.input_type(table_input), node.input_name(table_input));
+  return s;
+}
+
+void check(plan::node_checker& node) {
+  const settings s = read(node);
+  const record::row_type& stream = node.input_type(0);
+  const record::row_type& table = node.input_type(table_input);
+  if (node.ok() && s.by.empty()) node.fault_at_parameter("by", "a lookup needs at least one key", "[column, …]");
+  for (const auto& [l, r] : s.by) {
+    const record::value_type left = stream[*stream.index_of(l)].type;
+    const record::value_type right = table[*table.index_of(r)].type;
+    if (left != right)
+      node.fault_at_parameter("by",
+                              fmt::format("'{}' is {} in '{}', '{}' is {} in '{}'", l, to_string(left),
+                                          node.input_name(0), r, to_string(right), node.input_name(table_input)),
+                              "keys of the same type", "cast one with a map in front of the lookup");
+  }
+  if (node.ok() && s.kind == lookup_kind::array &&
+      (s.by.size() != 1 || !table[*table.index_of(s.by[0].second)].type.is_unsigned()))
+    node.fault_at_parameter("kind", "an array needs one key of an unsigned type", "kind: hash",
+                            "its keys are places: 0, 1, 2, …");
+  if (!s.defaults.empty() && s.missing != missing_key::defaults)
+    node.fault_at_parameter("defaults", "`defaults` are for keys that are missing", "missing: default with it");
+  for (const auto& [name, value] : s.defaults)
+    if (s.is_key(name))
+      node.fault_at_parameter("defaults." + name, fmt::format("'{}' is a key", name), "a column that is added");
+  std::vector<record::column> columns = stream.columns();
+  for (const record::column& c : table.columns()) {
+    if (s.is_key(c.name)) continue;
+    if (stream.index_of(c.name))
+      node.fault_at_input(table_input,
+                          fmt::format("both '{}' and '{}' have a column '{}'", node.input_name(0),
+                                      node.input_name(table_input), c.name),
+                          "distinct names, except for keys", "rename or drop it with a map in front of the table");
+    columns.push_back(c);
+  }
+  if (!node.ok()) return;
+  record::row_type output(std::move(columns));
+  const plan::row_estimate& rows = node.input_estimate(table_input);
+  if (rows.known) {
+    node.node().facts["table_rows"] = rows.rows;
+    node.node().facts["table_bytes"] = rows.num_bytes;
+    node.node().facts["table_exact"] = rows.exact ? 1 : 0;
+  }
+  plan::row_estimate estimate = with_type(node.input_estimate(0), stream, output);
+  if (s.missing == missing_key::drop) estimate = at_most(estimate);
+  node.set_output(0, std::move(output), node.input_order(0), estimate);
+}
+
+// Rows, and slots of a hash table that has just grown beside the one before it.
+uint64_t table_bytes(uint64_t rows, uint64_t row_bytes) {
+  return row_bytes + 3 * 8 * std::bit_ceil(rows + 1) + 4 * MiB;
+}
+
+plan::memory_wish memory(const plan::node& n, int half) {
+  if (half == 1) return {};
+  const auto fact = [&](const char* name) {
+    const auto at = n.facts.find(name);
+    return at == n.facts.end() ? uint64_t{0} : at->second;
+  };
+  constexpr uint64_t unknown_most = uint64_t{1} << 40;
+  if (n.facts.find("table_rows") == n.facts.end()) return {.minimum = 4 * MiB, .maximum = unknown_most, .weight = 1};
+  return {.minimum = 4 * MiB, .maximum = table_bytes(fact("table_rows"), fact("table_bytes")), .weight = 1};
+}
+
+class table_sink final : public exec::ordered_stage {
+ public:
+  explicit table_sink(std::shared_ptr<lookup_table> table) : table_(std::move(table)) {}
+  exec::outcome push(record::batch& in, exec::output&, waker&) override {
+    table_->add(in);
+    return exec::outcome::ready();
+  }
+
+ private:
+  std::shared_ptr<lookup_table> table_;
+};
+
+class lookup_stage final : public exec::stateless_stage {
+ public:
+  lookup_stage(exec::build_context& c, const settings& s, std::shared_ptr<const lookup_table> table)
+      : node_(c.node.id),
+        stream_name_(c.params.input_name(0)),
+        table_name_(c.params.input_name(table_input)),
+        stream_(c.input_type(0)),
+        output_(c.output_type()),
+        missing_(s.missing),
+        table_(std::move(table)),
+        pool_(c.job.pool()),
+        batch_bytes_(c.batch_bytes),
+        question_(table_->ask(stream_, stream_keys(stream_, s))),
+        from_stream_(stream_, output_, stream_columns(stream_)),
+        from_table_(table_->stored_type(), output_, table_columns(table_->stored_type(), s)),
+        from_defaults_(c.input_type(table_input), output_, table_columns(c.input_type(table_input), s)),
+        defaults_(constant_row(c.input_type(table_input), s.defaults, c.job.pool())) {}
+
+  void apply(const record::batch& in, exec::output& out) const override {
+    std::vector<uint64_t> places;
+    table_->find(in, question_, places);
+    if (missing_ == missing_key::fail) {
+      const auto at = std::find(places.begin(), places.end(), lookup_table::none);
+      if (at != places.end()) fail(in, static_cast<size_t>(at - places.begin()));
+    }
+    if (output_.has_strings())
+      with_strings(in, places, out);
+    else
+      without_strings(in, places, out);
+  }
+
+ private:
+  static std::vector<size_t> stream_keys(const record::row_type& type, const settings& s) {
+    std::vector<size_t> out;
+    for (const auto& [stream, table] : s.by) out.push_back(*type.index_of(stream));
+    return out;
+  }
+  static std::vector<std::pair<size_t, size_t>> stream_columns(const record::row_type& type) {
+    std::vector<std::pair<size_t, size_t>> out;
+    for (size_t i = 0; i < type.num_columns(); ++i) out.emplace_back(i, i);
+    return out;
+  }
+  std::vector<std::pair<size_t, size_t>> table_columns(const record::row_type& type, const settings& s) const {
+    std::vector<std::pair<size_t, size_t>> out;
+    for (size_t i = 0; i < type.num_columns(); ++i)
+      if (!s.is_key(type[i].name)) out.emplace_back(i, stream_.num_columns() + out.size());
+    return out;
+  }
+
+  void without_strings(const record::batch& in, const std::vector<uint64_t>& places, exec::output& out) const {
+    const uint32_t row_bytes = output_.row_bytes();
+    std::shared_ptr<std::byte[]> rows = pool_.take(in.num_rows * row_bytes);
+    std::byte* to = rows.get();
+    size_t num_rows = 0;
+    for (size_t i = 0; i < in.num_rows; ++i) {
+      const bool found = places[i] != lookup_table::none;
+      if (!found && missing_ == missing_key::drop) continue;
+      from_stream_.copy_fields(in.row(i), to);
+      if (found)
+        from_table_.copy_fields(table_->at(places[i]), to);
+      else
+        from_defaults_.copy_fields(defaults_.rows, to);
+      to += row_bytes;
+      ++num_rows;
+    }
+    out.emit(sharing_heap(in, std::move(rows), num_rows, row_bytes));
+  }
+
+  void with_strings(const record::batch& in, const std::vector<uint64_t>& places, exec::output& out) const {
+    record::batch_builder builder(output_, pool_, batch_bytes_);
+    for (size_t i = 0; i < in.num_rows; ++i) {
+      const bool found = places[i] != lookup_table::none;
+      if (!found && missing_ == missing_key::drop) continue;
+      std::byte* to = builder.append();
+      from_stream_.copy(in.row(i), in.heap, to, builder);
+      if (found)
+        from_table_.copy(table_->at(places[i]), table_->heap(), to, builder);
+      else
+        from_defaults_.copy(defaults_.rows, defaults_.heap, to, builder);
+      if (builder.full()) out.emit(builder.take());
+    }
+    out.emit(builder.take());
+  }
+
+  [[noreturn]] void fail(const record::batch& in, size_t row) const {
+    throw error(error_kind::bad_data,
+                fmt::format("node '{}': the table '{}' has no row for {} of '{}'", node_, table_name_,
+                            row_text(stream_, in.row(row), in.heap), stream_name_),
+                "missing: drop leaves such rows out, missing: default gives them 0 or `defaults`");
+  }
+
+  std::string node_, stream_name_, table_name_;
+  const record::row_type& stream_;
+  const record::row_type& output_;
+  missing_key missing_;
+  std::shared_ptr<const lookup_table> table_;
+  record::batch_pool& pool_;
+  size_t batch_bytes_;
+  lookup_table::question question_;
+  column_copy from_stream_, from_table_, from_defaults_;
+  record::batch defaults_;
+};
+
+exec::assembly build(exec::build_context& c) {
+  const settings s = read(c.params);
+  exec::assembly out;
+  if (c.half == 0) {
+    const record::row_type& type = c.input_type(table_input);
+    std::vector<size_t> keys;
+    for (const auto& [stream, column] : s.by) keys.push_back(*type.index_of(column));
+    auto table = std::make_shared<lookup_table>(c.node.id, c.params.input_name(table_input), type, std::move(keys),
+                                                s.kind, c.memory_bytes);
+    c.states[table_input] = table;
+    out.stages.emplace_back(std::make_unique<table_sink>(std::move(table)));
+    return out;
+  }
+  auto table = std::any_cast<std::shared_ptr<lookup_table>>(c.states[table_input]);
+  out.stages.emplace_back(std::make_unique<lookup_stage>(c, s, std::move(table)));
+  return out;
+}
+
+exec::operator_definition define() {
+  plan::operator_declaration d;
+  d.name = "lookup";
+  d.summary = "Adds columns from a table in memory, by key.";
+  d.details =
+      "The table is read first, as a whole; then each row of the stream gets the columns that the table has for its "
+      "key, which "
+      "must be unique there. The output has the columns of the stream, then those of the table without its keys. "
+      "Unlike "
+      "a join "
+      "it needs no order on either side and keeps the stream's; but the table must fit the memory.\n\n"
+      "A table whose keys are dense numbers (node ids) becomes an array without keys: 4 bytes and a bit per node for a "
+      "u32. "
+      "Others become a hash table: their rows, and 12 to 24 bytes each.";
+  d.order = "keeps: the stream's order";
+  d.example =
+      "ranked: {op: lookup, in: {stream: edges, table: degrees}, with: {by: {src: node}, missing: default, defaults: "
+      "{degree: 0}}}\n";
+  d.role = plan::operator_role::ordered;
+  d.inputs = {{"stream", "the rows that columns are added to"},
+              {.name = "table", .help = "the rows to look up, one for each key", .stored = true}};
+  d.outputs = {{"out", "the rows of the stream with the table's columns"}};
+  d.parameters = {{.name = "by",
+                   .kind = plan::parameter_kind::column_pairs,
+                   .required = true,
+                   .help = "The keys: columns that both have, or a map {column of the stream: column of the table}."},
+                  {.name = "missing",
+                   .kind = plan::parameter_kind::choice,
+                   .default_text = "fail",
+                   .choices = {"fail", "drop", "default"},
+                   .help = "What happens to a row whose key the table doesn't have."},
+                  {.name = "defaults",
+                   .kind = plan::parameter_kind::named_expressions,
+                   .help = "With missing: default, the values of added columns, constants; 0 or empty otherwise."},
+                  {.name = "kind",
+                   .kind = plan::parameter_kind::choice,
+                   .default_text = "auto",
+                   .choices = {"auto", "array", "hash"},
+                   .help = "How the table lies in memory; auto: an array while keys are dense."}};
+  d.check = check;
+  d.memory = memory;
+  return {std::move(d), build};
+}
+
+}  // namespace
+
+const exec::operator_definition& lookup_operator() {
+  static const exec::operator_definition definition = define();
+  return definition;
+}
+
+}  // namespace flowrun::operators
