@@ -10,10 +10,12 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/exec/vector_stages.h"
 #include "operators/column_copy.h"
 #include "operators/join_group.h"
 #include "operators/join_settings.h"
 #include "operators/registry.h"
+#include "operators/skip_join.h"
 #include "operators/stream_cursor.h"
 
 namespace flowrun::operators {
@@ -49,7 +51,9 @@ std::vector<std::pair<size_t, size_t>> key_columns(const record::row_type& left,
 
 class join_source final : public exec::source {
  public:
-  join_source(exec::build_context& c, const join_settings& s)
+  // `skipping`: null, or `right` as a stream that can leave out what no left row asks for.
+  join_source(exec::build_context& c, const join_settings& s, exec::input_stream& left, exec::input_stream& right,
+              skipping_stream* skipping)
       : node_(c.node.id),
         left_name_(c.params.input_name(0)),
         right_name_(c.params.input_name(1)),
@@ -59,15 +63,17 @@ class join_source final : public exec::source {
         left_words_(c.input_type(0), left_key_),
         right_words_(c.input_type(1), right_key_),
         compare_(c.input_type(0), left_key_, c.input_type(1), right_key_),
-        left_(*c.inputs[0], &left_words_),
-        right_(*c.inputs[1], &right_words_),
+        left_(left, skipping == nullptr ? &left_words_ : nullptr),
+        right_(right, skipping == nullptr ? &right_words_ : nullptr),
+        skipping_(skipping),
         from_left_(c.input_type(0), c.output_type(), left_columns(c.input_type(0))),
         from_right_(c.input_type(1), c.output_type(), right_columns(c.input_type(0), c.input_type(1), s)),
         keys_from_right_(c.input_type(1), c.output_type(), key_columns(c.input_type(0), c.input_type(1), s)),
         row_bytes_(c.output_type().row_bytes()),
         has_matched_(!s.matched.empty()),
         builder_(c.output_type(), c.job.pool(), c.batch_bytes),
-        group_(c.input_type(1), c.job.pool(), c.batch_bytes, c.memory_bytes) {}
+        group_(c.input_type(1), c.job.pool(), c.batch_bytes,
+               skipping == nullptr ? c.memory_bytes : c.memory_bytes / 2) {}
 
   exec::outcome pull(exec::output& out, waker& w) override {
     for (;;) {
@@ -95,6 +101,8 @@ class join_source final : public exec::source {
   }
 
   int compare_current() const {
+    // Of a stored batch a few rows are looked at: words of all of them would cost more than they save.
+    if (skipping_ != nullptr) return compare_.compare(left_.row(), left_.heap(), right_.row(), right_.heap());
     const uint64_t l = left_.word();
     const uint64_t r = right_.word();
     if (l != r) return l < r ? -1 : 1;
@@ -105,7 +113,9 @@ class join_source final : public exec::source {
     while (!builder_.full()) {
       const exec::outcome left = left_.fill(w);
       if (left.is_blocked()) return left;
-      const exec::outcome right = right_.fill(w);
+      if (skipping_ != nullptr && left.is_ready() && !right_.has_row() && !right_.ended())
+        skipping_->seek(compare_, left_.row(), left_.heap());
+      const exec::outcome right = skipping_ != nullptr && left.is_done() ? left : right_.fill(w);
       if (right.is_blocked()) return right;
       const bool needs_both = kind_ == join_kind::inner || kind_ == join_kind::semi;
       if ((left.is_done() && kind_ != join_kind::full) || (right.is_done() && (left.is_done() || needs_both))) {
@@ -118,7 +128,7 @@ class join_source final : public exec::source {
         left_.advance();
       } else if (order > 0) {
         if (kind_ == join_kind::full) put_right();
-        right_.advance();
+        right_.advance(skipping_ == nullptr ? 1 : num_rows_before_left());
       } else if (kind_ == join_kind::semi || kind_ == join_kind::anti) {
         if (kind_ == join_kind::semi) put_left();
         left_.advance();
@@ -129,6 +139,25 @@ class join_source final : public exec::source {
       }
     }
     return exec::outcome::ready();
+  }
+
+  // How many right rows of the current batch come before the left row; the current one does. By doubling steps.
+  size_t num_rows_before_left() const {
+    const record::batch& rows = right_.rows();
+    const auto before = [&](size_t i) {
+      return compare_.compare(left_.row(), left_.heap(), rows.row(i), rows.heap) > 0;
+    };
+    size_t low = right_.position(), step = 1;
+    while (low + step < rows.num_rows && before(low + step)) {
+      low += step;
+      step *= 2;
+    }
+    size_t high = std::min(low + step, rows.num_rows);
+    while (high - low > 1) {
+      const size_t middle = low + (high - low) / 2;
+      (before(middle) ? low : high) = middle;
+    }
+    return high - right_.position();
   }
 
   // The first left row of a group with the right rows of the same key, as they come.
@@ -188,6 +217,7 @@ class join_source final : public exec::source {
 
   exec::outcome drain(waker& w) {
     for (stream_cursor* in : {&left_, &right_}) {
+      if (in == &right_ && skipping_ != nullptr) break;
       exec::outcome o = in->fill(w);
       for (; o.is_ready(); o = in->fill(w)) in->advance(in->rows_left());
       if (o.is_blocked()) return o;
@@ -232,6 +262,7 @@ class join_source final : public exec::source {
   key_words left_words_, right_words_;
   record::row_comparator compare_;
   stream_cursor left_, right_;
+  skipping_stream* skipping_;
   column_copy from_left_, from_right_, keys_from_right_;
   uint32_t row_bytes_;
   bool has_matched_;
@@ -242,9 +273,25 @@ class join_source final : public exec::source {
   size_t next_slice_ = 0, next_row_ = 0;  // replaying: the next right row of the current left row
 };
 
+// What a skipping join reads.
+struct skipping_inputs {
+  pushed_stream left;
+  std::unique_ptr<skipping_stream> right;
+};
+
 exec::assembly build(exec::build_context& c) {
+  const join_settings s = read_join(c.params);
   exec::assembly out;
-  out.head = std::make_unique<join_source>(c, read_join(c.params));
+  if (s.skip) {
+    auto inputs = std::make_shared<skipping_inputs>();
+    inputs->right =
+        make_skipping_stream(std::any_cast<exec::shared_rows>(c.states[1]), c.memory_bytes / 2, c.batch_bytes);
+    auto work = std::make_unique<join_source>(c, s, inputs->left, *inputs->right, inputs->right.get());
+    pushed_stream& left = inputs->left;
+    out.stages.emplace_back(make_pushed_stage(std::move(work), left, std::move(inputs)));
+    return out;
+  }
+  out.head = std::make_unique<join_source>(c, s, *c.inputs[0], *c.inputs[1], nullptr);
   return out;
 }
 
@@ -260,6 +307,11 @@ exec::operator_definition define() {
       "(except for semi and anti) the columns of right without its keys. There is no NULL: what a missing side would "
       "have given "
       "is 0, false or empty text; `matched` tells such rows from others.\n\n"
+      "With `skip` the right rows are stored first, with an index, and only those blocks are read in which a left key "
+      "may be: "
+      "for a few left rows and many right ones, as in each round of a breadth-first search. A stream that a loop "
+      "carries or gets "
+      "from outside is stored already, so it costs nothing there.\n\n"
       "Rows of one key on both sides make all pairs; where both sides have several, the right ones are held in memory.";
   d.order =
       "needs: both inputs sorted by the keys, with the same directions; keeps: the order of left (full: of the keys "

@@ -65,6 +65,10 @@ std::vector<plan::parameter_declaration> join_parameters() {
       {.name = "matched",
        .kind = plan::parameter_kind::text,
        .help = "Name of a u8 column to add: 1 for a row of left only, 2 of right only, 3 of both."},
+      {.name = "skip",
+       .kind = plan::parameter_kind::boolean,
+       .default_text = "false",
+       .help = "Stores the right rows with an index, and reads only where left keys are; not for kind: full."},
   };
 }
 
@@ -73,6 +77,7 @@ join_settings read_join(plan::node_checker& node) {
   out.by = node.column_pairs("by");
   out.kind = kind_of(node.text("kind"));
   if (node.has("matched")) out.matched = node.text("matched");
+  out.skip = node.boolean("skip");
   out.left_order = left_order(node.input_order(0), out.by);
   for (const plan::order_term& t : out.left_order) {
     const auto pair = std::find_if(out.by.begin(), out.by.end(), [&](const auto& p) { return p.first == t.column; });
@@ -99,7 +104,11 @@ void check_join(plan::node_checker& node) {
               ? "make both one type with a map in front of the join"
               : fmt::format("put a map in front of the join that has {}: {}({})", r, to_string(left_type), r));
   }
+  if (s.skip && s.kind == join_kind::full)
+    node.fault_at_parameter("skip", "a full join gives every right row, so none can be skipped",
+                            "kind: inner, left, semi or anti");
   if (!node.ok()) return;
+  if (s.skip) node.store_input(1, true);
   node.require_order(0, s.left_order);
   node.require_order(1, s.right_order);
   std::vector<record::column> columns = left.columns();

@@ -15,6 +15,7 @@ struct join_settings {
   std::vector<std::pair<std::string, std::string>> by;  // (left column, right column)
   join_kind kind = join_kind::inner;
   std::string matched;  // empty: no such column
+  bool skip = false;    // the right rows are stored, and read where left keys are
   // The keys in the sequence and the directions that both inputs are sorted by.
   plan::order left_order, right_order;
 

@@ -7,10 +7,13 @@
 #include <random>
 
 #include "engine/base/error.h"
+#include "engine/exec/vector_stages.h"
+#include "engine/io/backends.h"
 #include "engine/record/key.h"
 #include "operators/registry.h"
 #include "operators/sort_order.h"
 #include "specs/yaml_reader.h"
+#include "tests/engine/block/scratch_fixture.h"
 
 namespace flowrun::operators::testing {
 
@@ -21,9 +24,13 @@ using record::row_type;
 
 class test_services final : public exec::services {
  public:
+  explicit test_services(bool force_spill) : blocks_(block::memory_options(*backend_, 2)) {
+    options_.force_spill = force_spill;
+    options_.block_bytes = 4096;
+  }
   record::batch_pool& pool() override { return pool_; }
-  io::backend& backend() override { internal_error("the test has no disks"); }
-  block::block_manager& blocks() override { internal_error("the test has no scratch"); }
+  io::backend& backend() override { return *backend_; }
+  block::block_manager& blocks() override { return blocks_; }
   unsigned threads() const override { return 1; }
   const exec::job_options& options() const override { return options_; }
   bool cancelled() const override { return false; }
@@ -38,6 +45,8 @@ class test_services final : public exec::services {
  private:
   record::batch_pool pool_;
   exec::job_options options_;
+  std::unique_ptr<io::backend> backend_ = io::make_memory_backend();
+  block::block_manager blocks_;
 };
 
 class no_waker final : public waker {
@@ -174,6 +183,15 @@ void store_inputs(exec::build_context& context, const std::vector<std::vector<ba
   for (size_t k = 0; k < in.size(); ++k) {
     if (!context.node.inputs[k].stored) continue;
     context.input = k;
+    if (context.node.inputs[k].as_vector) {
+      auto rows = exec::make_vector(context.params.input_type(k), context.params.input_order(k), context.job,
+                                    context.memory_bytes);
+      context.states[k] = exec::shared_rows(rows);
+      exec::stage sink = exec::make_vector_sink(std::move(rows));
+      exec::output nothing;
+      run_stage(sink, in[k], nothing);
+      continue;
+    }
     exec::assembly parts = find_operator(context.node.declaration->name)->build(context);
     std::vector<batch> current = in[k];
     for (exec::stage& s : parts.stages) {
@@ -263,7 +281,7 @@ run_result run(const std::string& nodes, const std::map<std::string, rows>& inpu
     return result;
   }
   plan::graph& graph = job.result.checked;
-  test_services services;
+  test_services services(options.force_spill);
   std::mt19937_64 random(options.seed);
   const std::function<int64_t(const std::string&)> file_bytes = no_file;
   std::vector<std::vector<std::vector<batch>>> streams(graph.nodes.size());  // by node and port

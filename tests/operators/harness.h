@@ -22,6 +22,7 @@ struct run_options {
   size_t most_rows = 1000;          // in a batch that a node is given
   size_t batch_bytes = 64 * 1024;   // what nodes are told to aim for
   uint64_t memory_bytes = 1 << 20;  // of each node
+  bool force_spill = false;         // stored rows go to scratch: blocks of 4 KiB
 };
 
 struct run_result {

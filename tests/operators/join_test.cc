@@ -88,16 +88,39 @@ TEST(join, is_what_nested_loops_give) {
         std::map<std::string, rows> inputs{{"l", {}}, {"r", {}}};
         for (const keyed& l : left) inputs["l"].push_back(fmt::format("{},{},{}", l.k, l.s, l.payload));
         for (const keyed& r : right) inputs["r"].push_back(fmt::format("{},{},{}", r.payload, r.k, r.s));
-        const std::string nodes =
-            left_right("{k: i32, s: string, lp: string}", descending ? "[-k, s]" : "[k, s]",
-                       "{rp: string, key: i32, t: string}", descending ? "[-key, t]" : "[key, t]") +
-            fmt::format("x: {{op: join, in: {{left: l, right: r}}, with: {{by: {{k: key, s: t}}, kind: {}{}}}}}\n",
-                        kind, one_sided ? "" : ", matched: m") +
-            out_of_x;
-        EXPECT_EQ(run_all_ways(nodes, inputs), naive(left, right, kind, descending))
-            << kind << " " << num_left << " " << num_right << " " << num_keys;
+        const rows expected = naive(left, right, kind, descending);
+        for (const bool skip : {false, true}) {
+          if (skip && std::string(kind) == "full") continue;
+          const std::string nodes =
+              left_right("{k: i32, s: string, lp: string}", descending ? "[-k, s]" : "[k, s]",
+                         "{rp: string, key: i32, t: string}", descending ? "[-key, t]" : "[key, t]") +
+              fmt::format("x: {{op: join, in: {{left: l, right: r}}, with: {{by: {{k: key, s: t}}, kind: {}{}{}}}}}\n",
+                          kind, one_sided ? "" : ", matched: m", skip ? ", skip: true" : "") +
+              out_of_x;
+          EXPECT_EQ(run_all_ways(nodes, inputs), expected)
+              << kind << " " << num_left << " " << num_right << " " << num_keys << " " << skip;
+          const run_options spilling{.seed = 6, .most_rows = 50, .batch_bytes = 2000, .force_spill = true};
+          EXPECT_EQ(run(nodes, inputs, spilling).sinks["out"], expected)
+              << kind << " " << num_left << " " << num_right << " " << num_keys << " " << skip;
+        }
       }
     }
+  }
+}
+
+TEST(join, skips_many_rows_for_a_few) {
+  rows left, right, expected;
+  for (int i = 0; i < 60000; ++i)
+    for (int k = 0; k <= i % 3; ++k) right.push_back(fmt::format("{},{}", 2 * i, k));
+  for (int i = 0; i < 120000; i += 1 + i / 7) {
+    left.push_back(fmt::format("{},{}", i, i % 5));
+    for (int k = 0; i % 2 == 0 && k <= i / 2 % 3; ++k) expected.push_back(fmt::format("{},{},{}", i, i % 5, k));
+  }
+  const std::string nodes = left_right("{k: u64, a: u64}", "[k]", "{k: u64, b: u64}", "[k, b]") +
+                            "x: {op: join, in: {left: l, right: r}, with: {by: [k], skip: true}}\n" + out_of_x;
+  for (const bool force_spill : {false, true}) {
+    const run_options options{.most_rows = 20000, .memory_bytes = 256 * 1024, .force_spill = force_spill};
+    EXPECT_EQ(run(nodes, {{"l", left}, {"r", right}}, options).sinks["out"], expected);
   }
 }
 
@@ -200,6 +223,9 @@ TEST(join, refuses_keys_of_different_types_and_columns_that_clash) {
   EXPECT_THAT(faults_of(numbers + "x: {op: join, in: {left: l, right: r}, with: {by: [k], kind: semi, matched: m}}\n" +
                         out_of_x),
               ElementsAre(HasSubstr("semi and anti joins give rows of left only")));
+  EXPECT_THAT(faults_of(numbers + "x: {op: join, in: {left: l, right: r}, with: {by: [k], kind: full, skip: true}}\n" +
+                        out_of_x),
+              ElementsAre(HasSubstr("a full join gives every right row")));
   EXPECT_THAT(faults_of(numbers + "x: {op: join, in: {left: l, right: r}, with: {by: [kk]}}\n" + out_of_x).at(0),
               HasSubstr("kk"));
 }
