@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
@@ -119,7 +120,12 @@ void node_checker::fault_at_parameter(const std::string& name, std::string messa
   std::string_view rest = name;
   while (v && !rest.empty()) {
     const size_t dot = std::min(rest.find('.'), rest.size());
-    v = specs::find(*v, rest.substr(0, dot));
+    const std::string_view part = rest.substr(0, dot);
+    size_t item = 0;
+    if (specs::is_list(*v) && std::from_chars(part.data(), part.data() + part.size(), item).ec == std::errc())
+      v = item < static_cast<size_t>(v->list().items_size()) ? &v->list().items(static_cast<int>(item)) : nullptr;
+    else
+      v = specs::find(*v, part);
     rest.remove_prefix(std::min(dot + 1, rest.size()));
   }
   add(v ? v->position() : specs::Position(), std::move(message), std::move(expected), std::move(hint));

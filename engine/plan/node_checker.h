@@ -69,6 +69,13 @@ class node_checker {
                                                                                      const expr::scope& scope);
   std::vector<std::pair<std::string, expr::expression>> named_conditions(const std::string& name,
                                                                          const expr::scope& scope);
+  // parameter_kind::rules: one entry per rule of the list.
+  struct rule {
+    std::optional<std::string> from, to;
+    std::optional<expr::expression> when;
+    std::vector<std::pair<std::string, expr::expression>> set, push, emit;
+  };
+  std::vector<rule> rules(const std::string& name, const expr::scope& scope);
   std::vector<std::pair<std::string, expr::aggregate>> aggregates(const std::string& name, const expr::scope& scope);
   // Where rejected rows go: nullopt = stop at the first (fail); "" = skip; otherwise the port's name. And the largest
   // share.
@@ -93,7 +100,8 @@ class node_checker {
   }
 
   // --- faults ---
-  // `name` may be a path into a parameter: "let.deg". Where the parameter is absent, the fault points to the operator.
+  // `name` may be a path into a parameter: "let.deg", "on.2.push". Where the parameter is absent, the fault points to
+  // the operator.
   void fault_at_parameter(const std::string& name, std::string message, std::string expected = {},
                           std::string hint = {});
   void fault_at_input(size_t i, std::string message, std::string expected = {}, std::string hint = {});

@@ -177,6 +177,29 @@ std::vector<node_checker::expression_columns> node_checker::expression_rows(cons
   return out;
 }
 
+std::vector<node_checker::rule> node_checker::rules(const std::string& name, const expr::scope& scope) {
+  std::vector<rule> out;
+  const specs::Value* v = value(name);
+  if (!v) return out;
+  for (const specs::Value& one : v->list().items()) {
+    rule& r = out.emplace_back();
+    for (const specs::Entry* entry : entries_of(&one)) {
+      const specs::Value& part = entry->value();
+      if (entry->key() == "from") r.from = specs::text(part);
+      if (entry->key() == "to") r.to = specs::text(part);
+      if (entry->key() == "when") r.when = compiled(part, scope, true);
+      expression_columns* columns = entry->key() == "set"    ? &r.set
+                                    : entry->key() == "push" ? &r.push
+                                    : entry->key() == "emit" ? &r.emit
+                                                             : nullptr;
+      if (columns == nullptr) continue;
+      for (const specs::Entry* column : entries_of(&part))
+        if (auto e = compiled(column->value(), scope, false)) columns->emplace_back(column->key(), std::move(*e));
+    }
+  }
+  return out;
+}
+
 node_checker::expression_columns node_checker::named_conditions(const std::string& name, const expr::scope& scope) {
   expression_columns out;
   for (const specs::Entry* entry : entries_of(value(name)))

@@ -39,6 +39,7 @@ enum class parameter_kind {
   nodes,              // nodes inside of the node: {id: {op: …}} (loop, if)
   carried,            // a map {name: {rows: …} | {from: …} | {value: …}} (loop)
   texts_by_name,      // a map {name: text}: nodes or expressions (loop, if)
+  rules,              // a list of rules {from, when, set, push, emit, to} (pq_scan)
 };
 
 struct parameter_declaration {
@@ -97,7 +98,7 @@ struct operator_declaration {
   std::vector<port_declaration> inputs;
   bool any_number_of_inputs = false;  // `in:` is a list; `inputs` has the one pattern port (merge, concat)
   // `in:` is a map of names of the user's choice, a node, a list of nodes (by their own names), or absent; `inputs` has
-  // the one pattern port (loop).
+  // the one pattern port (loop, pq_scan).
   bool inputs_by_name = false;
   std::vector<port_declaration> outputs;
   bool outputs_from_parameters = false;  // the output ports are named by a parameter (split)

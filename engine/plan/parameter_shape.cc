@@ -52,6 +52,10 @@ class shape_checker {
         if (v.list().items().empty()) fail(v.position(), fmt::format("'{}' is an empty list", p.name), describe(p));
         for (const Value& row : v.list().items()) map_of_texts(p, row);
         return;
+      case parameter_kind::rules:
+        if (!specs::is_list(v)) return wrong(p, v);
+        for (const Value& one : v.list().items()) rule(p, one);
+        return;
       default: return scalar(p, v);
     }
   }
@@ -118,6 +122,25 @@ class shape_checker {
         scalar(inner, entry.value());
       else if (!specs::is_map(entry.value()))
         wrong(inner, entry.value());
+    }
+  }
+
+  void rule(const parameter_declaration& p, const Value& v) {
+    if (!specs::is_map(v)) return wrong(p, v);
+    static const std::vector<std::string> parts = {"from", "when", "set", "push", "emit", "to"};
+    for (const specs::Entry& entry : v.map().entries()) {
+      if (std::find(parts.begin(), parts.end(), entry.key()) == parts.end()) {
+        fail(entry.key_position(), fmt::format("a rule has no '{}'", entry.key()),
+             fmt::format("one of {}", fmt::join(parts, ", ")), did_you_mean(entry.key(), parts));
+        continue;
+      }
+      parameter_declaration inner;
+      inner.name = entry.key();
+      const bool is_map = entry.key() == "set" || entry.key() == "push" || entry.key() == "emit";
+      inner.kind = is_map                  ? parameter_kind::named_expressions
+                   : entry.key() == "when" ? parameter_kind::condition
+                                           : parameter_kind::path;  // a word, not empty
+      check(inner, entry.value());
     }
   }
 
@@ -223,6 +246,7 @@ std::string describe(const parameter_declaration& p) {
     case parameter_kind::carried:
       return "a map {name: {rows: [{column: value}], type: T}, or {from: INPUT}, or {value: expression}}";
     case parameter_kind::texts_by_name: return "a map {name: node or expression}";
+    case parameter_kind::rules: return "a list of rules {from, when, set, push, emit, to}";
   }
   return {};
 }

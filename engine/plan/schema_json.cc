@@ -99,6 +99,16 @@ json parameter_schema(const parameter_declaration& p) {
     case parameter_kind::nodes: out = map_of(reference("node"), id_pattern); break;
     case parameter_kind::carried: out = map_of(reference("carried"), id_pattern); break;
     case parameter_kind::texts_by_name: out = map_of(expression, id_pattern); break;
+    case parameter_kind::rules: {
+      const json columns = map_of(expression, column_pattern), name = {{"type", "string"}};
+      out = list_of(closed_map({{"from", name},
+                                {"when", expression},
+                                {"set", columns},
+                                {"push", columns},
+                                {"emit", columns},
+                                {"to", name}}));
+      break;
+    }
   }
   std::string help = p.help.empty() ? describe(p) : p.help;
   if (!p.default_text.empty()) help += " (default: " + p.default_text + ")";
