@@ -24,6 +24,7 @@ std::vector<const exec::operator_definition*> built_in_operators() {
       &loop_operator(),
       &map_operator(),
       &merge_operator(),
+      &pq_scan_operator(),
       &reduce_operator(),
       &scan_operator(),
       &sort_operator(),

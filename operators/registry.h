@@ -28,6 +28,7 @@ const exec::operator_definition& lookup_operator();
 const exec::operator_definition& loop_operator();
 const exec::operator_definition& map_operator();
 const exec::operator_definition& merge_operator();
+const exec::operator_definition& pq_scan_operator();
 const exec::operator_definition& reduce_operator();
 const exec::operator_definition& scan_operator();
 const exec::operator_definition& sort_operator();
