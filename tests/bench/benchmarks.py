@@ -182,6 +182,77 @@ def scan(makers, file, b):
                            result=lambda _: out.read_text().strip()), makers.loop(file)]
 
 
+def queues(mode, bulk=None):
+    """Ours in bulk, and one by one where that differs, beside STXXL's, which has no bulks."""
+    def make(makers, _file, b):
+        if mode == "random":
+            ours = [makers.queue("flowrun bulk", "bulk", b.num_values, b.memory_mib),
+                    makers.queue("flowrun", "one-by-one", b.num_values, b.memory_mib)]
+        else:
+            ours = [makers.queue("flowrun bulk", mode, b.num_values, b.memory_mib, bulk)]
+        return [*ours, makers.queue("STXXL", mode, b.num_values, b.memory_mib, bulk)]
+    return make
+
+
+def figures_of_queue(wanted_bulk, wanted_single=None):
+    """Of both halves together where items are random, of the rewriting alone else (papers/002, section 4)."""
+    def seconds(record, name):
+        halves = [median(record, "plain", name, field) for field in ("first_seconds", "second_seconds")]
+        return halves[1] if wanted_single is None or None in halves else sum(halves)
+
+    def figures(record):
+        theirs = seconds(record, "STXXL")
+        found = [("STXXL's time / flowrun's in bulk", ratio(theirs, seconds(record, "flowrun bulk")), wanted_bulk)]
+        if wanted_single:
+            found.append(("STXXL's time / flowrun's one by one", ratio(theirs, seconds(record, "flowrun")), wanted_single))
+        return found
+    return figures
+
+
+def sum_of_random(options, _files, b, _file):
+    return disk_bound.output_of([options.programs / "pq_bench", "sum", b.num_values, 1, options.dir]).strip()
+
+
+def sum_of_ascending(_options, _files, b, _file):
+    n = b.num_values
+    return f"{n} {n * (n - 1) // 2 % (1 << 64)}"
+
+
+def mis(makers, _file, b):
+    """As in papers/001, section 9: rows of 16 bytes, half as many nodes as edges."""
+    edges = b.num_bytes // 16
+    out = makers.dir / "mis.out"
+    return [makers.flowrun("mis", b.memory_mib, {"edges": edges, "nodes": edges // 2}, out=out),
+            makers.stxxl_mis(edges, edges // 2, b.memory_mib)]
+
+
+def hash_of_mis(options, _files, b, _file):
+    """The set itself is checked by tests; here it must not depend on the memory."""
+    edges = b.num_bytes // 16
+    report = flowrun_job.run(options.flowrun, "mis", {"edges": edges, "nodes": edges // 2, "out": options.dir / "mis.out"},
+                             4 * b.memory_mib, [options.dir / "scratch"])
+    return " ".join(value for key, value in flowrun_job.results(report).items() if key.startswith("total."))
+
+
+def figures_of_mis(record):
+    return [("STXXL's time / flowrun's", ratio(times_of(record, "STXXL", "plain"), times_of(record, "flowrun", "plain")),
+             "≥ 2")]
+
+
+def all_queues(bytes_of, memory_mib):
+    made = functools.partial(benchmark, num_bytes=bytes_of(2 * GIB), memory_mib=memory_mib, modes=(PLAIN,))
+    found = [made(name="pq_random", title="priority queue: random u64 pushed, then popped", take_part=queues("random"),
+                  figures=figures_of_queue("≥ 4", "≥ 2"), expected=sum_of_random),
+             made(name="pq_asc_rbulk", title="priority queue: rewritten in random bulks up to 640,000",
+                  take_part=queues("asc-rbulk-rewrite", 640_000), figures=figures_of_queue("≥ 2"),
+                  expected=sum_of_ascending)]
+    for thousands in (5, 80, 640, 5120):
+        found.append(made(name=f"pq_bulk_{thousands}k", title=f"priority queue: rewritten in bulks of {thousands},000",
+                          take_part=queues("bulk-rewrite", thousands * 1000),
+                          figures=figures_of_queue("≥ 2" if thousands >= 80 else None), expected=sum_of_ascending))
+    return found
+
+
 def all_benchmarks(gib, memory_mib):
     """{name: benchmark}; `gib` is None for the sizes of the tables in docs/benchmarks."""
     def bytes_of(default):
@@ -218,6 +289,9 @@ def all_benchmarks(gib, memory_mib):
         made(name="spill_records", title="records made on the fly, sorted over scratch, reduced",
              num_bytes=bytes_of(4_000_000_000), memory_mib=memory_mib, take_part=spill("spill_records", 100),
              expected=hash_of("hash_records", 100)),
+        *all_queues(bytes_of, memory_mib),
+        benchmark("mis", "a maximal independent set of 2^26 nodes and 2^27 random edges, made on the fly",
+                  bytes_of(2 * GIB), memory_mib, mis, modes=(PLAIN,), figures=figures_of_mis, expected=hash_of_mis),
         rows(name="scan_sum", title="rows of 16 bytes: filter, map, sum", shape="rows16", take_part=scan,
              modes=(COLD, CACHED), bound=None, figures=figures_of_scan, expected=result_of_loop),
     ]

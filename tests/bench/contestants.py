@@ -178,6 +178,30 @@ class contestants:
         return contestant("loop", lambda _: [self.options.programs / "read_filter_sum", file.path],
                           lambda m: m.output.strip(), None, (0,))
 
+    def queue(self, name, mode, num_items, memory_mib, bulk=None):
+        """One of the two programs that fill and drain a priority queue: both print what they popped as JSON."""
+        ours = name.startswith("flowrun")
+        program = self.options.programs / ("pq_bench" if ours else "stxxl_pq")
+        if not program.exists():
+            return contestant(name, unable="not installed here: tools/setup --bench")
+        more = [self.options.threads] if ours else []
+        if bulk:
+            more.append(bulk)
+
+        def printed(m):
+            return json.loads(m.output.splitlines()[-1])
+        return contestant(name, lambda mib: [program, mode, num_items, mib, self.scratch, *more],
+                          lambda m: printed(m)["popped"], None, (memory_mib,),
+                          extras=lambda m: {key: value for key, value in printed(m).items() if key != "popped"})
+
+    def stxxl_mis(self, num_edges, num_nodes, memory_mib):
+        """It answers another question on the same amount of data: listing 8 is right for undirected edges only."""
+        program = self.options.programs / "stxxl_mis"
+        if not program.exists():
+            return contestant("STXXL", unable="not installed here: tools/setup --bench")
+        return contestant("STXXL", lambda mib: [program, num_edges, num_nodes, mib, self.scratch], None, None, (memory_mib,),
+                          extras=lambda m: json.loads(m.output.splitlines()[-1]))
+
     def vqsort(self, num_values):
         return contestant("vqsort", lambda _: [self.options.programs / "vqsort_u64", num_values], None, None, (0,),
                           extras=lambda m: {"sort_seconds": float(m.output)})
