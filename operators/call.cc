@@ -263,7 +263,7 @@ void run(exec::control_context& context) {
   const settings& s = *std::any_cast<std::shared_ptr<const settings>>(context.node.settled);
   exec::stream_table streams;
   for (size_t i = 0; i < s.inputs.size(); ++i) streams.in[s.inputs[i]] = context.inputs[i];
-  const bool runs = s.when == nullptr || condition_value(context.params, *s.when, s.mentioned->values(streams));
+  const bool runs = s.when == nullptr || condition_value(context.params, *s.when, s.mentioned->values(context, streams));
   if (runs) {
     const uint64_t depth = depth_of(context, s);
     check_progress(context, s, depth, total_rows(streams));

@@ -223,7 +223,8 @@ std::vector<expr::constant> mentioned_nodes::names(plan::node_checker& node, con
   return out;
 }
 
-std::vector<expr::constant> mentioned_nodes::values(const exec::stream_table& streams) const {
+std::vector<expr::constant> mentioned_nodes::values(exec::control_context& context,
+                                                    const exec::stream_table& streams) const {
   std::vector<expr::constant> out;
   for (const count& c : counts_)
     out.push_back({c.name, value_type::of(type_kind::u64),
@@ -234,11 +235,8 @@ std::vector<expr::constant> mentioned_nodes::values(const exec::stream_table& st
       throw error(error_kind::bad_data, fmt::format("'{}' needs one row, and there are {}", f.name, rows->num_rows()),
                   "a reduce gives one row of aggregates");
     const auto reader = rows->read(256 * KiB);
-    const record::batch* front = nullptr;
-    blocking_waker w;
-    container::step step = reader->front(front, w);
-    for (; step == container::step::blocked; step = reader->front(front, w)) w.wait();
-    FLOWRUN_CHECK(step == container::step::ready);
+    const record::batch* const front = context.next_of(*reader);
+    FLOWRUN_CHECK(front != nullptr);
     out.push_back({f.name, f.type, load_lane(front->row(0) + f.offset, f.column_type)});
   }
   return out;
@@ -269,17 +267,9 @@ void append_rows(exec::control_context& context, const container::external_vecto
                  container::external_vector& to) {
   if (from.num_rows() == 0) return;
   const auto reader = from.read(256 * KiB);
-  blocking_waker w;
-  for (;;) {
-    const record::batch* front = nullptr;
-    switch (reader->front(front, w)) {
-      case container::step::done: return;
-      case container::step::blocked: w.wait(); break;
-      case container::step::ready:
-        context.append(to, *front);
-        reader->pop();
-        break;
-    }
+  while (const record::batch* front = context.next_of(*reader)) {
+    context.append(to, *front);
+    reader->pop();
   }
 }
 

@@ -49,7 +49,7 @@ class mentioned_nodes {
   // `port_of` finds a stream by its name, or a result by its id.
   using port_finder = std::function<const plan::output_port&(const std::string& name, bool is_stream)>;
   std::vector<expr::constant> names(plan::node_checker& node, const port_finder& port_of);
-  std::vector<expr::constant> values(const exec::stream_table& streams) const;
+  std::vector<expr::constant> values(exec::control_context& context, const exec::stream_table& streams) const;
 
  private:
   struct count {

@@ -127,7 +127,7 @@ void run(exec::control_context& context) {
   const settings& s = *std::any_cast<std::shared_ptr<const settings>>(context.node.settled);
   exec::stream_table streams;
   for (size_t i = 0; i < context.inputs.size(); ++i) streams.in[context.node.inputs[i].name] = context.inputs[i];
-  const bool holds = condition_value(context.params, *s.condition, s.mentioned->values(streams));
+  const bool holds = condition_value(context.params, *s.condition, s.mentioned->values(context, streams));
   const int body = s.body_of[holds ? 0 : 1];
   context.note(branch_names[holds ? 0 : 1]);
   if (body >= 0) context.run_body(static_cast<size_t>(body), streams, values_of(context.params.owner().scalars));

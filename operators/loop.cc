@@ -80,7 +80,7 @@ class loop {
     context_.run_body(0, streams_, values_of(with_outer(scalars_, outer_)));
     for (size_t i = 0; i < collected_.size(); ++i)
       if (collected_[i] != nullptr) append_rows(context_, *rows_of(settings_.collected[i].from), *collected_[i]);
-    std::vector<expr::constant> mentioned = settings_.mentioned->values(streams_);
+    std::vector<expr::constant> mentioned = settings_.mentioned->values(context_, streams_);
     next_scalars(mentioned);
     const bool last = settings_.until != nullptr &&
                       condition_value(context_.params, *settings_.until, with_outer(std::move(mentioned), scalars_));

@@ -33,6 +33,8 @@ struct control_context {
   // Appends a batch, or finishes the vector; waits for the disks.
   std::function<void(container::external_vector&, record::batch)> append;
   std::function<void(container::external_vector&)> finish;
+  // The next batch of a reader, until its pop(); null behind the last one.
+  std::function<const record::batch*(container::external_vector::reader&)> next_of;
   // Runs body i of the node (a recursive call's is 0) once. `streams.in` has a vector for each stream that the body
   // reads, `streams.out` gets the results. `scalars` are the values of the body's scalars, in their order.
   std::function<void(size_t i, stream_table& streams, const std::vector<uint64_t>& scalars)> run_body;

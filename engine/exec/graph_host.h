@@ -47,6 +47,10 @@ class graph_host {
   // operators are gone, before the pipelines are.
   virtual void run_pipelines(std::vector<pipeline_tree> trees, bool here,
                              const std::function<void()>& forget_wakers) = 0;
+  // The job's thread may wait for a disk: leaves `wakeup()` with whoever will wake it, and calls wait(), which returns
+  // after a wake or throws once the job has to stop. The waker lives as long as the job.
+  virtual waker& wakeup() = 0;
+  virtual void wait() = 0;
   // Throws once the job has to stop; shows progress now and then. For control nodes between two runs.
   virtual void look_around() = 0;
   // What the progress says about control nodes at work, outermost first.

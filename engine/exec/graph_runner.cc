@@ -14,17 +14,27 @@ namespace {
 
 constexpr uint64_t small_rows = 10'000;
 
-void append_all(container::external_vector& rows, record::batch b) {
-  blocking_waker w;
-  while (rows.push(b, w) == container::step::blocked) w.wait();
+void append_all(graph_host& host, container::external_vector& rows, record::batch b) {
+  while (rows.push(b, host.wakeup()) == container::step::blocked) host.wait();
 }
 
-void finish_all(container::external_vector& rows) {
-  blocking_waker w;
+void finish_all(graph_host& host, container::external_vector& rows) {
   for (;;) {
-    const container::step result = rows.finish(w);
+    const container::step result = rows.finish(host.wakeup());
     if (result == container::step::done) return;
-    if (result == container::step::blocked) w.wait();
+    if (result == container::step::blocked) host.wait();
+  }
+}
+
+// The next batch of a reader; null behind the last one.
+const record::batch* next_of(graph_host& host, container::external_vector::reader& rows) {
+  const record::batch* front = nullptr;
+  for (;;) {
+    const container::step result = rows.front(front, host.wakeup());
+    if (result == container::step::blocked)
+      host.wait();
+    else
+      return result == container::step::ready ? front : nullptr;
   }
 }
 
@@ -112,8 +122,9 @@ void graph_runner::run_control(int node) {
   context.make_vector = [&](const record::row_type& type, const plan::order& sorted_by) {
     return make_vector(type, sorted_by, job_, result_bytes);
   };
-  context.append = append_all;
-  context.finish = finish_all;
+  context.append = [&](container::external_vector& rows, record::batch b) { append_all(host_, rows, std::move(b)); };
+  context.finish = [&](container::external_vector& rows) { finish_all(host_, rows); };
+  context.next_of = [&](container::external_vector::reader& rows) { return next_of(host_, rows); };
   context.run_body = [&](size_t body, stream_table& streams, const std::vector<uint64_t>& scalars) {
     body_of(node, body, resources, memory.vector_bytes).run(streams, scalars);
   };

@@ -140,6 +140,17 @@ class job::core final : public services, public graph_host {
     show_progress();
   }
 
+  waker& wakeup() override { return wakeup_; }
+
+  void wait() override {
+    while (!executor_here_->wait([this] { return wakeup_.take() || cancelled(); }, tick_interval)) {
+      if (stop_->load()) stopped_ = true;
+      if (*tick_) (*tick_)();
+      shown_ns_ = now_ns();
+    }
+    throw_if_stopped();
+  }
+
   void run_pipelines(std::vector<pipeline_tree> trees, bool here, const std::function<void()>& forget_wakers) override {
     // On the plain executor what operators spawn runs on this thread too: one queue for all of it.
     at_work_ = here && !settings_.plain_executor ? executor_here_.get() : executor_.get();
@@ -169,6 +180,21 @@ class job::core final : public services, public graph_host {
   }
 
  private:
+  // Wakes the thread that runs the job.
+  class main_waker final : public waker {
+   public:
+    explicit main_waker(std::unique_ptr<task_executor>& executor) : executor_(executor) {}
+    void wake() noexcept override {
+      woken_ = true;
+      executor_->notify();
+    }
+    bool take() { return woken_.exchange(false); }
+
+   private:
+    std::unique_ptr<task_executor>& executor_;
+    std::atomic<bool> woken_{false};
+  };
+
   void add_records(const plan::graph& g) {
     for (const graph_record& r : records_)
       if (r.graph == &g) return;
@@ -256,8 +282,9 @@ class job::core final : public services, public graph_host {
   std::unique_ptr<block::block_manager> blocks_;
   std::unique_ptr<task_executor> executor_;
   std::unique_ptr<task_executor> executor_here_;  // for phases with little to do
-  task_executor* at_work_ = nullptr;              // the one of the current phase
-  std::deque<graph_record> records_;              // of the job's graph and all bodies
+  main_waker wakeup_{executor_here_};
+  task_executor* at_work_ = nullptr;  // the one of the current phase
+  std::deque<graph_record> records_;  // of the job's graph and all bodies
   std::unique_ptr<graph_runner> runner_;
   std::vector<std::unique_ptr<pipeline>> pipelines_;  // of the current phase
   std::vector<std::string> activities_;

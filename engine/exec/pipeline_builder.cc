@@ -64,6 +64,11 @@ void pipeline_builder::end_phase(size_t phase) {
 void pipeline_builder::forget_wakers() {
   for (const auto& q : queues_)
     if (q) q->forget_wakers();
+  // Vectors that were being filled when the job failed may still be written to, and wake those who filled them.
+  if (!job_.cancelled()) return;
+  for (auto& of_node : stored_)
+    for (std::any& state : of_node) state.reset();
+  if (streams_ != nullptr) streams_->out.clear();
 }
 
 shared_rows pipeline_builder::stored_rows(size_t node, size_t input) const {

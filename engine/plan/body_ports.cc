@@ -1,5 +1,7 @@
 #include "engine/plan/body_ports.h"
 
+#include <algorithm>
+
 #include "engine/base/units.h"
 
 namespace flowrun::plan {
@@ -55,14 +57,12 @@ bool lies_in_a_vector(const graph& g, const input_port& in) {
 }
 
 bool is_sought(const graph& body, const std::string& stream) {
-  const node* from = body.find(stream);
-  if (from == nullptr || !is_body_stream(*from)) return false;
-  for (const auto& [consumer, input] : from->outputs[0].consumers) {
-    const node& n = body.nodes[static_cast<size_t>(consumer)];
-    if (!lies_in_a_vector(body, n.inputs[static_cast<size_t>(input)])) continue;
-    if (n.role() != operator_role::control || n.facts.contains("seeks")) return true;
-  }
-  return false;
+  return std::any_of(body.nodes.begin(), body.nodes.end(), [&](const node& n) {
+    if (n.role() == operator_role::control && !n.facts.contains("seeks")) return false;
+    return std::any_of(n.inputs.begin(), n.inputs.end(), [&](const input_port& in) {
+      return lies_in_a_vector(body, in) && body.nodes[static_cast<size_t>(in.from_node)].id == stream;
+    });
+  });
 }
 
 }  // namespace flowrun::plan

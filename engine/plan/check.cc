@@ -63,11 +63,12 @@ class graph_checker {
     for (const specs::Node& n : given) nodes.push_back(&n);
     const std::vector<int> sequence = topological_order(nodes);
     if (sequence.size() < nodes.size()) report_circle(nodes, sequence);
-    const size_t num_streams = request ? request->inputs.size() : 0;
+    const std::vector<const body_input*> streams = request ? streams_of(*request) : std::vector<const body_input*>();
+    const size_t num_streams = streams.size();
     const size_t num_results = request ? request->outputs.size() : 0;
     graph_.nodes.resize(num_streams + sequence.size() + num_results);  // at once: others hold references
     good_.assign(graph_.nodes.size(), false);
-    for (size_t i = 0; i < num_streams; ++i) add_stream(i, request->inputs[i]);
+    for (size_t i = 0; i < num_streams; ++i) add_stream(i, *streams[i]);
     for (size_t i = 0; i < sequence.size(); ++i) {
       node& n = graph_.nodes[num_streams + i];
       n.spec = nodes[static_cast<size_t>(sequence[i])];
@@ -85,6 +86,20 @@ class graph_checker {
         {specs::where(graph_.job->file(), where), std::move(message), std::move(expected), std::move(hint)});
   }
 
+  // One node for each reader, all with the stream's name: rows that lie in a vector are read as often as they are
+  // wanted, and branches that start with them need not run in step.
+  static std::vector<const body_input*> streams_of(const body_request& request) {
+    std::vector<const body_input*> out;
+    for (const body_input& in : request.inputs) {
+      size_t readers = 0;
+      for (const specs::Node& n : *request.nodes)
+        for (const specs::Input& from : n.inputs()) readers += from.from_node() == in.name ? 1 : 0;
+      for (const body_output& result : request.outputs) readers += result.from_node == in.name ? 1 : 0;
+      out.insert(out.end(), std::max<size_t>(readers, 1), &in);
+    }
+    return out;
+  }
+
   void add_stream(size_t index, const body_input& in) {
     auto spec = std::make_shared<specs::Node>();
     spec->set_id(in.name);
@@ -99,6 +114,7 @@ class graph_checker {
   }
 
   void check_name_is_free(size_t num_streams, size_t stream) {
+    if (stream > 0 && graph_.nodes[stream].id == graph_.nodes[stream - 1].id) return;
     for (size_t i = num_streams; i < graph_.nodes.size(); ++i)
       if (graph_.nodes[i].spec && graph_.nodes[i].id == graph_.nodes[stream].id)
         fail(graph_.nodes[i].spec->position(),

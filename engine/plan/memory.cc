@@ -93,10 +93,13 @@ class splitter {
     claimants_[x].push_back(c);
   }
 
-  // As a spilling queue; all of it in memory, if possible.
+  // As a spilling queue; all rows in memory where they are few. Of many, a part in memory is held for long (a loop) and
+  // saves little.
   memory_wish vector_wish(const row_estimate& rows) const {
     memory_wish wish = queue_wish();
-    if (rows.known) wish.maximum = std::max(wish.minimum, rows.num_bytes + wish.minimum);
+    const uint64_t whole = rows.num_bytes + wish.minimum;
+    const bool fits = rows.known && whole <= plan_.resources.memory_bytes / 4;
+    wish.maximum = fits ? whole : std::max(wish.minimum, plan_.resources.memory_bytes / 16);
     return wish;
   }
 

@@ -3,7 +3,7 @@
 //
 //   inputs ─▶ (stream) ─▶ the body's nodes ─▶ (result) ─▶ outputs
 //
-// Streams from outside and results are nodes of operators that nobody can name (body_ports.h). A stream that the body
+// Streams from outside (one node for each reader) and results are nodes of operators that nobody can name (body_ports.h). A stream that the body
 // doesn't read is no fault; a node that nobody reads is one, as everywhere.
 #pragma once
 

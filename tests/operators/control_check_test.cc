@@ -7,10 +7,10 @@
 namespace flowrun::operators {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::faults_of;
+using ::testing::HasSubstr;
 
-TEST(loop, keeps_orders_that_hold_in_every_iteration) {
+TEST(control, keeps_orders_that_hold_in_every_iteration) {
   // `cur` starts sorted by all columns, and goes on sorted by a only.
   const std::string nodes =
       "l: {op: loop, with: {carry: {cur: {rows: [{a: 1, b: 2}], type: {a: u32, b: u32}}}, body: {\n"
@@ -32,7 +32,7 @@ TEST(loop, keeps_orders_that_hold_in_every_iteration) {
   EXPECT_THAT(faults[0], HasSubstr("2:22: 'group' needs equal a of 'cur' next to each other"));
 }
 
-TEST(loop, finds_faults) {
+TEST(control, finds_faults) {
   const auto fault = [](const std::string& with) {
     const auto all = faults_of("a: {op: test.rows, with: {type: {x: u64}}}\nl: {op: loop, in: {a: a}, with: {" + with +
                                "}}\nout: {op: test.sink, in: l.scalars}\n");
@@ -59,6 +59,66 @@ TEST(loop, finds_faults) {
   EXPECT_THAT(fault("carry: {n: {rows: [{x: 1, y: 2}], type: {x: u8}}}, times: 1, collect: {o: f}, " + body),
               HasSubstr("the rows have no column 'y'"));
   EXPECT_THAT(fault("times: 1, body: {w: {op: test.sink, in: a}}"), HasSubstr("'w' can't write inside of 'l'"));
+}
+
+TEST(control, branches_agree) {
+  const std::string start =
+      "a: {op: test.rows, with: {type: {x: u64}, sorted_by: [x]}}\nc: {op: if, in: {a: a}, with: {";
+  const std::string end = "}}\nout: {op: test.sink, in: c.r}\n";
+  EXPECT_EQ(
+      testing::output_of(start +
+                             "condition: \"rows(a) > 1\", then: {f: {op: filter, in: a, with: {where: \"x > 1\"}}}, "
+                             "else: {f: {op: sort, in: a, with: {by: [-x]}}}, out: {r: f}" +
+                             end,
+                         "c"),
+      "{x: u64} by nothing");
+  EXPECT_EQ(
+      testing::output_of(start +
+                             "condition: \"rows(a) > 1\", then: {f: {op: filter, in: a, with: {where: \"x > 1\"}}}, "
+                             "out: {r: f}" +
+                             end,
+                         "c"),
+      "{x: u64} by x");
+  const auto fault = [&](const std::string& with) {
+    const auto all = faults_of(start + with + end);
+    return all.empty() ? std::string("none") : all[0];
+  };
+  EXPECT_THAT(fault("condition: \"rows(a) > 1\", then: {f: {op: map, in: a, with: {x: x, y: x}}}, "
+                    "else: {f: {op: map, in: a, with: {x: x}}}, out: {r: f}"),
+              HasSubstr("'r' is {x: u64, y: u64} in `then` and {x: u64} in `else`"));
+  EXPECT_THAT(fault("condition: \"rows(b) > 1\", then: {f: {op: map, in: a, with: {x: x}}}, out: {r: f}"),
+              HasSubstr("'c' has no input 'b'"));
+  EXPECT_THAT(fault("condition: \"a.y > 1\", then: {f: {op: map, in: a, with: {x: x}}}, out: {r: f}"),
+              HasSubstr("'a' has no column 'y'"));
+}
+
+std::string fault_of_call(const std::string& with, const std::string& graph, const std::string& in = "{rows: a}") {
+  const auto all = faults_of("a: {op: test.rows, with: {type: {x: u64}}}\nc: {op: call, in: " + in + ", with: {" +
+                                 with + "}}\nout: {op: test.sink, in: c}\n",
+                             "graphs:\n  g: {" + graph + "}\n");
+  return all.empty() ? std::string("none") : all[0];
+}
+
+TEST(control, calls_fit_their_graphs) {
+  const std::string nodes = "nodes: {f: {op: filter, in: rows, with: {where: \"x > n\"}}}, out: f";
+  const std::string graph = "in: {rows: any}, scalars: {n: {type: int, default: 3}}, " + nodes;
+  EXPECT_EQ(fault_of_call("graph: g", graph), "none");
+  EXPECT_EQ(fault_of_call("graph: g, n: \"2 + 2\"", graph, "a"), "none");
+  EXPECT_THAT(fault_of_call("graph: h", graph), HasSubstr("there is no graph 'h'"));
+  EXPECT_THAT(fault_of_call("graph: g, m: 3", graph), HasSubstr("the graph 'g' has no scalar 'm'"));
+  EXPECT_THAT(fault_of_call("graph: g, n: 0.5", graph), HasSubstr("this is no value for the scalar 'n'"));
+  EXPECT_THAT(fault_of_call("graph: g", graph, "{other: a}"), HasSubstr("the graph 'g' has no input 'other'"));
+  EXPECT_THAT(fault_of_call("graph: g",
+                            "in: {rows: {y: u64}}, nodes: {f: {op: filter, in: rows, with: {where: \"y > 1\"}}}, "
+                            "out: f"),
+              HasSubstr("'a' is {x: u64}, and the input 'rows' of the graph 'g' {y: u64}"));
+  EXPECT_THAT(fault_of_call("graph: g",
+                            "in: {rows: any}, nodes: {f: {op: filter, in: rows, with: {where: \"x > 1\"}}}, "
+                            "out: {out: {from: f, type: {x: u32}}}"),
+              HasSubstr("the output 'out' of 'g' is {x: u64}, not {x: u32}"));
+  EXPECT_THAT(
+      fault_of_call("graph: g", "in: {rows: any}, nodes: {f: {op: call, in: {rows: rows}, with: {graph: g}}}, out: f"),
+      HasSubstr("'g' calls itself: which columns does its output 'out' have?"));
 }
 
 }  // namespace

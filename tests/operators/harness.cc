@@ -119,7 +119,7 @@ struct checked_job {
   plan::check_result result;
 };
 
-checked_job check_job(const std::string& nodes) {
+checked_job check_job(const std::string& nodes, const std::string& more = {}) {
   checked_job out;
   out.catalog.add(&test_rows());
   out.catalog.add(&test_sink());
@@ -129,7 +129,7 @@ checked_job check_job(const std::string& nodes) {
     text += "  " + nodes.substr(from, end - from) + "\n";
     from = end + 1;
   }
-  specs::read_result spec = specs::read_job(text, "test.yaml");
+  specs::read_result spec = specs::read_job(text + more, "test.yaml");
   if (!spec.faults.empty()) {
     out.result.faults = spec.faults;
     return out;
@@ -358,9 +358,9 @@ rows run_all_ways(const std::string& nodes, const std::map<std::string, rows>& i
   return first;
 }
 
-std::vector<std::string> faults_of(const std::string& nodes) {
+std::vector<std::string> faults_of(const std::string& nodes, const std::string& more) {
   std::vector<std::string> out;
-  for (const fault& f : check_job(nodes).result.faults) out.push_back(describe(f));
+  for (const fault& f : check_job(nodes, more).result.faults) out.push_back(describe(f));
   return out;
 }
 

@@ -37,7 +37,8 @@ run_result run(const std::string& nodes, const std::map<std::string, rows>& inpu
 rows run_all_ways(const std::string& nodes, const std::map<std::string, rows>& inputs);
 
 // "line:column: message (expected: …) (help: …)" for each fault. Line 1 is the first line of `nodes`.
-std::vector<std::string> faults_of(const std::string& nodes);
+// `more`: text behind the nodes ("graphs: …").
+std::vector<std::string> faults_of(const std::string& nodes, const std::string& more = {});
 
 // The row type and order of a node's output: "{a: u64} by a".
 std::string output_of(const std::string& nodes, const std::string& node, size_t port = 0);

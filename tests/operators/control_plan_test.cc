@@ -1,0 +1,120 @@
+// Plans of jobs with graphs inside of nodes: they are planned with them, shown with them, and need their memory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/base/units.h"
+#include "engine/plan/explain.h"
+#include "engine/plan/physical_plan.h"
+#include "engine/plan/plan_message.h"
+#include "operators/registry.h"
+#include "specs/yaml_reader.h"
+
+namespace flowrun::operators {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* job = R"yaml(flowrun: 1
+nodes:
+  numbers: {op: generate, with: {rows: 1000, columns: {x: i}}}
+  outer:
+    op: loop
+    in: {numbers: numbers}
+    with:
+      carry: {cur: {from: numbers}}
+      body:
+        more:  {op: concat, in: [cur, numbers]}
+        inner:
+          op: loop
+          in: {more: more}
+          with:
+            carry: {rows: {from: more}}
+            body: {back: {op: sort, in: rows, with: {by: [-x]}}, forth: {op: sort, in: back, with: {by: [x]}}}
+            next: {rows: forth}
+            times: 2
+      next: {cur: inner.rows}
+      times: 3
+  write: {op: file.write_rows, in: outer.cur, with: {path: out.bin}}
+)yaml";
+
+plan::graph graph_of(const std::string& text) {
+  specs::read_result read = specs::read_job(text, "job.yaml");
+  EXPECT_TRUE(read.faults.empty());
+  plan::check_result checked = plan::check(std::make_shared<specs::JobSpec>(std::move(read.job)), built_in_catalog(),
+                                           [](const std::string&) { return int64_t{-1}; });
+  EXPECT_TRUE(checked.faults.empty()) << (checked.faults.empty() ? "" : checked.faults[0].message);
+  return std::move(checked.checked);
+}
+
+plan::machine machine_with(uint64_t memory_bytes) {
+  plan::machine out;
+  out.memory_bytes = memory_bytes;
+  out.threads = 2;
+  return out;
+}
+
+TEST(control_plan, shows_what_is_inside) {
+  const plan::graph g = graph_of(job);
+  const plan::plan_result made = plan::make_plan(g, machine_with(64 * MiB));
+  ASSERT_TRUE(made.faults.empty());
+  const std::string text = plan::explain_text(g, made.plan);
+  EXPECT_THAT(text, HasSubstr("outer at work"));
+  EXPECT_THAT(text, HasSubstr("numbers ─▶ outer.numbers (store)"));
+  EXPECT_THAT(text, HasSubstr("inside of 'outer', each time it runs"));
+  EXPECT_THAT(text, HasSubstr("  │ inside of 'inner', each time it runs"));
+  EXPECT_THAT(text, HasSubstr("  │   │   back (merge) ─▶ forth (create)"));
+  const std::string dot = plan::explain_dot(g, made.plan);
+  EXPECT_THAT(dot, HasSubstr("inside of outer.inner"));
+  EXPECT_EQ(std::count(dot.begin(), dot.end(), '{'), std::count(dot.begin(), dot.end(), '}'));
+  const plan::PhysicalPlan message = plan::to_proto(g, made.plan);
+  ASSERT_EQ(message.bodies_size(), 1);
+  EXPECT_EQ(message.bodies(0).path(), "outer");
+  ASSERT_EQ(message.bodies(0).plan().bodies_size(), 1);
+  EXPECT_EQ(message.bodies(0).plan().bodies(0).path(), "outer.inner");
+  EXPECT_FALSE(made.plan.prediction_known);
+}
+
+// The least budget is enough for all that is nested, and a little less is a fault before the run.
+TEST(control_plan, budget_is_for_everything_inside) {
+  const plan::graph g = graph_of(job);
+  const uint64_t least = plan::least_memory(g, machine_with(0));
+  EXPECT_GT(least, plan::least_memory(*g.find("outer")->bodies[0], machine_with(0)));
+  const plan::plan_result made = plan::make_plan(g, machine_with(least));
+  ASSERT_TRUE(made.faults.empty());
+  const auto fits = [](const plan::physical_plan& p) {
+    for (const plan::phase& x : p.phases)
+      EXPECT_LE(x.memory_bytes + x.batches_bytes + x.held_bytes, p.resources.memory_bytes);
+  };
+  fits(made.plan);
+  const plan::physical_plan& outer = *made.plan.bodies.at(0).plan;
+  fits(outer);
+  fits(*outer.bodies.at(0).plan);
+  EXPECT_LT(outer.resources.memory_bytes, least);
+  const plan::plan_result tight = plan::make_plan(g, machine_with(least - 1));
+  ASSERT_EQ(tight.faults.size(), 1U);
+  EXPECT_THAT(tight.faults[0].expected, HasSubstr("outer (loop)"));
+}
+
+// What one iteration reads is there already: branches that start with a stream read it twice, and no queue spills.
+TEST(control_plan, streams_have_a_reader_for_each_branch) {
+  const plan::graph g = graph_of(R"yaml(flowrun: 1
+nodes:
+  l:
+    op: loop
+    with:
+      carry: {cur: {rows: [{x: 1}], type: {x: u64}}}
+      body:
+        back:  {op: sort, in: cur, with: {by: [-x]}}
+        forth: {op: sort, in: back, with: {by: [x]}}
+        both:  {op: join, in: {left: cur, right: forth}, with: {by: [x]}}
+      next: {cur: both}
+      times: 3
+  write: {op: file.write_rows, in: l.cur, with: {path: out.bin}}
+)yaml");
+  const plan::plan_result made = plan::make_plan(g, machine_with(64 * MiB));
+  ASSERT_TRUE(made.faults.empty());
+  for (const plan::queue& q : made.plan.bodies.at(0).plan->queues) EXPECT_EQ(q.kind, plan::queue_kind::bounded);
+}
+
+}  // namespace
+}  // namespace flowrun::operators
