@@ -9,18 +9,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <any>
 
-#include "engine/base/error.h"
-#include "engine/base/units.h"
-#include "engine/sort/run_creator.h"
-#include "engine/sort/run_merger.h"
 #include "operators/estimates.h"
 #include "operators/group_stages.h"
 #include "operators/ordered_cut.h"
 #include "operators/program.h"
 #include "operators/registry.h"
 #include "operators/sort_combine.h"
+#include "operators/sort_stages.h"
 
 namespace flowrun::operators {
 
@@ -125,12 +121,6 @@ sort::sort_settings merger_settings(const settings& s, const sorted_rows& rows) 
   return out;
 }
 
-// What the rows take while they are sorted: as words, or with an index of 16 bytes each.
-uint64_t bytes_in_memory(const record::row_type& type, bool indexed, const plan::row_estimate& estimate) {
-  if (indexed) return estimate.num_bytes + 16 * estimate.rows;
-  return estimate.rows * (type.row_bytes() <= 8 ? 8 : 16);
-}
-
 void check_combine(plan::node_checker& node, const settings& s) {
   if (s.columns.size() != s.keys.size())
     node.fault_at_parameter("by", "a sort that combines needs whole columns as keys", "column or -column",
@@ -213,8 +203,7 @@ void check(plan::node_checker& node) {
   }
   const record::row_type& sorted = rows.partial ? rows.type : node.input_type();
   if (estimate.known)
-    node.node().facts["sorted_bytes"] =
-        bytes_in_memory(sorted, indexed, with_type(estimate, node.input_type(), sorted));
+    node.node().facts["sorted_bytes"] = bytes_to_sort(sorted, indexed, with_type(estimate, node.input_type(), sorted));
   record::row_type output = node.input_type();
   if (!s.combine.empty()) {
     output = group_type(node.input_type(), s.columns, s.combine);
@@ -230,118 +219,12 @@ void check(plan::node_checker& node) {
   node.set_output(0, std::move(output), as_it_was ? node.input_order() : gives, estimate);
 }
 
-sort::sort_resources resources_of(exec::build_context& c, const settings& s, const sorted_rows& rows) {
-  sort::sort_resources out;
-  exec::services* job = &c.job;
-  out.blocks = &job->blocks();
-  out.pool = &job->pool();
-  out.post = [job](std::function<void()> work) { job->spawn(std::move(work)); };
-  out.cancelled = [job] { return job->cancelled(); };
-  out.memory_bytes = c.memory_bytes;
-  out.kept_bytes = c.kept_bytes;
-  out.threads = job->threads();
-  out.coding = {s.compress, rows.type.row_bytes()};
-  return out;
-}
-
-class prepare_stage final : public exec::stateless_stage {
- public:
-  explicit prepare_stage(std::shared_ptr<sort::run_creator> creator) : creator_(std::move(creator)) {}
-  void apply(const record::batch& in, exec::output& out) const override {
-    std::vector<record::batch> prepared;
-    creator_->prepare(in, prepared);
-    out.emit(prepared);
-  }
-
- private:
-  std::shared_ptr<sort::run_creator> creator_;
-};
-
-// What the sink half leaves for the source half.
-struct hand_over {
-  std::shared_ptr<sort::sorted_runs> runs;
-  uint32_t block_bytes = 0;
-};
-
-class creator_stage final : public exec::ordered_stage {
- public:
-  creator_stage(std::shared_ptr<sort::run_creator> creator, uint32_t block_bytes, exec::build_context& c)
-      : creator_(std::move(creator)),
-        block_bytes_(block_bytes),
-        rows_left_(c.node.facts.contains("few_rows") ? few_rows : UINT64_MAX),
-        state_(c.state),
-        counters_(c.counters) {}
-
-  exec::outcome push(record::batch& in, exec::output&, waker& w) override {
-    if (in.num_rows > rows_left_)
-      throw error(error_kind::bad_data, fmt::format("there are more than {} rows, against what was planned", few_rows),
-                  "did an input grow? Run the job again");
-    const size_t num_rows = in.num_rows;
-    const sort::step s = creator_->push(in, w);
-    rows_left_ -= num_rows - (s == sort::step::ready ? 0 : in.num_rows);
-    return s == sort::step::ready ? exec::outcome::ready() : exec::outcome::blocked(exec::blocked_on::io);
-  }
-  exec::outcome finish(exec::output&, waker& w) override {
-    if (creator_->finish(w) != sort::step::done) return exec::outcome::blocked(exec::blocked_on::io);
-    auto runs = std::make_shared<sort::sorted_runs>(creator_->take());
-    counters_.runs = runs->runs.size();
-    for (const sort::run& r : runs->runs) {
-      counters_.run_bytes += r.blocks.size() * uint64_t{r.block_bytes};
-      counters_.stored_run_bytes += r.stored_bytes();
-    }
-    state_ = hand_over{std::move(runs), block_bytes_};
-    return exec::outcome::done();
-  }
-
- private:
-  std::shared_ptr<sort::run_creator> creator_;
-  const uint32_t block_bytes_;
-  uint64_t rows_left_;  // for which sums have room
-  std::any& state_;
-  exec::node_counters& counters_;
-};
-
-class merger_source final : public exec::source {
- public:
-  explicit merger_source(std::shared_ptr<sort::run_merger> merger) : merger_(std::move(merger)) {}
-  exec::outcome pull(exec::output& out, waker& w) override {
-    std::vector<record::batch> raw;
-    const sort::step s = merger_->pull(raw, w);
-    out.emit(raw);
-    if (s == sort::step::ready) return exec::outcome::ready();
-    return s == sort::step::done ? exec::outcome::done() : exec::outcome::blocked(exec::blocked_on::io);
-  }
-
- private:
-  std::shared_ptr<sort::run_merger> merger_;
-};
-
-class refine_stage final : public exec::stateless_stage {
- public:
-  explicit refine_stage(std::shared_ptr<sort::run_merger> merger) : merger_(std::move(merger)) {}
-  void apply(const record::batch& in, exec::output& out) const override {
-    std::vector<record::batch> rows;
-    merger_->refine(in, rows);
-    out.emit(rows);
-  }
-
- private:
-  std::shared_ptr<sort::run_merger> merger_;
-};
-
 exec::assembly build_creator(exec::build_context& c, const settings& s, const sorted_rows& rows) {
   exec::assembly out;
   if (!rows.projection.empty())
     out.stages.push_back(make_program(c.input_type(), {program_step::map(rows.projection)}, c.job.pool()));
-  sort::sort_resources resources = resources_of(c, s, rows);
-  resources.block_bytes = static_cast<uint32_t>(c.sort->block_bytes);
-  resources.write_buffers = static_cast<unsigned>(c.sort->write_buffers);
-  resources.runs_per_half = static_cast<unsigned>(c.sort->runs_per_half);
-  sort::sort_settings sorting = creator_settings(s, rows);
-  sorting.force_spill = c.job.options().force_spill;
-  std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(sorting, resources);
-  out.stages.emplace_back(std::make_unique<prepare_stage>(creator));
-  out.stages.emplace_back(std::make_unique<creator_stage>(creator, resources.block_bytes, c));
+  add_run_creation(out, c, creator_settings(s, rows), s.compress,
+                   c.node.facts.contains("few_rows") ? few_rows : UINT64_MAX);
   return out;
 }
 
@@ -356,16 +239,7 @@ void combine(exec::assembly& to, exec::build_context& c, const settings& s,
 
 exec::assembly build_merger(exec::build_context& c, const settings& s, const sorted_rows& rows) {
   exec::assembly out;
-  const auto given = std::any_cast<hand_over>(std::exchange(c.state, {}));
-  sort::sort_resources resources = resources_of(c, s, rows);
-  resources.block_bytes = given.block_bytes;
-  const sort::sort_settings sorting = merger_settings(s, rows);
-  std::shared_ptr<sort::run_merger> merger =
-      sort::make_run_merger(sorting, resources, std::move(*given.runs), c.batch_bytes);
-  c.counters.fan_in = merger->fan_in();
-  c.counters.merge_passes = merger->merge_passes();
-  out.head = std::make_unique<merger_source>(merger);
-  out.stages.emplace_back(std::make_unique<refine_stage>(merger));
+  add_merge(out, c, merger_settings(s, rows), s.compress);
   const repeats where = s.unique ? repeats::at_batch_starts : repeats::none;  // slices may repeat each other's last row
   if (!s.combine.empty())
     combine(out, c, s, rows.partial);
@@ -393,18 +267,6 @@ exec::assembly build(exec::build_context& c) {
     return out;
   }
   return c.half == 0 ? build_creator(c, s, rows) : build_merger(c, s, rows);
-}
-
-// What a sort can use: twice its rows (two halves of the run buffer), so that all of them stay in memory.
-plan::memory_wish memory(const plan::node& n, int) {
-  plan::memory_wish wish;
-  constexpr uint32_t smallest_block = 16 * KiB;
-  wish.minimum = sort::minimum_sort_memory(smallest_block);
-  wish.maximum = UINT64_MAX / 4;
-  wish.weight = 1;
-  const auto in_memory = n.facts.find("sorted_bytes");
-  if (in_memory != n.facts.end()) wish.maximum = std::max(wish.minimum, in_memory->second * 5 / 2 + 4 * MiB);
-  return wish;
 }
 
 exec::operator_definition define() {
@@ -471,7 +333,7 @@ exec::operator_definition define() {
                            "and read, and the space it takes, shrinks; memory and fan-in stay what they "
                            "are. The rows that come out are the same."}};
   d.check = check;
-  d.memory = memory;
+  d.memory = sort_memory;
   return {std::move(d), build};
 }
 
