@@ -178,18 +178,4 @@ void connector::take_names(node& n, std::vector<endpoint>& ends) {
   }
 }
 
-// Names of the user's choice; without them an input has the name of the node it comes from.
-void connector::take_names(node& n, std::vector<endpoint>& ends) {
-  const bool named = n.spec->input_form() == specs::INPUT_NAMED;
-  for (const endpoint& end : ends) {
-    const std::string& name = named ? end.spec->port() : end.spec->from_node();
-    if (!specs::is_id(name))
-      fail(end.spec->position(), fmt::format("'{}' can't name an input", name),
-           "a letter or _, then letters, digits, _ and -");
-    if (std::any_of(n.inputs.begin(), n.inputs.end(), [&](const input_port& in) { return in.name == name; }))
-      fail(end.spec->position(), fmt::format("'{}' has an input '{}' already", n.id, name), "in: {name: node, …}");
-    n.inputs.push_back({name, end.node, end.port, end.spec});
-  }
-}
-
 }  // namespace flowrun::plan
