@@ -82,6 +82,8 @@ class rule_program::compiler {
     return expr::evaluate(v.op, args[0], args[1], args[2], v.imm, v.imm2);
   }
 
+  value_id without_not(value_id id) const { return graph_[id].op == opcode::not_b ? graph_[id].args[0] : id; }
+
   // The source of a value; what must be computed for each event goes to `steps`. Values are computed once for all that
   // is compiled between two calls of forget().
   uint32_t source(value_id id, std::vector<primitive>& steps) {
@@ -162,7 +164,11 @@ rule_program::rule_program(const pq_scan_settings& s, kind what, const std::stri
       const std::optional<uint64_t> known = c.known(condition);
       if (known == uint64_t{0}) continue;
       rule.has_condition = !known;
-      if (rule.has_condition) rule.condition = c.source(condition, rule.condition_steps);
+      if (rule.has_condition) {
+        const value_id positive = c.without_not(condition);
+        rule.negated = positive != condition;
+        rule.condition = c.source(positive, rule.condition_steps);
+      }
       c.forget();
     }
     for (const auto& [variable, value] : from.set) {

@@ -91,6 +91,7 @@ struct emitted_field {
 struct compiled_rule {
   size_t number = 0;  // in its list, from 1
   bool has_condition = false;
+  bool negated = false;  // holds where `condition` is 0
   std::vector<primitive> condition_steps;
   uint32_t condition = 0;
   std::vector<assignment> sets;
@@ -129,11 +130,14 @@ class rule_program final : public expr::scan_step {
     return s.data[s.step * row];
   }
   void run(const std::vector<primitive>& steps, size_t row) const {
-    for (const primitive& p : steps) *p.out = compute(p, value(p.a, row), value(p.b, row), value(p.c, row));
+    if (!steps.empty()) run_some(steps, row);
   }
 
  private:
   class compiler;
+  void run_some(const std::vector<primitive>& steps, size_t row) const {
+    for (const primitive& p : steps) *p.out = compute(p, value(p.a, row), value(p.b, row), value(p.c, row));
+  }
   static uint64_t compute(const primitive& p, uint64_t a, uint64_t b, uint64_t c);
   void run(const std::vector<expr::text_operand>& in, const std::vector<void*>& out, expr::text_arena& arena,
            size_t num_rows) override;

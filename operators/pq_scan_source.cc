@@ -304,7 +304,7 @@ class pq_scan_source final : public exec::source {
     for (const compiled_rule& rule : program.rules()) {
       if (rule.has_condition) {
         program.run(rule.condition_steps, row);
-        if (program.value(rule.condition, row) == 0) continue;
+        if ((program.value(rule.condition, row) == 0) != rule.negated) continue;
       }
       for (const assignment& a : rule.sets) {
         program.run(a.steps, row);

@@ -74,6 +74,8 @@ struct event {
   node_type node;
   uint32_t info;
 };
+// For messages of the library that are never printed.
+[[maybe_unused]] std::ostream& operator<<(std::ostream& out, const event& e) { return out << e.node; }
 struct event_greater {
   bool operator()(const event& a, const event& b) const { return a.node > b.node; }
   event min_value() const { return {std::numeric_limits<node_type>::max(), 0}; }
@@ -89,7 +91,7 @@ void run(uint64_t num_edges, node_type num_nodes) {
   random_edge_stream random(num_edges, num_nodes);
   using creator_type = stxxl::stream::runs_creator<random_edge_stream, edge_less>;
   creator_type creator(random, edge_less(), MemoryBytes);
-  const auto runs = creator.result();
+  auto runs = creator.result();
   const auto sorted = std::chrono::steady_clock::now();
   using merger_type = stxxl::stream::runs_merger<typename creator_type::sorted_runs_type, edge_less>;
   merger_type merger(runs, edge_less(), MemoryBytes / 2);
