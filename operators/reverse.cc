@@ -1,0 +1,58 @@
+// reverse: the rows from the last to the first.
+//
+//   in ─▶ external vector | read from its end: blocks are read ahead backwards ─▶ out
+//
+// A stack whose pushes all come before its pops (papers/001, section 5.3): N rows in memory for M cost 2 (N - M) of
+// scratch. A stack would keep the newest rows in memory instead of the oldest; it writes and reads as much, and what
+// stays can't be known to stay when it comes, so it would be copied once more.
+#include <algorithm>
+
+#include "engine/base/units.h"
+#include "engine/exec/vector_stages.h"
+#include "operators/registry.h"
+#include "operators/stored_source.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+void check(plan::node_checker& node) {
+  plan::order turned = node.input_order();
+  for (plan::order_term& term : turned) term.descending = !term.descending;
+  if (node.input_estimate().known) node.node().facts["stored_bytes"] = node.input_estimate().num_bytes;
+  node.set_output(0, node.input_type(), std::move(turned), node.input_estimate());
+}
+
+exec::assembly build(exec::build_context& c) {
+  exec::assembly out;
+  const auto rows = std::any_cast<exec::shared_rows>(c.states[0]);
+  out.head = make_stored_source(rows->read(c.memory_bytes, container::direction::backward, c.batch_bytes));
+  return out;
+}
+
+exec::operator_definition define() {
+  plan::operator_declaration d;
+  d.name = "reverse";
+  d.summary = "Gives the rows from the last to the first.";
+  d.details =
+      "The input is stored as a whole, in memory as far as it fits, on scratch beyond, and read from its end. No row "
+      "is "
+      "compared: sorted rows come out sorted the other way round.";
+  d.order = "gives: the input's order, each key turned round";
+  d.example = "latest_first: {op: reverse, in: log}\n";
+  d.role = plan::operator_role::meeting;
+  d.inputs = {{.name = "in", .help = "the rows", .stored = true, .as_vector = true}};
+  d.outputs = {{"out", "the same rows in reverse order"}};
+  d.check = check;
+  d.memory = stored_memory;
+  return {std::move(d), build};
+}
+
+}  // namespace
+
+const exec::operator_definition& reverse_operator() {
+  static const exec::operator_definition definition = define();
+  return definition;
+}
+
+}  // namespace flowrun::operators
