@@ -62,15 +62,30 @@ static void store_rows(std::byte* __restrict field, size_t row_bytes, const uint
   }
 }
 
+// Rows lie at any address. A __builtin_memcpy of 16 or 32 bytes in such a loop becomes an aligned store where GCC 12
+// vectorises for AVX-512 (wrong code, and a crash), so wide pieces go through words.
+template <size_t NumBytes>
+static inline void copy_piece(std::byte* __restrict to, const std::byte* __restrict from) {
+  if constexpr (NumBytes >= 16) {
+    for (size_t at = 0; at < NumBytes; at += 8) {
+      uint64_t word;
+      __builtin_memcpy(&word, from + at, 8);
+      __builtin_memcpy(to + at, &word, 8);
+    }
+  } else {
+    __builtin_memcpy(to, from, NumBytes);
+  }
+}
+
 template <size_t NumBytes>
 static void copy_fixed(std::byte* __restrict to, size_t to_row_bytes, const std::byte* __restrict from,
                        size_t from_row_bytes, const uint16_t* __restrict rows, size_t, size_t n) {
   if (rows == nullptr && to_row_bytes == NumBytes && from_row_bytes == NumBytes) {
     if (n > 0) __builtin_memcpy(to, from, n * NumBytes);
   } else if (rows == nullptr) {
-    for (size_t i = 0; i < n; ++i) __builtin_memcpy(to + i * to_row_bytes, from + i * from_row_bytes, NumBytes);
+    for (size_t i = 0; i < n; ++i) copy_piece<NumBytes>(to + i * to_row_bytes, from + i * from_row_bytes);
   } else {
-    for (size_t i = 0; i < n; ++i) __builtin_memcpy(to + i * to_row_bytes, from + rows[i] * from_row_bytes, NumBytes);
+    for (size_t i = 0; i < n; ++i) copy_piece<NumBytes>(to + i * to_row_bytes, from + rows[i] * from_row_bytes);
   }
 }
 

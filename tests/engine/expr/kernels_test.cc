@@ -159,13 +159,16 @@ TEST(kernels, copy_ranges_of_rows) {
       const size_t from_bytes = num_bytes + 2, to_bytes = num_bytes + 5, n = 100;
       std::vector<std::byte> from(n * from_bytes), to(n * to_bytes, std::byte{0x77});
       for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 31);
-      const std::vector<uint16_t> rows = {1, 5, 6, 99};
       const copy_kernel copy = kernel_set_at(s).copy(num_bytes);
-      copy(to.data() + 1, to_bytes, from.data() + 2, from_bytes, rows.data(), num_bytes, rows.size());
-      for (size_t i = 0; i < rows.size(); ++i) {
-        EXPECT_EQ(std::memcmp(to.data() + 1 + i * to_bytes, from.data() + 2 + rows[i] * from_bytes, num_bytes), 0);
-        EXPECT_EQ(to[i * to_bytes], std::byte{0x77});
-        EXPECT_EQ(to[i * to_bytes + 1 + num_bytes], std::byte{0x77});
+      std::vector<uint16_t> many;  // enough for loops over several rows at once
+      for (uint16_t i = 1; i < n; i = static_cast<uint16_t>(i + 2)) many.push_back(i);
+      for (const std::vector<uint16_t>& rows : {std::vector<uint16_t>{1, 5, 6, 99}, many}) {
+        copy(to.data() + 1, to_bytes, from.data() + 2, from_bytes, rows.data(), num_bytes, rows.size());
+        for (size_t i = 0; i < rows.size(); ++i) {
+          EXPECT_EQ(std::memcmp(to.data() + 1 + i * to_bytes, from.data() + 2 + rows[i] * from_bytes, num_bytes), 0);
+          EXPECT_EQ(to[i * to_bytes], std::byte{0x77});
+          EXPECT_EQ(to[i * to_bytes + 1 + num_bytes], std::byte{0x77});
+        }
       }
       copy(to.data() + 1, to_bytes, from.data() + 2, from_bytes, nullptr, num_bytes, n - 1);
       for (size_t i = 0; i + 1 < n; ++i)
