@@ -71,6 +71,7 @@ void check(plan::node_checker& node) {
   for (const auto& [name, value] : s.defaults)
     if (s.is_key(name))
       node.fault_at_parameter("defaults." + name, fmt::format("'{}' is a key", name), "a column that is added");
+  if (!node.ok()) return;
   std::vector<record::column> columns = stream.columns();
   for (const record::column& c : table.columns()) {
     if (s.is_key(c.name)) continue;

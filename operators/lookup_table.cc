@@ -17,7 +17,7 @@ namespace flowrun::operators {
 
 namespace {
 
-constexpr uint64_t chunk_bytes = 1 * MiB;
+constexpr uint64_t chunk_bytes = 64 * KiB;
 constexpr uint64_t slack_keys = 4096;  // gaps that an array may have whatever it holds
 constexpr size_t ahead = 16;           // lookups whose memory is under way
 
@@ -26,6 +26,12 @@ record::row_type without(const record::row_type& type, size_t column) {
   for (size_t i = 0; i < type.num_columns(); ++i)
     if (i != column) columns.push_back(type[i]);
   return record::row_type(std::move(columns));
+}
+
+// The largest power of two of rows that a chunk has room for; at least one row.
+unsigned chunk_shift(const record::row_type& type) {
+  const uint64_t rows = chunk_bytes / std::max<uint32_t>(type.row_bytes(), 1);
+  return static_cast<unsigned>(std::bit_width(std::max<uint64_t>(rows, 1))) - 1;
 }
 
 record::key key_parts(const std::vector<size_t>& columns) {
@@ -56,12 +62,12 @@ lookup_table::lookup_table(std::string node, std::string input, const record::ro
       may_become_hash_(kind == lookup_kind::automatic) {
   if (is_array_) stored_ = without(type_, keys_[0]);
   compare_ = std::make_shared<record::row_comparator>(type_, key_parts(keys_));
-  rows_per_chunk_ = std::max<uint64_t>(1, chunk_bytes / std::max<uint32_t>(stored_.row_bytes(), 1));
+  chunk_shift_ = chunk_shift(stored_);
 }
 
 uint64_t lookup_table::memory_bytes() const {
   const auto held = std::count_if(chunks_.begin(), chunks_.end(), [](const auto& c) { return c != nullptr; });
-  return static_cast<uint64_t>(held) * rows_per_chunk_ * stored_.row_bytes() + heap_.capacity() +
+  return static_cast<uint64_t>(held) * rows_per_chunk() * stored_.row_bytes() + heap_.capacity() +
          present_.capacity() * sizeof(uint64_t) + slots_.capacity() * sizeof(slot) +
          chunks_.capacity() * sizeof chunks_[0];
 }
@@ -84,17 +90,17 @@ void lookup_table::add(const record::batch& rows) {
 }
 
 std::byte* lookup_table::place_for(uint64_t place) {
-  const uint64_t chunk = place / rows_per_chunk_;
+  const uint64_t chunk = place >> chunk_shift_;
   if (chunk >= chunks_.size()) {
     check_memory((chunk + 1 - chunks_.size()) * sizeof chunks_[0]);
     chunks_.resize(chunk + 1);
   }
   if (chunks_[chunk] == nullptr) {
-    const uint64_t num_bytes = rows_per_chunk_ * stored_.row_bytes();
+    const uint64_t num_bytes = rows_per_chunk() * stored_.row_bytes();
     check_memory(num_bytes);
     chunks_[chunk] = std::make_shared<std::byte[]>(std::max<uint64_t>(num_bytes, 1));
   }
-  return chunks_[chunk].get() + (place % rows_per_chunk_) * stored_.row_bytes();
+  return chunks_[chunk].get() + (place & (rows_per_chunk() - 1)) * stored_.row_bytes();
 }
 
 // The row as it is kept: with its strings in the table's heap, without an array's key.
@@ -156,8 +162,8 @@ void lookup_table::become_hash() {
   std::vector<std::shared_ptr<std::byte[]>> chunks = std::exchange(chunks_, {});
   const std::vector<uint64_t> present = std::exchange(present_, {});
   const record::row_type values = std::exchange(stored_, type_);
-  const uint64_t per_chunk = rows_per_chunk_;
-  rows_per_chunk_ = std::max<uint64_t>(1, chunk_bytes / std::max<uint32_t>(stored_.row_bytes(), 1));
+  const uint64_t per_chunk = rows_per_chunk();
+  chunk_shift_ = chunk_shift(stored_);
   is_array_ = may_become_hash_ = false;
   num_rows_ = 0;
   const record::column& key_column = type_[keys_[0]];

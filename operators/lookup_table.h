@@ -49,7 +49,7 @@ class lookup_table {
   // The row type of what lies at a place: the table's own, or (an array) the table's without its key.
   const record::row_type& stored_type() const { return stored_; }
   const std::byte* at(uint64_t place) const {
-    return chunks_[place / rows_per_chunk_].get() + (place % rows_per_chunk_) * stored_.row_bytes();
+    return chunks_[place >> chunk_shift_].get() + (place & (rows_per_chunk() - 1)) * stored_.row_bytes();
   }
   const std::byte* heap() const { return heap_.data(); }
   uint64_t num_rows() const { return num_rows_; }
@@ -61,6 +61,7 @@ class lookup_table {
     uint32_t tag = 0;
     uint32_t row = 0;  // 1 + the row's place; 0: free
   };
+  uint64_t rows_per_chunk() const { return uint64_t{1} << chunk_shift_; }
   void add_to_array(const record::batch& rows);
   void add_to_hash(const record::batch& rows);
   bool is_dense(uint64_t key) const;
@@ -81,7 +82,7 @@ class lookup_table {
   bool is_array_ = false, may_become_hash_ = false;
   std::shared_ptr<const record::row_comparator> compare_;  // of two stored rows (hash)
   uint64_t num_rows_ = 0;
-  uint64_t rows_per_chunk_ = 1;
+  unsigned chunk_shift_ = 0;
   std::vector<std::shared_ptr<std::byte[]>> chunks_;  // null where an array has none yet
   std::vector<std::byte> heap_;                       // of the stored strings
   std::vector<uint64_t> present_;                     // array: a bit per key

@@ -289,7 +289,13 @@ run_result run(const std::string& nodes, const std::map<std::string, rows>& inpu
     plan::node& node = graph.nodes[i];
     streams[i].resize(node.outputs.size());
     if (node.declaration == &test_rows()) {
-      streams[i][0] = {to_batch(node.outputs[0].type, inputs.at(node.id), services.pool())};
+      const rows& text = inputs.at(node.id);
+      constexpr size_t most = 1000;  // rows of a batch that a builder surely has room for
+      for (size_t from = 0; from < text.size(); from += most) {
+        const auto begin = text.begin() + static_cast<std::ptrdiff_t>(from);
+        const rows part(begin, begin + static_cast<std::ptrdiff_t>(std::min(most, text.size() - from)));
+        streams[i][0].push_back(to_batch(node.outputs[0].type, part, services.pool()));
+      }
       continue;
     }
     std::vector<std::vector<batch>> in;
