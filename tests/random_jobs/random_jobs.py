@@ -397,8 +397,31 @@ class job_maker:
         if len(rows) > 5000:
             return
         node = self.name("join")
-        self.add(node, "join", {"left": left, "right": right}, {"by": by, "kind": kind})
+        skip = {"skip": True} if kind != "full" and self.random.random() < 0.4 else {}
+        self.add(node, "join", {"left": left, "right": right}, {"by": by, "kind": kind, **skip})
         self.give(node, ref.table(columns, rows, keys))
+
+    def lookup(self):
+        """How often a row's key occurs in the stream, or in what a sort left of it."""
+        source = self.pick()
+        table = self.streams[source]
+        keys = self.keys(table, 2)
+        names = [c for c, _ in keys]
+        ordered = self.sort(source, keys)
+        count = self.name("c")
+        counts = [{**{c: g[0][c] for c in names}, count: len(g)} for g in ref.groups(self.streams[ordered].rows, names)]
+        group = self.name("group")
+        self.add(group, "group", ordered, {"by": names, "let": {count: "count()"}})
+        self.give(group, ref.table({**{c: table.columns[c] for c in names}, count: "i64"}, counts, keys))
+        known = {ref.row_key(row, names): row[count] for row in counts}
+        drop = self.random.random() < 0.5
+        rows = [{**row, count: known.get(ref.row_key(row, names), 7)} for row in table.rows]
+        if drop:
+            rows = [row for row in rows if ref.row_key(row, names) in known]
+        parameters = {"by": names, **({"missing": "drop"} if drop else {"missing": "default", "defaults": {count: 7}})}
+        node = self.name("lookup")
+        self.add(node, "lookup", {"stream": source, "table": group}, parameters)
+        self.give(node, ref.table({**table.columns, count: "i64"}, rows, table.order))
 
     def concat_or_merge(self):
         source = self.pick()
@@ -456,6 +479,7 @@ class job_maker:
             self.flat_map,
             self.split,
             self.join,
+            self.lookup,
             self.concat_or_merge,
             self.zip,
         ]
