@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned num_insertion_buffers = 4;
 constexpr uint64_t longest_slice_bytes = 512 * KiB;  // sorted in the L2 cache
 constexpr size_t most_near = 1024;
-constexpr size_t scanned_slices = 8;  // a longer insertion buffer is sorted rather than searched for each slice
+constexpr size_t most_scans = 8;  // of the insertion buffer for slices, before sorting it is cheaper
 
 struct later {
   template <class Item>
@@ -226,7 +226,7 @@ step priority_queue<Item>::hand_over(waker& w) {
     }
     if (!input_.hand_over(num_filled_, !keep, w)) return step::blocked;
     num_elsewhere_ += num_filled_;
-    num_filled_ = 0;
+    num_filled_ = scanned_ = 0;
     fill_ = input_.filling();
     if (sequences_.size() > memory_.many_sequences() && input_.has_free()) gather_short_sequences(w);
     return step::ready;
@@ -423,11 +423,11 @@ typename priority_queue<Item>::cut priority_queue<Item>::cut_slice(size_t wanted
       if (num_new == 0) return cut::nothing;
       if (num_new > wanted) return cut::too_much_new;
       std::memcpy(static_cast<void*>(to), fill_, num_new * sizeof(Item));
-      num_filled_ = 0;
+      num_filled_ = scanned_ = 0;
       out = {num_new, num_new, false};
       return cut::taken;
     }
-    if (num_new > scanned_slices * wanted + memory_.slice_items && !bound_is_away) return cut::too_much_new;
+    if (scanned_ > most_scans * num_new && num_new > wanted / 8 && !bound_is_away) return cut::too_much_new;
 
     // The source with the smallest item alone could give the slice. Those that begin below its end share it.
     Item splitter;
@@ -445,8 +445,8 @@ typename priority_queue<Item>::cut priority_queue<Item>::cut_slice(size_t wanted
     const size_t stride = std::max<size_t>(wanted / std::max<size_t>(num_active, 1), 1);
     for (size_t i = 0; i < num_active; ++i) bound_by(sources_[i], stride, splitter);
 
-    const size_t new_below = num_new > 0 ? num_new_up_to(splitter) : 0;
-    if (new_below > memory_.slice_items) return cut::too_much_new;
+    if (num_new > memory_.slice_items && num_new_up_to(splitter) > memory_.slice_items) return cut::too_much_new;
+    scanned_ += num_new;
     out = {};
     size_t num_contributing = 0;
     for (size_t i = 0; i < num_active; ++i) {
@@ -455,12 +455,9 @@ typename priority_queue<Item>::cut priority_queue<Item>::cut_slice(size_t wanted
       out.num_items += count;
       num_contributing += count > 0 ? 1 : 0;
     }
-    if (new_below > 0) {
-      out.num_new = take_new_up_to(splitter, to + out.num_items);
-      out.num_items += out.num_new;
-      num_contributing = 2;
-    }
-    out.sorted = num_contributing == 1;
+    if (num_new > 0) out.num_new = take_new_up_to(splitter, to + out.num_items);
+    out.num_items += out.num_new;
+    out.sorted = num_contributing == 1 && out.num_new == 0;
     if (out.num_items > 0) return cut::taken;
 
     // All that is there lies above the bound.

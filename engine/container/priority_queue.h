@@ -188,6 +188,7 @@ class priority_queue {
   Item splitter_{};
   Item* fill_ = nullptr;
   size_t num_filled_ = 0;
+  size_t scanned_ = 0;  // items looked at for slices since the buffer was empty
   std::vector<Item> near_;  // a heap, smallest first
 
   // Deletion: deletion_[head_ … end_) is left.
