@@ -368,19 +368,17 @@ size_t priority_queue<Item>::take_up_to(const slice_source& s, size_t stride, co
   return count;
 }
 
+// Each item taken leaves its place to the last one. When there are too many, all go back.
 template <class Item>
-size_t priority_queue<Item>::num_new_up_to(const Item& splitter) const {
-  size_t count = 0;
-  for (size_t i = 0; i < num_filled_; ++i) count += splitter < fill_[i] ? 0 : 1;
-  return count;
-}
-
-// Each item taken leaves its place to the last one.
-template <class Item>
-size_t priority_queue<Item>::take_new_up_to(const Item& splitter, Item* to) {
+bool priority_queue<Item>::take_new_up_to(const Item& splitter, Item* to, size_t& num_taken) {
   constexpr size_t chunk = 64;
-  size_t num_taken = 0;
+  num_taken = 0;
   for (size_t i = 0; i < num_filled_;) {
+    if (num_taken > memory_.slice_items) {
+      std::memcpy(static_cast<void*>(fill_ + num_filled_), to, num_taken * sizeof(Item));
+      num_filled_ += num_taken;
+      return false;
+    }
     if (i + chunk <= num_filled_) {
       size_t below = 0;
       for (size_t j = i; j < i + chunk; ++j) below += splitter < fill_[j] ? 0 : 1;
@@ -398,7 +396,7 @@ size_t priority_queue<Item>::take_new_up_to(const Item& splitter, Item* to) {
       fill_[i] = fill_[--num_filled_];
     }
   }
-  return num_taken;
+  return true;
 }
 
 template <class Item>
@@ -445,9 +443,10 @@ typename priority_queue<Item>::cut priority_queue<Item>::cut_slice(size_t wanted
     const size_t stride = std::max<size_t>(wanted / std::max<size_t>(num_active, 1), 1);
     for (size_t i = 0; i < num_active; ++i) bound_by(sources_[i], stride, splitter);
 
-    if (num_new > memory_.slice_items && num_new_up_to(splitter) > memory_.slice_items) return cut::too_much_new;
-    scanned_ += num_new;
     out = {};
+    if (num_new > 0 && !take_new_up_to(splitter, to, out.num_new)) return cut::too_much_new;
+    scanned_ += num_new;
+    out.num_items = out.num_new;
     size_t num_contributing = 0;
     for (size_t i = 0; i < num_active; ++i) {
       if (splitter < sources_[i].first) continue;
@@ -455,8 +454,6 @@ typename priority_queue<Item>::cut priority_queue<Item>::cut_slice(size_t wanted
       out.num_items += count;
       num_contributing += count > 0 ? 1 : 0;
     }
-    if (num_new > 0) out.num_new = take_new_up_to(splitter, to + out.num_items);
-    out.num_items += out.num_new;
     out.sorted = num_contributing == 1 && out.num_new == 0;
     if (out.num_items > 0) return cut::taken;
 

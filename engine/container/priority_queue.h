@@ -176,8 +176,8 @@ class priority_queue {
   // Lowers the splitter so that at most `stride` items of the source are not above it.
   void bound_by(const slice_source& s, size_t stride, Item& splitter) const;
   size_t take_up_to(const slice_source& s, size_t stride, const Item& splitter, Item* to);
-  size_t num_new_up_to(const Item& splitter) const;
-  size_t take_new_up_to(const Item& splitter, Item* to);
+  // The items of the insertion buffer that are not above the splitter, unless they are too many for a slice.
+  bool take_new_up_to(const Item& splitter, Item* to, size_t& num_taken);
 
   const priority_queue_settings settings_;
   const queue_memory memory_;
@@ -188,7 +188,7 @@ class priority_queue {
   Item splitter_{};
   Item* fill_ = nullptr;
   size_t num_filled_ = 0;
-  size_t scanned_ = 0;  // items looked at for slices since the buffer was empty
+  size_t scanned_ = 0;      // items looked at for slices since the buffer was empty
   std::vector<Item> near_;  // a heap, smallest first
 
   // Deletion: deletion_[head_ … end_) is left.
