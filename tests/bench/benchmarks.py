@@ -247,7 +247,7 @@ def all_queues(bytes_of, memory_mib):
                   take_part=queues("asc-rbulk-rewrite", 640_000), figures=figures_of_queue("≥ 2"),
                   expected=sum_of_ascending)]
     for thousands in (5, 80, 640, 5120):
-        found.append(made(name=f"pq_bulk_{thousands}k", title=f"priority queue: rewritten in bulks of {thousands},000",
+        found.append(made(name=f"pq_bulk_{thousands}k", title=f"priority queue: rewritten in bulks of {thousands * 1000:,}",
                           take_part=queues("bulk-rewrite", thousands * 1000),
                           figures=figures_of_queue("≥ 2" if thousands >= 80 else None), expected=sum_of_ascending))
     return found
