@@ -53,8 +53,11 @@ class loop {
     for (const carried_scalar& s : settings_.scalars)
       scalars_.push_back({s.name, s.type, scalar_value(context_.params, *s.initial, {}, s.type)});
     scalars_.push_back({iteration_name, record::value_type::of(record::type_kind::u64), 0});
-    if (settings_.times != nullptr)
-      times_ = scalar_value(context_.params, *settings_.times, {}, record::value_type::of(record::type_kind::u64));
+    if (settings_.times != nullptr) {
+      const auto type = settings_.times_is_signed ? record::type_kind::i64 : record::type_kind::u64;
+      times_ = scalar_value(context_.params, *settings_.times, {}, record::value_type::of(type));
+      if (settings_.times_is_signed && static_cast<int64_t>(*times_) < 0) times_ = 0;
+    }
     for (size_t i = 0; i < settings_.inputs.size(); ++i)
       if (!settings_.inputs[i].empty()) streams_.in[settings_.inputs[i]] = context_.inputs[i];
     for (const carried_stream& s : settings_.streams)
@@ -196,7 +199,7 @@ exec::operator_definition define() {
        .help = "The loop ends after the iteration behind which this holds."},
       {.name = "times",
        .kind = parameter_kind::expression,
-       .help = "The loop ends after so many iterations, if not before; evaluated once."},
+       .help = "The loop ends after so many iterations, if not before; evaluated once, below 0 is 0."},
       {.name = "collect",
        .kind = parameter_kind::texts_by_name,
        .help = "Outputs that have the rows of a node of all iterations: {output: node}."},

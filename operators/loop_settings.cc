@@ -108,8 +108,16 @@ class loop_checker {
     out_->max_iterations = node_.integer("max_iterations");
     if (out_->until == nullptr && out_->times == nullptr)
       node_.fault_at_node("when does the loop end?", "until: a condition, or times: a number of iterations");
-    if (out_->times != nullptr) check_scalar(node_, *out_->times, {});
+    if (out_->times != nullptr) check_times();
     if (node_.body("body") == nullptr) node_.fault_at_node("the loop has no nodes inside", "body: {id: {op: …}}");
+  }
+
+  void check_times() {
+    const auto type = check_scalar(node_, *out_->times, {});
+    if (type && (type->is_float() || type->is_boolean()))
+      node_.fault_at(out_->times->position(), fmt::format("a number of iterations is no {}", record::to_string(*type)),
+                     "a whole number");
+    out_->times_is_signed = type && type->is_signed();
   }
 
   std::vector<std::string> stream_names() const {

@@ -51,6 +51,7 @@ struct loop_settings {
   std::vector<std::string> inputs;  // that the body reads under their own names, by input; empty: hidden
   const specs::Value* until = nullptr;
   const specs::Value* times = nullptr;
+  bool times_is_signed = false;
   uint64_t max_iterations = 0;
   std::optional<mentioned_nodes> mentioned;
 };

@@ -58,12 +58,14 @@ class checker {
     return out;
   }
 
+  bool has_rows() const {
+    return names_.row != nullptr || !names_.state.empty() || names_.row_number || !names_.index_name.empty();
+  }
+
   // Null when there is none of that name.
   node_ptr scalar(const std::string& name) const {
     for (const constant& c : names_.constants)
-      if (c.name == name)
-        return names_.row == nullptr && names_.state.empty() ? number_node(c.type, c.bits)
-                                                             : varying_number_node(c.type, c.bits);
+      if (c.name == name) return has_rows() ? varying_number_node(c.type, c.bits) : number_node(c.type, c.bits);
     return nullptr;
   }
 

@@ -62,7 +62,7 @@ struct scope {
   std::vector<variable> state = {};       // state variables; they hide columns of the same name
   int before = 0, after = 0;              // row[-before] … row[after] may be used
   // Columns and state variables of the same name hide them. Where there are rows, types never depend on their values,
-  // which change from run to run; without rows (no `row`, no state) they are constants like literals.
+  // which change from run to run; without rows (no columns, state or row numbers) they are constants like literals.
   std::vector<constant> constants = {};
 };
 

@@ -23,7 +23,7 @@ void check_outputs_used(const graph& g, const std::vector<bool>& good, const con
            fmt::format("remove '{}', or read it with a file.write_… node", n.id));
       continue;
     }
-    if (!good[i]) continue;
+    if (!good[i] || n.declaration->role == operator_role::control) continue;
     for (size_t port = 0; port < n.outputs.size(); ++port) {
       if (connections.used(index, static_cast<int>(port))) continue;
       const std::string& name = n.outputs[port].name;

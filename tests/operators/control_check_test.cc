@@ -52,6 +52,8 @@ TEST(control, finds_faults) {
   EXPECT_THAT(fault("next: {m: f}, times: 1, collect: {o: f}, " + body), HasSubstr("the loop carries no 'm'"));
   EXPECT_THAT(fault("collect: {o: f}, " + body), HasSubstr("when does the loop end?"));
   EXPECT_THAT(fault("times: 1, " + body), HasSubstr("the rows of 'f' are never used"));
+  EXPECT_THAT(fault("times: 1.5, collect: {o: f}, " + body), HasSubstr("a number of iterations is no f64"));
+  EXPECT_THAT(fault("times: \"'a'\", collect: {o: f}, " + body), HasSubstr("a scalar can't be a text"));
   EXPECT_THAT(fault("until: \"rows(g) == 0\", collect: {o: f}, " + body), HasSubstr("there is no node 'g'"));
   EXPECT_THAT(fault("until: \"f.y == 0\", collect: {o: f}, " + body), HasSubstr("'f' has no column 'y'"));
   EXPECT_THAT(fault("until: \"rows(f)\", collect: {o: f}, " + body), HasSubstr("the condition is u64"));

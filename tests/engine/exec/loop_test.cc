@@ -59,7 +59,7 @@ TEST(loop, counts) {
   end:    {op: file.write_csv, in: powers.scalars, with: {path: @OUT/end.csv, header: true}}
   three:  {op: loop, with: {carry: {x: {value: 0.5}}, body: {}, next: {x: "x * 10"}, times: "1 + 2"}}
   end3:   {op: file.write_csv, in: three.scalars, with: {path: @OUT/three.csv}}
-  never:  {op: loop, with: {carry: {x: {value: true}}, body: {}, times: 0}}
+  never:  {op: loop, with: {carry: {x: {value: true}}, body: {}, times: "2 - 3"}}
   end0:   {op: file.write_csv, in: never.scalars, with: {path: @OUT/never.csv}}
 )yaml");
   EXPECT_EQ(outputs.at("end.csv"), "n,last,iterations\n1024,-91,10\n");
@@ -72,18 +72,22 @@ TEST(loop, carries_rows_and_collects_them) {
   halves:
     op: loop
     with:
-      carry: {rows: {rows: [{x: 9}, {x: 40}, {x: 3}], type: {x: u32}}}
+      carry: {rows: {rows: [{x: 9}, {x: 40}, {x: 3}], type: {x: u32}}, round: {value: 0}}
       body:
         large:  {op: filter, in: rows, with: {where: "x > 1"}}
         half:   {op: map, in: large, with: {x: "u32(x / 2)"}}
+        late:   {op: filter, in: half, with: {where: "iteration >= 3 or round == 2"}}
         seen:   {op: map, in: half, with: {x: x, round: iteration}}
-      next: {rows: half}
+        seen_late: {op: map, in: late, with: {x: "x + iteration"}}
+      next: {rows: half, round: "iteration + 1"}
       until: "rows(half) == 0"
-      collect: {all: seen}
+      collect: {all: seen, late: seen_late}
+  late: {op: file.write_csv, in: halves.late, with: {path: @OUT/late.csv}}
   all: {op: file.write_csv, in: halves.all, with: {path: @OUT/all.csv}}
   end: {op: file.write_csv, in: halves.rows, with: {path: @OUT/rows.csv}}
 )yaml");
   EXPECT_EQ(outputs.at("all.csv"), "1,0\n4,0\n20,0\n2,1\n10,1\n1,2\n5,2\n2,3\n1,4\n");
+  EXPECT_EQ(outputs.at("late.csv"), "3\n7\n5\n5\n");
   EXPECT_EQ(outputs.at("rows.csv"), "");
 }
 

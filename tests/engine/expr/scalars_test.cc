@@ -1,0 +1,67 @@
+// Named values: constants where there are no rows, and the same for all rows otherwise; what expressions mention.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/expr/expression.h"
+#include "engine/expr/mentions.h"
+
+namespace flowrun::expr {
+namespace {
+
+using record::type_kind;
+using record::value_type;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+std::vector<constant> values() {
+  return {{"t", value_type::of(type_kind::u64), 7},
+          {"done", value_type::of(type_kind::boolean), 1},
+          {"rows(new)", value_type::of(type_kind::u64), 3},
+          {"rows(new.rest)", value_type::of(type_kind::u64), 4},
+          {"total.n", value_type::of(type_kind::i64), ~uint64_t{0}}};
+}
+
+TEST(scalars, are_constants_without_rows) {
+  const scope names{.constants = values()};
+  EXPECT_EQ(compile("t * 2 + rows(new)", names).value->constant_bits(), 17U);
+  EXPECT_EQ(compile("rows(new.rest) == 4 and done", names).value->constant_bits(), 1U);
+  EXPECT_EQ(compile("total.n < 0", names).value->constant_bits(), 1U);
+  EXPECT_EQ(compile("total.n", names).value->type(), value_type::of(type_kind::i64));
+}
+
+TEST(scalars, do_not_decide_about_types) {
+  const record::row_type row({{"key", value_type::fixed_bytes(10)}, {"x", value_type::of(type_kind::u32)}});
+  const scope names{.row = &row, .constants = values()};
+  // With a constant it would be bytes[7].
+  EXPECT_FALSE(compile("key[0:t]", names).problems.empty());
+  EXPECT_TRUE(compile("string(key)[0:t]", names).value->type().is_string());
+  EXPECT_FALSE(compile("t + 1", names).value->is_constant());
+  EXPECT_EQ(compile("t", names).value->constant_bits(), 7U);
+  EXPECT_EQ(compile("x + t", names).value->type(), value_type::of(type_kind::u64));
+}
+
+TEST(scalars, are_hidden_by_columns) {
+  const record::row_type row({{"t", value_type::of(type_kind::f64)}});
+  EXPECT_EQ(compile("t", scope{.row = &row, .constants = values()}).value->type(), value_type::of(type_kind::f64));
+}
+
+TEST(scalars, are_suggested) {
+  const compiled result = compile("t + dune", scope{.constants = values()});
+  ASSERT_EQ(result.problems.size(), 1U);
+  EXPECT_EQ(result.problems[0].offset, 4U);
+  EXPECT_THAT(result.problems[0].hint, ::testing::HasSubstr("done"));
+  // A name that nothing counts is an ordinary mistake.
+  EXPECT_FALSE(compile("rows(old)", scope{.constants = values()}).problems.empty());
+}
+
+TEST(mentions, of_nodes) {
+  const mentions found = mentioned("rows(new) == 0 or (total.n > rows(a.b) and -rows(new) < x.y) and f(total.n, z)");
+  EXPECT_THAT(found.counted, ElementsAre("new", "a.b"));
+  EXPECT_THAT(found.members, ElementsAre(Pair("total", "n"), Pair("x", "y")));
+  EXPECT_THAT(mentioned("rows(").counted, IsEmpty());
+  EXPECT_THAT(mentioned("row[-1].x + rows").members, IsEmpty());
+}
+
+}  // namespace
+}  // namespace flowrun::expr
