@@ -62,6 +62,7 @@ class loop {
       if (!settings_.inputs[i].empty()) streams_.in[settings_.inputs[i]] = context_.inputs[i];
     for (const carried_stream& s : settings_.streams)
       streams_.in[s.name] = s.input ? context_.inputs[*s.input] : loaded(s);
+    context_.inputs.clear();  // what only starts the loop dies when it is followed by something else
     for (size_t i = 0; i < settings_.collected.size(); ++i)
       collected_.push_back(context_.is_read(i) ? context_.make_vector(settings_.collected[i].type, {}) : nullptr);
   }

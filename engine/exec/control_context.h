@@ -23,7 +23,7 @@ struct control_context {
   const plan::node& node;
   services& job;
   node_counters& counters;
-  std::vector<shared_rows> inputs;   // by input of the node
+  std::vector<shared_rows> inputs;   // by input of the node; rows that nobody refers to any more are freed
   std::vector<shared_rows> outputs;  // by output: to be set, unless nobody reads it
 
   bool is_read(size_t output) const { return !node.outputs[output].consumers.empty(); }

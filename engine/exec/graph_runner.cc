@@ -106,7 +106,7 @@ void graph_runner::run_control(int node) {
   const std::function<int64_t(const std::string&)> no_files = [](const std::string&) { return int64_t{-1}; };
   plan::node_checker params(graph_, n, no_files, no_faults);
   control_context context(params, n, job_, record_.counters[index]);
-  for (size_t k = 0; k < n.inputs.size(); ++k) context.inputs.push_back(builder_.stored_rows(index, k));
+  for (size_t k = 0; k < n.inputs.size(); ++k) context.inputs.push_back(builder_.take_stored(index, k));
   context.outputs.resize(n.outputs.size());
 
   const plan::control_memory memory = plan::divide_control_memory(n, plan_.resources, plan_.share_of(node, 1));

@@ -1,6 +1,7 @@
 #include "engine/exec/pipeline_builder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/exec/program_stage.h"
@@ -71,10 +72,10 @@ void pipeline_builder::forget_wakers() {
   if (streams_ != nullptr) streams_->out.clear();
 }
 
-shared_rows pipeline_builder::stored_rows(size_t node, size_t input) const {
+shared_rows pipeline_builder::take_stored(size_t node, size_t input) {
   const plan::input_port& in = graph_.nodes[node].inputs[input];
   if (plan::lies_in_a_vector(graph_, in)) return streams_->in.at(graph_.nodes[static_cast<size_t>(in.from_node)].id);
-  return std::any_cast<shared_rows>(stored_[node][input]);
+  return std::any_cast<shared_rows>(std::exchange(stored_[node][input], {}));
 }
 
 std::unique_ptr<source> pipeline_builder::read_results(size_t node) {
@@ -117,7 +118,7 @@ bool pipeline_builder::build_engine_part(size_t node, int half, size_t input, as
     // A stored input that no stage fills, since its rows are in a vector already.
     if (half == 1)
       for (size_t k = 0; k < n.inputs.size(); ++k)
-        if (plan::lies_in_a_vector(graph_, n.inputs[k])) stored_[node][k] = stored_rows(node, k);
+        if (plan::lies_in_a_vector(graph_, n.inputs[k])) stored_[node][k] = take_stored(node, k);
     return false;
   }
   return true;

@@ -33,8 +33,8 @@ class pipeline_builder {
 
   // Of a body: where its rows come from and go to in the next run.
   void set_streams(stream_table* streams) { streams_ = streams; }
-  // A stored input `as_vector`.
-  shared_rows stored_rows(size_t node, size_t input) const;
+  // A stored input `as_vector`: the caller is the one that has it.
+  shared_rows take_stored(size_t node, size_t input);
   // What a control node gives on, by output.
   void set_results(size_t node, std::vector<shared_rows> results) { results_[node] = std::move(results); }
 

@@ -202,12 +202,19 @@ class splitter {
         std::max(plan_.predicted_peak_memory, out.memory_bytes + out.batches_bytes + out.held_bytes);
   }
 
-  // Half of what the phases after x, up to `last`, have above their minimums and what they hold already.
+  // Half of what the phases after x, up to `last`, have above their minimums and what they hold already. Of the phase
+  // of a control node a sixteenth, if it is only passed: what runs inside has more use for memory.
   uint64_t room_after(size_t x, size_t last) const {
     uint64_t room = UINT64_MAX;
-    for (size_t z = x + 1; z <= last; ++z)
-      room = std::min(room, (plan_.resources.memory_bytes - minimum_of(z) - held_[z]) / 2);
+    for (size_t z = x + 1; z <= last; ++z) {
+      const uint64_t above = plan_.resources.memory_bytes - minimum_of(z) - held_[z];
+      room = std::min(room, above / (z < last && is_control(z) ? 16 : 2));
+    }
     return room;
+  }
+
+  bool is_control(size_t x) const {
+    return plan_.pipelines[static_cast<size_t>(plan_.phases[x].pipelines.front())].control;
   }
 
   void hold(size_t x, size_t last, uint64_t num_bytes) {
