@@ -1,19 +1,23 @@
 // check: passes rows on and ends the job when they break a rule.
 //
-// Rules about rows (sorted, unique) compare each row with the one before; rules about the whole stream (empty, count,
-// hash) are looked at when it ends. Cost: a few ns per row and rule; the hash about 10 ns per row.
+// Rules about rows look at each row (where) or compare it with the one before (sorted, unique); rules about the whole
+// stream (empty, count, hash) are looked at when it ends. Cost: a few ns per row and rule; the hash about 10 ns per
+// row.
 #include "operators/check.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/expr/row_program.h"
 #include "engine/record/hash.h"
 #include "operators/registry.h"
 #include "operators/row_groups.h"
 #include "operators/row_order.h"
 #include "operators/sort_order.h"
 #include "operators/value_text.h"
+#include "specs/value.h"
 
 namespace flowrun::operators {
 
@@ -22,6 +26,8 @@ namespace {
 struct settings {
   plan::order sorted;
   std::vector<std::string> unique;
+  std::optional<expr::expression> where;
+  std::string where_text;
   std::optional<bool> empty;
   std::optional<uint64_t> count;
   std::string hash;  // 32 hexadecimal digits
@@ -31,6 +37,10 @@ settings read(plan::node_checker& node) {
   settings s;
   if (node.has("sorted")) s.sorted = order_parameter(node, "sorted");
   if (node.has("unique")) s.unique = node.columns("unique");
+  if (node.has("where")) {
+    s.where = node.condition("where", expr::scope{.row = &node.input_type(), .row_number = true});
+    s.where_text = specs::text(*node.value("where"));
+  }
   if (node.has("empty")) s.empty = node.boolean("empty");
   if (node.has("count")) s.count = node.integer("count");
   if (node.has("hash")) s.hash = node.text("hash");
@@ -39,8 +49,8 @@ settings read(plan::node_checker& node) {
 
 void check(plan::node_checker& node) {
   const settings s = read(node);
-  if (s.sorted.empty() && s.unique.empty() && !s.empty && !s.count && s.hash.empty() && node.ok())
-    node.fault_at_node("a check needs a rule", "one of sorted, unique, empty, count, hash");
+  if (s.sorted.empty() && s.unique.empty() && !s.where && !s.empty && !s.count && s.hash.empty() && node.ok())
+    node.fault_at_node("a check needs a rule", "one of sorted, unique, where, empty, count, hash");
   const bool digits = std::all_of(s.hash.begin(), s.hash.end(),
                                   [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
   if (!s.hash.empty() && (s.hash.size() != 32 || !digits))
@@ -62,25 +72,34 @@ class check_stage final : public exec::ordered_stage {
         hasher_(type_),
         job_(c.job),
         order_(type_, settings_.sorted),
-        unique_(type_, columns_of(type_, settings_.unique)) {}
+        unique_(type_, columns_of(type_, settings_.unique)) {
+    if (!settings_.where) return;
+    expr::row_program_builder builder(type_);
+    builder.map({{"holds", *settings_.where}});
+    rule_.emplace(builder.build());
+  }
 
   exec::outcome push(record::batch& in, exec::output& out, waker&) override {
     if (settings_.empty == true) fail("the stream has rows", fmt::format("the first is {}", text(in.row(0), in.heap)));
     if (settings_.count && num_rows_ + in.num_rows > *settings_.count)
       fail(fmt::format("more than {} rows", format_count(*settings_.count)), "");
+    // The first row that breaks a rule, so that the message doesn't depend on where batches end.
+    const size_t breach = rule_ ? first_breach(in) : in.num_rows;
     if (!settings_.sorted.empty() || !settings_.unique.empty()) {
       if (last_.num_rows > 0) {
         if (!settings_.sorted.empty() && order_.out_of_order(last_.row(0), last_.heap, in.row(0), in.heap))
           fail_order(last_, 0, in, 0);
         if (repeats(last_, in)) fail_unique(last_, 0, in, 0);
       }
-      // The first row that breaks a rule, so that the message doesn't depend on where batches end.
       const size_t disorder = settings_.sorted.empty() ? in.num_rows : order_.first_out_of_order(in);
       const size_t repeat = settings_.unique.empty() ? in.num_rows : first_repeat(in);
-      if (disorder <= repeat && disorder < in.num_rows) fail_order(in, disorder - 1, in, disorder);
-      if (repeat < in.num_rows) fail_unique(in, repeat - 1, in, repeat);
+      if (disorder <= std::min(repeat, breach) && disorder < in.num_rows) fail_order(in, disorder - 1, in, disorder);
+      if (repeat <= breach && repeat < in.num_rows) fail_unique(in, repeat - 1, in, repeat);
       last_ = in.slice(in.num_rows - 1, 1);
     }
+    if (breach < in.num_rows)
+      fail(fmt::format("row {} breaks the rule {}", format_count(num_rows_ + breach), settings_.where_text),
+           text(in.row(breach), in.heap));
     if (!settings_.hash.empty()) sum_ += hasher_.hash(in).sum;
     num_rows_ += in.num_rows;
     out.emit(std::move(in));
@@ -108,6 +127,18 @@ class check_stage final : public exec::ordered_stage {
     return !settings_.unique.empty() && unique_.equal(before.row(0), before.heap, in.row(0), in.heap);
   }
 
+  // The first row for which `where` does not hold; num_rows if there is none.
+  size_t first_breach(const record::batch& in) {
+    answers_.clear();
+    rule_->run(in, num_rows_, job_.pool(), answers_);
+    size_t from = 0;
+    for (const record::batch& answer : answers_) {  // rows of one bool, one byte each
+      if (const void* const no = std::memchr(answer.row(0), 0, answer.num_rows); no != nullptr)
+        return from + static_cast<size_t>(static_cast<const std::byte*>(no) - answer.row(0));
+      from += answer.num_rows;
+    }
+    return in.num_rows;
+  }
   // The first row i > 0 that equals row i - 1 in the unique columns; num_rows if there is none.
   size_t first_repeat(const record::batch& in) {
     starts_.assign(1, 0);
@@ -158,6 +189,8 @@ class check_stage final : public exec::ordered_stage {
   exec::services& job_;
   row_order order_;
   row_groups unique_;
+  std::optional<expr::row_program> rule_;  // {holds: bool}
+  std::vector<record::batch> answers_;
   std::vector<uint32_t> starts_;
   record::batch last_;
   uint64_t num_rows_ = 0;
@@ -190,6 +223,10 @@ exec::operator_definition define() {
                   {.name = "unique",
                    .kind = plan::parameter_kind::columns,
                    .help = "No two rows have the same values in these columns."},
+                  {.name = "where",
+                   .kind = plan::parameter_kind::condition,
+                   .help = "A condition that every row meets, such as \"src < dst\"; `row_number` is the row's "
+                           "position."},
                   {.name = "empty",
                    .kind = plan::parameter_kind::boolean,
                    .help = "true: there are no rows; false: there is at least one."},

@@ -127,12 +127,21 @@ settings read_settings(plan::node_checker& node) {
   return s;
 }
 
+// i itself, or u32(i) where all numbers fit.
+bool is_row_number(const expr::expression& value, const settings& s) {
+  if (value.text() == "i" || value.text() == "row_number") return true;
+  if (!value.type().is_unsigned() || value.text() != fmt::format("{}(i)", record::to_string(value.type())))
+    return false;
+  const unsigned num_bits = 8 * value.type().num_bytes;
+  return num_bits >= 64 || s.first + s.rows <= uint64_t{1} << num_bits;
+}
+
 void check(plan::node_checker& node) {
   const settings s = read_settings(node);
   if (!node.ok()) return;
   plan::order order;
   for (const auto& [name, value] : s.columns)
-    if (order.empty() && (value.text() == "i" || value.text() == "row_number")) order.push_back({name});
+    if (order.empty() && is_row_number(value, s)) order.push_back({name});
   node.set_output(0, s.type, std::move(order), exactly(s.rows, s.type));
 }
 
@@ -241,7 +250,7 @@ exec::operator_definition define() {
       "makes "
       "them\n\n"
       "The rows depend on the parameters only, not on threads or batches.";
-  d.order = "gives: the first column that is exactly i";
+  d.order = "gives: the first column that is i, or u32(i) and the like where all numbers fit";
   d.example =
       "drawn: {op: generate, with: {rows: 1000000, columns: {u: \"u32(rand(1, 2 * i) % 4096)\", v: \"u32(rand(1, 2 * i "
       "+ 1) % "

@@ -72,6 +72,19 @@ TEST(check, names_the_first_row_that_breaks_a_rule) {
               HasSubstr("row 1 is out of order"));
 }
 
+TEST(check, looks_at_each_row) {
+  const rows data = {"1,x", "2,y", "-3,z", "4,w", "-5,v"};
+  EXPECT_EQ(run_all_ways(in + with("where: \"a < 5 and row_number < 5\""), {{"in", data}}), data);
+  EXPECT_EQ(run_all_ways(in + with("where: \"a < 0\""), {{"in", {}}}), rows());
+  EXPECT_EQ(failure(in + with("where: \"a > 0 or s == 'y'\""), data),
+            "check 'x': row 2 breaks the rule a > 0 or s == 'y': {a: -3, s: \"z\"}");
+  EXPECT_THAT(failure(in + with("where: row_number != 3"), data), HasSubstr("row 3 breaks the rule row_number != 3"));
+  EXPECT_THAT(failure(in + with("where: a > 0, sorted: [a]"), data), HasSubstr("row 2 is out of order"));
+  EXPECT_THAT(failure(in + with("where: a != 2, sorted: [a]"), data), HasSubstr("row 1 breaks the rule"));
+  EXPECT_EQ(output_of(sorted_in + with("where: a < 5"), "x"), "{a: i8, s: string} by a, s");
+  EXPECT_EQ(faults_of(in + with("where: a + 1")).size(), 1u);
+}
+
 TEST(check, looks_at_the_whole_stream) {
   EXPECT_THAT(failure(in + with("empty: true"), {"1,x"}), HasSubstr("the stream has rows"));
   EXPECT_THAT(failure(in + with("empty: false"), {}), HasSubstr("the stream is empty"));

@@ -207,5 +207,17 @@ TEST(flat_map, keeps_an_order_that_all_entries_keep) {
             "{a: u32, b: u32} by a");
 }
 
+TEST(generate, is_sorted_by_the_number_of_the_row_as_far_as_it_fits_the_column) {
+  const auto output = [](const std::string& with) {
+    return output_of("x: {op: generate, with: {" + with + "}}\n" + out_of_x, "x");
+  };
+  EXPECT_EQ(output("rows: 256, columns: {b: i * 2, a: u8(i)}"), "{b: u64, a: u8} by a");
+  EXPECT_EQ(output("rows: 257, columns: {a: u8(i)}"), "{a: u8} by nothing");
+  EXPECT_EQ(output("rows: 1, first: 256, columns: {a: u8(i)}"), "{a: u8} by nothing");
+  EXPECT_EQ(output("rows: 4294967296, columns: {a: u32(i)}"), "{a: u32} by a");
+  EXPECT_EQ(output("rows: 9, columns: {a: u8(i + 255)}"), "{a: u8} by nothing");
+  EXPECT_EQ(output("rows: 9, columns: {a: i8(i)}"), "{a: i8} by nothing");
+}
+
 }  // namespace
 }  // namespace flowrun::operators::testing
