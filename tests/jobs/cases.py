@@ -92,7 +92,9 @@ def clustered_search_case(rng):
 
 def forest_case(rng):
     n, edges = graphs.graph(rng)
-    return case({"nodes": n}, {"edges": pack(edges, EDGE)}, expected=references.forest(n, edges))
+    out = case({"nodes": n}, {"edges": pack(edges, EDGE)}, expected=references.forest(n, edges))
+    out.judge = lambda rows: rows == sorted(rows) and references.is_spanning_forest(n, edges, rows)
+    return out
 
 
 def text_case(rng):
@@ -180,11 +182,17 @@ def numbers_case(rng):
 
 JOBS = {
     "bit-reversal": job(reversal_case, [8], num_cases=60),
+    "components": job(of_graph(references.components), VALUE, "check-components"),
     "degree": job(of_graph(references.degrees), VALUE),
     "grid-graph": job(grid_case, EDGE, num_cases=60),
     "matrix-transpose": job(transpose_case, [8], num_cases=60),
+    "mst": job(weighted_case, WEIGHTED_EDGE, "check-mst"),
     "ngrams": job(ngrams_case, [8, 8]),
     "random-graph": job(random_graph_case, EDGE, num_cases=60),
     "rmat-graph": job(rmat_case, EDGE, num_cases=60),
     "sort-benchmark": job(records_case, [1] * 100, "check-sort", num_cases=60),
+    "spanning-forest": job(forest_case, EDGE, "check-spanning-forest"),
+    "triangles": job(of_graph(references.triangles), [4, 4, 4], "check-triangles"),
+    "triangles-count": job(of_graph(lambda n, edges: [(len(references.triangles(n, edges)),)]), [8]),
+    "word-trigrams": job(words_case, None),
 }

@@ -88,6 +88,15 @@ def forest(n, edges):
     return sorted(out)
 
 
+def is_spanning_forest(n, edges, rows):
+    known = {frozenset(edge) for edge in edges}
+    return (
+        all(frozenset(row) in known for row in rows)
+        and len(forest(n, rows)) == len(rows)
+        and len(rows) == len(forest(n, edges))
+    )
+
+
 def minimum_forest(n, edges):
     upward = sorted((w, min(a, b), max(a, b)) for a, b, w in edges)
     return forest(n, [(a, b, w) for w, a, b in upward])
