@@ -29,6 +29,7 @@ class job:
     widths: list | None  # of the columns of the result; None: text
     checker: str | None = None
     num_cases: int = 200
+    own: tuple = ()  # parameters that the checker doesn't have
 
 
 def graph_case(rng, expect, make=graphs.graph, widths=EDGE, **params):
@@ -182,11 +183,16 @@ def numbers_case(rng):
 
 JOBS = {
     "bit-reversal": job(reversal_case, [8], num_cases=60),
+    "colouring": job(colouring_case, VALUE, "check-colouring"),
     "components": job(of_graph(references.components), VALUE, "check-components"),
+    "components-sweep": job(of_graph(references.components), VALUE, "check-components"),
+    "dag-longest-path": job(of_graph(references.longest_paths, graphs.dag), VALUE, "check-dag-longest-path"),
     "degree": job(of_graph(references.degrees), VALUE),
     "grid-graph": job(grid_case, EDGE, num_cases=60),
     "matrix-transpose": job(transpose_case, [8], num_cases=60),
+    "mis": job(mis_case, [4], "check-mis"),
     "mst": job(weighted_case, WEIGHTED_EDGE, "check-mst"),
+    "mst-sweep": job(weighted_case, WEIGHTED_EDGE, "check-mst"),
     "ngrams": job(ngrams_case, [8, 8]),
     "random-graph": job(random_graph_case, EDGE, num_cases=60),
     "rmat-graph": job(rmat_case, EDGE, num_cases=60),

@@ -79,8 +79,8 @@ def corrupted(rng, rows):
 
 def try_checker(flowrun, job, case, params, rows, rng, folder, options):
     """What is wrong with the checker's opinion of right and of corrupted rows."""
-    params = {**params, "result": folder / "result"}
-    params.pop("out")
+    params = {name: value for name, value in params.items() if name != "out" and name not in job.own}
+    params["result"] = folder / "result"
     params["result"].write_bytes(pack(rows, job.widths))
     code, said = run(flowrun, job.checker, params, folder, options)
     if code != 0:
