@@ -186,6 +186,7 @@ JOBS = {
     "bfs-mm": job(clustered_search_case, VALUE, "check-bfs", own=("spread", "seed")),
     "bit-reversal": job(reversal_case, [8], num_cases=60),
     "colouring": job(colouring_case, VALUE, "check-colouring"),
+    "colouring-planar": job(planar_case, VALUE, "check-colouring"),
     "components": job(of_graph(references.components), VALUE, "check-components"),
     "components-stars": job(of_graph(references.components), VALUE, "check-components"),
     "components-sweep": job(of_graph(references.components), VALUE, "check-components"),

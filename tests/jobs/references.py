@@ -35,7 +35,7 @@ def greedy_colours(n, edges):
     colours = {}
     for node in range(n):
         taken = {colours[other] for other in around[node] if other < node}
-        colours[node] = min(set(range(n + 1)) - taken)
+        colours[node] = next(colour for colour in range(n + 1) if colour not in taken)
     return sorted(colours.items())
 
 
