@@ -73,7 +73,7 @@ def bible(flowrun, data, folder):
     expected = [(pos,) for pos in array]
     failures = 0
     for name in ["suffix-array", "suffix-array-doubling", "suffix-array-discarding"]:
-        failures += compare(name, result_of(flowrun, name, {"text": path}, folder, [5]), expected)
+        failures += compare(name, result_of(flowrun, name, {"text": path}, folder, [5], ("-m", "512MiB")), expected)
     return failures
 
 
