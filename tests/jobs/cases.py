@@ -198,6 +198,7 @@ JOBS = {
     "mis": job(mis_case, [4], "check-mis"),
     "mst": job(weighted_case, WEIGHTED_EDGE, "check-mst"),
     "mst-boruvka": job(weighted_case, WEIGHTED_EDGE, "check-mst"),
+    "radix-sort": job(numbers_case, [8], num_cases=60),
     "mst-sweep": job(weighted_case, WEIGHTED_EDGE, "check-mst"),
     "ngrams": job(ngrams_case, [8, 8]),
     "random-graph": job(random_graph_case, EDGE, num_cases=60),
