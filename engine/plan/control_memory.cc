@@ -29,15 +29,15 @@ uint64_t vector_minimum(const machine& resources) {
 
 control_memory divide_control_memory(const node& n, const machine& resources, uint64_t num_bytes) {
   const uint64_t count = num_vectors(n);
-  const uint64_t vectors = std::min(std::max(num_bytes / 4, count * vector_minimum(resources)), num_bytes);
+  const uint64_t vectors = std::min(std::max(num_bytes / 16, count * vector_minimum(resources)), num_bytes);
   return {num_bytes - vectors, vectors / count};
 }
 
 uint64_t control_minimum(const node& n, const machine& resources) {
   uint64_t body = 0;
   for (const auto& graph : n.bodies) body = std::max(body, least_memory(*graph, resources));
-  // A third of the body's on top, so that a quarter of the sum is left for the vectors.
-  return std::max(body + num_vectors(n) * vector_minimum(resources), body + (body + 2) / 3);
+  // A fifteenth of the body's on top, so that a sixteenth of the sum is left for the vectors.
+  return std::max(body + num_vectors(n) * vector_minimum(resources), body + (body + 14) / 15);
 }
 
 }  // namespace flowrun::plan

@@ -1,8 +1,8 @@
 // How a control node divides its memory: among the graph that it runs and the vectors that hold what goes in and out of
 // it (what a loop carries, twice, since one is read while the next is written; what it collects). Pure.
 //
-// The vectors share a quarter, or their minimums; the graph has the rest. Nothing of a vector that is in memory is
-// wasted: rows that fit never touch a disk.
+// The vectors share a sixteenth, or their minimums; the graph has the rest. That is enough to keep small rows off the
+// disks, and recursion multiplies the graph's part: ten levels deep half of the memory is left.
 #pragma once
 
 #include "engine/plan/physical_plan.h"

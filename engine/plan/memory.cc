@@ -247,7 +247,7 @@ class splitter {
     }
     if (is_at_work(c)) {
       const auto last = static_cast<size_t>(phase_of(c.node));
-      share.kept_bytes = std::min(claim.given / 4, room_after(x, last));
+      share.kept_bytes = std::min(claim.given / 16, room_after(x, last));
       hold(x, last, share.kept_bytes);
     }
     if (is_stored(c)) {
