@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""The jobs under specs/jobs on large inputs: time, processor, memory, scratch and file I/O, and what matters for each.
+
+    graph_jobs.py [NAME…] [--scale S] [--grid WIDTH] [--text FILE] [--megabytes N] [--runs N] [--check] [--limit SECONDS]
+
+  bfs, components, components-stars, mst, triangles-count    R-MAT of 2^S nodes and 16 times as many edges, 512 MiB
+  bfs-mm                                                     a grid of WIDTH x WIDTH nodes, 256 MiB
+  suffix-array                                               the first N million bytes of FILE, 256 MiB
+
+Inputs are made by the jobs rmat-graph and grid-graph. --check lets the job's checker look at the result (not timed). A
+job that takes longer than --limit is ended and shown as such. Medians."""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import flowrun_job  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ON_RMAT = ("bfs", "components", "components-stars", "mst", "triangles-count")
+CHECKERS = {"bfs": "check-bfs", "bfs-mm": "check-bfs", "components": "check-components", "mst": "check-mst",
+            "components-stars": "check-components", "suffix-array": "check-suffix-array"}
+WEIGHTED = """flowrun: 1
+params: {input: {type: path, required: true}, out: {type: path, required: true}}
+nodes:
+  edges: {op: file.read_rows, with: {path: "${input}", type: {src: u32, dst: u32}}}
+  w:     {op: map, in: edges, with: {src: src, dst: dst, w: "u32(hash64(7, src, dst))"}}
+  write: {op: file.write_rows, in: w, with: {path: "${out}"}}
+"""
+
+
+def run(options, spec, parameters, memory):
+    """The report; None when it takes too long."""
+    with tempfile.TemporaryDirectory() as place:
+        report = pathlib.Path(place) / "report.json"
+        words = [options.build / "bin/flowrun", "run", spec, "-m", f"{memory}MiB", "--progress", "none", "-q", "--report",
+                 report, "-T", options.dir / "scratch"]
+        for name, value in parameters.items():
+            words += ["-p", f"{name}={value}"]
+        try:
+            done = subprocess.run([str(word) for word in words], text=True, capture_output=True, timeout=options.limit)
+        except subprocess.TimeoutExpired:
+            return None
+        if done.returncode != 0:
+            raise SystemExit(f"graph_jobs: {spec} failed:\n{done.stderr}")
+        return json.loads(report.read_text())
+
+
+def made(options, name, maker, **parameters):
+    """An input file, made once."""
+    path = options.dir / name
+    if not path.exists():
+        spec = maker if isinstance(maker, pathlib.Path) else ROOT / f"specs/jobs/{maker}.yaml"
+        if run(options, spec, {**parameters, "out": path}, 1024) is None:
+            raise SystemExit(f"graph_jobs: making {path} takes longer than --limit")
+    return path
+
+
+def problem(options, name):
+    """(parameters, memory in MiB, what the work is counted in, how many of it)"""
+    if name == "suffix-array":
+        text = options.dir / f"text-{options.megabytes}"
+        if not text.exists():
+            with open(options.text, "rb") as source:
+                text.write_bytes(source.read(options.megabytes * 1_000_000))
+        return {"text": text}, 256, "byte", options.megabytes * 1_000_000
+    if name == "bfs-mm":
+        nodes = options.grid * options.grid
+        edges = made(options, f"grid-{options.grid}", "grid-graph", nodes=nodes, width=options.grid)
+        return {"edges": edges, "nodes": nodes, "source": 0}, 256, "edge", edges.stat().st_size // 8
+    edges = made(options, f"rmat-{options.scale}", "rmat-graph", scale=options.scale, edges=16 << options.scale)
+    count = edges.stat().st_size // 8
+    if name == "mst":
+        spec = options.dir / "weighted.yaml"
+        spec.write_text(WEIGHTED)
+        edges = made(options, f"rmat-{options.scale}-w", spec, input=edges)
+    parameters = {"edges": edges, "nodes": 1 << options.scale}
+    if name == "bfs":
+        parameters["source"] = 0
+    return parameters, 512, "edge", count
+
+
+def iterations(report):
+    told = {key: int(value) for key, value in flowrun_job.results(report).items() if key.endswith("iterations")}
+    return ", ".join(f"{key.rsplit('.', 1)[0]} {value}" for key, value in told.items())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--scale", type=int, default=22)
+    parser.add_argument("--grid", type=int, default=4096)
+    parser.add_argument("--megabytes", type=int, default=100)
+    parser.add_argument("--text", type=pathlib.Path, default=ROOT / "data/text/lines.txt")
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=900)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--dir", type=pathlib.Path, default=ROOT / "build/bench-data")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    options = parser.parse_args()
+    (options.dir / "scratch").mkdir(parents=True, exist_ok=True)
+    print("| job | work | s | s of CPU | MiB at most | scratch GB written, read | ns a unit | scratch bytes a unit | iterations |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name in options.names or [*ON_RMAT, "bfs-mm", "suffix-array"]:
+        parameters, memory, unit, count = problem(options, name)
+        out = options.dir / f"{name}.out"
+        spec = ROOT / f"specs/jobs/{name}.yaml"
+        reports = [run(options, spec, {**parameters, "out": out}, memory) for _ in range(options.runs)]
+        if None in reports:
+            print(f"| {name} | {count / 1e6:.1f} M {unit}s | more than {options.limit:.0f} | | | | | | |", flush=True)
+            continue
+
+        def median(value, of=reports):
+            return statistics.median(value(report) for report in of)
+        written, read = (median(lambda r, way=way: flowrun_job.scratch_bytes(r)[way]) for way in (0, 1))
+        seconds = median(lambda r: r["wall_seconds"])
+        print(f"| {name} | {count / 1e6:.1f} M {unit}s | {seconds:.1f} | {median(lambda r: r['cpu_seconds']):.1f} | "
+              f"{median(lambda r: int(r['peak_memory_bytes'])) / (1 << 20):.0f} of {memory} | {written / 1e9:.2f}, {read / 1e9:.2f} | "
+              f"{seconds / count * 1e9:.0f} | {(written + read) / count:.1f} | {iterations(reports[0])} |", flush=True)
+        if options.check and name in CHECKERS:
+            run(options, ROOT / f"specs/jobs/{CHECKERS[name]}.yaml", {**parameters, "result": out}, 1024)
+        out.unlink()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
