@@ -11,27 +11,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::map<std::string, std::string> outputs_of(const std::string& nodes) {
-  std::map<std::string, std::string> first;
-  for (const bool force_spill : {false, true})
-    for (const bool plain : {true, false}) {
-      job_place place;
-      place.plain = plain;
-      place.force_spill = force_spill;
-      job_rig rig(nodes, place);
-      const std::unique_ptr<error> problem = rig.run();
-      if (problem != nullptr) {
-        ADD_FAILURE() << problem->what();
-        return {};
-      }
-      if (first.empty()) first = rig.outputs();
-      EXPECT_TRUE(rig.outputs() == first) << "plain " << plain << ", spill " << force_spill;
-    }
-  return first;
-}
-
 TEST(branch, takes_one_of_two) {
-  const auto outputs = outputs_of(R"yaml(
+  const auto outputs = outputs_everywhere(R"yaml(
   rows:  {op: generate, with: {rows: 10, columns: {x: i}}}
   count: {op: reduce, in: rows, with: {let: {n: "count()"}}}
   many:
@@ -69,7 +50,7 @@ TEST(branch, takes_one_of_two) {
 }
 
 TEST(branch, in_a_loop) {
-  const auto outputs = outputs_of(R"yaml(
+  const auto outputs = outputs_everywhere(R"yaml(
   collatz:
     op: loop
     with:
@@ -95,7 +76,7 @@ TEST(branch, in_a_loop) {
 
 // Rows of any type, with a number that the caller gives.
 TEST(call, runs_a_graph_for_each_row_type) {
-  const auto outputs = outputs_of(R"yaml(
+  const auto outputs = outputs_everywhere(R"yaml(
   a:  {op: generate, with: {rows: 6, columns: {k: "u32(i % 3)", x: i}}}
   b:  {op: generate, with: {rows: 4, columns: {k: "i % 2"}}}
   ca: {op: call, in: a, with: {graph: counts, least: 2}}
@@ -143,7 +124,7 @@ std::string halving_with(const std::string& rows, const std::string& where, cons
 }
 
 TEST(call, recurs) {
-  const auto outputs = outputs_of(halving_with("20000", "x % 2 == 1"));
+  const auto outputs = outputs_everywhere(halving_with("20000", "x % 2 == 1"));
   // The odd numbers below n, halved, are the numbers below n / 2.
   std::string expected;
   for (uint64_t n = 20000; n > 0; n /= 2) expected += std::to_string(n * (n - 1) / 2) + "\n";

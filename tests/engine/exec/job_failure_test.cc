@@ -23,15 +23,6 @@ constexpr const char* scratch_job = R"yaml(
   also:   {op: file.write_rows, in: counts, with: {path: @OUT/counts.bin}}
 )yaml";
 
-job_place scratch_place(bool plain) {
-  job_place place;
-  place.plain = plain;
-  place.threads = 3;
-  place.force_spill = true;
-  place.batch_bytes = 4 * KiB;
-  return place;
-}
-
 // Stops while the disks still work on what was asked of them.
 TEST(job_failure, may_be_stopped_in_every_phase) {
   for (const bool plain : {false, true}) {

@@ -119,4 +119,44 @@ void gated_backend::release() {
 
 gated_backend::~gated_backend() { std::lock_guard lock(mutex_); }
 
+std::vector<job_place> different_places() {
+  std::vector<job_place> out;
+  for (const bool force_spill : {false, true})
+    for (const unsigned threads : {1U, 4U}) {
+      job_place place;
+      place.plain = threads == 1;
+      place.threads = threads;
+      place.force_spill = force_spill;
+      out.push_back(place);
+    }
+  out.push_back(out.back());
+  out.back().block_bytes = 16 * KiB;
+  out.back().batch_bytes = 1000;
+  return out;
+}
+
+std::map<std::string, std::string> outputs_everywhere(const std::string& nodes) {
+  std::map<std::string, std::string> first;
+  for (const job_place& place : different_places()) {
+    job_rig rig(nodes, place);
+    const std::unique_ptr<error> problem = rig.run();
+    if (problem != nullptr) {
+      ADD_FAILURE() << problem->what();
+      return {};
+    }
+    if (first.empty()) first = rig.outputs();
+    EXPECT_TRUE(rig.outputs() == first) << "plain " << place.plain << ", spill " << place.force_spill;
+  }
+  return first;
+}
+
+job_place scratch_place(bool plain) {
+  job_place place;
+  place.plain = plain;
+  place.threads = 3;
+  place.force_spill = true;
+  place.batch_bytes = 4 * KiB;
+  return place;
+}
+
 }  // namespace flowrun::exec

@@ -83,4 +83,11 @@ class gated_backend final : public io::backend {
   std::vector<io::request*> held_;
 };
 
+// One thread in a fixed order and several, with and without scratch; the last with tiny batches.
+std::vector<job_place> different_places();
+// The outputs of a job, which must be the same in all of them; empty after a failure.
+std::map<std::string, std::string> outputs_everywhere(const std::string& nodes);
+// Everything on scratch, in small batches: for jobs whose disks fail or are slow.
+job_place scratch_place(bool plain);
+
 }  // namespace flowrun::exec

@@ -31,15 +31,6 @@ constexpr const char* job = R"yaml(
   end:   {op: file.write_rows, in: rounds.cur, with: {path: @OUT/end.bin}}
 )yaml";
 
-job_place scratch_place(bool plain) {
-  job_place place;
-  place.plain = plain;
-  place.threads = 3;
-  place.force_spill = true;
-  place.batch_bytes = 4 * KiB;
-  return place;
-}
-
 TEST(loop_failure, may_be_stopped_anywhere) {
   for (const bool plain : {false, true}) {
     bool ended = false;

@@ -12,40 +12,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::vector<job_place> places() {
-  std::vector<job_place> out;
-  for (const bool force_spill : {false, true})
-    for (const unsigned threads : {1U, 4U}) {
-      job_place place;
-      place.plain = threads == 1;
-      place.threads = threads;
-      place.force_spill = force_spill;
-      out.push_back(place);
-    }
-  out.push_back(out.back());
-  out.back().block_bytes = 16 * KiB;
-  out.back().batch_bytes = 1000;
-  return out;
-}
-
-// The outputs of a job, the same in all places.
-std::map<std::string, std::string> outputs_of(const std::string& nodes) {
-  std::map<std::string, std::string> first;
-  for (const job_place& place : places()) {
-    job_rig rig(nodes, place);
-    const std::unique_ptr<error> problem = rig.run();
-    if (problem != nullptr) {
-      ADD_FAILURE() << problem->what();
-      return {};
-    }
-    if (first.empty()) first = rig.outputs();
-    EXPECT_TRUE(rig.outputs() == first) << "plain " << place.plain << ", spill " << place.force_spill;
-  }
-  return first;
-}
-
 std::string problem_of(const std::string& nodes, error_kind kind) {
-  job_rig rig(nodes, places()[0]);
+  job_rig rig(nodes, different_places()[0]);
   const std::unique_ptr<error> problem = rig.run();
   if (problem == nullptr) return "none";
   EXPECT_EQ(problem->kind(), kind);
@@ -53,7 +21,7 @@ std::string problem_of(const std::string& nodes, error_kind kind) {
 }
 
 TEST(loop, counts) {
-  const auto outputs = outputs_of(R"yaml(
+  const auto outputs = outputs_everywhere(R"yaml(
   powers: {op: loop, with: {carry: {n: {value: 1}, last: {value: "-1"}}, body: {},
                             next: {n: "2 * n", last: "i64(iteration) - 100"}, until: "n > 1000"}}
   end:    {op: file.write_csv, in: powers.scalars, with: {path: @OUT/end.csv, header: true}}
@@ -68,7 +36,7 @@ TEST(loop, counts) {
 }
 
 TEST(loop, carries_rows_and_collects_them) {
-  const auto outputs = outputs_of(R"yaml(
+  const auto outputs = outputs_everywhere(R"yaml(
   halves:
     op: loop
     with:
@@ -134,7 +102,7 @@ std::vector<uint32_t> words(const std::string& packed) {
 
 TEST(loop, searches_breadth_first) {
   for (const auto& [num_nodes, num_edges] : {std::pair<size_t, size_t>{50, 40}, {3000, 6000}, {60000, 200000}}) {
-    const auto outputs = outputs_of(with_numbers(search, num_nodes, num_edges));
+    const auto outputs = outputs_everywhere(with_numbers(search, num_nodes, num_edges));
     std::map<uint32_t, std::vector<uint32_t>> neighbours;
     const std::vector<uint32_t> edges = words(outputs.at("edges.bin"));
     for (size_t i = 0; i < edges.size(); i += 2) neighbours[edges[i]].push_back(edges[i + 1]);
@@ -151,7 +119,7 @@ TEST(loop, searches_breadth_first) {
 }
 
 TEST(loop, knows_values_of_reduced_rows) {
-  const auto outputs = outputs_of(R"yaml(
+  const auto outputs = outputs_everywhere(R"yaml(
   numbers: {op: generate, with: {rows: 1000, columns: {x: "i"}}}
   sums:
     op: loop
@@ -175,7 +143,7 @@ TEST(loop, knows_values_of_reduced_rows) {
 }
 
 TEST(loop, in_a_loop) {
-  const auto outputs = outputs_of(R"yaml(
+  const auto outputs = outputs_everywhere(R"yaml(
   table:
     op: loop
     with:
@@ -200,7 +168,7 @@ TEST(loop, in_a_loop) {
 
 // What one iteration swaps, and what it leaves alone.
 TEST(loop, follows_all_at_once) {
-  const auto outputs = outputs_of(R"yaml(
+  const auto outputs = outputs_everywhere(R"yaml(
   swap:
     op: loop
     with:
@@ -222,7 +190,7 @@ TEST(loop, follows_all_at_once) {
 
 // Rows that grow from a few to many: plans change on the way.
 TEST(loop, grows) {
-  const auto outputs = outputs_of(R"yaml(
+  const auto outputs = outputs_everywhere(R"yaml(
   grown:
     op: loop
     with:
@@ -273,7 +241,7 @@ TEST(loop, names_the_iteration_of_an_error) {
 }
 
 TEST(loop, stops_when_told) {
-  job_place place = places()[0];
+  job_place place = different_places()[0];
   job_rig rig(R"yaml(
   endless: {op: loop, with: {carry: {n: {value: 0}}, body: {}, next: {n: "n + 1"}, until: "false"}}
   end:     {op: file.write_csv, in: endless.scalars, with: {path: @OUT/end.csv}}
@@ -291,7 +259,7 @@ TEST(loop, stops_when_told) {
 }
 
 TEST(loop, reports_what_is_inside) {
-  job_rig rig(with_numbers(search, 500, 1000), places()[0]);
+  job_rig rig(with_numbers(search, 500, 1000), different_places()[0]);
   ASSERT_EQ(rig.run(), nullptr);
   const RunReport report = rig.report();
   const uint64_t found = rig.node(report, "found").rows();
