@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import threading
 import time
 
@@ -32,6 +33,12 @@ def drop_caches():
         return True
     except OSError:
         return False
+
+
+def touch_memory(num_bytes):
+    """Writes to so much memory in a process that ends at once. A virtual machine gives free pages back to its host within
+    seconds, and whoever is the first to touch them again waits for the host: up to a second a GiB, as it happens to be."""
+    subprocess.run([sys.executable, "-c", f"b'x' * {num_bytes}"], check=True)
 
 
 def io_of(pid):

@@ -326,6 +326,22 @@ TEST(run_creation, pieces_that_stay_or_are_written) {
   }
 }
 
+// One thread distributes random words over buckets where a half is large: one that is written, and one that stays.
+TEST(run_creation, halves_in_buckets) {
+  record::batch_pool pool;
+  std::vector<uint64_t> values = random_numbers(2'300'000);
+  for (uint64_t& value : values) value %= 3'000'000;
+  const std::vector<batch> input = numbers(pool, values);
+  sort_place place = keeping_place(36 * MiB);
+  place.block_bytes = 128 * KiB;
+  place.num_threads = 1;
+  for (const bool unique : {false, true}) {
+    sort_settings settings = by_number;
+    settings.unique = unique;
+    EXPECT_TRUE(expect_sorted(settings, place, input).in_memory);
+  }
+}
+
 TEST(run_creation, limit_spills_no_more_than_it_needs) {
   record::batch_pool pool;
   for (const bool narrow : {true, false}) {
