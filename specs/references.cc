@@ -96,8 +96,10 @@ struct scope {
   const scope* outer = nullptr;
   std::unordered_map<std::string_view, int> ids = {};  // of the nodes, with their numbers
   std::unordered_set<std::string_view> brought = {};   // names that are streams inside without being nodes
+  std::unordered_set<std::string_view> scalars = {};   // names that only expressions inside can use
 
   bool sees(const std::string& name) const { return ids.contains(name) || brought.contains(name); }
+  // What can be read from.
   std::vector<std::string> visible() const {
     std::vector<std::string> names;
     for (const Node& node : nodes) names.push_back(node.id());
@@ -117,10 +119,7 @@ class scope_check {
     for (int i = 0; i < inside.nodes.size(); ++i) {
       const Node& node = inside.nodes[i];
       inside.ids.emplace(node.id(), i);
-      if (inside.brought.contains(node.id()))
-        faults_.add(node.position(),
-                    fmt::format("'{}' is brought in by {} already", quotable(node.id()), inside.holder),
-                    "another name");
+      if (inside.brought.contains(node.id())) add_taken(node, inside);
     }
     std::vector<std::vector<reading>> readings(static_cast<size_t>(inside.nodes.size()));
     for (int i = 0; i < inside.nodes.size(); ++i) {
@@ -144,6 +143,7 @@ class scope_check {
     scope inside{graph.nodes(), fmt::format(" in the graph '{}'", quotable(graph.name())),
                  fmt::format("the graph '{}'", quotable(graph.name())), &job};
     for (const GraphPort& port : graph.inputs()) inside.brought.insert(port.name());
+    for (const Param& scalar : graph.scalars()) inside.scalars.insert(scalar.name());
     check(inside);
     for (const GraphPort& port : graph.outputs())
       if (!inside.ids.contains(port.from_node()))
@@ -164,12 +164,22 @@ class scope_check {
     const control_word* control = find_control_word(node.op());
     if (control && !control->carried.empty())
       if (const Value* carried = find(node.with(), control->carried))
-        for (const Entry& stream : carried->map().entries())
-          if (!inside.brought.insert(stream.key()).second)
-            faults_.add(stream.key_position(),
-                        fmt::format("'{}' is an input of {} already", quotable(stream.key()), inside.holder),
+        for (const Entry& entry : carried->map().entries()) {
+          const bool taken = inside.brought.contains(entry.key());
+          (find(entry.value(), "value") ? inside.scalars : inside.brought).insert(entry.key());
+          if (taken)
+            faults_.add(entry.key_position(),
+                        fmt::format("'{}' is an input of {} already", quotable(entry.key()), inside.holder),
                         "another name");
+        }
+    for (const Node& inner : body.nodes())
+      if (inside.scalars.contains(inner.id())) add_taken(inner, inside);
     check(inside);
+  }
+
+  void add_taken(const Node& node, const scope& inside) {
+    faults_.add(node.position(), fmt::format("'{}' is brought in by {} already", quotable(node.id()), inside.holder),
+                "another name");
   }
 
   // A name that is no node of `inside`. Empty: reported when it was read.
@@ -184,6 +194,11 @@ class scope_check {
     }
     const std::string message = fmt::format("there is no node '{}'{}", quotable(name), inside.place);
     if (faults_.full()) return faults_.add(position, message);
+    for (const scope* around = &inside; around != nullptr; around = around->outer)
+      if (around->scalars.contains(name))
+        return faults_.add(
+            position, message, fmt::format("one of {}", fmt::join(inside.visible(), ", ")),
+            fmt::format("'{}' is a scalar of {}: expressions use it by its name", quotable(name), around->holder));
     for (const scope* around = inside.outer; around != nullptr; around = around->outer)
       if (around->sees(name))
         return faults_.add(position, message,

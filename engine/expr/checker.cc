@@ -109,7 +109,8 @@ class checker {
       if (hint.empty() && f.name == s.text) hint = fmt::format("'{}' is a function: {}", f.name, f.signature);
     if (known.empty())
       return fault(s.offset, fmt::format("unknown name '{}'", s.text), "a constant: no columns are known here", hint);
-    return fault(s.offset, fmt::format("unknown column '{}'", s.text), one_of(known), std::move(hint));
+    return fault(s.offset, fmt::format("unknown {} '{}'", has_rows() ? "column" : "scalar", s.text), one_of(known),
+                 std::move(hint));
   }
 
   FLOWRUN_OWN_FRAME node_ptr call(const syntax& s) {

@@ -119,6 +119,26 @@ TEST(control, names_inside_a_body) {
               ElementsAre("4:44 'e' is an input of 'l' already"));
 }
 
+TEST(control, scalars_are_no_streams) {
+  const std::string carry = "n: {value: 0}, other: {rows: []}";
+  const fault near = only_fault(loop_around("k: {op: x, in: m}", carry));
+  EXPECT_EQ(near.expected, "one of k, e, other");
+  EXPECT_EQ(near.hint, "");
+  const fault scalar = only_fault(loop_around("k: {op: x, in: n}", carry));
+  EXPECT_EQ(scalar.message, "there is no node 'n' under 'body' of 'l'");
+  EXPECT_EQ(scalar.expected, "one of k, e, other");
+  EXPECT_EQ(scalar.hint, "'n' is a scalar of 'l': expressions use it by its name");
+  EXPECT_EQ(only_fault(loop_around("i: {op: if, in: {r: e}, with: {then: {k: {op: x, in: n}}}}", carry)).hint,
+            "'n' is a scalar of 'l': expressions use it by its name");
+  EXPECT_THAT(faults_in(loop_around("n: {op: x, in: e}", carry)), ElementsAre("5:7 'n' is brought in by 'l' already"));
+  EXPECT_THAT(faults_in(loop_around("k: {op: x, in: e}", "e: {value: 0}")),
+              ElementsAre("4:44 'e' is an input of 'l' already"));
+  const fault of_graph =
+      only_fault(with_graph("in: {t: any}, scalars: {n: {type: int}}, out: k, nodes: {k: {op: x, in: n}}"));
+  EXPECT_EQ(of_graph.expected, "one of k, t");
+  EXPECT_EQ(of_graph.hint, "'n' is a scalar of the graph 'g': expressions use it by its name");
+}
+
 TEST(control, what_a_body_makes_is_not_seen_outside) {
   EXPECT_THAT(faults_in(loop_around("n: {op: x, in: cur}") + "  b: {op: x, in: n}\n"),
               ElementsAre("6:18 there is no node 'n'"));

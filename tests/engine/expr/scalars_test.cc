@@ -50,6 +50,7 @@ TEST(scalars, are_suggested) {
   const compiled result = compile("t + dune", scope{.constants = values()});
   ASSERT_EQ(result.problems.size(), 1U);
   EXPECT_EQ(result.problems[0].offset, 4U);
+  EXPECT_EQ(result.problems[0].message, "unknown scalar 'dune'");
   EXPECT_THAT(result.problems[0].hint, ::testing::HasSubstr("done"));
   // A name that nothing counts is an ordinary mistake.
   EXPECT_FALSE(compile("rows(old)", scope{.constants = values()}).problems.empty());
