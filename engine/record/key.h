@@ -76,13 +76,6 @@ class key_prefix {
   uint64_t num_bytes_ = 0;
 };
 
-// Reads `num_bytes` <= 8 bytes, little endian, as an unsigned number.
-inline uint64_t load_unsigned(const std::byte* from, uint32_t num_bytes) {
-  uint64_t value = 0;
-  std::memcpy(&value, from, num_bytes);
-  return value;
-}
-
 // The first `num_bytes` <= 8 bytes of a text, little endian, zeros behind; reads no further and calls no memcpy.
 inline uint64_t load_front(const char* text, uint32_t num_bytes) {
   if (num_bytes == 8) {
@@ -99,6 +92,11 @@ inline uint64_t load_front(const char* text, uint32_t num_bytes) {
   if (num_bytes == 0) return 0;
   const auto byte = [&](uint32_t i) { return static_cast<uint64_t>(static_cast<uint8_t>(text[i])) << (8 * i); };
   return byte(0) | byte(num_bytes / 2) | byte(num_bytes - 1);
+}
+
+// A field of `num_bytes` <= 8 bytes, little endian, as an unsigned number. It is read for each row: no call.
+inline uint64_t load_unsigned(const std::byte* from, uint32_t num_bytes) {
+  return load_front(reinterpret_cast<const char*>(from), num_bytes);
 }
 
 // A number of `num_bytes` bytes as an unsigned number whose order is the type's order, and back. Not for text.
