@@ -7,6 +7,9 @@
   bfs-mm                                                     a grid of WIDTH x WIDTH nodes, 256 MiB
   suffix-array                                               the first N million bytes of FILE, 256 MiB
 
+Beside components runs its peer, tests/bench/peers/union_find.cc: a loop over the edge file, written by hand. The two take
+turns, and the last column has their ratio. --memory gives the jobs on R-MAT another budget.
+
 Inputs are made by the jobs rmat-graph and grid-graph. --check lets the job's checker look at the result (not timed). A
 job that takes longer than --limit is ended and shown as such. Medians."""
 import argparse
@@ -20,6 +23,7 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import flowrun_job  # noqa: E402
+import measure  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ON_RMAT = ("bfs", "components", "components-stars", "mst", "triangles-count")
@@ -82,7 +86,33 @@ def problem(options, name):
     parameters = {"edges": edges, "nodes": 1 << options.scale}
     if name == "bfs":
         parameters["source"] = 0
-    return parameters, 512, "edge", count
+    return parameters, options.memory, "edge", count
+
+
+def peer_command(options, name, parameters, out):
+    """The words that run the peer; None: there is none."""
+    program = options.build / "bench/union_find"
+    if name != "components" or not program.exists():
+        return None
+    return [program, parameters["edges"], parameters["nodes"], out]
+
+
+def run_in_turn(options, name, spec, parameters, memory, out):
+    """(reports of our runs, measurements of the peer's), which must write the same."""
+    reports, peers = [], []
+    theirs = out.with_suffix(".peer")
+    command = peer_command(options, name, parameters, theirs)
+    for _ in range(options.runs):
+        reports.append(run(options, spec, {**parameters, "out": out}, memory))
+        if command is None or reports[-1] is None:
+            continue
+        peers.append(measure.run(command, limit_seconds=options.limit))
+        if peers[-1].exit_code != 0:
+            raise SystemExit(f"graph_jobs: the peer of {name} failed:\n{peers[-1].output}")
+        if out.read_bytes() != theirs.read_bytes():
+            raise SystemExit(f"graph_jobs: {name} and its peer wrote different results")
+    theirs.unlink(missing_ok=True)
+    return reports, peers
 
 
 def iterations(report):
@@ -90,10 +120,20 @@ def iterations(report):
     return ", ".join(f"{key.rsplit('.', 1)[0]} {value}" for key, value in told.items())
 
 
+def compared(reports, peers):
+    """The peer's seconds and CPU seconds, and ours as multiples of them."""
+    if not peers:
+        return ""
+    wall, cpu = (statistics.median(getattr(p, each) for p in peers) for each in ("wall_seconds", "cpu_seconds"))
+    ours = [statistics.median(r[each] for r in reports) for each in ("wall_seconds", "cpu_seconds")]
+    return f"{wall:.2f} s, {cpu:.2f} s of CPU: ours {ours[0] / wall:.2f} and {ours[1] / cpu:.2f} times that"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--scale", type=int, default=22)
+    parser.add_argument("--memory", type=int, default=512, help="MiB, of the jobs on R-MAT")
     parser.add_argument("--grid", type=int, default=4096)
     parser.add_argument("--megabytes", type=int, default=100)
     parser.add_argument("--text", type=pathlib.Path, default=ROOT / "data/text/lines.txt")
@@ -104,15 +144,15 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
     options = parser.parse_args()
     (options.dir / "scratch").mkdir(parents=True, exist_ok=True)
-    print("| job | work | s | s of CPU | MiB at most | scratch GB written, read | ns a unit | scratch bytes a unit | iterations |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| job | work | s | s of CPU | MiB at most | scratch GB written, read | ns a unit | scratch bytes a unit | iterations | peer |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for name in options.names or [*ON_RMAT, "bfs-mm", "suffix-array"]:
         parameters, memory, unit, count = problem(options, name)
         out = options.dir / f"{name}.out"
         spec = ROOT / f"specs/jobs/{name}.yaml"
-        reports = [run(options, spec, {**parameters, "out": out}, memory) for _ in range(options.runs)]
+        reports, peers = run_in_turn(options, name, spec, parameters, memory, out)
         if None in reports:
-            print(f"| {name} | {count / 1e6:.1f} M {unit}s | more than {options.limit:.0f} | | | | | | |", flush=True)
+            print(f"| {name} | {count / 1e6:.1f} M {unit}s | more than {options.limit:.0f} | | | | | | | |", flush=True)
             continue
 
         def median(value, of=reports):
@@ -121,7 +161,8 @@ def main():
         seconds = median(lambda r: r["wall_seconds"])
         print(f"| {name} | {count / 1e6:.1f} M {unit}s | {seconds:.1f} | {median(lambda r: r['cpu_seconds']):.1f} | "
               f"{median(lambda r: int(r['peak_memory_bytes'])) / (1 << 20):.0f} of {memory} | {written / 1e9:.2f}, {read / 1e9:.2f} | "
-              f"{seconds / count * 1e9:.0f} | {(written + read) / count:.1f} | {iterations(reports[0])} |", flush=True)
+              f"{seconds / count * 1e9:.0f} | {(written + read) / count:.1f} | {iterations(reports[0])} | {compared(reports, peers)} |",
+              flush=True)
         if options.check and name in CHECKERS:
             run(options, ROOT / f"specs/jobs/{CHECKERS[name]}.yaml", {**parameters, "result": out}, 1024)
         out.unlink()
