@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/container/external_buckets.h"
+#include "engine/plan/stored_pass.h"
 #include "operators/registry.h"
 #include "operators/sort_stages.h"
 #include "operators/stored_source.h"
@@ -52,9 +53,23 @@ plan::order order_of(const plan::node_checker& node, const settings& s) {
   return out;
 }
 
+// Full pages stay in half of the memory (external_buckets.h), the others are written; those that aren't full at the end
+// have room in the rest. A 64th for the headers of the smallest blocks.
+std::optional<plan::stored_pass> predict_pass(const plan::row_estimate& rows, const plan::pass_memory& memory) {
+  if (!rows.known) return std::nullopt;
+  plan::stored_pass out;
+  out.rows = rows.rows;
+  out.num_bytes = rows.num_bytes;
+  const uint64_t spilled = rows.num_bytes - std::min(rows.num_bytes, memory.kept_bytes / 2);
+  out.written_bytes = spilled + spilled / 64;
+  out.loads = spilled > 0 ? 1 : 0;
+  return out;
+}
+
 void check(plan::node_checker& node) {
   const settings s = read(node);
   if (!node.ok()) return;
+  node.node().settled = plan::stored_pass_rule(predict_pass);
   node.node().facts["buckets"] = s.num_buckets;
   if (node.input_estimate().known) node.node().facts["stored_bytes"] = node.input_estimate().num_bytes;
   node.set_output(0, node.input_type(), order_of(node, s), node.input_estimate());

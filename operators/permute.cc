@@ -95,8 +95,10 @@ settings read(plan::node_checker& node) {
   return out;
 }
 
+// No wider than the places are said to be: narrow rows stay narrow.
 record::value_type place_type(const settings& s) {
   using record::type_kind;
+  if (s.to && s.to->type().is_unsigned()) return s.to->type();
   constexpr std::pair<unsigned, type_kind> widths[] = {{8, type_kind::u8},   {16, type_kind::u16},
                                                        {24, type_kind::u24}, {32, type_kind::u32},
                                                        {40, type_kind::u40}, {48, type_kind::u48}};
@@ -114,6 +116,7 @@ void check(plan::node_checker& node) {
     node.fault_at_input(0, fmt::format("the input has {} rows", estimate.rows),
                         fmt::format("{} rows, for {} bits", uint64_t{1} << s.matrix->num_bits(), s.matrix->num_bits()));
   describe_hidden_key(node, with_hidden_key(node.input_type(), place_type(s)));
+  if (s.matrix) node.node().settled = placement_rule(*s.matrix, node.input_type());
   node.set_output(0, node.input_type(), {}, estimate);
 }
 
@@ -217,7 +220,8 @@ exec::operator_definition define() {
       "`to` gives the place of each row from its columns and its row_number. The places must be 0, 1, … to the number "
       "of rows less one, each once: a place that is taken twice or not at all stops the job with an error that names "
       "it.\n\n"
-      "A transposed matrix of R rows and C columns: to: \"row_number % C * R + row_number / C\".\n\n"
+      "A transposed matrix of R rows and C columns: to: \"u40(row_number % C * R + row_number / C)\". The rows are "
+      "sorted by their places, so a type that is no wider than the places need makes less to sort.\n\n"
       "`bits: reverse` and `matrix` compute the place from the bits of the row number, for inputs of exactly 2^n "
       "rows: y = A x + c over the integers modulo 2 (a BMMC permutation). Where the matrix sends every memoryload of "
       "rows to whole blocks, they are put into place in one pass without a sort.";

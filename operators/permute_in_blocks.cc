@@ -37,6 +37,11 @@ struct scattered {
   std::shared_ptr<const container::stored_rows> rows;
 };
 
+// On scratch.
+uint64_t bytes_of_block(const block_shape& shape, uint32_t row_bytes) {
+  return round_up((uint64_t{row_bytes} << shape.block) + block::block_header_bytes, io_alignment);
+}
+
 // Copies the rows of `count` places from `first` on to `to`. `loaded` holds rows, of which x is at x & mask.
 void gather(const bit_matrix& from, uint64_t first, size_t count, const std::byte* loaded, uint64_t mask,
             uint32_t row_bytes, std::byte* to) {
@@ -122,9 +127,7 @@ class scatter_stage final : public loading_stage {
         stored_(std::make_shared<container::stored_rows>(c.input_type(), c.job.blocks(), c.job.pool())),
         stream_(c.job.blocks().next_stream_id()),
         disks_(c.job.blocks(), stream_),
-        writer_(c.job.blocks(),
-                static_cast<uint32_t>(round_up(block_rows_ * row_bytes_ + block::block_header_bytes, io_alignment)),
-                num_write_buffers) {
+        writer_(c.job.blocks(), static_cast<uint32_t>(bytes_of_block(shape, row_bytes_)), num_write_buffers) {
     stored_->pieces.resize(num_places() >> block_bits_);
     find_basis(shape.memoryload);
   }
@@ -278,21 +281,44 @@ std::optional<block_shape> whole_blocks(const bit_matrix& matrix, uint32_t row_b
   return std::nullopt;
 }
 
-void add_permuting_in_blocks(exec::assembly& to, exec::build_context& c, const bit_matrix& matrix) {
-  const record::row_type& type = c.input_type();
-  if (type.has_strings()) return;
-  const exec::job_options& options = c.job.options();
-  const bool fits = matrix.num_bits() < 40 && (uint64_t{type.row_bytes()} << matrix.num_bits()) <= c.kept_bytes;
-  if (fits && !options.force_spill) {
-    to.stages.emplace_back(std::make_unique<memory_stage>(matrix, matrix.num_bits(), c));
-    return;
-  }
-  const std::optional<block_shape> shape = whole_blocks(matrix, type.row_bytes(), c.memory_bytes, options.block_bytes);
-  if (!shape) return;
+std::optional<block_placement> placement_of(const bit_matrix& matrix, const record::row_type& type,
+                                            uint64_t memory_bytes, uint64_t kept_bytes, uint64_t block_bytes) {
+  if (type.has_strings()) return std::nullopt;
+  if (matrix.num_bits() < 40 && (uint64_t{type.row_bytes()} << matrix.num_bits()) <= kept_bytes)
+    return block_placement{true, {}};
+  const std::optional<block_shape> shape = whole_blocks(matrix, type.row_bytes(), memory_bytes, block_bytes);
+  if (!shape || matrix.num_bits() - shape->block >= 40) return std::nullopt;
   // Where each block lies is kept in memory.
-  const uint64_t most_blocks = c.memory_bytes / 8 / sizeof(container::row_piece);
-  if (matrix.num_bits() - shape->block >= 40 || uint64_t{1} << (matrix.num_bits() - shape->block) > most_blocks) return;
-  to.stages.emplace_back(std::make_unique<scatter_stage>(matrix, *shape, c));
+  const uint64_t most_blocks = memory_bytes / 8 / sizeof(container::row_piece);
+  if (uint64_t{1} << (matrix.num_bits() - shape->block) > most_blocks) return std::nullopt;
+  return block_placement{false, *shape};
+}
+
+plan::stored_pass_rule placement_rule(const bit_matrix& matrix, const record::row_type& type) {
+  return
+      [matrix, type](const plan::row_estimate&, const plan::pass_memory& memory) -> std::optional<plan::stored_pass> {
+        const auto how = placement_of(matrix, type, memory.given_bytes, memory.kept_bytes, memory.block_bytes);
+        if (!how) return std::nullopt;
+        plan::stored_pass out;
+        out.rows = uint64_t{1} << matrix.num_bits();
+        out.num_bytes = out.rows * type.row_bytes();
+        if (how->in_memory) return out;
+        out.loads = out.rows >> how->shape.memoryload;
+        out.block_bytes = bytes_of_block(how->shape, type.row_bytes());
+        out.written_bytes = (out.rows >> how->shape.block) * out.block_bytes;
+        return out;
+      };
+}
+
+void add_permuting_in_blocks(exec::assembly& to, exec::build_context& c, const bit_matrix& matrix) {
+  const exec::job_options& options = c.job.options();
+  const auto how =
+      placement_of(matrix, c.input_type(), c.memory_bytes, options.force_spill ? 0 : c.kept_bytes, options.block_bytes);
+  if (!how) return;
+  if (how->in_memory)
+    to.stages.emplace_back(std::make_unique<memory_stage>(matrix, matrix.num_bits(), c));
+  else
+    to.stages.emplace_back(std::make_unique<scatter_stage>(matrix, how->shape, c));
 }
 
 void add_reading_of_blocks(exec::assembly& to, exec::build_context& c) {

@@ -16,6 +16,7 @@
 
 #include "engine/base/error.h"
 #include "engine/exec/operator_definition.h"
+#include "engine/plan/stored_pass.h"
 #include "operators/bit_matrix.h"
 
 namespace flowrun::operators {
@@ -29,6 +30,17 @@ struct block_shape {
 // Blocks as large as they may be, of at least 2 KiB. nullopt: the matrix needs a sort, or another memory. Pure.
 std::optional<block_shape> whole_blocks(const bit_matrix& matrix, uint32_t row_bytes, uint64_t memory_bytes,
                                         uint64_t block_bytes);
+
+// How the rows of all 2^n places are put there with so much memory.
+struct block_placement {
+  bool in_memory = false;  // all of them; no shape
+  block_shape shape;
+};
+// nullopt: not this way. `kept_bytes`: what the rows may take if they stay in memory; 0: nothing. Pure.
+std::optional<block_placement> placement_of(const bit_matrix& matrix, const record::row_type& type,
+                                            uint64_t memory_bytes, uint64_t kept_bytes, uint64_t block_bytes);
+// That, for the planner.
+plan::stored_pass_rule placement_rule(const bit_matrix& matrix, const record::row_type& type);
 
 // The sink half, if the rows can be permuted this way; else adds nothing.
 void add_permuting_in_blocks(exec::assembly& to, exec::build_context& c, const bit_matrix& matrix);

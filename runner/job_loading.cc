@@ -104,8 +104,9 @@ exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& ar
 
 bool may_use_scratch(const loaded_job& job) {
   if (!job.plan.bodies.empty()) return true;  // nobody knows what a loop carries
+  if (job.plan.predicted_scratch_written > 0) return true;
   for (const plan::sort_prediction& s : job.plan.sorts)
-    if (!s.known || s.written_bytes > 0) return true;
+    if (!s.known) return true;
   return std::any_of(job.plan.queues.begin(), job.plan.queues.end(),
                      [](const plan::queue& q) { return q.kind == plan::queue_kind::spilling; });
 }

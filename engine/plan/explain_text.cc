@@ -174,6 +174,11 @@ class text_explainer {
         what = fmt::format("size unknown; runs of {}, up to {} merged at once", format_bytes(run_bytes(s)), s.fan_in);
       } else if (s.merge_passes == 0) {
         what = fmt::format("{} stay in memory", format_bytes(s.num_bytes));
+      } else if (s.in_blocks) {
+        what = fmt::format(
+            "no sort: {} in {} of {}, in whole blocks of {} to their places, scratch {} written and {} read",
+            format_bytes(s.num_bytes), plural(s.runs, "memoryload"), format_bytes(run_bytes(s)),
+            format_bytes(s.block_bytes), format_bytes(s.written_bytes), format_bytes(s.read_bytes));
       } else {
         what =
             fmt::format("{}{} in {} of {}, {} of fan-in {}, blocks of {}, scratch {}{} written and {} read{}",
@@ -184,7 +189,7 @@ class text_explainer {
                         format_bytes(s.read_bytes), s.compressed ? ", less as compressed" : "");
       }
       sorts.row({at(s.node).id, what});
-      if (s.known && s.merge_passes == 0) continue;
+      if ((s.known && s.merge_passes == 0) || s.in_blocks) continue;
       // A run that stays in memory needs no buffer.
       const uint64_t runs = std::min({s.fan_in, s.read_buffers, s.known ? s.runs : s.fan_in});
       sorts.row(

@@ -63,7 +63,7 @@ struct node {
   // Of a control node: the graphs that it runs. A recursive call has none of its own but the one that it is inside of.
   std::vector<std::shared_ptr<graph>> bodies;
   std::weak_ptr<graph> recursion;
-  // What a control node's check leaves for when it runs.
+  // What a control node's check leaves for when it runs; of a node that stores rows its own way, a stored_pass_rule.
   std::any settled;
   // Facts that operators' checks leave for memory wishes, prediction and explain (e.g. "key_bytes", "fused"). The
   // planner itself reads "limit" (a breaker that gives at most so many rows) and "rows_behind"

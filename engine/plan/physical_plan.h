@@ -78,6 +78,7 @@ struct sort_prediction {
   uint64_t read_buffers = 0;   // blocks: one per run, the others read ahead
   uint64_t kept_bytes = 0;     // of the rows, never written: the last run stays in memory
   bool compressed = false;     // the runs: written_bytes and read_bytes become less
+  bool in_blocks = false;      // no runs: memoryloads, as many as `runs`, whose blocks go where they belong (permute)
 };
 
 struct memory_share {

@@ -65,6 +65,7 @@ void add_sort(const sort_prediction& s, PhysicalPlan& out) {
   m.set_merge_passes(s.merge_passes);
   m.set_written_bytes(s.written_bytes);
   m.set_compressed(s.compressed);
+  m.set_in_blocks(s.in_blocks);
   m.set_read_bytes(s.read_bytes);
   m.set_block_bytes(s.block_bytes);
   m.set_kept_bytes(s.kept_bytes);

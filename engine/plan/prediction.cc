@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/plan/sort_request.h"
+#include "engine/plan/stored_pass.h"
 #include "specs/value.h"
 
 namespace flowrun::plan {
@@ -42,6 +43,28 @@ bool reads_files(const node& n) {
                                });
 }
 
+// A pass of the node's own with what it was given; nullopt: it has none.
+std::optional<stored_pass> pass_of(const graph& g, int index, int input, const physical_plan& plan) {
+  const node& n = g.nodes[static_cast<size_t>(index)];
+  const auto* rule = std::any_cast<stored_pass_rule>(&n.settled);
+  if (rule == nullptr) return std::nullopt;
+  return (*rule)(g.input_of(n, static_cast<size_t>(input)).estimate,
+                 {plan.share_of(index, 0, input), plan.kept_of(index, input), plan.resources.block_bytes});
+}
+
+// Instead of a sort. Its buffers stay as they were planned: forced to spill, what fits is sorted after all.
+void put_pass(const stored_pass& pass, sort_prediction& out) {
+  out.known = true;
+  out.rows = pass.rows;
+  out.num_bytes = pass.num_bytes;
+  out.in_blocks = pass.loads > 0;
+  out.runs = out.fan_in = pass.loads;
+  out.merge_passes = pass.loads > 0 ? 1 : 0;
+  out.written_bytes = out.read_bytes = pass.written_bytes;
+  out.kept_bytes = pass.loads > 0 ? 0 : pass.num_bytes;
+  if (pass.loads > 0) out.block_bytes = pass.block_bytes;
+}
+
 sort_prediction predict_sort(const graph& g, int index, const physical_plan& plan) {
   const node& n = g.nodes[static_cast<size_t>(index)];
   sort_request request = request_of(g, n);
@@ -68,6 +91,7 @@ sort_prediction predict_sort(const graph& g, int index, const physical_plan& pla
   out.read_buffers = sort.read_buffers;
   out.kept_bytes = sort.kept_bytes;
   out.compressed = request.compressed;
+  if (const std::optional<stored_pass> pass = pass_of(g, index, 0, plan)) put_pass(*pass, out);
   return out;
 }
 
@@ -125,11 +149,14 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
   for (size_t p = 0; p < plan.pipelines.size(); ++p)
     for (const stored_input& s : plan.pipelines[p].stores) {
       const node& n = g.nodes[static_cast<size_t>(s.node)];
-      if (!n.inputs[static_cast<size_t>(s.input)].as_vector) continue;
+      const bool own = std::any_cast<stored_pass_rule>(&n.settled) != nullptr;
+      if (!own && !n.inputs[static_cast<size_t>(s.input)].as_vector) continue;
       const row_estimate& estimate = g.input_of(n, static_cast<size_t>(s.input)).estimate;
       plan.prediction_known = plan.prediction_known && estimate.known;
       if (!estimate.known) continue;
-      const uint64_t spilled = estimate.num_bytes - std::min(estimate.num_bytes, plan.kept_of(s.node, s.input));
+      const std::optional<stored_pass> pass = pass_of(g, s.node, s.input, plan);
+      const uint64_t spilled =
+          pass ? pass->written_bytes : estimate.num_bytes - std::min(estimate.num_bytes, plan.kept_of(s.node, s.input));
       plan.predicted_scratch_written += spilled;
       plan.predicted_scratch_read += spilled;
       store(plan.pipelines[p].phase, phase_of(layout.uses(s.node)), spilled);

@@ -125,8 +125,8 @@ def try_refusal(flowrun, name, refusal):
         folder = pathlib.Path(temporary)
         params = {**written(refusal, folder), "out": folder / "out"}
         code, said = run(flowrun, name, params, folder, [])
-        if code != bad_data:
-            return f"{refusal.what}: exit code {code} instead of {bad_data}: {said}"
+        if code != refusal.code:
+            return f"{refusal.what}: exit code {code} instead of {refusal.code}: {said}"
         missing = [part for part in refusal.says if part not in said]
         if missing:
             return f"{refusal.what}: {missing} is not in the message: {said}"

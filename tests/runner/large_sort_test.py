@@ -100,6 +100,33 @@ class large_sort_test(process_test):
                     actual = int(report["actual"]["scratch_written_bytes"])
                     self.assertLess(abs(actual - predicted), predicted // 10)
 
+    def test_passes_without_a_sort_are_predicted(self):
+        rows = ("".join("1" if k in (r, r - 1) else "0" for k in range(23)) for r in range(23))
+        gray = f'{{op: permute, in: drawn, with: {{matrix: "{" ".join(rows)}"}}}}'  # each bit and the one above
+        for node, memory in (
+            (gray, "24MiB"),
+            (gray, "400MiB"),
+            ('{op: partition, in: drawn, with: {by: "x & 255", buckets: 256}}', "24MiB"),
+            ('{op: partition, in: drawn, with: {by: "x % 3", buckets: 3}}', "400MiB"),
+        ):
+            with self.subTest(node=node, memory=memory):
+                drawn = f'drawn: {{op: generate, with: {{rows: {1 << 23}, columns: {{x: "rand(1, i)"}}}}}}'
+                after = "after: {op: reduce, in: moved, with: {hash: true}}"
+                self.write("job.yaml", f"flowrun: 1\nnodes:\n  {drawn}\n  moved: {node}\n  {after}\n")
+                done = self.flowrun("job.yaml", "-q", "-m", memory, "-T", "s", "--report", "-")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                report = json.loads(done.stdout)
+                predicted, actual = (
+                    {way: int(report[which][f"scratch_{way}_bytes"]) for way in ("written", "read")}
+                    for which in ("predicted", "actual")
+                )
+                for way in ("written", "read"):
+                    self.assertLessEqual(actual[way], predicted[way])
+                    self.assertLessEqual(predicted[way] - actual[way], predicted[way] // 10)
+                self.assertEqual(memory == "400MiB", actual["written"] == 0)
+                for sort in report["sorts"]:
+                    self.assertEqual(sort["predicted_runs"], sort["runs"])
+
     def test_long_runs_are_predicted(self):
         # On random input, to within one run. Runs of twice the memory instead of half of it.
         for shape in ("8 bytes", "16 bytes"):
