@@ -26,6 +26,7 @@ struct passed_scalar {
   std::string name;
   value_type type;
   const specs::Value* value = nullptr;
+  input_values mentioned;
 };
 
 struct settings {
@@ -34,7 +35,7 @@ struct settings {
   std::vector<passed_scalar> scalars;
   std::vector<std::string> results;  // by output: the result's id
   const specs::Value* when = nullptr;
-  std::optional<mentioned_nodes> mentioned;
+  std::optional<input_values> mentioned;
   uint64_t max_depth = 0;
   bool recursive = false;
 };
@@ -128,12 +129,14 @@ class call_checker {
                             fmt::format("with: {{{}: value}}", p.name()));
         continue;
       }
-      const auto type = check_scalar(node_, *given, {});
-      if (type) add_scalar(p, *given, *type);
+      input_values mentioned(node_, *given);
+      if (!node_.ok()) return;
+      const auto type = check_scalar(node_, *given, mentioned.names());
+      if (type) add_scalar(p, *given, *type, std::move(mentioned));
     }
   }
 
-  void add_scalar(const specs::Param& p, const specs::Value& given, value_type type) {
+  void add_scalar(const specs::Param& p, const specs::Value& given, value_type type, input_values mentioned) {
     const bool whole = !type.is_boolean() && !type.is_float();
     bool right = false;
     switch (p.type()) {
@@ -151,7 +154,7 @@ class call_checker {
                      : p.type() == specs::PARAM_INT   ? "a whole number"
                      : p.type() == specs::PARAM_FLOAT ? "a number"
                                                       : "a scalar of type int, float or bool");
-    out_->scalars.push_back({p.name(), type, &given});
+    out_->scalars.push_back({p.name(), type, &given, std::move(mentioned)});
   }
 
   std::string key() const {
@@ -263,13 +266,15 @@ void run(exec::control_context& context) {
   const settings& s = *std::any_cast<std::shared_ptr<const settings>>(context.node.settled);
   exec::stream_table streams;
   for (size_t i = 0; i < s.inputs.size(); ++i) streams.in[s.inputs[i]] = context.inputs[i];
-  const bool runs = s.when == nullptr || condition_value(context.params, *s.when, s.mentioned->values(context, streams));
+  const bool runs =
+      s.when == nullptr || condition_value(context.params, *s.when, s.mentioned->values(context, streams));
   if (runs) {
     const uint64_t depth = depth_of(context, s);
     check_progress(context, s, depth, total_rows(streams));
     context.note(depth == 0 ? s.graph : fmt::format("{}, {} deep", s.graph, depth));
     std::vector<uint64_t> values;
-    for (const passed_scalar& p : s.scalars) values.push_back(scalar_value(context.params, *p.value, {}, p.type));
+    for (const passed_scalar& p : s.scalars)
+      values.push_back(scalar_value(context.params, *p.value, p.mentioned.values(context, streams), p.type));
     values.push_back(depth);
     context.run_body(0, streams, values);
   }
@@ -286,9 +291,10 @@ exec::operator_definition define() {
   d.summary = "Runs a graph that stands under `graphs:`.";
   d.details =
       "The inputs have the names of the graph's inputs; its outputs are the outputs. Further keys under `with` are the "
-      "graph's scalars: expressions over the scalars that are known here. A graph is checked for the row types that "
-      "each "
-      "call gives it. `when`: a condition over scalars and inputs (rows(INPUT), INPUT.column), without which nothing "
+      "graph's scalars: expressions over the scalars that are known here, the inputs as a whole (rows(INPUT), or "
+      "INPUT.column of an input that has one row) and `memory`, the bytes that the graph's nodes have together. A "
+      "graph "
+      "is checked for the row types that each call gives it. `when`: a condition over the same, without which nothing "
       "runs and the outputs are empty.\n\n"
       "A graph may call itself, if the types of its outputs are declared. Such a call needs an end, a `when` or an "
       "`if` "

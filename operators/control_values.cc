@@ -36,6 +36,19 @@ void store_lane(std::byte* field, value_type type, uint64_t lane) {
   std::memcpy(field, &lane, type.num_bytes);
 }
 
+std::vector<std::string> input_names(const plan::node_checker& node) {
+  std::vector<std::string> out;
+  for (const plan::input_port& in : node.node().inputs) out.push_back(in.name);
+  return out;
+}
+
+// A scalar of that name hides it.
+void add_memory(std::vector<expr::constant>& names, const std::vector<expr::constant>& scalars, uint64_t num_bytes) {
+  constexpr const char* memory_name = "memory";
+  if (std::none_of(scalars.begin(), scalars.end(), [&](const expr::constant& c) { return c.name == memory_name; }))
+    names.push_back({memory_name, value_type::of(type_kind::u64), num_bytes});
+}
+
 }  // namespace
 
 std::optional<value_type> scalar_type(value_type t) {
@@ -242,22 +255,32 @@ std::vector<expr::constant> mentioned_nodes::values(exec::control_context& conte
   return out;
 }
 
-mentioned_nodes check_condition_on_inputs(plan::node_checker& node, const specs::Value& text) {
-  std::vector<std::string> inputs;
-  for (const plan::input_port& in : node.node().inputs) inputs.push_back(in.name);
-  mentioned_nodes out(inputs);
+input_values::input_values(plan::node_checker& node, const specs::Value& text) : mentioned_(input_names(node)) {
+  const std::vector<std::string> inputs = input_names(node);
   std::vector<plan::body_output> unknown;
-  out.scan(text, nullptr, unknown);
+  mentioned_.scan(text, nullptr, unknown);
   for (const plan::body_output& o : unknown)
     node.fault_at(o.position, fmt::format("'{}' has no input '{}'", node.node().id, o.from_node),
                   inputs.empty() ? "in: {name: node}" : fmt::format("one of {}", fmt::join(inputs, ", ")),
                   did_you_mean(o.from_node, inputs));
-  if (!node.ok()) return out;
-  const auto names = out.names(node, [&](const std::string& name, bool) -> const plan::output_port& {
+  if (!node.ok()) return;
+  names_ = mentioned_.names(node, [&](const std::string& name, bool) -> const plan::output_port& {
     const auto input = std::find(inputs.begin(), inputs.end(), name) - inputs.begin();
     return node.owner().input_of(node.node(), static_cast<size_t>(input));
   });
-  if (node.ok()) node.compiled(text, expr::scope{.constants = names}, true);
+  add_memory(names_, node.owner().scalars, 0);
+}
+
+std::vector<expr::constant> input_values::values(exec::control_context& context,
+                                                 const exec::stream_table& streams) const {
+  std::vector<expr::constant> out = mentioned_.values(context, streams);
+  add_memory(out, context.params.owner().scalars, context.body_bytes);
+  return out;
+}
+
+input_values check_condition_on_inputs(plan::node_checker& node, const specs::Value& text) {
+  input_values out(node, text);
+  if (node.ok()) node.compiled(text, expr::scope{.constants = out.names()}, true);
   return out;
 }
 

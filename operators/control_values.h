@@ -72,8 +72,20 @@ class mentioned_nodes {
   std::vector<field> fields_;
 };
 
-// A condition over scalars and the inputs of a control node: rows(INPUT), INPUT.column.
-mentioned_nodes check_condition_on_inputs(plan::node_checker& node, const specs::Value& text);
+// What an expression over scalars and the inputs of a control node may name: rows(INPUT), INPUT.column, and `memory`,
+// the bytes that the nodes inside of it have together.
+class input_values {
+ public:
+  // With a fault for what isn't there.
+  input_values(plan::node_checker& node, const specs::Value& text);
+  const std::vector<expr::constant>& names() const { return names_; }  // for check()
+  std::vector<expr::constant> values(exec::control_context& context, const exec::stream_table& streams) const;
+
+ private:
+  mentioned_nodes mentioned_;
+  std::vector<expr::constant> names_;
+};
+input_values check_condition_on_inputs(plan::node_checker& node, const specs::Value& text);
 
 // All rows of a vector behind those of another.
 void append_rows(exec::control_context& context, const container::external_vector& from,

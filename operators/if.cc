@@ -23,7 +23,7 @@ struct chosen_rows {
 
 struct settings {
   std::vector<chosen_rows> outputs;
-  std::optional<mentioned_nodes> mentioned;
+  std::optional<input_values> mentioned;
   const specs::Value* condition = nullptr;
   int body_of[2] = {-1, -1};  // then, else: index into the node's bodies
 };
@@ -150,9 +150,9 @@ exec::operator_definition define() {
   d.summary = "Runs one of two groups of nodes, as a condition says.";
   d.details =
       "The condition is over scalars (of a loop or graph around it) and over the inputs as a whole: rows(INPUT) is the "
-      "number of its rows, INPUT.column a value of an input that has one row (a reduce). The nodes of `then` and "
-      "`else` "
-      "read the inputs by their names. `out` names the outputs, and for each the node that gives it, which must be in "
+      "number of its rows, INPUT.column a value of an input that has one row (a reduce), and `memory` the bytes of "
+      "memory that the nodes inside have together. The nodes of `then` and `else` read the inputs by their names. "
+      "`out` names the outputs, and for each the node that gives it, which must be in "
       "both with the same columns, or one of the inputs. Without `else` such an output is empty.";
   d.order = "needs: nothing; gives: what holds in both branches";
   d.example =

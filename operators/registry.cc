@@ -33,6 +33,7 @@ std::vector<const exec::operator_definition*> built_in_operators() {
       &shuffle_operator(),
       &sort_operator(),
       &split_operator(),
+      &suffix_sort_operator(),
       &tokens_operator(),
       &union_find_operator(),
       &window_operator(),

@@ -37,6 +37,7 @@ const exec::operator_definition& scan_operator();
 const exec::operator_definition& shuffle_operator();
 const exec::operator_definition& sort_operator();
 const exec::operator_definition& split_operator();
+const exec::operator_definition& suffix_sort_operator();
 const exec::operator_definition& tokens_operator();
 const exec::operator_definition& union_find_operator();
 const exec::operator_definition& window_operator();

@@ -27,6 +27,7 @@ struct control_context {
   std::vector<shared_rows> outputs;  // by output: to be set, unless nobody reads it
 
   bool is_read(size_t output) const { return !node.outputs[output].consumers.empty(); }
+  uint64_t body_bytes = 0;  // the memory of each body while it runs
   // An empty vector with this node's share of memory. `sorted_by`: keeps an index, so that readers can seek.
   std::function<std::shared_ptr<container::external_vector>(const record::row_type&, const plan::order& sorted_by)>
       make_vector;

@@ -110,6 +110,7 @@ void graph_runner::run_control(int node) {
   context.outputs.resize(n.outputs.size());
 
   const plan::control_memory memory = plan::divide_control_memory(n, plan_.resources, plan_.share_of(node, 1));
+  context.body_bytes = memory.body_bytes;
   plan::machine resources = plan_.resources;
   resources.memory_bytes = memory.body_bytes;
   uint64_t num_read = 0;

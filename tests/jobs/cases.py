@@ -103,6 +103,12 @@ def text_case(rng):
     return case({}, {"text": text}, expected=references.suffix_array(text))
 
 
+def covered_text_case(rng):
+    out = text_case(rng)
+    out.params.update(in_memory=rng.choice([1, 10, 30, 10**9]), position=rng.choice(["u32", "u40"]))
+    return out
+
+
 def ngrams_case(rng):
     text, n, least = graphs.text(rng), rng.randrange(1, 9), rng.choice([1, 1, 2, 5])
     counts = collections.Counter(text[i : i + n] for i in range(len(text) - n + 1))
@@ -205,7 +211,7 @@ JOBS = {
     "rmat-graph": job(rmat_case, EDGE, num_cases=60),
     "sort-benchmark": job(records_case, [1] * 100, "check-sort", num_cases=60),
     "spanning-forest": job(forest_case, EDGE, "check-spanning-forest"),
-    "suffix-array": job(text_case, [5], "check-suffix-array"),
+    "suffix-array": job(covered_text_case, [5], "check-suffix-array", own=("in_memory", "position")),
     "suffix-array-doubling": job(text_case, [5], "check-suffix-array"),
     "suffix-array-discarding": job(text_case, [5], "check-suffix-array"),
     "triangles": job(of_graph(references.triangles), [4, 4, 4], "check-triangles"),
