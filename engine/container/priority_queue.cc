@@ -16,8 +16,11 @@ namespace {
 
 constexpr unsigned num_insertion_buffers = 4;
 constexpr uint64_t longest_slice_bytes = 512 * KiB;  // sorted in the L2 cache
+constexpr size_t num_slices_ahead = 2;
+constexpr size_t worth_posting = 4096;  // items that are sorted beside the caller
 constexpr size_t most_near = 1024;
-constexpr size_t most_scans = 8;  // of the insertion buffer for slices, before sorting it is cheaper
+constexpr size_t chunk_items = 64;  // of the insertion buffer, looked at together
+constexpr size_t most_scans = 8;    // of the insertion buffer for slices, before sorting it is cheaper
 
 struct later {
   template <class Item>
@@ -25,6 +28,18 @@ struct later {
     return b < a;
   }
 };
+
+// Of at least one.
+template <class Item>
+Item least_of(const Item* items, size_t num_items) {
+  // Four at once, since each comparison waits for the one before.
+  Item least[4] = {items[0], items[0], items[0], items[0]};
+  size_t i = 0;
+  for (; i + 4 <= num_items; i += 4)
+    for (size_t k = 0; k < 4; ++k) least[k] = std::min(least[k], items[i + k]);
+  for (; i < num_items; ++i) least[0] = std::min(least[0], items[i]);
+  return std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
+}
 
 }  // namespace
 
@@ -44,7 +59,8 @@ queue_memory divide_queue_memory(const priority_queue_settings& settings, size_t
   m.store_block_items = std::clamp<size_t>(std::bit_floor(m.buffer_items / 64), 16, 4096);
   // All runs and sequences must have something in a slice.
   m.read_buffers = static_cast<unsigned>(std::min<size_t>(m.read_buffers, m.slice_items / 2));
-  const uint64_t items = num_insertion_buffers * m.insertion_items() + m.deletion_items() + 2 * m.slice_items;
+  const uint64_t items =
+      num_insertion_buffers * m.insertion_items() + m.deletion_items() + (num_slices_ahead + 2) * m.slice_items;
   const uint64_t taken = items * sizeof_item + (uint64_t{m.read_buffers} + 2 * m.write_buffers) * m.block_bytes;
   if (!settings.force_spill && taken < all) m.num_store_blocks = (all - taken) / (m.store_block_items * sizeof_item);
   return m;
@@ -90,6 +106,8 @@ priority_queue<Item>::priority_queue(priority_queue_settings settings)
              packer_) {
   fill_ = input_.filling();
   near_.reserve(memory_.near_items);
+  chunk_least_.resize(memory_.insertion_items() / chunk_items + 1);
+  for (size_t i = 0; i < num_slices_ahead; ++i) ahead_.push_back(std::make_unique<slice_ahead>(settings_.post));
 }
 
 template <class Item>
@@ -176,6 +194,7 @@ void priority_queue<Item>::take_finished() {
   if (merge_ && !merge_->runs) return;  // what it merges is fixed
   typename queue_input<Item>::finished f;
   while (input_.take_finished(f)) {
+    new_since_ahead_ = true;
     if (f.run) {
       ++counters_.runs;
       counters_.spilled_bytes += f.run->stored_bytes();
@@ -216,7 +235,7 @@ step priority_queue<Item>::hand_over(waker& w) {
           begin_merge(true);
           continue;
         }
-        input_.wake_when_finished(&w);
+        input_.wake_when_finished(w);
         return step::blocked;
       }
       if (num_runs >= memory_.fan_in() / 2 && !sequences_.empty()) {
@@ -224,9 +243,10 @@ step priority_queue<Item>::hand_over(waker& w) {
         continue;
       }
     }
-    if (!input_.hand_over(num_filled_, !keep, w)) return step::blocked;
+    if (!input_.hand_over(num_filled_, least_new(), !keep, w)) return step::blocked;
     num_elsewhere_ += num_filled_;
     num_filled_ = scanned_ = 0;
+    forget_chunks();
     fill_ = input_.filling();
     if (sequences_.size() > memory_.many_sequences() && input_.has_free()) gather_short_sequences(w);
     return step::ready;
@@ -243,14 +263,17 @@ void priority_queue<Item>::gather_short_sequences(waker& w) {
     num_items += sequences_[--first].num_words;
   if (sequences_.size() - first < 2) return;
   Item* to = fill_;
+  std::optional<Item> least;
   for (size_t i = first; i < sequences_.size(); ++i) {
     const size_t count = sequences_[i].num_words;
+    if (count == 0) continue;
+    if (!least || sequences_[i][0] < *least) least = sequences_[i][0];
     sequences_[i].take(count, to);
     to += count;
   }
   sequences_.erase(sequences_.begin() + static_cast<std::ptrdiff_t>(first), sequences_.end());
   if (num_items == 0) return;
-  FLOWRUN_CHECK(input_.hand_over(num_items, false, w));
+  FLOWRUN_CHECK(input_.hand_over(num_items, *least, false, w));
   fill_ = input_.filling();
 }
 
@@ -277,13 +300,14 @@ step priority_queue<Item>::advance_merge(waker& w) {
       return step::ready;
     }
     slice s;
-    switch (cut_slice(memory_.slice_items, {.runs = m.runs, .memory = !m.runs, .input = false}, m.slice(), s, w)) {
+    const slice_parts parts{.runs = m.runs, .memory = !m.runs, .ahead = false, .input = false};
+    switch (cut_slice(memory_.slice_items, parts, m.slice(), s, &w)) {
       case cut::taken: break;
       case cut::blocked: return step::blocked;
       case cut::nothing: m.drained = true; continue;
       case cut::too_much_new: internal_error("priority_queue: a merge takes no new items");
     }
-    if (!s.sorted) sort_items(m.slice(), s.num_items);
+    put_in_order(m.slice(), s);
     m.left = {m.slice(), s.num_items};
   }
 }
@@ -298,8 +322,9 @@ step priority_queue<Item>::refill_slowly(waker& w) {
       if (advance_merge(w) == step::blocked) return step::blocked;
       continue;
     }
+    if (!next_ahead().sorter.idle(&w)) return step::blocked;
     slice s;
-    switch (cut_slice(slice_now_, {}, deletion_, s, w)) {
+    switch (cut_slice(slice_now_, {}, deletion_, s, &w)) {
       case cut::taken: break;
       case cut::blocked: return step::blocked;
       case cut::too_much_new:
@@ -307,40 +332,90 @@ step priority_queue<Item>::refill_slowly(waker& w) {
         continue;
       case cut::nothing: internal_error("priority_queue: items are missing");
     }
-    if (!s.sorted) sort_items(deletion_, s.num_items);
+    put_in_order(deletion_, s);
     num_elsewhere_ -= s.num_items - s.num_new;
     head_ = 0;
     end_ = s.num_items;
     splitter_ = deletion_[end_ - 1];
     if (!spread_) slice_now_ = std::min(2 * slice_now_, memory_.slice_items);
     spread_ = false;
+    cut_ahead();
     return step::ready;
   }
   return step::done;
 }
 
 template <class Item>
+void priority_queue<Item>::put_in_order(Item* items, const slice& s) {
+  const bool few_new = s.num_new <= s.num_items / 4;
+  if (!s.others_sorted || !few_new) return sort_items(items, s.num_items);
+  if (s.num_new == 0) return;
+  // The new ones, from behind the slice, are merged into the others.
+  sort_items(items, s.num_new);
+  const Item* few = items + s.num_items;
+  const Item* const few_end = few + s.num_new;
+  std::memcpy(static_cast<void*>(items + s.num_items), items, s.num_new * sizeof(Item));
+  const Item* many = items + s.num_new;
+  const Item* const many_end = items + s.num_items;
+  Item* to = items;
+  while (few != few_end && many != many_end) *to++ = *many < *few ? *many++ : *few++;
+  std::copy(few, few_end, to);  // where none is left, the others are in their place
+}
+
+template <class Item>
+void priority_queue<Item>::cut_ahead() {
+  if (next_ahead().num_items == 0) new_since_ahead_ = false;
+  for (size_t i = 0; i < ahead_.size() && !new_since_ahead_; ++i) {
+    slice_ahead& a = *ahead_[(first_ahead_ + i) % ahead_.size()];
+    if (a.num_items > 0) continue;
+    if (!a.memory) a.memory = aligned_buffer(memory_.slice_items * sizeof(Item));
+    a.first = 0;
+    slice s;
+    if (cut_slice(slice_now_, {.ahead = false, .input = false}, a.items(), s, nullptr) != cut::taken) return;
+    a.num_items = s.num_items;
+    if (s.num_items < worth_posting) {
+      put_in_order(a.items(), s);
+    } else if (!s.others_sorted) {
+      a.sorter.start([&a](waker&) {
+        sort_items(a.items(), a.num_items);
+        return true;
+      });
+    }
+  }
+}
+
+template <class Item>
 void priority_queue<Item>::find_sources(const slice_parts& parts) {
   sources_.clear();
+  if (parts.ahead && next_ahead().num_items > 0) sources_.push_back({*next_ahead().items(), 0, source_kind::ahead});
   if (parts.memory) {
     std::erase_if(sequences_, [](const sequence& s) { return s.num_words == 0; });
-    for (uint32_t i = 0; i < sequences_.size(); ++i) sources_.push_back({sequences_[i][0], i, false});
+    for (uint32_t i = 0; i < sequences_.size(); ++i) sources_.push_back({sequences_[i][0], i, source_kind::sequence});
   }
   if (parts.runs)
     for (uint32_t r = 0; r < runs_.num_slots(); ++r)
-      if (runs_.num_front(r) > 0) sources_.push_back({runs_.front(r, 0), r, true});
+      if (runs_.num_front(r) > 0) sources_.push_back({runs_.front(r, 0), r, source_kind::run});
 }
 
 template <class Item>
 void priority_queue<Item>::bound_by(const slice_source& s, size_t stride, Item& splitter) const {
-  if (s.is_run) {
-    const size_t num_front = runs_.num_front(s.index);
-    if (num_front >= stride)
-      splitter = std::min(splitter, runs_.front(s.index, stride - 1));
-    else if (runs_.goes_on(s.index))
-      splitter = std::min(splitter, runs_.front(s.index, num_front - 1));
-  } else if (sequences_[s.index].num_words >= stride) {
-    splitter = std::min(splitter, sequences_[s.index][stride - 1]);
+  switch (s.kind) {
+    case source_kind::ahead: {  // what was taken from the sequences and runs goes on behind it
+      slice_ahead& a = *ahead_[first_ahead_];
+      splitter = std::min(splitter, a.items()[std::min(stride, a.num_items) - 1]);
+      break;
+    }
+    case source_kind::sequence:
+      if (sequences_[s.index].num_words >= stride) splitter = std::min(splitter, sequences_[s.index][stride - 1]);
+      break;
+    case source_kind::run: {
+      const size_t num_front = runs_.num_front(s.index);
+      if (num_front >= stride)
+        splitter = std::min(splitter, runs_.front(s.index, stride - 1));
+      else if (runs_.goes_on(s.index))
+        splitter = std::min(splitter, runs_.front(s.index, num_front - 1));
+      break;
+    }
   }
 }
 
@@ -357,9 +432,18 @@ size_t priority_queue<Item>::take_up_to(const slice_source& s, size_t stride, co
     }
     return low;
   };
-  if (s.is_run) {
+  if (s.kind == source_kind::run) {
     const size_t count = num_up_to(runs_.num_front(s.index), [&](size_t i) { return runs_.front(s.index, i); });
     runs_.take(s.index, count, to);
+    return count;
+  }
+  if (s.kind == source_kind::ahead) {
+    slice_ahead& a = next_ahead();
+    const size_t count = num_up_to(a.num_items, [&](size_t i) { return a.items()[i]; });
+    std::memcpy(static_cast<void*>(to), a.items(), count * sizeof(Item));
+    a.first += count;
+    a.num_items -= count;
+    if (a.num_items == 0) first_ahead_ = (first_ahead_ + 1) % ahead_.size();
     return count;
   }
   sequence& from = sequences_[s.index];
@@ -368,26 +452,33 @@ size_t priority_queue<Item>::take_up_to(const slice_source& s, size_t stride, co
   return count;
 }
 
+template <class Item>
+void priority_queue<Item>::look_at_chunks() {
+  for (; (num_chunks_ + 1) * chunk_items <= num_filled_; ++num_chunks_) {
+    const Item least = least_of(fill_ + num_chunks_ * chunk_items, chunk_items);
+    chunk_least_[num_chunks_] = least;
+    least_in_chunks_ = num_chunks_ == 0 ? least : std::min(least_in_chunks_, least);
+  }
+}
+
+template <class Item>
+Item priority_queue<Item>::least_new() {
+  look_at_chunks();
+  const size_t first_other = num_chunks_ * chunk_items;
+  if (first_other == num_filled_) return least_in_chunks_;
+  const Item least = least_of(fill_ + first_other, num_filled_ - first_other);
+  return num_chunks_ == 0 ? least : std::min(least, least_in_chunks_);
+}
+
 // Each item taken leaves its place to the last one. When there are too many, all go back.
 template <class Item>
 bool priority_queue<Item>::take_new_up_to(const Item& splitter, Item* to, size_t& num_taken) {
-  constexpr size_t chunk = 64;
   num_taken = 0;
-  for (size_t i = 0; i < num_filled_;) {
-    if (num_taken > memory_.slice_items) {
-      std::memcpy(static_cast<void*>(fill_ + num_filled_), to, num_taken * sizeof(Item));
-      num_filled_ += num_taken;
-      return false;
-    }
-    if (i + chunk <= num_filled_) {
-      size_t below = 0;
-      for (size_t j = i; j < i + chunk; ++j) below += splitter < fill_[j] ? 0 : 1;
-      if (below == 0) {
-        i += chunk;
-        continue;
-      }
-    }
-    for (const size_t end = std::min(i + chunk, num_filled_); i < std::min(end, num_filled_);) {
+  look_at_chunks();
+  scanned_ += num_chunks_;
+  const auto take_from = [&](size_t first, size_t end) {
+    scanned_ += end - first;
+    for (size_t i = first; i < std::min(end, num_filled_);) {
       if (splitter < fill_[i]) {
         ++i;
         continue;
@@ -395,13 +486,28 @@ bool priority_queue<Item>::take_new_up_to(const Item& splitter, Item* to, size_t
       to[num_taken++] = fill_[i];
       fill_[i] = fill_[--num_filled_];
     }
+  };
+  for (size_t c = 0; c < num_chunks_ && num_taken <= memory_.slice_items; ++c) {
+    if (splitter < chunk_least_[c]) continue;
+    const size_t first = c * chunk_items, end = first + chunk_items;
+    take_from(first, end);
+    num_chunks_ = std::min(num_chunks_, num_filled_ / chunk_items);
+    if (c < num_chunks_) chunk_least_[c] = least_of(fill_ + first, chunk_items);
   }
+  if (num_taken > memory_.slice_items) {
+    std::memcpy(static_cast<void*>(fill_ + num_filled_), to, num_taken * sizeof(Item));
+    num_filled_ += num_taken;
+    forget_chunks();
+    return false;
+  }
+  take_from(num_chunks_ * chunk_items, num_filled_);
+  if (num_chunks_ > 0) least_in_chunks_ = least_of(chunk_least_.data(), num_chunks_);
   return true;
 }
 
 template <class Item>
 typename priority_queue<Item>::cut priority_queue<Item>::cut_slice(size_t wanted, const slice_parts& parts, Item* to,
-                                                                   slice& out, waker& w) {
+                                                                   slice& out, waker* w) {
   for (;;) {
     std::optional<Item> bound;
     if (parts.runs) {
@@ -422,7 +528,8 @@ typename priority_queue<Item>::cut priority_queue<Item>::cut_slice(size_t wanted
       if (num_new > wanted) return cut::too_much_new;
       std::memcpy(static_cast<void*>(to), fill_, num_new * sizeof(Item));
       num_filled_ = scanned_ = 0;
-      out = {num_new, num_new, false};
+      forget_chunks();
+      out = {num_new, num_new};
       return cut::taken;
     }
     if (scanned_ > most_scans * num_new && num_new > wanted / 8 && !bound_is_away) return cut::too_much_new;
@@ -444,8 +551,8 @@ typename priority_queue<Item>::cut priority_queue<Item>::cut_slice(size_t wanted
     for (size_t i = 0; i < num_active; ++i) bound_by(sources_[i], stride, splitter);
 
     out = {};
-    if (num_new > 0 && !take_new_up_to(splitter, to, out.num_new)) return cut::too_much_new;
-    scanned_ += num_new;
+    if (num_new > 0 && !(splitter < least_new()) && !take_new_up_to(splitter, to, out.num_new))
+      return cut::too_much_new;
     out.num_items = out.num_new;
     size_t num_contributing = 0;
     for (size_t i = 0; i < num_active; ++i) {
@@ -454,16 +561,17 @@ typename priority_queue<Item>::cut priority_queue<Item>::cut_slice(size_t wanted
       out.num_items += count;
       num_contributing += count > 0 ? 1 : 0;
     }
-    out.sorted = num_contributing == 1 && out.num_new == 0;
+    out.others_sorted = num_contributing <= 1;
     if (out.num_items > 0) return cut::taken;
 
     // All that is there lies above the bound.
+    if (w == nullptr) return cut::blocked;
     if (bound_is_away) {
-      input_.wake_when_finished(&w);
+      input_.wake_when_finished(*w);
       return cut::blocked;
     }
     FLOWRUN_CHECK(has_run_bound);
-    if (runs_.load_bound(w) == step::blocked) return cut::blocked;
+    if (runs_.load_bound(*w) == step::blocked) return cut::blocked;
   }
 }
 

@@ -15,10 +15,14 @@
 // (sort/slice_merger.h). The splitter never passes the first item of a block that is not there yet (queue_runs.h), nor
 // the least item of a buffer that is being sorted or written (queue_input.h).
 //
+// Slices are cut ahead: one or two more from the sequences and runs, sorted beside the caller while it uses up the one
+// before. The first of them then is one more sequence, which nothing but newer items interferes with; those few are
+// merged into it.
+//
 // A near heap that overflows goes back, with all but the front of the deletion buffer, to the insertion buffer; slices
 // get shorter then, and longer again while they are used up.
 //
-// Memory (settings::memory_bytes is a hard bound): insertion buffers 1/16, blocks being read 1/4, one or two slices and
+// Memory (settings::memory_bytes is a hard bound): insertion buffers 1/16, blocks being read 1/4, a few slices and
 // write buffers a few percent, the rest for sequences. A sorted buffer that finds no room there becomes a run by
 // itself. Once half as many runs as can be read at once have come about, everything in memory is merged into one run
 // instead; and when there are more runs than can be read at once, the shortest ones are merged (the merge groups of
@@ -43,6 +47,7 @@
 #include "engine/container/queue_input.h"
 #include "engine/container/queue_item.h"
 #include "engine/container/queue_runs.h"
+#include "engine/sort/background_work.h"
 #include "engine/sort/word_store.h"
 
 namespace flowrun::container {
@@ -133,8 +138,6 @@ class priority_queue {
   size_t pop_bulk(std::span<Item> to, const Item* limit = nullptr);
 
   const queue_counters& counters() const { return counters_; }
-  // Once this returns, no waker that was left here is woken any more.
-  void forget_waker() { input_.wake_when_finished(nullptr); }
 
  private:
   using sequence = typename sort::word_store<Item>::sequence;
@@ -154,28 +157,38 @@ class priority_queue {
   void begin_merge(bool of_runs);
   step advance_merge(waker& w);
 
-  // Which of runs, sequences and new items a slice is taken from.
+  // Which of runs, sequences, slices cut ahead and new items a slice is taken from.
   struct slice_parts {
-    bool runs = true, memory = true, input = true;
+    bool runs = true, memory = true, ahead = true, input = true;
   };
   struct slice {
     size_t num_items = 0;
-    size_t num_new = 0;  // of them from the insertion buffer
-    bool sorted = false;
+    size_t num_new = 0;         // of them from the insertion buffer: the first ones
+    bool others_sorted = true;  // those behind them
   };
   enum class cut { taken, blocked, too_much_new, nothing };
-  // About `wanted` items of the next slice to `to`.
-  cut cut_slice(size_t wanted, const slice_parts& parts, Item* to, slice& out, waker& w);
-  // A sequence or run with something to take.
+  // About `wanted` items of the next slice to `to`. Null: `blocked` without a wake.
+  cut cut_slice(size_t wanted, const slice_parts& parts, Item* to, slice& out, waker* w);
+  // To `to`, which has room for the slice once more.
+  static void put_in_order(Item* items, const slice& s);
+  // Slices that come next.
+  void cut_ahead();
+  // Something to take.
+  enum class source_kind : uint8_t { sequence, run, ahead };
   struct slice_source {
     Item first;
     uint32_t index;
-    bool is_run;
+    source_kind kind;
   };
   void find_sources(const slice_parts& parts);
   // Lowers the splitter so that at most `stride` items of the source are not above it.
   void bound_by(const slice_source& s, size_t stride, Item& splitter) const;
   size_t take_up_to(const slice_source& s, size_t stride, const Item& splitter, Item* to);
+  // The least item of the insertion buffer; only with items.
+  Item least_new();
+  // Looks at the chunks that have filled up.
+  void look_at_chunks();
+  void forget_chunks() { num_chunks_ = 0; }
   // The items of the insertion buffer that are not above the splitter, unless they are too many for a slice.
   bool take_new_up_to(const Item& splitter, Item* to, size_t& num_taken);
 
@@ -188,7 +201,12 @@ class priority_queue {
   Item splitter_{};
   Item* fill_ = nullptr;
   size_t num_filled_ = 0;
-  size_t scanned_ = 0;      // items looked at for slices since the buffer was empty
+  size_t scanned_ = 0;  // items looked at for slices since the buffer was empty
+  // The least items of the first chunks that have been looked at, so that a slice looks only at chunks that it takes
+  // from; and the least of those.
+  std::vector<Item> chunk_least_;
+  size_t num_chunks_ = 0;
+  Item least_in_chunks_{};
   std::vector<Item> near_;  // a heap, smallest first
 
   // Deletion: deletion_[head_ … end_) is left.
@@ -197,6 +215,20 @@ class priority_queue {
   size_t head_ = 0, end_ = 0;
   size_t slice_now_ = 0;  // items that the next slice shall have
   bool spread_ = false;   // the current slice went back before it was used up
+
+  // Slices cut ahead: ahead_[first_ahead_] comes next, then the other one. None of them ends above items that were in
+  // sequences and runs when it was cut; so another one is cut only while no new ones have come.
+  struct slice_ahead {
+    explicit slice_ahead(const task_poster& post) : sorter(post) {}
+    aligned_buffer memory;
+    size_t first = 0, num_items = 0;  // what is left
+    sort::background_work sorter;
+    Item* items() { return reinterpret_cast<Item*>(memory.data()) + first; }
+  };
+  std::vector<std::unique_ptr<slice_ahead>> ahead_;
+  size_t first_ahead_ = 0;
+  bool new_since_ahead_ = false;  // sequences or runs
+  slice_ahead& next_ahead() { return *ahead_[first_ahead_]; }
 
   // Everything else.
   uint64_t num_elsewhere_ = 0;

@@ -62,7 +62,7 @@ bool queue_input<Item>::has_free() const {
 }
 
 template <class Item>
-bool queue_input<Item>::hand_over(size_t num_items, bool write, waker& w) {
+bool queue_input<Item>::hand_over(size_t num_items, const Item& least, bool write, waker& w) {
   buffer& full = *buffers_[filling_];
   {
     std::lock_guard lock(mutex_);
@@ -70,7 +70,7 @@ bool queue_input<Item>::hand_over(size_t num_items, bool write, waker& w) {
     const auto next =
         std::find_if(buffers_.begin(), buffers_.end(), [](const auto& b) { return b->now == state::free; });
     if (next == buffers_.end()) {
-      waiter_ = &w;
+      wait(w);
       return false;
     }
     (*next)->now = state::filling;
@@ -79,8 +79,6 @@ bool queue_input<Item>::hand_over(size_t num_items, bool write, waker& w) {
   }
   full.num_items = num_items;
   full.write = write;
-  Item least = full.items()[0];
-  for (size_t i = 1; i < num_items; ++i) least = std::min(least, full.items()[i]);
   full.least = least;
   full.sorter.start([this, &full](waker&) {
     sort(full);
@@ -149,10 +147,15 @@ bool queue_input<Item>::take_finished(finished& out) {
 }
 
 template <class Item>
-void queue_input<Item>::wake_when_finished(waker* w) {
+void queue_input<Item>::wake_when_finished(waker& w) {
   std::lock_guard lock(mutex_);
-  waiter_ = w;
-  if (w == nullptr) return;
+  wait(w);
+}
+
+// Whoever has finished since the last take_finished() wakes nobody any more.
+template <class Item>
+void queue_input<Item>::wait(waker& w) {
+  waiter_ = &w;
   const bool any = failure_ || std::any_of(buffers_.begin(), buffers_.end(), [](const auto& b) {
                      return b->now == state::sorted || b->now == state::written;
                    });

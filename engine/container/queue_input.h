@@ -71,9 +71,9 @@ class queue_input {
 
   // The buffer that fills, of buffer_items.
   Item* filling() { return buffers_[filling_]->items(); }
-  // Gives the first `num_items` > 0 of it away, and another one fills. False, and nothing has changed, when all others
-  // are away: `w` will be woken when one has finished.
-  bool hand_over(size_t num_items, bool write, waker& w);
+  // Gives the first `num_items` > 0 of it away, of which `least` is the least, and another one fills. False, and
+  // nothing has changed, when all others are away: `w` will be woken when one has finished, at once if one has.
+  bool hand_over(size_t num_items, const Item& least, bool write, waker& w);
   // Whether hand_over would find a free buffer.
   bool has_free() const;
 
@@ -85,8 +85,8 @@ class queue_input {
     std::vector<Item> firsts;
   };
   bool take_finished(finished& out);
-  // Wakes `w` when another buffer has finished; at once if one has. Null: nobody waits any more.
-  void wake_when_finished(waker* w);
+  // Wakes `w` when another buffer has finished; at once if one has.
+  void wake_when_finished(waker& w);
 
   // Items that are away, and the least of them.
   std::optional<Item> least_away() const;
@@ -111,6 +111,7 @@ class queue_input {
   void shutdown();
   void sort(buffer& b);
   bool write(buffer& b, std::span<const Item>& left, waker& w);
+  void wait(waker& w);  // the mutex is held
   void end(buffer& b, state reached, std::exception_ptr failure = nullptr);
 
   const settings settings_;

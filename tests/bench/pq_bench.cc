@@ -10,6 +10,7 @@
 //
 // Prints JSON: seconds of the two halves, and a sum over what was popped, which both sides must agree on.
 #include <fmt/format.h>
+#include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
@@ -121,6 +122,8 @@ int run(int argc, char** argv) {
   scratch.disks = {{argv[4]}};
   scratch.backend = backend.get();
   block::block_manager blocks(scratch);
+  // One more than the library starts by itself: the thread that pushes and pops takes part in no arena.
+  const tbb::global_control workers(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(threads) + 1);
   tbb::task_arena arena(threads, 0);
   container::priority_queue_settings settings;
   settings.blocks = &blocks;

@@ -126,6 +126,25 @@ TYPED_TEST(priority_queue_of, moves_items_in_bulk) {
   }
 }
 
+// Slices of thousands of items are cut ahead and sorted beside; what comes meanwhile belongs before, between and behind
+// them, or makes new sequences and runs.
+TYPED_TEST(priority_queue_of, merges_newer_items_into_slices_cut_ahead) {
+  std::mt19937_64 random(9);
+  for (const bool force_spill : {false, true}) {
+    pq_rig<TypeParam> rig({.memory_bytes = 2 * MiB * sizeof(TypeParam), .force_spill = force_spill});
+    constexpr uint64_t space = 1 << 24;
+    for (int i = 0; i < 150'000; ++i) rig.push(item_of<TypeParam>(random() % space));
+    uint64_t now = 0;
+    for (int i = 0; i < 120'000; ++i) {
+      if (i % 1000 == 0) now += space / 200;
+      const uint64_t reach = i % 40'000 < 20'000 ? space : space / 100;
+      if (i % 3 != 0) rig.push(item_of<TypeParam>(now + random() % reach));
+      ASSERT_TRUE(rig.pop());
+    }
+    ASSERT_TRUE(rig.drain());
+  }
+}
+
 TEST(priority_queue, merges_runs_when_there_are_too_many) {
   std::mt19937_64 random(5);
   for (const bool force_spill : {false, true}) {
@@ -200,11 +219,36 @@ TEST(priority_queue, is_never_asleep_without_a_wake) {
   EXPECT_EQ(blocks.used_bytes(), 0U);
 }
 
+// Whoever finds no free buffer is woken even if the others have finished just before.
+TEST(queue_input, wakes_whoever_comes_too_late) {
+  const std::unique_ptr<io::backend> backend = io::make_memory_backend();
+  sort::task_queue tasks(0);
+  block::block_manager blocks(block::memory_options(*backend, 1));
+  const item_packer<uint64_t> packer(8);
+  queue_input<uint64_t> input(
+      {.blocks = &blocks, .post = tasks.poster(), .num_buffers = 2, .buffer_items = 100, .block_bytes = 4096}, packer);
+  struct counting final : waker {
+    void wake() noexcept override { ++num_wakes; }
+    int num_wakes = 0;
+  } w;
+  for (uint64_t i = 0; i < 100; ++i) input.filling()[i] = 100 - i;
+  ASSERT_TRUE(input.hand_over(100, 1, false, w));
+  EXPECT_EQ(input.least_away(), 1U);
+  tasks.drain();
+  EXPECT_FALSE(input.hand_over(100, 1, false, w));
+  EXPECT_EQ(w.num_wakes, 1);
+  queue_input<uint64_t>::finished f;
+  ASSERT_TRUE(input.take_finished(f));
+  EXPECT_TRUE(std::is_sorted(f.sorted.begin(), f.sorted.end()));
+  EXPECT_EQ(f.sorted.size(), 100U);
+  EXPECT_FALSE(input.take_finished(f));
+}
+
 TEST(priority_queue, stays_within_its_memory) {
   for (const uint64_t memory : {1 * MiB, 3 * MiB, 20 * MiB, 512 * MiB, 16 * GiB}) {
     for (const size_t item : {8, 16, 32, 64}) {
       const queue_memory m = divide_queue_memory({.memory_bytes = memory}, item, 2, 8);
-      const uint64_t items = 4 * m.insertion_items() + m.deletion_items() + 2 * m.slice_items + m.near_items +
+      const uint64_t items = 4 * m.insertion_items() + m.deletion_items() + 4 * m.slice_items + m.near_items +
                              m.num_store_blocks * m.store_block_items;
       const uint64_t blocks = m.read_buffers + 2 * m.write_buffers;
       EXPECT_LE(items * item + blocks * m.block_bytes, memory + memory / 50) << memory << " " << item;
