@@ -1,5 +1,6 @@
 #include "operators/pq_scan_program.h"
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <optional>
@@ -82,6 +83,14 @@ class rule_program::compiler {
     return expr::evaluate(v.op, args[0], args[1], args[2], v.imm, v.imm2);
   }
 
+  // Whether the value depends on the event, or on the state.
+  bool needs_event(value_id id) const {
+    const expr::value& v = graph_[id];
+    return v.op == opcode::column ||
+           std::any_of(v.args.begin(), v.args.end(), [&](value_id arg) { return needs_event(arg); });
+  }
+  bool needs_state(value_id id) const { return graph_[id].stateful; }
+
   value_id without_not(value_id id) const { return graph_[id].op == opcode::not_b ? graph_[id].args[0] : id; }
 
   // The source of a value; what must be computed for each event goes to `steps`. Values are computed once for all that
@@ -154,6 +163,7 @@ rule_program::rule_program(const pq_scan_settings& s, kind what, const std::stri
   const std::vector<pq_scan_settings::rule>& list = what == kind::end ? s.at_end : s.on;
   const std::string& name = what == kind::messages ? pq_scan_settings::messages : input_name;
   const std::vector<ordered_field> message = item_fields(s.message, s.order);
+  bool sets_constants = true, pushes_rows = what == kind::input;
   for (size_t i = 0; i < list.size(); ++i) {
     const pq_scan_settings::rule& from = list[i];
     if (from.from && *from.from != name) continue;
@@ -168,21 +178,28 @@ rule_program::rule_program(const pq_scan_settings& s, kind what, const std::stri
         const value_id positive = c.without_not(condition);
         rule.negated = positive != condition;
         rule.condition = c.source(positive, rule.condition_steps);
+        rule.decided_by_state = !c.needs_event(condition);
       }
       c.forget();
     }
     for (const auto& [variable, value] : from.set) {
       assignment a{};
-      a.value = c.source(c.insert(value), a.steps);
+      const value_id id = c.insert(value);
+      sets_constants = sets_constants && c.known(id);
+      a.value = c.source(id, a.steps);
       for (size_t k = 0; k < s.state.size(); ++k)
         if (s.state[k].name == variable) a.cell = &state.cells[k];
       rule.sets.push_back(std::move(a));
       c.forget();
     }
     rule.pushes = !from.push.empty();
-    for (const auto& [column, value] : from.push)
-      if (const auto to = s.message.index_of(column))
-        rule.pushed.push_back({c.source(c.insert(value), rule.push_steps), message[*to]});
+    for (const auto& [column, value] : from.push) {
+      const auto to = s.message.index_of(column);
+      if (!to) continue;
+      const value_id id = c.insert(value);
+      pushes_rows = pushes_rows && !c.needs_state(id);
+      rule.pushed.push_back({c.source(id, rule.push_steps), message[*to]});
+    }
     c.forget();
     rule.emits = !from.emit.empty();
     if (rule.emits) {
@@ -195,12 +212,26 @@ rule_program::rule_program(const pq_scan_settings& s, kind what, const std::stri
     }
     rules_.push_back(std::move(rule));
   }
+  classify(sets_constants, pushes_rows);
   if (what != kind::input) return;
   code_ = c.chunk_code();
   frame_ = std::make_unique<expr::chunk_frame>(code_, pool);
 }
 
 rule_program::~rule_program() = default;
+
+void rule_program::classify(bool sets_constants, bool pushes_rows) {
+  bool sets = false, emits = false, has_condition = false;
+  for (const compiled_rule& rule : rules_) {
+    sets = sets || !rule.sets.empty();
+    pushes_ = pushes_ || rule.pushes;
+    emits = emits || rule.emits;
+    has_condition = has_condition || rule.has_condition;
+  }
+  only_rule_ = rules_.size() == 1 && !sets && rules_.front().decided_by_state;
+  sends_rows_ = only_rule_ && pushes_ && !emits && pushes_rows;
+  same_again_ = sets_constants && !pushes_ && !emits && !has_condition;
+}
 
 void rule_program::load(const std::byte* rows, size_t row_bytes, size_t num_rows) {
   if (lanes_.empty()) return;

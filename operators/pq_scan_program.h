@@ -4,7 +4,9 @@
 // What depends on the columns of an input's rows alone is computed for up to 1,024 rows at a time by the vector kernels
 // (engine/expr/chunk_code.h); `kind == 1` is then one load for each event. What depends on the state, and all of a
 // message, runs event by event: primitives in a row, whose operands are known addresses, without a stack. A condition
-// that can't hold for this kind of event drops its rule here.
+// that can't hold for this kind of event drops its rule here. Programs also say what all events with one key have in
+// common, so that those can be gone through at once: a condition over the state alone, while no rule changes it; rows
+// whose messages can be made a chunk at a time; messages that say the same as the one before.
 //
 // Items of the queue (engine/container/queue_item.h) hold a message's columns one behind the other, the order columns
 // first, as numbers whose order is the columns' order.
@@ -91,7 +93,8 @@ struct emitted_field {
 struct compiled_rule {
   size_t number = 0;  // in its list, from 1
   bool has_condition = false;
-  bool negated = false;  // holds where `condition` is 0
+  bool decided_by_state = true;  // whether it holds is the same for all events of its kind while the state is
+  bool negated = false;          // holds where `condition` is 0
   std::vector<primitive> condition_steps;
   uint32_t condition = 0;
   std::vector<assignment> sets;
@@ -119,6 +122,14 @@ class rule_program final : public expr::scan_step {
   rule_program& operator=(const rule_program&) = delete;
 
   const std::vector<compiled_rule>& rules() const { return rules_; }
+  // No event changes the state, and whether its only rule holds depends on nothing else: it holds for all events with
+  // one key or for none. Null where that isn't so.
+  const compiled_rule* only_rule() const { return only_rule_ ? &rules_.front() : nullptr; }
+  // There is such a rule, it pushes and does nothing else, and what it pushes depends on the rows alone.
+  bool sends_rows() const { return sends_rows_; }
+  // When it has happened for one event, nothing more comes of others with the same key.
+  bool same_again() const { return same_again_; }
+  bool pushes() const { return pushes_; }
   size_t rows_per_chunk() const { return code_.rows_per_chunk; }
   // An input: computes what needs only the rows. At most rows_per_chunk().
   void load(const std::byte* rows, size_t row_bytes, size_t num_rows);
@@ -135,6 +146,7 @@ class rule_program final : public expr::scan_step {
 
  private:
   class compiler;
+  void classify(bool sets_constants, bool pushes_rows);
   void run_some(const std::vector<primitive>& steps, size_t row) const {
     for (const primitive& p : steps) *p.out = compute(p, value(p.a, row), value(p.b, row), value(p.c, row));
   }
@@ -146,6 +158,7 @@ class rule_program final : public expr::scan_step {
   std::vector<uint32_t> lanes_;  // sources that are lanes of a chunk, in the order of the scan's inputs
   std::vector<std::unique_ptr<uint64_t>> slots_;
   std::vector<compiled_rule> rules_;
+  bool only_rule_ = false, sends_rows_ = false, same_again_ = false, pushes_ = false;
   std::vector<std::pair<size_t, uint64_t*>> columns_used_;
   expr::chunk_code code_;
   std::unique_ptr<expr::chunk_frame> frame_;

@@ -131,7 +131,7 @@ class pq_scan_source final : public exec::source {
     emitted_ = false;
     for (size_t events = events_per_pull; events > 0 && !emitted_;) {
       for (auto& in : inputs_) {
-        const exec::outcome o = in->fill(w);
+        const exec::outcome o = fill(*in, w);
         if (o.is_blocked()) return o;
       }
       if (queue_.make_room(max_pushes_, w) == block::step::blocked || queue_.refill(w) == block::step::blocked)
@@ -151,40 +151,18 @@ class pq_scan_source final : public exec::source {
           from(stream),
           order(type, s.order, fields),
           rules(s, rule_program::kind::input, port, type, state, pool),
-          keys(rules.rows_per_chunk()) {}
+          keys(rules.rows_per_chunk()),
+          messages(rules.sends_rows() ? keys.size() : 0) {}
 
-    // There is a current row, or the stream has ended.
-    exec::outcome fill(waker& w) {
-      while (row == num_rows && !ended) {
-        const size_t next = first + num_rows;
-        if (next == batch.num_rows) {
-          const record::batch* front = nullptr;
-          const exec::outcome o = from.peek(front, w);
-          if (o.is_blocked()) return exec::outcome::blocked(exec::blocked_on::input);
-          rows_before += batch.num_rows;
-          first = row = num_rows = 0;
-          batch = {};
-          ended = o.is_done();
-          if (ended) break;
-          batch = *front;
-          from.pop();
-          continue;
-        }
-        first = next;
-        row = 0;
-        num_rows = std::min(keys.size(), batch.num_rows - first);
-        order.compute(batch.row(first), batch.row_bytes, num_rows, keys.data());
-        rules.load(batch.row(first), batch.row_bytes, num_rows);
-      }
-      return exec::outcome::ready();
-    }
     uint64_t row_number() const { return rows_before + first + row; }
 
     const std::string name;
     exec::input_stream& from;
     const order_keys order;
     rule_program rules;
-    std::vector<Key> keys;  // of the chunk
+    std::vector<Key> keys;       // of the chunk
+    std::vector<Item> messages;  // what the chunk's rows push, if the rules are of that kind
+    bool may_send = false;       // all of these are later than their rows
     size_t row = 0, num_rows = 0;
     record::batch batch;
     size_t first = 0;  // where the chunk begins
@@ -233,55 +211,132 @@ class pq_scan_source final : public exec::source {
   }
   Key group_of(Key key) const { return group_bits_ == 0 ? Key{0} : key >> (order_bits_ - group_bits_); }
 
+  // There is a current row, or the stream has ended.
+  exec::outcome fill(input& in, waker& w) {
+    while (in.row == in.num_rows && !in.ended) {
+      const size_t next = in.first + in.num_rows;
+      if (next == in.batch.num_rows) {
+        const record::batch* front = nullptr;
+        const exec::outcome o = in.from.peek(front, w);
+        if (o.is_blocked()) return exec::outcome::blocked(exec::blocked_on::input);
+        in.rows_before += in.batch.num_rows;
+        in.first = in.row = in.num_rows = 0;
+        in.batch = {};
+        in.ended = o.is_done();
+        if (in.ended) break;
+        in.batch = *front;
+        in.from.pop();
+        continue;
+      }
+      in.first = next;
+      in.row = 0;
+      in.num_rows = std::min(in.keys.size(), in.batch.num_rows - in.first);
+      in.order.compute(in.batch.row(in.first), in.batch.row_bytes, in.num_rows, in.keys.data());
+      in.rules.load(in.batch.row(in.first), in.batch.row_bytes, in.num_rows);
+      if (in.rules.sends_rows()) make_messages(in);
+    }
+    return exec::outcome::ready();
+  }
+
+  // What the rows of a chunk will push if the rule holds.
+  void make_messages(input& in) const {
+    const compiled_rule& rule = *in.rules.only_rule();
+    std::fill_n(in.messages.begin(), in.num_rows, zero_message_);
+    for (const pushed_field& f : rule.pushed)
+      for (size_t r = 0; r < in.num_rows; ++r) put_field(in.messages[r], f, in.rules.value(f.value, r));
+    size_t num_later = 0;
+    for (size_t r = 0; r < in.num_rows; ++r) num_later += in.keys[r] < key_of(in.messages[r]) ? 1 : 0;
+    in.may_send = num_later == in.num_rows;
+  }
+
   // Works until an input has no row, the queue needs something, or so many events have happened. False: that was all.
+  //
+  // Events with the same key are gone through together: its messages, then its rows of one input after the other. What
+  // they push is later, so nothing comes in between.
   bool advance(size_t& events) {
-    bool has_message = queue_.has_top();
-    Key message_key = has_message ? key_of(queue_.top()) : Key{0};
     while (events > 0) {
-      input* next = nullptr;
+      bool any = false;
       Key key = 0;
-      for (auto& in : inputs_) {
+      for (const auto& in : inputs_) {
         if (in->row == in->num_rows) {
           if (!in->ended) return true;
           continue;
         }
         const Key here = in->keys[in->row];
-        if (next != nullptr && !(here < key)) continue;
-        next = in.get();
-        key = here;
+        key = any ? std::min(key, here) : here;
+        any = true;
       }
-      if (max_pushes_ > 0 && (queue_.room() < max_pushes_ || (!has_message && !queue_.empty()))) return true;
-      const bool is_message = has_message && (next == nullptr || !(key < message_key));
-      if (is_message) key = message_key;
-      const bool nothing_left = next == nullptr && !is_message;
-      if (open_ && (nothing_left || group_of(key) != group_)) {
+      const bool has_message = queue_.has_top();
+      if (!has_message && !queue_.empty()) return true;
+      if (has_message) {
+        const Key here = key_of(queue_.top());
+        key = any ? std::min(key, here) : here;
+        any = true;
+      }
+      if (open_ && (!any || group_of(key) != group_)) {
+        if (at_end_.pushes() && queue_.room() < max_pushes_) return true;
         end_group();
-      } else if (nothing_left) {
-        return false;
-      } else {
-        if (!open_) begin_group(key);
-        --events;
-        now_ = key;
-        if (is_message) {
-          const Item message = queue_.top();
-          for (const decoded_column& c : decoded_)
-            *c.lane = c.field.decode(get_bits(message, c.field.shift, c.field.num_bits()));
-          queue_.pop();
-          current_ = nullptr;
-          happen(on_message_, 0);
-          pushed_ = true;
-        } else {
-          current_ = next;
-          happen(next->rules, next->row);
-          ++next->row;
-        }
+        if (at_end_.pushes()) continue;  // another key may be the next
       }
-      if (!pushed_) continue;
-      pushed_ = false;
-      has_message = queue_.has_top();
-      if (has_message) message_key = key_of(queue_.top());
+      if (!any) return false;
+      if (!open_) begin_group(key);
+      now_ = key;
+      if (has_message && !take_messages(events)) return true;
+      for (const auto& in : inputs_)
+        if (!take_rows(*in, events)) return true;
     }
     return true;
+  }
+
+  // The messages whose key it is. False: there may be more of them.
+  bool take_messages(size_t& events) {
+    const auto is_next = [&] { return queue_.has_top() && key_of(queue_.top()) == now_; };
+    current_ = nullptr;
+    if (on_message_.same_again()) {
+      if (is_next()) happen(on_message_, 0);
+      for (; is_next(); --events) {
+        if (events == 0) return false;
+        queue_.pop();
+      }
+    } else {
+      for (; is_next(); --events) {
+        if (events == 0 || (on_message_.pushes() && queue_.room() < max_pushes_)) return false;
+        const Item message = queue_.top();
+        for (const decoded_column& c : decoded_)
+          *c.lane = c.field.decode(get_bits(message, c.field.shift, c.field.num_bits()));
+        queue_.pop();
+        happen(on_message_, 0);
+      }
+    }
+    return queue_.has_top() || queue_.empty();
+  }
+
+  // The rows of an input whose key it is. False: there may be more of them.
+  bool take_rows(input& in, size_t& events) {
+    size_t end = in.row;
+    while (end < in.num_rows && in.keys[end] == now_) ++end;
+    if (end == in.row) return true;
+    current_ = &in;
+    const size_t wanted = end;
+    const compiled_rule* only = in.rules.only_rule();
+    if (only != nullptr && !holds(in.rules, *only, in.row)) {
+      events -= std::min(events, end - in.row);
+      in.row = end;
+    } else {
+      size_t most = events;
+      if (in.rules.pushes()) most = std::min(most, queue_.room() / max_pushes_);
+      end = std::min(end, in.row + most);
+      events -= end - in.row;
+      if (only == nullptr) {
+        for (; in.row < end; ++in.row) happen(in.rules, in.row);
+      } else if (in.rules.sends_rows() && in.may_send) {
+        for (; in.row < end; ++in.row) queue_.push(in.messages[in.row]);
+      } else {
+        for (; in.row < end; ++in.row) act(in.rules, *only, in.row);
+      }
+      if (end < wanted) return false;
+    }
+    return in.row < in.num_rows || in.ended;
   }
 
   void begin_group(Key key) {
@@ -300,33 +355,39 @@ class pq_scan_source final : public exec::source {
     ending_ = false;
   }
 
+  static bool holds(const rule_program& program, const compiled_rule& rule, size_t row) {
+    if (!rule.has_condition) return true;
+    program.run(rule.condition_steps, row);
+    return (program.value(rule.condition, row) == 0) == rule.negated;
+  }
+
   void happen(const rule_program& program, size_t row) {
-    for (const compiled_rule& rule : program.rules()) {
-      if (rule.has_condition) {
-        program.run(rule.condition_steps, row);
-        if ((program.value(rule.condition, row) == 0) != rule.negated) continue;
-      }
-      for (const assignment& a : rule.sets) {
-        program.run(a.steps, row);
-        *a.cell = program.value(a.value, row);
-      }
-      if (rule.pushes) push(program, rule, row);
-      if (rule.emits) emit(program, rule, row);
+    for (const compiled_rule& rule : program.rules())
+      if (holds(program, rule, row)) act(program, rule, row);
+  }
+
+  void act(const rule_program& program, const compiled_rule& rule, size_t row) {
+    for (const assignment& a : rule.sets) {
+      program.run(a.steps, row);
+      *a.cell = program.value(a.value, row);
     }
+    if (rule.pushes) push(program, rule, row);
+    if (rule.emits) emit(program, rule, row);
   }
 
   void push(const rule_program& program, const compiled_rule& rule, size_t row) {
     program.run(rule.push_steps, row);
     Item message = zero_message_;
-    for (const pushed_field& f : rule.pushed) {
-      const uint64_t bits = f.to.encode(program.value(f.value, row)) ^ f.to.zero();  // the zero is there already
-      flip_bits(message, bits, f.to.shift, f.to.num_bits());
-    }
+    for (const pushed_field& f : rule.pushed) put_field(message, f, program.value(f.value, row));
     const Key when = key_of(message);
     if (ending_ ? !(group_ < group_of(when)) : !(now_ < when)) [[unlikely]]
       refuse(rule, message);
     queue_.push(message);
-    pushed_ = true;
+  }
+
+  // Where there is a zero so far.
+  static void put_field(Item& message, const pushed_field& f, uint64_t lane) {
+    flip_bits(message, f.to.encode(lane) ^ f.to.zero(), f.to.shift, f.to.num_bits());
   }
 
   static void flip_bits(Item& item, uint64_t bits, unsigned shift, unsigned num_bits) {
@@ -395,7 +456,6 @@ class pq_scan_source final : public exec::source {
   Key now_ = 0;
   const input* current_ = nullptr;  // whose row the event is; null: a message's, or the end of a group
   bool ending_ = false;
-  bool pushed_ = false;
   bool emitted_ = false;
   exec::output* out_ = nullptr;
 };

@@ -98,6 +98,68 @@ TEST(pq_scan, finds_maximal_independent_sets) {
           200, right_mis);
 }
 
+// Thousands of rows and of messages with one key: more than a chunk, than a queue without memory has room for, and than
+// happens between two looks at the outside.
+TEST(pq_scan, goes_through_many_events_at_once) {
+  const uint32_t n = 40'000;
+  for (const bool first_is_centre : {true, false}) {
+    graph g{n, {}};
+    for (uint32_t v = 1; v + 1 < n; ++v)
+      g.edges.push_back(first_is_centre ? edge{0, v, 1} : edge{v, n - 1, static_cast<int>(v % 3)});
+    for (const bool by_chunk : {true, false}) {
+      // What a rule pushes is known from the rows alone, or only when the state is.
+      const std::string nodes = graph_in +
+                                "x:\n"
+                                "  op: pq_scan\n"
+                                "  in: {nodes: nodes, edges: edges}\n"
+                                "  with:\n"
+                                "    order: [node]\n"
+                                "    group: [node]\n"
+                                "    state: {blocked: \"false\", told: u32(0)}\n"
+                                "    message: {node: u32, from: u32}\n"
+                                "    on:\n"
+                                "      - {from: messages, set: {blocked: \"true\", told: told + 1}}\n"
+                                "      - {from: nodes, emit: {node: node, told: told}}\n"
+                                "      - {from: edges, when: not blocked, push: {node: to, from: " +
+                                std::string(by_chunk ? "u32(w)" : "told") + "}}\n" + out_of_x;
+      rows right;
+      for (uint32_t v = 0; v < n; ++v) {
+        const bool inner = v > 0 && v + 1 < n;
+        const uint32_t told = first_is_centre ? (inner ? 1 : 0) : (v + 1 == n ? n - 2 : 0);
+        right.push_back(fmt::format("{},{}", v, told));
+      }
+      for (const bool force_spill : {false, true}) {
+        const run_options options{.most_rows = 5000U, .force_spill = force_spill};
+        ASSERT_EQ(run(nodes, rows_of(g), options).sinks["out"], right) << first_is_centre << by_chunk << force_spill;
+      }
+    }
+  }
+}
+
+// Each end of a group tells the next group, whose key no input has.
+TEST(pq_scan, sends_messages_at_the_end_of_groups) {
+  for (const bool tells : {true, false}) {
+    const std::string nodes =
+        "nodes: {op: test.rows, with: {type: {node: u32, part: u32}, sorted_by: [node, part]}}\n"
+        "x:\n"
+        "  op: pq_scan\n"
+        "  in: {nodes: nodes}\n"
+        "  with:\n"
+        "    order: [node, part]\n"
+        "    group: [node]\n"
+        "    state: {sum: u32(0)}\n"
+        "    message: {node: u32, part: u32, more: u32}\n"
+        "    on:\n"
+        "      - {from: messages, set: {sum: sum + more}}\n"
+        "      - {from: nodes, set: {sum: sum + part}}\n"
+        "    at_end:\n"
+        "      - {emit: {node: node, sum: sum}}\n" +
+        std::string(tells ? "      - {when: node < 7, push: {node: node + 1, part: 9, more: sum}}\n" : "") + out_of_x;
+    const rows right = tells ? rows{"2,3", "3,3", "4,3", "5,8", "6,8", "7,8", "9,4"} : rows{"2,3", "5,5", "9,4"};
+    EXPECT_EQ(run(nodes, {{"nodes", {"2,1", "2,2", "5,5", "9,4"}}}).sinks["out"], right);
+  }
+}
+
 // The same with a column that tells events apart, as in the design of the language.
 TEST(pq_scan, tells_events_apart_by_a_column) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
