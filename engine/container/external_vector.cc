@@ -30,7 +30,11 @@ struct external_vector::core {
         stored(std::make_shared<stored_rows>(type, manager, pool)),
         rows(type, how.index_by),
         memory_bytes(how.memory_bytes),
-        block_bytes(how.block_bytes > 0 ? static_cast<uint32_t>(how.block_bytes) : choose_block(how.memory_bytes)),
+        keeps_read(how.keep_read && !how.index_by.empty()),
+        blocks_grow(keeps_read && how.block_bytes == 0),
+        block_bytes(how.block_bytes > 0 ? static_cast<uint32_t>(how.block_bytes)
+                    : keeps_read        ? choose_sought_block(how.memory_bytes)
+                                        : choose_block(how.memory_bytes)),
         page(rows) {
     stored->index = std::move(how.index_by);
     if (!stored->index.empty()) order.emplace(type, stored->index);
@@ -101,7 +105,7 @@ struct external_vector::core {
     close_piece();
     spilling = true;
     const uint64_t buffers = uint64_t{num_write_buffers()} * block_bytes;
-    const uint64_t stay = memory_bytes > buffers ? memory_bytes - buffers : 0;
+    const uint64_t stay = keeps_read || memory_bytes < buffers ? 0 : memory_bytes - buffers;
     std::vector<row_piece>& pieces = stored->pieces;
     while (!pieces.empty() && used > stay) {
       used -= pieces.back().num_bytes;
@@ -139,6 +143,14 @@ struct external_vector::core {
     add(std::move(p));
   }
 
+  bool is_time_to_grow() {
+    if (!blocks_grow || block_bytes >= MiB || stored->pieces.size() < most_blocks_of_a_size * (num_growths + 1))
+      return false;
+    block_bytes *= 2;
+    ++num_growths;
+    return true;
+  }
+
   // False while its last blocks are on their way.
   bool close_segment(waker& w) {
     submit_block();
@@ -158,7 +170,7 @@ struct external_vector::core {
       if (page.is_open() && page.append(b) > 0) continue;
       const size_t needed = rows.row_bytes() + rows.heap_bytes(b.rows);
       if (page.is_open() && page.num_rows() > 0) submit_block();
-      if (writer && needed > writer->payload_bytes() && !close_segment(w)) return step::blocked;
+      if (writer && (needed > writer->payload_bytes() || is_time_to_grow()) && !close_segment(w)) return step::blocked;
       if (!writer) open_segment(needed);
       std::byte* payload = writer->payload(&w);
       if (payload == nullptr) return step::blocked;
@@ -192,6 +204,8 @@ struct external_vector::core {
     if (writer && !close_segment(w)) return step::blocked;
     close_piece();
     stored->count();
+    if (keeps_read && memory_bytes > 0 && !stored->on_scratch.empty())
+      stored->cache = std::make_unique<piece_cache>(memory_bytes);
     finished = true;
     return step::done;
   }
@@ -201,7 +215,9 @@ struct external_vector::core {
   const sort::wide_rows rows;
   std::optional<record::row_comparator> order;
   const uint64_t memory_bytes;
-  const uint32_t block_bytes;
+  const bool keeps_read, blocks_grow;
+  uint32_t block_bytes;
+  size_t num_growths = 0;  // how often it has doubled
   bool finished = false;
 
   uint64_t num_pushed = 0;
@@ -245,7 +261,8 @@ uint64_t external_vector::num_bytes() const { return core_->stored->num_bytes; }
 
 uint64_t external_vector::memory_bytes() const {
   const core& c = *core_;
-  return c.held + (c.writer ? uint64_t{c.num_write_buffers()} * c.block_bytes : 0);
+  return c.held + (c.writer ? uint64_t{c.num_write_buffers()} * c.block_bytes : 0) +
+         (c.stored->cache ? c.stored->cache->held_bytes() : 0);
 }
 
 uint64_t external_vector::spilled_bytes() const { return core_->spilled; }

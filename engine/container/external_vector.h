@@ -31,6 +31,8 @@ class external_vector {
                                 // blocks being written
     uint64_t block_bytes = 0;   // on scratch, a multiple of 4096; 0: chosen
     record::key index_by = {};  // then readers can seek
+    bool keep_read = false;  // for many rounds of seeks: all rows go to scratch once they don't fit, in short blocks,
+                             // and the memory holds those that seeks have read last (piece_cache.h)
   };
   external_vector(const record::row_type& type, block::block_manager& blocks, record::batch_pool& pool, settings how);
   // Waits for the transfers in flight.

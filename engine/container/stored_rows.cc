@@ -1,6 +1,7 @@
 #include "engine/container/stored_rows.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -48,10 +49,15 @@ record::batch reversed(const record::batch& in, size_t end, size_t count, record
 
 void stored_rows::count() {
   num_rows = num_bytes = 0;
-  for (row_piece& p : pieces) {
+  on_scratch.clear();
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    row_piece& p = pieces[i];
     p.first_row = num_rows;
     num_rows += p.num_rows;
     num_bytes += p.num_bytes;
+    if (p.in_memory()) continue;
+    on_scratch.push_back(static_cast<uint32_t>(i));
+    longest_block = std::max(longest_block, p.stored.id.num_bytes);
   }
 }
 
@@ -67,23 +73,36 @@ struct stored_reader::core {
     return rows->pieces[way == direction::forward ? position : num_pieces() - 1 - position];
   }
 
+  // Of the blocks in reading order: which piece the one at `number` is, and which block the piece at `position`, one on
+  // scratch, is.
+  const row_piece& block_at(uint64_t number) const {
+    const std::vector<uint32_t>& all = rows->on_scratch;
+    return rows->pieces[way == direction::forward ? all[number] : all[all.size() - 1 - number]];
+  }
+  uint64_t block_number(size_t position) const {
+    const std::vector<uint32_t>& all = rows->on_scratch;
+    const size_t piece_number = way == direction::forward ? position : num_pieces() - 1 - position;
+    const auto at = static_cast<uint64_t>(std::lower_bound(all.begin(), all.end(), piece_number) - all.begin());
+    return way == direction::forward ? at : all.size() - 1 - at;
+  }
+
   // Blocks are read ahead from the first call on, while pieces in memory are given out; but not where a seek may come.
   void start() {
     started = true;
-    uint32_t longest = 0;
-    for (size_t i = 0; i < num_pieces(); ++i) {
-      if (piece(i).in_memory()) continue;
-      longest = std::max(longest, piece(i).stored.id.num_bytes);
-      blocks.push_back(static_cast<uint32_t>(i));
-    }
-    if (blocks.empty()) return;
+    if (rows->on_scratch.empty() || !rows->index.empty()) return;
+    open_window();
+    window->start();
+  }
+
+  void open_window() {
+    if (window || rows->on_scratch.empty()) return;
     const uint64_t enough = std::max<uint64_t>(8, uint64_t{2} * rows->blocks.num_disks() * rows->blocks.queue_depth());
-    const auto num_buffers = static_cast<unsigned>(std::clamp<uint64_t>(memory / longest, least_buffers, enough));
+    const auto num_buffers =
+        static_cast<unsigned>(std::clamp<uint64_t>(memory / rows->longest_block, least_buffers, enough));
     most_lent = num_buffers / 2;
     window.emplace(
-        rows->blocks, [this](uint64_t i) -> const block::fetch& { return piece(blocks[i]).stored; }, blocks.size(),
-        longest, num_buffers);
-    if (rows->index.empty()) window->start();
+        rows->blocks, [this](uint64_t i) -> const block::fetch& { return block_at(i).stored; }, rows->on_scratch.size(),
+        rows->longest_block, num_buffers);
   }
 
   // The rows of a block, in the window's buffer, or in one of their own when the consumer holds on to too many.
@@ -93,7 +112,7 @@ struct stored_reader::core {
     b.row_bytes = rows->type.row_bytes();
     b.heap_bytes = rows->type.has_strings() ? block.payload_bytes() : 0;
     std::erase_if(lent, [](const std::weak_ptr<const void>& one) { return one.expired(); });
-    if (lent.size() < most_lent) {
+    if (lent.size() < most_lent && !stays()) {
       lent.push_back(block.owner());
       b.rows = block.payload();
       b.owner = block.owner();
@@ -108,17 +127,30 @@ struct stored_reader::core {
     return b;
   }
 
+  // Who reads from one end to the other drops what is wanted again, and has no use for it.
+  bool stays() const { return rows->cache != nullptr && has_sought; }
+
+  // A block that was read before, if it is still there.
+  bool find_in_cache() {
+    if (!stays()) return false;
+    current = rows->cache->find(position);
+    return current.num_rows > 0;
+  }
+
   // The piece at `position` into `current`.
   step load(waker& w) {
     const row_piece& p = piece(position);
     if (p.in_memory()) {
       current = p.rows;
-    } else {
-      const auto at = std::lower_bound(blocks.begin(), blocks.end(), position) - blocks.begin();
-      window->skip_to(static_cast<uint64_t>(at));
+    } else if (!find_in_cache()) {
+      open_window();
+      window->skip_to(block_number(position));
       block::prefetched_block block;
       if (window->next(block, w) == step::blocked) return step::blocked;
       current = rows_of(std::move(block));
+      if (stays())
+        rows->cache->put(position, current,
+                         std::bit_ceil(std::max(current.num_rows * current.row_bytes, current.heap_bytes)));
     }
     used = 0;
     return step::ready;
@@ -222,8 +254,8 @@ struct stored_reader::core {
   size_t first_unread() const { return current.num_rows > 0 ? position + 1 : position; }
 
   void expect(const record::row_comparator& order, const record::batch& keys) {
-    if (!started) start();
-    if (!window) return;
+    if (rows->on_scratch.empty()) return;
+    open_window();
     std::vector<uint64_t> expected;  // numbers of blocks
     size_t from = first_unread();
     for (size_t i = 0; i < keys.num_rows && from < num_pieces(); ++i) {
@@ -232,9 +264,8 @@ struct stored_reader::core {
       size_t p = from = piece_of(what, from);
       do {
         if (rows->pieces[p].in_memory()) continue;
-        const auto number = std::lower_bound(blocks.begin(), blocks.end(), p) - blocks.begin();
-        if (expected.empty() || expected.back() < static_cast<uint64_t>(number))
-          expected.push_back(static_cast<uint64_t>(number));
+        const uint64_t number = block_number(p);
+        if (expected.empty() || expected.back() < number) expected.push_back(number);
       } while (++p < num_pieces() && compare_to_first(what, p) >= 0);
     }
     window->expect(expected);
@@ -242,6 +273,7 @@ struct stored_reader::core {
 
   // Goes to the last piece that begins before the wanted row, which is the first that may have such a row.
   void seek(const sought& what) {
+    has_sought = true;
     wanted = what;
     front = {};
     if (current.num_rows > 0 && compare_to_last(what) <= 0) return;
@@ -256,8 +288,8 @@ struct stored_reader::core {
   const uint64_t memory;
   const record::batch_shape shape;
   bool started = false;
-  std::vector<uint32_t> blocks;  // positions of the pieces on scratch, ascending
-  std::optional<block_window> window;
+  bool has_sought = false;
+  std::optional<block_window> window;  // once a block is read
   size_t most_lent = 0;
   std::vector<std::weak_ptr<const void>> lent;  // buffers that the consumer may still hold
   size_t position = 0;                          // of the current piece, in reading order

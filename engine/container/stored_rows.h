@@ -19,6 +19,7 @@
 #include "engine/base/waker.h"
 #include "engine/block/block_manager.h"
 #include "engine/block/block_prefetcher.h"
+#include "engine/container/piece_cache.h"
 #include "engine/record/batch.h"
 #include "engine/record/key.h"
 #include "engine/record/row_type.h"
@@ -55,10 +56,13 @@ struct stored_rows {
   record::batch_pool& pool;
   record::key index;  // the rows are sorted by it; empty: no index
   std::vector<row_piece> pieces;
-  std::vector<std::byte> first_keys;  // rows as far as the key goes (sort::wide_rows::copy_key)
+  std::vector<std::byte> first_keys;   // rows as far as the key goes (sort::wide_rows::copy_key)
+  std::unique_ptr<piece_cache> cache;  // of blocks that readers who seek have read; null: none
   // Once all pieces are there.
   uint64_t num_rows = 0;
   uint64_t num_bytes = 0;
+  std::vector<uint32_t> on_scratch;  // which pieces are, ascending
+  uint32_t longest_block = 0;        // bytes of the longest of them
   void count();
 };
 

@@ -107,9 +107,10 @@ bool pipeline_builder::build_engine_part(size_t node, int half, size_t input, as
     out.stages.emplace_back(make_count_sink(count));
   } else if (n.stores() && half == 0 && n.inputs[input].as_vector) {
     const plan::output_port& from = graph_.input_of(n, input);
-    const bool seeks = n.role() != plan::operator_role::control || n.facts.contains("seeks");
+    const bool again = plan::is_sought_again(n);
+    const bool seeks = n.role() != plan::operator_role::control || again;
     auto rows = make_vector(from.type, seeks ? from.sorted_by : plan::order(), job_,
-                            plan_.kept_of(static_cast<int>(node), static_cast<int>(input)));
+                            plan_.kept_of(static_cast<int>(node), static_cast<int>(input)), again);
     stored_[node][input] = shared_rows(rows);
     out.stages.emplace_back(make_vector_sink(std::move(rows)));
   } else if (n.role() == plan::operator_role::control) {

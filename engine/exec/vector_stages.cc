@@ -91,11 +91,12 @@ record::key index_of(const record::row_type& type, const plan::order& sorted_by)
 }  // namespace
 
 std::shared_ptr<container::external_vector> make_vector(const record::row_type& type, const plan::order& sorted_by,
-                                                        services& job, uint64_t memory_bytes) {
+                                                        services& job, uint64_t memory_bytes, bool keep_read) {
   container::external_vector::settings how;
   how.memory_bytes = job.options().force_spill ? 0 : memory_bytes;
   how.block_bytes = job.options().block_bytes;
   how.index_by = index_of(type, sorted_by);
+  how.keep_read = keep_read;
   return std::make_shared<container::external_vector>(type, job.blocks(), job.pool(), std::move(how));
 }
 

@@ -19,9 +19,10 @@ using shared_rows = std::shared_ptr<const container::external_vector>;
 // Appends all rows and finishes the vector.
 std::unique_ptr<ordered_stage> make_vector_sink(std::shared_ptr<container::external_vector> rows);
 
-// An empty one; `sorted_by`: with an index.
+// An empty one; `sorted_by`: with an index. `keep_read`: it will be sought in many times
+// (container::external_vector::settings).
 std::shared_ptr<container::external_vector> make_vector(const record::row_type& type, const plan::order& sorted_by,
-                                                        services& job, uint64_t memory_bytes);
+                                                        services& job, uint64_t memory_bytes, bool keep_read = false);
 
 // Adds the number of rows to `count`, which outlives it.
 std::unique_ptr<ordered_stage> make_count_sink(uint64_t& count);

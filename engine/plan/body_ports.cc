@@ -58,11 +58,13 @@ bool lies_in_a_vector(const graph& g, const input_port& in) {
 
 bool is_sought(const graph& body, const std::string& stream) {
   return std::any_of(body.nodes.begin(), body.nodes.end(), [&](const node& n) {
-    if (n.role() == operator_role::control && !n.facts.contains("seeks")) return false;
+    if (n.role() == operator_role::control && !is_sought_again(n)) return false;
     return std::any_of(n.inputs.begin(), n.inputs.end(), [&](const input_port& in) {
       return lies_in_a_vector(body, in) && body.nodes[static_cast<size_t>(in.from_node)].id == stream;
     });
   });
 }
+
+bool is_sought_again(const node& n) { return n.role() == operator_role::control && n.facts.contains("seeks"); }
 
 }  // namespace flowrun::plan

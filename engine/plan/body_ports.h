@@ -23,4 +23,7 @@ bool lies_in_a_vector(const graph& g, const input_port& in);
 // Somebody seeks in the rows of a body's stream: its vector needs an index.
 bool is_sought(const graph& body, const std::string& stream);
 
+// A control node whose bodies seek in its inputs, each time that they run.
+bool is_sought_again(const node& n);
+
 }  // namespace flowrun::plan

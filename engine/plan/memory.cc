@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/base/units.h"
+#include "engine/plan/body_ports.h"
 #include "engine/plan/control_memory.h"
 #include "engine/plan/sort_plan.h"
 #include "engine/plan/sort_request.h"
@@ -88,18 +89,19 @@ class splitter {
     if (n.declaration->memory)
       c.claim.wish = n.declaration->memory(n, 0);
     else if (n.inputs[static_cast<size_t>(s.input)].as_vector)
-      c.claim.wish = vector_wish(graph_.input_of(n, static_cast<size_t>(s.input)).estimate);
+      c.claim.wish = vector_wish(n, graph_.input_of(n, static_cast<size_t>(s.input)).estimate);
     c.claim.wish.maximum = std::max(c.claim.wish.maximum, c.claim.wish.minimum);
     claimants_[x].push_back(c);
   }
 
   // As a spilling queue; all rows in memory where they are few. Of many, a part in memory is held for long (a loop) and
-  // saves little.
-  memory_wish vector_wish(const row_estimate& rows) const {
+  // saves little, unless it can be the part that is sought again and again.
+  memory_wish vector_wish(const node& n, const row_estimate& rows) const {
     memory_wish wish = queue_wish();
     const uint64_t whole = rows.num_bytes + wish.minimum;
     const bool fits = rows.known && whole <= plan_.resources.memory_bytes / 4;
-    wish.maximum = fits ? whole : std::max(wish.minimum, plan_.resources.memory_bytes / 16);
+    const uint64_t part = plan_.resources.memory_bytes / (is_sought_again(n) ? 8 : 16);
+    wish.maximum = fits ? whole : std::max(wish.minimum, part);
     return wish;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/plan/body_ports.h"
 #include "engine/plan/sort_request.h"
 #include "engine/plan/stored_pass.h"
 #include "specs/value.h"
@@ -155,8 +156,11 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
       plan.prediction_known = plan.prediction_known && estimate.known;
       if (!estimate.known) continue;
       const std::optional<stored_pass> pass = pass_of(g, s.node, s.input, plan);
+      // What is sought in and doesn't fit goes to scratch as a whole; its memory is for what is read from there.
+      const uint64_t kept = plan.kept_of(s.node, s.input);
+      const bool all = is_sought_again(n) && estimate.num_bytes > kept;
       const uint64_t spilled =
-          pass ? pass->written_bytes : estimate.num_bytes - std::min(estimate.num_bytes, plan.kept_of(s.node, s.input));
+          pass ? pass->written_bytes : estimate.num_bytes - (all ? 0 : std::min(estimate.num_bytes, kept));
       plan.predicted_scratch_written += spilled;
       plan.predicted_scratch_read += spilled;
       store(plan.pipelines[p].phase, phase_of(layout.uses(s.node)), spilled);

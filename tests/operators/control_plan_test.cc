@@ -74,6 +74,37 @@ TEST(control_plan, shows_what_is_inside) {
   EXPECT_FALSE(made.plan.prediction_known);
 }
 
+// What a loop seeks in has memory for the part that it is at; what it reads from one end to the other has less.
+TEST(control_plan, what_is_sought_again_has_more_memory) {
+  const auto kept = [](const std::string& skip, uint64_t num_rows) {
+    const plan::graph g =
+        graph_of("flowrun: 1\nnodes:\n  all: {op: generate, with: {rows: " + std::to_string(num_rows) +
+                 ", columns: {x: i}}}\n" + R"yaml(
+  rounds:
+    op: loop
+    in: {all: all}
+    with:
+      carry: {some: {rows: [{x: 1}], type: {x: u64}}}
+      body: {found: {op: join, in: {left: some, right: all}, with: {by: [x], skip: )yaml" +
+                 skip + R"yaml(}}}
+      next: {some: found}
+      times: 3
+  write: {op: file.write_rows, in: rounds.some, with: {path: out.bin}}
+)yaml");
+    const plan::plan_result made = plan::make_plan(g, machine_with(256 * MiB));
+    EXPECT_TRUE(made.faults.empty());
+    const auto loop =
+        std::find_if(g.nodes.begin(), g.nodes.end(), [](const plan::node& n) { return n.id == "rounds"; });
+    return std::pair(made.plan.kept_of(static_cast<int>(loop - g.nodes.begin()), 0), made.plan.predicted_peak_scratch);
+  };
+  constexpr uint64_t rows = 128 * MiB / 8;
+  EXPECT_EQ(kept("true", rows).first, 32 * MiB);
+  EXPECT_EQ(kept("false", rows).first, 16 * MiB);
+  EXPECT_EQ(kept("true", rows).second, 128 * MiB);  // all of it
+  EXPECT_EQ(kept("false", rows).second, 112 * MiB);
+  EXPECT_EQ(kept("true", rows / 8).second, 0U);
+}
+
 // The least budget is enough for all that is nested, and a little less is a fault before the run.
 TEST(control_plan, budget_is_for_everything_inside) {
   const plan::graph g = graph_of(job);

@@ -217,7 +217,8 @@ TEST(external_vector, seeks_as_lower_bound_does) {
         for (int round = 0; round < (on_disk ? 3 : 12); ++round) {
           queue_rig rig(on_disk);
           const sorted_input input = sorted_rows(rig, type, 3'000, random);
-          const auto vector = filled(rig, type, input.batches, {memory, 4 * KiB, input.index});
+          const bool keep_read = round % 2 == 1;
+          const auto vector = filled(rig, type, input.batches, {memory, 4 * KiB, input.index, keep_read});
           record::random_rows keys;
           keys.random.seed(random());
           const auto reader = vector->read(random() % (40 * KiB));
@@ -282,6 +283,91 @@ TEST(external_vector, a_seek_reads_only_the_blocks_it_wants) {
     }
     EXPECT_LE(reader->num_blocks_read(), told ? keys.num_rows + 1 : 2 * keys.num_rows + 16);
   }
+}
+
+record::batch keys_of(queue_rig& rig, const row_type& type, const batch& all, size_t first, size_t step_length) {
+  record::batch_builder out(type, rig.pool());
+  for (size_t row = first; row < all.num_rows; row += step_length) out.append_row(all.row(row), nullptr);
+  return out.take();
+}
+
+// The blocks that are read for these keys, each of which has to be found.
+uint64_t blocks_read_for(const external_vector& vector, const record::row_comparator& order, const batch& keys) {
+  const auto reader = vector.read(64 * KiB);
+  for (size_t i = 0; i < keys.num_rows; ++i) {
+    reader->seek(order, keys.row(i), nullptr);
+    const batch* front = next_of(*reader);
+    EXPECT_TRUE(front != nullptr && order.compare(keys.row(i), nullptr, front->row(0), nullptr) == 0);
+  }
+  return reader->num_blocks_read();
+}
+
+TEST(external_vector, keeps_the_blocks_that_seeks_have_read) {
+  const row_type type = record::type_of({{"k", "u64"}, {"v", "u64"}});
+  queue_rig rig(true);
+  record::batch_builder builder(type, rig.pool(), size_t{1} << 20);
+  for (uint64_t i = 0; i < 16'000; ++i) std::memcpy(builder.append(), &i, sizeof i);
+  const batch all = builder.take();
+  const record::row_comparator order(type, {{0, false, 0, 0}});
+  // 64 blocks on scratch, and room for 16 of them.
+  const auto vector = filled(rig, type, {all}, {64 * KiB, 4 * KiB, {{0, false, 0, 0}}, true});
+  const batch few = keys_of(rig, type, all, 5'000, 700), others = keys_of(rig, type, all, 130, 504);
+  EXPECT_GE(blocks_read_for(*vector, order, few), few.num_rows);
+  EXPECT_EQ(blocks_read_for(*vector, order, few), 0U);
+  EXPECT_GE(blocks_read_for(*vector, order, others), others.num_rows - 16);
+  EXPECT_GE(blocks_read_for(*vector, order, few), few.num_rows - 4);  // they had to go
+  EXPECT_LE(vector->memory_bytes(), 64 * KiB);
+  // One who reads it all changes nothing.
+  EXPECT_EQ(blocks_read_for(*vector, order, few), 0U);
+  EXPECT_EQ(rest_of(*vector->read(64 * KiB), type), record::contents_of(type, {all}));
+  EXPECT_EQ(blocks_read_for(*vector, order, few), 0U);
+}
+
+TEST(external_vector, many_readers_share_what_they_read) {
+  const row_type type = record::type_of({{"k", "u64"}, {"v", "u64"}});
+  queue_rig rig(true);
+  record::batch_builder builder(type, rig.pool(), size_t{1} << 20);
+  for (uint64_t i = 0; i < 16'000; ++i) std::memcpy(builder.append(), &i, sizeof i);
+  const batch all = builder.take();
+  const record::row_comparator order(type, {{0, false, 0, 0}});
+  const auto vector = filled(rig, type, {all}, {64 * KiB, 4 * KiB, {{0, false, 0, 0}}, true});
+  std::vector<batch> keys;
+  for (size_t t = 0; t < 4; ++t) keys.push_back(keys_of(rig, type, all, 10 * t, 97 + 30 * t));
+  std::vector<std::thread> threads;
+  for (const batch& own : keys)
+    threads.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) blocks_read_for(*vector, order, own);
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_LE(vector->memory_bytes(), 64 * KiB);
+}
+
+// Short blocks are for a few thousand of them: each has an entry in memory.
+TEST(external_vector, blocks_that_are_sought_grow_with_their_number) {
+  const row_type type = record::type_of({{"k", "u64"}, {"v", "bytes[1992]"}});
+  queue_rig rig(true);
+  constexpr uint64_t num_rows = 45'000;  // two in a block of 4 KiB, four in one of 8 KiB
+  external_vector vector(type, rig.blocks(), rig.pool(), {MiB, 0, {{0, false, 0, 0}}, true});
+  blocking_waker w;
+  for (uint64_t i = 0; i < num_rows; i += 100) {
+    record::batch_builder builder(type, rig.pool(), MiB);
+    for (uint64_t k = i; k < i + 100; ++k) {
+      std::byte* row = builder.append();
+      std::memset(row, 0, type.row_bytes());
+      std::memcpy(row, &k, sizeof k);
+    }
+    batch b = builder.take();
+    while (vector.push(b, w) == step::blocked) w.wait();
+  }
+  while (vector.finish(w) == step::blocked) w.wait();
+  EXPECT_EQ(vector.num_rows(), num_rows);
+  const auto reader = vector.read(64 * KiB);
+  while (const batch* front = next_of(*reader)) {
+    for (size_t i = 0; i < front->num_rows; ++i)
+      ASSERT_EQ(record::load_unsigned(front->row(i), 8), front->first_row + i);
+    reader->pop();
+  }
+  EXPECT_EQ(reader->num_blocks_read(), 16'384 + (num_rows - 2 * 16'384 + 3) / 4);
 }
 
 TEST(external_vector, an_index_refuses_rows_out_of_order) {
