@@ -132,13 +132,34 @@ class join_source final : public exec::source {
       } else if (kind_ == join_kind::semi || kind_ == join_kind::anti) {
         if (kind_ == join_kind::semi) put_left();
         left_.advance();
+      } else if (kind_ != join_kind::full && is_alone(right_)) {
+        put_left_rows();
       } else {
-        group_.start(right_.rows(), right_.position());
+        repeats_ = !is_alone(left_);
+        if (repeats_) group_.start(right_.rows(), right_.position());
         state_ = state::streaming;
         return exec::outcome::ready();
       }
     }
     return exec::outcome::ready();
+  }
+
+  // The current rows have equal keys: whether this one is known to be the last of its stream that has it.
+  bool is_alone(const stream_cursor& side) const {
+    const size_t next = side.position() + 1;
+    if (next >= side.rows().num_rows) return false;
+    const std::byte* row = side.rows().row(next);
+    return &side == &left_ ? compare_.compare(row, side.heap(), right_.row(), right_.heap()) != 0
+                           : compare_.compare(left_.row(), left_.heap(), row, side.heap()) != 0;
+  }
+
+  // The left rows of the current batch that have the key of the right row, which is the only one; it stays, for those
+  // of the next batch.
+  void put_left_rows() {
+    do {
+      put_pair(right_.row(), right_.heap());
+      left_.advance();
+    } while (left_.has_row() && !builder_.full() && compare_current() == 0);
   }
 
   // How many right rows of the current batch come before the left row; the current one does. By doubling steps.
@@ -172,12 +193,16 @@ class join_source final : public exec::source {
         put_pair(right_.row(), right_.heap());
         right_.advance();
       }
-      group_.keep(right_.rows(), first, right_.position() - first);
+      if (repeats_) group_.keep(right_.rows(), first, right_.position() - first);
       if (builder_.full()) return exec::outcome::ready();  // the current left row stays: streaming goes on
       if (!same) break;
     }
-    group_.finish();
     left_.advance();
+    if (!repeats_) {
+      state_ = state::seeking;
+      return exec::outcome::ready();
+    }
+    group_.finish();
     next_slice_ = next_row_ = 0;
     state_ = state::replaying;
     return exec::outcome::ready();
@@ -270,6 +295,7 @@ class join_source final : public exec::source {
   join_group group_;
 
   state state_ = state::seeking;
+  bool repeats_ = false;                  // streaming: the next left row may have the same key
   size_t next_slice_ = 0, next_row_ = 0;  // replaying: the next right row of the current left row
 };
 

@@ -102,6 +102,18 @@ row_comparator::row_comparator(const row_type& left, const key& left_parts, cons
   }
 }
 
+namespace {
+
+// A number as order_bits, without calls for the usual kinds.
+inline uint64_t number_at(const std::byte* at, type_kind kind, uint32_t num_bytes) {
+  const uint64_t bits = num_bytes == 4   ? load_unsigned(at, 4)
+                        : num_bytes == 8 ? load_unsigned(at, 8)
+                                         : load_unsigned(at, num_bytes);
+  return kind < type_kind::i8 ? bits : order_bits(kind, num_bytes, bits);
+}
+
+}  // namespace
+
 int row_comparator::compare(const std::byte* a, const std::byte* a_heap, const std::byte* b,
                             const std::byte* b_heap) const {
   for (const part& p : parts_) {
@@ -113,8 +125,8 @@ int row_comparator::compare(const std::byte* a, const std::byte* a_heap, const s
     } else if (p.kind == type_kind::bytes) {
       order = std::memcmp(left, right, p.num_bytes);
     } else {
-      const uint64_t l = order_bits(p.kind, p.num_bytes, load_unsigned(left, p.num_bytes));
-      const uint64_t r = order_bits(p.kind, p.num_bytes, load_unsigned(right, p.num_bytes));
+      const uint64_t l = number_at(left, p.kind, p.num_bytes);
+      const uint64_t r = number_at(right, p.kind, p.num_bytes);
       order = l < r ? -1 : l > r ? 1 : 0;
     }
     if (order != 0) return p.descending ? -order : order;
