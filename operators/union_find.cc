@@ -2,6 +2,11 @@
 // needn't). One scan of the edges, no sort: papers/001 section 10 calls for it as the base case of connected components
 // and of Kruskal's minimum spanning tree, where the edges come by weight and those that join two components are the
 // tree.
+//
+// The tour: a circular list for each tree, of its nodes. An edge that joins two trees swaps the successors of its ends,
+// which makes one circle of two. So the circle goes round the tree as an Euler tour does, and every piece of it is a
+// part of the graph whose nodes are near each other: the clusters of Mehlhorn and Meyer, "External-memory breadth-first
+// search with sublinear I/O" (their deterministic variant), without a list ranking.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +23,7 @@ namespace flowrun::operators {
 
 namespace {
 
-constexpr unsigned accepted_port = 0, labels_port = 1;
+constexpr unsigned accepted_port = 0, labels_port = 1, tour_port = 2;
 constexpr uint64_t most_small_nodes = uint64_t{1} << 32;  // ids fit 4 bytes
 
 struct settings {
@@ -83,6 +88,8 @@ void check(plan::node_checker& node) {
   record::row_type labels({{"node", first}, {"value", first}});
   const plan::row_estimate estimate = exactly(s.num_nodes, labels);
   node.set_output(labels_port, std::move(labels), {{"node", false}}, estimate);
+  record::row_type places({{"node", first}, {"place", first}});
+  node.set_output(tour_port, std::move(places), {{"node", false}}, estimate);
 }
 
 template <class Id>
@@ -96,7 +103,12 @@ class union_stage final : public exec::ordered_stage {
         wants_labels_(!c.node.outputs[labels_port].consumers.empty()),
         sets_(s.num_nodes),
         pool_(c.job.pool()),
-        labels_(c.output_type(labels_port), c.job.pool(), c.batch_bytes) {}
+        labels_(c.output_type(labels_port), c.job.pool(), c.batch_bytes),
+        tour_(c.output_type(tour_port), c.job.pool(), c.batch_bytes) {
+    if (c.node.outputs[tour_port].consumers.empty()) return;
+    next_.resize(s.num_nodes);
+    for (uint64_t i = 0; i < s.num_nodes; ++i) next_[i] = static_cast<Id>(i);
+  }
 
   exec::outcome push(record::batch& in, exec::output& out, waker&) override {
     load(in);
@@ -110,8 +122,9 @@ class union_stage final : public exec::ordered_stage {
         sets_.prefetch_parent(ids_[2 * (i + near)]);
         sets_.prefetch_parent(ids_[2 * (i + near) + 1]);
       }
-      if (sets_.unite(static_cast<Id>(ids_[2 * i]), static_cast<Id>(ids_[2 * i + 1])))
-        kept_.push_back(static_cast<uint32_t>(i));
+      if (!sets_.unite(static_cast<Id>(ids_[2 * i]), static_cast<Id>(ids_[2 * i + 1]))) continue;
+      kept_.push_back(static_cast<uint32_t>(i));
+      if (!next_.empty()) std::swap(next_[ids_[2 * i]], next_[ids_[2 * i + 1]]);  // two cycles become one
     }
     next_row_ += in.num_rows;
     if (wants_accepted_) emit_kept(in, out);
@@ -119,15 +132,24 @@ class union_stage final : public exec::ordered_stage {
   }
 
   exec::outcome finish(exec::output& out, waker&) override {
-    if (!wants_labels_) return exec::outcome::done();
-    while (next_label_ < sets_.num_members()) {
-      if (labels_.full()) {
-        out.emit(labels_.take(), labels_port);
+    while (wants_labels_ && next_label_ < sets_.num_members()) {
+      put_labels(std::min<uint64_t>(labels_.room(), sets_.num_members() - next_label_));
+      if (!labels_.full() && next_label_ < sets_.num_members()) continue;
+      out.emit(labels_.take(), labels_port);
+      return exec::outcome::ready();
+    }
+    if (first_stop_ < next_.size()) {
+      put_in_places();
+      return exec::outcome::ready();
+    }
+    while (next_place_ < next_.size()) {
+      if (tour_.full()) {
+        out.emit(tour_.take(), tour_port);
         return exec::outcome::ready();
       }
-      put_labels(std::min<uint64_t>(labels_.room(), sets_.num_members() - next_label_));
+      put_places(std::min<uint64_t>(tour_.room(), next_.size() - next_place_));
     }
-    out.emit(labels_.take(), labels_port);
+    if (!next_.empty()) out.emit(tour_.take(), tour_port);
     return exec::outcome::done();
   }
 
@@ -172,6 +194,28 @@ class union_stage final : public exec::ordered_stage {
     }
   }
 
+  // Goes round some cycles, each from its smallest node on; a node that was passed has its place where its next one
+  // was.
+  void put_in_places() {
+    constexpr uint64_t enough = 1 << 20;
+    for (const uint64_t end = num_placed_ + enough; first_stop_ < next_.size() && num_placed_ < end; ++first_stop_) {
+      if (sets_.find(static_cast<Id>(first_stop_)) != first_stop_) continue;
+      uint64_t stop = first_stop_;
+      do stop = std::exchange(next_[stop], static_cast<Id>(num_placed_++));
+      while (stop != first_stop_);
+    }
+  }
+
+  void put_places(uint64_t count) {
+    std::byte* to = tour_.append(count);
+    for (const uint64_t end = next_place_ + count; next_place_ < end; ++next_place_) {
+      for (const uint64_t value : {next_place_, uint64_t{next_[next_place_]}}) {
+        std::memcpy(to, &value, ends_[0].num_bytes);
+        to += ends_[0].num_bytes;
+      }
+    }
+  }
+
   void emit_kept(const record::batch& in, exec::output& out) const {
     if (kept_.empty()) return;
     if (kept_.size() == in.num_rows) return out.emit(in, accepted_port);
@@ -202,6 +246,12 @@ class union_stage final : public exec::ordered_stage {
   std::vector<uint64_t> ids_;  // of the batch: both ends of each row
   std::vector<uint32_t> kept_;
   uint64_t next_row_ = 0, next_label_ = 0;
+
+  // The trees that the accepted edges make so far, each as a cycle through its nodes. Empty: no tour is wanted.
+  std::vector<Id> next_;
+  record::batch_builder tour_;
+  uint64_t first_stop_ = 0;  // of the cycle that is gone round next
+  uint64_t num_placed_ = 0, next_place_ = 0;
 };
 
 exec::assembly build(exec::build_context& c) {
@@ -224,11 +274,13 @@ exec::operator_definition define() {
       "`accepted`, as it is; one within a component is dropped. So `accepted` is a spanning forest, and behind a sort "
       "by weight "
       "the minimum spanning forest. `labels` gives each of the nodes 0 … nodes - 1 with its component, named by the "
-      "smallest "
-      "node in it, once all edges were seen.\n\n"
-      "It takes 4 bytes of memory per node (8 from 2^32 nodes on), however many edges there are. Read one port or "
-      "both.";
-  d.order = "accepted keeps: the input's order; labels gives: node";
+      "smallest node in it, once all edges were seen.\n\n"
+      "`tour` gives each node its place on a tour along the spanning trees, one component after another. Nodes of "
+      "neighbouring places are near each other in the graph, and so are those of every piece of the tour: clusters, "
+      "however the nodes are numbered. How near depends on the trees; edges in random order make good ones.\n\n"
+      "It takes 4 bytes of memory per node (8 from 2^32 nodes on), and as much again for `tour`, however many edges "
+      "there are. Read any of the ports.";
+  d.order = "accepted keeps: the input's order; labels and tour give: node";
   d.example =
       "components: {op: union_find, in: edges, with: {ends: [src, dst], nodes: 1000000}}\n"
       "forest:     {op: file.write_rows, in: components.accepted, with: {path: forest.bin}}\n"
@@ -236,7 +288,8 @@ exec::operator_definition define() {
   d.role = plan::operator_role::ordered;
   d.inputs = {{"in", "edges; self-loops and repeated edges do nothing"}};
   d.outputs = {{"accepted", "the edges that joined two components"},
-               {"labels", "{node, value}: each node and the smallest node of its component, by node"}};
+               {"labels", "{node, value}: each node and the smallest node of its component, by node"},
+               {"tour", "{node, place}: each node and its place on the tour, 0 … nodes - 1, by node"}};
   d.output_optional = true;
   d.parameters = {{.name = "ends",
                    .kind = plan::parameter_kind::columns,
@@ -249,7 +302,8 @@ exec::operator_definition define() {
   d.check = check;
   d.memory = [](const plan::node& n, int) {
     const auto labels = n.facts.find("label_bytes");
-    const uint64_t num_bytes = (labels == n.facts.end() ? 0 : labels->second) + 512 * KiB;
+    const uint64_t times = n.outputs[tour_port].consumers.empty() ? 1 : 2;
+    const uint64_t num_bytes = (labels == n.facts.end() ? 0 : times * labels->second) + 512 * KiB;
     return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes, .weight = 0};
   };
   return {std::move(d), build};

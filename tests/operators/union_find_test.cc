@@ -101,6 +101,72 @@ TEST(union_find, gives_one_port_alone) {
               ElementsAre("1,2"));
 }
 
+std::vector<size_t> places_of(const std::string& with, const rows& edges, const run_options& options = {}) {
+  const run_result result =
+      run("in: {op: test.rows, with: {type: {src: u32, dst: u32}}}\nx: {op: union_find, in: in, with: {" + with +
+              "}}\nout: {op: test.sink, in: x.tour}\n",
+          {{"in", edges}}, options);
+  std::vector<size_t> places;
+  for (const std::string& row : result.sinks.at("out")) {
+    const size_t comma = row.find(',');
+    EXPECT_EQ(std::stoul(row), places.size());
+    places.push_back(std::stoul(row.substr(comma + 1)));
+  }
+  return places;
+}
+
+TEST(union_find, tours_go_along_the_trees) {
+  EXPECT_THAT(places_of("nodes: 0", {}), IsEmpty());
+  EXPECT_THAT(places_of("nodes: 3", {}), ElementsAre(0, 1, 2));
+  EXPECT_THAT(places_of("nodes: 4", {"0,1", "1,2", "2,3"}), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(places_of("nodes: 4", {"2,3", "0,2", "1,1"}), ElementsAre(0, 3, 2, 1));
+  // A star, and another component whose nodes lie between.
+  EXPECT_THAT(places_of("nodes: 6", {"0,2", "4,0", "1,5", "2,4"}), ElementsAre(0, 3, 2, 5, 1, 4));
+}
+
+// A tour is one circle through each component, and what was a circle when an edge joined it to another is a part of the
+// circle without a gap, once those that came later are taken out.
+TEST(union_find, tours_keep_what_was_joined_together) {
+  std::mt19937_64 random(11);
+  for (const size_t num_edges : {20, 100, 300}) {
+    constexpr size_t n = 100;
+    rows input;
+    slow_components components(n);
+    std::vector<std::pair<std::vector<size_t>, std::vector<size_t>>> joined;  // the two components of each tree edge
+    const auto component = [&](size_t x) {
+      std::vector<size_t> out;
+      for (size_t i = 0; i < n; ++i)
+        if (components.label[i] == components.label[x]) out.push_back(i);
+      return out;
+    };
+    for (size_t i = 0; i < num_edges; ++i) {
+      const edge e{random() % n, random() % n};
+      input.push_back(fmt::format("{},{}", e.src, e.dst));
+      std::pair two(component(e.src), component(e.dst));
+      if (components.unite(e.src, e.dst)) joined.push_back(std::move(two));
+    }
+    const std::vector<size_t> places = places_of("nodes: 100", input, {.seed = 5, .most_rows = 13, .batch_bytes = 64});
+    std::vector<size_t> node_at(n, n);
+    for (size_t i = 0; i < n; ++i) node_at.at(places[i]) = i;
+    EXPECT_EQ(std::count(node_at.begin(), node_at.end(), n), 0);
+    size_t last_label = 0;
+    for (const size_t node : node_at) {  // components by their smallest nodes
+      EXPECT_LE(last_label, components.label[node]);
+      last_label = components.label[node];
+    }
+    for (const auto& [a, b] : joined) {
+      std::string circle;
+      for (const size_t node : node_at) {
+        if (std::find(a.begin(), a.end(), node) != a.end()) circle += 'a';
+        if (std::find(b.begin(), b.end(), node) != b.end()) circle += 'b';
+      }
+      size_t num_changes = circle.front() != circle.back();
+      for (size_t i = 1; i < circle.size(); ++i) num_changes += circle[i] != circle[i - 1];
+      EXPECT_EQ(num_changes, 2u) << circle;
+    }
+  }
+}
+
 TEST(union_find, names_ids_that_are_too_large) {
   for (const std::string bad : {"3,5", "5,3"}) {
     try {
@@ -121,6 +187,7 @@ TEST(union_find, says_what_its_outputs_are) {
       "a: {op: test.sink, in: x.accepted}\nl: {op: test.sink, in: x.labels}\n";
   EXPECT_EQ(output_of(nodes, "x", 0), "{src: u40, w: u8, dst: u40} by w");
   EXPECT_EQ(output_of(nodes, "x", 1), "{node: u40, value: u40} by node");
+  EXPECT_EQ(output_of(nodes, "x", 2), "{node: u40, place: u40} by node");
 }
 
 TEST(union_find, reports_faults) {
