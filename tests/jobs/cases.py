@@ -87,7 +87,7 @@ def search_case(rng):
 
 def clustered_search_case(rng):
     out = search_case(rng)
-    out.params.update(spread=rng.choice([1, 2, 4, 16]), seed=rng.randrange(100))
+    out.params.update(seed=rng.randrange(100))
     return out
 
 
@@ -189,7 +189,7 @@ def numbers_case(rng):
 
 JOBS = {
     "bfs": job(search_case, VALUE, "check-bfs"),
-    "bfs-mm": job(clustered_search_case, VALUE, "check-bfs", own=("spread", "seed")),
+    "bfs-mm": job(clustered_search_case, VALUE, "check-bfs", own=("seed",)),
     "bit-reversal": job(reversal_case, [8], num_cases=60),
     "colouring": job(colouring_case, VALUE, "check-colouring"),
     "colouring-planar": job(planar_case, VALUE, "check-colouring"),
