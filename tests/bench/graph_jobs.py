@@ -5,13 +5,15 @@
 
   bfs, components, components-stars, mst, triangles-count    R-MAT of 2^S nodes and 16 times as many edges, 512 MiB
   bfs-mm                                                     a grid of WIDTH x WIDTH nodes, 256 MiB
+  bfs-grid                                                   bfs on a grid of half that width, 256 MiB
   suffix-array                                               the first N million bytes of FILE, 256 MiB
 
 Beside components runs its peer, tests/bench/peers/union_find.cc: a loop over the edge file, written by hand. The two take
 turns, and the last column has their ratio. --memory gives the jobs on R-MAT another budget.
 
-Inputs are made by the jobs rmat-graph and grid-graph. --check lets the job's checker look at the result (not timed). A
-job that takes longer than --limit is ended and shown as such. Medians."""
+Inputs are made by the jobs rmat-graph and grid-graph. "scans" is all I/O, on scratch and of files, in sizes of the input.
+ms of an iteration: how long the nodes inside of the loop were busy. --check lets the job's checker look at the result
+(not timed). A job that takes longer than --limit is ended and shown as such. Medians."""
 import argparse
 import json
 import pathlib
@@ -27,7 +29,8 @@ import measure  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ON_RMAT = ("bfs", "components", "components-stars", "mst", "triangles-count")
-CHECKERS = {"bfs": "check-bfs", "bfs-mm": "check-bfs", "components": "check-components", "mst": "check-mst",
+SPECS = {"bfs-grid": "bfs"}  # others are named as their spec
+CHECKERS = {"bfs": "check-bfs", "bfs-mm": "check-bfs", "bfs-grid": "check-bfs", "components": "check-components", "mst": "check-mst",
             "components-stars": "check-components", "suffix-array": "check-suffix-array"}
 WEIGHTED = """flowrun: 1
 params: {input: {type: path, required: true}, out: {type: path, required: true}}
@@ -73,9 +76,10 @@ def problem(options, name):
             with open(options.text, "rb") as source:
                 text.write_bytes(source.read(options.megabytes * 1_000_000))
         return {"text": text}, 256, "byte", options.megabytes * 1_000_000
-    if name == "bfs-mm":
-        nodes = options.grid * options.grid
-        edges = made(options, f"grid-{options.grid}", "grid-graph", nodes=nodes, width=options.grid)
+    if name in ("bfs-mm", "bfs-grid"):
+        width = options.grid if name == "bfs-mm" else options.grid // 2
+        nodes = width * width
+        edges = made(options, f"grid-{width}", "grid-graph", nodes=nodes, width=width)
         return {"edges": edges, "nodes": nodes, "source": 0}, 256, "edge", edges.stat().st_size // 8
     edges = made(options, f"rmat-{options.scale}", "rmat-graph", scale=options.scale, edges=16 << options.scale)
     count = edges.stat().st_size // 8
@@ -116,8 +120,22 @@ def run_in_turn(options, name, spec, parameters, memory, out):
 
 
 def iterations(report):
+    """"levels 6 (1.4 ms)": each loop, and how long what is inside of it was busy in each iteration"""
     told = {key: int(value) for key, value in flowrun_job.results(report).items() if key.endswith("iterations")}
-    return ", ".join(f"{key.rsplit('.', 1)[0]} {value}" for key, value in told.items())
+    shown = []
+    for key, number in told.items():
+        loop = key.rsplit(".", 1)[0]
+        busy = sum(node["busy_seconds"] for node in report["nodes"] if node["id"].startswith(loop + "."))
+        shown.append(f"{loop} {number} ({busy * 1e3 / max(number, 1):.2f} ms)")
+    return ", ".join(shown)
+
+
+def input_bytes(parameters):
+    return max(path.stat().st_size for path in parameters.values() if isinstance(path, pathlib.Path))
+
+
+def file_bytes(report):
+    return sum(int(node["file_read_bytes"]) + int(node["file_written_bytes"]) for node in report["nodes"])
 
 
 def compared(reports, peers):
@@ -144,15 +162,16 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
     options = parser.parse_args()
     (options.dir / "scratch").mkdir(parents=True, exist_ok=True)
-    print("| job | work | s | s of CPU | MiB at most | scratch GB written, read | ns a unit | scratch bytes a unit | iterations | peer |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
-    for name in options.names or [*ON_RMAT, "bfs-mm", "suffix-array"]:
+    print("| job | work | s | s of CPU | MiB at most | scratch GB written, read | M units/s | scratch bytes a unit | scans | "
+          "iterations (ms busy in each) | peer |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    for name in options.names or [*ON_RMAT, "bfs-mm", "bfs-grid", "suffix-array"]:
         parameters, memory, unit, count = problem(options, name)
         out = options.dir / f"{name}.out"
-        spec = ROOT / f"specs/jobs/{name}.yaml"
+        spec = ROOT / f"specs/jobs/{SPECS.get(name, name)}.yaml"
         reports, peers = run_in_turn(options, name, spec, parameters, memory, out)
         if None in reports:
-            print(f"| {name} | {count / 1e6:.1f} M {unit}s | more than {options.limit:.0f} | | | | | | | |", flush=True)
+            print(f"| {name} | {count / 1e6:.1f} M {unit}s | more than {options.limit:.0f} | | | | | | | | |", flush=True)
             continue
 
         def median(value, of=reports):
@@ -161,8 +180,9 @@ def main():
         seconds = median(lambda r: r["wall_seconds"])
         print(f"| {name} | {count / 1e6:.1f} M {unit}s | {seconds:.1f} | {median(lambda r: r['cpu_seconds']):.1f} | "
               f"{median(lambda r: int(r['peak_memory_bytes'])) / (1 << 20):.0f} of {memory} | {written / 1e9:.2f}, {read / 1e9:.2f} | "
-              f"{seconds / count * 1e9:.0f} | {(written + read) / count:.1f} | {iterations(reports[0])} | {compared(reports, peers)} |",
-              flush=True)
+              f"{count / seconds / 1e6:.2f} | {(written + read) / count:.1f} | "
+              f"{(written + read + median(file_bytes)) / input_bytes(parameters):.1f} | {iterations(reports[0])} | "
+              f"{compared(reports, peers)} |", flush=True)
         if options.check and name in CHECKERS:
             run(options, ROOT / f"specs/jobs/{CHECKERS[name]}.yaml", {**parameters, "result": out}, 1024)
         out.unlink()
