@@ -26,6 +26,7 @@ constexpr uint64_t history_copies = 2;  // of the rows needed: what is dropped l
 
 struct settings {
   int before = 0, after = 0;
+  uint64_t every = 1;
   named_expressions pad;  // constants, converted to the type of their column
   named_expressions let;
 };
@@ -43,6 +44,11 @@ settings read(plan::node_checker& node) {
   const record::row_type& input = node.input_type();
   s.before = distance_parameter(node, "before");
   s.after = distance_parameter(node, "after");
+  s.every = node.integer("every");
+  if (s.every == 0) {
+    node.fault_at_parameter("every", "every row that is no row gives none", "1 or more");
+    s.every = 1;
+  }
   if (node.has("pad")) s.pad = read_constants(node, "pad", input, node.input_name(0));
   s.let = node.named_expressions("let",
                                  expr::scope{.row = &input, .row_number = true, .before = s.before, .after = s.after});
@@ -62,12 +68,17 @@ void check(plan::node_checker& node) {
   if (node.ok() && s.let.empty())
     node.fault_at_parameter("let", "a window needs something to compute", "let: {name: expression, …}");
   if (!node.ok()) return;
-  node.node().facts["rows_behind"] =
-      static_cast<uint64_t>(s.after);  // held back: see operator_declaration::keeps_row_count
+  // Held back, or left out: see operator_declaration::keeps_row_count.
+  node.node().facts["rows_behind"] = static_cast<uint64_t>(s.after) + s.every - 1;
   node.node().facts["window_bytes"] = static_cast<uint64_t>(s.before + s.after + 1) * input.row_bytes();
   node.node().facts["has_strings"] = input.has_strings();
   record::row_type output(std::move(columns));
-  const plan::row_estimate estimate = with_type(node.input_estimate(), input, output);
+  plan::row_estimate estimate = with_type(node.input_estimate(), input, output);
+  if (s.every > 1 && estimate.known) {
+    estimate.num_bytes = estimate.num_bytes / s.every + output.row_bytes();
+    estimate.rows = (estimate.rows + s.every - 1) / s.every;
+    estimate.exact = estimate.exact && !output.has_strings();
+  }
   node.set_output(0, std::move(output), node.input_order(), estimate);
 }
 
@@ -111,6 +122,7 @@ class widening_stage final : public exec::ordered_stage {
         memory_bytes_(c.memory_bytes),
         before_(static_cast<size_t>(s.before)),
         after_(static_cast<size_t>(s.after)),
+        every_(s.every),
         input_bytes_(input.row_bytes()),
         wide_(wide_type(input, neighbours_of(s))),
         history_(input),
@@ -135,30 +147,62 @@ class widening_stage final : public exec::ordered_stage {
     while (next_ < end) {
       // Strings may fill a builder before rows do.
       const size_t room = wide_.has_strings() ? std::min<size_t>(builder_.room(), 64) : builder_.room();
-      const auto count = static_cast<size_t>(std::min<uint64_t>(end - next_, room));
-      std::byte* to = builder_.append(count);
-      for (size_t i = 0; i < count; ++i) std::memcpy(to + i * wide_.row_bytes(), history_.row(next_ + i), input_bytes_);
+      const auto count = static_cast<size_t>(std::min<uint64_t>((end - next_ + every_ - 1) / every_, room));
+      std::byte* const to = builder_.append(count);
+      copy_fields(to, history_.row(next_), count, input_bytes_);
       for (uint32_t offset : strings_)
         for (size_t i = 0; i < count; ++i) {
           std::byte* field = to + i * wide_.row_bytes() + offset;
           builder_.put_string(field, record::load_string(field, history_.heap()));
         }
-      for (const part& p : parts_)
-        for (size_t i = 0; i < count; ++i) put_neighbour(p, next_ + i, to + i * wide_.row_bytes());
-      next_ += count;
+      for (const part& p : parts_) put_neighbours(p, count, to);
+      next_ += count * every_;
       if (builder_.full()) out.emit(builder_.take());
     }
-    if (next_ > before_) history_.drop_before(next_ - before_);
+    if (next_ > before_) history_.drop_before(std::min(next_ - before_, history_.end()));
   }
 
-  void put_neighbour(const part& p, uint64_t row, std::byte* wide_row) {
-    const int64_t at = static_cast<int64_t>(row) + p.distance;
-    const bool inside = at >= 0 && static_cast<uint64_t>(at) < history_.end();
-    const std::byte* from = (inside ? history_.row(static_cast<uint64_t>(at)) : padding_.rows) + p.from;
+  // A field of each row that becomes a wide row, from the one at `from` on.
+  void copy_fields(std::byte* to, const std::byte* from, size_t count, uint32_t num_bytes) const {
+    const size_t from_stride = every_ * input_bytes_, to_stride = wide_.row_bytes();
+    const auto copy = [&](auto copy_field) {
+      for (size_t i = 0; i < count; ++i) copy_field(to + i * to_stride, from + i * from_stride);
+    };
+    switch (num_bytes) {
+      case 1: return copy([](std::byte* t, const std::byte* f) { *t = *f; });
+      case 2: return copy([](std::byte* t, const std::byte* f) { std::memcpy(t, f, 2); });
+      case 4: return copy([](std::byte* t, const std::byte* f) { std::memcpy(t, f, 4); });
+      case 8: return copy([](std::byte* t, const std::byte* f) { std::memcpy(t, f, 8); });
+      default: return copy([&](std::byte* t, const std::byte* f) { copy_bytes(t, f, num_bytes); });
+    }
+  }
+
+  // The rows in the middle have their neighbours in the history, those at the ends of the stream beyond it.
+  void put_neighbours(const part& p, size_t count, std::byte* to) {
+    size_t i = 0;
+    if (!p.is_string) {
+      while (i < count && !is_inside(p, i)) put_neighbour(p, i++, to);
+      size_t inside = count - i;
+      while (inside > 0 && !is_inside(p, i + inside - 1)) --inside;
+      if (inside > 0)
+        copy_fields(to + i * wide_.row_bytes() + p.to, history_.row(neighbour(p, i)) + p.from, inside, p.num_bytes);
+      i += inside;
+    }
+    for (; i < count; ++i) put_neighbour(p, i, to);
+  }
+
+  // Of the i-th wide row from here: the number of a neighbour, which wraps around before the first row.
+  uint64_t neighbour(const part& p, size_t i) const { return next_ + i * every_ + static_cast<uint64_t>(p.distance); }
+  bool is_inside(const part& p, size_t i) const { return neighbour(p, i) < history_.end(); }
+
+  void put_neighbour(const part& p, size_t i, std::byte* to) {
+    const bool inside = is_inside(p, i);
+    const std::byte* from = (inside ? history_.row(neighbour(p, i)) : padding_.rows) + p.from;
+    std::byte* const field = to + i * wide_.row_bytes() + p.to;
     if (p.is_string)
-      builder_.put_string(wide_row + p.to, record::load_string(from, inside ? history_.heap() : padding_.heap));
+      builder_.put_string(field, record::load_string(from, inside ? history_.heap() : padding_.heap));
     else
-      copy_bytes(wide_row + p.to, from, p.num_bytes);
+      copy_bytes(field, from, p.num_bytes);
   }
 
   [[noreturn]] void fail() const {
@@ -174,6 +218,7 @@ class widening_stage final : public exec::ordered_stage {
   std::string node_;
   uint64_t memory_bytes_;
   size_t before_, after_;
+  uint64_t every_;
   uint32_t input_bytes_;
   record::row_type wide_;
   row_history history_;
@@ -205,12 +250,14 @@ exec::operator_definition define() {
       "`after` "
       "reach. Beyond the ends of the stream a neighbour has the values of `pad`, or 0 and empty text. The output has "
       "the "
-      "columns of the input, then those of `let`.";
+      "columns of the input, then those of `let`.\n\n"
+      "With `every` only the first row, the one so many rows behind it, and so on, come out, with their neighbours; "
+      "row_number counts the rows that come out.";
   d.order = "keeps: the input's order";
   d.example = "steps: {op: window, in: sorted, with: {before: 1, let: {step: \"x - row[-1].x\"}, pad: {x: 0}}}\n";
   d.role = plan::operator_role::ordered;
   d.inputs = {{"in", "the rows, in the order in which they are neighbours"}};
-  d.outputs = {{"out", "one row for each input row, in the same order"}};
+  d.outputs = {{"out", "one row for each input row (with `every`, for some), in the same order"}};
   d.parameters = {{.name = "before",
                    .kind = plan::parameter_kind::integer,
                    .default_text = "0",
@@ -219,6 +266,10 @@ exec::operator_definition define() {
                    .kind = plan::parameter_kind::integer,
                    .default_text = "0",
                    .help = "How many rows ahead an expression may look."},
+                  {.name = "every",
+                   .kind = plan::parameter_kind::integer,
+                   .default_text = "1",
+                   .help = "Of so many rows only the first one comes out."},
                   {.name = "pad",
                    .kind = plan::parameter_kind::named_expressions,
                    .help = "Values of columns beyond the ends, constants; 0 or empty otherwise."},

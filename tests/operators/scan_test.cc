@@ -155,6 +155,32 @@ TEST(window, looks_at_neighbours) {
       expected);
 }
 
+TEST(window, gives_every_so_many_rows) {
+  for (const size_t count : {0U, 1U, 6U, 7U, 8U, 2500U})
+    for (const int64_t every : {1, 2, 7, 3000}) {
+      const auto pairs = random_pairs(count, 4);
+      const auto at = [&](int64_t i) {
+        return i < 0 || i >= static_cast<int64_t>(pairs.size()) ? pair{0, 7} : pairs[static_cast<size_t>(i)];
+      };
+      rows expected;
+      for (int64_t i = 0; i < static_cast<int64_t>(pairs.size()); i += every)
+        expected.push_back(
+            fmt::format("{},{},{},{},{},{}", at(i).k, at(i).v, at(i - 1).v, at(i + 1).v, at(i + 8).k, i / every));
+      const std::string with = fmt::format("before: 1, after: 8, pad: {{v: 7}}, every: {}", every);
+      EXPECT_EQ(run_all_ways(pairs_in + "x: {op: window, in: in, with: {" + with +
+                                 ",\n    let: {p: \"row[-1].v\", n: \"row[1].v\", e: \"row[8].k\", i: row_number}}}\n" +
+                                 out_of_x,
+                             {{"in", as_text(pairs)}}),
+                expected)
+          << count << " rows, every " << every;
+    }
+  const std::string strings =
+      "in: {op: test.rows, with: {type: {s: string}}}\n"
+      "x: {op: window, in: in, with: {after: 1, every: 2, let: {n: \"row[1].s\"}}}\n" +
+      out_of_x;
+  EXPECT_THAT(run_all_ways(strings, {{"in", {"a", "bb", "", "dddd", "e"}}}), ElementsAre("a,bb", ",dddd", "e,"));
+}
+
 TEST(window, carries_strings) {
   const std::string nodes =
       "in: {op: test.rows, with: {type: {s: string, n: u8}, sorted_by: [n]}}\n"
@@ -220,6 +246,7 @@ TEST(window, reports_faults) {
   EXPECT_THAT(faults("before: 1, pad: {u: 1}, let: {w: \"row[-1].v\"}"),
               ElementsAre(HasSubstr("'in' has no column 'u'")));
   EXPECT_THAT(faults("before: 1, pad: {v: \"'a'\"}, let: {w: \"row[-1].v\"}"), ElementsAre(HasSubstr("i32")));
+  EXPECT_THAT(faults("every: 0, before: 1, let: {w: \"row[-1].v\"}"), ElementsAre(HasSubstr("1 or more")));
   EXPECT_THAT(faults("before: 10000000, let: {w: \"row[-1].v\"}"), ElementsAre(HasSubstr("too wide")));
 }
 
