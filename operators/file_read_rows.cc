@@ -63,6 +63,17 @@ std::optional<uint64_t> rows_in_range(const plan::node_checker& node, const sett
   return std::min(s.to, rows) - std::min(s.from, rows);
 }
 
+// A join that skips may then seek in the file (join_settings.cc).
+void check_index(plan::node_checker& node, const settings& s) {
+  node.node().facts["has_index"] = 1;
+  if (s.sorted_by.empty())
+    node.fault_at_parameter("index", "by what are the rows sorted?", "sorted_by: the columns that they were sorted by");
+  if (s.paths.size() != 1 || s.paths.front() == "-")
+    node.fault_at_parameter("index", "an index belongs to one file", "path: NAME");
+  if (node.has("range"))
+    node.fault_at_parameter("index", "an index is of all rows of its file", "no range", "leave out `index`");
+}
+
 void check(plan::node_checker& node) {
   const settings s = read_settings(node);
   if (!node.ok()) return;
@@ -83,6 +94,7 @@ void check(plan::node_checker& node) {
   if ((s.from > 0 || s.to < UINT64_MAX) && s.paths.size() > 1)
     node.fault_at_parameter("range", "a range needs a single file", "one path",
                             "read the parts with nodes of their own and join them with concat");
+  if (node.boolean("index")) check_index(node, s);
   if (!node.ok()) return;
   plan::row_estimate estimate;
   if (const auto rows = rows_in_range(node, s)) estimate = {*rows, *rows * s.type.row_bytes(), true, true};
@@ -260,13 +272,18 @@ exec::operator_definition define() {
       "NumPy "
       "structured array. A size that is no multiple of the row's width is an error. `sorted_by` declares an order that "
       "the "
-      "file has, so that no sort is needed; it is checked while reading.";
+      "file has, so that no sort is needed; it is checked while reading.\n\n"
+      "`index: true` says that the file was written with an index, by file.write_rows. A join with skip: true whose "
+      "right input is this node then doesn't read the file from front to back, but seeks in it: only blocks that may "
+      "hold keys of its left rows are read. An index that is damaged, older than the file or of other rows ends the "
+      "job, and so does a block that has changed since it was indexed.";
   d.order = "gives: sorted_by";
   d.example =
-      "edges: {op: file.read_rows, with: {path: edges.u32x2, type: {src: u32, dst: u32}, sorted_by: [src, dst]}}\n";
+      "edges: {op: file.read_rows, with: {path: edges.u32x2, type: {src: u32, dst: u32}, sorted_by: [src, dst]}}\n"
+      "known: {op: file.read_rows, with: {path: known.u64, type: {key: u64}, sorted_by: [key], index: true}}\n";
   d.role = plan::operator_role::source;
   d.outputs = {{"out", "the rows"}};
-  d.parameters.resize(4);
+  d.parameters.resize(5);
   d.parameters[0].name = "path";
   d.parameters[0].kind = parameter_kind::paths;
   d.parameters[0].required = true;
@@ -282,6 +299,10 @@ exec::operator_definition define() {
   d.parameters[3].name = "sorted_by";
   d.parameters[3].kind = parameter_kind::sort_keys;
   d.parameters[3].help = "The columns by which the rows are sorted.";
+  d.parameters[4].name = "index";
+  d.parameters[4].kind = parameter_kind::boolean;
+  d.parameters[4].default_text = "false";
+  d.parameters[4].help = "The file has an index, PATH.index; a join with skip may seek in it.";
   d.check = check;
   d.memory = [](const plan::node&, int) { return reading_memory(); };
   return {std::move(d), build};

@@ -6,19 +6,22 @@
 #include <string>
 
 #include "engine/exec/operator_definition.h"
+#include "operators/row_index.h"
 
 namespace flowrun::operators {
 
-// What a sink asks of the planner: four buffers for writing behind, from 64 KiB to 2 MiB each.
-plan::memory_wish writing_memory();
+// What a sink asks of the planner: four buffers for writing behind, from 64 KiB to 2 MiB each; two more for an index.
+plan::memory_wish writing_memory(bool indexed = false);
 
 enum class sink_content {
   rows,  // the rows of each batch as they are
   text,  // the heap of each batch: text that a stage before has made
 };
 
-// `prologue` is written first, also when no batch comes. Throws error(output) when the file can't be created.
+// `prologue` is written first, also when no batch comes. `index`: of the rows, written beside them (row_index.h); null:
+// none. Throws error(output) when the file can't be created.
 std::unique_ptr<exec::ordered_stage> make_file_sink(exec::build_context& context, const std::string& path,
-                                                    sink_content content, std::string prologue = {});
+                                                    sink_content content, std::string prologue = {},
+                                                    std::unique_ptr<row_index_builder> index = nullptr);
 
 }  // namespace flowrun::operators

@@ -17,11 +17,20 @@ void check(plan::node_checker& node) {
           0, fmt::format("column '{}' of '{}' is a string, which has no fixed width", c.name, node.input_name(0)),
           "columns of fixed width",
           fmt::format("write text with file.write_csv, or leave '{}' out with a map", c.name));
+  if (!node.boolean("index")) return;
+  node.node().facts["has_index"] = 1;
+  if (node.input_order().empty())
+    node.fault_at_parameter("index", fmt::format("the rows of '{}' are not sorted", node.input_name(0)),
+                            "sorted rows: others can't be sought", "put a sort in front of it");
+  if (node.text("path") == "-")
+    node.fault_at_parameter("index", "standard output has no file beside it", "a file", "path: NAME");
 }
 
 exec::assembly build(exec::build_context& c) {
   exec::assembly out;
-  out.stages.push_back(make_file_sink(c, c.params.text("path"), sink_content::rows));
+  std::unique_ptr<row_index_builder> index;
+  if (c.params.boolean("index")) index = std::make_unique<row_index_builder>(c.input_type(), c.params.input_order());
+  out.stages.push_back(make_file_sink(c, c.params.text("path"), sink_content::rows, {}, std::move(index)));
   return out;
 }
 
@@ -32,18 +41,26 @@ exec::operator_definition define() {
   d.details =
       "Rows lie one after another, in the order of the columns, little endian, without padding; file.read_rows, NumPy "
       "(structured dtype) and a packed C struct read them. The file appears under its name when the whole job has "
-      "succeeded.";
+      "succeeded.\n\n"
+      "`index: true` writes a second file, PATH.index, with the first row of every block of about 64 KiB: a join with "
+      "skip then reads only those blocks of the file that it needs (file.read_rows, `index`).";
   d.order = "keeps: rows are written in the order of the input";
-  d.example = "write: {op: file.write_rows, in: sorted, with: {path: out/edges.u32x2}}\n";
+  d.example =
+      "write: {op: file.write_rows, in: sorted, with: {path: out/edges.u32x2}}\n"
+      "kept:  {op: file.write_rows, in: sorted, with: {path: out/sorted.u32x2, index: true}}\n";
   d.role = plan::operator_role::sink;
   d.inputs = {{"in", "the rows; no strings"}};
-  d.parameters.resize(1);
+  d.parameters.resize(2);
   d.parameters[0].name = "path";
   d.parameters[0].kind = plan::parameter_kind::path;
   d.parameters[0].required = true;
   d.parameters[0].help = "The file; - is standard output. Missing directories are made.";
+  d.parameters[1].name = "index";
+  d.parameters[1].kind = plan::parameter_kind::boolean;
+  d.parameters[1].default_text = "false";
+  d.parameters[1].help = "Writes an index of the rows, which must be sorted, to PATH.index.";
   d.check = check;
-  d.memory = [](const plan::node&, int) { return writing_memory(); };
+  d.memory = [](const plan::node& n, int) { return writing_memory(n.facts.contains("has_index")); };
   return {std::move(d), build};
 }
 

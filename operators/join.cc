@@ -12,6 +12,7 @@
 #include "engine/base/units.h"
 #include "engine/exec/vector_stages.h"
 #include "operators/column_copy.h"
+#include "operators/indexed_file.h"
 #include "operators/join_group.h"
 #include "operators/join_settings.h"
 #include "operators/registry.h"
@@ -311,7 +312,9 @@ exec::assembly build(exec::build_context& c) {
   if (s.skip) {
     auto inputs = std::make_shared<skipping_inputs>();
     inputs->right =
-        make_skipping_stream(std::any_cast<exec::shared_rows>(c.states[1]), c.memory_bytes / 2, c.batch_bytes);
+        c.node.facts.contains("seeks_in_file")
+            ? open_indexed_file(c, 1, c.memory_bytes / 2)
+            : make_skipping_stream(std::any_cast<exec::shared_rows>(c.states[1]), c.memory_bytes / 2, c.batch_bytes);
     auto work = std::make_unique<join_source>(c, s, inputs->left, *inputs->right, inputs->right.get());
     pushed_stream& left = inputs->left;
     out.stages.emplace_back(make_pushed_stage(std::move(work), left, std::move(inputs)));
@@ -337,7 +340,8 @@ exec::operator_definition define() {
       "may be: "
       "for a few left rows and many right ones, as in each round of a breadth-first search. A stream that a loop "
       "carries or gets "
-      "from outside is stored already, so it costs nothing there.\n\n"
+      "from outside is stored already, so it costs nothing there. Nothing is stored either where right is a "
+      "file.read_rows with `index: true`: its file is sought in.\n\n"
       "Rows of one key on both sides make all pairs; where both sides have several, the right ones are held in memory.";
   d.order =
       "needs: both inputs sorted by the keys, with the same directions; keeps: the order of left (full: of the keys "

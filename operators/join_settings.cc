@@ -68,7 +68,8 @@ std::vector<plan::parameter_declaration> join_parameters() {
       {.name = "skip",
        .kind = plan::parameter_kind::boolean,
        .default_text = "false",
-       .help = "Stores the right rows with an index, and reads only where left keys are; not for kind: full."},
+       .help = "Stores the right rows with an index, unless they are a file that has one, and reads only where left "
+               "keys are; not for kind: full."},
   };
 }
 
@@ -108,7 +109,12 @@ void check_join(plan::node_checker& node) {
     node.fault_at_parameter("skip", "a full join gives every right row, so none can be skipped",
                             "kind: inner, left, semi or anti");
   if (!node.ok()) return;
-  if (s.skip) node.store_input(1, true);
+  if (s.skip) {
+    node.store_input(1, true);
+    const plan::node& right_node = node.owner().nodes[static_cast<size_t>(node.node().inputs[1].from_node)];
+    const bool in_file = right_node.role() == plan::operator_role::source && right_node.facts.contains("has_index");
+    if (in_file) node.node().facts["seeks_in_file"] = 1;
+  }
   node.require_order(0, s.left_order);
   node.require_order(1, s.right_order);
   std::vector<record::column> columns = left.columns();

@@ -176,6 +176,8 @@ class redirection {
         if (prefix.empty() && source.node == node.id()) {
           if (source.generates) read_instead(node, source);
           set_text(*node.mutable_with(), "path", source_path(directory_, source.node));
+          // Given rows have no index; without it the same rows are found.
+          if (specs::find(node.with(), "index") != nullptr) set_text(*node.mutable_with(), "index", "false");
         }
       for (specs::Body& body : *node.mutable_bodies()) apply(*body.mutable_nodes(), prefix + node.id() + ".");
     }

@@ -56,6 +56,10 @@ bool lies_in_a_vector(const graph& g, const input_port& in) {
   return in.stored && in.as_vector && is_body_stream(g.nodes[static_cast<size_t>(in.from_node)]);
 }
 
+bool is_filled(const graph& g, const node& reader, const input_port& in) {
+  return in.stored && !lies_in_a_vector(g, in) && !reader.facts.contains("seeks_in_file");
+}
+
 bool is_sought(const graph& body, const std::string& stream) {
   return std::any_of(body.nodes.begin(), body.nodes.end(), [&](const node& n) {
     if (n.role() == operator_role::control && !is_sought_again(n)) return false;

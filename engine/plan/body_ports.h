@@ -20,6 +20,10 @@ bool is_internal(const node& n);
 // A stored input whose rows are in a vector already, and may stay there: nothing has to fill it.
 bool lies_in_a_vector(const graph& g, const input_port& in);
 
+// A stored input that some stage has to fill before `reader` runs: its rows lie in no vector, and in no file that the
+// reader seeks in (the fact "seeks_in_file").
+bool is_filled(const graph& g, const node& reader, const input_port& in);
+
 // Somebody seeks in the rows of a body's stream: its vector needs an index.
 bool is_sought(const graph& body, const std::string& stream);
 

@@ -100,6 +100,8 @@ class text_explainer {
                 fmt::format("{} ─▶ [{} {}.{}]", label, q->kind == queue_kind::bounded ? "queue" : "spilling queue",
                             at(consumer).id, input_label(consumer, input)),
                 -1);
+          } else if (seeks_in_file(at(consumer), input)) {
+            continue;
           } else if (at(consumer).inputs[static_cast<size_t>(input)].stored) {
             next.emplace_back(fmt::format("{} ─▶ {} (store)", label, stored_name(consumer, input)), -1);
           } else {
@@ -124,6 +126,10 @@ class text_explainer {
             : flow_text(pipe, next[i].second, half_in(g_, pipe, next[i].second), indent + (last ? "   " : "  │"));
       }
     }
+  }
+
+  static bool seeks_in_file(const node& n, int input) {
+    return n.facts.contains("seeks_in_file") && n.inputs[static_cast<size_t>(input)].stored;
   }
 
   std::string input_label(int n, int input) const {
@@ -224,6 +230,11 @@ class text_explainer {
       if (n.elided)
         notes += fmt::format("  '{}' does not sort: its input is sorted by {} already\n", n.id,
                              to_string(g_.input_of(n, 0).sorted_by));
+    for (const node& n : g_.nodes)
+      for (size_t i = 0; i < n.inputs.size(); ++i)
+        if (seeks_in_file(n, static_cast<int>(i)))
+          notes += fmt::format("  '{}' seeks in the file of '{}' and reads the blocks that it needs\n", n.id,
+                               g_.nodes[static_cast<size_t>(n.inputs[i].from_node)].id);
     if (!notes.empty()) out_ += "\nnotes\n" + notes;
   }
 

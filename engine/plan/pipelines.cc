@@ -36,7 +36,7 @@ class cutter {
         if (is_read(n)) out_.gives[at(index)] = start(index);
         return;
       case operator_role::source:
-        if (!is_body_stream(n) || flows(index)) out_.gives[at(index)] = start(index);
+        if (flows(index) || (!is_body_stream(n) && !is_read(n))) out_.gives[at(index)] = start(index);
         return;
       case operator_role::meeting:
         for (size_t k = 0; k < n.inputs.size(); ++k)
@@ -65,7 +65,7 @@ class cutter {
   void store_inputs(int index) {
     const node& n = of(index);
     for (size_t k = 0; k < n.inputs.size(); ++k) {
-      if (!n.inputs[k].stored || lies_in_a_vector(graph_, n.inputs[k])) continue;
+      if (!is_filled(graph_, n, n.inputs[k])) continue;
       const int producer = out_.gives[at(n.inputs[k].from_node)];
       out_.pipelines[at(producer)].stores.push_back({index, static_cast<int>(k)});
     }
@@ -85,11 +85,12 @@ class cutter {
     return std::any_of(n.outputs.begin(), n.outputs.end(), [](const output_port& o) { return !o.consumers.empty(); });
   }
 
-  // Does anybody read the rows of a body's stream one by one?
+  // Does anybody read the rows one by one? Nobody does where they lie in a vector or are sought in their file.
   bool flows(int index) const {
     for (const output_port& port : of(index).outputs)
       for (const auto& [consumer, input] : port.consumers)
-        if (!lies_in_a_vector(graph_, of(consumer).inputs[at(input)])) return true;
+        if (const input_port& in = of(consumer).inputs[at(input)]; !in.stored || is_filled(graph_, of(consumer), in))
+          return true;
     return false;
   }
 
@@ -98,7 +99,7 @@ class cutter {
   bool must_be_cut_off(int index, int producer) const {
     std::vector<int> fillers;
     for (const input_port& in : of(index).inputs)
-      if (in.stored && !lies_in_a_vector(graph_, in)) fillers.push_back(out_.gives[at(in.from_node)]);
+      if (is_filled(graph_, of(index), in)) fillers.push_back(out_.gives[at(in.from_node)]);
     if (fillers.empty()) return false;
     const std::vector<pipeline_dependency> edges = dependencies(out_);
     std::vector<bool> behind(out_.pipelines.size(), false);
