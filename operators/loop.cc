@@ -162,7 +162,9 @@ exec::operator_definition define() {
       "carried stream, as it is at the end; and `scalars`, one row with the carried scalars and `iterations`. Not all "
       "of "
       "them need to be read. A stream must keep its columns; it is known to be sorted as far as that holds in every "
-      "iteration (rows that stand in the spec are sorted by all their columns).\n\n"
+      "iteration (rows that stand in the spec are sorted by all their columns). `sorted_by` beside `rows` or `from` "
+      "declares "
+      "an order: the body counts on it, and a start or a `next` that is not proved sorted so is a fault.\n\n"
       "Without `times` a loop that has not ended after `max_iterations` is an error.";
   d.order = "needs: nothing; gives: what holds for the carried streams";
   d.example =

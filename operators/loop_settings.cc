@@ -26,6 +26,7 @@ class loop_checker {
     read_next();
     read_collected();
     if (node_.ok()) infer_types();
+    if (node_.ok()) read_orders();
     if (!node_.ok()) return;
     mention_nodes();
     if (!find_orders()) return;
@@ -46,9 +47,11 @@ class loop_checker {
     const specs::Value *rows = specs::find(v, "rows"), *from = specs::find(v, "from"), *value = specs::find(v, "value");
     for (const specs::Entry& inside : v.map().entries()) {
       const std::string& key = inside.key();
-      if (key == "rows" || key == "from" || key == "value" || (key == "type" && rows)) continue;
+      if (key == "rows" || key == "from" || key == "value" || (key == "type" && rows) ||
+          (key == "sorted_by" && value == nullptr))
+        continue;
       node_.fault_at(inside.key_position(), fmt::format("what a loop carries has no '{}'", key),
-                     "rows (and their type), from, or value");
+                     "rows (and their type), from, or value; and sorted_by with rows or from");
     }
     if ((rows != nullptr) + (from != nullptr) + (value != nullptr) != 1)
       return node_.fault_at(v.position(), fmt::format("what does '{}' start with?", entry.key()),
@@ -60,6 +63,7 @@ class loop_checker {
       read_input(s, *from);
     else
       read_rows(s, *rows, specs::find(v, "type"));
+    s.order = specs::find(v, "sorted_by");
     for (std::string& name : out_->inputs)
       if (name == s.name) name.clear();
     out_->streams.push_back(std::move(s));
@@ -187,6 +191,44 @@ class loop_checker {
     }
   }
 
+  // What `sorted_by` declares must hold at the start; find_orders() sees to it that it goes on holding.
+  void read_orders() {
+    for (carried_stream& s : out_->streams) {
+      if (s.order == nullptr) continue;
+      s.declared = columns_in(*s.order, s);
+      if (!node_.ok()) return;
+      if (s.any_order)
+        s.sorted_by = s.declared;
+      else if (!plan::satisfies(s.sorted_by, s.declared))
+        node_.fault_at(s.order->position(), fmt::format("'{}' starts sorted by {}", s.name, to_string(s.sorted_by)),
+                       "sorted by " + to_string(s.declared),
+                       s.input ? fmt::format("put a sort by [{}] in front of the loop", to_string(s.declared))
+                               : "rows that stand here are sorted by all their columns");
+    }
+  }
+
+  // A column, or a list of them; "-a" for descending.
+  plan::order columns_in(const specs::Value& columns, const carried_stream& s) {
+    plan::order out;
+    const auto add = [&](const specs::Value& item) {
+      std::string column = specs::is_scalar(item) ? specs::text(item) : std::string();
+      const bool descending = column.starts_with('-');
+      if (descending) column.erase(0, 1);
+      if (s.type.index_of(column))
+        out.push_back({column, descending});
+      else
+        node_.fault_at(item.position(), fmt::format("'{}' has no column '{}'", s.name, column),
+                       fmt::format("columns, such as [a, -b]: one of {}", fmt::join(s.type.names(), ", ")),
+                       did_you_mean(column, s.type.names()));
+    };
+    if (!specs::is_list(columns)) {
+      add(columns);
+    } else {
+      for (const specs::Value& item : columns.list().items()) add(item);
+    }
+    return out;
+  }
+
   record::row_type type_of_stream(const std::string& name) const {
     for (const carried_stream& s : out_->streams)
       if (s.name == name) return s.type;
@@ -229,7 +271,7 @@ class loop_checker {
       const bool good = node_.graphs().check(request_, *body_, node_.faults());
       node_.count_faults(before);
       if (!good || !types_agree()) return false;
-      if (!weaken_orders(first)) return true;
+      if (!weaken_orders(first)) return declared_orders_hold();
     }
   }
 
@@ -255,6 +297,17 @@ class loop_checker {
     return node_.ok();
   }
 
+  bool declared_orders_hold() {
+    for (const carried_stream& s : out_->streams)
+      if (const plan::order have = order_of(s.next); !plan::satisfies(have, s.declared))
+        node_.fault_at_parameter("next." + s.name, fmt::format("'{}' goes on sorted by {}", s.name, to_string(have)),
+                                 fmt::format("sorted by {}, as carry says", to_string(s.declared)),
+                                 fmt::format("end the body with {{op: sort, in: …, with: {{by: [{}]}}}}, or with a "
+                                             "check if it is sorted anyway",
+                                             to_string(s.declared)));
+    return node_.ok();
+  }
+
   // True when an assumption had to be given up.
   bool weaken_orders(bool first) {
     bool changed = false;
@@ -262,6 +315,7 @@ class loop_checker {
     for (const carried_stream& s : out_->streams) {
       const plan::order have = order_of(s.next);
       orders.push_back(first && s.any_order ? have : weakened(s.sorted_by, have));
+      if (!plan::satisfies(orders.back(), s.declared)) orders.back() = s.declared;
       changed = changed || orders.back() != s.sorted_by;
     }
     for (size_t i = 0; i < orders.size(); ++i) out_->streams[i].sorted_by = std::move(orders[i]);

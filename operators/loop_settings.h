@@ -26,8 +26,10 @@ struct carried_stream {
   std::optional<size_t> input;         // those of an input
   record::row_type type;
   plan::order sorted_by;
-  bool any_order = false;  // at first: there are no rows
-  bool sought = false;     // needs an index
+  bool any_order = false;               // at first: there are no rows
+  const specs::Value* order = nullptr;  // what `sorted_by` says, and
+  plan::order declared = {};            // that, once the type is known: the body counts on it
+  bool sought = false;                  // needs an index
   body_rows next;
 };
 

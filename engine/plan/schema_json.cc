@@ -59,9 +59,10 @@ json definitions() {
   out["row_type"] = map_of(reference("value_type"), column_pattern);
   out["row_type"]["minProperties"] = 1;
   json rows = closed_map({{"rows", list_of(map_of(reference("expression"), column_pattern))},
-                          {"type", {{"anyOf", {json{{"type", "string"}}, reference("row_type")}}}}},
+                          {"type", {{"anyOf", {json{{"type", "string"}}, reference("row_type")}}}},
+                          {"sorted_by", one_or_list({{"type", "string"}})}},
                          {"rows"});
-  json from = closed_map({{"from", {{"type", "string"}}}}, {"from"});
+  json from = closed_map({{"from", {{"type", "string"}}}, {"sorted_by", one_or_list({{"type", "string"}})}}, {"from"});
   json value = closed_map({{"value", reference("expression")}}, {"value"});
   out["carried"] = {{"anyOf", {rows, from, value}},
                     {"description", "what the first iteration starts with: rows, an input of the loop, or a number"}};

@@ -32,6 +32,39 @@ TEST(control, keeps_orders_that_hold_in_every_iteration) {
   EXPECT_THAT(faults[0], HasSubstr("2:22: 'group' needs equal a of 'cur' next to each other"));
 }
 
+TEST(control, holds_declared_orders) {
+  const auto loop = [](const std::string& carry, const std::string& body) {
+    return "a: {op: test.rows, with: {type: {x: u64, y: u64}, sorted_by: [x]}}\n"
+           "l: {op: loop, in: {a: a}, with: {carry: {cur: {" +
+           carry + "}}, body: {\n  " + body + "}, next: {cur: n}, times: 3}}\nout: {op: test.sink, in: l.cur}\n";
+  };
+  const auto fault = [&](const std::string& carry, const std::string& body) {
+    const auto all = faults_of(loop(carry, body));
+    EXPECT_LE(all.size(), 1U);
+    return all.empty() ? std::string("none") : all[0];
+  };
+  const std::string needy = "g: {op: group, in: cur, with: {by: [x], let: {y: \"count()\"}}},\n  ";
+  const std::string sorted = needy + "n: {op: sort, in: g, with: {by: [x]}}";
+  const std::string lost = needy + "n: {op: map, in: g, with: {x: y, y: x}}";
+  EXPECT_EQ(fault("from: a, sorted_by: [x]", sorted), "none");
+  EXPECT_EQ(testing::output_of(loop("from: a, sorted_by: [x]", sorted), "l", 0), "{x: u64, y: u64} by x");
+  EXPECT_EQ(fault("rows: [], type: {x: u64, y: u64}, sorted_by: [x]", sorted), "none");
+  // The place where the order gets lost, instead of a group that needs it.
+  EXPECT_THAT(fault("from: a, sorted_by: [x]", lost), HasSubstr("'cur' goes on sorted by y"));
+  EXPECT_THAT(fault("from: a", lost), HasSubstr("'group' needs equal x"));
+  EXPECT_THAT(fault("from: a, sorted_by: [x]", needy + "n: {op: check, in: m, with: {sorted: [x]}},\n"
+                                                       "  m: {op: map, in: g, with: {x: y, y: x}}"),
+              "none");
+  EXPECT_THAT(fault("from: a, sorted_by: [-x]", sorted), HasSubstr("'cur' starts sorted by x"));
+  EXPECT_THAT(fault("from: a, sorted_by: [z]", sorted), HasSubstr("'cur' has no column 'z'"));
+  EXPECT_EQ(fault("from: a, sorted_by: x", sorted), "none");
+  EXPECT_THAT(faults_of("a: {op: test.rows, with: {type: {x: u64}}}\n"
+                        "l: {op: loop, in: {a: a}, with: {carry: {n: {value: 1, sorted_by: [x]}}, times: 1, body: {\n"
+                        "  f: {op: filter, in: a, with: {where: \"x > n\"}}}, collect: {o: f}}}\n"
+                        "out: {op: test.sink, in: l.o}\n"),
+              ::testing::ElementsAre(HasSubstr("what a loop carries has no 'sorted_by'")));
+}
+
 TEST(control, finds_faults) {
   const auto fault = [](const std::string& with) {
     const auto all = faults_of("a: {op: test.rows, with: {type: {x: u64}}}\nl: {op: loop, in: {a: a}, with: {" + with +
