@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "engine/base/units.h"
 #include "engine/plan/explain.h"
@@ -35,6 +36,9 @@ class dot_explainer {
 
   void run() {
     for (size_t x = 0; x < plan_.phases.size(); ++x) draw_phase(x);
+    // Rows that nobody reads one by one lie in a vector, or in a file that is sought in.
+    for (size_t i = 0; i < g_.nodes.size(); ++i)
+      if (!drawn_.contains(static_cast<int>(i)) && !is_breaker(static_cast<int>(i))) draw(static_cast<int>(i), 0);
     for (size_t i = 0; i < g_.nodes.size(); ++i) draw_edges(static_cast<int>(i));
     for (const body_plan& b : plan_.bodies) draw_body(b);
   }
@@ -47,6 +51,7 @@ class dot_explainer {
 
   void draw(int index, int half) {
     const node& n = at(index);
+    drawn_.insert(index);
     std::string label = escaped(half_name(n, half)) + "\\n" + escaped(n.declaration->name);
     if (n.elided) label += " (elided)";
     const uint64_t memory = plan_.share_of(index, n.stores() ? 1 : half);
@@ -120,6 +125,7 @@ class dot_explainer {
   const physical_plan& plan_;
   const std::string prefix_;
   std::string& out_;
+  std::set<int> drawn_;
 };
 
 }  // namespace

@@ -260,8 +260,10 @@ class text_explainer {
     };
     out_ += "\npredicted\n";
     table totals;
-    totals.row({"input", plan_.prediction_known ? format_bytes(plan_.predicted_input_bytes)
-                                                : most(plan_.predicted_input_bytes)});
+    const bool reads_all =
+        std::none_of(g_.nodes.begin(), g_.nodes.end(), [](const node& n) { return n.facts.contains("seeks_in_file"); });
+    totals.row({"input", plan_.prediction_known && reads_all ? format_bytes(plan_.predicted_input_bytes)
+                                                             : most(plan_.predicted_input_bytes)});
     totals.row({"scratch written", most(plan_.predicted_scratch_written)});
     totals.row({"scratch read", most(plan_.predicted_scratch_read)});
     totals.row({"peak scratch", most(plan_.predicted_peak_scratch)});

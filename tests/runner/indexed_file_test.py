@@ -104,6 +104,8 @@ class indexed_file_test(process_test):
         said = self.flowrun("plan", "job.yaml").stdout
         self.assertIn("'found' seeks in the file of 'big'", said)
         self.assertNotIn("(store)", said)
+        self.assertRegex(said, r"input +at most ")
+        self.assertIn('label="big\\nfile.read_rows', self.flowrun("plan", "job.yaml", "--format", "dot").stdout)
 
     def test_in_a_loop(self):
         self.make()
