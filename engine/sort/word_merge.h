@@ -2,14 +2,13 @@
 // less for words of this size from so many sequences.
 //
 // Sorting again by SIMD has a price per word that doesn't depend on how many sequences the words came in; that of a
-// tree grows with its height. SIMD handles as many words at once as fit a register, half as many of 16 bytes as of 8,
-// while the tree hardly minds their size: so words of 8 bytes are always sorted, those of 16 bytes only when they come
-// from many sequences, or from two, which sorting finds and merges in place. Measured, M words of 16 bytes a second and
-// core, in slices of 512 KiB (tests/bench/merge_kernels.cc):
+// tree grows with its height, and hardly with the words' size. So words of 8 bytes are always sorted, and those of 16
+// bytes unless they come from three or four sequences; two are found and merged in place by the sort. Measured, M words
+// of 16 bytes a second and core, in slices of 512 KiB (tests/bench/merge_kernels.cc; a busy machine):
 //
 //   sequences       2      4      8     16     32     64    256
-//   sorted        127     77     44     42     40     41     39
-//   merged        100     83     66     53     43     37     30
+//   sorted        119     71     72     69     71     68     68
+//   merged         88     71     56     49     40     36     27
 #pragma once
 
 #include <cstddef>
@@ -26,7 +25,7 @@ enum class word_kernel { none, sort, tree };  // none: one sequence is in order
 
 // What merges so many sequences of words of 8 or 16 bytes. Pure.
 constexpr word_kernel word_kernel_for(size_t word_bytes, size_t num_sequences) {
-  constexpr size_t least_for_tree = 3, most_for_tree = 32;
+  constexpr size_t least_for_tree = 3, most_for_tree = 4;
   if (num_sequences < 2) return word_kernel::none;
   const bool for_tree = num_sequences >= least_for_tree && num_sequences <= most_for_tree;
   return word_bytes > sizeof(uint64_t) && for_tree ? word_kernel::tree : word_kernel::sort;

@@ -16,7 +16,7 @@
 //
 //              random   sorted   reversed   1000 exchanged   organ pipe   two sorted halves   six
 //    8 bytes    10.9      0.7      1.4           1.4            2.7              8.2           11.0 (sorted)
-//   16 bytes    29.4      1.7      2.3           3.0            3.8             11.1           24.3
+//   16 bytes    20.5      1.7      2.3           3.0            3.8             11.1           20.5 (sorted)
 
 #include "engine/sort/word_sort.h"
 
@@ -29,16 +29,19 @@
 #include <span>
 #include <vector>
 
+#include "engine/sort/leading_bits_sort.h"
+
 namespace flowrun::sort {
 
 namespace {
 
-constexpr size_t small = 32;            // below this the dispatch costs more than the sort
-constexpr size_t worth_peeking = 1024;  // below this sorting costs less than finding out
+constexpr size_t small = 32;                // below this the dispatch costs more than the sort
+constexpr size_t worth_peeking = 1024;      // below this sorting costs less than finding out
+constexpr size_t worth_leading_bits = 512;  // below this words of 16 bytes are sorted as they are
 constexpr size_t num_windows = 16;
 constexpr size_t window = 8;  // neighbours looked at together
 template <class Word>
-constexpr size_t most_runs = sizeof(Word) == 8 ? 3 : 6;  // whose merging costs less than the SIMD sort
+constexpr size_t most_runs = sizeof(Word) <= 8 ? 3 : 4;  // whose merging costs less than the SIMD sort
 constexpr size_t most_dropped = 8192;
 constexpr size_t most_back = 8;             // words kept that may turn out to be the ones out of order
 constexpr size_t room_bytes = 1024 * 1024;  // beside the words, for merging
@@ -114,12 +117,11 @@ std::vector<size_t> find_runs(const Word* words, size_t num_words) {
 
 template <class Word>
 void simd_sort(Word* words, size_t num_words) {
-  hwy::Sorter sorter;
-  if constexpr (sizeof(Word) == sizeof(uint64_t)) {
-    sorter(words, num_words, hwy::SortAscending());
-  } else {
+  if constexpr (sizeof(Word) <= sizeof(uint64_t)) {
+    hwy::Sorter()(words, num_words, hwy::SortAscending());
+  } else if (num_words < worth_leading_bits || !sort_by_leading_bits(words, num_words)) {
     static_assert(sizeof(hwy::uint128_t) == sizeof(Word));
-    sorter(reinterpret_cast<hwy::uint128_t*>(words), num_words, hwy::SortAscending());
+    hwy::Sorter()(reinterpret_cast<hwy::uint128_t*>(words), num_words, hwy::SortAscending());
   }
   if (first_descent(words, num_words) != num_words) std::sort(words, words + num_words);
 }
@@ -244,6 +246,8 @@ void sort_any(Word* words, size_t num_words) {
 }
 
 }  // namespace
+
+void sort_words(uint32_t* words, size_t num_words) { sort_any(words, num_words); }
 
 void sort_words(uint64_t* words, size_t num_words) { sort_any(words, num_words); }
 

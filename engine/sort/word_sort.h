@@ -1,4 +1,5 @@
-// Sorting whole narrow rows as integers with the SIMD sort of Highway (vqsort).
+// Sorting whole narrow rows as integers with the SIMD sort of Highway (vqsort); many words of 16 bytes through words of
+// 8 (leading_bits_sort.h).
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@ namespace flowrun::sort {
 // `words` of word128 must be aligned to 16 bytes. The order of the result is verified (version 1.0.3 of the library,
 // which Debian 12 has, predates reports of bad pivots with 128-bit keys); should it ever be wrong, std::sort repairs
 // it.
+void sort_words(uint32_t* words, size_t num_words);
 void sort_words(uint64_t* words, size_t num_words);
 void sort_words(record::word128* words, size_t num_words);
 

@@ -21,10 +21,9 @@ TEST(word_kernel, is_chosen_by_width_and_fan_in) {
     word_kernel expected;
   };
   const choice table[] = {
-      {8, 0, word_kernel::none},   {8, 1, word_kernel::none},   {8, 2, word_kernel::sort},
-      {8, 3, word_kernel::sort},   {8, 300, word_kernel::sort}, {16, 0, word_kernel::none},
-      {16, 1, word_kernel::none},  {16, 2, word_kernel::sort},  {16, 3, word_kernel::tree},
-      {16, 32, word_kernel::tree}, {16, 33, word_kernel::sort}, {16, 300, word_kernel::sort},
+      {8, 0, word_kernel::none},   {8, 1, word_kernel::none},  {8, 2, word_kernel::sort},  {8, 3, word_kernel::sort},
+      {8, 300, word_kernel::sort}, {16, 0, word_kernel::none}, {16, 1, word_kernel::none}, {16, 2, word_kernel::sort},
+      {16, 3, word_kernel::tree},  {16, 4, word_kernel::tree}, {16, 5, word_kernel::sort}, {16, 300, word_kernel::sort},
   };
   for (const choice& c : table)
     EXPECT_EQ(word_kernel_for(c.word_bytes, c.num_sequences), c.expected) << c.word_bytes << ", " << c.num_sequences;

@@ -80,6 +80,19 @@ std::vector<word_pattern<Word>> word_patterns() {
        [](size_t i, size_t, std::mt19937_64&) { return wide<Word>(0, i % 20 < 2 ? i ^ 1 : i); }},
       {"each within ten of its place",
        [](size_t i, size_t, std::mt19937_64& r) { return wide<Word>(0, i + r() % 10); }},
+      // Leading bits that words have in common, at every place of the word.
+      {"a cluster beside a few far away",
+       [](size_t, size_t, std::mt19937_64& r) {
+         return r() % 1000 == 0 ? wide<Word>(r(), r()) : wide<Word>(uint64_t{1} << 40, r() % 100'000);
+       }},
+      {"clusters within clusters",
+       [](size_t, size_t, std::mt19937_64& r) {
+         const unsigned depth = static_cast<unsigned>(r() % 127);
+         const Word word = wide<Word>(r(), r());
+         return static_cast<Word>(depth / 8 >= sizeof(Word) ? 0 : word >> depth);
+       }},
+      {"bits on both sides of the middle",
+       [](size_t, size_t, std::mt19937_64& r) { return wide<Word>(r() % 256, (r() % 256) << 56 | (r() % 3)); }},
       {"prefix and row number",
        [](size_t i, size_t, std::mt19937_64& r) { return wide<Word>(r() % 5, (r() % 3) << 32 | i); }},
   };

@@ -23,7 +23,7 @@ void expect_sorts(const word_pattern<Word>& p, size_t num_words) {
 
 template <class Word>
 class word_sort : public testing::Test {};
-using word_types = testing::Types<uint64_t, word128>;
+using word_types = testing::Types<uint32_t, uint64_t, word128>;
 TYPED_TEST_SUITE(word_sort, word_types);
 
 TYPED_TEST(word_sort, all_small_sizes) {
