@@ -466,6 +466,8 @@ std::unique_ptr<exec::source> make_pq_scan_source(exec::build_context& c, pq_sca
   uint32_t order_bytes = 0;
   for (const plan::order_term& term : s.order) order_bytes += s.event[*s.event.index_of(term.column)].type.num_bytes;
   const uint32_t message_bytes = s.message.row_bytes();
+  if (order_bytes <= 8 && message_bytes <= 4)
+    return std::make_unique<pq_scan_source<uint64_t, uint32_t>>(c, std::move(s));
   if (order_bytes <= 8 && message_bytes <= 8)
     return std::make_unique<pq_scan_source<uint64_t, uint64_t>>(c, std::move(s));
   if (order_bytes <= 8 && message_bytes <= 16)

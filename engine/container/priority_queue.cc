@@ -575,6 +575,7 @@ typename priority_queue<Item>::cut priority_queue<Item>::cut_slice(size_t wanted
   }
 }
 
+template class priority_queue<uint32_t>;
 template class priority_queue<uint64_t>;
 template class priority_queue<word128>;
 template class priority_queue<item256>;

@@ -90,7 +90,8 @@ struct queue_counters {
   uint64_t spilled_bytes = 0;  // written to scratch
 };
 
-// Item: uint64_t, record::word128, item256 or item512. Smallest first; equal items are identical. One thread at a time.
+// Item: uint32_t, uint64_t, record::word128, item256 or item512. Smallest first; equal items are identical. One thread
+// at a time.
 template <class Item>
 class priority_queue {
  public:
@@ -240,6 +241,7 @@ class priority_queue {
   std::vector<slice_source> sources_;
 };
 
+extern template class priority_queue<uint32_t>;
 extern template class priority_queue<uint64_t>;
 extern template class priority_queue<word128>;
 extern template class priority_queue<item256>;

@@ -190,10 +190,12 @@ size_t queue_input<Item>::items_to_keep() const {
   return num_items;
 }
 
+template class queue_input<uint32_t>;
 template class queue_input<uint64_t>;
 template class queue_input<word128>;
 template class queue_input<item256>;
 template class queue_input<item512>;
+template class run_output<uint32_t>;
 template class run_output<uint64_t>;
 template class run_output<word128>;
 template class run_output<item256>;

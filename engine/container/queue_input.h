@@ -128,10 +128,12 @@ class queue_input {
   waker* waiter_ = nullptr;
 };
 
+extern template class queue_input<uint32_t>;
 extern template class queue_input<uint64_t>;
 extern template class queue_input<word128>;
 extern template class queue_input<item256>;
 extern template class queue_input<item512>;
+extern template class run_output<uint32_t>;
 extern template class run_output<uint64_t>;
 extern template class run_output<word128>;
 extern template class run_output<item256>;

@@ -1,8 +1,8 @@
 // What a priority queue holds: numbers whose order is the order of the queue.
 //
-// Rows of at most 8 or 16 bytes are u64 and u128, as in sorts (record/row_codec.h); longer ones, up to 64 bytes, are
-// several words, the most significant one first. Numbers of at most 16 bytes are sorted by SIMD; longer ones by
-// std::sort.
+// Rows of at most 4, 8 or 16 bytes are u32, u64 and u128, the latter two as in sorts (record/row_codec.h); longer ones,
+// up to 64 bytes, are several words, the most significant one first. Numbers of at most 16 bytes are sorted by SIMD;
+// longer ones by std::sort.
 #pragma once
 
 #include <algorithm>
@@ -39,6 +39,7 @@ using item512 = wide_item<8>;
 template <class Item>
 constexpr bool is_wide_item = sizeof(Item) > 16;
 
+inline void sort_items(uint32_t* items, size_t num_items) { sort::sort_words(items, num_items); }
 inline void sort_items(uint64_t* items, size_t num_items) { sort::sort_words(items, num_items); }
 inline void sort_items(word128* items, size_t num_items) { sort::sort_words(items, num_items); }
 template <unsigned NumWords>
@@ -56,15 +57,19 @@ class item_packer {
 
   uint32_t item_bytes() const { return item_bytes_; }
   void pack(const Item* items, size_t num_items, std::byte* to) const {
-    if constexpr (is_wide_item<Item>)
+    if (item_bytes_ == sizeof(Item))
       std::memcpy(to, items, num_items * sizeof(Item));
-    else
+    else if constexpr (sizeof(Item) == sizeof(uint32_t))
+      for (size_t i = 0; i < num_items; ++i) std::memcpy(to + i * item_bytes_, items + i, item_bytes_);
+    else if constexpr (!is_wide_item<Item>)
       codec_.pack(items, num_items, to);
   }
   void unpack(const std::byte* from, size_t num_items, Item* items) const {
-    if constexpr (is_wide_item<Item>)
-      std::memcpy(items, from, num_items * sizeof(Item));
-    else
+    if (item_bytes_ == sizeof(Item))
+      std::memcpy(static_cast<void*>(items), from, num_items * sizeof(Item));
+    else if constexpr (sizeof(Item) == sizeof(uint32_t))
+      for (size_t i = 0; i < num_items; ++i) items[i] = at(from, i);
+    else if constexpr (!is_wide_item<Item>)
       codec_.unpack(from, num_items, items);
   }
   // Item `i` of packed ones.

@@ -167,6 +167,7 @@ void queue_runs<Item>::take(size_t r, size_t count, Item* to) {
   run.segments.pop_front();
 }
 
+template class queue_runs<uint32_t>;
 template class queue_runs<uint64_t>;
 template class queue_runs<word128>;
 template class queue_runs<item256>;

@@ -105,6 +105,7 @@ class queue_runs {
   bool restricted_ = false;
 };
 
+extern template class queue_runs<uint32_t>;
 extern template class queue_runs<uint64_t>;
 extern template class queue_runs<word128>;
 extern template class queue_runs<item256>;

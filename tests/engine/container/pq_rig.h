@@ -36,7 +36,7 @@ Item item_of(uint64_t number) {
   } else if constexpr (sizeof(Item) == 16) {
     return static_cast<Item>(number) << 50 | (number & 0xffff);
   } else {
-    return number;
+    return static_cast<Item>(number);
   }
 }
 

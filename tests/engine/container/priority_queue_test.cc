@@ -11,7 +11,7 @@ namespace {
 
 template <class Item>
 class priority_queue_of : public ::testing::Test {};
-using item_types = ::testing::Types<uint64_t, word128, item256, item512>;
+using item_types = ::testing::Types<uint32_t, uint64_t, word128, item256, item512>;
 TYPED_TEST_SUITE(priority_queue_of, item_types);
 
 struct shape {
@@ -246,7 +246,7 @@ TEST(queue_input, wakes_whoever_comes_too_late) {
 
 TEST(priority_queue, stays_within_its_memory) {
   for (const uint64_t memory : {1 * MiB, 3 * MiB, 20 * MiB, 512 * MiB, 16 * GiB}) {
-    for (const size_t item : {8, 16, 32, 64}) {
+    for (const size_t item : {4, 8, 16, 32, 64}) {
       const queue_memory m = divide_queue_memory({.memory_bytes = memory}, item, 2, 8);
       const uint64_t items = 4 * m.insertion_items() + m.deletion_items() + 4 * m.slice_items + m.near_items +
                              m.num_store_blocks * m.store_block_items;
@@ -281,6 +281,7 @@ TEST(queue_item, puts_and_gets_bits) {
       }
     }
   };
+  check(uint32_t{});
   check(uint64_t{});
   check(word128{});
   check(item256{});
