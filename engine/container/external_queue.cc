@@ -29,10 +29,10 @@ constexpr size_t max_lent_buffers = 2;  // of the read buffers; the others keep 
 }  // namespace
 
 struct external_queue::core {
-  core(const record::row_type& type, block::block_manager& manager, uint64_t memory_bytes)
+  core(const record::row_type& type, block::block_manager& manager, uint64_t memory_bytes, uint64_t kept_bytes)
       : blocks(manager), rows(type, {}), block_bytes(choose_block(memory_bytes)) {
     const uint64_t buffers = uint64_t{num_write_buffers + num_read_buffers} * block_bytes;
-    row_memory = memory_bytes > buffers ? memory_bytes - buffers : 0;
+    row_memory = std::min(kept_bytes, memory_bytes > buffers ? memory_bytes - buffers : 0);
   }
 
   ~core() {
@@ -227,8 +227,9 @@ struct external_queue::core {
   std::vector<std::weak_ptr<const void>> lent;  // read buffers that the consumer may still hold
 };
 
-external_queue::external_queue(const record::row_type& type, block::block_manager& blocks, uint64_t memory_bytes)
-    : core_(std::make_unique<core>(type, blocks, memory_bytes)) {}
+external_queue::external_queue(const record::row_type& type, block::block_manager& blocks, uint64_t memory_bytes,
+                               uint64_t kept_bytes)
+    : core_(std::make_unique<core>(type, blocks, memory_bytes, kept_bytes)) {}
 external_queue::~external_queue() = default;
 
 step external_queue::push(record::batch& b, waker& w) {
@@ -246,6 +247,16 @@ void external_queue::close() {
   std::lock_guard lock(c.mutex);
   c.closed = true;
   c.asleep.wake_consumer();
+}
+
+step external_queue::settle(waker& w) {
+  core& c = *core_;
+  std::lock_guard lock(c.mutex);
+  FLOWRUN_CHECK(c.closed);
+  c.asleep.set_producer(&w);
+  const step s = c.unless_failed([&] { return c.writer && !c.close_segment() ? step::blocked : step::done; });
+  if (s != step::blocked) c.asleep.set_producer(nullptr);
+  return s;
 }
 
 step external_queue::front(const record::batch*& out, waker& w) {
@@ -273,6 +284,11 @@ void external_queue::pop() {
 void external_queue::forget_wakers() {
   core_->asleep.set_producer(nullptr);
   core_->asleep.set_consumer(nullptr);
+}
+
+uint64_t external_queue::memory_bytes() const {
+  std::lock_guard lock(core_->mutex);
+  return core_->memory_used + (core_->writer ? uint64_t{num_write_buffers} * core_->block_bytes : 0);
 }
 
 uint64_t external_queue::spilled_bytes() const {

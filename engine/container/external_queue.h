@@ -30,8 +30,9 @@ using block::step;
 class external_queue {
  public:
   // Buffers and rows together take about `memory_bytes`; with 0, or less than a few blocks, a few blocks of 4 KiB and
-  // no rows in memory. The block manager outlives the queue.
-  external_queue(const record::row_type& type, block::block_manager& blocks, uint64_t memory_bytes);
+  // no rows in memory. Of rows, no more than `kept_bytes` stay in memory. The block manager outlives the queue.
+  external_queue(const record::row_type& type, block::block_manager& blocks, uint64_t memory_bytes,
+                 uint64_t kept_bytes = UINT64_MAX);
   // Waits for the transfers in flight; frees what was not read.
   ~external_queue();
   external_queue(const external_queue&) = delete;
@@ -43,6 +44,9 @@ class external_queue {
   step push(record::batch& b, waker& w);
   // Producer: that was all.
   void close();
+  // Producer, after close(), for a reader who comes much later: writes what is in the buffers and gives them back, so
+  // that nothing is held but the rows that stay in memory. Until done; blocked: `w` will be woken. Throws as push().
+  step settle(waker& w);
 
   // Consumer. ready: `front` is the next batch, valid until pop(). blocked: `w` will be woken. done: closed and empty.
   step front(const record::batch*& out, waker& w);
@@ -51,6 +55,8 @@ class external_queue {
   // Once this returns, no waker that was left here is woken any more; for when the ends go before the queue.
   void forget_wakers();
 
+  // Held now by buffers for writing, and by rows that stay in memory.
+  uint64_t memory_bytes() const;
   // Bytes that went to scratch so far.
   uint64_t spilled_bytes() const;
 

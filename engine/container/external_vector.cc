@@ -32,6 +32,7 @@ struct external_vector::core {
         memory_bytes(how.memory_bytes),
         keeps_read(how.keep_read && !how.index_by.empty()),
         blocks_grow(keeps_read && how.block_bytes == 0),
+        kept_bytes(keeps_read ? 0 : std::min(how.kept_bytes, how.memory_bytes)),
         block_bytes(how.block_bytes > 0 ? static_cast<uint32_t>(how.block_bytes)
                     : keeps_read        ? choose_sought_block(how.memory_bytes)
                                         : choose_block(how.memory_bytes)),
@@ -105,7 +106,7 @@ struct external_vector::core {
     close_piece();
     spilling = true;
     const uint64_t buffers = uint64_t{num_write_buffers()} * block_bytes;
-    const uint64_t stay = keeps_read || memory_bytes < buffers ? 0 : memory_bytes - buffers;
+    const uint64_t stay = std::min(kept_bytes, memory_bytes > buffers ? memory_bytes - buffers : 0);
     std::vector<row_piece>& pieces = stored->pieces;
     while (!pieces.empty() && used > stay) {
       used -= pieces.back().num_bytes;
@@ -190,7 +191,7 @@ struct external_vector::core {
   step push(record::batch& b, waker& w) {
     if (!spilling) {
       const uint64_t num_bytes = stored_bytes(rows, b);
-      if (used + num_bytes <= memory_bytes) {
+      if (used + num_bytes <= kept_bytes) {
         store_in_memory(b, num_bytes);
         return step::ready;
       }
@@ -216,6 +217,7 @@ struct external_vector::core {
   std::optional<record::row_comparator> order;
   const uint64_t memory_bytes;
   const bool keeps_read, blocks_grow;
+  const uint64_t kept_bytes;
   uint32_t block_bytes;
   size_t num_growths = 0;  // how often it has doubled
   bool finished = false;

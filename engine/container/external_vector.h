@@ -33,6 +33,8 @@ class external_vector {
     record::key index_by = {};  // then readers can seek
     bool keep_read = false;  // for many rounds of seeks: all rows go to scratch once they don't fit, in short blocks,
                              // and the memory holds those that seeks have read last (piece_cache.h)
+    // Rows up to so many bytes are in memory once it is finished; of its buffers none.
+    uint64_t kept_bytes = UINT64_MAX;
   };
   external_vector(const record::row_type& type, block::block_manager& blocks, record::batch_pool& pool, settings how);
   // Waits for the transfers in flight.

@@ -1,6 +1,7 @@
 #include "engine/container/stored_rows.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <optional>
@@ -187,9 +188,18 @@ struct stored_reader::core {
   }
 
   void leave_piece() {
+    release_read();
     current = {};
     used = 0;
     ++position;
+  }
+
+  // The current piece of rows that nobody else can read any more: they are all made as what may change.
+  void release_read() {
+    if (rows.use_count() > 1) return;
+    std::atomic_thread_fence(std::memory_order_acquire);  // behind whoever let go of them on another thread
+    auto& own = const_cast<stored_rows&>(*rows);
+    own.release(const_cast<row_piece&>(piece(position)));
   }
 
   void pop() {

@@ -40,13 +40,13 @@ struct row_piece {
   bool in_memory() const { return rows.owner != nullptr; }
 };
 
-// Frees its blocks when it dies. Filled by one thread; read by any number of them once it is complete.
+// Frees its blocks when it dies, or as they are read by a reader that is the last to have it. Filled by one thread;
+// read by any number of them once it is complete.
 struct stored_rows {
   stored_rows(record::row_type t, block::block_manager& manager, record::batch_pool& batches)
       : type(std::move(t)), blocks(manager), pool(batches) {}
   ~stored_rows() {
-    for (const row_piece& p : pieces)
-      if (!p.in_memory()) blocks.free(p.stored.id);
+    for (row_piece& p : pieces) release(p);
   }
   stored_rows(const stored_rows&) = delete;
   stored_rows& operator=(const stored_rows&) = delete;
@@ -58,6 +58,12 @@ struct stored_rows {
   std::vector<row_piece> pieces;
   std::vector<std::byte> first_keys;   // rows as far as the key goes (sort::wide_rows::copy_key)
   std::unique_ptr<piece_cache> cache;  // of blocks that readers who seek have read; null: none
+  // Gives up a piece's memory or block.
+  void release(row_piece& p) const {
+    if (!p.in_memory() && p.stored.id.num_bytes > 0) blocks.free(p.stored.id);
+    p.rows = {};
+    p.stored.id.num_bytes = 0;
+  }
   // Once all pieces are there.
   uint64_t num_rows = 0;
   uint64_t num_bytes = 0;

@@ -83,6 +83,27 @@ TEST(external_queue, keeps_the_order_between_two_threads) {
   }
 }
 
+// A queue that waits for its reader holds the rows that it may keep, and no buffers.
+TEST(external_queue, settles) {
+  for (const bool on_disk : {false, true}) {
+    for (const row_kind& kind : row_kinds()) {
+      for (const uint64_t kept : {uint64_t{0}, 100 * KiB, 10 * MiB}) {
+        queue_rig rig(on_disk);
+        const std::vector<batch> input = some_rows(rig, kind, 700'000, kept + 3);
+        external_queue& queue = rig.make(kind.type, 2 * MiB, kept);
+        push_all(queue, input);
+        EXPECT_TRUE(kept == 10 * MiB || queue.memory_bytes() > kept);  // what is being written
+        blocking_waker w;
+        while (queue.settle(w) == step::blocked) w.wait();
+        EXPECT_LE(queue.memory_bytes(), kept);
+        EXPECT_EQ(queue.settle(w), step::done);
+        EXPECT_EQ(queue.spilled_bytes() == 0, kept == 10 * MiB);
+        ASSERT_EQ(read_all(queue, kind.type), record::contents_of(kind.type, input)) << kept;
+      }
+    }
+  }
+}
+
 TEST(external_queue, everything_first_in_then_out) {
   for (const row_kind& kind : row_kinds()) {
     queue_rig rig(true);

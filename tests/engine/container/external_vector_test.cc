@@ -107,6 +107,55 @@ TEST(external_vector, what_fits_touches_no_disk) {
   EXPECT_EQ(one_less->num_bytes(), num_bytes);
 }
 
+// Memory to fill it, and less from then on.
+TEST(external_vector, keeps_no_more_rows_than_it_may) {
+  for (const bool on_disk : {false, true}) {
+    for (const row_kind& kind : row_kinds()) {
+      queue_rig rig(on_disk);
+      const std::vector<batch> input = some_rows(rig, kind, 600'000, 5);
+      const rows expected = record::contents_of(kind.type, input);
+      for (const uint64_t kept : {uint64_t{0}, 50 * KiB, 300 * KiB, 2 * MiB}) {
+        const auto vector = filled(rig, kind.type, input, {.memory_bytes = MiB, .kept_bytes = kept});
+        EXPECT_EQ(vector->spilled_bytes() == 0, kept == 2 * MiB) << kept;
+        EXPECT_LE(vector->memory_bytes(), 2 * kept);
+        ASSERT_EQ(rest_of(*vector->read(64 * KiB), kind.type), expected) << kept;
+      }
+    }
+  }
+}
+
+// Whoever reads the rows last frees them as he goes.
+TEST(external_vector, is_freed_by_its_last_reader_as_it_reads) {
+  for (const row_kind& kind : row_kinds()) {
+    for (const direction way : {direction::forward, direction::backward}) {
+      queue_rig rig(true);
+      const std::vector<batch> input = some_rows(rig, kind, 900'000, 6);
+      rows expected = record::contents_of(kind.type, input);
+      if (way == direction::backward) expected = reverse_of(expected);
+      auto vector = filled(rig, kind.type, input, {.memory_bytes = 300 * KiB});
+      const uint64_t all = rig.blocks().used_bytes();
+      ASSERT_GT(all, 500'000U);
+      ASSERT_EQ(rest_of(*vector->read(64 * KiB, way), kind.type), expected);  // not the last one
+      EXPECT_EQ(rig.blocks().used_bytes(), all);
+      const auto last = vector->read(64 * KiB, way);
+      vector.reset();
+      EXPECT_EQ(rig.blocks().used_bytes(), all);
+      rows out;
+      bool half_way = false;
+      while (const batch* front = next_of(*last)) {
+        for (size_t i = 0; i < front->num_rows; ++i)
+          out.push_back(record::content_of(kind.type, front->row(i), front->heap));
+        last->pop();
+        if (half_way || out.size() < expected.size() * 3 / 4) continue;
+        half_way = true;
+        EXPECT_LT(rig.blocks().used_bytes(), all * 3 / 4);
+      }
+      EXPECT_EQ(rig.blocks().used_bytes(), 0U);
+      ASSERT_EQ(out, expected);
+    }
+  }
+}
+
 // Rows cut from large batches must not keep them.
 TEST(external_vector, few_rows_take_little_memory) {
   const row_type type = record::type_of({{"k", "u64"}});

@@ -45,8 +45,8 @@ class queue_rig {
     EXPECT_EQ(blocks_->used_bytes(), 0U) << "scratch blocks were left behind";
   }
 
-  external_queue& make(const row_type& type, uint64_t memory_bytes) {
-    return queue_.emplace(type, *blocks_, memory_bytes);
+  external_queue& make(const row_type& type, uint64_t memory_bytes, uint64_t kept_bytes = UINT64_MAX) {
+    return queue_.emplace(type, *blocks_, memory_bytes, kept_bytes);
   }
   void destroy() { queue_.reset(); }
   external_queue& queue() { return *queue_; }
