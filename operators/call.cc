@@ -6,8 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
 #include "operators/control_values.h"
 #include "operators/registry.h"
@@ -38,6 +41,7 @@ struct settings {
   std::optional<input_values> mentioned;
   uint64_t max_depth = 0;
   bool recursive = false;
+  bool rows_decide = false;  // nothing but its rows tells a call from the one that it is inside of
 };
 
 bool is_any(const specs::Value& type) {
@@ -206,6 +210,7 @@ class call_checker {
   void recur(const plan::graph_instance& instance) {
     node_.node().recursion = instance.body;
     out_->recursive = true;
+    out_->rows_decide = out_->scalars.empty() && graph_->ShortDebugString().find(depth_name) == std::string::npos;
     for (int i = 0; i < graph_->outputs_size(); ++i) {
       const record::row_type& declared = instance.declared[static_cast<size_t>(i)];
       if (declared.num_columns() == 0)
@@ -240,37 +245,88 @@ class call_checker {
   const specs::Graph* graph_ = nullptr;
 };
 
-uint64_t total_rows(const exec::stream_table& streams) {
-  uint64_t out = 0;
-  for (const auto& [name, rows] : streams.in) out += rows->num_rows();
+std::vector<uint64_t> rows_by_stream(const exec::stream_table& streams) {
+  std::vector<uint64_t> out;
+  for (const auto& [name, rows] : streams.in) out.push_back(rows->num_rows());
   return out;
 }
 
-// How deep the caller is in calls of this very graph.
-uint64_t depth_of(const exec::control_context& context, const settings& s) {
-  if (!s.recursive) return 0;
-  for (const expr::constant& c : context.params.owner().scalars)
-    if (c.name == depth_name) return c.bits + 1;
-  return 0;
+uint64_t total(const std::vector<uint64_t>& num_rows) {
+  return std::accumulate(num_rows.begin(), num_rows.end(), uint64_t{0});
 }
 
-void check_progress(const exec::control_context& context, const settings& s, uint64_t depth, uint64_t num_rows) {
-  if (depth < s.max_depth) return;
-  throw error(error_kind::bad_data,
-              fmt::format("'{}' calls itself {} deep and has still {} rows to work on", s.graph, depth, num_rows),
-              fmt::format("its input must become smaller with each call; look at `when` of '{}', or raise max_depth",
-                          context.node.id));
-}
+// The calls of the graph that are around this one and, as long as this lives, this one.
+class call_at_work {
+ public:
+  explicit call_at_work(exec::control_context& context, const settings& s, const exec::stream_table& streams)
+      : context_(context), settings_(s), calls_(*context.calls) {
+    calls_.levels.push_back({rows_by_stream(streams), context.body_bytes});
+  }
+  ~call_at_work() { calls_.levels.pop_back(); }
+  call_at_work(const call_at_work&) = delete;
+  call_at_work& operator=(const call_at_work&) = delete;
+
+  uint64_t depth() const { return calls_.levels.size() - 1; }
+
+  void check_progress() const {
+    const uint64_t num_rows = total(calls_.levels.back().num_rows);
+    const std::string hint =
+        fmt::format("its input must become smaller with each call; look at `when` of '{}'", context_.node.id);
+    if (depth() >= settings_.max_depth)
+      throw error(error_kind::bad_data,
+                  fmt::format("'{}' calls itself {} deep and has still {} rows to work on ({})", settings_.graph,
+                              depth(), num_rows, last_levels()),
+                  hint + ", or raise max_depth");
+    // Doubling gets along with as many levels as its rows have bits, and a condition may take two to see the end.
+    const size_t enough = static_cast<size_t>(std::bit_width(num_rows)) + 2;
+    if (settings_.rows_decide && num_levels_alike() > enough)
+      throw error(error_kind::bad_data,
+                  fmt::format("'{}' calls '{}' again and again with as many rows ({})", context_.node.id,
+                              settings_.graph, last_levels()),
+                  hint);
+  }
+
+  // The deepest one of all is what the report has.
+  void report() const {
+    if (!settings_.recursive || calls_.levels.size() <= calls_.most_levels) return;
+    calls_.most_levels = calls_.levels.size();
+    context_.job.report_value(context_.node.id, "depth",
+                              fmt::format("{}, {} of memory left there", depth(), format_bytes(context_.body_bytes)));
+  }
+
+ private:
+  size_t num_levels_alike() const {
+    const auto& all = calls_.levels;
+    return static_cast<size_t>(
+        std::find_if(all.rbegin(), all.rend(), [&](const auto& l) { return l.num_rows != all.back().num_rows; }) -
+        all.rbegin());
+  }
+
+  std::string last_levels() const {
+    constexpr size_t most = 6;
+    const size_t from = calls_.levels.size() - std::min(calls_.levels.size(), most);
+    std::vector<uint64_t> rows;
+    for (size_t i = from; i < calls_.levels.size(); ++i) rows.push_back(total(calls_.levels[i].num_rows));
+    return fmt::format("rows by level: {}{}", from > 0 ? "…, " : "", fmt::join(rows, ", "));
+  }
+
+  exec::control_context& context_;
+  const settings& settings_;
+  exec::call_stack& calls_;
+};
 
 void run(exec::control_context& context) {
   const settings& s = *std::any_cast<std::shared_ptr<const settings>>(context.node.settled);
   exec::stream_table streams;
-  for (size_t i = 0; i < s.inputs.size(); ++i) streams.in[s.inputs[i]] = context.inputs[i];
+  for (size_t i = 0; i < s.inputs.size(); ++i) streams.in[s.inputs[i]] = std::move(context.inputs[i]);
+  streams.in_is_used_up = true;
   const bool runs =
       s.when == nullptr || condition_value(context.params, *s.when, s.mentioned->values(context, streams));
   if (runs) {
-    const uint64_t depth = depth_of(context, s);
-    check_progress(context, s, depth, total_rows(streams));
+    const call_at_work call(context, s, streams);
+    call.check_progress();
+    call.report();
+    const uint64_t depth = call.depth();
     context.note(depth == 0 ? s.graph : fmt::format("{}, {} deep", s.graph, depth));
     std::vector<uint64_t> values;
     for (const passed_scalar& p : s.scalars)

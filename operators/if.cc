@@ -126,7 +126,10 @@ class if_checker {
 void run(exec::control_context& context) {
   const settings& s = *std::any_cast<std::shared_ptr<const settings>>(context.node.settled);
   exec::stream_table streams;
-  for (size_t i = 0; i < context.inputs.size(); ++i) streams.in[context.node.inputs[i].name] = context.inputs[i];
+  for (size_t i = 0; i < context.inputs.size(); ++i)
+    streams.in[context.node.inputs[i].name] = std::move(context.inputs[i]);
+  streams.in_is_used_up =
+      std::all_of(s.outputs.begin(), s.outputs.end(), [](const chosen_rows& o) { return o.stream.empty(); });
   const bool holds = condition_value(context.params, *s.condition, s.mentioned->values(context, streams));
   const int body = s.body_of[holds ? 0 : 1];
   context.note(branch_names[holds ? 0 : 1]);

@@ -43,10 +43,10 @@ struct body_runner::instance {
 };
 
 body_runner::body_runner(std::shared_ptr<const plan::graph> checked, const plan::machine& resources,
-                         uint64_t vector_bytes, graph_host& host)
+                         const vector_memory& result, graph_host& host)
     : checked_(std::move(checked)),
       resources_(resources),
-      vector_bytes_(vector_bytes),
+      result_memory_(result),
       host_(host),
       job_(host.job(), checked_->path) {}
 
@@ -77,7 +77,7 @@ std::unique_ptr<body_runner::instance> body_runner::make_instance(const stream_t
                 planned.faults.front().hint);
   out->plan = std::move(planned.plan);
   out->runner =
-      std::make_unique<graph_runner>(out->graph, out->plan, host_.record_of(*checked_), host_, job_, vector_bytes_);
+      std::make_unique<graph_runner>(out->graph, out->plan, host_.record_of(*checked_), host_, job_, result_memory_);
   return out;
 }
 

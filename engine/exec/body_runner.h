@@ -18,8 +18,8 @@ namespace flowrun::exec {
 
 class body_runner {
  public:
-  // `vector_bytes`: memory of each vector that takes results. `host` outlives it.
-  body_runner(std::shared_ptr<const plan::graph> checked, const plan::machine& resources, uint64_t vector_bytes,
+  // `result`: memory of each vector that takes results. `host` outlives it.
+  body_runner(std::shared_ptr<const plan::graph> checked, const plan::machine& resources, const vector_memory& result,
               graph_host& host);
   ~body_runner();
 
@@ -34,7 +34,7 @@ class body_runner {
 
   const std::shared_ptr<const plan::graph> checked_;
   const plan::machine resources_;
-  const uint64_t vector_bytes_;
+  const vector_memory result_memory_;
   graph_host& host_;
   nested_services job_;
   std::deque<std::unique_ptr<instance>> instances_;  // the last one used comes first

@@ -25,9 +25,10 @@ struct control_context {
   node_counters& counters;
   std::vector<shared_rows> inputs;   // by input of the node; rows that nobody refers to any more are freed
   std::vector<shared_rows> outputs;  // by output: to be set, unless nobody reads it
+  uint64_t body_bytes = 0;           // memory of the graphs that it runs
+  call_stack* calls = nullptr;       // of the first of them
 
   bool is_read(size_t output) const { return !node.outputs[output].consumers.empty(); }
-  uint64_t body_bytes = 0;  // the memory of each body while it runs
   // An empty vector with this node's share of memory. `sorted_by`: keeps an index, so that readers can seek.
   std::function<std::shared_ptr<container::external_vector>(const record::row_type&, const plan::order& sorted_by)>
       make_vector;

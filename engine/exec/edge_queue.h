@@ -25,8 +25,9 @@ class edge_queue : public input_stream {
 std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches);
 
 // Takes whatever comes; beyond `memory_bytes` rows go to scratch. For branches of one stream that meet again, and for
-// rows that a later phase wants.
-std::unique_ptr<edge_queue> make_spilling_queue(const record::row_type& type, services& job, uint64_t memory_bytes);
+// rows that a later phase wants. `kept_bytes` less than that: once closed it holds no more, in rows and buffers.
+std::unique_ptr<edge_queue> make_spilling_queue(const record::row_type& type, services& job, uint64_t memory_bytes,
+                                                uint64_t kept_bytes);
 
 // The head of a pipeline that gives on what it reads from a queue.
 std::unique_ptr<source> make_queue_source(input_stream& queue);

@@ -33,6 +33,18 @@ struct stream_table {
   std::map<std::string, shared_rows> in;
   std::map<std::string, std::shared_ptr<container::external_vector>> out;
   std::map<std::string, uint64_t> counts;
+  // Nobody wants `in` after the body: whoever reads rows last takes them out of it, so that what was read is freed.
+  bool in_is_used_up = false;
+};
+
+// Calls of a graph that are at work inside of each other, outermost first.
+struct call_stack {
+  struct level {
+    std::vector<uint64_t> num_rows;  // that it was given, by stream
+    uint64_t memory_bytes = 0;       // that its graph was given
+  };
+  std::vector<level> levels;
+  size_t most_levels = 0;  // so far
 };
 
 class graph_host {
@@ -53,6 +65,7 @@ class graph_host {
   virtual void wait() = 0;
   // Throws once the job has to stop; shows progress now and then. For control nodes between two runs.
   virtual void look_around() = 0;
+  virtual call_stack& calls_of(const plan::graph& checked) = 0;
   // What the progress says about control nodes at work, outermost first.
   virtual std::vector<std::string>& activities() = 0;
 };

@@ -41,13 +41,13 @@ const record::batch* next_of(graph_host& host, container::external_vector::reade
 }  // namespace
 
 graph_runner::graph_runner(plan::graph& g, const plan::physical_plan& plan, graph_record& record, graph_host& host,
-                           services& job, uint64_t vector_bytes)
+                           services& job, const vector_memory& result)
     : graph_(g),
       plan_(plan),
       record_(record),
       host_(host),
       job_(job),
-      builder_(g, plan, host.operators(), job, record, vector_bytes) {
+      builder_(g, plan, host.operators(), job, record, result) {
   only_streams_ = std::all_of(g.nodes.begin(), g.nodes.end(), [](const plan::node& n) {
     return n.declaration->role != plan::operator_role::source || plan::is_body_stream(n);
   });
@@ -57,7 +57,8 @@ graph_runner::~graph_runner() = default;
 
 void graph_runner::run(stream_table* streams) {
   builder_.set_streams(streams);
-  for (phase_ = 0; phase_ < plan_.phases.size(); ++phase_) run_phase(phase_, streams);
+  const bool here = is_small(streams);
+  for (phase_ = 0; phase_ < plan_.phases.size(); ++phase_) run_phase(phase_, here);
   builder_.set_streams(nullptr);
 }
 
@@ -72,7 +73,7 @@ bool graph_runner::is_small(const stream_table* streams) const {
   return num_rows < small_rows;
 }
 
-void graph_runner::run_phase(size_t x, stream_table* streams) {
+void graph_runner::run_phase(size_t x, bool here) {
   builder_.begin_phase(x);
   std::vector<pipeline_tree> trees;
   int control = -1;
@@ -84,17 +85,22 @@ void graph_runner::run_phase(size_t x, stream_table* streams) {
       trees.push_back(builder_.build(static_cast<size_t>(index)));
   }
   if (control >= 0) run_control(control);
-  if (!trees.empty()) host_.run_pipelines(std::move(trees), is_small(streams), [this] { builder_.forget_wakers(); });
+  if (!trees.empty()) host_.run_pipelines(std::move(trees), here, [this] { builder_.forget_wakers(); });
   builder_.end_phase(x);
 }
 
-body_runner& graph_runner::body_of(int node, size_t body, const plan::machine& resources, uint64_t vector_bytes) {
+// The one that the checker made, which its copies at work have in common.
+std::shared_ptr<const plan::graph> graph_runner::checked_body(const plan::node& n, size_t body) const {
+  std::shared_ptr<const plan::graph> checked = n.bodies.empty() ? n.recursion.lock() : n.bodies.at(body);
+  FLOWRUN_CHECK(checked != nullptr);
+  return checked;
+}
+
+body_runner& graph_runner::body_of(int node, size_t body, const plan::machine& resources, const vector_memory& result) {
   std::unique_ptr<body_runner>& runner = bodies_[{node, body}];
   if (runner == nullptr) {
-    const plan::node& n = graph_.nodes[static_cast<size_t>(node)];
-    std::shared_ptr<const plan::graph> checked = n.bodies.empty() ? n.recursion.lock() : n.bodies.at(body);
-    FLOWRUN_CHECK(checked != nullptr);
-    runner = std::make_unique<body_runner>(std::move(checked), resources, vector_bytes, host_);
+    runner = std::make_unique<body_runner>(checked_body(graph_.nodes[static_cast<size_t>(node)], body), resources,
+                                           result, host_);
   }
   return *runner;
 }
@@ -110,24 +116,26 @@ void graph_runner::run_control(int node) {
   context.outputs.resize(n.outputs.size());
 
   const plan::control_memory memory = plan::divide_control_memory(n, plan_.resources, plan_.share_of(node, 1));
-  context.body_bytes = memory.body_bytes;
   plan::machine resources = plan_.resources;
-  resources.memory_bytes = memory.body_bytes;
+  resources.memory_bytes = context.body_bytes = memory.body_bytes;
+  context.calls = &host_.calls_of(*checked_body(n, 0));
   uint64_t num_read = 0;
   for (size_t i = 0; i < n.outputs.size(); ++i) num_read += context.is_read(i) ? 1 : 0;
   // What is read afterwards is held until then.
-  uint64_t result_bytes = memory.vector_bytes;
+  const vector_memory carried{memory.vector_bytes, memory.vector_bytes};
+  vector_memory result = carried;
   for (const plan::memory_share& s : plan_.shares)
-    if (s.node == node && s.half == 1 && num_read > 0) result_bytes = std::min(result_bytes, s.kept_bytes / num_read);
+    if (s.node == node && s.half == 1 && num_read > 0)
+      result.kept_bytes = std::min(result.kept_bytes, s.kept_bytes / num_read);
 
   context.make_vector = [&](const record::row_type& type, const plan::order& sorted_by) {
-    return make_vector(type, sorted_by, job_, result_bytes);
+    return make_vector(type, sorted_by, job_, result);
   };
   context.append = [&](container::external_vector& rows, record::batch b) { append_all(host_, rows, std::move(b)); };
   context.finish = [&](container::external_vector& rows) { finish_all(host_, rows); };
   context.next_of = [&](container::external_vector::reader& rows) { return next_of(host_, rows); };
   context.run_body = [&](size_t body, stream_table& streams, const std::vector<uint64_t>& scalars) {
-    body_of(node, body, resources, memory.vector_bytes).run(streams, scalars);
+    body_of(node, body, resources, plan::carries(n) ? carried : result).run(streams, scalars);
   };
   std::vector<std::string>& activities = host_.activities();
   const size_t level = activities.size();

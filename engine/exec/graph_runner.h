@@ -18,9 +18,9 @@ class body_runner;
 class graph_runner {
  public:
   // All outlive it. `g` is the graph that `plan` was made for; `record` may count for several runners of it. `job`:
-  // what operators see.
+  // what operators see. `result`: memory of each vector that takes a result of a body.
   graph_runner(plan::graph& g, const plan::physical_plan& plan, graph_record& record, graph_host& host, services& job,
-               uint64_t vector_bytes);
+               const vector_memory& result);
   ~graph_runner();
   graph_runner(const graph_runner&) = delete;
   graph_runner& operator=(const graph_runner&) = delete;
@@ -30,9 +30,10 @@ class graph_runner {
   size_t phase() const { return phase_; }  // the current one, from 0; their number once all are done
 
  private:
-  void run_phase(size_t x, stream_table* streams);
+  void run_phase(size_t x, bool here);
   void run_control(int node);
-  body_runner& body_of(int node, size_t body, const plan::machine& resources, uint64_t vector_bytes);
+  std::shared_ptr<const plan::graph> checked_body(const plan::node& n, size_t body) const;
+  body_runner& body_of(int node, size_t body, const plan::machine& resources, const vector_memory& result);
   bool is_small(const stream_table* streams) const;
 
   plan::graph& graph_;

@@ -1,6 +1,7 @@
 #include "engine/exec/job.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -46,7 +47,8 @@ class job::core final : public services, public graph_host {
     blocks.order = settings_.io_order;
     blocks.warn = [this](const std::string& text) { warn(text); };
     blocks_ = std::make_unique<block::block_manager>(std::move(blocks));
-    runner_ = std::make_unique<graph_runner>(*settings_.graph, settings_.plan, records_.front(), *this, *this, 0);
+    runner_ = std::make_unique<graph_runner>(*settings_.graph, settings_.plan, records_.front(), *this, *this,
+                                             vector_memory{});
   }
 
   ~core() override {
@@ -131,6 +133,8 @@ class job::core final : public services, public graph_host {
       if (r.graph == &checked) return r;
     internal_error("a graph runs that nobody knows of");
   }
+
+  call_stack& calls_of(const plan::graph& checked) override { return calls_[&checked]; }
 
   std::vector<std::string>& activities() override { return activities_; }
 
@@ -287,6 +291,7 @@ class job::core final : public services, public graph_host {
   std::deque<graph_record> records_;  // of the job's graph and all bodies
   std::unique_ptr<graph_runner> runner_;
   std::vector<std::unique_ptr<pipeline>> pipelines_;  // of the current phase
+  std::map<const plan::graph*, call_stack> calls_;
   std::vector<std::string> activities_;
   const std::function<void()>* tick_ = nullptr;
   const std::atomic<bool>* stop_ = nullptr;

@@ -10,14 +10,14 @@
 namespace flowrun::exec {
 
 pipeline_builder::pipeline_builder(plan::graph& g, const plan::physical_plan& plan, const operator_set& operators,
-                                   services& job, graph_record& record, uint64_t vector_bytes)
+                                   services& job, graph_record& record, const vector_memory& result)
     : graph_(g),
       plan_(plan),
       operators_(operators),
       job_(job),
       counters_(record.counters),
       fused_with_(record.fused_with),
-      vector_bytes_(vector_bytes),
+      result_memory_(result),
       states_(g.nodes.size()),
       stored_(g.nodes.size()),
       results_(g.nodes.size()),
@@ -45,8 +45,9 @@ void pipeline_builder::begin_phase(size_t phase) {
     if (phase_of_writer(static_cast<int>(i)) != static_cast<int>(phase)) continue;
     const plan::output_port& port =
         graph_.nodes[static_cast<size_t>(q.from_node)].outputs[static_cast<size_t>(q.from_port)];
-    queues_[i] = q.kind == plan::queue_kind::bounded ? make_bounded_queue(bounded_batches)
-                                                     : make_spilling_queue(port.type, job_, q.memory_bytes);
+    queues_[i] = q.kind == plan::queue_kind::bounded
+                     ? make_bounded_queue(bounded_batches)
+                     : make_spilling_queue(port.type, job_, q.memory_bytes, q.kept_bytes);
   }
 }
 
@@ -72,9 +73,25 @@ void pipeline_builder::forget_wakers() {
   if (streams_ != nullptr) streams_->out.clear();
 }
 
+void pipeline_builder::set_streams(stream_table* streams) {
+  streams_ = streams;
+  readers_left_.clear();
+  if (streams == nullptr || !streams->in_is_used_up) return;
+  for (const plan::node& n : graph_.nodes)
+    if (plan::is_body_stream(n) && !n.outputs[0].consumers.empty()) ++readers_left_[n.id];
+}
+
+// Of a stream, for one of its readers.
+shared_rows pipeline_builder::rows_of_stream(const std::string& id) {
+  shared_rows& rows = streams_->in.at(id);
+  const auto left = readers_left_.find(id);
+  if (left == readers_left_.end() || --left->second > 0) return rows;
+  return std::exchange(rows, nullptr);
+}
+
 shared_rows pipeline_builder::take_stored(size_t node, size_t input) {
   const plan::input_port& in = graph_.nodes[node].inputs[input];
-  if (plan::lies_in_a_vector(graph_, in)) return streams_->in.at(graph_.nodes[static_cast<size_t>(in.from_node)].id);
+  if (plan::lies_in_a_vector(graph_, in)) return rows_of_stream(graph_.nodes[static_cast<size_t>(in.from_node)].id);
   return std::any_cast<shared_rows>(std::exchange(stored_[node][input], {}));
 }
 
@@ -84,7 +101,7 @@ std::unique_ptr<source> pipeline_builder::read_results(size_t node) {
   for (size_t port = 0; port < n.outputs.size(); ++port) {
     if (n.outputs[port].consumers.empty()) continue;
     FLOWRUN_CHECK(results_[node].at(port) != nullptr);
-    outputs.push_back({static_cast<unsigned>(port), results_[node][port]});
+    outputs.push_back({static_cast<unsigned>(port), std::move(results_[node][port])});
   }
   return make_vector_source(std::move(outputs), plan_.share_of(static_cast<int>(node), 2), plan_.batch_bytes);
 }
@@ -94,11 +111,11 @@ bool pipeline_builder::build_engine_part(size_t node, int half, size_t input, as
   const plan::node& n = graph_.nodes[node];
   if (plan::is_body_stream(n)) {
     out.head =
-        make_vector_source({{0, streams_->in.at(n.id)}}, plan_.share_of(static_cast<int>(node), 0), plan_.batch_bytes);
+        make_vector_source({{0, rows_of_stream(n.id)}}, plan_.share_of(static_cast<int>(node), 0), plan_.batch_bytes);
   } else if (n.declaration == &plan::body_result()) {
     const plan::output_port& from = graph_.input_of(n, 0);
     auto rows =
-        make_vector(from.type, n.facts.contains("sought") ? from.sorted_by : plan::order(), job_, vector_bytes_);
+        make_vector(from.type, n.facts.contains("sought") ? from.sorted_by : plan::order(), job_, result_memory_);
     streams_->out[n.id] = rows;
     out.stages.emplace_back(make_vector_sink(std::move(rows)));
   } else if (n.declaration == &plan::body_count()) {
@@ -109,8 +126,10 @@ bool pipeline_builder::build_engine_part(size_t node, int half, size_t input, as
     const plan::output_port& from = graph_.input_of(n, input);
     const bool again = plan::is_sought_again(n);
     const bool seeks = n.role() != plan::operator_role::control || again;
+    const auto index = static_cast<int>(node), at = static_cast<int>(input);
+    const uint64_t kept = plan_.kept_of(index, at);
     auto rows = make_vector(from.type, seeks ? from.sorted_by : plan::order(), job_,
-                            plan_.kept_of(static_cast<int>(node), static_cast<int>(input)), again);
+                            {again ? kept : plan_.share_of(index, 0, at), kept, again});
     stored_[node][input] = shared_rows(rows);
     out.stages.emplace_back(make_vector_sink(std::move(rows)));
   } else if (n.role() == plan::operator_role::control) {

@@ -19,9 +19,9 @@ namespace flowrun::exec {
 // Queues, breakers' states, stored inputs and counters: what pipelines of several phases share. The graph outlives it.
 class pipeline_builder {
  public:
-  // `vector_bytes`: of each vector that takes a result of a body.
+  // `result`: of each vector that takes a result of a body.
   pipeline_builder(plan::graph& g, const plan::physical_plan& plan, const operator_set& operators, services& job,
-                   graph_record& record, uint64_t vector_bytes);
+                   graph_record& record, const vector_memory& result);
 
   // Builds the operators of pipeline `index`. Throws what building throws (an input that is not there, …).
   pipeline_tree build(size_t index);
@@ -32,7 +32,7 @@ class pipeline_builder {
   void forget_wakers();
 
   // Of a body: where its rows come from and go to in the next run.
-  void set_streams(stream_table* streams) { streams_ = streams; }
+  void set_streams(stream_table* streams);
   // A stored input `as_vector`: the caller is the one that has it.
   shared_rows take_stored(size_t node, size_t input);
   // What a control node gives on, by output.
@@ -47,6 +47,7 @@ class pipeline_builder {
   assembly build_node(size_t node, int half, size_t input, std::vector<input_stream*> inputs);
   bool build_engine_part(size_t node, int half, size_t input, assembly& out);
   std::unique_ptr<source> read_results(size_t node);
+  shared_rows rows_of_stream(const std::string& id);
   void build_head(pipeline_tree& tree, const plan::pipeline& p, std::map<int, tail>& tails);
   void add_store(pipeline_tree& tree, const plan::stored_input& s, const std::map<int, tail>& tails);
   void add_queue(pipeline_tree& tree, int queue, const std::map<int, tail>& tails);
@@ -64,8 +65,9 @@ class pipeline_builder {
   services& job_;
   std::deque<node_counters>& counters_;
   std::vector<int>& fused_with_;
-  const uint64_t vector_bytes_;
+  const vector_memory result_memory_;
   stream_table* streams_ = nullptr;
+  std::map<std::string, size_t> readers_left_;       // of the streams, where they are used up
   std::vector<std::any> states_;                     // of breakers, by node
   std::vector<std::vector<std::any>> stored_;        // by node and input
   std::vector<std::vector<shared_rows>> results_;    // of control nodes, by node and output

@@ -9,14 +9,16 @@ namespace {
 
 class spilling_queue final : public edge_queue {
  public:
-  spilling_queue(const record::row_type& type, services& job, uint64_t memory_bytes)
-      : queue_(type, job.blocks(), job.options().force_spill ? 0 : memory_bytes) {}
+  spilling_queue(const record::row_type& type, services& job, uint64_t memory_bytes, uint64_t kept_bytes)
+      : queue_(type, job.blocks(), job.options().force_spill ? 0 : memory_bytes, kept_bytes),
+        settles_(kept_bytes < memory_bytes) {}
 
   outcome push(record::batch& b, waker& w) override {
     return queue_.push(b, w) == container::step::ready ? outcome::ready() : outcome::blocked(blocked_on::io);
   }
-  outcome close(waker&) override {
+  outcome close(waker& w) override {
     queue_.close();
+    if (settles_ && queue_.settle(w) == container::step::blocked) return outcome::blocked(blocked_on::io);
     return outcome::done();
   }
   outcome peek(const record::batch*& front, waker& w) override {
@@ -32,12 +34,14 @@ class spilling_queue final : public edge_queue {
 
  private:
   container::external_queue queue_;
+  const bool settles_;
 };
 
 }  // namespace
 
-std::unique_ptr<edge_queue> make_spilling_queue(const record::row_type& type, services& job, uint64_t memory_bytes) {
-  return std::make_unique<spilling_queue>(type, job, memory_bytes);
+std::unique_ptr<edge_queue> make_spilling_queue(const record::row_type& type, services& job, uint64_t memory_bytes,
+                                                uint64_t kept_bytes) {
+  return std::make_unique<spilling_queue>(type, job, memory_bytes, kept_bytes);
 }
 
 }  // namespace flowrun::exec

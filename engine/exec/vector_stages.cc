@@ -65,7 +65,8 @@ class vector_source final : public source {
  private:
   bool open_next() {
     if (next_ == outputs_.size()) return false;
-    reader_ = outputs_[next_++].rows->read(memory_bytes_, container::external_vector::direction::forward, batch_bytes_);
+    const shared_rows rows = std::move(outputs_[next_++].rows);
+    reader_ = rows->read(memory_bytes_, container::external_vector::direction::forward, batch_bytes_);
     num_rows_ = 0;
     return true;
   }
@@ -91,12 +92,13 @@ record::key index_of(const record::row_type& type, const plan::order& sorted_by)
 }  // namespace
 
 std::shared_ptr<container::external_vector> make_vector(const record::row_type& type, const plan::order& sorted_by,
-                                                        services& job, uint64_t memory_bytes, bool keep_read) {
+                                                        services& job, const vector_memory& memory) {
   container::external_vector::settings how;
-  how.memory_bytes = job.options().force_spill ? 0 : memory_bytes;
+  how.memory_bytes = job.options().force_spill ? 0 : memory.filling_bytes;
+  how.kept_bytes = memory.kept_bytes;
   how.block_bytes = job.options().block_bytes;
   how.index_by = index_of(type, sorted_by);
-  how.keep_read = keep_read;
+  how.keep_read = memory.keep_read;
   return std::make_shared<container::external_vector>(type, job.blocks(), job.pool(), std::move(how));
 }
 

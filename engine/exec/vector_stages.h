@@ -19,10 +19,16 @@ using shared_rows = std::shared_ptr<const container::external_vector>;
 // Appends all rows and finishes the vector.
 std::unique_ptr<ordered_stage> make_vector_sink(std::shared_ptr<container::external_vector> rows);
 
-// An empty one; `sorted_by`: with an index. `keep_read`: it will be sought in many times
-// (container::external_vector::settings).
+// Of a vector: while it is filled, and of that what its rows may hold from then on.
+struct vector_memory {
+  uint64_t filling_bytes = 0;
+  uint64_t kept_bytes = 0;
+  bool keep_read = false;  // it will be sought in many times (container::external_vector::settings)
+};
+
+// An empty one; `sorted_by`: with an index.
 std::shared_ptr<container::external_vector> make_vector(const record::row_type& type, const plan::order& sorted_by,
-                                                        services& job, uint64_t memory_bytes, bool keep_read = false);
+                                                        services& job, const vector_memory& memory);
 
 // Adds the number of rows to `count`, which outlives it.
 std::unique_ptr<ordered_stage> make_count_sink(uint64_t& count);
@@ -31,7 +37,8 @@ struct vector_output {
   unsigned port = 0;
   shared_rows rows;
 };
-// Gives one vector after another, each at its port, in batches of about `batch_bytes`.
+// Gives one vector after another, each at its port, in batches of about `batch_bytes`. One that nobody else has is
+// freed as it is read.
 std::unique_ptr<source> make_vector_source(std::vector<vector_output> outputs, uint64_t memory_bytes,
                                            size_t batch_bytes);
 

@@ -33,7 +33,10 @@ struct claimant {
 class splitter {
  public:
   splitter(const graph& g, const pipeline_layout& layout, physical_plan& plan)
-      : graph_(g), layout_(layout), plan_(plan), claimants_(plan.phases.size()), held_(plan.phases.size(), 0) {}
+      : graph_(g), layout_(layout), plan_(plan), claimants_(plan.phases.size()), held_(plan.phases.size(), 0) {
+    for (size_t x = 0; x < plan.phases.size(); ++x)
+      recurs_.push_back(is_control(x) && recurs(graph_.nodes[static_cast<size_t>(first_pipeline(x).head)]));
+  }
 
   uint64_t least() {
     collect_nodes();
@@ -123,7 +126,9 @@ class splitter {
     return static_cast<size_t>(plan_.pipelines[static_cast<size_t>(layout_.uses(node))].phase);
   }
 
+  // In the phase of a control node nothing flows; what is inside counts its own.
   uint64_t batches_of(size_t x) const {
+    if (is_control(x)) return 0;
     const uint64_t in_flight = plan_.phases[x].pipelines.size() * (plan_.resources.threads + 2) * plan_.batch_bytes;
     uint64_t bounded = 0;
     for (const queue& q : plan_.queues)
@@ -132,17 +137,30 @@ class splitter {
     return in_flight + in_flight / 2 + bounded;  // a stage holds its input and makes its output
   }
 
-  // Minimums of queues that begin in an earlier phase, and of inputs that were stored in one.
+  // What queues that begin in an earlier phase, and inputs that were stored in one, hold at least: their minimums, but
+  // where they rest.
   uint64_t passing(size_t x) const {
     uint64_t total = 0;
     for (const queue& q : plan_.queues)
-      if (q.kind == queue_kind::spilling && first_phase(q) < static_cast<int>(x) &&
-          static_cast<int>(x) <= last_phase(q))
-        total += queue_wish().minimum;
+      if (passes(q, x)) total += recurs_[x] ? resting_bytes(plan_.resources) : queue_wish().minimum;
     for (size_t earlier = 0; earlier < x; ++earlier)
       for (const claimant& c : claimants_[earlier])
-        if (is_stored(c) && x <= last_use(c.node)) total += c.claim.wish.minimum;
+        if (is_stored(c) && x <= last_use(c.node)) total += passing_minimum(c, x);
     return total;
+  }
+  bool passes(const queue& q, size_t x) const {
+    return q.kind == queue_kind::spilling && first_phase(q) < static_cast<int>(x) &&
+           static_cast<int>(x) <= last_phase(q);
+  }
+  uint64_t passing_minimum(const claimant& stored, size_t x) const {
+    return recurs_[x] && is_vector(stored) ? resting_bytes(plan_.resources) : stored.claim.wish.minimum;
+  }
+
+  // Whether it has to rest between the phases x and `last`, or while `last` uses it.
+  bool rests(size_t x, size_t last) const {
+    for (size_t z = x + 1; z <= last; ++z)
+      if (recurs_[z]) return true;
+    return false;
   }
 
   // A control node whose results somebody reads.
@@ -151,6 +169,10 @@ class splitter {
            layout_.gives[static_cast<size_t>(c.node)] >= 0;
   }
   bool is_stored(const claimant& c) const { return c.node >= 0 && c.half == 0 && has_stored_inputs(c.node); }
+  bool is_vector(const claimant& c) const {
+    const node& n = graph_.nodes[static_cast<size_t>(c.node)];
+    return !n.declaration->memory && n.inputs[static_cast<size_t>(c.input)].as_vector;
+  }
 
   uint64_t minimum_of(size_t x) const {
     uint64_t total = batches_of(x) + passing(x);
@@ -206,31 +228,37 @@ class splitter {
 
   // Half of what the phases after x, up to `last`, have above their minimums and what they hold already. Of the phase
   // of a control node a sixteenth, if it is only passed: what runs inside has more use for memory.
-  uint64_t room_after(size_t x, size_t last) const {
+  // `resting`: phases of recursions don't count.
+  uint64_t room_after(size_t x, size_t last, bool resting = false) const {
     uint64_t room = UINT64_MAX;
     for (size_t z = x + 1; z <= last; ++z) {
+      if (recurs_[z] && resting) continue;
       const uint64_t above = plan_.resources.memory_bytes - minimum_of(z) - held_[z];
       room = std::min(room, above / (z < last && is_control(z) ? 16 : 2));
+      if (recurs_[z]) room = std::min(room, resting_bytes(plan_.resources));
     }
     return room;
   }
 
-  bool is_control(size_t x) const {
-    return plan_.pipelines[static_cast<size_t>(plan_.phases[x].pipelines.front())].control;
+  const pipeline& first_pipeline(size_t x) const {
+    return plan_.pipelines[static_cast<size_t>(plan_.phases[x].pipelines.front())];
   }
+  bool is_control(size_t x) const { return first_pipeline(x).control; }
 
-  void hold(size_t x, size_t last, uint64_t num_bytes) {
-    for (size_t z = x + 1; z <= last; ++z) held_[z] += num_bytes;
+  void hold(size_t x, size_t last, uint64_t num_bytes, bool resting = false) {
+    for (size_t z = x + 1; z <= last; ++z)
+      if (!recurs_[z] || !resting) held_[z] += num_bytes;
   }
 
   void give_queue(size_t x, queue& q, const memory_claim& claim) {
-    q.memory_bytes = claim.given;
+    q.memory_bytes = q.kept_bytes = claim.given;
     const auto last = static_cast<size_t>(last_phase(q));
     if (last == x) return;
-    const uint64_t extra = std::min(claim.given - claim.wish.minimum, room_after(x, last));
-    hold(x, last, extra);
+    const uint64_t extra = std::min(claim.given - claim.wish.minimum, room_after(x, last, true));
+    hold(x, last, extra, true);
     plan_.phases[x].memory_bytes -= claim.given - claim.wish.minimum - extra;
-    q.memory_bytes = claim.wish.minimum + extra;
+    q.memory_bytes = q.kept_bytes = claim.wish.minimum + extra;
+    if (rests(x, last)) q.kept_bytes = std::min(q.kept_bytes, resting_bytes(plan_.resources));
   }
 
   void give_node(size_t x, const claimant& c, const memory_claim& claim) {
@@ -249,14 +277,21 @@ class splitter {
     }
     if (is_at_work(c)) {
       const auto last = static_cast<size_t>(phase_of(c.node));
-      share.kept_bytes = std::min(claim.given / 16, room_after(x, last));
+      const node& n = graph_.nodes[static_cast<size_t>(c.node)];
+      const uint64_t vectors = claim.given - divide_control_memory(n, plan_.resources, claim.given).body_bytes;
+      share.kept_bytes = std::min(vectors, room_after(x, last));
       hold(x, last, share.kept_bytes);
     }
     if (is_stored(c)) {
       const size_t last = last_use(c.node);
-      const uint64_t extra = std::min(claim.given - claim.wish.minimum, room_after(x, last));
-      hold(x, last, extra);
-      share.kept_bytes = claim.wish.minimum + extra;
+      if (is_vector(c) && rests(x, last)) {
+        share.kept_bytes = std::min(claim.wish.minimum, resting_bytes(plan_.resources));
+      } else {
+        const uint64_t extra = std::min(claim.given - claim.wish.minimum, room_after(x, last));
+        hold(x, last, extra);
+        share.kept_bytes = claim.wish.minimum + extra;
+        if (is_vector(c)) share.given = share.kept_bytes;
+      }
     }
     plan_.shares.push_back(share);
   }
@@ -302,14 +337,14 @@ class splitter {
           static_cast<int>(worst) <= last_phase(q))
         rows.emplace_back(fmt::format("{} -> {} (spilling queue)", graph_.nodes[static_cast<size_t>(q.from_node)].id,
                                       graph_.nodes[static_cast<size_t>(q.to_node)].id),
-                          queue_wish().minimum);
+                          recurs_[worst] ? resting_bytes(plan_.resources) : queue_wish().minimum);
     for (size_t earlier = 0; earlier < worst; ++earlier)
       for (const claimant& c : claimants_[earlier])
         if (is_stored(c) && worst <= last_use(c.node))
           rows.emplace_back(
               fmt::format("{}.{} (stored)", graph_.nodes[static_cast<size_t>(c.node)].id,
                           graph_.nodes[static_cast<size_t>(c.node)].inputs[static_cast<size_t>(c.input)].name),
-              c.claim.wish.minimum);
+              passing_minimum(c, worst));
     rows.emplace_back(fmt::format("batches in flight, {} threads", plan_.resources.threads), batches_of(worst));
     size_t width = 0;
     for (const auto& [who, num_bytes] : rows) width = std::max(width, who.size());
@@ -330,7 +365,8 @@ class splitter {
   const pipeline_layout& layout_;
   physical_plan& plan_;
   std::vector<std::vector<claimant>> claimants_;  // nodes, by phase
-  std::vector<uint64_t> held_;                    // kept by earlier phases, without the queues' minimums
+  std::vector<uint64_t> held_;                    // kept by earlier phases, beside what passing() counts
+  std::vector<bool> recurs_;                      // by phase: of a control node with a recursion inside
 };
 
 }  // namespace

@@ -33,7 +33,8 @@ struct queue {
   int to_node = -1;
   int to_input = 0;
   queue_kind kind = queue_kind::bounded;
-  uint64_t memory_bytes = 0;  // of a spilling queue between phases: held until its reader's phase has ended
+  uint64_t memory_bytes = 0;  // of a spilling queue between phases: held until its reader's phase has ended …
+  uint64_t kept_bytes = 0;    // … but for the phases of recursions in between, in which it holds only so much
   std::string reason;         // why it spills
 };
 
@@ -91,7 +92,7 @@ struct memory_share {
   uint64_t maximum = 0;
   // Of the sink half of a breaker: how much it may still hold when its phase has ended, until its source half is done
   // (a sort's last run, with its index). Reserved in all phases up to then, beside the source half's own share. Of a
-  // stored input: until its node has run.
+  // stored input: until its node has run. Of a control node at work: its results, until they are read.
   uint64_t kept_bytes = 0;
 };
 

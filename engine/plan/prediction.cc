@@ -141,7 +141,7 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
               to = phase_of(layout.gives[static_cast<size_t>(q.to_node)]);
     plan.prediction_known = plan.prediction_known && estimate.known;
     // Within one phase a queue holds how far apart its branches run, at most all of it; between phases everything.
-    const uint64_t spilled = estimate.num_bytes - std::min(estimate.num_bytes, q.memory_bytes);
+    const uint64_t spilled = estimate.num_bytes - std::min(estimate.num_bytes, q.kept_bytes);
     if (!estimate.known) continue;
     plan.predicted_scratch_written += spilled;
     plan.predicted_scratch_read += spilled;

@@ -185,7 +185,7 @@ void store_inputs(exec::build_context& context, const std::vector<std::vector<ba
     context.input = k;
     if (context.node.inputs[k].as_vector) {
       auto rows = exec::make_vector(context.params.input_type(k), context.params.input_order(k), context.job,
-                                    context.memory_bytes);
+                                    {context.memory_bytes, context.memory_bytes});
       context.states[k] = exec::shared_rows(rows);
       exec::stage sink = exec::make_vector_sink(std::move(rows));
       exec::output nothing;
