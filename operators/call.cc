@@ -354,8 +354,11 @@ exec::operator_definition define() {
       "runs and the outputs are empty.\n\n"
       "A graph may call itself, if the types of its outputs are declared. Such a call needs an end, a `when` or an "
       "`if` "
-      "around it: `max_depth` calls inside of each other are an error. `call_depth` is how deep a graph is in calls of "
-      "itself, from 0.";
+      "around it: `max_depth` calls inside of each other are an error. So are calls that get as many rows as their "
+      "callers did for more levels than that number has bits, unless scalars or `call_depth` tell them apart. "
+      "`call_depth` is how deep a graph is in calls of itself, from 0. The report has the greatest depth, and the "
+      "memory "
+      "that was left there.";
   d.order = "needs: nothing; gives: what holds for the graph's outputs";
   d.example = "suffixes: {op: call, in: {text: names}, with: {graph: dc3}}\n";
   d.role = plan::operator_role::control;
