@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/estimates.h"
 #include "engine/plan/physical_plan.h"
@@ -73,8 +74,11 @@ std::unique_ptr<body_runner::instance> body_runner::make_instance(const stream_t
     planned = plan::make_plan(out->graph, enough);
   }
   if (!planned.faults.empty())
-    throw error(error_kind::resources, fmt::format("'{}': {}", checked_->path, planned.faults.front().message),
-                planned.faults.front().hint);
+    throw error(error_kind::resources,
+                fmt::format("{} of the memory are left for the nodes inside of '{}', which want {} or more",
+                            format_bytes(resources_.memory_bytes), checked_->path,
+                            format_bytes(plan::least_memory(out->graph, resources_))),
+                "raise the memory budget (-m): what is around them, and each level of a recursion, has its part of it");
   out->plan = std::move(planned.plan);
   out->runner =
       std::make_unique<graph_runner>(out->graph, out->plan, host_.record_of(*checked_), host_, job_, result_memory_);

@@ -77,6 +77,15 @@ TEST(recursion, goes_deep_in_a_small_budget) {
   }
 }
 
+TEST(recursion, says_how_little_memory_is_left) {
+  job_rig rig(peeling_of(400'000), place_with(8 * MiB));
+  const std::unique_ptr<error> problem = rig.run();
+  ASSERT_NE(problem, nullptr);
+  EXPECT_EQ(problem->kind(), error_kind::resources);
+  EXPECT_THAT(problem->what(), HasSubstr(" of the memory are left for the nodes inside of 'peeled"));
+  EXPECT_THAT(problem->hint(), HasSubstr("each level of a recursion"));
+}
+
 TEST(recursion, small_rows_stay_in_memory_all_the_way_down) {
   job_rig rig(peeling_of(1000), place_with(64 * MiB));
   ASSERT_EQ(rig.run(), nullptr);
