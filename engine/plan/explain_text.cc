@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/units.h"
+#include "engine/plan/control_memory.h"
 #include "engine/plan/explain.h"
 
 namespace flowrun::plan {
@@ -226,10 +227,17 @@ class text_explainer {
 
   void notes_text() {
     std::string notes;
-    for (const node& n : g_.nodes)
+    for (size_t i = 0; i < g_.nodes.size(); ++i) {
+      const node& n = g_.nodes[i];
       if (n.elided)
         notes += fmt::format("  '{}' does not sort: its input is sorted by {} already\n", n.id,
                              to_string(g_.input_of(n, 0).sorted_by));
+      if (!n.recursion.expired()) {
+        const uint64_t share = plan_.share_of(static_cast<int>(i), 1);
+        notes += fmt::format("  '{}' calls the graph that it is in: with {} of the memory\n", n.id,
+                             format_bytes(divide_control_memory(n, plan_.resources, share).body_bytes));
+      }
+    }
     for (const node& n : g_.nodes)
       for (size_t i = 0; i < n.inputs.size(); ++i)
         if (seeks_in_file(n, static_cast<int>(i)))

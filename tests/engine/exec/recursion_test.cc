@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/plan/control_memory.h"
+#include "engine/plan/explain.h"
 #include "tests/engine/exec/job_rig.h"
 
 namespace flowrun::exec {
@@ -107,6 +108,8 @@ TEST(recursion, most_of_the_memory_goes_down) {
     const uint64_t share = planned.plan.share_of(static_cast<int>(&n - g.nodes.data()), 1);
     return plan::divide_control_memory(n, resources, share).body_bytes;
   };
+  EXPECT_THAT(plan::explain_text(outer, rig.job().plan()),
+              HasSubstr("'deeper' calls the graph that it is in: with 248 MiB"));
   plan::machine resources = rig.job().plan().resources;
   for (int depth = 0; depth < 10; ++depth) {
     const uint64_t before = resources.memory_bytes;
