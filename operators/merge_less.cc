@@ -101,9 +101,11 @@ class lane_stream {
   }
 
   bool has_row() const { return position_ < batch_.num_rows; }
-  const uint64_t* current() const { return lanes_.data() + position_ * num_lanes_; }
-  void advance() { ++position_; }
-  size_t rows_left() const { return batch_.num_rows - position_; }
+  const uint64_t* current() const { return current_; }
+  void advance() {
+    ++position_;
+    current_ += num_lanes_;
+  }
 
   // The next batch. ready: there is a row.
   exec::outcome fill(record::batch_pool& pool, const expr::pair_condition& less, waker& w) {
@@ -116,6 +118,7 @@ class lane_stream {
       position_ = 0;
       in_->pop();
       compute_lanes(pool);
+      current_ = lanes_.data();
       check_order(less);
     }
     return exec::outcome::ready();
@@ -165,6 +168,7 @@ class lane_stream {
   record::batch batch_;
   std::vector<uint64_t> lanes_, last_;  // of batch_, row after row; of the last row of the batch before
   size_t position_ = 0;
+  const uint64_t* current_ = nullptr;  // the lanes of the row there
   uint64_t rows_before_ = 0;
   std::optional<uint64_t> unsorted_;
 };
@@ -186,6 +190,9 @@ class merge_less_source final : public exec::source {
       for (size_t b = 0; b <= a; ++b)
         conditions_.emplace_back(less, bindings(c.params, all, a, b), streams_[a].lanes(), streams_[b].lanes());
     for (size_t i = 0; i < num_streams; ++i) streams_[i].compile(c.input_type(i));
+    for (size_t x = 0; x < num_streams; ++x)
+      for (size_t y = 0; y < num_streams; ++y)
+        comparisons_.push_back(x >= y ? comparison::of(condition(x, y)) : comparison::turned(condition(y, x)));
   }
 
   exec::outcome pull(exec::output& out, waker& w) override {
@@ -196,7 +203,7 @@ class merge_less_source final : public exec::source {
         if (streams_[i].unsorted_row()) fail(i);
         if (o.is_blocked()) return exec::outcome::blocked(exec::blocked_on::input);
         waiting_.pop_back();
-        if (o.is_ready()) put_in_order(i, order_.begin());
+        if (o.is_ready()) order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(num_before(i, 0)), i);
       }
       if (order_.empty()) {
         out.emit(builder_.take());
@@ -212,15 +219,44 @@ class merge_less_source final : public exec::source {
   // For a row of stream `a` and one of stream `b` <= `a`.
   const expr::pair_condition& condition(size_t a, size_t b) const { return conditions_[a * (a + 1) / 2 + b]; }
 
+  // Whether the current row of one stream comes before that of another, which must not come first where neither does:
+  // a condition, or where the other one is the first of the two in `in:`, the contrary of a condition turned round.
+  struct comparison {
+    std::vector<expr::pair_condition::term> terms;  // if it is lexicographic
+    bool if_equal = false;
+    const expr::pair_condition* general = nullptr;
+
+    static comparison of(const expr::pair_condition& less) { return {less.terms(), false, general_of(less)}; }
+    static comparison turned(const expr::pair_condition& less) {
+      comparison out{less.terms(), true, general_of(less)};
+      for (expr::pair_condition::term& t : out.terms) std::swap(t.a, t.b);
+      return out;
+    }
+    bool operator()(const uint64_t* x, const uint64_t* y) const {
+      if (general != nullptr) return if_equal ? !(*general)(y, x) : (*general)(x, y);
+      for (const expr::pair_condition::term& t : terms) {
+        const uint64_t a = x[t.a] ^ t.flip, b = y[t.b] ^ t.flip;
+        if (a != b) return a < b;
+      }
+      return if_equal;
+    }
+
+   private:
+    static const expr::pair_condition* general_of(const expr::pair_condition& less) {
+      return less.is_lexicographic() ? nullptr : &less;
+    }
+  };
+
   // The current row of x comes before that of y, another stream.
   bool before(size_t x, size_t y) const {
-    if (x > y) return condition(x, y)(streams_[x].current(), streams_[y].current());
-    return !condition(y, x)(streams_[y].current(), streams_[x].current());
+    return comparisons_[x * streams_.size() + y](streams_[x].current(), streams_[y].current());
   }
 
-  void put_in_order(size_t stream, std::vector<size_t>::iterator from) {
-    const auto at = std::partition_point(from, order_.end(), [&](size_t other) { return before(other, stream); });
-    order_.insert(at, stream);
+  // How many of the streams from the place `from` on come before this one.
+  size_t num_before(size_t stream, size_t from) const {
+    const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(from);
+    return static_cast<size_t>(
+        std::partition_point(begin, order_.end(), [&](size_t other) { return before(other, stream); }) - begin);
   }
 
   // Until the builder is full or a stream needs its next batch.
@@ -236,14 +272,10 @@ class merge_less_source final : public exec::source {
         return;
       }
       if (order_.size() == 1 || before(front, order_[1])) continue;
-      if (order_.size() == 2) {
-        std::swap(order_[0], order_[1]);
-        continue;
-      }
-      // order_[1] comes first; the others are searched.
-      const auto at =
-          std::partition_point(order_.begin() + 2, order_.end(), [&](size_t other) { return before(other, front); });
-      std::rotate(order_.begin(), order_.begin() + 1, at);
+      // order_[1] comes first.
+      const size_t place = 1 + num_before(front, 2);
+      for (size_t i = 0; i < place; ++i) order_[i] = order_[i + 1];
+      order_[place] = front;
     }
   }
 
@@ -261,8 +293,9 @@ class merge_less_source final : public exec::source {
   std::vector<lane_stream> streams_;
   std::vector<std::string> names_;
   std::vector<expr::pair_condition> conditions_;
-  std::vector<size_t> order_;    // streams with a row, the one in front first
-  std::vector<size_t> waiting_;  // streams whose batch is used up
+  std::vector<comparison> comparisons_;  // by the numbers of two streams
+  std::vector<size_t> order_;            // streams with a row, the one in front first
+  std::vector<size_t> waiting_;          // streams whose batch is used up
 };
 
 }  // namespace

@@ -56,12 +56,16 @@ class pair_condition {
   }
   bool is_lexicographic() const { return lexicographic_; }
 
- private:
-  class compiler;
+  // One lane of each row; the order of the flipped lanes, unsigned, is the order wanted.
   struct term {
     uint32_t a, b;
-    uint64_t flip;  // the order of the flipped lanes, unsigned, is the order wanted
+    uint64_t flip;
   };
+  // Of a lexicographic one: the first lanes that differ decide.
+  const std::vector<term>& terms() const { return terms_; }
+
+ private:
+  class compiler;
   // Where an operand lies: lanes of a, lanes of b, constants, results of earlier steps.
   struct operand {
     uint8_t base = 2;
