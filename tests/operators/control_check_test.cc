@@ -123,6 +123,8 @@ TEST(control, branches_agree) {
               HasSubstr("'r' is {x: u64, y: u64} in `then` and {x: u64} in `else`"));
   EXPECT_THAT(fault("condition: \"rows(b) > 1\", then: {f: {op: map, in: a, with: {x: x}}}, out: {r: f}"),
               HasSubstr("'c' has no input 'b'"));
+  EXPECT_EQ(fault("condition: \"rows(a) < memory\", then: {f: {op: map, in: a, with: {x: x}}}, out: {r: f}"), "none");
+  EXPECT_THAT(fault("condition: \"memory\", then: {f: {op: map, in: a, with: {x: x}}}, out: {r: f}"), HasSubstr("u64"));
   EXPECT_THAT(fault("condition: \"a.y > 1\", then: {f: {op: map, in: a, with: {x: x}}}, out: {r: f}"),
               HasSubstr("'a' has no column 'y'"));
 }
@@ -139,6 +141,8 @@ TEST(control, calls_fit_their_graphs) {
   const std::string graph = "in: {rows: any}, scalars: {n: {type: int, default: 3}}, " + nodes;
   EXPECT_EQ(fault_of_call("graph: g", graph), "none");
   EXPECT_EQ(fault_of_call("graph: g, n: \"2 + 2\"", graph, "a"), "none");
+  EXPECT_EQ(fault_of_call("graph: g, n: \"rows(rows) * 2 + memory\"", graph), "none");
+  EXPECT_THAT(fault_of_call("graph: g, n: rows(a)", graph), HasSubstr("'c' has no input 'a'"));
   EXPECT_THAT(fault_of_call("graph: h", graph), HasSubstr("there is no graph 'h'"));
   EXPECT_THAT(fault_of_call("graph: g, m: 3", graph), HasSubstr("the graph 'g' has no scalar 'm'"));
   EXPECT_THAT(fault_of_call("graph: g, n: 0.5", graph), HasSubstr("this is no value for the scalar 'n'"));
