@@ -109,14 +109,16 @@ class pq_scan_source final : public exec::source {
     const auto bits_of = [](const ordered_field& f) { return f.num_bits(); };
     for (const ordered_field& f : order_fields_) order_bits_ += bits_of(f);
     for (size_t i = 0; i < settings_.num_group; ++i) group_bits_ += bits_of(order_fields_[i]);
+    unsigned message_order_bits = 0;
     // The order columns of a message are the first ones of its item; those it lacks are the key's constant end.
     while (num_message_order_ < std::min(settings_.order.size(), settings_.message.num_columns()) &&
            settings_.message[num_message_order_].name == settings_.order[num_message_order_].column)
-      message_order_bits_ += bits_of(order_fields_[num_message_order_++]);
+      message_order_bits += bits_of(order_fields_[num_message_order_++]);
     for (size_t i = num_message_order_; i < order_fields_.size(); ++i)
       key_end_ |= static_cast<Key>(order_fields_[i].zero()) << order_fields_[i].shift;
     for (const ordered_field& f : message_fields_) put_bits(zero_message_, f.zero(), f.shift, f.num_bits());
-    item_bits_ = 8 * settings_.message.row_bytes();
+    item_shift_ = 8 * settings_.message.row_bytes() - message_order_bits;
+    key_shift_ = order_bits_ - message_order_bits;
 
     for (size_t i = 0; i < c.inputs.size(); ++i)
       inputs_.push_back(std::make_unique<input>(*c.inputs[i], settings_, c.node.inputs[i].name, c.input_type(i),
@@ -152,8 +154,21 @@ class pq_scan_source final : public exec::source {
           order(type, s.order, fields),
           rules(s, rule_program::kind::input, port, type, state, pool),
           keys(rules.rows_per_chunk()),
-          messages(rules.sends_rows() ? keys.size() : 0) {}
+          messages(rules.sends_rows() ? keys.size() + priority_queue<Item>::few_items : 0) {}
 
+    // The rows from the current one on that have the key.
+    size_t end_of(Key key) const {
+      constexpr size_t few = 4;  // whose number is no branch to be predicted
+      size_t end = row;
+      while (num_rows - end >= few) {
+        size_t count = 0;
+        for (size_t i = 0; i < few; ++i) count += keys[end + i] == key ? 1 : 0;
+        end += count;
+        if (count < few) return end;
+      }
+      while (end < num_rows && keys[end] == key) ++end;
+      return end;
+    }
     uint64_t row_number() const { return rows_before + first + row; }
 
     const std::string name;
@@ -161,7 +176,7 @@ class pq_scan_source final : public exec::source {
     const order_keys order;
     rule_program rules;
     std::vector<Key> keys;       // of the chunk
-    std::vector<Item> messages;  // what the chunk's rows push, if the rules are of that kind
+    std::vector<Item> messages;  // what the chunk's rows push, if the rules are of that kind; few_items more
     bool may_send = false;       // all of these are later than their rows
     size_t row = 0, num_rows = 0;
     record::batch batch;
@@ -199,14 +214,22 @@ class pq_scan_source final : public exec::source {
 
   Key key_of(const Item& message) const {
     if constexpr (!container::is_wide_item<Item>) {
-      const Key top = static_cast<Key>(message >> (item_bits_ - message_order_bits_));
-      return num_message_order_ == order_fields_.size() ? top : top << (order_bits_ - message_order_bits_) | key_end_;
+      return static_cast<Key>(message >> item_shift_) << key_shift_ | key_end_;
     } else {
       Key key = key_end_;
       for (size_t i = 0; i < num_message_order_; ++i)
         key |= static_cast<Key>(get_bits(message, message_fields_[i].shift, message_fields_[i].num_bits()))
                << order_fields_[i].shift;
       return key;
+    }
+  }
+  // Whether the key of `message` is that of `first`, which is not above it.
+  auto same_key_as(const Item& first) const {
+    if constexpr (!container::is_wide_item<Item>) {
+      const Item last = static_cast<Item>(first | ((Item{1} << item_shift_) - 1));
+      return [last](const Item& message) { return message <= last; };
+    } else {
+      return [this, key = key_of(first)](const Item& message) { return key_of(message) == key; };
     }
   }
   Key group_of(Key key) const { return group_bits_ == 0 ? Key{0} : key >> (order_bits_ - group_bits_); }
@@ -268,9 +291,11 @@ class pq_scan_source final : public exec::source {
       }
       const bool has_message = queue_.has_top();
       if (!has_message && !queue_.empty()) return true;
+      bool message_is_now = false;
       if (has_message) {
         const Key here = key_of(queue_.top());
-        key = any ? std::min(key, here) : here;
+        message_is_now = !any || !(key < here);
+        key = message_is_now ? here : key;
         any = true;
       }
       if (open_ && (!any || group_of(key) != group_)) {
@@ -281,25 +306,22 @@ class pq_scan_source final : public exec::source {
       if (!any) return false;
       if (!open_) begin_group(key);
       now_ = key;
-      if (has_message && !take_messages(events)) return true;
+      if (message_is_now && !take_messages(events)) return true;
       for (const auto& in : inputs_)
         if (!take_rows(*in, events)) return true;
     }
     return true;
   }
 
-  // The messages whose key it is. False: there may be more of them.
+  // The messages whose key it is, of which there is one. False: there may be more of them.
   bool take_messages(size_t& events) {
-    const auto is_next = [&] { return queue_.has_top() && key_of(queue_.top()) == now_; };
+    const auto is_now = same_key_as(queue_.top());
     current_ = nullptr;
     if (on_message_.same_again()) {
-      if (is_next()) happen(on_message_, 0);
-      for (; is_next(); --events) {
-        if (events == 0) return false;
-        queue_.pop();
-      }
+      events -= std::min(events, queue_.pop_while(is_now));
+      happen(on_message_, 0);
     } else {
-      for (; is_next(); --events) {
+      for (; queue_.has_top() && is_now(queue_.top()); --events) {
         if (events == 0 || (on_message_.pushes() && queue_.room() < max_pushes_)) return false;
         const Item message = queue_.top();
         for (const decoded_column& c : decoded_)
@@ -313,11 +335,10 @@ class pq_scan_source final : public exec::source {
 
   // The rows of an input whose key it is. False: there may be more of them.
   bool take_rows(input& in, size_t& events) {
-    size_t end = in.row;
-    while (end < in.num_rows && in.keys[end] == now_) ++end;
+    const size_t end_of_key = in.end_of(now_);
+    size_t end = end_of_key;
     if (end == in.row) return true;
     current_ = &in;
-    const size_t wanted = end;
     const compiled_rule* only = in.rules.only_rule();
     if (only != nullptr && !holds(in.rules, *only, in.row)) {
       events -= std::min(events, end - in.row);
@@ -330,11 +351,12 @@ class pq_scan_source final : public exec::source {
       if (only == nullptr) {
         for (; in.row < end; ++in.row) happen(in.rules, in.row);
       } else if (in.rules.sends_rows() && in.may_send) {
-        for (; in.row < end; ++in.row) queue_.push(in.messages[in.row]);
+        queue_.push_few(in.messages.data() + in.row, end - in.row);
+        in.row = end;
       } else {
         for (; in.row < end; ++in.row) act(in.rules, *only, in.row);
       }
-      if (end < wanted) return false;
+      if (end < end_of_key) return false;
     }
     return in.row < in.num_rows || in.ended;
   }
@@ -445,10 +467,11 @@ class pq_scan_source final : public exec::source {
   std::vector<record::batch_builder> builders_;
   priority_queue<Item> queue_;
 
-  unsigned order_bits_ = 0, group_bits_ = 0, item_bits_ = 0;
+  unsigned order_bits_ = 0, group_bits_ = 0;
   size_t num_message_order_ = 0;  // order columns that messages have
-  unsigned message_order_bits_ = 0;
-  Key key_end_ = 0;  // of messages: the other order columns
+  unsigned item_shift_ = 0;       // of those in an item, above the other columns
+  unsigned key_shift_ = 0;        // and in a key
+  Key key_end_ = 0;               // of messages: the other order columns
   Item zero_message_{};
 
   bool open_ = false;

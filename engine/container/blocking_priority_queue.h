@@ -33,6 +33,20 @@ class blocking_priority_queue {
       refill();
     queue_.pop();
   }
+  // As in priority_queue, for at most max_room() items, but all that is wanted is popped.
+  void push_few(const Item* items, size_t num_items) {
+    if (queue_.room() < num_items) make_room(num_items);
+    queue_.push_few(items, num_items);
+  }
+  template <class IsWanted>
+  size_t pop_while(IsWanted is_wanted) {
+    size_t num_popped = 0;
+    while (refill()) {
+      num_popped += queue_.pop_while(is_wanted);
+      if (queue_.has_top()) break;
+    }
+    return num_popped;
+  }
   void push_bulk(std::span<const Item> items) {
     for (queue_.push_bulk(items); !items.empty(); queue_.push_bulk(items)) make_room();
   }
@@ -49,9 +63,9 @@ class blocking_priority_queue {
   const priority_queue<Item>& queue() const { return queue_; }
 
  private:
-  void make_room() {
+  void make_room(size_t num_items = 1) {
     blocking_waker w;
-    while (queue_.make_room(1, w) == step::blocked) w.wait();
+    while (queue_.make_room(num_items, w) == step::blocked) w.wait();
   }
   // False when the queue is empty.
   bool refill() {

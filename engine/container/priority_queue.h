@@ -131,6 +131,16 @@ class priority_queue {
     ++head_;
   }
 
+  // --- a few ---
+  // Neither how many there are nor where they end is a branch to be predicted, as long as it is less than few_items.
+  static constexpr size_t few_items = 4;
+  // Pops what is at the front and holds for `is_wanted`, as far as there is a top without a refill; returns how many.
+  // Items for which it doesn't hold lie behind those for which it does.
+  template <class IsWanted>
+  size_t pop_while(IsWanted is_wanted);
+  // As push() for each. Items up to the next multiple of few_items are read as well, whatever they are.
+  void push_few(const Item* items, size_t num_items);
+
   // --- in bulk ---
   // Pushes items off the front of `items`, as many as there is room for.
   void push_bulk(std::span<const Item>& items);
@@ -240,6 +250,38 @@ class priority_queue {
   std::unique_ptr<merge_state> merge_;
   std::vector<slice_source> sources_;
 };
+
+template <class Item>
+template <class IsWanted>
+size_t priority_queue<Item>::pop_while(IsWanted is_wanted) {
+  size_t num_popped = 0;
+  while (near_.empty() && end_ - head_ >= few_items) {
+    size_t count = 0;
+    for (size_t i = 0; i < few_items; ++i) count += is_wanted(deletion_[head_ + i]) ? 1 : 0;
+    head_ += count;
+    num_popped += count;
+    if (count < few_items) return num_popped;
+  }
+  for (; has_top() && is_wanted(top()); ++num_popped) pop();
+  return num_popped;
+}
+
+template <class Item>
+void priority_queue<Item>::push_few(const Item* items, size_t num_items) {
+  // There is room behind the buffer for more than few_items.
+  for (size_t i = 0; i < num_items; i += few_items) {
+    const size_t count = std::min(num_items - i, few_items);
+    size_t num_near = 0;
+    for (size_t k = 0; k < few_items; ++k) {
+      num_near += items[i + k] < splitter_ ? 1 : 0;
+      fill_[num_filled_ + k] = items[i + k];
+    }
+    if (num_near == 0) [[likely]]
+      num_filled_ += count;
+    else
+      for (size_t k = 0; k < count; ++k) push(items[i + k]);
+  }
+}
 
 extern template class priority_queue<uint32_t>;
 extern template class priority_queue<uint64_t>;

@@ -145,6 +145,31 @@ TYPED_TEST(priority_queue_of, merges_newer_items_into_slices_cut_ahead) {
   }
 }
 
+// As a scan does: what is equal leaves at once, what is later comes a few at a time.
+TYPED_TEST(priority_queue_of, moves_a_few_items_at_once) {
+  std::mt19937_64 random(10);
+  for (const shape& s : shapes) {
+    pq_rig<TypeParam> rig(settings_of<TypeParam>(s), s.on_disk);
+    const uint64_t reach = s.memory_bytes == 0 ? 500 : 30'000;
+    std::vector<TypeParam> items(16);
+    for (uint64_t now = 0; now < 20'000; ++now) {
+      const size_t count = random() % (items.size() - 3);
+      for (TypeParam& item : items) item = item_of<TypeParam>(random() % 4 == 0 ? 0 : now + 1 + random() % reach);
+      for (size_t i = 0; i < count; ++i) {
+        items[i] = item_of<TypeParam>(now + 1 + random() % (random() % 3 == 0 ? 2 : reach));
+        rig.right().push(items[i]);
+      }
+      rig.queue().push_few(items.data(), count);
+      size_t num_equal = 0;
+      for (; !rig.right().empty() && rig.right().top() == item_of<TypeParam>(now); ++num_equal) rig.right().pop();
+      ASSERT_EQ(rig.queue().pop_while([&](const TypeParam& item) { return item == item_of<TypeParam>(now); }),
+                num_equal)
+          << now;
+    }
+    ASSERT_TRUE(rig.drain());
+  }
+}
+
 TEST(priority_queue, merges_runs_when_there_are_too_many) {
   std::mt19937_64 random(5);
   for (const bool force_spill : {false, true}) {
