@@ -46,11 +46,25 @@ void sort_common_prefixes(word128* words, const uint64_t* keys, size_t num_words
   for (size_t first = 0, last = 1; last < num_words; first = last++) {
     if (!same(first, last)) continue;
     while (last < num_words && same(first, last)) ++last;
-    if (last - first <= few)
-      std::sort(words + first, words + last);
-    else
+    if (last - first > few)
       hwy::Sorter()(reinterpret_cast<hwy::uint128_t*>(words + first), last - first, hwy::SortAscending());
+    if (last - first <= few || !std::is_sorted(words + first, words + last)) std::sort(words + first, words + last);
   }
+}
+
+// The words in the order of the keys, and how many keys have the prefix of the one before. False if the keys, of which
+// no two are equal, don't ascend.
+bool gather(const word128* words, const uint64_t* keys, size_t num_words, word128* to, size_t& num_same) {
+  constexpr uint64_t position_mask = most_in_cache - 1;
+  size_t same = 0, ascending = 0;
+  to[0] = words[keys[0] & position_mask];
+  for (size_t i = 1; i < num_words; ++i) {
+    to[i] = words[keys[i] & position_mask];
+    same += (keys[i] ^ keys[i - 1]) >> position_bits == 0 ? 1 : 0;
+    ascending += keys[i - 1] < keys[i] ? 1 : 0;
+  }
+  num_same = same;
+  return ascending == num_words - 1;
 }
 
 // At most most_in_cache.
@@ -69,13 +83,10 @@ void sort_in_cache(word128* words, size_t num_words, room& beside) {
   }
   hwy::Sorter()(keys, num_words, hwy::SortAscending());
   word128* const sorted = beside.words.data();
-  constexpr uint64_t position_mask = most_in_cache - 1;
   size_t num_same = 0;
-  uint64_t before = ~keys[0];
-  for (size_t i = 0; i < num_words; ++i) {
-    sorted[i] = words[keys[i] & position_mask];
-    num_same += (keys[i] ^ before) >> position_bits == 0 ? 1 : 0;
-    before = keys[i];
+  if (!gather(words, keys, num_words, sorted, num_same)) {
+    std::sort(keys, keys + num_words);
+    gather(words, keys, num_words, sorted, num_same);
   }
   if (num_same > 0 && shift > 0) sort_common_prefixes(sorted, keys, num_words);
   std::memcpy(words, sorted, num_words * sizeof(word128));

@@ -25,7 +25,8 @@
 namespace flowrun::sort {
 
 // Sorts ascending, in place, one thread; `words` are aligned to 16 bytes. Takes 768 KiB beside the words while it runs.
-// False: the words, now in some other order, are such that it doesn't pay (nearly all in one place, again and again).
+// The order is verified, as word_sort.h promises. False: the words, now in some other order, are such that it doesn't
+// pay (nearly all in one place, again and again).
 bool sort_by_leading_bits(record::word128* words, size_t num_words);
 
 }  // namespace flowrun::sort

@@ -119,8 +119,9 @@ template <class Word>
 void simd_sort(Word* words, size_t num_words) {
   if constexpr (sizeof(Word) <= sizeof(uint64_t)) {
     hwy::Sorter()(words, num_words, hwy::SortAscending());
-  } else if (num_words < worth_leading_bits || !sort_by_leading_bits(words, num_words)) {
+  } else {
     static_assert(sizeof(hwy::uint128_t) == sizeof(Word));
+    if (num_words >= worth_leading_bits && sort_by_leading_bits(words, num_words)) return;
     hwy::Sorter()(reinterpret_cast<hwy::uint128_t*>(words), num_words, hwy::SortAscending());
   }
   if (first_descent(words, num_words) != num_words) std::sort(words, words + num_words);
