@@ -34,7 +34,8 @@ class job::core final : public services, public graph_host {
         backend_(make_backend(settings_)),
         executor_(settings_.plain_executor ? make_plain_executor()
                                            : make_arena_executor(settings_.plan.resources.threads)),
-        executor_here_(make_plain_executor()) {
+        executor_here_(make_plain_executor()),
+        at_work_(executor_.get()) {
     add_records(*settings_.graph);
     block::manager_options blocks;
     blocks.disks = settings_.scratch;
@@ -64,7 +65,8 @@ class job::core final : public services, public graph_host {
   bool cancelled() const override { return stopped_.load(std::memory_order_relaxed); }
 
   void spawn(std::function<void()> work) override {
-    executor_->post([this, work = std::move(work)] {
+    // Where the pipelines are: of a phase with little to do it is little, too, and waking a thread takes longer.
+    at_work_.load()->post([this, work = std::move(work)] {
       try {
         work();
       } catch (...) {
@@ -156,18 +158,17 @@ class job::core final : public services, public graph_host {
   }
 
   void run_pipelines(std::vector<pipeline_tree> trees, bool here, const std::function<void()>& forget_wakers) override {
-    // On the plain executor what operators spawn runs on this thread too: one queue for all of it.
     at_work_ = here && !settings_.plain_executor ? executor_here_.get() : executor_.get();
     for (pipeline_tree& tree : trees) {
       pipeline_events events;
       events.finished = [this] {
         --running_;
-        at_work_->notify();
+        at_work_.load()->notify();
       };
       events.failed = [this](std::exception_ptr problem) { fail(std::move(problem)); };
       events.stopped = [this] { return cancelled(); };
       pipelines_.push_back(
-          std::make_unique<pipeline>(std::move(tree), *at_work_, threads(), threads() + 2, std::move(events)));
+          std::make_unique<pipeline>(std::move(tree), *at_work_.load(), threads(), threads() + 2, std::move(events)));
     }
     running_ = pipelines_.size();
     try {
@@ -226,7 +227,7 @@ class job::core final : public services, public graph_host {
   void wait_for_pipelines() {
     uint64_t seen = 0;
     uint64_t seen_ns = now_ns();
-    while (!at_work_->wait([&] { return running_ == 0 || cancelled(); }, tick_interval)) {
+    while (!at_work_.load()->wait([&] { return running_ == 0 || cancelled(); }, tick_interval)) {
       if (stop_->load()) stopped_ = true;
       if (*tick_) (*tick_)();
       shown_ns_ = now_ns();
@@ -260,6 +261,7 @@ class job::core final : public services, public graph_host {
     forget_wakers();
     drain();
     pipelines_.clear();
+    at_work_ = executor_.get();  // until it is known how much the next phase has to do
   }
 
   void fail(std::exception_ptr problem) {
@@ -287,8 +289,8 @@ class job::core final : public services, public graph_host {
   std::unique_ptr<task_executor> executor_;
   std::unique_ptr<task_executor> executor_here_;  // for phases with little to do
   main_waker wakeup_{executor_here_};
-  task_executor* at_work_ = nullptr;  // the one of the current phase
-  std::deque<graph_record> records_;  // of the job's graph and all bodies
+  std::atomic<task_executor*> at_work_;  // the one of the current phase; read by I/O threads, too
+  std::deque<graph_record> records_;     // of the job's graph and all bodies
   std::unique_ptr<graph_runner> runner_;
   std::vector<std::unique_ptr<pipeline>> pipelines_;  // of the current phase
   std::map<const plan::graph*, call_stack> calls_;
