@@ -50,6 +50,44 @@ std::vector<std::pair<size_t, size_t>> key_columns(const record::row_type& left,
   return out;
 }
 
+// How a left and a right row compare by their keys. Ids, which most keys are, are compared in place.
+class key_comparator {
+ public:
+  key_comparator(const record::row_type& left, const record::key& left_key, const record::row_type& right,
+                 const record::key& right_key)
+      : rows_(left, left_key, right, right_key) {
+    const record::column& l = left[left_key.front().column];
+    if (left_key.size() != 1 || left_key.front().length > 0 || !l.type.is_unsigned()) return;
+    if (l.type.num_bytes != 4 && l.type.num_bytes != 8) return;
+    id_bytes_ = l.type.num_bytes;
+    left_offset_ = l.offset;
+    right_offset_ = right[right_key.front().column].offset;
+    descending_ = left_key.front().descending;
+  }
+
+  int compare(const std::byte* l, const std::byte* left_heap, const std::byte* r, const std::byte* right_heap) const {
+    if (id_bytes_ == 4) return compare_ids<uint32_t>(l, r);
+    if (id_bytes_ == 8) return compare_ids<uint64_t>(l, r);
+    return rows_.compare(l, left_heap, r, right_heap);
+  }
+  const record::row_comparator& rows() const { return rows_; }
+
+ private:
+  template <class Id>
+  int compare_ids(const std::byte* l, const std::byte* r) const {
+    Id a, b;
+    std::memcpy(&a, l + left_offset_, sizeof a);
+    std::memcpy(&b, r + right_offset_, sizeof b);
+    const int order = a < b ? -1 : a > b ? 1 : 0;
+    return descending_ ? -order : order;
+  }
+
+  record::row_comparator rows_;
+  uint32_t id_bytes_ = 0;  // of a key that is one id; 0: it is anything else
+  uint32_t left_offset_ = 0, right_offset_ = 0;
+  bool descending_ = false;
+};
+
 class join_source final : public exec::source {
  public:
   // `skipping`: null, or `right` as a stream that can leave out what no left row asks for.
@@ -115,7 +153,7 @@ class join_source final : public exec::source {
       const exec::outcome left = left_.fill(w);
       if (left.is_blocked()) return left;
       if (skipping_ != nullptr && left.is_ready() && !right_.has_row() && !right_.ended())
-        skipping_->seek(compare_, left_.row(), left_.heap());
+        skipping_->seek(compare_.rows(), left_.row(), left_.heap());
       const exec::outcome right = skipping_ != nullptr && left.is_done() ? left : right_.fill(w);
       if (right.is_blocked()) return right;
       const bool needs_both = kind_ == join_kind::inner || kind_ == join_kind::semi;
@@ -286,7 +324,7 @@ class join_source final : public exec::source {
   join_kind kind_;
   record::key left_key_, right_key_;
   key_words left_words_, right_words_;
-  record::row_comparator compare_;
+  key_comparator compare_;
   stream_cursor left_, right_;
   skipping_stream* skipping_;
   column_copy from_left_, from_right_, keys_from_right_;
