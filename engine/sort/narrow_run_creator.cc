@@ -93,8 +93,7 @@ class narrow_run_creator final : public run_creator {
     while (in.num_rows > 0) {
       if (!has_room(w)) return step::blocked;  // the stretch to be filled is still being written
       stretch& filling = ring_[filling_];
-      if (!filling.buffer) filling.buffer = aligned_buffer(capacity_ * sizeof(Word));
-      const size_t count = std::min(in.num_rows, capacity_ - filling.num_words);
+      const size_t count = std::min(in.num_rows, room_in(filling));
       fill(filling, {reinterpret_cast<const Word*>(in.rows), count});
       in = in.slice(count, in.num_rows - count);
       while (filling.num_words - filling.num_handed_over >= piece_words_) sort_piece(filling, piece_words_);
@@ -196,6 +195,20 @@ class narrow_run_creator final : public run_creator {
   void sort_rest(stretch& h) {
     const size_t rest = h.num_words - h.num_handed_over;
     if (rest > 0) sort_piece(h, rest);
+  }
+
+  // How many more words the buffer of the stretch that is being filled takes: more than none. It is small at first,
+  // since a large one begins with a huge page, and clearing that takes longer than sorting the few rows of a loop's
+  // iteration. It is moved before the first piece is being sorted.
+  size_t room_in(stretch& h) {
+    const size_t room = std::min<size_t>(h.buffer.num_bytes() / sizeof(Word), capacity_);
+    if (h.num_words < room) return room - h.num_words;
+    constexpr size_t few_words = 64 * KiB / sizeof(Word);
+    const size_t wanted = room == 0 && piece_words_ >= 2 * few_words ? few_words : capacity_;
+    aligned_buffer larger(wanted * sizeof(Word));
+    if (h.num_words > 0) std::memcpy(larger.data(), h.words(), h.num_words * sizeof(Word));
+    h.buffer = std::move(larger);
+    return wanted - h.num_words;
   }
 
   // The stretch that is being filled, or comes next, is free.
