@@ -26,11 +26,6 @@ inline uint32_t first_zero(uint64_t bytes) {
   return zeros == 0 ? 8 : static_cast<uint32_t>(__builtin_ctzll(zeros)) / 8;
 }
 
-// As load_unsigned, without a call of memcpy.
-inline uint64_t load_number(const std::byte* from, uint32_t num_bytes) {
-  return load_front(reinterpret_cast<const char*>(from), num_bytes);
-}
-
 // Collects the first 16 bytes of a normalised key.
 class prefix_bytes {
  public:
@@ -111,7 +106,7 @@ namespace {
 
 // A number as order_bits, without calls for the usual kinds.
 inline uint64_t number_at(const std::byte* at, type_kind kind, uint32_t num_bytes) {
-  const uint64_t bits = load_number(at, num_bytes);
+  const uint64_t bits = load_unsigned(at, num_bytes);
   return kind < type_kind::i8 ? bits : order_bits(kind, num_bytes, bits);
 }
 
@@ -167,7 +162,7 @@ word128 key_prefix::operator()(const std::byte* row, const std::byte* heap) cons
     } else if (p.kind == type_kind::bytes) {
       for (uint32_t i = 0; i < p.num_bytes && !out.full();) {
         const uint32_t piece = std::min<uint32_t>(8, p.num_bytes - i);
-        uint64_t value = __builtin_bswap64(load_number(field + i, piece)) >> (8 * (8 - piece));
+        uint64_t value = __builtin_bswap64(load_unsigned(field + i, piece)) >> (8 * (8 - piece));
         if (p.descending) value = ~value & low_mask(piece);
         out.put_number(value, piece);
         i += piece;
