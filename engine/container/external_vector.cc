@@ -32,7 +32,7 @@ struct external_vector::core {
         memory_bytes(how.memory_bytes),
         keeps_read(how.keep_read && !how.index_by.empty()),
         blocks_grow(keeps_read && how.block_bytes == 0),
-        kept_bytes(keeps_read ? 0 : std::min(how.kept_bytes, how.memory_bytes)),
+        kept_bytes(std::min(how.kept_bytes, how.memory_bytes)),
         block_bytes(how.block_bytes > 0 ? static_cast<uint32_t>(how.block_bytes)
                     : keeps_read        ? choose_sought_block(how.memory_bytes)
                                         : choose_block(how.memory_bytes)),
@@ -106,7 +106,8 @@ struct external_vector::core {
     close_piece();
     spilling = true;
     const uint64_t buffers = uint64_t{num_write_buffers()} * block_bytes;
-    const uint64_t stay = std::min(kept_bytes, memory_bytes > buffers ? memory_bytes - buffers : 0);
+    const uint64_t most = memory_bytes > buffers ? memory_bytes - buffers : 0;
+    const uint64_t stay = keeps_read ? 0 : std::min(kept_bytes, most);
     std::vector<row_piece>& pieces = stored->pieces;
     while (!pieces.empty() && used > stay) {
       used -= pieces.back().num_bytes;

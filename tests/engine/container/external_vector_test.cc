@@ -372,6 +372,17 @@ TEST(external_vector, keeps_the_blocks_that_seeks_have_read) {
   EXPECT_EQ(blocks_read_for(*vector, order, few), 0U);
 }
 
+TEST(external_vector, what_is_sought_and_fits_stays_in_memory) {
+  const row_type type = record::type_of({{"k", "u64"}, {"v", "u64"}});
+  queue_rig rig(true);
+  record::batch_builder builder(type, rig.pool(), 64 * KiB);
+  for (uint64_t i = 0; i < 1000; ++i) std::memcpy(builder.append(), &i, sizeof i);
+  const batch all = builder.take();
+  const auto vector = filled(rig, type, {all}, {64 * KiB, 4 * KiB, {{0, false, 0, 0}}, true});
+  EXPECT_EQ(rig.blocks().used_bytes(), 0U);
+  EXPECT_EQ(rest_of(*vector->read(64 * KiB), type), record::contents_of(type, {all}));
+}
+
 TEST(external_vector, many_readers_share_what_they_read) {
   const row_type type = record::type_of({{"k", "u64"}, {"v", "u64"}});
   queue_rig rig(true);
