@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <utility>
+
+#include "engine/base/units.h"
 
 namespace flowrun::sort {
 
@@ -16,99 +18,210 @@ using record::word128;
 
 namespace {
 
-constexpr unsigned position_bits = 15;
-constexpr size_t most_in_cache = size_t{1} << position_bits;
-constexpr unsigned prefix_bits = 64 - position_bits;
-constexpr unsigned most_digit_bits = 9;        // buckets whose ends stay in the first cache
-constexpr size_t wanted_in_bucket = 8 * 1024;  // on average
-constexpr size_t few = 32;                     // that have all leading bits in common
-constexpr unsigned most_levels = 4;            // of distribution
-constexpr size_t words_ahead = 12;             // of a bucket's end, fetched into the cache
+constexpr uint64_t room_bytes = MiB;
+template <class Word>
+constexpr size_t most_in_cache = room_bytes / sizeof(Word);
+constexpr size_t few = 24;  // that are sorted by comparing them
 
-struct room {
-  std::array<uint64_t, most_in_cache> keys;
-  std::array<word128, most_in_cache> words;
+constexpr unsigned least_digit_bits = 5, most_digit_bits = 11;
+constexpr size_t most_digits = 3;
+
+constexpr unsigned most_flag_bits = 9;         // buckets whose ends stay in the first cache
+constexpr size_t wanted_in_bucket = 8 * 1024;  // on average
+// Of distribution: as many as cost no more than the SIMD sort.
+template <class Word>
+constexpr unsigned most_levels = sizeof(Word) == sizeof(uint64_t) ? 2 : 4;
+constexpr size_t words_ahead = 12;  // of a bucket's end, fetched into the cache
+
+template <class Word>
+unsigned width_of(Word bits) {
+  if constexpr (sizeof(Word) <= sizeof(uint64_t)) {
+    return static_cast<unsigned>(std::bit_width(bits));
+  } else {
+    const auto high = static_cast<uint64_t>(bits >> 64);
+    return static_cast<unsigned>(high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(bits)));
+  }
+}
+
+template <class Word>
+unsigned num_ones(Word bits) {
+  unsigned count = 0;
+  for (size_t i = 0; i < sizeof(Word); i += 4)
+    count += static_cast<unsigned>(std::popcount(static_cast<uint32_t>(bits >> (8 * i))));
+  return count;
+}
+
+// The bits that are not the same in all words.
+template <class Word>
+Word different_bits(const Word* words, size_t num_words) {
+  if constexpr (sizeof(Word) <= sizeof(uint64_t)) {
+    Word different = 0;
+    for (size_t i = 0; i < num_words; ++i) different |= words[i] ^ words[0];
+    return different;
+  } else {
+    const auto* halves = reinterpret_cast<const uint64_t*>(words);
+    uint64_t low = 0, high = 0;
+    for (size_t i = 0; i < num_words; ++i) {
+      low |= halves[2 * i] ^ halves[0];
+      high |= halves[2 * i + 1] ^ halves[1];
+    }
+    return static_cast<Word>(high) << 64 | low;
+  }
+}
+
+// Some bits in a row, `shift` above the lowest one; with one load of four bytes.
+class digit {
+ public:
+  digit() = default;
+  template <class Word>
+  static digit at(unsigned shift, unsigned num_bits, Word different) {
+    digit d;
+    d.shift_ = shift;
+    d.byte_ = std::min<unsigned>(shift / 8, sizeof(Word) - sizeof(uint32_t));
+    d.rest_ = shift - 8 * d.byte_;
+    d.mask_ = (uint32_t{1} << num_bits) - 1;
+    d.num_different_ = num_ones<uint32_t>(static_cast<uint32_t>(different >> shift) & d.mask_);
+    return d;
+  }
+  template <class Word>
+  uint32_t of(const Word& word) const {
+    uint32_t bits;
+    std::memcpy(&bits, reinterpret_cast<const std::byte*>(&word) + byte_, sizeof bits);
+    return bits >> rest_ & mask_;
+  }
+  unsigned shift() const { return shift_; }
+  size_t num_values() const { return size_t{mask_} + 1; }
+  unsigned num_different() const { return num_different_; }
+
+ private:
+  unsigned shift_ = 0, byte_ = 0, rest_ = 0, num_different_ = 0;
+  uint32_t mask_ = 0;
 };
 
-// The number of the highest bit that differs between words, from 1; 0: all are equal.
-unsigned first_different_bit(const word128* words, size_t num_words) {
-  const auto* halves = reinterpret_cast<const uint64_t*>(words);
-  uint64_t low = 0, high = 0;
-  for (size_t i = 0; i < num_words; ++i) {
-    low |= halves[2 * i] ^ halves[0];
-    high |= halves[2 * i + 1] ^ halves[1];
+// The first digits that differ, the highest one first: bits that are the same in all words are left out between them.
+struct digits {
+  std::array<digit, most_digits> list;
+  size_t num = 0;
+  bool all = false;  // there are no other bits that differ
+
+  template <class Word>
+  void choose(Word different, unsigned num_bits, size_t most) {
+    for (num = 0; num < most && different != 0; ++num) {
+      const unsigned end = width_of(different), shift = end - std::min(num_bits, end);
+      list[num] = digit::at(shift, end - shift, different);
+      different &= static_cast<Word>((Word{1} << shift) - 1);
+    }
+    all = different == 0;
   }
-  return static_cast<unsigned>(high != 0 ? 64 + std::bit_width(high) : std::bit_width(low));
+};
+
+using counters = std::array<uint32_t, size_t{1} << most_digit_bits>;
+
+template <size_t NumDigits, class Word>
+void count(const digits& by, const Word* words, size_t num_words, counters* counts) {
+  const std::array<digit, most_digits> list = by.list;  // nobody else writes to it
+  for (size_t k = 0; k < NumDigits; ++k) std::fill_n(counts[k].begin(), list[k].num_values(), 0);
+  for (size_t i = 0; i < num_words; ++i)
+    for (size_t k = 0; k < NumDigits; ++k) ++counts[k][list[k].of(words[i])];
 }
 
-void sort_common_prefixes(word128* words, const uint64_t* keys, size_t num_words) {
-  const auto same = [&](size_t a, size_t b) { return (keys[a] ^ keys[b]) >> position_bits == 0; };
-  for (size_t first = 0, last = 1; last < num_words; first = last++) {
-    if (!same(first, last)) continue;
-    while (last < num_words && same(first, last)) ++last;
-    if (last - first > few)
-      hwy::Sorter()(reinterpret_cast<hwy::uint128_t*>(words + first), last - first, hwy::SortAscending());
-    if (last - first <= few || !std::is_sorted(words + first, words + last)) std::sort(words + first, words + last);
-  }
+// Stable.
+template <class Word>
+void move_by(const digit by, counters& counts, const Word* words, size_t num_words, Word* to) {
+  uint32_t sum = 0;
+  for (size_t value = 0; value < by.num_values(); ++value) sum += std::exchange(counts[value], sum);
+  for (size_t i = 0; i < num_words; ++i) to[counts[by.of(words[i])]++] = words[i];
 }
 
-// The words in the order of the keys, and how many keys have the prefix of the one before. False if the keys, of which
-// no two are equal, don't ascend.
-bool gather(const word128* words, const uint64_t* keys, size_t num_words, word128* to, size_t& num_same) {
-  constexpr uint64_t position_mask = most_in_cache - 1;
-  size_t same = 0, ascending = 0;
-  to[0] = words[keys[0] & position_mask];
+template <class Word>
+void insert_each(Word* words, size_t num_words) {
   for (size_t i = 1; i < num_words; ++i) {
-    to[i] = words[keys[i] & position_mask];
-    same += (keys[i] ^ keys[i - 1]) >> position_bits == 0 ? 1 : 0;
-    ascending += keys[i - 1] < keys[i] ? 1 : 0;
+    const Word word = words[i];
+    size_t to = i;
+    for (; to > 0 && word < words[to - 1]; --to) words[to] = words[to - 1];
+    words[to] = word;
   }
-  num_same = same;
-  return ascending == num_words - 1;
 }
 
-// At most most_in_cache.
-void sort_in_cache(word128* words, size_t num_words, room& beside) {
-  if (num_words <= few) return std::sort(words, words + num_words);
-  const unsigned first_bit = first_different_bit(words, num_words);
-  if (first_bit == 0) return;
-  uint64_t* const keys = beside.keys.data();
-  // Bits above the prefix, which are the same in all words, fall off.
-  const unsigned shift = first_bit > prefix_bits ? first_bit - prefix_bits : 0;
-  if (shift >= 64) {
-    const uint64_t* high = reinterpret_cast<const uint64_t*>(words) + 1;
-    for (size_t i = 0; i < num_words; ++i) keys[i] = high[2 * i] >> (shift - 64) << position_bits | i;
+// By comparing, where digits are not spread.
+void sort_by_simd(uint64_t* words, size_t num_words) {
+  hwy::Sorter()(words, num_words, hwy::SortAscending());
+  if (!std::is_sorted(words, words + num_words)) std::sort(words, words + num_words);
+}
+
+// How many of the words, as far as their highest digit tells, have a neighbour with the same digits.
+uint64_t expected_alike(const digits& by, const counters& highest) {
+  uint64_t squares = 0;
+  for (size_t value = 0; value < by.list[0].num_values(); ++value) squares += uint64_t{highest[value]} * highest[value];
+  return squares >> by.list[1].num_different();
+}
+
+// At most most_in_cache; `beside` has room for as many.
+template <class Word>
+void sort_in_cache(Word* words, size_t num_words, Word* beside) {
+  if (num_words <= few) return insert_each(words, num_words);
+  const Word different = different_bits(words, num_words);
+  if (different == 0) return;
+  // Together the two digits have some bits more than are needed to number the words.
+  const auto digit_bits =
+      std::clamp((static_cast<unsigned>(std::bit_width(num_words)) + 6) / 2, least_digit_bits, most_digit_bits);
+  std::array<counters, most_digits> counts;
+  digits by;
+  by.choose(different, digit_bits, 2);
+  if (by.num == 1) {
+    count<1>(by, words, num_words, counts.data());
+    move_by(by.list[0], counts[0], words, num_words, beside);
+    std::memcpy(words, beside, num_words * sizeof(Word));
+    if (by.all) return;
   } else {
-    for (size_t i = 0; i < num_words; ++i) keys[i] = static_cast<uint64_t>(words[i] >> shift) << position_bits | i;
+    count<2>(by, words, num_words, counts.data());
+    if (!by.all && expected_alike(by, counts[0]) > num_words / 8) {
+      if constexpr (std::is_same_v<Word, uint64_t>) return sort_by_simd(words, num_words);
+      by.choose(different, digit_bits, 3);
+      count<3>(by, words, num_words, counts.data());
+      move_by(by.list[2], counts[2], words, num_words, beside);
+      move_by(by.list[1], counts[1], beside, num_words, words);
+      move_by(by.list[0], counts[0], words, num_words, beside);
+      std::memcpy(words, beside, num_words * sizeof(Word));
+    } else {
+      move_by(by.list[1], counts[1], words, num_words, beside);
+      move_by(by.list[0], counts[0], beside, num_words, words);
+    }
   }
-  hwy::Sorter()(keys, num_words, hwy::SortAscending());
-  word128* const sorted = beside.words.data();
-  size_t num_same = 0;
-  if (!gather(words, keys, num_words, sorted, num_same)) {
-    std::sort(keys, keys + num_words);
-    gather(words, keys, num_words, sorted, num_same);
+  if (by.all) return;
+  const unsigned shift = by.list[by.num - 1].shift();
+  const auto same = [&](size_t a, size_t b) { return static_cast<Word>(words[a] ^ words[b]) >> shift == 0; };
+  for (size_t i = 1; i < num_words; ++i) {
+    if (!(words[i] < words[i - 1])) [[likely]]
+      continue;
+    size_t first = i - 1, last = i + 1;
+    while (first > 0 && same(first - 1, i)) --first;
+    while (last < num_words && same(last, i)) ++last;
+    sort_in_cache(words + first, last - first, beside);
+    i = last;
   }
-  if (num_same > 0 && shift > 0) sort_common_prefixes(sorted, keys, num_words);
-  std::memcpy(words, sorted, num_words * sizeof(word128));
 }
 
-bool sort_level(word128* words, size_t num_words, room& beside, unsigned level) {
-  if (num_words <= most_in_cache) {
+template <class Word>
+bool sort_level(Word* words, size_t num_words, Word* beside, unsigned level) {
+  if (num_words <= most_in_cache<Word>) {
     sort_in_cache(words, num_words, beside);
     return true;
   }
-  if (level == most_levels) return false;
-  const unsigned first_bit = first_different_bit(words, num_words);
+  if (level == most_levels<Word>) return false;
+  const unsigned first_bit = width_of(different_bits(words, num_words));
   if (first_bit == 0) return true;
-  unsigned digit_bits = 1;
-  while (digit_bits < std::min(most_digit_bits, first_bit) && num_words >> digit_bits > wanted_in_bucket) ++digit_bits;
-  const unsigned shift = first_bit - digit_bits;
-  const size_t num_buckets = size_t{1} << digit_bits;
-  const auto digit = [&](word128 word) { return static_cast<size_t>(word >> shift) & (num_buckets - 1); };
+  unsigned flag_bits = 1;
+  while (flag_bits < std::min(most_flag_bits, first_bit) && num_words >> flag_bits > wanted_in_bucket) ++flag_bits;
+  const unsigned shift = first_bit - flag_bits;
+  const size_t num_buckets = size_t{1} << flag_bits;
+  const auto bucket = [&](Word word) { return static_cast<size_t>(word >> shift) & (num_buckets - 1); };
 
   // next: where the bucket's next word goes; what lies in front of it is in its place.
-  std::array<size_t, size_t{1} << most_digit_bits> next{}, end{};
-  for (size_t i = 0; i < num_words; ++i) ++end[digit(words[i])];
+  std::array<size_t, size_t{1} << most_flag_bits> next{}, end{};
+  for (size_t i = 0; i < num_words; ++i) ++end[bucket(words[i])];
+  // The SIMD sort of words of 8 bytes costs less than another level.
+  if (std::is_same_v<Word, uint64_t> && *std::max_element(end.begin(), end.end()) > num_words / 2) return false;
   for (size_t b = 0, sum = 0; b < num_buckets; ++b) {
     next[b] = sum;
     sum = end[b] += sum;
@@ -118,7 +231,7 @@ bool sort_level(word128* words, size_t num_words, room& beside, unsigned level) 
     for (size_t b = 0; b < num_buckets; ++b) {
       // Each word goes to its bucket, and what was there comes here; words don't wait for each other.
       for (size_t i = next[b]; i < end[b]; ++i) {
-        word128& to = words[next[digit(words[i])]++];
+        Word& to = words[next[bucket(words[i])]++];
         __builtin_prefetch(&to + words_ahead, 1);
         std::swap(words[i], to);
         moved = true;
@@ -130,11 +243,24 @@ bool sort_level(word128* words, size_t num_words, room& beside, unsigned level) 
   return true;
 }
 
+// Kept by its thread: new memory costs more than sorting what fits it.
+std::byte* room() {
+  thread_local const auto memory = std::make_unique_for_overwrite<std::byte[]>(room_bytes);
+  return memory.get();
+}
+
 }  // namespace
 
+bool sort_by_leading_bits(uint32_t* words, size_t num_words) {
+  return sort_level(words, num_words, reinterpret_cast<uint32_t*>(room()), 0);
+}
+
+bool sort_by_leading_bits(uint64_t* words, size_t num_words) {
+  return sort_level(words, num_words, reinterpret_cast<uint64_t*>(room()), 0);
+}
+
 bool sort_by_leading_bits(word128* words, size_t num_words) {
-  const auto beside = std::make_unique_for_overwrite<room>();
-  return sort_level(words, num_words, *beside, 0);
+  return sort_level(words, num_words, reinterpret_cast<word128*>(room()), 0);
 }
 
 }  // namespace flowrun::sort

@@ -1,22 +1,21 @@
 // How order that is there already is found and used:
 //
 //   peek      Sixteen windows of neighbours, spread over the words. Random input shows itself in the first few, several
-//             sorted sequences one behind the other in how the windows follow each other: both go to the SIMD sort.
+//             sorted sequences one behind the other in how the windows follow each other: both go to the general sort.
 //   runs      One pass finds where the words stop to ascend or descend. Sorted input ends here, at the speed of reading
-//             it; descending input is reversed; a few runs (an organ pipe, two sorted halves) are merged in place, with
-//             room for some words beside.
+//             it; descending input is reversed; two runs (an organ pipe, sorted halves) are merged in place, with room
+//             for some words beside.
 //   disorder  More runs, but ascending as a whole: words out of order are dropped behind those kept (drop-merge sort,
-//             Rönnblom 2017), sorted by themselves and merged back. Too many of them: the SIMD sort.
+//             Rönnblom 2017), sorted by themselves and merged back. Too many of them: the general sort.
 //
 // Words are dropped in place: what was dropped lies between those kept and those not yet seen, and a word to keep is
 // exchanged with the first of them.
 //
-// Cost, measured in ns a word (4 M of 8 bytes, 2 M of 16 bytes); more runs than most_runs are merged no faster than
-// they are sorted:
+// Cost, measured in ns a word (2 M words); more runs are merged no faster than they are sorted:
 //
-//              random   sorted   reversed   1000 exchanged   organ pipe   two sorted halves   six
-//    8 bytes    10.9      0.7      1.4           1.4            2.7              8.2           11.0 (sorted)
-//   16 bytes    20.5      1.7      2.3           3.0            3.8             11.1           20.5 (sorted)
+//              random   sorted   reversed   500 exchanged   organ pipe   two sorted halves
+//    8 bytes     6.1      0.3      0.6           1.3            4.9              4.8
+//   16 bytes    10.0      0.7      1.3           2.4            7.3              7.1
 
 #include "engine/sort/word_sort.h"
 
@@ -35,13 +34,14 @@ namespace flowrun::sort {
 
 namespace {
 
-constexpr size_t small = 32;                // below this the dispatch costs more than the sort
-constexpr size_t worth_peeking = 1024;      // below this sorting costs less than finding out
-constexpr size_t worth_leading_bits = 512;  // below this words of 16 bytes are sorted as they are
-constexpr size_t num_windows = 16;
-constexpr size_t window = 8;  // neighbours looked at together
+constexpr size_t small = 32;            // below this the dispatch costs more than the sort
+constexpr size_t worth_peeking = 1024;  // below this sorting costs less than finding out
+// Below this the SIMD sort costs less.
 template <class Word>
-constexpr size_t most_runs = sizeof(Word) <= 8 ? 3 : 4;  // whose merging costs less than the SIMD sort
+constexpr size_t worth_leading_bits = sizeof(Word) > sizeof(uint64_t) ? 64 : 512;
+constexpr size_t num_windows = 16;
+constexpr size_t window = 8;     // neighbours looked at together
+constexpr size_t most_runs = 2;  // whose merging costs less than sorting
 constexpr size_t most_dropped = 8192;
 constexpr size_t most_back = 8;             // words kept that may turn out to be the ones out of order
 constexpr size_t room_bytes = 1024 * 1024;  // beside the words, for merging
@@ -95,7 +95,7 @@ likely peek(const Word* words, size_t num_words) {
     if (i + 1 == num_windows) break;
     const Word next = *place(i + 1);
     if ((rises > 0 && next < at[0]) || (falls > 0 && at[0] < next))
-      if (++breaks >= most_runs<Word>) return likely::neither;
+      if (++breaks >= most_runs) return likely::neither;
   }
   if (ascending + neither == num_windows) return likely::ascending;
   return descending + neither == num_windows ? likely::descending : likely::runs;
@@ -106,7 +106,7 @@ template <class Word>
 std::vector<size_t> find_runs(const Word* words, size_t num_words) {
   std::vector<size_t> starts{0};
   for (size_t at = 0; at < num_words; starts.push_back(at)) {
-    if (starts.size() > most_runs<Word>) return {};
+    if (starts.size() > most_runs) return {};
     const size_t left = num_words - at;
     const size_t rising = first_descent(words + at, std::min(left, window));
     const size_t falling = first_ascent(words + at, std::min(left, window));
@@ -116,12 +116,12 @@ std::vector<size_t> find_runs(const Word* words, size_t num_words) {
 }
 
 template <class Word>
-void simd_sort(Word* words, size_t num_words) {
+void sort_unordered(Word* words, size_t num_words) {
+  if (num_words >= worth_leading_bits<Word> && sort_by_leading_bits(words, num_words)) return;
   if constexpr (sizeof(Word) <= sizeof(uint64_t)) {
     hwy::Sorter()(words, num_words, hwy::SortAscending());
   } else {
     static_assert(sizeof(hwy::uint128_t) == sizeof(Word));
-    if (num_words >= worth_leading_bits && sort_by_leading_bits(words, num_words)) return;
     hwy::Sorter()(reinterpret_cast<hwy::uint128_t*>(words), num_words, hwy::SortAscending());
   }
   if (first_descent(words, num_words) != num_words) std::sort(words, words + num_words);
@@ -243,7 +243,7 @@ template <class Word>
 void sort_any(Word* words, size_t num_words) {
   if (num_words <= small) return std::sort(words, words + num_words);
   if (num_words >= worth_peeking && sort_by_order_found(words, num_words)) return;
-  simd_sort(words, num_words);
+  sort_unordered(words, num_words);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Sorting whole narrow rows as integers with the SIMD sort of Highway (vqsort); many words of 16 bytes through words of
-// 8 (leading_bits_sort.h).
+// Sorting whole narrow rows as integers: by their first different bits (leading_bits_sort.h), and few words, or those
+// of 8 bytes that such bits hardly tell apart, with the SIMD sort of Highway (vqsort).
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ void sort_words(uint64_t* words, size_t num_words);
 void sort_words(record::word128* words, size_t num_words);
 
 // Whether some windows of the words show neither an ascending nor a descending order, so that sort_words() would go
-// straight to the SIMD sort. False for fewer words than are worth a look.
+// straight to sorting them. False for fewer words than are worth a look.
 bool show_no_order(const uint64_t* words, size_t num_words);
 bool show_no_order(const record::word128* words, size_t num_words);
 
