@@ -22,10 +22,15 @@ void check(plan::node_checker& node) {
     columns.push_back(c);
   }
   if (!node.ok()) return;
+  record::row_type output(std::move(columns));
   plan::row_estimate estimate = sum(node.input_estimate(0), node.input_estimate(1));
   estimate.rows = std::max(node.input_estimate(0).rows, node.input_estimate(1).rows);
+  // Both have as many rows, so knowing one of them is enough.
+  for (const size_t known : {0, 1})
+    if (node.input_estimate(known).known && !node.input_estimate(1 - known).known)
+      estimate = with_type(node.input_estimate(known), node.input_type(known), output);
   const plan::order& order = node.input_order(0).empty() ? node.input_order(1) : node.input_order(0);
-  node.set_output(0, record::row_type(std::move(columns)), order, estimate);
+  node.set_output(0, std::move(output), order, estimate);
 }
 
 std::vector<std::pair<size_t, size_t>> columns_to(size_t count, size_t first) {

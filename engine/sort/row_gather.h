@@ -62,7 +62,7 @@ class row_gather {
     if (!rows_.has_strings()) {
       for (size_t i = 0; i < places.size(); ++i, to += row_bytes) {
         if (i + row_distance < places.size()) fetch(places[i + row_distance].row, row_bytes);
-        std::memcpy(to, places[i].row, row_bytes);
+        copy_row(to, places[i].row, row_bytes);
       }
       out.owner = std::move(rows);
       return out;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include "engine/sort/loser_tree.h"
 #include "engine/sort/offset_value_code.h"
 #include "engine/sort/word_merge.h"
+#include "engine/sort/word_sort.h"
 
 namespace flowrun::sort {
 
@@ -153,6 +155,57 @@ void row_slices::merge_entries(std::span<const row_span> spans, bool unique, std
   }
 }
 
+// Where prefixes are whole keys: the rows as words of 8 bytes, how much larger the key is than the least one and the
+// row's number among all, sorted. False: these don't fit.
+bool row_slices::sort_numbers(std::span<const row_span> spans, bool unique, std::vector<row_place>& places) const {
+  size_t num_rows = 0;
+  std::optional<word128> least, largest;
+  for (const row_span& s : spans) {
+    if (s.num_rows == 0) continue;
+    num_rows += s.num_rows;
+    const row_place first = s[0], last = s[s.num_rows - 1];
+    const word128 from = prefix_(first.row, first.heap), to = prefix_(last.row, last.heap);
+    least = std::min(least.value_or(from), from);
+    largest = std::max(largest.value_or(to), to);
+  }
+  constexpr size_t least_rows = 64;  // the tree has less to set up
+  if (num_rows < least_rows) return false;
+  const uint32_t unused = prefix_.unused_bits(), number_bits = static_cast<uint32_t>(std::bit_width(num_rows - 1));
+  if ((*largest - *least) >> unused >> (64 - number_bits) != 0) return false;
+
+  std::vector<uint64_t> words;
+  words.reserve(num_rows);
+  std::vector<row_place> rows;
+  rows.reserve(num_rows);
+  std::array<word128, 256> keys;
+  for (const row_span& s : spans) {
+    for (size_t from = 0; from < s.num_rows; from += keys.size()) {
+      const size_t count = std::min(keys.size(), s.num_rows - from);
+      if (s.entries == nullptr) {
+        prefix_(s[from].row, count, s.row_bytes, s.front.heap, keys.data());
+      } else if (prefix_.whole_in_12()) {
+        for (size_t i = 0; i < count; ++i) keys[i] = s.entries[from + i] >> row_number_bits << row_number_bits;
+      } else {
+        for (size_t i = 0; i < count; ++i) {
+          if (from + i + 8 < s.num_rows) __builtin_prefetch(s[from + i + 8].row);
+          keys[i] = prefix_(s[from + i].row, s.front.heap);
+        }
+      }
+      for (size_t i = 0; i < count; ++i) {
+        words.push_back(static_cast<uint64_t>((keys[i] - *least) >> unused) << number_bits | rows.size());
+        rows.push_back(s[from + i]);
+      }
+    }
+  }
+  sort_words(words.data(), words.size());
+  const uint64_t number = (uint64_t{1} << number_bits) - 1;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (unique && i > 0 && words[i] >> number_bits == words[i - 1] >> number_bits) continue;
+    places.push_back(rows[words[i] & number]);
+  }
+  return true;
+}
+
 void row_slices::merge(std::span<const row_span> spans, bool unique, std::vector<row_place>& places) const {
   size_t num_rows = 0;
   for (const row_span& s : spans) num_rows += s.num_rows;
@@ -160,12 +213,14 @@ void row_slices::merge(std::span<const row_span> spans, bool unique, std::vector
   places.reserve(num_rows);
   if (spans.size() == 1 && !unique) {
     for (size_t i = 0; i < num_rows; ++i) places.push_back(spans[0][i]);
+  } else if (!prefix_.whole()) {
+    tournament<true>(*this, spans).run(unique, places);
+  } else if (sort_numbers(spans, unique, places)) {
+    return;
   } else if (prefix_.whole_in_12() && lie_in_one_arena(spans)) {
     merge_entries(spans, unique, places);
-  } else if (prefix_.whole()) {
-    tournament<false>(*this, spans).run(unique, places);
   } else {
-    tournament<true>(*this, spans).run(unique, places);
+    tournament<false>(*this, spans).run(unique, places);
   }
 }
 

@@ -75,11 +75,8 @@ size_t row_stretch::fill(const record::batch& in) {
     }
   }
   word128* entry = entries() + num_rows_;
-  for (size_t i = 0; i < count; ++i) {
-    const size_t number = num_rows_ + i;
-    const word128 prefix = rules_.prefix(row(number), arena_.data());
-    entry[i] = (prefix >> row_number_bits << row_number_bits) | number;
-  }
+  rules_.prefix(row(num_rows_), count, row_bytes, arena_.data(), entry);
+  for (size_t i = 0; i < count; ++i) entry[i] = (entry[i] >> row_number_bits << row_number_bits) | (num_rows_ + i);
   num_rows_ += count;
   return count;
 }
