@@ -1,6 +1,5 @@
 // flowrun: the command. Picks the command to run and turns what is thrown into a message and an exit code.
 #include <fcntl.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -73,24 +72,12 @@ void fill_standard_descriptors() {
       static_cast<void>(::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY));
 }
 
-// Batches that are freed go back to the system, which the promise of decision D7 counts on. Left to itself, malloc
-// takes sizes that it has seen freed from the arenas of the threads, and keeps what is free there. These are the
-// thresholds that it starts with; setting them keeps it from raising them.
-void give_back_what_is_freed() {
-#ifdef __GLIBC__
-  constexpr int threshold = 128 * 1024;
-  ::mallopt(M_MMAP_THRESHOLD, threshold);
-  ::mallopt(M_TRIM_THRESHOLD, threshold);
-#endif
-}
-
 }  // namespace
 
 }  // namespace flowrun::runner
 
 int main(int argc, char** argv) {
   flowrun::runner::fill_standard_descriptors();
-  flowrun::runner::give_back_what_is_freed();
   const bool may_be_piped_away =
       std::signal(SIGPIPE, SIG_IGN) == SIG_DFL;  // a reader that goes away is an error like any other
   std::signal(SIGXFSZ, SIG_IGN);                 // and so is a limit on file sizes

@@ -9,22 +9,27 @@
 
 namespace flowrun {
 
+std::byte* map_pages(size_t num_bytes) {
+  void* mapped = mmap(nullptr, num_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) {
+    const int cause = errno;
+    throw error(error_kind::resources, fmt::format("can't allocate {}: {}", format_bytes(num_bytes), errno_text(cause)),
+                "lower the memory budget (-m) or raise the limit of this shell or container");
+  }
+  return static_cast<std::byte*>(mapped);
+}
+
+void unmap_pages(std::byte* data, size_t num_bytes) noexcept { munmap(data, num_bytes); }
+
 aligned_buffer::aligned_buffer(size_t num_bytes) {
   if (num_bytes == 0) return;
   num_bytes_ = round_up(num_bytes, io_alignment);
-  void* mapped = mmap(nullptr, num_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) {
-    const int cause = errno;
-    throw error(error_kind::resources,
-                fmt::format("can't allocate {}: {}", format_bytes(num_bytes_), errno_text(cause)),
-                "lower the memory budget (-m) or raise the limit of this shell or container");
-  }
-  data_ = static_cast<std::byte*>(mapped);
+  data_ = map_pages(num_bytes_);
   if (num_bytes_ >= 2 * MiB) madvise(data_, num_bytes_, MADV_HUGEPAGE);
 }
 
 aligned_buffer::~aligned_buffer() {
-  if (data_ != nullptr) munmap(data_, num_bytes_);
+  if (data_ != nullptr) unmap_pages(data_, num_bytes_);
 }
 
 void aligned_buffer::discard_from(size_t offset) {

@@ -14,6 +14,10 @@ constexpr size_t io_alignment = 4096;
 constexpr size_t round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 constexpr size_t round_down(size_t n, size_t multiple) { return n / multiple * multiple; }
 
+// Whole pages, zeros, resident once touched. Throws error(resources) when the system refuses.
+std::byte* map_pages(size_t num_bytes);
+void unmap_pages(std::byte* data, size_t num_bytes) noexcept;
+
 // Owns an anonymous mapping. Movable. Contents start as zeros; pages are resident only once touched.
 // Throws error(resources) when the system refuses.
 class aligned_buffer {

@@ -261,7 +261,8 @@ class job::core final : public services, public graph_host {
     forget_wakers();
     drain();
     pipelines_.clear();
-    at_work_ = executor_.get();  // until it is known how much the next phase has to do
+    if (activities_.empty()) pool_.trim();  // what comes next may want the memory; iterations want the same again
+    at_work_ = executor_.get();             // until it is known how much the next phase has to do
   }
 
   void fail(std::exception_ptr problem) {

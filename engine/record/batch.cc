@@ -1,11 +1,8 @@
 #include "engine/record/batch.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <limits>
-#include <mutex>
-#include <new>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
@@ -20,67 +17,6 @@ batch_shape shape_for(const row_type& type, size_t target_bytes) {
   shape.target_heap_bytes =
       type.has_strings() ? std::max<size_t>(target_bytes / 2, 1) : std::numeric_limits<size_t>::max();
   return shape;
-}
-
-// Free lists by power of two. What is free beyond `max_free_bytes` goes back to the system.
-struct batch_pool::state {
-  static constexpr size_t num_classes = 40;
-  static constexpr uint64_t max_free_bytes = 4 * MiB;
-  std::mutex mutex;
-  std::array<std::vector<std::byte*>, num_classes> free;
-  uint64_t free_bytes = 0;
-  uint64_t held = 0;
-  uint64_t peak = 0;
-
-  ~state() {
-    for (auto& list : free)
-      for (std::byte* data : list) ::operator delete[](data, std::align_val_t{64});
-  }
-  void give_back(std::byte* data, size_t size_class) {
-    const uint64_t num_bytes = uint64_t{1} << size_class;
-    {
-      std::lock_guard lock(mutex);
-      if (free_bytes + num_bytes <= max_free_bytes) {
-        free[size_class].push_back(data);
-        free_bytes += num_bytes;
-        return;
-      }
-      held -= num_bytes;
-    }
-    ::operator delete[](data, std::align_val_t{64});
-  }
-};
-
-batch_pool::batch_pool() : state_(std::make_shared<state>()) {}
-
-std::shared_ptr<std::byte[]> batch_pool::take(size_t num_bytes) {
-  const auto size_class = static_cast<size_t>(std::bit_width(std::max<size_t>(num_bytes, 64) - 1));
-  const uint64_t capacity = uint64_t{1} << size_class;
-  std::byte* data = nullptr;
-  {
-    std::lock_guard lock(state_->mutex);
-    auto& list = state_->free[size_class];
-    if (!list.empty()) {
-      data = list.back();
-      list.pop_back();
-      state_->free_bytes -= capacity;
-    } else {
-      state_->held += capacity;
-      state_->peak = std::max(state_->peak, state_->held);
-    }
-  }
-  if (data == nullptr) data = static_cast<std::byte*>(::operator new[](capacity, std::align_val_t{64}));
-  return {data, [s = state_, size_class](std::byte* p) { s->give_back(p, size_class); }};
-}
-
-uint64_t batch_pool::held_bytes() const {
-  std::lock_guard lock(state_->mutex);
-  return state_->held;
-}
-
-uint64_t batch_pool::peak_bytes() const {
-  std::lock_guard lock(state_->mutex);
-  return state_->peak;
 }
 
 batch_builder::batch_builder(const row_type& type, batch_pool& pool, size_t target_bytes)

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/record/batch_pool.h"
 #include "engine/record/row_type.h"
 
 namespace flowrun::record {
@@ -57,23 +58,6 @@ struct batch_shape {
 };
 // `target_bytes` is what a batch may take (rows plus heap).
 batch_shape shape_for(const row_type& type, size_t target_bytes = 256 * 1024);
-
-// Recycles the buffers of batches, so that a steady pipeline allocates nothing. Thread-safe. Buffers return when the
-// last batch that refers to them dies, also after the pool's death.
-class batch_pool {
- public:
-  batch_pool();
-  struct buffer;  // capacity bytes at data
-  // At least `num_bytes`, uninitialised, aligned to 64 bytes. Sizes are rounded up to powers of two.
-  std::shared_ptr<std::byte[]> take(size_t num_bytes);
-  // Bytes now held by batches and on the free lists, and the most there ever were.
-  uint64_t held_bytes() const;
-  uint64_t peak_bytes() const;
-
- private:
-  struct state;
-  std::shared_ptr<state> state_;
-};
 
 // Fills a batch row by row. Not thread-safe; one builder per stage and thread.
 class batch_builder {

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "engine/base/error.h"
 #include "tests/engine/record/random_rows.h"
 
@@ -117,34 +115,7 @@ TEST(batch, slices_share_the_owner) {
   EXPECT_EQ(part.slice(10, 0).num_rows, 0U);
 }
 
-TEST(batch_pool, recycles_buffers) {
-  batch_pool pool;
-  const std::byte* address = nullptr;
-  {
-    const auto buffer = pool.take(5000);
-    address = buffer.get();
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(address) % 64, 0U);
-    EXPECT_EQ(pool.held_bytes(), 8192U);
-    std::memset(buffer.get(), 1, 8192);
-  }
-  EXPECT_EQ(pool.held_bytes(), 8192U);  // on the free list
-  EXPECT_EQ(pool.take(8192).get(), address);
-  EXPECT_EQ(pool.peak_bytes(), 8192U);
-  EXPECT_EQ(pool.take(0).get() == nullptr, false);
-}
-
-TEST(batch_pool, gives_large_surplus_back_to_the_system) {
-  batch_pool pool;
-  {
-    std::vector<std::shared_ptr<std::byte[]>> many;
-    for (int i = 0; i < 32; ++i) many.push_back(pool.take(1 << 20));
-    EXPECT_EQ(pool.held_bytes(), 32U << 20);
-  }
-  EXPECT_LE(pool.held_bytes(), 4U << 20);
-  EXPECT_EQ(pool.peak_bytes(), 32U << 20);
-}
-
-TEST(batch_pool, buffers_outlive_the_pool) {
+TEST(batch, outlives_its_pool) {
   batch rows;
   {
     batch_pool pool;
@@ -154,21 +125,6 @@ TEST(batch_pool, buffers_outlive_the_pool) {
   EXPECT_EQ(rows.num_rows, 10U);
   std::vector<std::byte> copy(rows.row(0), rows.row(9));
   EXPECT_EQ(copy.size(), 54U);
-}
-
-TEST(batch_pool, is_safe_from_several_threads) {
-  batch_pool pool;
-  auto work = [&](int seed) {
-    for (int i = 0; i < 2000; ++i) {
-      const auto buffer = pool.take(static_cast<size_t>(64 + (i * 37 + seed) % 5000));
-      buffer[0] = static_cast<std::byte>(seed);
-      EXPECT_EQ(buffer[0], static_cast<std::byte>(seed));
-    }
-  };
-  std::thread other(work, 1);
-  work(2);
-  other.join();
-  EXPECT_LE(pool.peak_bytes(), 2U * (8192 + 4096 + 2048 + 1024 + 512 + 256 + 128 + 64));
 }
 
 }  // namespace
