@@ -180,6 +180,7 @@ class graph_checker {
     node_checker checker(graph_, n, shared_.file_bytes(), faults_, &shared_);
     if (n.declaration->check) n.declaration->check(checker);
     if (!checker.ok() || faults_.size() != faults_before) return false;
+    for (file_use& use : indexes_of(n)) shared_.files().push_back(std::move(use));
     for (const output_port& port : n.outputs)
       if (port.type.num_columns() == 0)
         internal_error(

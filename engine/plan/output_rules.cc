@@ -57,6 +57,13 @@ std::vector<file_use> files_of(const node& n) {
   return out;
 }
 
+std::vector<file_use> indexes_of(const node& n) {
+  if (!n.facts.contains("has_index")) return {};
+  std::vector<file_use> out = files_of(n);
+  for (file_use& use : out) use.path += ".index";
+  return out;
+}
+
 void check_files(const std::string& job_file, const std::vector<file_use>& files, std::vector<fault>& faults) {
   auto fail = [&](const file_use& use, std::string message, std::string expected, std::string hint = {}) {
     faults.push_back({specs::where(job_file, use.where), std::move(message), std::move(expected), std::move(hint)});

@@ -27,6 +27,9 @@ struct file_use {
 // The files of a source or sink whose parameters have the right shape.
 std::vector<file_use> files_of(const node& n);
 
+// And what it reads or writes beside them, once it was checked: PATH.index, where it has the fact "has_index".
+std::vector<file_use> indexes_of(const node& n);
+
 // Two sinks with one file, a sink that replaces what a source reads, two readers of standard input.
 void check_files(const std::string& job_file, const std::vector<file_use>& files, std::vector<fault>& faults);
 
