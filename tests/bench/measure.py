@@ -11,6 +11,8 @@ import sys
 import threading
 import time
 
+MIB = 1 << 20
+
 
 @dataclasses.dataclass
 class measurement:
@@ -36,9 +38,31 @@ def drop_caches():
 
 
 def touch_memory(num_bytes):
-    """Writes to so much memory in a process that ends at once. A virtual machine gives free pages back to its host within
-    seconds, and whoever is the first to touch them again waits for the host: up to a second a GiB, as it happens to be."""
+    """Writes to so much memory in a process that ends at once: see memory_holder."""
     subprocess.run([sys.executable, "-c", f"b'x' * {num_bytes}"], check=True)
+
+
+class memory_holder:
+    """Holds all available memory but so many bytes, while it is entered. A virtual machine gives free pages back to its host
+    within seconds, and whoever is the first to touch them again waits for the host: up to a second a GiB, as it happens to
+    be. Where few are free, those can be touched just before they are needed (touch_memory)."""
+
+    def __init__(self, free_bytes):
+        self.free_bytes = free_bytes
+
+    def __enter__(self):
+        drop_caches()
+        lines = pathlib.Path("/proc/meminfo").read_text().splitlines()
+        available = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+        held = max(0, available - self.free_bytes)
+        program = f"held = [b'x' * {MIB} for _ in range({held // MIB})]; print(flush=True); input()"
+        self.process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process.stdout.readline()
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
 
 
 def io_of(pid):
