@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine/base/buffer.h"
 #include "engine/base/units.h"
 
 namespace flowrun::sort {
@@ -18,7 +19,7 @@ using record::word128;
 
 namespace {
 
-constexpr uint64_t room_bytes = MiB;
+constexpr uint64_t room_bytes = 2 * MiB;
 template <class Word>
 constexpr size_t most_in_cache = room_bytes / sizeof(Word);
 constexpr size_t few = 24;  // that are sorted by comparing them
@@ -245,8 +246,8 @@ bool sort_level(Word* words, size_t num_words, Word* beside, unsigned level) {
 
 // Kept by its thread: new memory costs more than sorting what fits it.
 std::byte* room() {
-  thread_local const auto memory = std::make_unique_for_overwrite<std::byte[]>(room_bytes);
-  return memory.get();
+  thread_local aligned_buffer memory(room_bytes);
+  return memory.data();
 }
 
 }  // namespace

@@ -30,7 +30,7 @@
 
 namespace flowrun::sort {
 
-// Sorts ascending, in place, one thread. Each thread that does keeps 1 MiB for the next time. False: the words, now
+// Sorts ascending, in place, one thread. Each thread that does keeps 2 MiB for the next time. False: the words, now
 // in some other order, are such that it doesn't pay (nearly all in one place, again and again).
 bool sort_by_leading_bits(uint32_t* words, size_t num_words);
 bool sort_by_leading_bits(uint64_t* words, size_t num_words);

@@ -16,11 +16,9 @@
 // (measured: 0.19 s against 0.30 s for 120 MiB of u64), goes on behind the disks. Where each piece begins no lower than
 // the one before ends (sorted input), the pieces are written as they are. Equal words are identical rows, so the runs
 // don't depend on how a half was sorted.
-//
-// One thread alone has nothing to gain from pieces. It distributes the words of a large half over buckets while it
-// fills, which makes sorting it cheaper (word_buckets.h), unless the words show some order.
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <limits>
 #include <optional>
@@ -31,7 +29,6 @@
 #include "engine/sort/run_creator_kinds.h"
 #include "engine/sort/run_writer.h"
 #include "engine/sort/slice_cut.h"
-#include "engine/sort/word_buckets.h"
 #include "engine/sort/word_merge.h"
 #include "engine/sort/word_sort.h"
 #include "engine/sort/word_writer.h"
@@ -49,15 +46,6 @@ size_t pieces_of_a_stretch(const sort_resources& resources, const creator_memory
   return resources.threads > 1 && resources.runs_per_half == 1 && large ? most_pieces : 1;
 }
 
-// Whether stretches are distributed over buckets, and how many words of a stretch those leave room for.
-template <class Word>
-size_t words_with_buckets(const sort_resources& resources, uint64_t stretch_bytes) {
-  constexpr uint64_t least_bytes = 32 * word_buckets<Word>::num_buckets * word_buckets<Word>::block_bytes;
-  const size_t num_words = stretch_bytes / sizeof(Word);
-  if (resources.threads > 1 || resources.runs_per_half > 1 || stretch_bytes < least_bytes) return 0;
-  return num_words - word_buckets<Word>::memory_bytes(num_words) / sizeof(Word);
-}
-
 template <class Word>
 class narrow_run_creator final : public run_creator {
  public:
@@ -67,8 +55,7 @@ class narrow_run_creator final : public run_creator {
         codec_(settings.type, settings.key),
         combiner_(settings.combiner.get(), codec_),
         memory_(divide_creator_memory(resources)),
-        with_buckets_(words_with_buckets<Word>(resources, memory_.half_bytes)),
-        capacity_(with_buckets_ > 0 ? with_buckets_ : memory_.half_bytes / resources.runs_per_half / sizeof(Word)),
+        capacity_(memory_.half_bytes / resources.runs_per_half / sizeof(Word)),
         num_pieces_(pieces_of_a_stretch(resources, memory_)),
         piece_words_((capacity_ + num_pieces_ - 1) / num_pieces_),
         ring_(2 * size_t{resources.runs_per_half}),
@@ -94,7 +81,8 @@ class narrow_run_creator final : public run_creator {
       if (!has_room(w)) return step::blocked;  // the stretch to be filled is still being written
       stretch& filling = ring_[filling_];
       const size_t count = std::min(in.num_rows, room_in(filling));
-      fill(filling, {reinterpret_cast<const Word*>(in.rows), count});
+      std::memcpy(filling.words() + filling.num_words, in.rows, count * sizeof(Word));
+      filling.num_words += count;
       in = in.slice(count, in.num_rows - count);
       while (filling.num_words - filling.num_handed_over >= piece_words_) sort_piece(filling, piece_words_);
       if (filling.num_words == capacity_) hand_over();
@@ -134,10 +122,7 @@ class narrow_run_creator final : public run_creator {
       out.keep(kept);
     }
     full_.clear();
-    for (stretch& h : ring_) {
-      h.buffer = {};
-      h.buckets.clear();
-    }
+    for (stretch& h : ring_) h.buffer = {};
     words_.reset();
     writer_.reset();
     return out;
@@ -148,7 +133,6 @@ class narrow_run_creator final : public run_creator {
   struct stretch {
     aligned_buffer buffer;
     size_t num_words = 0;
-    word_buckets<Word> buckets;           // once started: of all words
     size_t num_handed_over = 0;           // words of the pieces
     std::deque<word_span<Word>> pieces;   // ascending once their sorting is idle
     std::deque<background_work> sorting;  // of each piece
@@ -162,31 +146,13 @@ class narrow_run_creator final : public run_creator {
     }
   };
 
-  void fill(stretch& h, std::span<const Word> words) {
-    if (h.buckets.started()) {
-      h.buckets.append(words, h.words());
-    } else {
-      std::memcpy(h.words() + h.num_words, words.data(), words.size_bytes());
-    }
-    const size_t before = std::exchange(h.num_words, h.num_words + words.size());
-    constexpr size_t to_learn_from = word_buckets<Word>::least_words;
-    if (with_buckets_ == 0 || before >= to_learn_from || h.num_words < to_learn_from) return;
-    if (!show_no_order(h.words(), h.num_words)) return;
-    h.buckets.start({h.words(), h.num_words});
-    h.buckets.append({h.words(), h.num_words}, h.words());
-  }
-
   void sort_piece(stretch& h, size_t num_words) {
     Word* words = h.words() + h.num_handed_over;
     h.num_handed_over += num_words;
     h.pieces.push_back({words, num_words});
     word_span<Word>& piece = h.pieces.back();
-    h.sorting[h.pieces.size() - 1].start([this, words, &piece, &buckets = h.buckets](waker&) {
-      if (buckets.started()) {
-        buckets.sort(words);
-      } else {
-        sort_words(words, piece.num_words);
-      }
+    h.sorting[h.pieces.size() - 1].start([this, words, &piece](waker&) {
+      sort_words(words, piece.num_words);
       piece.num_words = std::min<uint64_t>(cut(words, piece.num_words, std::nullopt), most_rows());
       return true;
     });
@@ -376,9 +342,8 @@ class narrow_run_creator final : public run_creator {
   const record::row_codec codec_;
   const word_combiner<Word> combiner_;
   const creator_memory memory_;
-  const size_t with_buckets_;  // words in a stretch beside them; 0: there are none
-  const size_t capacity_;      // words in a stretch
-  const size_t num_pieces_;    // that a stretch is sorted in
+  const size_t capacity_;    // words in a stretch
+  const size_t num_pieces_;  // that a stretch is sorted in
   const size_t piece_words_;
   std::vector<stretch> ring_;  // filled and written in turn
   size_t filling_ = 0;

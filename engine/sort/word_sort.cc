@@ -254,12 +254,4 @@ void sort_words(uint64_t* words, size_t num_words) { sort_any(words, num_words);
 
 void sort_words(record::word128* words, size_t num_words) { sort_any(words, num_words); }
 
-bool show_no_order(const uint64_t* words, size_t num_words) {
-  return num_words >= worth_peeking && peek(words, num_words) == likely::neither;
-}
-
-bool show_no_order(const record::word128* words, size_t num_words) {
-  return num_words >= worth_peeking && peek(words, num_words) == likely::neither;
-}
-
 }  // namespace flowrun::sort

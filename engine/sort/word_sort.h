@@ -17,9 +17,4 @@ void sort_words(uint32_t* words, size_t num_words);
 void sort_words(uint64_t* words, size_t num_words);
 void sort_words(record::word128* words, size_t num_words);
 
-// Whether some windows of the words show neither an ascending nor a descending order, so that sort_words() would go
-// straight to sorting them. False for fewer words than are worth a look.
-bool show_no_order(const uint64_t* words, size_t num_words);
-bool show_no_order(const record::word128* words, size_t num_words);
-
 }  // namespace flowrun::sort
