@@ -2,10 +2,11 @@
 // suffixes depends on the classes of both).
 //
 // The condition is compiled for each pair of streams, with the columns that a stream doesn't have as constants
-// (engine/expr/pair_condition.h), so that a comparison looks at a few numbers that were computed batch by batch. The
-// streams stand in a list by their current rows. The front gives its row; if its next one still comes before the
-// second's, it stays in front, else it is put back by binary search: one comparison per row within a run, log2 k + 1 at
-// the change of streams. Equal rows come in the order of the streams, so the merge is stable.
+// (engine/expr/pair_condition.h), so that a comparison looks at a few numbers that were computed some rows at a time.
+// The streams stand in a list by their current rows. The front gives its row; how many of the others come before its
+// next one says where it goes. Of few streams all are compared, by arithmetic: who comes first is anybody's guess, and
+// a branch would guess wrong half of the time. Many are searched. Equal rows come in the order of the streams, so the
+// merge is stable.
 //
 // No plan can prove such an order, so neighbouring rows of each stream are compared as they come: one comparison more
 // per row, and a stream that is not sorted ends the job instead of giving nonsense.
@@ -18,6 +19,7 @@
 
 #include "engine/base/error.h"
 #include "engine/expr/pair_condition.h"
+#include "engine/record/key.h"
 #include "operators/column_copy.h"
 #include "operators/estimates.h"
 #include "operators/program.h"
@@ -100,26 +102,28 @@ class lane_stream {
     if (num_lanes_ > 0) program_.emplace(exec::program_stage::compile(type, {program_step::map(list_.columns())}));
   }
 
-  bool has_row() const { return position_ < batch_.num_rows; }
+  bool has_row() const { return position_ < end_; }
   const uint64_t* current() const { return current_; }
   void advance() {
     ++position_;
     current_ += num_lanes_;
   }
 
-  // The next batch. ready: there is a row.
+  // The next rows. ready: there is one.
   exec::outcome fill(record::batch_pool& pool, const expr::pair_condition& less, waker& w) {
     while (!has_row()) {
+      if (end_ < batch_.num_rows) {
+        compute_lanes(pool);
+        check_order(less);
+        break;
+      }
       const record::batch* front = nullptr;
       const exec::outcome o = in_->peek(front, w);
       if (!o.is_ready()) return o;
       rows_before_ += batch_.num_rows;
       batch_ = *front;
-      position_ = 0;
+      position_ = end_ = 0;
       in_->pop();
-      compute_lanes(pool);
-      current_ = lanes_.data();
-      check_order(less);
     }
     return exec::outcome::ready();
   }
@@ -130,31 +134,36 @@ class lane_stream {
   std::optional<uint64_t> unsorted_row() const { return unsorted_; }
 
  private:
+  static constexpr size_t rows_at_once = 1024;  // whose lanes stay in the cache
+
   static column_copy copied(const row_type& from, const row_type& to) {
     std::vector<std::pair<size_t, size_t>> columns;
     for (size_t i = 0; i < to.num_columns(); ++i) columns.emplace_back(*from.index_of(to[i].name), i);
     return column_copy(from, to, columns);
   }
 
+  // Of the next rows of the batch.
   void compute_lanes(record::batch_pool& pool) {
+    const size_t count = std::min(rows_at_once, batch_.num_rows - end_);
+    end_ += count;
     if (num_lanes_ == 0) return;
-    if (batch_.num_rows > 0 && !lanes_.empty())
-      last_.assign(lanes_.end() - static_cast<std::ptrdiff_t>(num_lanes_), lanes_.end());
-    std::vector<record::batch> parts;
-    program_->run(batch_, 0, pool, parts);
-    lanes_.resize(batch_.num_rows * num_lanes_);
+    if (!lanes_.empty()) last_.assign(lanes_.end() - static_cast<std::ptrdiff_t>(num_lanes_), lanes_.end());
+    parts_.clear();
+    program_->run(batch_.slice(position_, count), 0, pool, parts_);
+    lanes_.resize(count * num_lanes_);
     size_t at = 0;
-    for (const record::batch& part : parts) {
+    for (const record::batch& part : parts_) {
       std::memcpy(lanes_.data() + at, part.rows, part.num_rows * part.row_bytes);
       at += part.num_rows * num_lanes_;
     }
+    current_ = lanes_.data();
   }
 
   void check_order(const expr::pair_condition& less) {
     if (num_lanes_ == 0) return;
     const uint64_t* before = last_.empty() ? nullptr : last_.data();
-    for (size_t i = 0; i < batch_.num_rows; ++i) {
-      const uint64_t* row = lanes_.data() + i * num_lanes_;
+    for (size_t i = position_; i < end_; ++i) {
+      const uint64_t* row = lanes_.data() + (i - position_) * num_lanes_;
       if (before != nullptr && less(row, before) && !unsorted_) unsorted_ = rows_before_ + i;
       before = row;
     }
@@ -166,11 +175,62 @@ class lane_stream {
   std::optional<expr::row_program> program_;
   size_t num_lanes_ = 0;
   record::batch batch_;
-  std::vector<uint64_t> lanes_, last_;  // of batch_, row after row; of the last row of the batch before
-  size_t position_ = 0;
-  const uint64_t* current_ = nullptr;  // the lanes of the row there
+  size_t position_ = 0, end_ = 0;       // rows of batch_ with lanes
+  std::vector<uint64_t> lanes_, last_;  // row after row; of the last row before these
+  const uint64_t* current_ = nullptr;   // the lanes of the row at position_
+  std::vector<record::batch> parts_;
   uint64_t rows_before_ = 0;
   std::optional<uint64_t> unsorted_;
+};
+
+// Whether the current row of one stream comes before that of another, which must not come first where neither does: a
+// condition, or where the other one is the first of the two in `in:`, the contrary of a condition turned round.
+class comparison {
+ public:
+  static comparison of(const expr::pair_condition& less) { return {less, less.terms(), false}; }
+  static comparison turned(const expr::pair_condition& less) {
+    std::vector<term> terms = less.terms();
+    for (term& t : terms) std::swap(t.a, t.b);
+    return {less, std::move(terms), true};
+  }
+
+  bool operator()(const uint64_t* x, const uint64_t* y) const {
+    if (general_ != nullptr) [[unlikely]]
+      return if_equal_ ? !(*general_)(y, x) : (*general_)(x, y);
+    const word128 of_x = both(x[first_.a] ^ first_.flip, x[second_.a] ^ second_.flip);
+    const word128 of_y = both(y[first_.b] ^ first_.flip, y[second_.b] ^ second_.flip);
+    if (has_more_ && of_x == of_y) [[unlikely]]
+      return by_more(x, y);
+    return (of_x < of_y) | ((of_x == of_y) & if_equal_);
+  }
+
+ private:
+  using term = expr::pair_condition::term;
+  using word128 = record::word128;
+
+  comparison(const expr::pair_condition& less, std::vector<term> terms, bool if_equal)
+      : if_equal_(if_equal), general_(less.is_lexicographic() ? nullptr : &less) {
+    if (general_ != nullptr) return;
+    first_ = terms[0];
+    second_ = terms.size() > 1 ? terms[1] : terms[0];  // which is equal then, too
+    if (terms.size() > 2) more_.assign(terms.begin() + 2, terms.end());
+    has_more_ = !more_.empty();
+  }
+  static word128 both(uint64_t high, uint64_t low) { return static_cast<word128>(high) << 64 | low; }
+  bool by_more(const uint64_t* x, const uint64_t* y) const {
+    for (const term& t : more_) {
+      const uint64_t a = x[t.a] ^ t.flip, b = y[t.b] ^ t.flip;
+      if (a != b) return a < b;
+    }
+    return if_equal_;
+  }
+
+  // Of a lexicographic one; there are two at least.
+  term first_{}, second_{};
+  bool has_more_ = false;
+  bool if_equal_ = false;
+  const expr::pair_condition* general_ = nullptr;
+  std::vector<term> more_;
 };
 
 class merge_less_source final : public exec::source {
@@ -190,8 +250,9 @@ class merge_less_source final : public exec::source {
       for (size_t b = 0; b <= a; ++b)
         conditions_.emplace_back(less, bindings(c.params, all, a, b), streams_[a].lanes(), streams_[b].lanes());
     for (size_t i = 0; i < num_streams; ++i) streams_[i].compile(c.input_type(i));
-    for (size_t x = 0; x < num_streams; ++x)
-      for (size_t y = 0; y < num_streams; ++y)
+    current_.resize(num_streams);
+    for (size_t y = 0; y < num_streams; ++y)
+      for (size_t x = 0; x < num_streams; ++x)
         comparisons_.push_back(x >= y ? comparison::of(condition(x, y)) : comparison::turned(condition(y, x)));
   }
 
@@ -203,7 +264,9 @@ class merge_less_source final : public exec::source {
         if (streams_[i].unsorted_row()) fail(i);
         if (o.is_blocked()) return exec::outcome::blocked(exec::blocked_on::input);
         waiting_.pop_back();
-        if (o.is_ready()) order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(num_before(i, 0)), i);
+        if (!o.is_ready()) continue;
+        current_[i] = streams_[i].current();
+        order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(num_before(i, 0)), i);
       }
       if (order_.empty()) {
         out.emit(builder_.take());
@@ -219,41 +282,19 @@ class merge_less_source final : public exec::source {
   // For a row of stream `a` and one of stream `b` <= `a`.
   const expr::pair_condition& condition(size_t a, size_t b) const { return conditions_[a * (a + 1) / 2 + b]; }
 
-  // Whether the current row of one stream comes before that of another, which must not come first where neither does:
-  // a condition, or where the other one is the first of the two in `in:`, the contrary of a condition turned round.
-  struct comparison {
-    std::vector<expr::pair_condition::term> terms;  // if it is lexicographic
-    bool if_equal = false;
-    const expr::pair_condition* general = nullptr;
-
-    static comparison of(const expr::pair_condition& less) { return {less.terms(), false, general_of(less)}; }
-    static comparison turned(const expr::pair_condition& less) {
-      comparison out{less.terms(), true, general_of(less)};
-      for (expr::pair_condition::term& t : out.terms) std::swap(t.a, t.b);
-      return out;
-    }
-    bool operator()(const uint64_t* x, const uint64_t* y) const {
-      if (general != nullptr) return if_equal ? !(*general)(y, x) : (*general)(x, y);
-      for (const expr::pair_condition::term& t : terms) {
-        const uint64_t a = x[t.a] ^ t.flip, b = y[t.b] ^ t.flip;
-        if (a != b) return a < b;
-      }
-      return if_equal;
-    }
-
-   private:
-    static const expr::pair_condition* general_of(const expr::pair_condition& less) {
-      return less.is_lexicographic() ? nullptr : &less;
-    }
-  };
-
   // The current row of x comes before that of y, another stream.
-  bool before(size_t x, size_t y) const {
-    return comparisons_[x * streams_.size() + y](streams_[x].current(), streams_[y].current());
-  }
+  bool before(size_t x, size_t y) const { return comparisons_[y * streams_.size() + x](current_[x], current_[y]); }
 
   // How many of the streams from the place `from` on come before this one.
   size_t num_before(size_t stream, size_t from) const {
+    if (order_.size() - from <= few_streams) {
+      const comparison* of_stream = comparisons_.data() + stream * streams_.size();
+      const uint64_t* row = current_[stream];
+      size_t count = 0;
+      for (size_t i = from; i < order_.size(); ++i)
+        count += static_cast<size_t>(of_stream[order_[i]](current_[order_[i]], row));
+      return count;
+    }
     const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(from);
     return static_cast<size_t>(
         std::partition_point(begin, order_.end(), [&](size_t other) { return before(other, stream); }) - begin);
@@ -266,14 +307,15 @@ class merge_less_source final : public exec::source {
       lane_stream& in = streams_[front];
       in.copy_row(builder_);
       in.advance();
+      current_[front] = in.current();
       if (!in.has_row()) {
         order_.erase(order_.begin());
         waiting_.push_back(front);
         return;
       }
-      if (order_.size() == 1 || before(front, order_[1])) continue;
-      // order_[1] comes first.
-      const size_t place = 1 + num_before(front, 2);
+      // (Among few streams all are compared, so there is no point in asking for the second one first.)
+      if (order_.size() > few_streams + 1 && before(front, order_[1])) continue;
+      const size_t place = num_before(front, 1);
       for (size_t i = 0; i < place; ++i) order_[i] = order_[i + 1];
       order_[place] = front;
     }
@@ -287,15 +329,18 @@ class merge_less_source final : public exec::source {
                 "sort it in the order of `less`, which must hold for rows of one input as well as of two");
   }
 
+  static constexpr size_t few_streams = 8;
+
   std::string node_;
   record::batch_pool& pool_;
   record::batch_builder builder_;
   std::vector<lane_stream> streams_;
   std::vector<std::string> names_;
   std::vector<expr::pair_condition> conditions_;
-  std::vector<comparison> comparisons_;  // by the numbers of two streams
-  std::vector<size_t> order_;            // streams with a row, the one in front first
-  std::vector<size_t> waiting_;          // streams whose batch is used up
+  std::vector<comparison> comparisons_;   // whether one of x comes before one of y, by y and x
+  std::vector<const uint64_t*> current_;  // the lanes of each stream's row
+  std::vector<size_t> order_;             // streams with a row, the one in front first
+  std::vector<size_t> waiting_;           // streams whose batch is used up
 };
 
 }  // namespace

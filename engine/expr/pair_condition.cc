@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <iterator>
 #include <unordered_map>
 #include <unordered_set>
@@ -37,6 +39,44 @@ const node_ptr& without_retype(const node_ptr& n) {
   while ((*inner)->op == opcode::retype) inner = &(*inner)->args[0];
   return *inner;
 }
+
+// Numbers of a tree's lanes have at most so many bits.
+class width {
+ public:
+  uint32_t of(const node_ptr& n) {
+    const auto known = done_.find(n.get());
+    if (known != done_.end()) return known->second;
+    const uint32_t bits = std::min(of_new(n), lane_bits);
+    done_.emplace(n.get(), bits);
+    return bits;
+  }
+
+ private:
+  static constexpr uint32_t lane_bits = 64;
+  static uint32_t bits_of(uint64_t number) { return static_cast<uint32_t>(std::bit_width(number)); }
+  uint32_t of_new(const node_ptr& n) {
+    const auto arg = [&](size_t i) { return of(n->args[i]); };
+    const bool by_constant = n->args.size() == 2 && n->args[1]->is_number_constant() && n->args[1]->imm < lane_bits;
+    switch (n->op) {
+      case opcode::constant: return bits_of(n->imm);
+      case opcode::column: return n->type.is_boolean() ? 1 : n->type.is_unsigned() ? 8 * n->type.num_bytes : lane_bits;
+      case opcode::retype: return arg(0);
+      case opcode::bit_and: return std::min(arg(0), arg(1));
+      case opcode::bit_or:
+      case opcode::bit_xor:
+      case opcode::max_u: return std::max(arg(0), arg(1));
+      case opcode::min_u: return std::min(arg(0), arg(1));
+      case opcode::add: return std::max(arg(0), arg(1)) + 1;
+      case opcode::shl: return by_constant ? arg(0) + static_cast<uint32_t>(n->args[1]->imm) : lane_bits;
+      case opcode::shr_u:
+        return by_constant ? arg(0) - std::min(arg(0), static_cast<uint32_t>(n->args[1]->imm)) : arg(0);
+      case opcode::select: return std::max(arg(1), arg(2));
+      default: return n->type.is_boolean() ? 1 : lane_bits;
+    }
+  }
+
+  std::unordered_map<const node*, uint32_t> done_;  // trees share nodes
+};
 
 constexpr unsigned of_a = 1, of_b = 2;
 
@@ -78,10 +118,10 @@ class pair_condition::compiler {
 
   void run(const node_ptr& root) {
     const node_ptr folded = fold(root);
-    std::vector<term> terms;
+    std::vector<values> terms;
     if (lexicographic(folded, terms)) {
       to_.lexicographic_ = true;
-      to_.terms_ = std::move(terms);
+      for (const values& v : packed(terms)) to_.terms_.push_back({lane_of(v.a, of_a), lane_of(v.b, of_b), v.flip});
       return;
     }
     to_.result_ = lower(folded);
@@ -144,29 +184,41 @@ class pair_condition::compiler {
     return static_cast<uint32_t>(lanes.add(expression(over_own_row(n), "")));
   }
 
+  // What a term compares, over the pair's columns.
+  struct values {
+    node_ptr a, b;
+    uint64_t flip;
+  };
+
   // a.x < b.y or b.y < a.x (descending): one term.
-  bool one_term(const node_ptr& n, term& out) {
+  bool one_term(const node_ptr& n, values& out) {
     const bool is_signed = n->op == opcode::lt_i;
     if (n->op != opcode::lt_u && !is_signed) return false;
     const unsigned left = rows_.of(n->args[0]), right = rows_.of(n->args[1]);
     const bool descending = left == of_b && right == of_a;
     if (!descending && !(left == of_a && right == of_b)) return false;
-    out.a = lane_of(n->args[descending ? 1 : 0], of_a);
-    out.b = lane_of(n->args[descending ? 0 : 1], of_b);
+    out.a = n->args[descending ? 1 : 0];
+    out.b = n->args[descending ? 0 : 1];
     out.flip = (is_signed ? lane::sign_bit : 0) ^ (descending ? ~uint64_t{0} : 0);
     return true;
   }
-  bool is_tie(const node_ptr& n, const term& t) {
+  bool is_tie(const node_ptr& n, const values& t) {
     if (n->op != opcode::eq) return false;
     const unsigned left = rows_.of(n->args[0]), right = rows_.of(n->args[1]);
     if ((left | right) != (of_a | of_b) || left == right || left == 0 || right == 0) return false;
     if (left > of_b || right > of_b) return false;
-    return lane_of(n->args[left == of_a ? 0 : 1], of_a) == t.a && lane_of(n->args[left == of_a ? 1 : 0], of_b) == t.b;
+    return same(n->args[left == of_a ? 0 : 1], t.a) && same(n->args[left == of_a ? 1 : 0], t.b);
+  }
+  static bool same(const node_ptr& x, const node_ptr& y) {
+    const node_ptr &left = without_retype(x), &right = without_retype(y);
+    if (left == right) return true;
+    std::string left_key, right_key;
+    return put_key(*left, left_key) && put_key(*right, right_key) && left_key == right_key;
   }
   // x < y, or: x < y or (x == y and <the rest>), in any sequence: what comparing tuples comes to.
-  bool lexicographic(const node_ptr& wrapped, std::vector<term>& terms) {
+  bool lexicographic(const node_ptr& wrapped, std::vector<values>& terms) {
     const node_ptr& n = without_retype(wrapped);
-    term t{};
+    values t{};
     if (one_term(n, t)) {
       terms.push_back(t);
       return true;
@@ -183,6 +235,29 @@ class pair_condition::compiler {
       }
     }
     return false;
+  }
+  // Neighbouring terms whose numbers fit one lane side by side become one.
+  std::vector<values> packed(const std::vector<values>& terms) {
+    constexpr uint32_t lane_bits = 64;
+    std::vector<values> out;
+    uint32_t used = lane_bits;  // of the last one
+    for (const values& t : terms) {
+      const uint32_t bits = t.flip == 0 ? std::max(width_.of(t.a), width_.of(t.b)) : lane_bits;
+      if (!out.empty() && out.back().flip == t.flip && used + bits <= lane_bits) {
+        used += bits;
+        out.back().a = beside(out.back().a, t.a, bits);
+        out.back().b = beside(out.back().b, t.b, bits);
+      } else {
+        out.push_back(t);
+        used = bits;
+      }
+    }
+    return out;
+  }
+  static node_ptr beside(const node_ptr& high, const node_ptr& low, uint32_t low_bits) {
+    const value_type u64 = value_type::of(type_kind::u64);
+    const node_ptr shifted = op_node(opcode::shl, u64, {retype_node(high, u64), number_node(u64, low_bits)});
+    return op_node(opcode::bit_or, u64, {shifted, retype_node(low, u64)});
   }
 
   operand lower(const node_ptr& n) {
@@ -214,6 +289,7 @@ class pair_condition::compiler {
   lane_list& a_lanes_;
   lane_list& b_lanes_;
   dependence rows_;
+  width width_;
   std::unordered_map<const node*, node_ptr> folded_, own_;
   std::unordered_map<const node*, operand> lowered_;
 };

@@ -169,15 +169,22 @@ bool row_slices::sort_numbers(std::span<const row_span> spans, bool unique, std:
     largest = std::max(largest.value_or(to), to);
   }
   constexpr size_t least_rows = 64;  // the tree has less to set up
+  constexpr size_t rows_ahead = 8;
   if (num_rows < least_rows) return false;
   const uint32_t unused = prefix_.unused_bits(), number_bits = static_cast<uint32_t>(std::bit_width(num_rows - 1));
   if ((*largest - *least) >> unused >> (64 - number_bits) != 0) return false;
 
-  std::vector<uint64_t> words;
-  words.reserve(num_rows);
-  std::vector<row_place> rows;
-  rows.reserve(num_rows);
+  // Kept by each thread, as new pages for each slice would take their time.
+  thread_local std::vector<uint64_t> kept_words;
+  thread_local std::vector<row_place> kept_rows;
+  if (kept_words.size() < num_rows) {
+    kept_words.resize(num_rows);
+    kept_rows.resize(num_rows);
+  }
+  uint64_t* const words = kept_words.data();
+  row_place* const rows = kept_rows.data();
   std::array<word128, 256> keys;
+  size_t number = 0;
   for (const row_span& s : spans) {
     for (size_t from = 0; from < s.num_rows; from += keys.size()) {
       const size_t count = std::min(keys.size(), s.num_rows - from);
@@ -187,22 +194,25 @@ bool row_slices::sort_numbers(std::span<const row_span> spans, bool unique, std:
         for (size_t i = 0; i < count; ++i) keys[i] = s.entries[from + i] >> row_number_bits << row_number_bits;
       } else {
         for (size_t i = 0; i < count; ++i) {
-          if (from + i + 8 < s.num_rows) __builtin_prefetch(s[from + i + 8].row);
+          if (from + i + rows_ahead < s.num_rows) __builtin_prefetch(s[from + i + rows_ahead].row);
           keys[i] = prefix_(s[from + i].row, s.front.heap);
         }
       }
-      for (size_t i = 0; i < count; ++i) {
-        words.push_back(static_cast<uint64_t>((keys[i] - *least) >> unused) << number_bits | rows.size());
-        rows.push_back(s[from + i]);
+      for (size_t i = 0; i < count; ++i, ++number) {
+        words[number] = static_cast<uint64_t>((keys[i] - *least) >> unused) << number_bits | number;
+        rows[number] = s[from + i];
       }
     }
   }
-  sort_words(words.data(), words.size());
-  const uint64_t number = (uint64_t{1} << number_bits) - 1;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (unique && i > 0 && words[i] >> number_bits == words[i - 1] >> number_bits) continue;
-    places.push_back(rows[words[i] & number]);
+  sort_words(words, num_rows);
+  const uint64_t low = (uint64_t{1} << number_bits) - 1;
+  if (!unique) {
+    places.resize(num_rows);
+    for (size_t i = 0; i < num_rows; ++i) places[i] = rows[words[i] & low];
+    return true;
   }
+  for (size_t i = 0; i < num_rows; ++i)
+    if (i == 0 || words[i] >> number_bits != words[i - 1] >> number_bits) places.push_back(rows[words[i] & low]);
   return true;
 }
 

@@ -72,7 +72,7 @@ class wide_run_merger final : public run_merger {
   void refine(const record::batch& raw, std::vector<record::batch>& out) const override {
     if (raw.rows != nullptr) return out.push_back(raw);
     const auto& slice = *static_cast<const row_slice*>(raw.owner.get());
-    std::vector<record::row_place> places;
+    thread_local std::vector<record::row_place> places;  // new pages for each slice would take their time
     slices_.merge(slice.parts, settings_.unique && slice.parts.size() > 1, places);
     gather_(places, out);
   }

@@ -139,6 +139,30 @@ TEST(pair_condition, refuses_to_compare_texts) {
   EXPECT_EQ(problems("a.s == 'x' and b.s != 'y'"), 0u);
 }
 
+// Unsigned numbers that fit 64 bits side by side are one lane.
+TEST(pair_condition, packs_lanes) {
+  const scope names{.row = &both};
+  const auto lanes_for = [&](const std::string& text) {
+    lane_list a_lanes, b_lanes;
+    const pair_condition holds(testing::compiled_ok(text, names), bindings(), a_lanes, b_lanes);
+    EXPECT_TRUE(holds.is_lexicographic()) << text;
+    EXPECT_EQ(a_lanes.columns().size(), b_lanes.columns().size()) << text;
+    return a_lanes.columns().size();
+  };
+  uint64_t seed = 200;
+  for (const auto& [text, num_lanes] : std::vector<std::pair<const char*, size_t>>{
+           {"(a.u, u32(a.i)) < (b.u, u32(b.i))", 1},
+           {"(u32(a.i), a.u, a.u >> 1) < (u32(b.i), b.u, b.u >> 1)", 1},
+           {"(a.u, u32(a.i), u32(a.i) >> 1) < (b.u, u32(b.i), u32(b.i) >> 1)", 2},
+           {"(a.u << 40, a.u & 3) < (b.u << 40, b.u & 3)", 1},
+           {"(u64(a.u) << 60, a.u) < (u64(b.u) << 60, b.u)", 2},
+           {"(a.i, a.u) < (b.i, b.u)", 2},
+           {"a.u > b.u or (a.u == b.u and u32(a.i) < u32(b.i))", 2}}) {
+    EXPECT_EQ(lanes_for(text), num_lanes) << text;
+    EXPECT_TRUE(check_condition(text, ++seed)) << text;
+  }
+}
+
 TEST(pair_condition, shares_lanes) {
   lane_list a_lanes, b_lanes;
   const scope names{.row = &both};
