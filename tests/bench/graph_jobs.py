@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """The jobs under specs/jobs on large inputs: time, processor, memory, scratch and file I/O, and what matters for each.
 
-    graph_jobs.py [NAME…] [--scale S] [--grid WIDTH] [--text FILE] [--megabytes N] [--runs N] [--check] [--limit SECONDS]
+    graph_jobs.py [NAME…] [--scale S] [--grid WIDTH] [--text FILE] [--megabytes N] [--text-memory MIB] [--skew3 PROGRAM]
+                  [--runs N] [--check] [--limit SECONDS]
 
   bfs, components, components-stars, mst, triangles-count    R-MAT of 2^S nodes and 16 times as many edges, 512 MiB
   bfs-mm                                                     a grid of WIDTH x WIDTH nodes, 256 MiB
   bfs-grid                                                   bfs on a grid of half that width, 256 MiB
-  suffix-array                                               the first N million bytes of FILE, 256 MiB
+  suffix-array                                               the first N million bytes of FILE, MIB or 256 MiB
 
-Beside components runs its peer, tests/bench/peers/union_find.cc: a loop over the edge file, written by hand. The two take
-turns, and the last column has their ratio. --memory gives the jobs on R-MAT another budget.
+Beside components runs its peer, tests/bench/peers/union_find.cc: a loop over the edge file, written by hand. Beside
+suffix-array runs STXXL's skew3, if there is one: PROGRAM is built of examples/applications/skew3.cpp in the sources of
+STXXL 1.4.1; it gets the same memory, and a file beside our scratch. Job and peer take turns, must give the same, and the
+last column has their ratio. --memory gives the jobs on R-MAT another budget.
 
 Inputs are made by the jobs rmat-graph and grid-graph. "scans" is all I/O, on scratch and of files, in sizes of the input.
 ms of an iteration: how long the nodes inside of the loop were busy. --check lets the job's checker look at the result
@@ -75,7 +78,7 @@ def problem(options, name):
         if not text.exists():
             with open(options.text, "rb") as source:
                 text.write_bytes(source.read(options.megabytes * 1_000_000))
-        return {"text": text}, 256, "byte", options.megabytes * 1_000_000
+        return {"text": text}, options.text_memory, "byte", options.megabytes * 1_000_000
     if name in ("bfs-mm", "bfs-grid"):
         width = options.grid if name == "bfs-mm" else options.grid // 2
         nodes = width * width
@@ -93,27 +96,51 @@ def problem(options, name):
     return parameters, options.memory, "edge", count
 
 
-def peer_command(options, name, parameters, out):
-    """The words that run the peer; None: there is none."""
+def peer_command(options, name, parameters, memory, out):
+    """(the words that run the peer, what it finds in its environment); None: there is none."""
     program = options.build / "bench/union_find"
-    if name != "components" or not program.exists():
-        return None
-    return [program, parameters["edges"], parameters["nodes"], out]
+    if name == "components" and program.exists():
+        return [program, parameters["edges"], parameters["nodes"], out], {}
+    if name == "suffix-array" and options.skew3:
+        # Its vectors want 30 bytes a character more than its sorts, and files grow in any case.
+        space = max(4, parameters["text"].stat().st_size * 160 >> 30)
+        settings = options.dir / "stxxl.cfg"
+        settings.write_text(f"disk={options.dir}/scratch/stxxl.tmp,{space}GiB,linuxaio unlink\n")
+        return [options.skew3, "-M", f"{memory}MiB", "-o", out, parameters["text"]], {"STXXLCFG": str(settings)}
+    return None
+
+
+def same_results(name, ours, theirs):
+    """Whether the two files say the same; skew3 writes positions of 32 bits, and up to a whole block."""
+    if name != "suffix-array":
+        return ours.read_bytes() == theirs.read_bytes()
+    rows = ours.stat().st_size // 5
+    if theirs.stat().st_size < 4 * rows:
+        return False
+    at_once = 1 << 22
+    with open(ours, "rb") as left, open(theirs, "rb") as right:
+        for first in range(0, rows, at_once):
+            count = min(at_once, rows - first)
+            wide, narrow = left.read(5 * count), right.read(4 * count)
+            if any(wide[4::5]) or any(wide[byte::5] != narrow[byte::4] for byte in range(4)):
+                return False
+    return True
 
 
 def run_in_turn(options, name, spec, parameters, memory, out):
     """(reports of our runs, measurements of the peer's), which must write the same."""
     reports, peers = [], []
     theirs = out.with_suffix(".peer")
-    command = peer_command(options, name, parameters, theirs)
+    peer = peer_command(options, name, parameters, memory, theirs)
     for _ in range(options.runs):
         reports.append(run(options, spec, {**parameters, "out": out}, memory))
-        if command is None or reports[-1] is None:
+        if peer is None or reports[-1] is None:
             continue
-        peers.append(measure.run(command, limit_seconds=options.limit))
+        theirs.unlink(missing_ok=True)
+        peers.append(measure.run(peer[0], environment=peer[1], limit_seconds=options.limit))
         if peers[-1].exit_code != 0:
             raise SystemExit(f"graph_jobs: the peer of {name} failed:\n{peers[-1].output}")
-        if out.read_bytes() != theirs.read_bytes():
+        if not same_results(name, out, theirs):
             raise SystemExit(f"graph_jobs: {name} and its peer wrote different results")
     theirs.unlink(missing_ok=True)
     return reports, peers
@@ -144,7 +171,9 @@ def compared(reports, peers):
         return ""
     wall, cpu = (statistics.median(getattr(p, each) for p in peers) for each in ("wall_seconds", "cpu_seconds"))
     ours = [statistics.median(r[each] for r in reports) for each in ("wall_seconds", "cpu_seconds")]
-    return f"{wall:.2f} s, {cpu:.2f} s of CPU: ours {ours[0] / wall:.2f} and {ours[1] / cpu:.2f} times that"
+    moved = [statistics.median(getattr(p, each) for p in peers) / 1e9 for each in ("written_bytes", "read_bytes")]
+    return (f"{wall:.2f} s, {cpu:.2f} s of CPU: ours {ours[0] / wall:.2f} and {ours[1] / cpu:.2f} times that; "
+            f"{moved[0]:.2f} GB written, {moved[1]:.2f} read")
 
 
 def main():
@@ -154,6 +183,8 @@ def main():
     parser.add_argument("--memory", type=int, default=512, help="MiB, of the jobs on R-MAT")
     parser.add_argument("--grid", type=int, default=4096)
     parser.add_argument("--megabytes", type=int, default=100)
+    parser.add_argument("--text-memory", type=int, default=256, help="MiB, of suffix-array")
+    parser.add_argument("--skew3", type=pathlib.Path, help="the peer of suffix-array")
     parser.add_argument("--text", type=pathlib.Path, default=ROOT / "data/text/lines.txt")
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--limit", type=float, default=900)
