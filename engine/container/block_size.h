@@ -18,12 +18,11 @@ inline uint32_t choose_block(uint64_t memory_bytes) {
       std::clamp<uint64_t>(std::bit_floor(std::max<uint64_t>(memory_bytes / 16, 1)), 4 * KiB, MiB));
 }
 
-// Where blocks are sought: short ones, so that many of them fit the memory. Once there are `num_blocks` of them they
-// become longer, since each has an entry in memory.
+// Where blocks are sought: short ones, so that many of them fit the memory. Where there are many they become longer,
+// since each has an entry in memory.
 inline uint32_t choose_sought_block(uint64_t memory_bytes) {
   return static_cast<uint32_t>(
       std::clamp<uint64_t>(std::bit_floor(std::max<uint64_t>(memory_bytes / 256, 1)), 4 * KiB, 64 * KiB));
 }
-constexpr size_t most_blocks_of_a_size = 16384;
 
 }  // namespace flowrun::container

@@ -21,6 +21,7 @@ namespace flowrun::container {
 namespace {
 
 constexpr size_t largest_piece = 256 * KiB;  // of memory, unless a row is longer
+constexpr uint64_t index_part = 16;          // one of so many parts of the memory is for where blocks lie
 
 }  // namespace
 
@@ -106,7 +107,8 @@ struct external_vector::core {
     close_piece();
     spilling = true;
     const uint64_t buffers = uint64_t{num_write_buffers()} * block_bytes;
-    const uint64_t most = memory_bytes > buffers ? memory_bytes - buffers : 0;
+    const uint64_t others = buffers + memory_bytes / index_part;
+    const uint64_t most = memory_bytes > others ? memory_bytes - others : 0;
     const uint64_t stay = keeps_read ? 0 : std::min(kept_bytes, most);
     std::vector<row_piece>& pieces = stored->pieces;
     while (!pieces.empty() && used > stay) {
@@ -146,8 +148,8 @@ struct external_vector::core {
   }
 
   bool is_time_to_grow() {
-    if (!blocks_grow || block_bytes >= MiB || stored->pieces.size() < most_blocks_of_a_size * (num_growths + 1))
-      return false;
+    if (!blocks_grow || 2 * uint64_t{block_bytes} > std::min<uint64_t>(MiB, memory_bytes / 16)) return false;
+    if (stored->index_bytes() < memory_bytes / index_part * (num_growths + 1)) return false;
     block_bytes *= 2;
     ++num_growths;
     return true;
@@ -206,8 +208,12 @@ struct external_vector::core {
     if (writer && !close_segment(w)) return step::blocked;
     close_piece();
     stored->count();
-    if (keeps_read && memory_bytes > 0 && !stored->on_scratch.empty())
-      stored->cache = std::make_unique<piece_cache>(memory_bytes);
+    if (!stored->on_scratch.empty()) {
+      stored->pieces.shrink_to_fit();
+      stored->first_keys.shrink_to_fit();
+      if (keeps_read && memory_bytes > stored->index_bytes())
+        stored->cache = std::make_unique<piece_cache>(memory_bytes - stored->index_bytes());
+    }
     finished = true;
     return step::done;
   }
@@ -264,7 +270,7 @@ uint64_t external_vector::num_bytes() const { return core_->stored->num_bytes; }
 
 uint64_t external_vector::memory_bytes() const {
   const core& c = *core_;
-  return c.held + (c.writer ? uint64_t{c.num_write_buffers()} * c.block_bytes : 0) +
+  return c.held + c.stored->index_bytes() + (c.writer ? uint64_t{c.num_write_buffers()} * c.block_bytes : 0) +
          (c.stored->cache ? c.stored->cache->held_bytes() : 0);
 }
 

@@ -52,7 +52,7 @@ class external_vector {
   // A finished vector's.
   uint64_t num_rows() const;
   uint64_t num_bytes() const;  // rows and their strings
-  // Held now, by rows and by blocks on their way to the disks.
+  // Held now, by rows, by blocks on their way to the disks, and by where the others lie.
   uint64_t memory_bytes() const;
   // Bytes of blocks that went to scratch so far.
   uint64_t spilled_bytes() const;

@@ -4,6 +4,12 @@
 
 namespace flowrun::container {
 
+namespace {
+
+constexpr uint64_t place_bytes = 64;  // a node of the table, its slot, and what the rows' owner takes beside them
+
+}  // namespace
+
 record::batch piece_cache::find(size_t piece) {
   std::lock_guard lock(mutex_);
   const auto found = places_.find(piece);
@@ -15,7 +21,9 @@ record::batch piece_cache::find(size_t piece) {
 
 void piece_cache::put(size_t piece, const record::batch& rows, uint64_t num_bytes) {
   std::lock_guard lock(mutex_);
-  if (num_bytes == 0 || num_bytes > memory_bytes_ || places_.contains(piece)) return;
+  if (num_bytes == 0) return;
+  num_bytes += sizeof(entry) + sizeof(size_t) + place_bytes;
+  if (num_bytes > memory_bytes_ || places_.contains(piece)) return;
   while (held_ + num_bytes > memory_bytes_) drop_one();
   // In a place that the hand has just passed, so that it has a whole round to be used.
   if (free_.empty()) {

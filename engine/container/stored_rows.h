@@ -64,6 +64,10 @@ struct stored_rows {
     p.rows = {};
     p.stored.id.num_bytes = 0;
   }
+  // What is in memory of the pieces beside their rows: about 150 bytes each.
+  uint64_t index_bytes() const {
+    return pieces.capacity() * sizeof(row_piece) + first_keys.capacity() + on_scratch.capacity() * sizeof(uint32_t);
+  }
   // Once all pieces are there.
   uint64_t num_rows = 0;
   uint64_t num_bytes = 0;

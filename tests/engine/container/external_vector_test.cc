@@ -64,7 +64,7 @@ TEST(external_vector, gives_back_what_was_pushed) {
         const auto vector = filled(rig, kind.type, input, {.memory_bytes = memory});
         EXPECT_EQ(vector->num_rows(), expected.size());
         EXPECT_EQ(vector->spilled_bytes() == 0, memory == 64 * MiB);
-        EXPECT_LE(vector->memory_bytes(), 2 * memory);
+        EXPECT_LE(vector->memory_bytes(), 2 * memory + vector->spilled_bytes() / 16);  // an entry for each block
         ASSERT_EQ(rest_of(*vector->read(memory), kind.type), expected);
         ASSERT_EQ(rest_of(*vector->read(0), kind.type), expected);  // again
         ASSERT_EQ(rest_of(*vector->read(memory, direction::backward), kind.type), reverse_of(expected));
@@ -117,7 +117,7 @@ TEST(external_vector, keeps_no_more_rows_than_it_may) {
       for (const uint64_t kept : {uint64_t{0}, 50 * KiB, 300 * KiB, 2 * MiB}) {
         const auto vector = filled(rig, kind.type, input, {.memory_bytes = MiB, .kept_bytes = kept});
         EXPECT_EQ(vector->spilled_bytes() == 0, kept == 2 * MiB) << kept;
-        EXPECT_LE(vector->memory_bytes(), 2 * kept);
+        EXPECT_LE(vector->memory_bytes(), 2 * kept + vector->spilled_bytes() / 16);
         ASSERT_EQ(rest_of(*vector->read(64 * KiB), kind.type), expected) << kept;
       }
     }
@@ -358,14 +358,15 @@ TEST(external_vector, keeps_the_blocks_that_seeks_have_read) {
   for (uint64_t i = 0; i < 16'000; ++i) std::memcpy(builder.append(), &i, sizeof i);
   const batch all = builder.take();
   const record::row_comparator order(type, {{0, false, 0, 0}});
-  // 64 blocks on scratch, and room for 16 of them.
-  const auto vector = filled(rig, type, {all}, {64 * KiB, 4 * KiB, {{0, false, 0, 0}}, true});
+  // 64 blocks on scratch, and room for 16 of them and for where they all lie.
+  constexpr uint64_t memory = 82 * KiB;
+  const auto vector = filled(rig, type, {all}, {memory, 4 * KiB, {{0, false, 0, 0}}, true});
   const batch few = keys_of(rig, type, all, 5'000, 700), others = keys_of(rig, type, all, 130, 504);
   EXPECT_GE(blocks_read_for(*vector, order, few), few.num_rows);
   EXPECT_EQ(blocks_read_for(*vector, order, few), 0U);
   EXPECT_GE(blocks_read_for(*vector, order, others), others.num_rows - 16);
   EXPECT_GE(blocks_read_for(*vector, order, few), few.num_rows - 4);  // they had to go
-  EXPECT_LE(vector->memory_bytes(), 64 * KiB);
+  EXPECT_LE(vector->memory_bytes(), memory);
   // One who reads it all changes nothing.
   EXPECT_EQ(blocks_read_for(*vector, order, few), 0U);
   EXPECT_EQ(rest_of(*vector->read(64 * KiB), type), record::contents_of(type, {all}));
@@ -402,11 +403,11 @@ TEST(external_vector, many_readers_share_what_they_read) {
   EXPECT_LE(vector->memory_bytes(), 64 * KiB);
 }
 
-// Short blocks are for a few thousand of them: each has an entry in memory.
+// Short blocks are for few of them: each has an entry in memory, which is part of the vector's.
 TEST(external_vector, blocks_that_are_sought_grow_with_their_number) {
   const row_type type = record::type_of({{"k", "u64"}, {"v", "bytes[1992]"}});
   queue_rig rig(true);
-  constexpr uint64_t num_rows = 45'000;  // two in a block of 4 KiB, four in one of 8 KiB
+  constexpr uint64_t num_rows = 45'000;  // two in a block of 4 KiB
   external_vector vector(type, rig.blocks(), rig.pool(), {MiB, 0, {{0, false, 0, 0}}, true});
   blocking_waker w;
   for (uint64_t i = 0; i < num_rows; i += 100) {
@@ -427,7 +428,10 @@ TEST(external_vector, blocks_that_are_sought_grow_with_their_number) {
       ASSERT_EQ(record::load_unsigned(front->row(i), 8), front->first_row + i);
     reader->pop();
   }
-  EXPECT_EQ(reader->num_blocks_read(), 16'384 + (num_rows - 2 * 16'384 + 3) / 4);
+  EXPECT_LE(reader->num_blocks_read(), 4096U);  // of 2 to 32 rows
+  EXPECT_GE(reader->num_blocks_read(), num_rows / 32);
+  EXPECT_GE(vector.memory_bytes(), reader->num_blocks_read() * sizeof(row_piece));
+  EXPECT_LE(vector.memory_bytes(), MiB);
 }
 
 TEST(external_vector, an_index_refuses_rows_out_of_order) {
