@@ -116,7 +116,14 @@ void suffix_order::mark_sorted(size_t from, size_t count) {
 // One round goes through all groups, and joins what lies sorted between them, so that it is passed at one stride later.
 void suffix_order::refine_groups() {
   size_t work = 0;
-  while (at_ < num_letters_ && work < chunk) {
+  while ((at_ < num_letters_ || !waiting_.empty()) && work < chunk) {
+    if (!waiting_.empty()) {
+      const part next = waiting_.back();
+      waiting_.pop_back();
+      work += next.to - next.from;
+      next.is_equal ? set_group(next.from, next.to) : sort_group(next.from, next.to);
+      continue;
+    }
     const int32_t first = order()[at_];
     ++work;
     if (first < 0) {
@@ -134,7 +141,7 @@ void suffix_order::refine_groups() {
     at_ = group_end;
     sorted_from_ = group_end;
   }
-  if (at_ < num_letters_) return;
+  if (at_ < num_letters_ || !waiting_.empty()) return;
   mark_sorted(sorted_from_, num_letters_ - sorted_from_);
   depth_ *= 2;
   if (any_group_) return begin_round();
@@ -142,27 +149,27 @@ void suffix_order::refine_groups() {
   stage_ = stage::invert;
 }
 
-// Larger groups are split at a key until they are small or equal. The keys of those that are left may have become
-// finer meanwhile, which does no harm: the order of what they stand for has not changed.
+// Larger groups are split at a key until they are small or equal; their parts wait for their turn, so that a step is a
+// pass over one of them at most. The turn goes from the left to the right: suffixes that have not got their new rank
+// yet have that of the whole group, which is behind those of its first parts. The keys of those that are left may have
+// become finer meanwhile, which does no harm: the order of what they stand for has not changed.
 void suffix_order::sort_group(size_t from, size_t to) {
-  while (to - from > small_group) {
-    const uint32_t pivot = pivot_of(from, to);
-    size_t less_end = from, at = from, greater = to;
-    while (at < greater) {
-      if (at + ahead < greater) ask_for(rank() + order()[at + ahead] + depth_);
-      const uint32_t key = key_of(order()[at]);
-      if (key < pivot)
-        std::swap(order()[less_end++], order()[at++]);
-      else if (key > pivot)
-        std::swap(order()[at], order()[--greater]);
-      else
-        ++at;
-    }
-    sort_group(from, less_end);
-    set_group(less_end, greater);
-    from = greater;
+  if (to - from <= small_group) return sort_small_group(from, to);
+  const uint32_t pivot = pivot_of(from, to);
+  size_t less_end = from, at = from, greater = to;
+  while (at < greater) {
+    if (at + ahead < greater) ask_for(rank() + order()[at + ahead] + depth_);
+    const uint32_t key = key_of(order()[at]);
+    if (key < pivot)
+      std::swap(order()[less_end++], order()[at++]);
+    else if (key > pivot)
+      std::swap(order()[at], order()[--greater]);
+    else
+      ++at;
   }
-  if (from < to) sort_small_group(from, to);
+  if (greater < to) waiting_.push_back({greater, to, false});
+  waiting_.push_back({less_end, greater, true});
+  if (from < less_end) waiting_.push_back({from, less_end, false});
 }
 
 uint32_t suffix_order::pivot_of(size_t from, size_t to) {

@@ -38,13 +38,19 @@ class suffix_order {
   uint64_t num_letters() const { return num_letters_; }
   uint64_t num_symbols() const { return uint64_t{largest_} + 1; }
 
-  // Works for about a millisecond (longer while it counts the letters, and in a group of millions). False: finished.
+  // Works for about a millisecond (longer while it counts the letters, and for a pass over a group of millions). False:
+  // finished.
   bool step();
   // Of a finished one: the suffixes in ascending order; one comes before those that it begins.
   std::span<const int32_t> suffixes() const { return {order(), num_letters_}; }
 
  private:
   enum class stage : uint8_t { begin, place, group, refine, invert, finished };
+  // Of a group that is being sorted: to be sorted, or found equal, and a group by itself.
+  struct part {
+    size_t from, to;
+    bool is_equal;
+  };
 
   uint32_t* rank() { return reinterpret_cast<uint32_t*>(rank_.data()); }
   int32_t* order() { return reinterpret_cast<int32_t*>(order_.data()); }
@@ -67,10 +73,11 @@ class suffix_order {
   size_t num_letters_ = 0;
   uint32_t largest_ = 0;
   stage stage_ = stage::begin;
-  size_t at_ = 0;           // where the stage stands
-  size_t depth_ = 1;        // by how many letters the groups are sorted
-  size_t sorted_from_ = 0;  // of a round: where the suffixes in their final places before at_ begin
-  bool any_group_ = false;  // of a round: whether it met any
+  size_t at_ = 0;              // where the stage stands
+  size_t depth_ = 1;           // by how many letters the groups are sorted
+  size_t sorted_from_ = 0;     // of a round: where the suffixes in their final places before at_ begin
+  bool any_group_ = false;     // of a round: whether it met any
+  std::vector<part> waiting_;  // the first one last
   std::vector<uint64_t> keyed_;
 };
 
