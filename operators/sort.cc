@@ -194,6 +194,7 @@ void check(plan::node_checker& node) {
   if (s.long_runs) node.node().facts["long_runs"] = 1;
   if (s.compress != sort::compression::none) node.node().facts["compressed"] = 1;
   if (s.unique || !s.combine.empty()) node.node().facts["dedups"] = 1;
+  if (s.unique) node.node().facts["unique"] = 1;
   plan::row_estimate estimate = node.input_estimate();
   const bool indexed = !creating.narrow();
   if (indexed) node.node().facts["indexed"] = 1;

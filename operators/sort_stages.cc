@@ -128,6 +128,7 @@ void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_set
   resources.block_bytes = static_cast<uint32_t>(c.sort->block_bytes);
   resources.write_buffers = static_cast<unsigned>(c.sort->write_buffers);
   resources.runs_per_half = static_cast<unsigned>(c.sort->runs_per_half);
+  resources.splits_halves = c.sort->splits_halves;
   settings.force_spill = c.job.options().force_spill;
   std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(settings, resources);
   to.stages.emplace_back(std::make_unique<prepare_stage>(creator));

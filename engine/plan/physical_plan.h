@@ -75,6 +75,7 @@ struct sort_prediction {
   uint64_t read_bytes = 0;
   uint64_t block_bytes = 0;
   uint64_t runs_per_half = 1;
+  bool splits_halves = false;
   uint64_t write_buffers = 0;  // blocks
   uint64_t read_buffers = 0;   // blocks: one per run, the others read ahead
   uint64_t kept_bytes = 0;     // of the rows, never written: the last run stays in memory

@@ -31,6 +31,7 @@ sort_request request_of(const graph& g, const node& n) {
   r.long_runs = n.facts.contains("long_runs");
   r.compressed = n.facts.contains("compressed");
   r.dedups = n.facts.contains("dedups");
+  r.unique = n.facts.contains("unique");
   return r;
 }
 
@@ -75,6 +76,7 @@ sort_prediction predict_sort(const graph& g, int index, const physical_plan& pla
   request.block_bytes = plan.resources.block_bytes;
   request.num_disks = plan.resources.num_disks;
   request.disk_depth = plan.resources.disk_depth;
+  request.unique = request.unique && plan.resources.threads > 1;  // one thread sorts no pieces
   const sort_plan sort = plan_sort(request);
   sort_prediction out;
   out.node = index;
@@ -88,6 +90,7 @@ sort_prediction predict_sort(const graph& g, int index, const physical_plan& pla
   out.read_bytes = sort.read_bytes;
   out.block_bytes = sort.block_bytes;
   out.runs_per_half = sort.runs_per_half;
+  out.splits_halves = sort.splits_halves;
   out.write_buffers = sort.write_buffers;
   out.read_buffers = sort.read_buffers;
   out.kept_bytes = sort.kept_bytes;

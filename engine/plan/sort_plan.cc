@@ -60,17 +60,22 @@ formation form_halves(const sort_request& r, uint64_t half_bytes, uint64_t runs_
   return out;
 }
 
-// How many runs each half becomes.
+// Whether run creation decides if halves become several runs.
+bool may_split(const sort_request& r) { return r.unique && r.row_bytes <= widest_plain_row; }
+
+// How many runs each half becomes; where rows that repeat are left out, at most.
 uint64_t choose_runs_per_half(const sort_request& r, uint64_t half_bytes, const sort_plan& plan) {
   // Merging narrow rows costs the same at any fan-in; wide rows go through a tree. Each thread wants one to sort.
   const uint64_t most = r.row_bytes <= widest_plain_row ? 8 : 2;
   constexpr uint64_t least_blocks = 8;  // of a run: the last one is not full
-  // Longer runs drop more of what is not wanted.
-  if (!r.known || r.long_runs || r.limit_rows > 0 || r.dedups) return 1;
-  if (form_halves(r, half_bytes, 1).runs == 0) return 1;
+  // Longer runs drop more of what is not wanted. How much that is, run creation sees where narrow rows repeat.
+  const bool splits = may_split(r);
+  if (!r.known || r.long_runs || r.limit_rows > 0 || (r.dedups && !splits)) return 1;
+  const uint64_t num_halves = form_halves(r, half_bytes, 1).runs;
+  if (num_halves == 0) return 1;
   for (uint64_t runs = most; runs > 1; runs /= 2)
     if (half_bytes / runs >= least_blocks * plan.block_bytes &&
-        form_halves(r, half_bytes, runs).runs <= plan.fan_in_limit / 4 * 3)
+        (splits ? num_halves * runs : form_halves(r, half_bytes, runs).runs) <= plan.fan_in_limit / 4 * 3)
       return runs;
   return 1;
 }
@@ -149,13 +154,19 @@ sort_plan plan_with_blocks(const sort_request& r, uint64_t block_bytes) {
   out.fan_in_limit = total > ahead + 4 ? total - ahead - 2 : 2;
   out.read_buffers = total;
   out.runs_per_half = choose_runs_per_half(r, half_bytes, out);
+  out.splits_halves = may_split(r) && out.runs_per_half > 1;
   out.run_bytes = r.long_runs ? 2 * stored_bytes : divide_up(half_bytes, out.runs_per_half);
 
   const uint64_t average = r.known && r.rows > 0 ? divide_up(r.num_bytes, r.rows) : r.row_bytes;
   const uint64_t run_limit =
       r.limit_rows > 0 ? scale(r.limit_rows, average, 1) : UINT64_MAX;  // what a run writes at most
   formation formed{r.long_runs ? assumed_runs / 4 : assumed_runs};
-  if (r.known) formed = r.long_runs ? form_long_runs(r, stored_bytes) : form_halves(r, half_bytes, out.runs_per_half);
+  if (r.known && r.long_runs) {
+    formed = form_long_runs(r, stored_bytes);
+  } else if (r.known) {
+    formed = form_halves(r, half_bytes, out.splits_halves ? 1 : out.runs_per_half);
+    if (out.splits_halves) formed.runs *= out.runs_per_half;
+  }
   out.runs = formed.runs;
   if (r.known && out.runs == 0) {
     out.kept_bytes = r.num_bytes;

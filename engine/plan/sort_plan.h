@@ -18,7 +18,9 @@
 //
 // Several runs of a half: where one merge can take all runs, they are made shorter. Run creation is cheaper then (less
 // to merge in memory), and for narrow rows merging costs the same at any fan-in (engine/sort/slice_merger.h). A quarter
-// of the fan-in is left for estimates that are too low.
+// of the fan-in is left for estimates that are too low. Where rows that repeat are left out, run creation decides:
+// longer runs leave out more.
+//
 // Example: 4 GiB of u64 in 512 MiB: blocks of 1 MiB, halves of 248 MiB, runs of 31 MiB, 133 of them, one merge pass.
 #pragma once
 
@@ -37,6 +39,7 @@ struct sort_request {
   uint64_t block_bytes = 0;   // 0: chosen
   uint64_t limit_rows = 0;    // at most so many rows are wanted; 0: all
   bool dedups = false;        // rows of equal keys become one
+  bool unique = false;        // of them all but one are left out, and whole rows are sorted as numbers
   bool long_runs = false;
   bool compressed = false;  // the runs; how much shorter they get isn't known before
   unsigned num_disks = 1;
@@ -49,6 +52,7 @@ struct sort_plan {
   uint64_t read_buffers = 0;   // blocks of a merge in memory: one per run, the others read ahead
   uint64_t run_bytes = 0;      // rows of one run, on average
   uint64_t runs_per_half = 1;  // of the run buffer
+  bool splits_halves = false;  // into so many, but only where few rows of a half repeat
   uint64_t fan_in_limit = 0;   // runs that one merge can read
   uint64_t runs = 0;           // on scratch; 0: all stays in memory, or the size is unknown
   uint64_t fan_in = 0;         // of the last merge

@@ -44,30 +44,12 @@ unsigned width_of(Word bits) {
   }
 }
 
-template <class Word>
-unsigned num_ones(Word bits) {
-  unsigned count = 0;
-  for (size_t i = 0; i < sizeof(Word); i += 4)
-    count += static_cast<unsigned>(std::popcount(static_cast<uint32_t>(bits >> (8 * i))));
-  return count;
-}
-
 // The bits that are not the same in all words.
 template <class Word>
 Word different_bits(const Word* words, size_t num_words) {
-  if constexpr (sizeof(Word) <= sizeof(uint64_t)) {
-    Word different = 0;
-    for (size_t i = 0; i < num_words; ++i) different |= words[i] ^ words[0];
-    return different;
-  } else {
-    const auto* halves = reinterpret_cast<const uint64_t*>(words);
-    uint64_t low = 0, high = 0;
-    for (size_t i = 0; i < num_words; ++i) {
-      low |= halves[2 * i] ^ halves[0];
-      high |= halves[2 * i + 1] ^ halves[1];
-    }
-    return static_cast<Word>(high) << 64 | low;
-  }
+  Word different = 0;
+  for (size_t i = 0; i < num_words; ++i) different |= words[i] ^ words[0];
+  return different;
 }
 
 // Some bits in a row, `shift` above the lowest one; with one load of four bytes.
@@ -81,7 +63,7 @@ class digit {
     d.byte_ = std::min<unsigned>(shift / 8, sizeof(Word) - sizeof(uint32_t));
     d.rest_ = shift - 8 * d.byte_;
     d.mask_ = (uint32_t{1} << num_bits) - 1;
-    d.num_different_ = num_ones<uint32_t>(static_cast<uint32_t>(different >> shift) & d.mask_);
+    d.num_different_ = static_cast<unsigned>(std::popcount(static_cast<uint32_t>(different >> shift) & d.mask_));
     return d;
   }
   template <class Word>

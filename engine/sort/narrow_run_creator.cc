@@ -5,8 +5,7 @@
 //
 // With several threads a large half is sorted in pieces while it fills, each as soon as it is full, several at once.
 // When the half is written, what lies below a common splitter is taken from all pieces, concatenated and sorted again
-// in the cache (slice_cut.h), just before it is packed into a block; where a loser tree is faster (word_merge.h), that
-// does it:
+// in the cache (slice_cut.h), just before it is packed into a block:
 //
 //   fill     │ piece 1 │ piece 2 │ … │ piece 8 │            the other half
 //   sort               │ piece 1 │ piece 2 │ … │ piece 8 │
@@ -16,6 +15,10 @@
 // (measured: 0.19 s against 0.30 s for 120 MiB of u64), goes on behind the disks. Where each piece begins no lower than
 // the one before ends (sorted input), the pieces are written as they are. Equal words are identical rows, so the runs
 // don't depend on how a half was sorted.
+//
+// Where unique leaves out rows, merging the pieces leaves out more of them before they are written. If those are few,
+// as some windows of the pieces show, merging costs more than it saves, and the pieces become runs by themselves
+// (sort_resources::splits_halves).
 
 #include <algorithm>
 #include <cstring>
@@ -29,7 +32,6 @@
 #include "engine/sort/run_creator_kinds.h"
 #include "engine/sort/run_writer.h"
 #include "engine/sort/slice_cut.h"
-#include "engine/sort/word_merge.h"
 #include "engine/sort/word_sort.h"
 #include "engine/sort/word_writer.h"
 
@@ -40,10 +42,38 @@ namespace {
 constexpr size_t most_pieces = 8;
 constexpr uint64_t slice_bytes = 256 * KiB;  // fits the L2 cache beside a block
 
+size_t stretches_of_a_half(const sort_resources& resources) {
+  return resources.splits_halves ? 1 : resources.runs_per_half;
+}
+
 // Pieces need room for a slice, which some of the write buffers give up.
 size_t pieces_of_a_stretch(const sort_resources& resources, const creator_memory& memory) {
   const bool large = uint64_t{memory.num_buffers} * resources.block_bytes >= 4 * slice_bytes;
-  return resources.threads > 1 && resources.runs_per_half == 1 && large ? most_pieces : 1;
+  if (resources.threads == 1 || stretches_of_a_half(resources) > 1 || !large) return 1;
+  return resources.splits_halves ? resources.runs_per_half : most_pieces;
+}
+
+// Whether few words of some sequences, each of which is strictly ascending, are in others as well: in windows of them.
+template <class Word>
+bool repeat_little(const std::deque<word_span<Word>>& sequences) {
+  constexpr size_t num_windows = 32, window = 64;  // words of the first sequence, and what others have there
+  constexpr size_t most = 16 * window;             // of each
+  const word_span<Word>& first = sequences.front();
+  std::vector<Word> words;
+  size_t num_words = 0, num_different = 0;
+  for (size_t i = 0; i < num_windows; ++i) {
+    const size_t begin = first.num_words / num_windows * i, end = std::min(begin + window, first.num_words) - 1;
+    words.clear();
+    for (const word_span<Word>& s : sequences) {
+      const Word* from = std::lower_bound(s.at, s.at + s.num_words, first[begin]);
+      const Word* to = std::lower_bound(from, s.at + s.num_words, first[end]);
+      words.insert(words.end(), from, from + std::min(static_cast<size_t>(to - from), most));
+    }
+    std::sort(words.begin(), words.end());
+    num_words += words.size();
+    num_different += static_cast<size_t>(std::unique(words.begin(), words.end()) - words.begin());
+  }
+  return num_words - num_different <= num_words / 8;
 }
 
 template <class Word>
@@ -55,10 +85,10 @@ class narrow_run_creator final : public run_creator {
         codec_(settings.type, settings.key),
         combiner_(settings.combiner.get(), codec_),
         memory_(divide_creator_memory(resources)),
-        capacity_(memory_.half_bytes / resources.runs_per_half / sizeof(Word)),
+        capacity_(memory_.half_bytes / stretches_of_a_half(resources) / sizeof(Word)),
         num_pieces_(pieces_of_a_stretch(resources, memory_)),
         piece_words_((capacity_ + num_pieces_ - 1) / num_pieces_),
-        ring_(2 * size_t{resources.runs_per_half}),
+        ring_(2 * stretches_of_a_half(resources)),
         writing_(resources.post) {
     for (stretch& h : ring_)
       for (size_t i = 0; i < num_pieces_; ++i) h.sorting.emplace_back(resources.post);
@@ -138,6 +168,7 @@ class narrow_run_creator final : public run_creator {
     std::deque<background_work> sorting;  // of each piece
     bool begun = false;                   // to be written
     bool in_order = false;                // once begun: the pieces may be written one behind the other
+    bool split = false;                   // once begun: as runs by themselves
     Word* words() { return reinterpret_cast<Word*>(buffer.data()); }
     void clear() {
       num_words = num_handed_over = 0;
@@ -277,20 +308,22 @@ class narrow_run_creator final : public run_creator {
       const Word last = before[before.num_words - 1];
       h.in_order &= combiner_.works() ? follows(last, h.pieces[i][0]) : last <= h.pieces[i][0];
     }
-    if (!writer_->has_run() || !follows(last_, first)) writer_->begin_run();
+    h.split = !h.in_order && resources_.splits_halves && settings_.limit == 0 && repeat_little<Word>(h.pieces);
+    if (!h.split && (!writer_->has_run() || !follows(last_, first))) writer_->begin_run();
     rows_left_ = most_rows();
     before_.reset();
     held_.reset();
-    merging_.reset();
-    if (!h.in_order && word_kernel_for(sizeof(Word), h.pieces.size()) == word_kernel::tree)
-      merging_.emplace(std::vector<word_span<Word>>(h.pieces.begin(), h.pieces.end()));
     h.begun = true;
   }
 
   // The next part of the sorted stretch into slice_; false when that was all.
   bool next_slice(stretch& h) {
-    if (h.in_order) {
+    if (h.in_order || h.split) {
       slice_ = next_piece(h);
+      if (h.split && !slice_.empty()) {
+        words_->end_block();
+        writer_->begin_run();
+      }
     } else {
       auto* words = reinterpret_cast<Word*>(slice_buffer_.data());
       size_t num_words = 0;
@@ -314,7 +347,6 @@ class narrow_run_creator final : public run_creator {
 
   // The next words of the pieces, in order: how many.
   size_t merge_slice(stretch& h, size_t max_words, Word* to) {
-    if (merging_) return merging_->take(to, max_words);
     const size_t taken = cut_slice(h.pieces, max_words, to);
     sort_words(to, taken);
     return taken;
@@ -354,12 +386,11 @@ class narrow_run_creator final : public run_creator {
   std::optional<run_writer> writer_;
   std::optional<word_writer<Word>> words_;
   aligned_buffer slice_buffer_;
-  std::span<const Word> slice_;              // what is left of it, to be written
-  std::optional<word_merge<Word>> merging_;  // of the stretch's pieces, where a tree does it
-  uint64_t rows_left_ = 0;                   // that a limit allows the stretch
-  std::optional<Word> held_;                 // the last word of the slice before, whose key may go on in the next one
-  std::optional<Word> before_;               // the last word of the slice before, in this stretch
-  Word last_ = 0;                            // of the newest run
+  std::span<const Word> slice_;  // what is left of it, to be written
+  uint64_t rows_left_ = 0;       // that a limit allows the stretch
+  std::optional<Word> held_;     // the last word of the slice before, whose key may go on in the next one
+  std::optional<Word> before_;   // the last word of the slice before, in this stretch
+  Word last_ = 0;                // of the newest run
   background_work writing_;
 };
 

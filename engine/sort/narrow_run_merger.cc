@@ -1,7 +1,6 @@
 // The merger of rows that are sorted as numbers.
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <optional>
 
@@ -10,7 +9,6 @@
 #include "engine/sort/run_merger_kinds.h"
 #include "engine/sort/run_writer.h"
 #include "engine/sort/slice_merger.h"
-#include "engine/sort/word_merge.h"
 #include "engine/sort/word_sort.h"
 
 namespace flowrun::sort {
@@ -25,7 +23,6 @@ class narrow_intermediate_merge {
   narrow_intermediate_merge(std::vector<run> runs, const record::row_codec& codec, const sort_resources& resources,
                             const merger_memory& memory, uint32_t block_bytes, const sort_settings& settings)
       : codec_(codec),
-        pool_(*resources.pool),
         combiner_(settings.combiner.get(), codec),
         unique_(settings.unique),
         merger_(std::move(runs), {}, codec, resources, memory),
@@ -68,16 +65,8 @@ class narrow_intermediate_merge {
 
  private:
   void prepare() {
-    std::vector<word_span<Word>> parts = parts_of<Word>(slice_);
-    const word_kernel kernel = word_kernel_for(sizeof(Word), parts.size());
-    if (kernel == word_kernel::tree) {
-      std::shared_ptr<std::byte[]> merged = pool_.take(slice_.num_rows * sizeof(Word));
-      word_merge<Word>(std::move(parts)).take(reinterpret_cast<Word*>(merged.get()), slice_.num_rows);
-      slice_.rows = merged.get();
-      slice_.owner = std::move(merged);
-    }
     auto* words = reinterpret_cast<Word*>(const_cast<std::byte*>(slice_.rows));  // the slice is ours alone
-    if (kernel == word_kernel::sort) sort_words(words, slice_.num_rows);
+    if (parts_of<Word>(slice_).size() > 1) sort_words(words, slice_.num_rows);
     if (combiner_.works()) return combine(words, slice_.num_rows);
     if (!unique_) return;
     slice_.num_rows = static_cast<size_t>(std::unique(words, words + slice_.num_rows) - words);
@@ -108,7 +97,6 @@ class narrow_intermediate_merge {
   }
 
   const record::row_codec& codec_;
-  record::batch_pool& pool_;
   const word_combiner<Word> combiner_;
   const bool unique_;
   slice_merger<Word> merger_;
@@ -164,10 +152,7 @@ class narrow_run_merger final : public run_merger {
     auto* words = reinterpret_cast<Word*>(const_cast<std::byte*>(raw.rows));  // a slice belongs to this call alone
     size_t num_words = raw.num_rows;
     if (!sorted_) {
-      std::vector<word_span<Word>> parts = parts_of<Word>(raw);
-      const word_kernel kernel = word_kernel_for(sizeof(Word), parts.size());
-      if (kernel == word_kernel::tree) return merge(std::move(parts), num_words, out);
-      if (kernel == word_kernel::sort) sort_words(words, num_words);
+      if (parts_of<Word>(raw).size() > 1) sort_words(words, num_words);
       if (settings_.unique) num_words = static_cast<size_t>(std::unique(words, words + num_words) - words);
     }
     for (size_t first = 0; first < num_words; first += batch_rows_) {
@@ -193,34 +178,6 @@ class narrow_run_merger final : public run_merger {
     b.row_bytes = codec_.row_bytes();
     b.owner = std::move(rows);
     return b;
-  }
-
-  // Merges `num_words` of `parts` into batches, by way of the L1 cache: no copy of the slice in between.
-  void merge(std::vector<word_span<Word>> parts, size_t num_words, std::vector<record::batch>& out) const {
-    word_merge<Word> merging(std::move(parts));
-    std::array<Word, 256> words;
-    std::optional<Word> before;
-    while (num_words > 0) {
-      const size_t most_rows = std::min(batch_rows_, num_words);
-      std::shared_ptr<std::byte[]> rows = resources_.pool->take(most_rows * codec_.row_bytes());
-      size_t num_rows = 0;
-      while (num_rows < most_rows) {
-        const size_t taken = merging.take(words.data(), std::min(words.size(), most_rows - num_rows));
-        if (taken == 0) break;
-        num_words -= taken;
-        Word* first = words.data();
-        Word* last = first + taken;
-        if (settings_.unique) {
-          last = std::unique(first, last);
-          if (before == *first) ++first;
-          if (first < last) before = last[-1];
-        }
-        const auto count = static_cast<size_t>(last - first);
-        codec_.decode(first, count, rows.get() + num_rows * codec_.row_bytes());
-        num_rows += count;
-      }
-      if (num_rows > 0) out.push_back(batch_of(std::move(rows), num_rows));
-    }
   }
 
   step pull_memory(std::vector<record::batch>& out) {

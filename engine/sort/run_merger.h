@@ -4,9 +4,8 @@
 // time (papers/000, section 2). Runs beyond what the memory can merge at once are first merged among neighbours
 // (merge_plan.h).
 //
-//   narrow rows: what lies below a common splitter is taken from every run, concatenated, and sorted again by SIMD or
-//                merged by a loser tree (word_merge.h); one such slice fits the L2 cache, and slices are independent,
-//                so they are refined in parallel (slice_merger.h)
+//   narrow rows: what lies below a common splitter is taken from every run, concatenated, and sorted again; one such
+//                slice fits the L2 cache, and slices are independent, so they are refined in parallel (slice_merger.h)
 //   all others:  cut at common splitters, too, and slices go through loser trees (row_slice_merger.h); in the last
 //                merge, where rows are long for the memory, one loser tree does it all (row_merger.h)
 #pragma once

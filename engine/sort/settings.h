@@ -51,6 +51,8 @@ struct sort_resources {
   // Of the creator: a run has so much of half its memory. Where one merge takes all runs anyway, shorter ones are
   // cheaper to make.
   unsigned runs_per_half = 1;
+  // Of the creator of narrow rows, with unique: the pieces of a half may be runs by themselves, where few rows repeat.
+  bool splits_halves = false;
   block::prefetch_options prefetch;  // of a merger: how it reads ahead
 };
 

@@ -1,14 +1,6 @@
-// Merging ascending words that lie in memory: by a loser tree, or by sorting them again (word_sort.h), whichever costs
-// less for words of this size from so many sequences.
-//
-// Sorting again by SIMD has a price per word that doesn't depend on how many sequences the words came in; that of a
-// tree grows with its height, and hardly with the words' size. So words of 8 bytes are always sorted, and those of 16
-// bytes unless they come from three or four sequences; two are found and merged in place by the sort. Measured, M words
-// of 16 bytes a second and core, in slices of 512 KiB (tests/bench/merge_kernels.cc; a busy machine):
-//
-//   sequences       2      4      8     16     32     64    256
-//   sorted        119     71     72     69     71     68     68
-//   merged         88     71     56     49     40     36     27
+// Merging ascending words that lie in memory by a loser tree, for words that stand for something else (row_slices.h).
+// Slices of words that are all there is are sorted again (word_sort.h), which costs 3-5 ns a word however many there
+// were to merge; the tree takes 11 for two sequences and 20 for eight.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +12,6 @@
 #include "engine/sort/slice_cut.h"
 
 namespace flowrun::sort {
-
-enum class word_kernel { none, sort, tree };  // none: one sequence is in order
-
-// What merges so many sequences of words of 8 or 16 bytes. Pure.
-constexpr word_kernel word_kernel_for(size_t word_bytes, size_t num_sequences) {
-  constexpr size_t least_for_tree = 3, most_for_tree = 4;
-  if (num_sequences < 2) return word_kernel::none;
-  const bool for_tree = num_sequences >= least_for_tree && num_sequences <= most_for_tree;
-  return word_bytes > sizeof(uint64_t) && for_tree ? word_kernel::tree : word_kernel::sort;
-}
 
 // The loser tree, which stops wherever the caller likes. Equal words: the earlier sequence first.
 template <class Word>

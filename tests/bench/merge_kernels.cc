@@ -392,10 +392,8 @@ std::array<kernel, 4> kernels_for(const kernel_input& in) {
   return {merge_by_prefixes, merge_by_codes, merge_by_slices, merge_slices_of_rows};
 }
 
-const char* used_by_engine(const kernel_input& in, size_t num_runs) {
-  const uint32_t row_bytes = in.type.row_bytes();
-  const bool sorts = row_bytes <= 16 && !in.type.has_strings() &&
-                     word_kernel_for(row_bytes <= 8 ? 8 : 16, num_runs) == word_kernel::sort;
+const char* used_by_engine(const kernel_input& in) {
+  const bool sorts = in.type.row_bytes() <= 16 && !in.type.has_strings();
   return sorts ? "slices sorted" : "slices merged";
 }
 
@@ -430,7 +428,7 @@ bool print_row(const shape& s, const row_store& unsorted, size_t num_runs, unsig
                 ? " |"
                 : fmt::format(" {:.1f} |", static_cast<double>(unsorted.num_rows) / times[times.size() / 2] / 1e6);
   }
-  fmt::print("{} {} |\n", line, used_by_engine(in, num_runs));
+  fmt::print("{} {} |\n", line, used_by_engine(in));
   std::fflush(stdout);
   if (!agree) fmt::print(stderr, "merge_kernels: the merges of {} runs of '{}' differ\n", num_runs, s.name);
   return agree;

@@ -42,6 +42,24 @@ TEST(SortPlan, CompressedRunsTakeABufferMore) {
   EXPECT_EQ(plan_sort(r).run_bytes, 2 * ((512 - 17) * MiB / 16 * 15));
 }
 
+TEST(SortPlan, HalvesMayBeSplitWhereOneMergeTakesTheirPieces) {
+  sort_request r = request(4 * GiB, 512 * MiB);
+  r.dedups = true;
+  EXPECT_FALSE(plan_sort(r).splits_halves);
+  EXPECT_EQ(plan_sort(r).runs, 17u);
+  r.unique = true;
+  EXPECT_TRUE(plan_sort(r).splits_halves);
+  EXPECT_EQ(plan_sort(r).runs_per_half, 8u);
+  EXPECT_EQ(plan_sort(r).run_bytes, 31 * MiB);
+  EXPECT_EQ(plan_sort(r).runs, 8u * 17);
+  EXPECT_EQ(plan_sort(r).passes, 1u);
+  r.row_bytes = 24;
+  EXPECT_FALSE(plan_sort(r).splits_halves);
+  r = request(40 * GiB, 512 * MiB);
+  r.dedups = r.unique = true;
+  EXPECT_FALSE(plan_sort(r).splits_halves);
+}
+
 TEST(SortPlan, WhatIsKeptIsNeverWritten) {
   sort_request r = request(4 * GiB, 512 * MiB);
   r.kept_bytes = 256 * MiB;

@@ -157,6 +157,41 @@ TEST(run_creation, the_last_half_stays_in_memory) {
   }
 }
 
+// Halves of rows that hardly repeat are not merged before they are written; others are.
+TEST(run_creation, halves_are_split_where_unique_would_leave_out_little) {
+  record::batch_pool pool;
+  sort_settings settings = by_number;
+  settings.unique = true;
+  sort_place place;
+  place.memory_bytes = 10 * MiB;
+  place.block_bytes = 128 * KiB;
+  place.num_threads = 2;
+  place.runs_per_half = 4;
+  const auto among = [&](uint64_t num_values) {
+    std::vector<uint64_t> values = random_numbers(1'700'000);
+    for (uint64_t& value : values) value %= num_values;
+    return numbers(pool, values);
+  };
+  for (const uint64_t num_values : {uint64_t{1} << 60, uint64_t{1} << 18}) {
+    const std::vector<batch> input = among(num_values);
+    sort_place unsplit = place;
+    unsplit.runs_per_half = 1;
+    unsplit.splits_halves = false;
+    const sort_result whole = expect_sorted(settings, unsplit, input);
+    place.splits_halves = true;
+    const sort_result split = expect_sorted(settings, place, input);
+    if (num_values == uint64_t{1} << 60) {
+      EXPECT_GT(split.num_runs, 3 * whole.num_runs) << num_values;
+      EXPECT_LE(split.scratch_bytes, whole.scratch_bytes * 5 / 4) << num_values;
+    } else {
+      EXPECT_EQ(split.num_runs, whole.num_runs) << num_values;
+      EXPECT_EQ(split.scratch_bytes, whole.scratch_bytes) << num_values;
+    }
+  }
+  const sort_result in_order = expect_sorted(settings, place, numbers(pool, counting(5, 1'000'000)));
+  EXPECT_EQ(in_order.num_runs, 1U);
+}
+
 TEST(run_creation, no_more_stays_than_may) {
   record::batch_pool pool;
   for (const bool narrow : {true, false}) {

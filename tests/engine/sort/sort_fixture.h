@@ -36,6 +36,7 @@ struct sort_place {
   size_t batch_bytes = 8 * 1024;
   block_coding coding;
   unsigned runs_per_half = 1;
+  bool splits_halves = false;
 };
 
 // The scratch, the pool and the threads of one sort; all blocks must be free at the end.
@@ -64,6 +65,7 @@ class sort_rig {
     r.threads = std::max(1U, place_.num_threads);
     r.coding = place_.coding;
     r.runs_per_half = place_.runs_per_half;
+    r.splits_halves = place_.splits_halves;
     return r;
   }
   const sort_place& place() const { return place_; }

@@ -1,4 +1,4 @@
-// Ascending sequences of words, merged by the tree: against std::sort, whole and in portions; and what is chosen when.
+// Ascending sequences of words, merged by the tree: against std::sort, whole and in portions.
 
 #include "engine/sort/word_merge.h"
 
@@ -13,21 +13,6 @@ namespace flowrun::sort {
 namespace {
 
 using record::word128;
-
-TEST(word_kernel, is_chosen_by_width_and_fan_in) {
-  struct choice {
-    size_t word_bytes;
-    size_t num_sequences;
-    word_kernel expected;
-  };
-  const choice table[] = {
-      {8, 0, word_kernel::none},   {8, 1, word_kernel::none},  {8, 2, word_kernel::sort},  {8, 3, word_kernel::sort},
-      {8, 300, word_kernel::sort}, {16, 0, word_kernel::none}, {16, 1, word_kernel::none}, {16, 2, word_kernel::sort},
-      {16, 3, word_kernel::tree},  {16, 4, word_kernel::tree}, {16, 5, word_kernel::sort}, {16, 300, word_kernel::sort},
-  };
-  for (const choice& c : table)
-    EXPECT_EQ(word_kernel_for(c.word_bytes, c.num_sequences), c.expected) << c.word_bytes << ", " << c.num_sequences;
-}
 
 template <class Word>
 class word_merge_of : public testing::Test {};
