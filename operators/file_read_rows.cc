@@ -14,6 +14,7 @@
 #include "engine/base/error.h"
 #include "operators/file_input.h"
 #include "operators/registry.h"
+#include "operators/row_index.h"
 #include "operators/row_order.h"
 
 namespace flowrun::operators {
@@ -70,6 +71,8 @@ void check_index(plan::node_checker& node, const settings& s) {
     node.fault_at_parameter("index", "by what are the rows sorted?", "sorted_by: the columns that they were sorted by");
   if (s.paths.size() != 1 || s.paths.front() == "-")
     node.fault_at_parameter("index", "an index belongs to one file", "path: NAME");
+  else if (const int64_t num_bytes = node.file_bytes(index_path(s.paths.front())); num_bytes > 0)
+    node.node().facts["index_bytes"] = static_cast<uint64_t>(num_bytes);
   if (node.has("range"))
     node.fault_at_parameter("index", "an index is of all rows of its file", "no range", "leave out `index`");
 }

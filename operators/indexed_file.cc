@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -25,6 +26,19 @@ std::string path_of(const plan::node& source) {
   return specs::text(specs::is_list(path) ? path.list().items(0) : path);
 }
 
+// Read once, also where a loop seeks in the file again and again. Whoever changes it meanwhile is found by the blocks'
+// checksums.
+std::shared_ptr<const row_index> index_of(exec::build_context& c, const std::string& path, const record::row_type& type,
+                                          const plan::order& sorted_by, uint64_t most_bytes) {
+  const auto load = [&] {
+    auto index = std::make_shared<const row_index>(row_index::load(path, type, sorted_by, most_bytes));
+    c.counters.file_read_bytes += index->num_bytes();
+    return index;
+  };
+  auto index = std::static_pointer_cast<const row_index>(c.job.kept(c.node.id + ".index", load));
+  return index->num_bytes() <= most_bytes ? index : load();  // which says so
+}
+
 class indexed_file final : public skipping_stream {
  public:
   indexed_file(exec::build_context& c, std::string path, const record::row_type& type, const plan::order& sorted_by,
@@ -33,9 +47,9 @@ class indexed_file final : public skipping_stream {
         counters_(c.counters),
         path_(std::move(path)),
         row_bytes_(type.row_bytes()),
-        index_(row_index::load(path_, type, sorted_by, memory_bytes / 2)),
+        index_of_file_(index_of(c, path_, type, sorted_by, memory_bytes / 2)),
+        index_(*index_of_file_),
         block_bytes_(uint64_t{index_.rows_per_block()} * row_bytes_) {
-    counters_.file_read_bytes += index_.num_bytes();
     const uint64_t buffers = memory_bytes / 2 / block_bytes_;
     options_.chunk_bytes = block_bytes_;
     options_.depth = static_cast<unsigned>(std::clamp<uint64_t>(buffers, 2, most_reads + 1)) - 1;
@@ -133,7 +147,8 @@ class indexed_file final : public skipping_stream {
   exec::node_counters& counters_;
   const std::string path_;
   const uint32_t row_bytes_;
-  const row_index index_;
+  const std::shared_ptr<const row_index> index_of_file_;
+  const row_index& index_;
   const uint64_t block_bytes_;
   io::file_reader_options options_;
   std::unique_ptr<io::file_reader> reader_;

@@ -113,7 +113,11 @@ void check_join(plan::node_checker& node) {
     node.store_input(1, true);
     const plan::node& right_node = node.owner().nodes[static_cast<size_t>(node.node().inputs[1].from_node)];
     const bool in_file = right_node.role() == plan::operator_role::source && right_node.facts.contains("has_index");
-    if (in_file) node.node().facts["seeks_in_file"] = 1;
+    if (in_file) {
+      node.node().facts["seeks_in_file"] = 1;
+      if (right_node.facts.contains("index_bytes"))
+        node.node().facts["index_bytes"] = right_node.facts.at("index_bytes");
+    }
   }
   node.require_order(0, s.left_order);
   node.require_order(1, s.right_order);

@@ -24,6 +24,8 @@ class body_runner {
   ~body_runner();
 
   void run(stream_table& streams, const std::vector<uint64_t>& scalars);
+  // The control node is done: what nodes kept from one run to the next goes.
+  void forget_kept() { job_.forget_kept(); }
 
  private:
   struct instance;

@@ -147,6 +147,8 @@ void graph_runner::run_control(int node) {
   };
   host_.operators().at(n.declaration->name)->control(context);
   activities.resize(level);
+  for (auto& [place, runner] : bodies_)
+    if (place.first == node) runner->forget_kept();
   if (!no_faults.empty())
     internal_error("running " + n.id + " found a fault that checking had not: " + no_faults.front().message);
   builder_.set_results(index, std::move(context.outputs));

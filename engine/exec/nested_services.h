@@ -1,6 +1,8 @@
 // The job's services as the nodes of a body see them: what they report has the name of the body in front.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -23,11 +25,18 @@ class nested_services final : public services {
   void report_value(const std::string& node, const std::string& name, const std::string& value) override {
     job_.report_value(path_ + "." + node, name, value);
   }
+  std::shared_ptr<const void> kept(const std::string& name, const maker& make) override {
+    std::shared_ptr<const void>& one = kept_[name];
+    if (one == nullptr) one = make();
+    return one;
+  }
+  void forget_kept() { kept_.clear(); }
   void warn(const std::string& text) override { job_.warn(text); }
 
  private:
   services& job_;
   const std::string path_;
+  std::map<std::string, std::shared_ptr<const void>> kept_;
 };
 
 }  // namespace flowrun::exec

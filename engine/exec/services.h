@@ -64,6 +64,13 @@ class services {
   virtual void commit_at_end(std::unique_ptr<io::output_file> file) = 0;
   // A result worth a line in the run report (reduce, check): node, name, value as text.
   virtual void report_value(const std::string& node, const std::string& name, const std::string& value) = 0;
+  // What `make` gives. Nodes of a loop's body get the same again in each iteration, by a name of their own, and no
+  // longer than the loop runs. While pipelines are built.
+  using maker = std::function<std::shared_ptr<const void>()>;
+  virtual std::shared_ptr<const void> kept(const std::string& name, const maker& make) {
+    static_cast<void>(name);
+    return make();
+  }
   // A line on standard error, once per text.
   virtual void warn(const std::string& text) = 0;
 };

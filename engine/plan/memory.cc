@@ -146,7 +146,17 @@ class splitter {
     for (size_t earlier = 0; earlier < x; ++earlier)
       for (const claimant& c : claimants_[earlier])
         if (is_stored(c) && x <= last_use(c.node)) total += passing_minimum(c, x);
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) total += kept_index(n, x);
     return total;
+  }
+  // The index of a file that a node of a body seeks in stays from one iteration to the next. In the node's own phase
+  // it is part of the node's share.
+  uint64_t kept_index(size_t index, size_t x) const {
+    const node& n = graph_.nodes[index];
+    if (graph_.path.empty() || !n.facts.contains("seeks_in_file") || !n.facts.contains("index_bytes")) return 0;
+    const bool works = std::any_of(claimants_[x].begin(), claimants_[x].end(),
+                                   [&](const claimant& c) { return c.node == static_cast<int>(index); });
+    return works ? 0 : n.facts.at("index_bytes");
   }
   bool passes(const queue& q, size_t x) const {
     return q.kind == queue_kind::spilling && first_phase(q) < static_cast<int>(x) &&
@@ -345,6 +355,9 @@ class splitter {
               fmt::format("{}.{} (stored)", graph_.nodes[static_cast<size_t>(c.node)].id,
                           graph_.nodes[static_cast<size_t>(c.node)].inputs[static_cast<size_t>(c.input)].name),
               passing_minimum(c, worst));
+    for (size_t n = 0; n < graph_.nodes.size(); ++n)
+      if (const uint64_t kept = kept_index(n, worst); kept > 0)
+        rows.emplace_back(fmt::format("{} ({}, index)", graph_.nodes[n].id, graph_.nodes[n].declaration->name), kept);
     rows.emplace_back(fmt::format("batches in flight, {} threads", plan_.resources.threads), batches_of(worst));
     size_t width = 0;
     for (const auto& [who, num_bytes] : rows) width = std::max(width, who.size());

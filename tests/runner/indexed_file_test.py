@@ -118,6 +118,24 @@ class indexed_file_test(process_test):
             at = {(v + 1) * 3 for _, v in found}
         self.assertEqual((self.dir / "out").read_bytes(), b"".join(struct.pack("<IQ", *pair) for pair in expected))
 
+    def test_a_loop_reads_the_index_once(self):
+        self.make()
+        index = (self.dir / "big.index").read_bytes()
+        block = 12 * struct.unpack("<QQIIQ", index[-32:])[2]
+        for times in (1, 5):
+            read = int(self.job(IN_A_LOOP.replace("times: 5", f"times: {times}"))["actual"]["input_bytes"])
+            self.assertGreater(read, len(index))
+            self.assertEqual((read - len(index)) % block, 0)
+
+    def test_an_index_has_its_part_of_the_memory_of_a_body(self):
+        self.make()
+        self.write("job.yaml", IN_A_LOOP)
+        self.assertEqual(self.flowrun("plan", "job.yaml", "-m", "64MiB").returncode, 0)
+        os.truncate(self.dir / "big.index", 100 << 20)  # a plan only asks how long it is
+        done = self.flowrun("plan", "job.yaml", "-m", "64MiB")
+        self.assertEqual(done.returncode, 78, done.stdout)
+        self.assertRegex(done.stderr, "memory: 1[01][0-9]MiB or more")
+
     def test_others_may_read_the_file_too(self):
         self.make()
         self.give([3])
