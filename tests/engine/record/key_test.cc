@@ -286,5 +286,35 @@ TEST(key, prefix_and_comparator_agree_on_random_rows) {
   }
 }
 
+// The prefixes of rows next to each other are those of each row by itself, and have no bits where they say so.
+TEST(key, prefixes_of_a_batch) {
+  batch_pool pool;
+  random_rows source;
+  const row_type type = type_of({{"a", "i16"},
+                                 {"u", "u40"},
+                                 {"f", "f64"},
+                                 {"s", "string"},
+                                 {"b", "bytes[11]"},
+                                 {"v", "u24"},
+                                 {"w", "u64"},
+                                 {"x", "u8"},
+                                 {"y", "i32"},
+                                 {"z", "u48"},
+                                 {"o", "bool"}});
+  for (int round = 0; round < 200; ++round) {
+    const batch rows = source.one_batch(type, pool, 300);
+    key by;
+    for (size_t part = 0; part < 1 + source.below(4); ++part)
+      by.push_back({source.below(type.num_columns()), source.below(2) == 1, 0, 0});
+    const key_prefix prefix(type, by);
+    std::vector<word128> all(rows.num_rows);
+    prefix(rows.row(0), rows.num_rows, rows.row_bytes, rows.heap, all.data());
+    for (size_t i = 0; i < rows.num_rows; ++i) {
+      ASSERT_TRUE(all[i] == prefix(rows.row(i), rows.heap)) << "row " << i << ", round " << round;
+      ASSERT_TRUE(all[i] >> prefix.unused_bits() << prefix.unused_bits() == all[i]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace flowrun::record
