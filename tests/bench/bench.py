@@ -122,6 +122,7 @@ def run_benchmarks(options, picked, known):
         expected = b.expected(options, files, b, file)
         record = trial(options, b, b.take_part(makers, file, b), expected, failures).run()
         record["commit"] = machine.commit()
+        record["machine"] = machine.describe(options)
         record["num_rows"] = file.num_rows if file else None
         if file and file.shape == "lines":
             source = options.text.parent / "SOURCE"

@@ -13,14 +13,13 @@ PLOTS = (("wall", "Wall time"), ("cpu", "CPU time"), ("memory", "Peak memory"), 
 
 def load(options):
     path = options.out / "results.json"
-    return json.loads(path.read_text()) if path.exists() else {"machine": {}, "versions": {}, "benchmarks": {}}
+    return json.loads(path.read_text()) if path.exists() else {"versions": {}, "benchmarks": {}}
 
 
 def add(options, name, record):
     """Takes the record in, in place of an older one of this benchmark, and writes the tables anew."""
     options.out.mkdir(parents=True, exist_ok=True)
     results = load(options)
-    results["machine"] = machine.describe(options)
     results["versions"] = machine.versions(options)
     results["benchmarks"][name] = record
     (options.out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
@@ -65,7 +64,7 @@ def benchmark_section(name, record):
     rows = f", {record['num_rows'] / 1e6:.1f} million" if record.get("num_rows") else ""
     lines = [f"### {name}: {record['title']}", "",
              f"{record['num_bytes'] / 1e9:.2f} GB{rows}, memory {record['memory_mib']} MiB; {record['date']}, commit "
-             f"{record['commit']}."]
+             f"{record['commit']}, on {record['machine']['processor']}."]
     if record["disk"]:
         disk = {way: [found[way] for found in record["disk"]] for way in ("read", "write", "mixed")}
         said = ", ".join(f"{way} {min(rates) / 1e6:.0f} – {max(rates) / 1e6:.0f}" for way, rates in disk.items())
@@ -88,11 +87,14 @@ def benchmark_section(name, record):
 
 
 def introduction(results):
-    where = "; ".join(f"{what}: {text}" for what, text in results["machine"].items())
+    machines = dict.fromkeys("; ".join(f"{what}: {text}" for what, text in record["machine"].items())
+                             for record in results["benchmarks"].values())
+    where = "".join(f"\n- {each}" for each in machines)
     programs = ", ".join(f"{program} {version}" for program, version in results["versions"].items())
     return f"""# Benchmarks
 
-Made by `make bench`; results.json has every run. {where}.
+Made by `make bench`; results.json has every run. Compare within a table: not all were made on the same machine.
+{where}
 
 Programs: {programs}.
 
