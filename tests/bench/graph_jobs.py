@@ -106,7 +106,8 @@ def peer_command(options, name, parameters, memory, out):
         space = max(4, parameters["text"].stat().st_size * 160 >> 30)
         settings = options.dir / "stxxl.cfg"
         settings.write_text(f"disk={options.dir}/scratch/stxxl.tmp,{space}GiB,linuxaio unlink\n")
-        return [options.skew3, "-M", f"{memory}MiB", "-o", out, parameters["text"]], {"STXXLCFG": str(settings)}
+        environment = {"STXXLCFG": str(settings), "STXXLLOGFILE": "/dev/null", "STXXLERRLOGFILE": "/dev/null"}
+        return [options.skew3, "-M", f"{memory}MiB", "-o", out, parameters["text"]], environment
     return None
 
 
