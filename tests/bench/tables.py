@@ -100,6 +100,7 @@ Programs: {programs}.
 
 - **The same for all**: inputs, memory budget, threads, disk. Contestants take turns, first the one, then the other way round; the middle one of the runs counts, and (least – most) shows the spread.
 - **Memory**: the whole process is in a memory cgroup of the budget + {ALLOWANCE_MIB} MiB, page cache included, so that the page cache helps nobody; and once more all run without it. DuckDB and Polars take more than they are told: in the cgroup, where the budget itself makes them thrash, they are told 3/4, 1/2, then 1/4 of it, until they survive. Who doesn't, or can't do a job at all, is shown with the reason.
+- **No files**: where rows are made on the fly, a process holds all memory but the budget and 2 GiB, and what is free is touched before every run; a virtual machine's host takes free pages away, and giving them back takes its time (runs before 2026-11-22: touched only).
 - **Cold**: caches are emptied before every run. Times include fsync of the output, whoever does it.
 - **Verified**: the order and a hash of every output's rows, by a program that has nothing of Flowrun (`tests/bench/peers/check_rows.cc`). Lines in order with the right hash are byte for byte what they should be.
 - **Formats**: Flowrun and STXXL read and write rows. DuckDB and Polars read and write the same rows as uncompressed Parquet. Text is text for all. GNU sort has LC_ALL=C.
