@@ -111,6 +111,7 @@ bool queue_input<Item>::write(buffer& b, std::span<const Item>& left, waker& w) 
     end(b, state::written);
   } catch (...) {
     end(b, state::away, std::current_exception());
+    throw;  // so that no other one is written: the writer holds what there is of this one's run
   }
   return true;
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <deque>
 
 #include "engine/io/faulty_backend.h"
 #include "tests/engine/container/pq_rig.h"
@@ -31,6 +32,39 @@ TEST(priority_queue_failure, may_be_destroyed_in_any_state) {
 TEST(priority_queue_failure, full_scratch_is_an_error) {
   pq_rig<uint64_t> rig(small, false, nullptr, 128 * KiB);
   EXPECT_EQ(block::error_of([&] { push_and_pop(rig, 300'000); }).kind(), error_kind::resources);
+}
+
+// Scratch that is full for one run may have room for the next one, which must not take the failed one's place.
+TEST(priority_queue_failure, nothing_is_written_after_a_run_that_found_no_room) {
+  const auto backend = io::make_memory_backend();
+  block::block_manager blocks(block::memory_options(*backend, 1, block::tiny_block));
+  std::deque<std::function<void()>> tasks;
+  const item_packer<uint64_t> packer(sizeof(uint64_t));
+  {
+    queue_input<uint64_t> input({.blocks = &blocks,
+                                 .post = [&](std::function<void()> task) { tasks.push_back(std::move(task)); },
+                                 .buffer_items = 2,
+                                 .block_bytes = block::tiny_block},
+                                packer);
+    // Makes room as soon as the first one has failed.
+    struct making_room final : waker {
+      making_room(block::block_manager& b, block::block_id i) : blocks(b), in_the_way(i) {}
+      void wake() noexcept override { blocks.free(std::exchange(in_the_way, {})); }
+      block::block_manager& blocks;
+      block::block_id in_the_way;
+    } failed(blocks, blocks.allocate(0, block::tiny_block));
+    for (const uint64_t item : {7, 8}) {
+      input.filling()[0] = item;
+      ASSERT_TRUE(input.hand_over(1, item, true, failed));
+    }
+    input.wake_when_finished(failed);
+    for (; !tasks.empty(); tasks.pop_front()) tasks.front()();
+    EXPECT_EQ(failed.in_the_way.num_bytes, 0U);
+    EXPECT_EQ(blocks.used_bytes(), 0U);
+    queue_input<uint64_t>::finished finished;
+    EXPECT_EQ(block::error_of([&] { input.take_finished(finished); }).kind(), error_kind::resources);
+  }
+  EXPECT_EQ(blocks.used_bytes(), 0U);
 }
 
 TEST(priority_queue_failure, a_failing_read_is_an_error) {
