@@ -29,6 +29,7 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/sort/background_work.h"
+#include "engine/sort/repeated_words.h"
 #include "engine/sort/run_creator_kinds.h"
 #include "engine/sort/run_writer.h"
 #include "engine/sort/slice_cut.h"
@@ -51,29 +52,6 @@ size_t pieces_of_a_stretch(const sort_resources& resources, const creator_memory
   const bool large = uint64_t{memory.num_buffers} * resources.block_bytes >= 4 * slice_bytes;
   if (resources.threads == 1 || stretches_of_a_half(resources) > 1 || !large) return 1;
   return resources.splits_halves ? resources.runs_per_half : most_pieces;
-}
-
-// Whether few words of some sequences, each of which is strictly ascending, are in others as well: in windows of them.
-template <class Word>
-bool repeat_little(const std::deque<word_span<Word>>& sequences) {
-  constexpr size_t num_windows = 32, window = 64;  // words of the first sequence, and what others have there
-  constexpr size_t most = 16 * window;             // of each
-  const word_span<Word>& first = sequences.front();
-  std::vector<Word> words;
-  size_t num_words = 0, num_different = 0;
-  for (size_t i = 0; i < num_windows; ++i) {
-    const size_t begin = first.num_words / num_windows * i, end = std::min(begin + window, first.num_words) - 1;
-    words.clear();
-    for (const word_span<Word>& s : sequences) {
-      const Word* from = std::lower_bound(s.at, s.at + s.num_words, first[begin]);
-      const Word* to = std::lower_bound(from, s.at + s.num_words, first[end]);
-      words.insert(words.end(), from, from + std::min(static_cast<size_t>(to - from), most));
-    }
-    std::sort(words.begin(), words.end());
-    num_words += words.size();
-    num_different += static_cast<size_t>(std::unique(words.begin(), words.end()) - words.begin());
-  }
-  return num_words - num_different <= num_words / 8;
 }
 
 template <class Word>

@@ -57,12 +57,22 @@ class memory_holder:
         held = max(0, available - self.free_bytes)
         program = f"held = [b'x' * {MIB} for _ in range({held // MIB})]; print(flush=True); input()"
         self.process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.process.stdout.readline()
+        if not self.process.stdout.readline():
+            self.process.wait()
+        self.check()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, failure, *_):
+        if failure is None:
+            self.check()
         self.process.kill()
         self.process.wait()
+
+    def check(self):
+        """Out of memory, the kernel may have killed it."""
+        if self.process.poll() is not None:
+            raise RuntimeError(f"the process that holds memory has ended ({self.process.returncode}), so what was measured "
+                               "may include waits for the host: end what else takes memory, and measure again")
 
 
 def io_of(pid):
