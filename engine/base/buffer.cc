@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "engine/base/error.h"
@@ -32,9 +33,11 @@ aligned_buffer::~aligned_buffer() {
   if (data_ != nullptr) unmap_pages(data_, num_bytes_);
 }
 
-void aligned_buffer::discard_from(size_t offset) {
-  offset = round_up(offset, io_alignment);
-  if (offset < num_bytes_) madvise(data_ + offset, num_bytes_ - offset, MADV_DONTNEED);
+void aligned_buffer::discard(size_t offset, size_t num_bytes) {
+  const size_t begin = round_up(std::min(offset, num_bytes_), io_alignment);
+  const size_t left = num_bytes_ - std::min(offset, num_bytes_);
+  const size_t end = num_bytes >= left ? num_bytes_ : round_down(offset + num_bytes, io_alignment);
+  if (begin < end) madvise(data_ + begin, end - begin, MADV_DONTNEED);
 }
 
 }  // namespace flowrun

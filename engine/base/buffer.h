@@ -38,8 +38,10 @@ class aligned_buffer {
   const std::byte* data() const { return data_; }
   size_t num_bytes() const { return num_bytes_; }
   explicit operator bool() const { return data_ != nullptr; }
-  // Gives the pages from `offset` on back to the system; they read as zeros afterwards.
-  void discard_from(size_t offset);
+  // Gives whole pages back to the system, those from `offset` on, or of them the ones within `num_bytes`; they read as
+  // zeros afterwards.
+  void discard_from(size_t offset) { discard(offset, num_bytes_); }
+  void discard(size_t offset, size_t num_bytes);
 
  private:
   std::byte* data_ = nullptr;
