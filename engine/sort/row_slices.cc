@@ -7,7 +7,6 @@
 
 #include "engine/sort/loser_tree.h"
 #include "engine/sort/offset_value_code.h"
-#include "engine/sort/word_merge.h"
 #include "engine/sort/word_sort.h"
 
 namespace flowrun::sort {
@@ -22,6 +21,14 @@ constexpr uint32_t row_number_bits = 32;  // of an entry; above them, 12 bytes o
 bool lie_in_one_arena(std::span<const row_span> spans) {
   return std::all_of(spans.begin(), spans.end(),
                      [&](const row_span& s) { return s.entries != nullptr && s.front.row == spans.front().front.row; });
+}
+
+// Room for some values, kept by each thread, as new pages for each slice would take their time.
+template <class Value>
+Value* kept(size_t num_values) {
+  thread_local std::vector<Value> values;
+  if (values.size() < num_values) values.resize(num_values);
+  return values.data();
 }
 
 }  // namespace
@@ -138,25 +145,24 @@ struct row_slices::tournament {
   loser_tree<word128, tie> tree;
 };
 
-void row_slices::merge_entries(std::span<const row_span> spans, bool unique, std::vector<row_place>& places) const {
-  std::vector<word_span<word128>> words;
-  for (const row_span& s : spans) words.push_back({s.entries, s.num_rows});
-  word_merge<word128> merging(std::move(words));
+// Entries are all there is to compare, and the rows' numbers in them keep the order of equal keys.
+void row_slices::sort_entries(std::span<const row_span> spans, bool unique, std::vector<row_place>& places) const {
+  size_t num_rows = 0;
+  for (const row_span& s : spans) num_rows += s.num_rows;
+  word128* const entries = kept<word128>(num_rows);
+  word128* to = entries;
+  for (const row_span& s : spans) to = std::copy_n(s.entries, s.num_rows, to);
+  sort_words(entries, num_rows);
   const row_span all = spans.front();
-  std::array<word128, 256> entries;
-  std::optional<word128> last;
-  while (const size_t count = merging.take(entries.data(), entries.size())) {
-    for (size_t i = 0; i < count; ++i) {
-      const word128 key = entries[i] >> row_number_bits;
-      if (unique && last == key) continue;
-      last = key;
-      places.push_back({all.front.row + static_cast<uint32_t>(entries[i]) * size_t{all.row_bytes}, all.front.heap});
-    }
+  for (size_t i = 0; i < num_rows; ++i) {
+    if (unique && i > 0 && entries[i] >> row_number_bits == entries[i - 1] >> row_number_bits) continue;
+    places.push_back({all.front.row + static_cast<uint32_t>(entries[i]) * size_t{all.row_bytes}, all.front.heap});
   }
 }
 
-// Where prefixes are whole keys: the rows as words of 8 bytes, how much larger the key is than the least one and the
-// row's number among all, sorted. False: these don't fit.
+// Where prefixes are whole keys: the rows as words, how much larger the key is than the least one and the row's number
+// among all, sorted. False: these don't fit.
+template <class Word>
 bool row_slices::sort_numbers(std::span<const row_span> spans, bool unique, std::vector<row_place>& places) const {
   size_t num_rows = 0;
   std::optional<word128> least, largest;
@@ -172,17 +178,10 @@ bool row_slices::sort_numbers(std::span<const row_span> spans, bool unique, std:
   constexpr size_t rows_ahead = 8;
   if (num_rows < least_rows) return false;
   const uint32_t unused = prefix_.unused_bits(), number_bits = static_cast<uint32_t>(std::bit_width(num_rows - 1));
-  if ((*largest - *least) >> unused >> (64 - number_bits) != 0) return false;
+  if ((*largest - *least) >> unused >> (8 * sizeof(Word) - number_bits) != 0) return false;
 
-  // Kept by each thread, as new pages for each slice would take their time.
-  thread_local std::vector<uint64_t> kept_words;
-  thread_local std::vector<row_place> kept_rows;
-  if (kept_words.size() < num_rows) {
-    kept_words.resize(num_rows);
-    kept_rows.resize(num_rows);
-  }
-  uint64_t* const words = kept_words.data();
-  row_place* const rows = kept_rows.data();
+  Word* const words = kept<Word>(num_rows);
+  row_place* const rows = kept<row_place>(num_rows);
   std::array<word128, 256> keys;
   size_t number = 0;
   for (const row_span& s : spans) {
@@ -199,20 +198,21 @@ bool row_slices::sort_numbers(std::span<const row_span> spans, bool unique, std:
         }
       }
       for (size_t i = 0; i < count; ++i, ++number) {
-        words[number] = static_cast<uint64_t>((keys[i] - *least) >> unused) << number_bits | number;
+        words[number] = static_cast<Word>((keys[i] - *least) >> unused) << number_bits | number;
         rows[number] = s[from + i];
       }
     }
   }
   sort_words(words, num_rows);
   const uint64_t low = (uint64_t{1} << number_bits) - 1;
+  const auto row_of = [&](Word word) { return rows[static_cast<uint64_t>(word) & low]; };
   if (!unique) {
     places.resize(num_rows);
-    for (size_t i = 0; i < num_rows; ++i) places[i] = rows[words[i] & low];
+    for (size_t i = 0; i < num_rows; ++i) places[i] = row_of(words[i]);
     return true;
   }
   for (size_t i = 0; i < num_rows; ++i)
-    if (i == 0 || words[i] >> number_bits != words[i - 1] >> number_bits) places.push_back(rows[words[i] & low]);
+    if (i == 0 || words[i] >> number_bits != words[i - 1] >> number_bits) places.push_back(row_of(words[i]));
   return true;
 }
 
@@ -225,11 +225,11 @@ void row_slices::merge(std::span<const row_span> spans, bool unique, std::vector
     for (size_t i = 0; i < num_rows; ++i) places.push_back(spans[0][i]);
   } else if (!prefix_.whole()) {
     tournament<true>(*this, spans).run(unique, places);
-  } else if (sort_numbers(spans, unique, places)) {
+  } else if (sort_numbers<uint64_t>(spans, unique, places)) {
     return;
   } else if (prefix_.whole_in_12() && lie_in_one_arena(spans)) {
-    merge_entries(spans, unique, places);
-  } else {
+    sort_entries(spans, unique, places);
+  } else if (!sort_numbers<word128>(spans, unique, places)) {
     tournament<false>(*this, spans).run(unique, places);
   }
 }

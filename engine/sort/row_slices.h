@@ -5,12 +5,12 @@
 //   run 2   b e | h m ...        while another one merges the next: k p, h m.
 //
 // A slice is what lies up to a common splitter in each of several sequences (splitters: Varman, Scheufler, Iyer,
-// Ricard, "Merging multiple lists on hierarchical-memory multiprocessors"). It is merged by a loser tree, with
-// offset-value codes where keys are long. Sorting slices again by SIMD, which wins for words, is about as fast where
-// keys are short, and takes up to two and a half times as long where they have much in common (docs/sort-kernels.md).
-// Where the keys of a slice are near enough to each other, though, what they are beyond the first one and a row's
-// number fit a word of 8 bytes, and the slice is sorted as such words: twice as fast as the tree. Where all sequences
-// lie in one arena and keys have at most 12 bytes, their entries are all there is to compare: they are merged as words.
+// Ricard, "Merging multiple lists on hierarchical-memory multiprocessors"). Where keys have at most 16 bytes, what they
+// are beyond the slice's least one and a row's number fit a word of 8 or, nearly always, of 16 bytes, and the slice is
+// sorted again as such words, by their bits (leading_bits_sort.h): half the work of a tree. Where all sequences lie in
+// one arena and keys have at most 12 bytes, their entries are such words already. Other slices are merged by a loser
+// tree, with offset-value codes where keys are longer: to sort 12 bytes of these takes up to two and a half times as
+// long where they have much in common (docs/sort-kernels.md).
 //
 // Order of equal keys: by sequence, then by position, so that merging is stable. A splitter therefore is not only a key
 // but a place: (key, sequence).
@@ -95,8 +95,9 @@ class row_slices {
   template <bool Coded>
   struct tournament;
 
+  template <class Word>
   bool sort_numbers(std::span<const row_span> spans, bool unique, std::vector<record::row_place>& places) const;
-  void merge_entries(std::span<const row_span> spans, bool unique, std::vector<record::row_place>& places) const;
+  void sort_entries(std::span<const row_span> spans, bool unique, std::vector<record::row_place>& places) const;
   size_t rows_within(const row_span& span, size_t num_bytes) const;
   int compare(const row_bound& a, const row_bound& b) const {
     if (!prefix_.whole()) return words_.compare(a.row, b.row);

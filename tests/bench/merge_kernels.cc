@@ -6,7 +6,8 @@
 //   slices sorted  what lies below a common splitter, concatenated and sorted by SIMD: the rows themselves (8 and 16
 //                  bytes), or (12-byte key prefix, row number), ties broken by tie_breaker.h, then the rows gathered
 //   slices merged  the same slices, each merged by a tree: rows of 8 and 16 bytes concatenated first (as slice_merger.h
-//                  does), all others where they lie, coded where keys are long (row_slices.h)
+//                  does); all others where they lie, by row_slices.h: coded where keys are long, else sorted, too,
+//                  as words that hold the whole key
 //
 // Only slices can be worked on by several threads; of the two ways the last column names the one that the engine takes.
 // All write the same rows to the same output, which is compared. Seconds are CPU time of the one thread, the median of
@@ -35,8 +36,8 @@
 #include "engine/sort/slice_cut.h"
 #include "engine/sort/tie_breaker.h"
 #include "engine/sort/wide_rows.h"
-#include "engine/sort/word_merge.h"
 #include "engine/sort/word_sort.h"
+#include "tests/bench/word_merge.h"
 
 namespace flowrun::sort {
 namespace {

@@ -1,6 +1,6 @@
-// Merging ascending words that lie in memory by a loser tree, for words that stand for something else (row_slices.h).
-// Slices of words that are all there is are sorted again (word_sort.h), which costs 3-5 ns a word however many there
-// were to merge; the tree takes 11 for two sequences and 20 for eight.
+// Merging ascending words that lie in memory by a loser tree: what slices sorted again (engine/sort/word_sort.h) are
+// compared with. They cost 3-5 ns a word however many there were to merge; the tree takes 11 for two sequences and 20
+// for eight.
 #pragma once
 
 #include <cstddef>
