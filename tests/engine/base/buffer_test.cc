@@ -63,6 +63,22 @@ TEST(buffer, discarded_pages_read_as_zeros) {
   EXPECT_EQ(buffer.data()[0], std::byte{0xff});
 }
 
+TEST(buffer, only_whole_pages_are_discarded) {
+  aligned_buffer buffer(4 * io_alignment);
+  std::memset(buffer.data(), 7, buffer.num_bytes());
+  const auto is_zero = [&](size_t page) { return buffer.data()[page * io_alignment] == std::byte{0}; };
+  buffer.discard(io_alignment, 2 * io_alignment - 1);  // the third page isn't whole
+  EXPECT_FALSE(is_zero(0));
+  EXPECT_TRUE(is_zero(1));
+  EXPECT_FALSE(is_zero(2));
+  buffer.discard(io_alignment + 1, io_alignment);  // no whole page
+  EXPECT_FALSE(is_zero(2));
+  buffer.discard(3 * io_alignment, SIZE_MAX);  // to the end
+  EXPECT_FALSE(is_zero(2));
+  EXPECT_TRUE(is_zero(3));
+  buffer.discard(100 * io_alignment, io_alignment);  // past the end
+}
+
 TEST(buffer, a_refusal_is_an_error_about_resources) {
   try {
     aligned_buffer impossible(size_t{1} << 62);
