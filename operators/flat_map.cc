@@ -54,11 +54,12 @@ class flattener {
         pool_(c.job.pool()),
         max_rows_(std::max<size_t>(c.batch_bytes / std::max<size_t>(program_.output().row_bytes(), 1), 64)) {}
 
+  // Of input.
+  size_t rows_at_a_time() const { return max_rows_; }
   // Thread-safe.
   void flatten(const record::batch& in, uint64_t first_row, exec::output& out) const {
     std::vector<record::batch> wide;
-    for (size_t from = 0; from < in.num_rows; from += max_rows_)
-      program_.run(in.slice(from, std::min(max_rows_, in.num_rows - from)), first_row + from, pool_, wide);
+    program_.run(in, first_row, pool_, wide);
     for (record::batch& w : wide) out.emit(rows_.narrow(w));
   }
 
@@ -66,12 +67,13 @@ class flattener {
   entry_rows rows_;
   expr::row_program program_;
   record::batch_pool& pool_;
-  size_t max_rows_;  // of input at a time
+  size_t max_rows_;
 };
 
 class flat_map_stage final : public exec::stateless_stage {
  public:
   explicit flat_map_stage(flattener f) : flattener_(std::move(f)) {}
+  size_t rows_at_a_time() const override { return flattener_.rows_at_a_time(); }
   void apply(const record::batch& in, exec::output& out) const override { flattener_.flatten(in, 0, out); }
 
  private:
@@ -82,6 +84,7 @@ class flat_map_stage final : public exec::stateless_stage {
 class counting_flat_map final : public exec::ordered_stage {
  public:
   explicit counting_flat_map(flattener f) : flattener_(std::move(f)) {}
+  size_t rows_at_a_time() const override { return flattener_.rows_at_a_time(); }
   exec::outcome push(record::batch& in, exec::output& out, waker&) override {
     flattener_.flatten(in, next_row_, out);
     next_row_ += in.num_rows;

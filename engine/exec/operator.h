@@ -3,7 +3,9 @@
 // gives its thread back; it never sleeps on a disk or a queue.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -60,6 +62,9 @@ class source {
 class stateless_stage {
  public:
   virtual ~stateless_stage() = default;
+  // The most rows that one call gets. A stage that makes many rows from each says so: what it makes at a time stays
+  // about a batch, and a job can stop in between.
+  virtual size_t rows_at_a_time() const { return std::numeric_limits<size_t>::max(); }
   virtual void apply(const record::batch& in, output& out) const = 0;
 };
 
@@ -68,6 +73,8 @@ class stateless_stage {
 class ordered_stage {
  public:
   virtual ~ordered_stage() = default;
+  // As of a stateless stage.
+  virtual size_t rows_at_a_time() const { return std::numeric_limits<size_t>::max(); }
   // ready: `in` was consumed. blocked: it was not, or not all of it: the same `in` comes again after the wake. May
   // change `in` to what is left of it, and may emit before it blocks. Never done.
   virtual outcome push(record::batch& in, output& out, waker& w) = 0;

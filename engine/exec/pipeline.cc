@@ -4,6 +4,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 
 namespace flowrun::exec {
 
@@ -32,6 +33,9 @@ void count_out(node_counters* c, output& out) {
 // executor the one thread's look at the stop flag, get their turn.
 constexpr unsigned turns_per_task = 64;
 
+// What tickets hold of it at the gate: well below what a job may take beside its budget (64 MiB) on a usual machine.
+constexpr uint64_t grown_ticket_bytes = 4 * MiB;
+
 // Adds the time from its construction to a counter.
 class stopwatch {
  public:
@@ -59,6 +63,9 @@ pipeline::pipeline(pipeline_tree tree, task_executor& executor, unsigned max_wor
       events_(std::move(events)),
       head_waker_(*this),
       gate_waker_(*this) {
+  for (const pipeline_tree::node& n : tree_.stages)
+    rows_at_a_time_.push_back(
+        std::visit([](const auto& s) { return std::max<size_t>(s->rows_at_a_time(), 1); }, n.work));
   // Before the gate: stateless stages whose parents, up to the head, are stateless too.
   std::vector<bool> reached(tree_.stages.size(), false);
   auto reach = [&](const std::vector<std::vector<uint32_t>>& children) {
@@ -213,33 +220,57 @@ void pipeline::route(std::vector<std::pair<unsigned, record::batch>>& from,
                      const std::vector<std::vector<uint32_t>>& children, std::vector<item>& to) const {
   for (auto& [port, batch] : from) {
     if (port >= children.size()) continue;
-    for (uint32_t child : children[port]) to.emplace_back(child, batch);
+    for (uint32_t child : children[port]) to.push_back({child, batch});
   }
   from.clear();
 }
 
-void pipeline::apply(pipeline_tree::node& n, const record::batch& in, output& out) {
-  count_in(n.input, in.num_rows, in.num_bytes());
+void pipeline::apply(pipeline_tree::node& n, const item& in, output& out) {
+  count_in(n.input, in.batch.num_rows, in.num_bytes());
   {
     stopwatch time(n.busy);
-    std::get<std::unique_ptr<stateless_stage>>(n.work)->apply(in, out);
+    std::get<std::unique_ptr<stateless_stage>>(n.work)->apply(in.batch, out);
   }
   count_out(n.output, out);
+}
+
+// The last item becomes as much of its batch as the stage takes at a time, with the rest of it below.
+void pipeline::split_last(std::vector<item>& items) const {
+  item& rest = items.back();
+  const size_t most = rows_at_a_time_[rest.stage];
+  if (rest.batch.num_rows <= most) return;
+  item portion{rest.stage, rest.batch.slice(0, most), true};
+  rest.batch = rest.batch.slice(most, rest.batch.num_rows - most);
+  items.push_back(std::move(portion));
 }
 
 // Depth first, so that batches keep their order along every edge.
 void pipeline::carry_in_parallel(std::vector<item> items, gate_entry& entry) {
   std::reverse(items.begin(), items.end());
-  while (!items.empty()) {
-    item next = std::move(items.back());
+  uint64_t entry_bytes = 0;
+  const auto leave = [&](item& i) {
+    entry_bytes += i.batch.num_bytes();
+    entry.items.push_back(std::move(i));
     items.pop_back();
-    if (!in_parallel_[next.first]) {
-      entry.items.push_back(std::move(next));
+  };
+  while (!items.empty()) {
+    if (!in_parallel_[items.back().stage]) {
+      leave(items.back());
       continue;
     }
-    pipeline_tree::node& n = tree_.stages[next.first];
+    split_last(items);
+    if (items.back().is_portion) {
+      if (events_.stopped()) return;  // as will be seen before any ticket passes the gate
+      if (entry_bytes >= grown_ticket_bytes) {
+        while (!items.empty()) leave(items.back());
+        return;
+      }
+    }
+    const item next = std::move(items.back());
+    items.pop_back();
+    pipeline_tree::node& n = tree_.stages[next.stage];
     output out;
-    apply(n, next.second, out);
+    apply(n, next, out);
     const size_t before = items.size();
     route(out.items(), n.children, items);
     std::reverse(items.begin() + static_cast<std::ptrdiff_t>(before), items.end());
@@ -248,25 +279,27 @@ void pipeline::carry_in_parallel(std::vector<item> items, gate_entry& entry) {
 
 outcome pipeline::carry_in_order(std::vector<item>& stack) {
   while (!stack.empty()) {
-    const uint32_t index = stack.back().first;
+    split_last(stack);
+    if (stack.back().is_portion && events_.stopped()) return outcome::blocked(blocked_on::output);  // nobody wakes it
+    const uint32_t index = stack.back().stage;
     pipeline_tree::node& n = tree_.stages[index];
     output out;
     outcome result = outcome::ready();
     ordered_stage* in_order = ordered(n.work);
     const size_t before = stack.size();
     if (in_order == nullptr) {
-      apply(n, stack.back().second, out);
+      apply(n, stack.back(), out);
       stack.pop_back();
     } else {
-      const uint64_t rows_before = stack.back().second.num_rows;
-      const uint64_t bytes_before = stack.back().second.num_bytes();
+      item& in = stack.back();
+      const uint64_t rows_before = in.batch.num_rows;
+      const uint64_t bytes_before = in.num_bytes();
       {
         stopwatch time(n.busy);
-        result = in_order->push(stack.back().second, out, gate_waker_);
+        result = in_order->push(in.batch, out, gate_waker_);
       }
       const bool taken = result.is_ready();
-      const record::batch& rest = stack.back().second;
-      count_in(n.input, rows_before - (taken ? 0 : rest.num_rows), bytes_before - (taken ? 0 : rest.num_bytes()));
+      count_in(n.input, rows_before - (taken ? 0 : in.batch.num_rows), bytes_before - (taken ? 0 : in.num_bytes()));
       count_out(n.output, out);
       if (taken) stack.pop_back();
     }

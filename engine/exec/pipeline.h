@@ -5,7 +5,9 @@
 // The head is pulled by one thread at a time; what it gives gets a ticket. A thread that pulled carries its batch
 // through the stateless stages at once, while others pull the next. At the gate tickets pass in order: whoever brings
 // the ticket whose turn it is carries it, and all that wait behind it, through the ordered part; others park theirs and
-// go back to the head. At most `max_tickets` are between the head and the end of the gate, which bounds the memory.
+// go back to the head. At most `max_tickets` are between the head and the end of the gate, which bounds the memory: a
+// batch goes portion by portion through stages that make many rows from each, and once a ticket has grown to
+// `grown_ticket_bytes`, the rest of it is made behind the gate, where each portion goes all the way before the next.
 //
 // A head or a stage that is blocked leaves the pipeline's waker behind and the thread goes home; the wake posts a new
 // worker.
@@ -66,7 +68,14 @@ class pipeline {
   std::string state() const;
 
  private:
-  using item = std::pair<uint32_t, record::batch>;  // stage to enter, batch
+  struct item {
+    uint32_t stage;  // to enter
+    record::batch batch;
+    bool is_portion = false;  // more of the batch follows
+
+    // The heap of a batch is counted once, with its last portion.
+    uint64_t num_bytes() const { return batch.num_bytes() - (is_portion ? batch.heap_bytes : 0); }
+  };
   struct gate_entry {
     std::vector<item> items;
   };
@@ -91,15 +100,17 @@ class pipeline {
   void pass_gate(std::unique_lock<std::mutex>& lock);
   void route(std::vector<std::pair<unsigned, record::batch>>& from, const std::vector<std::vector<uint32_t>>& children,
              std::vector<item>& to) const;
+  void split_last(std::vector<item>& items) const;
   void carry_in_parallel(std::vector<item> items, gate_entry& entry);
   outcome carry_in_order(std::vector<item>& stack);
   outcome finish_stages();
-  void apply(pipeline_tree::node& n, const record::batch& in, output& out);
+  void apply(pipeline_tree::node& n, const item& in, output& out);
   void sleep_locked(role_waker& w, blocked_on why);
   void charge_locked(role_waker& w, node_counters* c);
 
   pipeline_tree tree_;
-  std::vector<bool> in_parallel_;  // by stage: before the gate
+  std::vector<bool> in_parallel_;       // by stage: before the gate
+  std::vector<size_t> rows_at_a_time_;  // by stage
   bool has_parallel_ = false;
   task_executor& executor_;
   const unsigned max_workers_;

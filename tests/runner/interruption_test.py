@@ -11,9 +11,8 @@ import time
 from flowrun_process import ENDLESS, SORT, main, process_test
 
 
-# What comes out of the merge takes long to be looked at: many rows are made of each. A batch is worked through before a
-# job stops, and a sanitizer makes that ten times slower.
-MANY = 100 if os.environ.get("FLOWRUN_SANITIZED") else 1000
+# What comes out of the merge takes long to be looked at: many rows are made of each.
+MANY = 1000
 MERGE = SORT + """
   many: {op: flat_map, in: sorted, with: {rows: [MANY]}}
   sum: {op: reduce, in: many, with: {let: {s: "sum(v % 1000003)"}}}

@@ -275,6 +275,32 @@ class large_sort_test(process_test):
         _, results = self.combine("8 bytes", 900_000, 100_000, "24MiB", options=", runs: long")
         self.assertEqual(results["together", "hash"], results["apart", "hash"])
 
+    def test_many_rows_made_of_each_stay_within_the_budget(self):
+        rows = ", ".join(["{v: value, n: %d}" % n for n in range(600)])
+        self.write(
+            "job.yaml",
+            f"""flowrun: 1
+name: growing
+nodes:
+  drawn: {{op: generate, with: {{kind: random, rows: 20000}}}}
+  many: {{op: flat_map, in: drawn, with: {{rows: [{rows}]}}}}
+  sorted: {{op: sort, in: many, with: {{by: [n, v], limit: 1000000}}}}
+  numbered: {{op: flat_map, in: drawn, with: {{rows: [{rows.replace("value, n:", "value, n: row_number + ")}]}}}}
+  count: {{op: reduce, in: sorted, with: {{let: {{n: "count()", most: "max(n)"}}}}}}
+  sum: {{op: reduce, in: numbered, with: {{let: {{n: "count()", s: "sum(n)"}}}}}}
+""",
+        )
+        done = self.flowrun("job.yaml", "-q", "-m", "32MiB", "-T", "scratch", "--report", "report.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads((self.dir / "report.json").read_text())
+        results = {(r["node"], r["name"]): int(r["value"]) for r in report["results"]}
+        self.assertEqual(results["count", "n"], 1_000_000)
+        self.assertEqual(results["count", "most"], 49)
+        self.assertEqual(results["sum", "n"], 12_000_000)
+        self.assertEqual(results["sum", "s"], 600 * sum(range(20_000)) + 20_000 * sum(range(600)))
+        if not SANITIZED:
+            self.assertLessEqual(int(report["peak_memory_bytes"]), int(report["memory_budget_bytes"]) + ALLOWANCE)
+
     def test_two_disks_share_the_work(self):
         columns, keys, _ = SHAPES["16 bytes"]
         self.write("job.yaml", JOB.replace("COLUMNS", columns).replace("KEYS", keys))

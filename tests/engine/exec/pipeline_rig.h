@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -81,25 +82,31 @@ class function_source final : public source {
 class function_stage final : public stateless_stage {
  public:
   using apply_function = std::function<void(const record::batch&, output&)>;
-  explicit function_stage(apply_function apply) : apply_(std::move(apply)) {}
+  explicit function_stage(apply_function apply, size_t rows_at_a_time = std::numeric_limits<size_t>::max())
+      : apply_(std::move(apply)), rows_at_a_time_(rows_at_a_time) {}
+  size_t rows_at_a_time() const override { return rows_at_a_time_; }
   void apply(const record::batch& in, output& out) const override { apply_(in, out); }
 
  private:
   apply_function apply_;
+  size_t rows_at_a_time_;
 };
 
 class function_sink final : public ordered_stage {
  public:
   using push_function = std::function<outcome(record::batch&, output&, waker&)>;
   using finish_function = std::function<outcome(output&, waker&)>;
-  explicit function_sink(push_function push, finish_function finish = {})
-      : push_(std::move(push)), finish_(std::move(finish)) {}
+  explicit function_sink(push_function push, finish_function finish = {},
+                         size_t rows_at_a_time = std::numeric_limits<size_t>::max())
+      : push_(std::move(push)), finish_(std::move(finish)), rows_at_a_time_(rows_at_a_time) {}
+  size_t rows_at_a_time() const override { return rows_at_a_time_; }
   outcome push(record::batch& in, output& out, waker& w) override { return push_(in, out, w); }
   outcome finish(output& out, waker& w) override { return finish_ ? finish_(out, w) : outcome::done(); }
 
  private:
   push_function push_;
   finish_function finish_;
+  size_t rows_at_a_time_;
 };
 
 // Batches of one number each: 0, 1, …, count - 1.

@@ -217,6 +217,104 @@ TEST(pipeline, a_batch_may_be_taken_in_parts_and_results_given_on_the_way) {
   }
 }
 
+// Batches of ten numbers: 0, 1, …, 10 * count - 1.
+std::unique_ptr<source> tens(uint64_t count) {
+  return std::make_unique<function_source>([count, next = uint64_t{0}](output& out, waker&) mutable {
+    if (next == count) return outcome::done();
+    numbers ten;
+    for (uint64_t i = 0; i < 10; ++i) ten.push_back(10 * next + i);
+    ++next;
+    out.emit(batch_of(ten));
+    return outcome::ready();
+  });
+}
+
+TEST(pipeline, a_stage_gets_as_many_rows_as_it_takes_at_a_time) {
+  for (const pipeline_setting& setting : pipeline_settings()) {
+    for (const size_t most : {1U, 3U, 10U, 11U}) {
+      pipeline_rig rig(setting);
+      node_counters in_parallel, in_order;
+      numbers seen;
+      std::atomic<uint64_t> too_large{0};
+      auto first = std::make_unique<function_stage>(
+          [&](const record::batch& in, output& out) {
+            if (in.num_rows > most) ++too_large;
+            for (const uint64_t n : numbers_of(in)) out.emit(batch_of({n, n}));
+          },
+          most);
+      // Takes a part of what it gets now and then.
+      auto second = std::make_unique<function_sink>(
+          [&, calls = 0](record::batch& in, output& out, waker& w) mutable {
+            if (in.num_rows > most) ++too_large;
+            out.emit(in.slice(0, 1));
+            if (in.num_rows == 1) return outcome::ready();
+            in = in.slice(1, in.num_rows - 1);
+            if (++calls % 3 == 0) w.wake();
+            rig.clock().wake_later(w);
+            return outcome::blocked(blocked_on::memory);
+          },
+          function_sink::finish_function(), most);
+      pipeline_tree tree =
+          chain(tens(20), stages_of(stage(std::move(first)), stage(std::move(second)), stage(recorder(seen))));
+      tree.stages[0].input = &in_parallel;
+      tree.stages[1].input = &in_order;
+      rig.run(std::move(tree));
+      numbers twice;
+      for (uint64_t n = 0; n < 200; ++n) twice.insert(twice.end(), 2, n);
+      EXPECT_EQ(seen, twice);
+      EXPECT_EQ(too_large, 0U);
+      EXPECT_EQ(in_parallel.rows_in, 200U);
+      EXPECT_EQ(in_parallel.bytes_in, 1600U);
+      EXPECT_EQ(in_order.rows_in, 400U);
+      EXPECT_EQ(in_order.bytes_in, 3200U);
+    }
+  }
+}
+
+// The heap of a batch isn't counted with each of its portions.
+TEST(pipeline, a_heap_is_counted_once) {
+  pipeline_rig rig({2, 2, 4});
+  node_counters counted;
+  numbers seen;
+  auto head = std::make_unique<function_source>([done = false](output& out, waker&) mutable {
+    if (std::exchange(done, true)) return outcome::done();
+    record::batch b = batch_of({1, 2, 3, 4, 5});
+    b.heap_bytes = 1000;
+    out.emit(std::move(b));
+    return outcome::ready();
+  });
+  auto portions = std::make_unique<function_stage>([](const record::batch& in, output& out) { out.emit(in); }, 2);
+  pipeline_tree tree = chain(std::move(head), stages_of(stage(std::move(portions)), stage(recorder(seen))));
+  tree.stages[0].input = &counted;
+  rig.run(std::move(tree));
+  EXPECT_EQ(seen, (numbers{1, 2, 3, 4, 5}));
+  EXPECT_EQ(counted.bytes_in, 1040U);
+}
+
+TEST(pipeline, a_ticket_that_grows_is_made_at_the_gate_portion_by_portion) {
+  for (const pipeline_setting& setting : pipeline_settings()) {
+    pipeline_rig rig(setting);
+    std::atomic<int> alive{0};
+    int most = 0;
+    numbers seen;
+    auto grow = std::make_unique<function_stage>(
+        [&alive](const record::batch& in, output& out) {
+          numbers mebibyte(1 << 17, numbers_of(in)[0]);
+          out.emit(batch_of(mebibyte, &alive));
+        },
+        1);
+    auto sink = std::make_unique<function_sink>([&](record::batch& in, output&, waker&) {
+      most = std::max(most, alive.load());
+      seen.push_back(numbers_of(in.slice(0, 1))[0]);
+      return outcome::ready();
+    });
+    rig.run(chain(tens(20), stages_of(stage(std::move(grow)), stage(jitter()), stage(std::move(sink)))));
+    EXPECT_EQ(seen, first_numbers(200));
+    EXPECT_LE(most, static_cast<int>(setting.max_tickets) * 4 + 1);
+    EXPECT_EQ(alive, 0);
+  }
+}
+
 TEST(pipeline, finish_may_emit_in_several_steps_and_parents_finish_first) {
   for (const pipeline_setting& setting : pipeline_settings()) {
     pipeline_rig rig(setting);
