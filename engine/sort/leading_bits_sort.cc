@@ -139,6 +139,25 @@ uint64_t expected_alike(const digits& by, const counters& highest) {
   return squares >> by.list[1].num_different();
 }
 
+template <class Word>
+void sort_in_cache(Word* words, size_t num_words, Word* beside);
+
+// Words close together may lie on both sides of a power of two, where their first different bits tell little: sorted by
+// their distances from the lowest one. False: these don't tell more.
+template <class Word>
+bool sort_by_distance(Word* words, size_t num_words, Word* beside, Word different) {
+  Word lowest = words[0], highest = words[0];
+  for (size_t i = 1; i < num_words; ++i) {
+    lowest = std::min(lowest, words[i]);
+    highest = std::max(highest, words[i]);
+  }
+  if (width_of(static_cast<Word>(highest - lowest)) + 1 >= width_of(different)) return false;
+  for (size_t i = 0; i < num_words; ++i) words[i] -= lowest;
+  sort_in_cache(words, num_words, beside);
+  for (size_t i = 0; i < num_words; ++i) words[i] += lowest;
+  return true;
+}
+
 // At most most_in_cache; `beside` has room for as many.
 template <class Word>
 void sort_in_cache(Word* words, size_t num_words, Word* beside) {
@@ -159,6 +178,7 @@ void sort_in_cache(Word* words, size_t num_words, Word* beside) {
   } else {
     count<2>(by, words, num_words, counts.data());
     if (!by.all && expected_alike(by, counts[0]) > num_words / 8) {
+      if (sort_by_distance(words, num_words, beside, different)) return;
       if constexpr (std::is_same_v<Word, uint64_t>) return sort_by_simd(words, num_words);
       by.choose(different, digit_bits, 3);
       count<3>(by, words, num_words, counts.data());

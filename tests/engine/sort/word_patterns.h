@@ -93,6 +93,18 @@ std::vector<word_pattern<Word>> word_patterns() {
        }},
       {"bits on both sides of the middle",
        [](size_t, size_t, std::mt19937_64& r) { return wide<Word>(r() % 256, (r() % 256) << 56 | (r() % 3)); }},
+      {"on both sides of a power of two",
+       [](size_t, size_t, std::mt19937_64& r) {
+         const unsigned power = 8 * sizeof(Word) - 2, spread = power / 2 + 10;
+         return static_cast<Word>((Word{1} << power) - (Word{1} << spread) +
+                                  (wide<Word>(r(), r()) >> (power - spread)));
+       }},
+      {"on both sides of the middle, and the ends",
+       [](size_t i, size_t, std::mt19937_64& r) {
+         const Word middle = Word{1} << (8 * sizeof(Word) - 1);
+         const Word near = static_cast<Word>(middle + r() % 100'000 - 50'000);
+         return i % 5000 == 0 ? Word{0} : i % 5001 == 0 ? static_cast<Word>(~Word{0}) : near;
+       }},
       {"prefix and row number",
        [](size_t i, size_t, std::mt19937_64& r) { return wide<Word>(r() % 5, (r() % 3) << 32 | i); }},
   };
