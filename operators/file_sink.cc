@@ -12,18 +12,19 @@ namespace flowrun::operators {
 
 namespace {
 
-constexpr unsigned num_buffers = 4;
+// While some are filled, others must keep the disk busy beside those who read from it.
+constexpr unsigned min_buffers = 4;
+constexpr unsigned max_buffers = 16;
 constexpr size_t min_buffer_bytes = 64 * KiB;
-constexpr size_t max_buffer_bytes = 2 * MiB;
+constexpr size_t max_buffer_bytes = 1 * MiB;
 constexpr unsigned num_index_buffers = 2;
 constexpr uint64_t index_memory = num_index_buffers * min_buffer_bytes;
 
 io::output_file_options writing_options(const exec::build_context& context, bool indexed) {
   const uint64_t memory = context.memory_bytes - std::min(context.memory_bytes, indexed ? index_memory : 0);
-  const uint64_t share = memory == 0 ? 1 * MiB : memory / num_buffers;
   io::output_file_options options;
-  options.chunk_bytes = std::bit_floor(std::clamp<uint64_t>(share, min_buffer_bytes, max_buffer_bytes));
-  options.depth = num_buffers;
+  options.chunk_bytes = std::bit_floor(std::clamp<uint64_t>(memory / 8, min_buffer_bytes, max_buffer_bytes));
+  options.depth = static_cast<unsigned>(std::clamp<uint64_t>(memory / options.chunk_bytes, min_buffers, max_buffers));
   options.direct = context.job.options().direct;
   options.durable = context.job.options().sync_outputs;
   return options;
@@ -131,7 +132,7 @@ class file_sink final : public exec::ordered_stage {
 
 plan::memory_wish writing_memory(bool indexed) {
   const uint64_t more = indexed ? index_memory : 0;
-  return {num_buffers * min_buffer_bytes + more, num_buffers * max_buffer_bytes + more, 0.1};
+  return {min_buffers * min_buffer_bytes + more, max_buffers * max_buffer_bytes + more, 0.1};
 }
 
 std::unique_ptr<exec::ordered_stage> make_file_sink(exec::build_context& context, const std::string& path,

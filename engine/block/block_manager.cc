@@ -50,6 +50,7 @@ struct block_manager::disk {
                                                     const manager_options& options);
   bool takes_blocks(uint64_t num_bytes) const;  // under the lock
   bool grow(uint64_t num_bytes, uint64_t wanted_bytes, uint64_t reserve_step);
+  std::optional<uint64_t> free_bytes() const;
   bool reserve(uint64_t num_bytes);
   std::string warning();
 };
@@ -92,22 +93,34 @@ bool block_manager::disk::takes_blocks(uint64_t num_bytes) const {
   return refusal.empty() && !full && (limit == 0 || end + num_bytes <= limit);
 }
 
-// Makes the file longer, by at least a step or what is wanted where the limit lets it, by a block where the file system
-// has no more. False when it can't grow at all.
+// Makes the file longer, by at least a step or what is wanted where the limit lets it, by less where the file system
+// has no more. False when it can't grow at all. Transfers under way end first and new ones wait meanwhile (ext4: 6 ms),
+// so long files grow by larger steps, which leave others nearly all that is free.
 bool block_manager::disk::grow(uint64_t num_bytes, uint64_t wanted_bytes, uint64_t reserve_step) {
   const uint64_t longest = limit == 0 ? UINT64_MAX : round_down(limit, io_alignment);
   if (full || end >= longest) return false;
   const uint64_t room = longest - end;
   if (can_reserve) {
-    const uint64_t step = std::min(std::max(reserve_step, wanted_bytes), room);
-    if (reserve(step)) return true;
-    if (step > num_bytes && can_reserve && reserve(num_bytes)) return true;
+    const uint64_t num_steps = std::min({end / 2, free_bytes().value_or(0) / 64, 16 * reserve_step}) / reserve_step;
+    const uint64_t ahead = std::max<uint64_t>(num_steps, 1) * reserve_step;
+    for (uint64_t step = std::min(std::max(ahead, wanted_bytes), room); can_reserve;) {
+      if (reserve(step)) return true;
+      if (failed || step <= num_bytes) break;
+      step = std::max(round_down(step / 4, io_alignment), num_bytes);
+    }
     if (can_reserve) return false;
   }
   const uint64_t step = std::min(wanted_bytes, room);
   free_space.give(end, step);
   end += step;
   return true;
+}
+
+// On its file system, for us.
+std::optional<uint64_t> block_manager::disk::free_bytes() const {
+  struct statvfs system {};
+  if (statvfs(path.c_str(), &system) != 0) return std::nullopt;
+  return uint64_t{system.f_bavail} * system.f_frsize;
 }
 
 bool block_manager::disk::reserve(uint64_t num_bytes) {
@@ -307,11 +320,9 @@ std::string block_manager::full_message(uint32_t num_bytes) const {
   for (const disk_usage& now : usage()) {
     text += fmt::format("{}{}: {} used", separator, now.path, format_bytes(now.used));
     if (now.limit != 0) text += fmt::format(" of a limit of {}", format_bytes(now.limit));
-    struct statvfs system {};
-    if (!options_.in_memory && statvfs(now.path.c_str(), &system) == 0) {
-      text += fmt::format(", {} free on its file system", format_bytes(uint64_t{system.f_bavail} * system.f_frsize));
-    }
     const disk& one = *disks_[at++];
+    if (const auto free = options_.in_memory ? std::nullopt : one.free_bytes())
+      text += fmt::format(", {} free on its file system", format_bytes(*free));
     std::lock_guard lock(one.mutex);
     if (!one.refusal.empty()) text += fmt::format(" ({})", one.refusal);
     separator = "; ";

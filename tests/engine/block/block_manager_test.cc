@@ -99,6 +99,25 @@ TEST_F(block_manager_test, scratch_files_are_made_late_and_have_no_name) {
   EXPECT_EQ(manager.usage()[1].reserved % options.reserve_step, 0u);
 }
 
+// Extending a file stops its transfers.
+TEST_F(block_manager_test, long_files_grow_by_larger_steps) {
+  temporary_directory where;
+  manager_options options = directory_options(*backend_, where, 1);
+  options.reserve_step = 64 * KiB;
+  block_manager manager(options);
+  uint64_t reserved = 0;
+  unsigned num_extended = 0;
+  for (int i = 0; i < 1024; ++i) {
+    manager.allocate(0, 64 * KiB);
+    const uint64_t now = manager.usage()[0].reserved;
+    if (now == reserved) continue;
+    ++num_extended;
+    EXPECT_LE(now - reserved, std::max(options.reserve_step, std::min(reserved / 2, 16 * options.reserve_step)));
+    reserved = now;
+  }
+  EXPECT_LT(num_extended, 90U);  // 1024 by steps of one size
+}
+
 TEST_F(block_manager_test, a_scratch_directory_that_cant_be_made_is_named) {
   manager_options options = memory_options(*backend_, 1);
   options.in_memory = false;
