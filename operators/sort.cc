@@ -308,7 +308,7 @@ exec::operator_definition define() {
                            "behind the sort."},
                   {.name = "limit",
                    .kind = plan::parameter_kind::integer,
-                   .help = "Keep only the first so many rows of the result."},
+                   .help = "Keep only the first so many rows of the result, at least one."},
                   {.name = "stable",
                    .kind = plan::parameter_kind::boolean,
                    .default_text = "false",

@@ -173,7 +173,8 @@ class parser {
     gen.add_option("KIND", kind_, "What.")->type_name(" ");
     add_word(gen, "-n,--rows", rows_, "N", "How many rows.");
     add_word(gen, "--first", first_, "N", "The number of the first row; 0.");
-    gen.add_flag("--skew", out_.gen.skewed, "Keys of which many begin alike, as with gensort -s (records, ascii).");
+    gen.add_flag("--skew", out_.gen.skewed,
+                 "Keys of which many begin alike, as with gensort -s, but not the same bytes (records, ascii).");
     add_word(gen, "--seed", seed_, "N", "Another seed gives other numbers (u64); 1.");
     add_word(gen, "-o,--output", out_.gen.out, "FILE", "Where to; standard output otherwise.");
     CLI::App& verify = add(

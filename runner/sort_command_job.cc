@@ -59,7 +59,8 @@ std::string expression_of(const line_key& key, const std::optional<char>& separa
   switch (o.kind) {
     case key_kind::numeric: return fmt::format("decimal_key({})", out);
     case key_kind::general_numeric: return fmt::format("real_key({})", out);
-    case key_kind::human_numeric: return fmt::format("size_key({})", out);
+    // 1k before 1G, but as large as 1m only if letters are folded.
+    case key_kind::human_numeric: return fmt::format("size_key({})", o.fold_case ? fmt::format("upper({})", out) : out);
     case key_kind::month: return fmt::format("month({})", out);
     case key_kind::bytes:
     case key_kind::version: break;

@@ -300,14 +300,14 @@ class parser {
     if (out_.help || out_.version) return;
     for (line_key& key : out_.keys) {
       if (key.ordering.is_plain() && !key.ordering.reverse) key.ordering = global_;
-      check_compatible(key.ordering);
     }
-    check_compatible(global_);
     if (out_.keys.empty() && !global_.is_plain()) {
       line_key whole;
       whole.ordering = global_;
       out_.keys.push_back(whole);
     }
+    // Global letters that no key takes over may contradict each other.
+    for (const line_key& key : out_.keys) check_compatible(key.ordering);
     out_.reverse = global_.reverse;
     if (!names_file_.empty()) {
       if (!out_.files.empty())

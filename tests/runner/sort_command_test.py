@@ -43,7 +43,7 @@ def random_position(draw, first):
     return text
 
 
-WAYS = ["", "", "", "n", "n", "g", "h", "M", "V", "V", "f", "d", "i", "df", "di", "fi", "dV"]
+WAYS = ["", "", "", "n", "n", "g", "h", "hf", "nf", "M", "V", "V", "f", "d", "i", "df", "di", "fi", "dV"]
 
 
 def random_letters(draw, way, share):
@@ -112,6 +112,12 @@ class random_jobs(sort_test):
             words = random_options(draw) + (["-z"] if zero else []) + draw.choice([["a"], ["a", "b"], ["a", "-", "b"], []])
             with self.subTest(number=number, words=words):
                 self.same(*words, input=(self.dir / "c").read_bytes())
+
+    def test_letters_together(self):
+        self.write("a", "1g\n2\n1M\n1m\n900\n3k\n1e400\nb 2\na 10\n")
+        for words in ("-hf", "-k1hf", "-h", "-hfr", "-k1,1hf -s", "-n -g -k1,1r", "-d -n -k1i,1", "-h -V -k2n"):
+            with self.subTest(words=words):
+                self.same(*words.split(), "a")
 
     def test_checked_and_merged_alike(self):
         draw = random.Random(2)
