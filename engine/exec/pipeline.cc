@@ -33,7 +33,8 @@ void count_out(node_counters* c, output& out) {
 // executor the one thread's look at the stop flag, get their turn.
 constexpr unsigned turns_per_task = 64;
 
-// What tickets hold of it at the gate: well below what a job may take beside its budget (64 MiB) on a usual machine.
+// A ticket that has so much for the ordered part grows no further before the gate. All tickets together stay below what
+// a job may take beside its budget (64 MiB) with up to 14 threads.
 constexpr uint64_t grown_ticket_bytes = 4 * MiB;
 
 // Adds the time from its construction to a counter.
