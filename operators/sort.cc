@@ -30,17 +30,17 @@ struct settings {
   bool unique = false;
   bool stable = false;
   bool long_runs = false;
-  sort::compression compress = sort::compression::none;
+  runs::compression compress = runs::compression::none;
   uint64_t limit = 0;
   named_aggregates combine;
   std::vector<std::string> columns;  // of the keys, for combine
 };
 
-sort::compression compression_of(std::string_view name) {
-  if (name == "delta") return sort::compression::delta;
-  if (name == "lz4") return sort::compression::lz4;
-  if (name == "zstd") return sort::compression::zstd;
-  return sort::compression::none;
+runs::compression compression_of(std::string_view name) {
+  if (name == "delta") return runs::compression::delta;
+  if (name == "lz4") return runs::compression::lz4;
+  if (name == "zstd") return runs::compression::zstd;
+  return runs::compression::none;
 }
 
 settings read(plan::node_checker& node) {
@@ -170,7 +170,7 @@ void check_sorted_whole(plan::node_checker& node, const settings& s) {
     node.fault_at_parameter("runs",
                             fmt::format("long runs need rows of at most 16 bytes, sorted whole; {}", reason.why),
                             "halves", "leave out runs" + reason.way_out);
-  if (s.compress == sort::compression::delta)
+  if (s.compress == runs::compression::delta)
     node.fault_at_parameter("compress",
                             fmt::format("delta needs rows of at most 16 bytes, sorted whole; {}", reason.why),
                             "lz4, zstd, none", "lz4 (fast) and zstd (shorter) compress rows of any kind");
@@ -192,7 +192,7 @@ void check(plan::node_checker& node) {
   const sort::sort_settings creating = creator_settings(s, rows);
   if (creating.limit > 0) node.node().facts["limit"] = creating.limit;
   if (s.long_runs) node.node().facts["long_runs"] = 1;
-  if (s.compress != sort::compression::none) node.node().facts["compressed"] = 1;
+  if (s.compress != runs::compression::none) node.node().facts["compressed"] = 1;
   if (s.unique || !s.combine.empty()) node.node().facts["dedups"] = 1;
   if (s.unique) node.node().facts["unique"] = 1;
   plan::row_estimate estimate = node.input_estimate();

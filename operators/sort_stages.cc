@@ -17,7 +17,7 @@ namespace flowrun::operators {
 
 namespace {
 
-sort::sort_resources resources_of(exec::build_context& c, const record::row_type& type, sort::compression compress) {
+sort::sort_resources resources_of(exec::build_context& c, const record::row_type& type, runs::compression compress) {
   sort::sort_resources out;
   exec::services* job = &c.job;
   out.blocks = &job->blocks();
@@ -46,7 +46,7 @@ class prepare_stage final : public exec::stateless_stage {
 
 // What the sink half leaves for the source half.
 struct hand_over {
-  std::shared_ptr<sort::sorted_runs> runs;
+  std::shared_ptr<runs::sorted_runs> runs;
   uint32_t block_bytes = 0;
 };
 
@@ -73,9 +73,9 @@ class creator_stage final : public exec::ordered_stage {
   }
   exec::outcome finish(exec::output&, waker& w) override {
     if (creator_->finish(w) != sort::step::done) return exec::outcome::blocked(exec::blocked_on::io);
-    auto runs = std::make_shared<sort::sorted_runs>(creator_->take());
+    auto runs = std::make_shared<runs::sorted_runs>(creator_->take());
     counters_.runs = runs->runs.size();
-    for (const sort::run& r : runs->runs) {
+    for (const runs::run& r : runs->runs) {
       counters_.run_bytes += r.blocks.size() * uint64_t{r.block_bytes};
       counters_.stored_run_bytes += r.stored_bytes();
     }
@@ -123,7 +123,7 @@ class refine_stage final : public exec::stateless_stage {
 }  // namespace
 
 void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_settings settings,
-                      sort::compression compress, uint64_t most_rows) {
+                      runs::compression compress, uint64_t most_rows) {
   sort::sort_resources resources = resources_of(c, settings.type, compress);
   resources.block_bytes = static_cast<uint32_t>(c.sort->block_bytes);
   resources.write_buffers = static_cast<unsigned>(c.sort->write_buffers);
@@ -136,7 +136,7 @@ void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_set
 }
 
 void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_settings& settings,
-               sort::compression compress) {
+               runs::compression compress) {
   const auto given = std::any_cast<hand_over>(std::exchange(c.state, {}));
   sort::sort_resources resources = resources_of(c, settings.type, compress);
   resources.block_bytes = given.block_bytes;

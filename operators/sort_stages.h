@@ -16,11 +16,11 @@ namespace flowrun::operators {
 
 // Rows of settings.type are sorted on. More than `most_rows` of them are error(bad_data).
 void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_settings settings,
-                      sort::compression compress = sort::compression::none, uint64_t most_rows = UINT64_MAX);
+                      runs::compression compress = runs::compression::none, uint64_t most_rows = UINT64_MAX);
 
 // The head of the source half: rows of settings.type in order. Slices may repeat each other's last row.
 void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_settings& settings,
-               sort::compression compress = sort::compression::none);
+               runs::compression compress = runs::compression::none);
 
 // What rows take while they are sorted: as words, or with an index of 16 bytes each.
 uint64_t bytes_to_sort(const record::row_type& type, bool indexed, const plan::row_estimate& estimate);

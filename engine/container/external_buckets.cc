@@ -17,7 +17,7 @@
 #include "engine/block/stream_disks.h"
 #include "engine/container/block_size.h"
 #include "engine/container/row_page.h"
-#include "engine/sort/wide_rows.h"
+#include "engine/kernels/wide_rows.h"
 
 namespace flowrun::container {
 
@@ -226,7 +226,7 @@ struct external_buckets::core {
 
   block::block_manager& blocks;
   const std::shared_ptr<stored_rows> stored;
-  const sort::wide_rows rows;
+  const kernels::wide_rows rows;
   const uint64_t memory_bytes;
   const uint32_t block_bytes;
   std::vector<bucket> buckets;

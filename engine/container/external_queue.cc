@@ -15,8 +15,8 @@
 #include "engine/base/units.h"
 #include "engine/container/block_size.h"
 #include "engine/container/sleepers.h"
-#include "engine/sort/run_writer.h"
-#include "engine/sort/wide_rows.h"
+#include "engine/kernels/wide_rows.h"
+#include "engine/runs/run_writer.h"
 
 namespace flowrun::container {
 
@@ -37,19 +37,19 @@ struct external_queue::core {
 
   ~core() {
     reader.reset();
-    for (const sort::run& segment : segments) free(segment, 0);
+    for (const runs::run& segment : segments) free(segment, 0);
     if (reading) free(*reading, blocks_read);
     // What the writer still has is freed once it is on the disks.
     if (!writer) return;
     blocking_waker done;
     try {
       while (!writer->flush(&done)) done.wait();
-      for (const sort::run& segment : writer->take()) free(segment, 0);
+      for (const runs::run& segment : writer->take()) free(segment, 0);
     } catch (const std::exception&) {  // the job has failed; the manager goes with it
     }
   }
 
-  void free(const sort::run& segment, size_t from) {
+  void free(const runs::run& segment, size_t from) {
     for (size_t i = from; i < segment.blocks.size(); ++i) blocks.free(segment.blocks[i].id);
   }
 
@@ -68,7 +68,7 @@ struct external_queue::core {
     closing = true;
     if (!writer->flush(&asleep)) return false;
     closing = false;
-    for (sort::run& segment : writer->take()) segments.push_back(std::move(segment));
+    for (runs::run& segment : writer->take()) segments.push_back(std::move(segment));
     writer.reset();
     asleep.wake();
     return true;
@@ -200,7 +200,7 @@ struct external_queue::core {
   }
 
   block::block_manager& blocks;
-  const sort::wide_rows rows;
+  const kernels::wide_rows rows;
   const uint32_t block_bytes;
   uint64_t row_memory = 0;
 
@@ -213,14 +213,14 @@ struct external_queue::core {
   uint64_t memory_used = 0;
   uint64_t spilled = 0;
   // The segment being written.
-  std::optional<sort::run_writer> writer;
+  std::optional<runs::run_writer> writer;
   bool closing = false;  // its last block is on its way: no more rows
   uint32_t num_rows = 0;
   size_t front_bytes = 0;
   size_t heap_end = 0;
   // Written ones, and the one being read.
-  std::deque<sort::run> segments;
-  std::optional<sort::run> reading;
+  std::deque<runs::run> segments;
+  std::optional<runs::run> reading;
   size_t blocks_read = 0;
   std::optional<block::block_prefetcher> reader;
   std::optional<record::batch> current;

@@ -13,8 +13,8 @@
 #include "engine/base/units.h"
 #include "engine/container/block_size.h"
 #include "engine/container/row_page.h"
-#include "engine/sort/run_writer.h"
-#include "engine/sort/wide_rows.h"
+#include "engine/kernels/wide_rows.h"
+#include "engine/runs/run_writer.h"
 
 namespace flowrun::container {
 
@@ -161,7 +161,7 @@ struct external_vector::core {
     closing = true;
     if (!writer->flush(&w)) return false;
     closing = false;
-    for (const sort::run& r : writer->take())
+    for (const runs::run& r : writer->take())
       for (size_t i = 0; i < r.blocks.size(); ++i)
         stored->pieces[segment_begin + i].stored = {r.blocks[i].id, r.stream, i, 0};
     writer.reset();
@@ -220,7 +220,7 @@ struct external_vector::core {
 
   block::block_manager& blocks;
   const std::shared_ptr<stored_rows> stored;
-  const sort::wide_rows rows;
+  const kernels::wide_rows rows;
   std::optional<record::row_comparator> order;
   const uint64_t memory_bytes;
   const bool keeps_read, blocks_grow;
@@ -240,7 +240,7 @@ struct external_vector::core {
 
   bool spilling = false;
   std::deque<record::batch> moving;  // from memory to scratch
-  std::optional<sort::run_writer> writer;
+  std::optional<runs::run_writer> writer;
   bool closing = false;      // its last block is on its way: no more rows
   size_t segment_begin = 0;  // its first piece
   uint64_t spilled = 0;

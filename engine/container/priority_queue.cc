@@ -79,7 +79,7 @@ struct priority_queue<Item>::merge_state {
 
   const bool runs;  // else sequences
   aligned_buffer slice_memory;
-  sort::run_writer writer;
+  runs::run_writer writer;
   run_output<Item> output;
   std::span<const Item> left;  // of the slice
   uint64_t num_items = 0;
@@ -290,7 +290,7 @@ step priority_queue<Item>::advance_merge(waker& w) {
     if (!m.output.append(m.left, w)) return step::blocked;
     if (m.drained) {
       if (!m.output.finish(w)) return step::blocked;
-      sort::run merged = m.output.take_run();
+      runs::run merged = m.output.take_run();
       ++counters_.runs;
       ++counters_.merges;
       counters_.spilled_bytes += merged.stored_bytes();

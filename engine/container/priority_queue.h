@@ -40,6 +40,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/base/background_work.h"
 #include "engine/base/buffer.h"
 #include "engine/base/resumable.h"
 #include "engine/base/waker.h"
@@ -47,8 +48,7 @@
 #include "engine/container/queue_input.h"
 #include "engine/container/queue_item.h"
 #include "engine/container/queue_runs.h"
-#include "engine/sort/background_work.h"
-#include "engine/sort/word_store.h"
+#include "engine/kernels/word_store.h"
 
 namespace flowrun::container {
 
@@ -151,7 +151,7 @@ class priority_queue {
   const queue_counters& counters() const { return counters_; }
 
  private:
-  using sequence = typename sort::word_store<Item>::sequence;
+  using sequence = typename kernels::word_store<Item>::sequence;
   struct merge_state;
 
   bool near_is_first() const { return !near_.empty() && (head_ == end_ || near_.front() < deletion_[head_]); }
@@ -233,7 +233,7 @@ class priority_queue {
     explicit slice_ahead(const task_poster& post) : sorter(post) {}
     aligned_buffer memory;
     size_t first = 0, num_items = 0;  // what is left
-    sort::background_work sorter;
+    background_work sorter;
     Item* items() { return reinterpret_cast<Item*>(memory.data()) + first; }
   };
   std::vector<std::unique_ptr<slice_ahead>> ahead_;
@@ -243,7 +243,7 @@ class priority_queue {
 
   // Everything else.
   uint64_t num_elsewhere_ = 0;
-  sort::word_store<Item> store_;
+  kernels::word_store<Item> store_;
   std::vector<sequence> sequences_;
   queue_runs<Item> runs_;
   queue_input<Item> input_;

@@ -52,7 +52,7 @@ void queue_input<Item>::shutdown() {
   // The writer frees what it has not handed over.
   for (auto& b : buffers_)
     if (b->run)
-      for (const sort::run_block& block : b->run->blocks) settings_.blocks->free(block.id);
+      for (const runs::run_block& block : b->run->blocks) settings_.blocks->free(block.id);
 }
 
 template <class Item>

@@ -18,11 +18,11 @@
 #include <span>
 #include <vector>
 
+#include "engine/base/background_work.h"
 #include "engine/base/buffer.h"
 #include "engine/base/resumable.h"
 #include "engine/container/queue_item.h"
-#include "engine/sort/background_work.h"
-#include "engine/sort/run_writer.h"
+#include "engine/runs/run_writer.h"
 
 namespace flowrun::container {
 
@@ -30,7 +30,7 @@ namespace flowrun::container {
 template <class Item>
 class run_output {
  public:
-  run_output(sort::run_writer& writer, const item_packer<Item>& packer)
+  run_output(runs::run_writer& writer, const item_packer<Item>& packer)
       : writer_(writer), packer_(packer), per_block_(writer.payload_bytes() / packer.item_bytes()) {
     writer.begin_run();
   }
@@ -38,12 +38,12 @@ class run_output {
   bool append(std::span<const Item>& items, waker& w);
   // True once the run is on the disks; false: `w` will be woken.
   bool finish(waker& w);
-  sort::run take_run() { return std::move(writer_.take().front()); }
+  runs::run take_run() { return std::move(writer_.take().front()); }
   std::vector<Item> take_firsts() { return std::move(firsts_); }
 
  private:
   void end_block();
-  sort::run_writer& writer_;
+  runs::run_writer& writer_;
   const item_packer<Item>& packer_;
   const size_t per_block_;
   size_t filled_ = 0;
@@ -81,7 +81,7 @@ class queue_input {
   // when there is none. Throws what the work threw.
   struct finished {
     std::span<const Item> sorted;
-    std::optional<sort::run> run;
+    std::optional<runs::run> run;
     std::vector<Item> firsts;
   };
   bool take_finished(finished& out);
@@ -104,9 +104,9 @@ class queue_input {
     bool write = false;
     Item least{};
     std::optional<run_output<Item>> output;
-    std::optional<sort::run> run;
+    std::optional<runs::run> run;
     std::vector<Item> firsts;
-    sort::background_work sorter;
+    background_work sorter;
   };
   void shutdown();
   void sort(buffer& b);
@@ -120,8 +120,8 @@ class queue_input {
   size_t filling_ = 0;
   std::optional<size_t> handed_out_;  // its sorted items are with the owner
 
-  sort::background_work writer_work_;
-  std::optional<sort::run_writer> writer_;  // made by the first buffer that is written; dies before who waits for it
+  background_work writer_work_;
+  std::optional<runs::run_writer> writer_;  // made by the first buffer that is written; dies before who waits for it
 
   mutable std::mutex mutex_;
   std::exception_ptr failure_;

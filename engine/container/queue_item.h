@@ -12,9 +12,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/kernels/word_sort.h"
 #include "engine/record/key.h"
 #include "engine/record/row_codec.h"
-#include "engine/sort/word_sort.h"
 
 namespace flowrun::container {
 
@@ -39,9 +39,9 @@ using item512 = wide_item<8>;
 template <class Item>
 constexpr bool is_wide_item = sizeof(Item) > 16;
 
-inline void sort_items(uint32_t* items, size_t num_items) { sort::sort_words(items, num_items); }
-inline void sort_items(uint64_t* items, size_t num_items) { sort::sort_words(items, num_items); }
-inline void sort_items(word128* items, size_t num_items) { sort::sort_words(items, num_items); }
+inline void sort_items(uint32_t* items, size_t num_items) { kernels::sort_words(items, num_items); }
+inline void sort_items(uint64_t* items, size_t num_items) { kernels::sort_words(items, num_items); }
+inline void sort_items(word128* items, size_t num_items) { kernels::sort_words(items, num_items); }
 template <unsigned NumWords>
 void sort_items(wide_item<NumWords>* items, size_t num_items) {
   std::sort(items, items + num_items);

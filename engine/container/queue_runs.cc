@@ -17,7 +17,7 @@ queue_runs<Item>::~queue_runs() {
 }
 
 template <class Item>
-void queue_runs<Item>::add(sort::run r, std::vector<Item> firsts) {
+void queue_runs<Item>::add(runs::run r, std::vector<Item> firsts) {
   FLOWRUN_CHECK(r.blocks.size() == firsts.size() && num_runs() + 2 < num_buffers_);
   if (!reader_) reader_ = std::make_unique<block_pool_reader>(blocks_, block_bytes_, num_buffers_);
   run_state run;

@@ -22,7 +22,7 @@
 #include "engine/block/block_manager.h"
 #include "engine/container/block_pool_reader.h"
 #include "engine/container/queue_item.h"
-#include "engine/sort/sorted_runs.h"
+#include "engine/runs/sorted_runs.h"
 
 namespace flowrun::container {
 
@@ -42,7 +42,7 @@ class queue_runs {
   queue_runs& operator=(const queue_runs&) = delete;
 
   // `firsts`: the first item of each block.
-  void add(sort::run r, std::vector<Item> firsts);
+  void add(runs::run r, std::vector<Item> firsts);
   // Runs with something left.
   size_t num_runs() const;
 
@@ -84,7 +84,7 @@ class queue_runs {
     bool loaded = false;
   };
   struct run_state {
-    sort::run blocks;
+    runs::run blocks;
     std::vector<Item> firsts;
     size_t next = 0;  // the first block without a buffer, of those that are left
     std::deque<segment> segments;

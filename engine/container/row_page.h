@@ -10,14 +10,14 @@
 #include <memory>
 #include <utility>
 
+#include "engine/kernels/wide_rows.h"
 #include "engine/record/batch.h"
-#include "engine/sort/wide_rows.h"
 
 namespace flowrun::container {
 
 class row_page {
  public:
-  explicit row_page(const sort::wide_rows& rows) : rows_(&rows) {}
+  explicit row_page(const kernels::wide_rows& rows) : rows_(&rows) {}
 
   bool is_open() const { return base_ != nullptr; }
   void open(std::byte* base, size_t capacity) {
@@ -98,7 +98,7 @@ class row_page {
     return count;
   }
 
-  const sort::wide_rows* rows_;
+  const kernels::wide_rows* rows_;
   std::byte* base_ = nullptr;
   size_t capacity_ = 0;
   size_t front_bytes_ = 0;
@@ -107,7 +107,7 @@ class row_page {
 };
 
 // What the rows of a batch take in pages.
-inline uint64_t stored_bytes(const sort::wide_rows& rows, const record::batch& b) {
+inline uint64_t stored_bytes(const kernels::wide_rows& rows, const record::batch& b) {
   uint64_t num_bytes = uint64_t{b.num_rows} * b.row_bytes;
   if (rows.has_strings())
     for (size_t i = 0; i < b.num_rows; ++i) num_bytes += rows.heap_bytes(b.row(i));

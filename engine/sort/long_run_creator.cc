@@ -24,14 +24,14 @@
 #include <limits>
 #include <optional>
 
+#include "engine/base/background_work.h"
 #include "engine/base/error.h"
-#include "engine/sort/background_work.h"
+#include "engine/kernels/slice_cut.h"
+#include "engine/kernels/word_sort.h"
+#include "engine/kernels/word_store.h"
+#include "engine/runs/run_writer.h"
+#include "engine/runs/word_writer.h"
 #include "engine/sort/run_creator_kinds.h"
-#include "engine/sort/run_writer.h"
-#include "engine/sort/slice_cut.h"
-#include "engine/sort/word_sort.h"
-#include "engine/sort/word_store.h"
-#include "engine/sort/word_writer.h"
 
 namespace flowrun::sort {
 
@@ -89,19 +89,23 @@ class long_run_creator final : public run_creator {
     return step::done;
   }
 
-  sorted_runs take() override {
-    sorted_runs out(*resources_.blocks);
+  runs::sorted_runs take() override {
+    runs::sorted_runs out(*resources_.blocks);
     if (writer_) out.runs = writer_->take();
-    for (const run& r : out.runs) out.num_rows += r.num_rows;
+    for (const runs::run& r : out.runs) out.num_rows += r.num_rows;
     for (bag& b : bags_) b.buffer = {};
     slice_buffer_ = {};
     if (stays_) {
-      const auto kept = std::make_shared<memory_run>();
+      const auto kept = std::make_shared<runs::memory_run>();
       if (store_) {
         std::move(next_.begin(), next_.end(), std::back_inserter(current_));
-        kept->rows = store_->compact(current_, kept->parts);
+        std::vector<typename kernels::word_store<Word>::extent> extents;
+        kept->rows = store_->compact(current_, extents);
+        for (const auto& e : extents) {
+          kept->parts.push_back({e.first, e.num_words});
+          kept->num_rows += e.num_words;
+        }
       }
-      for (const memory_run::part& part : kept->parts) kept->num_rows += part.num_words;
       out.keep(kept);
     }
     current_.clear();
@@ -113,7 +117,7 @@ class long_run_creator final : public run_creator {
   }
 
  private:
-  using sequence = typename word_store<Word>::sequence;
+  using sequence = typename kernels::word_store<Word>::sequence;
 
   // free -> filling -> being sorted, while room is made -> free.
   struct bag {
@@ -126,7 +130,7 @@ class long_run_creator final : public run_creator {
 
   void hand_over(bag& full) {
     full.sorting->start([this, &full](waker&) {
-      sort_words(full.words(), full.num_filled);
+      kernels::sort_words(full.words(), full.num_filled);
       full.num_sorted = without_repeats(full.words(), full.num_filled, std::nullopt);
       full.num_sorted = combiner_.combine(full.words(), full.num_sorted);
       return true;
@@ -200,9 +204,9 @@ class long_run_creator final : public run_creator {
       rows_left_ = most_rows();
     }
     auto* words = reinterpret_cast<Word*>(slice_buffer_.data());
-    size_t num_words = cut_slice(current_, slice_words_, words);
+    size_t num_words = kernels::cut_slice(current_, slice_words_, words);
     std::erase_if(current_, [](const sequence& s) { return s.num_words == 0; });
-    sort_words(words, num_words);
+    kernels::sort_words(words, num_words);
     num_words = std::min<uint64_t>(without_repeats(words, num_words, last_), rows_left_);
     if (num_words == 0) return;  // all repeat the last word
     if (!last_) writer_->begin_run();
@@ -225,11 +229,11 @@ class long_run_creator final : public run_creator {
   unsigned filling_ = 0;
   bool closing_ = false;
   // Of the work that makes room; the owner touches them only while that is idle.
-  std::optional<word_store<Word>> store_;
+  std::optional<kernels::word_store<Word>> store_;
   std::vector<sequence> current_;  // Q
   std::vector<sequence> next_;     // Q'
-  std::optional<run_writer> writer_;
-  std::optional<word_writer<Word>> words_;
+  std::optional<runs::run_writer> writer_;
+  std::optional<runs::word_writer<Word>> words_;
   aligned_buffer slice_buffer_;
   std::span<const Word> slice_;       // what is left of it, to be written
   std::optional<Word> last_;          // word of the current run that was taken from Q; none: it has not begun

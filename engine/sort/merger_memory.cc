@@ -3,9 +3,9 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/block/buffer_split.h"
+#include "engine/runs/run_writer.h"
 #include "engine/sort/run_merger.h"
 #include "engine/sort/run_merger_kinds.h"
-#include "engine/sort/run_writer.h"
 
 namespace flowrun::sort {
 
@@ -36,7 +36,7 @@ merger_memory divide_merger_memory(const sort_resources& resources, uint32_t lon
   memory.num_buffers = static_cast<unsigned>(total);
   const uint64_t for_slices = resources.memory_bytes / 4;
   const uint64_t taken = (resources.threads + 1) * memory.slice_bytes +
-                         uint64_t{run_writer::num_filled_buffers(resources.coding)} * longest_block;
+                         uint64_t{runs::run_writer::num_filled_buffers(resources.coding)} * longest_block;
   const uint64_t spare = for_slices - std::min(for_slices, taken);
   const block::block_manager& blocks = *resources.blocks;
   memory.write_buffers = static_cast<unsigned>(std::clamp<uint64_t>(
@@ -45,7 +45,7 @@ merger_memory divide_merger_memory(const sort_resources& resources, uint32_t lon
 }
 
 std::unique_ptr<run_merger> make_run_merger(const sort_settings& settings, const sort_resources& resources,
-                                            sorted_runs runs, size_t batch_bytes) {
+                                            runs::sorted_runs runs, size_t batch_bytes) {
   return settings.narrow() ? make_narrow_run_merger(settings, resources, std::move(runs), batch_bytes)
                            : make_wide_run_merger(settings, resources, std::move(runs), batch_bytes);
 }

@@ -26,15 +26,15 @@
 #include <limits>
 #include <optional>
 
+#include "engine/base/background_work.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/sort/background_work.h"
+#include "engine/kernels/slice_cut.h"
+#include "engine/kernels/word_sort.h"
+#include "engine/runs/run_writer.h"
+#include "engine/runs/word_writer.h"
 #include "engine/sort/repeated_words.h"
 #include "engine/sort/run_creator_kinds.h"
-#include "engine/sort/run_writer.h"
-#include "engine/sort/slice_cut.h"
-#include "engine/sort/word_sort.h"
-#include "engine/sort/word_writer.h"
 
 namespace flowrun::sort {
 
@@ -117,14 +117,14 @@ class narrow_run_creator final : public run_creator {
     return step::done;
   }
 
-  sorted_runs take() override {
-    sorted_runs out(*resources_.blocks);
+  runs::sorted_runs take() override {
+    runs::sorted_runs out(*resources_.blocks);
     if (writer_) out.runs = writer_->take();
-    for (const run& r : out.runs) out.num_rows += r.num_rows;
+    for (const runs::run& r : out.runs) out.num_rows += r.num_rows;
     for (stretch* last : full_) {
-      const auto kept = std::make_shared<memory_run>();
+      const auto kept = std::make_shared<runs::memory_run>();
       kept->parts = parts_of(*last);
-      for (const memory_run::part& part : kept->parts) kept->num_rows += part.num_words;
+      for (const runs::memory_run::part& part : kept->parts) kept->num_rows += part.num_words;
       last->buffer.discard_from(last->num_words * sizeof(Word));
       kept->rows = std::move(last->buffer);
       out.keep(kept);
@@ -141,12 +141,12 @@ class narrow_run_creator final : public run_creator {
   struct stretch {
     aligned_buffer buffer;
     size_t num_words = 0;
-    size_t num_handed_over = 0;           // words of the pieces
-    std::deque<word_span<Word>> pieces;   // ascending once their sorting is idle
-    std::deque<background_work> sorting;  // of each piece
-    bool begun = false;                   // to be written
-    bool in_order = false;                // once begun: the pieces may be written one behind the other
-    bool split = false;                   // once begun: as runs by themselves
+    size_t num_handed_over = 0;                   // words of the pieces
+    std::deque<kernels::word_span<Word>> pieces;  // ascending once their sorting is idle
+    std::deque<background_work> sorting;          // of each piece
+    bool begun = false;                           // to be written
+    bool in_order = false;                        // once begun: the pieces may be written one behind the other
+    bool split = false;                           // once begun: as runs by themselves
     Word* words() { return reinterpret_cast<Word*>(buffer.data()); }
     void clear() {
       num_words = num_handed_over = 0;
@@ -159,9 +159,9 @@ class narrow_run_creator final : public run_creator {
     Word* words = h.words() + h.num_handed_over;
     h.num_handed_over += num_words;
     h.pieces.push_back({words, num_words});
-    word_span<Word>& piece = h.pieces.back();
+    kernels::word_span<Word>& piece = h.pieces.back();
     h.sorting[h.pieces.size() - 1].start([this, words, &piece](waker&) {
-      sort_words(words, piece.num_words);
+      kernels::sort_words(words, piece.num_words);
       piece.num_words = std::min<uint64_t>(cut(words, piece.num_words, std::nullopt), most_rows());
       return true;
     });
@@ -220,9 +220,9 @@ class narrow_run_creator final : public run_creator {
   }
 
   // The sorted pieces of a stretch; those that ascend one behind the other and lie so are one part.
-  std::vector<memory_run::part> parts_of(stretch& h) const {
-    std::vector<memory_run::part> parts;
-    for (const word_span<Word>& piece : h.pieces) {
+  std::vector<runs::memory_run::part> parts_of(stretch& h) const {
+    std::vector<runs::memory_run::part> parts;
+    for (const kernels::word_span<Word>& piece : h.pieces) {
       const auto first = static_cast<uint64_t>(piece.at - h.words());
       const bool joins = !parts.empty() && piece.num_words > 0 &&
                          parts.back().first + parts.back().num_words == first && follows(piece.at[-1], piece[0]);
@@ -281,7 +281,7 @@ class narrow_run_creator final : public run_creator {
     Word first = h.pieces.front()[0];
     h.in_order = true;
     for (size_t i = 1; i < h.pieces.size(); ++i) {
-      const word_span<Word>& before = h.pieces[i - 1];
+      const kernels::word_span<Word>& before = h.pieces[i - 1];
       first = std::min(first, h.pieces[i][0]);
       const Word last = before[before.num_words - 1];
       h.in_order &= combiner_.works() ? follows(last, h.pieces[i][0]) : last <= h.pieces[i][0];
@@ -325,15 +325,15 @@ class narrow_run_creator final : public run_creator {
 
   // The next words of the pieces, in order: how many.
   size_t merge_slice(stretch& h, size_t max_words, Word* to) {
-    const size_t taken = cut_slice(h.pieces, max_words, to);
-    sort_words(to, taken);
+    const size_t taken = kernels::cut_slice(h.pieces, max_words, to);
+    kernels::sort_words(to, taken);
     return taken;
   }
 
   // The next of pieces that are in order, cut already; empty behind the last.
   std::span<const Word> next_piece(stretch& h) {
     while (!h.pieces.empty() && rows_left_ > 0) {
-      const word_span<Word> piece = h.pieces.front();
+      const kernels::word_span<Word> piece = h.pieces.front();
       h.pieces.pop_front();
       std::span<const Word> words(piece.at, piece.num_words);
       if (settings_.unique && before_ && *before_ == words.front()) words = words.subspan(1);
@@ -361,8 +361,8 @@ class narrow_run_creator final : public run_creator {
   bool handed_over_ = false;   // a stretch, to be written
   bool closing_ = false;
   // Of the writing; the owner touches them only while that is idle.
-  std::optional<run_writer> writer_;
-  std::optional<word_writer<Word>> words_;
+  std::optional<runs::run_writer> writer_;
+  std::optional<runs::word_writer<Word>> words_;
   aligned_buffer slice_buffer_;
   std::span<const Word> slice_;  // what is left of it, to be written
   uint64_t rows_left_ = 0;       // that a limit allows the stretch

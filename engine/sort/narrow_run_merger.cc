@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "engine/base/error.h"
+#include "engine/kernels/word_sort.h"
+#include "engine/runs/run_writer.h"
 #include "engine/sort/merge_plan.h"
 #include "engine/sort/run_merger_kinds.h"
-#include "engine/sort/run_writer.h"
 #include "engine/sort/slice_merger.h"
-#include "engine/sort/word_sort.h"
 
 namespace flowrun::sort {
 
@@ -20,8 +20,9 @@ namespace {
 template <class Word>
 class narrow_intermediate_merge {
  public:
-  narrow_intermediate_merge(std::vector<run> runs, const record::row_codec& codec, const sort_resources& resources,
-                            const merger_memory& memory, uint32_t block_bytes, const sort_settings& settings)
+  narrow_intermediate_merge(std::vector<runs::run> runs, const record::row_codec& codec,
+                            const sort_resources& resources, const merger_memory& memory, uint32_t block_bytes,
+                            const sort_settings& settings)
       : codec_(codec),
         combiner_(settings.combiner.get(), codec),
         unique_(settings.unique),
@@ -61,12 +62,12 @@ class narrow_intermediate_merge {
     if (!drained_) return step::ready;
     return writer_.flush(&w) ? step::done : step::blocked;
   }
-  run take() { return std::move(writer_.take().front()); }
+  runs::run take() { return std::move(writer_.take().front()); }
 
  private:
   void prepare() {
     auto* words = reinterpret_cast<Word*>(const_cast<std::byte*>(slice_.rows));  // the slice is ours alone
-    if (parts_of<Word>(slice_).size() > 1) sort_words(words, slice_.num_rows);
+    if (parts_of<Word>(slice_).size() > 1) kernels::sort_words(words, slice_.num_rows);
     if (combiner_.works()) return combine(words, slice_.num_rows);
     if (!unique_) return;
     slice_.num_rows = static_cast<size_t>(std::unique(words, words + slice_.num_rows) - words);
@@ -100,7 +101,7 @@ class narrow_intermediate_merge {
   const word_combiner<Word> combiner_;
   const bool unique_;
   slice_merger<Word> merger_;
-  run_writer writer_;
+  runs::run_writer writer_;
   const size_t per_block_;
   record::batch slice_;
   bool drained_ = false;
@@ -113,21 +114,21 @@ class narrow_intermediate_merge {
 template <class Word>
 class narrow_run_merger final : public run_merger {
  public:
-  narrow_run_merger(const sort_settings& settings, const sort_resources& resources, sorted_runs runs,
+  narrow_run_merger(const sort_settings& settings, const sort_resources& resources, runs::sorted_runs runs,
                     size_t batch_bytes)
       : settings_(settings),
         resources_(resources),
         codec_(settings.type, settings.key),
         runs_(std::move(runs)),
         batch_rows_(record::shape_for(settings_.type, batch_bytes).max_rows) {
-    sorted_ = runs_.runs.empty() && num_parts(runs_.in_memory) <= 1;
+    sorted_ = runs_.runs.empty() && runs::num_parts(runs_.in_memory) <= 1;
     if (runs_.runs.empty()) {
       memory_.slice_bytes = merger_slice_bytes(resources);
       return;
     }
     memory_ = divide_merger_memory(resources, resources.block_bytes);
     std::vector<uint64_t> sizes;
-    for (const run& r : runs_.runs) sizes.push_back(r.num_rows);
+    for (const runs::run& r : runs_.runs) sizes.push_back(r.num_rows);
     steps_ = plan_merges(sizes, memory_.fan_in);
     passes_ = sort::merge_passes(sizes.size(), steps_);
     fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + runs_.in_memory.size();
@@ -152,7 +153,7 @@ class narrow_run_merger final : public run_merger {
     auto* words = reinterpret_cast<Word*>(const_cast<std::byte*>(raw.rows));  // a slice belongs to this call alone
     size_t num_words = raw.num_rows;
     if (!sorted_) {
-      if (parts_of<Word>(raw).size() > 1) sort_words(words, num_words);
+      if (parts_of<Word>(raw).size() > 1) kernels::sort_words(words, num_words);
       if (settings_.unique) num_words = static_cast<size_t>(std::unique(words, words + num_words) - words);
     }
     for (size_t first = 0; first < num_words; first += batch_rows_) {
@@ -181,7 +182,7 @@ class narrow_run_merger final : public run_merger {
   }
 
   step pull_memory(std::vector<record::batch>& out) {
-    const memory_run& memory = *runs_.in_memory.front();
+    const runs::memory_run& memory = *runs_.in_memory.front();
     const size_t count = std::min<size_t>(batch_rows_ * 4, memory.num_rows - emitted_);
     if (count == 0) return step::done;
     record::batch part;
@@ -200,8 +201,8 @@ class narrow_run_merger final : public run_merger {
     const auto first = runs_.runs.begin() + static_cast<std::ptrdiff_t>(plan.first);
     const auto last = first + static_cast<std::ptrdiff_t>(plan.count);
     if (!intermediate_)
-      intermediate_.emplace(std::vector<run>(std::make_move_iterator(first), std::make_move_iterator(last)), codec_,
-                            resources_, memory_, resources_.block_bytes, settings_);
+      intermediate_.emplace(std::vector<runs::run>(std::make_move_iterator(first), std::make_move_iterator(last)),
+                            codec_, resources_, memory_, resources_.block_bytes, settings_);
     const step s = intermediate_->advance(w);
     if (s != step::done) return s;
     *first = intermediate_->take();
@@ -214,7 +215,7 @@ class narrow_run_merger final : public run_merger {
   const sort_settings settings_;
   const sort_resources resources_;
   const record::row_codec codec_;
-  sorted_runs runs_;
+  runs::sorted_runs runs_;
   const size_t batch_rows_;
   merger_memory memory_;
   std::vector<merge_step> steps_;
@@ -230,7 +231,7 @@ class narrow_run_merger final : public run_merger {
 }  // namespace
 
 std::unique_ptr<run_merger> make_narrow_run_merger(const sort_settings& settings, const sort_resources& resources,
-                                                   sorted_runs runs, size_t batch_bytes) {
+                                                   runs::sorted_runs runs, size_t batch_bytes) {
   if (settings.type.row_bytes() <= sizeof(uint64_t))
     return std::make_unique<narrow_run_merger<uint64_t>>(settings, resources, std::move(runs), batch_bytes);
   return std::make_unique<narrow_run_merger<record::word128>>(settings, resources, std::move(runs), batch_bytes);

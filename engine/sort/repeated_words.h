@@ -7,7 +7,7 @@
 #include <deque>
 #include <vector>
 
-#include "engine/sort/slice_cut.h"
+#include "engine/kernels/slice_cut.h"
 
 namespace flowrun::sort {
 
@@ -15,16 +15,16 @@ namespace flowrun::sort {
 // as well. Looks at 32 windows of 64 words of the first sequence, and at what the others have there: a few thousand
 // words and, for each window, two binary searches in each sequence.
 template <class Word>
-bool repeat_little(const std::deque<word_span<Word>>& sequences) {
+bool repeat_little(const std::deque<kernels::word_span<Word>>& sequences) {
   constexpr size_t num_windows = 32, window = 64;  // words of the first sequence, and what others have there
   constexpr size_t most = 16 * window;             // of each
-  const word_span<Word>& first = sequences.front();
+  const kernels::word_span<Word>& first = sequences.front();
   std::vector<Word> words;
   size_t num_words = 0, num_different = 0;
   for (size_t i = 0; i < num_windows; ++i) {
     const size_t begin = first.num_words / num_windows * i, end = std::min(begin + window, first.num_words) - 1;
     words.clear();
-    for (const word_span<Word>& s : sequences) {
+    for (const kernels::word_span<Word>& s : sequences) {
       const Word* from = std::lower_bound(s.at, s.at + s.num_words, first[begin]);
       const Word* to = std::lower_bound(from, s.at + s.num_words, first[end]);
       words.insert(words.end(), from, from + std::min(static_cast<size_t>(to - from), most));

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "engine/base/error.h"
-#include "engine/sort/loser_tree.h"
-#include "engine/sort/offset_value_code.h"
-#include "engine/sort/predicted_reader.h"
+#include "engine/kernels/loser_tree.h"
+#include "engine/kernels/offset_value_code.h"
+#include "engine/runs/predicted_reader.h"
 
 namespace flowrun::sort {
 
@@ -17,8 +17,8 @@ using record::word128;
 
 // Where a run's merge stands.
 struct cursor {
-  const run* source = nullptr;  // null: a part of a run in memory
-  const memory_run* in_memory = nullptr;
+  const runs::run* source = nullptr;  // null: a part of a run in memory
+  const runs::memory_run* in_memory = nullptr;
   uint32_t next_block = 0;
   block::prefetched_block block;  // empty: the head is the first row of next_block, kept in memory
   uint32_t row_number = 0;
@@ -51,8 +51,8 @@ namespace {
 template <bool Coded>
 class merge final : public row_merger::core {
  public:
-  merge(std::vector<run> merged, memory_runs kept, const sort_settings& settings, const sort_resources& resources,
-        const merger_memory& memory)
+  merge(std::vector<runs::run> merged, runs::memory_runs kept, const sort_settings& settings,
+        const sort_resources& resources, const merger_memory& memory)
       : runs_(std::move(merged)),
         in_memory_(std::move(kept)),
         rows_(settings.type, settings.key),
@@ -60,12 +60,12 @@ class merge final : public row_merger::core {
         prefix_(settings.type, settings.key),
         words_(settings.type, settings.key),
         coder_(words_),
-        cursors_(runs_.size() + num_parts(in_memory_)),
+        cursors_(runs_.size() + runs::num_parts(in_memory_)),
         tree_(cursors_.size(), tie{this}) {
     FLOWRUN_CHECK(Coded != prefix_.whole());
-    std::vector<predicted_block> sequence =
-        predict(runs_, [&](const predicted_block& a, const predicted_block& b) { return comes_first(a, b); });
-    reader_.emplace(*resources.blocks, runs_, std::move(sequence), memory);
+    std::vector<runs::predicted_block> sequence = runs::predict(
+        runs_, [&](const runs::predicted_block& a, const runs::predicted_block& b) { return comes_first(a, b); });
+    reader_.emplace(*resources.blocks, runs_, std::move(sequence), memory.reading());
     for (uint32_t r = 0; r < runs_.size(); ++r) {
       cursor& c = cursors_[r];
       c.source = &runs_[r];
@@ -74,8 +74,8 @@ class merge final : public row_merger::core {
       tree_.set(r, Coded ? coder_.first(c.head) : runs_[r].blocks[0].first);
     }
     auto next = static_cast<uint32_t>(runs_.size());
-    for (const std::shared_ptr<const memory_run>& stayed : in_memory_) {
-      for (const memory_run::part& part : stayed->parts) {
+    for (const std::shared_ptr<const runs::memory_run>& stayed : in_memory_) {
+      for (const runs::memory_run::part& part : stayed->parts) {
         const uint32_t number = next++;
         if (part.num_words == 0) continue;
         cursor& c = cursors_[number];
@@ -127,9 +127,9 @@ class merge final : public row_merger::core {
     }
   };
 
-  bool comes_first(const predicted_block& a, const predicted_block& b) const {
-    const run_block& left = runs_[a.run].blocks[a.block];
-    const run_block& right = runs_[b.run].blocks[b.block];
+  bool comes_first(const runs::predicted_block& a, const runs::predicted_block& b) const {
+    const runs::run_block& left = runs_[a.run].blocks[a.block];
+    const runs::run_block& right = runs_[b.run].blocks[b.block];
     if (!Coded || left.first != right.first) return left.first < right.first;
     const std::byte* left_row = runs_[a.run].first_rows.data() + left.first_row_at;
     const std::byte* right_row = runs_[b.run].first_rows.data() + right.first_row_at;
@@ -173,22 +173,22 @@ class merge final : public row_merger::core {
     return std::exchange(last_, key) == key;
   }
 
-  const std::vector<run> runs_;
-  const memory_runs in_memory_;
-  const wide_rows rows_;
+  const std::vector<runs::run> runs_;
+  const runs::memory_runs in_memory_;
+  const kernels::wide_rows rows_;
   const bool unique_;
   const record::key_prefix prefix_;
   const record::key_words words_;
-  const offset_value_coder<record::key_words> coder_;
+  const kernels::offset_value_coder<record::key_words> coder_;
   std::vector<cursor> cursors_;
-  loser_tree<word128, tie> tree_;
-  std::optional<predicted_reader> reader_;
+  kernels::loser_tree<word128, tie> tree_;
+  std::optional<runs::predicted_reader> reader_;
   uint32_t delivered_ =
-      loser_tree<word128, tie>::none;  // its head was handed out and may be looked at until the next call
-  std::optional<word128> last_;        // unique, not coded: the last winner's key
+      kernels::loser_tree<word128, tie>::none;  // its head was handed out and may be looked at until the next call
+  std::optional<word128> last_;                 // unique, not coded: the last winner's key
 };
 
-std::unique_ptr<row_merger::core> make_merge(std::vector<run> runs, memory_runs in_memory,
+std::unique_ptr<row_merger::core> make_merge(std::vector<runs::run> runs, runs::memory_runs in_memory,
                                              const sort_settings& settings, const sort_resources& resources,
                                              const merger_memory& memory) {
   if (record::key_prefix(settings.type, settings.key).whole())
@@ -198,7 +198,7 @@ std::unique_ptr<row_merger::core> make_merge(std::vector<run> runs, memory_runs 
 
 }  // namespace
 
-row_merger::row_merger(std::vector<run> runs, memory_runs in_memory, const sort_settings& settings,
+row_merger::row_merger(std::vector<runs::run> runs, runs::memory_runs in_memory, const sort_settings& settings,
                        const sort_resources& resources, const merger_memory& memory)
     : core_(make_merge(std::move(runs), std::move(in_memory), settings, resources, memory)) {}
 row_merger::~row_merger() = default;

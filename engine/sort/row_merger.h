@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "engine/block/block_prefetcher.h"
+#include "engine/kernels/wide_rows.h"
 #include "engine/record/batch.h"
 #include "engine/sort/run_merger.h"
-#include "engine/sort/wide_rows.h"
 
 namespace flowrun::sort {
 
@@ -20,7 +20,7 @@ class row_merger {
  public:
   // Takes the runs' blocks: they are freed as they are read. `in_memory`: runs that come after them. The resources
   // outlive the merger. With settings.unique only the first of equal rows is delivered.
-  row_merger(std::vector<run> runs, memory_runs in_memory, const sort_settings& settings,
+  row_merger(std::vector<runs::run> runs, runs::memory_runs in_memory, const sort_settings& settings,
              const sort_resources& resources, const merger_memory& memory);
   ~row_merger();
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "engine/block/block_prefetcher.h"
+#include "engine/kernels/row_slices.h"
 #include "engine/record/batch.h"
-#include "engine/sort/predicted_reader.h"
-#include "engine/sort/row_slices.h"
+#include "engine/runs/predicted_reader.h"
 #include "engine/sort/run_merger.h"
 
 namespace flowrun::sort {
@@ -23,21 +23,21 @@ class row_slice_merger {
  public:
   // Takes the runs' blocks: they are freed as they are read. `in_memory`: runs that come after them. The slices' parts
   // have at most about slice_bytes together. The resources and `slices` outlive the merger.
-  row_slice_merger(std::vector<run> runs, memory_runs in_memory, const sort_settings& settings,
-                   const sort_resources& resources, const merger_memory& memory, const row_slices& slices);
+  row_slice_merger(std::vector<runs::run> runs, runs::memory_runs in_memory, const sort_settings& settings,
+                   const sort_resources& resources, const merger_memory& memory, const kernels::row_slices& slices);
 
   // ready: the next slice. Throws error(io).
-  step next(std::shared_ptr<const row_slice>& slice, waker& w);
+  step next(std::shared_ptr<const kernels::row_slice>& slice, waker& w);
 
  private:
   struct segment {
-    row_span rows;
+    kernels::row_span rows;
     std::shared_ptr<const void> owner;
   };
-  void load(block::prefetched_block block, const predicted_block& which);
+  void load(block::prefetched_block block, const runs::predicted_block& which);
 
-  const row_slices& slices_;
-  const std::vector<run> runs_;
+  const kernels::row_slices& slices_;
+  const std::vector<runs::run> runs_;
   const uint32_t row_bytes_;
   std::vector<std::deque<segment>> loaded_;  // by run; behind the runs: the parts of those in memory
   std::vector<uint32_t> active_;             // with something loaded, ascending
@@ -45,9 +45,9 @@ class row_slice_merger {
   size_t num_loaded_ = 0;
   size_t max_loaded_;
   size_t slice_bytes_;
-  predicted_reader reader_;
+  runs::predicted_reader reader_;
   // Reused by each call.
-  std::vector<row_span> fronts_;
+  std::vector<kernels::row_span> fronts_;
   std::vector<bool> ends_;
   std::vector<size_t> counts_;
 };

@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "engine/sort/tie_breaker.h"
-#include "engine/sort/word_sort.h"
+#include "engine/kernels/tie_breaker.h"
+#include "engine/kernels/word_sort.h"
 
 namespace flowrun::sort {
 
@@ -55,7 +55,7 @@ size_t row_stretch::fill(const record::batch& in) {
     arena_ = aligned_buffer(rules_.arena_bytes);
     entries_ = aligned_buffer((rules_.max_rows + 1) * sizeof(word128));
   }
-  const wide_rows& rows = rules_.rows;
+  const kernels::wide_rows& rows = rules_.rows;
   const uint32_t row_bytes = rows.row_bytes();
   size_t count = 0;
   if (!rows.has_strings()) {
@@ -101,10 +101,10 @@ void row_stretch::sort(piece& p) {
   const sort_settings& settings = rules_.settings;
   word128* first = entries() + p.first;
   p.num_entries = p.num_rows;
-  sort_words(first, p.num_rows);
+  kernels::sort_words(first, p.num_rows);
   if (!rules_.prefix.whole_in_12()) {
     auto row = [this](uint32_t number) { return place(number); };
-    tie_breaker(rules_.words, row)(first, p.num_rows);
+    kernels::tie_breaker(rules_.words, row)(first, p.num_rows);
   }
   if (settings.unique) {
     auto equal = [this](word128 a, word128 b) { return have_equal_keys(a, b); };
@@ -150,9 +150,9 @@ void row_stretch::join() {
   pieces_ = std::move(joined);
 }
 
-std::vector<row_span> row_stretch::pieces() {
+std::vector<kernels::row_span> row_stretch::pieces() {
   join();
-  std::vector<row_span> out;
+  std::vector<kernels::row_span> out;
   for (const piece& p : pieces_)
     out.push_back({{arena_.data(), arena_.data()},
                    entries() + p.first,
@@ -162,15 +162,15 @@ std::vector<row_span> row_stretch::pieces() {
   return out;
 }
 
-std::shared_ptr<const memory_run> row_stretch::keep() {
+std::shared_ptr<const runs::memory_run> row_stretch::keep() {
   join();
-  auto kept = std::make_shared<memory_run>();
+  auto kept = std::make_shared<runs::memory_run>();
   for (const piece& p : pieces_) {
     kept->parts.push_back({p.first, p.num_entries});
     kept->num_rows += p.num_entries;
   }
   if (!rules_.rows.has_strings()) arena_.discard_from(rows_bytes_);
-  const memory_run::part& last = kept->parts.back();
+  const runs::memory_run::part& last = kept->parts.back();
   entries_.discard_from((last.first + last.num_words) * sizeof(word128));
   kept->rows = std::move(arena_);
   kept->entries = std::move(entries_);

@@ -16,14 +16,14 @@
 #include <memory>
 #include <vector>
 
+#include "engine/base/background_work.h"
 #include "engine/base/buffer.h"
+#include "engine/kernels/row_slices.h"
+#include "engine/kernels/wide_rows.h"
 #include "engine/record/key.h"
 #include "engine/record/key_words.h"
-#include "engine/sort/background_work.h"
-#include "engine/sort/row_slices.h"
+#include "engine/runs/sorted_runs.h"
 #include "engine/sort/settings.h"
-#include "engine/sort/sorted_runs.h"
-#include "engine/sort/wide_rows.h"
 
 namespace flowrun::sort {
 
@@ -32,7 +32,7 @@ struct stretch_rules {
   stretch_rules(const sort_settings& s, uint64_t bytes_of_arena, size_t pieces_at_most);
 
   const sort_settings& settings;
-  const wide_rows rows;
+  const kernels::wide_rows rows;
   const record::row_comparator comparator;
   const record::key_prefix prefix;
   const record::key_words words;
@@ -67,9 +67,9 @@ class row_stretch {
   bool is_sorted(waker& w);
 
   // Once sorted: the pieces, the k-th one as sequence k. Those that go on where the one before ends are one.
-  std::vector<row_span> pieces();
+  std::vector<kernels::row_span> pieces();
   // The same as a run that stays in memory; the stretch is of no use afterwards.
-  std::shared_ptr<const memory_run> keep();
+  std::shared_ptr<const runs::memory_run> keep();
 
   // To be filled again.
   void clear();

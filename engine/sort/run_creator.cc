@@ -4,8 +4,8 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/runs/run_writer.h"
 #include "engine/sort/run_creator_kinds.h"
-#include "engine/sort/run_writer.h"
 
 namespace flowrun::sort {
 
@@ -22,14 +22,14 @@ creator_memory divide_creator_memory(const sort_resources& resources) {
   creator_memory memory;
   memory.num_buffers = static_cast<unsigned>(
       std::clamp<uint64_t>(resources.memory_bytes / 8 / block, 2, std::max(resources.write_buffers, 2U)));
-  const unsigned num_blocks = memory.num_buffers + run_writer::num_filled_buffers(resources.coding);
+  const unsigned num_blocks = memory.num_buffers + runs::run_writer::num_filled_buffers(resources.coding);
   memory.half_bytes = (resources.memory_bytes - num_blocks * block) / 2;
   return memory;
 }
 
 std::unique_ptr<run_creator> make_run_creator(const sort_settings& settings, const sort_resources& resources) {
   FLOWRUN_CHECK(settings.narrow() || !settings.long_runs);
-  FLOWRUN_CHECK(settings.narrow() || resources.coding.how != compression::delta);
+  FLOWRUN_CHECK(settings.narrow() || resources.coding.how != runs::compression::delta);
   if (settings.long_runs) return make_long_run_creator(settings, resources);
   return settings.narrow() ? make_narrow_run_creator(settings, resources) : make_wide_run_creator(settings, resources);
 }

@@ -2,10 +2,10 @@
 //
 // The run buffer is a ring of stretches. While some are written in the background, others fill and are sorted
 // (papers/000, figure 2, where there are two halves; sorting and writing are works of their own, so that the disks need
-// not wait for a sort). A stretch is a run: half of the memory, or less (sort_resources::runs_per_half). One that begins
-// where the last run ended extends that run, so sorted input makes one run. What comes last stays in memory as far as
-// sort_resources::kept_bytes allows: input that fits touches no disk (decision D12), and larger input is written but for
-// that share (2(N - M/2) of scratch I/O; papers/003, section 3).
+// not wait for a sort). A stretch is a run: half of the memory, or less (sort_resources::runs_per_half). One that
+// begins where the last run ended extends that run, so sorted input makes one run. What comes last stays in memory as
+// far as sort_resources::kept_bytes allows: input that fits touches no disk (decision D12), and larger input is written
+// but for that share (2(N - M/2) of scratch I/O; papers/003, section 3).
 //
 // With sort_settings::long_runs, runs are four times as long on average, for more work in memory (long_run_creator.cc).
 //
@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "engine/block/block_prefetcher.h"
+#include "engine/runs/sorted_runs.h"
 #include "engine/sort/settings.h"
-#include "engine/sort/sorted_runs.h"
 
 namespace flowrun::sort {
 
@@ -36,7 +36,7 @@ class run_creator {
   // After the last batch, until done (or blocked).
   virtual step finish(waker& w) = 0;
   // After finish().
-  virtual sorted_runs take() = 0;
+  virtual runs::sorted_runs take() = 0;
 };
 
 // Throws error(resources) when the memory can't hold even a few blocks.

@@ -13,9 +13,10 @@
 #include <memory>
 #include <vector>
 
+#include "engine/runs/predicted_reader.h"
+#include "engine/runs/sorted_runs.h"
 #include "engine/sort/run_creator.h"
 #include "engine/sort/settings.h"
-#include "engine/sort/sorted_runs.h"
 
 namespace flowrun::sort {
 
@@ -37,7 +38,7 @@ class run_merger {
 // `batch_bytes`: about the size of the batches that refine() makes. With `unique`, the first row of a batch may repeat
 // the last of the batch before. Throws error(resources) when the memory can't hold two runs' blocks.
 std::unique_ptr<run_merger> make_run_merger(const sort_settings& settings, const sort_resources& resources,
-                                            sorted_runs runs, size_t batch_bytes);
+                                            runs::sorted_runs runs, size_t batch_bytes);
 
 // How a merger divides its memory. Pure.
 struct merger_memory {
@@ -46,8 +47,10 @@ struct merger_memory {
   unsigned num_buffers = 8;    // blocks in memory, all together, when fan_in runs are merged
   uint64_t slice_bytes = 0;    // narrow rows: words of one slice
   unsigned write_buffers = 2;  // of an intermediate merge
-  block_coding coding;         // of the runs
+  runs::block_coding coding;   // of the runs
   block::prefetch_options prefetch;
+
+  runs::reading_memory reading() const { return {num_buffers, lookahead, coding, prefetch}; }
 };
 // `longest_block`: the largest block of the runs. Throws error(resources) when the memory can't hold two runs' blocks.
 merger_memory divide_merger_memory(const sort_resources& resources, uint32_t longest_block);

@@ -8,8 +8,8 @@ namespace flowrun::sort {
 
 // The two implementations behind make_run_merger().
 std::unique_ptr<run_merger> make_narrow_run_merger(const sort_settings& settings, const sort_resources& resources,
-                                                   sorted_runs runs, size_t batch_bytes);
+                                                   runs::sorted_runs runs, size_t batch_bytes);
 std::unique_ptr<run_merger> make_wide_run_merger(const sort_settings& settings, const sort_resources& resources,
-                                                 sorted_runs runs, size_t batch_bytes);
+                                                 runs::sorted_runs runs, size_t batch_bytes);
 
 }  // namespace flowrun::sort

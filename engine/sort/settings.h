@@ -11,7 +11,7 @@
 #include "engine/record/batch.h"
 #include "engine/record/key.h"
 #include "engine/record/row_codec.h"
-#include "engine/sort/block_codec.h"
+#include "engine/runs/block_codec.h"
 #include "engine/sort/row_combiner.h"
 
 namespace flowrun::sort {
@@ -47,7 +47,7 @@ struct sort_resources {
   uint32_t block_bytes = 0;         // a power of two >= 4096
   unsigned write_buffers = 16;      // of the creator, at most; no more than fit an eighth of its memory, at least two
   unsigned threads = 1;
-  block_coding coding;  // of the runs' blocks, the same for creator and merger
+  runs::block_coding coding;  // of the runs' blocks, the same for creator and merger
   // Of the creator: a run has so much of half its memory. Where one merge takes all runs anyway, shorter ones are
   // cheaper to make.
   unsigned runs_per_half = 1;

@@ -13,7 +13,7 @@ constexpr size_t prefetch_distance = 16;
 
 }  // namespace
 
-slice_lanes::slice_lanes(const row_slices& slices, const sort_settings& settings, const task_poster& post,
+slice_lanes::slice_lanes(const kernels::row_slices& slices, const sort_settings& settings, const task_poster& post,
                          size_t num_lanes)
     : slices_(slices),
       rows_(settings.type, settings.key),
@@ -27,7 +27,7 @@ void slice_lanes::shutdown() {
   for (const std::unique_ptr<lane>& l : lanes_) l->merging.shutdown();
 }
 
-void slice_lanes::start(std::shared_ptr<const row_slice> slice) {
+void slice_lanes::start(std::shared_ptr<const kernels::row_slice> slice) {
   FLOWRUN_CHECK(has_room());
   lane& l = *lanes_[(first_ + num_busy_++) % lanes_.size()];
   l.slice = std::move(slice);

@@ -15,8 +15,8 @@
 #include <span>
 #include <vector>
 
-#include "engine/sort/background_work.h"
-#include "engine/sort/row_slices.h"
+#include "engine/base/background_work.h"
+#include "engine/kernels/row_slices.h"
 #include "engine/sort/run_creator.h"
 #include "engine/sort/settings.h"
 
@@ -28,12 +28,13 @@ class slice_lanes {
   // At most `num_lanes` slices under way; with one, and slices that are in order already, the caller does the work.
   // `slices` outlives this. With a combiner, the slices' rows lie in memory that may be written to, where nobody else
   // looks at them.
-  slice_lanes(const row_slices& slices, const sort_settings& settings, const task_poster& post, size_t num_lanes);
+  slice_lanes(const kernels::row_slices& slices, const sort_settings& settings, const task_poster& post,
+              size_t num_lanes);
   ~slice_lanes() { shutdown(); }
 
   bool has_room() const { return num_busy_ < lanes_.size(); }
   // Only with room. Slices of a run are started in its order.
-  void start(std::shared_ptr<const row_slice> slice);
+  void start(std::shared_ptr<const kernels::row_slice> slice);
   // No more slices come for this run; from `done` on those of the next one may.
   void close() { closed_ = true; }
 
@@ -48,7 +49,7 @@ class slice_lanes {
  private:
   struct lane {
     explicit lane(const task_poster& post) : merging(post) {}
-    std::shared_ptr<const row_slice> slice;
+    std::shared_ptr<const kernels::row_slice> slice;
     std::vector<record::row_place> rows;
     background_work merging;
   };
@@ -59,8 +60,8 @@ class slice_lanes {
     return comparator_.equal(a.row, a.heap, b.row, b.heap);
   }
 
-  const row_slices& slices_;
-  const wide_rows rows_;
+  const kernels::row_slices& slices_;
+  const kernels::wide_rows rows_;
   const record::row_comparator comparator_;
   const bool unique_;
   const std::shared_ptr<const row_combiner> combiner_;

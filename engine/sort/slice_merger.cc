@@ -7,8 +7,8 @@ namespace flowrun::sort {
 
 namespace {
 
-std::vector<predicted_block> predict_words(const std::vector<run>& runs) {
-  return predict(runs, [&](const predicted_block& a, const predicted_block& b) {
+std::vector<runs::predicted_block> predict_words(const std::vector<runs::run>& runs) {
+  return runs::predict(runs, [&](const runs::predicted_block& a, const runs::predicted_block& b) {
     return runs[a.run].blocks[a.block].first < runs[b.run].blocks[b.block].first;
   });
 }
@@ -16,17 +16,18 @@ std::vector<predicted_block> predict_words(const std::vector<run>& runs) {
 }  // namespace
 
 template <class Word>
-slice_merger<Word>::slice_merger(std::vector<run> runs, const memory_runs& in_memory, const record::row_codec& codec,
-                                 const sort_resources& resources, const merger_memory& memory)
+slice_merger<Word>::slice_merger(std::vector<runs::run> runs, const runs::memory_runs& in_memory,
+                                 const record::row_codec& codec, const sort_resources& resources,
+                                 const merger_memory& memory)
     : codec_(codec),
       resources_(resources),
       runs_(std::move(runs)),
       loaded_(runs_.size()),
       max_loaded_(runs_.size() + memory.lookahead),
       slice_words_(std::max<size_t>(memory.slice_bytes / sizeof(Word), 64)),
-      reader_(*resources.blocks, runs_, predict_words(runs_), memory) {
-  for (const std::shared_ptr<const memory_run>& kept : in_memory) {
-    for (const memory_run::part& part : kept->parts) {
+      reader_(*resources.blocks, runs_, predict_words(runs_), memory.reading()) {
+  for (const std::shared_ptr<const runs::memory_run>& kept : in_memory) {
+    for (const runs::memory_run::part& part : kept->parts) {
       if (part.num_words == 0) continue;
       active_.push_back(static_cast<uint32_t>(loaded_.size()));
       loaded_.emplace_back().push_back(

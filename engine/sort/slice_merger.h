@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "engine/block/block_prefetcher.h"
+#include "engine/kernels/slice_cut.h"
 #include "engine/record/batch.h"
 #include "engine/record/row_codec.h"
-#include "engine/sort/predicted_reader.h"
+#include "engine/runs/predicted_reader.h"
 #include "engine/sort/run_merger.h"
-#include "engine/sort/slice_cut.h"
 
 namespace flowrun::sort {
 
@@ -33,10 +33,10 @@ struct word_slice {
 
 // The parts of a batch that slice_merger::next() made.
 template <class Word>
-std::vector<word_span<Word>> parts_of(const record::batch& slice) {
+std::vector<kernels::word_span<Word>> parts_of(const record::batch& slice) {
   const auto& owned = *static_cast<const word_slice*>(slice.owner.get());
   const auto* words = reinterpret_cast<const Word*>(owned.words.get());
-  std::vector<word_span<Word>> parts;
+  std::vector<kernels::word_span<Word>> parts;
   size_t first = 0;
   for (const size_t end : owned.ends) {
     parts.push_back({words + first, end - first});
@@ -50,7 +50,7 @@ class slice_merger {
  public:
   // Takes the runs' blocks: they are freed as they are read. The parts of those `in_memory` are merged with
   // them. `codec` and the resources outlive the merger.
-  slice_merger(std::vector<run> runs, const memory_runs& in_memory, const record::row_codec& codec,
+  slice_merger(std::vector<runs::run> runs, const runs::memory_runs& in_memory, const record::row_codec& codec,
                const sort_resources& resources, const merger_memory& memory);
 
   // ready: `slice` is the next slice, words of sizeof(Word), part by part, and owns a word_slice. Throws error(io).
@@ -75,13 +75,13 @@ class slice_merger {
 
   const record::row_codec& codec_;
   const sort_resources& resources_;
-  const std::vector<run> runs_;
+  const std::vector<runs::run> runs_;
   std::vector<std::deque<segment>> loaded_;  // by run; behind the runs: the parts in memory
   std::vector<uint32_t> active_;             // runs with something loaded
   size_t num_loaded_ = 0;
   size_t max_loaded_;
   size_t slice_words_;
-  predicted_reader reader_;
+  runs::predicted_reader reader_;
 };
 
 extern template class slice_merger<uint64_t>;

@@ -9,9 +9,9 @@ namespace {
 
 constexpr uint64_t least_rows = 8;  // of each run in a slice, of average length
 
-merger_memory with_large_slices(merger_memory memory, const std::vector<run>& runs) {
+merger_memory with_large_slices(merger_memory memory, const std::vector<runs::run>& runs) {
   uint64_t num_rows = 0, num_bytes = 0;
-  for (const run& r : runs) {
+  for (const runs::run& r : runs) {
     num_rows += r.num_rows;
     num_bytes += r.blocks.size() * r.block_bytes;
   }
@@ -25,9 +25,9 @@ size_t num_lanes(const sort_resources& resources) { return resources.threads > 1
 
 }  // namespace
 
-wide_intermediate_merge::wide_intermediate_merge(std::vector<run> runs, const sort_settings& settings,
+wide_intermediate_merge::wide_intermediate_merge(std::vector<runs::run> runs, const sort_settings& settings,
                                                  const sort_resources& resources, const merger_memory& memory,
-                                                 uint32_t block_bytes, const row_slices& slices)
+                                                 uint32_t block_bytes, const kernels::row_slices& slices)
     : merger_([&] {
         const merger_memory large = with_large_slices(memory, runs);
         return row_slice_merger(std::move(runs), {}, settings, resources, large, slices);
@@ -49,7 +49,7 @@ step wide_intermediate_merge::advance(waker& w) {
     if (written_) return writer_.flush(&w) ? step::done : step::blocked;
     bool waits = false;
     while (!drained_ && !waits && lanes_.has_room()) {
-      std::shared_ptr<const row_slice> slice;
+      std::shared_ptr<const kernels::row_slice> slice;
       const step s = merger_.next(slice, w);
       if (s == step::ready) lanes_.start(std::move(slice));
       waits = s == step::blocked;

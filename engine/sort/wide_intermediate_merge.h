@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "engine/runs/row_writer.h"
+#include "engine/runs/run_writer.h"
 #include "engine/sort/row_slice_merger.h"
-#include "engine/sort/row_writer.h"
-#include "engine/sort/run_writer.h"
 #include "engine/sort/slice_lanes.h"
 
 namespace flowrun::sort {
@@ -18,17 +18,17 @@ namespace flowrun::sort {
 class wide_intermediate_merge {
  public:
   // Takes the runs' blocks: they are freed as they are read. The resources and `slices` outlive the merge.
-  wide_intermediate_merge(std::vector<run> runs, const sort_settings& settings, const sort_resources& resources,
-                          const merger_memory& memory, uint32_t block_bytes, const row_slices& slices);
+  wide_intermediate_merge(std::vector<runs::run> runs, const sort_settings& settings, const sort_resources& resources,
+                          const merger_memory& memory, uint32_t block_bytes, const kernels::row_slices& slices);
 
   // About a slice on; done once the new run is on the disks.
   step advance(waker& w);
-  run take() { return std::move(writer_.take().front()); }
+  runs::run take() { return std::move(writer_.take().front()); }
 
  private:
   row_slice_merger merger_;
-  run_writer writer_;
-  row_writer rows_;
+  runs::run_writer writer_;
+  runs::row_writer rows_;
   std::span<const record::row_place> merged_;  // of a slice, to be written
   bool showing_ = false;                       // merged_ is what the lanes handed out
   bool drained_ = false;                       // all slices were started

@@ -15,13 +15,13 @@
 #include <limits>
 #include <optional>
 
+#include "engine/base/background_work.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/sort/background_work.h"
+#include "engine/runs/row_writer.h"
+#include "engine/runs/run_writer.h"
 #include "engine/sort/row_stretch.h"
-#include "engine/sort/row_writer.h"
 #include "engine/sort/run_creator_kinds.h"
-#include "engine/sort/run_writer.h"
 #include "engine/sort/slice_lanes.h"
 
 namespace flowrun::sort {
@@ -52,7 +52,8 @@ class wide_run_creator final : public run_creator {
         resources_(resources),
         slices_(settings.type, settings.key),
         memory_(divide_creator_memory(resources)),
-        keys_share_(wide_rows(settings.type, settings.key).has_strings_in_key() ? resources.memory_bytes / 8 : 0),
+        keys_share_(kernels::wide_rows(settings.type, settings.key).has_strings_in_key() ? resources.memory_bytes / 8
+                                                                                         : 0),
         rules_(settings_, (2 * memory_.half_bytes - keys_share_) / resources.runs_per_half / 2,
                pieces_of_a_stretch(resources)),
         block_bytes_(resources.block_bytes),
@@ -105,13 +106,13 @@ class wide_run_creator final : public run_creator {
     return step::done;
   }
 
-  sorted_runs take() override {
-    sorted_runs out = std::move(finished_);
+  runs::sorted_runs take() override {
+    runs::sorted_runs out = std::move(finished_);
     if (writer_)
-      for (run& r : writer_->take()) out.runs.push_back(std::move(r));
-    for (const run& r : out.runs) out.num_rows += r.num_rows;
+      for (runs::run& r : writer_->take()) out.runs.push_back(std::move(r));
+    for (const runs::run& r : out.runs) out.num_rows += r.num_rows;
     for (row_stretch* last : full_) out.keep(last->keep());
-    if (out.runs.empty() && full_.empty() && !settings_.force_spill) out.keep(std::make_shared<memory_run>());
+    if (out.runs.empty() && full_.empty() && !settings_.force_spill) out.keep(std::make_shared<runs::memory_run>());
     full_.clear();
     ring_.clear();
     to_blocks_.reset();
@@ -193,7 +194,7 @@ class wide_run_creator final : public run_creator {
   void begin(row_stretch& h) {
     left_ = h.pieces();
     row_place first = left_.front()[0];
-    for (const row_span& piece : left_)
+    for (const kernels::row_span& piece : left_)
       if (rules_.compare(piece[0], first) < 0) first = piece[0];
     const int order = last_.empty() ? 1 : rules_.compare({last_.data(), last_.data()}, first);
     const bool extends = writer_->has_run() && (settings_.unique ? order < 0 : order <= 0);
@@ -207,16 +208,16 @@ class wide_run_creator final : public run_creator {
   }
 
   // Takes the next slice off the pieces.
-  std::shared_ptr<const row_slice> next_slice() {
+  std::shared_ptr<const kernels::row_slice> next_slice() {
     slices_.cut(left_, std::vector<bool>(left_.size(), true), std::nullopt, stride_bytes_, counts_);
-    auto slice = std::make_shared<row_slice>();
+    auto slice = std::make_shared<kernels::row_slice>();
     for (size_t i = 0; i < left_.size(); ++i) {
       if (counts_[i] == 0) continue;
       slice->parts.push_back(left_[i].first(counts_[i]));
       slice->num_rows += counts_[i];
       left_[i].drop(counts_[i]);
     }
-    std::erase_if(left_, [](const row_span& piece) { return piece.num_rows == 0; });
+    std::erase_if(left_, [](const kernels::row_span& piece) { return piece.num_rows == 0; });
     return slice;
   }
 
@@ -238,7 +239,7 @@ class wide_run_creator final : public run_creator {
     if (writer_ && longest <= writer_->payload_bytes()) return true;
     if (writer_) {
       if (!writer_->flush(&w)) return false;
-      for (run& r : writer_->take()) finished_.runs.push_back(std::move(r));
+      for (runs::run& r : writer_->take()) finished_.runs.push_back(std::move(r));
       keys_of_finished_ += to_blocks_->first_rows_bytes();
       to_blocks_.reset();
       writer_.reset();
@@ -263,7 +264,7 @@ class wide_run_creator final : public run_creator {
 
   const sort_settings settings_;
   const sort_resources resources_;
-  const row_slices slices_;
+  const kernels::row_slices slices_;
   const creator_memory memory_;
   const uint64_t keys_share_;  // of the memory, for first keys of unbounded length
   const stretch_rules rules_;
@@ -273,20 +274,20 @@ class wide_run_creator final : public run_creator {
   bool closing_ = false;
   // Of the writing; the owner touches them only while that is idle.
   uint32_t block_bytes_;
-  std::optional<run_writer> writer_;
-  std::optional<row_writer> to_blocks_;
-  sorted_runs finished_;           // by writers of smaller blocks
+  std::optional<runs::run_writer> writer_;
+  std::optional<runs::row_writer> to_blocks_;
+  runs::sorted_runs finished_;     // by writers of smaller blocks
   uint64_t keys_of_finished_ = 0;  // by these
   std::vector<std::byte> last_;    // the newest run's last row
   // Of the stretch being written, once it has begun.
   bool begun_ = false;
-  std::vector<row_span> left_;         // of its pieces, to be merged
-  size_t stride_bytes_ = 0;            // of each piece in a slice
-  std::vector<size_t> counts_;         // rows of each piece in a slice
-  uint64_t rows_left_ = 0;             // that a limit allows
-  slice_lanes lanes_;                  // merge slices
-  std::span<const row_place> merged_;  // of a slice, to be written
-  bool showing_ = false;               // merged_ is what the lanes handed out
+  std::vector<kernels::row_span> left_;  // of its pieces, to be merged
+  size_t stride_bytes_ = 0;              // of each piece in a slice
+  std::vector<size_t> counts_;           // rows of each piece in a slice
+  uint64_t rows_left_ = 0;               // that a limit allows
+  slice_lanes lanes_;                    // merge slices
+  std::span<const row_place> merged_;    // of a slice, to be written
+  bool showing_ = false;                 // merged_ is what the lanes handed out
   background_work writing_;
 };
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "engine/base/error.h"
+#include "engine/kernels/row_gather.h"
 #include "engine/sort/merge_plan.h"
-#include "engine/sort/row_gather.h"
 #include "engine/sort/row_merger.h"
 #include "engine/sort/row_slice_merger.h"
 #include "engine/sort/run_merger_kinds.h"
@@ -20,7 +20,8 @@ using record::word128;
 
 class wide_run_merger final : public run_merger {
  public:
-  wide_run_merger(const sort_settings& settings, const sort_resources& resources, sorted_runs runs, size_t batch_bytes)
+  wide_run_merger(const sort_settings& settings, const sort_resources& resources, runs::sorted_runs runs,
+                  size_t batch_bytes)
       : settings_(settings),
         resources_(resources),
         runs_(std::move(runs)),
@@ -32,9 +33,9 @@ class wide_run_merger final : public run_merger {
       block_bytes_ = resources.block_bytes;
       std::vector<uint64_t> sizes;
       uint64_t kept = 0;
-      for (const run& r : runs_.runs) {
+      for (const runs::run& r : runs_.runs) {
         sizes.push_back(r.blocks.size());
-        kept += r.first_rows.size() + r.blocks.size() * sizeof(run_block);
+        kept += r.first_rows.size() + r.blocks.size() * sizeof(runs::run_block);
         num_rows += r.num_rows;
         num_bytes += r.blocks.size() * r.block_bytes;
         block_bytes_ = std::max(block_bytes_, r.block_bytes);
@@ -55,7 +56,7 @@ class wide_run_merger final : public run_merger {
     // A slice wants a few rows of each run, and an index beside them. Rows for which that is too much, which take their
     // time anyway, go through the loser tree.
     const uint64_t average = num_rows == 0 ? settings_.type.row_bytes() : num_bytes / num_rows + 1;
-    const uint64_t sequences = std::min<uint64_t>(runs_.runs.size(), memory_.fan_in) + num_parts(runs_.in_memory);
+    const uint64_t sequences = std::min<uint64_t>(runs_.runs.size(), memory_.fan_in) + runs::num_parts(runs_.in_memory);
     memory_.slice_bytes = memory_.slice_bytes * average / (average + index_bytes);
     by_slices_ = has_several(runs_) && memory_.slice_bytes / std::max<uint64_t>(sequences, 1) >= least_rows * average;
   }
@@ -71,7 +72,7 @@ class wide_run_merger final : public run_merger {
   // A raw batch is a slice, to be sorted and gathered, or whole rows.
   void refine(const record::batch& raw, std::vector<record::batch>& out) const override {
     if (raw.rows != nullptr) return out.push_back(raw);
-    const auto& slice = *static_cast<const row_slice*>(raw.owner.get());
+    const auto& slice = *static_cast<const kernels::row_slice*>(raw.owner.get());
     thread_local std::vector<record::row_place> places;  // new pages for each slice would take their time
     slices_.merge(slice.parts, settings_.unique && slice.parts.size() > 1, places);
     gather_(places, out);
@@ -84,13 +85,15 @@ class wide_run_merger final : public run_merger {
   static constexpr uint64_t index_bytes = 16;  // of a row in a slice: its place
   static constexpr uint64_t least_rows = 4;    // of each run in a slice
 
-  static bool has_several(const sorted_runs& runs) { return !runs.runs.empty() || num_parts(runs.in_memory) > 1; }
+  static bool has_several(const runs::sorted_runs& runs) {
+    return !runs.runs.empty() || runs::num_parts(runs.in_memory) > 1;
+  }
 
   step pull_slice(std::vector<record::batch>& out, waker& w) {
     if (!slice_merger_)
       slice_merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), settings_, resources_,
                             memory_, slices_);
-    std::shared_ptr<const row_slice> slice;
+    std::shared_ptr<const kernels::row_slice> slice;
     const step s = slice_merger_->next(slice, w);
     if (s == step::ready) emit(std::move(slice), out);
     return s;
@@ -117,11 +120,11 @@ class wide_run_merger final : public run_merger {
 
   // All there is lies sorted in memory: slices of one part.
   step pull_memory(std::vector<record::batch>& out) {
-    if (num_parts(runs_.in_memory) == 0) return step::done;
-    const memory_run& kept = *runs_.in_memory.front();
+    if (runs::num_parts(runs_.in_memory) == 0) return step::done;
+    const runs::memory_run& kept = *runs_.in_memory.front();
     const size_t count = std::min<size_t>(gather_.batch_rows(), kept.num_rows - emitted_);
     if (count == 0) return step::done;
-    const auto slice = std::make_shared<row_slice>();
+    const auto slice = std::make_shared<kernels::row_slice>();
     const auto* entries = reinterpret_cast<const word128*>(kept.entries.data());
     slice->parts.push_back(
         {{kept.rows.data(), kept.rows.data()}, entries + emitted_, count, settings_.type.row_bytes(), 0});
@@ -131,7 +134,7 @@ class wide_run_merger final : public run_merger {
     return step::ready;
   }
 
-  void emit(std::shared_ptr<const row_slice> slice, std::vector<record::batch>& out) {
+  void emit(std::shared_ptr<const kernels::row_slice> slice, std::vector<record::batch>& out) {
     record::batch raw;
     raw.num_rows = slice->num_rows;
     raw.row_bytes = settings_.type.row_bytes();
@@ -146,8 +149,8 @@ class wide_run_merger final : public run_merger {
     const auto first = runs_.runs.begin() + static_cast<std::ptrdiff_t>(plan.first);
     const auto last = first + static_cast<std::ptrdiff_t>(plan.count);
     if (!intermediate_)
-      intermediate_.emplace(std::vector<run>(std::make_move_iterator(first), std::make_move_iterator(last)), settings_,
-                            resources_, memory_, block_bytes_, slices_);
+      intermediate_.emplace(std::vector<runs::run>(std::make_move_iterator(first), std::make_move_iterator(last)),
+                            settings_, resources_, memory_, block_bytes_, slices_);
     const step s = intermediate_->advance(w);
     if (s != step::done) return s;
     *first = intermediate_->take();
@@ -159,9 +162,9 @@ class wide_run_merger final : public run_merger {
 
   const sort_settings settings_;
   const sort_resources resources_;
-  sorted_runs runs_;
-  const row_slices slices_;
-  const row_gather gather_;
+  runs::sorted_runs runs_;
+  const kernels::row_slices slices_;
+  const kernels::row_gather gather_;
   record::batch_builder builder_;
   uint32_t block_bytes_ = 0;  // the longest of all runs' blocks
   merger_memory memory_;
@@ -180,7 +183,7 @@ class wide_run_merger final : public run_merger {
 }  // namespace
 
 std::unique_ptr<run_merger> make_wide_run_merger(const sort_settings& settings, const sort_resources& resources,
-                                                 sorted_runs runs, size_t batch_bytes) {
+                                                 runs::sorted_runs runs, size_t batch_bytes) {
   return std::make_unique<wide_run_merger>(settings, resources, std::move(runs), batch_bytes);
 }
 

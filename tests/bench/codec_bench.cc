@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "engine/sort/block_codec.h"
+#include "engine/runs/block_codec.h"
 
 namespace {
 
 using namespace flowrun;
-using sort::compression;
+using runs::compression;
 using bytes = std::vector<std::byte>;
 
 constexpr size_t block_bytes = 1U << 20;
@@ -45,9 +45,9 @@ double speed(size_t num_bytes, const std::function<void()>& code_one_block) {
   return best;
 }
 
-void measure(const std::string& what, const sort::block_coding& coding, const bytes& block) {
+void measure(const std::string& what, const runs::block_coding& coding, const bytes& block) {
   static const char* const names[] = {"none", "delta", "lz4", "zstd"};
-  const auto codec = sort::make_block_codec(coding);
+  const auto codec = runs::make_block_codec(coding);
   bytes coded(block.size() * 2), decoded(block.size());
   const size_t length = codec->encode(block, coded);
   const double coding_speed = speed(block.size(), [&] { codec->encode(block, coded); });

@@ -2,7 +2,7 @@
 // memory. Prints a Markdown table.
 //
 //   tree           heads by number (rows of 8 and 16 bytes), or by 16-byte key prefix and then by whole key
-//   coded tree     the same tree with offset-value codes (engine/sort/offset_value_code.h)
+//   coded tree     the same tree with offset-value codes (engine/kernels/offset_value_code.h)
 //   slices sorted  what lies below a common splitter, concatenated and sorted by SIMD: the rows themselves (8 and 16
 //                  bytes), or (12-byte key prefix, row number), ties broken by tie_breaker.h, then the rows gathered
 //   slices merged  the same slices, each merged by a tree: rows of 8 and 16 bytes concatenated first (as slice_merger.h
@@ -29,14 +29,14 @@
 #include <vector>
 
 #include "engine/base/buffer.h"
+#include "engine/kernels/loser_tree.h"
+#include "engine/kernels/offset_value_code.h"
+#include "engine/kernels/row_slices.h"
+#include "engine/kernels/slice_cut.h"
+#include "engine/kernels/tie_breaker.h"
+#include "engine/kernels/wide_rows.h"
+#include "engine/kernels/word_sort.h"
 #include "engine/record/batch.h"
-#include "engine/sort/loser_tree.h"
-#include "engine/sort/offset_value_code.h"
-#include "engine/sort/row_slices.h"
-#include "engine/sort/slice_cut.h"
-#include "engine/sort/tie_breaker.h"
-#include "engine/sort/wide_rows.h"
-#include "engine/sort/word_sort.h"
 #include "tests/bench/word_merge.h"
 
 namespace flowrun::sort {

@@ -1,4 +1,4 @@
-// Merging ascending words that lie in memory by a loser tree: what slices sorted again (engine/sort/word_sort.h) are
+// Merging ascending words that lie in memory by a loser tree: what slices sorted again (engine/kernels/word_sort.h) are
 // compared with. They cost 3-5 ns a word however many there were to merge; the tree takes 11 for two sequences and 20
 // for eight.
 #pragma once
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/sort/loser_tree.h"
-#include "engine/sort/slice_cut.h"
+#include "engine/kernels/loser_tree.h"
+#include "engine/kernels/slice_cut.h"
 
 namespace flowrun::sort {
 

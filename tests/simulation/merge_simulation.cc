@@ -10,9 +10,9 @@
 
 namespace flowrun::simulation {
 
-merge_outcome simulate_merge(simulated_machine& machine, const merge_options& options, sort::sorted_runs runs) {
+merge_outcome simulate_merge(simulated_machine& machine, const merge_options& options, runs::sorted_runs runs) {
   merge_outcome outcome;
-  for (const sort::run& r : runs.runs) outcome.num_blocks_read += r.blocks.size();
+  for (const runs::run& r : runs.runs) outcome.num_blocks_read += r.blocks.size();
   sort::sort_resources resources;
   resources.blocks = &machine.blocks();
   resources.pool = &machine.pool();
@@ -20,7 +20,7 @@ merge_outcome simulate_merge(simulated_machine& machine, const merge_options& op
   resources.block_bytes = options.block_bytes;
   // A quarter of a merger's memory is for slices (sort::divide_merger_memory); wide rows keep first keys in it, too.
   resources.memory_bytes = (options.read_blocks * options.block_bytes * 4 + 2) / 3;
-  if (!options.settings.narrow()) resources.memory_bytes += outcome.num_blocks_read * sizeof(sort::run_block);
+  if (!options.settings.narrow()) resources.memory_bytes += outcome.num_blocks_read * sizeof(runs::run_block);
   resources.prefetch = options.prefetch;
   machine.settle();
   const uint64_t started = machine.now();

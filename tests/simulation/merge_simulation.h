@@ -37,6 +37,6 @@ struct merge_outcome {
 };
 
 // Merges and writes all of `runs`. The blocks written are freed again.
-merge_outcome simulate_merge(simulated_machine& machine, const merge_options& options, sort::sorted_runs runs);
+merge_outcome simulate_merge(simulated_machine& machine, const merge_options& options, runs::sorted_runs runs);
 
 }  // namespace flowrun::simulation

@@ -40,7 +40,7 @@ struct formation_outcome {
   uint64_t read_wait_ns = 0;   // no input was there
   uint64_t write_wait_ns = 0;  // the other half of the run buffer was not written yet, or the last writes
   uint64_t disk_busy_ns = 0;
-  sort::sorted_runs runs;
+  runs::sorted_runs runs;
 };
 
 formation_outcome simulate_run_formation(simulated_machine& machine, const formation_options& options,

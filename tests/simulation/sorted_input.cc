@@ -5,7 +5,7 @@
 #include <random>
 
 #include "engine/base/error.h"
-#include "engine/sort/run_writer.h"
+#include "engine/runs/run_writer.h"
 
 namespace flowrun::simulation {
 
@@ -97,11 +97,11 @@ std::vector<uint64_t> late_adversarial_run(uint64_t num_blocks, uint64_t rows_pe
   return keys;
 }
 
-sort::sorted_runs write_runs(simulated_machine& machine, const sort::sort_settings& settings, uint32_t block_bytes,
+runs::sorted_runs write_runs(simulated_machine& machine, const sort::sort_settings& settings, uint32_t block_bytes,
                              std::span<const std::vector<uint64_t>> runs) {
   no_waker nobody;
   const uint64_t per_block = rows_per_block(block_bytes, settings.type.row_bytes());
-  sort::run_writer writer(machine.blocks(), block_bytes, 16);
+  runs::run_writer writer(machine.blocks(), block_bytes, 16);
   for (const std::vector<uint64_t>& keys : runs) {
     writer.begin_run();
     for (size_t at = 0; at < keys.size(); at += per_block) {
@@ -114,9 +114,9 @@ sort::sorted_runs write_runs(simulated_machine& machine, const sort::sort_settin
     }
   }
   while (!writer.flush(&nobody)) machine.wait();
-  sort::sorted_runs result(machine.blocks());
+  runs::sorted_runs result(machine.blocks());
   result.runs = writer.take();
-  for (const sort::run& r : result.runs) result.num_rows += r.num_rows;
+  for (const runs::run& r : result.runs) result.num_rows += r.num_rows;
   return result;
 }
 

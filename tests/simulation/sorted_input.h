@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/runs/sorted_runs.h"
 #include "engine/sort/settings.h"
-#include "engine/sort/sorted_runs.h"
 #include "tests/simulation/simulated_machine.h"
 
 namespace flowrun::simulation {
@@ -35,7 +35,7 @@ std::vector<uint64_t> adversarial_run(uint64_t num_blocks, uint64_t rows_per_blo
 std::vector<uint64_t> late_adversarial_run(uint64_t num_blocks, uint64_t rows_per_block);
 
 // Writes one run per list of ascending keys to the machine's disks, by the real run_writer.
-sort::sorted_runs write_runs(simulated_machine& machine, const sort::sort_settings& settings, uint32_t block_bytes,
+runs::sorted_runs write_runs(simulated_machine& machine, const sort::sort_settings& settings, uint32_t block_bytes,
                              std::span<const std::vector<uint64_t>> runs);
 
 }  // namespace flowrun::simulation

@@ -80,7 +80,7 @@ outcome sort_and_combine(sort_settings settings, const shape& s, const sort_plac
   sort_rig rig(place);
   outcome out;
   std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
-  sorted_runs runs = create_runs(rig, *creator, input);
+  runs::sorted_runs runs = create_runs(rig, *creator, input);
   creator.reset();
   out.written_rows = runs.num_rows;
   out.num_runs = runs.runs.size();

@@ -31,14 +31,14 @@ std::vector<shape> shapes() {
 // Of each shape and of each codec that fits it.
 struct compressed_shape {
   shape rows;
-  compression how;
+  runs::compression how;
 };
 
 std::vector<compressed_shape> compressed_shapes() {
   std::vector<compressed_shape> out;
   for (const shape& s : shapes()) {
-    for (const compression how : {compression::delta, compression::lz4, compression::zstd})
-      if (how != compression::delta || sort_by(s.type, s.key).narrow()) out.push_back({s, how});
+    for (const runs::compression how : {runs::compression::delta, runs::compression::lz4, runs::compression::zstd})
+      if (how != runs::compression::delta || sort_by(s.type, s.key).narrow()) out.push_back({s, how});
   }
   return out;
 }
@@ -104,7 +104,7 @@ TEST_P(each_codec, unique_and_limited_and_stable) {
     s.unique = (options & 1) != 0;
     s.limit = (options & 2) != 0 ? 777 : 0;
     s.stable = (options & 4) != 0;
-    if (one_.how == compression::delta && !s.narrow()) continue;
+    if (one_.how == runs::compression::delta && !s.narrow()) continue;
     expect_sorted(s, place(), rows);
     ASSERT_FALSE(HasFailure()) << "options " << options;
   }
@@ -155,7 +155,7 @@ TEST_P(each_codec, a_flipped_bit_is_noticed) {
       sort_rig rig(place(), std::make_unique<io::faulty_backend>(io::make_memory_backend(), std::move(faults)));
       const error e = block::error_of([&] {
         std::unique_ptr<run_creator> creator = make_run_creator(settings(), rig.resources());
-        sorted_runs runs = create_runs(rig, *creator, rows);
+        runs::sorted_runs runs = create_runs(rig, *creator, rows);
         merge_runs(rig, settings(), *make_run_merger(settings(), rig.resources(), std::move(runs), 8192));
       });
       EXPECT_EQ(e.kind(), error_kind::io);
@@ -170,7 +170,7 @@ TEST_P(each_codec, given_up_halfway) {
     sort_rig rig(place());
     task_queue::sleeper sleeper(rig.queue());
     std::unique_ptr<run_creator> creator = make_run_creator(settings(), rig.resources());
-    sorted_runs runs = create_runs(rig, *creator, rows);
+    runs::sorted_runs runs = create_runs(rig, *creator, rows);
     creator.reset();
     std::unique_ptr<run_merger> merger = make_run_merger(settings(), rig.resources(), std::move(runs), 8192);
     std::vector<batch> raw;
@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(shapes, each_codec_of_words, testing::ValuesIn(shapes_o
 
 TEST(compressed_sort, delta_is_for_rows_that_are_sorted_whole) {
   sort_place place;
-  place.coding = {compression::delta, 32};
+  place.coding = {runs::compression::delta, 32};
   sort_rig rig(place);
   const record::row_type wide = type_of({{"k", "u64"}, {"v", "bytes[24]"}});
   EXPECT_THROW(make_run_creator(sort_by(wide, columns({0})), rig.resources()), error);
@@ -202,7 +202,7 @@ TEST(compressed_sort, fan_in_is_that_of_uncompressed_runs) {
   place.block_bytes = block_bytes;
   place.memory_bytes = minimum_sort_memory(block_bytes);
   const sort_result plain = sort_rows(sort_by(type, columns({0})), place, rows);
-  place.coding = {compression::delta, 8};
+  place.coding = {runs::compression::delta, 8};
   const sort_result compressed = sort_rows(sort_by(type, columns({0})), place, rows);
   EXPECT_EQ(plain.fan_in, compressed.fan_in);
   EXPECT_LT(compressed.peak_scratch_bytes, plain.peak_scratch_bytes * 6 / 10);

@@ -38,7 +38,7 @@ class each_type : public testing::TestWithParam<size_t> {
     sort_rig rig(place_, std::make_unique<io::faulty_backend>(std::move(inner), std::move(faults)));
     return block::error_of([&] {
       std::unique_ptr<run_creator> creator = make_run_creator(settings_, rig.resources());
-      sorted_runs runs = create_runs(rig, *creator, input_);
+      runs::sorted_runs runs = create_runs(rig, *creator, input_);
       std::unique_ptr<run_merger> merger = make_run_merger(settings_, rig.resources(), std::move(runs), 8192);
       merge_runs(rig, settings_, *merger);
     });
@@ -114,7 +114,7 @@ TEST_P(each_type, disks_that_become_full_while_merging) {
     sort_resources r = rig.resources();
     r.blocks = &blocks;
     std::unique_ptr<run_creator> creator = make_run_creator(settings_, r);
-    sorted_runs runs = create_runs(rig, *creator, input_);
+    runs::sorted_runs runs = create_runs(rig, *creator, input_);
     creator.reset();
     std::vector<block::block_id> taken;
     auto take_all = [&] {
@@ -149,7 +149,7 @@ TEST_P(each_type, given_up_during_merging) {
         sort_rig rig(place_);
         task_queue::sleeper sleeper(rig.queue());
         std::unique_ptr<run_creator> creator = make_run_creator(settings_, rig.resources());
-        sorted_runs runs = create_runs(rig, *creator, input_);
+        runs::sorted_runs runs = create_runs(rig, *creator, input_);
         creator.reset();
         std::vector<batch> raw;
         {

@@ -3,9 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "engine/sort/run_creator_kinds.h"
-#include "engine/sort/slice_cut.h"
-#include "engine/sort/word_sort.h"
-#include "engine/sort/word_store.h"
 #include "tests/engine/sort/sort_fixture.h"
 
 namespace flowrun::sort {
@@ -111,7 +108,7 @@ TEST(long_runs, are_twice_the_memory_on_random_input) {
     const uint64_t m = rows_memory(place);
     sort_rig rig(place);
     std::unique_ptr<run_creator> creator = make_run_creator(long_by_number(), rig.resources());
-    const sorted_runs made = create_runs(rig, *creator, numbers(pool, random_numbers(m / 8 * 13, memory)));
+    const runs::sorted_runs made = create_runs(rig, *creator, numbers(pool, random_numbers(m / 8 * 13, memory)));
     ASSERT_GE(made.runs.size(), 6U);
     uint64_t whole_runs = 0;  // the last two end with the input
     for (size_t i = 0; i + 2 < made.runs.size(); ++i) whole_runs += made.runs[i].num_rows * 8;
@@ -161,7 +158,7 @@ TEST(long_runs, keep_as_much_as_they_may) {
       place.kept_bytes = kept_bytes;
       sort_rig rig(place);
       std::unique_ptr<run_creator> creator = make_run_creator(long_by_number(), rig.resources());
-      const sorted_runs made = create_runs(rig, *creator, numbers(pool, random_numbers(num_rows)));
+      const runs::sorted_runs made = create_runs(rig, *creator, numbers(pool, random_numbers(num_rows)));
       EXPECT_EQ(made.num_rows, num_rows);
       if (num_rows * 8 <= kept_bytes) {
         EXPECT_TRUE(made.runs.empty());
@@ -189,10 +186,10 @@ TEST(long_runs, do_not_depend_on_threads) {
     place.kept_bytes = 300'000;
     sort_rig rig(place);
     std::unique_ptr<run_creator> creator = make_run_creator(long_by_number(), rig.resources());
-    const sorted_runs made = create_runs(rig, *creator, input);
+    const runs::sorted_runs made = create_runs(rig, *creator, input);
     lengths.emplace_back();
-    for (const run& r : made.runs) lengths.back().push_back(r.num_rows);
-    for (const memory_run::part& part : made.in_memory[0]->parts) lengths.back().push_back(part.num_words);
+    for (const runs::run& r : made.runs) lengths.back().push_back(r.num_rows);
+    for (const runs::memory_run::part& part : made.in_memory[0]->parts) lengths.back().push_back(part.num_words);
   }
   EXPECT_EQ(lengths[0], lengths[1]);
   EXPECT_EQ(lengths[0], lengths[2]);
@@ -268,85 +265,6 @@ TEST(long_runs, errors_reach_the_caller) {
   std::unique_ptr<run_creator> creator = make_run_creator(long_by_number(), r);
   EXPECT_EQ(block::error_of([&] { create_runs(rig, *creator, input); }).kind(), error_kind::cancelled);
   EXPECT_EQ(asked, 11);
-}
-
-TEST(word_store, gives_back_blocks_as_they_are_used_up) {
-  word_store<uint64_t> store(8, 16);
-  std::vector<uint64_t> words(40);
-  std::iota(words.begin(), words.end(), 100);
-  auto a = store.store({words.data(), 40});
-  auto b = store.store({words.data(), 32});
-  EXPECT_EQ(store.num_free_blocks(), 3U);
-  EXPECT_TRUE(store.has_room(16));
-  EXPECT_FALSE(store.has_room(32));
-  EXPECT_EQ(a[39], 139U);
-  std::vector<uint64_t> taken(40);
-  a.take(15, taken.data());
-  EXPECT_EQ(store.num_free_blocks(), 3U);
-  a.take(1, taken.data() + 15);
-  EXPECT_EQ(store.num_free_blocks(), 4U);
-  EXPECT_EQ(a[0], 116U);
-  a.take(24, taken.data() + 16);
-  EXPECT_EQ(taken, words);
-  EXPECT_EQ(store.num_free_blocks(), 6U);
-  b.take(32, taken.data());
-  EXPECT_EQ(store.num_free_blocks(), 8U);
-  EXPECT_EQ(store.num_words(), 0U);
-}
-
-TEST(word_store, compacts_what_is_left) {
-  std::mt19937_64 random(5);
-  for (int round = 0; round < 50; ++round) {
-    word_store<uint64_t> store(100, 8);
-    std::vector<word_store<uint64_t>::sequence> sequences;
-    std::vector<std::vector<uint64_t>> expected;
-    for (int i = 0; i < 60; ++i) {
-      const size_t num_words = random() % 50;
-      if (store.has_room(num_words) && num_words > 0) {
-        expected.push_back(random_numbers(num_words, random()));
-        sequences.push_back(store.store(expected.back()));
-      }
-      const size_t which = random() % sequences.size();
-      const size_t count = std::min<size_t>(random() % 30, sequences[which].num_words);
-      std::vector<uint64_t> taken(count);
-      sequences[which].take(count, taken.data());
-      EXPECT_TRUE(std::equal(taken.begin(), taken.end(), expected[which].begin()));
-      expected[which].erase(expected[which].begin(), expected[which].begin() + static_cast<std::ptrdiff_t>(count));
-    }
-    std::erase_if(expected, [](const auto& left) { return left.empty(); });
-    std::vector<memory_run::part> parts;
-    const aligned_buffer buffer = store.compact(sequences, parts);
-    ASSERT_EQ(parts.size(), expected.size());
-    for (size_t i = 0; i < parts.size(); ++i) {
-      EXPECT_EQ(parts[i].first, i == 0 ? 0 : parts[i - 1].first + parts[i - 1].num_words);
-      const auto* words = reinterpret_cast<const uint64_t*>(buffer.data()) + parts[i].first;
-      EXPECT_EQ(std::vector<uint64_t>(words, words + parts[i].num_words), expected[i]);
-    }
-  }
-}
-
-TEST(slice_cut, slices_ascend_and_fit_also_when_sequences_are_many) {
-  std::mt19937_64 random(2);
-  for (int round = 0; round < 300; ++round) {
-    std::vector<std::vector<uint64_t>> owned(1 + random() % 40);
-    std::vector<word_span<uint64_t>> sequences;
-    std::vector<uint64_t> all, got;
-    for (auto& words : owned) {
-      for (size_t n = random() % 60; n > 0; --n) words.push_back(random() % (1 + random() % 50));
-      std::sort(words.begin(), words.end());
-      all.insert(all.end(), words.begin(), words.end());
-      sequences.push_back({words.data(), words.size()});
-    }
-    std::sort(all.begin(), all.end());
-    const size_t max_words = 1 + random() % 100;
-    std::vector<uint64_t> slice(max_words);
-    for (size_t n; (n = cut_slice(sequences, max_words, slice.data())) > 0;) {
-      ASSERT_LE(n, max_words);
-      sort_words(slice.data(), n);
-      got.insert(got.end(), slice.begin(), slice.begin() + static_cast<std::ptrdiff_t>(n));
-    }
-    EXPECT_EQ(got, all);
-  }
 }
 
 }  // namespace

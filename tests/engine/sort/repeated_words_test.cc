@@ -27,7 +27,7 @@ std::deque<std::vector<uint64_t>> draw(size_t num_sequences, size_t num_words, d
 }
 
 bool told(const std::deque<std::vector<uint64_t>>& sequences) {
-  std::deque<word_span<uint64_t>> spans;
+  std::deque<kernels::word_span<uint64_t>> spans;
   for (const auto& s : sequences) spans.push_back({s.data(), s.size()});
   return repeat_little(spans);
 }

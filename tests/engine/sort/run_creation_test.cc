@@ -333,7 +333,7 @@ TEST(run_creation, pieces_in_order_that_stay_are_one_part) {
     if (!sorted) std::swap(values[1], values[400'000]);
     sort_rig rig(place);
     std::unique_ptr<run_creator> creator = make_run_creator(by_number, rig.resources());
-    const sorted_runs runs = create_runs(rig, *creator, numbers(pool, values));
+    const runs::sorted_runs runs = create_runs(rig, *creator, numbers(pool, values));
     ASSERT_EQ(runs.in_memory.size(), 1u);
     EXPECT_EQ(runs.in_memory[0]->parts.size() == 1, sorted);
     EXPECT_EQ(runs.in_memory[0]->num_rows, values.size());
@@ -406,11 +406,11 @@ TEST(run_creation, runs_that_nobody_merges_are_freed) {
   record::batch_pool pool;
   sort_rig rig({});
   std::unique_ptr<run_creator> creator = make_run_creator(by_number, rig.resources());
-  sorted_runs runs = create_runs(rig, *creator, numbers(pool, random_numbers(50'000)));
+  runs::sorted_runs runs = create_runs(rig, *creator, numbers(pool, random_numbers(50'000)));
   EXPECT_EQ(runs.num_rows, 50'000U);
   EXPECT_GT(rig.blocks().used_bytes(), 400'000U);
-  sorted_runs other = std::move(runs);
-  other = sorted_runs();
+  runs::sorted_runs other = std::move(runs);
+  other = runs::sorted_runs();
   EXPECT_EQ(runs.runs.size(), 0U);
 }
 

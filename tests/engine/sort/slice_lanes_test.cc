@@ -29,7 +29,7 @@ class adding_n final : public row_combiner {
   }
 };
 
-row_span span_of(const std::vector<row>& rows, uint32_t sequence) {
+kernels::row_span span_of(const std::vector<row>& rows, uint32_t sequence) {
   const auto* bytes = reinterpret_cast<const std::byte*>(rows.data());
   return {{bytes, bytes}, nullptr, rows.size(), sizeof(row), sequence};
 }
@@ -56,21 +56,21 @@ class lanes : public testing::TestWithParam<unsigned> {
   }
 
   // One run through the lanes.
-  std::vector<row> run(slice_lanes& lanes, const row_slices& slices, size_t stride_bytes) {
+  std::vector<row> run(slice_lanes& lanes, const kernels::row_slices& slices, size_t stride_bytes) {
     task_queue::sleeper sleeper(queue_);
-    std::vector<row_span> left;
+    std::vector<kernels::row_span> left;
     for (const std::vector<row>& s : sequences_) left.push_back(span_of(s, static_cast<uint32_t>(left.size())));
     std::vector<row> out;
     std::vector<size_t> counts;
     for (;;) {
       while (!left.empty() && lanes.has_room()) {
         slices.cut(left, std::vector<bool>(left.size(), true), std::nullopt, stride_bytes, counts);
-        auto slice = std::make_shared<row_slice>();
+        auto slice = std::make_shared<kernels::row_slice>();
         for (size_t i = 0; i < left.size(); ++i) {
           if (counts[i] > 0) slice->parts.push_back(left[i].first(counts[i]));
           left[i].drop(counts[i]);
         }
-        std::erase_if(left, [](const row_span& s) { return s.num_rows == 0; });
+        std::erase_if(left, [](const kernels::row_span& s) { return s.num_rows == 0; });
         lanes.start(slice);
       }
       if (left.empty()) lanes.close();
@@ -91,7 +91,7 @@ class lanes : public testing::TestWithParam<unsigned> {
   }
 
   std::vector<row> merged(const sort_settings& settings, size_t num_lanes, size_t stride_bytes) {
-    const row_slices slices(settings.type, settings.key);
+    const kernels::row_slices slices(settings.type, settings.key);
     slice_lanes lanes(slices, settings, queue_.poster(), num_lanes);
     const std::vector<std::vector<row>> original = sequences_;  // combining changes rows
     const std::vector<row> first = run(lanes, slices, stride_bytes);
@@ -144,7 +144,7 @@ TEST_P(lanes, hand_on_what_a_merge_throws) {
   sort_settings settings = sort_by(type, columns({0}));
   settings.combiner = std::make_shared<failing>();
   for (const size_t num_lanes : {1, 4}) {
-    const row_slices slices(settings.type, settings.key);
+    const kernels::row_slices slices(settings.type, settings.key);
     slice_lanes lanes(slices, settings, queue_.poster(), num_lanes);
     EXPECT_EQ(block::error_of([&] { run(lanes, slices, 1'000); }).kind(), error_kind::bad_data);
   }

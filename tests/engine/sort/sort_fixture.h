@@ -15,9 +15,9 @@
 #include "engine/record/hash.h"
 #include "engine/sort/run_creator.h"
 #include "engine/sort/run_merger.h"
+#include "tests/engine/base/task_queue.h"
 #include "tests/engine/block/scratch_fixture.h"
 #include "tests/engine/record/random_rows.h"
-#include "tests/engine/sort/task_queue.h"
 
 namespace flowrun::sort {
 
@@ -34,7 +34,7 @@ struct sort_place {
   bool on_disk = false;      // in temporary directories with the backend of threads; else in memory
   unsigned num_disks = 2;
   size_t batch_bytes = 8 * 1024;
-  block_coding coding;
+  runs::block_coding coding;
   unsigned runs_per_half = 1;
   bool splits_halves = false;
 };
@@ -83,7 +83,7 @@ class sort_rig {
 };
 
 // Feeds all batches and finishes.
-inline sorted_runs create_runs(sort_rig& rig, run_creator& creator, const std::vector<batch>& input) {
+inline runs::sorted_runs create_runs(sort_rig& rig, run_creator& creator, const std::vector<batch>& input) {
   task_queue::sleeper sleeper(rig.queue());
   std::vector<batch> prepared;
   for (const batch& b : input) {
@@ -158,7 +158,7 @@ inline sort_result sort_rows(const sort_settings& settings, const sort_place& pl
   sort_rig rig(place);
   sort_result result;
   std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
-  sorted_runs runs = create_runs(rig, *creator, input);
+  runs::sorted_runs runs = create_runs(rig, *creator, input);
   creator.reset();
   result.num_runs = runs.runs.size();
   result.in_memory = !runs.in_memory.empty();
@@ -216,7 +216,7 @@ inline sort_result expect_sorted(const sort_settings& settings, const sort_place
 
 // The runs of rows with one thread and with several, which sort a half in pieces: the same blocks. Returns how many.
 inline size_t expect_same_runs_in_pieces(const sort_settings& settings, const std::vector<batch>& input) {
-  std::vector<std::vector<run>> runs_of;
+  std::vector<std::vector<runs::run>> runs_of;
   for (const unsigned num_threads : {0U, 2U}) {
     sort_place place;
     place.memory_bytes = 10 * MiB;
@@ -224,7 +224,7 @@ inline size_t expect_same_runs_in_pieces(const sort_settings& settings, const st
     place.num_threads = num_threads;
     sort_rig rig(place);
     std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
-    const sorted_runs runs = create_runs(rig, *creator, input);
+    const runs::sorted_runs runs = create_runs(rig, *creator, input);
     runs_of.push_back(runs.runs);
   }
   EXPECT_EQ(runs_of[0].size(), runs_of[1].size());

@@ -103,7 +103,7 @@ TEST(wide_pieces_that_stay, are_merged_on_the_way_out) {
       EXPECT_EQ(result.fan_in, 0U);
       sort_rig rig(place);
       std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
-      const sorted_runs runs = create_runs(rig, *creator, input);
+      const runs::sorted_runs runs = create_runs(rig, *creator, input);
       ASSERT_EQ(runs.in_memory.size(), 1U);
       if (settings.limit == 0) {
         EXPECT_EQ(runs.in_memory[0]->parts.size() == 1, order == std::string("sorted")) << order;
@@ -163,9 +163,9 @@ TEST(wide_pieces_combined, leave_each_key_once_per_run) {
     settings.force_spill = true;
     sort_rig rig(with_threads(3));
     std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
-    sorted_runs runs = create_runs(rig, *creator, input);
+    runs::sorted_runs runs = create_runs(rig, *creator, input);
     ASSERT_GE(runs.runs.size(), 3U);
-    for (const run& r : runs.runs) EXPECT_LE(r.num_rows, expected.size());
+    for (const runs::run& r : runs.runs) EXPECT_LE(r.num_rows, expected.size());
     std::unique_ptr<run_merger> merger = make_run_merger(settings, rig.resources(), std::move(runs), 64 * 1024);
     std::map<uint64_t, uint64_t> sums;
     uint64_t last = 0;

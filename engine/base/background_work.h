@@ -1,0 +1,81 @@
+// Work that goes on beside its owner, in steps, one piece after another: sorting or writing one half of the run buffer
+// while the other half fills (papers/000, figure 2).
+#pragma once
+
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+#include "engine/base/resumable.h"
+
+namespace flowrun {
+
+class background_work final : public resumable {
+ public:
+  explicit background_work(task_poster post) : resumable(std::move(post)) {}
+  ~background_work() { shutdown(); }
+
+  // Called on the poster's threads until it returns true. false: it left the waker where it waits. May throw.
+  using step = std::function<bool(waker&)>;
+
+  // Begins once all that was started before has finished. Once something threw, nothing is begun any more.
+  void start(step work) {
+    {
+      std::lock_guard lock(mutex_);
+      if (error_) return;
+      steps_.push_back(std::move(work));
+    }
+    wake();
+  }
+
+  // True when at most so much of what was started is unfinished; else `w` will be woken when one more has finished,
+  // once: only the newest `w` is. Rethrows what the work threw.
+  bool at_most(size_t num_unfinished, waker* w) {
+    std::lock_guard lock(mutex_);
+    if (error_) std::rethrow_exception(error_);
+    if (steps_.size() <= num_unfinished) return true;
+    waiter_ = w;
+    return false;
+  }
+  bool idle(waker* w) { return at_most(0, w); }
+
+ private:
+  void resume() noexcept override {
+    step* current = nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      if (steps_.empty()) return;  // a late wake
+      current = &steps_.front();   // stays where it is when others are queued
+    }
+    std::exception_ptr thrown;
+    bool finished = false;
+    try {
+      finished = (*current)(*this);
+    } catch (...) {
+      thrown = std::current_exception();
+      finished = true;
+    }
+    if (!finished) return;
+    bool more = false;
+    {
+      std::lock_guard lock(mutex_);
+      steps_.pop_front();
+      if (thrown) {
+        error_ = thrown;
+        steps_.clear();
+      }
+      more = !steps_.empty();
+      if (waiter_ != nullptr) std::exchange(waiter_, nullptr)->wake();
+    }
+    if (more) wake();  // not at once: shutdown() comes between
+  }
+
+  std::mutex mutex_;
+  std::deque<step> steps_;  // unfinished; the first is running
+  std::exception_ptr error_;
+  waker* waiter_ = nullptr;
+};
+
+}  // namespace flowrun

@@ -1,0 +1,31 @@
+#include "engine/kernels/wide_rows.h"
+
+#include <algorithm>
+
+namespace flowrun::kernels {
+
+wide_rows::wide_rows(const record::row_type& type, const record::key& key) : row_bytes_(type.row_bytes()) {
+  for (const record::key_part& p : key)
+    key_end_ = std::max(key_end_, type[p.column].offset + type[p.column].type.num_bytes);
+  for (size_t i = 0; i < type.num_columns(); ++i) {
+    if (!type[i].type.is_string()) continue;
+    strings_.push_back(type[i].offset);
+    in_key_.push_back(std::any_of(key.begin(), key.end(), [&](const record::key_part& p) { return p.column == i; }));
+  }
+}
+
+void wide_rows::copy_key(const std::byte* row, const std::byte* heap, std::vector<std::byte>& copy) const {
+  copy.assign(row, row + key_end_);
+  for (size_t i = 0; i < strings_.size() && strings_[i] < key_end_; ++i) {
+    record::string_ref ref{0, 0};
+    if (in_key_[i]) {
+      const std::string_view text = record::load_string(row + strings_[i], heap);
+      ref = {static_cast<uint32_t>(copy.size()), static_cast<uint32_t>(text.size())};
+      const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+      copy.insert(copy.end(), bytes, bytes + text.size());
+    }
+    std::memcpy(copy.data() + strings_[i], &ref, sizeof ref);
+  }
+}
+
+}  // namespace flowrun::kernels

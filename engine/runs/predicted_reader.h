@@ -1,0 +1,64 @@
+// Reads the blocks of runs that are being merged, in the order σ in which the merge wants them (prediction.h).
+//
+// The blocks belong to the reader: each is freed once it was handed out, those that nobody asked for when the reader
+// dies (a limit was reached, the job failed), so scratch space never outlives its merge.
+//
+// Compressed blocks are read ahead as they are stored, and made longer when they are handed out; so the merge holds
+// decoded blocks only, and what was read is free again at once.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/block/block_prefetcher.h"
+#include "engine/runs/compressed_blocks.h"
+#include "engine/runs/prediction.h"
+#include "engine/runs/sorted_runs.h"
+
+namespace flowrun::runs {
+
+using block::step;
+
+// The blocks in memory of one merge, and how it reads ahead.
+struct reading_memory {
+  unsigned num_buffers = 8;  // blocks in memory, all together
+  unsigned lookahead = 2;    // of these, merged at a time beyond one per run
+  block_coding coding;       // of the runs
+  block::prefetch_options prefetch;
+};
+
+// One thread at a time. The block manager outlives the reader.
+class predicted_reader {
+ public:
+  // Starts reading. `sequence` comes from predict(runs, …). Uses all the buffers that `memory` grants: where there are
+  // fewer runs than it was divided for, the rest reads further ahead. Up to k + 3D blocks ahead are needed to overlap
+  // reading with computation whatever the keys are (papers/000, theorem 4).
+  predicted_reader(block::block_manager& blocks, std::span<const run> runs, std::vector<predicted_block> sequence,
+                   const reading_memory& memory);
+  // Waits for the reads in flight.
+  ~predicted_reader();
+  predicted_reader(const predicted_reader&) = delete;
+  predicted_reader& operator=(const predicted_reader&) = delete;
+
+  // All blocks were handed out.
+  bool exhausted() const { return num_read_ == sequence_.size(); }
+  // The one that next() will hand out. Not when exhausted.
+  const predicted_block& upcoming() const { return sequence_[num_read_]; }
+  // As block_prefetcher::next(). Throws error(io).
+  step next(block::prefetched_block& out, waker* w);
+
+ private:
+  step next_decoded(block::prefetched_block& out, waker* w);
+
+  block::block_manager& blocks_;
+  const std::vector<predicted_block> sequence_;
+  std::vector<block::block_id> ids_;  // in the order of the sequence
+  size_t num_read_ = 0;
+  std::unique_ptr<block::block_prefetcher> prefetcher_;
+  std::optional<block_decoder> decoder_;  // of compressed blocks
+};
+
+}  // namespace flowrun::runs

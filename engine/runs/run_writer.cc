@@ -1,0 +1,72 @@
+#include "engine/runs/run_writer.h"
+
+namespace flowrun::runs {
+
+namespace {
+
+constexpr unsigned bunch_blocks = 4;  // of a run on one disk, side by side
+
+}  // namespace
+
+run_writer::run_writer(block::block_manager& blocks, uint32_t block_bytes, unsigned num_buffers,
+                       const block_coding& coding)
+    : blocks_(blocks), writer_(blocks, block_bytes, num_buffers, bunch_blocks) {
+  if (coding.compresses()) encoder_.emplace(coding, block_bytes);
+}
+
+run_writer::~run_writer() {
+  if (tickets_.empty()) return;
+  try {
+    writer_.flush();
+  } catch (const std::exception&) {
+    // Whoever asked for the runs has heard of it.
+  }
+  for (const std::vector<uint64_t>& of_run : tickets_)
+    for (uint64_t ticket : of_run) blocks_.free(writer_.result(ticket));
+}
+
+void run_writer::begin_run() {
+  runs_.emplace_back();
+  runs_.back().stream = blocks_.next_stream_id();
+  runs_.back().block_bytes = writer_.block_bytes();
+  tickets_.emplace_back();
+  disks_.emplace(blocks_, runs_.back().stream);
+}
+
+std::byte* run_writer::payload(waker* w) {
+  if (current_ == nullptr) current_ = writer_.try_acquire(w);
+  if (current_ == nullptr) return nullptr;
+  return encoder_ ? encoder_->payload() : block::payload_of(current_);
+}
+
+void run_writer::submit(uint32_t num_rows, uint32_t rows_bytes, uint32_t heap_bytes, record::word128 first,
+                        const std::byte* first_row, size_t first_row_bytes) {
+  run& r = runs_.back();
+  block::block_header header;
+  header.stream = r.stream;
+  header.index = r.blocks.size();
+  header.num_rows = num_rows;
+  header.rows_bytes = rows_bytes;
+  header.heap_bytes = heap_bytes;
+  std::byte* full = std::exchange(current_, nullptr);
+  const uint32_t stored_bytes = encoder_ ? encoder_->encode(header, full) : writer_.block_bytes();
+  tickets_.back().push_back(writer_.submit(full, disks_->next(), header, stored_bytes));
+  run_block b;
+  b.num_rows = num_rows;
+  b.first = first;
+  b.first_row_at = r.first_rows.size();
+  r.first_rows.insert(r.first_rows.end(), first_row, first_row + first_row_bytes);
+  r.blocks.push_back(b);
+  r.num_rows += num_rows;
+}
+
+std::vector<run> run_writer::take() {
+  if (current_ != nullptr) writer_.release(std::exchange(current_, nullptr));
+  for (size_t i = 0; i < runs_.size(); ++i)
+    for (size_t j = 0; j < tickets_[i].size(); ++j) runs_[i].blocks[j].id = writer_.result(tickets_[i][j]);
+  tickets_.clear();
+  disks_.reset();
+  return std::move(runs_);
+}
+
+}  // namespace flowrun::runs

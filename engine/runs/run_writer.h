@@ -1,0 +1,56 @@
+// Writes runs block by block: fills a buffer's payload, remembers the first key, hands the buffer to the write-behind.
+// Compressed blocks are filled in a buffer of their own and coded into that of the write-behind.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/block/buffered_writer.h"
+#include "engine/block/stream_disks.h"
+#include "engine/record/row_codec.h"
+#include "engine/runs/compressed_blocks.h"
+#include "engine/runs/sorted_runs.h"
+
+namespace flowrun::runs {
+
+// One thread at a time. Between begin_run() calls blocks are appended to the newest run.
+class run_writer {
+ public:
+  // Owns `num_buffers` >= 2 buffers of `block_bytes`, and num_filled_buffers(coding).
+  run_writer(block::block_manager& blocks, uint32_t block_bytes, unsigned num_buffers, const block_coding& coding = {});
+  // Waits for the writes in flight and frees the blocks that take() did not hand over.
+  ~run_writer();
+  run_writer(const run_writer&) = delete;
+  run_writer& operator=(const run_writer&) = delete;
+
+  // Buffers beside those of the write-behind.
+  static unsigned num_filled_buffers(const block_coding& coding) { return coding.compresses() ? 1 : 0; }
+
+  uint32_t payload_bytes() const { return writer_.payload_bytes(); }
+  bool has_run() const { return !runs_.empty(); }
+  void begin_run();
+
+  // Where to write the next block's payload; null when all buffers are on their way: `w` will be woken. The same buffer
+  // is returned until submit().
+  std::byte* payload(waker* w);
+  // Hands the current buffer over, compressed here and now if it shall be. `first_row`/`num_bytes`: wide rows' first
+  // row in the form of run::first_rows.
+  void submit(uint32_t num_rows, uint32_t rows_bytes, uint32_t heap_bytes, record::word128 first,
+              const std::byte* first_row = nullptr, size_t first_row_bytes = 0);
+
+  // True once everything is on the disks; then take() gives the runs.
+  bool flush(waker* w) { return writer_.try_flush(w); }
+  std::vector<run> take();
+
+ private:
+  block::block_manager& blocks_;
+  block::buffered_writer writer_;
+  std::optional<block_encoder> encoder_;
+  std::byte* current_ = nullptr;
+  std::vector<run> runs_;
+  std::vector<std::vector<uint64_t>> tickets_;  // of each run's blocks
+  std::optional<block::stream_disks> disks_;    // of the newest run
+};
+
+}  // namespace flowrun::runs

@@ -1,0 +1,102 @@
+// The hand-over between run creation and merging: sorted runs on scratch, and perhaps a last one that never left
+// memory.
+//
+// A run is a sequence of blocks whose rows ascend. The first key of each block stays in memory: it predicts the order
+// in which a merge will want the blocks (papers/000, section 2; Knuth's forecasting).
+//
+// What a block's payload holds depends on the row shape:
+//   narrow  (rows of <= 16 bytes, sorted as numbers) num_rows packed words of row_bytes each (record/row_codec.h)
+//   wide    a batch: rows from the front, their strings from the back, string_refs relative to the payload
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/base/buffer.h"
+#include "engine/block/block_manager.h"
+#include "engine/record/key.h"
+
+namespace flowrun::runs {
+
+struct run_block {
+  block::block_id id;         // its length is that of the stored block, which may be compressed
+  record::word128 first = 0;  // narrow: the first word; wide: the first row's key prefix
+  uint64_t first_row_at = 0;  // wide: where the first row lies in run::first_rows
+  uint32_t num_rows = 0;
+};
+
+struct run {
+  uint64_t stream = 0;  // identifies its blocks, together with their index
+  uint64_t num_rows = 0;
+  uint32_t block_bytes = 0;  // of each block in memory
+  std::vector<run_block> blocks;
+
+  uint64_t stored_bytes() const {
+    uint64_t sum = 0;
+    for (const run_block& b : blocks) sum += b.id.num_bytes;
+    return sum;
+  }
+  // Wide, and only when the key is longer than its prefix: the first row of each block as far as its key goes
+  // (wide_rows::copy_key).
+  std::vector<std::byte> first_rows;
+};
+
+// A run that stayed in memory, in one or several ascending parts; only a single part has gone through `unique` as a
+// whole. Narrow: `rows` holds the parts' words. Wide: rows at the front of `rows` with their strings at its back
+// (string_refs relative to the start), and `entries` holds (prefix, row number), part by part; later parts have higher
+// row numbers.
+struct memory_run {
+  struct part {
+    uint64_t first = 0;  // word, or entry
+    uint64_t num_words = 0;
+  };
+  aligned_buffer rows;
+  aligned_buffer entries;
+  std::vector<part> parts;
+  uint64_t num_rows = 0;  // words, or entries, of all parts
+};
+
+using memory_runs = std::vector<std::shared_ptr<const memory_run>>;
+
+inline size_t num_parts(const memory_runs& runs) {
+  size_t sum = 0;
+  for (const auto& r : runs) sum += r->parts.size();
+  return sum;
+}
+
+// Owns the blocks: they are freed when it dies, unless a merger took them. Movable.
+class sorted_runs {
+ public:
+  sorted_runs() = default;
+  explicit sorted_runs(block::block_manager& blocks) : blocks_(&blocks) {}
+  sorted_runs(sorted_runs&& other) noexcept { *this = std::move(other); }
+  sorted_runs& operator=(sorted_runs&& other) noexcept {
+    std::swap(blocks_, other.blocks_);
+    std::swap(runs, other.runs);
+    std::swap(in_memory, other.in_memory);
+    std::swap(num_rows, other.num_rows);
+    return *this;
+  }
+  ~sorted_runs() {
+    if (blocks_ == nullptr) return;
+    for (const run& r : runs)
+      for (const run_block& b : r.blocks) blocks_->free(b.id);
+  }
+
+  void keep(std::shared_ptr<const memory_run> last) {
+    num_rows += last->num_rows;
+    in_memory.push_back(std::move(last));
+  }
+
+  std::vector<run> runs;  // in input order
+  // What came last, as far as memory could keep it, in input order; all there is when everything fitted.
+  memory_runs in_memory;
+  uint64_t num_rows = 0;
+
+ private:
+  block::block_manager* blocks_ = nullptr;
+};
+
+}  // namespace flowrun::runs

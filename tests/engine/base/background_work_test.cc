@@ -1,0 +1,133 @@
+#include "engine/base/background_work.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+
+#include "tests/engine/base/task_queue.h"
+
+namespace flowrun {
+namespace {
+
+TEST(background_work, goes_on_in_steps_until_true) {
+  task_queue queue(0);
+  background_work work(queue.poster());
+  task_queue::sleeper sleeper(queue);
+  EXPECT_TRUE(work.idle(&sleeper));
+  int steps = 0;
+  waker* self = nullptr;
+  work.start([&](waker& w) {
+    self = &w;
+    return ++steps == 3;
+  });
+  EXPECT_FALSE(work.idle(&sleeper));
+  queue.drain();
+  EXPECT_EQ(steps, 1);  // waits for its waker
+  EXPECT_FALSE(work.idle(&sleeper));
+  self->wake();
+  queue.drain();
+  self->wake();
+  queue.drain();
+  EXPECT_EQ(steps, 3);
+  sleeper.wait();  // was woken at the end
+  EXPECT_TRUE(work.idle(&sleeper));
+  self->wake();  // a late wake
+  queue.drain();
+  EXPECT_EQ(steps, 3);
+}
+
+TEST(background_work, rethrows_to_its_owner) {
+  task_queue queue(0);
+  background_work work(queue.poster());
+  task_queue::sleeper sleeper(queue);
+  work.start([](waker&) -> bool { throw std::runtime_error("no"); });
+  EXPECT_FALSE(work.idle(&sleeper));
+  sleeper.wait();
+  EXPECT_THROW(work.idle(&sleeper), std::runtime_error);
+  EXPECT_THROW(work.idle(&sleeper), std::runtime_error);
+}
+
+TEST(background_work, what_is_started_meanwhile_comes_later) {
+  task_queue queue(0);
+  background_work work(queue.poster());
+  task_queue::sleeper sleeper(queue);
+  std::string order;
+  waker* self = nullptr;
+  work.start([&](waker& w) {
+    self = &w;
+    order += 'a';
+    return order.size() == 2;
+  });
+  for (const char c : {'b', 'c'})
+    work.start([&order, c](waker&) {
+      order += c;
+      return true;
+    });
+  EXPECT_FALSE(work.at_most(2, nullptr));
+  queue.drain();
+  EXPECT_EQ(order, "a");
+  EXPECT_TRUE(work.at_most(3, nullptr));
+  EXPECT_FALSE(work.at_most(2, &sleeper));
+  self->wake();
+  sleeper.wait();  // woken at the end of the first
+  EXPECT_TRUE(work.at_most(2, &sleeper));
+  queue.drain();
+  EXPECT_EQ(order, "aabc");
+  EXPECT_TRUE(work.idle(&sleeper));
+}
+
+TEST(background_work, nothing_begins_after_an_error) {
+  task_queue queue(0);
+  background_work work(queue.poster());
+  bool begun = false;
+  auto begin = [&](waker&) { return begun = true; };
+  work.start([](waker&) -> bool { throw std::runtime_error("no"); });
+  work.start(begin);
+  queue.drain();
+  work.start(begin);
+  queue.drain();
+  EXPECT_FALSE(begun);
+  EXPECT_THROW(work.at_most(5, nullptr), std::runtime_error);
+}
+
+TEST(background_work, one_piece_after_another_on_threads) {
+  task_queue queue(2);
+  background_work work(queue.poster());
+  task_queue::sleeper sleeper(queue);
+  std::atomic<int> inside{0};
+  int total = 0;
+  for (int i = 0; i < 200; ++i) {
+    while (!work.idle(&sleeper)) sleeper.wait();
+    work.start([&](waker& w) {
+      EXPECT_EQ(inside.fetch_add(1), 0);
+      ++total;
+      const bool finished = total % 3 == 0;
+      inside.fetch_sub(1);
+      if (!finished) w.wake();
+      return finished;
+    });
+  }
+  while (!work.idle(&sleeper)) sleeper.wait();
+  EXPECT_EQ(total, 600);
+}
+
+TEST(background_work, its_end_waits_for_the_step_that_runs) {
+  task_queue queue(1);
+  std::atomic<bool> ended{false};
+  {
+    background_work work(queue.poster());
+    std::atomic<bool> begun{false};
+    work.start([&](waker&) {
+      begun = true;
+      for (int i = 0; i < 100'000; ++i) begun.load();
+      ended = true;
+      return true;
+    });
+    while (!begun) std::this_thread::yield();
+  }
+  EXPECT_TRUE(ended);
+}
+
+}  // namespace
+}  // namespace flowrun
