@@ -12,8 +12,8 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
-#include "operators/control_values.h"
-#include "operators/registry.h"
+#include "operators/parts/control/control_values.h"
+#include "operators/word.h"
 #include "specs/value.h"
 
 namespace flowrun::operators {
@@ -340,7 +340,10 @@ void run(exec::control_context& context) {
           runs ? exec::shared_rows(streams.out.at(s.results[i])) : empty_rows(context, context.node.outputs[i].type);
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"call">() {
   using plan::parameter_kind;
   plan::operator_declaration d;
   d.name = "call";
@@ -374,13 +377,6 @@ exec::operator_definition define() {
                    .help = "More calls of the graph inside of each other are an error."}};
   d.check = [](plan::node_checker& node) { call_checker(node).run(); };
   return {std::move(d), {}, run};
-}
-
-}  // namespace
-
-const exec::operator_definition& call_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

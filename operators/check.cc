@@ -3,7 +3,7 @@
 // Rules about rows look at each row (where) or compare it with the one before (sorted, unique); rules about the whole
 // stream (empty, count, hash) are looked at when it ends. Cost: a few ns per row and rule; the hash about 10 ns per
 // row.
-#include "operators/check.h"
+#include "operators/parts/order/row_out_of_order.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,11 +12,11 @@
 #include "engine/base/units.h"
 #include "engine/expr/row_program.h"
 #include "engine/record/hash.h"
-#include "operators/registry.h"
-#include "operators/row_groups.h"
-#include "operators/row_order.h"
-#include "operators/sort_order.h"
-#include "operators/value_text.h"
+#include "operators/parts/order/row_groups.h"
+#include "operators/parts/order/row_order.h"
+#include "operators/parts/order/sort_order.h"
+#include "operators/parts/text/value_text.h"
+#include "operators/word.h"
 #include "specs/value.h"
 
 namespace flowrun::operators {
@@ -203,7 +203,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"check">() {
   plan::operator_declaration d;
   d.name = "check";
   d.summary = "Ends the job with an error unless rows are as they should be.";
@@ -237,13 +240,6 @@ exec::operator_definition define() {
   d.keeps_row_count = true;
   d.check = check;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& check_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

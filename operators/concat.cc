@@ -1,8 +1,8 @@
 // concat: streams one after another. Batches are handed on as they are.
-#include "operators/estimates.h"
-#include "operators/registry.h"
-#include "operators/sort_order.h"
-#include "operators/stream_cursor.h"
+#include "operators/parts/order/sort_order.h"
+#include "operators/parts/order/stream_cursor.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -47,7 +47,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"concat">() {
   plan::operator_declaration d;
   d.name = "concat";
   d.summary = "Puts streams one after another.";
@@ -61,13 +64,6 @@ exec::operator_definition define() {
   d.outputs = {{"out", "the rows of all inputs, in the order of `in`"}};
   d.check = check;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& concat_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

@@ -4,13 +4,13 @@
 // (csv_parser.h), and what becomes of malformed lines is settled once for all pieces (rejection_tally.h).
 #include <utility>
 
-#include "operators/csv_header.h"
-#include "operators/csv_parser.h"
-#include "operators/csv_settings.h"
-#include "operators/file_input.h"
-#include "operators/registry.h"
-#include "operators/rejection_tally.h"
-#include "operators/text_source.h"
+#include "operators/parts/files/file_input.h"
+#include "operators/parts/text/csv_header.h"
+#include "operators/parts/text/csv_parser.h"
+#include "operators/parts/text/csv_settings.h"
+#include "operators/parts/text/rejection_tally.h"
+#include "operators/parts/text/text_source.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -128,7 +128,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"file_read_csv">() {
   using plan::parameter_kind;
   plan::operator_declaration d;
   d.name = "file.read_csv";
@@ -176,13 +179,6 @@ exec::operator_definition define() {
   d.check = check;
   d.memory = [](const plan::node&, int) { return text_reading_memory(); };
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& file_read_csv_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "operators/file_input.h"
-#include "operators/line_delimiter.h"
-#include "operators/registry.h"
-#include "operators/text_source.h"
+#include "operators/parts/files/file_input.h"
+#include "operators/parts/text/line_delimiter.h"
+#include "operators/parts/text/text_source.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -94,7 +94,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"file_read_lines">() {
   using plan::parameter_kind;
   plan::operator_declaration d;
   d.name = "file.read_lines";
@@ -116,13 +119,6 @@ exec::operator_definition define() {
   d.check = check;
   d.memory = [](const plan::node&, int) { return text_reading_memory(); };
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& file_read_lines_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

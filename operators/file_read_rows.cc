@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "engine/base/error.h"
-#include "operators/file_input.h"
-#include "operators/registry.h"
-#include "operators/row_index.h"
-#include "operators/row_order.h"
+#include "operators/parts/files/file_input.h"
+#include "operators/parts/files/row_index.h"
+#include "operators/parts/order/row_order.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -265,7 +265,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"file_read_rows">() {
   using plan::parameter_kind;
   plan::operator_declaration d;
   d.name = "file.read_rows";
@@ -309,13 +312,6 @@ exec::operator_definition define() {
   d.check = check;
   d.memory = [](const plan::node&, int) { return reading_memory(); };
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& file_read_rows_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

@@ -1,10 +1,10 @@
 // file.write_csv: rows as text. A parallel stage formats, an ordered one writes.
 #include <utility>
 
-#include "operators/csv_formatter.h"
-#include "operators/csv_settings.h"
-#include "operators/file_sink.h"
-#include "operators/registry.h"
+#include "operators/parts/files/file_sink.h"
+#include "operators/parts/text/csv_formatter.h"
+#include "operators/parts/text/csv_settings.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -52,7 +52,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"file_write_csv">() {
   using plan::parameter_kind;
   plan::operator_declaration d;
   d.name = "file.write_csv";
@@ -82,13 +85,6 @@ exec::operator_definition define() {
   d.check = check;
   d.memory = [](const plan::node&, int) { return writing_memory(); };
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& file_write_csv_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "engine/base/fault.h"
-#include "operators/file_sink.h"
-#include "operators/line_delimiter.h"
-#include "operators/registry.h"
+#include "operators/parts/files/file_sink.h"
+#include "operators/parts/text/line_delimiter.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -94,7 +94,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"file_write_lines">() {
   using plan::parameter_kind;
   plan::operator_declaration d;
   d.name = "file.write_lines";
@@ -119,13 +122,6 @@ exec::operator_definition define() {
   d.check = check;
   d.memory = [](const plan::node&, int) { return writing_memory(); };
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& file_write_lines_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

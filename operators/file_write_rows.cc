@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "operators/file_sink.h"
-#include "operators/registry.h"
+#include "operators/parts/files/file_sink.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -34,7 +34,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"file_write_rows">() {
   plan::operator_declaration d;
   d.name = "file.write_rows";
   d.summary = "Writes packed rows to a binary file.";
@@ -62,13 +65,6 @@ exec::operator_definition define() {
   d.check = check;
   d.memory = [](const plan::node& n, int) { return writing_memory(n.facts.contains("has_index")); };
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& file_write_rows_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

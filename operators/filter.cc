@@ -1,7 +1,7 @@
 // filter: keeps the rows for which a condition holds. Neighbouring maps and filters run as one program (decision D2).
-#include "operators/estimates.h"
-#include "operators/program.h"
-#include "operators/registry.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/parts/rules/program.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -22,7 +22,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"filter">() {
   plan::operator_declaration d;
   d.name = "filter";
   d.summary = "Keeps the rows for which a condition holds.";
@@ -38,13 +41,6 @@ exec::operator_definition define() {
                    .help = "The condition that a row must meet."}};
   d.check = check;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& filter_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

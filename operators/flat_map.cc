@@ -3,10 +3,10 @@
 // All entries are computed by one program as one wide row, which is cut into the rows (row_entries.h).
 #include <algorithm>
 
-#include "operators/estimates.h"
-#include "operators/program.h"
-#include "operators/registry.h"
-#include "operators/row_entries.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/parts/rules/program.h"
+#include "operators/parts/rules/row_entries.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -115,7 +115,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"flat_map">() {
   plan::operator_declaration d;
   d.name = "flat_map";
   d.summary = "Makes several rows from each row.";
@@ -138,13 +141,6 @@ exec::operator_definition define() {
                    .help = "One map {column: expression} for each row to make; `when` makes an entry conditional."}};
   d.check = check;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& flat_map_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

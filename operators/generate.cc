@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "engine/expr/row_program.h"
-#include "operators/estimates.h"
-#include "operators/generate_rmat.h"
-#include "operators/registry.h"
-#include "operators/sort_benchmark.h"
+#include "operators/parts/algorithms/generate_rmat.h"
+#include "operators/parts/algorithms/sort_benchmark.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/word.h"
 #include "specs/value.h"
 
 namespace flowrun::operators {
@@ -232,7 +232,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"generate">() {
   using plan::parameter_kind;
   plan::operator_declaration d;
   d.name = "generate";
@@ -280,13 +283,6 @@ exec::operator_definition define() {
   add("ascii", parameter_kind::boolean, "false", "Printable records, as gensort -a makes them (records).");
   d.check = check;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& generate_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "operators/estimates.h"
-#include "operators/group_stages.h"
-#include "operators/registry.h"
+#include "operators/parts/order/group_stages.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -49,7 +49,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"group">() {
   plan::operator_declaration d;
   d.name = "group";
   d.summary = "Makes one row of each group of rows with equal keys.";
@@ -78,13 +81,6 @@ exec::operator_definition define() {
        .help = "The aggregates to add: {name: \"count()\" or sum, min, max, first, last of an expression}."}};
   d.check = check;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& group_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

@@ -14,10 +14,10 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "operators/column_copy.h"
-#include "operators/pair_rows.h"
-#include "operators/registry.h"
-#include "operators/row_groups.h"
+#include "operators/parts/order/row_groups.h"
+#include "operators/parts/rules/column_copy.h"
+#include "operators/parts/rules/pair_rows.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -299,7 +299,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"group_pairs">() {
   plan::operator_declaration d;
   d.name = "group_pairs";
   d.summary = "Makes a row of each pair of rows within a group of rows with equal keys.";
@@ -338,13 +341,6 @@ exec::operator_definition define() {
     return plan::memory_wish{.minimum = 1 * MiB, .maximum = 256 * MiB, .weight = 0.25};
   };
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& group_pairs_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

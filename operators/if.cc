@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "engine/plan/body_ports.h"
-#include "operators/control_values.h"
-#include "operators/registry.h"
+#include "operators/parts/control/control_values.h"
+#include "operators/word.h"
 #include "specs/value.h"
 
 namespace flowrun::operators {
@@ -146,7 +146,10 @@ void run(exec::control_context& context) {
   }
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"if">() {
   using plan::parameter_kind;
   plan::operator_declaration d;
   d.name = "if";
@@ -181,13 +184,6 @@ exec::operator_definition define() {
        .help = "The outputs: {output: node of both}."}};
   d.check = [](plan::node_checker& node) { if_checker(node).run(); };
   return {std::move(d), {}, run};
-}
-
-}  // namespace
-
-const exec::operator_definition& if_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

@@ -11,13 +11,13 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/exec/vector_stages.h"
-#include "operators/column_copy.h"
-#include "operators/indexed_file.h"
-#include "operators/join_group.h"
-#include "operators/join_settings.h"
-#include "operators/registry.h"
-#include "operators/skip_join.h"
-#include "operators/stream_cursor.h"
+#include "operators/parts/files/indexed_file.h"
+#include "operators/parts/order/join_group.h"
+#include "operators/parts/order/join_settings.h"
+#include "operators/parts/order/skip_join.h"
+#include "operators/parts/order/stream_cursor.h"
+#include "operators/parts/rules/column_copy.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -362,7 +362,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"join">() {
   plan::operator_declaration d;
   d.name = "join";
   d.summary = "Joins two sorted streams by equal keys.";
@@ -397,13 +400,6 @@ exec::operator_definition define() {
     return plan::memory_wish{.minimum = 1 * MiB, .maximum = 256 * MiB, .weight = 0.25};
   };
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& join_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

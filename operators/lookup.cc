@@ -11,12 +11,12 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "operators/column_copy.h"
-#include "operators/constant_row.h"
-#include "operators/estimates.h"
-#include "operators/lookup_table.h"
-#include "operators/registry.h"
-#include "operators/value_text.h"
+#include "operators/parts/order/lookup_table.h"
+#include "operators/parts/rules/column_copy.h"
+#include "operators/parts/rules/constant_row.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/parts/text/value_text.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -244,7 +244,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"lookup">() {
   plan::operator_declaration d;
   d.name = "lookup";
   d.summary = "Adds columns from a table in memory, by key.";
@@ -286,13 +289,6 @@ exec::operator_definition define() {
   d.check = check;
   d.memory = memory;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& lookup_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

@@ -10,8 +10,8 @@
 #include <cstring>
 
 #include "engine/base/error.h"
-#include "operators/loop_settings.h"
-#include "operators/registry.h"
+#include "operators/parts/control/loop_settings.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -142,7 +142,10 @@ class loop {
   uint64_t iteration_ = 0;
 };
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"loop">() {
   using plan::parameter_kind;
   plan::operator_declaration d;
   d.name = "loop";
@@ -212,13 +215,6 @@ exec::operator_definition define() {
        .help = "More iterations than these are an error; not with `times`."}};
   d.check = check_loop;
   return {std::move(d), {}, [](exec::control_context& context) { loop(context).run(); }};
-}
-
-}  // namespace
-
-const exec::operator_definition& loop_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

@@ -1,7 +1,7 @@
 // map: new columns from expressions. Neighbouring maps and filters run as one program (decision D2).
-#include "operators/estimates.h"
-#include "operators/program.h"
-#include "operators/registry.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/parts/rules/program.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -31,7 +31,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"map">() {
   plan::operator_declaration d;
   d.name = "map";
   d.summary = "Replaces each row by columns computed from it.";
@@ -49,13 +52,6 @@ exec::operator_definition define() {
   d.keeps_row_count = true;
   d.check = check;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& map_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

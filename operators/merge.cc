@@ -6,11 +6,11 @@
 // change of input.
 #include <algorithm>
 
-#include "operators/estimates.h"
-#include "operators/merge_less.h"
-#include "operators/registry.h"
-#include "operators/sort_order.h"
-#include "operators/stream_cursor.h"
+#include "operators/parts/order/merge_less.h"
+#include "operators/parts/order/sort_order.h"
+#include "operators/parts/order/stream_cursor.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -174,7 +174,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"merge">() {
   plan::operator_declaration d;
   d.name = "merge";
   d.summary = "Merges sorted streams into one sorted stream.";
@@ -208,13 +211,6 @@ exec::operator_definition define() {
                    .help = "In place of `by`: whether row a comes before row b."}};
   d.check = check;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& merge_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

@@ -12,9 +12,9 @@
 #include "engine/base/units.h"
 #include "engine/container/external_buckets.h"
 #include "engine/plan/stored_pass.h"
-#include "operators/registry.h"
-#include "operators/sort_stages.h"
-#include "operators/stored_source.h"
+#include "operators/parts/order/sort_stages.h"
+#include "operators/parts/order/stored_source.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -150,7 +150,10 @@ plan::memory_wish memory(const plan::node& n, int half) {
   return wish;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"partition">() {
   plan::operator_declaration d;
   d.name = "partition";
   d.summary = "Groups the rows by the number of a bucket, in the order of the numbers.";
@@ -178,13 +181,6 @@ exec::operator_definition define() {
   d.check = check;
   d.memory = memory;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& partition_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

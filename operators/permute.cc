@@ -11,11 +11,11 @@
 #include <cstring>
 
 #include "engine/base/error.h"
-#include "operators/bit_matrix.h"
-#include "operators/column_copy.h"
-#include "operators/permute_in_blocks.h"
-#include "operators/registry.h"
-#include "operators/sort_stages.h"
+#include "operators/parts/algorithms/bit_matrix.h"
+#include "operators/parts/order/permute_in_blocks.h"
+#include "operators/parts/order/sort_stages.h"
+#include "operators/parts/rules/column_copy.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -212,7 +212,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"permute">() {
   plan::operator_declaration d;
   d.name = "permute";
   d.summary = "Puts every row at the place that is computed for it.";
@@ -252,13 +255,6 @@ exec::operator_definition define() {
   d.check = check;
   d.memory = sort_memory;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& permute_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

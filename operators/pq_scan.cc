@@ -1,8 +1,8 @@
 // pq_scan: time-forward processing with a priority queue of messages (papers/001, sections 5.4 and 9).
 #include "engine/base/units.h"
-#include "operators/pq_scan_settings.h"
-#include "operators/pq_scan_source.h"
-#include "operators/registry.h"
+#include "operators/parts/rules/pq_scan_settings.h"
+#include "operators/parts/rules/pq_scan_source.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -22,7 +22,10 @@ plan::memory_wish memory(const plan::node& node, int) {
   return {.minimum = 2 * MiB, .maximum = uint64_t{1} << 40, .weight = 1};
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"pq_scan">() {
   plan::operator_declaration d;
   d.name = "pq_scan";
   d.summary = "Goes through sorted streams in order, with a state and with messages to later times.";
@@ -74,13 +77,6 @@ exec::operator_definition define() {
   };
   d.memory = memory;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& pq_scan_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

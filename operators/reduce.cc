@@ -9,10 +9,10 @@
 #include <algorithm>
 
 #include "engine/record/hash.h"
-#include "operators/aggregation.h"
-#include "operators/estimates.h"
-#include "operators/registry.h"
-#include "operators/value_text.h"
+#include "operators/parts/order/aggregation.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/parts/text/value_text.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -151,7 +151,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"reduce">() {
   plan::operator_declaration d;
   d.name = "reduce";
   d.summary = "Reduces a stream to one row of aggregates.";
@@ -177,13 +180,6 @@ exec::operator_definition define() {
                    .help = "Adds the order-independent hash of all rows."}};
   d.check = check;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& reduce_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

@@ -1,44 +1,39 @@
 #include "operators/registry.h"
 
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "operators/listed_words.h"
+
 namespace flowrun::operators {
 
-std::vector<const exec::operator_definition*> built_in_operators() {
-  return {
-      &call_operator(),
-      &check_operator(),
-      &concat_operator(),
-      &file_read_csv_operator(),
-      &file_read_lines_operator(),
-      &file_read_rows_operator(),
-      &file_write_csv_operator(),
-      &file_write_lines_operator(),
-      &file_write_rows_operator(),
-      &filter_operator(),
-      &flat_map_operator(),
-      &generate_operator(),
-      &group_operator(),
-      &group_pairs_operator(),
-      &if_operator(),
-      &join_operator(),
-      &lookup_operator(),
-      &loop_operator(),
-      &map_operator(),
-      &merge_operator(),
-      &partition_operator(),
-      &permute_operator(),
-      &pq_scan_operator(),
-      &reduce_operator(),
-      &reverse_operator(),
-      &scan_operator(),
-      &shuffle_operator(),
-      &sort_operator(),
-      &split_operator(),
-      &suffix_sort_operator(),
-      &tokens_operator(),
-      &union_find_operator(),
-      &window_operator(),
-      &zip_operator(),
-  };
+namespace {
+
+std::vector<exec::operator_definition> definitions() {
+  std::vector<exec::operator_definition> out;
+  for (const listed_word& word : listed_words()) {
+    out.push_back(word.define());
+    // The YAML word, the file, the label in metrics and the name in dashboards are the same.
+    std::string name = out.back().declaration.name;
+    std::replace(name.begin(), name.end(), '.', '_');
+    FLOWRUN_CHECK(name == word.file);
+  }
+  std::sort(out.begin(), out.end(), [](const exec::operator_definition& a, const exec::operator_definition& b) {
+    return a.declaration.name < b.declaration.name;
+  });
+  return out;
+}
+
+}  // namespace
+
+const std::vector<const exec::operator_definition*>& built_in_operators() {
+  static const std::vector<exec::operator_definition> all = definitions();
+  static const std::vector<const exec::operator_definition*> pointers = [] {
+    std::vector<const exec::operator_definition*> out;
+    for (const exec::operator_definition& definition : all) out.push_back(&definition);
+    return out;
+  }();
+  return pointers;
 }
 
 plan::operator_catalog built_in_catalog() {

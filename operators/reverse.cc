@@ -9,8 +9,8 @@
 
 #include "engine/base/units.h"
 #include "engine/exec/vector_stages.h"
-#include "operators/registry.h"
-#include "operators/stored_source.h"
+#include "operators/parts/order/stored_source.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -30,7 +30,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"reverse">() {
   plan::operator_declaration d;
   d.name = "reverse";
   d.summary = "Gives the rows from the last to the first.";
@@ -46,13 +49,6 @@ exec::operator_definition define() {
   d.check = check;
   d.memory = stored_memory;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& reverse_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

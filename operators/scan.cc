@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "engine/expr/state_program.h"
-#include "operators/column_copy.h"
-#include "operators/registry.h"
-#include "operators/row_groups.h"
-#include "operators/scan_settings.h"
+#include "operators/parts/order/row_groups.h"
+#include "operators/parts/rules/column_copy.h"
+#include "operators/parts/rules/scan_settings.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -195,7 +195,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"scan">() {
   plan::operator_declaration d;
   d.name = "scan";
   d.summary = "Goes through the rows in order with a state.";
@@ -234,13 +237,6 @@ exec::operator_definition define() {
   d.keeps_row_count = true;
   d.check = check_scan;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& scan_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

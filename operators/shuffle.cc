@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.h"
-#include "operators/registry.h"
-#include "operators/sort_stages.h"
+#include "operators/parts/order/sort_stages.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -41,7 +41,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"shuffle">() {
   plan::operator_declaration d;
   d.name = "shuffle";
   d.summary = "Puts the rows into a random order.";
@@ -62,13 +65,6 @@ exec::operator_definition define() {
   d.check = check;
   d.memory = sort_memory;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& shuffle_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

@@ -10,13 +10,13 @@
 
 #include <algorithm>
 
-#include "operators/estimates.h"
-#include "operators/group_stages.h"
-#include "operators/ordered_cut.h"
-#include "operators/program.h"
-#include "operators/registry.h"
-#include "operators/sort_combine.h"
-#include "operators/sort_stages.h"
+#include "operators/parts/order/group_stages.h"
+#include "operators/parts/order/ordered_cut.h"
+#include "operators/parts/order/sort_combine.h"
+#include "operators/parts/order/sort_stages.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/parts/rules/program.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -270,7 +270,10 @@ exec::assembly build(exec::build_context& c) {
   return c.half == 0 ? build_creator(c, s, rows) : build_merger(c, s, rows);
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"sort">() {
   plan::operator_declaration d;
   d.name = "sort";
   d.summary = "Sorts the rows, on scratch when they don't fit in memory.";
@@ -336,13 +339,6 @@ exec::operator_definition define() {
   d.check = check;
   d.memory = sort_memory;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& sort_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
-#include "operators/column_copy.h"
-#include "operators/estimates.h"
-#include "operators/program.h"
-#include "operators/registry.h"
+#include "operators/parts/rules/column_copy.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/parts/rules/program.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -131,7 +131,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"split">() {
   plan::operator_declaration d;
   d.name = "split";
   d.summary = "Deals rows out to several outputs by conditions.";
@@ -155,13 +158,6 @@ exec::operator_definition define() {
                    .help = "The port for rows that meet no condition; without it they are dropped."}};
   d.check = check;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& split_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

@@ -8,10 +8,10 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/exec/vector_stages.h"
-#include "operators/estimates.h"
-#include "operators/registry.h"
-#include "operators/stored_source.h"
-#include "operators/suffix_order.h"
+#include "operators/parts/algorithms/suffix_order.h"
+#include "operators/parts/order/stored_source.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -143,7 +143,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"suffix_sort">() {
   plan::operator_declaration d;
   d.name = "suffix_sort";
   d.summary = "Sorts the suffixes of a string of numbers, in memory.";
@@ -163,13 +166,6 @@ exec::operator_definition define() {
   d.check = check;
   d.memory = memory;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& suffix_sort_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <array>
 
-#include "operators/column_copy.h"
-#include "operators/estimates.h"
-#include "operators/program.h"
-#include "operators/registry.h"
+#include "operators/parts/rules/column_copy.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/parts/rules/program.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -140,7 +140,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"tokens">() {
   plan::operator_declaration d;
   d.name = "tokens";
   d.summary = "Cuts texts into tokens, such as words: a row for each.";
@@ -175,13 +178,6 @@ exec::operator_definition define() {
        .help = "What stands between tokens, in place of `characters`: \" ,;\", for example."}};
   d.check = check;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& tokens_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

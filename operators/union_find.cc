@@ -14,10 +14,10 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/record/key.h"
-#include "operators/column_copy.h"
-#include "operators/disjoint_sets.h"
-#include "operators/estimates.h"
-#include "operators/registry.h"
+#include "operators/parts/algorithms/disjoint_sets.h"
+#include "operators/parts/rules/column_copy.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -264,7 +264,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"union_find">() {
   plan::operator_declaration d;
   d.name = "union_find";
   d.summary = "Finds connected components: which nodes hang together by edges.";
@@ -307,13 +310,6 @@ exec::operator_definition define() {
     return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes, .weight = 0};
   };
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& union_find_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

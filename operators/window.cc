@@ -10,12 +10,12 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "operators/column_copy.h"
-#include "operators/constant_row.h"
-#include "operators/estimates.h"
-#include "operators/program.h"
-#include "operators/registry.h"
-#include "operators/row_history.h"
+#include "operators/parts/order/row_history.h"
+#include "operators/parts/rules/column_copy.h"
+#include "operators/parts/rules/constant_row.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/parts/rules/program.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -241,7 +241,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"window">() {
   plan::operator_declaration d;
   d.name = "window";
   d.summary = "Adds columns computed from neighbouring rows.";
@@ -288,13 +291,6 @@ exec::operator_definition define() {
     return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes + 256 * MiB, .weight = 0.1};
   };
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& window_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

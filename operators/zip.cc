@@ -1,10 +1,10 @@
 // zip: the columns of two streams side by side, row by row. Both must have the same number of rows.
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "operators/column_copy.h"
-#include "operators/estimates.h"
-#include "operators/registry.h"
-#include "operators/stream_cursor.h"
+#include "operators/parts/order/stream_cursor.h"
+#include "operators/parts/rules/column_copy.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -103,7 +103,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-exec::operator_definition define() {
+}  // namespace
+
+template <>
+exec::operator_definition word<"zip">() {
   plan::operator_declaration d;
   d.name = "zip";
   d.summary = "Puts the columns of two streams side by side.";
@@ -120,13 +123,6 @@ exec::operator_definition define() {
   d.outputs = {{"out", "the columns of left, then the columns of right"}};
   d.check = check;
   return {std::move(d), build};
-}
-
-}  // namespace
-
-const exec::operator_definition& zip_operator() {
-  static const exec::operator_definition definition = define();
-  return definition;
 }
 
 }  // namespace flowrun::operators

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/expr/lane.h"
-#include "operators/sort_benchmark.h"
+#include "operators/parts/algorithms/sort_benchmark.h"
 #include "runner/commands.h"
 #include "runner/document.h"
 

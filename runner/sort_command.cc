@@ -13,7 +13,7 @@
 #include <new>
 
 #include "engine/base/error.h"
-#include "operators/check.h"
+#include "operators/parts/order/row_out_of_order.h"
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/job_loading.h"

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "operators/csv_value.h"
-#include "operators/value_text.h"
+#include "operators/parts/text/csv_value.h"
+#include "operators/parts/text/value_text.h"
 #include "specs/value.h"
 
 namespace flowrun::runner {

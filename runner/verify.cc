@@ -11,7 +11,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/units.h"
 #include "engine/record/key.h"
-#include "operators/sort_benchmark.h"
+#include "operators/parts/algorithms/sort_benchmark.h"
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/row_description.h"

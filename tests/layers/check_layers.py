@@ -80,16 +80,18 @@ def lines_of(root, path):
 
 
 def listed_sources(root):
-    """Every .cc and .h that some CMakeLists.txt names, relative to the root."""
+    """Every .cc and .h that some CMakeLists.txt names, or that a pattern of it fits, relative to the root."""
     listed = set()
     for path in files(root, "CMakeLists.txt"):
         for line in lines_of(root, path):
             for name in LISTED.findall(line.split("#")[0]):
                 name = name.replace("${PROJECT_SOURCE_DIR}", str(root)).replace("${CMAKE_SOURCE_DIR}", str(root))
                 name = name.replace("${CMAKE_CURRENT_SOURCE_DIR}/", "")
-                target = ((root / path).parent / name).resolve()
-                if target.is_relative_to(root):
-                    listed.add(target.relative_to(root).as_posix())
+                folder = (root / path).parent
+                for target in folder.glob(name) if "*" in name else [folder / name]:
+                    target = target.resolve()
+                    if target.is_relative_to(root):
+                        listed.add(target.relative_to(root).as_posix())
     return listed
 
 

@@ -46,6 +46,11 @@ class layers_test(unittest.TestCase):
     def test_a_clean_tree_passes(self):
         self.assertEqual(self.check({}), ([], []))
 
+    def test_sources_that_a_pattern_lists(self):
+        lists = {"operators/CMakeLists.txt": "file(GLOB words CONFIGURE_DEPENDS *.cc)\n"}
+        self.assertEqual(self.check({**lists, "operators/sort.cc": ""}), ([], []))
+        self.assert_one_breach({**lists, "operators/parts/keys.cc": ""}, "operators/parts/keys.cc:1:", "no CMakeLists")
+
     def test_an_include_that_points_up(self):
         self.assert_one_breach(
             {"engine/sort/kernel.h": "", "engine/base/error.cc": '\n#include "engine/sort/kernel.h"\n'},

@@ -1,12 +1,12 @@
 // Bit matrices against the definition, bit by bit, and the condition for whole blocks against all addresses.
-#include "operators/bit_matrix.h"
+#include "operators/parts/algorithms/bit_matrix.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <set>
 
-#include "operators/permute_in_blocks.h"
+#include "operators/parts/order/permute_in_blocks.h"
 
 namespace flowrun::operators {
 namespace {

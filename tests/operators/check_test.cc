@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/base/error.h"
-#include "operators/check.h"
+#include "operators/parts/order/row_out_of_order.h"
 #include "operators/registry.h"
 #include "tests/operators/harness.h"
 

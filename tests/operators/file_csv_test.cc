@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "operators/csv_formatter.h"
-#include "operators/csv_parser.h"
-#include "operators/csv_value.h"
-#include "operators/text_cutter.h"
+#include "operators/parts/text/csv_formatter.h"
+#include "operators/parts/text/csv_parser.h"
+#include "operators/parts/text/csv_value.h"
+#include "operators/parts/text/text_cutter.h"
 
 namespace flowrun::operators {
 namespace {

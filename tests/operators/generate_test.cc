@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "operators/generate_rmat.h"
-#include "operators/sort_benchmark.h"
+#include "operators/parts/algorithms/generate_rmat.h"
+#include "operators/parts/algorithms/sort_benchmark.h"
 
 namespace flowrun::operators {
 namespace {

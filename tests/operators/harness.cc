@@ -10,8 +10,8 @@
 #include "engine/exec/vector_stages.h"
 #include "engine/io/backends.h"
 #include "engine/record/key.h"
+#include "operators/parts/order/sort_order.h"
 #include "operators/registry.h"
-#include "operators/sort_order.h"
 #include "specs/yaml_reader.h"
 #include "tests/engine/block/scratch_fixture.h"
 

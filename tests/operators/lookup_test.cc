@@ -9,7 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "operators/lookup_table.h"
+#include "operators/parts/order/lookup_table.h"
 #include "tests/operators/harness.h"
 
 namespace flowrun::operators::testing {

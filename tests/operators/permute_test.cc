@@ -7,7 +7,7 @@
 #include <random>
 
 #include "engine/base/error.h"
-#include "operators/bit_matrix.h"
+#include "operators/parts/algorithms/bit_matrix.h"
 #include "tests/operators/harness.h"
 
 namespace flowrun::operators::testing {

@@ -1,5 +1,5 @@
 // The index of a file of sorted rows: what is in it, and everything that may be wrong with it.
-#include "operators/row_index.h"
+#include "operators/parts/files/row_index.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -6,8 +6,8 @@
 #include "engine/base/units.h"
 #include "engine/plan/explain.h"
 #include "engine/plan/physical_plan.h"
-#include "operators/bit_matrix.h"
-#include "operators/permute_in_blocks.h"
+#include "operators/parts/algorithms/bit_matrix.h"
+#include "operators/parts/order/permute_in_blocks.h"
 #include "operators/registry.h"
 #include "specs/yaml_reader.h"
 

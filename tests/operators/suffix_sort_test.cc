@@ -9,7 +9,7 @@
 #include <random>
 
 #include "engine/base/error.h"
-#include "operators/suffix_order.h"
+#include "operators/parts/algorithms/suffix_order.h"
 #include "tests/operators/harness.h"
 
 namespace flowrun::operators::testing {

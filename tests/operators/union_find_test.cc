@@ -7,7 +7,7 @@
 #include <random>
 
 #include "engine/base/error.h"
-#include "operators/disjoint_sets.h"
+#include "operators/parts/algorithms/disjoint_sets.h"
 #include "tests/operators/harness.h"
 
 namespace flowrun::operators::testing {

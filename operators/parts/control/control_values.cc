@@ -1,0 +1,306 @@
+#include "operators/parts/control/control_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <numeric>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "engine/expr/mentions.h"
+#include "engine/record/key.h"
+#include "specs/value.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+using record::type_kind;
+using record::value_type;
+
+// A field of a row as the lane that expressions compute with.
+uint64_t load_lane(const std::byte* field, value_type type) {
+  const uint64_t bits = record::load_unsigned(field, type.num_bytes);
+  const unsigned shift = 64 - 8 * type.num_bytes;
+  if (type.is_float() && type.num_bytes == 4)
+    return std::bit_cast<uint64_t>(static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))));
+  if (type.is_signed()) return static_cast<uint64_t>(static_cast<int64_t>(bits << shift) >> shift);
+  return bits;
+}
+
+void store_lane(std::byte* field, value_type type, uint64_t lane) {
+  if (type.is_float() && type.num_bytes == 4)
+    lane = std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(lane)));
+  std::memcpy(field, &lane, type.num_bytes);
+}
+
+std::vector<std::string> input_names(const plan::node_checker& node) {
+  std::vector<std::string> out;
+  for (const plan::input_port& in : node.node().inputs) out.push_back(in.name);
+  return out;
+}
+
+// A scalar of that name hides it.
+void add_memory(std::vector<expr::constant>& names, const std::vector<expr::constant>& scalars, uint64_t num_bytes) {
+  constexpr const char* memory_name = "memory";
+  if (std::none_of(scalars.begin(), scalars.end(), [&](const expr::constant& c) { return c.name == memory_name; }))
+    names.push_back({memory_name, value_type::of(type_kind::u64), num_bytes});
+}
+
+}  // namespace
+
+std::optional<value_type> scalar_type(value_type t) {
+  if (t.is_boolean()) return t;
+  if (t.is_float()) return value_type::of(type_kind::f64);
+  if (t.is_signed()) return value_type::of(type_kind::i64);
+  if (t.is_unsigned()) return value_type::of(type_kind::u64);
+  return std::nullopt;
+}
+
+uint64_t scalar_value(plan::node_checker& params, const specs::Value& text, const std::vector<expr::constant>& names,
+                      value_type type) {
+  const std::optional<expr::expression> value = params.compiled(text, expr::scope{.constants = names});
+  FLOWRUN_CHECK(value.has_value());
+  const std::optional<expr::expression> converted = value->converted_to(type);
+  FLOWRUN_CHECK(converted.has_value() && converted->constant_bits().has_value());
+  return *converted->constant_bits();
+}
+
+bool condition_value(plan::node_checker& params, const specs::Value& text, const std::vector<expr::constant>& names) {
+  return scalar_value(params, text, names, value_type::of(type_kind::boolean)) != 0;
+}
+
+std::optional<value_type> check_scalar(plan::node_checker& node, const specs::Value& text,
+                                       const std::vector<expr::constant>& names) {
+  const std::optional<expr::expression> value = node.compiled(text, expr::scope{.constants = names});
+  if (!value) return std::nullopt;
+  const std::optional<value_type> type = scalar_type(value->type());
+  if (!type) node.fault_at(text.position(), "a scalar can't be a text", "a number or a condition");
+  return type;
+}
+
+std::vector<expr::constant> with_outer(std::vector<expr::constant> names, const std::vector<expr::constant>& more) {
+  const size_t inner = names.size();
+  for (const expr::constant& c : more)
+    if (std::none_of(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(inner),
+                     [&](const expr::constant& own) { return own.name == c.name; }))
+      names.push_back(c);
+  return names;
+}
+
+std::vector<uint64_t> values_of(const std::vector<expr::constant>& scalars) {
+  std::vector<uint64_t> out;
+  for (const expr::constant& c : scalars) out.push_back(c.bits);
+  return out;
+}
+
+// --- rows ---
+
+record::row_type check_rows(plan::node_checker& node, const specs::Value& rows, record::row_type type) {
+  if (!specs::is_list(rows)) {
+    node.fault_at(rows.position(), fmt::format("rows is {}", specs::kind_name(rows)),
+                  "a list of maps {column: value}; [] for none");
+    return {};
+  }
+  const bool given = type.num_columns() > 0;
+  for (const specs::Value& row : rows.list().items()) {
+    if (!specs::is_map(row)) {
+      node.fault_at(row.position(), fmt::format("a row is {}", specs::kind_name(row)), "a map {column: value}");
+      return {};
+    }
+    std::vector<record::column> columns;
+    for (const specs::Entry& entry : row.map().entries()) {
+      const std::optional<expr::expression> value = node.compiled(entry.value(), expr::scope{});
+      if (!value) continue;
+      if (type.num_columns() == 0) {
+        columns.push_back({entry.key(), value->type()});
+        continue;
+      }
+      const auto column = type.index_of(entry.key());
+      if (!column)
+        node.fault_at(entry.key_position(), fmt::format("the rows have no column '{}'", entry.key()),
+                      fmt::format("one of {}", fmt::join(type.names(), ", ")), did_you_mean(entry.key(), type.names()));
+      else if (!value->converted_to(type[*column].type))
+        node.fault_at(entry.value().position(),
+                      fmt::format("'{}' is {}, this is {}", entry.key(), record::to_string(type[*column].type),
+                                  record::to_string(value->type())));
+    }
+    if (!node.ok()) return {};
+    if (type.num_columns() == 0) type = record::row_type(std::move(columns));
+    for (const std::string& name : type.names())
+      if (specs::find(row, name) == nullptr)
+        node.fault_at(row.position(), fmt::format("the column '{}' is missing", name), "a value for every column");
+  }
+  if (!given && type.num_columns() == 0) return {};
+  return node.ok() ? type : record::row_type();
+}
+
+record::batch load_rows(plan::node_checker& params, const specs::Value& rows, const record::row_type& type,
+                        record::batch_pool& pool) {
+  const auto count = static_cast<size_t>(rows.list().items_size());
+  std::vector<const specs::Value*> order;
+  record::batch_builder unsorted(type, pool, (count + 1) * (type.row_bytes() + 64) * 2);
+  for (const specs::Value& row : rows.list().items()) {
+    std::byte* const to = unsorted.append();
+    for (const record::column& c : type.columns()) {
+      const auto value = params.compiled(*specs::find(row, c.name), expr::scope{});
+      FLOWRUN_CHECK(value.has_value());
+      const auto converted = value->converted_to(c.type);
+      FLOWRUN_CHECK(converted.has_value());
+      if (c.type.is_string()) {
+        unsorted.put_string(to + c.offset, converted->constant_text().value());
+      } else if (c.type.is_bytes()) {
+        const std::string text = converted->constant_text().value();
+        std::memcpy(to + c.offset, text.data(), std::min<size_t>(text.size(), c.type.num_bytes));
+      } else {
+        store_lane(to + c.offset, c.type, converted->constant_bits().value());
+      }
+    }
+  }
+  const record::batch batch = unsorted.take();
+  record::key key;
+  for (size_t i = 0; i < type.num_columns(); ++i) key.push_back({i, false, 0, 0});
+  const record::row_comparator compare(type, key);
+  std::vector<size_t> sequence(batch.num_rows);
+  std::iota(sequence.begin(), sequence.end(), size_t{0});
+  std::sort(sequence.begin(), sequence.end(), [&](size_t a, size_t b) {
+    return compare.compare(batch.row(a), batch.heap, batch.row(b), batch.heap) < 0;
+  });
+  record::batch_builder sorted(type, pool, batch.num_bytes() + type.row_bytes() + 64);
+  for (size_t i : sequence) sorted.append_row(batch.row(i), batch.heap);
+  return sorted.take();
+}
+
+plan::order by_all_columns(const record::row_type& type) {
+  plan::order out;
+  for (const std::string& name : type.names()) out.push_back({name});
+  return out;
+}
+
+plan::order weakened(const plan::order& order, const plan::order& have) {
+  plan::order out = order;
+  while (!out.empty() && !plan::satisfies(have, out)) out.pop_back();
+  return out;
+}
+
+// --- what expressions say about nodes ---
+
+void mentioned_nodes::scan(const specs::Value& text, const specs::Body* body, std::vector<plan::body_output>& outputs) {
+  const expr::mentions found = expr::mentioned(specs::text(text));
+  const auto knows = [](const auto& all, const std::string& name) {
+    return std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
+  };
+  for (const std::string& what : found.counted) {
+    const std::string name = "rows(" + what + ")";
+    if (knows(counts_, name)) continue;
+    const bool stream = std::find(streams_.begin(), streams_.end(), what) != streams_.end();
+    counts_.push_back({name, stream ? what : name, stream});
+    if (stream) continue;
+    const plan::endpoint_name from = plan::split_endpoint(what);
+    outputs.push_back({name, from.node, from.port, text.position(), true});
+  }
+  for (const auto& [node, column] : found.members) {
+    const bool stream = std::find(streams_.begin(), streams_.end(), node) != streams_.end();
+    const bool exists = body != nullptr && std::any_of(body->nodes().begin(), body->nodes().end(),
+                                                       [id = &node](const specs::Node& n) { return n.id() == *id; });
+    if ((!exists && !stream) || knows(fields_, node + "." + column)) continue;
+    const std::string id = stream ? node : "row of " + node;
+    fields_.push_back({node + "." + column, id, stream, column, text.position(), {}, 0, {}});
+    if (!stream && std::none_of(outputs.begin(), outputs.end(), [&](const plan::body_output& o) { return o.id == id; }))
+      outputs.push_back({id, node, {}, text.position(), false});
+  }
+}
+
+std::vector<expr::constant> mentioned_nodes::names(plan::node_checker& node, const port_finder& port_of) {
+  std::vector<expr::constant> out;
+  for (const count& c : counts_) out.push_back({c.name, value_type::of(type_kind::u64), 0});
+  for (field& f : fields_) {
+    const plan::output_port& rows = port_of(f.id, f.of_stream);
+    const std::string from = f.name.substr(0, f.name.find('.'));
+    const auto column = rows.type.index_of(f.column);
+    if (!column) {
+      node.fault_at(f.position, fmt::format("'{}' has no column '{}'", from, f.column),
+                    fmt::format("one of {}", fmt::join(rows.type.names(), ", ")),
+                    did_you_mean(f.column, rows.type.names()));
+    } else if (const auto type = scalar_type(rows.type[*column].type)) {
+      f.type = *type;
+      f.offset = rows.type[*column].offset;
+      f.column_type = rows.type[*column].type;
+      out.push_back({f.name, f.type, 0});
+    } else {
+      node.fault_at(f.position, fmt::format("'{}' is a text and no scalar", f.name), "a number or a condition");
+    }
+  }
+  return out;
+}
+
+std::vector<expr::constant> mentioned_nodes::values(exec::control_context& context,
+                                                    const exec::stream_table& streams) const {
+  std::vector<expr::constant> out;
+  for (const count& c : counts_)
+    out.push_back({c.name, value_type::of(type_kind::u64),
+                   c.of_stream ? streams.in.at(c.id)->num_rows() : streams.counts.at(c.id)});
+  for (const field& f : fields_) {
+    const exec::shared_rows rows = f.of_stream ? streams.in.at(f.id) : streams.out.at(f.id);
+    if (rows->num_rows() != 1)
+      throw error(error_kind::bad_data, fmt::format("'{}' needs one row, and there are {}", f.name, rows->num_rows()),
+                  "a reduce gives one row of aggregates");
+    const auto reader = rows->read(256 * KiB);
+    const record::batch* const front = context.next_of(*reader);
+    FLOWRUN_CHECK(front != nullptr);
+    out.push_back({f.name, f.type, load_lane(front->row(0) + f.offset, f.column_type)});
+  }
+  return out;
+}
+
+input_values::input_values(plan::node_checker& node, const specs::Value& text) : mentioned_(input_names(node)) {
+  const std::vector<std::string> inputs = input_names(node);
+  std::vector<plan::body_output> unknown;
+  mentioned_.scan(text, nullptr, unknown);
+  for (const plan::body_output& o : unknown)
+    node.fault_at(o.position, fmt::format("'{}' has no input '{}'", node.node().id, o.from_node),
+                  inputs.empty() ? "in: {name: node}" : fmt::format("one of {}", fmt::join(inputs, ", ")),
+                  did_you_mean(o.from_node, inputs));
+  if (!node.ok()) return;
+  names_ = mentioned_.names(node, [&](const std::string& name, bool) -> const plan::output_port& {
+    const auto input = std::find(inputs.begin(), inputs.end(), name) - inputs.begin();
+    return node.owner().input_of(node.node(), static_cast<size_t>(input));
+  });
+  add_memory(names_, node.owner().scalars, 0);
+}
+
+std::vector<expr::constant> input_values::values(exec::control_context& context,
+                                                 const exec::stream_table& streams) const {
+  std::vector<expr::constant> out = mentioned_.values(context, streams);
+  add_memory(out, context.params.owner().scalars, context.body_bytes);
+  return out;
+}
+
+input_values check_condition_on_inputs(plan::node_checker& node, const specs::Value& text) {
+  input_values out(node, text);
+  if (node.ok()) node.compiled(text, expr::scope{.constants = out.names()}, true);
+  return out;
+}
+
+// --- vectors ---
+
+void append_rows(exec::control_context& context, const container::external_vector& from,
+                 container::external_vector& to) {
+  if (from.num_rows() == 0) return;
+  const auto reader = from.read(256 * KiB);
+  while (const record::batch* front = context.next_of(*reader)) {
+    context.append(to, *front);
+    reader->pop();
+  }
+}
+
+exec::shared_rows empty_rows(exec::control_context& context, const record::row_type& type,
+                             const plan::order& sorted_by) {
+  const auto out = context.make_vector(type, sorted_by);
+  context.finish(*out);
+  return out;
+}
+
+}  // namespace flowrun::operators

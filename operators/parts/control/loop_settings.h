@@ -1,0 +1,69 @@
+// What a loop carries, and what becomes of it: read from its parameters and checked together with its body.
+//
+// The orders of carried streams are a greatest fixed point: the first iteration's order is assumed, the body is
+// checked, the assumption is weakened to what the body gives, and so on until it holds. Each round only ever shortens
+// an order, so it ends after at most as many rounds as there are keys.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "operators/parts/control/control_values.h"
+
+namespace flowrun::operators {
+
+// Where rows come from after an iteration: a stream of the body as it was, or a result of the body.
+struct body_rows {
+  std::string stream;  // by name; or
+  std::string result;  // by id
+};
+
+struct carried_stream {
+  std::string name;
+  const specs::Value* rows = nullptr;  // that stand in the spec; or
+  std::optional<size_t> input;         // those of an input
+  record::row_type type;
+  plan::order sorted_by;
+  bool any_order = false;               // at first: there are no rows
+  const specs::Value* order = nullptr;  // what `sorted_by` says, and
+  plan::order declared = {};            // that, once the type is known: the body counts on it
+  bool sought = false;                  // needs an index
+  body_rows next;
+};
+
+struct carried_scalar {
+  std::string name;
+  record::value_type type;
+  const specs::Value* initial = nullptr;
+  const specs::Value* next = nullptr;  // null: stays
+};
+
+struct collected_rows {
+  std::string port;
+  body_rows from;
+  record::row_type type;
+};
+
+struct loop_settings {
+  std::vector<carried_stream> streams;
+  std::vector<carried_scalar> scalars;
+  std::vector<collected_rows> collected;
+  std::vector<std::string> inputs;  // that the body reads under their own names, by input; empty: hidden
+  const specs::Value* until = nullptr;
+  const specs::Value* times = nullptr;
+  bool times_is_signed = false;
+  uint64_t max_iterations = 0;
+  std::optional<mentioned_nodes> mentioned;
+};
+
+// Everything a check has to do; leaves the settings in node.settled, for run_loop.
+void check_loop(plan::node_checker& node);
+
+// Ports behind the collected ones: the carried streams by name, and then this one.
+constexpr const char* scalars_port = "scalars";
+constexpr const char* iteration_name = "iteration";
+constexpr const char* iterations_column = "iterations";
+
+}  // namespace flowrun::operators

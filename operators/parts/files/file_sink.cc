@@ -1,0 +1,144 @@
+#include "operators/parts/files/file_sink.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "engine/io/output_file.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+// While some are filled, others must keep the disk busy beside those who read from it.
+constexpr unsigned min_buffers = 4;
+constexpr unsigned max_buffers = 16;
+constexpr size_t min_buffer_bytes = 64 * KiB;
+constexpr size_t max_buffer_bytes = 1 * MiB;
+constexpr unsigned num_index_buffers = 2;
+constexpr uint64_t index_memory = num_index_buffers * min_buffer_bytes;
+
+io::output_file_options writing_options(const exec::build_context& context, bool indexed) {
+  const uint64_t memory = context.memory_bytes - std::min(context.memory_bytes, indexed ? index_memory : 0);
+  io::output_file_options options;
+  options.chunk_bytes = std::bit_floor(std::clamp<uint64_t>(memory / 8, min_buffer_bytes, max_buffer_bytes));
+  options.depth = static_cast<unsigned>(std::clamp<uint64_t>(memory / options.chunk_bytes, min_buffers, max_buffers));
+  options.direct = context.job.options().direct;
+  options.durable = context.job.options().sync_outputs;
+  return options;
+}
+
+// Writes the index of rows that are written, behind them.
+class index_sink {
+ public:
+  index_sink(exec::build_context& context, const std::string& rows_path, std::unique_ptr<row_index_builder> index)
+      : counters_(context.counters), index_(std::move(index)) {
+    io::output_file_options options = writing_options(context, true);
+    options.chunk_bytes = min_buffer_bytes;
+    options.depth = num_index_buffers;
+    file_ = std::make_unique<io::output_file>(context.job.backend(), index_path(rows_path), options);
+  }
+
+  // Once for each batch.
+  void add(const record::batch& rows) { index_->add(rows.rows, rows.num_rows); }
+  // False: blocked.
+  bool write(waker& w) {
+    while (!index_->pending().empty()) {
+      size_t consumed = 0;
+      const io::step step = file_->write(index_->pending(), consumed, &w);
+      index_->forget(consumed);
+      counters_.file_written_bytes += consumed;
+      if (step == io::step::blocked) return false;
+    }
+    return true;
+  }
+  bool finish(waker& w) {
+    if (!finished_) index_->finish();
+    finished_ = true;
+    return write(w) && file_->finish(&w) != io::step::blocked;
+  }
+  std::unique_ptr<io::output_file> take_file() { return std::move(file_); }
+
+ private:
+  exec::node_counters& counters_;
+  const std::unique_ptr<row_index_builder> index_;
+  std::unique_ptr<io::output_file> file_;
+  bool finished_ = false;
+};
+
+class file_sink final : public exec::ordered_stage {
+ public:
+  file_sink(exec::build_context& context, const std::string& path, sink_content content, std::string prologue,
+            std::unique_ptr<row_index_builder> index)
+      : job_(context.job),
+        counters_(context.counters),
+        content_(content),
+        prologue_(std::move(prologue)),
+        file_(std::make_unique<io::output_file>(context.job.backend(), path == "-" ? "/dev/stdout" : path,
+                                                writing_options(context, index != nullptr))) {
+    if (index) index_.emplace(context, path, std::move(index));
+  }
+
+  exec::outcome push(record::batch& in, exec::output&, waker& w) override {
+    if (!write_prologue(w)) return exec::outcome::blocked(exec::blocked_on::io);
+    const std::span<const std::byte> bytes = content_ == sink_content::text
+                                                 ? std::span(in.heap, in.heap_bytes)
+                                                 : std::span(in.rows, in.num_rows * in.row_bytes);
+    if (!write(bytes, taken_, w)) return exec::outcome::blocked(exec::blocked_on::io);
+    if (index_ && !std::exchange(is_indexed_, true)) index_->add(in);
+    if (index_ && !index_->write(w)) return exec::outcome::blocked(exec::blocked_on::io);
+    taken_ = 0;
+    is_indexed_ = false;
+    return exec::outcome::ready();
+  }
+
+  exec::outcome finish(exec::output&, waker& w) override {
+    if (file_ == nullptr) return exec::outcome::done();
+    if (!write_prologue(w) || file_->finish(&w) == io::step::blocked)
+      return exec::outcome::blocked(exec::blocked_on::io);
+    // Only now: an index is not older than its rows.
+    if (index_ && !index_->finish(w)) return exec::outcome::blocked(exec::blocked_on::io);
+    job_.commit_at_end(std::move(file_));
+    if (index_) job_.commit_at_end(index_->take_file());
+    return exec::outcome::done();
+  }
+
+ private:
+  // Writes what is left behind `taken` bytes. False: blocked.
+  bool write(std::span<const std::byte> bytes, size_t& taken, waker& w) {
+    if (taken == bytes.size()) return true;
+    size_t consumed = 0;
+    const io::step step = file_->write(bytes.subspan(taken), consumed, &w);
+    taken += consumed;
+    counters_.file_written_bytes += consumed;
+    return step != io::step::blocked;
+  }
+  bool write_prologue(waker& w) { return write(std::as_bytes(std::span(prologue_)), prologue_taken_, w); }
+
+  exec::services& job_;
+  exec::node_counters& counters_;
+  const sink_content content_;
+  const std::string prologue_;
+  size_t prologue_taken_ = 0;
+  size_t taken_ = 0;         // bytes of the batch at hand that are written
+  bool is_indexed_ = false;  // the batch at hand
+  std::unique_ptr<io::output_file> file_;
+  std::optional<index_sink> index_;
+};
+
+}  // namespace
+
+plan::memory_wish writing_memory(bool indexed) {
+  const uint64_t more = indexed ? index_memory : 0;
+  return {min_buffers * min_buffer_bytes + more, max_buffers * max_buffer_bytes + more, 0.1};
+}
+
+std::unique_ptr<exec::ordered_stage> make_file_sink(exec::build_context& context, const std::string& path,
+                                                    sink_content content, std::string prologue,
+                                                    std::unique_ptr<row_index_builder> index) {
+  return std::make_unique<file_sink>(context, path, content, std::move(prologue), std::move(index));
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,27 @@
+// The end of every file.write_*: bytes in order into one output that appears whole or not at all; "-" is standard
+// output.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/exec/operator_definition.h"
+#include "operators/parts/files/row_index.h"
+
+namespace flowrun::operators {
+
+// What a sink asks of the planner: four buffers for writing behind, from 64 KiB to 2 MiB each; two more for an index.
+plan::memory_wish writing_memory(bool indexed = false);
+
+enum class sink_content {
+  rows,  // the rows of each batch as they are
+  text,  // the heap of each batch: text that a stage before has made
+};
+
+// `prologue` is written first, also when no batch comes. `index`: of the rows, written beside them (row_index.h); null:
+// none. Throws error(output) when the file can't be created.
+std::unique_ptr<exec::ordered_stage> make_file_sink(exec::build_context& context, const std::string& path,
+                                                    sink_content content, std::string prologue = {},
+                                                    std::unique_ptr<row_index_builder> index = nullptr);
+
+}  // namespace flowrun::operators

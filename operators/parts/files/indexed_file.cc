@@ -1,0 +1,170 @@
+#include "operators/parts/files/indexed_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "engine/io/file_reader.h"
+#include "operators/parts/files/row_index.h"
+#include "specs/value.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+constexpr uint64_t most_blocks_ahead = 64;  // that are read before anybody has asked for them
+constexpr unsigned most_reads = 4;          // at a time
+
+// `path` of the file.read_rows that the input comes from: one file.
+std::string path_of(const plan::node& source) {
+  const specs::Value& path = *specs::find(source.spec->with(), "path");
+  return specs::text(specs::is_list(path) ? path.list().items(0) : path);
+}
+
+// Read once, also where a loop seeks in the file again and again. Whoever changes it meanwhile is found by the blocks'
+// checksums.
+std::shared_ptr<const row_index> index_of(exec::build_context& c, const std::string& path, const record::row_type& type,
+                                          const plan::order& sorted_by, uint64_t most_bytes) {
+  const auto load = [&] {
+    auto index = std::make_shared<const row_index>(row_index::load(path, type, sorted_by, most_bytes));
+    c.counters.file_read_bytes += index->num_bytes();
+    return index;
+  };
+  auto index = std::static_pointer_cast<const row_index>(c.job.kept(c.node.id + ".index", load));
+  return index->num_bytes() <= most_bytes ? index : load();  // which says so
+}
+
+class indexed_file final : public skipping_stream {
+ public:
+  indexed_file(exec::build_context& c, std::string path, const record::row_type& type, const plan::order& sorted_by,
+               uint64_t memory_bytes)
+      : job_(c.job),
+        counters_(c.counters),
+        path_(std::move(path)),
+        row_bytes_(type.row_bytes()),
+        index_of_file_(index_of(c, path_, type, sorted_by, memory_bytes / 2)),
+        index_(*index_of_file_),
+        block_bytes_(uint64_t{index_.rows_per_block()} * row_bytes_) {
+    const uint64_t buffers = memory_bytes / 2 / block_bytes_;
+    options_.chunk_bytes = block_bytes_;
+    options_.depth = static_cast<unsigned>(std::clamp<uint64_t>(buffers, 2, most_reads + 1)) - 1;
+    options_.max_held = 1;  // rows are copied: whoever keeps them must not stop the reader
+    if (!c.job.options().direct) options_.cache = io::caching::buffered;
+  }
+
+  exec::outcome peek(const record::batch*& front, waker& w) override {
+    while (front_.num_rows == 0) {
+      if (reader_ == nullptr && wanted_ == index_.num_blocks()) return exec::outcome::done();
+      if (reader_ == nullptr) open();
+      io::chunk chunk;
+      switch (reader_->next(chunk, &w)) {
+        case io::step::blocked: return exec::outcome::blocked(exec::blocked_on::io);
+        case io::step::done: reader_.reset(); break;
+        case io::step::ready: take(chunk); break;
+      }
+    }
+    seeking_.reset();
+    front = &front_;
+    return exec::outcome::ready();
+  }
+
+  void pop() override { front_ = {}; }
+
+  void seek(const record::row_comparator& order, const std::byte* row, const std::byte* heap) override {
+    seeking_ = sought{&order, row, heap};
+    drop_before(front_);
+    if (front_.num_rows > 0) return;
+    // Rows of the same key may lie at the end of the block before the first one that begins with it.
+    uint64_t low = wanted_, high = index_.num_blocks();
+    while (low < high) {
+      const uint64_t middle = low + (high - low) / 2;
+      if (order.compare(row, heap, index_.first_row(middle), nullptr) > 0)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    if (low <= wanted_ + 1) return;
+    wanted_ = low - 1;
+    span_ = 1;
+  }
+
+ private:
+  struct sought {
+    const record::row_comparator* order;
+    const std::byte* row;
+    const std::byte* heap;
+  };
+
+  // Reads on from the block that is wanted. As much again as was read without leaving anything out.
+  void open() {
+    const uint64_t end = std::min(wanted_ + span_, index_.num_blocks());
+    reader_ = std::make_unique<io::file_reader>(job_.backend(), path_, options_, wanted_ * block_bytes_,
+                                                std::min(end * block_bytes_, index_.num_rows() * row_bytes_));
+    next_ = wanted_;
+    span_ = std::min(2 * span_, most_blocks_ahead);
+  }
+
+  void take(const io::chunk& chunk) {
+    counters_.file_read_bytes += chunk.num_bytes;
+    const uint64_t block = next_++;
+    if (block < wanted_) return;  // it was on its way when a later one was sought
+    if (!index_.is_block(block, {chunk.data, chunk.num_bytes}))
+      throw error(error_kind::bad_data,
+                  fmt::format("{}: the rows from number {} on are not those that {} was made of", path_,
+                              block * index_.rows_per_block(), index_path(path_)),
+                  "the file has changed or is damaged: write it anew with index: true");
+    std::shared_ptr<std::byte[]> rows = job_.pool().take(chunk.num_bytes);
+    std::memcpy(rows.get(), chunk.data, chunk.num_bytes);
+    front_.rows = rows.get();
+    front_.num_rows = chunk.num_bytes / row_bytes_;
+    front_.row_bytes = row_bytes_;
+    front_.first_row = block * index_.rows_per_block();
+    front_.owner = std::move(rows);
+    wanted_ = next_;
+    drop_before(front_);
+  }
+
+  // Rows that come before what is sought.
+  void drop_before(record::batch& rows) const {
+    if (!seeking_) return;
+    size_t low = 0, high = rows.num_rows;
+    while (low < high) {
+      const size_t middle = low + (high - low) / 2;
+      if (seeking_->order->compare(seeking_->row, seeking_->heap, rows.row(middle), nullptr) > 0)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    rows = rows.slice(low, rows.num_rows - low);
+  }
+
+  exec::services& job_;
+  exec::node_counters& counters_;
+  const std::string path_;
+  const uint32_t row_bytes_;
+  const std::shared_ptr<const row_index> index_of_file_;
+  const row_index& index_;
+  const uint64_t block_bytes_;
+  io::file_reader_options options_;
+  std::unique_ptr<io::file_reader> reader_;
+  uint64_t next_ = 0;    // block of the reader's next chunk
+  uint64_t wanted_ = 0;  // no block before it is
+  uint64_t span_ = 1;    // blocks that the next reader reads
+  record::batch front_;
+  std::optional<sought> seeking_;
+};
+
+}  // namespace
+
+std::unique_ptr<skipping_stream> open_indexed_file(exec::build_context& c, size_t input, uint64_t memory_bytes) {
+  const plan::node& source = c.params.owner().nodes[static_cast<size_t>(c.node.inputs[input].from_node)];
+  return std::make_unique<indexed_file>(c, path_of(source), c.params.input_type(input), c.params.input_order(input),
+                                        memory_bytes);
+}
+
+}  // namespace flowrun::operators

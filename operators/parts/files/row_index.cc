@@ -1,0 +1,223 @@
+#include "operators/parts/files/row_index.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <system_error>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+constexpr char magic[] = "FLOWRIX\n";
+constexpr uint32_t version = 1;
+constexpr uint64_t block_bytes = 64 * KiB;
+constexpr uint64_t longest_paged_block = 256 * KiB;
+constexpr uint64_t page = 4096;
+
+struct front {
+  char magic[8];
+  uint32_t version;
+  uint32_t row_bytes;
+};
+struct footer {
+  uint64_t num_rows;
+  uint64_t num_blocks;
+  uint32_t rows_per_block;
+  uint32_t description_bytes;
+  uint64_t checksum;
+};
+static_assert(sizeof(front) == 16 && sizeof(footer) == 32);
+
+uint32_t choose_rows_per_block(uint64_t row_bytes) {
+  const uint64_t unit = page / std::gcd(page, row_bytes);  // rows that fill whole pages
+  if (unit * row_bytes > longest_paged_block)
+    return static_cast<uint32_t>(std::max<uint64_t>(block_bytes / row_bytes, 1));
+  return static_cast<uint32_t>(std::max<uint64_t>(block_bytes / (unit * row_bytes), 1) * unit);
+}
+
+// Names don't matter, so that a reader may give the columns others.
+std::string types_of(const record::row_type& type) {
+  std::string out;
+  for (const record::column& c : type.columns()) out += (out.empty() ? "" : " ") + record::to_string(c.type);
+  return out;
+}
+
+std::string order_of(const record::row_type& type, const plan::order& sorted_by) {
+  std::string out;
+  for (const plan::order_term& t : sorted_by) {
+    out += fmt::format("{}{}{}", out.empty() ? "" : " ", t.descending ? '-' : '+', *type.index_of(t.column));
+    if (t.length > 0) out += fmt::format("[{}:{}]", t.from, t.from + t.length);
+  }
+  return out;
+}
+
+std::vector<std::byte> content_of(const std::string& path, uint64_t most_bytes) {
+  std::error_code problem;
+  const uint64_t num_bytes = std::filesystem::file_size(path, problem);
+  std::ifstream in(path, std::ios::binary);
+  if (problem || !in)
+    throw error(error_kind::missing_input, fmt::format("can't read the index {}: {}", path, problem.message()),
+                "file.write_rows with index: true writes it; without `index` the rows are read from front to back");
+  if (num_bytes > most_bytes)
+    throw error(error_kind::resources,
+                fmt::format("the index {} has {}, and there is room for {}", path, format_bytes(num_bytes),
+                            format_bytes(most_bytes)),
+                "raise the memory budget, or leave out `index`");
+  std::vector<std::byte> out(num_bytes);
+  in.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(num_bytes));
+  if (static_cast<uint64_t>(in.gcount()) != num_bytes)
+    throw error(error_kind::io, fmt::format("can't read {}: it ended at byte {}", path, in.gcount()));
+  return out;
+}
+
+const char* const write_anew = "write the rows anew with file.write_rows and index: true, or leave out `index`";
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw error(error_kind::bad_data, fmt::format("{}: {}", path, why), write_anew);
+}
+
+void check_age(const std::string& rows_path, const std::string& path) {
+  std::error_code problem;
+  const auto rows = std::filesystem::last_write_time(rows_path, problem);
+  const auto index = problem ? rows : std::filesystem::last_write_time(path, problem);
+  if (!problem && index < rows)
+    refuse(path, fmt::format("the index is older than the rows in {}, which have changed since", rows_path));
+}
+
+}  // namespace
+
+std::string index_path(const std::string& rows_path) { return rows_path + ".index"; }
+
+// --- making one ---
+
+void row_index_builder::state_free::operator()(XXH3_state_s* state) const { XXH3_freeState(state); }
+
+row_index_builder::row_index_builder(const record::row_type& type, const plan::order& sorted_by)
+    : row_bytes_(type.row_bytes()),
+      rows_per_block_(choose_rows_per_block(type.row_bytes())),
+      description_(types_of(type) + "\n" + order_of(type, sorted_by)),
+      block_(XXH3_createState()),
+      all_(XXH3_createState()) {
+  FLOWRUN_CHECK(block_ && all_ && !sorted_by.empty());
+  XXH3_64bits_reset(all_.get());
+  front f{};
+  std::memcpy(f.magic, magic, sizeof f.magic);
+  f.version = version;
+  f.row_bytes = row_bytes_;
+  put(&f, sizeof f);
+}
+
+row_index_builder::~row_index_builder() = default;
+
+void row_index_builder::put(const void* data, size_t num_bytes) {
+  const auto* from = static_cast<const std::byte*>(data);
+  pending_.insert(pending_.end(), from, from + num_bytes);
+  XXH3_64bits_update(all_.get(), data, num_bytes);
+}
+
+void row_index_builder::forget(size_t num_bytes) {
+  written_ += num_bytes;
+  if (written_ < pending_.size()) return;
+  pending_.clear();
+  written_ = 0;
+}
+
+void row_index_builder::end_block() {
+  const uint64_t checksum = XXH3_64bits_digest(block_.get());
+  put(&checksum, sizeof checksum);
+  ++num_blocks_;
+  in_block_ = 0;
+}
+
+void row_index_builder::add(const std::byte* rows, size_t num_rows) {
+  num_rows_ += num_rows;
+  while (num_rows > 0) {
+    if (in_block_ == 0) {
+      put(rows, row_bytes_);
+      XXH3_64bits_reset(block_.get());
+    }
+    const auto count = static_cast<uint32_t>(std::min<size_t>(num_rows, rows_per_block_ - in_block_));
+    const size_t num_bytes = size_t{count} * row_bytes_;
+    XXH3_64bits_update(block_.get(), rows, num_bytes);
+    rows += num_bytes;
+    num_rows -= count;
+    in_block_ += count;
+    if (in_block_ == rows_per_block_) end_block();
+  }
+}
+
+void row_index_builder::finish() {
+  if (in_block_ > 0) end_block();
+  put(description_.data(), description_.size());
+  footer f{num_rows_, num_blocks_, rows_per_block_, static_cast<uint32_t>(description_.size()), 0};
+  put(&f, offsetof(footer, checksum));
+  f.checksum = XXH3_64bits_digest(all_.get());
+  put(&f.checksum, sizeof f.checksum);
+}
+
+// --- reading one ---
+
+row_index row_index::load(const std::string& rows_path, const record::row_type& type, const plan::order& sorted_by,
+                          uint64_t most_bytes) {
+  const std::string path = index_path(rows_path);
+  row_index out;
+  out.content_ = content_of(path, most_bytes);
+  const std::vector<std::byte>& all = out.content_;
+  front f{};
+  footer end{};
+  if (all.size() >= sizeof f) std::memcpy(&f, all.data(), sizeof f);
+  if (std::memcmp(f.magic, magic, sizeof f.magic) != 0) refuse(path, "this is no index of rows");
+  if (f.version != version)
+    refuse(path, fmt::format("the index has version {}, and this program reads version {}", f.version, version));
+  if (all.size() < sizeof f + sizeof end) refuse(path, "the index is cut short");
+  std::memcpy(&end, all.data() + all.size() - sizeof end, sizeof end);
+  if (XXH3_64bits(all.data(), all.size() - sizeof end.checksum) != end.checksum)
+    refuse(path, "the index is damaged: its checksum is wrong");
+  // Whoever made the checksum made these numbers, too; but a wrong number must not read beyond the end.
+  const uint64_t entry_bytes = uint64_t{f.row_bytes} + sizeof(uint64_t);
+  const uint64_t rest = all.size() - sizeof f - sizeof end;
+  if (f.row_bytes == 0 || end.rows_per_block == 0 || end.description_bytes > rest ||
+      end.num_blocks != (rest - end.description_bytes) / entry_bytes ||
+      end.num_blocks * entry_bytes != rest - end.description_bytes ||
+      end.num_blocks != end.num_rows / end.rows_per_block + (end.num_rows % end.rows_per_block != 0 ? 1 : 0))
+    refuse(path, "the index is damaged: its numbers don't fit together");
+  const std::string description(reinterpret_cast<const char*>(all.data()) + sizeof f + end.num_blocks * entry_bytes,
+                                end.description_bytes);
+  const std::string types = description.substr(0, description.find('\n'));
+  const std::string order = description.substr(std::min(types.size() + 1, description.size()));
+  if (types != types_of(type) || f.row_bytes != type.row_bytes())
+    refuse(path, fmt::format("the index is of rows of ({}), not of ({})", types, types_of(type)));
+  const std::string wanted = order_of(type, sorted_by);
+  if (order != wanted && !order.starts_with(wanted + " "))
+    refuse(path, fmt::format("the rows are sorted by the columns {} (counted from 0), not by {}", order, wanted));
+  std::error_code problem;
+  const uint64_t file_bytes = std::filesystem::file_size(rows_path, problem);
+  if (problem) throw error(error_kind::missing_input, fmt::format("can't read {}: {}", rows_path, problem.message()));
+  if (file_bytes / f.row_bytes != end.num_rows || file_bytes % f.row_bytes != 0)
+    refuse(path, fmt::format("the index is of {} rows of {} bytes, but {} has {} bytes", end.num_rows, f.row_bytes,
+                             rows_path, file_bytes));
+  check_age(rows_path, path);
+  out.entries_ = all.data() + sizeof f;
+  out.num_rows_ = end.num_rows;
+  out.num_blocks_ = end.num_blocks;
+  out.rows_per_block_ = end.rows_per_block;
+  out.row_bytes_ = f.row_bytes;
+  return out;
+}
+
+bool row_index::is_block(uint64_t block, std::span<const std::byte> rows) const {
+  uint64_t checksum = 0;
+  std::memcpy(&checksum, first_row(block) + row_bytes_, sizeof checksum);
+  return XXH3_64bits(rows.data(), rows.size()) == checksum;
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,337 @@
+#include "operators/parts/order/aggregation.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "engine/base/error.h"
+#include "engine/record/key.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+using expr::aggregate_kind;
+using record::type_kind;
+
+struct group_rows {
+  const std::byte* column;  // of the first row
+  size_t stride;
+  const std::vector<uint32_t>& starts;
+  bool open;  // group 0 continues `carried`
+  uint64_t carried;
+  size_t num_groups() const { return starts.size() - 1; }
+};
+
+template <class T>
+T load(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+// Loads one number as an integer of 64 bits: u24, u40 and u48 have no type of their own.
+template <uint32_t NumBytes>
+struct load_unsigned {
+  static uint64_t at(const std::byte* from) {
+    uint64_t value = 0;
+    std::memcpy(&value, from, NumBytes);
+    return value;
+  }
+};
+template <class T>
+struct load_signed {
+  static uint64_t at(const std::byte* from) { return static_cast<uint64_t>(static_cast<int64_t>(load<T>(from))); }
+};
+
+template <class Load>
+void sum_integers(const group_rows& in, uint64_t* out) {
+  for (size_t g = 0; g < in.num_groups(); ++g) {
+    const std::byte* at = in.column + in.starts[g] * in.stride;
+    size_t left = in.starts[g + 1] - in.starts[g];
+    uint64_t first = g == 0 && in.open ? in.carried : 0;
+    if (left < 8) {
+      for (; left > 0; --left, at += in.stride) first += Load::at(at);
+      out[g] = first;
+      continue;
+    }
+    uint64_t sums[4] = {first, 0, 0, 0};
+    for (; left >= 4; left -= 4, at += 4 * in.stride)
+      for (size_t k = 0; k < 4; ++k) sums[k] += Load::at(at + k * in.stride);
+    for (; left > 0; --left, at += in.stride) sums[0] += Load::at(at);
+    out[g] = sums[0] + sums[1] + sums[2] + sums[3];
+  }
+}
+
+template <class T>
+void sum_floats(const group_rows& in, uint64_t* out) {
+  for (size_t g = 0; g < in.num_groups(); ++g) {
+    double sum = g == 0 && in.open ? std::bit_cast<double>(in.carried) : 0.0;
+    for (size_t i = in.starts[g]; i < in.starts[g + 1]; ++i)
+      sum += static_cast<double>(load<T>(in.column + i * in.stride));
+    out[g] = std::bit_cast<uint64_t>(sum);
+  }
+}
+
+enum class number_order { plain, flipped_sign, floating };
+
+template <uint32_t NumBytes, number_order Order>
+uint64_t ordered_at(const std::byte* from) {
+  const uint64_t bits = load_unsigned<NumBytes>::at(from);
+  if constexpr (Order == number_order::plain) return bits;
+  constexpr uint64_t sign = uint64_t{1} << (8 * NumBytes - 1);
+  if constexpr (Order == number_order::flipped_sign) return bits ^ sign;
+  constexpr uint64_t mask = sign | (sign - 1);
+  return (bits & sign) != 0 ? ~bits & mask : bits | sign;
+}
+
+template <uint32_t NumBytes, number_order Order, bool IsMax>
+void extremes(const group_rows& in, uint64_t* out) {
+  for (size_t g = 0; g < in.num_groups(); ++g) {
+    uint64_t best = g == 0 && in.open ? in.carried : IsMax ? 0 : ~uint64_t{0};
+    for (size_t i = in.starts[g]; i < in.starts[g + 1]; ++i) {
+      const uint64_t value = ordered_at<NumBytes, Order>(in.column + i * in.stride);
+      best = IsMax ? (value > best ? value : best) : (value < best ? value : best);
+    }
+    out[g] = best;
+  }
+}
+
+template <bool IsMax>
+void extremes(type_kind kind, uint32_t num_bytes, const group_rows& in, uint64_t* out) {
+  using enum number_order;
+  switch (kind) {
+    case type_kind::i8: return extremes<1, flipped_sign, IsMax>(in, out);
+    case type_kind::i16: return extremes<2, flipped_sign, IsMax>(in, out);
+    case type_kind::i32: return extremes<4, flipped_sign, IsMax>(in, out);
+    case type_kind::i64: return extremes<8, flipped_sign, IsMax>(in, out);
+    case type_kind::f32: return extremes<4, floating, IsMax>(in, out);
+    case type_kind::f64: return extremes<8, floating, IsMax>(in, out);
+    default: break;
+  }
+  switch (num_bytes) {
+    case 1: return extremes<1, plain, IsMax>(in, out);
+    case 2: return extremes<2, plain, IsMax>(in, out);
+    case 3: return extremes<3, plain, IsMax>(in, out);
+    case 4: return extremes<4, plain, IsMax>(in, out);
+    case 5: return extremes<5, plain, IsMax>(in, out);
+    case 6: return extremes<6, plain, IsMax>(in, out);
+    default: return extremes<8, plain, IsMax>(in, out);
+  }
+}
+
+void sum(type_kind kind, uint32_t num_bytes, const group_rows& in, uint64_t* out) {
+  switch (kind) {
+    case type_kind::i8: return sum_integers<load_signed<int8_t>>(in, out);
+    case type_kind::i16: return sum_integers<load_signed<int16_t>>(in, out);
+    case type_kind::i32: return sum_integers<load_signed<int32_t>>(in, out);
+    case type_kind::f32: return sum_floats<float>(in, out);
+    case type_kind::f64: return sum_floats<double>(in, out);
+    default: break;
+  }
+  switch (num_bytes) {
+    case 1: return sum_integers<load_unsigned<1>>(in, out);
+    case 2: return sum_integers<load_unsigned<2>>(in, out);
+    case 3: return sum_integers<load_unsigned<3>>(in, out);
+    case 4: return sum_integers<load_unsigned<4>>(in, out);
+    case 5: return sum_integers<load_unsigned<5>>(in, out);
+    case 6: return sum_integers<load_unsigned<6>>(in, out);
+    default: return sum_integers<load_unsigned<8>>(in, out);
+  }
+}
+
+void first_or_last(bool last, uint32_t num_bytes, const group_rows& in, uint64_t* out) {
+  for (size_t g = 0; g < in.num_groups(); ++g) {
+    const uint32_t from = in.starts[g];
+    const uint32_t to = in.starts[g + 1];
+    if (g == 0 && in.open && (!last || from == to))
+      out[g] = in.carried;
+    else
+      out[g] = record::load_unsigned(in.column + (last ? to - 1 : from) * in.stride, num_bytes);
+  }
+}
+
+std::string_view text_at(const record::column& column, const std::byte* row, const std::byte* heap) {
+  const std::byte* field = row + column.offset;
+  if (column.type.is_string()) return record::load_string(field, heap);
+  return {reinterpret_cast<const char*>(field), column.type.num_bytes};
+}
+
+void add_texts(const column_aggregate& what, const record::batch& rows, const std::vector<uint32_t>& starts, bool open,
+               std::string_view carried, std::vector<std::string_view>& out) {
+  const auto at = [&](size_t i) { return text_at(what.argument, rows.row(i), rows.heap); };
+  for (size_t g = 0; g + 1 < starts.size(); ++g) {
+    size_t from = starts[g];
+    const size_t to = starts[g + 1];
+    std::string_view best = g == 0 && open ? carried : at(from++);
+    switch (what.kind) {
+      case aggregate_kind::last:
+        if (from < to) best = at(to - 1);
+        break;
+      case aggregate_kind::min:
+        for (; from < to; ++from) best = std::min(best, at(from));
+        break;
+      case aggregate_kind::max:
+        for (; from < to; ++from) best = std::max(best, at(from));
+        break;
+      default: break;  // first
+    }
+    out.push_back(best);
+  }
+}
+
+bool is_text(const column_aggregate& a) { return a.kind != aggregate_kind::count && a.argument.type.is_text(); }
+
+}  // namespace
+
+aggregation::aggregation(std::vector<column_aggregate> aggregates, const record::row_type& output, size_t first_column)
+    : row_bytes_(output.row_bytes()) {
+  for (size_t i = 0; i < aggregates.size(); ++i) {
+    lane l;
+    l.what = std::move(aggregates[i]);
+    l.offset = output[first_column + i].offset;
+    lanes_.push_back(std::move(l));
+  }
+}
+
+void aggregation::add(const record::batch& rows, const std::vector<uint32_t>& starts, bool open) {
+  const size_t num_groups = starts.size() - 1;
+  started_ = true;
+  for (lane& l : lanes_) {
+    const column_aggregate& what = l.what;
+    if (is_text(what)) {
+      l.texts.clear();
+      l.kept_text.swap(l.open_text);
+      add_texts(what, rows, starts, open, l.kept_text, l.texts);
+      l.open_text.assign(l.texts.back());
+      continue;
+    }
+    l.values.resize(num_groups);
+    const group_rows in{rows.rows + what.argument.offset, rows.row_bytes, starts, open, l.open_value};
+    uint64_t* out = l.values.data();
+    const uint32_t num_bytes = what.argument.type.num_bytes;
+    switch (what.kind) {
+      case aggregate_kind::count:
+        for (size_t g = 0; g < num_groups; ++g) out[g] = starts[g + 1] - starts[g];
+        if (open) out[0] += l.open_value;
+        break;
+      case aggregate_kind::sum: sum(what.argument.type.kind, num_bytes, in, out); break;
+      case aggregate_kind::min: extremes<false>(what.argument.type.kind, num_bytes, in, out); break;
+      case aggregate_kind::max: extremes<true>(what.argument.type.kind, num_bytes, in, out); break;
+      case aggregate_kind::first: first_or_last(false, num_bytes, in, out); break;
+      case aggregate_kind::last: first_or_last(true, num_bytes, in, out); break;
+    }
+    l.open_value = out[num_groups - 1];
+  }
+}
+
+namespace {
+
+// What a lane holds as the bits of the result.
+uint64_t result_bits(const column_aggregate& what, uint64_t value) {
+  const bool ordered =
+      (what.kind == aggregate_kind::min || what.kind == aggregate_kind::max) && !what.argument.type.is_unsigned();
+  return ordered ? record::from_order_bits(what.argument.type.kind, what.argument.type.num_bytes, value) : value;
+}
+
+template <uint32_t NumBytes>
+void store_column(const uint64_t* values, size_t count, std::byte* field, size_t stride) {
+  for (size_t i = 0; i < count; ++i) std::memcpy(field + i * stride, values + i, NumBytes);
+}
+
+}  // namespace
+
+void aggregation::lane::store_values(size_t from, size_t count, std::byte* field, size_t stride) {
+  if (what.kind == aggregate_kind::min || what.kind == aggregate_kind::max)
+    for (size_t g = from; g < from + count; ++g) values[g] = result_bits(what, values[g]);
+  switch (what.result.num_bytes) {
+    case 8: return store_column<8>(values.data() + from, count, field, stride);
+    case 4: return store_column<4>(values.data() + from, count, field, stride);
+    default:
+      for (size_t g = from; g < from + count; ++g, field += stride)
+        std::memcpy(field, &values[g], what.result.num_bytes);
+  }
+}
+
+void aggregation::lane::store_text(std::string_view text, std::byte* field, record::batch_builder& into) const {
+  if (what.result.is_string()) {
+    into.put_string(field, text);
+  } else {
+    std::memset(field, 0, what.result.num_bytes);
+    std::memcpy(field, text.data(), std::min<size_t>(text.size(), what.result.num_bytes));
+  }
+}
+
+void aggregation::store(size_t from, size_t count, std::byte* to, record::batch_builder& into) {
+  for (lane& l : lanes_) {
+    std::byte* field = to + l.offset;
+    if (is_text(l.what)) {
+      for (size_t g = from; g < from + count; ++g, field += row_bytes_) l.store_text(l.texts[g], field, into);
+    } else {
+      l.store_values(from, count, field, row_bytes_);
+    }
+  }
+}
+
+void aggregation::store_open(std::byte* to, record::batch_builder& into) const {
+  for (const lane& l : lanes_) {
+    std::byte* field = to + l.offset;
+    if (is_text(l.what)) {
+      l.store_text(l.open_text, field, into);
+    } else {
+      const uint64_t bits = started_ ? result_bits(l.what, l.open_value) : 0;
+      std::memcpy(field, &bits, l.what.result.num_bytes);
+    }
+  }
+}
+
+aggregation_plan plan_aggregation(const record::row_type& input, const std::vector<std::string>& keys,
+                                  const named_aggregates& aggregates, bool keep_row) {
+  aggregation_plan out;
+  const bool columns_only = std::all_of(aggregates.begin(), aggregates.end(), [](const auto& a) {
+    return !a.second.argument || a.second.argument->as_column();
+  });
+  // Where the argument of aggregate i lies: a column of the input, or one of the projection's own.
+  std::vector<size_t> arguments(aggregates.size());
+  if (columns_only) {
+    out.rows = input;
+    for (const std::string& k : keys) out.keys.push_back(*input.index_of(k));
+    for (size_t i = 0; i < aggregates.size(); ++i)
+      if (const auto& argument = aggregates[i].second.argument) arguments[i] = *argument->as_column();
+  } else {
+    if (keep_row) out.projection = identity(input);
+    for (const std::string& k : keys) {
+      const size_t column = *input.index_of(k);
+      out.keys.push_back(keep_row ? column : out.projection.size());
+      if (!keep_row) out.projection.emplace_back(k, expr::column_expression(input, column));
+    }
+    for (size_t i = 0; i < aggregates.size(); ++i)
+      if (const auto& argument = aggregates[i].second.argument) {
+        arguments[i] = out.projection.size();
+        out.projection.emplace_back("(" + std::to_string(i) + ")", *argument);  // no column of a user has such a name
+      }
+    out.rows = type_of(out.projection);
+  }
+  for (size_t i = 0; i < aggregates.size(); ++i) {
+    const expr::aggregate& a = aggregates[i].second;
+    out.aggregates.push_back({a.kind, a.argument ? out.rows[arguments[i]] : record::column{}, a.result});
+  }
+  return out;
+}
+
+bool can_combine(const std::vector<column_aggregate>& aggregates) {
+  return std::none_of(aggregates.begin(), aggregates.end(),
+                      [](const column_aggregate& a) { return a.kind == aggregate_kind::sum && a.result.is_float(); });
+}
+
+std::vector<column_aggregate> combining(const std::vector<column_aggregate>& aggregates,
+                                        const record::row_type& partial, size_t first_column) {
+  std::vector<column_aggregate> out = aggregates;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i].kind == aggregate_kind::count) out[i].kind = aggregate_kind::sum;
+    out[i].argument = partial[first_column + i];
+  }
+  return out;
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,99 @@
+#include "operators/parts/order/group_stages.h"
+
+#include <algorithm>
+
+#include "operators/parts/order/row_groups.h"
+#include "operators/parts/rules/column_copy.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+class group_stage final : public exec::ordered_stage {
+ public:
+  group_stage(const aggregation_plan& p, const record::row_type& output, record::batch_pool& pool, size_t batch_bytes)
+      : groups_(row_groups(p.rows, p.keys)),
+        keys_(p.rows, output, key_columns(p.keys)),
+        aggregation_(p.aggregates, output, p.keys.size()),
+        builder_(output, pool, batch_bytes),
+        row_bytes_(output.row_bytes()),
+        one_group_(p.keys.empty()) {}
+
+  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+    const bool open = groups_.open();
+    const record::batch before = groups_.last();
+    const std::vector<uint32_t>& starts = groups_.add(in);
+    aggregation_.add(in, starts, open);
+    // All groups but the last are complete.
+    const size_t complete = starts.size() - 2;
+    for (size_t from = 0; from < complete;) {
+      const size_t count = std::min(complete - from, num_rows_at_once());
+      std::byte* to = builder_.append(count);
+      for (size_t g = from; g < from + count; ++g) {
+        const bool is_open = g == 0 && open;
+        const record::batch& rows = is_open ? before : in;
+        keys_.copy(rows.row(is_open ? 0 : starts[g]), rows.heap, to + (g - from) * row_bytes_, builder_);
+      }
+      aggregation_.store(from, count, to, builder_);
+      from += count;
+      if (builder_.full()) out.emit(builder_.take());
+    }
+    return exec::outcome::ready();
+  }
+
+  exec::outcome finish(exec::output& out, waker&) override {
+    if (groups_.open() || one_group_) {
+      std::byte* to = builder_.append();
+      if (groups_.open()) keys_.copy(groups_.last().row(0), groups_.last().heap, to, builder_);
+      aggregation_.store_open(to, builder_);
+    }
+    out.emit(builder_.take());
+    return exec::outcome::done();
+  }
+
+ private:
+  static std::vector<std::pair<size_t, size_t>> key_columns(const std::vector<size_t>& keys) {
+    std::vector<std::pair<size_t, size_t>> out;
+    for (size_t k : keys) out.emplace_back(k, out.size());
+    return out;
+  }
+  // With strings a builder may be full before its rows are.
+  size_t num_rows_at_once() const { return std::min<size_t>(builder_.room(), 256); }
+
+  group_tracker groups_;
+  column_copy keys_;
+  aggregation aggregation_;
+  record::batch_builder builder_;
+  uint32_t row_bytes_;
+  bool one_group_;
+};
+
+}  // namespace
+
+record::row_type group_type(const record::row_type& input, const std::vector<std::string>& keys,
+                            const named_aggregates& aggregates) {
+  std::vector<record::column> columns;
+  for (const std::string& k : keys) columns.push_back(input[*input.index_of(k)]);
+  for (const auto& [name, aggregate] : aggregates) columns.push_back({name, aggregate.result});
+  return record::row_type(std::move(columns));
+}
+
+void add_group_stages(exec::assembly& to, const record::row_type& input, const std::vector<std::string>& keys,
+                      const named_aggregates& aggregates, const record::row_type& output, record::batch_pool& pool,
+                      size_t batch_bytes) {
+  const aggregation_plan p = plan_aggregation(input, keys, aggregates, false);
+  if (!p.projection.empty()) to.stages.push_back(make_program(input, {program_step::map(p.projection)}, pool));
+  to.stages.emplace_back(std::make_unique<group_stage>(p, output, pool, batch_bytes));
+}
+
+void add_total_stage(exec::assembly& to, const record::row_type& partial, size_t num_keys,
+                     const std::vector<column_aggregate>& totals, const record::row_type& output,
+                     record::batch_pool& pool, size_t batch_bytes) {
+  aggregation_plan p;
+  p.rows = partial;
+  for (size_t k = 0; k < num_keys; ++k) p.keys.push_back(k);
+  p.aggregates = totals;
+  to.stages.emplace_back(std::make_unique<group_stage>(p, output, pool, batch_bytes));
+}
+
+}  // namespace flowrun::operators

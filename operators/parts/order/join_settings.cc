@@ -1,0 +1,149 @@
+#include "operators/parts/order/join_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "operators/parts/rules/estimates.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+join_kind kind_of(const std::string& text) {
+  if (text == "left") return join_kind::left;
+  if (text == "full") return join_kind::full;
+  if (text == "semi") return join_kind::semi;
+  if (text == "anti") return join_kind::anti;
+  return join_kind::inner;
+}
+
+// Left may be sorted by the keys in any sequence and direction; right must then be sorted the same way. Where left is
+// not sorted by them, the plain order is what the fault message will ask for.
+plan::order left_order(const plan::order& have, const std::vector<std::pair<std::string, std::string>>& by) {
+  const auto is_key = [&](const plan::order_term& t) {
+    return t.length == 0 && std::any_of(by.begin(), by.end(), [&](const auto& pair) { return pair.first == t.column; });
+  };
+  if (have.size() >= by.size()) {
+    const auto end = have.begin() + static_cast<std::ptrdiff_t>(by.size());
+    if (std::all_of(have.begin(), end, is_key)) return {have.begin(), end};
+  }
+  plan::order out;
+  for (const auto& [left, right] : by) out.push_back({left, false});
+  return out;
+}
+
+// The columns of right that join the output, checked against those of left.
+void add_right_columns(plan::node_checker& node, const join_settings& s, std::vector<record::column>& columns) {
+  for (const record::column& c : node.input_type(1).columns()) {
+    if (s.is_right_key(c.name)) continue;
+    if (node.input_type(0).index_of(c.name))
+      node.fault_at_input(
+          1, fmt::format("both '{}' and '{}' have a column '{}'", node.input_name(0), node.input_name(1), c.name),
+          "distinct names, except for keys", "rename or drop it with a map in front of the join");
+    columns.push_back(c);
+  }
+}
+
+}  // namespace
+
+bool join_settings::is_right_key(const std::string& column) const {
+  return std::any_of(by.begin(), by.end(), [&](const auto& pair) { return pair.second == column; });
+}
+
+std::vector<plan::parameter_declaration> join_parameters() {
+  return {
+      {.name = "by",
+       .kind = plan::parameter_kind::column_pairs,
+       .required = true,
+       .help = "The keys: columns that both inputs have, or a map {column of left: column of right}."},
+      {.name = "kind",
+       .kind = plan::parameter_kind::choice,
+       .default_text = "inner",
+       .choices = {"inner", "left", "full", "semi", "anti"},
+       .help = "Which rows the output has."},
+      {.name = "matched",
+       .kind = plan::parameter_kind::text,
+       .help = "Name of a u8 column to add: 1 for a row of left only, 2 of right only, 3 of both."},
+      {.name = "skip",
+       .kind = plan::parameter_kind::boolean,
+       .default_text = "false",
+       .help = "Stores the right rows with an index, unless they are a file that has one, and reads only where left "
+               "keys are; not for kind: full."},
+  };
+}
+
+join_settings read_join(plan::node_checker& node) {
+  join_settings out;
+  out.by = node.column_pairs("by");
+  out.kind = kind_of(node.text("kind"));
+  if (node.has("matched")) out.matched = node.text("matched");
+  out.skip = node.boolean("skip");
+  out.left_order = left_order(node.input_order(0), out.by);
+  for (const plan::order_term& t : out.left_order) {
+    const auto pair = std::find_if(out.by.begin(), out.by.end(), [&](const auto& p) { return p.first == t.column; });
+    out.right_order.push_back({pair->second, t.descending});
+  }
+  return out;
+}
+
+void check_join(plan::node_checker& node) {
+  const join_settings s = read_join(node);
+  const record::row_type& left = node.input_type(0);
+  const record::row_type& right = node.input_type(1);
+  if (node.ok() && s.by.empty()) node.fault_at_parameter("by", "a join needs at least one key", "[column, …]");
+  for (const auto& [l, r] : s.by) {
+    const record::value_type left_type = left[*left.index_of(l)].type;
+    const record::value_type right_type = right[*right.index_of(r)].type;
+    if (left_type != right_type)
+      node.fault_at_parameter(
+          "by",
+          fmt::format("'{}' is {} on the left, '{}' is {} on the right", l, to_string(left_type), r,
+                      to_string(right_type)),
+          "keys of the same type",
+          right_type.is_bytes() || left_type.is_bytes()
+              ? "make both one type with a map in front of the join"
+              : fmt::format("put a map in front of the join that has {}: {}({})", r, to_string(left_type), r));
+  }
+  if (s.skip && s.kind == join_kind::full)
+    node.fault_at_parameter("skip", "a full join gives every right row, so none can be skipped",
+                            "kind: inner, left, semi or anti");
+  if (!node.ok()) return;
+  if (s.skip) {
+    node.store_input(1, true);
+    const plan::node& right_node = node.owner().nodes[static_cast<size_t>(node.node().inputs[1].from_node)];
+    const bool in_file = right_node.role() == plan::operator_role::source && right_node.facts.contains("has_index");
+    if (in_file) {
+      node.node().facts["seeks_in_file"] = 1;
+      if (right_node.facts.contains("index_bytes"))
+        node.node().facts["index_bytes"] = right_node.facts.at("index_bytes");
+    }
+  }
+  node.require_order(0, s.left_order);
+  node.require_order(1, s.right_order);
+  std::vector<record::column> columns = left.columns();
+  if (s.gives_right_columns()) {
+    add_right_columns(node, s, columns);
+  } else if (!s.matched.empty()) {
+    node.fault_at_parameter("matched", "semi and anti joins give rows of left only", "no `matched` here");
+  }
+  if (!s.matched.empty()) {
+    if (std::any_of(columns.begin(), columns.end(), [&](const record::column& c) { return c.name == s.matched; }))
+      node.fault_at_parameter("matched", fmt::format("the output has a column '{}' already", s.matched),
+                              "a name of its own");
+    columns.push_back({s.matched, record::value_type::of(record::type_kind::u8)});
+  }
+  if (!node.ok()) return;
+  const record::row_type output(std::move(columns));
+  plan::row_estimate estimate;
+  if (!s.gives_right_columns()) {
+    estimate = at_most(node.input_estimate(0));
+  } else {
+    // Keys are taken to be unique on one side: a guess, so not an upper bound.
+    // A key that repeats on both sides multiplies: how often can't be known before the run.
+    estimate = plan::row_estimate{};
+  }
+  node.set_output(0, output, s.kind == join_kind::full ? s.left_order : node.input_order(0), estimate);
+}
+
+}  // namespace flowrun::operators

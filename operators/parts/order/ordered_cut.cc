@@ -1,0 +1,59 @@
+#include "operators/parts/order/ordered_cut.h"
+
+#include <algorithm>
+
+namespace flowrun::operators {
+
+namespace {
+
+class ordered_cut final : public exec::ordered_stage {
+ public:
+  ordered_cut(const record::row_type& type, repeats where, const record::key& key, uint64_t limit)
+      : where_(where), comparator_(type, key), limit_(limit) {}
+
+  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+    if (where_ == repeats::none) {
+      emit(std::move(in), out);
+      return exec::outcome::ready();
+    }
+    // Stretches without repetition are handed on as slices.
+    size_t from = 0;
+    const size_t last = where_ == repeats::anywhere ? in.num_rows : std::min<size_t>(in.num_rows, 1);
+    for (size_t i = 0; i < last; ++i) {
+      const bool repeats = i > 0 ? equal(in, i - 1, in, i) : last_.num_rows > 0 && equal(last_, 0, in, 0);
+      if (!repeats) continue;
+      if (i > from) emit(in.slice(from, i - from), out);
+      from = i + 1;
+    }
+    if (in.num_rows > from) emit(in.slice(from, in.num_rows - from), out);
+    if (in.num_rows > 0) last_ = in.slice(in.num_rows - 1, 1);
+    return exec::outcome::ready();
+  }
+
+ private:
+  bool equal(const record::batch& a, size_t i, const record::batch& b, size_t j) const {
+    return comparator_.equal(a.row(i), a.heap, b.row(j), b.heap);
+  }
+  void emit(record::batch b, exec::output& out) {
+    if (limit_ > 0) {
+      const size_t count = std::min<uint64_t>(b.num_rows, limit_ - passed_);
+      passed_ += count;
+      b = b.slice(0, count);
+    }
+    out.emit(std::move(b));
+  }
+
+  const repeats where_;
+  const record::row_comparator comparator_;
+  const uint64_t limit_;
+  uint64_t passed_ = 0;
+  record::batch last_;  // the last row seen
+};
+
+}  // namespace
+
+exec::stage make_ordered_cut(const record::row_type& type, repeats where, const record::key& key, uint64_t limit) {
+  return std::unique_ptr<exec::ordered_stage>(std::make_unique<ordered_cut>(type, where, key, limit));
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,104 @@
+#include "operators/parts/order/sort_combine.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace flowrun::operators {
+
+namespace {
+
+using expr::aggregate_kind;
+
+class partial_combiner final : public sort::row_combiner {
+ public:
+  partial_combiner(const record::row_type& type, size_t num_keys, const std::vector<column_aggregate>& totals) {
+    for (size_t i = 0; i < totals.size(); ++i) {
+      const size_t column = num_keys + i;
+      lanes_.push_back({totals[i].kind, type[column].offset, type[column].type.num_bytes,
+                        record::row_comparator(type, {{column, false, 0, 0}})});
+    }
+  }
+
+  void add(std::byte* into, const std::byte* row) const override {
+    for (const lane& l : lanes_) {
+      switch (l.kind) {
+        case aggregate_kind::count:
+        case aggregate_kind::sum: add_number(into + l.offset, row + l.offset, l.num_bytes); break;
+        case aggregate_kind::min:
+          if (l.order.compare(row, nullptr, into, nullptr) < 0) take(l, into, row);
+          break;
+        case aggregate_kind::max:
+          if (l.order.compare(row, nullptr, into, nullptr) > 0) take(l, into, row);
+          break;
+        case aggregate_kind::first: break;
+        case aggregate_kind::last: take(l, into, row); break;
+      }
+    }
+  }
+
+ private:
+  struct lane {
+    aggregate_kind kind;
+    uint32_t offset, num_bytes;
+    record::row_comparator order;
+  };
+
+  // Sums of integers of 64 bits wrap around, signed or not; shorter ones have room for all rows.
+  static void add_number(std::byte* into, const std::byte* from, uint32_t num_bytes) {
+    const uint64_t sum = record::load_unsigned(into, num_bytes) + record::load_unsigned(from, num_bytes);
+    std::memcpy(into, &sum, num_bytes);
+  }
+  static void take(const lane& l, std::byte* into, const std::byte* row) {
+    std::memcpy(into + l.offset, row + l.offset, l.num_bytes);
+  }
+
+  std::vector<lane> lanes_;
+};
+
+// What a sum needs for few_rows values of this type.
+record::value_type sum_of_few(const record::value_type& value, const record::value_type& result) {
+  using record::type_kind;
+  switch (value.kind) {
+    case type_kind::u8: return record::value_type::of(type_kind::u40);
+    case type_kind::u16: return record::value_type::of(type_kind::u48);
+    default: return result;
+  }
+}
+
+// What one row contributes to an aggregate.
+std::optional<expr::expression> partial_result(const expr::aggregate& a, bool few) {
+  if (a.kind == aggregate_kind::count)
+    return constant("1").converted_to(few ? record::value_type::of(record::type_kind::u32) : a.result);
+  if (a.kind == aggregate_kind::sum && few) return a.argument->converted_to(sum_of_few(a.argument->type(), a.result));
+  return a.argument->converted_to(a.result);
+}
+
+// A count takes eight bytes where the row may have had four: that is worth it as soon as keys repeat a few times.
+bool worth_it(const record::row_type& input, const record::row_type& partial) {
+  constexpr uint32_t always = 16;
+  return partial.row_bytes() <= std::max(always, 2 * input.row_bytes());
+}
+
+}  // namespace
+
+std::optional<partial_results> plan_partial_results(const record::row_type& input, const std::vector<std::string>& keys,
+                                                    const named_aggregates& aggregates, bool few) {
+  if (!can_combine(plan_aggregation(input, keys, aggregates, false).aggregates)) return {};
+  partial_results out;
+  for (const std::string& k : keys) out.projection.emplace_back(k, expr::column_expression(input, *input.index_of(k)));
+  for (const auto& [name, aggregate] : aggregates) {
+    if (aggregate.result.is_string()) return {};
+    const std::optional<expr::expression> part = partial_result(aggregate, few);
+    if (!part) return {};
+    out.projection.emplace_back(name, *part);
+  }
+  out.type = type_of(out.projection);
+  if (!worth_it(input, out.type)) return {};
+  std::vector<column_aggregate> parts;
+  for (const auto& [name, aggregate] : aggregates) parts.push_back({aggregate.kind, {}, aggregate.result});
+  out.totals = combining(parts, out.type, keys.size());
+  out.combiner = std::make_shared<partial_combiner>(out.type, keys.size(), out.totals);
+  return out;
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,196 @@
+#include "operators/parts/order/sort_stages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <any>
+#include <memory>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "engine/sort/run_creator.h"
+#include "engine/sort/run_merger.h"
+#include "operators/parts/rules/estimates.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+sort::sort_resources resources_of(exec::build_context& c, const record::row_type& type, runs::compression compress) {
+  sort::sort_resources out;
+  exec::services* job = &c.job;
+  out.blocks = &job->blocks();
+  out.pool = &job->pool();
+  out.post = [job](std::function<void()> work) { job->spawn(std::move(work)); };
+  out.cancelled = [job] { return job->cancelled(); };
+  out.memory_bytes = c.memory_bytes;
+  out.kept_bytes = c.kept_bytes;
+  out.threads = job->threads();
+  out.coding = {compress, type.row_bytes()};
+  return out;
+}
+
+class prepare_stage final : public exec::stateless_stage {
+ public:
+  explicit prepare_stage(std::shared_ptr<sort::run_creator> creator) : creator_(std::move(creator)) {}
+  void apply(const record::batch& in, exec::output& out) const override {
+    std::vector<record::batch> prepared;
+    creator_->prepare(in, prepared);
+    out.emit(prepared);
+  }
+
+ private:
+  std::shared_ptr<sort::run_creator> creator_;
+};
+
+// What the sink half leaves for the source half.
+struct hand_over {
+  std::shared_ptr<runs::sorted_runs> runs;
+  uint32_t block_bytes = 0;
+};
+
+class creator_stage final : public exec::ordered_stage {
+ public:
+  creator_stage(std::shared_ptr<sort::run_creator> creator, uint32_t block_bytes, uint64_t most_rows,
+                exec::build_context& c)
+      : creator_(std::move(creator)),
+        block_bytes_(block_bytes),
+        most_rows_(most_rows),
+        rows_left_(most_rows),
+        state_(c.state),
+        counters_(c.counters) {}
+
+  exec::outcome push(record::batch& in, exec::output&, waker& w) override {
+    if (in.num_rows > rows_left_)
+      throw error(error_kind::bad_data,
+                  fmt::format("there are more than {} rows, against what was planned", most_rows_),
+                  "did an input grow? Run the job again");
+    const size_t num_rows = in.num_rows;
+    const sort::step s = creator_->push(in, w);
+    rows_left_ -= num_rows - (s == sort::step::ready ? 0 : in.num_rows);
+    return s == sort::step::ready ? exec::outcome::ready() : exec::outcome::blocked(exec::blocked_on::io);
+  }
+  exec::outcome finish(exec::output&, waker& w) override {
+    if (creator_->finish(w) != sort::step::done) return exec::outcome::blocked(exec::blocked_on::io);
+    auto runs = std::make_shared<runs::sorted_runs>(creator_->take());
+    counters_.runs = runs->runs.size();
+    for (const runs::run& r : runs->runs) {
+      counters_.run_bytes += r.blocks.size() * uint64_t{r.block_bytes};
+      counters_.stored_run_bytes += r.stored_bytes();
+    }
+    state_ = hand_over{std::move(runs), block_bytes_};
+    return exec::outcome::done();
+  }
+
+ private:
+  std::shared_ptr<sort::run_creator> creator_;
+  const uint32_t block_bytes_;
+  const uint64_t most_rows_;
+  uint64_t rows_left_;
+  std::any& state_;
+  exec::node_counters& counters_;
+};
+
+class merger_source final : public exec::source {
+ public:
+  explicit merger_source(std::shared_ptr<sort::run_merger> merger) : merger_(std::move(merger)) {}
+  exec::outcome pull(exec::output& out, waker& w) override {
+    std::vector<record::batch> raw;
+    const sort::step s = merger_->pull(raw, w);
+    out.emit(raw);
+    if (s == sort::step::ready) return exec::outcome::ready();
+    return s == sort::step::done ? exec::outcome::done() : exec::outcome::blocked(exec::blocked_on::io);
+  }
+
+ private:
+  std::shared_ptr<sort::run_merger> merger_;
+};
+
+class refine_stage final : public exec::stateless_stage {
+ public:
+  explicit refine_stage(std::shared_ptr<sort::run_merger> merger) : merger_(std::move(merger)) {}
+  void apply(const record::batch& in, exec::output& out) const override {
+    std::vector<record::batch> rows;
+    merger_->refine(in, rows);
+    out.emit(rows);
+  }
+
+ private:
+  std::shared_ptr<sort::run_merger> merger_;
+};
+
+}  // namespace
+
+void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_settings settings,
+                      runs::compression compress, uint64_t most_rows) {
+  sort::sort_resources resources = resources_of(c, settings.type, compress);
+  resources.block_bytes = static_cast<uint32_t>(c.sort->block_bytes);
+  resources.write_buffers = static_cast<unsigned>(c.sort->write_buffers);
+  resources.runs_per_half = static_cast<unsigned>(c.sort->runs_per_half);
+  resources.splits_halves = c.sort->splits_halves;
+  settings.force_spill = c.job.options().force_spill;
+  std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(settings, resources);
+  to.stages.emplace_back(std::make_unique<prepare_stage>(creator));
+  to.stages.emplace_back(std::make_unique<creator_stage>(creator, resources.block_bytes, most_rows, c));
+}
+
+void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_settings& settings,
+               runs::compression compress) {
+  const auto given = std::any_cast<hand_over>(std::exchange(c.state, {}));
+  sort::sort_resources resources = resources_of(c, settings.type, compress);
+  resources.block_bytes = given.block_bytes;
+  std::shared_ptr<sort::run_merger> merger =
+      sort::make_run_merger(settings, resources, std::move(*given.runs), c.batch_bytes);
+  c.counters.fan_in = merger->fan_in();
+  c.counters.merge_passes = merger->merge_passes();
+  to.head = std::make_unique<merger_source>(merger);
+  to.stages.emplace_back(std::make_unique<refine_stage>(merger));
+}
+
+uint64_t bytes_to_sort(const record::row_type& type, bool indexed, const plan::row_estimate& estimate) {
+  if (indexed) return estimate.num_bytes + 16 * estimate.rows;
+  return estimate.rows * (type.row_bytes() <= 8 ? 8 : 16);
+}
+
+plan::memory_wish sort_memory(const plan::node& n, int) {
+  plan::memory_wish wish;
+  constexpr uint32_t smallest_block = 16 * KiB;
+  wish.minimum = sort::minimum_sort_memory(smallest_block);
+  wish.maximum = UINT64_MAX / 4;
+  wish.weight = 1;
+  const auto in_memory = n.facts.find("sorted_bytes");
+  if (in_memory != n.facts.end()) wish.maximum = std::max(wish.minimum, in_memory->second * 5 / 2 + 4 * MiB);
+  return wish;
+}
+
+std::string hidden_key_column() { return "key[0]"; }
+
+hidden_key with_hidden_key(const record::row_type& type, record::value_type key) {
+  std::vector<record::column> columns = type.columns();
+  columns.push_back({hidden_key_column(), key});
+  hidden_key out;
+  out.type = record::row_type(std::move(columns));
+  out.settings.type = out.type;
+  out.settings.key = {{type.num_columns(), false, 0, 0}};
+  return out;
+}
+
+void describe_hidden_key(plan::node_checker& node, const hidden_key& sorted) {
+  std::map<std::string, uint64_t>& facts = node.node().facts;
+  const bool indexed = !sorted.settings.narrow();
+  if (indexed) facts["indexed"] = 1;
+  facts["partial_row_bytes"] = sorted.type.row_bytes();
+  const plan::row_estimate& estimate = node.input_estimate();
+  if (estimate.known)
+    facts["sorted_bytes"] = bytes_to_sort(sorted.type, indexed, with_type(estimate, node.input_type(), sorted.type));
+}
+
+exec::stage without_hidden_key(const hidden_key& sorted, record::batch_pool& pool) {
+  named_expressions columns;
+  for (size_t i = 0; i + 1 < sorted.type.num_columns(); ++i)
+    columns.emplace_back(sorted.type[i].name, expr::column_expression(sorted.type, i));
+  return make_program(sorted.type, {program_step::map(std::move(columns))}, pool);
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,47 @@
+// The two halves of a node that sorts: run creation as the sink of one pipeline, merging as the source of the next
+// (decision D4). For sort, and for what is a sort underneath (shuffle, permute).
+//
+//   add_run_creation   prepare ─▶ run_creator
+//   add_merge          run_merger ─▶ refine
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "engine/exec/operator_definition.h"
+#include "engine/sort/settings.h"
+#include "operators/parts/rules/program.h"
+
+namespace flowrun::operators {
+
+// Rows of settings.type are sorted on. More than `most_rows` of them are error(bad_data).
+void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_settings settings,
+                      runs::compression compress = runs::compression::none, uint64_t most_rows = UINT64_MAX);
+
+// The head of the source half: rows of settings.type in order. Slices may repeat each other's last row.
+void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_settings& settings,
+               runs::compression compress = runs::compression::none);
+
+// What rows take while they are sorted: as words, or with an index of 16 bytes each.
+uint64_t bytes_to_sort(const record::row_type& type, bool indexed, const plan::row_estimate& estimate);
+
+// What a sort can use: twice its rows (two halves of the run buffer), so that all of them stay in memory. Reads the
+// fact "sorted_bytes".
+plan::memory_wish sort_memory(const plan::node& n, int half);
+
+// --- sorting by a column that only the sort sees ---
+
+// The columns of `type` and behind them one of values that the rows are sorted by; the name is no user's.
+struct hidden_key {
+  record::row_type type;
+  sort::sort_settings settings;
+};
+hidden_key with_hidden_key(const record::row_type& type, record::value_type key);
+// The name of that column.
+std::string hidden_key_column();
+// Facts for the planner: what is sorted is wider than the input.
+void describe_hidden_key(plan::node_checker& node, const hidden_key& sorted);
+// Drops it again.
+exec::stage without_hidden_key(const hidden_key& sorted, record::batch_pool& pool);
+
+}  // namespace flowrun::operators

@@ -1,0 +1,46 @@
+#include "operators/parts/order/stored_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/units.h"
+#include "engine/plan/graph.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+class stored_source final : public exec::source {
+ public:
+  explicit stored_source(std::unique_ptr<container::stored_reader> rows) : rows_(std::move(rows)) {}
+  exec::outcome pull(exec::output& out, waker& w) override {
+    const record::batch* front = nullptr;
+    switch (rows_->front(front, w)) {
+      case container::step::done: return exec::outcome::done();
+      case container::step::blocked: return exec::outcome::blocked(exec::blocked_on::io);
+      case container::step::ready: break;
+    }
+    out.emit(*front);
+    rows_->pop();
+    return exec::outcome::ready();
+  }
+
+ private:
+  std::unique_ptr<container::stored_reader> rows_;
+};
+
+}  // namespace
+
+std::unique_ptr<exec::source> make_stored_source(std::unique_ptr<container::stored_reader> rows) {
+  return std::make_unique<stored_source>(std::move(rows));
+}
+
+plan::memory_wish stored_memory(const plan::node& n, int half) {
+  if (half == 1) return {256 * KiB, 16 * MiB, 0.25};
+  plan::memory_wish wish{MiB, UINT64_MAX / 4, 1};
+  const auto known = n.facts.find("stored_bytes");
+  if (known != n.facts.end()) wish.maximum = std::max(wish.minimum, known->second + known->second / 8 + MiB);
+  return wish;
+}
+
+}  // namespace flowrun::operators

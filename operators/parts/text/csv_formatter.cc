@@ -1,0 +1,90 @@
+#include "operators/parts/text/csv_formatter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "operators/parts/text/csv_value.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+// Within quotes, each quote twice.
+char* put_quoted(std::string_view field, char quote, char* to) {
+  *to++ = quote;
+  for (const char c : field) {
+    if (c == quote) *to++ = quote;
+    *to++ = c;
+  }
+  *to++ = quote;
+  return to;
+}
+
+}  // namespace
+
+csv_formatter::csv_formatter(record::row_type type, csv_format format) : type_(std::move(type)), format_(format) {
+  for (const record::column& c : type_.columns()) number_chars_ += c.type.is_text() ? 1 : max_value_chars + 1;
+}
+
+void csv_formatter::refuse_unquoted(std::string_view field, const std::string& column) const {
+  throw error(error_kind::bad_data,
+              fmt::format("column '{}' holds {}, which can't be written without quotes", column, quoted_excerpt(field)),
+              "leave `quote` out, or choose a delimiter that no text contains");
+}
+
+text_block csv_formatter::format(const record::batch& in, record::batch_pool& pool) const {
+  text_block out;
+  size_t capacity = 0;
+  char* to = nullptr;
+  const auto begin = [&out] { return reinterpret_cast<char*>(out.owner.get()); };
+  const auto reserve = [&](size_t num_bytes) {  // room for num_bytes more
+    const auto used = to == nullptr ? 0 : static_cast<size_t>(to - begin());
+    if (capacity - used >= num_bytes) return;
+    capacity = std::max(used + num_bytes, 2 * capacity);
+    std::shared_ptr<std::byte[]> larger = pool.take(capacity);
+    if (used > 0) std::memcpy(larger.get(), out.owner.get(), used);
+    out.owner = std::move(larger);
+    to = begin() + used;
+  };
+  reserve(std::max<size_t>(in.num_rows * type_.num_columns() * 8 + in.heap_bytes, 64));
+  for (size_t r = 0; r < in.num_rows; ++r) {
+    const std::byte* const row = in.row(r);
+    reserve(number_chars_);
+    for (const record::column& c : type_.columns()) {
+      const std::byte* const at = row + c.offset;
+      if (!c.type.is_text()) {
+        to = format_value(c.type, at, to);
+      } else {
+        const std::string_view field = c.type.is_string()
+                                           ? record::load_string(at, in.heap)
+                                           : std::string_view(reinterpret_cast<const char*>(at), c.type.num_bytes);
+        // Twice the bytes for quotes, and what the rest of the row's numbers may take.
+        reserve(2 * field.size() + 2 + number_chars_);
+        const char quote = format_.quote.value_or('\n');
+        if (contains_any(field, format_.delimiter, quote, '\n', '\r')) {
+          if (!format_.quote) refuse_unquoted(field, c.name);
+          to = put_quoted(field, quote, to);
+        } else if (!field.empty()) {
+          std::memcpy(to, field.data(), field.size());
+          to += field.size();
+        }
+      }
+      *to++ = format_.delimiter;
+    }
+    to[-1] = '\n';
+  }
+  out.num_bytes = static_cast<size_t>(to - begin());
+  return out;
+}
+
+std::string csv_formatter::header() const {
+  std::string line;
+  for (const record::column& c : type_.columns()) {
+    if (!line.empty()) line += format_.delimiter;
+    line += c.name;
+  }
+  return line + '\n';
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,38 @@
+// Rows into CSV text (RFC 4180, with '\n' as line end): a field is quoted only where it must be.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engine/record/batch.h"
+#include "engine/record/row_type.h"
+#include "operators/parts/text/text_scan.h"
+
+namespace flowrun::operators {
+
+// Bytes of text in a buffer of a pool.
+struct text_block {
+  std::shared_ptr<std::byte[]> owner;
+  size_t num_bytes = 0;
+  std::string_view text() const { return {reinterpret_cast<const char*>(owner.get()), num_bytes}; }
+};
+
+class csv_formatter {
+ public:
+  csv_formatter(record::row_type type, csv_format format);
+
+  // The rows of `in` as lines. Throws error(bad_data) when a field needs quotes and the format has none. Thread-safe.
+  text_block format(const record::batch& in, record::batch_pool& pool) const;
+  // The column names as a line.
+  std::string header() const;
+
+ private:
+  [[noreturn]] void refuse_unquoted(std::string_view field, const std::string& column) const;
+
+  record::row_type type_;
+  csv_format format_;
+  size_t number_chars_ = 0;  // most bytes that numbers, delimiters and the line end of a row take
+};
+
+}  // namespace flowrun::operators

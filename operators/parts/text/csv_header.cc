@@ -1,0 +1,74 @@
+#include "operators/parts/text/csv_header.h"
+
+#include <vector>
+
+#include "engine/base/error.h"
+#include "operators/parts/text/csv_value.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+constexpr size_t most_names_shown = 16;
+
+// By the rule of text_scan.h; a field's text after a closing quote is kept, so that it can't equal a name.
+std::vector<std::string> fields_of(std::string_view record, const csv_format& format) {
+  if (record.ends_with('\n')) record.remove_suffix(1);
+  if (record.ends_with('\r')) record.remove_suffix(1);
+  std::vector<std::string> fields;
+  const char* p = record.data();
+  const char* const end = p + record.size();
+  while (true) {
+    std::string& field = fields.emplace_back();
+    if (p != end && format.quote && *p == *format.quote) {
+      const char quote = *format.quote;
+      bool escaped = false;
+      const char* const closing = find_closing_quote(p + 1, end, quote, escaped);
+      for (++p; p != closing; ++p) {
+        field += *p;
+        if (*p == quote) ++p;  // the first of two
+      }
+      if (p != end) ++p;
+    }
+    const char* const behind = find_byte(p, end, format.delimiter);
+    field.append(p, behind);
+    if (behind == end) return fields;
+    p = behind + 1;
+  }
+}
+
+// "a, b, c": names as they are, everything else quoted and shortened.
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) out += ", ";
+    if (i == most_names_shown) return out + "…";
+    const std::string quoted = quoted_excerpt(names[i]);
+    const bool plain = !names[i].empty() && quoted.size() == names[i].size() + 2 && names[i].front() != ' ' &&
+                       names[i].back() != ' ' && names[i].find(',') == std::string::npos;
+    out += plain ? names[i] : quoted;
+  }
+  return out;
+}
+
+}  // namespace
+
+void check_csv_header(const std::string& path, std::string_view record, const record::row_type& type,
+                      const csv_format& format) {
+  const std::vector<std::string> found = fields_of(record, format);
+  const std::vector<std::string> expected = type.names();
+  if (found == expected) return;
+  size_t first = 0;
+  while (first < found.size() && first < expected.size() && found[first] == expected[first]) ++first;
+  throw error(error_kind::bad_data,
+              first < most_names_shown
+                  ? fmt::format("{}:1: the header says {}; the type has {}", path, listed(found), listed(expected))
+                  : fmt::format("{}:1: field {} of the header is {}; the type has {}", path, first + 1,
+                                first < found.size() ? quoted_excerpt(found[first]) : "missing",
+                                first < expected.size() ? quoted_excerpt(expected[first]) : "no such column"),
+              "give `type` the columns in the file's order and by its names; if the names don't matter, say `header: "
+              "false` and "
+              "drop the first line before, or with `on_error: skip`");
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,46 @@
+// Pieces of CSV text (whole records) into batches of rows. Stateless, so that pieces are parsed in parallel.
+//
+// Cost: one pass; a field is found eight bytes at a time and converted at once. Strings are copied into the batch's own
+// heap, so that the text's buffer goes back to the reader.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/record/batch.h"
+#include "engine/record/row_type.h"
+#include "operators/parts/text/text_scan.h"
+
+namespace flowrun::operators {
+
+// A record that is no row of the type.
+struct malformed_record {
+  std::string_view text;  // the whole record without its line end
+  uint64_t line = 0;      // of the field at fault, counted from 1 in the file
+  uint64_t column = 0;    // of its first byte in that line, counted from 1
+  std::string reason;     // `expected u32, got "x"`
+};
+
+class csv_parser {
+ public:
+  csv_parser(record::row_type type, csv_format format);
+
+  // Appends the rows of `text` to `rows`, in batches of about batch_bytes. `first_line` counts the line ends before the
+  // text in its file. Each malformed record goes to `reject`; when that returns false, the rest is left alone. Returns
+  // the number of records seen. Thread-safe.
+  uint64_t parse(std::string_view text, uint64_t first_line, record::batch_pool& pool, size_t batch_bytes,
+                 std::vector<record::batch>& rows, const std::function<bool(const malformed_record&)>& reject) const;
+
+ private:
+  class filler;
+  struct failure;
+  const char* parse_record(const char* p, const char* end, std::byte* row, filler& to, failure& why) const;
+
+  record::row_type type_;
+  csv_format format_;
+};
+
+}  // namespace flowrun::operators

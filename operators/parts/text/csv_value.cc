@@ -1,0 +1,154 @@
+#include "operators/parts/text/csv_value.h"
+
+#include <fast_float/fast_float.h>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace flowrun::operators {
+
+namespace {
+
+using record::type_kind;
+using record::value_type;
+
+// Digits only, at least one; false past 64 bits.
+bool parse_digits(const char* p, const char* end, uint64_t& value) {
+  if (p == end) return false;
+  uint64_t sum = 0;
+  const bool short_enough = end - p <= 19;  // 10^19 - 1 < 2^64
+  for (; p != end; ++p) {
+    const auto digit = static_cast<uint64_t>(static_cast<unsigned char>(*p)) - '0';
+    if (digit > 9) return false;
+    if (short_enough) {
+      sum = sum * 10 + digit;
+    } else if (__builtin_mul_overflow(sum, uint64_t{10}, &sum) || __builtin_add_overflow(sum, digit, &sum)) {
+      return false;
+    }
+  }
+  value = sum;
+  return true;
+}
+
+uint64_t largest_unsigned(uint32_t num_bytes) {
+  return num_bytes >= 8 ? UINT64_MAX : (uint64_t{1} << (8 * num_bytes)) - 1;
+}
+
+template <class Float>
+bool parse_float(std::string_view field, std::byte* to) {
+  Float value = 0;
+  const char* const end = field.data() + field.size();
+  const auto [stop, status] = fast_float::from_chars(field.data(), end, value);
+  if (status != std::errc() || stop != end) return false;
+  // 1e999 is out of range; "inf" is a value.
+  if (std::isinf(value) && field.find_first_of("0123456789") != std::string_view::npos) return false;
+  std::memcpy(to, &value, sizeof value);
+  return true;
+}
+
+template <class Float>
+char* format_float(const std::byte* from, char* to) {
+  Float value;
+  std::memcpy(&value, from, sizeof value);
+  return std::to_chars(to, to + max_value_chars, value).ptr;
+}
+
+int64_t load_signed(const std::byte* from, uint32_t num_bytes) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, from, num_bytes);
+  const uint32_t unused = 64 - 8 * num_bytes;
+  return static_cast<int64_t>(bits << unused) >> unused;
+}
+
+}  // namespace
+
+bool parse_value(value_type type, std::string_view field, std::byte* to) {
+  const char* const p = field.data();
+  const char* const end = p + field.size();
+  if (type.is_unsigned()) {
+    uint64_t value = 0;
+    if (!parse_digits(p, end, value) || value > largest_unsigned(type.num_bytes)) return false;
+    std::memcpy(to, &value, type.num_bytes);
+    return true;
+  }
+  if (type.is_signed()) {
+    const bool negative = p != end && *p == '-';
+    uint64_t magnitude = 0;
+    if (!parse_digits(p + negative, end, magnitude)) return false;
+    const uint64_t limit = (uint64_t{1} << (8 * type.num_bytes - 1)) - (negative ? 0 : 1);
+    if (magnitude > limit) return false;
+    const uint64_t bits = negative ? 0 - magnitude : magnitude;
+    std::memcpy(to, &bits, type.num_bytes);
+    return true;
+  }
+  switch (type.kind) {
+    case type_kind::f32: return parse_float<float>(field, to);
+    case type_kind::f64: return parse_float<double>(field, to);
+    case type_kind::bytes:
+      if (field.size() != type.num_bytes) return false;
+      std::memcpy(to, p, type.num_bytes);
+      return true;
+    case type_kind::boolean: {
+      const bool is_true = field == "true" || field == "1";
+      if (!is_true && field != "false" && field != "0") return false;
+      *to = static_cast<std::byte>(is_true);
+      return true;
+    }
+    default: return false;  // a string is no fixed value
+  }
+}
+
+std::string quoted_excerpt(std::string_view field) {
+  constexpr size_t longest = 40;
+  std::string shown;
+  for (const char c : field.substr(0, longest)) {
+    if (c == '"' || c == '\\') {
+      shown += '\\';
+      shown += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      shown += fmt::format("\\x{:02X}", static_cast<unsigned char>(c));
+    } else {
+      shown += c;
+    }
+  }
+  return fmt::format("\"{}\"{}", shown, field.size() > longest ? "…" : "");
+}
+
+std::string refusal(value_type type, std::string_view field) {
+  const std::string got = field.empty() ? "an empty field" : quoted_excerpt(field);
+  std::string range;
+  if (type.is_unsigned()) {
+    range = fmt::format(" (0 to {})", largest_unsigned(type.num_bytes));
+  } else if (type.is_signed()) {
+    const auto most = static_cast<int64_t>(largest_unsigned(type.num_bytes) >> 1);
+    range = fmt::format(" ({} to {})", -most - 1, most);
+  } else if (type.is_boolean()) {
+    range = " (true, false, 1 or 0)";
+  } else if (type.is_bytes()) {
+    return fmt::format("expected {}, got {} of {} bytes", to_string(type), got, field.size());
+  }
+  // The range matters where the field is a number after all.
+  const bool numeric =
+      !field.empty() && field.find_first_not_of("0123456789", field[0] == '-') == std::string_view::npos;
+  return fmt::format("expected {}{}, got {}", to_string(type), type.is_integer() && !numeric ? "" : range, got);
+}
+
+char* format_value(value_type type, const std::byte* from, char* to) {
+  char* const end = to + max_value_chars;
+  if (type.is_unsigned()) {
+    uint64_t value = 0;
+    std::memcpy(&value, from, type.num_bytes);
+    return std::to_chars(to, end, value).ptr;
+  }
+  if (type.is_signed()) return std::to_chars(to, end, load_signed(from, type.num_bytes)).ptr;
+  if (type.kind == type_kind::f32) return format_float<float>(from, to);
+  if (type.kind == type_kind::f64) return format_float<double>(from, to);
+  const std::string_view word = *from != std::byte{0} ? "true" : "false";
+  std::memcpy(to, word.data(), word.size());
+  return to + word.size();
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,75 @@
+#include "operators/parts/text/rejection_tally.h"
+
+#include <tuple>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+
+namespace flowrun::operators {
+
+using action = plan::node_checker::error_policy::action;
+
+rejection_tally::rejection_tally(plan::node_checker::error_policy policy, std::vector<std::string> paths,
+                                 exec::node_counters& counters)
+    : policy_(std::move(policy)), paths_(std::move(paths)), counters_(counters) {}
+
+void rejection_tally::piece_left() {
+  std::lock_guard lock(mutex_);
+  ++pieces_out_;
+}
+
+bool rejection_tally::reject(uint64_t file, const malformed_record& record) {
+  ++counters_.rejected_rows;
+  std::lock_guard lock(mutex_);
+  ++num_rejected_;
+  if (num_rejected_ == 1 ||
+      std::tie(file, record.line, record.column) < std::tie(first_.file, first_.line, first_.column))
+    first_ = {file, record.line, record.column, record.reason};
+  if (policy_.what != action::fail) return true;
+  failed_.store(true, std::memory_order_relaxed);
+  return false;
+}
+
+void rejection_tally::piece_parsed(uint64_t num_records) {
+  std::lock_guard lock(mutex_);
+  num_records_ += num_records;
+  if (--pieces_out_ == 0 && waiting_ != nullptr) std::exchange(waiting_, nullptr)->wake();
+}
+
+std::string rejection_tally::describe(const problem& p) const {
+  return fmt::format("{}:{}:{}: {}", paths_[p.file], p.line, p.column, p.reason);
+}
+
+namespace {
+
+std::string percent(double ratio) {
+  if (ratio < 0.001) return "under 0.1 %";
+  return ratio < 0.1 ? fmt::format("{:.1f} %", 100 * ratio) : fmt::format("{:.0f} %", 100 * ratio);
+}
+
+}  // namespace
+
+bool rejection_tally::settled(waker& w) {
+  std::lock_guard lock(mutex_);
+  waiting_ = nullptr;
+  if (pieces_out_ > 0) {
+    waiting_ = &w;
+    return false;
+  }
+  if (num_rejected_ == 0) return true;
+  if (policy_.what == action::fail)
+    throw error(error_kind::bad_data, describe(first_),
+                "mend the line, or say `on_error: {to: PORT}` or `on_error: skip` to go on without such lines");
+  const double ratio = static_cast<double>(num_rejected_) / static_cast<double>(num_records_);
+  if (ratio > policy_.max_ratio)
+    throw error(
+        error_kind::bad_data,
+        fmt::format("{} of {} {} {} rejected ({}), more than max_ratio {}; the first: {}", format_count(num_rejected_),
+                    format_count(num_records_), num_records_ == 1 ? "line" : "lines",
+                    num_rejected_ == 1 ? "was" : "were", percent(ratio), policy_.max_ratio, describe(first_)),
+        "check `delimiter` and `type`, mend the input, or raise max_ratio");
+  return true;
+}
+
+}  // namespace flowrun::operators

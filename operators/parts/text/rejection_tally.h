@@ -1,0 +1,59 @@
+// What becomes of malformed records (on_error), counted over all pieces of a text that are parsed in parallel.
+//
+// The answer must not depend on which thread was first (decision D6b): the source waits until every piece that left it
+// was parsed, and only then fails with the first malformed record in the order of the files, or with the share of
+// rejected records, or ends.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/base/waker.h"
+#include "engine/exec/services.h"
+#include "engine/plan/node_checker.h"
+#include "operators/parts/text/csv_parser.h"
+
+namespace flowrun::operators {
+
+// Thread-safe.
+class rejection_tally {
+ public:
+  rejection_tally(plan::node_checker::error_policy policy, std::vector<std::string> paths,
+                  exec::node_counters& counters);
+
+  // The source: a piece is on its way.
+  void piece_left();
+  // The parser: a record of file `file` is malformed. False: the job will fail, the rest of the piece is of no use.
+  bool reject(uint64_t file, const malformed_record& record);
+  // The parser: the piece is done.
+  void piece_parsed(uint64_t num_records);
+
+  // The policy is to fail, and something was rejected.
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  // The source, once no more pieces leave: true when all were parsed and the job may go on; otherwise `w` will be
+  // woken. Throws error(bad_data) as the policy asks.
+  bool settled(waker& w);
+
+ private:
+  struct problem {
+    uint64_t file = 0, line = 0, column = 0;
+    std::string reason;
+  };
+  std::string describe(const problem& p) const;
+
+  const plan::node_checker::error_policy policy_;
+  const std::vector<std::string> paths_;
+  exec::node_counters& counters_;
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;  // guards what follows
+  uint64_t pieces_out_ = 0;
+  uint64_t num_records_ = 0;
+  uint64_t num_rejected_ = 0;
+  problem first_;  // meaningful when num_rejected_ > 0
+  waker* waiting_ = nullptr;
+};
+
+}  // namespace flowrun::operators

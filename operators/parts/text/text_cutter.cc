@@ -1,0 +1,191 @@
+#include "operators/parts/text/text_cutter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+const char* find_last(const char* from, const char* to, char byte) {
+  const void* found = from == to ? nullptr : memrchr(from, byte, static_cast<size_t>(to - from));
+  return static_cast<const char*>(found);
+}
+
+}  // namespace
+
+// The piece that is being cut is [piece, end); [piece, records) are whole records.
+struct text_cutter::cut {
+  const std::shared_ptr<const void>& owner;
+  const char* begin;
+  const char* end;
+  std::vector<text_piece>& out;
+  const char* piece;
+  const char* records;
+};
+
+text_cutter::text_cutter(cutter_options options, record::batch_pool& pool)
+    : options_(std::move(options)), pool_(&pool) {
+  options_.piece_bytes = std::max<size_t>(options_.piece_bytes, 1);
+}
+
+void text_cutter::begin_file(std::string path) {
+  path_ = std::move(path);
+  line_ = 0;
+  start_.clear();
+  at_start_ = true;
+  header_due_ = options_.skip_header;
+  carried_.clear();
+  in_quotes_ = quote_pending_ = false;
+  at_field_start_ = true;
+}
+
+void text_cutter::feed(const std::shared_ptr<const void>& owner, std::string_view chunk, std::vector<text_piece>& out) {
+  if (at_start_) {
+    if (options_.skip_byte_order_mark) {
+      if (start_.size() + chunk.size() < byte_order_mark.size()) {
+        start_ += chunk;
+        return;
+      }
+      if (start_.empty()) {
+        if (chunk.starts_with(byte_order_mark)) chunk.remove_prefix(byte_order_mark.size());
+      } else {  // a pipe may bring the mark in parts
+        start_ += chunk;
+        auto copy = std::make_shared<const std::string>(std::exchange(start_, {}));
+        at_start_ = false;
+        std::string_view text = *copy;
+        if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+        return feed(copy, text, out);
+      }
+    }
+    at_start_ = false;
+  }
+  if (chunk.empty()) return;
+  const char* const begin = chunk.data();
+  cut c{owner, begin, begin + chunk.size(), out, begin, begin};
+  scan(c);
+  at_field_start_ = !in_quotes_ && (c.end[-1] == options_.format.delimiter || c.end[-1] == options_.line_end);
+  if (c.records > c.piece) emit(owner, {c.piece, c.records}, out);
+  carry({c.records, c.end});
+}
+
+void text_cutter::scan(cut& c) {
+  if (!options_.format.quote) return segment(c, c.begin, c.end);
+  const char quote = *options_.format.quote;
+  const char* p = c.begin;
+  if (quote_pending_) {
+    quote_pending_ = false;
+    if (*p == quote) {
+      ++p;
+    } else {
+      in_quotes_ = false;
+    }
+  }
+  while (true) {
+    if (in_quotes_) {
+      bool escaped = false;
+      const char* closing = find_closing_quote(p, c.end, quote, escaped);
+      if (closing == c.end) return;
+      if (closing + 1 == c.end) {
+        quote_pending_ = true;
+        return;
+      }
+      in_quotes_ = false;
+      p = closing + 1;
+    }
+    const char* const from = p;
+    while (true) {
+      p = find_byte(p, c.end, quote);
+      if (p == c.end) return segment(c, from, c.end);
+      const bool opens =
+          p == c.begin ? at_field_start_ : p[-1] == options_.format.delimiter || p[-1] == options_.line_end;
+      if (opens) break;
+      ++p;
+    }
+    segment(c, from, p);
+    in_quotes_ = true;
+    ++p;
+  }
+}
+
+// [from, to) lies outside quotes: records may end there.
+void text_cutter::segment(cut& c, const char* from, const char* to) {
+  const char line_end = options_.line_end;
+  if (!carried_.empty()) {  // the record that began in an earlier chunk comes first
+    const char* found = find_byte(from, to, line_end);
+    if (found == to) return;
+    emit_carried({c.begin, found + 1}, c.out);
+    c.piece = c.records = from = found + 1;
+  }
+  while (from != to) {
+    // Whole records as long as they fit the piece, but at least one.
+    const auto room = static_cast<size_t>(c.end - c.piece);
+    const char* const target = room <= options_.piece_bytes ? c.end : c.piece + options_.piece_bytes;
+    if (from < target) {
+      if (const char* last = find_last(from, std::min(to, target), line_end)) c.records = last + 1;
+    }
+    if (to <= target) return;
+    if (c.records == c.piece) {  // one record alone is longer
+      const char* found = find_byte(std::max(from, target), to, line_end);
+      if (found == to) return;
+      c.records = found + 1;
+    }
+    emit(c.owner, {c.piece, c.records}, c.out);
+    c.piece = c.records;
+    from = std::max(from, c.records);
+  }
+}
+
+void text_cutter::emit(const std::shared_ptr<const void>& owner, std::string_view text, std::vector<text_piece>& out) {
+  const uint64_t first_line = line_;
+  line_ += count_byte(text, options_.line_end);
+  if (text.back() != options_.line_end) ++line_;  // the last line of a file
+  text_piece piece{owner, text, first_line};
+  if (header_due_) {
+    header_due_ = false;
+    const char* const begin = text.data();
+    const char* const behind = record_end(begin, begin + text.size(), options_.format);
+    if (options_.on_header) options_.on_header(path_, {begin, behind});
+    piece.first_line += count_byte({begin, behind}, options_.line_end);
+    piece.text = {behind, begin + text.size()};
+  }
+  if (!piece.text.empty()) out.push_back(std::move(piece));
+}
+
+void text_cutter::carry(std::string_view text) {
+  if (carried_.size() + text.size() > options_.max_record_bytes) {
+    const std::string advice = options_.more_memory_helps ? "give the job more memory (-m)" : "split it";
+    throw error(
+        error_kind::bad_data,
+        fmt::format("{}:{}: a line is longer than {}", path_, line_ + 1, format_bytes(options_.max_record_bytes)),
+        options_.format.quote ? "is a quoted field never closed? If the line is right, " + advice : advice);
+  }
+  carried_ += text;
+}
+
+void text_cutter::emit_carried(std::string_view rest, std::vector<text_piece>& out) {
+  const size_t num_bytes = carried_.size() + rest.size();
+  const std::shared_ptr<std::byte[]> whole = pool_->take(num_bytes);
+  auto* const text = reinterpret_cast<char*>(whole.get());
+  std::memcpy(text, carried_.data(), carried_.size());
+  if (!rest.empty()) std::memcpy(text + carried_.size(), rest.data(), rest.size());
+  carried_.clear();
+  if (carried_.capacity() > 4 * options_.piece_bytes) carried_.shrink_to_fit();
+  emit(whole, {text, num_bytes}, out);
+}
+
+void text_cutter::finish(std::vector<text_piece>& out) {
+  if (!start_.empty()) {  // a file shorter than a byte order mark
+    auto copy = std::make_shared<const std::string>(std::exchange(start_, {}));
+    at_start_ = false;
+    feed(copy, *copy, out);
+  }
+  if (!carried_.empty()) emit_carried({}, out);
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,76 @@
+// Cuts a stream of text into pieces of whole records, so that the pieces can be parsed in parallel.
+//
+// Serial, and therefore kept to what memchr can do: per byte it looks for quotes and counts lines, nothing more. A
+// piece lies in the chunk it came from (nothing is copied); only the one record that straddles two chunks is put
+// together in a buffer of its own. A record ends at `line_end` outside quotes (text_scan.h has the rule).
+//
+// Example, chunks "a\nb" and "c\n\"d\n\"\ne": the pieces are "a\n", "bc\n", "\"d\n\"\n", and at the end "e".
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/record/batch.h"
+#include "operators/parts/text/text_scan.h"
+
+namespace flowrun::operators {
+
+struct text_piece {
+  std::shared_ptr<const void> owner;
+  std::string_view text;    // whole records, the last with its line end unless the file ends without one
+  uint64_t first_line = 0;  // line ends before it in its file
+};
+
+struct cutter_options {
+  char line_end = '\n';
+  csv_format format{'\0', std::nullopt};  // lines that are no CSV have no quotes
+  bool skip_byte_order_mark = false;
+  bool skip_header = false;  // the first record of each file is dropped
+  size_t piece_bytes = 1 << 18;
+  // Looks at the header of each file, with its line end, and may throw; may be empty.
+  std::function<void(const std::string& path, std::string_view record)> on_header;
+  size_t max_record_bytes = 1 << 26;
+  bool more_memory_helps = true;  // against records that are longer: for the message
+};
+
+class text_cutter {
+ public:
+  text_cutter(cutter_options options, record::batch_pool& pool);
+
+  // `path` is for messages. The file before must be finished.
+  void begin_file(std::string path);
+  // The next bytes of the file. Appends pieces that share `owner`, or own a copy.
+  // Throws error(bad_data) when a record is longer than max_record_bytes.
+  void feed(const std::shared_ptr<const void>& owner, std::string_view chunk, std::vector<text_piece>& out);
+  // The end of the file: what is left is the last record.
+  void finish(std::vector<text_piece>& out);
+  // Line ends in all pieces of this file so far, and one for a last line without.
+  uint64_t num_lines() const { return line_; }
+
+ private:
+  struct cut;  // state of cutting one chunk
+  void scan(cut& c);
+  void segment(cut& c, const char* from, const char* to);
+  void emit(const std::shared_ptr<const void>& owner, std::string_view text, std::vector<text_piece>& out);
+  void carry(std::string_view text);
+  void emit_carried(std::string_view rest, std::vector<text_piece>& out);
+
+  cutter_options options_;
+  record::batch_pool* pool_;
+  std::string path_;
+  uint64_t line_ = 0;
+  std::string start_;  // the first bytes of a file, until a byte order mark can be told
+  bool at_start_ = true;
+  bool header_due_ = false;
+  std::string carried_;  // a record that began in earlier chunks
+  bool in_quotes_ = false;
+  bool quote_pending_ = false;  // the last byte was a quote within quotes: closing, or the first of two
+  bool at_field_start_ = true;  // the next byte is the first of a field
+};
+
+}  // namespace flowrun::operators

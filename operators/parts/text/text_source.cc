@@ -1,0 +1,128 @@
+#include "operators/parts/text/text_source.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "operators/parts/files/file_input.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+// A record is put together, cut off, parsed and copied: four times its length, in the worst case.
+constexpr uint64_t copies_of_a_record = 4;
+constexpr uint64_t min_record_bytes = 1 * MiB;
+constexpr uint64_t max_record_bytes = 32 * MiB;
+
+class text_source final : public exec::source {
+ public:
+  text_source(exec::build_context& context, const std::vector<std::string>& paths, cutter_options options,
+              std::shared_ptr<rejection_tally> tally)
+      : pool_(context.job.pool()),
+        input_(context.job, context.counters, parts(paths), reading_options(context.job, context.memory_bytes, 1)),
+        cutter_(std::move(options), pool_),
+        tally_(std::move(tally)) {}
+
+  exec::outcome pull(exec::output& out, waker& w) override {
+    if (tally_ && tally_->failed()) return settle(w);
+    while (pieces_.empty()) {
+      if (ended_) return settle(w);
+      io::chunk chunk;
+      switch (input_.next(chunk, w)) {
+        case file_input::event::blocked: return exec::outcome::blocked(exec::blocked_on::io);
+        case file_input::event::done: ended_ = true; break;
+        case file_input::event::chunk:
+          begin_file();
+          cutter_.feed(chunk.owner, {reinterpret_cast<const char*>(chunk.data), chunk.num_bytes}, cut_);
+          queue_pieces();
+          break;
+        case file_input::event::end_of_file:
+          begin_file();  // it may have been empty
+          cutter_.finish(cut_);
+          queue_pieces();
+          lines_before_ += cutter_.num_lines();
+          break;
+      }
+    }
+    if (tally_) tally_->piece_left();
+    out.emit(std::move(pieces_.front()));
+    pieces_.pop_front();
+    return exec::outcome::ready();
+  }
+
+ private:
+  static std::vector<file_input::part> parts(const std::vector<std::string>& paths) {
+    std::vector<file_input::part> all;
+    for (const std::string& path : paths) all.push_back({path});
+    return all;
+  }
+
+  void begin_file() {
+    if (file_begun_ == input_.file() + 1) return;
+    file_begun_ = input_.file() + 1;
+    cutter_.begin_file(input_.path());
+  }
+
+  exec::outcome settle(waker& w) {
+    pieces_.clear();
+    if (tally_ && !tally_->settled(w)) return exec::outcome::blocked(exec::blocked_on::output);
+    return exec::outcome::done();
+  }
+
+  void queue_pieces() {
+    for (text_piece& piece : cut_) {
+      const text_piece_header header{piece.first_line, lines_before_ + piece.first_line, input_.file()};
+      auto holder =
+          std::make_shared<std::pair<text_piece_header, std::shared_ptr<const void>>>(header, std::move(piece.owner));
+      record::batch b;
+      b.rows = reinterpret_cast<const std::byte*>(&holder->first);
+      b.num_rows = 1;
+      b.row_bytes = sizeof(text_piece_header);
+      b.heap = reinterpret_cast<const std::byte*>(piece.text.data());
+      b.heap_bytes = piece.text.size();
+      b.owner = std::move(holder);
+      pieces_.push_back(std::move(b));
+    }
+    cut_.clear();
+  }
+
+  record::batch_pool& pool_;
+  file_input input_;
+  text_cutter cutter_;
+  std::shared_ptr<rejection_tally> tally_;
+  std::vector<text_piece> cut_;
+  std::deque<record::batch> pieces_;
+  uint64_t lines_before_ = 0;
+  size_t file_begun_ = 0;  // its index plus 1; 0: none
+  bool ended_ = false;
+};
+
+}  // namespace
+
+text_piece_header load_header(const record::batch& piece) {
+  text_piece_header header;
+  std::memcpy(&header, piece.rows, sizeof header);
+  return header;
+}
+
+std::unique_ptr<exec::source> make_text_source(exec::build_context& context, const std::vector<std::string>& paths,
+                                               cutter_options options, std::shared_ptr<rejection_tally> tally) {
+  return std::make_unique<text_source>(context, paths, std::move(options), std::move(tally));
+}
+
+plan::memory_wish text_reading_memory() {
+  plan::memory_wish wish = reading_memory();
+  wish.maximum = std::max(wish.maximum, copies_of_a_record * max_record_bytes);
+  return wish;
+}
+
+cutter_options default_cutting(const exec::build_context& context) {
+  cutter_options options;
+  options.piece_bytes = context.batch_bytes == 0 ? 256 * KiB : context.batch_bytes;
+  options.max_record_bytes = std::clamp(context.memory_bytes / copies_of_a_record, min_record_bytes, max_record_bytes);
+  options.more_memory_helps = options.max_record_bytes < max_record_bytes;
+  return options;
+}
+
+}  // namespace flowrun::operators

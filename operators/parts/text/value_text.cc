@@ -1,0 +1,57 @@
+#include "operators/parts/text/value_text.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "engine/record/key.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+std::string quoted(std::string_view text) {
+  constexpr size_t longest = 80;
+  std::string out = "\"";
+  for (char c : text.substr(0, longest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      (out += '\\') += c;
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (byte < 0x20 || byte == 0x7f)
+      out += fmt::format("\\x{:02x}", byte);
+    else
+      out += c;
+  }
+  out += '"';
+  if (text.size() > longest) out += fmt::format("… ({} bytes)", text.size());
+  return out;
+}
+
+}  // namespace
+
+std::string value_text(const record::value_type& type, const std::byte* field, const std::byte* heap) {
+  if (type.is_string()) return quoted(record::load_string(field, heap));
+  if (type.is_bytes()) return quoted({reinterpret_cast<const char*>(field), type.num_bytes});
+  const uint64_t bits = record::load_unsigned(field, type.num_bytes);
+  if (type.is_boolean()) return bits != 0 ? "true" : "false";
+  if (type.kind == record::type_kind::f32) return fmt::format("{}", std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  if (type.kind == record::type_kind::f64) return fmt::format("{}", std::bit_cast<double>(bits));
+  if (type.is_unsigned()) return fmt::format("{}", bits);
+  const unsigned shift = 64 - 8 * type.num_bytes;
+  return fmt::format("{}", static_cast<int64_t>(bits << shift) >> shift);
+}
+
+std::string row_text(const record::row_type& type, const std::byte* row, const std::byte* heap) {
+  std::string out = "{";
+  for (const record::column& c : type.columns()) {
+    if (out.size() > 1) out += ", ";
+    out += c.name + ": " + value_text(c.type, row + c.offset, heap);
+  }
+  return out + "}";
+}
+
+}  // namespace flowrun::operators
