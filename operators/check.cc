@@ -79,7 +79,7 @@ class check_stage final : public exec::ordered_stage {
     rule_.emplace(builder.build());
   }
 
-  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+  outcome push(record::batch& in, exec::output& out, waker&) override {
     if (settings_.empty == true) fail("the stream has rows", fmt::format("the first is {}", text(in.row(0), in.heap)));
     if (settings_.count && num_rows_ + in.num_rows > *settings_.count)
       fail(fmt::format("more than {} rows", format_count(*settings_.count)), "");
@@ -103,17 +103,17 @@ class check_stage final : public exec::ordered_stage {
     if (!settings_.hash.empty()) sum_ += hasher_.hash(in).sum;
     num_rows_ += in.num_rows;
     out.emit(std::move(in));
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
-  exec::outcome finish(exec::output&, waker&) override {
+  outcome finish(exec::output&, waker&) override {
     if (settings_.empty == false && num_rows_ == 0) fail("the stream is empty", "");
     if (settings_.count && num_rows_ != *settings_.count)
       fail(fmt::format("{} rows instead of {}", format_count(num_rows_), format_count(*settings_.count)), "");
     if (!settings_.hash.empty() && record::to_string(sum_) != settings_.hash)
       fail(fmt::format("the rows' hash is {} instead of {}", record::to_string(sum_), settings_.hash), "");
     job_.report_value(node_, "rows", std::to_string(num_rows_));
-    return exec::outcome::done();
+    return outcome::done();
   }
 
  private:

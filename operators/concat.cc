@@ -21,19 +21,19 @@ class concat_source final : public exec::source {
     for (exec::input_stream* in : inputs) cursors_.emplace_back(*in, nullptr);
   }
 
-  exec::outcome pull(exec::output& out, waker& w) override {
+  outcome pull(exec::output& out, waker& w) override {
     while (current_ < cursors_.size()) {
       stream_cursor& in = cursors_[current_];
-      const exec::outcome o = in.fill(w);
+      const outcome o = in.fill(w);
       if (o.is_blocked()) return o;
       if (o.is_ready()) {
         out.emit(in.rows());
         in.advance(in.rows_left());
-        return exec::outcome::ready();
+        return outcome::ready();
       }
       ++current_;
     }
-    return exec::outcome::done();
+    return outcome::done();
   }
 
  private:

@@ -115,22 +115,20 @@ class rows_source final : public exec::source {
         options_(reading_options(context.job, context.memory_bytes, row_bytes_)),
         input_(context.job, context.counters, parts(context.params, s), options_) {}
 
-  exec::outcome pull(exec::output& out, waker& w) override {
+  outcome pull(exec::output& out, waker& w) override {
     while (batches_.empty()) {
       io::chunk chunk;
-      switch (input_.next(chunk, w)) {
-        case file_input::event::blocked: return exec::outcome::blocked(exec::blocked_on::io);
-        case file_input::event::done: return exec::outcome::done();
-        case file_input::event::chunk: cut(chunk); break;
-        case file_input::event::end_of_file:
-          if (!straddling_.empty()) truncated(input_.path(), file_bytes_, row_bytes_);
-          file_bytes_ = 0;
-          break;
+      if (const outcome o = input_.next(chunk, w); !o.is_ready()) return o;
+      if (chunk.num_bytes > 0) {
+        cut(chunk);
+      } else {
+        if (!straddling_.empty()) truncated(input_.path(), file_bytes_, row_bytes_);
+        file_bytes_ = 0;
       }
     }
     out.emit(std::move(batches_.front()));
     batches_.pop_front();
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:
@@ -232,12 +230,12 @@ class order_check final : public exec::ordered_stage {
         files_(fmt::format("{}", fmt::join(s.paths, ", "))),
         by_(plan::to_string(sorted_by)) {}
 
-  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+  outcome push(record::batch& in, exec::output& out, waker&) override {
     if (!last_.empty() && order_.out_of_order(last_.data(), nullptr, in.rows, nullptr)) fail(in.first_row);
     if (const size_t i = order_.first_out_of_order(in); i < in.num_rows) fail(in.first_row + i);
     last_.assign(in.row(in.num_rows - 1), in.row(in.num_rows));
     out.emit(std::move(in));
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:

@@ -85,10 +85,10 @@ class counting_flat_map final : public exec::ordered_stage {
  public:
   explicit counting_flat_map(flattener f) : flattener_(std::move(f)) {}
   size_t rows_at_a_time() const override { return flattener_.rows_at_a_time(); }
-  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+  outcome push(record::batch& in, exec::output& out, waker&) override {
     flattener_.flatten(in, next_row_, out);
     next_row_ += in.num_rows;
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:

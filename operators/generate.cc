@@ -151,15 +151,15 @@ class range_source final : public exec::source {
   range_source(uint64_t first, uint64_t num_rows, size_t rows_per_batch)
       : next_(first), left_(num_rows), rows_per_batch_(rows_per_batch) {}
 
-  exec::outcome pull(exec::output& out, waker&) override {
-    if (left_ == 0) return exec::outcome::done();
+  outcome pull(exec::output& out, waker&) override {
+    if (left_ == 0) return outcome::done();
     record::batch range;
     range.num_rows = std::min<uint64_t>(left_, rows_per_batch_);
     range.first_row = next_;
     next_ += range.num_rows;
     left_ -= range.num_rows;
     out.emit(std::move(range));
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:

@@ -143,7 +143,7 @@ class pair_source final : public exec::source {
 
   const record::row_type& pairs() const { return pairs_; }
 
-  exec::outcome pull(exec::output& out, waker& w) override {
+  outcome pull(exec::output& out, waker& w) override {
     while (!builder_.full()) {
       if (next_ < partners_) {
         make_pairs();
@@ -151,7 +151,7 @@ class pair_source final : public exec::source {
       }
       if (has_row_) finish_row();
       if (position_ == batch_.num_rows) {
-        const exec::outcome o = next_batch(w);
+        const outcome o = next_batch(w);
         if (o.is_blocked()) return o;
         if (o.is_done()) {
           out.emit(builder_.take());
@@ -161,7 +161,7 @@ class pair_source final : public exec::source {
       start_row();
     }
     out.emit(builder_.take());
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:
@@ -171,9 +171,9 @@ class pair_source final : public exec::source {
     return out;
   }
 
-  exec::outcome next_batch(waker& w) {
+  outcome next_batch(waker& w) {
     const record::batch* front = nullptr;
-    const exec::outcome o = in_.peek(front, w);
+    const outcome o = in_.peek(front, w);
     if (!o.is_ready()) return o;
     if (batch_.num_rows > 0) last_ = batch_.slice(batch_.num_rows - 1, 1);
     batch_ = *front;

@@ -114,9 +114,9 @@ class join_source final : public exec::source {
         group_(c.input_type(1), c.job.pool(), c.batch_bytes,
                skipping == nullptr ? c.memory_bytes : c.memory_bytes / 2) {}
 
-  exec::outcome pull(exec::output& out, waker& w) override {
+  outcome pull(exec::output& out, waker& w) override {
     for (;;) {
-      const exec::outcome o = step(w);
+      const outcome o = step(w);
       if (o.is_blocked()) return o;
       if (builder_.full() || o.is_done()) {
         out.emit(builder_.take());
@@ -129,14 +129,14 @@ class join_source final : public exec::source {
   enum class state { seeking, streaming, replaying, draining };
 
   // Works until the builder is full, an input has no row, or the end.
-  exec::outcome step(waker& w) {
+  outcome step(waker& w) {
     switch (state_) {
       case state::seeking: return seek(w);
       case state::streaming: return stream(w);
       case state::replaying: return replay(w);
       case state::draining: return drain(w);
     }
-    return exec::outcome::done();
+    return outcome::done();
   }
 
   int compare_current() const {
@@ -148,18 +148,18 @@ class join_source final : public exec::source {
     return left_words_.exact() ? 0 : compare_.compare(left_.row(), left_.heap(), right_.row(), right_.heap());
   }
 
-  exec::outcome seek(waker& w) {
+  outcome seek(waker& w) {
     while (!builder_.full()) {
-      const exec::outcome left = left_.fill(w);
+      const outcome left = left_.fill(w);
       if (left.is_blocked()) return left;
       if (skipping_ != nullptr && left.is_ready() && !right_.has_row() && !right_.ended())
         skipping_->seek(compare_.rows(), left_.row(), left_.heap());
-      const exec::outcome right = skipping_ != nullptr && left.is_done() ? left : right_.fill(w);
+      const outcome right = skipping_ != nullptr && left.is_done() ? left : right_.fill(w);
       if (right.is_blocked()) return right;
       const bool needs_both = kind_ == join_kind::inner || kind_ == join_kind::semi;
       if ((left.is_done() && kind_ != join_kind::full) || (right.is_done() && (left.is_done() || needs_both))) {
         state_ = state::draining;
-        return exec::outcome::ready();
+        return outcome::ready();
       }
       const int order = right.is_done() ? -1 : left.is_done() ? 1 : compare_current();
       if (order < 0) {
@@ -177,10 +177,10 @@ class join_source final : public exec::source {
         repeats_ = !is_alone(left_);
         if (repeats_) group_.start(right_.rows(), right_.position());
         state_ = state::streaming;
-        return exec::outcome::ready();
+        return outcome::ready();
       }
     }
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
   // The current rows have equal keys: whether this one is known to be the last of its stream that has it.
@@ -221,9 +221,9 @@ class join_source final : public exec::source {
   }
 
   // The first left row of a group with the right rows of the same key, as they come.
-  exec::outcome stream(waker& w) {
+  outcome stream(waker& w) {
     for (;;) {
-      const exec::outcome right = right_.fill(w);
+      const outcome right = right_.fill(w);
       if (right.is_blocked()) return right;
       if (right.is_done()) break;
       const size_t first = right_.position();
@@ -233,36 +233,36 @@ class join_source final : public exec::source {
         right_.advance();
       }
       if (repeats_) group_.keep(right_.rows(), first, right_.position() - first);
-      if (builder_.full()) return exec::outcome::ready();  // the current left row stays: streaming goes on
+      if (builder_.full()) return outcome::ready();  // the current left row stays: streaming goes on
       if (!same) break;
     }
     left_.advance();
     if (!repeats_) {
       state_ = state::seeking;
-      return exec::outcome::ready();
+      return outcome::ready();
     }
     group_.finish();
     next_slice_ = next_row_ = 0;
     state_ = state::replaying;
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
   // The other left rows of the group with the kept right rows.
-  exec::outcome replay(waker& w) {
+  outcome replay(waker& w) {
     for (;;) {
       if (next_slice_ == 0 && next_row_ == 0) {  // a new left row
-        const exec::outcome left = left_.fill(w);
+        const outcome left = left_.fill(w);
         if (left.is_blocked()) return left;
         if (left.is_done() || !in_group()) {
           state_ = state::seeking;
-          return exec::outcome::ready();
+          return outcome::ready();
         }
         if (group_.too_large()) fail();
       }
       while (next_slice_ < group_.parts().size()) {
         const record::batch& slice = group_.parts()[next_slice_];
         while (next_row_ < slice.num_rows) {
-          if (builder_.full()) return exec::outcome::ready();
+          if (builder_.full()) return outcome::ready();
           put_pair(slice.row(next_row_), slice.heap);
           ++next_row_;
         }
@@ -279,14 +279,14 @@ class join_source final : public exec::source {
     return compare_.compare(left_.row(), left_.heap(), group_.first_row().row(0), group_.first_row().heap) == 0;
   }
 
-  exec::outcome drain(waker& w) {
+  outcome drain(waker& w) {
     for (stream_cursor* in : {&left_, &right_}) {
       if (in == &right_ && skipping_ != nullptr) break;
-      exec::outcome o = in->fill(w);
+      outcome o = in->fill(w);
       for (; o.is_ready(); o = in->fill(w)) in->advance(in->rows_left());
       if (o.is_blocked()) return o;
     }
-    return exec::outcome::done();
+    return outcome::done();
   }
 
   std::byte* put(found_in where) {

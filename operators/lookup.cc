@@ -114,9 +114,9 @@ plan::memory_wish memory(const plan::node& n, int half) {
 class table_sink final : public exec::ordered_stage {
  public:
   explicit table_sink(std::shared_ptr<lookup_table> table) : table_(std::move(table)) {}
-  exec::outcome push(record::batch& in, exec::output&, waker&) override {
+  outcome push(record::batch& in, exec::output&, waker&) override {
     table_->add(in);
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:

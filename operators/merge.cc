@@ -46,10 +46,10 @@ class merge_source final : public exec::source {
     for (uint32_t i = 0; i < cursors_.size(); ++i) waiting_.push_back(i);
   }
 
-  exec::outcome pull(exec::output& out, waker& w) override {
+  outcome pull(exec::output& out, waker& w) override {
     while (!waiting_.empty()) {
       const uint32_t i = waiting_.back();
-      const exec::outcome o = cursors_[i].fill(w);
+      const outcome o = cursors_[i].fill(w);
       if (o.is_blocked()) return o;
       waiting_.pop_back();
       if (o.is_ready()) {
@@ -59,12 +59,12 @@ class merge_source final : public exec::source {
     }
     if (heap_.empty()) {
       out.emit(builder_.take());
-      return exec::outcome::done();
+      return outcome::done();
     }
     while (waiting_.empty() && !heap_.empty()) {
-      if (move_run(out)) return exec::outcome::ready();
+      if (move_run(out)) return outcome::ready();
     }
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:

@@ -88,21 +88,22 @@ class distributing_stage final : public exec::ordered_stage {
                                                   c.job.options().block_bytes})),
         state_(c.states[0]) {}
 
-  exec::outcome push(record::batch& in, exec::output&, waker& w) override {
+  outcome push(record::batch& in, exec::output&, waker& w) override {
     for (size_t i = 0; i < in.num_rows; ++i, ++num_rows_) {
       const uint64_t bucket = record::load_unsigned(in.row(i) + offset_, sizeof bucket);
       if (bucket >= num_buckets_) throw no_bucket(bucket);
-      if (buckets_->push(static_cast<uint32_t>(bucket), in.row(i), in.heap, w) != container::step::blocked) continue;
+      const outcome o = buckets_->push(static_cast<uint32_t>(bucket), in.row(i), in.heap, w);
+      if (!o.is_blocked()) continue;
       in = in.slice(i, in.num_rows - i);
-      return exec::outcome::blocked(exec::blocked_on::io);
+      return o;
     }
-    return exec::outcome::ready();
+    return outcome::ready();
   }
-  exec::outcome finish(exec::output&, waker& w) override {
-    if (buckets_->finish(w) == container::step::blocked) return exec::outcome::blocked(exec::blocked_on::io);
+  outcome finish(exec::output&, waker& w) override {
+    if (const outcome o = buckets_->finish(w); o.is_blocked()) return o;
     state_ = buckets_->rows();
     buckets_.reset();
-    return exec::outcome::done();
+    return outcome::done();
   }
 
  private:

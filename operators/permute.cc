@@ -129,7 +129,7 @@ class placing_stage final : public exec::ordered_stage {
         walk_(matrix, 0),
         pool_(pool) {}
 
-  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+  outcome push(record::batch& in, exec::output& out, waker&) override {
     num_rows_ += in.num_rows;
     if (num_rows_ > uint64_t{1} << num_bits_)
       throw wrong_number_of_rows(fmt::format("{} or more", num_rows_), num_bits_);
@@ -142,11 +142,11 @@ class placing_stage final : public exec::ordered_stage {
       std::memcpy(to + in.row_bytes, &place, place_bytes_);
     }
     out.emit(sharing_heap(in, std::move(rows), in.num_rows, row_bytes));
-    return exec::outcome::ready();
+    return outcome::ready();
   }
-  exec::outcome finish(exec::output&, waker&) override {
+  outcome finish(exec::output&, waker&) override {
     if (num_rows_ != uint64_t{1} << num_bits_) throw wrong_number_of_rows(fmt::format("{}", num_rows_), num_bits_);
-    return exec::outcome::done();
+    return outcome::done();
   }
 
  private:
@@ -165,7 +165,7 @@ class checking_stage final : public exec::ordered_stage {
         num_bytes_(placed.columns().back().type.num_bytes),
         signed_(is_signed) {}
 
-  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+  outcome push(record::batch& in, exec::output& out, waker&) override {
     for (size_t i = 0; i < in.num_rows; ++i, ++next_) {
       const uint64_t place = record::load_unsigned(in.row(i) + offset_, num_bytes_);
       if (place == next_) continue;
@@ -178,7 +178,7 @@ class checking_stage final : public exec::ordered_stage {
                   "the places must be 0 to the number of rows less one, each once");
     }
     out.emit(in);
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:

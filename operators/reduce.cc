@@ -102,16 +102,16 @@ class total_stage final : public exec::ordered_stage {
     if (hash && !partial) hasher_.emplace(c.input_type());
   }
 
-  exec::outcome push(record::batch& in, exec::output&, waker&) override {
+  outcome push(record::batch& in, exec::output&, waker&) override {
     aggregation_.add(in, {0, static_cast<uint32_t>(in.num_rows)}, open_);
     open_ = true;
     if (hasher_) sum_ += hasher_->hash(in).sum;
     if (hash_ && partial_)
       for (size_t i = 0; i < in.num_rows; ++i) sum_ += load_hash(in.row(i), in.row_bytes);
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
-  exec::outcome finish(exec::output& out, waker&) override {
+  outcome finish(exec::output& out, waker&) override {
     std::byte* row = builder_.append();
     aggregation_.store_open(row, builder_);
     if (hash_) store_hash(sum_, row, output_.row_bytes());
@@ -122,7 +122,7 @@ class total_stage final : public exec::ordered_stage {
                         value_text(output_[i].type, result.rows + output_[i].offset, result.heap));
     if (hash_) job_.report_value(node_, "hash", record::to_string(sum_));
     out.emit(result);
-    return exec::outcome::done();
+    return outcome::done();
   }
 
  private:

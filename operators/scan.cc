@@ -30,13 +30,13 @@ class state_stage final : public exec::ordered_stage {
   state_stage(expr::state_program program, std::optional<entry_rows> rows, record::batch_pool& pool)
       : program_(std::move(program)), rows_(std::move(rows)), pool_(pool) {}
 
-  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+  outcome push(record::batch& in, exec::output& out, waker&) override {
     program_.run(in, next_row_, pool_, results_);
     next_row_ += in.num_rows;
     if (rows_)
       for (record::batch& wide : results_) wide = rows_->narrow(wide);
     out.emit(results_);
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:
@@ -130,7 +130,7 @@ class running_stage final : public exec::ordered_stage {
                 record::batch_pool& pool)
       : columns_(std::move(columns)), ranks_(std::move(ranks)), groups_(std::move(groups)), pool_(pool) {}
 
-  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+  outcome push(record::batch& in, exec::output& out, waker&) override {
     const bool open = groups_.open();
     const std::vector<uint32_t>& starts = groups_.add(in);
     std::shared_ptr<std::byte[]> rows = pool_.take(in.num_rows * in.row_bytes);
@@ -148,7 +148,7 @@ class running_stage final : public exec::ordered_stage {
     }
     for (rank_column& r : ranks_) r.put(in, starts, open, rows.get());
     out.emit(sharing_heap(in, std::move(rows), in.num_rows, in.row_bytes));
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:

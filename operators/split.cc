@@ -107,10 +107,10 @@ class split_stage final : public exec::stateless_stage {
 class counting_split final : public exec::ordered_stage {
  public:
   explicit counting_split(splitter s) : splitter_(std::move(s)) {}
-  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+  outcome push(record::batch& in, exec::output& out, waker&) override {
     splitter_.split(in, next_row_, out);
     next_row_ += in.num_rows;
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:

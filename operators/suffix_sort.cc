@@ -60,31 +60,30 @@ class suffix_source final : public exec::source {
         letters_(std::any_cast<exec::shared_rows>(c.states[0])->read(reading_)),
         builder_(c.output_type(), c.job.pool(), c.batch_bytes) {}
 
-  exec::outcome pull(exec::output& out, waker& w) override {
+  outcome pull(exec::output& out, waker& w) override {
     if (letters_ != nullptr) return read_letters(w);
     if (!sorted_) {
       sorted_ = !order_.step();
-      return exec::outcome::ready();
+      return outcome::ready();
     }
     const std::span<const int32_t> rest = order_.suffixes().subspan(num_given_);
     const size_t count = std::min(builder_.room(), rest.size());
-    if (count == 0) return exec::outcome::done();
+    if (count == 0) return outcome::done();
     std::memcpy(builder_.append(count), rest.data(), 4 * count);
     num_given_ += count;
     out.emit(builder_.take());
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:
-  exec::outcome read_letters(waker& w) {
+  outcome read_letters(waker& w) {
     const record::batch* front = nullptr;
-    switch (letters_->front(front, w)) {
-      case container::step::blocked: return exec::outcome::blocked(exec::blocked_on::io);
-      case container::step::done:
-        letters_.reset();
-        check_memory(order_.num_symbols());
-        return exec::outcome::ready();
-      case container::step::ready: break;
+    const outcome o = letters_->front(front, w);
+    if (o.is_blocked()) return o;
+    if (o.is_done()) {
+      letters_.reset();
+      check_memory(order_.num_symbols());
+      return outcome::ready();
     }
     for (size_t i = 0; i < front->num_rows; ++i) {
       const uint64_t letter = record::load_unsigned(front->row(i), letter_bytes_);
@@ -92,7 +91,7 @@ class suffix_source final : public exec::source {
       order_.add(static_cast<uint32_t>(letter));
     }
     letters_->pop();
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
   uint64_t checked_capacity() const {

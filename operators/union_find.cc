@@ -110,7 +110,7 @@ class union_stage final : public exec::ordered_stage {
     for (uint64_t i = 0; i < s.num_nodes; ++i) next_[i] = static_cast<Id>(i);
   }
 
-  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+  outcome push(record::batch& in, exec::output& out, waker&) override {
     load(in);
     kept_.clear();
     for (size_t i = 0; i < in.num_rows; ++i) {
@@ -128,29 +128,29 @@ class union_stage final : public exec::ordered_stage {
     }
     next_row_ += in.num_rows;
     if (wants_accepted_) emit_kept(in, out);
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
-  exec::outcome finish(exec::output& out, waker&) override {
+  outcome finish(exec::output& out, waker&) override {
     while (wants_labels_ && next_label_ < sets_.num_members()) {
       put_labels(std::min<uint64_t>(labels_.room(), sets_.num_members() - next_label_));
       if (!labels_.full() && next_label_ < sets_.num_members()) continue;
       out.emit(labels_.take(), labels_port);
-      return exec::outcome::ready();
+      return outcome::ready();
     }
     if (first_stop_ < next_.size()) {
       put_in_places();
-      return exec::outcome::ready();
+      return outcome::ready();
     }
     while (next_place_ < next_.size()) {
       if (tour_.full()) {
         out.emit(tour_.take(), tour_port);
-        return exec::outcome::ready();
+        return outcome::ready();
       }
       put_places(std::min<uint64_t>(tour_.room(), next_.size() - next_place_));
     }
     if (!next_.empty()) out.emit(tour_.take(), tour_port);
-    return exec::outcome::done();
+    return outcome::done();
   }
 
  private:

@@ -103,17 +103,17 @@ class widening_stage final : public exec::ordered_stage {
 
   const record::row_type& wide() const { return wide_; }
 
-  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+  outcome push(record::batch& in, exec::output& out, waker&) override {
     history_.append(in);
     if (history_.end() > after_) widen_until(history_.end() - after_, out);
     if (history_copies * history_.num_bytes() > memory_bytes_) fail();
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
-  exec::outcome finish(exec::output& out, waker&) override {
+  outcome finish(exec::output& out, waker&) override {
     widen_until(history_.end(), out);
     out.emit(builder_.take());
-    return exec::outcome::done();
+    return outcome::done();
   }
 
  private:

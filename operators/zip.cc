@@ -53,15 +53,15 @@ class zip_source final : public exec::source {
         row_bytes_(c.output_type().row_bytes()),
         builder_(c.output_type(), c.job.pool(), c.batch_bytes) {}
 
-  exec::outcome pull(exec::output& out, waker& w) override {
+  outcome pull(exec::output& out, waker& w) override {
     for (;;) {
-      const exec::outcome left = left_.fill(w);
+      const outcome left = left_.fill(w);
       if (left.is_blocked()) return left;
-      const exec::outcome right = right_.fill(w);
+      const outcome right = right_.fill(w);
       if (right.is_blocked()) return right;
       if (left.is_done() && right.is_done()) {
         out.emit(builder_.take());
-        return exec::outcome::done();
+        return outcome::done();
       }
       if (left.is_done() != right.is_done()) fail(left.is_done());
       const size_t count = std::min({left_.rows_left(), right_.rows_left(), builder_.room()});
@@ -74,7 +74,7 @@ class zip_source final : public exec::source {
       right_.advance(count);
       if (builder_.full()) {
         out.emit(builder_.take());
-        return exec::outcome::ready();
+        return outcome::ready();
       }
     }
   }

@@ -51,7 +51,7 @@ void job_metrics::collect_graph(const exec::graph_record& record, metrics::sink&
     add(metric::flowrun_node_rows_total, static_cast<double>(sink ? c.rows_in : c.rows_out));
     add(metric::flowrun_node_bytes_total, static_cast<double>(sink ? c.bytes_in : c.bytes_out));
     add(metric::flowrun_node_busy_seconds_total, seconds(c.busy_ns));
-    constexpr const char* reasons[] = {"io", "memory", "input", "output"};  // as exec::blocked_on
+    constexpr const char* reasons[] = {"io", "memory", "input", "output"};  // as blocked_on
     for (size_t why = 0; why < std::size(reasons); ++why)
       into.value(metric::flowrun_node_blocked_seconds_total, {id, n.declaration->name, reasons[why]},
                  seconds(c.blocked_ns[why]));

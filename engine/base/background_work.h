@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "engine/base/outcome.h"
 #include "engine/base/resumable.h"
 
 namespace flowrun {
@@ -17,8 +18,8 @@ class background_work final : public resumable {
   explicit background_work(task_poster post) : resumable(std::move(post)) {}
   ~background_work() { shutdown(); }
 
-  // Called on the poster's threads until it returns true. false: it left the waker where it waits. May throw.
-  using step = std::function<bool(waker&)>;
+  // Called on the poster's threads until it is done. blocked: it left the waker where it waits. May throw.
+  using step = std::function<outcome(waker&)>;
 
   // Begins once all that was started before has finished. Once something threw, nothing is begun any more.
   void start(step work) {
@@ -30,16 +31,16 @@ class background_work final : public resumable {
     wake();
   }
 
-  // True when at most so much of what was started is unfinished; else `w` will be woken when one more has finished,
-  // once: only the newest `w` is. Rethrows what the work threw.
-  bool at_most(size_t num_unfinished, waker* w) {
+  // ready: at most so much of what was started is unfinished; else `w` will be woken when one more has finished, once:
+  // only the newest `w` is. Rethrows what the work threw.
+  outcome at_most(size_t num_unfinished, waker* w) {
     std::lock_guard lock(mutex_);
     if (error_) std::rethrow_exception(error_);
-    if (steps_.size() <= num_unfinished) return true;
+    if (steps_.size() <= num_unfinished) return outcome::ready();
     waiter_ = w;
-    return false;
+    return outcome::blocked();
   }
-  bool idle(waker* w) { return at_most(0, w); }
+  outcome idle(waker* w) { return at_most(0, w); }
 
  private:
   void resume() noexcept override {
@@ -50,14 +51,14 @@ class background_work final : public resumable {
       current = &steps_.front();   // stays where it is when others are queued
     }
     std::exception_ptr thrown;
-    bool finished = false;
+    outcome reached = outcome::done();
     try {
-      finished = (*current)(*this);
+      reached = (*current)(*this);
     } catch (...) {
       thrown = std::current_exception();
-      finished = true;
     }
-    if (!finished) return;
+    if (reached.is_ready()) wake();
+    if (!reached.is_done()) return;
     bool more = false;
     {
       std::lock_guard lock(mutex_);

@@ -302,16 +302,16 @@ block_prefetcher::~block_prefetcher() {
   core_->quiet.wait(lock, [&] { return core_->num_in_flight == 0 && core_->num_submitting == 0; });
 }
 
-step block_prefetcher::next(buffer& out, waker* waiter) {
+outcome block_prefetcher::next(buffer& out, waker* waiter) {
   out.reset();
   if (core_->next_position == core_->sequence.size()) {
     std::lock_guard lock(core_->mutex);
     if (core_->failure) std::rethrow_exception(core_->failure);
-    return step::done;
+    return outcome::done();
   }
   const fetch& wanted = core_->sequence[core_->next_position];
   core::slot* taken = core_->take_next(waiter);
-  if (taken == nullptr) return step::blocked;
+  if (taken == nullptr) return outcome::blocked();
   try {
     prefetched_block result;
     struct held_buffer {};
@@ -323,17 +323,13 @@ step block_prefetcher::next(buffer& out, waker* waiter) {
     core_->failure = std::current_exception();
     throw;
   }
-  return step::ready;
+  return outcome::ready();
 }
 
 bool block_prefetcher::next(buffer& out) {
   for (;;) {
     blocking_waker waiter;
-    switch (next(out, &waiter)) {
-      case step::ready: return true;
-      case step::done: return false;
-      case step::blocked: break;
-    }
+    if (const outcome o = next(out, &waiter); !o.is_blocked()) return o.is_ready();
     waiter.wait();
   }
 }

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/outcome.h"
 #include "engine/base/waker.h"
 #include "engine/block/block_format.h"
 #include "engine/block/block_id.h"
@@ -36,8 +37,6 @@ struct fetch {
   uint64_t index = 0;
   uint64_t generation = 0;
 };
-
-enum class step { ready, blocked, done };
 
 enum class fetch_order : uint8_t {
   optimal,    // the shortest schedule for the disks (prefetch_schedule.h)
@@ -100,7 +99,7 @@ class block_prefetcher {
   // The next block of the sequence into `out` (whose previous content is let go first). blocked: `waiter` (may be null)
   // is woken once it may be ready; it must stay alive until then, until the next call, or until the prefetcher dies.
   // Throws error(io) for a failed read or a damaged block, and again on every call after. One thread at a time.
-  step next(buffer& out, waker* waiter);
+  outcome next(buffer& out, waker* waiter);
   // The same, but blocks (then never from a TBB worker) until ready or done; false when done. The consumer must not
   // hold all buffers.
   bool next(buffer& out);

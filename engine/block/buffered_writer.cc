@@ -305,7 +305,7 @@ uint64_t buffered_writer::submit(std::byte* buffer, unsigned disk, const block_h
   return one.ticket;
 }
 
-bool buffered_writer::try_flush(waker* waiter) {
+outcome buffered_writer::try_flush(waker* waiter) {
   for (;;) {
     core_->reap();
     std::lock_guard lock(core_->mutex);
@@ -314,16 +314,16 @@ bool buffered_writer::try_flush(waker* waiter) {
     for (const core::slot& one : core_->slots) may_reap |= one.state == slot_state::completed;
     if (may_reap) continue;
     core_->block(waiter);
-    return false;
+    return outcome::blocked();
   }
   core_->unblock();
   core_->give_back_all();
   core_->rethrow();
-  return true;
+  return outcome::done();
 }
 
 void buffered_writer::flush() {
-  while (!try_flush(nullptr)) core_->wait_for_completion();
+  while (try_flush(nullptr).is_blocked()) core_->wait_for_completion();
 }
 
 block_id buffered_writer::result(uint64_t ticket) const { return core_->results.at(ticket); }

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "engine/base/outcome.h"
 #include "engine/base/waker.h"
 #include "engine/block/block_format.h"
 #include "engine/block/block_id.h"
@@ -61,9 +62,9 @@ class buffered_writer {
   // The same for a block of the buffer's first `num_bytes`: a multiple of io_alignment, at most block_bytes.
   uint64_t submit(std::byte* buffer, unsigned disk, const block_header& fields, uint32_t num_bytes);
 
-  // True once all that was submitted is written; else leaves `waiter` behind as try_acquire does. Throws the first
+  // done: all that was submitted is written; else leaves `waiter` behind as try_acquire does. Throws the first
   // error.
-  bool try_flush(waker* waiter);
+  outcome try_flush(waker* waiter);
   // The same, but blocks; never from a TBB worker.
   void flush();
 

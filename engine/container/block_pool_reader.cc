@@ -57,19 +57,19 @@ void block_pool_reader::completed(slot& one) noexcept {
   if (--num_in_flight_ == 0) quiet_.notify_all();
 }
 
-bool block_pool_reader::ready(uint32_t buffer, waker* w) {
+outcome block_pool_reader::ready(uint32_t buffer, waker* w) {
   slot& one = slots_[buffer];
-  if (one.verified) return true;
+  if (one.verified) return outcome::ready();
   {
     std::lock_guard lock(mutex_);
     if (!one.done) {
-      if (w == nullptr) return false;
+      if (w == nullptr) return outcome::blocked();
       waiter_ = w;
       if (awaited_ != &one) {
         awaited_ = &one;
         blocked_since_ = manager_.backend().time().now();
       }
-      return false;
+      return outcome::blocked();
     }
   }
   const size_t num_read = one.request.take_result();
@@ -82,7 +82,7 @@ bool block_pool_reader::ready(uint32_t buffer, waker* w) {
                 "the scratch file was cut off: run the job again");
   block::verify(one.memory, id.num_bytes, {one.what.stream, one.what.index, one.what.generation, path, id.offset});
   one.verified = true;
-  return true;
+  return outcome::ready();
 }
 
 void block_pool_reader::release(uint32_t buffer) { free_.push_back(buffer); }

@@ -6,7 +6,7 @@
 //
 //   free ──begin──▶ begun ──submit──▶ in flight ──▶ ready ──release──▶ free
 //
-// Nothing is allocated per block. The time from an answer `false` of ready() until the block is there counts as read
+// Nothing is allocated per block. The time from an answer `blocked` of ready() until the block is there counts as read
 // wait of its disk.
 #pragma once
 
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "engine/base/buffer.h"
+#include "engine/base/outcome.h"
 #include "engine/base/waker.h"
 #include "engine/block/block_manager.h"
 #include "engine/block/block_prefetcher.h"
@@ -39,8 +40,8 @@ class block_pool_reader {
   uint32_t begin(const block::fetch& what);
   // Starts the reads begun since the last call.
   void submit();
-  // True once the block is there, intact; else `w`, if not null, is woken when it may be. Throws error(io).
-  bool ready(uint32_t buffer, waker* w);
+  // ready: the block is there, intact; else `w`, if not null, is woken when it may be. Throws error(io).
+  outcome ready(uint32_t buffer, waker* w);
   // Of a block that is there.
   const std::byte* payload(uint32_t buffer) const { return block::payload_of(slots_[buffer].memory); }
   // Of a block that is there: it may be read again.

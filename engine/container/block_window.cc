@@ -242,12 +242,12 @@ block_window::~block_window() {
   core_->quiet.wait(lock, [&] { return core_->num_in_flight == 0 && core_->num_submitting == 0; });
 }
 
-block::step block_window::next(block::prefetched_block& out, waker& w) {
+outcome block_window::next(block::prefetched_block& out, waker& w) {
   out.reset();
   core& c = *core_;
-  if (c.next_position == c.num_blocks) return block::step::done;
+  if (c.next_position == c.num_blocks) return outcome::done();
   core::slot* taken = c.take_next(w);
-  if (taken == nullptr) return block::step::blocked;
+  if (taken == nullptr) return outcome::blocked();
   try {
     c.deliver(*taken, out);
   } catch (...) {
@@ -256,7 +256,7 @@ block::step block_window::next(block::prefetched_block& out, waker& w) {
     throw;
   }
   c.issue(false);
-  return block::step::ready;
+  return outcome::ready();
 }
 
 void block_window::start() { core_->issue(false); }

@@ -39,7 +39,7 @@ class block_window {
   void start();
   // The next block into `out`, verified. blocked: `w` will be woken; also while the consumer holds all buffers, then
   // when one comes back. Throws error(io) for a failed read or a damaged block, and again on every call after.
-  block::step next(block::prefetched_block& out, waker& w);
+  outcome next(block::prefetched_block& out, waker& w);
   // The next block is `position`, which is not behind the reader.
   void skip_to(uint64_t position);
   // These blocks, in ascending order, are those that will be asked for next. Others may be, too, but wait for their

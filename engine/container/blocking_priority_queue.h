@@ -65,14 +65,14 @@ class blocking_priority_queue {
  private:
   void make_room(size_t num_items = 1) {
     blocking_waker w;
-    while (queue_.make_room(num_items, w) == step::blocked) w.wait();
+    while (queue_.make_room(num_items, w).is_blocked()) w.wait();
   }
   // False when the queue is empty.
   bool refill() {
     blocking_waker w;
     for (;;) {
-      const step s = queue_.refill(w);
-      if (s != step::blocked) return s == step::ready;
+      const outcome s = queue_.refill(w);
+      if (!s.is_blocked()) return s.is_ready();
       w.wait();
     }
   }

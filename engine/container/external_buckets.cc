@@ -83,12 +83,12 @@ struct external_buckets::core {
     on_their_way.clear();
   }
 
-  bool flush(waker& w) {
-    if (!writer) return true;
-    if (!writer->try_flush(&w)) return false;
+  outcome flush(waker& w) {
+    if (!writer) return outcome::done();
+    if (const outcome o = writer->try_flush(&w); o.is_blocked()) return o;
     settle();
     writer->forget_results();
-    return true;
+    return outcome::done();
   }
 
   unsigned num_write_buffers() const {
@@ -102,7 +102,7 @@ struct external_buckets::core {
     const size_t needed = round_up(num_bytes + block::block_header_bytes, io_alignment);
     if (needed > longest_block) too_long(num_bytes);
     if (writer && writer->block_bytes() < needed) {
-      if (!flush(w)) return nullptr;
+      if (flush(w).is_blocked()) return nullptr;
       writer.reset();
     }
     if (!writer) {
@@ -122,13 +122,13 @@ struct external_buckets::core {
     return p;
   }
 
-  // The page's rows become a piece on scratch; its memory can be used again. False: blocked.
-  bool write(uint32_t number, waker& w) {
+  // The page's rows become a piece on scratch; its memory can be used again.
+  outcome write(uint32_t number, waker& w) {
     bucket& b = buckets[number];
     // Strings lie at the end of the page, and are referred to from its front.
     const size_t payload = rows.has_strings() ? b.page.capacity() : b.page.rows_bytes();
     std::byte* buffer = buffer_for(payload, w);
-    if (buffer == nullptr) return false;
+    if (buffer == nullptr) return outcome::blocked();
     std::memcpy(block::payload_of(buffer), b.page.first_row(), payload);
     row_piece p = piece_of(b.page);
     p.stored.stream = stream;
@@ -149,32 +149,33 @@ struct external_buckets::core {
       throw;
     }
     spilled += num_bytes;
-    return true;
+    return outcome::ready();
   }
 
   // A full page stays as it is while there is memory, or goes to scratch.
-  bool put_away(uint32_t number, waker& w) {
+  outcome put_away(uint32_t number, waker& w) {
     bucket& b = buckets[number];
     if (held + b.page.capacity() <= memory_bytes / 2) {
       held += b.page.capacity();
       row_piece p = piece_of(b.page);
       p.rows = b.page.rows(std::exchange(b.memory, nullptr));
       b.pieces.push_back(std::move(p));
-    } else if (!write(number, w)) {
-      return false;
+    } else if (const outcome o = write(number, w); o.is_blocked()) {
+      return o;
     }
     if (b.page.capacity() != page_bytes()) b.memory = nullptr;
     b.page.close();
-    return true;
+    return outcome::ready();
   }
 
-  step push(uint32_t number, const std::byte* row, const std::byte* heap, waker& w) {
+  outcome push(uint32_t number, const std::byte* row, const std::byte* heap, waker& w) {
     bucket& b = buckets[number];
     while (!b.page.is_open() || !b.page.append_row(row, heap)) {
-      if (b.page.is_open() && !put_away(number, w)) return step::blocked;
+      if (b.page.is_open())
+        if (const outcome o = put_away(number, w); o.is_blocked()) return o;
       open_page(b, rows.row_bytes() + rows.heap_bytes(row));
     }
-    return step::ready;
+    return outcome::ready();
   }
 
   // At least for one row of `row_bytes`. A page of the usual length is used again and again.
@@ -187,9 +188,9 @@ struct external_buckets::core {
   }
 
   // What is in a page at the end, in a piece of memory of its own length, or on scratch.
-  bool close_page(uint32_t number, waker& w) {
+  outcome close_page(uint32_t number, waker& w) {
     bucket& b = buckets[number];
-    if (!b.page.is_open()) return true;
+    if (!b.page.is_open()) return outcome::ready();
     const size_t capacity = size_t{b.page.rows_bytes()} + b.page.heap_bytes();
     const uint64_t takes = std::bit_ceil(std::max<uint64_t>(capacity, 64));
     if (held + takes <= memory_bytes / 8 * 7) {
@@ -202,18 +203,18 @@ struct external_buckets::core {
       row_piece p = piece_of(cut);
       p.rows = cut.rows(std::move(memory));
       b.pieces.push_back(std::move(p));
-    } else if (!write(number, w)) {
-      return false;
+    } else if (const outcome o = write(number, w); o.is_blocked()) {
+      return o;
     }
     b.page.close();
     b.memory = nullptr;
-    return true;
+    return outcome::ready();
   }
 
-  step finish(waker& w) {
+  outcome finish(waker& w) {
     for (; next_to_close < buckets.size(); ++next_to_close)
-      if (!close_page(next_to_close, w)) return step::blocked;
-    if (!flush(w)) return step::blocked;
+      if (const outcome o = close_page(next_to_close, w); o.is_blocked()) return o;
+    if (const outcome o = flush(w); o.is_blocked()) return o;
     writer.reset();
     for (bucket& b : buckets) {
       std::move(b.pieces.begin(), b.pieces.end(), std::back_inserter(stored->pieces));
@@ -221,7 +222,7 @@ struct external_buckets::core {
     }
     stored->count();
     finished = true;
-    return step::done;
+    return outcome::done();
   }
 
   block::block_manager& blocks;
@@ -251,11 +252,11 @@ uint64_t external_buckets::least_memory(uint32_t num_buckets) {
   return uint64_t{smallest_block} * num_buckets / 3 * 8 + 64 * KiB;
 }
 
-step external_buckets::push(uint32_t bucket, const std::byte* row, const std::byte* heap, waker& w) {
+outcome external_buckets::push(uint32_t bucket, const std::byte* row, const std::byte* heap, waker& w) {
   return core_->push(bucket, row, heap, w);
 }
 
-step external_buckets::finish(waker& w) { return core_->finished ? step::done : core_->finish(w); }
+outcome external_buckets::finish(waker& w) { return core_->finished ? outcome::done() : core_->finish(w); }
 
 std::shared_ptr<const stored_rows> external_buckets::rows() const {
   FLOWRUN_CHECK(core_->finished);

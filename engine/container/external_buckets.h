@@ -34,9 +34,9 @@ class external_buckets {
 
   // The row `row` goes to the end of `bucket` < num_buckets. ready: it was taken. blocked: it was not, and may come
   // again after `w` was woken. Errors as external_vector::push.
-  step push(uint32_t bucket, const std::byte* row, const std::byte* heap, waker& w);
+  outcome push(uint32_t bucket, const std::byte* row, const std::byte* heap, waker& w);
   // Until done; then `rows` has them all.
-  step finish(waker& w);
+  outcome finish(waker& w);
   std::shared_ptr<const stored_rows> rows() const;
 
   // Bytes of blocks that went to scratch so far.

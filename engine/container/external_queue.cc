@@ -43,7 +43,7 @@ struct external_queue::core {
     if (!writer) return;
     blocking_waker done;
     try {
-      while (!writer->flush(&done)) done.wait();
+      while (writer->flush(&done).is_blocked()) done.wait();
       for (const runs::run& segment : writer->take()) free(segment, 0);
     } catch (const std::exception&) {  // the job has failed; the manager goes with it
     }
@@ -61,17 +61,17 @@ struct external_queue::core {
     spilled += writer->payload_bytes();
   }
 
-  // Ends the segment being written; false while it is on its way to the disks. Either side may begin it and the other
-  // end it.
-  bool close_segment() {
+  // Ends the segment being written. blocked: it is on its way to the disks. Either side may begin it and the other end
+  // it.
+  outcome close_segment() {
     submit_block();
     closing = true;
-    if (!writer->flush(&asleep)) return false;
+    if (const outcome o = writer->flush(&asleep); o.is_blocked()) return o;
     closing = false;
     for (runs::run& segment : writer->take()) segments.push_back(std::move(segment));
     writer.reset();
     asleep.wake();
-    return true;
+    return outcome::done();
   }
 
   void open_segment(size_t longest_row) {
@@ -84,14 +84,16 @@ struct external_queue::core {
     writer->begin_run();
   }
 
-  step spill(record::batch& b) {
-    if (closing && !close_segment()) return step::blocked;
+  outcome spill(record::batch& b) {
+    if (closing)
+      if (const outcome o = close_segment(); o.is_blocked()) return o;
     while (b.num_rows > 0) {
       const size_t needed = rows.row_bytes() + rows.heap_bytes(b.rows);
-      if (writer && needed > writer->payload_bytes() && !close_segment()) return step::blocked;
+      if (writer && needed > writer->payload_bytes())
+        if (const outcome o = close_segment(); o.is_blocked()) return o;
       if (!writer) open_segment(needed);
       std::byte* payload = writer->payload(&asleep);
-      if (payload == nullptr) return step::blocked;
+      if (payload == nullptr) return outcome::blocked();
       if (num_rows == 0) {
         front_bytes = 0;
         heap_end = writer->payload_bytes();
@@ -107,15 +109,15 @@ struct external_queue::core {
       --b.num_rows;
       ++b.first_row;
     }
-    return step::ready;
+    return outcome::ready();
   }
 
-  step push(record::batch& b) {
+  outcome push(record::batch& b) {
     const bool all_in_memory = !writer && segments.empty() && !reading;
     if (!all_in_memory || memory_used + b.num_bytes() > row_memory) return spill(b);
     memory_used += b.num_bytes();
     memory.push_back(std::move(b));
-    return step::ready;
+    return outcome::ready();
   }
 
   // The rows of a block, in the reader's buffer, or in a buffer of their own when the consumer holds on to too many.
@@ -140,16 +142,16 @@ struct external_queue::core {
   }
 
   // The next batch from scratch into `current`.
-  step read() {
+  outcome read() {
     for (;;) {
       if (reader) {
         block::prefetched_block next;
-        const block::step s = reader->next(next, &asleep);
-        if (s == block::step::blocked) return s;
-        if (s == block::step::ready) {
+        const outcome s = reader->next(next, &asleep);
+        if (s.is_blocked()) return s;
+        if (s.is_ready()) {
           ++blocks_read;
           current = rows_of(std::move(next));
-          return step::ready;
+          return outcome::ready();
         }
         reader.reset();
         reading.reset();
@@ -165,30 +167,30 @@ struct external_queue::core {
         options.free_after_read = true;
         reader.emplace(blocks, std::move(sequence), num_read_buffers, options);
       } else if (writer) {
-        if (!close_segment()) return step::blocked;
+        if (const outcome o = close_segment(); o.is_blocked()) return o;
       } else {
-        return step::done;
+        return outcome::done();
       }
     }
   }
 
-  step front(const record::batch*& out) {
+  outcome front(const record::batch*& out) {
     if (!memory.empty()) {
       out = &memory.front();
-      return step::ready;
+      return outcome::ready();
     }
     if (!current) {
-      const step s = read();
-      if (s == step::done && !closed) return step::blocked;
-      if (s != step::ready) return s;
+      const outcome s = read();
+      if (s.is_done() && !closed) return outcome::blocked(blocked_on::input);
+      if (!s.is_ready()) return s;
     }
     out = &*current;
-    return step::ready;
+    return outcome::ready();
   }
 
   // What one end threw, the other shall hear too, instead of waiting or of reading a stream with a gap.
   template <class Act>
-  step unless_failed(Act&& act) {
+  outcome unless_failed(Act&& act) {
     if (failure) std::rethrow_exception(failure);
     try {
       return act();
@@ -232,12 +234,12 @@ external_queue::external_queue(const record::row_type& type, block::block_manage
     : core_(std::make_unique<core>(type, blocks, memory_bytes, kept_bytes)) {}
 external_queue::~external_queue() = default;
 
-step external_queue::push(record::batch& b, waker& w) {
+outcome external_queue::push(record::batch& b, waker& w) {
   core& c = *core_;
   std::lock_guard lock(c.mutex);
   c.asleep.set_producer(&w);
-  const step s = c.unless_failed([&] { return c.push(b); });
-  if (s != step::blocked) c.asleep.set_producer(nullptr);
+  const outcome s = c.unless_failed([&] { return c.push(b); });
+  if (!s.is_blocked()) c.asleep.set_producer(nullptr);
   c.asleep.wake_consumer();
   return s;
 }
@@ -249,22 +251,22 @@ void external_queue::close() {
   c.asleep.wake_consumer();
 }
 
-step external_queue::settle(waker& w) {
+outcome external_queue::settle(waker& w) {
   core& c = *core_;
   std::lock_guard lock(c.mutex);
   FLOWRUN_CHECK(c.closed);
   c.asleep.set_producer(&w);
-  const step s = c.unless_failed([&] { return c.writer && !c.close_segment() ? step::blocked : step::done; });
-  if (s != step::blocked) c.asleep.set_producer(nullptr);
+  const outcome s = c.unless_failed([&] { return c.writer ? c.close_segment() : outcome::done(); });
+  if (!s.is_blocked()) c.asleep.set_producer(nullptr);
   return s;
 }
 
-step external_queue::front(const record::batch*& out, waker& w) {
+outcome external_queue::front(const record::batch*& out, waker& w) {
   core& c = *core_;
   std::lock_guard lock(c.mutex);
   c.asleep.set_consumer(&w);
-  const step s = c.unless_failed([&] { return c.front(out); });
-  if (s != step::blocked) c.asleep.set_consumer(nullptr);
+  const outcome s = c.unless_failed([&] { return c.front(out); });
+  if (!s.is_blocked()) c.asleep.set_consumer(nullptr);
   return s;
 }
 

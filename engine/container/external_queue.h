@@ -25,8 +25,6 @@
 
 namespace flowrun::container {
 
-using block::step;
-
 class external_queue {
  public:
   // Buffers and rows together take about `memory_bytes`; with 0, or less than a few blocks, a few blocks of 4 KiB and
@@ -41,15 +39,15 @@ class external_queue {
   // Producer. ready: `b` was taken. blocked: the rest of it, left in `b`, must come again after `w` was woken. Throws
   // error(resources) when scratch is full, error(io) when a disk fails, error(bad_data) for a row too long for a block
   // of 2 GiB. What either end threw, both ends throw from then on.
-  step push(record::batch& b, waker& w);
+  outcome push(record::batch& b, waker& w);
   // Producer: that was all.
   void close();
   // Producer, after close(), for a reader who comes much later: writes what is in the buffers and gives them back, so
   // that nothing is held but the rows that stay in memory. Until done; blocked: `w` will be woken. Throws as push().
-  step settle(waker& w);
+  outcome settle(waker& w);
 
   // Consumer. ready: `front` is the next batch, valid until pop(). blocked: `w` will be woken. done: closed and empty.
-  step front(const record::batch*& out, waker& w);
+  outcome front(const record::batch*& out, waker& w);
   void pop();
 
   // Once this returns, no waker that was left here is woken any more; for when the ends go before the queue.

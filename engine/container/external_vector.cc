@@ -155,57 +155,61 @@ struct external_vector::core {
     return true;
   }
 
-  // False while its last blocks are on their way.
-  bool close_segment(waker& w) {
+  // blocked: its last blocks are on their way.
+  outcome close_segment(waker& w) {
     submit_block();
     closing = true;
-    if (!writer->flush(&w)) return false;
+    if (const outcome o = writer->flush(&w); o.is_blocked()) return o;
     closing = false;
     for (const runs::run& r : writer->take())
       for (size_t i = 0; i < r.blocks.size(); ++i)
         stored->pieces[segment_begin + i].stored = {r.blocks[i].id, r.stream, i, 0};
     writer.reset();
-    return true;
+    return outcome::ready();
   }
 
-  step spill(record::batch& b, waker& w) {
-    if (closing && !close_segment(w)) return step::blocked;
+  outcome spill(record::batch& b, waker& w) {
+    if (closing)
+      if (const outcome o = close_segment(w); o.is_blocked()) return o;
     while (b.num_rows > 0) {
       if (page.is_open() && page.append(b) > 0) continue;
       const size_t needed = rows.row_bytes() + rows.heap_bytes(b.rows);
       if (page.is_open() && page.num_rows() > 0) submit_block();
-      if (writer && (needed > writer->payload_bytes() || is_time_to_grow()) && !close_segment(w)) return step::blocked;
+      if (writer && (needed > writer->payload_bytes() || is_time_to_grow()))
+        if (const outcome o = close_segment(w); o.is_blocked()) return o;
       if (!writer) open_segment(needed);
       std::byte* payload = writer->payload(&w);
-      if (payload == nullptr) return step::blocked;
+      if (payload == nullptr) return outcome::blocked();
       page.open(payload, writer->payload_bytes());
     }
-    return step::ready;
+    return outcome::ready();
   }
 
-  step spill_moving(waker& w) {
+  outcome spill_moving(waker& w) {
     while (!moving.empty()) {
-      if (spill(moving.front(), w) == step::blocked) return step::blocked;
+      if (const outcome o = spill(moving.front(), w); o.is_blocked()) return o;
       moving.pop_front();
     }
-    return step::ready;
+    return outcome::ready();
   }
 
-  step push(record::batch& b, waker& w) {
+  outcome push(record::batch& b, waker& w) {
     if (!spilling) {
       const uint64_t num_bytes = stored_bytes(rows, b);
       if (used + num_bytes <= kept_bytes) {
         store_in_memory(b, num_bytes);
-        return step::ready;
+        return outcome::ready();
       }
       begin_to_spill();
     }
-    return spill_moving(w) == step::blocked ? step::blocked : spill(b, w);
+    if (const outcome o = spill_moving(w); o.is_blocked()) return o;
+    return spill(b, w);
   }
 
-  step finish(waker& w) {
-    if (spill_moving(w) == step::blocked) return step::blocked;
-    if (writer && !close_segment(w)) return step::blocked;
+  outcome finish(waker& w) {
+    if (const outcome o = spill_moving(w); o.is_blocked()) return o;
+    if (writer)
+      if (const outcome o = close_segment(w); o.is_blocked()) return o;
     close_piece();
     stored->count();
     if (!stored->on_scratch.empty()) {
@@ -215,7 +219,7 @@ struct external_vector::core {
         stored->cache = std::make_unique<piece_cache>(memory_bytes - stored->index_bytes());
     }
     finished = true;
-    return step::done;
+    return outcome::done();
   }
 
   block::block_manager& blocks;
@@ -252,17 +256,17 @@ external_vector::external_vector(const record::row_type& type, block::block_mana
 
 external_vector::~external_vector() = default;
 
-step external_vector::push(record::batch& b, waker& w) {
+outcome external_vector::push(record::batch& b, waker& w) {
   core& c = *core_;
   FLOWRUN_CHECK(!c.finished);
   if (c.order) c.check_order(b);
   const record::batch before = b;
-  const step s = c.push(b, w);
+  const outcome s = c.push(b, w);
   c.remember_last(before.rows, before.num_rows - b.num_rows, before.row_bytes, before.heap);
   return s;
 }
 
-step external_vector::finish(waker& w) { return core_->finished ? step::done : core_->finish(w); }
+outcome external_vector::finish(waker& w) { return core_->finished ? outcome::done() : core_->finish(w); }
 
 uint64_t external_vector::num_rows() const { return core_->stored->num_rows; }
 

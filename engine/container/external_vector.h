@@ -45,9 +45,9 @@ class external_vector {
   // ready: `b` was taken. blocked: the rest of it, left in `b`, must come again after `w` was woken. Throws
   // error(bad_data) for a row out of the index's order, and for one too long for a block of 2 GiB; error(resources)
   // when scratch is full; error(io) when a disk fails. After an error the vector can only be destroyed.
-  step push(record::batch& b, waker& w);
+  outcome push(record::batch& b, waker& w);
   // Until done; then the rows can be read.
-  step finish(waker& w);
+  outcome finish(waker& w);
 
   // A finished vector's.
   uint64_t num_rows() const;

@@ -212,19 +212,19 @@ bool priority_queue<Item>::fits_in_store(size_t num_items) const {
 }
 
 template <class Item>
-step priority_queue<Item>::make_room_slowly(size_t num_items, waker& w) {
+outcome priority_queue<Item>::make_room_slowly(size_t num_items, waker& w) {
   while (room() < num_items)
-    if (hand_over(w) == step::blocked) return step::blocked;
-  return step::ready;
+    if (const outcome o = hand_over(w); o.is_blocked()) return o;
+  return outcome::ready();
 }
 
 // The insertion buffer becomes a sequence or a run; runs are merged first when there are too many.
 template <class Item>
-step priority_queue<Item>::hand_over(waker& w) {
+outcome priority_queue<Item>::hand_over(waker& w) {
   for (;;) {
     take_finished();
     if (merge_) {
-      if (advance_merge(w) == step::blocked) return step::blocked;
+      if (const outcome o = advance_merge(w); o.is_blocked()) return o;
       continue;
     }
     const bool keep = fits_in_store(num_filled_);
@@ -236,20 +236,20 @@ step priority_queue<Item>::hand_over(waker& w) {
           continue;
         }
         input_.wake_when_finished(w);
-        return step::blocked;
+        return outcome::blocked();
       }
       if (num_runs >= memory_.fan_in() / 2 && !sequences_.empty()) {
         begin_merge(false);
         continue;
       }
     }
-    if (!input_.hand_over(num_filled_, least_new(), !keep, w)) return step::blocked;
+    if (const outcome o = input_.hand_over(num_filled_, least_new(), !keep, w); o.is_blocked()) return o;
     num_elsewhere_ += num_filled_;
     num_filled_ = scanned_ = 0;
     forget_chunks();
     fill_ = input_.filling();
     if (sequences_.size() > memory_.many_sequences() && input_.has_free()) gather_short_sequences(w);
-    return step::ready;
+    return outcome::ready();
   }
 }
 
@@ -284,12 +284,12 @@ void priority_queue<Item>::begin_merge(bool of_runs) {
 }
 
 template <class Item>
-step priority_queue<Item>::advance_merge(waker& w) {
+outcome priority_queue<Item>::advance_merge(waker& w) {
   merge_state& m = *merge_;
   for (;;) {
-    if (!m.output.append(m.left, w)) return step::blocked;
+    if (const outcome o = m.output.append(m.left, w); o.is_blocked()) return o;
     if (m.drained) {
-      if (!m.output.finish(w)) return step::blocked;
+      if (const outcome o = m.output.finish(w); o.is_blocked()) return o;
       runs::run merged = m.output.take_run();
       ++counters_.runs;
       ++counters_.merges;
@@ -297,13 +297,13 @@ step priority_queue<Item>::advance_merge(waker& w) {
       if (m.runs) runs_.choose_all();
       runs_.add(std::move(merged), m.output.take_firsts());
       merge_.reset();
-      return step::ready;
+      return outcome::ready();
     }
     slice s;
     const slice_parts parts{.runs = m.runs, .memory = !m.runs, .ahead = false, .input = false};
     switch (cut_slice(memory_.slice_items, parts, m.slice(), s, &w)) {
       case cut::taken: break;
-      case cut::blocked: return step::blocked;
+      case cut::blocked: return outcome::blocked();
       case cut::nothing: m.drained = true; continue;
       case cut::too_much_new: internal_error("priority_queue: a merge takes no new items");
     }
@@ -315,20 +315,20 @@ step priority_queue<Item>::advance_merge(waker& w) {
 // --- the next slice ---
 
 template <class Item>
-step priority_queue<Item>::refill_slowly(waker& w) {
+outcome priority_queue<Item>::refill_slowly(waker& w) {
   while (!empty()) {
     take_finished();
     if (merge_) {
-      if (advance_merge(w) == step::blocked) return step::blocked;
+      if (const outcome o = advance_merge(w); o.is_blocked()) return o;
       continue;
     }
-    if (!next_ahead().sorter.idle(&w)) return step::blocked;
+    if (const outcome o = next_ahead().sorter.idle(&w); o.is_blocked()) return o;
     slice s;
     switch (cut_slice(slice_now_, {}, deletion_, s, &w)) {
       case cut::taken: break;
-      case cut::blocked: return step::blocked;
+      case cut::blocked: return outcome::blocked();
       case cut::too_much_new:
-        if (hand_over(w) == step::blocked) return step::blocked;
+        if (const outcome o = hand_over(w); o.is_blocked()) return o;
         continue;
       case cut::nothing: internal_error("priority_queue: items are missing");
     }
@@ -340,9 +340,9 @@ step priority_queue<Item>::refill_slowly(waker& w) {
     if (!spread_) slice_now_ = std::min(2 * slice_now_, memory_.slice_items);
     spread_ = false;
     cut_ahead();
-    return step::ready;
+    return outcome::ready();
   }
-  return step::done;
+  return outcome::done();
 }
 
 template <class Item>
@@ -378,7 +378,7 @@ void priority_queue<Item>::cut_ahead() {
     } else if (!s.others_sorted) {
       a.sorter.start([&a](waker&) {
         sort_items(a.items(), a.num_items);
-        return true;
+        return outcome::done();
       });
     }
   }
@@ -571,7 +571,7 @@ typename priority_queue<Item>::cut priority_queue<Item>::cut_slice(size_t wanted
       return cut::blocked;
     }
     FLOWRUN_CHECK(has_run_bound);
-    if (runs_.load_bound(*w) == step::blocked) return cut::blocked;
+    if (runs_.load_bound(*w).is_blocked()) return cut::blocked;
   }
 }
 

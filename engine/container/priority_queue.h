@@ -109,8 +109,8 @@ class priority_queue {
   size_t room() const { return num_filled_ < memory_.buffer_items ? memory_.buffer_items - num_filled_ : 0; }
   // ready: room() >= num_items, which is at most max_room(). blocked: `w` will be woken. Throws error(io),
   // error(resources) when scratch is full.
-  step make_room(size_t num_items, waker& w) {
-    return room() >= num_items ? step::ready : make_room_slowly(num_items, w);
+  outcome make_room(size_t num_items, waker& w) {
+    return room() >= num_items ? outcome::ready() : make_room_slowly(num_items, w);
   }
   size_t max_room() const { return memory_.buffer_items; }
   // Needs room.
@@ -120,7 +120,7 @@ class priority_queue {
     fill_[num_filled_++] = item;
   }
   // ready: there is a top. blocked: `w` will be woken. done: the queue is empty. Throws error(io).
-  step refill(waker& w) { return has_top() ? step::ready : refill_slowly(w); }
+  outcome refill(waker& w) { return has_top() ? outcome::ready() : refill_slowly(w); }
   // No refill is needed. Pushes may make one unnecessary, never necessary.
   bool has_top() const { return head_ != end_ || !near_.empty(); }
   // Only with has_top().
@@ -158,15 +158,15 @@ class priority_queue {
   void push_near(const Item& item);
   void pop_near();
   void spread_near();
-  step make_room_slowly(size_t num_items, waker& w);
-  step refill_slowly(waker& w);
+  outcome make_room_slowly(size_t num_items, waker& w);
+  outcome refill_slowly(waker& w);
 
   void take_finished();
   bool fits_in_store(size_t num_items) const;
-  step hand_over(waker& w);
+  outcome hand_over(waker& w);
   void gather_short_sequences(waker& w);
   void begin_merge(bool of_runs);
-  step advance_merge(waker& w);
+  outcome advance_merge(waker& w);
 
   // Which of runs, sequences, slices cut ahead and new items a slice is taken from.
   struct slice_parts {

@@ -8,10 +8,10 @@
 namespace flowrun::container {
 
 template <class Item>
-bool run_output<Item>::append(std::span<const Item>& items, waker& w) {
+outcome run_output<Item>::append(std::span<const Item>& items, waker& w) {
   while (!items.empty()) {
     std::byte* payload = writer_.payload(&w);
-    if (payload == nullptr) return false;
+    if (payload == nullptr) return outcome::blocked();
     const size_t count = std::min(items.size(), per_block_ - filled_);
     if (filled_ == 0) firsts_.push_back(items[0]);
     packer_.pack(items.data(), count, payload + filled_ * packer_.item_bytes());
@@ -19,7 +19,7 @@ bool run_output<Item>::append(std::span<const Item>& items, waker& w) {
     items = items.subspan(count);
     if (filled_ == per_block_) end_block();
   }
-  return true;
+  return outcome::ready();
 }
 
 template <class Item>
@@ -29,7 +29,7 @@ void run_output<Item>::end_block() {
 }
 
 template <class Item>
-bool run_output<Item>::finish(waker& w) {
+outcome run_output<Item>::finish(waker& w) {
   if (filled_ > 0) end_block();
   return writer_.flush(&w);
 }
@@ -62,7 +62,7 @@ bool queue_input<Item>::has_free() const {
 }
 
 template <class Item>
-bool queue_input<Item>::hand_over(size_t num_items, const Item& least, bool write, waker& w) {
+outcome queue_input<Item>::hand_over(size_t num_items, const Item& least, bool write, waker& w) {
   buffer& full = *buffers_[filling_];
   {
     std::lock_guard lock(mutex_);
@@ -71,7 +71,7 @@ bool queue_input<Item>::hand_over(size_t num_items, const Item& least, bool writ
         std::find_if(buffers_.begin(), buffers_.end(), [](const auto& b) { return b->now == state::free; });
     if (next == buffers_.end()) {
       wait(w);
-      return false;
+      return outcome::blocked();
     }
     (*next)->now = state::filling;
     filling_ = static_cast<size_t>(next - buffers_.begin());
@@ -82,9 +82,9 @@ bool queue_input<Item>::hand_over(size_t num_items, const Item& least, bool writ
   full.least = least;
   full.sorter.start([this, &full](waker&) {
     sort(full);
-    return true;
+    return outcome::done();
   });
-  return true;
+  return outcome::ready();
 }
 
 template <class Item>
@@ -100,11 +100,12 @@ void queue_input<Item>::sort(buffer& b) {
 }
 
 template <class Item>
-bool queue_input<Item>::write(buffer& b, std::span<const Item>& left, waker& w) {
+outcome queue_input<Item>::write(buffer& b, std::span<const Item>& left, waker& w) {
   try {
     if (!writer_) writer_.emplace(*settings_.blocks, settings_.block_bytes, settings_.write_buffers);
     if (!b.output) b.output.emplace(*writer_, packer_);
-    if (!b.output->append(left, w) || !b.output->finish(w)) return false;
+    if (const outcome o = b.output->append(left, w); o.is_blocked()) return o;
+    if (const outcome o = b.output->finish(w); o.is_blocked()) return o;
     b.run = b.output->take_run();
     b.firsts = b.output->take_firsts();
     b.output.reset();
@@ -113,7 +114,7 @@ bool queue_input<Item>::write(buffer& b, std::span<const Item>& left, waker& w) 
     end(b, state::away, std::current_exception());
     throw;  // so that no other one is written: the writer holds what there is of this one's run
   }
-  return true;
+  return outcome::done();
 }
 
 template <class Item>

@@ -34,10 +34,10 @@ class run_output {
       : writer_(writer), packer_(packer), per_block_(writer.payload_bytes() / packer.item_bytes()) {
     writer.begin_run();
   }
-  // Takes items off the front as far as there are buffers; false: `w` will be woken once there is one.
-  bool append(std::span<const Item>& items, waker& w);
-  // True once the run is on the disks; false: `w` will be woken.
-  bool finish(waker& w);
+  // Takes items off the front as far as there are buffers. blocked: `w` will be woken once there is one.
+  outcome append(std::span<const Item>& items, waker& w);
+  // done: the run is on the disks.
+  outcome finish(waker& w);
   runs::run take_run() { return std::move(writer_.take().front()); }
   std::vector<Item> take_firsts() { return std::move(firsts_); }
 
@@ -71,9 +71,9 @@ class queue_input {
 
   // The buffer that fills, of buffer_items.
   Item* filling() { return buffers_[filling_]->items(); }
-  // Gives the first `num_items` > 0 of it away, of which `least` is the least, and another one fills. False, and
-  // nothing has changed, when all others are away: `w` will be woken when one has finished, at once if one has.
-  bool hand_over(size_t num_items, const Item& least, bool write, waker& w);
+  // Gives the first `num_items` > 0 of it away, of which `least` is the least, and another one fills. blocked,
+  // and nothing has changed, when all others are away: `w` will be woken when one has finished, at once if one has.
+  outcome hand_over(size_t num_items, const Item& least, bool write, waker& w);
   // Whether hand_over would find a free buffer.
   bool has_free() const;
 
@@ -110,7 +110,7 @@ class queue_input {
   };
   void shutdown();
   void sort(buffer& b);
-  bool write(buffer& b, std::span<const Item>& left, waker& w);
+  outcome write(buffer& b, std::span<const Item>& left, waker& w);
   void wait(waker& w);  // the mutex is held
   void end(buffer& b, state reached, std::exception_ptr failure = nullptr);
 

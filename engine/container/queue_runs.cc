@@ -103,7 +103,7 @@ std::optional<Item> queue_runs<Item>::bound() {
     if (!run.chosen) continue;
     std::optional<Item> first;
     for (segment& s : run.segments) {
-      s.loaded = s.loaded || reader_->ready(s.buffer, nullptr);
+      s.loaded = s.loaded || reader_->ready(s.buffer, nullptr).is_ready();
       if (s.loaded) continue;
       first = run.firsts[s.block];
       break;
@@ -118,13 +118,13 @@ std::optional<Item> queue_runs<Item>::bound() {
 
 // Gives up what is furthest ahead. Blocks that are being read can't be given up: then the furthest one is waited for.
 template <class Item>
-bool queue_runs<Item>::free_a_buffer(waker& w) {
+outcome queue_runs<Item>::free_a_buffer(waker& w) {
   run_state* furthest = nullptr;
   bool is_ready = false;
   for (run_state& run : runs_) {
     if (run.segments.size() < 2) continue;
     const segment& last = run.segments.back();
-    const bool ready = last.loaded || reader_->ready(last.buffer, nullptr);
+    const bool ready = last.loaded || reader_->ready(last.buffer, nullptr).is_ready();
     if (furthest != nullptr && is_ready && !ready) continue;
     if (furthest == nullptr || (ready && !is_ready) ||
         furthest->firsts[furthest->segments.back().block] < run.firsts[last.block]) {
@@ -134,22 +134,23 @@ bool queue_runs<Item>::free_a_buffer(waker& w) {
   }
   FLOWRUN_CHECK(furthest != nullptr);
   const segment& last = furthest->segments.back();
-  if (!reader_->ready(last.buffer, &w)) return false;
+  if (const outcome o = reader_->ready(last.buffer, &w); o.is_blocked()) return o;
   reader_->release(last.buffer);
   furthest->next = last.block;
   furthest->segments.pop_back();
-  return true;
+  return outcome::ready();
 }
 
 template <class Item>
-step queue_runs<Item>::load_bound(waker& w) {
+outcome queue_runs<Item>::load_bound(waker& w) {
   run_state& run = runs_[run_at_bound_];
   if (first_not_loaded(run) == nullptr) {
-    if (reader_->num_free() == 0 && !free_a_buffer(w)) return step::blocked;
+    if (reader_->num_free() == 0)
+      if (const outcome o = free_a_buffer(w); o.is_blocked()) return o;
     begin(run);
     reader_->submit();
   }
-  return reader_->ready(first_not_loaded(run)->buffer, &w) ? step::ready : step::blocked;
+  return reader_->ready(first_not_loaded(run)->buffer, &w);
 }
 
 template <class Item>

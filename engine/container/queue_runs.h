@@ -26,8 +26,6 @@
 
 namespace flowrun::container {
 
-using block::step;
-
 // One thread at a time.
 template <class Item>
 class queue_runs {
@@ -58,7 +56,7 @@ class queue_runs {
   // it changes their numbers.
   std::optional<Item> bound();
   // Waits for the block at the bound, of which there must be one. blocked: `w` will be woken. Throws error(io).
-  step load_bound(waker& w);
+  outcome load_bound(waker& w);
 
   size_t num_slots() const { return runs_.size(); }
   // Run `r`'s front, r < num_slots(): the items of its first loaded block that are left; none when it takes no part.
@@ -92,7 +90,7 @@ class queue_runs {
     bool chosen = true;
   };
   void begin(run_state& run);
-  bool free_a_buffer(waker& w);
+  outcome free_a_buffer(waker& w);
   const segment* first_not_loaded(const run_state& run) const;
 
   block::block_manager& blocks_;

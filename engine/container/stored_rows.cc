@@ -138,7 +138,7 @@ struct stored_reader::core {
   }
 
   // The piece at `position` into `current`.
-  step load(waker& w) {
+  outcome load(waker& w) {
     const row_piece& p = piece(position);
     if (p.in_memory()) {
       current = p.rows;
@@ -146,14 +146,14 @@ struct stored_reader::core {
       open_window();
       window->skip_to(block_number(position));
       block::prefetched_block block;
-      if (window->next(block, w) == step::blocked) return step::blocked;
+      if (const outcome o = window->next(block, w); o.is_blocked()) return o;
       current = rows_of(std::move(block));
       if (stays())
         rows->cache->put(position, current,
                          std::bit_ceil(std::max(current.num_rows * current.row_bytes, current.heap_bytes)));
     }
     used = 0;
-    return step::ready;
+    return outcome::ready();
   }
 
   // The next rows of the current piece, as many as suit a batch.
@@ -169,12 +169,13 @@ struct stored_reader::core {
     }
   }
 
-  step next(waker& w) {
+  outcome next(waker& w) {
     if (!started) start();
     for (;;) {
-      if (front.num_rows > 0) return step::ready;
-      if (position == num_pieces()) return step::done;
-      if (current.num_rows == 0 && load(w) == step::blocked) return step::blocked;
+      if (front.num_rows > 0) return outcome::ready();
+      if (position == num_pieces()) return outcome::done();
+      if (current.num_rows == 0)
+        if (const outcome o = load(w); o.is_blocked()) return o;
       if (wanted) {
         used = first_not_less(used);
         if (used < current.num_rows) wanted.reset();
@@ -316,9 +317,9 @@ stored_reader::stored_reader(std::shared_ptr<const stored_rows> rows, uint64_t m
 
 stored_reader::~stored_reader() = default;
 
-step stored_reader::front(const record::batch*& out, waker& w) {
-  const step s = core_->next(w);
-  if (s == step::ready) out = &core_->front;
+outcome stored_reader::front(const record::batch*& out, waker& w) {
+  const outcome s = core_->next(w);
+  if (s.is_ready()) out = &core_->front;
   return s;
 }
 

@@ -26,8 +26,6 @@
 
 namespace flowrun::container {
 
-using block::step;
-
 // In memory (rows.owner is set) or on scratch.
 struct row_piece {
   record::batch rows;
@@ -94,7 +92,7 @@ class stored_reader {
 
   // ready: `out` is the next batch, valid until pop() or seek(); copies of it may be kept. blocked: `w` will be woken.
   // done: that was all. Throws error(io) when a block can't be read or is damaged, and again from then on.
-  step front(const record::batch*& out, waker& w);
+  outcome front(const record::batch*& out, waker& w);
   void pop();
 
   // Goes on at the first row, from where the reader stands, whose key is not less than that of `row`: compared by

@@ -15,14 +15,14 @@ namespace {
 constexpr uint64_t small_rows = 10'000;
 
 void append_all(graph_host& host, container::external_vector& rows, record::batch b) {
-  while (rows.push(b, host.wakeup()) == container::step::blocked) host.wait();
+  while (rows.push(b, host.wakeup()).is_blocked()) host.wait();
 }
 
 void finish_all(graph_host& host, container::external_vector& rows) {
   for (;;) {
-    const container::step result = rows.finish(host.wakeup());
-    if (result == container::step::done) return;
-    if (result == container::step::blocked) host.wait();
+    const outcome result = rows.finish(host.wakeup());
+    if (result.is_done()) return;
+    if (result.is_blocked()) host.wait();
   }
 }
 
@@ -30,11 +30,11 @@ void finish_all(graph_host& host, container::external_vector& rows) {
 const record::batch* next_of(graph_host& host, container::external_vector::reader& rows) {
   const record::batch* front = nullptr;
   for (;;) {
-    const container::step result = rows.front(front, host.wakeup());
-    if (result == container::step::blocked)
+    const outcome result = rows.front(front, host.wakeup());
+    if (result.is_blocked())
       host.wait();
     else
-      return result == container::step::ready ? front : nullptr;
+      return result.is_ready() ? front : nullptr;
   }
 }
 

@@ -1,6 +1,6 @@
 // What the executor asks of an operator: three small interfaces, after DuckDB's source / operator / sink and with the
 // readiness of Rust's futures. An operator that can't proceed says so, leaves a waker with whatever it waits for and
-// gives its thread back; it never sleeps on a disk or a queue.
+// gives its thread back (base/outcome.h); it never sleeps on a disk or a queue.
 #pragma once
 
 #include <cstddef>
@@ -9,29 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/outcome.h"
 #include "engine/base/waker.h"
 #include "engine/record/batch.h"
 
 namespace flowrun::exec {
-
-enum class blocked_on : uint8_t { io, memory, input, output };
-
-// What a step came to.
-struct outcome {
-  enum class kind : uint8_t {
-    ready,    // did something; call again
-    blocked,  // can't proceed; the waker will be woken when it is worth another try
-    done,     // nothing is left to do
-  } what = kind::ready;
-  blocked_on why = blocked_on::io;
-
-  static constexpr outcome ready() { return {kind::ready, blocked_on::io}; }
-  static constexpr outcome blocked(blocked_on why) { return {kind::blocked, why}; }
-  static constexpr outcome done() { return {kind::done, blocked_on::io}; }
-  bool is_ready() const { return what == kind::ready; }
-  bool is_blocked() const { return what == kind::blocked; }
-  bool is_done() const { return what == kind::done; }
-};
 
 // Where a step leaves its batches: (port, batch), in order. Empty batches are dropped.
 class output {

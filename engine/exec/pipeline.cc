@@ -172,7 +172,7 @@ void pipeline::pull(std::unique_lock<std::mutex>& lock) {
   route(out.items(), tree_.head_children, items);
   lock.lock();
   in_head_ = false;
-  if (result.is_blocked()) sleep_locked(head_waker_, result.why);
+  if (result.is_blocked()) sleep_locked(head_waker_, result.why());
   if (result.is_done()) head_done_ = true;
   if (items.empty()) return;
   const uint64_t ticket = next_ticket_++;
@@ -204,7 +204,7 @@ void pipeline::pass_gate(std::unique_lock<std::mutex>& lock) {
   lock.lock();
   in_gate_ = false;
   if (result.is_blocked()) {
-    sleep_locked(gate_waker_, result.why);
+    sleep_locked(gate_waker_, result.why());
   } else if (finishing) {
     ended_ = true;
     lock.unlock();

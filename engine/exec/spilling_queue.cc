@@ -13,22 +13,12 @@ class spilling_queue final : public edge_queue {
       : queue_(type, job.blocks(), job.options().force_spill ? 0 : memory_bytes, kept_bytes),
         settles_(kept_bytes < memory_bytes) {}
 
-  outcome push(record::batch& b, waker& w) override {
-    return queue_.push(b, w) == container::step::ready ? outcome::ready() : outcome::blocked(blocked_on::io);
-  }
+  outcome push(record::batch& b, waker& w) override { return queue_.push(b, w); }
   outcome close(waker& w) override {
     queue_.close();
-    if (settles_ && queue_.settle(w) == container::step::blocked) return outcome::blocked(blocked_on::io);
-    return outcome::done();
+    return settles_ ? queue_.settle(w) : outcome::done();
   }
-  outcome peek(const record::batch*& front, waker& w) override {
-    switch (queue_.front(front, w)) {
-      case container::step::ready: return outcome::ready();
-      case container::step::done: return outcome::done();
-      case container::step::blocked: break;
-    }
-    return outcome::blocked(blocked_on::input);
-  }
+  outcome peek(const record::batch*& front, waker& w) override { return queue_.front(front, w); }
   void pop() override { queue_.pop(); }
   void forget_wakers() override { queue_.forget_wakers(); }
 

@@ -8,22 +8,11 @@ namespace flowrun::exec {
 
 namespace {
 
-using container::step;
-
 class vector_sink final : public ordered_stage {
  public:
   explicit vector_sink(std::shared_ptr<container::external_vector> rows) : rows_(std::move(rows)) {}
-  outcome push(record::batch& in, output&, waker& w) override {
-    return rows_->push(in, w) == step::ready ? outcome::ready() : outcome::blocked(blocked_on::io);
-  }
-  outcome finish(output&, waker& w) override {
-    switch (rows_->finish(w)) {
-      case step::done: return outcome::done();
-      case step::ready: return outcome::ready();
-      case step::blocked: break;
-    }
-    return outcome::blocked(blocked_on::io);
-  }
+  outcome push(record::batch& in, output&, waker& w) override { return rows_->push(in, w); }
+  outcome finish(output&, waker& w) override { return rows_->finish(w); }
 
  private:
   std::shared_ptr<container::external_vector> rows_;
@@ -49,10 +38,11 @@ class vector_source final : public source {
   outcome pull(output& out, waker& w) override {
     if (reader_ == nullptr && !open_next()) return outcome::done();
     const record::batch* front = nullptr;
-    switch (reader_->front(front, w)) {
-      case step::blocked: return outcome::blocked(blocked_on::io);
-      case step::done: reader_.reset(); return outcome::ready();
-      case step::ready: break;
+    const outcome o = reader_->front(front, w);
+    if (o.is_blocked()) return o;
+    if (o.is_done()) {
+      reader_.reset();
+      return outcome::ready();
     }
     record::batch rows = *front;
     rows.first_row = num_rows_;

@@ -99,16 +99,16 @@ class file_reader::core : public std::enable_shared_from_this<file_reader::core>
     file_.reset();
   }
 
-  step next(chunk& out, waker* waiting) {
+  outcome next(chunk& out, waker* waiting) {
     std::unique_lock lock(mutex_);
     waiting_ = nullptr;
     if (failure_ != nullptr) std::rethrow_exception(failure_);
     if (file_ != nullptr) start_reads(lock);
     if (started_.empty() && ended_ && stream_failure_ != nullptr) std::rethrow_exception(failure_ = stream_failure_);
-    if (started_.empty() && (file_ != nullptr ? position_ >= end_ : ended_)) return step::done;
+    if (started_.empty() && (file_ != nullptr ? position_ >= end_ : ended_)) return outcome::done();
     if (started_.empty() || !started_.front()->finished) {
       waiting_ = waiting;
-      return step::blocked;
+      return outcome::blocked();
     }
     slot& first = *started_.front();
     started_.pop_front();
@@ -128,7 +128,7 @@ class file_reader::core : public std::enable_shared_from_this<file_reader::core>
     out.data = buffer_of(first) + first.skip;
     out.num_bytes = first.num_bytes;
     out.offset = first.offset;
-    return step::ready;
+    return outcome::ready();
   }
 
   const std::string& path() const { return path_; }
@@ -328,7 +328,7 @@ file_reader::file_reader(backend& io, const std::string& path, file_reader_optio
 
 file_reader::~file_reader() { core_->close(); }
 
-step file_reader::next(chunk& out, waker* waiting) { return core_->next(out, waiting); }
+outcome file_reader::next(chunk& out, waker* waiting) { return core_->next(out, waiting); }
 const std::string& file_reader::path() const { return core_->path(); }
 std::optional<uint64_t> file_reader::num_bytes() const { return core_->num_bytes(); }
 bool file_reader::is_direct() const { return core_->is_direct(); }

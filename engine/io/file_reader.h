@@ -13,10 +13,10 @@
 #include <optional>
 #include <string>
 
+#include "engine/base/outcome.h"
 #include "engine/base/units.h"
 #include "engine/base/waker.h"
 #include "engine/io/request.h"
-#include "engine/io/step.h"
 
 namespace flowrun::io {
 
@@ -59,7 +59,7 @@ class file_reader {
   // It must stay alive until woken, until the next call of next(), or until the reader is gone. done: the range is
   // read. Throws error(io) when the system fails, error(bad_data) when the file became shorter meanwhile; then always
   // the same.
-  step next(chunk& out, waker* waiting);
+  outcome next(chunk& out, waker* waiting);
 
   const std::string& path() const;
   // The bytes in the range; unknown for pipes and devices.

@@ -71,14 +71,14 @@ class output_file::core {
     if (thread_.joinable()) thread_.join();
   }
 
-  step write(std::span<const std::byte> data, size_t& consumed, waker* waiting) {
+  outcome write(std::span<const std::byte> data, size_t& consumed, waker* waiting) {
     consumed = 0;
     FLOWRUN_CHECK(!finishing_);
     throw_failure();
     while (consumed < data.size()) {
       if (filling_ == nullptr) {
         filling_ = take_free(waiting);
-        if (filling_ == nullptr) return step::blocked;
+        if (filling_ == nullptr) return outcome::blocked();
         filled_ = 0;
       }
       const size_t piece = std::min(data.size() - consumed, chunk_bytes_ - filled_);
@@ -90,24 +90,24 @@ class output_file::core {
       reserve_ahead();
       hand_over();
     }
-    return step::ready;
+    return outcome::ready();
   }
 
-  step finish(waker* waiting) {
+  outcome finish(waker* waiting) {
     throw_failure();
     if (!std::exchange(finishing_, true) && filling_ != nullptr && filled_ > 0) hand_over();
     {
       std::lock_guard lock(mutex_);
       if (num_in_flight_ > 0) {
         waiting_ = waiting;
-        return step::blocked;
+        return outcome::blocked();
       }
     }
     throw_failure();
     if (target_ != nullptr && !finished_ && length_ != num_bytes_) target_->content().truncate(num_bytes_);
     arena_ = {};  // the commit may be far off
     finished_ = true;
-    return step::done;
+    return outcome::done();
   }
 
   void commit() {
@@ -291,10 +291,10 @@ output_file::output_file(backend& io, const std::string& path, output_file_optio
 
 output_file::~output_file() = default;
 
-step output_file::write(std::span<const std::byte> data, size_t& consumed, waker* waiting) {
+outcome output_file::write(std::span<const std::byte> data, size_t& consumed, waker* waiting) {
   return core_->write(data, consumed, waiting);
 }
-step output_file::finish(waker* waiting) { return core_->finish(waiting); }
+outcome output_file::finish(waker* waiting) { return core_->finish(waiting); }
 void output_file::commit() { core_->commit(); }
 const std::string& output_file::path() const { return core_->path(); }
 uint64_t output_file::num_bytes() const { return core_->num_bytes(); }

@@ -14,10 +14,10 @@
 #include <span>
 #include <string>
 
+#include "engine/base/outcome.h"
 #include "engine/base/units.h"
 #include "engine/base/waker.h"
 #include "engine/io/request.h"
-#include "engine/io/step.h"
 
 namespace flowrun::io {
 
@@ -44,9 +44,9 @@ class output_file {
   // Takes `consumed` bytes from the front of `data`. ready: that was all. blocked: all buffers are being written; call
   // again with the rest after `waiting` was woken. `waiting` must stay alive until woken, until the next call, or until
   // this is gone. Throws error(output) when the disk is full, error(io) when it fails; then always the same.
-  step write(std::span<const std::byte> data, size_t& consumed, waker* waiting);
+  outcome write(std::span<const std::byte> data, size_t& consumed, waker* waiting);
   // No more writes will come: hands over the tail. blocked until all has been written, then done. Throws like write().
-  step finish(waker* waiting);
+  outcome finish(waker* waiting);
   // After finish() was done: durable, and under its name. Blocks for the disk. Throws error(io), error(output).
   void commit();
 

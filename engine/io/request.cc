@@ -12,18 +12,18 @@ namespace flowrun::io {
 
 void request::wait() const {
   blocking_waker sleeper;
-  if (await(sleeper)) sleeper.wait();
+  if (await(sleeper).is_blocked()) sleeper.wait();
 }
 
 // A thread that has to sleep leaves the address of its own waker behind. complete() takes it as it publishes `done`, so
-// that nothing of the request is touched afterwards. False: nothing is in flight (any more).
-bool request::await(waker& sleeper) const {
+// that nothing of the request is touched afterwards. ready: nothing is in flight (any more).
+outcome request::await(waker& sleeper) const {
   uintptr_t expected = in_flight_state;
   if (state_.compare_exchange_strong(expected, reinterpret_cast<uintptr_t>(&sleeper), std::memory_order_acq_rel,
                                      std::memory_order_acquire))
-    return true;
+    return outcome::blocked();
   FLOWRUN_CHECK(expected == idle_state || expected == done_state);  // one thread at a time
-  return false;
+  return outcome::ready();
 }
 
 // False: too late, the sleeper has been or will be woken.
@@ -116,7 +116,7 @@ size_t wait_any(std::span<request* const> requests) {
   bool sleeps = false;
   bool too_late = false;
   for (const request* r : requests) {
-    if (r->await(sleeper)) {
+    if (r->await(sleeper).is_blocked()) {
       sleeps = true;
     } else if (r->done()) {
       too_late = true;  // meanwhile

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "engine/base/clock.h"
+#include "engine/base/outcome.h"
 #include "engine/base/waker.h"
 #include "engine/io/transfer.h"
 
@@ -84,7 +85,7 @@ class request {
   static constexpr uintptr_t in_flight_state = 1;
   static constexpr uintptr_t done_state = 2;
   friend size_t wait_any(std::span<request* const> requests);
-  bool await(waker& sleeper) const;
+  outcome await(waker& sleeper) const;
   bool await_no_more(waker& sleeper) const;
 
   mutable std::atomic<uintptr_t> state_{idle_state};

@@ -58,18 +58,18 @@ predicted_reader::~predicted_reader() {
   for (; num_read_ < ids_.size(); ++num_read_) blocks_.free(ids_[num_read_]);
 }
 
-step predicted_reader::next(block::prefetched_block& out, waker* w) {
+outcome predicted_reader::next(block::prefetched_block& out, waker* w) {
   if (decoder_) return next_decoded(out, w);
-  const step s = prefetcher_->next(out, w);
-  if (s == step::ready) ++num_read_;
+  const outcome s = prefetcher_->next(out, w);
+  if (s.is_ready()) ++num_read_;
   return s;
 }
 
-step predicted_reader::next_decoded(block::prefetched_block& out, waker* w) {
+outcome predicted_reader::next_decoded(block::prefetched_block& out, waker* w) {
   out.reset();
   block::prefetched_block stored;
-  const step s = prefetcher_->next(stored, w);
-  if (s != step::ready) return s;
+  const outcome s = prefetcher_->next(stored, w);
+  if (!s.is_ready()) return s;
   const block::block_id id = ids_[num_read_++];
   out = decoder_->decode(stored);
   if (out) return s;

@@ -20,8 +20,6 @@
 
 namespace flowrun::runs {
 
-using block::step;
-
 // The blocks in memory of one merge, and how it reads ahead.
 struct reading_memory {
   unsigned num_buffers = 8;  // blocks in memory, all together
@@ -48,10 +46,10 @@ class predicted_reader {
   // The one that next() will hand out. Not when exhausted.
   const predicted_block& upcoming() const { return sequence_[num_read_]; }
   // As block_prefetcher::next(). Throws error(io).
-  step next(block::prefetched_block& out, waker* w);
+  outcome next(block::prefetched_block& out, waker* w);
 
  private:
-  step next_decoded(block::prefetched_block& out, waker* w);
+  outcome next_decoded(block::prefetched_block& out, waker* w);
 
   block::block_manager& blocks_;
   const std::vector<predicted_block> sequence_;

@@ -13,12 +13,12 @@ constexpr size_t prefetch_distance = 16;
 row_writer::row_writer(run_writer& writer, const record::row_type& type, const record::key& key)
     : writer_(writer), rows_(type, key), prefix_(type, key) {}
 
-bool row_writer::append(std::span<const record::row_place>& rows, waker& w) {
+outcome row_writer::append(std::span<const record::row_place>& rows, waker& w) {
   const uint32_t row_bytes = rows_.row_bytes();
   while (!rows.empty()) {
     if (num_rows_ == 0) {
       payload_ = writer_.payload(&w);
-      if (payload_ == nullptr) return false;
+      if (payload_ == nullptr) return outcome::blocked();
       begin_block(rows.front());
     }
     size_t next = 0;
@@ -34,7 +34,7 @@ bool row_writer::append(std::span<const record::row_place>& rows, waker& w) {
     rows = rows.subspan(next);
     if (!rows.empty()) end_block();
   }
-  return true;
+  return outcome::ready();
 }
 
 void row_writer::begin_block(const record::row_place& first) {

@@ -19,8 +19,8 @@ class row_writer {
   // The run writer outlives this. No row may be longer, with its strings, than its blocks' payload.
   row_writer(run_writer& writer, const record::row_type& type, const record::key& key);
 
-  // Takes rows off the front as far as there are buffers; false: `w` will be woken once there is one.
-  bool append(std::span<const record::row_place>& rows, waker& w);
+  // Takes rows off the front as far as there are buffers. blocked: `w` will be woken once there is one.
+  outcome append(std::span<const record::row_place>& rows, waker& w);
 
   // What was taken goes to the disks; the next rows begin a block.
   void end_block();

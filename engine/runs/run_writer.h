@@ -39,8 +39,8 @@ class run_writer {
   void submit(uint32_t num_rows, uint32_t rows_bytes, uint32_t heap_bytes, record::word128 first,
               const std::byte* first_row = nullptr, size_t first_row_bytes = 0);
 
-  // True once everything is on the disks; then take() gives the runs.
-  bool flush(waker* w) { return writer_.try_flush(w); }
+  // done: everything is on the disks, and take() gives the runs.
+  outcome flush(waker* w) { return writer_.try_flush(w); }
   std::vector<run> take();
 
  private:

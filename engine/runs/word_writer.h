@@ -16,11 +16,11 @@ class word_writer {
   word_writer(run_writer& writer, const record::row_codec& codec)
       : writer_(writer), codec_(codec), per_block_(writer.payload_bytes() / codec.row_bytes()) {}
 
-  // Takes words off the front as far as there are buffers; false: `w` will be woken once there is one.
-  bool append(std::span<const Word>& words, waker& w) {
+  // Takes words off the front as far as there are buffers. blocked: `w` will be woken once there is one.
+  outcome append(std::span<const Word>& words, waker& w) {
     while (!words.empty()) {
       std::byte* payload = writer_.payload(&w);
-      if (payload == nullptr) return false;
+      if (payload == nullptr) return outcome::blocked();
       const size_t count = std::min(words.size(), per_block_ - filled_);
       if (filled_ == 0) first_ = words[0];
       codec_.pack(words.data(), count, payload + filled_ * codec_.row_bytes());
@@ -28,7 +28,7 @@ class word_writer {
       words = words.subspan(count);
       if (filled_ == per_block_) end_block();
     }
-    return true;
+    return outcome::ready();
   }
 
   // What was taken goes to the disks; the next words begin a block.

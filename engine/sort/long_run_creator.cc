@@ -63,9 +63,10 @@ class long_run_creator final : public run_creator {
     prepare_words<Word>(codec_, *resources_.pool, in, out);
   }
 
-  step push(record::batch& in, waker& w) override {
+  outcome push(record::batch& in, waker& w) override {
     while (in.num_rows > 0) {
-      if (!making_room_.at_most(1, &w)) return step::blocked;  // the bag to be filled has not been emptied yet
+      // The bag to be filled has not been emptied yet.
+      if (const outcome o = making_room_.at_most(1, &w); o.is_blocked()) return o;
       bag& filling = bags_[filling_];
       if (!filling.buffer) filling.buffer = aligned_buffer(bag_words_ * sizeof(Word));
       const size_t count = std::min(in.num_rows, bag_words_ - filling.num_filled);
@@ -74,19 +75,18 @@ class long_run_creator final : public run_creator {
       in = in.slice(count, in.num_rows - count);
       if (filling.num_filled == bag_words_) hand_over(filling);
     }
-    return step::ready;
+    return outcome::ready();
   }
 
-  step finish(waker& w) override {
+  outcome finish(waker& w) override {
     if (!closing_) {
-      if (!making_room_.at_most(1, &w)) return step::blocked;
+      if (const outcome o = making_room_.at_most(1, &w); o.is_blocked()) return o;
       closing_ = true;
       if (bags_[filling_].num_filled > 0) hand_over(bags_[filling_]);
       making_room_.start([this](waker& work) { return write_the_rest(work); });
     }
-    if (!making_room_.idle(&w)) return step::blocked;
-    if (writer_ && !writer_->flush(&w)) return step::blocked;
-    return step::done;
+    if (const outcome o = making_room_.idle(&w); o.is_blocked()) return o;
+    return writer_ ? writer_->flush(&w) : outcome::done();
   }
 
   runs::sorted_runs take() override {
@@ -133,7 +133,7 @@ class long_run_creator final : public run_creator {
       kernels::sort_words(full.words(), full.num_filled);
       full.num_sorted = without_repeats(full.words(), full.num_filled, std::nullopt);
       full.num_sorted = combiner_.combine(full.words(), full.num_sorted);
-      return true;
+      return outcome::done();
     });
     making_room_.start([this, &full](waker& w) { return empty(full, w); });
     filling_ ^= 1U;
@@ -147,15 +147,15 @@ class long_run_creator final : public run_creator {
   }
   uint64_t most_rows() const { return settings_.limit > 0 ? settings_.limit : std::numeric_limits<uint64_t>::max(); }
 
-  // A step in the background: true when the bag's words are in Q and Q'.
-  bool empty(bag& b, waker& w) {
+  // A step in the background. done: the bag's words are in Q and Q'.
+  outcome empty(bag& b, waker& w) {
     if (!store_) store_.emplace(memory_.num_blocks, memory_.block_bytes / sizeof(Word));
     for (;;) {
-      if (!write_slice(w)) return false;
+      if (const outcome o = write_slice(w); o.is_blocked()) return o;
       if (store_->has_room(b.num_filled)) break;
       next_slice();
     }
-    if (!b.sorting->idle(&w)) return false;
+    if (const outcome o = b.sorting->idle(&w); o.is_blocked()) return o;
     Word* words = b.words();
     const Word* end = words + b.num_sorted;
     const Word* split = words;
@@ -164,7 +164,7 @@ class long_run_creator final : public run_creator {
     if (last_ && settings_.unique && split < end && *split == *last_) ++split;
     if (rows_left_ > 0) add(current_, split, end);
     b.num_filled = 0;
-    return true;
+    return outcome::done();
   }
 
   void add(std::vector<sequence>& to, const Word* first, const Word* last) {
@@ -172,22 +172,22 @@ class long_run_creator final : public run_creator {
   }
 
   // The last step: writes until the rest may stay.
-  bool write_the_rest(waker& w) {
+  outcome write_the_rest(waker& w) {
     const uint64_t kept_bytes = settings_.force_spill ? 0 : resources_.kept_bytes;
     for (;;) {
-      if (!write_slice(w)) return false;
+      if (const outcome o = write_slice(w); o.is_blocked()) return o;
       if (!store_ || store_->num_words() * sizeof(Word) <= kept_bytes) break;
       next_slice();
     }
     if (words_) words_->end_block();
     stays_ = !settings_.force_spill && (!writer_ || store_->num_words() > 0);
-    return true;
+    return outcome::done();
   }
 
-  // Hands what is left of the slice to the disks; false while they are behind.
-  bool write_slice(waker& w) {
+  // Hands what is left of the slice to the disks. blocked: they are behind.
+  outcome write_slice(waker& w) {
     if (resources_.cancelled && resources_.cancelled()) throw error(error_kind::cancelled, "the sort was cancelled");
-    return slice_.empty() || words_->append(slice_, w);
+    return slice_.empty() ? outcome::ready() : words_->append(slice_, w);
   }
 
   // The smallest words that may follow in the current run, which is complete when there are none.

@@ -84,9 +84,9 @@ class narrow_run_creator final : public run_creator {
     prepare_words<Word>(codec_, *resources_.pool, in, out);
   }
 
-  step push(record::batch& in, waker& w) override {
+  outcome push(record::batch& in, waker& w) override {
     while (in.num_rows > 0) {
-      if (!has_room(w)) return step::blocked;  // the stretch to be filled is still being written
+      if (const outcome o = room(w); o.is_blocked()) return o;  // the stretch to be filled is still being written
       stretch& filling = ring_[filling_];
       const size_t count = std::min(in.num_rows, room_in(filling));
       std::memcpy(filling.words() + filling.num_words, in.rows, count * sizeof(Word));
@@ -95,12 +95,12 @@ class narrow_run_creator final : public run_creator {
       while (filling.num_words - filling.num_handed_over >= piece_words_) sort_piece(filling, piece_words_);
       if (filling.num_words == capacity_) hand_over();
     }
-    return step::ready;
+    return outcome::ready();
   }
 
-  step finish(waker& w) override {
+  outcome finish(waker& w) override {
     if (!closing_) {
-      if (!has_room(w)) return step::blocked;
+      if (const outcome o = room(w); o.is_blocked()) return o;
       closing_ = true;
       const bool nothing_written = !handed_over_ && full_.empty();
       if (stretch& last = ring_[filling_]; last.num_words > 0 || nothing_written) {
@@ -109,12 +109,11 @@ class narrow_run_creator final : public run_creator {
       }
       while (!full_.empty() && (settings_.force_spill || held_bytes() > resources_.kept_bytes)) write_first();
     }
-    if (!writing_.idle(&w)) return step::blocked;
+    if (const outcome o = writing_.idle(&w); o.is_blocked()) return o;
     for (stretch& h : ring_)
       for (background_work& work : h.sorting)
-        if (!work.idle(&w)) return step::blocked;
-    if (writer_ && !writer_->flush(&w)) return step::blocked;
-    return step::done;
+        if (const outcome o = work.idle(&w); o.is_blocked()) return o;
+    return writer_ ? writer_->flush(&w) : outcome::done();
   }
 
   runs::sorted_runs take() override {
@@ -163,7 +162,7 @@ class narrow_run_creator final : public run_creator {
     h.sorting[h.pieces.size() - 1].start([this, words, &piece](waker&) {
       kernels::sort_words(words, piece.num_words);
       piece.num_words = std::min<uint64_t>(cut(words, piece.num_words, std::nullopt), most_rows());
-      return true;
+      return outcome::done();
     });
   }
 
@@ -187,7 +186,7 @@ class narrow_run_creator final : public run_creator {
   }
 
   // The stretch that is being filled, or comes next, is free.
-  bool has_room(waker& w) { return writing_.at_most(ring_.size() - 1 - full_.size(), &w); }
+  outcome room(waker& w) { return writing_.at_most(ring_.size() - 1 - full_.size(), &w); }
 
   uint64_t held_bytes() const {
     uint64_t num_bytes = 0;
@@ -244,11 +243,11 @@ class narrow_run_creator final : public run_creator {
   }
   uint64_t most_rows() const { return settings_.limit > 0 ? settings_.limit : std::numeric_limits<uint64_t>::max(); }
 
-  // A step in the background: true when the whole stretch is on its way to the disks.
-  bool write(stretch& h, waker& w) {
+  // A step in the background. done: the whole stretch is on its way to the disks.
+  outcome write(stretch& h, waker& w) {
     if (!h.begun) {
       for (background_work& work : h.sorting)
-        if (!work.idle(&w)) return false;
+        if (const outcome o = work.idle(&w); o.is_blocked()) return o;
       begin(h);
     }
     for (;;) {
@@ -257,13 +256,13 @@ class narrow_run_creator final : public run_creator {
       // One block at most, so that cancelling is noticed.
       std::span<const Word> part = slice_.first(std::min<size_t>(slice_.size(), words_per_look));
       const size_t wanted = part.size();
-      const bool all = words_->append(part, w);
+      const outcome o = words_->append(part, w);
       slice_ = slice_.subspan(wanted - part.size());
-      if (!all) return false;
+      if (o.is_blocked()) return o;
     }
     words_->end_block();
     h.clear();
-    return true;
+    return outcome::done();
   }
 
   void begin(stretch& h) {

@@ -33,11 +33,11 @@ class narrow_intermediate_merge {
   }
 
   // One slice on; done once the new run is on the disks.
-  step advance(waker& w) {
+  outcome advance(waker& w) {
     if (slice_.num_rows == 0 && !drained_) {
-      const step s = merger_.next(slice_, w);
-      if (s == step::blocked) return s;
-      drained_ = s == step::done;
+      const outcome s = merger_.next(slice_, w);
+      if (s.is_blocked()) return s;
+      drained_ = s.is_done();
       if (!drained_)
         prepare();
       else if (held_)
@@ -45,7 +45,7 @@ class narrow_intermediate_merge {
     }
     while (slice_.num_rows > 0 || (drained_ && filled_ > 0)) {
       std::byte* payload = writer_.payload(&w);
-      if (payload == nullptr) return step::blocked;
+      if (payload == nullptr) return outcome::blocked();
       if (slice_.num_rows > 0) {
         const auto* words = reinterpret_cast<const Word*>(slice_.rows);
         const size_t count = std::min(slice_.num_rows, per_block_ - filled_);
@@ -59,8 +59,8 @@ class narrow_intermediate_merge {
         filled_ = 0;
       }
     }
-    if (!drained_) return step::ready;
-    return writer_.flush(&w) ? step::done : step::blocked;
+    if (!drained_) return outcome::ready();
+    return writer_.flush(&w);
   }
   runs::run take() { return std::move(writer_.take().front()); }
 
@@ -134,15 +134,15 @@ class narrow_run_merger final : public run_merger {
     fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + runs_.in_memory.size();
   }
 
-  step pull(std::vector<record::batch>& out, waker& w) override {
-    if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return step::done;
-    if (sorted_) return runs_.in_memory.empty() ? step::done : pull_memory(out);
+  outcome pull(std::vector<record::batch>& out, waker& w) override {
+    if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return outcome::done();
+    if (sorted_) return runs_.in_memory.empty() ? outcome::done() : pull_memory(out);
     if (next_step_ < steps_.size()) return reduce(w);
     if (!merger_)
       merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), codec_, resources_, memory_);
     record::batch slice;
-    const step s = merger_->next(slice, w);
-    if (s == step::ready) {
+    const outcome s = merger_->next(slice, w);
+    if (s.is_ready()) {
       emitted_ += slice.num_rows;
       out.push_back(std::move(slice));
     }
@@ -181,10 +181,10 @@ class narrow_run_merger final : public run_merger {
     return b;
   }
 
-  step pull_memory(std::vector<record::batch>& out) {
+  outcome pull_memory(std::vector<record::batch>& out) {
     const runs::memory_run& memory = *runs_.in_memory.front();
     const size_t count = std::min<size_t>(batch_rows_ * 4, memory.num_rows - emitted_);
-    if (count == 0) return step::done;
+    if (count == 0) return outcome::done();
     record::batch part;
     part.rows = memory.rows.data() + emitted_ * sizeof(Word);
     part.num_rows = count;
@@ -192,24 +192,24 @@ class narrow_run_merger final : public run_merger {
     part.owner = runs_.in_memory.front();
     emitted_ += count;
     out.push_back(std::move(part));
-    return step::ready;
+    return outcome::ready();
   }
 
   // Carries out the intermediate merges, a slice a call.
-  step reduce(waker& w) {
+  outcome reduce(waker& w) {
     const merge_step& plan = steps_[next_step_];
     const auto first = runs_.runs.begin() + static_cast<std::ptrdiff_t>(plan.first);
     const auto last = first + static_cast<std::ptrdiff_t>(plan.count);
     if (!intermediate_)
       intermediate_.emplace(std::vector<runs::run>(std::make_move_iterator(first), std::make_move_iterator(last)),
                             codec_, resources_, memory_, resources_.block_bytes, settings_);
-    const step s = intermediate_->advance(w);
-    if (s != step::done) return s;
+    const outcome s = intermediate_->advance(w);
+    if (!s.is_done()) return s;
     *first = intermediate_->take();
     runs_.runs.erase(first + 1, last);
     intermediate_.reset();
     ++next_step_;
-    return step::ready;
+    return outcome::ready();
   }
 
   const sort_settings settings_;

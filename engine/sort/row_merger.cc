@@ -42,7 +42,7 @@ struct cursor {
 
 struct row_merger::core {
   virtual ~core() = default;
-  virtual step next(row_view& out, waker& w) = 0;
+  virtual outcome next(row_view& out, waker& w) = 0;
 };
 
 namespace {
@@ -89,19 +89,19 @@ class merge final : public row_merger::core {
     tree_.start();
   }
 
-  step next(row_merger::row_view& out, waker& w) override {
+  outcome next(row_merger::row_view& out, waker& w) override {
     for (;;) {
       if (delivered_ != tree_.none) {
         advance(delivered_);
         delivered_ = tree_.none;
       }
       const uint32_t winner = tree_.winner();
-      if (winner == tree_.none) return step::done;
+      if (winner == tree_.none) return outcome::done();
       cursor& c = cursors_[winner];
       if (c.in_memory == nullptr && !c.block) {
-        const step s = reader_->next(c.block, &w);
-        if (s == step::blocked) return s;
-        FLOWRUN_CHECK(s == step::ready && c.block.header().stream == c.source->stream &&
+        const outcome s = reader_->next(c.block, &w);
+        if (s.is_blocked()) return s;
+        FLOWRUN_CHECK(s.is_ready() && c.block.header().stream == c.source->stream &&
                       c.block.header().index == c.next_block);
         ++c.next_block;
         c.row_number = 0;
@@ -110,7 +110,7 @@ class merge final : public row_merger::core {
       delivered_ = winner;
       if (unique_ && repeats_last()) continue;
       out = {c.head.row, c.head.heap};
-      return step::ready;
+      return outcome::ready();
     }
   }
 
@@ -202,6 +202,6 @@ row_merger::row_merger(std::vector<runs::run> runs, runs::memory_runs in_memory,
                        const sort_resources& resources, const merger_memory& memory)
     : core_(make_merge(std::move(runs), std::move(in_memory), settings, resources, memory)) {}
 row_merger::~row_merger() = default;
-step row_merger::next(row_view& out, waker& w) { return core_->next(out, w); }
+outcome row_merger::next(row_view& out, waker& w) { return core_->next(out, w); }
 
 }  // namespace flowrun::sort

@@ -29,7 +29,7 @@ class row_merger {
     const std::byte* row = nullptr;
     const std::byte* heap = nullptr;
   };
-  step next(row_view& out, waker& w);
+  outcome next(row_view& out, waker& w);
 
   struct core;
 

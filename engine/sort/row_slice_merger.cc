@@ -60,19 +60,19 @@ void row_slice_merger::load(block::prefetched_block block, const runs::predicted
   ++num_loaded_;
 }
 
-step row_slice_merger::next(std::shared_ptr<const kernels::row_slice>& slice, waker& w) {
+outcome row_slice_merger::next(std::shared_ptr<const kernels::row_slice>& slice, waker& w) {
   for (;;) {
     bool waits = false;
     while (!reader_.exhausted() && num_loaded_ < max_loaded_) {
       const runs::predicted_block which = reader_.upcoming();
       block::prefetched_block block;
-      if (reader_.next(block, &w) != step::ready) {
+      if (!reader_.next(block, &w).is_ready()) {
         waits = true;
         break;
       }
       load(std::move(block), which);
     }
-    if (active_.empty() && !waits) return step::done;
+    if (active_.empty() && !waits) return outcome::done();
     fronts_.clear();
     ends_.clear();
     for (const uint32_t r : active_) {
@@ -98,12 +98,12 @@ step row_slice_merger::next(std::shared_ptr<const kernels::row_slice>& slice, wa
       if (loaded_[r].empty()) active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
     }
     if (taken->num_rows == 0) {
-      if (waits) return step::blocked;
+      if (waits) return outcome::blocked();
       continue;  // all that is loaded comes after the next block's first row: it must be loaded
     }
     std::reverse(taken->parts.begin(), taken->parts.end());  // earlier runs first, for the order of equal keys
     slice = std::move(taken);
-    return step::ready;
+    return outcome::ready();
   }
 }
 

@@ -89,12 +89,14 @@ void row_stretch::sort_rest() {
   piece& rest = pieces_.back();
   sorting_[pieces_.size() - 1].start([this, &rest](waker&) {
     sort(rest);
-    return true;
+    return outcome::done();
   });
 }
 
-bool row_stretch::is_sorted(waker& w) {
-  return std::all_of(sorting_.begin(), sorting_.end(), [&](background_work& work) { return work.idle(&w); });
+outcome row_stretch::sorted(waker& w) {
+  for (background_work& work : sorting_)
+    if (const outcome o = work.idle(&w); o.is_blocked()) return o;
+  return outcome::ready();
 }
 
 void row_stretch::sort(piece& p) {

@@ -63,8 +63,8 @@ class row_stretch {
   bool has_piece() const {
     return rules_.most_pieces > 1 && held_bytes() - piece_from_ >= rules_.arena_bytes / rules_.most_pieces;
   }
-  // All pieces are sorted; else `w` will be woken once one more is. Throws what sorting threw.
-  bool is_sorted(waker& w);
+  // ready: all pieces are sorted; else `w` will be woken once one more is. Throws what sorting threw.
+  outcome sorted(waker& w);
 
   // Once sorted: the pieces, the k-th one as sequence k. Those that go on where the one before ends are one.
   std::vector<kernels::row_span> pieces();

@@ -23,8 +23,6 @@
 
 namespace flowrun::sort {
 
-using block::step;
-
 class run_creator {
  public:
   virtual ~run_creator() = default;
@@ -32,9 +30,9 @@ class run_creator {
   virtual void prepare(const record::batch& in, std::vector<record::batch>& out) const = 0;
   // Batches that prepare() made, in input order. ready: all of `in` was taken. blocked: what is left of `in` must come
   // again after `w` was woken. Throws what the background work threw.
-  virtual step push(record::batch& in, waker& w) = 0;
+  virtual outcome push(record::batch& in, waker& w) = 0;
   // After the last batch, until done (or blocked).
-  virtual step finish(waker& w) = 0;
+  virtual outcome finish(waker& w) = 0;
   // After finish().
   virtual runs::sorted_runs take() = 0;
 };

@@ -26,7 +26,7 @@ class run_merger {
   // The next part of the sorted stream in raw form, appended to `out`. ready: call again (perhaps nothing was
   // appended). blocked: `w` will be woken. done: that was all. One call at a time. With settings.limit the stream ends
   // early, but the last batch may go beyond the limit.
-  virtual step pull(std::vector<record::batch>& out, waker& w) = 0;
+  virtual outcome pull(std::vector<record::batch>& out, waker& w) = 0;
   // The part of the work that needs no order: turns a raw batch into rows. Called from several threads at once.
   virtual void refine(const record::batch& raw, std::vector<record::batch>& out) const = 0;
   // Runs that the last merge takes at once; 0 when nothing was spilled.

@@ -34,26 +34,26 @@ void slice_lanes::start(std::shared_ptr<const kernels::row_slice> slice) {
   if (lanes_.size() == 1 || l.slice->parts.size() == 1) return merge(l);
   l.merging.start([this, &l](waker&) {
     merge(l);
-    return true;
+    return outcome::done();
   });
 }
 
-step slice_lanes::next(std::span<const record::row_place>& rows, waker& w) {
+outcome slice_lanes::next(std::span<const record::row_place>& rows, waker& w) {
   while (num_busy_ > 0) {
     lane& oldest = *lanes_[first_];
-    if (!oldest.merging.idle(&w)) return step::blocked;
+    if (const outcome o = oldest.merging.idle(&w); o.is_blocked()) return o;
     if (unique_ || combiner_) fold(oldest.rows);
     rows = oldest.rows;
-    if (!rows.empty()) return step::ready;
+    if (!rows.empty()) return outcome::ready();
     pop();
   }
   if (closed_ && std::exchange(one_waits_, false)) {
     last_.row = last_.heap = copies_[newest_copy_].data();
     rows = {&last_, 1};
-    return step::ready;
+    return outcome::ready();
   }
   closed_ = false;
-  return step::done;
+  return outcome::done();
 }
 
 void slice_lanes::pop() {

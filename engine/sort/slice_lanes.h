@@ -40,7 +40,7 @@ class slice_lanes {
 
   // ready: the run's next rows, at least one, valid until pop(), which must come before the next call. blocked: `w`
   // will be woken. done: nothing is under way. Throws what a merge threw.
-  step next(std::span<const record::row_place>& rows, waker& w);
+  outcome next(std::span<const record::row_place>& rows, waker& w);
   void pop();
 
   // Waits until nobody looks at the slices any more.

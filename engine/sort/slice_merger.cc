@@ -65,13 +65,13 @@ step slice_merger<Word>::next(record::batch& slice, waker& w) {
     while (!reader_.exhausted() && num_loaded_ < max_loaded_) {
       const uint32_t run = reader_.upcoming().run;
       block::prefetched_block block;
-      if (reader_.next(block, &w) != step::ready) {
+      if (!reader_.next(block, &w).is_ready()) {
         waits = true;
         break;
       }
       load(std::move(block), run);
     }
-    if (active_.empty() && !waits) return step::done;
+    if (active_.empty() && !waits) return outcome::done();
 
     // The splitter: nothing above it may be taken. A run with more than `stride` words bounds it there, so that a slice
     // has about slice_words_ words; a run whose next segment is loaded too bounds it at the end of the first.
@@ -95,7 +95,7 @@ step slice_merger<Word>::next(record::batch& slice, waker& w) {
       total += take[i];
     }
     if (total == 0) {
-      if (waits) return step::blocked;
+      if (waits) return outcome::blocked();
       continue;  // all that is loaded lies above the next block's first word: it must be loaded
     }
 
@@ -126,7 +126,7 @@ step slice_merger<Word>::next(record::batch& slice, waker& w) {
     slice.num_rows = total;
     slice.row_bytes = sizeof(Word);
     slice.owner = owner;
-    return step::ready;
+    return outcome::ready();
   }
 }
 

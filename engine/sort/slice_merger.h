@@ -54,7 +54,7 @@ class slice_merger {
                const sort_resources& resources, const merger_memory& memory);
 
   // ready: `slice` is the next slice, words of sizeof(Word), part by part, and owns a word_slice. Throws error(io).
-  step next(record::batch& slice, waker& w);
+  outcome next(record::batch& slice, waker& w);
 
  private:
   // What is left of a loaded block, packed words that are unpacked when they are taken; or of a part in memory, whole

@@ -38,33 +38,33 @@ wide_intermediate_merge::wide_intermediate_merge(std::vector<runs::run> runs, co
   writer_.begin_run();
 }
 
-step wide_intermediate_merge::advance(waker& w) {
+outcome wide_intermediate_merge::advance(waker& w) {
   for (;;) {
     if (showing_) {
-      if (!rows_.append(merged_, w)) return step::blocked;
+      if (const outcome o = rows_.append(merged_, w); o.is_blocked()) return o;
       lanes_.pop();
       showing_ = false;
-      return step::ready;
+      return outcome::ready();
     }
-    if (written_) return writer_.flush(&w) ? step::done : step::blocked;
+    if (written_) return writer_.flush(&w);
     bool waits = false;
     while (!drained_ && !waits && lanes_.has_room()) {
       std::shared_ptr<const kernels::row_slice> slice;
-      const step s = merger_.next(slice, w);
-      if (s == step::ready) lanes_.start(std::move(slice));
-      waits = s == step::blocked;
-      drained_ = s == step::done;
+      const outcome s = merger_.next(slice, w);
+      if (s.is_ready()) lanes_.start(std::move(slice));
+      waits = s.is_blocked();
+      drained_ = s.is_done();
     }
     if (drained_) lanes_.close();
-    const step s = lanes_.next(merged_, w);
-    if (s == step::blocked) return s;
-    showing_ = s == step::ready;
+    const outcome s = lanes_.next(merged_, w);
+    if (s.is_blocked()) return s;
+    showing_ = s.is_ready();
     if (showing_) continue;
     if (drained_) {
       rows_.end_block();
       written_ = true;
     } else if (waits) {
-      return step::blocked;
+      return outcome::blocked();
     }
   }
 }

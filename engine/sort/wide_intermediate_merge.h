@@ -22,7 +22,7 @@ class wide_intermediate_merge {
                           const merger_memory& memory, uint32_t block_bytes, const kernels::row_slices& slices);
 
   // About a slice on; done once the new run is on the disks.
-  step advance(waker& w);
+  outcome advance(waker& w);
   runs::run take() { return std::move(writer_.take().front()); }
 
  private:

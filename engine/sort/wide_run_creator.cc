@@ -74,24 +74,24 @@ class wide_run_creator final : public run_creator {
 
   void prepare(const record::batch& in, std::vector<record::batch>& out) const override { out.push_back(in); }
 
-  step push(record::batch& in, waker& w) override {
+  outcome push(record::batch& in, waker& w) override {
     for (;;) {
-      if (!has_room(w)) return step::blocked;  // the stretch to be filled is still being written
+      if (const outcome o = room(w); o.is_blocked()) return o;  // the stretch to be filled is still being written
       row_stretch& filling = ring_[filling_];
       const size_t taken = filling.fill(in);
       in = in.slice(taken, in.num_rows - taken);
       if (in.num_rows == 0) {
         if (filling.has_piece()) filling.sort_rest();
-        return step::ready;
+        return outcome::ready();
       }
       if (filling.num_rows() == 0) refuse(in);
       hand_over();
     }
   }
 
-  step finish(waker& w) override {
+  outcome finish(waker& w) override {
     if (!closing_) {
-      if (!has_room(w)) return step::blocked;
+      if (const outcome o = room(w); o.is_blocked()) return o;
       closing_ = true;
       if (row_stretch& last = ring_[filling_]; last.num_rows() > 0) {
         last.sort_rest();
@@ -99,11 +99,10 @@ class wide_run_creator final : public run_creator {
       }
       while (!full_.empty() && (settings_.force_spill || held_bytes() > resources_.kept_bytes)) write_first();
     }
-    if (!writing_.idle(&w)) return step::blocked;
+    if (const outcome o = writing_.idle(&w); o.is_blocked()) return o;
     for (row_stretch& h : ring_)
-      if (!h.is_sorted(w)) return step::blocked;
-    if (writer_ && !writer_->flush(&w)) return step::blocked;
-    return step::done;
+      if (const outcome o = h.sorted(w); o.is_blocked()) return o;
+    return writer_ ? writer_->flush(&w) : outcome::done();
   }
 
   runs::sorted_runs take() override {
@@ -129,7 +128,7 @@ class wide_run_creator final : public run_creator {
   }
 
   // The stretch that is being filled, or comes next, is free.
-  bool has_room(waker& w) { return writing_.at_most(ring_.size() - 1 - full_.size(), &w); }
+  outcome room(waker& w) { return writing_.at_most(ring_.size() - 1 - full_.size(), &w); }
 
   [[noreturn]] void refuse(const record::batch& in) const {
     throw error(error_kind::resources,
@@ -155,28 +154,29 @@ class wide_run_creator final : public run_creator {
     writing_.start([this, &first](waker& w) { return write(first, w); });
   }
 
-  // A step in the background: true when the whole stretch is on its way to the disks.
-  bool write(row_stretch& h, waker& w) {
+  // A step in the background. done: the whole stretch is on its way to the disks.
+  outcome write(row_stretch& h, waker& w) {
     if (!begun_) {
-      if (!h.is_sorted(w)) return false;
-      if (!fit_blocks(h.longest_row(), h.held_bytes() / std::max<size_t>(h.num_rows(), 1), w)) return false;
+      if (const outcome o = h.sorted(w); o.is_blocked()) return o;
+      const size_t average = h.held_bytes() / std::max<size_t>(h.num_rows(), 1);
+      if (const outcome o = fit_blocks(h.longest_row(), average, w); o.is_blocked()) return o;
       begin(h);
     }
     for (;;) {
       if (resources_.cancelled && resources_.cancelled()) throw error(error_kind::cancelled, "the sort was cancelled");
       if (showing_) {
-        const bool all = to_blocks_->append(merged_, w);
+        const outcome o = to_blocks_->append(merged_, w);
         check_first_rows();
-        if (!all) return false;
+        if (o.is_blocked()) return o;
         lanes_.pop();
         showing_ = false;
       }
       while (!left_.empty() && rows_left_ > 0 && lanes_.has_room()) lanes_.start(next_slice());
       const bool all_started = left_.empty() || rows_left_ == 0;
       if (all_started) lanes_.close();
-      const step s = lanes_.next(merged_, w);
-      if (s == step::blocked) return false;
-      if (s == step::done) {
+      const outcome s = lanes_.next(merged_, w);
+      if (s.is_blocked()) return s;
+      if (s.is_done()) {
         if (all_started) break;
         continue;
       }
@@ -188,7 +188,7 @@ class wide_run_creator final : public run_creator {
     to_blocks_->end_block();
     h.clear();
     begun_ = false;
-    return true;
+    return outcome::done();
   }
 
   void begin(row_stretch& h) {
@@ -233,12 +233,12 @@ class wide_run_creator final : public run_creator {
                     format_bytes(resources_.memory_bytes)));
   }
 
-  // Makes sure that a row of `longest` bytes fits a block, and many of `average` bytes do; false while the blocks of
-  // the old size are being written out.
-  bool fit_blocks(size_t longest, size_t average, waker& w) {
-    if (writer_ && longest <= writer_->payload_bytes()) return true;
+  // Makes sure that a row of `longest` bytes fits a block, and many of `average` bytes do. blocked: the blocks of the
+  // old size are being written out.
+  outcome fit_blocks(size_t longest, size_t average, waker& w) {
+    if (writer_ && longest <= writer_->payload_bytes()) return outcome::ready();
     if (writer_) {
-      if (!writer_->flush(&w)) return false;
+      if (const outcome o = writer_->flush(&w); o.is_blocked()) return o;
       for (runs::run& r : writer_->take()) finished_.runs.push_back(std::move(r));
       keys_of_finished_ += to_blocks_->first_rows_bytes();
       to_blocks_.reset();
@@ -259,7 +259,7 @@ class wide_run_creator final : public run_creator {
     }
     writer_.emplace(*resources_.blocks, block_bytes_, num_buffers, resources_.coding);
     to_blocks_.emplace(*writer_, settings_.type, settings_.key);
-    return true;
+    return outcome::ready();
   }
 
   const sort_settings settings_;

@@ -61,8 +61,8 @@ class wide_run_merger final : public run_merger {
     by_slices_ = has_several(runs_) && memory_.slice_bytes / std::max<uint64_t>(sequences, 1) >= least_rows * average;
   }
 
-  step pull(std::vector<record::batch>& out, waker& w) override {
-    if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return step::done;
+  outcome pull(std::vector<record::batch>& out, waker& w) override {
+    if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return outcome::done();
     if (!has_several(runs_) && !merging_) return pull_memory(out);
     if (next_step_ < steps_.size()) return reduce(w);
     merging_ = true;
@@ -89,24 +89,24 @@ class wide_run_merger final : public run_merger {
     return !runs.runs.empty() || runs::num_parts(runs.in_memory) > 1;
   }
 
-  step pull_slice(std::vector<record::batch>& out, waker& w) {
+  outcome pull_slice(std::vector<record::batch>& out, waker& w) {
     if (!slice_merger_)
       slice_merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), settings_, resources_,
                             memory_, slices_);
     std::shared_ptr<const kernels::row_slice> slice;
-    const step s = slice_merger_->next(slice, w);
-    if (s == step::ready) emit(std::move(slice), out);
+    const outcome s = slice_merger_->next(slice, w);
+    if (s.is_ready()) emit(std::move(slice), out);
     return s;
   }
 
-  step pull_rows(std::vector<record::batch>& out, waker& w) {
+  outcome pull_rows(std::vector<record::batch>& out, waker& w) {
     if (!merger_)
       merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), settings_, resources_,
                       memory_);
     while (!builder_.full()) {
       row_merger::row_view row;
-      const step s = merger_->next(row, w);
-      if (s == step::ready) {
+      const outcome s = merger_->next(row, w);
+      if (s.is_ready()) {
         builder_.append_row(row.row, row.heap);
         continue;
       }
@@ -115,15 +115,15 @@ class wide_run_merger final : public run_merger {
     }
     emitted_ += builder_.num_rows();
     out.push_back(builder_.take());
-    return step::ready;
+    return outcome::ready();
   }
 
   // All there is lies sorted in memory: slices of one part.
-  step pull_memory(std::vector<record::batch>& out) {
-    if (runs::num_parts(runs_.in_memory) == 0) return step::done;
+  outcome pull_memory(std::vector<record::batch>& out) {
+    if (runs::num_parts(runs_.in_memory) == 0) return outcome::done();
     const runs::memory_run& kept = *runs_.in_memory.front();
     const size_t count = std::min<size_t>(gather_.batch_rows(), kept.num_rows - emitted_);
-    if (count == 0) return step::done;
+    if (count == 0) return outcome::done();
     const auto slice = std::make_shared<kernels::row_slice>();
     const auto* entries = reinterpret_cast<const word128*>(kept.entries.data());
     slice->parts.push_back(
@@ -131,7 +131,7 @@ class wide_run_merger final : public run_merger {
     slice->owners.push_back(runs_.in_memory.front());
     slice->num_rows = count;
     emit(slice, out);
-    return step::ready;
+    return outcome::ready();
   }
 
   void emit(std::shared_ptr<const kernels::row_slice> slice, std::vector<record::batch>& out) {
@@ -144,20 +144,20 @@ class wide_run_merger final : public run_merger {
   }
 
   // Carries out the intermediate merges, a slice a call.
-  step reduce(waker& w) {
+  outcome reduce(waker& w) {
     const merge_step& plan = steps_[next_step_];
     const auto first = runs_.runs.begin() + static_cast<std::ptrdiff_t>(plan.first);
     const auto last = first + static_cast<std::ptrdiff_t>(plan.count);
     if (!intermediate_)
       intermediate_.emplace(std::vector<runs::run>(std::make_move_iterator(first), std::make_move_iterator(last)),
                             settings_, resources_, memory_, block_bytes_, slices_);
-    const step s = intermediate_->advance(w);
-    if (s != step::done) return s;
+    const outcome s = intermediate_->advance(w);
+    if (!s.is_done()) return s;
     *first = intermediate_->take();
     runs_.runs.erase(first + 1, last);
     intermediate_.reset();
     ++next_step_;
-    return step::ready;
+    return outcome::ready();
   }
 
   const sort_settings settings_;

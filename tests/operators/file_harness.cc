@@ -68,7 +68,7 @@ class pump {
   void run() {
     for (size_t n = 0; n < parts_.size(); ++n) {
       if (!parts_[n].head) continue;
-      exec::outcome step = exec::outcome::ready();
+      outcome step = outcome::ready();
       while (!step.is_done()) {
         exec::output out;
         step = parts_[n].head->pull(out, waker_);
@@ -107,7 +107,7 @@ class pump {
   void finish(size_t n, size_t s) {
     auto* ordered = std::get_if<std::unique_ptr<exec::ordered_stage>>(&parts_[n].stages[s]);
     if (ordered == nullptr) return;
-    exec::outcome step = exec::outcome::ready();
+    outcome step = outcome::ready();
     while (!step.is_done()) {
       exec::output out;
       step = (*ordered)->finish(out, waker_);

@@ -58,14 +58,14 @@ class no_waker final : public waker {
 class test_stream final : public exec::input_stream {
  public:
   test_stream(std::vector<batch> batches, uint64_t seed) : batches_(std::move(batches)), random_(seed) {}
-  exec::outcome peek(const batch*& front, waker& w) override {
+  outcome peek(const batch*& front, waker& w) override {
     if (random_() % 3 == 0) {
       w.wake();
-      return exec::outcome::blocked(exec::blocked_on::input);
+      return outcome::blocked(blocked_on::input);
     }
-    if (next_ == batches_.size()) return exec::outcome::done();
+    if (next_ == batches_.size()) return outcome::done();
     front = &batches_[next_];
-    return exec::outcome::ready();
+    return outcome::ready();
   }
   void pop() override { batches_[next_++] = {}; }
 

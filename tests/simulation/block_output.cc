@@ -80,8 +80,7 @@ void block_output::finish() {
   if (filled_ > 0) submit();
   if (buffer_ != nullptr) writer_.release(buffer_);
   buffer_ = nullptr;
-  for (bool flushed = writer_.try_flush(&nobody); !flushed; flushed = writer_.try_flush(&nobody))
-    wait_ns_ += machine_.wait();
+  while (writer_.try_flush(&nobody).is_blocked()) wait_ns_ += machine_.wait();
 }
 
 }  // namespace flowrun::simulation

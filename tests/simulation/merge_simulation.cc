@@ -37,14 +37,14 @@ merge_outcome simulate_merge(simulated_machine& machine, const merge_options& op
   std::vector<record::batch> refined;
   for (;;) {
     raw.clear();
-    const sort::step s = merger->pull(raw, nobody);
+    const auto s = merger->pull(raw, nobody);
     for (const record::batch& part : raw) {
       refined.clear();
       merger->refine(part, refined);
       for (const record::batch& rows : refined) output.append(rows);
     }
-    if (s == sort::step::done) break;
-    if (s == sort::step::blocked) outcome.read_wait_ns += machine.wait();
+    if (s.is_done()) break;
+    if (s.is_blocked()) outcome.read_wait_ns += machine.wait();
   }
   output.finish();
 

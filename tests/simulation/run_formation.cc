@@ -51,9 +51,9 @@ formation_outcome simulate_run_formation(simulated_machine& machine, const forma
   block::prefetched_block block;
   std::vector<record::batch> prepared;
   for (;;) {
-    const block::step s = reader.next(block, &nobody);
-    if (s == block::step::done) break;
-    if (s == block::step::blocked) {
+    const auto s = reader.next(block, &nobody);
+    if (s.is_done()) break;
+    if (s.is_blocked()) {
       outcome.read_wait_ns += machine.wait();
       continue;
     }
@@ -70,10 +70,10 @@ formation_outcome simulate_run_formation(simulated_machine& machine, const forma
     creator->prepare(rows, prepared);
     rows = {};
     for (record::batch& part : prepared)
-      while (creator->push(part, nobody) == sort::step::blocked) outcome.write_wait_ns += machine.wait();
+      while (creator->push(part, nobody).is_blocked()) outcome.write_wait_ns += machine.wait();
   }
   block.reset();
-  while (creator->finish(nobody) == sort::step::blocked) outcome.write_wait_ns += machine.wait();
+  while (creator->finish(nobody).is_blocked()) outcome.write_wait_ns += machine.wait();
   outcome.runs = creator->take();
 
   outcome.total_ns = machine.now() - started;

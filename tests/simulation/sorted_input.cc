@@ -113,7 +113,7 @@ runs::sorted_runs write_runs(simulated_machine& machine, const sort::sort_settin
                     0, first);
     }
   }
-  while (!writer.flush(&nobody)) machine.wait();
+  while (writer.flush(&nobody).is_blocked()) machine.wait();
   runs::sorted_runs result(machine.blocks());
   result.runs = writer.take();
   for (const runs::run& r : result.runs) result.num_rows += r.num_rows;

@@ -91,18 +91,19 @@ void file_input::open(size_t file) {
   next_ = file + 1;
 }
 
-file_input::event file_input::next(io::chunk& out, waker& w) {
+outcome file_input::next(io::chunk& out, waker& w) {
   if (reader_ == nullptr) {
-    if (next_ >= parts_.size()) return event::done;
+    if (next_ >= parts_.size()) return outcome::done();
     open(next_);
   }
-  switch (reader_->next(out, &w)) {
-    case io::step::blocked: return event::blocked;
-    case io::step::done: reader_.reset(); return event::end_of_file;
-    case io::step::ready: break;
+  const outcome o = reader_->next(out, &w);
+  if (o.is_blocked()) return o;
+  if (o.is_done()) {
+    reader_.reset();
+    out = {};
   }
   counters_.file_read_bytes += out.num_bytes;
-  return event::chunk;
+  return outcome::ready();
 }
 
 }  // namespace flowrun::operators

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/outcome.h"
 #include "engine/base/waker.h"
 #include "engine/exec/operator_definition.h"
 #include "engine/io/file_reader.h"
@@ -31,19 +32,14 @@ class file_input {
     uint64_t begin = 0;
     uint64_t end = UINT64_MAX;
   };
-  enum class event : uint8_t {
-    chunk,        // the next bytes of file()
-    end_of_file,  // file() has been read; the next chunk belongs to the one behind
-    blocked,      // the waker will be woken
-    done,         // all files have been read
-  };
-
   // Throws error(missing_input) when one of the files can't be opened.
   file_input(exec::services& job, exec::node_counters& counters, std::vector<part> parts,
              io::file_reader_options options);
 
-  event next(io::chunk& out, waker& w);
-  // Index and path of the file that the last event was about.
+  // ready: the next bytes of file(), or a chunk without bytes: file() has been read, the next chunk belongs to the one
+  // behind. done: all files have been read.
+  outcome next(io::chunk& out, waker& w);
+  // Index and path of the file that the last answer was about.
   size_t file() const { return file_; }
   const std::string& path() const { return parts_[file_].path; }
 

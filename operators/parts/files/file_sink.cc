@@ -43,21 +43,21 @@ class index_sink {
 
   // Once for each batch.
   void add(const record::batch& rows) { index_->add(rows.rows, rows.num_rows); }
-  // False: blocked.
-  bool write(waker& w) {
+  outcome write(waker& w) {
     while (!index_->pending().empty()) {
       size_t consumed = 0;
-      const io::step step = file_->write(index_->pending(), consumed, &w);
+      const outcome o = file_->write(index_->pending(), consumed, &w);
       index_->forget(consumed);
       counters_.file_written_bytes += consumed;
-      if (step == io::step::blocked) return false;
+      if (o.is_blocked()) return o;
     }
-    return true;
+    return outcome::ready();
   }
-  bool finish(waker& w) {
+  outcome finish(waker& w) {
     if (!finished_) index_->finish();
     finished_ = true;
-    return write(w) && file_->finish(&w) != io::step::blocked;
+    if (const outcome o = write(w); o.is_blocked()) return o;
+    return file_->finish(&w);
   }
   std::unique_ptr<io::output_file> take_file() { return std::move(file_); }
 
@@ -81,41 +81,43 @@ class file_sink final : public exec::ordered_stage {
     if (index) index_.emplace(context, path, std::move(index));
   }
 
-  exec::outcome push(record::batch& in, exec::output&, waker& w) override {
-    if (!write_prologue(w)) return exec::outcome::blocked(exec::blocked_on::io);
+  outcome push(record::batch& in, exec::output&, waker& w) override {
+    if (const outcome o = write_prologue(w); o.is_blocked()) return o;
     const std::span<const std::byte> bytes = content_ == sink_content::text
                                                  ? std::span(in.heap, in.heap_bytes)
                                                  : std::span(in.rows, in.num_rows * in.row_bytes);
-    if (!write(bytes, taken_, w)) return exec::outcome::blocked(exec::blocked_on::io);
+    if (const outcome o = write(bytes, taken_, w); o.is_blocked()) return o;
     if (index_ && !std::exchange(is_indexed_, true)) index_->add(in);
-    if (index_ && !index_->write(w)) return exec::outcome::blocked(exec::blocked_on::io);
+    if (index_)
+      if (const outcome o = index_->write(w); o.is_blocked()) return o;
     taken_ = 0;
     is_indexed_ = false;
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
-  exec::outcome finish(exec::output&, waker& w) override {
-    if (file_ == nullptr) return exec::outcome::done();
-    if (!write_prologue(w) || file_->finish(&w) == io::step::blocked)
-      return exec::outcome::blocked(exec::blocked_on::io);
+  outcome finish(exec::output&, waker& w) override {
+    if (file_ == nullptr) return outcome::done();
+    if (const outcome o = write_prologue(w); o.is_blocked()) return o;
+    if (const outcome o = file_->finish(&w); o.is_blocked()) return o;
     // Only now: an index is not older than its rows.
-    if (index_ && !index_->finish(w)) return exec::outcome::blocked(exec::blocked_on::io);
+    if (index_)
+      if (const outcome o = index_->finish(w); o.is_blocked()) return o;
     job_.commit_at_end(std::move(file_));
     if (index_) job_.commit_at_end(index_->take_file());
-    return exec::outcome::done();
+    return outcome::done();
   }
 
  private:
-  // Writes what is left behind `taken` bytes. False: blocked.
-  bool write(std::span<const std::byte> bytes, size_t& taken, waker& w) {
-    if (taken == bytes.size()) return true;
+  // Writes what is left behind `taken` bytes.
+  outcome write(std::span<const std::byte> bytes, size_t& taken, waker& w) {
+    if (taken == bytes.size()) return outcome::ready();
     size_t consumed = 0;
-    const io::step step = file_->write(bytes.subspan(taken), consumed, &w);
+    const outcome o = file_->write(bytes.subspan(taken), consumed, &w);
     taken += consumed;
     counters_.file_written_bytes += consumed;
-    return step != io::step::blocked;
+    return o;
   }
-  bool write_prologue(waker& w) { return write(std::as_bytes(std::span(prologue_)), prologue_taken_, w); }
+  outcome write_prologue(waker& w) { return write(std::as_bytes(std::span(prologue_)), prologue_taken_, w); }
 
   exec::services& job_;
   exec::node_counters& counters_;

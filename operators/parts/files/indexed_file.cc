@@ -57,20 +57,21 @@ class indexed_file final : public skipping_stream {
     if (!c.job.options().direct) options_.cache = io::caching::buffered;
   }
 
-  exec::outcome peek(const record::batch*& front, waker& w) override {
+  outcome peek(const record::batch*& front, waker& w) override {
     while (front_.num_rows == 0) {
-      if (reader_ == nullptr && wanted_ == index_.num_blocks()) return exec::outcome::done();
+      if (reader_ == nullptr && wanted_ == index_.num_blocks()) return outcome::done();
       if (reader_ == nullptr) open();
       io::chunk chunk;
-      switch (reader_->next(chunk, &w)) {
-        case io::step::blocked: return exec::outcome::blocked(exec::blocked_on::io);
-        case io::step::done: reader_.reset(); break;
-        case io::step::ready: take(chunk); break;
-      }
+      const outcome o = reader_->next(chunk, &w);
+      if (o.is_blocked()) return o;
+      if (o.is_ready())
+        take(chunk);
+      else
+        reader_.reset();
     }
     seeking_.reset();
     front = &front_;
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
   void pop() override { front_ = {}; }

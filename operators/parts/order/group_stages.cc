@@ -19,7 +19,7 @@ class group_stage final : public exec::ordered_stage {
         row_bytes_(output.row_bytes()),
         one_group_(p.keys.empty()) {}
 
-  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+  outcome push(record::batch& in, exec::output& out, waker&) override {
     const bool open = groups_.open();
     const record::batch before = groups_.last();
     const std::vector<uint32_t>& starts = groups_.add(in);
@@ -38,17 +38,17 @@ class group_stage final : public exec::ordered_stage {
       from += count;
       if (builder_.full()) out.emit(builder_.take());
     }
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
-  exec::outcome finish(exec::output& out, waker&) override {
+  outcome finish(exec::output& out, waker&) override {
     if (groups_.open() || one_group_) {
       std::byte* to = builder_.append();
       if (groups_.open()) keys_.copy(groups_.last().row(0), groups_.last().heap, to, builder_);
       aggregation_.store_open(to, builder_);
     }
     out.emit(builder_.take());
-    return exec::outcome::done();
+    return outcome::done();
   }
 
  private:

@@ -110,7 +110,7 @@ class lane_stream {
   }
 
   // The next rows. ready: there is one.
-  exec::outcome fill(record::batch_pool& pool, const expr::pair_condition& less, waker& w) {
+  outcome fill(record::batch_pool& pool, const expr::pair_condition& less, waker& w) {
     while (!has_row()) {
       if (end_ < batch_.num_rows) {
         compute_lanes(pool);
@@ -118,14 +118,14 @@ class lane_stream {
         break;
       }
       const record::batch* front = nullptr;
-      const exec::outcome o = in_->peek(front, w);
+      const outcome o = in_->peek(front, w);
       if (!o.is_ready()) return o;
       rows_before_ += batch_.num_rows;
       batch_ = *front;
       position_ = end_ = 0;
       in_->pop();
     }
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
   void copy_row(record::batch_builder& to) { copy_.copy(batch_.row(position_), batch_.heap, to.append(), to); }
@@ -256,13 +256,13 @@ class merge_less_source final : public exec::source {
         comparisons_.push_back(x >= y ? comparison::of(condition(x, y)) : comparison::turned(condition(y, x)));
   }
 
-  exec::outcome pull(exec::output& out, waker& w) override {
+  outcome pull(exec::output& out, waker& w) override {
     while (!builder_.full()) {
       while (!waiting_.empty()) {
         const size_t i = waiting_.back();
-        const exec::outcome o = streams_[i].fill(pool_, condition(i, i), w);
+        const outcome o = streams_[i].fill(pool_, condition(i, i), w);
         if (streams_[i].unsorted_row()) fail(i);
-        if (o.is_blocked()) return exec::outcome::blocked(exec::blocked_on::input);
+        if (o.is_blocked()) return o;
         waiting_.pop_back();
         if (!o.is_ready()) continue;
         current_[i] = streams_[i].current();
@@ -270,12 +270,12 @@ class merge_less_source final : public exec::source {
       }
       if (order_.empty()) {
         out.emit(builder_.take());
-        return exec::outcome::done();
+        return outcome::done();
       }
       merge_rows();
     }
     out.emit(builder_.take());
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:

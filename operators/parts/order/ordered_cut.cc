@@ -11,10 +11,10 @@ class ordered_cut final : public exec::ordered_stage {
   ordered_cut(const record::row_type& type, repeats where, const record::key& key, uint64_t limit)
       : where_(where), comparator_(type, key), limit_(limit) {}
 
-  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+  outcome push(record::batch& in, exec::output& out, waker&) override {
     if (where_ == repeats::none) {
       emit(std::move(in), out);
-      return exec::outcome::ready();
+      return outcome::ready();
     }
     // Stretches without repetition are handed on as slices.
     size_t from = 0;
@@ -27,7 +27,7 @@ class ordered_cut final : public exec::ordered_stage {
     }
     if (in.num_rows > from) emit(in.slice(from, in.num_rows - from), out);
     if (in.num_rows > 0) last_ = in.slice(in.num_rows - 1, 1);
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:

@@ -67,29 +67,30 @@ class loading_stage : public exec::ordered_stage {
         state_(c.state),
         counters_(c.counters) {}
 
-  exec::outcome push(record::batch& in, exec::output&, waker& w) override {
+  outcome push(record::batch& in, exec::output&, waker& w) override {
     if (in.num_rows > num_places() - num_rows_)
       throw wrong_number_of_rows(fmt::format("{} or more", num_rows_ + in.num_rows), matrix_.num_bits());
     while (in.num_rows > 0) {
-      if (loaded_ == load_rows_ && !unload(w)) return exec::outcome::blocked(exec::blocked_on::io);
+      if (loaded_ == load_rows_)
+        if (const outcome o = unload(w); o.is_blocked()) return o;
       const size_t count = std::min<uint64_t>(in.num_rows, load_rows_ - loaded_);
       std::memcpy(load_->data() + loaded_ * row_bytes_, in.rows, count * row_bytes_);
       loaded_ += count;
       num_rows_ += count;
       in = in.slice(count, in.num_rows - count);
     }
-    return exec::outcome::ready();
+    return outcome::ready();
   }
-  exec::outcome finish(exec::output&, waker& w) override {
+  outcome finish(exec::output&, waker& w) override {
     if (num_rows_ != num_places()) throw wrong_number_of_rows(fmt::format("{}", num_rows_), matrix_.num_bits());
-    return end(w) ? exec::outcome::done() : exec::outcome::blocked(exec::blocked_on::io);
+    return end(w);
   }
 
  protected:
-  // Makes room for the next memoryload; false: blocked.
-  virtual bool unload(waker& w) = 0;
-  // Leaves the rows in state_; false: blocked.
-  virtual bool end(waker& w) = 0;
+  // ready: there is room for the next memoryload.
+  virtual outcome unload(waker& w) = 0;
+  // done: the rows are in state_.
+  virtual outcome end(waker& w) = 0;
 
   uint64_t num_places() const { return uint64_t{1} << matrix_.num_bits(); }
 
@@ -109,10 +110,10 @@ class memory_stage final : public loading_stage {
   using loading_stage::loading_stage;
 
  private:
-  bool unload(waker&) override { internal_error("a memoryload of all rows is full before the end"); }
-  bool end(waker&) override {
+  outcome unload(waker&) override { internal_error("a memoryload of all rows is full before the end"); }
+  outcome end(waker&) override {
     state_ = gathered{std::move(load_), row_bytes_, matrix_.inverse()};
-    return true;
+    return outcome::done();
   }
 };
 
@@ -153,7 +154,7 @@ class scatter_stage final : public loading_stage {
     FLOWRUN_CHECK(num_found == targets_.num_bits());
   }
 
-  bool unload(waker& w) override {
+  outcome unload(waker& w) override {
     if (!target_) {
       targets_.set_complement(matrix_.apply(num_rows_ - load_rows_) >> block_bits_);
       target_.emplace(targets_, 0);
@@ -162,13 +163,13 @@ class scatter_stage final : public loading_stage {
     for (; num_unloaded_ < load_rows_ >> block_bits_; ++num_unloaded_) {
       if (job_.cancelled()) throw error(error_kind::cancelled, "stopped before the end");
       std::byte* buffer = writer_.try_acquire(&w);
-      if (buffer == nullptr) return false;
+      if (buffer == nullptr) return outcome::blocked();
       write(target_->take(), buffer);
     }
     target_.reset();
     num_unloaded_ = 0;
     loaded_ = 0;
-    return true;
+    return outcome::ready();
   }
 
   void write(uint64_t target, std::byte* buffer) {
@@ -190,15 +191,16 @@ class scatter_stage final : public loading_stage {
     counters_.stored_run_bytes += writer_.block_bytes();
   }
 
-  bool end(waker& w) override {
-    if (loaded_ > 0 && !unload(w)) return false;
-    if (!writer_.try_flush(&w)) return false;
+  outcome end(waker& w) override {
+    if (loaded_ > 0)
+      if (const outcome o = unload(w); o.is_blocked()) return o;
+    if (const outcome o = writer_.try_flush(&w); o.is_blocked()) return o;
     settle();
     stored_->count();
     counters_.merge_passes = 1;
     counters_.fan_in = counters_.runs.load();
     state_ = scattered{std::move(stored_)};
-    return true;
+    return outcome::done();
   }
 
   // Where the blocks lie is final once they are written.
@@ -225,9 +227,9 @@ class scatter_stage final : public loading_stage {
 class range_source final : public exec::source {
  public:
   range_source(gathered rows, size_t batch_rows) : rows_(std::move(rows)), batch_rows_(batch_rows) {}
-  exec::outcome pull(exec::output& out, waker&) override {
+  outcome pull(exec::output& out, waker&) override {
     const uint64_t end = uint64_t{1} << rows_.from.num_bits();
-    if (next_ == end) return exec::outcome::done();
+    if (next_ == end) return outcome::done();
     record::batch range;
     range.rows = rows_.rows->data();
     range.num_rows = std::min<uint64_t>(batch_rows_, end - next_);
@@ -236,7 +238,7 @@ class range_source final : public exec::source {
     range.owner = rows_.rows;
     next_ += range.num_rows;
     out.emit(std::move(range));
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:

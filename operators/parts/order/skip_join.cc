@@ -10,14 +10,7 @@ class vector_stream final : public skipping_stream {
       : rows_(std::move(rows)),
         reader_(rows_->read(memory_bytes, container::external_vector::direction::forward, batch_bytes)) {}
 
-  exec::outcome peek(const record::batch*& front, waker& w) override {
-    switch (reader_->front(front, w)) {
-      case container::step::ready: return exec::outcome::ready();
-      case container::step::blocked: return exec::outcome::blocked(exec::blocked_on::io);
-      case container::step::done: break;
-    }
-    return exec::outcome::done();
-  }
+  outcome peek(const record::batch*& front, waker& w) override { return reader_->front(front, w); }
   void pop() override { reader_->pop(); }
   void seek(const record::row_comparator& order, const std::byte* row, const std::byte* heap) override {
     reader_->seek(order, row, heap);
@@ -33,21 +26,21 @@ class pushed_stage final : public exec::ordered_stage {
   pushed_stage(std::unique_ptr<exec::source> work, pushed_stream& left, std::shared_ptr<void> parts)
       : parts_(std::move(parts)), left_(left), work_(std::move(work)) {}
 
-  exec::outcome push(record::batch& in, exec::output& out, waker& w) override {
+  outcome push(record::batch& in, exec::output& out, waker& w) override {
     if (!has_input_) left_.put(in);
     has_input_ = true;
-    const exec::outcome o = work_->pull(out, w);
+    const outcome o = work_->pull(out, w);
     // What it has made goes on before it works on.
     if (o.is_ready()) {
       w.wake();
-      return exec::outcome::blocked(exec::blocked_on::output);
+      return outcome::blocked(blocked_on::output);
     }
-    if (o.is_blocked() && !left_.take_starved()) return exec::outcome::blocked(exec::blocked_on::io);
+    if (o.is_blocked() && !left_.take_starved()) return o;
     has_input_ = false;
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
-  exec::outcome finish(exec::output& out, waker& w) override {
+  outcome finish(exec::output& out, waker& w) override {
     left_.close();
     return work_->pull(out, w);
   }

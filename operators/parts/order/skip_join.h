@@ -31,14 +31,14 @@ class pushed_stream final : public exec::input_stream {
   void close() { closed_ = true; }
 
   // blocked: nothing was pushed; nobody is woken, the next push goes on.
-  exec::outcome peek(const record::batch*& front, waker&) override {
+  outcome peek(const record::batch*& front, waker&) override {
     if (batch_.num_rows > 0) {
       front = &batch_;
-      return exec::outcome::ready();
+      return outcome::ready();
     }
-    if (closed_) return exec::outcome::done();
+    if (closed_) return outcome::done();
     starved_ = true;
-    return exec::outcome::blocked(exec::blocked_on::input);
+    return outcome::blocked(blocked_on::input);
   }
   void pop() override { batch_ = {}; }
   // Whether peek() was blocked since this was last asked.

@@ -61,18 +61,18 @@ class creator_stage final : public exec::ordered_stage {
         state_(c.state),
         counters_(c.counters) {}
 
-  exec::outcome push(record::batch& in, exec::output&, waker& w) override {
+  outcome push(record::batch& in, exec::output&, waker& w) override {
     if (in.num_rows > rows_left_)
       throw error(error_kind::bad_data,
                   fmt::format("there are more than {} rows, against what was planned", most_rows_),
                   "did an input grow? Run the job again");
     const size_t num_rows = in.num_rows;
-    const sort::step s = creator_->push(in, w);
-    rows_left_ -= num_rows - (s == sort::step::ready ? 0 : in.num_rows);
-    return s == sort::step::ready ? exec::outcome::ready() : exec::outcome::blocked(exec::blocked_on::io);
+    const outcome o = creator_->push(in, w);
+    rows_left_ -= num_rows - (o.is_ready() ? 0 : in.num_rows);
+    return o;
   }
-  exec::outcome finish(exec::output&, waker& w) override {
-    if (creator_->finish(w) != sort::step::done) return exec::outcome::blocked(exec::blocked_on::io);
+  outcome finish(exec::output&, waker& w) override {
+    if (const outcome o = creator_->finish(w); !o.is_done()) return o;
     auto runs = std::make_shared<runs::sorted_runs>(creator_->take());
     counters_.runs = runs->runs.size();
     for (const runs::run& r : runs->runs) {
@@ -80,7 +80,7 @@ class creator_stage final : public exec::ordered_stage {
       counters_.stored_run_bytes += r.stored_bytes();
     }
     state_ = hand_over{std::move(runs), block_bytes_};
-    return exec::outcome::done();
+    return outcome::done();
   }
 
  private:
@@ -95,12 +95,11 @@ class creator_stage final : public exec::ordered_stage {
 class merger_source final : public exec::source {
  public:
   explicit merger_source(std::shared_ptr<sort::run_merger> merger) : merger_(std::move(merger)) {}
-  exec::outcome pull(exec::output& out, waker& w) override {
+  outcome pull(exec::output& out, waker& w) override {
     std::vector<record::batch> raw;
-    const sort::step s = merger_->pull(raw, w);
+    const outcome o = merger_->pull(raw, w);
     out.emit(raw);
-    if (s == sort::step::ready) return exec::outcome::ready();
-    return s == sort::step::done ? exec::outcome::done() : exec::outcome::blocked(exec::blocked_on::io);
+    return o;
   }
 
  private:

@@ -13,16 +13,12 @@ namespace {
 class stored_source final : public exec::source {
  public:
   explicit stored_source(std::unique_ptr<container::stored_reader> rows) : rows_(std::move(rows)) {}
-  exec::outcome pull(exec::output& out, waker& w) override {
+  outcome pull(exec::output& out, waker& w) override {
     const record::batch* front = nullptr;
-    switch (rows_->front(front, w)) {
-      case container::step::done: return exec::outcome::done();
-      case container::step::blocked: return exec::outcome::blocked(exec::blocked_on::io);
-      case container::step::ready: break;
-    }
+    if (const outcome o = rows_->front(front, w); !o.is_ready()) return o;
     out.emit(*front);
     rows_->pop();
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:

@@ -15,8 +15,8 @@ class stream_cursor {
   stream_cursor(exec::input_stream& in, const key_words* words) : in_(&in), words_(words) {}
 
   // ready: there is a current row. blocked: `w` will be woken. done: the stream has ended. Cheap when there is a row.
-  exec::outcome fill(waker& w) {
-    if (position_ < batch_.num_rows) return exec::outcome::ready();
+  outcome fill(waker& w) {
+    if (position_ < batch_.num_rows) return outcome::ready();
     return next_batch(w);
   }
   bool has_row() const { return position_ < batch_.num_rows; }
@@ -38,24 +38,24 @@ class stream_cursor {
   uint64_t row_number() const { return rows_before_ + position_; }
 
  private:
-  exec::outcome next_batch(waker& w) {
+  outcome next_batch(waker& w) {
     while (position_ == batch_.num_rows) {
-      if (ended_) return exec::outcome::done();
+      if (ended_) return outcome::done();
       const record::batch* front = nullptr;
-      const exec::outcome o = in_->peek(front, w);
-      if (o.is_blocked()) return exec::outcome::blocked(exec::blocked_on::input);
+      const outcome o = in_->peek(front, w);
+      if (o.is_blocked()) return o;
       rows_before_ += batch_.num_rows;
       position_ = 0;
       if (o.is_done()) {
         ended_ = true;
         batch_ = {};
-        return exec::outcome::done();
+        return outcome::done();
       }
       batch_ = *front;
       in_->pop();
       if (words_ != nullptr) words_->compute(batch_, word_list_);
     }
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
   exec::input_stream* in_;

@@ -128,21 +128,21 @@ class pq_scan_source final : public exec::source {
     for (const record::row_type& type : settings_.outputs) builders_.emplace_back(type, c.job.pool(), c.batch_bytes);
   }
 
-  exec::outcome pull(exec::output& out, waker& w) override {
+  outcome pull(exec::output& out, waker& w) override {
     out_ = &out;
     emitted_ = false;
     for (size_t events = events_per_pull; events > 0 && !emitted_;) {
       for (auto& in : inputs_) {
-        const exec::outcome o = fill(*in, w);
+        const outcome o = fill(*in, w);
         if (o.is_blocked()) return o;
       }
-      if (queue_.make_room(max_pushes_, w) == block::step::blocked || queue_.refill(w) == block::step::blocked)
-        return exec::outcome::blocked(exec::blocked_on::io);
+      if (const outcome o = queue_.make_room(max_pushes_, w); o.is_blocked()) return o;
+      if (const outcome o = queue_.refill(w); o.is_blocked()) return o;
       if (advance(events)) continue;
       for (unsigned port = 0; port < builders_.size(); ++port) out.emit(builders_[port].take(), port);
-      return exec::outcome::done();
+      return outcome::done();
     }
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:
@@ -235,13 +235,13 @@ class pq_scan_source final : public exec::source {
   Key group_of(Key key) const { return group_bits_ == 0 ? Key{0} : key >> (order_bits_ - group_bits_); }
 
   // There is a current row, or the stream has ended.
-  exec::outcome fill(input& in, waker& w) {
+  outcome fill(input& in, waker& w) {
     while (in.row == in.num_rows && !in.ended) {
       const size_t next = in.first + in.num_rows;
       if (next == in.batch.num_rows) {
         const record::batch* front = nullptr;
-        const exec::outcome o = in.from.peek(front, w);
-        if (o.is_blocked()) return exec::outcome::blocked(exec::blocked_on::input);
+        const outcome o = in.from.peek(front, w);
+        if (o.is_blocked()) return o;
         in.rows_before += in.batch.num_rows;
         in.first = in.row = in.num_rows = 0;
         in.batch = {};
@@ -258,7 +258,7 @@ class pq_scan_source final : public exec::source {
       in.rules.load(in.batch.row(in.first), in.batch.row_bytes, in.num_rows);
       if (in.rules.sends_rows()) make_messages(in);
     }
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
   // What the rows of a chunk will push if the rule holds.

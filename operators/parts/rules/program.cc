@@ -12,11 +12,11 @@ class counting_program final : public exec::ordered_stage {
   counting_program(const record::row_type& input, const std::vector<program_step>& steps, record::batch_pool& pool)
       : program_(exec::program_stage::compile(input, steps)), pool_(&pool) {}
 
-  exec::outcome push(record::batch& in, exec::output& out, waker&) override {
+  outcome push(record::batch& in, exec::output& out, waker&) override {
     program_.run(in, next_row_, *pool_, results_);
     next_row_ += in.num_rows;
     out.emit(results_);
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:

@@ -50,14 +50,14 @@ std::string percent(double ratio) {
 
 }  // namespace
 
-bool rejection_tally::settled(waker& w) {
+outcome rejection_tally::settled(waker& w) {
   std::lock_guard lock(mutex_);
   waiting_ = nullptr;
   if (pieces_out_ > 0) {
     waiting_ = &w;
-    return false;
+    return outcome::blocked(blocked_on::output);
   }
-  if (num_rejected_ == 0) return true;
+  if (num_rejected_ == 0) return outcome::done();
   if (policy_.what == action::fail)
     throw error(error_kind::bad_data, describe(first_),
                 "mend the line, or say `on_error: {to: PORT}` or `on_error: skip` to go on without such lines");
@@ -69,7 +69,7 @@ bool rejection_tally::settled(waker& w) {
                     format_count(num_records_), num_records_ == 1 ? "line" : "lines",
                     num_rejected_ == 1 ? "was" : "were", percent(ratio), policy_.max_ratio, describe(first_)),
         "check `delimiter` and `type`, mend the input, or raise max_ratio");
-  return true;
+  return outcome::done();
 }
 
 }  // namespace flowrun::operators

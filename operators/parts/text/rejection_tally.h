@@ -35,7 +35,7 @@ class rejection_tally {
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
   // The source, once no more pieces leave: true when all were parsed and the job may go on; otherwise `w` will be
   // woken. Throws error(bad_data) as the policy asks.
-  bool settled(waker& w);
+  outcome settled(waker& w);
 
  private:
   struct problem {

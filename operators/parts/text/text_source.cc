@@ -24,31 +24,27 @@ class text_source final : public exec::source {
         cutter_(std::move(options), pool_),
         tally_(std::move(tally)) {}
 
-  exec::outcome pull(exec::output& out, waker& w) override {
+  outcome pull(exec::output& out, waker& w) override {
     if (tally_ && tally_->failed()) return settle(w);
     while (pieces_.empty()) {
       if (ended_) return settle(w);
       io::chunk chunk;
-      switch (input_.next(chunk, w)) {
-        case file_input::event::blocked: return exec::outcome::blocked(exec::blocked_on::io);
-        case file_input::event::done: ended_ = true; break;
-        case file_input::event::chunk:
-          begin_file();
-          cutter_.feed(chunk.owner, {reinterpret_cast<const char*>(chunk.data), chunk.num_bytes}, cut_);
-          queue_pieces();
-          break;
-        case file_input::event::end_of_file:
-          begin_file();  // it may have been empty
-          cutter_.finish(cut_);
-          queue_pieces();
-          lines_before_ += cutter_.num_lines();
-          break;
-      }
+      const outcome o = input_.next(chunk, w);
+      if (o.is_blocked()) return o;
+      ended_ = o.is_done();
+      if (ended_) continue;
+      begin_file();  // it may be empty
+      if (chunk.num_bytes > 0)
+        cutter_.feed(chunk.owner, {reinterpret_cast<const char*>(chunk.data), chunk.num_bytes}, cut_);
+      else
+        cutter_.finish(cut_);
+      queue_pieces();
+      if (chunk.num_bytes == 0) lines_before_ += cutter_.num_lines();
     }
     if (tally_) tally_->piece_left();
     out.emit(std::move(pieces_.front()));
     pieces_.pop_front();
-    return exec::outcome::ready();
+    return outcome::ready();
   }
 
  private:
@@ -64,10 +60,9 @@ class text_source final : public exec::source {
     cutter_.begin_file(input_.path());
   }
 
-  exec::outcome settle(waker& w) {
+  outcome settle(waker& w) {
     pieces_.clear();
-    if (tally_ && !tally_->settled(w)) return exec::outcome::blocked(exec::blocked_on::output);
-    return exec::outcome::done();
+    return tally_ ? tally_->settled(w) : outcome::done();
   }
 
   void queue_pieces() {

@@ -77,7 +77,7 @@ TEST_P(round_trip, streams_come_back_in_any_interleaving) {
         }
         EXPECT_FALSE(prefetcher.next(block));
         EXPECT_FALSE(block);
-        EXPECT_EQ(prefetcher.next(block, nullptr), step::done);
+        EXPECT_EQ(prefetcher.next(block, nullptr), outcome::done());
         EXPECT_EQ(prefetcher.num_given_up(), 0u);
       }
       EXPECT_EQ(manager.used_bytes(), 0u);
@@ -219,18 +219,18 @@ TEST(block_prefetcher, a_consumer_is_woken_by_the_block_it_waits_for) {
   EXPECT_EQ(backend.batches, (std::vector<size_t>{3}));  // one call for all
   block_prefetcher::buffer first, second;
   blocking_waker waker;
-  EXPECT_EQ(prefetcher.next(first, &waker), step::blocked);
+  EXPECT_EQ(prefetcher.next(first, &waker), outcome::blocked());
   backend.finish(1);
   waker.wait();
-  EXPECT_EQ(prefetcher.next(first, &waker), step::ready);
+  EXPECT_EQ(prefetcher.next(first, &waker), outcome::ready());
   EXPECT_EQ(prefetcher.position(), 1u);
-  EXPECT_EQ(prefetcher.next(second, &waker), step::blocked);
+  EXPECT_EQ(prefetcher.next(second, &waker), outcome::blocked());
   EXPECT_EQ(backend.num_waiting(), 2u);
   first.reset();  // its buffer reads block 3
   EXPECT_EQ(backend.num_waiting(), 3u);
   backend.finish(1);
   waker.wait();
-  EXPECT_EQ(prefetcher.next(second, nullptr), step::ready);
+  EXPECT_EQ(prefetcher.next(second, nullptr), outcome::ready());
   EXPECT_EQ(second.header().index, 1u);
   backend.hold = false;
   backend.finish(2);
@@ -242,13 +242,13 @@ TEST(block_prefetcher, a_consumer_that_holds_everything_waits_for_its_own_buffer
   block_prefetcher prefetcher(manager, in_order(1, write_stream(manager, 1, 5)), 2);
   block_prefetcher::buffer first, second, third;
   blocking_waker waker;
-  ASSERT_EQ(prefetcher.next(first, &waker), step::ready);
-  ASSERT_EQ(prefetcher.next(second, &waker), step::ready);
-  EXPECT_EQ(prefetcher.next(third, &waker), step::blocked);
-  EXPECT_EQ(prefetcher.next(third, &waker), step::blocked);
+  ASSERT_EQ(prefetcher.next(first, &waker), outcome::ready());
+  ASSERT_EQ(prefetcher.next(second, &waker), outcome::ready());
+  EXPECT_EQ(prefetcher.next(third, &waker), outcome::blocked());
+  EXPECT_EQ(prefetcher.next(third, &waker), outcome::blocked());
   first.reset();
   waker.wait();
-  ASSERT_EQ(prefetcher.next(third, &waker), step::ready);
+  ASSERT_EQ(prefetcher.next(third, &waker), outcome::ready());
   EXPECT_EQ(third.header().index, 2u);
 }
 
@@ -278,15 +278,15 @@ TEST(block_prefetcher, obeys_the_schedule_and_gives_later_blocks_up_when_it_must
                                        ids[3].offset, ids[4].offset, ids[6].offset};
   EXPECT_EQ(backend.offsets, expected);
   std::vector<block_prefetcher::buffer> held(12);
-  for (uint64_t i = 0; i < 5; ++i) ASSERT_EQ(prefetcher.next(held[i], nullptr), step::ready);
+  for (uint64_t i = 0; i < 5; ++i) ASSERT_EQ(prefetcher.next(held[i], nullptr), outcome::ready());
   EXPECT_EQ(prefetcher.num_given_up(), 0u);
-  ASSERT_EQ(prefetcher.next(held[5], nullptr), step::ready);  // 5: the only other buffer holds 6
+  ASSERT_EQ(prefetcher.next(held[5], nullptr), outcome::ready());  // 5: the only other buffer holds 6
   EXPECT_EQ(prefetcher.num_given_up(), 1u);
   EXPECT_TRUE(has_payload(held[5].data(), tiny_block, 1, 5));
-  EXPECT_EQ(prefetcher.next(held[6], nullptr), step::blocked);
+  EXPECT_EQ(prefetcher.next(held[6], nullptr), outcome::blocked());
   for (uint64_t i = 0; i < 6; ++i) held[i].reset();
   for (uint64_t i = 6; i < 12; ++i) {
-    ASSERT_EQ(prefetcher.next(held[i], nullptr), step::ready);
+    ASSERT_EQ(prefetcher.next(held[i], nullptr), outcome::ready());
     EXPECT_TRUE(has_payload(held[i].data(), tiny_block, 1, i));
   }
 }
@@ -305,7 +305,7 @@ TEST(block_prefetcher, blocks_of_several_lengths_and_no_blocks) {
     EXPECT_TRUE(has_payload(block.data(), wanted.id.num_bytes, wanted.stream, wanted.index));
   }
   block_prefetcher none(manager, {}, 4);
-  EXPECT_EQ(none.next(block, nullptr), step::done);
+  EXPECT_EQ(none.next(block, nullptr), outcome::done());
 }
 
 }  // namespace

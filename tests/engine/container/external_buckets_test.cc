@@ -19,8 +19,8 @@ void fill(external_buckets& buckets, const std::vector<batch>& input, const std:
   size_t next = 0;
   for (const batch& b : input)
     for (size_t i = 0; i < b.num_rows; ++i, ++next)
-      while (buckets.push(numbers[next], b.row(i), b.heap, w) == step::blocked) w.wait();
-  while (buckets.finish(w) == step::blocked) w.wait();
+      while (buckets.push(numbers[next], b.row(i), b.heap, w).is_blocked()) w.wait();
+  while (buckets.finish(w).is_blocked()) w.wait();
 }
 
 rows read_all(std::shared_ptr<const stored_rows> stored) {
@@ -29,8 +29,8 @@ rows read_all(std::shared_ptr<const stored_rows> stored) {
   rows out;
   blocking_waker w;
   const batch* front = nullptr;
-  for (step s; (s = reader.front(front, w)) != step::done;) {
-    if (s == step::blocked) {
+  for (outcome s; !(s = reader.front(front, w)).is_done();) {
+    if (s.is_blocked()) {
       w.wait();
       continue;
     }

@@ -33,10 +33,10 @@ TEST(external_queue_failure, may_be_destroyed_in_any_state) {
     std::optional<batch> held;
     for (uint64_t steps = random() % 200; steps > 0; --steps) {
       if (random() % 5 < 3 && next < input.size()) {
-        if (queue.push(input[next], *w) == step::ready) ++next;
+        if (queue.push(input[next], *w).is_ready()) ++next;
       } else {
         const batch* front = nullptr;
-        if (queue.front(front, *w) != step::ready) continue;
+        if (!queue.front(front, *w).is_ready()) continue;
         held = *front;
         if (random() % 4 > 0) queue.pop();
       }
@@ -68,7 +68,7 @@ TEST(external_queue_failure, a_consumer_asleep_hears_of_the_producers_error) {
   external_queue& queue = rig.make(number_type(), 0);
   counting_waker consumer;
   const batch* front = nullptr;
-  ASSERT_EQ(queue.front(front, consumer), step::blocked);
+  ASSERT_EQ(queue.front(front, consumer), outcome::blocked());
   std::thread producer([&] { EXPECT_THROW(push_all(queue, input), error); });
   producer.join();
   EXPECT_GT(consumer.num_wakes, 0);

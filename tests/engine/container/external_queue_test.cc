@@ -20,19 +20,19 @@ void interleave(external_queue& queue, const row_type& type, std::vector<batch> 
   bool closed = false;
   auto push = [&] {
     if (next < input.size()) {
-      if (queue.push(input[next], w) == step::blocked) return step::blocked;
+      if (queue.push(input[next], w).is_blocked()) return outcome::blocked();
       ++next;
-      return step::ready;
+      return outcome::ready();
     }
-    if (closed) return step::done;
+    if (closed) return outcome::done();
     queue.close();
     closed = true;
-    return step::ready;
+    return outcome::ready();
   };
   auto read = [&] {
     const batch* front = nullptr;
-    const step s = queue.front(front, w);
-    if (s != step::ready) return s;
+    const outcome s = queue.front(front, w);
+    if (!s.is_ready()) return s;
     for (size_t i = 0; i < front->num_rows; ++i) out.push_back(record::content_of(type, front->row(i), front->heap));
     queue.pop();
     return s;
@@ -40,11 +40,11 @@ void interleave(external_queue& queue, const row_type& type, std::vector<batch> 
   const uint64_t push_share = 1 + random() % 9;
   for (;;) {
     const bool push_first = random() % 10 < push_share;
-    if (push_first && push() == step::ready) continue;
-    const step s = read();
-    if (s == step::done) return;
-    if (s == step::ready) continue;
-    if (!push_first && push() == step::ready) continue;
+    if (push_first && push().is_ready()) continue;
+    const outcome s = read();
+    if (s.is_done()) return;
+    if (s.is_ready()) continue;
+    if (!push_first && push().is_ready()) continue;
     w.wait();  // both are blocked, or one is and the other has nothing to do
   }
 }
@@ -94,9 +94,9 @@ TEST(external_queue, settles) {
         push_all(queue, input);
         EXPECT_TRUE(kept == 10 * MiB || queue.memory_bytes() > kept);  // what is being written
         blocking_waker w;
-        while (queue.settle(w) == step::blocked) w.wait();
+        while (queue.settle(w).is_blocked()) w.wait();
         EXPECT_LE(queue.memory_bytes(), kept);
-        EXPECT_EQ(queue.settle(w), step::done);
+        EXPECT_EQ(queue.settle(w), outcome::done());
         EXPECT_EQ(queue.spilled_bytes() == 0, kept == 10 * MiB);
         ASSERT_EQ(read_all(queue, kind.type), record::contents_of(kind.type, input)) << kept;
       }
@@ -135,7 +135,7 @@ TEST(external_queue, goes_back_to_memory_once_scratch_is_read) {
   blocking_waker w;
   std::vector<std::string> out;
   auto push = [&](batch b) {
-    while (queue.push(b, w) == step::blocked) w.wait();
+    while (queue.push(b, w).is_blocked()) w.wait();
   };
   for (const batch& b : input) push(b);
   EXPECT_GT(queue.spilled_bytes(), 0U);
@@ -143,7 +143,7 @@ TEST(external_queue, goes_back_to_memory_once_scratch_is_read) {
   while (out.size() < num_rows) read_one(queue, type, out);
   const batch* front = nullptr;
   counting_waker asleep;
-  EXPECT_EQ(queue.front(front, asleep), step::blocked);  // empty, not closed
+  EXPECT_EQ(queue.front(front, asleep), outcome::blocked(blocked_on::input));  // empty, not closed
   const uint64_t spilled = queue.spilled_bytes();
   push(input[0]);
   EXPECT_EQ(asleep.num_wakes, 1);
@@ -159,12 +159,12 @@ TEST(external_queue, an_empty_one_ends_at_once) {
   external_queue& queue = rig.make(type, 0);
   counting_waker w;
   const batch* front = nullptr;
-  EXPECT_EQ(queue.front(front, w), step::blocked);
+  EXPECT_EQ(queue.front(front, w), outcome::blocked());
   EXPECT_EQ(w.num_wakes, 0);
   queue.close();
   EXPECT_EQ(w.num_wakes, 1);
-  EXPECT_EQ(queue.front(front, w), step::done);
-  EXPECT_EQ(queue.front(front, w), step::done);
+  EXPECT_EQ(queue.front(front, w), outcome::done());
+  EXPECT_EQ(queue.front(front, w), outcome::done());
 }
 
 // The reader has few buffers: somebody who keeps all batches must get copies.
@@ -177,8 +177,8 @@ TEST(external_queue, a_consumer_may_keep_every_batch) {
     std::vector<batch> kept;
     blocking_waker w;
     const batch* front = nullptr;
-    for (step s; (s = queue.front(front, w)) != step::done;) {
-      if (s == step::blocked) {
+    for (outcome s; !(s = queue.front(front, w)).is_done();) {
+      if (s.is_blocked()) {
         w.wait();
         continue;
       }
@@ -202,10 +202,10 @@ TEST(external_queue, a_completed_write_wakes_both_ends) {
   counting_waker producer;
   counting_waker consumer;
   size_t pushed = 0;
-  while (queue.push(input[pushed], producer) == step::ready) ASSERT_LT(++pushed, input.size());
+  while (queue.push(input[pushed], producer).is_ready()) ASSERT_LT(++pushed, input.size());
   EXPECT_EQ(producer.num_wakes, 0);
   const batch* front = nullptr;
-  ASSERT_EQ(queue.front(front, consumer), step::blocked);
+  ASSERT_EQ(queue.front(front, consumer), outcome::blocked());
   EXPECT_EQ(producer.num_wakes, 0);
   backend.finish(backend.num_waiting());
   EXPECT_GT(producer.num_wakes, 0);
@@ -224,12 +224,12 @@ TEST(external_queue, the_producer_goes_on_without_the_consumer) {
   external_queue& queue = rig.make(type, 0);
   counting_waker w;
   size_t pushed = 0;
-  while (queue.push(input[pushed], w) == step::ready) ASSERT_LT(++pushed, input.size());
+  while (queue.push(input[pushed], w).is_ready()) ASSERT_LT(++pushed, input.size());
   const batch* front = nullptr;
-  ASSERT_EQ(queue.front(front, w), step::blocked);
+  ASSERT_EQ(queue.front(front, w), outcome::blocked());
   backend.hold = false;
   backend.finish(backend.num_waiting());
-  for (; pushed < input.size(); ++pushed) ASSERT_EQ(queue.push(input[pushed], w), step::ready);
+  for (; pushed < input.size(); ++pushed) ASSERT_EQ(queue.push(input[pushed], w), outcome::ready());
   queue.close();
   EXPECT_GT(read_all(queue, type).size(), 10'000U);
 }
@@ -244,9 +244,9 @@ TEST(external_queue, forgets_its_wakers) {
   {
     counting_waker gone;
     size_t pushed = 0;
-    while (queue.push(input[pushed], gone) == step::ready) ++pushed;
+    while (queue.push(input[pushed], gone).is_ready()) ++pushed;
     const batch* front = nullptr;
-    ASSERT_EQ(queue.front(front, gone), step::blocked);
+    ASSERT_EQ(queue.front(front, gone), outcome::blocked());
     queue.forget_wakers();
     backend.finish(backend.num_waiting());
     EXPECT_EQ(gone.num_wakes, 0);

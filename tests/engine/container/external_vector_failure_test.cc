@@ -23,15 +23,15 @@ std::vector<batch> numbers(queue_rig& rig, size_t num_rows) {
 void fill(external_vector& vector, std::vector<batch> input) {
   blocking_waker w;
   for (batch& b : input)
-    while (vector.push(b, w) == step::blocked) w.wait();
-  while (vector.finish(w) == step::blocked) w.wait();
+    while (vector.push(b, w).is_blocked()) w.wait();
+  while (vector.finish(w).is_blocked()) w.wait();
 }
 
 void read_to_end(const external_vector& vector, external_vector::direction way) {
   const auto reader = vector.read(0, way);
   blocking_waker w;
   const batch* front = nullptr;
-  for (step s; (s = reader->front(front, w)) != step::done;) s == step::blocked ? w.wait() : reader->pop();
+  for (outcome s; !(s = reader->front(front, w)).is_done();) s.is_blocked() ? w.wait() : reader->pop();
 }
 
 TEST(external_vector_failure, may_be_destroyed_in_any_state) {
@@ -45,16 +45,16 @@ TEST(external_vector_failure, may_be_destroyed_in_any_state) {
                                           external_vector::settings{.memory_bytes = round % 3 == 0 ? 30 * KiB : 0});
     size_t next = 0;
     for (uint64_t steps = random() % 400; steps > 0 && next < input.size(); --steps)
-      if (vector->push(input[next], *sleeper) == step::ready) ++next;
+      if (vector->push(input[next], *sleeper).is_ready()) ++next;
     std::unique_ptr<external_vector::reader> reader;
     if (round % 4 == 0) {
-      for (step s; (s = vector->finish(*sleeper)) != step::done;)
+      for (outcome s; !(s = vector->finish(*sleeper)).is_done();)
         while (sleeper->num_wakes == 0) std::this_thread::yield();
       reader = vector->read(random() % (100 * KiB), round % 8 == 0 ? external_vector::direction::forward
                                                                    : external_vector::direction::backward);
       const batch* front = nullptr;
       for (uint64_t steps = random() % 50; steps > 0; --steps)
-        if (reader->front(front, *sleeper) == step::ready && random() % 4 > 0) reader->pop();
+        if (reader->front(front, *sleeper).is_ready() && random() % 4 > 0) reader->pop();
     }
     if (random() % 2 == 0) vector.reset();
     reader.reset();
@@ -106,7 +106,7 @@ TEST(external_vector_failure, a_reader_that_failed_fails_again) {
   counting_waker w;
   const batch* front = nullptr;
   EXPECT_EQ(block::error_of([&] {
-              while (reader->front(front, w) == step::ready) reader->pop();
+              while (reader->front(front, w).is_ready()) reader->pop();
             }).kind(),
             error_kind::io);
   EXPECT_EQ(block::error_of([&] { reader->front(front, w); }).kind(), error_kind::io);

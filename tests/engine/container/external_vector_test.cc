@@ -23,8 +23,8 @@ std::unique_ptr<external_vector> filled(queue_rig& rig, const row_type& type, st
   auto out = std::make_unique<external_vector>(type, rig.blocks(), rig.pool(), std::move(how));
   blocking_waker w;
   for (batch& b : input)
-    while (out->push(b, w) == step::blocked) w.wait();
-  while (out->finish(w) == step::blocked) w.wait();
+    while (out->push(b, w).is_blocked()) w.wait();
+  while (out->finish(w).is_blocked()) w.wait();
   return out;
 }
 
@@ -32,9 +32,9 @@ const batch* next_of(external_vector::reader& from) {
   blocking_waker w;
   const batch* front = nullptr;
   for (;;) {
-    const step s = from.front(front, w);
-    if (s == step::ready) return front;
-    if (s == step::done) return nullptr;
+    const outcome s = from.front(front, w);
+    if (s.is_ready()) return front;
+    if (s.is_done()) return nullptr;
     w.wait();
   }
 }
@@ -418,9 +418,9 @@ TEST(external_vector, blocks_that_are_sought_grow_with_their_number) {
       std::memcpy(row, &k, sizeof k);
     }
     batch b = builder.take();
-    while (vector.push(b, w) == step::blocked) w.wait();
+    while (vector.push(b, w).is_blocked()) w.wait();
   }
-  while (vector.finish(w) == step::blocked) w.wait();
+  while (vector.finish(w).is_blocked()) w.wait();
   EXPECT_EQ(vector.num_rows(), num_rows);
   const auto reader = vector.read(64 * KiB);
   while (const batch* front = next_of(*reader)) {
@@ -446,8 +446,8 @@ TEST(external_vector, an_index_refuses_rows_out_of_order) {
       batch b = builder.take();
       return vector.push(b, w);
     };
-    EXPECT_EQ(push({9, 7, 7}), step::ready);
-    EXPECT_EQ(push({7, 3}), step::ready);
+    EXPECT_EQ(push({9, 7, 7}), outcome::ready());
+    EXPECT_EQ(push({7, 3}), outcome::ready());
     const error problem = block::error_of([&] { push({3, 2, 4}); });
     EXPECT_EQ(problem.kind(), error_kind::bad_data);
     EXPECT_NE(std::string(problem.what()).find("row 7 "), std::string::npos) << problem.what();
@@ -466,8 +466,8 @@ TEST(external_vector, wakes_who_waits) {
   counting_waker w;
   int expected_wakes = 0;
   const auto until_not_blocked = [&](auto&& act) {
-    step s;
-    while ((s = act()) == step::blocked) {
+    outcome s;
+    while ((s = act()).is_blocked()) {
       ASSERT_EQ(w.num_wakes, expected_wakes);
       ASSERT_GT(backend.num_waiting(), 0U);
       while (w.num_wakes == expected_wakes && backend.num_waiting() > 0) backend.finish(1);
@@ -483,9 +483,9 @@ TEST(external_vector, wakes_who_waits) {
   for (bool more = true; more;)
     until_not_blocked([&] {
       const batch* front = nullptr;
-      const step s = reader->front(front, w);
-      more = s != step::done;
-      if (s != step::ready) return s;
+      const outcome s = reader->front(front, w);
+      more = !s.is_done();
+      if (!s.is_ready()) return s;
       for (size_t i = 0; i < front->num_rows; ++i) out.push_back(record::content_of(type, front->row(i), front->heap));
       reader->pop();
       return s;

@@ -212,8 +212,8 @@ TEST(priority_queue, is_never_asleep_without_a_wake) {
     const auto until_ready = [&](auto&& act) {
       for (int tries = 0; tries < 1000; ++tries) {
         w.num_wakes = 0;
-        const step s = act();
-        if (s != step::blocked) return s;
+        const outcome s = act();
+        if (!s.is_blocked()) return s;
         while (w.num_wakes == 0) {
           const size_t waiting = backend.num_waiting();
           tasks.drain();
@@ -225,20 +225,20 @@ TEST(priority_queue, is_never_asleep_without_a_wake) {
         if (w.num_wakes == 0) break;
       }
       ADD_FAILURE() << "blocked for ever";
-      return step::blocked;
+      return outcome::blocked();
     };
     for (int i = 0; i < 5000; ++i) {
-      ASSERT_EQ(until_ready([&] { return queue.make_room(1, w); }), step::ready);
+      ASSERT_EQ(until_ready([&] { return queue.make_room(1, w); }), outcome::ready());
       right.push_back(random());
       queue.push(right.back());
     }
     std::sort(right.begin(), right.end());
     for (uint64_t wanted : right) {
-      ASSERT_EQ(until_ready([&] { return queue.refill(w); }), step::ready);
+      ASSERT_EQ(until_ready([&] { return queue.refill(w); }), outcome::ready());
       ASSERT_EQ(queue.top(), wanted);
       queue.pop();
     }
-    EXPECT_EQ(queue.refill(w), step::done);
+    EXPECT_EQ(queue.refill(w), outcome::done());
     backend.hold = false;
   }
   EXPECT_EQ(blocks.used_bytes(), 0U);

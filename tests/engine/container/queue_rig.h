@@ -107,7 +107,7 @@ inline std::vector<batch> some_rows(queue_rig& rig, const row_kind& kind, size_t
 inline void push_all(external_queue& queue, std::vector<batch> input) {
   blocking_waker w;
   for (batch& b : input)
-    while (queue.push(b, w) == step::blocked) w.wait();
+    while (queue.push(b, w).is_blocked()) w.wait();
   queue.close();
 }
 
@@ -116,9 +116,9 @@ inline bool read_one(external_queue& queue, const row_type& type, std::vector<st
   blocking_waker w;
   const batch* front = nullptr;
   for (;;) {
-    const step s = queue.front(front, w);
-    if (s == step::done) return false;
-    if (s == step::ready) break;
+    const outcome s = queue.front(front, w);
+    if (s.is_done()) return false;
+    if (s.is_ready()) break;
     w.wait();
   }
   EXPECT_EQ(front->row_bytes, type.row_bytes());

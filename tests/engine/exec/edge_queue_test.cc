@@ -30,7 +30,7 @@ TEST(bounded_queue, holds_the_producer_back_until_there_is_room) {
   b = batch_of({3});
   const outcome full = queue->push(b, producer);
   EXPECT_TRUE(full.is_blocked());
-  EXPECT_EQ(full.why, blocked_on::output);
+  EXPECT_EQ(full.why(), blocked_on::output);
   EXPECT_EQ(numbers_of(b), numbers{3});
   EXPECT_EQ(producer.num_wakes, 0);
   ASSERT_TRUE(queue->peek(front, consumer).is_ready());
@@ -53,7 +53,7 @@ TEST(bounded_queue, close_wakes_the_consumer) {
   const record::batch* front = nullptr;
   const outcome empty = queue->peek(front, w);
   EXPECT_TRUE(empty.is_blocked());
-  EXPECT_EQ(empty.why, blocked_on::input);
+  EXPECT_EQ(empty.why(), blocked_on::input);
   queue->close(w);
   EXPECT_EQ(w.num_wakes, 1);
   EXPECT_TRUE(queue->peek(front, w).is_done());

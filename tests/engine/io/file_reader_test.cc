@@ -23,11 +23,10 @@ chunk next_chunk(file_reader& reader) {
   blocking_waker waker;
   for (;;) {
     chunk c;
-    switch (reader.next(c, &waker)) {
-      case step::ready: return c;
-      case step::done: return {};
-      case step::blocked: waker.wait();
-    }
+    const outcome o = reader.next(c, &waker);
+    if (o.is_ready()) return c;
+    if (o.is_done()) return {};
+    waker.wait();
   }
 }
 
@@ -102,7 +101,7 @@ TEST_P(file_reader_test, recycles_buffers_and_blocks_while_all_are_held) {
   std::deque<chunk> held;
   for (int i = 0; i < 5; ++i) held.push_back(next_chunk(reader));
   chunk none;
-  ASSERT_EQ(reader.next(none, &waker), step::blocked);
+  ASSERT_EQ(reader.next(none, &waker), outcome::blocked());
   EXPECT_EQ(none.owner, nullptr);
   const std::byte* const recycled = held.front().data;
   std::thread consumer([&] { held.pop_front(); });
@@ -217,7 +216,7 @@ TEST_P(file_reader_test, a_silent_pipe_does_not_hold_it) {
   blocking_waker waker;  // outlives the reader
   file_reader reader(*io, path);
   chunk c;
-  EXPECT_EQ(reader.next(c, &waker), step::blocked);
+  EXPECT_EQ(reader.next(c, &waker), outcome::blocked());
 }
 
 TEST_P(file_reader_test, a_pipe_blocks_while_all_chunks_are_held) {
@@ -228,7 +227,7 @@ TEST_P(file_reader_test, a_pipe_blocks_while_all_chunks_are_held) {
   file_reader reader(*io, path, {.chunk_bytes = 100, .depth = 1, .max_held = 1});
   std::vector<chunk> held{next_chunk(reader), next_chunk(reader)};
   chunk none;
-  ASSERT_EQ(reader.next(none, &waker), step::blocked);
+  ASSERT_EQ(reader.next(none, &waker), outcome::blocked());
   held.clear();
   EXPECT_EQ(read_all(reader, 200).size(), 4'800U);
   writer.join();

@@ -26,17 +26,17 @@ void write_all(output_file& out, std::span<const std::byte> data) {
   blocking_waker waker;
   while (!data.empty()) {
     size_t consumed = 0;
-    const step s = out.write(data, consumed, &waker);
+    const outcome s = out.write(data, consumed, &waker);
     ASSERT_LE(consumed, data.size());
     data = data.subspan(consumed);
-    ASSERT_EQ(s == step::ready, data.empty());
-    if (s == step::blocked) waker.wait();
+    ASSERT_EQ(s.is_ready(), data.empty());
+    if (s.is_blocked()) waker.wait();
   }
 }
 
 void finish(output_file& out) {
   blocking_waker waker;
-  while (out.finish(&waker) == step::blocked) waker.wait();
+  while (out.finish(&waker).is_blocked()) waker.wait();
 }
 
 template <class Action>
@@ -240,7 +240,7 @@ TEST_P(output_file_test, a_reader_that_sleeps_does_not_hold_it) {
     const auto content = random_bytes(1'000'000);
     size_t consumed = 0;
     // Nobody reads: sooner or later all buffers are full and the pipe is, too.
-    EXPECT_EQ(out.write(content, consumed, &waker), step::blocked);
+    EXPECT_EQ(out.write(content, consumed, &waker), outcome::blocked());
     EXPECT_LT(consumed, content.size());
   }
   close(ends[0]);

@@ -92,7 +92,7 @@ TEST_P(each_type, given_up_during_run_creation) {
           std::vector<batch> prepared;
           creator->prepare(input_[i], prepared);
           for (batch& p : prepared)
-            while (creator->push(p, sleeper) == step::blocked) sleeper.wait();
+            while (creator->push(p, sleeper).is_blocked()) sleeper.wait();
         }
         if (num_batches == input_.size()) creator->finish(sleeper);
         if (num_threads == 0) rig.queue().drain();  // an executor outlives its stages
@@ -126,9 +126,9 @@ TEST_P(each_type, disks_that_become_full_while_merging) {
       task_queue::sleeper sleeper(rig.queue());
       std::vector<batch> raw;
       const error e = block::error_of([&] {
-        for (step s = step::ready; s != step::done; s = merger->pull(raw, sleeper)) {
+        for (outcome s = outcome::ready(); !s.is_done(); s = merger->pull(raw, sleeper)) {
           EXPECT_EQ(block::error_of(take_all).kind(), error_kind::resources);
-          if (s == step::blocked) sleeper.wait();
+          if (s.is_blocked()) sleeper.wait();
         }
       });
       EXPECT_EQ(e.kind(), error_kind::resources) << e.what();
@@ -155,7 +155,7 @@ TEST_P(each_type, given_up_during_merging) {
         {
           std::unique_ptr<run_merger> merger = make_run_merger(settings_, rig.resources(), std::move(runs), 8192);
           for (int i = 0; i < num_pulls; ++i)
-            if (merger->pull(raw, sleeper) == step::blocked && i % 2 == 0) sleeper.wait();
+            if (merger->pull(raw, sleeper).is_blocked() && i % 2 == 0) sleeper.wait();
         }
         EXPECT_EQ(rig.blocks().used_bytes(), 0U);
         for (const batch& b : raw) EXPECT_GT(b.num_rows, 0U);  // what was delivered stays valid
@@ -211,7 +211,7 @@ TEST(failure, while_pieces_are_being_sorted) {
       std::vector<batch> prepared;
       creator->prepare(input[i], prepared);
       for (batch& b : prepared)
-        while (creator->push(b, sleeper) == step::blocked) sleeper.wait();
+        while (creator->push(b, sleeper).is_blocked()) sleeper.wait();
     }
     creator.reset();
     EXPECT_EQ(rig.blocks().used_bytes(), 0U);

@@ -235,7 +235,7 @@ TEST(long_runs, given_up_halfway) {
       std::unique_ptr<run_creator> creator = make_run_creator(long_by_number(), rig.resources());
       for (size_t i = 0; i < num_batches; ++i) {
         batch b = input[i];
-        while (creator->push(b, sleeper) == step::blocked) sleeper.wait();
+        while (creator->push(b, sleeper).is_blocked()) sleeper.wait();
       }
       if (num_batches == input.size()) creator->finish(sleeper);
       if (num_threads == 0) rig.queue().drain();

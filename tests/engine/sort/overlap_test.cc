@@ -49,7 +49,7 @@ class overlap : public testing::TestWithParam<kind> {
     for (uint64_t& value : values) value = random() | 1;
     num_pushed_ += num_rows;
     for (batch& b : numbers(pool_, values))
-      if (creator_->push(b, waker_) == step::blocked) return false;
+      if (creator_->push(b, waker_).is_blocked()) return false;
     return true;
   }
   // Fills one half, and makes it known that it is full: rows that go by index are handed over when the next one comes.

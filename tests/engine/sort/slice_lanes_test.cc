@@ -75,12 +75,12 @@ class lanes : public testing::TestWithParam<unsigned> {
       }
       if (left.empty()) lanes.close();
       std::span<const row_place> rows;
-      const step s = lanes.next(rows, sleeper);
-      if (s == step::blocked) {
+      const outcome s = lanes.next(rows, sleeper);
+      if (s.is_blocked()) {
         sleeper.wait();
         continue;
       }
-      if (s == step::done) {
+      if (s.is_done()) {
         if (left.empty()) return out;
         continue;
       }

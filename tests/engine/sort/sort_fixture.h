@@ -90,9 +90,9 @@ inline runs::sorted_runs create_runs(sort_rig& rig, run_creator& creator, const 
     prepared.clear();
     creator.prepare(b, prepared);
     for (batch& p : prepared)
-      while (creator.push(p, sleeper) == step::blocked) sleeper.wait();
+      while (creator.push(p, sleeper).is_blocked()) sleeper.wait();
   }
-  while (creator.finish(sleeper) == step::blocked) sleeper.wait();
+  while (creator.finish(sleeper).is_blocked()) sleeper.wait();
   return creator.take();
 }
 
@@ -127,11 +127,11 @@ inline std::vector<batch> merge_runs(sort_rig& rig, const sort_settings& setting
   constexpr size_t most_raw = 4;
   std::vector<batch> raw;
   for (;;) {
-    const step s = merger.pull(raw, sleeper);
-    if (s == step::ready && raw.size() < most_raw) continue;
+    const outcome s = merger.pull(raw, sleeper);
+    if (s.is_ready() && raw.size() < most_raw) continue;
     refine(raw);
-    if (s == step::done) break;
-    if (s == step::blocked) sleeper.wait();
+    if (s.is_done()) break;
+    if (s.is_blocked()) sleeper.wait();
   }
 
   std::vector<batch> out;
