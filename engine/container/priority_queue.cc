@@ -273,7 +273,7 @@ void priority_queue<Item>::gather_short_sequences(waker& w) {
   }
   sequences_.erase(sequences_.begin() + static_cast<std::ptrdiff_t>(first), sequences_.end());
   if (num_items == 0) return;
-  FLOWRUN_CHECK(input_.hand_over(num_items, *least, false, w));
+  FLOWRUN_CHECK(input_.hand_over(num_items, *least, false, w).is_ready());
   fill_ = input_.filling();
 }
 
