@@ -59,7 +59,7 @@ size_t slice_merger<Word>::num_words_up_to(const segment& s, size_t limit, Word 
 }
 
 template <class Word>
-step slice_merger<Word>::next(record::batch& slice, waker& w) {
+outcome slice_merger<Word>::next(record::batch& slice, waker& w) {
   for (;;) {
     bool waits = false;
     while (!reader_.exhausted() && num_loaded_ < max_loaded_) {
