@@ -109,8 +109,8 @@ TEST(external_buckets, may_be_destroyed_in_any_state) {
       uint64_t left = random() % 4000;
       for (const batch& b : input)
         for (size_t i = 0; i < b.num_rows && left > 0; ++i, --left)
-          buckets.push(static_cast<uint32_t>(random() % (1 + static_cast<uint64_t>(round))), b.row(i), b.heap, w);
-      if (round % 3 == 0) buckets.finish(w);
+          (void)buckets.push(static_cast<uint32_t>(random() % (1 + static_cast<uint64_t>(round))), b.row(i), b.heap, w);
+      if (round % 3 == 0) (void)buckets.finish(w);
     }
     EXPECT_EQ(rig.blocks().used_bytes(), 0U);
   }

@@ -58,8 +58,8 @@ TEST(external_queue_failure, full_scratch_reaches_both_ends) {
   EXPECT_EQ(block::error_of([&] { push_all(queue, input); }).kind(), error_kind::resources);
   counting_waker w;
   const batch* front = nullptr;
-  EXPECT_EQ(block::error_of([&] { queue.front(front, w); }).kind(), error_kind::resources);
-  EXPECT_EQ(block::error_of([&] { queue.push(input.back(), w); }).kind(), error_kind::resources);
+  EXPECT_EQ(block::error_of([&] { (void)queue.front(front, w); }).kind(), error_kind::resources);
+  EXPECT_EQ(block::error_of([&] { (void)queue.push(input.back(), w); }).kind(), error_kind::resources);
 }
 
 TEST(external_queue_failure, a_consumer_asleep_hears_of_the_producers_error) {
@@ -72,7 +72,7 @@ TEST(external_queue_failure, a_consumer_asleep_hears_of_the_producers_error) {
   std::thread producer([&] { EXPECT_THROW(push_all(queue, input), error); });
   producer.join();
   EXPECT_GT(consumer.num_wakes, 0);
-  EXPECT_THROW(queue.front(front, consumer), error);
+  EXPECT_THROW((void)queue.front(front, consumer), error);
 }
 
 // (A single write that fails is made good on the other disk: so all fail from then on.)
@@ -90,7 +90,7 @@ void expect_failure_of(io::direction way, uint64_t nth, io::injected_fault::effe
   EXPECT_EQ(problem.kind(), error_kind::io);
   EXPECT_NE(std::string(problem.what()).find("disk"), std::string::npos) << problem.what();
   counting_waker w;
-  EXPECT_EQ(block::error_of([&] { queue.push(input.back(), w); }).kind(), error_kind::io);
+  EXPECT_EQ(block::error_of([&] { (void)queue.push(input.back(), w); }).kind(), error_kind::io);
 }
 
 TEST(external_queue_failure, failing_disks_are_reported) {
@@ -115,7 +115,7 @@ TEST(external_queue_failure, a_row_beyond_any_block_is_the_datas_fault) {
   b.row_bytes = type.row_bytes();
   b.heap_bytes = endless.length;
   counting_waker w;
-  EXPECT_EQ(block::error_of([&] { queue.push(b, w); }).kind(), error_kind::bad_data);
+  EXPECT_EQ(block::error_of([&] { (void)queue.push(b, w); }).kind(), error_kind::bad_data);
 }
 
 }  // namespace

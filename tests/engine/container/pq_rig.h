@@ -93,7 +93,7 @@ class pq_rig {
  private:
   std::optional<block::temporary_directory> directory_;
   std::unique_ptr<io::backend> backend_;
-  sort::task_queue tasks_{2};
+  task_queue tasks_{2};
   std::unique_ptr<block::block_manager> blocks_;
   std::optional<blocking_priority_queue<Item>> queue_;
   std::priority_queue<Item, std::vector<Item>, std::greater<>> right_;

@@ -198,7 +198,7 @@ TEST(priority_queue, packs_what_it_writes) {
 TEST(priority_queue, is_never_asleep_without_a_wake) {
   auto held = std::make_unique<block::held_backend>();
   block::held_backend& backend = *held;
-  sort::task_queue tasks(0);
+  task_queue tasks(0);
   block::block_manager blocks(block::memory_options(backend, 1));
   {
     priority_queue<uint64_t> queue({.blocks = &blocks, .post = tasks.poster(), .memory_bytes = 0, .force_spill = true});
@@ -247,7 +247,7 @@ TEST(priority_queue, is_never_asleep_without_a_wake) {
 // Whoever finds no free buffer is woken even if the others have finished just before.
 TEST(queue_input, wakes_whoever_comes_too_late) {
   const std::unique_ptr<io::backend> backend = io::make_memory_backend();
-  sort::task_queue tasks(0);
+  task_queue tasks(0);
   block::block_manager blocks(block::memory_options(*backend, 1));
   const item_packer<uint64_t> packer(8);
   queue_input<uint64_t> input(
@@ -257,10 +257,10 @@ TEST(queue_input, wakes_whoever_comes_too_late) {
     int num_wakes = 0;
   } w;
   for (uint64_t i = 0; i < 100; ++i) input.filling()[i] = 100 - i;
-  ASSERT_TRUE(input.hand_over(100, 1, false, w));
+  ASSERT_EQ(input.hand_over(100, 1, false, w), outcome::ready());
   EXPECT_EQ(input.least_away(), 1U);
   tasks.drain();
-  EXPECT_FALSE(input.hand_over(100, 1, false, w));
+  EXPECT_EQ(input.hand_over(100, 1, false, w), outcome::blocked());
   EXPECT_EQ(w.num_wakes, 1);
   queue_input<uint64_t>::finished f;
   ASSERT_TRUE(input.take_finished(f));

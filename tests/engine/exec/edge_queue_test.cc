@@ -54,7 +54,7 @@ TEST(bounded_queue, close_wakes_the_consumer) {
   const outcome empty = queue->peek(front, w);
   EXPECT_TRUE(empty.is_blocked());
   EXPECT_EQ(empty.why(), blocked_on::input);
-  queue->close(w);
+  EXPECT_TRUE(queue->close(w).is_done());
   EXPECT_EQ(w.num_wakes, 1);
   EXPECT_TRUE(queue->peek(front, w).is_done());
 }
@@ -94,7 +94,7 @@ TEST(bounded_queue, between_two_threads) {
         record::batch b = batch_of({i}, &alive);
         while (queue->push(b, w).is_blocked()) w.wait();
       }
-      queue->close(w);
+      EXPECT_TRUE(queue->close(w).is_done());
     });
     blocking_waker w;
     const record::batch* front = nullptr;

@@ -287,7 +287,7 @@ TEST(output_file, a_killed_process_leaves_nothing) {
     const auto io = make_backend(backend_kind::memory);
     output_file out(*io, home / "out", {.chunk_bytes = 4096});
     size_t consumed = 0;
-    out.write(random_bytes(100'000), consumed, nullptr);
+    (void)out.write(random_bytes(100'000), consumed, nullptr);
     [[maybe_unused]] const auto told = write(ready[1], "x", 1);
     pause();
     _exit(0);
