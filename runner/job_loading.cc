@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "engine/io/identify.h"
 #include "operators/registry.h"
 #include "specs/yaml_reader.h"
 
@@ -30,9 +31,24 @@ std::string similar_file(const std::string& path) {
   return found.empty() ? found : (asked.has_parent_path() ? (directory / found).string() : found);
 }
 
+// What the command reads and writes besides the job's own files.
+std::vector<plan::file_use> files_of_command(const job_arguments& job, const std::string& report) {
+  std::vector<plan::file_use> out;
+  const auto add = [&](const std::string& path, const std::string& who, bool writes) {
+    specs::Position where;
+    where.set_origin(who + " " + path);
+    if (!path.empty()) out.push_back({path, who, writes, where});
+  };
+  add(report, "--report", true);
+  if (job.text.empty()) add(job.file, "flowrun", false);
+  add(read_machine_configuration().path, "flowrun", false);
+  return out;
+}
+
 }  // namespace
 
-loaded_job load(const job_arguments& job, const resource_arguments& given, terminal& screen) {
+loaded_job load(const job_arguments& job, const resource_arguments& given, terminal& screen,
+                const std::string& report) {
   std::error_code ignored;
   if (job.text.empty() && !std::filesystem::exists(job.file, ignored)) {
     const std::string similar = similar_file(job.file);
@@ -47,26 +63,30 @@ loaded_job load(const job_arguments& job, const resource_arguments& given, termi
     throw faults_shown();
   };
   stop_at(read.faults);
-  planned_job planned = plan_job(std::make_shared<const specs::JobSpec>(std::move(read.job)), given);
+  planned_job planned = plan_job(std::make_shared<const specs::JobSpec>(std::move(read.job)), given,
+                                 files_of_command(job, report), job.may_replace_inputs);
   stop_at(planned.faults);
   return std::move(planned.job);
 }
 
-plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::vector<std::string>& missing) {
+plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::vector<std::string>& missing,
+                             std::vector<plan::file_use> own, bool may_replace_inputs) {
   // Declarations live as long as the program; the catalog only finds them.
   const plan::operator_catalog catalog = operators::built_in_catalog();
-  return plan::check(std::move(spec), catalog, [&missing](const std::string& path) {
+  const auto num_bytes = [&missing](const std::string& path) {
     std::error_code problem;
     if (std::filesystem::status(path, problem).type() == std::filesystem::file_type::not_found &&
         std::find(missing.begin(), missing.end(), path) == missing.end())
       missing.push_back(path);
     return file_bytes(path);
-  });
+  };
+  return plan::check(std::move(spec), catalog, num_bytes, {io::identify, std::move(own), may_replace_inputs});
 }
 
-planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_arguments& given) {
+planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_arguments& given,
+                     std::vector<plan::file_use> own, bool may_replace_inputs) {
   planned_job out;
-  plan::check_result checked = check_job(spec, out.job.missing_inputs);
+  plan::check_result checked = check_job(spec, out.job.missing_inputs, std::move(own), may_replace_inputs);
   out.faults = std::move(checked.faults);
   if (!out.faults.empty()) return out;
   out.job.graph = std::make_shared<plan::graph>(std::move(checked.checked));

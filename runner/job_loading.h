@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "engine/exec/job.h"
-#include "engine/plan/graph.h"
+#include "engine/plan/file_rules.h"
 #include "engine/plan/physical_plan.h"
 #include "runner/options.h"
 #include "runner/resources.h"
@@ -26,19 +26,23 @@ struct loaded_job {
   std::vector<std::string> missing_inputs;  // that a run would fail for
 };
 
-// Throws faults_shown, or error(missing_input) when there is no such file.
-loaded_job load(const job_arguments& job, const resource_arguments& given, terminal& screen);
+// Throws faults_shown, or error(missing_input) when there is no such file. `report`: the file that the run report is
+// going to; may be empty.
+loaded_job load(const job_arguments& job, const resource_arguments& given, terminal& screen,
+                const std::string& report = {});
 
-// The same for a job that has been read. Whole only without faults.
+// The same for a job that has been read. Whole only without faults. `own`, `may_replace_inputs`: plan::outer_files.
 struct planned_job {
   loaded_job job;
   std::vector<fault> faults;
 };
-planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_arguments& given);
+planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_arguments& given,
+                     std::vector<plan::file_use> own = {}, bool may_replace_inputs = false);
 
 // What the operators say about a job that has been read: row types, unknown columns. Files that aren't there are
 // listed in `missing`.
-plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::vector<std::string>& missing);
+plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::vector<std::string>& missing,
+                             std::vector<plan::file_use> own = {}, bool may_replace_inputs = false);
 
 // How a run carries out a loaded job.
 exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& arguments);

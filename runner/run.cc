@@ -91,7 +91,7 @@ class warning_reader {
 }  // namespace
 
 int run(const run_arguments& arguments, terminal& screen) {
-  const loaded_job loaded = load(arguments.job, arguments.resources, screen);
+  const loaded_job loaded = load(arguments.job, arguments.resources, screen, arguments.report);
   warn_of_ram_disks(loaded, screen);
   std::unique_ptr<pending_document> report;
   if (!arguments.report.empty()) report = std::make_unique<pending_document>(arguments.report);

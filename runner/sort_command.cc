@@ -89,24 +89,6 @@ std::string nameable(const std::string& path) {
   return "/dev/fd/" + std::to_string(descriptor);  // open until the program ends
 }
 
-// The output under a name that none of the inputs has: a job may not write what it reads. Here it may, since the output
-// takes its name when all has been read.
-std::string apart_from(const std::vector<std::string>& inputs, const std::string& output) {
-  if (output == "-") return output;
-  const auto normal = [](const std::filesystem::path& path) { return path.lexically_normal().string(); };
-  std::error_code ignored;
-  const std::filesystem::path absolute = std::filesystem::absolute(output, ignored);
-  const std::filesystem::path relative =
-      std::filesystem::relative(absolute.parent_path(), ignored) / absolute.filename();
-  for (const std::string& name :
-       {output, absolute.string(), relative.string(), "/proc/self/root" + absolute.string()}) {
-    const bool taken = std::any_of(inputs.begin(), inputs.end(),
-                                   [&](const std::string& input) { return normal(input) == normal(name); });
-    if (!taken && !name.empty()) return name;
-  }
-  throw error(error_kind::output, output + ": is an input under each of its names", "give it once");
-}
-
 // Standard output is a pipe that nobody reads any more.
 bool reader_is_gone(const sort_request& request) {
   pollfd out{STDOUT_FILENO, POLLOUT, 0};
@@ -143,7 +125,6 @@ int carry_out(sort_request& request) {
     if (request.task != sort_task::check) check_output(request.output);
     for (std::string& path : named.files) path = nameable(path);
   }
-  named.output = apart_from(named.files, request.output);
   for (const std::string& path : named.scratch)
     if (!specs::is_utf8(path)) throw error(error_kind::usage, path + ": is not UTF-8", "-T with another name");
   if (!specs::is_utf8(named.output))
@@ -151,6 +132,7 @@ int carry_out(sort_request& request) {
   run_arguments job;
   job.job.file = "sort";
   job.job.text = sort_job_text(named);
+  job.job.may_replace_inputs = true;  // -o FILE may be an input, which has been read by then
   if (request.print_spec) {
     print(job.job.text);
     return 0;

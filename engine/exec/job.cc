@@ -11,6 +11,7 @@
 #include "engine/exec/job_report.h"
 #include "engine/exec/pipeline.h"
 #include "engine/exec/task_executor.h"
+#include "engine/io/identify.h"
 #include "engine/io/output_file.h"
 
 namespace flowrun::exec {
@@ -102,8 +103,7 @@ class job::core final : public services, public graph_host {
     tick_ = &tick;
     stop_ = &stop;
     runner_->run(nullptr);
-    for (auto& output : outputs_) output->commit();
-    outputs_.clear();
+    commit_outputs();
     succeeded_ = true;
     end();
   }
@@ -206,6 +206,36 @@ class job::core final : public services, public graph_host {
     records_.emplace_back(g);
     for (const plan::node& n : g.nodes)
       for (const auto& body : n.bodies) add_records(*body);
+  }
+
+  struct named_file {
+    std::string path;
+    file_identity identity;
+  };
+
+  static void refuse_if_among(const std::vector<named_file>& others, const std::string& path) {
+    const file_identity now = io::identify(path, true);
+    for (const named_file& other : others)
+      if (same_file(other.identity, now))
+        throw error(error_kind::output, fmt::format("two outputs are one file: {} and {}", other.path, path),
+                    "give each a file of its own");
+  }
+
+  // What was checked before the run may have changed since (a link that was made anew). Names that look like two may
+  // yet be one (a directory that ignores case): then the second output finds the file of the first under its name.
+  void commit_outputs() {
+    std::vector<named_file> all;
+    std::vector<named_file> committed;
+    for (const auto& output : outputs_) {
+      refuse_if_among(all, output->path());
+      all.push_back({output->path(), io::identify(output->path(), true)});
+    }
+    for (auto& output : outputs_) {
+      refuse_if_among(committed, output->path());
+      output->commit();
+      committed.push_back({output->path(), io::identify(output->path(), true)});
+    }
+    outputs_.clear();
   }
 
   void throw_if_stopped() {

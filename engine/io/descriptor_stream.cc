@@ -17,21 +17,6 @@ namespace flowrun::io {
 
 namespace {
 
-// The number in /dev/fd/N and its synonyms, or -1.
-int descriptor_named(std::string_view path) {
-  if (path == "/dev/stdin") return 0;
-  if (path == "/dev/stdout") return 1;
-  if (path == "/dev/stderr") return 2;
-  for (const std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
-    if (path.substr(0, prefix.size()) != prefix) continue;
-    int number = -1;
-    const char* const end = path.data() + path.size();
-    const auto parsed = std::from_chars(path.data() + prefix.size(), end, number);
-    if (parsed.ec == std::errc() && parsed.ptr == end && number >= 0) return number;
-  }
-  return -1;
-}
-
 // A FIFO is opened without waiting for a writer; poll() waits for it then.
 int open_to_read(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -52,7 +37,19 @@ int open_to_write(const std::string& path) {
 
 }  // namespace
 
-bool names_descriptor(const std::string& path) { return descriptor_named(path) >= 0; }
+int descriptor_named(std::string_view path) {
+  if (path == "/dev/stdin") return 0;
+  if (path == "/dev/stdout") return 1;
+  if (path == "/dev/stderr") return 2;
+  for (const std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (path.substr(0, prefix.size()) != prefix) continue;
+    int number = -1;
+    const char* const end = path.data() + path.size();
+    const auto parsed = std::from_chars(path.data() + prefix.size(), end, number);
+    if (parsed.ec == std::errc() && parsed.ptr == end && number >= 0) return number;
+  }
+  return -1;
+}
 
 std::unique_ptr<descriptor_stream> descriptor_stream::open(const std::string& path, direction way) {
   const bool reading = way == direction::read;

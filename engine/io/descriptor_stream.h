@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "engine/io/transfer.h"
 
@@ -37,7 +38,9 @@ class descriptor_stream {
   int stopper_;  // an eventfd, readable once stopped
 };
 
-// True for paths that name one of this process's own descriptors: /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N.
-bool names_descriptor(const std::string& path);
+// The number of the descriptor of this process that a path names: /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N,
+// /proc/self/fd/N. -1: another path.
+int descriptor_named(std::string_view path);
+inline bool names_descriptor(std::string_view path) { return descriptor_named(path) >= 0; }
 
 }  // namespace flowrun::io

@@ -16,6 +16,7 @@
 #include "engine/base/error.h"
 #include "engine/base/machine.h"
 #include "engine/io/descriptor_stream.h"
+#include "engine/io/followed_path.h"
 #include "engine/io/io_thread.h"
 #include "engine/io/output_target.h"
 #include "engine/io/request_queue.h"
@@ -43,17 +44,18 @@ class output_file::core {
         durable_(options.durable),
         reserve_bytes_(options.reserve_bytes),
         statistics_(statistics) {
-    const bool is_stream = output_target::is_stream(path);
+    const std::string followed = followed_output(path);
+    const bool is_stream = output_target::is_stream(followed);
     const unsigned depth = std::max(options.depth, 2U);
     for (unsigned i = 0; i < depth; ++i) {
       slots_.push_back(std::make_unique<slot>(*this, i));
       free_.push_back(slots_.back().get());
     }
     if (is_stream) {
-      stream_ = descriptor_stream::open(path, direction::write);
+      stream_ = descriptor_stream::open(followed, direction::write);
       thread_ = start_io_thread("flowrun-write", [this] { write_stream(); });
     } else {
-      target_ = std::make_unique<output_target>(path, options.direct);
+      target_ = std::make_unique<output_target>(followed, options.direct);
       // The unnamed file has no path of its own to ask by.
       if (reserve_bytes_ > 0 && !may_reserve(fmt::format("/proc/self/fd/{}", target_->content().descriptor())))
         reserve_bytes_ = 0;

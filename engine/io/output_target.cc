@@ -12,6 +12,7 @@
 
 #include "engine/base/error.h"
 #include "engine/io/descriptor_stream.h"
+#include "engine/io/followed_path.h"
 #include "engine/io/open_descriptor.h"
 
 namespace flowrun::io {
@@ -74,13 +75,8 @@ int output_target::new_directories::make(const std::string& directory) {
   return std::filesystem::is_directory(directory, ignored) ? 0 : ENOTDIR;
 }
 
-output_target::output_target(const std::string& path, bool direct) : path_(path) {
-  std::error_code ignored;
-  // A link is kept, and what it names is replaced.
-  if (std::filesystem::is_symlink(path, ignored)) {
-    const auto real = std::filesystem::canonical(path, ignored);
-    if (!ignored) path_ = real.string();
-  }
+// A link is kept, and what it names is made or replaced.
+output_target::output_target(const std::string& path, bool direct) : path_(followed_output(path)) {
   const std::filesystem::path full(path_);
   if (full.filename().empty() || full.filename() == "." || full.filename() == "..")
     throw error(error_kind::output, fmt::format("can't write {}: it names a directory", path), "name a file in it");
@@ -168,7 +164,6 @@ void output_target::commit(bool durable) {
   make_directory();  // an abandoned output of another job may have taken it away: unnamed files don't count
   struct stat existing {};
   const bool unnamed = temporary_.empty();
-  // (A link that leads nowhere has the name, too, and is replaced.)
   if (!unnamed || lstat(path_.c_str(), &existing) == 0 || !link_to(path_)) rename_into_place();
   made_.keep();
   if (durable) sync_directory();

@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/connections.h"
+#include "engine/plan/file_rules.h"
 #include "engine/plan/node_checker.h"
 #include "engine/plan/output_rules.h"
 #include "engine/plan/parameter_shape.h"
@@ -28,7 +29,7 @@ class job_checker final : public sub_graphs {
   job_checker(std::vector<fault>& faults, const operator_catalog& catalog, const file_bytes_function& file_bytes)
       : faults_(faults), catalog_(catalog), file_bytes_(file_bytes) {}
 
-  void run(graph& g);
+  void run(graph& g, const outer_files& others);
 
   bool check(const body_request& request, graph& body, std::vector<fault>& faults) override;
   std::map<std::string, graph_instance>& instances() override { return instances_; }
@@ -207,12 +208,12 @@ class graph_checker {
   connector connections_;
 };
 
-void job_checker::run(graph& g) {
+void job_checker::run(graph& g, const outer_files& others) {
   job_ = g.job;
   read_types(g);
   types_ = g.types;
   graph_checker(g, faults_, *this).run(g.job->nodes(), nullptr);
-  check_files(g.job->file(), files_, faults_);
+  check_files(g.job->file(), files_, others, faults_);
 }
 
 bool job_checker::check(const body_request& request, graph& body, std::vector<fault>& faults) {
@@ -265,11 +266,16 @@ endpoint_name split_endpoint(const std::string& text) {
 }
 
 check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog,
-                   const file_bytes_function& file_bytes) {
+                   const file_bytes_function& file_bytes, const outer_files& others) {
   check_result result;
   result.checked.job = std::move(job);
-  job_checker(result.faults, catalog, file_bytes).run(result.checked);
+  job_checker(result.faults, catalog, file_bytes).run(result.checked, others);
   return result;
+}
+
+check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog,
+                   const file_bytes_function& file_bytes) {
+  return check(std::move(job), catalog, file_bytes, {});
 }
 
 }  // namespace flowrun::plan

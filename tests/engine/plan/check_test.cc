@@ -225,6 +225,45 @@ TEST(Check, FilesThatClash) {
               ElementsAre("4:32 'a' and 'b' both read standard input"));
 }
 
+// What the system takes a path to be is told by the caller.
+TEST(Check, FilesThatAreOneUnderTwoNames) {
+  outer_files files;
+  files.identify = [](const std::string& path, bool writes) {
+    file_identity out;
+    out.entry = path == "link" ? "file" : path == "/dev/stdout" || (path == "-" && writes) ? "descriptor 1" : path;
+    out.read_once = path == "pipe";
+    return out;
+  };
+  files.own = {{"r.json", "--report", true, {}}, {"job.yaml", "flowrun", false, {}}};
+  const toy_operators toys;
+  const auto faults = [&](const std::string& nodes) { return short_faults(check_job(toys, nodes, {}, files).faults); };
+  EXPECT_THAT(faults(R"(nodes:
+  a: {op: source, with: {path: data}}
+  v: {op: sink, in: a, with: {path: file}}
+  w: {op: sink, in: a, with: {path: link}}
+  x: {op: sink, in: a, with: {path: "-"}}
+  y: {op: sink, in: a, with: {path: /dev/stdout}}
+)"),
+              ElementsAre("5:37 'v' and 'w' both write one file, as 'file' and as 'link'",
+                          "7:37 'x' and 'y' both write one file, as '-' and as '/dev/stdout'"));
+  EXPECT_THAT(faults(R"(nodes:
+  a: {op: source, with: {path: file}}
+  v: {op: sink, in: a, with: {path: link}}
+)"),
+              ElementsAre("4:37 'v' writes 'link', which 'a' reads as 'file'"));
+  EXPECT_THAT(faults(R"(nodes:
+  a: {op: source, with: {path: pipe}}
+  b: {op: source, with: {path: pipe}}
+  v: {op: sink, in: a, with: {path: r.json}}
+  w: {op: sink, in: b, with: {path: job.yaml}}
+)"),
+              ElementsAre("4:32 'a' and 'b' both read 'pipe'", "5:37 --report and 'v' both write 'r.json'",
+                          "6:37 'w' writes 'job.yaml', which flowrun reads"));
+  files.may_replace_inputs = true;
+  EXPECT_THAT(faults("nodes:\n  a: {op: source, with: {path: file}}\n  v: {op: sink, in: a, with: {path: link}}\n"),
+              ElementsAre());
+}
+
 TEST(Check, ElidedSort) {
   const toy_operators toys;
   const graph g = good_graph(toys,

@@ -229,15 +229,17 @@ toy_operators::toy_operators() {
   for (const declaration& d : declarations_) catalog_.add(d.get());
 }
 
-check_result check_job(const toy_operators& toys, const std::string& nodes,
-                       const std::map<std::string, int64_t>& files) {
+check_result check_job(const toy_operators& toys, const std::string& nodes, const std::map<std::string, int64_t>& files,
+                       const outer_files& others) {
   specs::read_result read = specs::read_job("flowrun: 1\n" + nodes, "job.yaml");
   EXPECT_TRUE(read.faults.empty()) << render(read.faults, read.text);
-  return check(std::make_shared<const specs::JobSpec>(std::move(read.job)), toys.catalog(),
-               [files](const std::string& path) {
-                 const auto it = files.find(path);
-                 return it == files.end() ? int64_t{-1} : it->second;
-               });
+  return check(
+      std::make_shared<const specs::JobSpec>(std::move(read.job)), toys.catalog(),
+      [files](const std::string& path) {
+        const auto it = files.find(path);
+        return it == files.end() ? int64_t{-1} : it->second;
+      },
+      others);
 }
 
 graph good_graph(const toy_operators& toys, const std::string& nodes, const std::map<std::string, int64_t>& files) {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/plan/graph.h"
+#include "engine/plan/file_rules.h"
 #include "engine/plan/physical_plan.h"
 
 namespace flowrun::plan {
@@ -29,7 +29,7 @@ class toy_operators {
 // Reads and checks a job "nodes: …" (the version line is added in front, so nodes: is line 2). `files` are sizes by
 // path.
 check_result check_job(const toy_operators& toys, const std::string& nodes,
-                       const std::map<std::string, int64_t>& files = {});
+                       const std::map<std::string, int64_t>& files = {}, const outer_files& others = {});
 
 // The same, and expects no faults.
 graph good_graph(const toy_operators& toys, const std::string& nodes, const std::map<std::string, int64_t>& files = {});

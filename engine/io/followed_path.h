@@ -1,0 +1,28 @@
+// What an output's path names when its last part is a symbolic link: the entry that is made or replaced.
+//
+// An output replaces what the link names, so the link is followed here and not by the system, whose rule for links in
+// directories that everybody may write to (fs.protected_symlinks) then has to be kept here, too: there a link is
+// followed only if it belongs to us or to the directory's owner. Anybody could have put another one there, to have us
+// overwrite a file of ours. Links among the directories of a path are left to the system.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace flowrun::io {
+
+struct followed_path {
+  std::string path;          // may not exist; one of this process's descriptors (/dev/fd/1) is followed no further
+  std::string refused_link;  // not empty: a link on the way that must not be followed; `path` is what it names
+};
+
+followed_path follow_links(const std::string& path);
+
+// The same for an output: throws error(output) where a link must not be followed.
+std::string followed_output(const std::string& path);
+
+// The rule. `directory_mode`: of the directory that holds the link.
+bool may_follow(uid_t user, uid_t link_owner, uid_t directory_owner, mode_t directory_mode);
+
+}  // namespace flowrun::io

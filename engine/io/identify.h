@@ -1,0 +1,14 @@
+// Asks the system which file a path names (engine/base/file_identity.h).
+#pragma once
+
+#include <string>
+
+#include "engine/base/file_identity.h"
+
+namespace flowrun::io {
+
+// `path`: of an input or, with `writes`, of an output; "-" is standard input or output. Never fails: of what can't be
+// looked at, only the spelling counts.
+file_identity identify(const std::string& path, bool writes);
+
+}  // namespace flowrun::io

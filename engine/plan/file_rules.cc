@@ -1,0 +1,107 @@
+#include "engine/plan/file_rules.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "engine/plan/parameter_shape.h"
+#include "specs/value.h"
+
+namespace flowrun::plan {
+
+namespace {
+
+std::string normal(const std::string& path) { return std::filesystem::path(path).lexically_normal().string(); }
+
+file_identity by_spelling(const std::string& path, bool writes) {
+  file_identity out;
+  out.entry = path != "-" ? normal(path) : writes ? "standard output" : "standard input";
+  out.in_place = out.read_once = path == "-";
+  return out;
+}
+
+class file_comparison {
+ public:
+  file_comparison(const std::string& job_file, std::vector<fault>& faults) : job_file_(job_file), faults_(faults) {}
+
+  // False: nothing more needs to be said about b.
+  bool compare(const file_use& a, const file_use& b, bool read_once, bool may_replace) {
+    if (a.writes && b.writes) {
+      fail(b, fmt::format("{} and {} both write {}", a.who, b.who, named(a, b)), "a file of its own for each",
+           "put both streams into one with concat");
+      return false;
+    }
+    if (a.writes != b.writes) {
+      if (may_replace) return true;
+      const file_use &writer = a.writes ? a : b, &reader = a.writes ? b : a;
+      const std::string written = normal(writer.path), read = normal(reader.path);
+      const std::string other = written == read ? std::string() : fmt::format(" as '{}'", read);
+      fail(writer, fmt::format("{} writes '{}', which {} reads{}", writer.who, written, reader.who, other),
+           "another file");
+      return true;
+    }
+    const bool twice = a.who != b.who || a.where.line() != b.where.line() || a.where.column() != b.where.column();
+    if (!read_once || !twice) return true;
+    fail(b, fmt::format("{} and {} both read {}", a.who, b.who, a.path == "-" ? "standard input" : named(a, b)),
+         "one reader", "several nodes may read from one file node");
+    return false;
+  }
+
+ private:
+  static std::string named(const file_use& a, const file_use& b) {
+    const std::string of_a = normal(a.path), of_b = normal(b.path);
+    if (of_a == of_b) return of_a == "-" ? "standard output" : "'" + of_a + "'";
+    return fmt::format("one file, as '{}' and as '{}'", of_a, of_b);
+  }
+  void fail(const file_use& use, std::string message, std::string expected, std::string hint = {}) {
+    faults_.push_back({specs::where(job_file_, use.where), std::move(message), std::move(expected), std::move(hint)});
+  }
+
+  const std::string& job_file_;
+  std::vector<fault>& faults_;
+};
+
+}  // namespace
+
+std::vector<file_use> files_of(const node& n) {
+  std::vector<file_use> out;
+  const operator_role role = n.declaration->role;
+  if (role != operator_role::source && role != operator_role::sink) return out;
+  for (const parameter_declaration& p : n.declaration->parameters) {
+    if (p.kind != parameter_kind::path && p.kind != parameter_kind::paths) continue;
+    const specs::Value* given = specs::find(n.spec->with(), p.name);
+    if (!given && p.default_text.empty()) continue;
+    const specs::Value value = given ? *given : default_value(p);
+    auto add = [&](const specs::Value& item) {
+      out.push_back({specs::text(item), fmt::format("'{}'", n.id), role == operator_role::sink,
+                     given ? item.position() : n.spec->op_position()});
+    };
+    if (specs::is_scalar(value)) add(value);
+    for (const specs::Value& item : value.list().items()) add(item);
+  }
+  return out;
+}
+
+std::vector<file_use> indexes_of(const node& n) {
+  if (!n.facts.contains("has_index")) return {};
+  std::vector<file_use> out = files_of(n);
+  for (file_use& use : out) use.path += ".index";
+  return out;
+}
+
+void check_files(const std::string& job_file, const std::vector<file_use>& files, const outer_files& others,
+                 std::vector<fault>& faults) {
+  std::vector<file_use> all = others.own;
+  all.insert(all.end(), files.begin(), files.end());
+  std::vector<file_identity> identities;
+  for (const file_use& use : all)
+    identities.push_back(others.identify ? others.identify(use.path, use.writes) : by_spelling(use.path, use.writes));
+  file_comparison comparison(job_file, faults);
+  for (size_t i = others.own.size(); i < all.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (same_file(identities[i], identities[j]) &&
+          !comparison.compare(all[j], all[i], identities[i].read_once, others.may_replace_inputs))
+        break;
+}
+
+}  // namespace flowrun::plan

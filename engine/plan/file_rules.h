@@ -1,0 +1,48 @@
+// The files outside of a job: which nodes read and write which, and that no two disagree about one. Pure: which paths
+// name one file, the caller answers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/fault.h"
+#include "engine/base/file_identity.h"
+#include "engine/plan/graph.h"
+
+namespace flowrun::plan {
+
+// A file that a source reads or a sink writes.
+struct file_use {
+  std::string path;
+  std::string who;  // "'edges'": the node; or the option of the command line that names it
+  bool writes = false;
+  specs::Position where;
+};
+
+// What the check must be told about files besides their sizes.
+struct outer_files {
+  // What the system takes a path to be. Empty: two paths are one file only where they are spelled alike.
+  std::function<file_identity(const std::string& path, bool writes)> identify;
+  std::vector<file_use> own;        // that the command itself reads and writes: the job, its report
+  bool may_replace_inputs = false;  // a job may write what it reads: outputs take their names when all has been read
+};
+
+// check() of graph.h with them.
+check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog,
+                   const std::function<int64_t(const std::string& path)>& file_bytes, const outer_files& others);
+
+// The files of a source or sink whose parameters have the right shape.
+std::vector<file_use> files_of(const node& n);
+
+// And what it reads or writes beside them, once it was checked: PATH.index, where it has the fact "has_index".
+std::vector<file_use> indexes_of(const node& n);
+
+// Two writers of one file, a writer that replaces what another reads, two readers of standard input or of one pipe.
+// `others` are the command's own files: no two of those are compared. Inputs may be replaced where that was asked for.
+void check_files(const std::string& job_file, const std::vector<file_use>& files, const outer_files& others,
+                 std::vector<fault>& faults);
+
+}  // namespace flowrun::plan

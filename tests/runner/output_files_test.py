@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Outputs: none is lost to another one, whatever the two are called, and nothing is left behind."""
+
+import os
+import subprocess
+
+from flowrun_process import FLOWRUN, main, process_test
+
+
+def job(*sinks, source="{op: generate, with: {kind: counter, rows: 10}}"):
+    """One source, and a sink (an operator and a path) for each of `sinks`."""
+    lines = ["flowrun: 1", "nodes:", f"  rows: {source}"]
+    for number, (operator, path) in enumerate(sinks):
+        lines.append(f'  out{number}: {{op: {operator}, in: rows, with: {{path: "{path}"}}}}')
+    return "\n".join(lines) + "\n"
+
+
+class one_file_test(process_test):
+    def refused(self, text, *parts, arguments=()):
+        self.write("job.yaml", text)
+        for command in ("check", "run"):
+            more = arguments if command == "run" else ()
+            if arguments and command == "check":
+                continue
+            with self.subTest(command=command):
+                self.fails(78, self.flowrun(command, "job.yaml", *more), *parts)
+        self.assertEqual([name for name in self.files() if name.startswith("out")], [])
+
+    def test_relative_and_absolute(self):
+        self.refused(job(("file.write_csv", "out"), ("file.write_rows", self.dir / "out")), "'out0' and 'out1' both write")
+
+    def test_through_links(self):
+        (self.dir / "real").mkdir()
+        (self.dir / "link").symlink_to("real")
+        self.refused(job(("file.write_csv", "real/x"), ("file.write_rows", "link/x")), "both write one file")
+        (self.dir / "to-out").symlink_to("out")
+        self.refused(job(("file.write_csv", "out"), ("file.write_rows", "to-out")), "both write one file")
+
+    def test_standard_output_by_two_names(self):
+        self.refused(job(("file.write_csv", "-"), ("file.write_rows", "/dev/stdout")), "both write one file")
+        self.refused(job(("file.write_csv", "-"), ("file.write_csv", "/dev/fd/1")), "both write one file")
+
+    def test_an_index(self):
+        text = job(("file.write_csv", self.dir / "rows.index"))
+        text += '  sorted: {op: sort, in: rows, with: {by: [value]}}\n'
+        text += '  indexed: {op: file.write_rows, in: sorted, with: {path: rows, index: true}}\n'
+        self.refused(text, "both write one file")
+
+    def test_a_report_on_an_output(self):
+        text = job(("file.write_csv", "out"))
+        self.refused(text, "--report and 'out0' both write", arguments=("--report", self.dir / "out"))
+        self.refused(job(("file.write_csv", "-")), "--report and 'out0' both write", arguments=("--report", "-"))
+
+    def test_an_input_under_another_name(self):
+        self.write("data.csv", "a\n1\n")
+        source = "{op: file.read_csv, with: {path: data.csv, type: {a: u32}}}"
+        self.refused(job(("file.write_csv", self.dir / "data.csv"), source=source), "'out0' writes", "which 'rows' reads")
+        self.assertEqual((self.dir / "data.csv").read_text(), "a\n1\n")
+
+    def test_the_job_itself(self):
+        self.refused(job(("file.write_csv", "./job.yaml")), "'out0' writes 'job.yaml', which flowrun reads")
+
+    def test_standard_input_by_two_names(self):
+        text = "flowrun: 1\nnodes:\n"
+        for name, path in (("a", "-"), ("b", "/dev/stdin")):
+            text += f'  {name}: {{op: file.read_lines, with: {{path: "{path}"}}}}\n'
+            text += f"  out{name}: {{op: file.write_lines, in: {name}, with: {{path: out{name}}}}}\n"
+        self.refused(text, "'a' and 'b' both read one file")
+
+    def test_hard_links_are_two_files(self):
+        self.write("one", "before")
+        os.link(self.dir / "one", self.dir / "two")
+        self.write("job.yaml", job(("file.write_csv", "one"), ("file.write_csv", "two")))
+        done = self.flowrun("run", "job.yaml")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.dir / "one").read_text(), (self.dir / "two").read_text())
+        self.assertTrue((self.dir / "one").read_text().startswith("value\n0\n"))
+
+    def test_a_link_that_changes_after_the_check(self):
+        """The second output is made in a later phase, when its name has become one for the first."""
+        (self.dir / "other").symlink_to("elsewhere")
+        os.mkfifo(self.dir / "pipe")
+        self.write(
+            "job.yaml",
+            'flowrun: 1\nnodes:\n'
+            '  lines: {op: file.read_lines, with: {path: pipe}}\n'
+            '  first: {op: file.write_lines, in: lines, with: {path: out}}\n'
+            '  sorted: {op: sort, in: lines, with: {by: [text]}}\n'
+            '  second: {op: file.write_lines, in: sorted, with: {path: other}}\n',
+        )
+        running = self.start("run", "job.yaml")
+        with open(self.dir / "pipe", "w") as pipe:
+            (self.dir / "other").unlink()
+            (self.dir / "other").symlink_to("out")
+            pipe.write("b\na\n")
+        _, said = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 73, said)
+        self.assertIn("two outputs are one file", said)
+        self.assertNotIn("out", self.files())
+
+    def test_sort_may_replace_its_input(self):
+        self.write("lines", "b\na\n")
+        for output in ("lines", self.dir / "lines", "./lines"):
+            self.write("lines", "b\na\n")
+            done = self.flowrun("sort", "-o", output, "lines")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual((self.dir / "lines").read_text(), "a\nb\n")
+
+
+if __name__ == "__main__":
+    main()
