@@ -5,10 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
+#include <filesystem>
 
 #include "engine/base/error.h"
+#include "engine/io/followed_path.h"
+#include "engine/io/output_target.h"
 
 namespace flowrun::runner {
 
@@ -39,39 +40,31 @@ void print(std::string_view text) { write_fully(STDOUT_FILENO, text, "standard o
 
 pending_document::pending_document(std::string path) : path_(std::move(path)) {
   if (path_ == "-") return;
-  struct stat there {};
-  if (::stat(path_.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  const std::string followed = io::followed_output(path_);
+  if (io::output_target::is_stream(followed)) {
+    descriptor_ = ::open(followed.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor_ < 0) refuse(path_, errno);
     return;
   }
-  temporary_ = path_ + ".XXXXXX";
-  descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
-  if (descriptor_ < 0) {
-    temporary_.clear();
-    refuse(path_, errno);
-  }
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::fchmod(descriptor_, 0666 & ~mask);
+  const std::string directory = std::filesystem::path(followed).parent_path();
+  struct stat there {};
+  if (!directory.empty() && ::stat(directory.c_str(), &there) != 0) refuse(path_, errno);
+  target_ = std::make_unique<io::output_target>(followed, false);
 }
 
 pending_document::~pending_document() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void pending_document::append(std::string_view bytes) {
   if (path_ == "-")
     print(bytes);
   else
-    write_fully(descriptor_, bytes, path_);
+    write_fully(target_ ? target_->content().descriptor() : descriptor_, bytes, path_);
 }
 
 void pending_document::commit() {
-  if (temporary_.empty()) return;
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) refuse(path_, errno);
-  temporary_.clear();
+  if (target_) target_->commit(false);
 }
 
 }  // namespace flowrun::runner

@@ -1,8 +1,13 @@
 // The documents that a command is asked for: on standard output, or in a file that appears whole or not at all.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
+
+namespace flowrun::io {
+class output_target;
+}
 
 namespace flowrun::runner {
 
@@ -31,9 +36,9 @@ class pending_document {
   }
 
  private:
-  std::string path_;
-  std::string temporary_;  // empty: written to directly
-  int descriptor_ = -1;
+  const std::string path_;
+  std::unique_ptr<io::output_target> target_;  // null: written to directly
+  int descriptor_ = -1;                        // of what is
 };
 
 }  // namespace flowrun::runner

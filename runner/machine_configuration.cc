@@ -1,12 +1,9 @@
 #include "runner/machine_configuration.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +12,8 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/io/followed_path.h"
+#include "engine/io/output_target.h"
 #include "runner/document.h"
 #include "specs/grammar.h"
 #include "specs/resource_reader.h"
@@ -113,23 +112,14 @@ std::string scratch_text(const specs::Resources& old, const measured_disks& disk
   return out;
 }
 
-// The nearest directory above `path` that is there.
-fs::path existing_parent(const fs::path& path) {
-  std::error_code ignored;
-  fs::path there = path.parent_path();
-  while (there.has_relative_path() && !fs::exists(there, ignored)) there = there.parent_path();
-  return there;
-}
-
-// Makes a file and removes it: permissions alone don't tell (a read-only or a special file system).
-void try_to_write_in(const fs::path& directory, const std::string& path) {
-  std::string name = (directory / ".flowrun-XXXXXX").string();
-  const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
-  if (descriptor < 0)
-    throw error(error_kind::output, fmt::format("can't write the configuration {}: {}", path, errno_text(errno)),
+// Makes an unnamed file: permissions alone don't tell (a read-only or a special file system).
+void try_to_write(const std::string& path) {
+  try {
+    const io::output_target trial(path, false);
+  } catch (const error& problem) {
+    throw error(error_kind::output, fmt::format("{} (the configuration)", problem.what()),
                 "name another one with --config FILE");
-  ::close(descriptor);
-  ::unlink(name.c_str());
+  }
 }
 
 }  // namespace
@@ -193,11 +183,12 @@ configuration_file::configuration_file(const std::string& path)
                 "name one with --config FILE");
   std::error_code problem;
   path_ = fs::absolute(path_).lexically_normal();
-  if (const fs::path behind_links = fs::canonical(path_, problem); !problem) path_ = behind_links;
+  path_ = io::followed_output(path_);
+  if (const fs::path whole = fs::canonical(path_, problem); !problem) path_ = whole;
   exists_ = fs::exists(path_, problem);
   if (exists_ && !is_file(path_))
     throw error(error_kind::output, "can't write the configuration " + path_ + ": it is no file", "name a file");
-  try_to_write_in(existing_parent(path_), path_);
+  try_to_write(path_);
   // A user's first own configuration hides the system's as a whole: it has to say the same of everything else.
   if (!exists_ && path_ == fs::path(own_configuration_path()).lexically_normal() && is_file(system_configuration_path))
     inherited_ = system_configuration_path;

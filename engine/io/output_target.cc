@@ -2,12 +2,12 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
-#include <random>
 #include <system_error>
 
 #include "engine/base/error.h"
@@ -19,15 +19,29 @@ namespace flowrun::io {
 
 namespace {
 
-constexpr int max_attempts = 16;
+constexpr int max_siblings = 16;  // of one output: as many jobs may write it at a time
 
-// ".NAME.flowrun-XXXXXX.tmp", within the 255 bytes that a name may have.
-std::string sibling_name(const std::string& directory, const std::string& name) {
-  constexpr char letters[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-  std::random_device device;
-  std::string mark(6, '0');
-  for (char& letter : mark) letter = letters[device() % (sizeof letters - 1)];
-  return directory + "/." + name.substr(0, 220) + ".flowrun-" + mark + ".tmp";
+// Waits for those who only look whether it is locked. Where the file system has no locks, nothing is ever removed.
+void lock(int descriptor) {
+  while (flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
+  }
+}
+
+bool has_name(int descriptor) {
+  struct stat info {};
+  return fstat(descriptor, &info) == 0 && info.st_nlink > 0;
+}
+
+// Removes a temporary file whose process is gone.
+void remove_if_left(const std::string& sibling) {
+  const int descriptor = ::open(sibling.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return;
+  struct stat held {};
+  struct stat named {};
+  if (fstat(descriptor, &held) == 0 && S_ISREG(held.st_mode) && flock(descriptor, LOCK_EX | LOCK_NB) == 0 &&
+      lstat(sibling.c_str(), &named) == 0 && named.st_dev == held.st_dev && named.st_ino == held.st_ino)
+    unlink(sibling.c_str());
+  close(descriptor);
 }
 
 std::string descriptor_path(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
@@ -82,6 +96,7 @@ output_target::output_target(const std::string& path, bool direct) : path_(follo
     throw error(error_kind::output, fmt::format("can't write {}: it names a directory", path), "name a file in it");
   directory_ = full.has_parent_path() ? full.parent_path().string() : ".";
   make_directory();
+  remove_leftovers();
   open(direct);
   // An existing file's permissions outlive it: a private result stays private.
   struct stat before {};
@@ -115,19 +130,38 @@ void output_target::open(bool direct) {
   } else if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) {
     fail("write", errno);
   }
-  const std::string name = std::filesystem::path(path_).filename().string();
-  for (int attempt = 0; attempt < max_attempts; ++attempt) {
-    const std::string sibling = sibling_name(directory_, name);
-    is_direct = direct;
-    descriptor = open_descriptor(sibling, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666, is_direct);
-    if (descriptor >= 0) {
-      temporary_ = sibling;
-      content_ = file::adopt(descriptor, path_, is_direct);
-      return;
+  open_sibling(direct);
+}
+
+void output_target::open_sibling(bool direct) {
+  for (int number = 0; number < max_siblings; ++number) {
+    const std::string sibling = sibling_name(number);
+    bool is_direct = direct;
+    const int descriptor = open_descriptor(sibling, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666, is_direct);
+    if (descriptor < 0) {
+      if (errno == EEXIST) continue;
+      break;
     }
-    if (errno != EEXIST) break;
+    lock(descriptor);
+    if (!has_name(descriptor)) {  // another process took it for a leftover before it was locked
+      close(descriptor);
+      continue;
+    }
+    temporary_ = sibling;
+    content_ = file::adopt(descriptor, path_, is_direct);
+    return;
   }
   fail("write", errno);
+}
+
+// Within the 255 bytes that a name may have.
+std::string output_target::sibling_name(int number) const {
+  const std::string name = std::filesystem::path(path_).filename().string();
+  return fmt::format("{}/.{}.flowrun-{}.tmp", directory_, name.substr(0, 220), number);
+}
+
+void output_target::remove_leftovers() const {
+  for (int number = 0; number < max_siblings; ++number) remove_if_left(sibling_name(number));
 }
 
 // False when the name is taken.
@@ -139,11 +173,10 @@ bool output_target::link_to(const std::string& name) const {
 }
 
 void output_target::rename_into_place() {
-  const std::string name = std::filesystem::path(path_).filename().string();
-  for (int attempt = 0; temporary_.empty(); ++attempt) {
-    if (attempt == max_attempts) fail("write", EEXIST);
-    const std::string sibling = sibling_name(directory_, name);
-    if (link_to(sibling)) temporary_ = sibling;
+  if (temporary_.empty()) lock(content_->descriptor());  // before it has a name that another process may find
+  for (int number = 0; temporary_.empty(); ++number) {
+    if (number == max_siblings) fail("write", EEXIST);
+    if (link_to(sibling_name(number))) temporary_ = sibling_name(number);
   }
   if (rename(temporary_.c_str(), path_.c_str()) != 0) fail("replace", errno);
   temporary_.clear();

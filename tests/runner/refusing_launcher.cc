@@ -3,8 +3,8 @@
 //
 //   refusing_launcher --refuse io_uring_setup=EPERM --refuse openat:O_DIRECT=EINVAL -- flowrun run job.yaml
 //
-// Each rule is CALL[:FLAG]=ERRNO; with a flag, only calls that have it set are refused. The first rule that fits
-// counts. Rules become one seccomp filter (a classic BPF program, see seccomp(2)), which children inherit; setting
+// Each rule is CALL[:FLAG]=ERRNO; with a flag, only calls that have it set are refused. With KILL for the errno the
+// process dies at the call, as by kill -9. The first rule that fits counts. Rules become one seccomp filter (a classic BPF program, see seccomp(2)), which children inherit; setting
 // no_new_privs first lets any user do it. The filter can't follow pointers, so a rule can't tell one file from another.
 // Exits with 125 when something is wrong with the rules or the command can't be run.
 #include <fcntl.h>
@@ -47,6 +47,11 @@ constexpr system_call system_calls[] = {
     {"mmap", SYS_mmap, 3},
     {"openat", SYS_openat, 2},
     {"pwrite64", SYS_pwrite64, 0},
+#ifdef SYS_rename
+    {"rename", SYS_rename, 0},
+#else
+    {"rename", SYS_renameat, 0},
+#endif
 };
 
 constexpr named_number flags[] = {
@@ -64,7 +69,7 @@ constexpr named_number errors[] = {
 struct rule {
   system_call call;
   uint32_t mask = 0;  // 0: every call
-  uint32_t cause = 0;
+  uint32_t action = SECCOMP_RET_KILL_PROCESS;
 };
 
 [[noreturn]] void fail(const std::string& text) {
@@ -86,7 +91,8 @@ rule parse_rule(const std::string& text) {
   const size_t colon = left.find(':');
   rule out{find(system_calls, left.substr(0, colon), "system call")};
   if (colon != std::string::npos) out.mask = find(flags, left.substr(colon + 1), "flag").number;
-  out.cause = find(errors, text.substr(equals + 1), "errno").number;
+  const std::string outcome = text.substr(equals + 1);
+  if (outcome != "KILL") out.action = SECCOMP_RET_ERRNO | find(errors, outcome, "errno").number;
   return out;
 }
 
@@ -118,7 +124,7 @@ std::vector<sock_filter> program_of(const std::vector<rule>& rules) {
       out.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, one.mask));
       out.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, one.mask, 0, 1));
     }
-    leave(SECCOMP_RET_ERRNO | one.cause);
+    leave(one.action);
   }
   leave(SECCOMP_RET_ALLOW);
   return out;
