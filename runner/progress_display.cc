@@ -62,9 +62,7 @@ void progress_display::update(const exec::job_progress& now) {
 void progress_display::finish(const exec::job_progress& last, const char* status) {
   if (mode_ == progress_mode::bar) where_.erase_line();
   if (mode_ != progress_mode::json) return;
-  const metrics::progress_state state = state_of(last);
-  where_.report_line(fmt::format(R"({{"status": "{}", "ratio": {:.4f}, "rows": {}, "elapsed_seconds": {:.1f}}})",
-                                 status, last.done_ratio, last.rows_done, state.elapsed_seconds));
+  where_.report_line(metrics::progress_json_end(status, last.done_ratio, state_of(last)));
 }
 
 }  // namespace flowrun::runner

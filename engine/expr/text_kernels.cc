@@ -1,9 +1,9 @@
 #include "engine/expr/text_kernels.h"
 
 #include <xxhash.h>
+#include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
 
@@ -44,19 +44,6 @@ void text_arena::clear() {
 }
 
 namespace {
-
-constexpr std::array<std::array<uint32_t, 256>, 8> make_crc_tables() {
-  std::array<std::array<uint32_t, 256>, 8> tables = {};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t value = i;
-    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0xEDB88320u : 0u);
-    tables[0][i] = value;
-  }
-  for (size_t k = 1; k < 8; ++k)
-    for (size_t i = 0; i < 256; ++i) tables[k][i] = (tables[k - 1][i] >> 8) ^ tables[0][tables[k - 1][i] & 0xff];
-  return tables;
-}
-constexpr auto crc_tables = make_crc_tables();
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
@@ -311,18 +298,7 @@ void for_rows(const text_call& call) {
 }  // namespace
 
 uint32_t crc32(std::string_view text) {
-  uint32_t crc = 0xffffffff;
-  const char* at = text.data();
-  size_t left = text.size();
-  for (; left >= 8; at += 8, left -= 8) {  // "slicing by 8" (Kounavis and Berry 2005)
-    uint64_t word;
-    std::memcpy(&word, at, sizeof word);
-    word ^= crc;
-    crc = 0;
-    for (size_t k = 0; k < 8; ++k) crc ^= crc_tables[7 - k][(word >> (8 * k)) & 0xff];
-  }
-  for (; left > 0; ++at, --left) crc = (crc >> 8) ^ crc_tables[0][(crc ^ static_cast<unsigned char>(*at)) & 0xff];
-  return ~crc;
+  return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const unsigned char*>(text.data()), text.size()));
 }
 
 text_kernel text_kernel_for(opcode op) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "engine/base/units.h"
 
@@ -51,6 +52,11 @@ std::string format_rate(double per_second) {
 }
 
 namespace {
+
+using json = nlohmann::ordered_json;
+
+// To whole parts of a number of them.
+double rounded(double value, double parts) { return std::round(value * parts) / parts; }
 
 constexpr size_t bar_cells = 20;
 
@@ -105,29 +111,27 @@ std::string progress_line(const progress_estimate& estimate, const progress_stat
   return out;
 }
 
-std::string json_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20) {
-      out += fmt::format("\\u{:04x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 std::string progress_json(const progress_estimate& estimate, const progress_state& state) {
   const auto left = estimate.seconds_left();
-  return fmt::format(
-      R"({{"ratio": {:.4f}, "ratio_known": {}, "phase": {}, "phases": {}, "activity": "{}", "rows": {}, )"
-      R"("rows_per_second": {:.0f}, "elapsed_seconds": {:.1f}, "seconds_left": {}}})",
-      estimate.ratio(), state.ratio_known, state.phase, state.num_phases, json_escaped(state.activity), state.rows,
-      estimate.rows_per_second(), state.elapsed_seconds, left ? fmt::format("{:.0f}", *left) : "null");
+  json out = {{"ratio", rounded(estimate.ratio(), 10'000)},
+              {"ratio_known", state.ratio_known},
+              {"phase", state.phase},
+              {"phases", state.num_phases},
+              {"activity", state.activity},
+              {"rows", state.rows},
+              {"rows_per_second", std::llround(estimate.rows_per_second())},
+              {"elapsed_seconds", rounded(state.elapsed_seconds, 10)},
+              {"seconds_left", nullptr}};
+  if (left) out["seconds_left"] = std::llround(*left);
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string progress_json_end(const std::string& status, double ratio, const progress_state& state) {
+  const json out = {{"status", status},
+                    {"ratio", rounded(ratio, 10'000)},
+                    {"rows", state.rows},
+                    {"elapsed_seconds", rounded(state.elapsed_seconds, 10)}};
+  return out.dump();
 }
 
 }  // namespace flowrun::metrics

@@ -9,7 +9,6 @@
 #include <deque>
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace flowrun::metrics {
 
@@ -56,11 +55,10 @@ std::string progress_bar(const progress_estimate& estimate, const progress_state
 std::string progress_line(const progress_estimate& estimate, const progress_state& state);
 // One JSON object without line end.
 std::string progress_json(const progress_estimate& estimate, const progress_state& state);
+// The last such line: how the job has ended ("succeeded", "failed", "cancelled").
+std::string progress_json_end(const std::string& status, double ratio, const progress_state& state);
 
 // "850", "12.3 k", "1.20 M", "3.40 G"
 std::string format_rate(double per_second);
-
-// For a JSON text: quotes, backslashes and control characters escaped, without the surrounding quotes.
-std::string json_escaped(std::string_view text);
 
 }  // namespace flowrun::metrics

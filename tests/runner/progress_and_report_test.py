@@ -173,7 +173,7 @@ class metrics_test(process_test):
         )
         url = re.search(r"metrics at (http://127\.0\.0\.1:\d+/metrics)", job.stderr.readline()).group(1)
         for line in job.stderr:
-            if '"rows": 0,' not in line:
+            if line.startswith("{") and json.loads(line)["rows"] > 0:
                 break
         page = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=30).read().decode()
         series = {}

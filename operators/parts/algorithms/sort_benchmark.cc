@@ -1,6 +1,7 @@
 #include "operators/parts/algorithms/sort_benchmark.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <array>
 #include <bit>
@@ -94,21 +95,6 @@ void generate_ascii(uint64_t first, size_t count, std::byte* to) {
   }
 }
 
-// tables[k][b]: the CRC of byte b followed by k zero bytes ("slicing by eight").
-using crc_tables = std::array<std::array<uint32_t, 256>, 8>;
-constexpr crc_tables make_crc_tables() {
-  crc_tables t{};
-  for (uint32_t b = 0; b < 256; ++b) {
-    uint32_t crc = b;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xEDB88320U : 0U);
-    t[0][b] = crc;
-  }
-  for (size_t k = 1; k < t.size(); ++k)
-    for (size_t b = 0; b < 256; ++b) t[k][b] = (t[k - 1][b] >> 8) ^ t[0][t[k - 1][b] & 255];
-  return t;
-}
-constexpr crc_tables tables = make_crc_tables();
-
 }  // namespace
 
 number128 benchmark_random(uint64_t index) {
@@ -141,16 +127,7 @@ void skew_records(uint64_t first, size_t count, record_style style, std::byte* r
 }
 
 uint32_t crc32(const std::byte* data, size_t num_bytes) {
-  uint32_t crc = ~0U;
-  for (; num_bytes >= 8; data += 8, num_bytes -= 8) {
-    uint64_t word;
-    std::memcpy(&word, data, sizeof word);
-    word ^= crc;
-    crc = 0;
-    for (size_t k = 0; k < 8; ++k) crc ^= tables[7 - k][(word >> (8 * k)) & 255];
-  }
-  for (; num_bytes > 0; ++data, --num_bytes) crc = (crc >> 8) ^ tables[0][(crc ^ static_cast<uint32_t>(*data)) & 255];
-  return ~crc;
+  return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const unsigned char*>(data), num_bytes));
 }
 
 void record_checksum::add(number128 n) {
