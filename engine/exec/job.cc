@@ -390,7 +390,11 @@ job_progress job::core::progress() {
   }
   if (!activities_.empty()) out.activity.clear();
   for (const std::string& what : activities_) out.activity += (out.activity.empty() ? "" : ", ") + what;
-  if (total > 0) shown_ratio_ = std::max(shown_ratio_, std::min(done / total, 1.0));
+  double ratio = total > 0 ? std::min(done / total, 1.0) : 0;
+  // Of a loop that is still to run nothing is in `total`: the phases tell at least what can't be done yet.
+  if (!out.ratio_known && out.num_phases > 0)
+    ratio = std::min(ratio, static_cast<double>(out.phase + 1) / static_cast<double>(out.num_phases + 1));
+  shown_ratio_ = std::max(shown_ratio_, ratio);
   if (succeeded_) shown_ratio_ = 1.0;
   out.done_ratio = shown_ratio_;
   return out;

@@ -80,6 +80,11 @@ std::string percent(const progress_estimate& estimate, const progress_state& sta
   return fmt::format("{}{:.0f}", state.ratio_known ? "" : "~", shown);
 }
 
+// Nothing where the ratio is a guess: so would be the time.
+std::optional<double> seconds_left(const progress_estimate& estimate, const progress_state& state) {
+  return state.ratio_known ? estimate.seconds_left() : std::nullopt;
+}
+
 // Cuts to `width` columns of UTF-8 text, each code point one column.
 std::string cut(const std::string& text, size_t width) {
   size_t columns = 0;
@@ -98,7 +103,7 @@ std::string progress_bar(const progress_estimate& estimate, const progress_state
   if (state.num_phases > 1) out += fmt::format(" {}/{}", state.phase, state.num_phases);
   if (!state.activity.empty()) out += " " + state.activity;
   if (const double rate = estimate.rows_per_second(); rate > 0) out += fmt::format(", {} rows/s", format_rate(rate));
-  if (const auto left = estimate.seconds_left()) out += fmt::format(", {} left", format_duration(std::ceil(*left)));
+  if (const auto left = seconds_left(estimate, state)) out += fmt::format(", {} left", format_duration(std::ceil(*left)));
   return cut(out, width);
 }
 
@@ -107,12 +112,12 @@ std::string progress_line(const progress_estimate& estimate, const progress_stat
   if (!state.activity.empty()) out += " (" + state.activity + ")";
   if (const double rate = estimate.rows_per_second(); rate > 0) out += fmt::format(", {} rows/s", format_rate(rate));
   out += fmt::format(", {} so far", format_duration(state.elapsed_seconds));
-  if (const auto left = estimate.seconds_left()) out += fmt::format(", {} left", format_duration(std::ceil(*left)));
+  if (const auto left = seconds_left(estimate, state)) out += fmt::format(", {} left", format_duration(std::ceil(*left)));
   return out;
 }
 
 std::string progress_json(const progress_estimate& estimate, const progress_state& state) {
-  const auto left = estimate.seconds_left();
+  const auto left = seconds_left(estimate, state);
   json out = {{"ratio", rounded(estimate.ratio(), 10'000)},
               {"ratio_known", state.ratio_known},
               {"phase", state.phase},

@@ -21,7 +21,34 @@ nodes:
 """
 
 
+# Two rows, added up again and again.
+LOOP = """flowrun: 1
+nodes:
+  start: {op: generate, with: {rows: 2, columns: {x: i}}}
+  round:
+    op: loop
+    in: {start: start}
+    with:
+      carry: {rows: {from: start}}
+      body:  {next: {op: map, in: rows, with: {x: x + 1}}}
+      next:  {rows: next}
+      times: 150000
+  write: {op: file.write_rows, in: round.rows, with: {path: out}}
+"""
+
+
 class progress_test(process_test):
+    def test_a_loop_is_not_nearly_done_all_the_time(self):
+        self.write("job.yaml", LOOP)
+        done = self.flowrun("job.yaml", "-q", "--progress", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = [json.loads(line) for line in done.stderr.splitlines()][:-1]
+        inside = [line for line in lines if not line["ratio_known"]]
+        self.assertTrue(inside, lines)
+        for line in inside:
+            self.assertLess(line["ratio"], 0.99)
+            self.assertIsNone(line["seconds_left"])
+
     def test_json_lines(self):
         self.write("job.yaml", SORT)
         done = self.flowrun("job.yaml", "-q", "--progress", "json", "-p", "rows=2000000")

@@ -7,6 +7,7 @@ namespace flowrun::metrics {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(progress_estimate, knows_nothing_at_first) {
   progress_estimate e;
@@ -101,6 +102,14 @@ TEST(progress_text, line_and_json) {
   odd.activity = "a\"b\\\n";
   EXPECT_THAT(progress_json(progress_estimate(), odd), HasSubstr(R"("activity":"a\"b\\\n")"));
   EXPECT_THAT(progress_json(progress_estimate(), odd), HasSubstr(R"("seconds_left":null})"));
+}
+
+TEST(progress_text, no_time_is_told_where_the_ratio_is_a_guess) {
+  progress_state guessed = merging;
+  guessed.ratio_known = false;
+  EXPECT_EQ(progress_line(half_way(), guessed), "~50 %, phase 2 of 3 (sorted), 2.00 M rows/s, 10.0 s so far");
+  EXPECT_THAT(progress_bar(half_way(), guessed, 200, false), Not(HasSubstr("left")));
+  EXPECT_THAT(progress_json(half_way(), guessed), HasSubstr(R"("seconds_left":null})"));
 }
 
 TEST(progress_text, rates) {
