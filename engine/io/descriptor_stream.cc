@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "engine/base/error.h"
+#include "engine/io/open_descriptor.h"
 
 namespace flowrun::io {
 
@@ -19,14 +20,8 @@ namespace {
 
 // A FIFO is opened without waiting for a writer; poll() waits for it then.
 int open_to_read(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  if (descriptor >= 0) return descriptor;
-  // A socket, or a pipe of another user, can't be opened anew: use it as it is.
-  const int cause = errno;
-  const int number = descriptor_named(path);
-  if (number >= 0 && (cause == ENXIO || cause == EACCES)) return fcntl(number, F_DUPFD_CLOEXEC, 3);
-  errno = cause;
-  return -1;
+  if (const int number = descriptor_named(path); number >= 0) return copy_for_reading(number);
+  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
 int open_to_write(const std::string& path) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "engine/base/buffer.h"
+#include "engine/io/descriptor_stream.h"
 
 namespace flowrun::io {
 
@@ -29,10 +30,33 @@ int open_uninterrupted(const std::string& path, int flags, mode_t mode) {
   return descriptor;
 }
 
+// A new description only where direct transfers ask for one: the flag would change the file for all who share it.
+int open_given(int number, const std::string& path, int flags, bool& direct) {
+  const int copy = copy_for_reading(number);
+  if (copy < 0 || !direct) return copy;
+  const int anew = open_uninterrupted(path, flags | O_DIRECT, 0);
+  direct = anew >= 0 && alignment_suffices(anew);
+  if (!direct) {
+    if (anew >= 0) close(anew);
+    return copy;
+  }
+  close(copy);
+  return anew;
+}
+
 }  // namespace
+
+int copy_for_reading(int number) {
+  const int flags = fcntl(number, F_GETFL);
+  if (flags >= 0 && (flags & O_ACCMODE) != O_WRONLY) return fcntl(number, F_DUPFD_CLOEXEC, 3);
+  errno = EBADF;
+  return -1;
+}
 
 int open_descriptor(const std::string& path, int flags, mode_t mode, bool& direct) {
   flags |= O_CLOEXEC | O_NOCTTY;
+  if (const int number = descriptor_named(path); number >= 0 && (flags & (O_ACCMODE | O_CREAT)) == O_RDONLY)
+    return open_given(number, path, flags, direct);
   if (!direct) return open_uninterrupted(path, flags, mode);
   int descriptor = open_uninterrupted(path, flags | O_DIRECT, mode);
   if (descriptor < 0 && errno == EINVAL) {

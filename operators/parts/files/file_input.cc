@@ -28,6 +28,9 @@ uint64_t standard_input_offset() {
   return at > 0 ? static_cast<uint64_t>(at) : 0;
 }
 
+// Behind what has been read, as after read(2): the next program that has this standard input finds its end.
+void leave_standard_input_at_end() { ::lseek(STDIN_FILENO, 0, SEEK_END); }
+
 }  // namespace
 
 plan::memory_wish reading_memory() {
@@ -62,6 +65,8 @@ io::file_reader_options reading_options(const exec::services& job, uint64_t memo
 file_input::file_input(exec::services& job, exec::node_counters& counters, std::vector<part> parts,
                        io::file_reader_options options)
     : job_(job), counters_(counters), parts_(std::move(parts)), options_(options) {
+  uint64_t total = 0;
+  bool known = true;  // a pipe says nothing of its length
   for (part& p : parts_) {
     const bool standard = p.path == "-";
     p.path = real_path(p.path);
@@ -71,15 +76,23 @@ file_input::file_input(exec::services& job, exec::node_counters& counters, std::
       throw error(error_kind::missing_input,
                   fmt::format("can't open {}: {}", p.path, errno_text(cause ? cause.value() : ENOENT)),
                   "check the path; relative paths start at the working directory");
-    if (!std::filesystem::is_regular_file(status)) continue;
-    if (standard) {
-      const uint64_t start = standard_input_offset();
-      p.begin += start;
-      if (p.end < UINT64_MAX - start) p.end += start;
+    if (!std::filesystem::is_regular_file(status)) {
+      known = false;
+      continue;
     }
     const uint64_t file_bytes = std::filesystem::file_size(p.path, cause);
-    if (!cause) counters_.file_total_bytes += std::min(p.end, file_bytes) - std::min(p.begin, file_bytes);
+    // What has no length of its own (/proc) is read from where it stands.
+    if (standard && file_bytes > 0) {
+      const uint64_t start = standard_input_offset();
+      p.begin += start;
+      if (p.end < UINT64_MAX - start)
+        p.end += start;
+      else
+        standard_file_ = static_cast<size_t>(&p - parts_.data());
+    }
+    if (!cause) total += std::min(p.end, file_bytes) - std::min(p.begin, file_bytes);
   }
+  if (known) counters_.file_total_bytes += total;
   if (!parts_.empty()) open(0);
 }
 
@@ -100,6 +113,7 @@ outcome file_input::next(io::chunk& out, waker& w) {
   if (o.is_blocked()) return o;
   if (o.is_done()) {
     reader_.reset();
+    if (file_ == standard_file_) leave_standard_input_at_end();
     out = {};
   }
   counters_.file_read_bytes += out.num_bytes;

@@ -52,7 +52,8 @@ class file_input {
   io::file_reader_options options_;
   std::unique_ptr<io::file_reader> reader_;
   size_t file_ = 0;
-  size_t next_ = 0;  // to be opened
+  size_t next_ = 0;                  // to be opened
+  size_t standard_file_ = SIZE_MAX;  // the part that is a file behind standard input, read to its end; SIZE_MAX: none
 };
 
 }  // namespace flowrun::operators
