@@ -62,7 +62,7 @@ std::string hint_for(int cause) {
 }  // namespace
 
 bool output_target::is_stream(const std::string& path) {
-  if (names_descriptor(path)) return true;
+  if (descriptor_named(path) >= 0) return true;
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return false;
   if (S_ISDIR(info.st_mode))
@@ -98,9 +98,7 @@ output_target::output_target(const std::string& path, bool direct) : path_(follo
   make_directory();
   remove_leftovers();
   open(direct);
-  // An existing file's permissions outlive it: a private result stays private.
-  struct stat before {};
-  if (stat(path_.c_str(), &before) == 0) (void)fchmod(content_->descriptor(), before.st_mode & 0777);
+  take_over_permissions();
 }
 
 output_target::~output_target() {
@@ -162,6 +160,20 @@ std::string output_target::sibling_name(int number) const {
 
 void output_target::remove_leftovers() const {
   for (int number = 0; number < max_siblings; ++number) remove_if_left(sibling_name(number));
+}
+
+// The owner, group and mode of an existing file outlive it: a private result stays private, and what root writes stays
+// its user's. Others than root may at most keep the group.
+void output_target::take_over_permissions() const {
+  struct stat before {};
+  struct stat now {};
+  const int descriptor = content_->descriptor();
+  if (stat(path_.c_str(), &before) != 0 || fstat(descriptor, &now) != 0) return;
+  bool same = before.st_uid == now.st_uid && before.st_gid == now.st_gid;
+  if (!same) same = fchown(descriptor, before.st_uid, before.st_gid) == 0;
+  if (!same) (void)!fchown(descriptor, static_cast<uid_t>(-1), before.st_gid);
+  // A program that runs as its owner must not become one of another owner.
+  (void)fchmod(descriptor, before.st_mode & (same ? 07777 : 0777));
 }
 
 // False when the name is taken.

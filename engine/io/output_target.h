@@ -41,6 +41,7 @@ class output_target {
   void open_sibling(bool direct);
   void remove_leftovers() const;
   std::string sibling_name(int number) const;
+  void take_over_permissions() const;
   bool link_to(const std::string& name) const;
   void rename_into_place();
   void sync_directory() const;

@@ -154,6 +154,25 @@ TEST_P(output_file_test, keeps_the_permissions_and_the_link_of_what_it_replaces)
   EXPECT_EQ(info.st_mode & 0777, 0600U);
 }
 
+TEST_P(output_file_test, keeps_the_owner_of_what_it_replaces) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may give files away";
+  constexpr uid_t user = 1234;
+  constexpr gid_t group = 5678;
+  store(home / "out", random_bytes(10));
+  ASSERT_EQ(chown((home / "out").c_str(), user, group), 0);
+  ASSERT_EQ(chmod((home / "out").c_str(), 02640), 0);
+  output_file out(*io, home / "out", {});
+  write_all(out, random_bytes(5));
+  finish(out);
+  out.commit();
+  EXPECT_EQ(load(home / "out"), random_bytes(5));
+  struct stat info {};
+  ASSERT_EQ(stat((home / "out").c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, user);
+  EXPECT_EQ(info.st_gid, group);
+  EXPECT_EQ(info.st_mode & 07777, 02640U);
+}
+
 TEST_P(output_file_test, reports_a_failing_disk_whichever_write_it_is) {
   const auto content = random_bytes(60'000);
   for (uint64_t nth = 1; nth <= 15; ++nth)
