@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "engine/base/broken_pipe.h"
 #include "engine/base/error.h"
 #include "engine/io/followed_path.h"
 #include "engine/io/output_target.h"
@@ -29,6 +30,7 @@ void write_fully(int descriptor, std::string_view bytes, const std::string& name
       bytes.remove_prefix(static_cast<size_t>(done));
     } else if (errno != EINTR) {
       const int cause = errno;
+      if (cause == EPIPE) throw broken_pipe("can't write to " + name + ": " + errno_text(cause));
       const bool full = cause == ENOSPC || cause == EDQUOT;
       throw error(full ? error_kind::output : error_kind::io, "can't write to " + name + ": " + errno_text(cause),
                   full ? "free some space, or write elsewhere" : "");

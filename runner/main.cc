@@ -7,6 +7,7 @@
 #include <new>
 #include <string_view>
 
+#include "engine/base/broken_pipe.h"
 #include "runner/command_line.h"
 #include "runner/commands.h"
 #include "runner/document.h"
@@ -37,7 +38,14 @@ int carry_out(const invocation& asked, terminal& screen) {
   return 0;
 }
 
-int guarded(int argc, char** argv) {
+// As SIGPIPE would have done it.
+void end_by_broken_pipe() {
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
+}
+
+// `may_be_piped_away`: SIGPIPE had its default action when the program started.
+int guarded(int argc, char** argv, bool may_be_piped_away) {
   terminal plain(verbosity::normal, color_choice::automatic);
   terminal* screen = &plain;
   terminal chosen = plain;
@@ -48,6 +56,10 @@ int guarded(int argc, char** argv) {
     return carry_out(asked, chosen);
   } catch (const faults_shown&) {
     return static_cast<int>(error_kind::bad_spec);
+  } catch (const broken_pipe& problem) {
+    if (may_be_piped_away) end_by_broken_pipe();
+    screen->show(problem);
+    return problem.exit_code();
   } catch (const error& problem) {
     if (problem.kind() == error_kind::internal)
       screen->show_bug(problem.what());
@@ -79,10 +91,10 @@ void fill_standard_descriptors() {
 int main(int argc, char** argv) {
   flowrun::runner::fill_standard_descriptors();
   const bool may_be_piped_away =
-      std::signal(SIGPIPE, SIG_IGN) == SIG_DFL;  // a reader that goes away is an error like any other
-  std::signal(SIGXFSZ, SIG_IGN);                 // and so is a limit on file sizes
+      std::signal(SIGPIPE, SIG_IGN) == SIG_DFL;  // a reader that goes away is an error first: the job is taken down
+  std::signal(SIGXFSZ, SIG_IGN);                 // a limit on file sizes is an error like any other
   // sort has a grammar of its own: GNU's.
   if (argc > 1 && std::string_view(argv[1]) == "sort")
     return flowrun::runner::sort_lines({argv + 2, argv + argc}, may_be_piped_away);
-  return flowrun::runner::guarded(argc, argv);
+  return flowrun::runner::guarded(argc, argv, may_be_piped_away);
 }

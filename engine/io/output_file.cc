@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/broken_pipe.h"
 #include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
@@ -225,13 +226,13 @@ class output_file::core {
     if (waker* const woken = std::exchange(waiting_, nullptr)) woken->wake();
   }
 
-  error stream_error(int cause) const {
+  std::exception_ptr stream_failure(int cause) const {
+    if (cause == EPIPE)
+      return std::make_exception_ptr(broken_pipe(fmt::format("can't write {}: {}", path_, errno_text(cause))));
     const bool full = cause == ENOSPC || cause == EDQUOT || cause == EFBIG;
-    return error(full ? error_kind::output : error_kind::io,
-                 fmt::format("can't write {}: {}", path_, errno_text(cause)),
-                 full             ? "there is no room behind it: write to a file or a disk with room"
-                 : cause == EPIPE ? "whatever reads it has ended"
-                                  : "check what reads it");
+    return std::make_exception_ptr(
+        error(full ? error_kind::output : error_kind::io, fmt::format("can't write {}: {}", path_, errno_text(cause)),
+              full ? "there is no room behind it: write to a file or a disk with room" : "check what reads it"));
   }
 
   // The body of the stream's thread.
@@ -252,7 +253,7 @@ class output_file::core {
         lock.lock();
       }
       std::exception_ptr failure;
-      if (result < 0) failure = std::make_exception_ptr(stream_error(static_cast<int>(-result)));
+      if (result < 0) failure = stream_failure(static_cast<int>(-result));
       settle(*static_cast<slot*>(taken->on_done), failure);
     }
   }
