@@ -22,6 +22,13 @@ metrics::histogram_value histogram_of(const io::transfer_statistics& s) {
   return out;
 }
 
+// Of the budget, in a phase (from 1). Never more than the budget.
+uint64_t memory_given(const plan::physical_plan& plan, size_t phase) {
+  if (phase == 0 || phase > plan.phases.size()) return 0;
+  const plan::phase& p = plan.phases[phase - 1];
+  return std::min(p.memory_bytes + p.batches_bytes + p.held_bytes, plan.resources.memory_bytes);
+}
+
 }  // namespace
 
 void job_metrics::note(const exec::job_progress& now) {
@@ -40,8 +47,7 @@ void job_metrics::collect_graph(const exec::graph_record& record, metrics::sink&
     const plan::node& n = g.nodes[i];
     const exec::node_counters& c = record.counters[i];
     const std::string id = g.path.empty() ? n.id : g.path + "." + n.id;
-    if (c.iterations > 0)
-      into.value(metric::flowrun_loop_iterations_total, {id}, static_cast<double>(c.iterations));
+    if (c.iterations > 0) into.value(metric::flowrun_loop_iterations_total, {id}, static_cast<double>(c.iterations));
     if (plan::is_internal(n)) continue;
     const metrics::label_values labels = {id, n.declaration->name};
     const bool sink = n.outputs.empty();
@@ -91,8 +97,10 @@ void job_metrics::collect(metrics::sink& into) const {
   into.value(metric::flowrun_job_phase, {}, static_cast<double>(phase_));
   into.value(metric::flowrun_job_phases, {}, static_cast<double>(plan.phases.size()));
   into.value(metric::flowrun_job_last_success_timestamp_seconds, {}, succeeded_at_);
-  into.value(metric::flowrun_memory_used_bytes, {}, static_cast<double>(resident_bytes()));
+  const size_t phase = phase_;
+  into.value(metric::flowrun_memory_used_bytes, {}, static_cast<double>(memory_given(plan, phase)));
   into.value(metric::flowrun_memory_limit_bytes, {}, static_cast<double>(plan.resources.memory_bytes));
+  into.value(metric::process_resident_memory_bytes, {}, static_cast<double>(resident_bytes()));
   collect_nodes(into);
   collect_disks(into);
 }

@@ -16,7 +16,10 @@ namespace flowrun::metrics {
 
 namespace {
 
-constexpr size_t num_threads = 2;
+// A connection holds a thread until its request is there. Some that say nothing must not keep the others out: there
+// are threads for several, and none waits long.
+constexpr const char* num_threads = "16";
+constexpr const char* request_timeout_ms = "2000";
 
 prometheus::MetricType type_of(metric_kind kind) {
   switch (kind) {
@@ -122,7 +125,9 @@ std::string listen_address(std::string_view text) {
 class exporter::server {
  public:
   server(const std::string& address, collection& source)
-      : bridge_(std::make_shared<bridge>(source)), exposer_(address, num_threads) {
+      : bridge_(std::make_shared<bridge>(source)),
+        exposer_(std::vector<std::string>{"listening_ports", address, "num_threads", num_threads, "request_timeout_ms",
+                                          request_timeout_ms}) {
     exposer_.RegisterCollectable(bridge_);
   }
   int port() const {

@@ -39,8 +39,10 @@ namespace flowrun::metrics {
   X(flowrun_disk_request_seconds, histogram, "Time from submission to completion of a transfer.", "disk,direction") \
   X(flowrun_scratch_used_bytes, gauge, "Bytes in scratch blocks.", "disk") \
   X(flowrun_scratch_limit_bytes, gauge, "The most that scratch may take; absent without a limit.", "disk") \
-  X(flowrun_memory_used_bytes, gauge, "Resident memory of the process.", "") \
-  X(flowrun_memory_limit_bytes, gauge, "The job's memory budget.", "")
+  X(flowrun_memory_used_bytes, gauge, \
+    "Bytes of the job's memory budget that the nodes, queues and batches of the running phase were given.", "") \
+  X(flowrun_memory_limit_bytes, gauge, "The job's memory budget.", "") \
+  X(process_resident_memory_bytes, gauge, "Resident memory of the process: budget, program, threads.", "")
 // clang-format on
 
 enum class metric : size_t {

@@ -12,9 +12,9 @@ import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-")
                     else pathlib.Path(__file__).resolve().parents[2])
-ENTRY = re.compile(r'\b\w+\(\s*(flowrun_\w+)\s*,\s*(counter|gauge|histogram)\s*,\s*((?:"(?:[^"\\]|\\.)*"\s*)+),\s*"([^"]*)"')
-METRIC = re.compile(r"\bflowrun_[a-z0-9_]+")
-SELECTOR = re.compile(r"\b(flowrun_[a-z0-9_]+)\s*\{([^}]*)\}")
+ENTRY = re.compile(r'\b\w+\(\s*((?:flowrun|process)_\w+)\s*,\s*(counter|gauge|histogram)\s*,\s*((?:"(?:[^"\\]|\\.)*"\s*)+),\s*"([^"]*)"')
+METRIC = re.compile(r"\b(?:flowrun|process)_[a-z0-9_]+")
+SELECTOR = re.compile(r"\b((?:flowrun|process)_[a-z0-9_]+)\s*\{([^}]*)\}")
 GROUPING = re.compile(r"\b(?:by|without)\s*\(([^)]*)\)")
 LEGEND = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 SUFFIXES = {"counter": [""], "gauge": [""], "histogram": ["_bucket", "_sum", "_count"]}

@@ -15,13 +15,17 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// The answer to a GET of the exporter's page, without any library.
-std::string scrape(const std::string& url) {
-  const size_t colon = url.rfind(':');
+sockaddr_in address_of(const std::string& url) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(std::stoi(url.substr(colon + 1))));
+  address.sin_port = htons(static_cast<uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))));
   inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+  return address;
+}
+
+// The answer to a GET of the exporter's page, without any library.
+std::string scrape(const std::string& url) {
+  const sockaddr_in address = address_of(url);
   const int connection = socket(AF_INET, SOCK_STREAM, 0);
   std::string out;
   if (connect(connection, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
@@ -52,6 +56,23 @@ TEST(listen_address, refuses_what_is_none) {
       EXPECT_EQ(e.kind(), error_kind::usage) << text;
     }
   }
+}
+
+// Connections that say nothing, or half a request, don't keep others out.
+TEST(exporter, answers_beside_idle_connections) {
+  collection source;
+  const auto attached = source.attach([](sink& into) { into.value(metric::flowrun_job_phase, {}, 7); });
+  const exporter served("0", source);
+  const sockaddr_in address = address_of(served.url());
+  std::vector<int> idle;
+  for (int i = 0; i < 20; ++i) {
+    idle.push_back(socket(AF_INET, SOCK_STREAM, 0));
+    ASSERT_EQ(connect(idle.back(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    const std::string half = "GET /metrics HT";
+    if (i % 2 == 0) ASSERT_EQ(write(idle.back(), half.data(), half.size()), static_cast<ssize_t>(half.size()));
+  }
+  EXPECT_THAT(scrape(served.url()), HasSubstr("flowrun_job_phase 7"));
+  for (const int connection : idle) close(connection);
 }
 
 TEST(exporter, serves_names_help_labels_and_values) {

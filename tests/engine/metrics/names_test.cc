@@ -13,7 +13,7 @@ TEST(names, follow_the_conventions_of_prometheus) {
   std::set<std::string_view> seen;
   for (const metric_declaration& d : declarations) {
     EXPECT_TRUE(seen.insert(d.name).second) << d.name;
-    EXPECT_TRUE(d.name.starts_with("flowrun_"));
+    EXPECT_TRUE(d.name.starts_with("flowrun_") || d.name.starts_with("process_")) << d.name;
     EXPECT_EQ(d.name.ends_with("_total"), d.kind == metric_kind::counter) << d.name;
     EXPECT_TRUE(d.help.ends_with('.')) << d.name;
     for (const char* unit : {"_ms", "_ns", "_kb", "_mib", "_percent"})
@@ -30,8 +30,9 @@ TEST(names, are_those_that_the_specification_promises) {
         "flowrun_node_blocked_seconds_total", "flowrun_sort_runs", "flowrun_sort_merge_passes",
         "flowrun_disk_read_bytes_total", "flowrun_disk_written_bytes_total", "flowrun_disk_request_seconds",
         "flowrun_disk_errors_total", "flowrun_scratch_used_bytes", "flowrun_scratch_limit_bytes",
-        "flowrun_rejected_rows_total", "flowrun_loop_iterations_total", "flowrun_memory_used_bytes", "flowrun_memory_limit_bytes",
-        "flowrun_job_progress_ratio", "flowrun_job_last_success_timestamp_seconds"})
+        "flowrun_rejected_rows_total", "flowrun_loop_iterations_total", "flowrun_memory_used_bytes",
+        "flowrun_memory_limit_bytes", "process_resident_memory_bytes", "flowrun_job_progress_ratio",
+        "flowrun_job_last_success_timestamp_seconds"})
     EXPECT_TRUE(names.contains(name)) << name;
 }
 
