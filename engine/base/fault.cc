@@ -36,6 +36,21 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
+// " in job.yaml", or how many each place has: ": 1 in -p a=b, 2 in job.yaml". The faults are in order.
+std::string places_of(const std::vector<fault>& faults) {
+  const std::string& first = faults.front().where.file;
+  if (first == faults.back().where.file) return first.empty() ? "" : " in " + first;
+  std::string out;
+  for (size_t begin = 0; begin < faults.size();) {
+    const std::string& place = faults[begin].where.file;
+    size_t end = begin;
+    while (end < faults.size() && faults[end].where.file == place) ++end;
+    out += fmt::format("{} {} in {}", out.empty() ? ":" : ",", end - begin, place.empty() ? "no file" : place);
+    begin = end;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string render(const fault& f, std::string_view text) {
@@ -73,9 +88,7 @@ std::string render(std::vector<fault> faults, std::string_view text) {
   std::string out;
   for (const fault& f : faults) out += render(f, text);
   if (!faults.empty()) {
-    const std::string& file = faults.front().where.file;
-    out +=
-        fmt::format("{} fault{}{}\n", faults.size(), faults.size() == 1 ? "" : "s", file.empty() ? "" : " in " + file);
+    out += fmt::format("{} fault{}{}\n", faults.size(), faults.size() == 1 ? "" : "s", places_of(faults));
   }
   return out;
 }

@@ -65,6 +65,14 @@ TEST(fault, all_come_by_position_each_once) {
   EXPECT_EQ(render(std::vector<fault>{}, job), "");
 }
 
+TEST(fault, those_of_several_places_are_counted_apart) {
+  const fault option{{"-p inpt=edges", 0, 0}, "the job has no parameter 'inpt'", "", ""};
+  const fault one{{"job.yaml", 1, 1}, "one", "", ""};
+  const fault other{{"job.yaml", 2, 1}, "other", "", ""};
+  EXPECT_THAT(render(std::vector<fault>{one, option, other}, job),
+              HasSubstr("\n3 faults: 1 in -p inpt=edges, 2 in job.yaml\n"));
+}
+
 TEST(nearest, finds_one_slip_of_each_kind) {
   const std::vector<std::string> words = {"concat", "filter", "group", "join", "map", "sort", "file.read_csv"};
   EXPECT_EQ(nearest("sorted", words), "sort");   // two letters more
