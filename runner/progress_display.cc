@@ -36,7 +36,7 @@ metrics::progress_state progress_display::state_of(const exec::job_progress& now
   metrics::progress_state out;
   out.num_phases = now.num_phases;
   out.phase = std::min(now.phase + 1, now.num_phases);
-  out.ratio_known = now.ratio_known;
+  out.ratio_known = now.work.exact;
   out.rows = now.rows_done;
   out.elapsed_seconds = static_cast<double>(now_ns() - start_ns_) * 1e-9;
   out.activity = now.activity;
@@ -46,7 +46,7 @@ metrics::progress_state progress_display::state_of(const exec::job_progress& now
 void progress_display::update(const exec::job_progress& now) {
   if (mode_ == progress_mode::none) return;
   const uint64_t time = now_ns();
-  estimate_.update(static_cast<double>(time - start_ns_) * 1e-9, now.done_ratio, now.rows_done);
+  estimate_.update(static_cast<double>(time - start_ns_) * 1e-9, now.phase, now.work, now.rows_done);
   if (shown_ns_ != 0 && time - shown_ns_ < interval_ns(mode_)) return;
   shown_ns_ = time;
   const metrics::progress_state state = state_of(now);

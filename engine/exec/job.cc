@@ -10,6 +10,7 @@
 #include "engine/base/machine.h"
 #include "engine/exec/job_report.h"
 #include "engine/exec/pipeline.h"
+#include "engine/exec/pipeline_progress.h"
 #include "engine/exec/task_executor.h"
 #include "engine/io/identify.h"
 #include "engine/io/output_file.h"
@@ -349,52 +350,21 @@ class job::core final : public services, public graph_host {
 // The share of the work that is done: each head's rows (in bytes) against what they will come to.
 job_progress job::core::progress() {
   job_progress out;
-  out.num_phases = settings_.plan.phases.size();
+  const plan::graph& g = *settings_.graph;
+  const plan::physical_plan& plan = settings_.plan;
+  out.num_phases = plan.phases.size();
   const size_t phase_now = runner_->phase();
   out.phase = std::min(phase_now, out.num_phases);
-  out.ratio_known = true;
-  double done = 0;
-  double total = 0;
-  const plan::graph& g = *settings_.graph;
-  for (const plan::pipeline& p : settings_.plan.pipelines) {
-    const auto head = static_cast<size_t>(p.head);
-    const plan::node& n = g.nodes[head];
-    if (n.role() == plan::operator_role::meeting) continue;  // moves with what feeds it
-    if (p.control) {
-      out.ratio_known = out.ratio_known && p.phase < static_cast<int>(phase_now);
-      continue;
-    }
-    const node_counters& c = counters(head);
-    double head_done = 0;
-    double head_total = 0;
-    if (n.role() == plan::operator_role::breaker) {
-      head_done = static_cast<double>(c.bytes_out);
-      const bool created = p.phase <= static_cast<int>(phase_now);  // the sink half has seen all rows
-      const plan::row_estimate& expected = g.input_of(n, 0).estimate;
-      head_total = static_cast<double>(created ? c.bytes_in.load() : expected.num_bytes);
-      out.ratio_known = out.ratio_known && (created || expected.known);
-    } else {
-      head_total = static_cast<double>(c.file_total_bytes);
-      head_done = static_cast<double>(c.file_read_bytes);
-      if (head_total == 0 && !n.outputs.empty()) {
-        head_total = static_cast<double>(n.outputs[0].estimate.num_bytes);
-        head_done = static_cast<double>(c.bytes_out);
-        out.ratio_known = out.ratio_known && n.outputs[0].estimate.known;
-      }
-    }
-    out.rows_done += c.rows_out;
-    if (p.phase < static_cast<int>(phase_now)) head_done = head_total;
-    done += std::min(head_done, head_total);
-    total += head_total;
-    if (p.phase == static_cast<int>(phase_now) && out.activity.empty()) out.activity = n.id;
+  for (const plan::pipeline& p : plan.pipelines) {
+    const plan::node& head = g.nodes[static_cast<size_t>(p.head)];
+    if (p.control || head.role() == plan::operator_role::meeting) continue;
+    out.rows_done += counters(static_cast<size_t>(p.head)).rows_out;
+    if (p.phase == static_cast<int>(phase_now) && out.activity.empty()) out.activity = head.id;
   }
   if (!activities_.empty()) out.activity.clear();
   for (const std::string& what : activities_) out.activity += (out.activity.empty() ? "" : ", ") + what;
-  double ratio = total > 0 ? std::min(done / total, 1.0) : 0;
-  // Of a loop that is still to run nothing is in `total`: the phases tell at least what can't be done yet.
-  if (!out.ratio_known && out.num_phases > 0)
-    ratio = std::min(ratio, static_cast<double>(out.phase + 1) / static_cast<double>(out.num_phases + 1));
-  shown_ratio_ = std::max(shown_ratio_, ratio);
+  out.work = metrics::add_up(work_of(g, plan, records_.front().counters, phase_now), phase_now);
+  shown_ratio_ = std::max(shown_ratio_, std::min(out.work.ratio, 1.0));
   if (succeeded_) shown_ratio_ = 1.0;
   out.done_ratio = shown_ratio_;
   return out;

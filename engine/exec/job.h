@@ -21,6 +21,7 @@
 #include "engine/exec/graph_runner.h"
 #include "engine/exec/services.h"
 #include "engine/io/request.h"
+#include "engine/metrics/work.h"
 #include "engine/plan/graph.h"
 #include "engine/plan/physical_plan.h"
 
@@ -48,10 +49,10 @@ struct job_settings {
 struct job_progress {
   size_t phase = 0;  // from 0
   size_t num_phases = 0;
-  double done_ratio = 0;     // 0 … 1, never goes back
-  bool ratio_known = false;  // false while a source's size is unknown
-  uint64_t rows_done = 0;    // given on by heads so far
-  std::string activity;      // the phase's main node; "levels: iteration 17"
+  double done_ratio = 0;   // 0 … 1, never goes back
+  metrics::job_work work;  // what the ratio comes from, as it is known by now
+  uint64_t rows_done = 0;  // given on by heads so far
+  std::string activity;    // the phase's main node; "levels: iteration 17"
 };
 
 class job {

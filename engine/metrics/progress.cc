@@ -10,10 +10,13 @@
 
 namespace flowrun::metrics {
 
-void progress_estimate::update(double now_seconds, double ratio, uint64_t rows) {
-  ratio_ = std::max(ratio_, std::clamp(ratio, 0.0, 1.0));
-  const sample now{now_seconds, ratio_, rows};
-  if (!first_) first_ = now;
+void progress_estimate::update(double now_seconds, size_t phase, const job_work& work, uint64_t rows) {
+  ratio_ = std::max(ratio_, std::clamp(work.ratio, 0.0, 1.0));
+  const sample now{now_seconds, phase, work.done, rows};
+  // Time in which nobody knew what was to come says nothing of the bytes that are left.
+  if (!first_ || work_.open) first_ = now;
+  if (!first_of_phase_ || first_of_phase_->phase != phase || work_.open) first_of_phase_ = now;
+  work_ = work;
   window_.push_back(now);
   // One sample older than the window stays, so that the window is always spanned.
   while (window_.size() > 2 && now_seconds - window_[1].seconds >= window_seconds) window_.pop_front();
@@ -27,17 +30,28 @@ double progress_estimate::rows_per_second() const {
   return seconds > 0 && to > from ? static_cast<double>(to - from) / seconds : 0;
 }
 
+// Bytes per second; `overall` while the phase is too young to tell.
+double progress_estimate::speed_of_phase(double overall) const {
+  const sample& now = window_.back();
+  const double elapsed = now.seconds - first_of_phase_->seconds;
+  if (elapsed < warm_up_seconds) return overall;
+  const sample* from = &*first_of_phase_;
+  if (window_.front().seconds > from->seconds) from = &window_.front();
+  const double of_all = (now.done - first_of_phase_->done) / elapsed;
+  const double recent = (now.done - from->done) / (now.seconds - from->seconds);
+  return (of_all + recent) / 2;
+}
+
 std::optional<double> progress_estimate::seconds_left() const {
-  if (window_.size() < 2) return std::nullopt;
-  if (ratio_ >= 1) return 0;
+  // What is left when all bytes have moved (a flush, the last rows of a stage) can't be told either.
+  if (window_.size() < 2 || work_.open || work_.left_now + work_.left_later <= 0) return std::nullopt;
   const sample& now = window_.back();
   const double elapsed = now.seconds - first_->seconds;
   if (elapsed < warm_up_seconds) return std::nullopt;
-  const double overall = (now.ratio - first_->ratio) / elapsed;
-  const double recent = (now.ratio - window_.front().ratio) / (now.seconds - window_.front().seconds);
-  const double speed = (overall + recent) / 2;
-  if (!(speed > 0)) return std::nullopt;
-  return (1 - ratio_) / speed;
+  const double overall = (now.done - first_->done) / elapsed;
+  const double in_phase = speed_of_phase(overall);
+  if (!(overall > 0) || !(in_phase > 0)) return std::nullopt;
+  return work_.left_now / in_phase + work_.left_later / overall;
 }
 
 std::string format_rate(double per_second) {
@@ -80,11 +94,6 @@ std::string percent(const progress_estimate& estimate, const progress_state& sta
   return fmt::format("{}{:.0f}", state.ratio_known ? "" : "~", shown);
 }
 
-// Nothing where the ratio is a guess: so would be the time.
-std::optional<double> seconds_left(const progress_estimate& estimate, const progress_state& state) {
-  return state.ratio_known ? estimate.seconds_left() : std::nullopt;
-}
-
 // Cuts to `width` columns of UTF-8 text, each code point one column.
 std::string cut(const std::string& text, size_t width) {
   size_t columns = 0;
@@ -103,7 +112,7 @@ std::string progress_bar(const progress_estimate& estimate, const progress_state
   if (state.num_phases > 1) out += fmt::format(" {}/{}", state.phase, state.num_phases);
   if (!state.activity.empty()) out += " " + state.activity;
   if (const double rate = estimate.rows_per_second(); rate > 0) out += fmt::format(", {} rows/s", format_rate(rate));
-  if (const auto left = seconds_left(estimate, state)) out += fmt::format(", {} left", format_duration(std::ceil(*left)));
+  if (const auto left = estimate.seconds_left()) out += fmt::format(", {} left", format_duration(std::ceil(*left)));
   return cut(out, width);
 }
 
@@ -112,12 +121,12 @@ std::string progress_line(const progress_estimate& estimate, const progress_stat
   if (!state.activity.empty()) out += " (" + state.activity + ")";
   if (const double rate = estimate.rows_per_second(); rate > 0) out += fmt::format(", {} rows/s", format_rate(rate));
   out += fmt::format(", {} so far", format_duration(state.elapsed_seconds));
-  if (const auto left = seconds_left(estimate, state)) out += fmt::format(", {} left", format_duration(std::ceil(*left)));
+  if (const auto left = estimate.seconds_left()) out += fmt::format(", {} left", format_duration(std::ceil(*left)));
   return out;
 }
 
 std::string progress_json(const progress_estimate& estimate, const progress_state& state) {
-  const auto left = seconds_left(estimate, state);
+  const auto left = estimate.seconds_left();
   json out = {{"ratio", rounded(estimate.ratio(), 10'000)},
               {"ratio_known", state.ratio_known},
               {"phase", state.phase},

@@ -1,14 +1,17 @@
 // How fast a job goes and how long it will still take, from what it says about itself every now and then. Pure: time
 // comes in from outside.
 //
-// The speed is that of the last `window_seconds`, mixed with that of the whole run: phases differ in speed (a merge is
-// faster than the creation of runs), so the recent speed alone jumps about, and the overall one lags behind.
+// Phases differ in speed: a merge is faster than the creation of runs, a filter than a sort. So the phase that runs is
+// measured by itself, by its last `window_seconds` mixed with all of it, since the recent speed alone jumps about and
+// the overall one lags behind. The phases behind it are taken to be as fast as all so far.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
+
+#include "engine/metrics/work.h"
 
 namespace flowrun::metrics {
 
@@ -17,24 +20,28 @@ class progress_estimate {
   static constexpr double window_seconds = 15;
   static constexpr double warm_up_seconds = 1;  // no estimate before that
 
-  // Times never go back; neither does the ratio (0 … 1): a smaller one counts as the largest so far. `rows` only
-  // grows.
-  void update(double now_seconds, double ratio, uint64_t rows);
+  // Times, phases and rows never go back; neither does the ratio (0 … 1): a smaller one counts as the largest so far.
+  void update(double now_seconds, size_t phase, const job_work& work, uint64_t rows);
 
   double ratio() const { return ratio_; }
   // Of the window; 0 while there is none.
   double rows_per_second() const;
-  // Empty while it can't be told (too early, or nothing moves).
+  // Empty while it can't be told: too early, nothing moves, or the work is open.
   std::optional<double> seconds_left() const;
 
  private:
   struct sample {
     double seconds;
-    double ratio;
+    size_t phase;
+    double done;  // bytes
     uint64_t rows;
   };
+  double speed_of_phase(double overall) const;
+
   std::deque<sample> window_;
-  std::optional<sample> first_;
+  std::optional<sample> first_;           // since the end of the work is known
+  std::optional<sample> first_of_phase_;  // of the phase that runs
+  job_work work_;
   double ratio_ = 0;
 };
 

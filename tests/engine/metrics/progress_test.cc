@@ -9,19 +9,29 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
+// Of a job with one phase and 1,000 bytes to move.
+job_work moved(double ratio) {
+  job_work out;
+  out.ratio = ratio;
+  out.done = 1000 * ratio;
+  out.left_now = 1000 - out.done;
+  out.exact = true;
+  return out;
+}
+
 TEST(progress_estimate, knows_nothing_at_first) {
   progress_estimate e;
   EXPECT_FALSE(e.seconds_left());
   EXPECT_EQ(e.rows_per_second(), 0);
-  e.update(0, 0, 0);
-  e.update(0.5, 0.1, 10);
+  e.update(0, 0, moved(0), 0);
+  e.update(0.5, 0, moved(0.1), 10);
   EXPECT_FALSE(e.seconds_left());  // too early
   EXPECT_DOUBLE_EQ(e.rows_per_second(), 20);
 }
 
 TEST(progress_estimate, extrapolates_an_even_speed) {
   progress_estimate e;
-  for (int i = 0; i <= 40; ++i) e.update(i, i * 0.01, static_cast<uint64_t>(i) * 1000);
+  for (int i = 0; i <= 40; ++i) e.update(i, 0, moved(i * 0.01), static_cast<uint64_t>(i) * 1000);
   ASSERT_TRUE(e.seconds_left());
   EXPECT_NEAR(*e.seconds_left(), 60, 1e-6);
   EXPECT_NEAR(e.rows_per_second(), 1000, 1e-6);
@@ -29,42 +39,125 @@ TEST(progress_estimate, extrapolates_an_even_speed) {
 
 TEST(progress_estimate, follows_a_change_of_speed) {
   progress_estimate e;
-  for (int i = 0; i <= 100; ++i) e.update(i, i * 0.001, 0);            // 0.1 in 100 s
-  for (int i = 1; i <= 20; ++i) e.update(100 + i, 0.1 + i * 0.02, 0);  // then twenty times as fast
+  for (int i = 0; i <= 100; ++i) e.update(i, 0, moved(i * 0.001), 0);            // 0.1 in 100 s
+  for (int i = 1; i <= 20; ++i) e.update(100 + i, 0, moved(0.1 + i * 0.02), 0);  // then twenty times as fast
   // Left 0.5; recent speed 0.02, overall 0.5/120: their mean is 0.01208.
   ASSERT_TRUE(e.seconds_left());
   EXPECT_NEAR(*e.seconds_left(), 0.5 / ((0.02 + 0.5 / 120) / 2), 1e-6);
 }
 
+// Two phases of 6,000 bytes each, of which the first moves `first` bytes a second, the second `second`.
+class two_phases {
+ public:
+  two_phases(double first, double second) : first_(first), second_(second) {}
+
+  double end() const { return phase_bytes / first_ + phase_bytes / second_; }
+  void run_until(progress_estimate& e, double seconds) {
+    for (; time_ <= seconds; time_ += 0.1) {
+      const double change = phase_bytes / first_;
+      const bool later = time_ > change;
+      const double in_first = later ? phase_bytes : time_ * first_;
+      const double in_second = later ? (time_ - change) * second_ : 0;
+      const pipeline_work work[] = {{0, in_first, phase_bytes}, {1, in_second, phase_bytes}};
+      e.update(time_, later ? 1 : 0, add_up(work, later ? 1 : 0), 0);
+    }
+  }
+
+  static constexpr double phase_bytes = 6000;
+
+ private:
+  double first_, second_;
+  double time_ = 0;
+};
+
+TEST(progress_estimate, a_slower_phase_is_measured_by_itself) {
+  progress_estimate e;
+  two_phases job(600, 30);  // 10 s, 200 s
+  job.run_until(e, 12);
+  double last = 1e9;
+  for (double time = 13; time < 205; ++time) {
+    job.run_until(e, time);
+    ASSERT_TRUE(e.seconds_left()) << time;
+    EXPECT_NEAR(*e.seconds_left(), job.end() - time, 0.05 * job.end()) << time;
+    EXPECT_LT(*e.seconds_left(), last) << time;  // neither stuck nor rising
+    last = *e.seconds_left();
+  }
+}
+
+TEST(progress_estimate, a_faster_phase_is_measured_by_itself) {
+  progress_estimate e;
+  two_phases job(30, 600);  // 200 s, 10 s
+  job.run_until(e, 202);
+  for (double time = 202; time < 209; ++time) {
+    job.run_until(e, time);
+    ASSERT_TRUE(e.seconds_left()) << time;
+    EXPECT_NEAR(*e.seconds_left(), job.end() - time, 0.5) << time;
+  }
+}
+
+TEST(progress_estimate, says_nothing_of_a_loop_and_forgets_its_time) {
+  progress_estimate e;
+  const auto at = [&](double time, size_t phase, double read, double written) {
+    // A file of 1,000 bytes is read at once, a loop goes round it, 1,000 bytes are sorted.
+    const pipeline_work work[] = {{0, read, 1000}, {1, 0, 0, true}, {2, written, 1000}};
+    e.update(time, phase, add_up(work, phase), 0);
+  };
+  for (double time = 0; time < 1; time += 0.1) at(time, 0, 1000 * time, 0);
+  for (double time = 1; time < 500; time += 0.1) {
+    at(time, 1, 1000, 0);
+    ASSERT_FALSE(e.seconds_left()) << time;
+    ASSERT_LE(e.ratio(), 0.5) << time;
+  }
+  for (double time = 500; time < 502; time += 0.1) at(time, 2, 1000, (time - 500) * 100);
+  ASSERT_TRUE(e.seconds_left());
+  EXPECT_NEAR(*e.seconds_left(), 8, 1);
+}
+
+// `cat file | flowrun …`: what comes is unknown; once it is there, it is known.
+TEST(progress_estimate, a_pipe_that_is_sorted) {
+  progress_estimate e;
+  const auto at = [&](double time, size_t phase, double read, double written) {
+    const pipeline_work work[] = {{0, read, phase == 0 ? 0 : 1000.0, phase == 0},
+                                  {1, written, phase == 0 ? 0 : 1000.0, phase == 0}};
+    e.update(time, phase, add_up(work, phase), 0);
+  };
+  for (double time = 0; time < 10; time += 0.1) {
+    at(time, 0, 100 * time, 0);
+    ASSERT_FALSE(e.seconds_left());
+  }
+  for (double time = 10; time < 12; time += 0.1) at(time, 1, 1000, (time - 10) * 200);
+  ASSERT_TRUE(e.seconds_left());
+  EXPECT_NEAR(*e.seconds_left(), 3, 0.5);
+}
+
 TEST(progress_estimate, forgets_what_lies_before_its_window) {
   progress_estimate e;
-  e.update(0, 0, 0);
-  e.update(1, 0.1, 1'000'000);
-  for (int i = 2; i <= 40; ++i) e.update(i, 0.1, 1'000'000 + static_cast<uint64_t>(i));
+  e.update(0, 0, moved(0), 0);
+  e.update(1, 0, moved(0.1), 1'000'000);
+  for (int i = 2; i <= 40; ++i) e.update(i, 0, moved(0.1), 1'000'000 + static_cast<uint64_t>(i));
   EXPECT_NEAR(e.rows_per_second(), 1, 1e-6);
 }
 
 TEST(progress_estimate, says_nothing_while_nothing_moves) {
   progress_estimate e;
-  for (int i = 0; i <= 40; ++i) e.update(i, 0, 0);
+  for (int i = 0; i <= 40; ++i) e.update(i, 0, moved(0), 0);
   EXPECT_FALSE(e.seconds_left());
 }
 
 TEST(progress_estimate, never_goes_back_and_stays_in_bounds) {
   progress_estimate e;
-  e.update(0, 0.5, 1);
-  e.update(1, 0.4, 1);
+  e.update(0, 0, moved(0.5), 1);
+  e.update(1, 0, moved(0.4), 1);
   EXPECT_DOUBLE_EQ(e.ratio(), 0.5);
-  e.update(2, 7, 1);
+  e.update(2, 0, moved(7), 1);
   EXPECT_DOUBLE_EQ(e.ratio(), 1);
-  ASSERT_TRUE(e.seconds_left());
-  EXPECT_DOUBLE_EQ(*e.seconds_left(), 0);
+  EXPECT_FALSE(e.seconds_left());  // what is left now is no bytes
 }
 
 progress_estimate half_way() {
   progress_estimate e;
-  e.update(0, 0, 0);
-  e.update(10, 0.5, 20'000'000);
+  e.update(0, 0, moved(0), 0);
+  e.update(10, 0, moved(0.5), 20'000'000);
   return e;
 }
 
@@ -85,9 +178,9 @@ TEST(progress_text, an_unknown_total_is_marked) {
 
 TEST(progress_text, is_not_complete_before_the_end) {
   progress_estimate e;
-  e.update(0, 0.9999, 1);
+  e.update(0, 0, moved(0.9999), 1);
   EXPECT_THAT(progress_bar(e, merging, 200, false), HasSubstr(" 99%"));
-  e.update(1, 1, 1);
+  e.update(1, 0, moved(1), 1);
   EXPECT_THAT(progress_bar(e, merging, 200, false), HasSubstr("100%"));
 }
 
@@ -104,12 +197,17 @@ TEST(progress_text, line_and_json) {
   EXPECT_THAT(progress_json(progress_estimate(), odd), HasSubstr(R"("seconds_left":null})"));
 }
 
-TEST(progress_text, no_time_is_told_where_the_ratio_is_a_guess) {
+TEST(progress_text, no_time_is_told_where_the_work_is_open) {
+  progress_estimate e;
+  job_work looping = moved(0.5);
+  e.update(0, 0, moved(0), 0);
+  looping.open = true;
+  e.update(10, 0, looping, 20'000'000);
   progress_state guessed = merging;
   guessed.ratio_known = false;
-  EXPECT_EQ(progress_line(half_way(), guessed), "~50 %, phase 2 of 3 (sorted), 2.00 M rows/s, 10.0 s so far");
-  EXPECT_THAT(progress_bar(half_way(), guessed, 200, false), Not(HasSubstr("left")));
-  EXPECT_THAT(progress_json(half_way(), guessed), HasSubstr(R"("seconds_left":null})"));
+  EXPECT_EQ(progress_line(e, guessed), "~50 %, phase 2 of 3 (sorted), 2.00 M rows/s, 10.0 s so far");
+  EXPECT_THAT(progress_bar(e, guessed, 200, false), Not(HasSubstr("left")));
+  EXPECT_THAT(progress_json(e, guessed), HasSubstr(R"("seconds_left":null})"));
 }
 
 TEST(progress_text, rates) {
