@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "engine/base/machine.h"
+#include "engine/base/units.h"
 #include "engine/io/identify.h"
 #include "operators/registry.h"
+#include "runner/home_paths.h"
 #include "specs/yaml_reader.h"
 
 namespace flowrun::runner {
@@ -40,7 +43,7 @@ std::vector<plan::file_use> files_of_command(const job_arguments& job, const std
     if (!path.empty()) out.push_back({path, who, writes, where});
   };
   add(report, "--report", true);
-  if (job.text.empty()) add(job.file, "flowrun", false);
+  add(job.file, "flowrun", false);
   add(read_machine_configuration().path, "flowrun", false);
   return out;
 }
@@ -50,22 +53,31 @@ std::vector<plan::file_use> files_of_command(const job_arguments& job, const std
 loaded_job load(const job_arguments& job, const resource_arguments& given, terminal& screen,
                 const std::string& report) {
   std::error_code ignored;
-  if (job.text.empty() && !std::filesystem::exists(job.file, ignored)) {
+  if (!std::filesystem::exists(job.file, ignored)) {
     const std::string similar = similar_file(job.file);
     throw error(error_kind::missing_input, "there is no job " + job.file,
                 similar.empty() ? "give the path of a job file (YAML)" : "did you mean '" + similar + "'?");
   }
-  specs::read_result read = job.text.empty() ? specs::read_job_file(job.file, job.parameters, job.overrides)
-                                             : specs::read_job(job.text, job.file, job.parameters, job.overrides);
+  specs::read_result read = specs::read_job_file(job.file, job.parameters, job.overrides);
+  expand_home(read.job);
+  return planned_or_shown(std::move(read), given, screen, files_of_command(job, report));
+}
+
+loaded_job planned_or_shown(specs::read_result read, const resource_arguments& given, terminal& screen,
+                            std::vector<plan::file_use> own, bool may_replace_inputs) {
   const auto stop_at = [&](const std::vector<fault>& faults) {
     if (faults.empty()) return;
     screen.show_faults(faults, read.text);
     throw faults_shown();
   };
   stop_at(read.faults);
-  planned_job planned = plan_job(std::make_shared<const specs::JobSpec>(std::move(read.job)), given,
-                                 files_of_command(job, report), job.may_replace_inputs);
+  planned_job planned = plan_job(std::make_shared<const specs::JobSpec>(std::move(read.job)), given, std::move(own),
+                                 may_replace_inputs);
   stop_at(planned.faults);
+  const resources& machine = planned.job.machine;
+  if (machine.memory_bytes > usable_memory())
+    screen.warn(fmt::format("the memory budget of {} ({}) is more than the {} that can be used here",
+                            format_bytes(machine.memory_bytes), machine.memory_from, format_bytes(usable_memory())));
   return std::move(planned.job);
 }
 
@@ -92,6 +104,7 @@ planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_
   out.job.graph = std::make_shared<plan::graph>(std::move(checked.checked));
   resources& decided = out.job.machine;
   decided = decide(given, spec->resources(), read_machine_configuration());
+  check_scratch(decided);
   plan::machine machine;
   machine.memory_bytes = decided.memory_bytes;
   machine.threads = decided.threads;
@@ -123,7 +136,7 @@ exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& ar
 }
 
 bool may_use_scratch(const loaded_job& job) {
-  if (!job.plan.bodies.empty()) return true;  // nobody knows what a loop carries
+  if (!job.plan.bodies.empty()) return true;  // what a loop will carry is not known
   if (job.plan.predicted_scratch_written > 0) return true;
   for (const plan::sort_prediction& s : job.plan.sorts)
     if (!s.known) return true;

@@ -10,6 +10,7 @@
 #include "runner/options.h"
 #include "runner/resources.h"
 #include "runner/terminal.h"
+#include "specs/yaml_reader.h"
 
 namespace flowrun::runner {
 
@@ -31,7 +32,12 @@ struct loaded_job {
 loaded_job load(const job_arguments& job, const resource_arguments& given, terminal& screen,
                 const std::string& report = {});
 
-// The same for a job that has been read. Whole only without faults. `own`, `may_replace_inputs`: plan::outer_files.
+// The same for a job that has been read, from a file or not. Throws faults_shown. `own`, `may_replace_inputs`:
+// plan::outer_files.
+loaded_job planned_or_shown(specs::read_result read, const resource_arguments& given, terminal& screen,
+                            std::vector<plan::file_use> own = {}, bool may_replace_inputs = false);
+
+// The same, and the faults are the caller's to show. Whole only without faults.
 struct planned_job {
   loaded_job job;
   std::vector<fault> faults;

@@ -15,6 +15,7 @@
 #include "engine/io/followed_path.h"
 #include "engine/io/output_target.h"
 #include "runner/document.h"
+#include "runner/home_paths.h"
 #include "specs/grammar.h"
 #include "specs/resource_reader.h"
 #include "specs/source_text.h"
@@ -142,7 +143,11 @@ std::string own_configuration_path() {
 
 machine_configuration read_machine_configuration() {
   for (const std::string& path : {own_configuration_path(), std::string(system_configuration_path)})
-    if (is_file(path)) return {path, parse(content_of(path), path).resources};
+    if (is_file(path)) {
+      machine_configuration out{path, parse(content_of(path), path).resources};
+      expand_home(out.resources);
+      return out;
+    }
   return {};
 }
 

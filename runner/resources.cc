@@ -1,10 +1,13 @@
 #include "runner/resources.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 
 #include "engine/base/error.h"
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
+#include "runner/home_paths.h"
 
 namespace flowrun::runner {
 
@@ -63,6 +66,14 @@ void choose_threads(resources& out, const resource_arguments& given, const specs
   out.threads = given.threads ? asked : std::min(asked, usable_cores());
 }
 
+// Where there is no home directory (a service, a bare container): what the system has for large temporary files.
+std::string default_scratch() {
+  const std::string path = user_directory("XDG_CACHE_HOME", ".cache");
+  if (!path.empty()) return path;
+  const char* const temporary = std::getenv("TMPDIR");
+  return temporary != nullptr && *temporary == '/' ? temporary : "/var/tmp";
+}
+
 void choose_scratch(resources& out, const resource_arguments& given, const specs::Resources& job,
                     const machine_configuration& machine) {
   const auto from = [&out](const specs::Resources& r, const std::string& name) {
@@ -75,11 +86,7 @@ void choose_scratch(resources& out, const resource_arguments& given, const specs
     out.scratch = given.scratch;
     out.scratch_from = "command line";
   } else if (!from(job, "job") && !from(machine.resources, machine.path)) {
-    const std::string path = user_directory("XDG_CACHE_HOME", ".cache");
-    if (path.empty())
-      throw error(error_kind::bad_spec, "there is no default scratch directory: neither XDG_CACHE_HOME nor HOME is set",
-                  "name one with -T DIR, or in resources: {scratch: DIR}");
-    out.scratch.push_back({path, 0});
+    out.scratch.push_back({default_scratch(), 0});
     out.scratch_from = "default";
   }
 }
@@ -123,14 +130,26 @@ resources decide(const resource_arguments& given, const specs::Resources& of_job
 
 block::disk_config parse_scratch(const std::string& text) {
   const size_t colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) return {text, 0};
+  if (colon == std::string::npos || colon == 0) return {expanded_home(text), 0};
   const std::string behind = text.substr(colon + 1);
-  if (const auto limit = parse_bytes(behind)) return {text.substr(0, colon), *limit};
+  if (const auto limit = parse_bytes(behind)) return {expanded_home(text.substr(0, colon)), *limit};
   // Names may have colons, but a number there is rather a limit than a part of the name.
   if (!behind.empty() && behind[0] >= '0' && behind[0] <= '9' && behind.find('/') == std::string::npos)
     throw error(error_kind::usage, "-T " + text + ": '" + behind + "' is no number of bytes",
                 "-T DIR:500GiB; for a directory of that very name, write a slash behind it: -T " + text + "/");
-  return {text, 0};
+  return {expanded_home(text), 0};
+}
+
+void check_scratch(const resources& chosen) {
+  if (chosen.scratch_from == "default") return;
+  for (const block::disk_config& disk : chosen.scratch) {
+    std::error_code problem;
+    const auto status = std::filesystem::status(disk.path, problem);
+    if (!std::filesystem::exists(status) || std::filesystem::is_directory(status)) continue;
+    throw error(chosen.scratch_from == "command line" ? error_kind::usage : error_kind::bad_spec,
+                fmt::format("the scratch directory {} is no directory ({})", disk.path, chosen.scratch_from),
+                "name a directory; one that isn't there is made");
+  }
 }
 
 }  // namespace flowrun::runner

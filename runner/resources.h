@@ -2,7 +2,7 @@
 //
 // Each by itself, the first that says something: the command line, the job's resources:, the machine's configuration
 // ($XDG_CONFIG_HOME/flowrun/config.yaml, else /etc/flowrun.yaml), the defaults: half of min(RAM, cgroup limit), the
-// usable cores, $XDG_CACHE_HOME/flowrun.
+// usable cores, $XDG_CACHE_HOME/flowrun (without a home directory $TMPDIR, else /var/tmp).
 #pragma once
 
 #include <string>
@@ -31,9 +31,12 @@ struct resources {
   std::string scratch_from;
 };
 
-// Throws error(bad_spec) when there is no place for scratch (no home directory).
 resources decide(const resource_arguments& given, const specs::Resources& of_job,
                  const machine_configuration& of_machine);
+
+// What stands where the user wants a scratch directory is one, whether or not it will be needed. Throws error(usage) or
+// error(bad_spec).
+void check_scratch(const resources& chosen);
 
 // "500GiB at the end of DIR:500GiB" is a limit when it is a size.
 block::disk_config parse_scratch(const std::string& text);

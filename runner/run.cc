@@ -16,6 +16,7 @@
 #include "runner/job_loading.h"
 #include "runner/job_metrics.h"
 #include "runner/progress_display.h"
+#include "runner/run.h"
 #include "specs/resource_reader.h"
 
 namespace flowrun::runner {
@@ -91,7 +92,10 @@ class warning_reader {
 }  // namespace
 
 int run(const run_arguments& arguments, terminal& screen) {
-  const loaded_job loaded = load(arguments.job, arguments.resources, screen, arguments.report);
+  return run_loaded(load(arguments.job, arguments.resources, screen, arguments.report), arguments, screen);
+}
+
+int run_loaded(const loaded_job& loaded, const run_arguments& arguments, terminal& screen) {
   warn_of_ram_disks(loaded, screen);
   std::unique_ptr<pending_document> report;
   if (!arguments.report.empty()) report = std::make_unique<pending_document>(arguments.report);

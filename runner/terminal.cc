@@ -45,7 +45,7 @@ size_t terminal::width() const {
   return 80;
 }
 
-// Nobody can be told when standard error itself fails.
+// When standard error itself fails there is nowhere else to say it.
 void terminal::write(std::string_view text) {
   while (!text.empty()) {
     const ssize_t done = ::write(STDERR_FILENO, text.data(), text.size());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "runner/home_paths.h"
 #include "runner/job_loading.h"
 #include "specs/parameters.h"
 #include "specs/yaml_reader.h"
@@ -96,6 +97,7 @@ preparation prepare_test(const spec_file& spec, size_t index) {
   }
   out.faults = faults.take();
   specs::read_result read = specs::read_job(spec.text, spec.path, values);
+  expand_home(read.job);
   out.text = std::move(read.text);
   test_case& test = out.prepared.test;
   test = read_test_case(read.job.tests(number), index + 1, faults);

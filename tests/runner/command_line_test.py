@@ -303,10 +303,57 @@ nodes:
         self.assertNotIn("there.txt:", done.stderr)
         self.assertNotIn("at most 0 B for what is known", done.stdout)
 
-    def test_there_must_be_a_place_for_scratch(self):
+    def test_without_a_home_directory(self):
         self.write("job.yaml", SORT)
         del self.environment["HOME"]
-        self.fails(78, self.flowrun("job.yaml"), "no default scratch directory", "-T DIR")
+        self.assertEqual(self.flowrun("job.yaml", "-q").returncode, 0)
+        (self.dir / "tmp").mkdir()
+        for temporary, expected in ((str(self.dir / "tmp"), self.dir / "tmp"), ("", "/var/tmp"), ("relative", "/var/tmp")):
+            self.environment["TMPDIR"] = temporary
+            done = self.flowrun("job.yaml", "-v", "-p", "rows=300000", "-m", "16MiB", "--force-spill")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"scratch {expected} (default)", done.stderr)
+
+    def test_more_memory_than_there_is(self):
+        self.write("job.yaml", SORT)
+        for words in (["run", "job.yaml"], ["check", "job.yaml"], ["plan", "job.yaml"]):
+            self.assertIn("warning: the memory budget of 1.00 PiB (command line) is more than", self.flowrun(*words, "-m", "1048576GiB").stderr)
+            self.assertNotIn("more than", self.flowrun(*words, "-m", "64MiB").stderr)
+
+    def test_a_file_is_no_scratch_directory(self):
+        self.write("job.yaml", SORT)
+        self.write("file", "x")
+        self.fails(64, self.flowrun("job.yaml", "-T", "file"), "the scratch directory file is no directory")
+        self.fails(64, self.flowrun("plan", "job.yaml", "-T", "file"), "the scratch directory file is no directory")
+        self.fails(78, self.flowrun("job.yaml", "--set", "resources={scratch: file}"), "file is no directory (job)")
+        self.assertEqual((self.dir / "file").read_text(), "x")
+
+    def test_the_home_directory_in_paths(self):
+        home = self.dir / "home"
+        self.write("home/in.txt", "b\na\n")
+        job = """flowrun: 1
+params: {input: {type: path, default: ~/in.txt}}
+resources: {scratch: [~/scratch, {path: "~/more"}]}
+nodes:
+  lines: {op: file.read_lines, with: {path: ["${input}", ~/in.txt]}}
+  sorted: {op: sort, in: lines, with: {by: [text]}}
+  out: {op: file.write_lines, in: sorted, with: {path: "~/out/sorted.txt"}}
+"""
+        self.write("job.yaml", job)
+        done = self.flowrun("job.yaml", "-v", "--force-spill")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"scratch {home}/scratch (job)", done.stderr)
+        self.assertIn(f"scratch {home}/more (job)", done.stderr)
+        self.assertEqual((home / "out/sorted.txt").read_text(), "a\na\nb\nb\n")
+        self.assertEqual(self.flowrun("job.yaml", "-q", "-p", "input=~/in.txt").returncode, 0)
+        self.assertIn(f"scratch {home}/x (command line)", self.flowrun("job.yaml", "-v", "--scratch=~/x").stderr)
+        self.assertFalse((self.dir / "~").exists())
+        # Asked for by its name, a directory that is called ~ is one.
+        self.write("job.yaml", job.replace("~/out", "./~/out"))
+        self.assertEqual(self.flowrun("job.yaml", "-q").returncode, 0)
+        self.assertTrue((self.dir / "~/out/sorted.txt").exists())
+        del self.environment["HOME"]
+        self.fails(78, self.flowrun("job.yaml"), "HOME is not set", "~/scratch")
 
     def test_default_scratch_is_the_users_cache(self):
         self.write("job.yaml", SORT)

@@ -212,6 +212,8 @@ class metrics_test(process_test):
         self.assertGreater(series['flowrun_node_busy_seconds_total{node="sorted",op="sort"}'], 0)
         self.assertEqual(series["flowrun_memory_limit_bytes"], 32 << 20)
         self.assertGreater(series["flowrun_memory_used_bytes"], 1 << 20)
+        self.assertLessEqual(series["flowrun_memory_used_bytes"], series["flowrun_memory_limit_bytes"])
+        self.assertGreater(series["process_resident_memory_bytes"], 1 << 20)
         self.assertTrue(0 <= series["flowrun_job_progress_ratio"] < 1)
         self.assertIn('flowrun_scratch_used_bytes{disk="scratch"}', series)
         self.assertIn('flowrun_disk_request_seconds_count{disk="scratch",direction="write"}', series)
@@ -220,6 +222,7 @@ class metrics_test(process_test):
         for line in page.splitlines():
             if line.startswith("# TYPE flowrun_"):
                 self.assertIn(line.split()[2], listed)
+        self.assertIn("process_resident_memory_bytes", listed)
         job.terminate()
         job.communicate(timeout=60)
         self.assertEqual(job.returncode, 143)

@@ -1,0 +1,13 @@
+// A job that has been loaded, from wherever, to its report: flowrun run and flowrun sort.
+#pragma once
+
+#include "runner/job_loading.h"
+#include "runner/options.h"
+#include "runner/terminal.h"
+
+namespace flowrun::runner {
+
+// Takes all of `arguments` but the job. Returns the exit code, or throws what ended the job.
+int run_loaded(const loaded_job& loaded, const run_arguments& arguments, terminal& screen);
+
+}  // namespace flowrun::runner
