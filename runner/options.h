@@ -21,10 +21,8 @@ enum class progress_mode { automatic, bar, plain, json, none };
 // The job and what changes it: -p and --set.
 struct job_arguments {
   std::string file;
-  std::string text;  // the job itself, when it stands in no file: then `file` is what messages call it
   std::map<std::string, std::string> parameters;
   std::vector<std::pair<std::string, std::string>> overrides;
-  bool may_replace_inputs = false;  // outputs may have names of inputs
 };
 
 // -m, -j, -T: what the command line says; absent means: ask the job, then the machine's configuration, then the

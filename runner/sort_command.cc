@@ -1,7 +1,6 @@
 #include "runner/sort_command.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,27 +11,30 @@
 #include <filesystem>
 #include <new>
 
-#include "engine/base/error.h"
+#include "engine/base/broken_pipe.h"
 #include "operators/parts/order/row_out_of_order.h"
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/job_loading.h"
+#include "runner/run.h"
 #include "runner/sort_command_job.h"
 #include "runner/sort_command_line.h"
 #include "runner/sort_help_text.h"
-#include "specs/source_text.h"
+#include "specs/yaml_reader.h"
+#include "specs/yaml_writer.h"
 
 namespace flowrun::runner {
 
 namespace {
 
 constexpr int exit_disorder = 1;
+constexpr int exit_unknown_word = 1;
 constexpr int exit_trouble = 2;
 
 void tell(const std::string& text) {
   try {
     write_fully(STDERR_FILENO, text, "standard error");
-  } catch (const error&) {  // nobody can be told
+  } catch (const error&) {  // there is nowhere else to say it
   }
 }
 
@@ -81,18 +83,16 @@ void check_output(const std::string& path) {
     throw error(error_kind::output, path + ": " + errno_text(path.empty() || path.ends_with('/') ? ENOENT : errno));
 }
 
-// A job is text in UTF-8; a file with another name is opened here and goes by its number.
-std::string nameable(const std::string& path) {
-  if (specs::is_utf8(path)) return path;
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) throw error(error_kind::missing_input, path + ": " + errno_text(errno));
-  return "/dev/fd/" + std::to_string(descriptor);  // open until the program ends
-}
-
-// Standard output is a pipe that nobody reads any more.
-bool reader_is_gone(const sort_request& request) {
-  pollfd out{STDOUT_FILENO, POLLOUT, 0};
-  return request.output == "-" && ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+// A job may not write what it reads; flowrun sort may, since the output takes its name when all has been read.
+void print_job(const sort_request& request, const specs::Value& job) {
+  struct stat output {};
+  struct stat input {};
+  const bool exists = request.output != "-" && ::stat(request.output.c_str(), &output) == 0;
+  for (const std::string& path : request.files)
+    if (exists && path != "-" && ::stat(path.c_str(), &input) == 0 && output.st_dev == input.st_dev &&
+        output.st_ino == input.st_ino)
+      throw error(error_kind::bad_spec, request.output + ": a job may not write what it reads", "another -o");
+  print(specs::write_yaml(job, specs::dollars::doubled));
 }
 
 // What -c says, and -m when a file isn't sorted: FILE:LINE: disorder: TEXT.
@@ -117,31 +117,29 @@ void choose_scratch(sort_request& request) {
     request.scratch.emplace_back("/tmp");
 }
 
+void tell_job(const specs::Value& job) {
+  try {
+    tell(specs::write_yaml(job, specs::dollars::doubled));
+  } catch (const error& problem) {
+    tell(fmt::format("flowrun sort: the job can't be shown: {}\n", problem.what()));
+  }
+}
+
 int carry_out(sort_request& request) {
   for (const std::string& path : request.files) check_input(path);
   choose_scratch(request);
-  sort_request named = request;
-  if (!request.print_spec) {
-    if (request.task != sort_task::check) check_output(request.output);
-    for (std::string& path : named.files) path = nameable(path);
-  }
-  for (const std::string& path : named.scratch)
-    if (!specs::is_utf8(path)) throw error(error_kind::usage, path + ": is not UTF-8", "-T with another name");
-  if (!specs::is_utf8(named.output))
-    throw error(error_kind::usage, request.output + ": is not UTF-8", "write to standard output");
-  run_arguments job;
-  job.job.file = "sort";
-  job.job.text = sort_job_text(named);
-  job.job.may_replace_inputs = true;  // -o FILE may be an input, which has been read by then
+  if (!request.print_spec && request.task != sort_task::check) check_output(request.output);
+  const specs::Value tree = sort_job(request);
   if (request.print_spec) {
-    print(job.job.text);
+    print_job(request, tree);
     return 0;
   }
-  job.engine.sync_outputs = false;  // as GNU sort
-  job.progress = request.debug ? progress_mode::automatic : progress_mode::none;
   terminal screen(request.debug ? verbosity::verbose : verbosity::quiet, color_choice::automatic);
-  if (request.debug) tell(job.job.text);
-  return run(job, screen);
+  run_arguments arguments;
+  arguments.engine.sync_outputs = false;  // as GNU sort
+  arguments.progress = request.debug ? progress_mode::automatic : progress_mode::none;
+  if (request.debug) tell_job(tree);
+  return run_loaded(planned_or_shown(specs::read_tree(tree, "sort"), {}, screen, {}, true), arguments, screen);
 }
 
 }  // namespace
@@ -157,20 +155,22 @@ int sort_lines(const std::vector<std::string>& arguments, bool may_be_piped_away
     return request.version ? show_version() : carry_out(request);
   } catch (const faults_shown&) {
     return exit_trouble;
+  } catch (const unknown_word& problem) {
+    fail(problem.what(), problem.hint());
+    return exit_unknown_word;
   } catch (const operators::row_out_of_order& problem) {
     const std::string text = disorder_text(request, problem);
     if (request.task != sort_task::check)
       return fail(text, "-m merges files that are sorted already, by these options; without -m they are sorted");
     if (!request.silent_check) tell("sort: " + text + (request.zero_terminated ? '\0' : '\n'));
     return exit_disorder;
-  } catch (const error& problem) {
-    if (reader_is_gone(request)) {
-      if (may_be_piped_away) {
-        std::signal(SIGPIPE, SIG_DFL);
-        std::raise(SIGPIPE);
-      }
-      return fail("write failed: 'standard output': " + errno_text(EPIPE), "");
+  } catch (const broken_pipe&) {
+    if (may_be_piped_away) {
+      std::signal(SIGPIPE, SIG_DFL);
+      std::raise(SIGPIPE);
     }
+    return fail("write failed: 'standard output': " + errno_text(EPIPE), "");
+  } catch (const error& problem) {
     return fail(problem.what(), in_our_options(problem.hint()));
   } catch (const std::bad_alloc&) {
     return fail("memory exhausted", "the machine has less memory than the budget: lower it with -S");

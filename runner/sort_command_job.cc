@@ -1,43 +1,57 @@
 #include "runner/sort_command_job.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
 #include "runner/machine_configuration.h"
+#include "specs/value.h"
 
 namespace flowrun::runner {
 
 namespace {
 
-// A double-quoted YAML scalar that no parameter is put into.
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (c == '"' || c == '\\')
-      out += fmt::format("\\{}", text[i]);
-    else if (c < 0x20 || c == 0x7f)
-      out += fmt::format("\\x{:02x}", c);
-    else if (c == '$' && i + 1 < text.size() && text[i + 1] == '{')
-      out += "$$";
-    else
-      out += text[i];
-  }
-  return out + "\"";
+using specs::Value;
+
+// Text as it is: no parameter is put into it.
+Value literal(std::string text) {
+  Value out;
+  out.mutable_scalar()->set_text(std::move(text));
+  out.mutable_scalar()->set_quoted(true);
+  return out;
 }
 
-std::string quoted_list(const std::vector<std::string>& items) {
-  std::string out;
-  for (const std::string& item : items) out += (out.empty() ? "" : ", ") + quoted(item);
-  return "[" + out + "]";
+// One of the language's own words.
+Value word(std::string text) {
+  Value out = literal(std::move(text));
+  out.mutable_scalar()->set_quoted(false);
+  return out;
+}
+
+Value literals(const std::vector<std::string>& texts) {
+  Value out;
+  out.mutable_list();
+  for (const std::string& text : texts) *out.mutable_list()->add_items() = literal(text);
+  return out;
+}
+
+// The value of a new key; `origin`: the option that it comes from.
+Value& add(Value& map, const std::string& key, Value value, const char* origin = "flowrun sort") {
+  specs::Entry& entry = *map.mutable_map()->add_entries();
+  entry.set_key(key);
+  entry.mutable_key_position()->set_origin(origin);
+  Value& added = *entry.mutable_value();
+  added = std::move(value);
+  added.mutable_position()->set_origin(origin);
+  if (is_list(added))
+    for (Value& item : *added.mutable_list()->mutable_items()) item.mutable_position()->set_origin(origin);
+  return added;
 }
 
 // A text literal of the expression language.
-std::string literal(char byte) {
+std::string byte_literal(char byte) {
   const auto c = static_cast<unsigned char>(byte);
   if (c >= 0x20 && c < 0x7f && c != '\'' && c != '\\') return fmt::format("'{}'", byte);
   return fmt::format("'\\x{:02x}'", c);
@@ -49,7 +63,7 @@ std::string range_of(const line_key& key, const std::optional<char>& separator) 
   if (key.last.empty() && !o.first_skips_blanks && (key.first == "1" || key.first == "1.1")) return sort_line_column;
   std::string range = key.first + (o.first_skips_blanks ? "b" : "");
   if (!key.last.empty()) range += "," + key.last + (o.last_skips_blanks ? "b" : "");
-  return fmt::format("fields({}, '{}'{})", sort_line_column, range, separator ? ", " + literal(*separator) : "");
+  return fmt::format("fields({}, '{}'{})", sort_line_column, range, separator ? ", " + byte_literal(*separator) : "");
 }
 
 // The expression whose bytes sort as the key does.
@@ -73,9 +87,9 @@ std::string expression_of(const line_key& key, const std::optional<char>& separa
   return o.kind == key_kind::version ? fmt::format("version_key({})", out) : out;
 }
 
-class job_writer {
+class job_builder {
  public:
-  explicit job_writer(const sort_request& request) : request_(request) {
+  explicit job_builder(const sort_request& request) : request_(request) {
     for (const line_key& key : request.keys) {
       const std::string expression = expression_of(key, request.separator);
       const std::string sign = key.ordering.reverse ? "-" : "";
@@ -91,82 +105,102 @@ class job_writer {
       by_.push_back(fmt::format("{}{}", request.reverse ? "-" : "", sort_line_column));
   }
 
-  std::string write() {
-    out_ = "flowrun: 1\nname: sort\n";
-    resources();
-    out_ += "nodes:\n";
+  Value build() {
+    root_.mutable_map();
+    add(root_, "flowrun", word("1"));
+    add(root_, "name", word("sort"));
+    add_resources();
+    nodes_ = &add(root_, "nodes", {});
     if (request_.task == sort_task::check) {
-      const std::string from = keyed_lines(request_.files, "1");
-      out_ += fmt::format("  {}1: {{op: check, in: {}, with: {{{}}}}}\n", sort_check_node, from, rules());
-      return out_;
+      const std::string from = add_keyed_lines(request_.files, "1");
+      add_rules(add_node(sort_check_node + std::string("1"), "check", word(from)));
+      return std::move(root_);
     }
     if (request_.task == sort_task::merge && request_.files.size() <= most_merged_files)
-      merge();
+      add_merge();
     else
-      sort(keyed_lines(request_.files, ""));
-    out_ += fmt::format("  out: {{op: file.write_lines, in: sorted, with: {{path: {}, column: {}{}}}}}\n",
-                        quoted(request_.output), sort_line_column, delimiter());
-    return out_;
+      add_sort(add_keyed_lines(request_.files, ""));
+    Value& with = add_node("out", "file.write_lines", word("sorted"));
+    add(with, "path", literal(request_.output), "-o");
+    add(with, "column", word(sort_line_column));
+    add_delimiter(with);
+    return std::move(root_);
   }
 
  private:
-  void resources() {
-    std::string inside;
-    const auto add = [&](const std::string& item) { inside += (inside.empty() ? "" : ", ") + item; };
+  void add_resources() {
+    Value resources;
     std::optional<uint64_t> memory = request_.memory_bytes;
     if (request_.memory_percent)
       memory = static_cast<uint64_t>(static_cast<double>(usable_memory()) / 100 * *request_.memory_percent);
-    if (memory) add("memory: " + quoted(exact_bytes(std::max(*memory, least_sort_memory(request_)))));
-    if (request_.threads) add(fmt::format("threads: {}", *request_.threads));
-    if (!request_.scratch.empty()) add("scratch: " + quoted_list(request_.scratch));
-    if (!inside.empty()) out_ += "resources: {" + inside + "}\n";
+    if (memory) add(resources, "memory", word(exact_bytes(std::max(*memory, least_sort_memory(request_)))), "-S");
+    if (request_.threads) add(resources, "threads", word(std::to_string(*request_.threads)), "--parallel");
+    if (!request_.scratch.empty()) add(resources, "scratch", literals(request_.scratch), "-T");
+    if (is_map(resources)) add(root_, "resources", std::move(resources));
   }
 
-  std::string delimiter() const { return request_.zero_terminated ? ", delimiter: '\\0'" : ""; }
-  std::string by() const { return quoted_list(by_); }
+  // Its `with:`.
+  Value& add_node(const std::string& name, const char* op, std::optional<Value> in) {
+    Value& node = add(*nodes_, name, {});
+    add(node, "op", word(op));
+    if (in) add(node, "in", *std::move(in));
+    Value& with = add(node, "with", {});
+    with.mutable_map();
+    return with;
+  }
+
+  void add_delimiter(Value& with) const {
+    if (request_.zero_terminated) add(with, "delimiter", literal("\\0"), "-z");
+  }
+  void add_by(Value& with, const char* name) const { add(with, name, literals(by_), "-k"); }
 
   // A reader, and a map if there are keys beside the line. The name of the last node.
-  std::string keyed_lines(const std::vector<std::string>& files, const std::string& suffix) {
-    out_ += fmt::format("  lines{}: {{op: file.read_lines, with: {{path: {}{}}}}}\n", suffix, quoted_list(files),
-                        delimiter());
-    if (columns_.empty()) return "lines" + suffix;
-    out_ += fmt::format("  keyed{0}:\n    op: map\n    in: lines{0}\n    with:\n", suffix);
-    for (size_t i = 0; i < columns_.size(); ++i) out_ += fmt::format("      key{}: {}\n", i + 1, quoted(columns_[i]));
-    out_ += fmt::format("      {0}: {0}\n", sort_line_column);
+  std::string add_keyed_lines(const std::vector<std::string>& files, const std::string& suffix) {
+    const std::string lines = "lines" + suffix;
+    Value& reader = add_node(lines, "file.read_lines", std::nullopt);
+    add(reader, "path", literals(files));
+    add_delimiter(reader);
+    if (columns_.empty()) return lines;
+    Value& with = add_node("keyed" + suffix, "map", word(lines));
+    for (size_t i = 0; i < columns_.size(); ++i) add(with, fmt::format("key{}", i + 1), literal(columns_[i]), "-k");
+    add(with, sort_line_column, word(sort_line_column));
     return "keyed" + suffix;
   }
 
-  void sort(const std::string& from) {
-    out_ += fmt::format("  sorted: {{op: sort, in: {}, with: {{by: {}{}{}}}}}\n", from, by(),
-                        request_.unique ? ", unique: true" : "", request_.stable ? ", stable: true" : "");
+  void add_sort(const std::string& from) {
+    Value& with = add_node("sorted", "sort", word(from));
+    add_by(with, "by");
+    if (request_.unique) add(with, "unique", word("true"), "-u");
+    if (request_.stable) add(with, "stable", word("true"), "-s");
   }
 
-  void merge() {
-    std::vector<std::string> inputs;
+  void add_merge() {
+    Value inputs;
     for (size_t i = 0; i < request_.files.size(); ++i) {
       const std::string number = std::to_string(i + 1);
-      const std::string from = keyed_lines({request_.files[i]}, number);
-      inputs.push_back(sort_check_node + number);
-      out_ += fmt::format("  {}: {{op: check, in: {}, with: {{sorted: {}}}}}\n", inputs.back(), from, by());
+      const std::string from = add_keyed_lines({request_.files[i]}, number);
+      const std::string checked = sort_check_node + number;
+      add_by(add_node(checked, "check", word(from)), "sorted");
+      *inputs.mutable_list()->add_items() = word(checked);
     }
-    out_ += fmt::format("  {}: {{op: merge, in: [{}], with: {{by: {}}}}}\n", request_.unique ? "merged" : "sorted",
-                        fmt::join(inputs, ", "), by());
-    if (request_.unique) sort("merged");  // which is sorted already: it only drops repetitions
+    add_by(add_node(request_.unique ? "merged" : "sorted", "merge", std::move(inputs)), "by");
+    if (request_.unique) add_sort("merged");  // which is sorted already: it only drops repetitions
   }
 
-  std::string rules() const {
-    std::string out = "sorted: " + by();
-    if (!request_.unique) return out;
+  void add_rules(Value& with) const {
+    add_by(with, "sorted");
+    if (!request_.unique) return;
     std::vector<std::string> columns = by_;
     for (std::string& column : columns)
       if (column.starts_with('-')) column.erase(0, 1);
-    return out + ", unique: " + quoted_list(columns);
+    add(with, "unique", literals(columns), "-u");
   }
 
   const sort_request& request_;
   std::vector<std::string> columns_;  // expressions of key1, key2, …
   std::vector<std::string> by_;
-  std::string out_;
+  Value root_;
+  Value* nodes_ = nullptr;  // in root_
 };
 
 }  // namespace
@@ -176,6 +210,6 @@ uint64_t least_sort_memory(const sort_request& request) {
   return of_a_sort + (request.task == sort_task::merge ? request.files.size() * of_a_merged_file : 0);
 }
 
-std::string sort_job_text(const sort_request& request) { return job_writer(request).write(); }
+specs::Value sort_job(const sort_request& request) { return job_builder(request).build(); }
 
 }  // namespace flowrun::runner

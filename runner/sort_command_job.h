@@ -1,4 +1,6 @@
-// What flowrun sort does, as a job: the text that --print-spec shows and flowrun run would take.
+// What flowrun sort does, as a job: a tree of values, which the run takes as it is and --print-spec writes as YAML.
+//
+// Names of files come from the command line and go into the tree byte for byte. No text of YAML lies between.
 //
 //   file.read_lines ─▶ [map: key columns in front of the line] ─▶ sort ─▶ file.write_lines
 //
@@ -7,9 +9,8 @@
 // -s or -u leave lines with equal keys in their order. Without keys the line is the only one, and there is no map.
 #pragma once
 
-#include <string>
-
 #include "runner/sort_command_line.h"
+#include "specs/job.pb.h"
 
 namespace flowrun::runner {
 
@@ -17,7 +18,7 @@ namespace flowrun::runner {
 inline constexpr const char* sort_check_node = "checked";
 inline constexpr const char* sort_line_column = "text";
 
-std::string sort_job_text(const sort_request& request);
+specs::Value sort_job(const sort_request& request);
 
 // The memory that a job of a request needs at least; -S asks for more or is raised to this.
 uint64_t least_sort_memory(const sort_request& request);

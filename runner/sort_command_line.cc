@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
@@ -24,6 +26,7 @@ constexpr const char* hint_for_help = "flowrun sort --help";
 enum long_option : int {
   sort_word = 256,
   check_word,
+  batch_size,
   parallel,
   files0_from,
   print_spec,
@@ -47,7 +50,7 @@ constexpr option long_options[] = {{"ignore-leading-blanks", no_argument, nullpt
                                    {"reverse", no_argument, nullptr, 'r'},
                                    {"sort", required_argument, nullptr, sort_word},
                                    {"check", optional_argument, nullptr, check_word},
-                                   {"batch-size", required_argument, nullptr, ignored},
+                                   {"batch-size", required_argument, nullptr, batch_size},
                                    {"compress-program", required_argument, nullptr, ignored},
                                    {"key", required_argument, nullptr, 'k'},
                                    {"merge", no_argument, nullptr, 'm'},
@@ -111,19 +114,26 @@ void check_compatible(const key_ordering& ordering) {
          "-k FIELD[.CHARACTER][OPTIONS][,FIELD[.CHARACTER][OPTIONS]], counted from 1: -k2,2n");
 }
 
+// A number as strtoumax(3) takes it: behind blanks, perhaps with a plus.
+std::optional<uint64_t> take_number(std::string_view& rest) {
+  std::string_view number = rest.substr(std::min(rest.find_first_not_of(" \t\n\v\f\r"), rest.size()));
+  if (number.starts_with('+')) number.remove_prefix(1);
+  const auto count = expr::take_count(number);
+  if (count) rest = number;
+  return count;
+}
+
 // FIELD[.CHARACTER] from the front, as text.
 std::string take_position(const std::string& spec, std::string_view& rest, bool is_last) {
-  const char* const begin = rest.data();
-  const auto field = expr::take_count(rest);
+  const auto field = take_number(rest);
   if (!field) refuse_key(spec, is_last ? "invalid number after ','" : "invalid number at field start");
   if (*field == 0) refuse_key(spec, "field number is zero");
-  if (rest.starts_with('.')) {
-    rest.remove_prefix(1);
-    const auto character = expr::take_count(rest);
-    if (!character) refuse_key(spec, "invalid number after '.'");
-    if (*character == 0 && !is_last) refuse_key(spec, "character offset is zero");
-  }
-  return {begin, rest.data()};
+  if (!rest.starts_with('.')) return std::to_string(*field);
+  rest.remove_prefix(1);
+  const auto character = take_number(rest);
+  if (!character) refuse_key(spec, "invalid number after '.'");
+  if (*character == 0 && !is_last) refuse_key(spec, "character offset is zero");
+  return fmt::format("{}.{}", *field, *character);
 }
 
 line_key parse_key(const std::string& spec) {
@@ -185,14 +195,36 @@ unsigned parse_threads(const std::string& text) {
   return static_cast<unsigned>(std::min<uint64_t>(threads, 4096));
 }
 
-char letter_of_word(const std::string& word) {
-  return choice_of<char>("--sort", word,
-                         {{"general-numeric", 'g'},
-                          {"human-numeric", 'h'},
-                          {"month", 'M'},
-                          {"numeric", 'n'},
-                          {"random", 'R'},
-                          {"version", 'V'}});
+// The letter that a word stands for. It may be cut short as long as that leaves one letter.
+char letter_of_word(const char* option, const std::string& word,
+                    std::initializer_list<std::pair<std::string_view, char>> words) {
+  std::string letters, names;
+  for (const auto& [name, letter] : words) {
+    if (name == word) return letter;
+    if (name.starts_with(word) && letters.find(letter) == std::string::npos) letters += letter;
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  if (letters.size() == 1) return letters[0];
+  throw unknown_word(fmt::format("{} argument '{}' for '{}'", letters.empty() ? "invalid" : "ambiguous", word, option),
+                     names);
+}
+
+char letter_of_sort_word(const std::string& word) {
+  return letter_of_word("--sort", word,
+                        {{"general-numeric", 'g'},
+                         {"human-numeric", 'h'},
+                         {"month", 'M'},
+                         {"numeric", 'n'},
+                         {"random", 'R'},
+                         {"version", 'V'}});
+}
+
+// How many files are merged at once is flowrun's to choose; what is no number is refused all the same.
+void check_batch_size(const std::string& text) {
+  std::string_view rest = text;
+  const auto number = take_number(rest);
+  if (!number || !rest.empty() || *number < 2)
+    refuse(fmt::format("invalid --batch-size argument '{}'", text), "a whole number from 2 on; it changes nothing");
 }
 
 std::string content_of(const std::string& path) {
@@ -217,8 +249,7 @@ std::vector<std::string> names_from(const std::string& path) {
     const size_t end = std::min(text.find('\0', begin), text.size());
     const std::string name = text.substr(begin, end - begin);
     if (name.empty()) refuse(fmt::format("{}:{}: invalid zero-length file name", path, out.size() + 1));
-    if (name == "-" && path == "-")
-      refuse("when reading file names from stdin, no file name of '-' allowed", "name files only");
+    if (name == "-") refuse("when reading file names from stdin, no file name of '-' allowed", "name files only");
     out.push_back(name);
     begin = end + 1;
   }
@@ -237,8 +268,13 @@ class parser {
     const auto argc = static_cast<int>(argv.size()) - 1;
     optind = 0;  // glibc: from the start
     for (int letter;
-         (letter = getopt_long(argc, argv.data(), "bcCdfghik:mMno:rRsS:t:T:uVy:z", long_options, nullptr)) != -1;)
-      take(letter, optarg == nullptr ? std::string() : std::string(optarg), optarg != nullptr);
+         (letter = getopt_long(argc, argv.data(), "bcCdfghik:mMno:rRsS:t:T:uVy:z", long_options, nullptr)) != -1;) {
+      const std::string value = optarg == nullptr ? std::string() : std::string(optarg);
+      // -y of old systems has a number, or none: then the next word is not its own.
+      const bool is_next_word = optarg != nullptr && optarg == argv[static_cast<size_t>(optind) - 1];
+      if (letter == 'y' && is_next_word && value.find_first_not_of("0123456789") != std::string::npos) --optind;
+      take(letter, value, optarg != nullptr);
+    }
     for (int i = optind; i < argc; ++i) out_.files.emplace_back(argv[static_cast<size_t>(i)]);
     finish();
     return std::move(out_);
@@ -262,15 +298,17 @@ class parser {
         set_task(sort_task::check,
                  !has_value
                      ? 'c'
-                     : choice_of<char>("--check", value, {{"quiet", 'C'}, {"silent", 'C'}, {"diagnose-first", 'c'}}));
+                     : letter_of_word("--check", value, {{"quiet", 'C'}, {"silent", 'C'}, {"diagnose-first", 'c'}}));
         break;
       case 'm': set_task(sort_task::merge, 'm'); break;
       case 'k': out_.keys.push_back(parse_key(value)); break;
-      case 'o':
-        if (has_output_ && out_.output != value) refuse("multiple output files specified", "one -o");
+      case 'o': {
+        const std::string file = value == "-" ? "./-" : value;  // a file of that name
+        if (has_output_ && out_.output != file) refuse("multiple output files specified", "one -o");
         has_output_ = true;
-        out_.output = value;
+        out_.output = file;
         break;
+      }
       case 's': out_.stable = true; break;
       case 'S': parse_memory(value, out_); break;
       case 't': {
@@ -282,7 +320,8 @@ class parser {
       case 'T': out_.scratch.push_back(value); break;
       case 'u': out_.unique = true; break;
       case 'z': out_.zero_terminated = true; break;
-      case sort_word: add_letter(letter_of_word(value), end_of_key::both, global_); break;
+      case sort_word: add_letter(letter_of_sort_word(value), end_of_key::both, global_); break;
+      case batch_size: check_batch_size(value); break;
       case parallel: out_.threads = parse_threads(value); break;
       case files0_from: names_file_ = value; break;
       case print_spec: out_.print_spec = true; break;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/error.h"
+
 namespace flowrun::runner {
 
 // How a key compares.
@@ -57,6 +59,12 @@ struct sort_request {
   bool debug = false;
   bool help = false;
   bool version = false;
+};
+
+// A word behind --sort= or --check= that is none: GNU sort ends with 1, not with 2.
+class unknown_word final : public error {
+ public:
+  unknown_word(const std::string& message, const std::string& hint) : error(error_kind::usage, message, hint) {}
 };
 
 // `arguments` are those behind the word sort. Throws error(usage), or error(missing_input) for the file of

@@ -85,6 +85,16 @@ read_result read_job(std::string text, std::string file_name, const std::map<std
   return result;
 }
 
+read_result read_tree(const Value& root, std::string file_name) {
+  read_result result;
+  file_name = as_utf8(std::move(file_name));
+  fault_sink faults(file_name);
+  result.job.set_file(file_name);
+  read_sections(root, result.job, faults);
+  result.faults = faults.take();
+  return result;
+}
+
 read_result read_job_file(const std::string& path, const std::map<std::string, std::string>& parameters,
                           const std::vector<std::pair<std::string, std::string>>& overrides) {
   return read_job(read_file(path), path, parameters, overrides);

@@ -27,6 +27,10 @@ struct read_result {
 read_result read_job(std::string text, std::string file_name, const std::map<std::string, std::string>& parameters = {},
                      const std::vector<std::pair<std::string, std::string>>& overrides = {});
 
+// The same for a tree that was built, not read: its texts are as they are, and nothing is replaced in them. A value's
+// position is best an origin, such as the option that it comes from.
+read_result read_tree(const Value& root, std::string file_name);
+
 // The same for a file. Throws error(missing_input) when it can't be read.
 read_result read_job_file(const std::string& path, const std::map<std::string, std::string>& parameters = {},
                           const std::vector<std::pair<std::string, std::string>>& overrides = {});

@@ -82,6 +82,10 @@ class shape_checker {
         hint = right ? "" : did_you_mean(text, p.choices);
         break;
       case parameter_kind::text: break;  // also the empty text
+      case parameter_kind::path:
+      case parameter_kind::paths:  // a blank is a name like any other
+        if (text.empty()) return fail(v.position(), fmt::format("'{}' is empty", p.name), describe(p));
+        break;
       default:
         if (text.find_first_not_of(" \t\r\n") == std::string::npos)
           return fail(v.position(), fmt::format("'{}' is empty", p.name), describe(p));

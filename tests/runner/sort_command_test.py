@@ -215,6 +215,20 @@ class files_and_options(sort_test):
             ["-k1,1", "-k1,1r", "-k2", "a"],
             ["-k1.1,999999999999999999999999", "a"],
             ["-k4", "-r", "a"],
+            ["-k+1,+1", "a"],
+            ["-t,", "-k", " 2n", "a"],
+            ["-t,", "-k+2.+1n", "a"],
+            ["-y", "a"],
+            ["-y", "12", "a"],
+            ["-y0", "a"],
+            ["-t,", "--sort=num", "-k2", "a"],
+            ["--check=sil", "a"],
+            ["--sort=size", "a"],
+            ["--sort=", "a"],
+            ["--check=x", "a"],
+            ["--check=", "a"],
+            ["--batch-size=x", "a"],
+            ["--batch-size=1", "a"],
         ):
             with self.subTest(words=words):
                 self.same(*words)
@@ -229,6 +243,13 @@ class files_and_options(sort_test):
         self.write("empty", "")
         self.refused(2, "--files0-from=empty", says=["no input from 'empty'"])
         self.refused(2, "--files0-from=-", input=b"a\0\0", says=["-:2: invalid zero-length file name"])
+        self.write("names", b"a\0-\0")
+        self.same("--files0-from=names", input=b"x\n")
+
+    def test_an_output_that_is_called_as_standard_output(self):
+        self.write("a", "b\na\n")
+        self.assertEqual(self.same("a", "-o", "-").stdout, b"")
+        self.assertEqual((self.dir / "-").read_text(), "a\nb\n")
 
     def test_odd_names(self):
         for name in (b"${HOME}", b'quo"te', b"back\\slash", b"new\nline", b"- dash", b"not-utf8-\xff"):
@@ -237,6 +258,60 @@ class files_and_options(sort_test):
                 with open(path, "wb") as file:
                     file.write(b"b\na\n")
                 self.assertEqual(self.ours(b"./" + name).stdout, b"a\nb\n")
+
+    def test_names_go_from_the_command_line_to_the_file_untouched(self):
+        draw = random.Random(4)
+        telling = [b"$", b"$$", b"${", b"}", b"${HOME}", b'"', b"'", b"\\", b"\n", b"\t", b" ", b": ", b"#", b"-", b"%", b"~", b"a", b"\xff", b"\xc3"]
+        base = os.fsencode(self.dir)
+        names = [b"a$$b", b"$$$$", b"~", b"a:5", b"x$${HOME}y", b" ", b"\n"]
+        while len(names) < 60:
+            name = b"".join(draw.choice(telling) if draw.random() < 0.7 else bytes([draw.randrange(1, 256)]) for _ in range(draw.randrange(1, 9)))
+            if b"/" not in name and name not in (b".", b".."):
+                names.append(name)
+        big = b"".join(b"%06d\n" % (i * 7919 % 1_000_003) for i in range(300_000))
+        for number, name in enumerate(names):
+            with self.subTest(name=name):
+                folder = base + b"/%d" % number
+                os.makedirs(folder + b"/scratch" + name)
+                # What the name would be if it were a text with parameters, as it was.
+                for decoy in (name.replace(b"$$", b"$"), name.replace(b"$$", b"$") + b"o"):
+                    with open(folder + b"/" + decoy, "wb") as file:
+                        file.write(b"decoy\n")
+                with open(folder + b"/" + name, "wb") as file:
+                    file.write(big if number % 20 == 0 else b"c\nb\na\n")
+                before = sorted(os.listdir(folder))
+                if not name.startswith((b"-", b"+")):
+                    plain = subprocess.run([FLOWRUN, "sort", name], cwd=folder, env=self.environment, capture_output=True, timeout=60)
+                    self.assertEqual((plain.returncode, plain.stderr), (0, b""))
+                done = subprocess.run([FLOWRUN, "sort", b"./" + name, b"-o", b"./" + name + b"o", b"-T", b"scratch" + name, "-S", "16M"],
+                                      cwd=folder, env=self.environment, capture_output=True, timeout=60)  # fmt: skip
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+                with open(folder + b"/" + name + b"o", "rb") as file:
+                    self.assertEqual(file.read(), b"".join(sorted(big.splitlines(True))) if number % 20 == 0 else b"a\nb\nc\n")
+                self.assertEqual(sorted(os.listdir(folder)), sorted({*before, name + b"o"}))
+                if name.replace(b"$$", b"$") != name:
+                    with open(folder + b"/" + name.replace(b"$$", b"$"), "rb") as file:
+                        self.assertEqual(file.read(), b"decoy\n")
+                # The job that is printed reads and writes the same files, or says that YAML can't name them.
+                printed = subprocess.run([FLOWRUN, "sort", "--print-spec", b"./" + name, b"-o", b"./" + name + b"p", b"-T", b"scratch" + name],
+                                         cwd=folder, env=self.environment, capture_output=True, timeout=60)  # fmt: skip
+                try:
+                    name.decode()
+                except UnicodeDecodeError:
+                    self.assertEqual((printed.returncode, printed.stdout), (2, b""))
+                    self.assertIn(b"is not UTF-8", printed.stderr)
+                    continue
+                self.assertEqual(printed.returncode, 0, printed.stderr)
+                with open(folder + b"/job", "wb") as file:
+                    file.write(printed.stdout)
+                ran = subprocess.run([FLOWRUN, "run", "-q", "./job"], cwd=folder, env=self.environment, capture_output=True, timeout=60)
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                with open(folder + b"/" + name + b"p", "rb") as one, open(folder + b"/" + name + b"o", "rb") as other:
+                    self.assertEqual(one.read(), other.read())
+
+    def test_the_job_of_an_output_that_is_an_input_is_refused(self):
+        self.write("a", "b\na\n")
+        self.refused(2, "--print-spec", "./a", "-o", "a", says=["a job may not write what it reads"])
 
     def test_standard_input_goes_on_where_it_stands(self):
         self.write("a", "header\nb\na\n")
@@ -300,7 +375,6 @@ class bad_input(sort_test):
             (["-c", "a", "b"], "extra operand 'b' not allowed with -c"),
             (["-R"], "-R is not supported"),
             (["-k1nV"], "options '-nV' are incompatible"),
-            (["--sort=size"], "--sort"),
             (["--nonsense"], "unrecognized option '--nonsense'"),
             (["-Q"], "invalid option -- 'Q'"),
             (["-k"], "requires an argument"),
