@@ -114,7 +114,7 @@ class parser {
     add_word(sub, "--metrics-listen", out_.run.metrics_listen, "ADDRESS",
              "Serves metrics to Prometheus: PORT (this machine only) or HOST:PORT.");
     const char* experts = "For experts";
-    add_word(sub, "--backend", backend_, "NAME", "auto, io_uring, threads, memory (scratch stays in memory).")
+    add_word(sub, "--backend", backend_, "NAME", "auto, io_uring, threads, mmap, memory (scratch stays in memory).")
         ->group(experts);
     sub.add_flag("--force-spill", out_.run.engine.force_spill, "Sorts and queues use scratch even when they would fit.")
         ->group(experts);
@@ -126,18 +126,16 @@ class parser {
   }
 
   void add_check() {
-    CLI::App& sub = add(command::check, "check", "Says everything that is wrong with jobs, without running them.",
-                        "Examples:\n  flowrun check job.yaml -p input=x.csv\n  flowrun check jobs/*.yaml\n\nExit "
-                        "codes: 0 no faults, 78 faults.");
+    CLI::App& sub =
+        add(command::check, "check", "Says everything that is wrong with jobs, without running them.", check_examples);
     sub.add_option("FILE", files_, "The jobs.")->type_name(" ");
     add_job(sub);
     add_resources(sub);
   }
 
   void add_plan() {
-    CLI::App& sub =
-        add(command::plan, "plan", "Shows what a run would do and cost: phases, pipelines, memory, scratch.",
-            "Examples:\n  flowrun plan job.yaml -m 1GiB\n  flowrun plan job.yaml --format dot | dot -Tsvg > plan.svg");
+    CLI::App& sub = add(command::plan, "plan",
+                        "Shows what a run would do and cost: phases, pipelines, memory, scratch.", plan_examples);
     sub.add_option("FILE", file_, "The job.")->type_name(" ");
     add_word(sub, "-f,--format", format_, "FORMAT", "text, json, dot (for Graphviz).");
     add_job(sub);
@@ -155,21 +153,12 @@ class parser {
   }
 
   void add_others() {
-    CLI::App& ops =
-        add(command::ops, "ops", "Lists the operators, or explains one.",
-            "Examples:\n  flowrun ops\n  flowrun ops sort\n  flowrun ops expressions     what expressions are made of");
+    CLI::App& ops = add(command::ops, "ops", "Lists the operators, or explains one.", ops_examples);
     ops.add_option("NAME", out_.operator_name, "An operator; or the word expressions.")->type_name(" ");
-    add(command::schema, "schema", "Prints the JSON Schema of the job language, for editors.",
-        "Example:\n  flowrun schema > flowrun-1.schema.json\nand as the first line of a job:\n  # "
-        "yaml-language-server: $schema=./flowrun-1.schema.json");
+    add(command::schema, "schema", "Prints the JSON Schema of the job language, for editors.", schema_examples);
     add(command::reference, "reference", "Prints the reference of the job language (specs/REFERENCE.md).");
-    CLI::App& gen = add(
-        command::gen, "gen", "Makes test data: the same bytes for the same arguments, everywhere.",
-        "KIND is one of\n  records   the 100-byte records of the sort benchmark, byte for byte as gensort makes them\n"
-        "  ascii     the same, printable (gensort -a)\n  u64       random 64-bit numbers, rand(SEED, i) of the job "
-        "language\n\n"
-        "Examples:\n  flowrun gen records --rows 10000000 -o input.dat\n  flowrun gen u64 --rows 1000000 --seed 7 -o "
-        "random.u64");
+    CLI::App& gen =
+        add(command::gen, "gen", "Makes test data: the same bytes for the same arguments, everywhere.", gen_examples);
     gen.add_option("KIND", kind_, "What.")->type_name(" ");
     add_word(gen, "-n,--rows", rows_, "N", "How many rows.");
     add_word(gen, "--first", first_, "N", "The number of the first row; 0.");
@@ -177,11 +166,9 @@ class parser {
                  "Keys of which many begin alike, as with gensort -s, but not the same bytes (records, ascii).");
     add_word(gen, "--seed", seed_, "N", "Another seed gives other numbers (u64); 1.");
     add_word(gen, "-o,--output", out_.gen.out, "FILE", "Where to; standard output otherwise.");
-    CLI::App& verify = add(
-        command::verify, "verify", "Counts the rows of a file, sums them up, and checks that they are sorted.",
-        "Without --type the rows are records of the sort benchmark, and the output is that of valsort.\n\nExamples:\n"
-        "  flowrun verify sorted.dat\n  flowrun verify edges.bin --type 'src: u64, dst: u64' --by=-dst,src\n"
-        "  flowrun verify input.dat --any-order     the checksum only\n\nExit codes: 0 sorted, 65 not sorted.");
+    CLI::App& verify =
+        add(command::verify, "verify", "Counts the rows of a file, sums them up, and checks that they are sorted.",
+            verify_examples);
     verify.add_option("FILE", file_, "A file of rows; - for standard input.")->type_name(" ");
     add_word(verify, "--type", out_.verify.type, "TYPE", "The columns: 'src: u64, dst: u64', or one type: u64.");
     add_word(verify, "--by", out_.verify.by, "COLUMNS",
