@@ -12,6 +12,7 @@
 #include "engine/expr/number_keys.h"
 #include "engine/expr/text_fields.h"
 #include "engine/expr/version_key.h"
+#include "engine/record/float_text.h"
 
 namespace flowrun::expr {
 
@@ -78,9 +79,14 @@ bool parse_number(std::string_view text, Number& value) {
 
 template <class Number>
 std::string_view print_number(Number value, text_arena& arena) {
-  constexpr size_t most = 32;
+  constexpr size_t most = record::max_float_chars;
   char* const out = arena.take(most);
-  const size_t length = static_cast<size_t>(std::to_chars(out, out + most, value).ptr - out);
+  char* end = nullptr;
+  if constexpr (std::is_floating_point_v<Number>)
+    end = record::write_float(value, out);
+  else
+    end = std::to_chars(out, out + most, value).ptr;
+  const size_t length = static_cast<size_t>(end - out);
   arena.give_back(most - length);
   return {out, length};
 }

@@ -254,21 +254,25 @@ TEST(file_csv, integers_must_fit_their_type) {
     std::vector<std::string> good, bad;
   };
   const std::vector<row> table = {
-      {"u8", {"0", "255", "007"}, {"256", "-1", "", " 1", "1 ", "+1", "1.0", "0x1", "99999999999999999999999"}},
+      {"u8",
+       {"0", "255", "007", "+1", "+255"},
+       {"256", "+256", "-1", "", "+", "++1", "+-1", "+ 1", " 1", "1 ", "1.0", "0x1", "99999999999999999999999"}},
       {"u16", {"65535"}, {"65536"}},
       {"u24", {"16777215"}, {"16777216"}},
       {"u32", {"4294967295"}, {"4294967296"}},
       {"u40", {"1099511627775"}, {"1099511627776"}},
       {"u48", {"281474976710655"}, {"281474976710656"}},
       {"u64", {"18446744073709551615", "00000000000000000000018446744073709551615"}, {"18446744073709551616", "-0"}},
-      {"i8", {"127", "-128", "-0"}, {"128", "-129", "-", "--1"}},
+      {"i8", {"127", "+127", "-128", "-0", "+0"}, {"128", "+128", "-129", "-", "+", "--1", "+-1", "-+1"}},
       {"i16", {"32767", "-32768"}, {"32768", "-32769"}},
       {"i32", {"2147483647", "-2147483648"}, {"2147483648", "-2147483649"}},
       {"i64", {"9223372036854775807", "-9223372036854775808"}, {"9223372036854775808", "-9223372036854775809"}},
       {"bool", {"true", "false", "1", "0"}, {"True", "2", "", "yes"}},
-      {"f64", {"1", "-1.5e3", "0.1", "inf", "-inf", "nan", "5e-324"}, {"", "1e999", "1.5x", " 1", "+1", "0x10"}},
+      {"f64",
+       {"1", "-1.5e3", "0.1", "inf", "-inf", "nan", "5e-324", "+1", "+.5", "+inf"},
+       {"", "1e999", "+1e999", "1.5x", " 1", "+", "++1", "+-1", "0x10"}},
       {"f32", {"1.5", "3.4028235e38"}, {"1e39", "a"}},
-      {"bytes[3]", {"abc", "   "}, {"ab", "abcd", ""}},
+      {"bytes[3]", {"abc", "   ", "+12"}, {"ab", "abcd", "", "+123"}},
   };
   for (const row& r : table) {
     const value_type type = record::parse_value_type(r.type).value();
@@ -280,9 +284,19 @@ TEST(file_csv, integers_must_fit_their_type) {
     }
   }
   EXPECT_EQ(refusal(value_type::of(type_kind::u8), "300"), "expected u8 (0 to 255), got \"300\"");
+  EXPECT_EQ(refusal(value_type::of(type_kind::u8), "+300"), "expected u8 (0 to 255), got \"+300\"");
   EXPECT_EQ(refusal(value_type::of(type_kind::i8), "-300"), "expected i8 (-128 to 127), got \"-300\"");
   EXPECT_EQ(refusal(value_type::of(type_kind::i64), ""), "expected i64, got an empty field");
   EXPECT_EQ(refusal(value_type::fixed_bytes(2), "a\n\x01"), "expected bytes[2], got \"a\\x0A\\x01\" of 3 bytes");
+}
+
+TEST(file_csv, every_nan_is_one_text) {
+  for (const double value : {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::quiet_NaN()}) {
+    char text[max_value_chars];
+    const char* const end =
+        format_value(value_type::of(type_kind::f64), reinterpret_cast<const std::byte*>(&value), text);
+    EXPECT_EQ(std::string(text, static_cast<size_t>(end - text)), "nan");
+  }
 }
 
 TEST(file_csv, what_is_written_reads_back_the_same) {

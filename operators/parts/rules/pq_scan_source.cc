@@ -6,6 +6,7 @@
 #include "engine/base/error.h"
 #include "engine/container/priority_queue.h"
 #include "engine/expr/kernels.h"
+#include "engine/record/float_text.h"
 #include "operators/parts/rules/pq_scan_program.h"
 
 namespace flowrun::operators {
@@ -85,7 +86,7 @@ std::string text_of(const std::vector<std::pair<std::string, std::pair<record::v
     const auto& [type, lane] = value;
     out += fmt::format("{}{}: ", out.empty() ? "{" : ", ", name);
     if (type.is_float())
-      out += fmt::format("{}", std::bit_cast<double>(lane));
+      out += record::float_text(std::bit_cast<double>(lane));
     else if (type.is_signed())
       out += fmt::format("{}", static_cast<int64_t>(lane));
     else

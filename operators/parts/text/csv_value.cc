@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "engine/record/float_text.h"
+
 namespace flowrun::operators {
 
 namespace {
@@ -37,6 +39,13 @@ uint64_t largest_unsigned(uint32_t num_bytes) {
   return num_bytes >= 8 ? UINT64_MAX : (uint64_t{1} << (8 * num_bytes)) - 1;
 }
 
+// Without the plus sign that a number may have.
+std::string_view without_plus(std::string_view field) {
+  const bool signed_twice = field.size() > 1 && (field[1] == '-' || field[1] == '+');
+  if (field.starts_with('+') && !signed_twice) field.remove_prefix(1);
+  return field;
+}
+
 template <class Float>
 bool parse_float(std::string_view field, std::byte* to) {
   Float value = 0;
@@ -53,7 +62,7 @@ template <class Float>
 char* format_float(const std::byte* from, char* to) {
   Float value;
   std::memcpy(&value, from, sizeof value);
-  return std::to_chars(to, to + max_value_chars, value).ptr;
+  return record::write_float(value, to);
 }
 
 int64_t load_signed(const std::byte* from, uint32_t num_bytes) {
@@ -66,6 +75,7 @@ int64_t load_signed(const std::byte* from, uint32_t num_bytes) {
 }  // namespace
 
 bool parse_value(value_type type, std::string_view field, std::byte* to) {
+  if (type.is_number()) field = without_plus(field);
   const char* const p = field.data();
   const char* const end = p + field.size();
   if (type.is_unsigned()) {
@@ -131,8 +141,8 @@ std::string refusal(value_type type, std::string_view field) {
     return fmt::format("expected {}, got {} of {} bytes", to_string(type), got, field.size());
   }
   // The range matters where the field is a number after all.
-  const bool numeric =
-      !field.empty() && field.find_first_not_of("0123456789", field[0] == '-') == std::string_view::npos;
+  const bool numeric = !field.empty() && field.find_first_not_of("0123456789", field[0] == '-' || field[0] == '+') ==
+                                             std::string_view::npos;
   return fmt::format("expected {}{}, got {}", to_string(type), type.is_integer() && !numeric ? "" : range, got);
 }
 

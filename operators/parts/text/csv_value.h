@@ -1,8 +1,8 @@
 // One value as text, and back, for every value type but string.
 //
-// Reading is strict: the whole field must be the value. No blanks, no plus sign, nothing out of range. Floats are
-// written with the fewest digits that read back as the same bits, so writing and reading a file changes no value (a NaN
-// stays a NaN, but not its payload).
+// Reading is strict: the whole field must be the value. No blanks, nothing out of range; a number may have a sign, + or
+// -. Floats are written as engine/record/float_text.h says, so writing and reading a file changes no value (a NaN stays
+// a NaN, but not its payload).
 #pragma once
 
 #include <cstddef>

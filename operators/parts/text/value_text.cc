@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "engine/record/float_text.h"
 #include "engine/record/key.h"
 
 namespace flowrun::operators {
@@ -38,8 +39,8 @@ std::string value_text(const record::value_type& type, const std::byte* field, c
   if (type.is_bytes()) return quoted({reinterpret_cast<const char*>(field), type.num_bytes});
   const uint64_t bits = record::load_unsigned(field, type.num_bytes);
   if (type.is_boolean()) return bits != 0 ? "true" : "false";
-  if (type.kind == record::type_kind::f32) return fmt::format("{}", std::bit_cast<float>(static_cast<uint32_t>(bits)));
-  if (type.kind == record::type_kind::f64) return fmt::format("{}", std::bit_cast<double>(bits));
+  if (type.kind == record::type_kind::f32) return record::float_text(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  if (type.kind == record::type_kind::f64) return record::float_text(std::bit_cast<double>(bits));
   if (type.is_unsigned()) return fmt::format("{}", bits);
   const unsigned shift = 64 - 8 * type.num_bytes;
   return fmt::format("{}", static_cast<int64_t>(bits << shift) >> shift);
