@@ -4,6 +4,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/fault.h"
+#include "engine/record/value_type_hint.h"
 
 namespace flowrun::runner {
 
@@ -27,9 +28,12 @@ std::vector<std::string_view> parts_of(std::string_view text) {
 
 record::value_type type_of(std::string_view text) {
   const auto type = record::parse_value_type(text);
-  if (!type || type->is_string())
-    throw error(error_kind::usage, fmt::format("'{}' is no type of a fixed width", text),
-                fmt::format("one of {}", record::value_type_names()));
+  if (!type || type->is_string()) {
+    const std::string meant = record::value_type_hint(text);
+    throw error(
+        error_kind::usage, fmt::format("'{}' is no type of a fixed width", text),
+        fmt::format("{}{}one of {}", type ? "" : meant, type || meant.empty() ? "" : "; ", record::value_type_names()));
+  }
   return *type;
 }
 

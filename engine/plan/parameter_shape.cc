@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/expr/expression.h"
+#include "engine/record/value_type_hint.h"
 #include "specs/value.h"
 
 namespace flowrun::plan {
@@ -205,10 +206,8 @@ class shape_checker {
       }
       const auto parsed = record::parse_value_type(specs::text(entry.value()));
       if (!parsed) {
-        static const std::vector<std::string> words = {"u8",  "u16", "u24", "u32", "u40", "u48",  "u64",   "i8",
-                                                       "i16", "i32", "i64", "f32", "f64", "bool", "string"};
         fail(entry.value().position(), fmt::format("'{}' is no value type", shortened(specs::text(entry.value()))),
-             std::string(record::value_type_names()), did_you_mean(specs::text(entry.value()), words));
+             std::string(record::value_type_names()), record::value_type_hint(specs::text(entry.value())));
         continue;
       }
       columns.push_back({entry.key(), *parsed});
