@@ -388,9 +388,8 @@ void state_program_builder::reset_on_change(const std::vector<expression>& keys)
   std::optional<value_id> changed;
   for (const expression& key : keys) {
     const bool text = key.type().is_text();
-    value_id value = state_->insert(key.root());
+    const value_id value = state_->insert(key.root());
     FLOWRUN_CHECK(!graph[value].stateful);
-    if (key.type().is_float()) value = graph.primitive(opcode::plain_f, {value});
     state_cell before;
     before.is_text = text;
     const value_id previous = state_->add_cell(std::move(before));

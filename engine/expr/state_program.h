@@ -55,7 +55,8 @@ class state_program_builder {
   // state[index] = value, after the assignments so far. The value is converted to the variable's type
   // (expression::converted_to must allow it). Follows reset_on_change.
   void set(size_t index, const expression& value);
-  // The state starts anew whenever one of `keys` (over the row, without state) differs from the previous row's.
+  // The state starts anew whenever one of `keys` (over the row, without state) differs from the previous row's: as keys
+  // do (record/key.h), so -0.0 differs from 0.0 and a NaN not from itself.
   void reset_on_change(const std::vector<expression>& keys);
   // Emits a row only where `condition` (bool, may use the new state) holds. Without it every row is emitted.
   void emit_when(const expression& condition);

@@ -81,6 +81,21 @@ TEST(scan, shorthands_carry_strings_and_sum_floats) {
               ElementsAre("a,0.5,0.5", "a,1,1.5", "bb,2,2", "bb,-0.5,1.5", ",1,1"));
 }
 
+// One notion of equal keys, for both forms and for group: equal bits, so that -0 differs from 0 and no NaN from itself.
+TEST(scan, resets_where_float_keys_change) {
+  const std::string in = "in: {op: test.rows, with: {type: {f: f64}}}\n";
+  const rows keys = {"0", "-0", "-0", "0", "nan", "nan", "1"};
+  const rows expected = {"0,0", "-0,0", "-0,1", "0,0", "nan,0", "nan,1", "1,0"};
+  EXPECT_EQ(run_all_ways(in + "x: {op: scan, in: in, with: {number: n, reset: [f]}}\n" + out_of_x, {{"in", keys}}),
+            expected);
+  EXPECT_EQ(run_all_ways(in +
+                             "x: {op: scan, in: in, with: {state: {next: \"0\"}, set: {next: next + 1}, "
+                             "emit: {f: f, n: next - 1}, reset: [f]}}\n" +
+                             out_of_x,
+                         {{"in", keys}}),
+            expected);
+}
+
 TEST(scan, runs_a_state_through_the_rows) {
   const auto pairs = random_pairs(3000, 3);
   rows expected;
