@@ -1,10 +1,10 @@
-"""Inputs that a job must refuse with exit code 65, or 78 where it is found before the run, and what its message must say: the node, the row, the rule."""
+"""Inputs that a job must refuse with exit code 65, and what its message must say: the node, the row, the rule."""
 
 import dataclasses
 
 from rows import pack
 
-bad_data, bad_spec = 65, 78
+bad_data = 65
 EDGE, WEIGHTED_EDGE = [4, 4], [4, 4, 4]
 
 
@@ -67,8 +67,8 @@ REFUSALS = {
         edges("a loop", [(0, 1), (2, 2)], 5, ["'no_circle'", "breaks the rule"]),
     ],
     "bit-reversal": [
-        refusal("too many rows", {"bits": 1}, {"input": pack([(i,) for i in range(3)], [8])}, ["the input has 3 rows", "2 rows, for 1 bits"], bad_spec),
-        refusal("too few rows", {"bits": 3}, {"input": pack([(i,) for i in range(5)], [8])}, ["the input has 5 rows", "8 rows, for 3 bits"], bad_spec),
+        refusal("too many rows", {"bits": 1}, {"input": pack([(i,) for i in range(3)], [8])}, ["permute: the input has 3", "1 bits make 2 places"]),
+        refusal("too few rows", {"bits": 3}, {"input": pack([(i,) for i in range(5)], [8])}, ["permute: the input has 5 rows", "3 bits make 8 places"]),
     ],
     "matrix-transpose": [
         refusal("too many", {"rows": 2, "columns": 2}, {"input": pack([(i,) for i in range(5)], [8])}, ["check 'complete'", "values: 5"]),

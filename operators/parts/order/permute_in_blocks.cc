@@ -337,10 +337,10 @@ void add_reading_of_blocks(exec::assembly& to, exec::build_context& c) {
 }
 
 error wrong_number_of_rows(const std::string& rows, unsigned num_bits) {
-  return error(
-      error_kind::bad_data,
-      fmt::format("permute: there are {} rows, but {} bits make {} places", rows, num_bits, uint64_t{1} << num_bits),
-      "give it as many rows as the bits can count");
+  return error(error_kind::bad_data,
+               fmt::format("permute: the input has {} rows, but {} bits make {} places", rows, num_bits,
+                           uint64_t{1} << num_bits),
+               "give it as many rows as the bits can count");
 }
 
 }  // namespace flowrun::operators
