@@ -1,10 +1,13 @@
 #include "specs/yaml_reader.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 
 #include "engine/base/error.h"
 #include "specs/expand.h"
@@ -46,6 +49,28 @@ void read(const source_text& source, const std::map<std::string, std::string>& p
   read_sections(*root, job, faults);
 }
 
+// Some jobs of a directory, for who gave it in place of one of them.
+std::string jobs_in(const std::string& directory) {
+  constexpr size_t most = 3;
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator at(directory, ignored), end; at != end && !ignored; at.increment(ignored)) {
+    const std::string extension = at->path().extension().string();
+    if (extension == ".yaml" || extension == ".yml") found.push_back(at->path().string());
+  }
+  std::sort(found.begin(), found.end());
+  const bool all = found.size() <= most;
+  found.resize(std::min(found.size(), most));
+  return fmt::format("{}{}", fmt::join(found, ", "), all ? "" : ", …");
+}
+
+error is_a_directory(const std::string& path) {
+  const std::string jobs = jobs_in(path);
+  return error(error_kind::missing_input, "can't read the job " + path + ": it is a directory",
+               jobs.empty() ? "give the path of a job file (YAML); there is none in it"
+                            : "give one of its job files: " + jobs + " (flowrun test takes whole directories)");
+}
+
 // Reads at most one byte more than a job may have, so that /dev/zero ends too.
 std::string read_file(const std::string& path) {
   constexpr std::string_view hint = "give the path of a job file (YAML)";
@@ -63,6 +88,7 @@ std::string read_file(const std::string& path) {
     if (got == 0) break;
     if (got < 0 && read_errno != EINTR) {
       ::close(descriptor);
+      if (read_errno == EISDIR) throw is_a_directory(path);
       throw error(error_kind::missing_input, "can't read the job " + path + ": " + errno_text(read_errno),
                   std::string(hint));
     }
