@@ -11,6 +11,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/expr/conversion.h"
 #include "operators/parts/order/lookup_table.h"
 #include "operators/parts/rules/column_copy.h"
 #include "operators/parts/rules/constant_row.h"
@@ -60,7 +61,8 @@ void check(plan::node_checker& node) {
       node.fault_at_parameter("by",
                               fmt::format("'{}' is {} in '{}', '{}' is {} in '{}'", l, to_string(left),
                                           node.input_name(0), r, to_string(right), node.input_name(table_input)),
-                              "keys of the same type", "cast one with a map in front of the lookup");
+                              "keys of the same type",
+                              "put a map in front of the lookup that has " + expr::one_type_text(l, left, r, right));
   }
   if (node.ok() && s.kind == lookup_kind::array &&
       (s.by.size() != 1 || !table[*table.index_of(s.by[0].second)].type.is_unsigned()))

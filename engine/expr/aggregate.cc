@@ -61,7 +61,7 @@ compiled_aggregate compile_aggregate(std::string_view text, const scope& names) 
     if (value.kind == aggregate_kind::sum) {
       if (!root->type.is_number())
         return fault(argument.first, fmt::format("sum: this is {}", record::to_string(root->type)), "a number",
-                     root->type.is_boolean() ? "write sum(u8(x)) to count" : "");
+                     root->type.is_boolean() ? "write sum(u8(x)) to count" : "write sum(to_u64(x)) to read numbers");
       value.result = wide_type(lane_kind_of(root->type));
     }
     value.argument.emplace(root, std::string(text.substr(argument.first)));

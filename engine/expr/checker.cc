@@ -6,7 +6,9 @@
 
 #include "engine/base/fault.h"
 #include "engine/expr/coerce.h"
+#include "engine/expr/exact.h"
 #include "engine/expr/functions.h"
+#include "engine/expr/known_elsewhere.h"
 #include "engine/expr/lane.h"
 
 namespace flowrun::expr {
@@ -65,7 +67,7 @@ class checker {
   // Null when there is none of that name.
   node_ptr scalar(const std::string& name) const {
     for (const constant& c : names_.constants)
-      if (c.name == name) return has_rows() ? varying_number_node(c.type, c.bits) : number_node(c.type, c.bits);
+      if (c.name == name) return has_rows() ? varying_number_node(c.type, c.bits) : scalar_node(c.type, c.bits);
     return nullptr;
   }
 
@@ -130,8 +132,10 @@ class checker {
                        "aggregates stand alone, in the 'let' of group, in 'combine' of sort and in reduce");
       std::vector<std::string> known;
       for (const function_help& f : table) known.push_back(f.name);
+      std::string hint = known_elsewhere(s.text);
+      if (hint.empty()) hint = did_you_mean(s.text, known);
       return fault(s.offset, fmt::format("unknown function '{}'", s.text), "a function of the expression language",
-                   did_you_mean(s.text, known));
+                   hint.empty() ? "`flowrun reference` lists them" : std::move(hint));
     }
     if (!whole) return nullptr;
     node_ptr result;
@@ -141,9 +145,10 @@ class checker {
 
   static std::string type_name(const node_ptr& value) { return record::to_string(value->type); }
 
-  static std::string number_hint(const node_ptr& value) {
-    if (value->type.is_text()) return "write to_u64(x), to_i64(x) or to_f64(x) to read a number from a text";
-    return "write u8(x) to count true as 1";
+  static std::string number_hint(const node_ptr& value, bool integer) {
+    if (!value->type.is_text()) return "write u8(x) to count true as 1";
+    return integer ? "write to_u64(x) or to_i64(x) to read a number from a text"
+                   : "write to_u64(x), to_i64(x) or to_f64(x) to read a number from a text";
   }
 
   bool require_boolean(const syntax& s, const node_ptr& value, std::string_view op) {
@@ -153,12 +158,13 @@ class checker {
     return false;
   }
 
-  bool require_number(const syntax& s, const node_ptr& value, std::string_view op, bool integer) {
+  bool require_number(const syntax& s, const node_ptr& value, std::string_view op, bool integer,
+                      std::string_view hint_for_bools = {}) {
     if (integer ? value->type.is_integer() : value->type.is_number()) return true;
-    std::string hint = value->type.is_float() ? "write u64(x) or i64(x)" : number_hint(value);
+    std::string hint = value->type.is_float() ? "write u64(x) or i64(x)" : number_hint(value, integer);
     if (op == "+" && value->type.is_text()) hint = "write concat(a, b) to join texts";
-    if ((op == "&" || op == "|" || op == "~") && value->type.is_boolean()) hint = "write and, or, not";
-    if (op == "^" && value->type.is_boolean()) hint = "write a != b";
+    if (op == "~" && value->type.is_boolean()) hint = "write not x";
+    if (!hint_for_bools.empty()) hint = hint_for_bools;
     fault(s.first, fmt::format("'{}' needs {}, this is {}", op, integer ? "integers" : "numbers", type_name(value)),
           integer ? "an integer" : "a number", std::move(hint));
     return false;
@@ -174,9 +180,22 @@ class checker {
     if (s.text == "+") return value;
     if (s.text == "~") return op_node(opcode::bit_not, wide_type(kind), {value});
     if (kind == lane_kind::real) return op_node(opcode::neg_f, wide_type(kind), {value});
-    if (value->literal && value->imm > lane::sign_bit)
-      return fault(s.offset, fmt::format("-{} does not fit in i64", value->imm), "at least -9223372036854775808");
+    if (is_known_integer(*value)) return negative(s, *value);
+    if (value->type == value_type::of(type_kind::u64))
+      return fault(s.offset, "'-' of u64: no integer type holds all of its values", "a signed or a narrower number",
+                   "write -i64(x)");
     return op_node(opcode::neg_i, value_type::of(type_kind::i64), {value});
+  }
+
+  // Minus a constant, as on paper.
+  node_ptr negative(const syntax& s, const node& value) {
+    const exact_number result = -exact_value(value);
+    const value_type type = value_type::of(type_kind::i64);
+    if (value.literal)
+      if (node_ptr literal = literal_node(result)) return literal;
+    if (!holds(type, result))
+      return fault(s.offset, fmt::format("{} does not fit in i64", result), range_of(type), "write -f64(x)");
+    return number_node(type, static_cast<uint64_t>(result));
   }
 
   FLOWRUN_OWN_FRAME node_ptr binary(const syntax& s) {
@@ -203,9 +222,13 @@ class checker {
       return incomparable(s.offset, a, b);
     }
     const bool integers = op == "&" || op == "|" || op == "^" || op == "<<" || op == ">>";
-    const bool first = require_number(left, a, op, integers), second = require_number(right, b, op, integers);
+    std::string_view hint;
+    if (a->type.is_boolean() && b->type.is_boolean())
+      hint = op == "&" ? "write a and b" : op == "|" ? "write a or b" : op == "^" ? "write a != b" : "";
+    const bool first = require_number(left, a, op, integers, hint),
+               second = require_number(right, b, op, integers, hint);
     if (!first || !second) return nullptr;
-    return arithmetic(op, a, b);
+    return arithmetic(s, a, b);
   }
 
   node_ptr incomparable(size_t offset, const node_ptr& a, const node_ptr& b) {
@@ -214,7 +237,9 @@ class checker {
     if (text && (a->type.is_number() || b->type.is_number()))
       hint = "write to_u64(text) to compare numbers, or string(number) to compare texts";
     else if (a->type.is_number() || b->type.is_number())
-      hint = "write x != 0 to make a number a condition";
+      hint = "write (x != 0) to make a number a condition";
+    else if (text)
+      hint = "write (x == 'true') to read a condition from a text";
     return fault(offset, fmt::format("{} and {} can't be compared", type_name(a), type_name(b)),
                  "two numbers, two texts or two bools", std::move(hint));
   }
@@ -249,14 +274,46 @@ class checker {
     return right_so_far ? compare_tuples(s.text, a, b) : nullptr;
   }
 
-  node_ptr arithmetic(const std::string& op, const node_ptr& a, const node_ptr& b) {
+  // The number that + - * / % make of two constants, as on paper; a fault where its type doesn't hold it.
+  node_ptr constant_arithmetic(const syntax& s, const node& a, const node& b, std::optional<lane_kind> kind) {
+    const std::optional<exact_number> result = exact_result(s.text, exact_value(a), exact_value(b));
+    const std::string sum = fmt::format("{} {} {}", exact_value(a), s.text, exact_value(b));
+    if (a.literal && b.literal) {
+      node_ptr literal = result ? literal_node(*result) : nullptr;
+      if (literal != nullptr) return literal;
+      return fault(s.offset, fmt::format("{} does not fit in 64 bits", sum),
+                   "-9223372036854775808 to 18446744073709551615", "write f64(x) to compute with floats");
+    }
+    const value_type type = wide_type(*kind);
+    if (result && holds(type, *result)) return number_node(type, static_cast<uint64_t>(*result));
+    const value_type is_signed = value_type::of(type_kind::i64);
+    const bool helps =
+        result && holds(is_signed, *result) && holds(is_signed, exact_value(a)) && holds(is_signed, exact_value(b));
+    return fault(s.offset,
+                 result ? fmt::format("{} is {}, which {} does not hold", sum, *result, to_string(type))
+                        : fmt::format("{} does not fit in 64 bits", sum),
+                 range_of(type), helps ? "write i64(x) for signed numbers" : "write f64(x) to compute with floats");
+  }
+
+  node_ptr arithmetic(const syntax& s, const node_ptr& a, const node_ptr& b) {
+    const std::string& op = s.text;
+    const bool literals = a->literal && b->literal && is_known_integer(*a) && is_known_integer(*b);
     if (op == "<<" || op == ">>") {
       const lane_kind kind = lane_kind_of(a->type);
       const bool is_signed = kind == lane_kind::signed_integer;
-      return op_node(op == "<<" ? opcode::shl : is_signed ? opcode::shr_i : opcode::shr_u, wide_type(kind), {a, b});
+      const opcode code = op == "<<" ? opcode::shl : is_signed ? opcode::shr_i : opcode::shr_u;
+      const node_ptr shifted = op_node(code, wide_type(kind), {a, b});
+      return literals ? literal_node(exact_value(*shifted)) : shifted;
     }
-    const lane_kind kind = arithmetic_kind({a, b});
-    const bool real = kind == lane_kind::real, is_signed = kind == lane_kind::signed_integer;
+    const std::optional<lane_kind> kind = common_kind({a, b});
+    const bool on_paper = op != "&" && op != "|" && op != "^";
+    if (on_paper && is_known_integer(*a) && is_known_integer(*b) && (kind || literals))
+      return constant_arithmetic(s, *a, *b, kind);
+    if (!kind)
+      return fault(s.offset,
+                   fmt::format("'{}' of {} and {}: no integer type holds both", op, type_name(a), type_name(b)),
+                   "both signed, or both unsigned", common_kind_hint({a, b}));
+    const bool real = *kind == lane_kind::real, is_signed = *kind == lane_kind::signed_integer;
     opcode code = opcode::add;
     switch (op[0]) {
       case '+': code = real ? opcode::add_f : opcode::add; break;
@@ -268,13 +325,8 @@ class checker {
       case '|': code = opcode::bit_or; break;
       default: code = opcode::bit_xor; break;
     }
-    // Literals compute as integers do on paper: 1 - 2 is -1.
-    if (a->literal && b->literal) {
-      if (op == "-" && a->imm < b->imm && b->imm - a->imm <= lane::sign_bit)
-        return number_node(value_type::of(type_kind::i64), a->imm - b->imm);
-      return number_node(wide_type(kind), op_node(code, wide_type(kind), {a, b})->imm, true);
-    }
-    return op_node(code, wide_type(kind), {to_kind(a, kind), to_kind(b, kind)});
+    const node_ptr result = op_node(code, wide_type(*kind), {to_kind(a, *kind), to_kind(b, *kind)});
+    return literals ? literal_node(exact_value(*result)) : result;
   }
 
   FLOWRUN_OWN_FRAME node_ptr index(const syntax& s) {
@@ -297,7 +349,7 @@ class checker {
     if (!value->type.is_integer())
       return fault(s.first, fmt::format("a bound is an integer, this is {}", type_name(value)));
     if (!value->type.is_signed()) return value;
-    if (value->constant && static_cast<int64_t>(value->imm) < 0)
+    if (value->known && static_cast<int64_t>(value->imm) < 0)
       return fault(s.first, "a bound is below 0", "bounds count from the start: x[0:10]");
     return op_node(opcode::max_i, value_type::of(type_kind::i64), {value, number_node(value->type, 0)});
   }
@@ -358,9 +410,13 @@ class checker {
       if (known) return value;
     }
     if (owner.kind != syntax_kind::index || owner.children[0]->kind != syntax_kind::name ||
-        owner.children[0]->text != "row")
+        owner.children[0]->text != "row") {
+      const std::vector<std::string> known = known_names();
+      const bool stands_alone =
+          owner.kind == syntax_kind::name && std::find(known.begin(), known.end(), s.text) != known.end();
       return fault(s.offset, "only row[…] has columns", "for example row[-1].x",
-                   owner.kind == syntax_kind::name ? fmt::format("write {} alone", s.text) : "");
+                   stands_alone ? fmt::format("write {} alone", s.text) : did_you_mean(s.text, known));
+    }
     if (names_.row == nullptr || (names_.before == 0 && names_.after == 0))
       return fault(owner.first, "neighbouring rows are not known here", "", "a window node gives row[-1].x");
     const node_ptr at = check(*owner.children[1]);

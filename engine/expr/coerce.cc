@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
+#include "engine/expr/exact.h"
 #include "engine/expr/lane.h"
 
 namespace flowrun::expr {
@@ -86,13 +87,41 @@ value_type wide_type(lane_kind kind) {
   internal_error("wide_type: unknown lane");
 }
 
-lane_kind arithmetic_kind(const std::vector<node_ptr>& values) {
-  bool is_signed = false;
+namespace {
+
+constexpr value_type widest_signed{type_kind::i64, 8}, widest_unsigned{type_kind::u64, 8};
+
+bool fits_signed(const node& n) {
+  return n.type.is_signed() || n.type.num_bytes < 8 || (is_known_integer(n) && holds(widest_signed, exact_value(n)));
+}
+bool fits_unsigned(const node& n) {
+  return n.type.is_unsigned() || (is_known_integer(n) && holds(widest_unsigned, exact_value(n)));
+}
+
+}  // namespace
+
+std::optional<lane_kind> common_kind(const std::vector<node_ptr>& values) {
+  const auto all = [&](auto holds_for) {
+    return std::all_of(values.begin(), values.end(), [&](const node_ptr& v) { return holds_for(*v); });
+  };
+  if (!all([](const node& v) { return !v.type.is_float(); })) return lane_kind::real;
+  if (all([](const node& v) { return v.type.is_unsigned(); })) return lane_kind::unsigned_integer;
+  if (all(fits_signed)) return lane_kind::signed_integer;
+  if (all(fits_unsigned)) return lane_kind::unsigned_integer;
+  return std::nullopt;
+}
+
+std::string common_kind_hint(const std::vector<node_ptr>& values) {
+  bool signed_helps = true, unsigned_helps = true;  // a cast of a constant that doesn't fit would be refused
   for (const node_ptr& v : values) {
-    if (v->type.is_float()) return lane_kind::real;
-    is_signed = is_signed || v->type.is_signed();
+    if (!is_known_integer(*v)) continue;
+    signed_helps = signed_helps && fits_signed(*v);
+    unsigned_helps = unsigned_helps && fits_unsigned(*v);
   }
-  return is_signed ? lane_kind::signed_integer : lane_kind::unsigned_integer;
+  if (signed_helps && unsigned_helps) return "write i64(x) for the unsigned one or u64(x) for the signed one";
+  if (signed_helps) return "write i64(x) for the unsigned one";
+  if (unsigned_helps) return "write u64(x) for the signed one";
+  return "write f64(x) for both";
 }
 
 node_ptr to_real(const node_ptr& value) {
@@ -107,8 +136,9 @@ bool unify(std::vector<node_ptr>& values) {
   const auto all = [&](auto holds) { return std::all_of(values.begin(), values.end(), holds); };
   if (all([&](const node_ptr& v) { return v->type == values[0]->type; })) return true;
   if (all([](const node_ptr& v) { return v->type.is_number(); })) {
-    const lane_kind kind = arithmetic_kind(values);
-    for (node_ptr& v : values) v = retype_node(to_kind(v, kind), wide_type(kind));
+    const std::optional<lane_kind> kind = common_kind(values);
+    if (!kind) return false;
+    for (node_ptr& v : values) v = retype_node(to_kind(v, *kind), wide_type(*kind));
     return true;
   }
   if (all([](const node_ptr& v) { return v->type.is_text(); })) {
@@ -117,6 +147,14 @@ bool unify(std::vector<node_ptr>& values) {
     return true;
   }
   return false;
+}
+
+node_ptr mixed_extreme(bool largest, const node_ptr& of_unsigned, const node_ptr& of_signed) {
+  const node_ptr unsigned_is_less = truth(opcode::lt_ui, of_unsigned, of_signed);
+  const value_type type = largest ? widest_unsigned : widest_signed;
+  const node_ptr u = retype_node(of_unsigned, type), i = retype_node(of_signed, type);
+  return largest ? op_node(opcode::select, type, {unsigned_is_less, i, u})
+                 : op_node(opcode::select, type, {unsigned_is_less, u, i});
 }
 
 node_ptr cast(const node_ptr& value, value_type type) {
@@ -145,7 +183,7 @@ node_ptr convert(const node_ptr& value, value_type type) {
   if (is_literal_of(*value, type)) return retype_node(value, type);
   const bool allowed = from == type || (from.is_integer() && type.is_integer()) ||
                        (from.is_number() && type.is_float()) || (from.is_bytes() && type.is_string());
-  return allowed ? cast(value, type) : nullptr;
+  return allowed && !misfit_of(*value, type) ? cast(value, type) : nullptr;
 }
 
 node_ptr as_text(const node_ptr& value) {

@@ -2,6 +2,8 @@
 // Everything returns null where the rules say no; the caller words the problem.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,19 +18,27 @@ lane_kind lane_kind_of(record::value_type type);
 // u64, i64, f64, bool or string.
 record::value_type wide_type(lane_kind kind);
 
-// Numbers meet: f64 with a float on either side; else u64 if both are unsigned, else i64. A literal follows the others.
-lane_kind arithmetic_kind(const std::vector<node_ptr>& values);
+// Numbers meet: f64 with a float on either side; else u64 if all are unsigned; else i64, which holds all narrower
+// unsigned types, and constants that fit. u64 beside a signed type has no type that holds both (nullopt), unless all
+// that is signed are constants that u64 holds.
+std::optional<lane_kind> common_kind(const std::vector<node_ptr>& values);
+// What to write where there is no common kind.
+std::string common_kind_hint(const std::vector<node_ptr>& values);
 node_ptr to_real(const node_ptr& value);
-// A number as a lane of `kind` (from arithmetic_kind, so no narrowing).
+// A number as a lane of `kind` (from common_kind, so no narrowing).
 node_ptr to_kind(const node_ptr& value, lane_kind kind);
 
 // Brings values to one type in place: the same type stays, numbers meet as above, a text literal of N bytes becomes
 // bytes[N] beside bytes[N], other texts become string. False when they have nothing in common.
 bool unify(std::vector<node_ptr>& values);
 
-// The explicit cast; null from text to numbers and bool, and to bytes[N].
+// The smaller or larger of two numbers of which one is u64 and the other signed, by value: a minimum is i64, a maximum
+// u64, which hold it always.
+node_ptr mixed_extreme(bool largest, const node_ptr& of_unsigned, const node_ptr& of_signed);
+
+// The explicit cast; null from text to numbers and bool, and to bytes[N]. The caller looks for a misfit (exact.h).
 node_ptr cast(const node_ptr& value, record::value_type type);
-// The cast that needs no word: see expression::converted_to.
+// The cast that needs no word: see expression::converted_to. Null also where a known number doesn't fit.
 node_ptr convert(const node_ptr& value, record::value_type type);
 // Any value as string.
 node_ptr as_text(const node_ptr& value);

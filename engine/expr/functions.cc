@@ -8,6 +8,8 @@
 
 #include "engine/expr/checker.h"
 #include "engine/expr/coerce.h"
+#include "engine/expr/conversion.h"
+#include "engine/expr/exact.h"
 #include "engine/expr/lane.h"
 #include "engine/expr/text_fields.h"
 
@@ -30,16 +32,30 @@ value_type type_of(type_kind kind) { return value_type::of(kind); }
 
 template <type_kind Kind>
 node_ptr cast_to(const call_site& s) {
+  if (const auto no = misfit_of(*s.args[0], value_type::of(Kind)))
+    return s.fault(0, no->message, no->expected, no->hint);
   const node_ptr result = cast(s.args[0], value_type::of(Kind));
-  if (result == nullptr) {
-    const bool real = value_type::of(Kind).is_float(), truth = Kind == type_kind::boolean;
-    return s.fault(0, fmt::format("{} can't become {}", to_string(s.args[0]->type), to_string(value_type::of(Kind))),
-                   "a number",
-                   truth  ? "write x == 'true'"
-                   : real ? "write to_f64(x) to read a number from a text"
-                          : "write to_u64(x) or to_i64(x) to read a number from a text");
-  }
+  if (result == nullptr)
+    return s.fault(
+        0, fmt::format("{} can't become {}", to_string(s.args[0]->type), to_string(value_type::of(Kind))),
+        Kind == type_kind::boolean ? "a number" : "a number or a bool",
+        fmt::format("write {} to read it from a text", converted_text("x", s.args[0]->type, value_type::of(Kind))));
   return result;
+}
+
+// Values at argument `at` and behind have no type in common.
+node_ptr no_common_type(const call_site& s, size_t at, const std::vector<node_ptr>& values) {
+  const auto any = [&](auto holds) { return std::any_of(values.begin(), values.end(), holds); };
+  const auto other =
+      std::find_if(values.begin(), values.end(), [&](const node_ptr& v) { return v->type != values[0]->type; });
+  const bool text = any([](const node_ptr& v) { return v->type.is_text(); });
+  const bool truth = any([](const node_ptr& v) { return v->type.is_boolean(); });
+  return s.fault(at,
+                 fmt::format("{} and {} have no common type", to_string(values[0]->type), to_string((*other)->type)),
+                 text || truth ? "all numbers, all texts or all bools" : "all signed, or all unsigned",
+                 text    ? "write string(x) for what is no text"
+                 : truth ? "write u8(x) to count true as 1"
+                         : common_kind_hint(values));
 }
 
 node_ptr if_function(const call_site& s) {
@@ -47,35 +63,57 @@ node_ptr if_function(const call_site& s) {
     return s.fault(0, fmt::format("the condition is {}", to_string(s.args[0]->type)), "bool",
                    s.args[0]->type.is_text() ? "write x == 'text'" : "write x != 0");
   std::vector<node_ptr> values = {s.args[1], s.args[2]};
-  if (!unify(values))
-    return s.fault(2,
-                   fmt::format("{} and {} have no common type", to_string(values[0]->type), to_string(values[1]->type)),
-                   "two numbers, two texts or two bools", "write string(x) to make a text of a number");
+  if (!unify(values)) return no_common_type(s, 2, values);
   return op_node(values[0]->type.is_text() ? opcode::select_text : opcode::select, values[0]->type,
                  {s.args[0], values[0], values[1]});
 }
 
 // min and max over any number of arguments.
-node_ptr extreme(const call_site& s, opcode u, opcode i, opcode f, opcode text) {
-  std::vector<node_ptr> values = s.args;
-  if (!unify(values)) return s.fault(0, "the arguments have no common type", "all numbers, all texts or all bools");
+struct extreme_ops {
+  opcode of_unsigned, of_signed, of_real, of_text;
+  bool largest;
+};
+
+node_ptr extreme_of(const std::vector<node_ptr>& values, const extreme_ops& ops) {
   const value_type type = values[0]->type;
-  const opcode op = type.is_text() ? text : type.is_float() ? f : type.is_signed() ? i : u;
+  const opcode op = type.is_text()     ? ops.of_text
+                    : type.is_float()  ? ops.of_real
+                    : type.is_signed() ? ops.of_signed
+                                       : ops.of_unsigned;
   node_ptr result = values[0];
   for (size_t k = 1; k < values.size(); ++k) result = op_node(op, type, {result, values[k]});
   return result;
 }
+
+node_ptr extreme(const call_site& s, const extreme_ops& ops) {
+  const auto all = [&](auto holds) { return std::all_of(s.args.begin(), s.args.end(), holds); };
+  const bool literals = all([](const node_ptr& v) { return v->literal && is_known_integer(*v); });
+  if (literals) {
+    const auto less = [](const node_ptr& a, const node_ptr& b) { return exact_value(*a) < exact_value(*b); };
+    return *(ops.largest ? std::max_element(s.args.begin(), s.args.end(), less)
+                         : std::min_element(s.args.begin(), s.args.end(), less));
+  }
+  std::vector<node_ptr> values = s.args;
+  if (unify(values)) return extreme_of(values, ops);
+  if (!all([](const node_ptr& v) { return v->type.is_integer(); })) return no_common_type(s, 0, values);
+  std::vector<node_ptr> of_unsigned, of_signed;
+  for (const node_ptr& v : s.args) (v->type.is_unsigned() ? of_unsigned : of_signed).push_back(v);
+  unify(of_unsigned);
+  unify(of_signed);
+  return mixed_extreme(ops.largest, extreme_of(of_unsigned, ops), extreme_of(of_signed, ops));
+}
 node_ptr min_function(const call_site& s) {
-  return extreme(s, opcode::min_u, opcode::min_i, opcode::min_f, opcode::min_text);
+  return extreme(s, {opcode::min_u, opcode::min_i, opcode::min_f, opcode::min_text, false});
 }
 node_ptr max_function(const call_site& s) {
-  return extreme(s, opcode::max_u, opcode::max_i, opcode::max_f, opcode::max_text);
+  return extreme(s, {opcode::max_u, opcode::max_i, opcode::max_f, opcode::max_text, true});
 }
 
 node_ptr abs_function(const call_site& s) {
   if (!s.require_number(0)) return nullptr;
   const node_ptr& x = s.args[0];
   if (x->type.is_float()) return op_node(opcode::abs_f, type_of(type_kind::f64), {x});
+  if (x->literal) return literal_node(exact_value(*x) < 0 ? -exact_value(*x) : exact_value(*x));
   if (x->type.is_signed()) return op_node(opcode::abs_i, type_of(type_kind::i64), {x});
   return retype_node(x, type_of(type_kind::u64));
 }
@@ -190,7 +228,8 @@ node_ptr keep_function(const call_site& s) {
   return op_node(opcode::keep, type_of(type_kind::string), {s.args[0], text_node(table_of(*set))});
 }
 
-constexpr std::string_view integer_cast_help = "The low bits of an integer; a float saturates, NaN gives 0; true is 1.";
+constexpr std::string_view integer_cast_help =
+    "The low bits of an integer; a float saturates, NaN gives 0; true is 1. A constant that does not fit is a fault.";
 
 constexpr function table[] = {
     {"if", "if(condition, a, b)", "a where the condition holds, else b. Both are brought to one type.", 3, 3,
@@ -299,12 +338,13 @@ node_ptr call_site::fault(size_t i, std::string message, std::string expected, s
 bool call_site::require_integer(size_t i) const {
   if (args[i]->type.is_integer()) return true;
   fault(i, fmt::format("this is {}", to_string(args[i]->type)), "an integer",
-        args[i]->type.is_text() ? "write hash64(seed, text) or to_u64(text)" : "write u64(x)");
+        args[i]->type.is_text() ? "write to_u64(text), or hash64(1, text)" : "write u64(x)");
   return false;
 }
 bool call_site::require_number(size_t i) const {
   if (args[i]->type.is_number()) return true;
-  fault(i, fmt::format("this is {}", to_string(args[i]->type)), "a number");
+  fault(i, fmt::format("this is {}", to_string(args[i]->type)), "a number",
+        args[i]->type.is_text() ? "write to_f64(x) to read a number from a text" : "write u8(x) to count true as 1");
   return false;
 }
 bool call_site::require_text(size_t i) const {
@@ -340,7 +380,7 @@ const std::vector<function_help>& functions() {
 const std::vector<function_help>& operators() {
   static const std::vector<function_help> help = {
       {"[]", "text[i] → u8", "The byte at position i, 0 beyond the end. text[a:b] is a slice; a or b may be left out."},
-      {"- + ~", "-x  +x  ~x", "Sign and bitwise complement; minus an unsigned integer is i64."},
+      {"- + ~", "-x  +x  ~x", "Sign and bitwise complement; minus an unsigned integer is i64, and minus u64 a fault."},
       {"* / %", "a * b  a / b  a % b",
        "x / 0 and x % 0 are 0 for integers; / rounds toward 0 and % has the sign of a."},
       {"+ -", "a + b  a - b", "Modulo 2^64 for integers."},

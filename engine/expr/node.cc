@@ -20,7 +20,7 @@ node_ptr leaf(opcode op, value_type type, uint64_t imm) {
   n->op = op;
   n->type = type;
   n->imm = imm;
-  n->constant = op == opcode::constant || op == opcode::text_constant;
+  n->constant = n->known = op == opcode::constant || op == opcode::text_constant;
   n->uses_row_number = op == opcode::row_number;
   n->uses_state = op == opcode::state;
   return n;
@@ -48,9 +48,10 @@ node_ptr fold_text(const node& n) {
   call.num_rows = 1;
   call.out = gives_text(n.op) ? static_cast<void*>(&view) : &lane;
   text_kernel_for(n.op)(call);
-  if (!gives_text(n.op)) return number_node(n.type, lane);
+  if (!gives_text(n.op)) return n.known ? number_node(n.type, lane) : scalar_node(n.type, lane);
   auto folded = std::make_shared<node>();
   folded->op = opcode::text_constant;
+  folded->known = n.known;
   folded->type = n.type;
   folded->text = std::string(view);
   return folded;
@@ -67,12 +68,21 @@ node_ptr number_node(value_type type, uint64_t lane, bool literal) {
   return n;
 }
 
+node_ptr scalar_node(value_type type, uint64_t lane) {
+  auto n = std::make_shared<node>();
+  n->op = opcode::constant;
+  n->type = type;
+  n->imm = lane;
+  n->known = false;
+  return n;
+}
+
 node_ptr varying_number_node(value_type type, uint64_t lane) {
   auto n = std::make_shared<node>();
   n->op = opcode::constant;
   n->type = type;
   n->imm = lane;
-  n->constant = false;
+  n->constant = n->known = false;
   return n;
 }
 
@@ -95,7 +105,7 @@ node_ptr neighbour_node(std::string column, int distance, value_type type) {
   n->type = type;
   n->text = std::move(column);
   n->distance = distance;
-  n->constant = false;
+  n->constant = n->known = false;
   return n;
 }
 
@@ -106,6 +116,7 @@ node_ptr op_node(opcode op, value_type type, std::vector<node_ptr> args, uint64_
   n->imm = imm;
   for (const node_ptr& arg : args) {
     n->constant = n->constant && arg->constant;
+    n->known = n->known && arg->known;
     n->uses_row_number = n->uses_row_number || arg->uses_row_number;
     n->uses_state = n->uses_state || arg->uses_state;
   }
@@ -115,7 +126,8 @@ node_ptr op_node(opcode op, value_type type, std::vector<node_ptr> args, uint64_
   if (!n->constant) return n;
   if (is_text_op(op)) return fold_text(*n);
   const auto lane = [&](size_t i) { return i < n->args.size() ? n->args[i]->imm : 0; };
-  return number_node(type, evaluate(op, lane(0), lane(1), lane(2), imm, 0));
+  const uint64_t value = evaluate(op, lane(0), lane(1), lane(2), imm, 0);
+  return n->known ? number_node(type, value) : scalar_node(type, value);
 }
 
 node_ptr retype_node(node_ptr value, value_type type) {
@@ -129,7 +141,7 @@ node_ptr retype_node(node_ptr value, value_type type) {
   auto n = std::make_shared<node>();
   n->op = opcode::retype;
   n->type = type;
-  n->constant = false;
+  n->constant = n->known = false;
   n->uses_row_number = value->uses_row_number;
   n->uses_state = value->uses_state;
   n->args.push_back(std::move(value));

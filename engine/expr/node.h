@@ -24,11 +24,13 @@ struct node {
   uint64_t imm = 0;
   std::string text;  // text_constant: the text; neighbour: the column's name
   int distance = 0;  // neighbour
-  // An integer literal (or a sum of them): takes the signedness of what it is combined with. A text literal: may become
-  // bytes[N].
+  // A number without a type of its own, u64 or (below 0) i64 while it is alone: an integer literal, or what operators
+  // make of literals (exact.h). A text literal: may become bytes[N].
   bool literal = false;
   // Of the whole tree below.
   bool constant = true;
+  bool known =
+      true;  // a constant whose value can be judged: no scalar of a loop or graph, which changes from run to run
   bool uses_row_number = false;
   bool uses_state = false;
 
@@ -36,7 +38,9 @@ struct node {
 };
 
 node_ptr number_node(record::value_type type, uint64_t lane, bool literal = false);
-// A number that is not folded with others, so that what is checked doesn't depend on it.
+// A scalar of a loop or graph among constants: folded, and not judged.
+node_ptr scalar_node(record::value_type type, uint64_t lane);
+// The same among columns: not folded with others, so that what is checked doesn't depend on it.
 node_ptr varying_number_node(record::value_type type, uint64_t lane);
 node_ptr text_node(std::string text);
 node_ptr column_node(size_t column, record::value_type type);

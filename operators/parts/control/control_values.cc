@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/expr/conversion.h"
 #include "engine/expr/mentions.h"
 #include "engine/record/key.h"
 #include "specs/value.h"
@@ -122,10 +123,12 @@ record::row_type check_rows(plan::node_checker& node, const specs::Value& rows, 
       if (!column)
         node.fault_at(entry.key_position(), fmt::format("the rows have no column '{}'", entry.key()),
                       fmt::format("one of {}", fmt::join(type.names(), ", ")), did_you_mean(entry.key(), type.names()));
-      else if (!value->converted_to(type[*column].type))
+      else if (const value_type wanted = type[*column].type; !value->converted_to(wanted)) {
+        const expr::problem why = expr::conversion_problem(*value, wanted);
         node.fault_at(entry.value().position(),
-                      fmt::format("'{}' is {}, this is {}", entry.key(), record::to_string(type[*column].type),
-                                  record::to_string(value->type())));
+                      fmt::format("'{}' is {}: {}", entry.key(), record::to_string(wanted), why.message), why.expected,
+                      why.hint);
+      }
     }
     if (!node.ok()) return {};
     if (type.num_columns() == 0) type = record::row_type(std::move(columns));

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/expr/expression.h"
+#include "engine/expr/conversion.h"
 #include "engine/plan/body_ports.h"
 #include "specs/value.h"
 
@@ -337,7 +337,7 @@ class loop_checker {
         node_.fault_at(s.next->position(),
                        fmt::format("'{}' starts as {} and goes on as {}", s.name, record::to_string(s.type),
                                    record::to_string(value->type())),
-                       record::to_string(s.type), fmt::format("write {}(…)", record::to_string(s.type)));
+                       record::to_string(s.type), expr::conversion_problem(*value, s.type).hint);
     }
     if (out_->until != nullptr) node_.compiled(*out_->until, expr::scope{.constants = names}, true);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/expr/conversion.h"
 #include "operators/parts/rules/estimates.h"
 
 namespace flowrun::operators {
@@ -101,9 +102,7 @@ void check_join(plan::node_checker& node) {
           fmt::format("'{}' is {} on the left, '{}' is {} on the right", l, to_string(left_type), r,
                       to_string(right_type)),
           "keys of the same type",
-          right_type.is_bytes() || left_type.is_bytes()
-              ? "make both one type with a map in front of the join"
-              : fmt::format("put a map in front of the join that has {}: {}({})", r, to_string(left_type), r));
+          "put a map in front of the join that has " + expr::one_type_text(l, left_type, r, right_type));
   }
   if (s.skip && s.kind == join_kind::full)
     node.fault_at_parameter("skip", "a full join gives every right row, so none can be skipped",

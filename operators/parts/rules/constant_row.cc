@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "engine/expr/conversion.h"
 #include "operators/parts/rules/column_copy.h"
 
 namespace flowrun::operators {
@@ -22,8 +23,8 @@ named_expressions read_constants(plan::node_checker& node, const std::string& pa
     } else if (auto converted = value.converted_to(type[*column].type)) {
       out.emplace_back(name, *std::move(converted));
     } else {
-      node.fault_at_parameter(place, fmt::format("'{}' is {}", value.text(), to_string(value.type())),
-                              to_string(type[*column].type));
+      const expr::problem why = expr::conversion_problem(value, type[*column].type);
+      node.fault_at_parameter(place, why.message, why.expected, why.hint);
     }
   }
   return out;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/base/fault.h"
+#include "engine/expr/conversion.h"
 #include "engine/expr/node.h"
 #include "operators/parts/order/sort_order.h"
 
@@ -165,12 +166,13 @@ class rule_checker {
                                                 : "");
       return;
     }
-    if (auto converted = value.converted_to(*type))
+    if (auto converted = value.converted_to(*type)) {
       value = *std::move(converted);
-    else
-      node_.fault_at_parameter(
-          where, fmt::format("'{}' is {}, '{}' is {}", value.text(), to_string(value.type()), name, to_string(*type)),
-          "a value of that type", fmt::format("cast it: {}(…)", to_string(*type)));
+      return;
+    }
+    const expr::problem why = expr::conversion_problem(value, *type);
+    node_.fault_at_parameter(where, fmt::format("{}, '{}' is {}", why.message, name, to_string(*type)), why.expected,
+                             why.hint);
   }
 
   void check_port(const std::string& list, size_t i, const rule& r) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/expr/conversion.h"
 #include "operators/parts/rules/column_copy.h"
 
 namespace flowrun::operators {
@@ -12,20 +13,11 @@ namespace {
 
 constexpr const char* condition_name = "when";
 
-// The value as a column of type `wanted`: itself, or a literal that fits.
+// The value as a column of type `wanted`: itself, or an integer constant that fits.
 std::optional<expr::expression> as_type(const expr::expression& value, record::value_type wanted) {
   if (value.type() == wanted) return value;
-  const std::optional<uint64_t> bits = value.constant_bits();
-  if (!bits || value.type().is_float() || !value.type().is_integer()) return std::nullopt;
-  if (wanted.is_integer() && wanted.num_bytes < 8) {
-    const unsigned width = 8 * wanted.num_bytes;
-    const int64_t number = static_cast<int64_t>(*bits);
-    const bool fits = wanted.is_signed()
-                          ? number >= -(int64_t{1} << (width - 1)) && number < (int64_t{1} << (width - 1))
-                          : (*bits >> width) == 0;
-    if (!fits) return std::nullopt;
-  }
-  return value.converted_to(wanted);
+  const bool integer = value.type().is_integer() && value.constant_bits();
+  return integer ? value.converted_to(wanted) : std::nullopt;
 }
 
 }  // namespace
@@ -46,8 +38,9 @@ std::vector<row_entry> read_row_entries(plan::node_checker& node, const std::str
       } else if (column.second.type().is_boolean()) {
         e.condition = column.second;
       } else {
-        fault(fmt::format("'when' of entry {} is {}", k + 1, to_string(column.second.type())), "bool",
-              "compare it: x != 0");
+        const expr::problem why =
+            expr::conversion_problem(column.second, record::value_type::of(record::type_kind::boolean));
+        fault(fmt::format("'when' of entry {} is {}", k + 1, to_string(column.second.type())), "bool", why.hint);
       }
     }
     if (k == 0) {
@@ -69,8 +62,7 @@ std::vector<row_entry> read_row_entries(plan::node_checker& node, const std::str
       else
         fault(fmt::format("column '{}' is {} in entry {} and {} in the first", name, to_string(same->second.type()),
                           k + 1, to_string(model.type())),
-              "the same type in every entry",
-              fmt::format("write {}({})", to_string(model.type()), same->second.text()));
+              "the same type in every entry", expr::conversion_problem(same->second, model.type()).hint);
     }
     for (const auto& [name, value] : given)
       if (std::none_of(first.begin(), first.end(), [&, n = &name](const auto& c) { return c.first == *n; }))

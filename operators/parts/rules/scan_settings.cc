@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/expr/conversion.h"
 #include "operators/parts/rules/estimates.h"
 
 namespace flowrun::operators {
@@ -36,11 +37,10 @@ void read_state(plan::node_checker& node, scan_settings& s) {
       node.fault_at_parameter("set." + name, fmt::format("'{}' is not a variable of `state`", name),
                               fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(name, names));
     } else if (!value.converted_to(variable->type)) {
+      const expr::problem why = expr::conversion_problem(value, variable->type);
       node.fault_at_parameter("set." + name,
-                              fmt::format("'{}' is {}, the state '{}' is {}", value.text(), to_string(value.type()),
-                                          name, to_string(variable->type)),
-                              "a value of the variable's type",
-                              fmt::format("cast it: {}(…)", to_string(variable->type)));
+                              fmt::format("{}, the state '{}' is {}", why.message, name, to_string(variable->type)),
+                              why.expected, why.hint);
     }
   }
   if (node.has("when")) s.when = node.condition("when", scope);
@@ -74,7 +74,9 @@ void read_shorthands(plan::node_checker& node, scan_settings& s) {
        node.named_expressions("prefix_sum", expr::scope{.row = &node.input_type(), .row_number = true})) {
     if (!value.type().is_number()) {
       node.fault_at_parameter("prefix_sum." + name, fmt::format("'{}' is {}", value.text(), to_string(value.type())),
-                              "a number", value.type().is_boolean() ? "write u8(…) to count" : "");
+                              "a number",
+                              value.type().is_boolean() ? fmt::format("write u8({}) to count", value.text())
+                                                        : fmt::format("write to_f64({})", value.text()));
       continue;
     }
     s.sums.emplace_back(name, *value.converted_to(sum_type(value.type())));

@@ -54,7 +54,7 @@ random_tree leaf(generator& random, kind type) {
       } else {
         const auto n = static_cast<int64_t>(odd_number(random));
         t.constant.emplace<int64_t>(n);
-        t.op = "i64(" + std::to_string(static_cast<uint64_t>(n)) + ")";
+        t.op = "i64(" + std::to_string(n) + ")";
       }
       break;
     case kind::f:
@@ -90,6 +90,10 @@ random_tree leaf(generator& random, kind type) {
       break;
   }
   return t;
+}
+
+bool is_constant(const random_tree& t) {
+  return t.args.empty() ? t.column < 0 : std::all_of(t.args.begin(), t.args.end(), is_constant);
 }
 
 struct shape {
@@ -131,21 +135,20 @@ const std::vector<shape>& shapes() {
                                          {u, "abs", {u}},
                                          {u, "to_u64", {s}},
                                          {i, "+", {i, i}},
-                                         {i, "+", {i, u}},
-                                         {i, "-", {u, i}},
+                                         {i, "-", {i, i}},
                                          {i, "*", {i, i}},
                                          {i, "/", {i, i}},
-                                         {i, "/", {i, u}},
                                          {i, "%", {i, i}},
-                                         {i, "%", {u, i}},
-                                         {i, "&", {i, u}},
+                                         {i, "|", {i, i}},
+                                         {i, "&", {i, i}},
                                          {i, ">>", {i, u}},
                                          {i, "<<", {i, i}},
-                                         {i, "neg", {u}},
                                          {i, "neg", {i}},
                                          {i, "~", {i}},
-                                         {i, "if", {b, i, u}},
-                                         {i, "min", {i, u}},
+                                         {i, "if", {b, i, i}},
+                                         {i, "mixed min", {i, u}},
+                                         {u, "mixed max", {u, i, u}},
+                                         {i, "min", {i, i}},
                                          {i, "max", {i, i}},
                                          {i, "i64", {u}},
                                          {i, "i64", {f}},
@@ -322,6 +325,10 @@ random_tree random_expression(generator& random, kind type, int depth) {
   t.type = type;
   t.op = chosen.op;
   for (kind k : chosen.args) t.args.push_back(random_expression(random, k, depth - 1));
+  // Integer constants don't wrap, they are faults: let a column take part.
+  const bool constant = std::all_of(t.args.begin(), t.args.end(), is_constant);
+  const bool judged = type == kind::u || type == kind::i || t.op == "f32";
+  while (constant && judged && is_constant(t.args[0])) t.args[0] = leaf(random, chosen.args[0]);
   return t;
 }
 
@@ -332,7 +339,12 @@ std::string text_of(const random_tree& t) {
   if (t.op == "[]") return "(" + a[0] + ")[" + a[1] + "]";
   // k[x:y] would be a cut of bytes, whose bounds are constants.
   if (t.op == "slice") return "string(" + a[0] + ")[" + a[1] + ":" + a[2] + "]";
+  // The length of bytes[N] is a constant, and constants don't wrap.
+  if (t.op == "length") return "length(string(" + a[0] + "))";
   if (t.op == "neg") return "-(" + a[0] + ")";
+  // u64 beside a signed type: by value. Narrower numbers and constants meet as i64, so the type is said.
+  if (t.op == "mixed min") return "i64(min(" + a[0] + ", " + a[1] + "))";
+  if (t.op == "mixed max") return "u64(max(" + a[0] + ", " + a[1] + ", " + a[2] + "))";
   if (t.op == "~") return "~(" + a[0] + ")";
   if (t.op == "not") return "(not " + a[0] + ")";
   if (t.op.starts_with("tuple"))
@@ -363,8 +375,13 @@ cell naive_value(const random_tree& t, const row& values) {
     if (t.type == kind::s) return chosen;
     return integer(t.type, as_u(chosen));
   }
+  if (op.starts_with("mixed")) {
+    const auto* best = &v[0];
+    for (const cell& next : v)
+      if (order(next, *best) == (op == "mixed min" ? -1 : 1)) best = &next;
+    return integer(t.type, as_u(*best));
+  }
   if (op == "min" || op == "max") {
-    // Mixed integers meet as i64 first.
     const auto met = [&](const cell& x) {
       return t.type == kind::f ? cell(as_f(x)) : t.type == kind::s ? x : integer(t.type, as_u(x));
     };

@@ -41,6 +41,19 @@ TEST(scalars, do_not_decide_about_types) {
   EXPECT_EQ(compile("x + t", names).value->type(), value_type::of(type_kind::u64));
 }
 
+// Their values come with the run: what is accepted with one value is accepted with each, and wraps as columns do.
+TEST(scalars, are_not_judged) {
+  for (const uint64_t value : {uint64_t{0}, uint64_t{7}, ~uint64_t{0}}) {
+    const scope names{.constants = {{"t", value_type::of(type_kind::u64), value}}};
+    EXPECT_EQ(compile("t - 8", names).value->constant_bits(), value - 8);
+    EXPECT_EQ(compile("u8(t)", names).value->constant_bits(), value % 256);
+    EXPECT_EQ(compile("-1 + i64(t)", names).value->constant_bits(), value - 1);
+    EXPECT_EQ(compile("if(t > 3, t, 10)", names).value->type(), value_type::of(type_kind::u64));
+    EXPECT_FALSE(compile("t + -1", names).problems.empty());
+    EXPECT_FALSE(compile("if(true, t, i64(1)) - total", names).problems.empty());
+  }
+}
+
 TEST(scalars, are_hidden_by_columns) {
   const record::row_type row({{"t", value_type::of(type_kind::f64)}});
   EXPECT_EQ(compile("t", scope{.row = &row, .constants = values()}).value->type(), value_type::of(type_kind::f64));

@@ -1,0 +1,12 @@
+// Functions that other languages have under another name.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace flowrun::expr {
+
+// What to write here instead: "write length(text)" for len. Empty for names that are nothing elsewhere.
+std::string known_elsewhere(std::string_view function);
+
+}  // namespace flowrun::expr

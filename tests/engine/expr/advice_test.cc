@@ -1,0 +1,171 @@
+// Advice is accepted when it is followed: each hint of the checker, and what its words come to.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/expr/aggregate.h"
+#include "engine/expr/conversion.h"
+#include "tests/engine/expr/program_harness.h"
+
+namespace flowrun::expr {
+namespace {
+
+using ::testing::HasSubstr;
+
+const record::row_type columns = testing::type_of({{"u", "u64"},
+                                                   {"v", "u64"},
+                                                   {"small", "u8"},
+                                                   {"i", "i64"},
+                                                   {"x", "f64"},
+                                                   {"ok", "bool"},
+                                                   {"yes", "bool"},
+                                                   {"name", "string"},
+                                                   {"text", "string"},
+                                                   {"part", "string"},
+                                                   {"key", "bytes[10]"}});
+
+struct followed {
+  std::string wrong, advice;
+  std::vector<std::string> right;  // what following it gives
+};
+
+TEST(advice, is_accepted_when_followed) {
+  const std::vector<followed> table = {
+      {"u + i", "write i64(x) for the unsigned one or u64(x) for the signed one", {"i64(u) + i", "u + u64(i)"}},
+      {"u / -2", "write i64(x) for the unsigned one", {"i64(u) / -2"}},
+      {"i % 9223372036854775810", "write u64(x) for the signed one", {"u64(i) % 9223372036854775810"}},
+      {"-u", "write -i64(x)", {"-i64(u)"}},
+      {"if(ok, u, i)", "write i64(x) for the unsigned one or u64(x)", {"if(ok, i64(u), i)", "if(ok, u, u64(i))"}},
+      {"if(ok, -1, 9223372036854775810)", "write f64(x) for both", {"if(ok, f64(-1), f64(9223372036854775810))"}},
+      {"if(ok, u, name)", "write string(x) for what is no text", {"if(ok, string(u), name)"}},
+      {"if(ok, yes, name)", "write string(x) for what is no text", {"if(ok, string(yes), name)"}},
+      {"max(u, ok)", "write u8(x) to count true as 1", {"max(u, u8(ok))"}},
+      {"u64(10) - 47", "write i64(x) for signed numbers", {"i64(10) - 47", "i64(u64(10)) - 47"}},
+      {"u64(18446744073709551615) + 1", "write f64(x)", {"f64(u64(18446744073709551615)) + 1"}},
+      {"18446744073709551615 * 2", "write f64(x)", {"f64(18446744073709551615) * 2"}},
+      {"-u64(18446744073709551615)", "write -f64(x)", {"-f64(u64(18446744073709551615))"}},
+      {"u8(300)", "write 44 for its low 8 bits", {"u8(44)"}},
+      {"u64(-1)", "write 18446744073709551615 for its low 64 bits", {"u64(18446744073709551615)"}},
+      {"i8(200)", "write -56 for its low 8 bits", {"i8(-56)"}},
+      {"i16(1e9)", "write 32767 for the number next to it", {"i16(32767)"}},
+      {"f32(1e300)", "write f64(x)", {"f64(1e300)"}},
+      {"ok + u", "write u8(x) to count true as 1", {"u8(ok) + u"}},
+      {"name - 1",
+       "write to_u64(x), to_i64(x) or to_f64(x)",
+       {"to_u64(name) - 1", "to_i64(name) - 1", "to_f64(name) - 1"}},
+      {"name & 1", "write to_u64(x) or to_i64(x)", {"to_u64(name) & 1", "to_i64(name) & 1"}},
+      {"x << 1", "write u64(x) or i64(x)", {"u64(x) << 1", "i64(x) << 1"}},
+      {"name + 1", "write concat(a, b) to join texts", {"concat(name, 1)"}},
+      {"ok & yes", "write a and b", {"ok and yes"}},
+      {"ok | yes", "write a or b", {"ok or yes"}},
+      {"ok ^ yes", "write a != b", {"ok != yes"}},
+      {"ok & u", "write u8(x) to count true as 1", {"u8(ok) & u"}},
+      {"~ok", "write not x", {"not ok"}},
+      {"u and ok", "write x != 0", {"u != 0 and ok"}},
+      {"not name", "write x == 'text'", {"not name == 'text'"}},
+      {"u == name",
+       "write to_u64(text) to compare numbers, or string(number)",
+       {"u == to_u64(name)", "string(u) == name"}},
+      {"ok == u", "write (x != 0)", {"ok == (u != 0)"}},
+      {"ok < name", "write (x == 'true')", {"ok < (name == 'true')"}},
+      {"key[u:4]", "write string(x)[a:b]", {"string(key)[u:4]"}},
+      {"q.name", "write name alone", {"name"}},
+      {"u8(name)", "write u8(to_u64(x)) to read it", {"u8(to_u64(name))"}},
+      {"i64(key)", "write to_i64(x) to read it", {"to_i64(key)"}},
+      {"f32(name)", "write f32(to_f64(x)) to read it", {"f32(to_f64(name))"}},
+      {"bool(name)", "write x == 'true' to read it", {"name == 'true'"}},
+      {"sqrt(name)", "write to_f64(x)", {"sqrt(to_f64(name))"}},
+      {"abs(ok)", "write u8(x)", {"abs(u8(ok))"}},
+      {"popcount(name)",
+       "write to_u64(text), or hash64(1, text)",
+       {"popcount(to_u64(name))", "popcount(hash64(1, name))"}},
+      {"popcount(x)", "write u64(x)", {"popcount(u64(x))"}},
+      {"rand(1, ok)", "write u64(x)", {"rand(1, u64(ok))"}},
+      {"length(u)", "write string(x)", {"length(string(u))"}},
+      {"1 < u < 3", "write a < b and b < c", {"1 < u and u < 3"}},
+      {"u ** 2", "write x * x, or x << n", {"u * u", "u << 1"}},
+      {"u // 2", "write /", {"u / 2"}},
+      {"ok && yes", "write and", {"ok and yes"}},
+      {"ok || yes", "write or", {"ok or yes"}},
+      {"u <> v", "write !=", {"u != v"}},
+      {"!ok", "write not", {"not ok"}},
+      {"u = v", "write ==", {"u == v"}},
+      {"ok ? 1 : 2", "write if(condition, a, b)", {"if(ok, 1, 2)"}},
+      {"lenght(name)", "did you mean 'length'?", {"length(name)"}},
+      {"len(name)", "write length(text)", {"length(text)"}},
+      {"substr(name, 1, 2)", "write text[a:b]", {"text[1:3]"}},
+      {"strip(name)", "write trim(text)", {"trim(text)"}},
+      {"toupper(name)", "write upper(text)", {"upper(text)"}},
+      {"startswith(name, 'a')", "write starts_with(text, part)", {"starts_with(text, part)"}},
+      {"includes(name, 'a')", "write contains(text, part)", {"contains(text, part)"}},
+      {"str(u)", "write string(x)", {"string(u)"}},
+      {"int(u)", "write i64(x), or to_i64(x) for a text", {"i64(u)", "to_i64(name)"}},
+      {"float(u)", "write f64(x), or to_f64(x) for a text", {"f64(u)", "to_f64(name)"}},
+      {"iif(ok, 1, 2)", "write if(condition, a, b)", {"if(ok, 1, 2)"}},
+      {"least(u, v)", "write min(a, b)", {"min(u, v)"}},
+      {"ceiling(x)", "write ceil(x)", {"ceil(x)"}},
+      {"round(x)", "write floor(x + 0.5)", {"floor(x + 0.5)"}},
+      {"mod(u, v)", "write a % b", {"u % v"}},
+      {"pow(u, 2)", "write x * x, or 1 << n", {"u * u", "1 << u"}},
+      {"random()", "write rand_f64(1, i), or rand(1, i)", {"rand_f64(1, i)", "rand(1, i)"}},
+      {"hash(u)", "write hash64(1, x)", {"hash64(1, u)"}},
+      {"isnull(name)", "write x == ''", {"name == ''"}},
+  };
+  const scope names{.row = &columns};
+  for (const followed& f : table) {
+    const compiled refused = compile(f.wrong, names);
+    ASSERT_FALSE(refused.value.has_value()) << f.wrong;
+    EXPECT_THAT(refused.problems.at(0).hint, HasSubstr(f.advice)) << f.wrong;
+    for (const std::string& text : f.right) {
+      const compiled accepted = compile(text, names);
+      EXPECT_TRUE(accepted.value.has_value())
+          << f.wrong << ": " << text << " is refused: " << accepted.problems.at(0).message;
+    }
+  }
+}
+
+TEST(advice, of_aggregates_is_accepted) {
+  const scope names{.row = &columns};
+  const auto hint = [&](const std::string& text) { return compile_aggregate(text, names).problems.at(0).hint; };
+  const auto accepted = [&](const std::string& text) { return compile_aggregate(text, names).value.has_value(); };
+  EXPECT_THAT(hint("sum(ok)"), HasSubstr("sum(u8(x))"));
+  EXPECT_TRUE(accepted("sum(u8(ok))"));
+  EXPECT_THAT(hint("sum(name)"), HasSubstr("sum(to_u64(x))"));
+  EXPECT_TRUE(accepted("sum(to_u64(name))"));
+  EXPECT_THAT(hint("u"), HasSubstr("first(u)"));
+  EXPECT_TRUE(accepted("first(u)"));
+}
+
+// From each type to each: what is advised has the type wanted.
+TEST(advice, of_conversions_gives_the_type) {
+  std::vector<record::column> all;
+  for (const char* name : {"bool", "u8", "u16", "u24", "u32", "u40", "u48", "u64", "i8", "i16", "i32", "i64", "f32",
+                           "f64", "string", "bytes[2]", "bytes[9]"})
+    all.push_back({"c" + std::to_string(all.size()), record::parse_value_type(name).value()});
+  const record::row_type type(all);
+  size_t none = 0;
+  for (const record::column& from : type.columns())
+    for (const record::column& to : type.columns()) {
+      const std::string text = converted_text(from.name, from.type, to.type);
+      none += text.empty() ? 1 : 0;
+      if (text.empty()) continue;
+      EXPECT_EQ(testing::compiled_ok(text, scope{.row = &type}).type(), to.type) << text;
+    }
+  EXPECT_EQ(none, 15u * 2 + 1) << "only to bytes[N] there is no way, but from longer ones";
+  // Keys of two inputs.
+  EXPECT_EQ(one_type_text("k", all[7].type, "r", all[14].type), "r: to_u64(r)");
+  EXPECT_EQ(one_type_text("k", all[14].type, "r", all[7].type), "r: string(r)");
+  EXPECT_EQ(one_type_text("k", all[15].type, "r", all[7].type), "k: to_u64(k)");
+  EXPECT_EQ(one_type_text("k", all[15].type, "r", all[16].type), "k: string(k), and r: string(r)");
+}
+
+TEST(advice, of_a_constant_that_does_not_fit_is_its_range) {
+  const problem p = conversion_problem(testing::compiled_ok("300", {}), record::value_type::of(record::type_kind::u8));
+  EXPECT_EQ(p.message, "300 does not fit in u8");
+  EXPECT_EQ(p.expected, "0 to 255");
+  const problem other =
+      conversion_problem(testing::compiled_ok("'a'", {}), record::value_type::of(record::type_kind::i32));
+  EXPECT_EQ(other.hint, "write i32(to_i64('a'))");
+}
+
+}  // namespace
+}  // namespace flowrun::expr
