@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/expr/functions.h"
+#include "engine/expr/rules.h"
 #include "engine/plan/parameter_shape.h"
 #include "engine/record/value_type.h"
 #include "specs/resource_reader.h"
@@ -75,6 +76,20 @@ std::string function_table(const std::vector<expr::function_help>& functions) {
   return out + "\n";
 }
 
+std::string rules_markdown() {
+  std::string columns;
+  for (const expr::example_column& c : expr::example_columns())
+    columns += fmt::format("{}`{}: {}` = {}", columns.empty() ? "" : ", ", c.name, c.type, c.value);
+  std::string out = "### Types and values\n\nThe columns of the examples: " + columns + ".\n\n";
+  for (const expr::value_rule& rule : expr::value_rules()) {
+    out += fmt::format("**{}.** {}\n\n| expression | type | value |\n|---|---|---|\n", rule.title, rule.text);
+    for (const expr::rule_example& e : rule.examples)
+      out += fmt::format("| {} | {} | {} |\n", code(e.text), e.type.empty() ? "a fault" : code(e.type), cell(e.value));
+    out += "\n";
+  }
+  return out;
+}
+
 std::string resources_markdown() {
   const std::string allocations = fmt::format("{}", fmt::join(specs::allocation_names(), ", "));
   const std::string orders = fmt::format("{}", fmt::join(specs::io_order_names(), ", "));
@@ -119,7 +134,8 @@ std::string reference_markdown(const operator_catalog& catalog) {
   out += resources_markdown();
   out += "## Value types\n\nRows are packed, little endian, in the order of the columns. A column is " +
          std::string(record::value_type_names()) + ".\n\n";
-  out += "## Expressions\n\n### Operators, the tightest first\n\n" + function_table(expr::operators());
+  out += "## Expressions\n\n" + rules_markdown();
+  out += "### Operators, the tightest first\n\n" + function_table(expr::operators());
   out += "### Functions\n\n" + function_table(expr::functions());
   out += "### Aggregates\n\n" + function_table(expr::aggregates());
   while (out.ends_with("\n\n")) out.pop_back();

@@ -1,0 +1,111 @@
+#include "engine/expr/rules.h"
+
+namespace flowrun::expr {
+
+const std::vector<example_column>& example_columns() {
+  static const std::vector<example_column> columns = {{"u", "u64", "9223372036854775810"},
+                                                      {"n", "u64", "1"},
+                                                      {"small", "u8", "200"},
+                                                      {"i", "i64", "-5"},
+                                                      {"x", "f64", "2.5"},
+                                                      {"ok", "bool", "true"},
+                                                      {"text", "string", "12"}};
+  return columns;
+}
+
+const std::vector<value_rule>& value_rules() {
+  static const std::vector<value_rule> rules = {
+      {"Integers",
+       "Integers compute in 64 bits, u64 or i64, and numbers of columns wrap around modulo 2^64. A column and a cast "
+       "keep "
+       "their narrow type; whatever is computed with them is wide. With a float on either side everything is f64.",
+       {{"small", "u8", "200"},
+        {"small + small", "u64", "400"},
+        {"n - 2", "u64", "18446744073709551615"},
+        {"u16(small)", "u16", "200"},
+        {"n + x", "f64", "3.5"}}},
+      {"Literals and other constants",
+       "An integer literal is a number without a type. What + - * / % & | ^ << >>, a sign, min, max and abs make of "
+       "literals is the number that it is on paper, and a literal again; where nothing else decides it is u64, and "
+       "below "
+       "0 i64. A cast gives a constant a type, in which it stays. A constant that its type does not hold is a fault "
+       "and "
+       "never another number. Scalars of loops and graphs are no constants in this sense: they wrap around as columns "
+       "do.",
+       {{"10 - 47", "i64", "-37"},
+        {"min(10, 11) - 47", "i64", "-37"},
+        {"10 - 7", "u64", "3"},
+        {"i64(10) - 47", "i64", "-37"},
+        {"u64(10) - 47", "", "10 - 47 is -37, which u64 does not hold"},
+        {"u8(200) + u8(100)", "u64", "300"},
+        {"18446744073709551615 + 1", "", "18446744073709551615 + 1 does not fit in 64 bits"}}},
+      {"Mixed signs",
+       "Unsigned types of up to 48 bits, and constants that fit, meet signed ones as i64; a constant that is not "
+       "negative "
+       "meets u64 as u64. u64 and a signed type have no type that holds both: comparisons are by value, and so are "
+       "min, "
+       "which is i64, and max, which is u64. Everything else is a fault, until i64(…) or u64(…) says which is meant. "
+       "So "
+       "is minus u64.",
+       {{"small + i", "i64", "195"},
+        {"i + 7", "i64", "2"},
+        {"u > i", "bool", "true"},
+        {"max(u, i)", "u64", "9223372036854775810"},
+        {"min(u, i)", "i64", "-5"},
+        {"max(9223372036854775810, 5)", "u64", "9223372036854775810"},
+        {"u / 2", "u64", "4611686018427387905"},
+        {"u / i", "", "'/' of u64 and i64: no integer type holds both"},
+        {"i64(n) - i", "i64", "6"},
+        {"if(ok, u, i)", "", "if: u64 and i64 have no common type"},
+        {"-n", "", "'-' of u64: no integer type holds all of its values"},
+        {"-i64(n)", "i64", "-1"}}},
+      {"Conversions",
+       "T(x) makes a value of type T: of an integer it keeps the low bits, a float it rounds toward 0 and saturates, "
+       "NaN "
+       "gives 0, and true is 1. Of a constant it keeps the number, or it is a fault. Where a type is declared (state "
+       "variables, messages, defaults, rows), integers become that integer type and numbers that float type without a "
+       "word, by the same rule. Texts are read with to_u64, to_i64 and to_f64, which give 0 for what is no number, and "
+       "numbers are written with string.",
+       {{"u8(n + 299)", "u8", "44"},
+        {"u8(300)", "", "u8: 300 does not fit in u8"},
+        {"u8(x * 1000)", "u8", "255"},
+        {"i8(-x)", "i8", "-2"},
+        {"to_u64(text) + 1", "u64", "13"},
+        {"to_i64('twelve')", "i64", "0"},
+        {"text + 1", "", "'+' needs numbers, this is string"}}},
+      {"Division and shifts",
+       "Integer division rounds toward 0, and % has the sign of its left side; x / 0 and x % 0 are 0. Of floats they "
+       "are "
+       "those of IEEE 754. A shift by 64 or more, or by a negative number, gives 0; >> of a signed integer keeps the "
+       "sign.",
+       {{"-7 / 2", "i64", "-3"},
+        {"-7 % 3", "i64", "-1"},
+        {"n / 0", "u64", "0"},
+        {"x / 0", "f64", "inf"},
+        {"n << 64", "u64", "0"},
+        {"i >> 1", "i64", "-3"}}},
+      {"Floats",
+       "The text of a float is the shortest that reads back as the same number, with inf, -inf, -0 and one nan; CSV "
+       "files, "
+       "string() and messages agree in it. == and < compare numbers: -0.0 equals 0.0, and NaN equals nothing. Keys are "
+       "another matter: in sort, group, join, reset, unique and ranks equal means equal bits, -0.0 comes before 0.0, "
+       "and "
+       "NaN has its place behind inf (before -inf with its sign set).",
+       {{"0.1", "f64", "0.1"},
+        {"string(f32(0.1))", "string", "0.1"},
+        {"string(0.0 / 0)", "string", "nan"},
+        {"1e300 * 1e300", "f64", "inf"},
+        {"0.0 - 0.0 == -0.0", "bool", "true"},
+        {"0.0 / 0 == 0.0 / 0", "bool", "false"}}},
+      {"Random numbers",
+       "rand(seed, i) is number i of a sequence that the seed alone decides, on every machine and with any number of "
+       "threads: m(m(seed) + i * 0x9E3779B97F4A7C15) modulo 2^64, where m adds 0x9E3779B97F4A7C15 and mixes the bits "
+       "as "
+       "splitmix64 does. Seeds are mixed first, so that 0, 1, 2 give unrelated sequences. rand_f64 takes the upper 53 "
+       "bits, as a fraction of 2^53.",
+       {{"rand(42, 7)", "u64", "13553200262973777806"}, {"rand(42, n + 6)", "u64", "13553200262973777806"}}},
+  };
+  return rules;
+}
+
+}  // namespace flowrun::expr
