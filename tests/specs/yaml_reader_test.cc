@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
 #include "engine/base/error.h"
@@ -165,7 +166,19 @@ TEST(yaml_reader, files) {
     EXPECT_STREQ(e.what(), "can't open the job /no/such/job.yaml: No such file or directory");
     EXPECT_THAT(e.hint(), HasSubstr("path of a job file"));
   }
-  EXPECT_THROW(read_job_file("/"), error);
+  const std::string directory = ::testing::TempDir() + "flowrun_yaml_reader_test_jobs";
+  std::filesystem::create_directories(directory);
+  for (const char* name : {"a.yaml", "b.yml", "c.yaml", "d.yaml"})
+    std::ofstream(directory + "/" + name) << "flowrun: 1";
+  try {
+    read_job_file(directory);
+    FAIL() << "no error";
+  } catch (const error& e) {
+    EXPECT_EQ(e.kind(), error_kind::missing_input);
+    EXPECT_THAT(e.what(), HasSubstr("it is a directory"));
+    EXPECT_THAT(e.hint(), HasSubstr(directory + "/a.yaml, " + directory + "/b.yml, " + directory + "/c.yaml, …"));
+  }
+  std::filesystem::remove_all(directory);
   EXPECT_THAT(testing::faults_of(read_job_file("/dev/zero")), ElementsAre(HasSubstr("larger than 4.00 MiB")));
   const std::string path = ::testing::TempDir() + "flowrun_yaml_reader_test.yaml";
   std::ofstream(path) << testing::out_degree;
