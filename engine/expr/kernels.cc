@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/expr/lane.h"
+#include "engine/expr/primitive.h"
 
 namespace flowrun::expr {
 
@@ -29,15 +30,7 @@ std::string_view to_string(opcode op) {
 }
 
 uint64_t evaluate(opcode op, uint64_t a, uint64_t b, uint64_t c, uint64_t m, uint64_t m2) {
-  switch (op) {
-#define X(name, value) \
-  case opcode::name: return static_cast<uint64_t>(value);
-    FLOWRUN_UNARY_OPS(X)
-    FLOWRUN_BINARY_OPS(X)
-    FLOWRUN_TERNARY_OPS(X)
-#undef X
-    default: internal_error("evaluate: not a numeric primitive");
-  }
+  return apply(op, a, b, c, m, m2);
 }
 
 namespace {

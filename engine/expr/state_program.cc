@@ -9,7 +9,7 @@
 #include "engine/expr/chunk_code.h"
 #include "engine/expr/chunk_writer.h"
 #include "engine/expr/coerce.h"
-#include "engine/expr/lane.h"
+#include "engine/expr/primitive.h"
 #include "engine/expr/value_graph.h"
 
 namespace flowrun::expr {
@@ -97,31 +97,22 @@ struct state_program::memory final : scan_step {
     internal_error("state_program: unknown source");
   }
 
-  // An operand of numbers with the distance between its rows.
-  struct lane_operand {
-    const uint64_t* data;
-    size_t step;
-    uint64_t get(size_t row) const { return data[row * step]; }
-  };
   struct bound_step {
-    opcode op;
     bool is_text;
-    lane_operand a, b, c;
-    uint64_t m, m2;
-    uint64_t* out;
     size_t index;  // of the scalar_step
+    bound_primitive numbers;
   };
   struct bound_capture {
-    lane_operand from;
+    lane_source from;
     uint64_t* out;
   };
   struct update {
     size_t cell;
-    lane_operand from;
+    lane_source from;
   };
 
-  lane_operand lane_at(source s, const std::vector<text_operand>& in) const {
-    lane_operand operand;
+  lane_source lane_at(source s, const std::vector<text_operand>& in) const {
+    lane_source operand;
     operand.data = static_cast<const uint64_t*>(at(s, false, in, operand.step));
     return operand;
   }
@@ -131,7 +122,7 @@ struct state_program::memory final : scan_step {
     bind(in, out);
     const bool numbers_only = text_captures.empty() && text_updates.empty() && !scalar.has_text_steps;
     if (numbers_only && bound.size() == 1 && updates.empty()) {
-      run_one(bound[0], num_rows);
+      run_one(bound[0].numbers, num_rows);
       return;
     }
     for (size_t row = 0; row < num_rows; ++row) {
@@ -139,7 +130,7 @@ struct state_program::memory final : scan_step {
         if (s.is_text)
           run_text(s, row, arena);
         else
-          *s.out = compute(s, row);
+          s.numbers.run(row);
       }
       for (const bound_capture& c : captured) c.out[row] = c.from.get(row);
       for (size_t k : text_captures) {
@@ -158,27 +149,13 @@ struct state_program::memory final : scan_step {
   }
 
   // One primitive a row (a running sum, a maximum): chosen once for the chunk.
-  void run_one(const bound_step& s, size_t num_rows) const {
-    const uint64_t m = s.m, m2 = s.m2;
-    const auto rows = [&](auto primitive) {
+  void run_one(const bound_primitive& s, size_t num_rows) const {
+    with_primitive(s.op, s.m, s.m2, [&](auto primitive) {
       for (size_t row = 0; row < num_rows; ++row) {
         *s.out = primitive(s.a.get(row), s.b.get(row), s.c.get(row));
         for (const bound_capture& c : captured) c.out[row] = c.from.get(row);
       }
-    };
-    switch (s.op) {
-#define X(name, value)                                                                                \
-  case opcode::name:                                                                                  \
-    rows([&]([[maybe_unused]] uint64_t a, [[maybe_unused]] uint64_t b, [[maybe_unused]] uint64_t c) { \
-      return static_cast<uint64_t>(value);                                                            \
-    });                                                                                               \
-    return;
-      FLOWRUN_UNARY_OPS(X)
-      FLOWRUN_BINARY_OPS(X)
-      FLOWRUN_TERNARY_OPS(X)
-#undef X
-      default: internal_error("state_program: not a numeric primitive");
-    }
+    });
   }
 
   text_operand text_at(source s, const std::vector<text_operand>& in) const {
@@ -188,14 +165,14 @@ struct state_program::memory final : scan_step {
   }
 
   void bind(const std::vector<text_operand>& in, const std::vector<void*>& out) {
-    const lane_operand nothing = {slots.data(), 0};
+    const lane_source nothing = {slots.data(), 0};
     bound.clear();
     text_args.resize(scalar.steps.size());
     for (size_t k = 0; k < scalar.steps.size(); ++k) {
       const scalar_step& code = scalar.steps[k];
-      bound_step s = {code.op, is_text_op(code.op), nothing, nothing, nothing, code.imm, code.imm2, nullptr, k};
+      bound_step s = {is_text_op(code.op), k, {code.op, nothing, nothing, nothing, code.imm, code.imm2, nullptr}};
       if (!code.is_text)
-        s.out = code.out.where == source::from::state ? &lanes[code.out.index] : &slots[code.out.index];
+        s.numbers.out = code.out.where == source::from::state ? &lanes[code.out.index] : &slots[code.out.index];
       if (s.is_text) {
         text_args[k].clear();
         for (size_t i = 0; i < code.args.size(); ++i) {
@@ -204,9 +181,9 @@ struct state_program::memory final : scan_step {
           text_args[k].push_back(operand);
         }
       } else {
-        if (!code.args.empty()) s.a = lane_at(code.args[0], in);
-        if (code.args.size() > 1) s.b = lane_at(code.args[1], in);
-        if (code.args.size() > 2) s.c = lane_at(code.args[2], in);
+        if (!code.args.empty()) s.numbers.a = lane_at(code.args[0], in);
+        if (code.args.size() > 1) s.numbers.b = lane_at(code.args[1], in);
+        if (code.args.size() > 2) s.numbers.c = lane_at(code.args[2], in);
       }
       bound.push_back(s);
     }
@@ -245,20 +222,6 @@ struct state_program::memory final : scan_step {
     }
   }
 
-  static uint64_t compute(const bound_step& s, size_t row) {
-    const uint64_t a = s.a.get(row), b = s.b.get(row), c = s.c.get(row);
-    const uint64_t m = s.m, m2 = s.m2;
-    switch (s.op) {
-#define X(name, value) \
-  case opcode::name: return static_cast<uint64_t>(value);
-      FLOWRUN_UNARY_OPS(X)
-      FLOWRUN_BINARY_OPS(X)
-      FLOWRUN_TERNARY_OPS(X)
-#undef X
-      default: internal_error("state_program: not a numeric primitive");
-    }
-  }
-
   void run_text(const bound_step& s, size_t row, text_arena& arena) {
     const scalar_step& code = scalar.steps[s.index];
     row_args.clear();
@@ -270,7 +233,7 @@ struct state_program::memory final : scan_step {
     text_call call;
     call.args = row_args.data();
     call.num_args = row_args.size();
-    call.out = code.is_text ? static_cast<void*>(&text_slots[code.out.index]) : s.out;
+    call.out = code.is_text ? static_cast<void*>(&text_slots[code.out.index]) : s.numbers.out;
     call.imm = code.imm;
     call.arena = &arena;
     call.num_rows = 1;

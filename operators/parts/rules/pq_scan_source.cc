@@ -124,8 +124,10 @@ class pq_scan_source final : public exec::source {
     for (size_t i = 0; i < c.inputs.size(); ++i)
       inputs_.push_back(std::make_unique<input>(*c.inputs[i], settings_, c.node.inputs[i].name, c.input_type(i),
                                                 order_fields_, state_, c.job.pool()));
-    for (const auto& [column, lane] : on_message_.columns_used()) decoded_.push_back({message_fields_[column], lane});
-    for (const auto& [column, lane] : at_end_.columns_used()) group_columns_.push_back({order_fields_[column], lane});
+    for (const auto& [column, lane] : on_message_.code().columns_used())
+      decoded_.push_back({message_fields_[column], lane});
+    for (const auto& [column, lane] : at_end_.code().columns_used())
+      group_columns_.push_back({order_fields_[column], lane});
     for (const record::row_type& type : settings_.outputs) builders_.emplace_back(type, c.job.pool(), c.batch_bytes);
   }
 
@@ -149,13 +151,13 @@ class pq_scan_source final : public exec::source {
  private:
   struct input {
     input(exec::input_stream& stream, const pq_scan_settings& s, const std::string& port, const record::row_type& type,
-          const std::vector<ordered_field>& fields, rule_state& state, record::batch_pool& pool)
+          const std::vector<ordered_field>& fields, expr::event_state& state, record::batch_pool& pool)
         : name(port),
           from(stream),
           order(type, s.order, fields),
           rules(s, rule_program::kind::input, port, type, state, pool),
-          keys(rules.rows_per_chunk()),
-          messages(rules.sends_rows() ? keys.size() + priority_queue<Item>::few_items : 0) {}
+          keys(rules.code().rows_per_chunk()),
+          messages(rules.code().sends_rows() ? keys.size() + priority_queue<Item>::few_items : 0) {}
 
     // The rows from the current one on that have the key.
     size_t end_of(Key key) const {
@@ -195,7 +197,7 @@ class pq_scan_source final : public exec::source {
     for (const plan::order_term& term : s.order) columns.push_back(s.event[*s.event.index_of(term.column)]);
     return item_fields(record::row_type(std::move(columns)), s.order);
   }
-  rule_state& prepared_state() {
+  expr::event_state& prepared_state() {
     for (size_t k = 0; k < settings_.state.size(); ++k)
       state_.initial.push_back(settings_.initial[k].converted_to(settings_.state[k].type)->constant_bits().value_or(0));
     state_.cells = state_.initial;
@@ -256,18 +258,19 @@ class pq_scan_source final : public exec::source {
       in.row = 0;
       in.num_rows = std::min(in.keys.size(), in.batch.num_rows - in.first);
       in.order.compute(in.batch.row(in.first), in.batch.row_bytes, in.num_rows, in.keys.data());
-      in.rules.load(in.batch.row(in.first), in.batch.row_bytes, in.num_rows);
-      if (in.rules.sends_rows()) make_messages(in);
+      in.rules.code().load(in.batch.row(in.first), in.batch.row_bytes, in.num_rows);
+      if (in.rules.code().sends_rows()) make_messages(in);
     }
     return outcome::ready();
   }
 
   // What the rows of a chunk will push if the rule holds.
   void make_messages(input& in) const {
-    const compiled_rule& rule = *in.rules.only_rule();
+    const expr::compiled_rule& rule = *in.rules.code().only_rule();
     std::fill_n(in.messages.begin(), in.num_rows, zero_message_);
-    for (const pushed_field& f : rule.pushed)
-      for (size_t r = 0; r < in.num_rows; ++r) put_field(in.messages[r], f, in.rules.value(f.value, r));
+    const std::vector<ordered_field>& to = in.rules.targets(rule).pushed;
+    for (size_t i = 0; i < to.size(); ++i)
+      for (size_t r = 0; r < in.num_rows; ++r) put_field(in.messages[r], to[i], rule.pushed[i].get(r));
     size_t num_later = 0;
     for (size_t r = 0; r < in.num_rows; ++r) num_later += in.keys[r] < key_of(in.messages[r]) ? 1 : 0;
     in.may_send = num_later == in.num_rows;
@@ -300,9 +303,9 @@ class pq_scan_source final : public exec::source {
         any = true;
       }
       if (open_ && (!any || group_of(key) != group_)) {
-        if (at_end_.pushes() && queue_.room() < max_pushes_) return true;
+        if (at_end_.code().pushes() && queue_.room() < max_pushes_) return true;
         end_group();
-        if (at_end_.pushes()) continue;  // another key may be the next
+        if (at_end_.code().pushes()) continue;  // another key may be the next
       }
       if (!any) return false;
       if (!open_) begin_group(key);
@@ -318,12 +321,12 @@ class pq_scan_source final : public exec::source {
   bool take_messages(size_t& events) {
     const auto is_now = same_key_as(queue_.top());
     current_ = nullptr;
-    if (on_message_.same_again()) {
+    if (on_message_.code().same_again()) {
       events -= std::min(events, queue_.pop_while(is_now));
       happen(on_message_, 0);
     } else {
       for (; queue_.has_top() && is_now(queue_.top()); --events) {
-        if (events == 0 || (on_message_.pushes() && queue_.room() < max_pushes_)) return false;
+        if (events == 0 || (on_message_.code().pushes() && queue_.room() < max_pushes_)) return false;
         const Item message = queue_.top();
         for (const decoded_column& c : decoded_)
           *c.lane = c.field.decode(get_bits(message, c.field.shift, c.field.num_bits()));
@@ -340,18 +343,18 @@ class pq_scan_source final : public exec::source {
     size_t end = end_of_key;
     if (end == in.row) return true;
     current_ = &in;
-    const compiled_rule* only = in.rules.only_rule();
-    if (only != nullptr && !holds(in.rules, *only, in.row)) {
+    const expr::compiled_rule* only = in.rules.code().only_rule();
+    if (only != nullptr && !only->holds(in.row)) {
       events -= std::min(events, end - in.row);
       in.row = end;
     } else {
       size_t most = events;
-      if (in.rules.pushes()) most = std::min(most, queue_.room() / max_pushes_);
+      if (in.rules.code().pushes()) most = std::min(most, queue_.room() / max_pushes_);
       end = std::min(end, in.row + most);
       events -= end - in.row;
       if (only == nullptr) {
         for (; in.row < end; ++in.row) happen(in.rules, in.row);
-      } else if (in.rules.sends_rows() && in.may_send) {
+      } else if (in.rules.code().sends_rows() && in.may_send) {
         queue_.push_few(in.messages.data() + in.row, end - in.row);
         in.row = end;
       } else {
@@ -370,7 +373,7 @@ class pq_scan_source final : public exec::source {
 
   void end_group() {
     open_ = false;
-    if (at_end_.rules().empty()) return;
+    if (at_end_.code().rules().empty()) return;
     for (const decoded_column& c : group_columns_)
       *c.lane = c.field.decode(get_bits(now_, c.field.shift, c.field.num_bits()));
     ending_ = true;
@@ -378,30 +381,22 @@ class pq_scan_source final : public exec::source {
     ending_ = false;
   }
 
-  static bool holds(const rule_program& program, const compiled_rule& rule, size_t row) {
-    if (!rule.has_condition) return true;
-    program.run(rule.condition_steps, row);
-    return (program.value(rule.condition, row) == 0) == rule.negated;
-  }
-
   void happen(const rule_program& program, size_t row) {
-    for (const compiled_rule& rule : program.rules())
-      if (holds(program, rule, row)) act(program, rule, row);
+    for (const expr::compiled_rule& rule : program.code().rules())
+      if (rule.holds(row)) act(program, rule, row);
   }
 
-  void act(const rule_program& program, const compiled_rule& rule, size_t row) {
-    for (const assignment& a : rule.sets) {
-      program.run(a.steps, row);
-      *a.cell = program.value(a.value, row);
-    }
+  void act(const rule_program& program, const expr::compiled_rule& rule, size_t row) {
+    rule.set(row);
     if (rule.pushes) push(program, rule, row);
     if (rule.emits) emit(program, rule, row);
   }
 
-  void push(const rule_program& program, const compiled_rule& rule, size_t row) {
-    program.run(rule.push_steps, row);
+  void push(const rule_program& program, const expr::compiled_rule& rule, size_t row) {
+    run(rule.push_steps, row);
     Item message = zero_message_;
-    for (const pushed_field& f : rule.pushed) put_field(message, f, program.value(f.value, row));
+    const std::vector<ordered_field>& to = program.targets(rule).pushed;
+    for (size_t i = 0; i < to.size(); ++i) put_field(message, to[i], rule.pushed[i].get(row));
     const Key when = key_of(message);
     if (ending_ ? !(group_ < group_of(when)) : !(now_ < when)) [[unlikely]]
       refuse(rule, message);
@@ -409,8 +404,8 @@ class pq_scan_source final : public exec::source {
   }
 
   // Where there is a zero so far.
-  static void put_field(Item& message, const pushed_field& f, uint64_t lane) {
-    flip_bits(message, f.to.encode(lane) ^ f.to.zero(), f.to.shift, f.to.num_bits());
+  static void put_field(Item& message, const ordered_field& f, uint64_t lane) {
+    flip_bits(message, f.encode(lane) ^ f.zero(), f.shift, f.num_bits());
   }
 
   static void flip_bits(Item& item, uint64_t bits, unsigned shift, unsigned num_bits) {
@@ -423,17 +418,18 @@ class pq_scan_source final : public exec::source {
     }
   }
 
-  void emit(const rule_program& program, const compiled_rule& rule, size_t row) {
-    program.run(rule.emit_steps, row);
-    record::batch_builder& to = builders_[rule.port];
+  void emit(const rule_program& program, const expr::compiled_rule& rule, size_t row) {
+    run(rule.emit_steps, row);
+    const rule_targets& targets = program.targets(rule);
+    record::batch_builder& to = builders_[targets.port];
     std::byte* out = to.append();
-    for (const emitted_field& f : rule.emitted) store(f, out, program.value(f.value, row));
+    for (size_t i = 0; i < targets.emitted.size(); ++i) store(targets.emitted[i], out, rule.emitted[i].get(row));
     if (!to.full()) return;
-    out_->emit(to.take(), rule.port);
+    out_->emit(to.take(), targets.port);
     emitted_ = true;
   }
 
-  [[noreturn]] void refuse(const compiled_rule& rule, const Item& message) const {
+  [[noreturn]] void refuse(const expr::compiled_rule& rule, const Item& message) const {
     std::vector<std::pair<std::string, std::pair<record::value_type, uint64_t>>> pushed, now;
     for (size_t i = 0; i < message_fields_.size(); ++i) {
       const ordered_field& f = message_fields_[i];
@@ -461,7 +457,7 @@ class pq_scan_source final : public exec::source {
   const std::vector<ordered_field> message_fields_;
   const std::vector<ordered_field> order_fields_;
   const size_t max_pushes_;
-  rule_state state_;
+  expr::event_state state_;
   rule_program at_end_, on_message_;
   std::vector<std::unique_ptr<input>> inputs_;
   std::vector<decoded_column> decoded_, group_columns_;
