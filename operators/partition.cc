@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/container/external_buckets.h"
+#include "engine/expr/conversion.h"
 #include "engine/plan/stored_pass.h"
 #include "operators/parts/order/sort_stages.h"
 #include "operators/parts/order/stored_source.h"
@@ -33,6 +34,8 @@ settings read(plan::node_checker& node) {
   if (out.by && !out.by->type().is_integer())
     node.fault_at_parameter("by", fmt::format("'{}' is {}", out.by->text(), record::to_string(out.by->type())),
                             "an integer: the number of the bucket, from 0");
+  else if (const auto u64 = record::value_type::of(record::type_kind::u64); out.by && !out.by->converted_to(u64))
+    node.fault_at_parameter("by", expr::conversion_problem(*out.by, u64).message, "the number of the bucket, from 0");
   const uint64_t num_buckets = node.integer("buckets");
   if (num_buckets == 0 || num_buckets > most_buckets)
     node.fault_at_parameter("buckets", fmt::format("there can't be {} buckets", num_buckets),

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "engine/base/error.h"
+#include "engine/expr/conversion.h"
 #include "operators/parts/algorithms/bit_matrix.h"
 #include "operators/parts/order/permute_in_blocks.h"
 #include "operators/parts/order/sort_stages.h"
@@ -67,6 +68,19 @@ void read_complement(plan::node_checker& node, bit_matrix& matrix) {
     matrix.set_complement(bits);
 }
 
+// No wider than the places are said to be: narrow rows stay narrow.
+record::value_type place_type(const settings& s) {
+  using record::type_kind;
+  if (s.to && s.to->type().is_unsigned()) return s.to->type();
+  constexpr std::pair<unsigned, type_kind> widths[] = {{8, type_kind::u8},   {16, type_kind::u16},
+                                                       {24, type_kind::u24}, {32, type_kind::u32},
+                                                       {40, type_kind::u40}, {48, type_kind::u48}};
+  if (s.matrix)
+    for (const auto& [num_bits, kind] : widths)
+      if (s.matrix->num_bits() <= num_bits) return record::value_type::of(kind);
+  return record::value_type::of(type_kind::u64);
+}
+
 settings read(plan::node_checker& node) {
   settings out;
   const int ways = (node.has("to") ? 1 : 0) + (node.has("bits") ? 1 : 0) + (node.has("matrix") ? 1 : 0);
@@ -81,6 +95,10 @@ settings read(plan::node_checker& node) {
       node.fault_at_parameter("to", fmt::format("'{}' is {}", out.to->text(), record::to_string(out.to->type())),
                               "an integer: the place of the row, from 0");
       out.to.reset();
+    } else if (out.to && !out.to->converted_to(place_type(out))) {
+      node.fault_at_parameter("to", expr::conversion_problem(*out.to, place_type(out)).message,
+                              "the place of the row, from 0");
+      out.to.reset();
     }
   } else {
     out.matrix = read_matrix(node);
@@ -94,19 +112,6 @@ settings read(plan::node_checker& node) {
       read_complement(node, *out.matrix);
   }
   return out;
-}
-
-// No wider than the places are said to be: narrow rows stay narrow.
-record::value_type place_type(const settings& s) {
-  using record::type_kind;
-  if (s.to && s.to->type().is_unsigned()) return s.to->type();
-  constexpr std::pair<unsigned, type_kind> widths[] = {{8, type_kind::u8},   {16, type_kind::u16},
-                                                       {24, type_kind::u24}, {32, type_kind::u32},
-                                                       {40, type_kind::u40}, {48, type_kind::u48}};
-  if (s.matrix)
-    for (const auto& [num_bits, kind] : widths)
-      if (s.matrix->num_bits() <= num_bits) return record::value_type::of(kind);
-  return record::value_type::of(type_kind::u64);
 }
 
 // Whether files decide how many rows come: then a wrong number is bad data, which the run finds, and no wrong job.

@@ -58,6 +58,14 @@ TEST(advice, of_operators_is_accepted_when_followed) {
   }
 }
 
+// A number of a bucket and a place that are known to be none are faults, not internal errors.
+TEST(advice, constants_that_do_not_fit_are_faults) {
+  EXPECT_THAT(faults_of(in + "x: {op: partition, in: in, with: {by: -1, buckets: 3}}\n" + out_of_x),
+              ElementsAre(HasSubstr("-1 does not fit in u64")));
+  EXPECT_THAT(faults_of(in + "x: {op: permute, in: in, with: {to: -1}}\n" + out_of_x),
+              ElementsAre(HasSubstr("-1 does not fit in u64")));
+}
+
 // A map in front of a join or a lookup, whatever the types of the keys are.
 TEST(advice, of_joins_makes_keys_equal) {
   struct keys {
