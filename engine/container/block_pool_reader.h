@@ -10,18 +10,14 @@
 // wait of its disk.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <vector>
 
-#include "engine/base/buffer.h"
 #include "engine/base/outcome.h"
 #include "engine/base/waker.h"
 #include "engine/block/block_manager.h"
-#include "engine/block/block_prefetcher.h"
+#include "engine/block/prefetched_block.h"
 
 namespace flowrun::container {
 
@@ -35,7 +31,7 @@ class block_pool_reader {
   block_pool_reader(const block_pool_reader&) = delete;
   block_pool_reader& operator=(const block_pool_reader&) = delete;
 
-  size_t num_free() const { return free_.size(); }
+  size_t num_free() const;
   // Gives a free buffer, of which there must be one, to a block; returns the buffer's number.
   uint32_t begin(const block::fetch& what);
   // Starts the reads begun since the last call.
@@ -43,34 +39,13 @@ class block_pool_reader {
   // ready: the block is there, intact; else `w`, if not null, is woken when it may be. Throws error(io).
   outcome ready(uint32_t buffer, waker* w);
   // Of a block that is there.
-  const std::byte* payload(uint32_t buffer) const { return block::payload_of(slots_[buffer].memory); }
+  const std::byte* payload(uint32_t buffer) const;
   // Of a block that is there: it may be read again.
   void release(uint32_t buffer);
 
  private:
-  struct slot final : waker {
-    block_pool_reader* owner = nullptr;
-    std::byte* memory = nullptr;
-    io::request request;
-    block::fetch what;
-    bool done = false;      // guarded by the owner's mutex
-    bool verified = false;  // the owner's thread only
-    void wake() noexcept override { owner->completed(*this); }
-  };
-  void completed(slot& one) noexcept;
-
-  block::block_manager& manager_;
-  aligned_buffer arena_;
-  std::unique_ptr<slot[]> slots_;
-  std::vector<uint32_t> free_;
-  std::vector<io::request*> begun_;
-
-  std::mutex mutex_;  // guards the rest
-  std::condition_variable quiet_;
-  unsigned num_in_flight_ = 0;
-  const slot* awaited_ = nullptr;
-  waker* waiter_ = nullptr;
-  uint64_t blocked_since_ = 0;
+  class core;
+  std::shared_ptr<core> core_;
 };
 
 }  // namespace flowrun::container

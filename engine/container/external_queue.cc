@@ -13,6 +13,8 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/block/block_prefetcher.h"
+#include "engine/block/prefetch_order.h"
 #include "engine/container/block_size.h"
 #include "engine/container/sleepers.h"
 #include "engine/kernels/wide_rows.h"
@@ -163,9 +165,8 @@ struct external_queue::core {
         std::vector<block::fetch> sequence;
         for (size_t i = 0; i < reading->blocks.size(); ++i)
           sequence.push_back({reading->blocks[i].id, reading->stream, i, 0});
-        block::prefetch_options options;
-        options.free_after_read = true;
-        reader.emplace(blocks, std::move(sequence), num_read_buffers, options);
+        block::prefetch_plan plan{block::prefetch_order(sequence, blocks.weights(), num_read_buffers), true};
+        reader.emplace(blocks, std::move(sequence), num_read_buffers, std::move(plan));
       } else if (writer) {
         if (const outcome o = close_segment(); o.is_blocked()) return o;
       } else {

@@ -19,7 +19,6 @@
 
 #include "engine/base/waker.h"
 #include "engine/block/block_manager.h"
-#include "engine/block/block_prefetcher.h"
 #include "engine/record/batch.h"
 #include "engine/record/row_type.h"
 

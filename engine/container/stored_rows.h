@@ -18,7 +18,7 @@
 #include "engine/base/units.h"
 #include "engine/base/waker.h"
 #include "engine/block/block_manager.h"
-#include "engine/block/block_prefetcher.h"
+#include "engine/block/prefetched_block.h"
 #include "engine/container/piece_cache.h"
 #include "engine/record/batch.h"
 #include "engine/record/key.h"

@@ -1,10 +1,10 @@
 // Reads one input file, or a part of it, from front to back, ahead of its consumer.
 //
-// Up to `depth` chunks are being read or lie ready; the consumer may keep up to `max_held` more. Buffers are recycled
-// as soon as the last owner of a chunk lets go, so memory is bounded by (depth + max_held) chunks whatever the consumer
-// does. Files are read directly (past the page cache) unless the cache holds them already: reading an input once must
-// not push out what others need, nor count against a memory cgroup. Pipes and devices are read by one plain thread
-// instead.
+// Up to `depth` chunks are being read or lie ready (read_window.h); the consumer may keep up to `max_held` more.
+// Buffers are recycled as soon as the last owner of a chunk lets go, so memory is bounded by (depth + max_held) chunks
+// whatever the consumer does. Files are read directly (past the page cache) unless the cache holds them already:
+// reading an input once must not push out what others need, nor count against a memory cgroup. Pipes and devices are
+// read by one plain thread instead (stream_chunks.h).
 #pragma once
 
 #include <cstddef>
@@ -31,6 +31,8 @@ struct file_reader_options {
   unsigned depth = 4;            // 1 to 64
   unsigned max_held = 16;        // at least 1
   caching cache = caching::automatic;
+  // Reads ahead from the first chunk on; else from the second one in a row, for who leaves out much (read_window.h).
+  bool ahead_at_once = true;
 };
 
 // A piece of the file. Valid as long as `owner` (or a copy of it) lives, also beyond the reader.
@@ -61,6 +63,9 @@ class file_reader {
   // the same.
   outcome next(chunk& out, waker* waiting);
 
+  // The next chunk is the one with the byte at `offset`, which is not behind the reader. Not for a pipe.
+  void skip_to(uint64_t offset);
+
   const std::string& path() const;
   // The bytes in the range; unknown for pipes and devices.
   std::optional<uint64_t> num_bytes() const;
@@ -69,7 +74,7 @@ class file_reader {
 
  private:
   class core;
-  std::shared_ptr<core> core_;  // shared with the chunks that are out
+  std::unique_ptr<core> core_;
 };
 
 }  // namespace flowrun::io

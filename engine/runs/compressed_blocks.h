@@ -15,7 +15,7 @@
 
 #include "engine/base/buffer.h"
 #include "engine/block/block_format.h"
-#include "engine/block/block_prefetcher.h"
+#include "engine/block/prefetched_block.h"
 #include "engine/runs/block_codec.h"
 
 namespace flowrun::runs {

@@ -46,11 +46,11 @@ predicted_reader::predicted_reader(block::block_manager& blocks, std::span<const
     num_buffers = ahead = std::min(counts.num_ahead, most_buffers);
   }
   block::prefetch_options options = memory.prefetch;
-  options.free_after_read = true;
   if (options.scheduled_buffers == 0)
     options.scheduled_buffers = static_cast<unsigned>(block::split_read_buffers(ahead, blocks.num_disks()));
-  prefetcher_ =
-      std::make_unique<block::block_prefetcher>(blocks, std::move(wanted), static_cast<unsigned>(num_buffers), options);
+  block::prefetch_plan plan{block::prefetch_order(wanted, blocks.weights(), num_buffers, options), true};
+  prefetcher_ = std::make_unique<block::block_prefetcher>(blocks, std::move(wanted), static_cast<unsigned>(num_buffers),
+                                                          std::move(plan));
 }
 
 predicted_reader::~predicted_reader() {

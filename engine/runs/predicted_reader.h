@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/block/block_prefetcher.h"
+#include "engine/block/prefetch_order.h"
 #include "engine/runs/compressed_blocks.h"
 #include "engine/runs/prediction.h"
 #include "engine/runs/sorted_runs.h"

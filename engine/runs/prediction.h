@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/block/block_prefetcher.h"
+#include "engine/block/prefetched_block.h"
 #include "engine/runs/sorted_runs.h"
 
 namespace flowrun::runs {

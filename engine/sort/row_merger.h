@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/block/block_prefetcher.h"
+#include "engine/block/prefetched_block.h"
 #include "engine/kernels/wide_rows.h"
 #include "engine/record/batch.h"
 #include "engine/sort/run_merger.h"

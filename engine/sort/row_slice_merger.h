@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/block/block_prefetcher.h"
+#include "engine/block/prefetched_block.h"
 #include "engine/kernels/row_slices.h"
 #include "engine/record/batch.h"
 #include "engine/runs/predicted_reader.h"

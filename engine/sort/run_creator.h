@@ -17,7 +17,8 @@
 #include <memory>
 #include <vector>
 
-#include "engine/block/block_prefetcher.h"
+#include "engine/base/outcome.h"
+#include "engine/base/waker.h"
 #include "engine/runs/sorted_runs.h"
 #include "engine/sort/settings.h"
 

@@ -7,7 +7,7 @@
 
 #include "engine/base/resumable.h"
 #include "engine/block/block_manager.h"
-#include "engine/block/block_prefetcher.h"
+#include "engine/block/prefetch_order.h"
 #include "engine/record/batch.h"
 #include "engine/record/key.h"
 #include "engine/record/row_codec.h"

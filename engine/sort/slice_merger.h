@@ -16,7 +16,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/block/block_prefetcher.h"
+#include "engine/block/prefetched_block.h"
 #include "engine/kernels/slice_cut.h"
 #include "engine/record/batch.h"
 #include "engine/record/row_codec.h"

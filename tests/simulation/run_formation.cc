@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/block/prefetch_order.h"
 #include "engine/sort/run_creator.h"
 #include "tests/simulation/block_output.h"
 
@@ -44,7 +45,9 @@ formation_outcome simulate_run_formation(simulated_machine& machine, const forma
   const uint64_t busy_before = machine.busy_ns();
 
   const auto creator = sort::make_run_creator(options.settings, resources);
-  block::block_prefetcher reader(machine.blocks(), input.blocks(), options.read_buffers);
+  block::block_prefetcher reader(
+      machine.blocks(), input.blocks(), options.read_buffers,
+      {.order = block::prefetch_order(input.blocks(), machine.blocks().weights(), options.read_buffers)});
   const settle_first guard{machine};
   no_waker nobody;
   uint64_t num_rows = 0;

@@ -17,8 +17,7 @@ namespace flowrun::operators {
 
 namespace {
 
-constexpr uint64_t most_blocks_ahead = 64;  // that are read before anybody has asked for them
-constexpr unsigned most_reads = 4;          // at a time
+constexpr unsigned most_reads = 4;  // at a time
 
 // `path` of the file.read_rows that the input comes from: one file.
 std::string path_of(const plan::node& source) {
@@ -54,20 +53,19 @@ class indexed_file final : public skipping_stream {
     options_.chunk_bytes = block_bytes_;
     options_.depth = static_cast<unsigned>(std::clamp<uint64_t>(buffers, 2, most_reads + 1)) - 1;
     options_.max_held = 1;  // rows are copied: whoever keeps them must not stop the reader
+    options_.ahead_at_once = false;
     if (!c.job.options().direct) options_.cache = io::caching::buffered;
   }
 
   outcome peek(const record::batch*& front, waker& w) override {
     while (front_.num_rows == 0) {
-      if (reader_ == nullptr && wanted_ == index_.num_blocks()) return outcome::done();
+      if (wanted_ == index_.num_blocks()) return outcome::done();
       if (reader_ == nullptr) open();
       io::chunk chunk;
       const outcome o = reader_->next(chunk, &w);
       if (o.is_blocked()) return o;
-      if (o.is_ready())
-        take(chunk);
-      else
-        reader_.reset();
+      if (o.is_done()) throw not_of_index(wanted_);
+      take(chunk);
     }
     seeking_.reset();
     front = &front_;
@@ -91,7 +89,7 @@ class indexed_file final : public skipping_stream {
     }
     if (low <= wanted_ + 1) return;
     wanted_ = low - 1;
-    span_ = 1;
+    if (reader_ != nullptr) reader_->skip_to(wanted_ * block_bytes_);
   }
 
  private:
@@ -101,24 +99,16 @@ class indexed_file final : public skipping_stream {
     const std::byte* heap;
   };
 
-  // Reads on from the block that is wanted. As much again as was read without leaving anything out.
+  // From the block that is wanted first.
   void open() {
-    const uint64_t end = std::min(wanted_ + span_, index_.num_blocks());
     reader_ = std::make_unique<io::file_reader>(job_.backend(), path_, options_, wanted_ * block_bytes_,
-                                                std::min(end * block_bytes_, index_.num_rows() * row_bytes_));
-    next_ = wanted_;
-    span_ = std::min(2 * span_, most_blocks_ahead);
+                                                index_.num_rows() * row_bytes_);
   }
 
   void take(const io::chunk& chunk) {
     counters_.file_read_bytes += chunk.num_bytes;
-    const uint64_t block = next_++;
-    if (block < wanted_) return;  // it was on its way when a later one was sought
-    if (!index_.is_block(block, {chunk.data, chunk.num_bytes}))
-      throw error(error_kind::bad_data,
-                  fmt::format("{}: the rows from number {} on are not those that {} was made of", path_,
-                              block * index_.rows_per_block(), index_path(path_)),
-                  "the file has changed or is damaged: write it anew with index: true");
+    const uint64_t block = wanted_;
+    if (!index_.is_block(block, {chunk.data, chunk.num_bytes})) throw not_of_index(block);
     std::shared_ptr<std::byte[]> rows = job_.pool().take(chunk.num_bytes);
     std::memcpy(rows.get(), chunk.data, chunk.num_bytes);
     front_.rows = rows.get();
@@ -126,8 +116,15 @@ class indexed_file final : public skipping_stream {
     front_.row_bytes = row_bytes_;
     front_.first_row = block * index_.rows_per_block();
     front_.owner = std::move(rows);
-    wanted_ = next_;
+    ++wanted_;
     drop_before(front_);
+  }
+
+  error not_of_index(uint64_t block) const {
+    return error(error_kind::bad_data,
+                 fmt::format("{}: the rows from number {} on are not those that {} was made of", path_,
+                             block * index_.rows_per_block(), index_path(path_)),
+                 "the file has changed or is damaged: write it anew with index: true");
   }
 
   // Rows that come before what is sought.
@@ -153,9 +150,7 @@ class indexed_file final : public skipping_stream {
   const uint64_t block_bytes_;
   io::file_reader_options options_;
   std::unique_ptr<io::file_reader> reader_;
-  uint64_t next_ = 0;    // block of the reader's next chunk
-  uint64_t wanted_ = 0;  // no block before it is
-  uint64_t span_ = 1;    // blocks that the next reader reads
+  uint64_t wanted_ = 0;  // the reader's next block
   record::batch front_;
   std::optional<sought> seeking_;
 };

@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "engine/block/prefetch_order.h"
 #include "tests/engine/block/held_backend.h"
 #include "tests/engine/block/scratch_fixture.h"
 
@@ -65,7 +66,9 @@ TEST_P(round_trip, streams_come_back_in_any_interleaving) {
       }
       for (const unsigned num_buffers : {1u, 2u, 7u, 1000u}) {
         const bool last = num_buffers == 1000;
-        block_prefetcher prefetcher(manager, sequence, num_buffers, {.free_after_read = last});
+        block_prefetcher prefetcher(
+            manager, sequence, num_buffers,
+            {.order = prefetch_order(sequence, manager.weights(), num_buffers), .free_after_read = last});
         block_prefetcher::buffer block;
         for (const fetch& wanted : sequence) {
           ASSERT_TRUE(prefetcher.next(block));
@@ -271,7 +274,8 @@ TEST(block_prefetcher, obeys_the_schedule_and_gives_later_blocks_up_when_it_must
     for (uint64_t i = 0; i < 12; ++i) ids.push_back(writer.result(i));
   }
   backend.offsets.clear();
-  block_prefetcher prefetcher(manager, in_order(1, ids), 6);
+  const std::vector<fetch> sequence = in_order(1, ids);
+  block_prefetcher prefetcher(manager, sequence, 6, {.order = prefetch_order(sequence, manager.weights(), 6)});
   // σ reversed in 6 buffers: 11 8 | 10 7 5 | 9 6 4 | 3 | 2 | 1 | 0 leave it; so 0, 1, 2, 3, 4 and 6 are read first.
   ASSERT_EQ(backend.offsets.size(), 6u);
   const std::vector<uint64_t> expected{ids[0].offset, ids[1].offset, ids[2].offset,

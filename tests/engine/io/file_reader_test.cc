@@ -93,6 +93,23 @@ TEST_P(file_reader_test, ranges_end_with_the_file) {
   EXPECT_EQ(read_all(empty).size(), 0U);
 }
 
+TEST_P(file_reader_test, leaves_chunks_out) {
+  const auto content = random_bytes(300'001);
+  store(home / "in", content);
+  for (const size_t chunk_bytes : {4096U, 1000U}) {
+    file_reader reader(*io, home / "in", {.chunk_bytes = chunk_bytes, .cache = caching::direct, .ahead_at_once = false},
+                       12'345);
+    for (const uint64_t offset : {12'400, 50'000, 60'000, 200'000, 300'000}) {
+      reader.skip_to(offset);
+      const chunk c = next_chunk(reader);
+      EXPECT_EQ(c.offset, std::max<uint64_t>(12'345, offset / chunk_bytes * chunk_bytes));
+      ASSERT_TRUE(std::equal(c.data, c.data + c.num_bytes, content.begin() + static_cast<ptrdiff_t>(c.offset)));
+    }
+    reader.skip_to(300'001);
+    EXPECT_EQ(next_chunk(reader).owner, nullptr);
+  }
+}
+
 TEST_P(file_reader_test, recycles_buffers_and_blocks_while_all_are_held) {
   const auto content = random_bytes(64 * 4096);
   store(home / "in", content);

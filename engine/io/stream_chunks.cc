@@ -1,0 +1,158 @@
+#include "engine/io/stream_chunks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/io/descriptor_stream.h"
+#include "engine/io/io_thread.h"
+#include "engine/io/statistics.h"
+#include "engine/io/transfer_pool.h"
+
+namespace flowrun::io {
+
+class stream_chunks::core final : public transfer_pool {
+ public:
+  core(backend& io, const std::string& path, const stream_options& options, disk_statistics* statistics)
+      : transfer_pool(io, options.num_buffers, options.chunk_bytes),
+        path_(path),
+        options_(options),
+        statistics_(statistics),
+        stream_(descriptor_stream::open(path, direction::read)) {}
+
+  void start() {
+    thread_ = start_io_thread("flowrun-read", [this] { read(); });
+  }
+
+  void stop() {
+    {
+      std::lock_guard lock(mutex_);
+      stopped_ = true;
+      unblock();
+      stream_->stop();
+      room_.notify_all();
+    }
+    thread_.join();
+    {
+      std::lock_guard lock(mutex_);
+      for (const chunk& one : ready_) drop(*one.buffer);
+      ready_.clear();
+    }
+    close();
+  }
+
+  outcome next(stream_piece& out, waker* w) {
+    chunk first;
+    {
+      std::lock_guard lock(mutex_);
+      unblock();
+      if (ready_.empty()) {
+        if (failure_) std::rethrow_exception(failure_);
+        if (ended_) return outcome::done();
+        block(w);
+        return outcome::blocked();
+      }
+      first = ready_.front();
+      ready_.pop_front();
+      room_.notify_all();
+    }
+    out = {lend(*first.buffer), first.buffer->memory, first.num_bytes, first.buffer->position};
+    return outcome::ready();
+  }
+
+ private:
+  struct chunk {
+    slot* buffer = nullptr;
+    size_t num_bytes = 0;
+  };
+
+  void choose(batch&, bool) override {}  // the thread reads
+  bool arrived(slot&) noexcept override { return false; }
+  bool came_back() noexcept override {
+    room_.notify_all();
+    return false;
+  }
+
+  bool may_read() const { return ready_.size() < options_.depth && num_free() > 0; }
+
+  // The body of the thread.
+  void read() noexcept {
+    std::unique_lock lock(mutex_);
+    try {
+      for (uint64_t position = 0; position < options_.end;) {
+        room_.wait(lock, [&] { return stopped_ || may_read(); });
+        if (stopped_) break;
+        slot& one = *take_free();
+        lock.unlock();
+        const bool skipping = position < options_.begin;
+        const uint64_t grid = position - position % options_.chunk_bytes + options_.chunk_bytes;
+        const uint64_t upto = std::min(skipping ? options_.begin : options_.end, grid);
+        const auto wanted = static_cast<size_t>(upto - position);
+        const int64_t got = read_into(one.memory, wanted);
+        lock.lock();
+        if (got <= 0 || skipping) {
+          drop(one);
+        } else {
+          one.now = state::held;
+          one.position = position;
+          ready_.push_back({&one, static_cast<size_t>(got)});
+          wake();
+        }
+        if (got < 0 && got != -ECANCELED)
+          throw error(error_kind::io, fmt::format("can't read {} at offset {}: {}", path_, position,
+                                                  errno_text(static_cast<int>(-got))));
+        if (got < static_cast<int64_t>(wanted)) break;
+        position = upto;
+      }
+    } catch (...) {
+      if (!lock.owns_lock()) lock.lock();
+      failure_ = std::current_exception();
+    }
+    ended_ = true;
+    wake();
+  }
+
+  int64_t read_into(std::byte* to, size_t wanted) {
+    const uint64_t started = now_ns();
+    if (statistics_ != nullptr) statistics_->begin(direction::read, started);
+    const int64_t got = stream_->read(to, wanted);
+    if (statistics_ != nullptr) statistics_->end(direction::read, started, now_ns(), got);
+    return got;
+  }
+
+  const std::string path_;
+  const stream_options options_;
+  disk_statistics* const statistics_;
+  const std::unique_ptr<descriptor_stream> stream_;
+  std::thread thread_;
+
+  // Under the pool's lock.
+  std::condition_variable room_;  // to read, or stopped
+  std::deque<chunk> ready_;
+  bool stopped_ = false;
+  bool ended_ = false;
+  std::exception_ptr failure_;  // due after the pieces before it
+};
+
+stream_chunks::stream_chunks(backend& io, const std::string& path, const stream_options& options,
+                             disk_statistics* statistics)
+    : core_(std::make_shared<core>(io, path, options, statistics)) {
+  core_->start();
+}
+stream_chunks::~stream_chunks() { core_->stop(); }
+
+outcome stream_chunks::next(stream_piece& out, waker* w) {
+  out = {};
+  return core_->next(out, w);
+}
+
+}  // namespace flowrun::io
