@@ -55,7 +55,7 @@ TEST(priority_queue_failure, nothing_is_written_after_a_run_that_found_no_room) 
     } failed(blocks, blocks.allocate(0, block::tiny_block));
     for (const uint64_t item : {7, 8}) {
       input.filling()[0] = item;
-      ASSERT_TRUE(input.hand_over(1, item, true, failed));
+      ASSERT_EQ(input.hand_over(1, item, true, failed), outcome::ready());
     }
     input.wake_when_finished(failed);
     for (; !tasks.empty(); tasks.pop_front()) tasks.front()();
