@@ -4,13 +4,14 @@
 // (csv_parser.h), and what becomes of malformed lines is settled once for all pieces (rejection_tally.h).
 #include <utility>
 
-#include "operators/parts/files/file_input.h"
-#include "operators/parts/text/csv_header.h"
-#include "operators/parts/text/csv_parser.h"
-#include "operators/parts/text/csv_settings.h"
-#include "operators/parts/text/rejection_tally.h"
-#include "operators/parts/text/text_source.h"
-#include "operators/word.h"
+#include "engine/exec/parcel.h"
+#include "operators/csv_header.h"
+#include "operators/csv_parser.h"
+#include "operators/csv_settings.h"
+#include "operators/file_input.h"
+#include "operators/registry.h"
+#include "operators/rejection_tally.h"
+#include "operators/text_source.h"
 
 namespace flowrun::operators {
 
@@ -68,7 +69,7 @@ void check(plan::node_checker& node) {
   node.set_output(0, s.type, {}, rows);
 }
 
-class parse_stage final : public exec::stateless_stage {
+class parse_stage final : public exec::parcel_stage<numbered_text> {
  public:
   parse_stage(settings s, std::shared_ptr<rejection_tally> tally, record::batch_pool& pool, size_t batch_bytes)
       : settings_(std::move(s)),
@@ -78,13 +79,12 @@ class parse_stage final : public exec::stateless_stage {
         pool_(pool),
         batch_bytes_(batch_bytes) {}
 
-  void apply(const record::batch& in, exec::output& out) const override {
-    const text_piece_header header = load_header(in);
+  void open(const numbered_text& in, exec::output& out) const override {
     record::batch_builder rejects(reject_type_, pool_, batch_bytes_);
     std::vector<record::batch> rows, rejected;
     const bool keep = settings_.on_error.what == action::to_port;
     const auto reject = [&](const malformed_record& bad) {
-      if (!tally_->reject(header.file, bad)) return false;
+      if (!tally_->reject(in.file, bad)) return false;
       if (!keep) return true;
       std::byte* const row = rejects.append();
       const auto column = static_cast<uint32_t>(std::min<uint64_t>(bad.column, UINT32_MAX));
@@ -95,7 +95,7 @@ class parse_stage final : public exec::stateless_stage {
       if (rejects.full()) rejected.push_back(rejects.take());
       return true;
     };
-    const uint64_t num_records = parser_.parse(text_of(in), header.first_line, pool_, batch_bytes_, rows, reject);
+    const uint64_t num_records = parser_.parse(in.piece.text, in.piece.first_line, pool_, batch_bytes_, rows, reject);
     if (!rejects.empty()) rejected.push_back(rejects.take());
     out.emit(rows, 0);
     out.emit(rejected, 1);

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "operators/parts/files/file_input.h"
-#include "operators/parts/text/line_delimiter.h"
-#include "operators/parts/text/text_source.h"
-#include "operators/word.h"
+#include "engine/exec/parcel.h"
+#include "operators/file_input.h"
+#include "operators/line_delimiter.h"
+#include "operators/registry.h"
+#include "operators/text_source.h"
 
 namespace flowrun::operators {
 
@@ -40,14 +41,14 @@ void check(plan::node_checker& node) {
   node.set_output(0, line_type(), {}, estimate);
 }
 
-class line_stage final : public exec::stateless_stage {
+class line_stage final : public exec::parcel_stage<numbered_text> {
  public:
   line_stage(char delimiter, record::batch_pool& pool, size_t batch_bytes)
       : delimiter_(delimiter), max_rows_(record::shape_for(line_type(), batch_bytes).max_rows), pool_(pool) {}
 
-  void apply(const record::batch& in, exec::output& out) const override {
-    const std::string_view text = text_of(in);
-    uint64_t row_number = load_header(in).first_row;
+  void open(const numbered_text& in, exec::output& out) const override {
+    const std::string_view text = in.piece.text;
+    uint64_t row_number = in.first_row;
     const char* p = text.data();
     const char* const end = p + text.size();
     while (p != end) {

@@ -59,20 +59,20 @@ class long_run_creator final : public run_creator {
     writer_.reset();
   }
 
-  void prepare(const record::batch& in, std::vector<record::batch>& out) const override {
-    prepare_words<Word>(codec_, *resources_.pool, in, out);
+  prepared_rows prepare(const record::batch& in) const override {
+    return prepare_words<Word>(codec_, *resources_.pool, in);
   }
 
-  outcome push(record::batch& in, waker& w) override {
-    while (in.num_rows > 0) {
-      // The bag to be filled has not been emptied yet.
-      if (const outcome o = making_room_.at_most(1, &w); o.is_blocked()) return o;
+  step push(prepared_rows& in, waker& w) override {
+    std::span<const Word>& left = std::get<owned_words<Word>>(in).words;
+    while (!left.empty()) {
+      if (!making_room_.at_most(1, &w)) return step::blocked;  // the bag to be filled has not been emptied yet
       bag& filling = bags_[filling_];
       if (!filling.buffer) filling.buffer = aligned_buffer(bag_words_ * sizeof(Word));
-      const size_t count = std::min(in.num_rows, bag_words_ - filling.num_filled);
-      std::memcpy(filling.words() + filling.num_filled, in.rows, count * sizeof(Word));
+      const size_t count = std::min(left.size(), bag_words_ - filling.num_filled);
+      std::memcpy(filling.words() + filling.num_filled, left.data(), count * sizeof(Word));
       filling.num_filled += count;
-      in = in.slice(count, in.num_rows - count);
+      left = left.subspan(count);
       if (filling.num_filled == bag_words_) hand_over(filling);
     }
     return outcome::ready();

@@ -80,18 +80,19 @@ class narrow_run_creator final : public run_creator {
     writer_.reset();
   }
 
-  void prepare(const record::batch& in, std::vector<record::batch>& out) const override {
-    prepare_words<Word>(codec_, *resources_.pool, in, out);
+  prepared_rows prepare(const record::batch& in) const override {
+    return prepare_words<Word>(codec_, *resources_.pool, in);
   }
 
-  outcome push(record::batch& in, waker& w) override {
-    while (in.num_rows > 0) {
-      if (const outcome o = room(w); o.is_blocked()) return o;  // the stretch to be filled is still being written
+  step push(prepared_rows& in, waker& w) override {
+    std::span<const Word>& left = std::get<owned_words<Word>>(in).words;
+    while (!left.empty()) {
+      if (!has_room(w)) return step::blocked;  // the stretch to be filled is still being written
       stretch& filling = ring_[filling_];
-      const size_t count = std::min(in.num_rows, room_in(filling));
-      std::memcpy(filling.words() + filling.num_words, in.rows, count * sizeof(Word));
+      const size_t count = std::min(left.size(), room_in(filling));
+      std::memcpy(filling.words() + filling.num_words, left.data(), count * sizeof(Word));
       filling.num_words += count;
-      in = in.slice(count, in.num_rows - count);
+      left = left.subspan(count);
       while (filling.num_words - filling.num_handed_over >= piece_words_) sort_piece(filling, piece_words_);
       if (filling.num_words == capacity_) hand_over();
     }

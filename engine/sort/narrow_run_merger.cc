@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/kernels/word_sort.h"
 #include "engine/runs/run_writer.h"
+#include "engine/runs/word_writer.h"
 #include "engine/sort/merge_plan.h"
 #include "engine/sort/run_merger_kinds.h"
 #include "engine/sort/slice_merger.h"
@@ -23,90 +24,64 @@ class narrow_intermediate_merge {
   narrow_intermediate_merge(std::vector<runs::run> runs, const record::row_codec& codec,
                             const sort_resources& resources, const merger_memory& memory, uint32_t block_bytes,
                             const sort_settings& settings)
-      : codec_(codec),
-        combiner_(settings.combiner.get(), codec),
+      : combiner_(settings.combiner.get(), codec),
         unique_(settings.unique),
         merger_(std::move(runs), {}, codec, resources, memory),
         writer_(*resources.blocks, block_bytes, memory.write_buffers, resources.coding),
-        per_block_(writer_.payload_bytes() / codec.row_bytes()) {
+        words_(writer_, codec) {
     writer_.begin_run();
   }
 
   // One slice on; done once the new run is on the disks.
-  outcome advance(waker& w) {
-    if (slice_.num_rows == 0 && !drained_) {
-      const outcome s = merger_.next(slice_, w);
-      if (s.is_blocked()) return s;
-      drained_ = s.is_done();
+  step advance(waker& w) {
+    if (left_.empty() && !drained_) {
+      const step s = merger_.next(slice_, w);
+      if (s == step::blocked) return s;
+      drained_ = s == step::done;
       if (!drained_)
-        prepare();
+        left_ = in_order(slice_);
       else if (held_)
-        show({*std::exchange(held_, {})});
+        left_ = {&*held_, 1};
     }
-    while (slice_.num_rows > 0 || (drained_ && filled_ > 0)) {
-      std::byte* payload = writer_.payload(&w);
-      if (payload == nullptr) return outcome::blocked();
-      if (slice_.num_rows > 0) {
-        const auto* words = reinterpret_cast<const Word*>(slice_.rows);
-        const size_t count = std::min(slice_.num_rows, per_block_ - filled_);
-        if (filled_ == 0) first_ = words[0];
-        codec_.pack(words, count, payload + filled_ * codec_.row_bytes());
-        filled_ += count;
-        slice_ = slice_.slice(count, slice_.num_rows - count);
-      }
-      if (filled_ == per_block_ || drained_) {
-        writer_.submit(static_cast<uint32_t>(filled_), static_cast<uint32_t>(filled_ * codec_.row_bytes()), 0, first_);
-        filled_ = 0;
-      }
-    }
-    if (!drained_) return outcome::ready();
-    return writer_.flush(&w);
+    if (!words_.append(left_, w)) return step::blocked;
+    if (!drained_) return step::ready;
+    words_.end_block();
+    return writer_.flush(&w) ? step::done : step::blocked;
   }
   runs::run take() { return std::move(writer_.take().front()); }
 
  private:
-  void prepare() {
-    auto* words = reinterpret_cast<Word*>(const_cast<std::byte*>(slice_.rows));  // the slice is ours alone
-    if (parts_of<Word>(slice_).size() > 1) kernels::sort_words(words, slice_.num_rows);
-    if (combiner_.works()) return combine(words, slice_.num_rows);
-    if (!unique_) return;
-    slice_.num_rows = static_cast<size_t>(std::unique(words, words + slice_.num_rows) - words);
-    const Word last = words[slice_.num_rows - 1];
-    if (last_ == words[0]) slice_ = slice_.slice(1, slice_.num_rows - 1);
-    last_ = last;
+  std::span<const Word> in_order(const word_slice<Word>& slice) {
+    std::span<Word> words = slice.all();
+    if (slice.ends.size() > 1) kernels::sort_words(words.data(), words.size());
+    if (combiner_.works()) return combine(words);
+    if (!unique_) return words;
+    words = words.first(static_cast<size_t>(std::unique(words.begin(), words.end()) - words.begin()));
+    const bool repeats = last_ == words.front();
+    last_ = words.back();
+    return repeats ? words.subspan(1) : words;
   }
 
-  void combine(const Word* words, size_t num_words) {
-    std::vector<Word> all;
-    all.reserve(num_words + 1);
-    if (held_) all.push_back(*held_);
-    all.insert(all.end(), words, words + num_words);
-    all.resize(combiner_.combine(all.data(), all.size()));
-    held_ = all.back();
-    all.pop_back();
-    show(std::move(all));
+  std::span<const Word> combine(std::span<const Word> words) {
+    combined_.clear();
+    combined_.reserve(words.size() + 1);
+    if (held_) combined_.push_back(*held_);
+    combined_.insert(combined_.end(), words.begin(), words.end());
+    combined_.resize(combiner_.combine(combined_.data(), combined_.size()));
+    held_ = combined_.back();
+    combined_.pop_back();
+    return combined_;
   }
 
-  // To be written next.
-  void show(std::vector<Word> words) {
-    auto owner = std::make_shared<std::vector<Word>>(std::move(words));
-    slice_ = {};
-    slice_.rows = reinterpret_cast<const std::byte*>(owner->data());
-    slice_.num_rows = owner->size();
-    slice_.row_bytes = sizeof(Word);
-    slice_.owner = std::move(owner);
-  }
-
-  const record::row_codec& codec_;
   const word_combiner<Word> combiner_;
   const bool unique_;
   slice_merger<Word> merger_;
   runs::run_writer writer_;
-  const size_t per_block_;
-  record::batch slice_;
+  runs::word_writer<Word> words_;
+  word_slice<Word> slice_;
+  std::vector<Word> combined_;  // of the slice, with what was held before
+  std::span<const Word> left_;  // of these, to be written
   bool drained_ = false;
-  size_t filled_ = 0;
-  Word first_ = 0;
   std::optional<Word> last_;
   std::optional<Word> held_;  // combined so far
 };
@@ -134,65 +109,63 @@ class narrow_run_merger final : public run_merger {
     fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + runs_.in_memory.size();
   }
 
-  outcome pull(std::vector<record::batch>& out, waker& w) override {
-    if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return outcome::done();
-    if (sorted_) return runs_.in_memory.empty() ? outcome::done() : pull_memory(out);
+  step pull(std::vector<merge_part>& out, waker& w) override {
+    if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return step::done;
+    if (sorted_) return runs_.in_memory.empty() ? step::done : pull_memory(out);
     if (next_step_ < steps_.size()) return reduce(w);
     if (!merger_)
       merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), codec_, resources_, memory_);
-    record::batch slice;
-    const outcome s = merger_->next(slice, w);
-    if (s.is_ready()) {
-      emitted_ += slice.num_rows;
+    word_slice<Word> slice;
+    const step s = merger_->next(slice, w);
+    if (s == step::ready) {
+      emitted_ += slice.all().size();
       out.push_back(std::move(slice));
     }
     return s;
   }
 
-  void refine(const record::batch& raw, std::vector<record::batch>& out) const override {
-    auto* words = reinterpret_cast<Word*>(const_cast<std::byte*>(raw.rows));  // a slice belongs to this call alone
-    size_t num_words = raw.num_rows;
-    if (!sorted_) {
-      if (parts_of<Word>(raw).size() > 1) kernels::sort_words(words, num_words);
-      if (settings_.unique) num_words = static_cast<size_t>(std::unique(words, words + num_words) - words);
-    }
-    for (size_t first = 0; first < num_words; first += batch_rows_) {
-      const size_t count = std::min(batch_rows_, num_words - first);
-      if (codec_.is_identity()) {  // the words are the rows
-        out.push_back(raw.slice(first, count));
-        continue;
-      }
-      std::shared_ptr<std::byte[]> rows = resources_.pool->take(count * codec_.row_bytes());
-      codec_.decode(words + first, count, rows.get());
-      out.push_back(batch_of(std::move(rows), count));
-    }
+  void refine(const merge_part& part, std::vector<record::batch>& out) const override {
+    if (const auto* const sorted = std::get_if<owned_words<Word>>(&part))
+      return give(sorted->words, sorted->owner, out);
+    const auto& slice = std::get<word_slice<Word>>(part);
+    std::span<Word> words = slice.all();
+    if (slice.ends.size() > 1) kernels::sort_words(words.data(), words.size());
+    if (settings_.unique)
+      words = words.first(static_cast<size_t>(std::unique(words.begin(), words.end()) - words.begin()));
+    give(words, slice.words, out);
   }
 
   uint64_t fan_in() const override { return fan_in_; }
   uint64_t merge_passes() const override { return passes_; }
 
  private:
-  record::batch batch_of(std::shared_ptr<std::byte[]> rows, size_t num_rows) const {
-    record::batch b;
-    b.rows = rows.get();
-    b.num_rows = num_rows;
-    b.row_bytes = codec_.row_bytes();
-    b.owner = std::move(rows);
-    return b;
+  // As rows.
+  void give(std::span<const Word> words, const std::shared_ptr<const void>& owner,
+            std::vector<record::batch>& out) const {
+    for (; !words.empty(); words = words.subspan(std::min(batch_rows_, words.size()))) {
+      record::batch& b = out.emplace_back();
+      b.num_rows = std::min(batch_rows_, words.size());
+      b.row_bytes = codec_.row_bytes();
+      if (codec_.is_identity()) {  // the words are the rows
+        b.rows = reinterpret_cast<const std::byte*>(words.data());
+        b.owner = owner;
+      } else {
+        std::shared_ptr<std::byte[]> rows = resources_.pool->take(b.num_rows * codec_.row_bytes());
+        codec_.decode(words.data(), b.num_rows, rows.get());
+        b.rows = rows.get();
+        b.owner = std::move(rows);
+      }
+    }
   }
 
-  outcome pull_memory(std::vector<record::batch>& out) {
-    const runs::memory_run& memory = *runs_.in_memory.front();
-    const size_t count = std::min<size_t>(batch_rows_ * 4, memory.num_rows - emitted_);
-    if (count == 0) return outcome::done();
-    record::batch part;
-    part.rows = memory.rows.data() + emitted_ * sizeof(Word);
-    part.num_rows = count;
-    part.row_bytes = sizeof(Word);
-    part.owner = runs_.in_memory.front();
+  step pull_memory(std::vector<merge_part>& out) {
+    const std::shared_ptr<const runs::memory_run>& kept = runs_.in_memory.front();
+    const size_t count = std::min<size_t>(batch_rows_ * 4, kept->num_rows - emitted_);
+    if (count == 0) return step::done;
+    const auto* const words = reinterpret_cast<const Word*>(kept->rows.data());
+    out.push_back(owned_words<Word>{{words + emitted_, count}, kept});
     emitted_ += count;
-    out.push_back(std::move(part));
-    return outcome::ready();
+    return step::ready;
   }
 
   // Carries out the intermediate merges, a slice a call.

@@ -60,7 +60,7 @@ void row_slice_merger::load(block::prefetched_block block, const runs::predicted
   ++num_loaded_;
 }
 
-outcome row_slice_merger::next(std::shared_ptr<const kernels::row_slice>& slice, waker& w) {
+step row_slice_merger::next(kernels::row_slice& slice, waker& w) {
   for (;;) {
     bool waits = false;
     while (!reader_.exhausted() && num_loaded_ < max_loaded_) {
@@ -83,25 +83,25 @@ outcome row_slice_merger::next(std::shared_ptr<const kernels::row_slice>& slice,
     if (!reader_.exhausted()) bound = first_row(runs_, reader_.upcoming());
     slices_.cut(fronts_, ends_, bound, slice_bytes_ / std::max<size_t>(active_.size(), 1), counts_);
 
-    auto taken = std::make_shared<kernels::row_slice>();
+    kernels::row_slice taken;
     for (size_t i = active_.size(); i-- > 0;) {
       if (counts_[i] == 0) continue;
       const uint32_t r = active_[i];
       segment& front = loaded_[r].front();
-      taken->parts.push_back(front.rows.first(counts_[i]));
-      taken->owners.push_back(front.owner);
-      taken->num_rows += counts_[i];
+      taken.parts.push_back(front.rows.first(counts_[i]));
+      taken.owners.push_back(front.owner);
+      taken.num_rows += counts_[i];
       front.rows.drop(counts_[i]);
       if (front.rows.num_rows > 0) continue;
       loaded_[r].pop_front();
       if (r < runs_.size()) --num_loaded_;
       if (loaded_[r].empty()) active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    if (taken->num_rows == 0) {
-      if (waits) return outcome::blocked();
+    if (taken.num_rows == 0) {
+      if (waits) return step::blocked;
       continue;  // all that is loaded comes after the next block's first row: it must be loaded
     }
-    std::reverse(taken->parts.begin(), taken->parts.end());  // earlier runs first, for the order of equal keys
+    std::reverse(taken.parts.begin(), taken.parts.end());  // earlier runs first, for the order of equal keys
     slice = std::move(taken);
     return outcome::ready();
   }

@@ -27,7 +27,7 @@ class row_slice_merger {
                    const sort_resources& resources, const merger_memory& memory, const kernels::row_slices& slices);
 
   // ready: the next slice. Throws error(io).
-  outcome next(std::shared_ptr<const kernels::row_slice>& slice, waker& w);
+  step next(kernels::row_slice& slice, waker& w);
 
  private:
   struct segment {

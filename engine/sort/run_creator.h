@@ -15,11 +15,11 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "engine/base/outcome.h"
 #include "engine/base/waker.h"
 #include "engine/runs/sorted_runs.h"
+#include "engine/sort/hand_over.h"
 #include "engine/sort/settings.h"
 
 namespace flowrun::sort {
@@ -28,10 +28,10 @@ class run_creator {
  public:
   virtual ~run_creator() = default;
   // The part of the work that needs no order: turns rows into what push() takes. Called from several threads at once.
-  virtual void prepare(const record::batch& in, std::vector<record::batch>& out) const = 0;
-  // Batches that prepare() made, in input order. ready: all of `in` was taken. blocked: what is left of `in` must come
-  // again after `w` was woken. Throws what the background work threw.
-  virtual outcome push(record::batch& in, waker& w) = 0;
+  virtual prepared_rows prepare(const record::batch& in) const = 0;
+  // What prepare() made, in input order. ready: all of `in` was taken. blocked: what is left of `in` must come again
+  // after `w` was woken. Throws what the background work threw.
+  virtual step push(prepared_rows& in, waker& w) = 0;
   // After the last batch, until done (or blocked).
   virtual outcome finish(waker& w) = 0;
   // After finish().

@@ -32,17 +32,12 @@ long_run_memory divide_long_run_memory(const sort_resources& resources);
 
 // run_creator::prepare() of narrow rows: as words.
 template <class Word>
-void prepare_words(const record::row_codec& codec, record::batch_pool& pool, const record::batch& in,
-                   std::vector<record::batch>& out) {
-  if (codec.is_identity()) return out.push_back(in);
-  record::batch words;
+owned_words<Word> prepare_words(const record::row_codec& codec, record::batch_pool& pool, const record::batch& in) {
+  if (codec.is_identity()) return {{reinterpret_cast<const Word*>(in.rows), in.num_rows}, in.owner};
   std::shared_ptr<std::byte[]> owner = pool.take(in.num_rows * sizeof(Word));
-  codec.encode(in.rows, in.num_rows, reinterpret_cast<Word*>(owner.get()));
-  words.rows = owner.get();
-  words.num_rows = in.num_rows;
-  words.row_bytes = sizeof(Word);
-  words.owner = std::move(owner);
-  out.push_back(std::move(words));
+  auto* const words = reinterpret_cast<Word*>(owner.get());
+  codec.encode(in.rows, in.num_rows, words);
+  return {{words, in.num_rows}, std::move(owner)};
 }
 
 }  // namespace flowrun::sort

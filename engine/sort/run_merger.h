@@ -15,6 +15,7 @@
 
 #include "engine/runs/predicted_reader.h"
 #include "engine/runs/sorted_runs.h"
+#include "engine/sort/hand_over.h"
 #include "engine/sort/run_creator.h"
 #include "engine/sort/settings.h"
 
@@ -23,12 +24,13 @@ namespace flowrun::sort {
 class run_merger {
  public:
   virtual ~run_merger() = default;
-  // The next part of the sorted stream in raw form, appended to `out`. ready: call again (perhaps nothing was
-  // appended). blocked: `w` will be woken. done: that was all. One call at a time. With settings.limit the stream ends
-  // early, but the last batch may go beyond the limit.
-  virtual outcome pull(std::vector<record::batch>& out, waker& w) = 0;
-  // The part of the work that needs no order: turns a raw batch into rows. Called from several threads at once.
-  virtual void refine(const record::batch& raw, std::vector<record::batch>& out) const = 0;
+  // The next part of the sorted stream, appended to `out`. ready: call again (perhaps nothing was appended). blocked:
+  // `w` will be woken. done: that was all. One call at a time. With settings.limit the stream ends early, but the last
+  // part may go beyond the limit.
+  virtual step pull(std::vector<merge_part>& out, waker& w) = 0;
+  // The rest of the work, which needs no order: turns a part that pull() gave into rows, once. Called from several
+  // threads at once.
+  virtual void refine(const merge_part& part, std::vector<record::batch>& out) const = 0;
   // Runs that the last merge takes at once; 0 when nothing was spilled.
   virtual uint64_t fan_in() const = 0;
   // How often a row is read from scratch, at most: 0 when nothing was spilled.

@@ -27,11 +27,11 @@ void slice_lanes::shutdown() {
   for (const std::unique_ptr<lane>& l : lanes_) l->merging.shutdown();
 }
 
-void slice_lanes::start(std::shared_ptr<const kernels::row_slice> slice) {
+void slice_lanes::start(kernels::row_slice slice) {
   FLOWRUN_CHECK(has_room());
   lane& l = *lanes_[(first_ + num_busy_++) % lanes_.size()];
   l.slice = std::move(slice);
-  if (lanes_.size() == 1 || l.slice->parts.size() == 1) return merge(l);
+  if (lanes_.size() == 1 || l.slice.parts.size() == 1) return merge(l);
   l.merging.start([this, &l](waker&) {
     merge(l);
     return outcome::done();
@@ -59,14 +59,14 @@ outcome slice_lanes::next(std::span<const record::row_place>& rows, waker& w) {
 void slice_lanes::pop() {
   if (num_busy_ == 0) return;  // it was the one that waited
   lane& oldest = *lanes_[first_];
-  oldest.slice.reset();
+  oldest.slice = {};
   oldest.rows.clear();
   first_ = (first_ + 1) % lanes_.size();
   --num_busy_;
 }
 
 void slice_lanes::merge(lane& l) const {
-  slices_.merge(l.slice->parts, unique_ && l.slice->parts.size() > 1, l.rows);
+  slices_.merge(l.slice.parts, unique_ && l.slice.parts.size() > 1, l.rows);
   if (combiner_) combine(l.rows);
 }
 

@@ -34,7 +34,7 @@ class slice_lanes {
 
   bool has_room() const { return num_busy_ < lanes_.size(); }
   // Only with room. Slices of a run are started in its order.
-  void start(std::shared_ptr<const kernels::row_slice> slice);
+  void start(kernels::row_slice slice);
   // No more slices come for this run; from `done` on those of the next one may.
   void close() { closed_ = true; }
 
@@ -49,7 +49,7 @@ class slice_lanes {
  private:
   struct lane {
     explicit lane(const task_poster& post) : merging(post) {}
-    std::shared_ptr<const kernels::row_slice> slice;
+    kernels::row_slice slice;
     std::vector<record::row_place> rows;
     background_work merging;
   };

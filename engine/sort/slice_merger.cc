@@ -59,7 +59,7 @@ size_t slice_merger<Word>::num_words_up_to(const segment& s, size_t limit, Word 
 }
 
 template <class Word>
-outcome slice_merger<Word>::next(record::batch& slice, waker& w) {
+step slice_merger<Word>::next(word_slice<Word>& slice, waker& w) {
   for (;;) {
     bool waits = false;
     while (!reader_.exhausted() && num_loaded_ < max_loaded_) {
@@ -99,10 +99,9 @@ outcome slice_merger<Word>::next(record::batch& slice, waker& w) {
       continue;  // all that is loaded lies above the next block's first word: it must be loaded
     }
 
-    const auto owner = std::make_shared<word_slice>();
-    owner->words = resources_.pool->take(total * sizeof(Word));
-    auto* const words = reinterpret_cast<Word*>(owner->words.get());
-    Word* to = words;
+    slice.words = std::reinterpret_pointer_cast<Word[]>(resources_.pool->take(total * sizeof(Word)));
+    slice.ends.clear();
+    Word* to = slice.words.get();
     for (size_t i = active_.size(); i-- > 0;) {
       if (take[i] == 0) continue;
       const uint32_t r = active_[i];
@@ -113,7 +112,7 @@ outcome slice_merger<Word>::next(record::batch& slice, waker& w) {
         codec_.unpack(front.at, take[i], to);
       }
       to += take[i];
-      owner->ends.push_back(static_cast<size_t>(to - words));
+      slice.ends.push_back(static_cast<size_t>(to - slice.words.get()));
       front.at += take[i] * front.word_bytes;
       front.num_words -= take[i];
       if (front.num_words > 0) continue;
@@ -121,12 +120,7 @@ outcome slice_merger<Word>::next(record::batch& slice, waker& w) {
       if (r < runs_.size()) --num_loaded_;
       if (loaded_[r].empty()) active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    slice = record::batch{};
-    slice.rows = owner->words.get();
-    slice.num_rows = total;
-    slice.row_bytes = sizeof(Word);
-    slice.owner = owner;
-    return outcome::ready();
+    return step::ready;
   }
 }
 

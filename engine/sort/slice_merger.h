@@ -18,32 +18,12 @@
 
 #include "engine/block/prefetched_block.h"
 #include "engine/kernels/slice_cut.h"
-#include "engine/record/batch.h"
 #include "engine/record/row_codec.h"
 #include "engine/runs/predicted_reader.h"
+#include "engine/sort/hand_over.h"
 #include "engine/sort/run_merger.h"
 
 namespace flowrun::sort {
-
-// What the batch of a slice owns: its words, and where the parts end that they came in, each of which ascends.
-struct word_slice {
-  std::shared_ptr<std::byte[]> words;
-  std::vector<size_t> ends;  // ascending: no part is empty
-};
-
-// The parts of a batch that slice_merger::next() made.
-template <class Word>
-std::vector<kernels::word_span<Word>> parts_of(const record::batch& slice) {
-  const auto& owned = *static_cast<const word_slice*>(slice.owner.get());
-  const auto* words = reinterpret_cast<const Word*>(owned.words.get());
-  std::vector<kernels::word_span<Word>> parts;
-  size_t first = 0;
-  for (const size_t end : owned.ends) {
-    parts.push_back({words + first, end - first});
-    first = end;
-  }
-  return parts;
-}
 
 template <class Word>
 class slice_merger {
@@ -53,8 +33,8 @@ class slice_merger {
   slice_merger(std::vector<runs::run> runs, const runs::memory_runs& in_memory, const record::row_codec& codec,
                const sort_resources& resources, const merger_memory& memory);
 
-  // ready: `slice` is the next slice, words of sizeof(Word), part by part, and owns a word_slice. Throws error(io).
-  outcome next(record::batch& slice, waker& w);
+  // ready: the next slice. Throws error(io).
+  step next(word_slice<Word>& slice, waker& w);
 
  private:
   // What is left of a loaded block, packed words that are unpacked when they are taken; or of a part in memory, whole

@@ -49,11 +49,11 @@ outcome wide_intermediate_merge::advance(waker& w) {
     if (written_) return writer_.flush(&w);
     bool waits = false;
     while (!drained_ && !waits && lanes_.has_room()) {
-      std::shared_ptr<const kernels::row_slice> slice;
-      const outcome s = merger_.next(slice, w);
-      if (s.is_ready()) lanes_.start(std::move(slice));
-      waits = s.is_blocked();
-      drained_ = s.is_done();
+      kernels::row_slice slice;
+      const step s = merger_.next(slice, w);
+      if (s == step::ready) lanes_.start(std::move(slice));
+      waits = s == step::blocked;
+      drained_ = s == step::done;
     }
     if (drained_) lanes_.close();
     const outcome s = lanes_.next(merged_, w);

@@ -72,19 +72,20 @@ class wide_run_creator final : public run_creator {
     writer_.reset();
   }
 
-  void prepare(const record::batch& in, std::vector<record::batch>& out) const override { out.push_back(in); }
+  prepared_rows prepare(const record::batch& in) const override { return in; }
 
-  outcome push(record::batch& in, waker& w) override {
+  step push(prepared_rows& in, waker& w) override {
+    record::batch& left = std::get<record::batch>(in);
     for (;;) {
       if (const outcome o = room(w); o.is_blocked()) return o;  // the stretch to be filled is still being written
       row_stretch& filling = ring_[filling_];
-      const size_t taken = filling.fill(in);
-      in = in.slice(taken, in.num_rows - taken);
-      if (in.num_rows == 0) {
+      const size_t taken = filling.fill(left);
+      left = left.slice(taken, left.num_rows - taken);
+      if (left.num_rows == 0) {
         if (filling.has_piece()) filling.sort_rest();
         return outcome::ready();
       }
-      if (filling.num_rows() == 0) refuse(in);
+      if (filling.num_rows() == 0) refuse(left);
       hand_over();
     }
   }
@@ -208,13 +209,13 @@ class wide_run_creator final : public run_creator {
   }
 
   // Takes the next slice off the pieces.
-  std::shared_ptr<const kernels::row_slice> next_slice() {
+  kernels::row_slice next_slice() {
     slices_.cut(left_, std::vector<bool>(left_.size(), true), std::nullopt, stride_bytes_, counts_);
-    auto slice = std::make_shared<kernels::row_slice>();
+    kernels::row_slice slice;
     for (size_t i = 0; i < left_.size(); ++i) {
       if (counts_[i] == 0) continue;
-      slice->parts.push_back(left_[i].first(counts_[i]));
-      slice->num_rows += counts_[i];
+      slice.parts.push_back(left_[i].first(counts_[i]));
+      slice.num_rows += counts_[i];
       left_[i].drop(counts_[i]);
     }
     std::erase_if(left_, [](const kernels::row_span& piece) { return piece.num_rows == 0; });

@@ -61,18 +61,18 @@ class wide_run_merger final : public run_merger {
     by_slices_ = has_several(runs_) && memory_.slice_bytes / std::max<uint64_t>(sequences, 1) >= least_rows * average;
   }
 
-  outcome pull(std::vector<record::batch>& out, waker& w) override {
-    if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return outcome::done();
+  step pull(std::vector<merge_part>& out, waker& w) override {
+    if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return step::done;
     if (!has_several(runs_) && !merging_) return pull_memory(out);
     if (next_step_ < steps_.size()) return reduce(w);
     merging_ = true;
     return by_slices_ ? pull_slice(out, w) : pull_rows(out, w);
   }
 
-  // A raw batch is a slice, to be sorted and gathered, or whole rows.
-  void refine(const record::batch& raw, std::vector<record::batch>& out) const override {
-    if (raw.rows != nullptr) return out.push_back(raw);
-    const auto& slice = *static_cast<const kernels::row_slice*>(raw.owner.get());
+  // A part is a slice, to be sorted and gathered, or whole rows.
+  void refine(const merge_part& part, std::vector<record::batch>& out) const override {
+    if (const auto* const rows = std::get_if<record::batch>(&part)) return out.push_back(*rows);
+    const auto& slice = std::get<kernels::row_slice>(part);
     thread_local std::vector<record::row_place> places;  // new pages for each slice would take their time
     slices_.merge(slice.parts, settings_.unique && slice.parts.size() > 1, places);
     gather_(places, out);
@@ -89,17 +89,17 @@ class wide_run_merger final : public run_merger {
     return !runs.runs.empty() || runs::num_parts(runs.in_memory) > 1;
   }
 
-  outcome pull_slice(std::vector<record::batch>& out, waker& w) {
+  step pull_slice(std::vector<merge_part>& out, waker& w) {
     if (!slice_merger_)
       slice_merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), settings_, resources_,
                             memory_, slices_);
-    std::shared_ptr<const kernels::row_slice> slice;
-    const outcome s = slice_merger_->next(slice, w);
-    if (s.is_ready()) emit(std::move(slice), out);
+    kernels::row_slice slice;
+    const step s = slice_merger_->next(slice, w);
+    if (s == step::ready) emit(std::move(slice), out);
     return s;
   }
 
-  outcome pull_rows(std::vector<record::batch>& out, waker& w) {
+  step pull_rows(std::vector<merge_part>& out, waker& w) {
     if (!merger_)
       merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), settings_, resources_,
                       memory_);
@@ -119,28 +119,24 @@ class wide_run_merger final : public run_merger {
   }
 
   // All there is lies sorted in memory: slices of one part.
-  outcome pull_memory(std::vector<record::batch>& out) {
-    if (runs::num_parts(runs_.in_memory) == 0) return outcome::done();
+  step pull_memory(std::vector<merge_part>& out) {
+    if (runs::num_parts(runs_.in_memory) == 0) return step::done;
     const runs::memory_run& kept = *runs_.in_memory.front();
     const size_t count = std::min<size_t>(gather_.batch_rows(), kept.num_rows - emitted_);
-    if (count == 0) return outcome::done();
-    const auto slice = std::make_shared<kernels::row_slice>();
+    if (count == 0) return step::done;
+    kernels::row_slice slice;
     const auto* entries = reinterpret_cast<const word128*>(kept.entries.data());
-    slice->parts.push_back(
+    slice.parts.push_back(
         {{kept.rows.data(), kept.rows.data()}, entries + emitted_, count, settings_.type.row_bytes(), 0});
-    slice->owners.push_back(runs_.in_memory.front());
-    slice->num_rows = count;
-    emit(slice, out);
-    return outcome::ready();
+    slice.owners.push_back(runs_.in_memory.front());
+    slice.num_rows = count;
+    emit(std::move(slice), out);
+    return step::ready;
   }
 
-  void emit(std::shared_ptr<const kernels::row_slice> slice, std::vector<record::batch>& out) {
-    record::batch raw;
-    raw.num_rows = slice->num_rows;
-    raw.row_bytes = settings_.type.row_bytes();
-    raw.owner = std::move(slice);
-    emitted_ += raw.num_rows;
-    out.push_back(std::move(raw));
+  void emit(kernels::row_slice slice, std::vector<merge_part>& out) {
+    emitted_ += slice.num_rows;
+    out.push_back(std::move(slice));
   }
 
   // Carries out the intermediate merges, a slice a call.

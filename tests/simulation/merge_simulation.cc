@@ -33,12 +33,12 @@ merge_outcome simulate_merge(simulated_machine& machine, const merge_options& op
   if (!options.write_output) output.discard();
   const settle_first guard{machine};
   no_waker nobody;
-  std::vector<record::batch> raw;
+  std::vector<sort::merge_part> raw;
   std::vector<record::batch> refined;
   for (;;) {
     raw.clear();
-    const auto s = merger->pull(raw, nobody);
-    for (const record::batch& part : raw) {
+    const sort::step s = merger->pull(raw, nobody);
+    for (const sort::merge_part& part : raw) {
       refined.clear();
       merger->refine(part, refined);
       for (const record::batch& rows : refined) output.append(rows);

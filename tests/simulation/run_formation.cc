@@ -52,7 +52,6 @@ formation_outcome simulate_run_formation(simulated_machine& machine, const forma
   no_waker nobody;
   uint64_t num_rows = 0;
   block::prefetched_block block;
-  std::vector<record::batch> prepared;
   for (;;) {
     const auto s = reader.next(block, &nobody);
     if (s.is_done()) break;
@@ -69,11 +68,9 @@ formation_outcome simulate_run_formation(simulated_machine& machine, const forma
     const auto due = static_cast<uint64_t>(std::llround(static_cast<double>(num_rows) * options.ns_per_row));
     machine.compute(due - outcome.compute_ns);
     outcome.compute_ns = due;
-    prepared.clear();
-    creator->prepare(rows, prepared);
+    sort::prepared_rows prepared = creator->prepare(rows);
     rows = {};
-    for (record::batch& part : prepared)
-      while (creator->push(part, nobody).is_blocked()) outcome.write_wait_ns += machine.wait();
+    while (creator->push(prepared, nobody) == sort::step::blocked) outcome.write_wait_ns += machine.wait();
   }
   block.reset();
   while (creator->finish(nobody).is_blocked()) outcome.write_wait_ns += machine.wait();

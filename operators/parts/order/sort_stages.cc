@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <any>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/exec/parcel.h"
 #include "engine/sort/run_creator.h"
 #include "engine/sort/run_merger.h"
 #include "operators/parts/rules/estimates.h"
@@ -35,9 +37,9 @@ class prepare_stage final : public exec::stateless_stage {
  public:
   explicit prepare_stage(std::shared_ptr<sort::run_creator> creator) : creator_(std::move(creator)) {}
   void apply(const record::batch& in, exec::output& out) const override {
-    std::vector<record::batch> prepared;
-    creator_->prepare(in, prepared);
-    out.emit(prepared);
+    sort::prepared_rows prepared = creator_->prepare(in);
+    const sort::part_size size = size_of(prepared);
+    out.emit(exec::make_parcel(std::move(prepared), size.num_rows, size.num_bytes));
   }
 
  private:
@@ -61,15 +63,11 @@ class creator_stage final : public exec::ordered_stage {
         state_(c.state),
         counters_(c.counters) {}
 
-  outcome push(record::batch& in, exec::output&, waker& w) override {
-    if (in.num_rows > rows_left_)
-      throw error(error_kind::bad_data,
-                  fmt::format("there are more than {} rows, against what was planned", most_rows_),
-                  "did an input grow? Run the job again");
-    const size_t num_rows = in.num_rows;
-    const outcome o = creator_->push(in, w);
-    rows_left_ -= num_rows - (o.is_ready() ? 0 : in.num_rows);
-    return o;
+  exec::outcome push(record::batch& in, exec::output&, waker& w) override {
+    if (!left_) begin(in);
+    if (creator_->push(*left_, w) == sort::step::blocked) return exec::outcome::blocked(exec::blocked_on::io);
+    left_.reset();
+    return exec::outcome::ready();
   }
   outcome finish(exec::output&, waker& w) override {
     if (const outcome o = creator_->finish(w); !o.is_done()) return o;
@@ -84,10 +82,20 @@ class creator_stage final : public exec::ordered_stage {
   }
 
  private:
+  void begin(const record::batch& in) {
+    if (in.num_rows > rows_left_)
+      throw error(error_kind::bad_data,
+                  fmt::format("there are more than {} rows, against what was planned", most_rows_),
+                  "did an input grow? Run the job again");
+    rows_left_ -= in.num_rows;
+    left_ = exec::open_parcel<sort::prepared_rows>(in);
+  }
+
   std::shared_ptr<sort::run_creator> creator_;
   const uint32_t block_bytes_;
   const uint64_t most_rows_;
   uint64_t rows_left_;
+  std::optional<sort::prepared_rows> left_;  // of the parcel that is being taken
   std::any& state_;
   exec::node_counters& counters_;
 };
@@ -95,23 +103,27 @@ class creator_stage final : public exec::ordered_stage {
 class merger_source final : public exec::source {
  public:
   explicit merger_source(std::shared_ptr<sort::run_merger> merger) : merger_(std::move(merger)) {}
-  outcome pull(exec::output& out, waker& w) override {
-    std::vector<record::batch> raw;
-    const outcome o = merger_->pull(raw, w);
-    out.emit(raw);
-    return o;
+  exec::outcome pull(exec::output& out, waker& w) override {
+    std::vector<sort::merge_part> parts;
+    const sort::step s = merger_->pull(parts, w);
+    for (sort::merge_part& part : parts) {
+      const sort::part_size size = size_of(part);
+      out.emit(exec::make_parcel(std::move(part), size.num_rows, size.num_bytes));
+    }
+    if (s == sort::step::ready) return exec::outcome::ready();
+    return s == sort::step::done ? exec::outcome::done() : exec::outcome::blocked(exec::blocked_on::io);
   }
 
  private:
   std::shared_ptr<sort::run_merger> merger_;
 };
 
-class refine_stage final : public exec::stateless_stage {
+class refine_stage final : public exec::parcel_stage<sort::merge_part> {
  public:
   explicit refine_stage(std::shared_ptr<sort::run_merger> merger) : merger_(std::move(merger)) {}
-  void apply(const record::batch& in, exec::output& out) const override {
+  void open(const sort::merge_part& part, exec::output& out) const override {
     std::vector<record::batch> rows;
-    merger_->refine(in, rows);
+    merger_->refine(part, rows);
     out.emit(rows);
   }
 

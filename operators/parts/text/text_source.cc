@@ -4,7 +4,8 @@
 #include <deque>
 #include <utility>
 
-#include "operators/parts/files/file_input.h"
+#include "engine/exec/parcel.h"
+#include "operators/file_input.h"
 
 namespace flowrun::operators {
 
@@ -42,7 +43,8 @@ class text_source final : public exec::source {
       if (chunk.num_bytes == 0) lines_before_ += cutter_.num_lines();
     }
     if (tally_) tally_->piece_left();
-    out.emit(std::move(pieces_.front()));
+    const size_t num_bytes = pieces_.front().piece.text.size();
+    out.emit(exec::make_parcel(std::move(pieces_.front()), 1, num_bytes));
     pieces_.pop_front();
     return outcome::ready();
   }
@@ -67,17 +69,8 @@ class text_source final : public exec::source {
 
   void queue_pieces() {
     for (text_piece& piece : cut_) {
-      const text_piece_header header{piece.first_line, lines_before_ + piece.first_line, input_.file()};
-      auto holder =
-          std::make_shared<std::pair<text_piece_header, std::shared_ptr<const void>>>(header, std::move(piece.owner));
-      record::batch b;
-      b.rows = reinterpret_cast<const std::byte*>(&holder->first);
-      b.num_rows = 1;
-      b.row_bytes = sizeof(text_piece_header);
-      b.heap = reinterpret_cast<const std::byte*>(piece.text.data());
-      b.heap_bytes = piece.text.size();
-      b.owner = std::move(holder);
-      pieces_.push_back(std::move(b));
+      const uint64_t first_row = lines_before_ + piece.first_line;
+      pieces_.push_back({std::move(piece), first_row, input_.file()});
     }
     cut_.clear();
   }
@@ -87,19 +80,13 @@ class text_source final : public exec::source {
   text_cutter cutter_;
   std::shared_ptr<rejection_tally> tally_;
   std::vector<text_piece> cut_;
-  std::deque<record::batch> pieces_;
+  std::deque<numbered_text> pieces_;
   uint64_t lines_before_ = 0;
   size_t file_begun_ = 0;  // its index plus 1; 0: none
   bool ended_ = false;
 };
 
 }  // namespace
-
-text_piece_header load_header(const record::batch& piece) {
-  text_piece_header header;
-  std::memcpy(&header, piece.rows, sizeof header);
-  return header;
-}
 
 std::unique_ptr<exec::source> make_text_source(exec::build_context& context, const std::vector<std::string>& paths,
                                                cutter_options options, std::shared_ptr<rejection_tally> tally) {

@@ -1,7 +1,7 @@
 // The head of file.read_csv and file.read_lines: reads text files and hands on pieces of whole records.
 //
-// A piece travels as a batch whose heap is the text and whose one row is a text_piece_header, so that the parsing stage
-// behind, which runs in parallel, knows the lines' numbers.
+// Each piece is a parcel of numbered_text (engine/exec/parcel.h), so that the parsing stage behind, which runs in
+// parallel, knows the lines' numbers.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,11 @@
 
 namespace flowrun::operators {
 
-struct text_piece_header {
-  uint64_t first_line = 0;  // line ends before the text in its file
-  uint64_t first_row = 0;   // the same over all files: the row number where each line is a row
-  uint64_t file = 0;        // index among the paths
+struct numbered_text {
+  text_piece piece;
+  uint64_t first_row = 0;  // line ends before the text in all files: the row number where each line is a row
+  size_t file = 0;         // index among the paths
 };
-
-text_piece_header load_header(const record::batch& piece);
-inline std::string_view text_of(const record::batch& piece) {
-  return {reinterpret_cast<const char*>(piece.heap), piece.heap_bytes};
-}
 
 // `tally` (may be null) is told of each piece before it leaves; the source ends, or fails, only once all were parsed.
 std::unique_ptr<exec::source> make_text_source(exec::build_context& context, const std::vector<std::string>& paths,

@@ -173,7 +173,7 @@ TEST_P(each_codec, given_up_halfway) {
     runs::sorted_runs runs = create_runs(rig, *creator, rows);
     creator.reset();
     std::unique_ptr<run_merger> merger = make_run_merger(settings(), rig.resources(), std::move(runs), 8192);
-    std::vector<batch> raw;
+    std::vector<merge_part> raw;
     for (int i = 0; i < num_pulls; ++i)
       if (merger->pull(raw, sleeper).is_blocked()) sleeper.wait();
   }  // sort_rig: all blocks are free

@@ -89,10 +89,8 @@ TEST_P(each_type, given_up_during_run_creation) {
         task_queue::sleeper sleeper(rig.queue());
         std::unique_ptr<run_creator> creator = make_run_creator(settings_, rig.resources());
         for (size_t i = 0; i < num_batches; ++i) {
-          std::vector<batch> prepared;
-          creator->prepare(input_[i], prepared);
-          for (batch& p : prepared)
-            while (creator->push(p, sleeper).is_blocked()) sleeper.wait();
+          prepared_rows prepared = creator->prepare(input_[i]);
+          while (creator->push(prepared, sleeper) == step::blocked) sleeper.wait();
         }
         if (num_batches == input_.size()) creator->finish(sleeper);
         if (num_threads == 0) rig.queue().drain();  // an executor outlives its stages
@@ -124,7 +122,7 @@ TEST_P(each_type, disks_that_become_full_while_merging) {
       std::unique_ptr<run_merger> merger = make_run_merger(settings_, r, std::move(runs), 8192);
       EXPECT_GE(merger->merge_passes(), 2U);
       task_queue::sleeper sleeper(rig.queue());
-      std::vector<batch> raw;
+      std::vector<merge_part> raw;
       const error e = block::error_of([&] {
         for (outcome s = outcome::ready(); !s.is_done(); s = merger->pull(raw, sleeper)) {
           EXPECT_EQ(block::error_of(take_all).kind(), error_kind::resources);
@@ -151,14 +149,14 @@ TEST_P(each_type, given_up_during_merging) {
         std::unique_ptr<run_creator> creator = make_run_creator(settings_, rig.resources());
         runs::sorted_runs runs = create_runs(rig, *creator, input_);
         creator.reset();
-        std::vector<batch> raw;
+        std::vector<merge_part> raw;
         {
           std::unique_ptr<run_merger> merger = make_run_merger(settings_, rig.resources(), std::move(runs), 8192);
           for (int i = 0; i < num_pulls; ++i)
             if (merger->pull(raw, sleeper).is_blocked() && i % 2 == 0) sleeper.wait();
         }
         EXPECT_EQ(rig.blocks().used_bytes(), 0U);
-        for (const batch& b : raw) EXPECT_GT(b.num_rows, 0U);  // what was delivered stays valid
+        for (const merge_part& part : raw) EXPECT_GT(size_of(part).num_rows, 0U);  // what was delivered stays valid
       }
     }
   }
@@ -208,10 +206,8 @@ TEST(failure, while_pieces_are_being_sorted) {
     task_queue::sleeper sleeper(rig.queue());
     std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
     for (size_t i = 0; i < num_batches; ++i) {
-      std::vector<batch> prepared;
-      creator->prepare(input[i], prepared);
-      for (batch& b : prepared)
-        while (creator->push(b, sleeper).is_blocked()) sleeper.wait();
+      prepared_rows prepared = creator->prepare(input[i]);
+      while (creator->push(prepared, sleeper) == step::blocked) sleeper.wait();
     }
     creator.reset();
     EXPECT_EQ(rig.blocks().used_bytes(), 0U);

@@ -65,13 +65,13 @@ class lanes : public testing::TestWithParam<unsigned> {
     for (;;) {
       while (!left.empty() && lanes.has_room()) {
         slices.cut(left, std::vector<bool>(left.size(), true), std::nullopt, stride_bytes, counts);
-        auto slice = std::make_shared<kernels::row_slice>();
+        kernels::row_slice slice;
         for (size_t i = 0; i < left.size(); ++i) {
-          if (counts[i] > 0) slice->parts.push_back(left[i].first(counts[i]));
+          if (counts[i] > 0) slice.parts.push_back(left[i].first(counts[i]));
           left[i].drop(counts[i]);
         }
         std::erase_if(left, [](const kernels::row_span& s) { return s.num_rows == 0; });
-        lanes.start(slice);
+        lanes.start(std::move(slice));
       }
       if (left.empty()) lanes.close();
       std::span<const row_place> rows;

@@ -85,12 +85,9 @@ class sort_rig {
 // Feeds all batches and finishes.
 inline runs::sorted_runs create_runs(sort_rig& rig, run_creator& creator, const std::vector<batch>& input) {
   task_queue::sleeper sleeper(rig.queue());
-  std::vector<batch> prepared;
   for (const batch& b : input) {
-    prepared.clear();
-    creator.prepare(b, prepared);
-    for (batch& p : prepared)
-      while (creator.push(p, sleeper).is_blocked()) sleeper.wait();
+    prepared_rows prepared = creator.prepare(b);
+    while (creator.push(prepared, sleeper) == step::blocked) sleeper.wait();
   }
   while (creator.finish(sleeper).is_blocked()) sleeper.wait();
   return creator.take();
@@ -110,8 +107,8 @@ struct sort_result {
 inline std::vector<batch> merge_runs(sort_rig& rig, const sort_settings& settings, run_merger& merger) {
   task_queue::sleeper sleeper(rig.queue());
   std::vector<std::vector<batch>> refined;
-  // Raw batches may hold blocks of the merge, so they are refined as they come.
-  auto refine = [&](std::vector<batch>& raw) {
+  // Parts may hold blocks of the merge, so they are refined as they come.
+  auto refine = [&](std::vector<merge_part>& raw) {
     const size_t first = refined.size();
     refined.resize(first + raw.size());
     auto some = [&](size_t from, size_t stride) {
@@ -125,7 +122,7 @@ inline std::vector<batch> merge_runs(sort_rig& rig, const sort_settings& setting
     raw.clear();
   };
   constexpr size_t most_raw = 4;
-  std::vector<batch> raw;
+  std::vector<merge_part> raw;
   for (;;) {
     const outcome s = merger.pull(raw, sleeper);
     if (s.is_ready() && raw.size() < most_raw) continue;
