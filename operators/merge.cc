@@ -1,16 +1,17 @@
 // merge: several sorted streams into one.
 //
-// A binary heap of the inputs' current rows, compared by key words; as long as one input stays in front of the
-// runner-up its rows move as a whole: the end of that run is found by doubling steps, and a long run is handed on
-// without a copy. Ties go to the input named first, so the merge is stable. Cost: about log2 k word comparisons per
-// change of input.
+// A loser tree of the inputs' current rows, compared by key words; as long as one input stays in front of the runner-up
+// its rows move as a whole: the end of that run is found by doubling steps, and a long run is handed on without a copy.
+// Ties go to the input named first, so the merge is stable. Cost: about 2 log2 k word comparisons per change of input.
 #include <algorithm>
+#include <utility>
 
-#include "operators/parts/order/merge_less.h"
-#include "operators/parts/order/sort_order.h"
-#include "operators/parts/order/stream_cursor.h"
-#include "operators/parts/rules/estimates.h"
-#include "operators/word.h"
+#include "engine/kernels/loser_tree.h"
+#include "operators/estimates.h"
+#include "operators/merge_less.h"
+#include "operators/registry.h"
+#include "operators/sort_order.h"
+#include "operators/stream_cursor.h"
 
 namespace flowrun::operators {
 
@@ -41,7 +42,8 @@ class merge_source final : public exec::source {
       : words_(c.input_type(), by),
         compare_(c.input_type(), by),
         builder_(c.output_type(), c.job.pool(), c.batch_bytes),
-        strings_(c.output_type().has_strings()) {
+        strings_(c.output_type().has_strings()),
+        heads_(c.inputs.size(), in_front{this}) {
     for (exec::input_stream* in : c.inputs) cursors_.emplace_back(*in, &words_);
     for (uint32_t i = 0; i < cursors_.size(); ++i) waiting_.push_back(i);
   }
@@ -52,29 +54,39 @@ class merge_source final : public exec::source {
       const outcome o = cursors_[i].fill(w);
       if (o.is_blocked()) return o;
       waiting_.pop_back();
-      if (o.is_ready()) {
-        heap_.push_back(i);
-        std::push_heap(heap_.begin(), heap_.end(), behind{this});
-      }
+      show_head(i);
     }
-    if (heap_.empty()) {
+    if (!std::exchange(started_, true)) heads_.start();
+    if (heads_.winner() == heads_.none) {
       out.emit(builder_.take());
       return outcome::done();
     }
-    while (waiting_.empty() && !heap_.empty()) {
-      if (move_run(out)) return outcome::ready();
+    while (waiting_.empty() && heads_.winner() != heads_.none) {
+      if (move_run(out)) return exec::outcome::ready();
     }
     return outcome::ready();
   }
 
  private:
-  // The order of the heap: by the inputs' current rows.
-  struct behind {
+  // Between inputs whose current rows have equal words.
+  struct in_front {
     const merge_source* merge;
-    bool operator()(uint32_t a, uint32_t b) const {
-      return merge->after(a, merge->cursors_[a].position(), b, merge->cursors_[b].position());
+    bool operator()(uint32_t a, uint32_t b, uint64_t&) const {
+      return !merge->after(a, merge->cursors_[a].position(), b, merge->cursors_[b].position());
     }
   };
+
+  // The input's current row takes part: its first one, or the next one of the input that has won. None: it has ended.
+  void show_head(uint32_t input) {
+    const stream_cursor& in = cursors_[input];
+    if (!started_) {
+      if (in.has_row()) heads_.set(input, in.word());
+    } else if (in.has_row()) {
+      heads_.replay(in.word());
+    } else {
+      heads_.replay_exhausted();
+    }
+  }
 
   // Row `a_row` of input a comes after row `b_row` of input b in the result.
   bool after(uint32_t a, size_t a_row, uint32_t b, size_t b_row) const {
@@ -110,23 +122,14 @@ class merge_source final : public exec::source {
 
   // Moves the rows of the front input that come before all others. True when a batch was emitted.
   bool move_run(exec::output& out) {
-    const uint32_t front = heap_.front();
+    const uint32_t front = heads_.winner(), next = heads_.runner_up();
     stream_cursor& in = cursors_[front];
-    size_t count = in.rows_left();
-    if (heap_.size() > 1) {
-      uint32_t next = heap_[1];
-      if (heap_.size() > 2 && behind{this}(next, heap_[2])) next = heap_[2];
-      count = run_length(front, next);
-    }
-    std::pop_heap(heap_.begin(), heap_.end(), behind{this});  // while the cursor still has its row
-    heap_.pop_back();
+    const size_t count = next == heads_.none ? in.rows_left() : run_length(front, next);
     const bool emitted = take(in, count, out);
-    if (in.has_row()) {
-      heap_.push_back(front);
-      std::push_heap(heap_.begin(), heap_.end(), behind{this});
-    } else {
+    if (in.has_row())
+      show_head(front);
+    else
       waiting_.push_back(front);
-    }
     return emitted;
   }
 
@@ -160,8 +163,9 @@ class merge_source final : public exec::source {
   record::batch_builder builder_;
   bool strings_;
   std::vector<stream_cursor> cursors_;
-  std::vector<uint32_t> heap_;     // inputs with a row, the one in front first
-  std::vector<uint32_t> waiting_;  // inputs whose batch is used up
+  kernels::loser_tree<uint64_t, in_front> heads_;
+  bool started_ = false;           // all inputs have shown their first rows
+  std::vector<uint32_t> waiting_;  // inputs whose batch is used up: at first all, then the one that has won
 };
 
 exec::assembly build(exec::build_context& c) {

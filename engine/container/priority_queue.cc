@@ -422,15 +422,7 @@ void priority_queue<Item>::bound_by(const slice_source& s, size_t stride, Item& 
 template <class Item>
 size_t priority_queue<Item>::take_up_to(const slice_source& s, size_t stride, const Item& splitter, Item* to) {
   const auto num_up_to = [&](size_t num_items, auto&& item) {
-    size_t low = 0;
-    for (size_t high = std::min(stride, num_items); low < high;) {
-      const size_t middle = low + (high - low) / 2;
-      if (splitter < item(middle))
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    return low;
+    return kernels::num_below(std::min(stride, num_items), [&](size_t i) { return splitter < item(i); });
   };
   if (s.kind == source_kind::run) {
     const size_t count = num_up_to(runs_.num_front(s.index), [&](size_t i) { return runs_.front(s.index, i); });

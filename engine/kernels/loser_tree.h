@@ -44,6 +44,19 @@ class loser_tree {
   // The source with the least head; none when all are exhausted.
   uint32_t winner() const { return winner_.source; }
   Key winner_key() const { return winner_.key; }
+  // The source with the least head but for the winner's; none when there is no other. Only where ties leave keys as
+  // they are. Cost: as of a replay.
+  uint32_t runner_up() const {
+    entry least = exhausted;
+    if (winner_.source == none) return none;
+    for (size_t node = (winner_.source + leaves_) / 2; node > 0; node /= 2) {
+      const entry& loser = losers_[node];
+      Key same = loser.key;
+      if (loser.key < least.key || (loser.key == least.key && wins_tie(loser.source, least.source, same)))
+        least = loser;
+    }
+    return least.source;
+  }
   // The winner has a new head with this key, or none any more.
   void replay(Key key) { replay(key, winner_.source, winner_.source); }
   void replay_exhausted() { replay(exhausted.key, none, winner_.source); }

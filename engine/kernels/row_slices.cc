@@ -5,8 +5,8 @@
 #include <bit>
 #include <utility>
 
-#include "engine/kernels/loser_tree.h"
-#include "engine/kernels/offset_value_code.h"
+#include "engine/kernels/row_tournament.h"
+#include "engine/kernels/slice_cut.h"
 #include "engine/kernels/word_sort.h"
 
 namespace flowrun::kernels {
@@ -17,6 +17,11 @@ using record::row_place;
 using record::word128;
 
 constexpr uint32_t row_number_bits = 32;  // of an entry; above them, 12 bytes of the key
+
+uint32_t num_bits(word128 number) {
+  const auto high = static_cast<uint64_t>(number >> 64);
+  return static_cast<uint32_t>(high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(number)));
+}
 
 bool lie_in_one_arena(std::span<const row_span> spans) {
   return std::all_of(spans.begin(), spans.end(),
@@ -61,89 +66,40 @@ bool row_slices::comes_before(const row_bound& a, const row_bound& b) const {
   return order < 0 || (order == 0 && a.sequence <= b.sequence);
 }
 
-size_t row_slices::num_rows_before(const row_span& span, size_t limit, const row_bound& bound) const {
-  size_t low = 0;
-  while (low < limit) {
-    const size_t middle = low + (limit - low) / 2;
-    if (comes_before(bound_of(span, middle), bound))
-      low = middle + 1;
-    else
-      limit = middle;
-  }
-  return low;
-}
-
 void row_slices::cut(std::span<const row_span> spans, const std::vector<bool>& ends,
                      const std::optional<row_bound>& bound, size_t stride_bytes, std::vector<size_t>& counts) const {
-  counts.resize(spans.size());
-  std::optional<row_bound> splitter = bound;
-  for (size_t i = 0; i < spans.size(); ++i) {
-    const row_span& s = spans[i];
-    counts[i] = rows_within(s, stride_bytes);
-    if (counts[i] == s.num_rows && ends[i]) continue;
-    // Of equal rows the one of the earlier sequence: what follows it there is still to come.
-    const row_bound last = bound_of(s, counts[i] - 1);
-    if (!splitter || comes_before(last, *splitter)) splitter = last;
-  }
-  if (!splitter) return;
-  for (size_t i = 0; i < spans.size(); ++i) counts[i] = num_rows_before(spans[i], counts[i], *splitter);
+  counts.clear();
+  for (const row_span& s : spans) counts.push_back(rows_within(s, stride_bytes));
+  // Of equal rows the one of the earlier sequence bounds the slice: what follows it there is still to come.
+  cut_at_splitter(
+      counts, bound, [&](size_t i, size_t j) { return bound_of(spans[i], j); },
+      [&](const row_bound& a, const row_bound& b) { return !comes_before(a, b); },
+      [&](size_t i) { return ends[i] && counts[i] == spans[i].num_rows; });
 }
 
-// `Coded`: the tree compares offset-value codes; else key prefixes, which are whole keys.
+// The loser tree.
 template <bool Coded>
-struct row_slices::tournament {
-  struct tie {
-    const tournament* t;
-    bool operator()(uint32_t a, uint32_t b, [[maybe_unused]] word128& key) const {
-      if constexpr (Coded) {
-        const int order = t->coder.compare(t->heads[a], t->heads[b], key);
-        if (order != 0) return order < 0;
-      }
-      return a < b;
-    }
-  };
-
-  tournament(const row_slices& all, std::span<const row_span> spans)
-      : slices(all), left(spans.begin(), spans.end()), heads(spans.size()), tree(spans.size(), tie{this}) {
-    for (size_t i = 0; i < left.size(); ++i) {
-      if (left[i].num_rows == 0) continue;
-      heads[i] = left[i][0];
-      tree.set(static_cast<uint32_t>(i), Coded ? coder.first(heads[i]) : prefix_of(heads[i]));
-    }
-    tree.start();
-  }
-
-  void run(bool unique, std::vector<row_place>& places) {
-    std::optional<word128> last;  // unique: the key of the row before
-    for (uint32_t winner = tree.winner(); winner != tree.none; winner = tree.winner()) {
-      const word128 key = tree.winner_key();
-      const bool repeats = Coded ? coder.is_equal(key) : last == key;
-      if (!unique || !repeats) places.push_back(heads[winner]);
-      if (unique) last = key;
-      advance(winner);
-    }
-  }
-
-  void advance(uint32_t winner) {
+void row_slices::play(std::span<const row_span> spans, bool unique, std::vector<row_place>& places) const {
+  row_tournament<Coded> heads(spans.size(), prefix_, words_);
+  std::vector<row_span> left(spans.begin(), spans.end());
+  for (uint32_t i = 0; i < left.size(); ++i)
+    if (left[i].num_rows > 0) heads.set(i, left[i][0]);
+  heads.start();
+  for (uint32_t winner = heads.winner(); winner != heads.none; winner = heads.winner()) {
+    if (!unique || !heads.repeats_last()) places.push_back(heads.head(winner));
     row_span& s = left[winner];
     s.drop(1);
-    if (s.num_rows == 0) return tree.replay_exhausted();
-    const row_place before = std::exchange(heads[winner], s[0]);
+    if (s.num_rows == 0) {
+      heads.replay_exhausted();
+      continue;
+    }
     if (s.entries == nullptr)
-      slices.rows_.prefetch_next(s.front.row, s.front.heap, s.num_rows - 1);
+      rows_.prefetch_next(s.front.row, s.front.heap, s.num_rows - 1);
     else if (s.num_rows > 2)
       __builtin_prefetch(s[2].row);
-    tree.replay(Coded ? coder.relative(heads[winner], before) : prefix_of(heads[winner]));
+    heads.replay(s[0]);
   }
-
-  word128 prefix_of(const row_place& row) const { return slices.prefix_(row.row, row.heap); }
-
-  const row_slices& slices;
-  const offset_value_coder<record::key_words> coder{slices.words_};
-  std::vector<row_span> left;
-  std::vector<row_place> heads;
-  loser_tree<word128, tie> tree;
-};
+}
 
 // Entries are all there is to compare, and the rows' numbers in them keep the order of equal keys.
 void row_slices::sort_entries(std::span<const row_span> spans, bool unique, std::vector<row_place>& places) const {
@@ -160,26 +116,32 @@ void row_slices::sort_entries(std::span<const row_span> spans, bool unique, std:
   }
 }
 
-// Where prefixes are whole keys: the rows as words, how much larger the key is than the least one and the row's number
-// among all, sorted. False: these don't fit.
-template <class Word>
-bool row_slices::sort_numbers(std::span<const row_span> spans, bool unique, std::vector<row_place>& places) const {
-  size_t num_rows = 0;
+// Prefixes, which are whole keys here, as numbers: how much larger than the least one.
+row_slices::numbering row_slices::number(std::span<const row_span> spans) const {
+  numbering out;
   std::optional<word128> least, largest;
   for (const row_span& s : spans) {
     if (s.num_rows == 0) continue;
-    num_rows += s.num_rows;
+    out.num_rows += s.num_rows;
     const row_place first = s[0], last = s[s.num_rows - 1];
     const word128 from = prefix_(first.row, first.heap), to = prefix_(last.row, last.heap);
     least = std::min(least.value_or(from), from);
     largest = std::max(largest.value_or(to), to);
   }
-  constexpr size_t least_rows = 64;  // the tree has less to set up
-  constexpr size_t rows_ahead = 8;
-  if (num_rows < least_rows) return false;
-  const uint32_t unused = prefix_.unused_bits(), number_bits = static_cast<uint32_t>(std::bit_width(num_rows - 1));
-  if ((*largest - *least) >> unused >> (8 * sizeof(Word) - number_bits) != 0) return false;
+  if (out.num_rows == 0) return out;
+  out.least = *least;
+  out.row_bits = static_cast<uint32_t>(std::bit_width(out.num_rows - 1));
+  out.num_bits = num_bits((*largest - *least) >> prefix_.unused_bits()) + out.row_bits;
+  return out;
+}
 
+// The rows as words, the number of each key and below it the row's number among all, sorted.
+template <class Word>
+void row_slices::sort_numbers(std::span<const row_span> spans, const numbering& n, bool unique,
+                              std::vector<row_place>& places) const {
+  constexpr size_t rows_ahead = 8;
+  const size_t num_rows = n.num_rows;
+  const uint32_t unused = prefix_.unused_bits();
   Word* const words = kept<Word>(num_rows);
   row_place* const rows = kept<row_place>(num_rows);
   std::array<word128, 256> keys;
@@ -198,22 +160,31 @@ bool row_slices::sort_numbers(std::span<const row_span> spans, bool unique, std:
         }
       }
       for (size_t i = 0; i < count; ++i, ++number) {
-        words[number] = static_cast<Word>((keys[i] - *least) >> unused) << number_bits | number;
+        words[number] = static_cast<Word>((keys[i] - n.least) >> unused) << n.row_bits | number;
         rows[number] = s[from + i];
       }
     }
   }
   sort_words(words, num_rows);
-  const uint64_t low = (uint64_t{1} << number_bits) - 1;
+  const uint64_t low = (uint64_t{1} << n.row_bits) - 1;
   const auto row_of = [&](Word word) { return rows[static_cast<uint64_t>(word) & low]; };
   if (!unique) {
     places.resize(num_rows);
     for (size_t i = 0; i < num_rows; ++i) places[i] = row_of(words[i]);
-    return true;
+    return;
   }
   for (size_t i = 0; i < num_rows; ++i)
-    if (i == 0 || words[i] >> number_bits != words[i - 1] >> number_bits) places.push_back(row_of(words[i]));
-  return true;
+    if (i == 0 || words[i] >> n.row_bits != words[i - 1] >> n.row_bits) places.push_back(row_of(words[i]));
+}
+
+row_slices::way row_slices::way_of(std::span<const row_span> spans, const numbering& n, bool unique) const {
+  constexpr size_t few_rows = 64;  // the tree has less to set up
+  if (spans.size() == 1 && !unique) return way::as_they_are;
+  if (!prefix_.whole()) return way::tree_of_codes;
+  if (n.num_rows >= few_rows && n.num_bits <= 64) return way::words_of_8;
+  if (prefix_.whole_in_12() && lie_in_one_arena(spans)) return way::entries;
+  if (n.num_rows >= few_rows && n.num_bits <= 128) return way::words_of_16;
+  return way::tree_of_prefixes;
 }
 
 void row_slices::merge(std::span<const row_span> spans, bool unique, std::vector<row_place>& places) const {
@@ -221,16 +192,16 @@ void row_slices::merge(std::span<const row_span> spans, bool unique, std::vector
   for (const row_span& s : spans) num_rows += s.num_rows;
   places.clear();
   places.reserve(num_rows);
-  if (spans.size() == 1 && !unique) {
-    for (size_t i = 0; i < num_rows; ++i) places.push_back(spans[0][i]);
-  } else if (!prefix_.whole()) {
-    tournament<true>(*this, spans).run(unique, places);
-  } else if (sort_numbers<uint64_t>(spans, unique, places)) {
-    return;
-  } else if (prefix_.whole_in_12() && lie_in_one_arena(spans)) {
-    sort_entries(spans, unique, places);
-  } else if (!sort_numbers<word128>(spans, unique, places)) {
-    tournament<false>(*this, spans).run(unique, places);
+  const numbering n = prefix_.whole() ? number(spans) : numbering{};
+  switch (way_of(spans, n, unique)) {
+    case way::as_they_are:
+      for (size_t i = 0; i < num_rows; ++i) places.push_back(spans[0][i]);
+      return;
+    case way::words_of_8: return sort_numbers<uint64_t>(spans, n, unique, places);
+    case way::entries: return sort_entries(spans, unique, places);
+    case way::words_of_16: return sort_numbers<word128>(spans, n, unique, places);
+    case way::tree_of_prefixes: return play<false>(spans, unique, places);
+    case way::tree_of_codes: return play<true>(spans, unique, places);
   }
 }
 

@@ -92,12 +92,30 @@ class row_slices {
   bool less(const row_bound& a, const row_bound& b) const { return compare(a, b) < 0; }
 
  private:
-  template <bool Coded>
-  struct tournament;
-
+  // How a slice is put in order.
+  enum class way {
+    as_they_are,       // one part alone
+    words_of_8,        // keys as numbers and the rows' own, sorted
+    entries,           // sorted as they are, which hold the whole key
+    words_of_16,       // as words_of_8, where those are too short
+    tree_of_prefixes,  // by a loser tree: few rows, or where numbers are too long
+    tree_of_codes,     // likewise, where keys are longer than their prefixes
+  };
+  // Rows as numbers: those of their keys, and below them their own.
+  struct numbering {
+    size_t num_rows = 0;
+    record::word128 least = 0;  // key, which has the number 0
+    uint32_t row_bits = 0;      // of a row's number
+    uint32_t num_bits = 0;      // of both
+  };
+  numbering number(std::span<const row_span> spans) const;
+  way way_of(std::span<const row_span> spans, const numbering& n, bool unique) const;
   template <class Word>
-  bool sort_numbers(std::span<const row_span> spans, bool unique, std::vector<record::row_place>& places) const;
+  void sort_numbers(std::span<const row_span> spans, const numbering& n, bool unique,
+                    std::vector<record::row_place>& places) const;
   void sort_entries(std::span<const row_span> spans, bool unique, std::vector<record::row_place>& places) const;
+  template <bool Coded>
+  void play(std::span<const row_span> spans, bool unique, std::vector<record::row_place>& places) const;
   size_t rows_within(const row_span& span, size_t num_bytes) const;
   int compare(const row_bound& a, const row_bound& b) const {
     if (!prefix_.whole()) return words_.compare(a.row, b.row);
@@ -108,7 +126,6 @@ class row_slices {
     return {row, prefix_.whole() ? prefix_(row.row, row.heap) : 0, span.sequence};
   }
   bool comes_before(const row_bound& a, const row_bound& b) const;
-  size_t num_rows_before(const row_span& span, size_t limit, const row_bound& bound) const;
 
   const wide_rows rows_;
   const record::key_prefix prefix_;

@@ -7,14 +7,13 @@
 // are done.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <vector>
 
 #include "engine/block/prefetched_block.h"
 #include "engine/kernels/row_slices.h"
 #include "engine/record/batch.h"
-#include "engine/runs/predicted_reader.h"
+#include "engine/runs/run_fronts.h"
 #include "engine/sort/run_merger.h"
 
 namespace flowrun::sort {
@@ -34,20 +33,15 @@ class row_slice_merger {
     kernels::row_span rows;
     std::shared_ptr<const void> owner;
   };
-  void load(block::prefetched_block block, const runs::predicted_block& which);
+  // Takes counts_ rows off the fronts.
+  kernels::row_slice take();
 
   const kernels::row_slices& slices_;
-  const std::vector<runs::run> runs_;
   const uint32_t row_bytes_;
-  std::vector<std::deque<segment>> loaded_;  // by run; behind the runs: the parts of those in memory
-  std::vector<uint32_t> active_;             // with something loaded, ascending
-  std::vector<size_t> blocks_left_;          // of each run, to be loaded
-  size_t num_loaded_ = 0;
-  size_t max_loaded_;
-  size_t slice_bytes_;
-  runs::predicted_reader reader_;
+  const size_t slice_bytes_;
+  runs::run_fronts<segment> fronts_;
   // Reused by each call.
-  std::vector<kernels::row_span> fronts_;
+  std::vector<kernels::row_span> spans_;
   std::vector<bool> ends_;
   std::vector<size_t> counts_;
 };

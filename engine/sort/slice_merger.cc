@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <optional>
+
+#include "engine/kernels/slice_cut.h"
 
 namespace flowrun::sort {
 
@@ -21,106 +25,70 @@ slice_merger<Word>::slice_merger(std::vector<runs::run> runs, const runs::memory
                                  const merger_memory& memory)
     : codec_(codec),
       resources_(resources),
-      runs_(std::move(runs)),
-      loaded_(runs_.size()),
-      max_loaded_(runs_.size() + memory.lookahead),
       slice_words_(std::max<size_t>(memory.slice_bytes / sizeof(Word), 64)),
-      reader_(*resources.blocks, runs_, predict_words(runs_), memory.reading()) {
-  for (const std::shared_ptr<const runs::memory_run>& kept : in_memory) {
-    for (const runs::memory_run::part& part : kept->parts) {
-      if (part.num_words == 0) continue;
-      active_.push_back(static_cast<uint32_t>(loaded_.size()));
-      loaded_.emplace_back().push_back(
-          {kept->rows.data() + part.first * sizeof(Word), part.num_words, sizeof(Word), kept});
-    }
-  }
+      fronts_([&] {
+        std::vector<runs::predicted_block> sequence = predict_words(runs);
+        return runs::run_fronts<segment>(*resources.blocks, std::move(runs), std::move(sequence), memory.reading());
+      }()) {
+  for (const std::shared_ptr<const runs::memory_run>& kept : in_memory)
+    for (const runs::memory_run::part& part : kept->parts)
+      if (part.num_words > 0)
+        fronts_.add({kept->rows.data() + part.first * sizeof(Word), part.num_words, sizeof(Word), kept});
 }
 
 template <class Word>
-void slice_merger<Word>::load(block::prefetched_block block, uint32_t run) {
-  if (loaded_[run].empty()) active_.push_back(run);
-  loaded_[run].push_back({block.payload(), block.header().num_rows, codec_.row_bytes(), block.owner()});
-  ++num_loaded_;
+size_t slice_merger<Word>::measure() {
+  // A run with more than `stride` words bounds the slice there, so that this has about slice_words_ words; a run whose
+  // next segment is loaded, too, bounds it at the end of the first.
+  const size_t stride = std::max<size_t>(slice_words_ / std::max<size_t>(fronts_.num_active(), 1), 16);
+  const uint32_t row_bytes = codec_.row_bytes();
+  counts_.clear();
+  for (size_t i = 0; i < fronts_.num_active(); ++i) counts_.push_back(std::min(stride, fronts_.front(i).num_words));
+  std::optional<Word> bound;
+  if (const runs::predicted_block* const next = fronts_.upcoming())
+    bound = static_cast<Word>(fronts_.runs()[next->run].blocks[next->block].first);
+  kernels::cut_at_splitter(
+      counts_, bound, [&](size_t i, size_t j) { return word(fronts_.front(i), j, row_bytes); },
+      [](Word a, Word b) { return b < a; },
+      [&](size_t i) { return fronts_.front(i).num_words < stride && !fronts_.goes_on(i); });
+  return std::accumulate(counts_.begin(), counts_.end(), size_t{0});
 }
 
-// How many of the first `limit` words are not above the splitter.
 template <class Word>
-size_t slice_merger<Word>::num_words_up_to(const segment& s, size_t limit, Word splitter) const {
-  size_t low = 0;
-  while (low < limit) {
-    const size_t middle = low + (limit - low) / 2;
-    if (splitter < word(s, middle)) {
-      limit = middle;
+void slice_merger<Word>::take(size_t num_words, word_slice<Word>& slice) {
+  slice.words = std::reinterpret_pointer_cast<Word[]>(resources_.pool->take(num_words * sizeof(Word)));
+  slice.ends.clear();
+  Word* to = slice.words.get();
+  for (size_t i = fronts_.num_active(); i-- > 0;) {
+    if (counts_[i] == 0) continue;
+    segment& front = fronts_.front(i);
+    if (front.word_bytes == sizeof(Word)) {
+      std::memcpy(to, front.at, counts_[i] * sizeof(Word));
     } else {
-      low = middle + 1;
+      codec_.unpack(front.at, counts_[i], to);
     }
+    to += counts_[i];
+    slice.ends.push_back(static_cast<size_t>(to - slice.words.get()));
+    front.at += counts_[i] * front.word_bytes;
+    front.num_words -= counts_[i];
+    if (front.num_words == 0) fronts_.drop_front(i);
   }
-  return low;
 }
 
 template <class Word>
 step slice_merger<Word>::next(word_slice<Word>& slice, waker& w) {
+  const auto segment_of = [this](block::prefetched_block block, uint32_t) {
+    return segment{block.payload(), block.header().num_rows, codec_.row_bytes(), block.owner()};
+  };
   for (;;) {
-    bool waits = false;
-    while (!reader_.exhausted() && num_loaded_ < max_loaded_) {
-      const uint32_t run = reader_.upcoming().run;
-      block::prefetched_block block;
-      if (!reader_.next(block, &w).is_ready()) {
-        waits = true;
-        break;
-      }
-      load(std::move(block), run);
+    const bool waits = !fronts_.load(segment_of, w);
+    if (fronts_.num_active() == 0 && !waits) return step::done;
+    if (const size_t num_words = measure(); num_words > 0) {
+      take(num_words, slice);
+      return step::ready;
     }
-    if (active_.empty() && !waits) return outcome::done();
-
-    // The splitter: nothing above it may be taken. A run with more than `stride` words bounds it there, so that a slice
-    // has about slice_words_ words; a run whose next segment is loaded too bounds it at the end of the first.
-    const size_t stride = std::max<size_t>(slice_words_ / std::max<size_t>(active_.size(), 1), 16);
-    Word splitter = static_cast<Word>(~Word{0});
-    if (!reader_.exhausted())
-      splitter = static_cast<Word>(runs_[reader_.upcoming().run].blocks[reader_.upcoming().block].first);
-    for (uint32_t r : active_) {
-      const segment& front = loaded_[r].front();
-      if (front.num_words >= stride) {
-        splitter = std::min(splitter, word(front, stride - 1));
-      } else if (loaded_[r].size() > 1) {
-        splitter = std::min(splitter, word(front, front.num_words - 1));
-      }
-    }
-    size_t total = 0;
-    std::vector<size_t> take(active_.size());
-    for (size_t i = 0; i < active_.size(); ++i) {
-      const segment& front = loaded_[active_[i]].front();
-      take[i] = num_words_up_to(front, std::min(stride, front.num_words), splitter);
-      total += take[i];
-    }
-    if (total == 0) {
-      if (waits) return outcome::blocked();
-      continue;  // all that is loaded lies above the next block's first word: it must be loaded
-    }
-
-    slice.words = std::reinterpret_pointer_cast<Word[]>(resources_.pool->take(total * sizeof(Word)));
-    slice.ends.clear();
-    Word* to = slice.words.get();
-    for (size_t i = active_.size(); i-- > 0;) {
-      if (take[i] == 0) continue;
-      const uint32_t r = active_[i];
-      segment& front = loaded_[r].front();
-      if (front.word_bytes == sizeof(Word)) {
-        std::memcpy(to, front.at, take[i] * sizeof(Word));
-      } else {
-        codec_.unpack(front.at, take[i], to);
-      }
-      to += take[i];
-      slice.ends.push_back(static_cast<size_t>(to - slice.words.get()));
-      front.at += take[i] * front.word_bytes;
-      front.num_words -= take[i];
-      if (front.num_words > 0) continue;
-      loaded_[r].pop_front();
-      if (r < runs_.size()) --num_loaded_;
-      if (loaded_[r].empty()) active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-    return step::ready;
+    if (waits) return step::blocked;
+    // All that is loaded lies above the next block's first word: it must be loaded.
   }
 }
 

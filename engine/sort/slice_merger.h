@@ -12,14 +12,13 @@
 #pragma once
 
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <vector>
 
 #include "engine/block/prefetched_block.h"
 #include "engine/kernels/slice_cut.h"
 #include "engine/record/row_codec.h"
-#include "engine/runs/predicted_reader.h"
+#include "engine/runs/run_fronts.h"
 #include "engine/sort/hand_over.h"
 #include "engine/sort/run_merger.h"
 
@@ -45,23 +44,20 @@ class slice_merger {
     size_t word_bytes = 0;  // from one to the next
     std::shared_ptr<const void> owner;
   };
-  void load(block::prefetched_block block, uint32_t run);
-  Word word(const segment& s, size_t i) const {
+  static Word word(const segment& s, size_t i, uint32_t row_bytes) {
     Word value = 0;
-    std::memcpy(&value, s.at + i * s.word_bytes, codec_.row_bytes());
+    std::memcpy(&value, s.at + i * s.word_bytes, row_bytes);
     return value;
   }
-  size_t num_words_up_to(const segment& s, size_t limit, Word splitter) const;
+  // How many words of each front belong to the next slice, into counts_; how many all together.
+  size_t measure();
+  void take(size_t num_words, word_slice<Word>& slice);
 
   const record::row_codec& codec_;
   const sort_resources& resources_;
-  const std::vector<runs::run> runs_;
-  std::vector<std::deque<segment>> loaded_;  // by run; behind the runs: the parts in memory
-  std::vector<uint32_t> active_;             // runs with something loaded
-  size_t num_loaded_ = 0;
-  size_t max_loaded_;
-  size_t slice_words_;
-  runs::predicted_reader reader_;
+  const size_t slice_words_;
+  runs::run_fronts<segment> fronts_;
+  std::vector<size_t> counts_;
 };
 
 extern template class slice_merger<uint64_t>;

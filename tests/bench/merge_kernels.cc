@@ -39,7 +39,7 @@
 #include "engine/record/batch.h"
 #include "tests/bench/word_merge.h"
 
-namespace flowrun::sort {
+namespace flowrun::kernels {
 namespace {
 
 using record::row_place;
@@ -436,10 +436,10 @@ bool print_row(const shape& s, const row_store& unsorted, size_t num_runs, unsig
 }
 
 }  // namespace
-}  // namespace flowrun::sort
+}  // namespace flowrun::kernels
 
 int main(int argc, char** argv) {
-  using namespace flowrun::sort;
+  using namespace flowrun::kernels;
   const size_t megabytes = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 64;
   const unsigned num_rounds = argc > 2 ? static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10)) : 5;
   if (megabytes == 0 || megabytes > 2048 || num_rounds == 0) {

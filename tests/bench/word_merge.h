@@ -11,7 +11,7 @@
 #include "engine/kernels/loser_tree.h"
 #include "engine/kernels/slice_cut.h"
 
-namespace flowrun::sort {
+namespace flowrun::kernels {
 
 // The loser tree, which stops wherever the caller likes. Equal words: the earlier sequence first.
 template <class Word>
@@ -49,4 +49,4 @@ class word_merge {
   loser_tree<Word, by_sequence> tree_;
 };
 
-}  // namespace flowrun::sort
+}  // namespace flowrun::kernels

@@ -1,0 +1,97 @@
+// What is loaded of several runs that are merged slice by slice: of each run the blocks that were wanted, in their
+// order, and of what stayed in memory all. Slices are cut off the fronts.
+//
+//   run 0            │ front, half used │ next block │        active
+//   run 1            │                                        its next block has not been wanted yet
+//   part in memory   │ front                         │        active
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/runs/predicted_reader.h"
+#include "engine/runs/sorted_runs.h"
+
+namespace flowrun::runs {
+
+// `Segment`: what is left of a block or of a part in memory. One thread at a time.
+template <class Segment>
+class run_fronts {
+ public:
+  // Starts reading the runs' blocks, in the order of `sequence`; they are freed as they are read. At most a block of
+  // each run, and memory.lookahead more, wait to be used up.
+  run_fronts(block::block_manager& blocks, std::vector<run> runs, std::vector<predicted_block> sequence,
+             const reading_memory& memory)
+      : runs_(std::move(runs)),
+        loaded_(runs_.size()),
+        blocks_left_(runs_.size()),
+        max_loaded_(runs_.size() + memory.lookahead),
+        reader_(blocks, runs_, std::move(sequence), memory) {
+    for (size_t r = 0; r < runs_.size(); ++r) blocks_left_[r] = runs_[r].blocks.size();
+  }
+
+  // Before load(): all of a sequence that comes behind the runs and those that were added before it; not empty.
+  void add(Segment part) {
+    active_.push_back(next_sequence());
+    loaded_.emplace_back().push_back(std::move(part));
+  }
+  // The number of the sequence that is added next.
+  uint32_t next_sequence() const { return static_cast<uint32_t>(loaded_.size()); }
+
+  // Takes in what was read, made a Segment by make(block, run). False: more may wait, but is still being read, and `w`
+  // will be woken. Throws error(io).
+  template <class Make>
+  bool load(Make make, waker& w) {
+    while (!reader_.exhausted() && num_loaded_ < max_loaded_) {
+      const predicted_block which = reader_.upcoming();
+      block::prefetched_block block;
+      if (reader_.next(block, &w) != step::ready) return false;
+      FLOWRUN_CHECK(block.header().stream == runs_[which.run].stream && block.header().index == which.block);
+      std::deque<Segment>& loaded = loaded_[which.run];
+      if (loaded.empty()) active_.insert(std::lower_bound(active_.begin(), active_.end(), which.run), which.run);
+      loaded.push_back(make(std::move(block), which.run));
+      --blocks_left_[which.run];
+      ++num_loaded_;
+    }
+    return true;
+  }
+
+  // Sequences of which something is loaded, ascending.
+  size_t num_active() const { return active_.size(); }
+  Segment& front(size_t i) { return loaded_[active_[i]].front(); }
+  const Segment& front(size_t i) const { return loaded_[active_[i]].front(); }
+  // What comes behind the front of an active sequence is loaded, too.
+  bool goes_on(size_t i) const { return loaded_[active_[i]].size() > 1; }
+  // Nothing comes behind it.
+  bool ends(size_t i) const {
+    const uint32_t r = active_[i];
+    return loaded_[r].size() == 1 && (r >= runs_.size() || blocks_left_[r] == 0);
+  }
+  // The front of an active sequence was used up. Others keep their places, but for those behind it where nothing else
+  // of it is loaded.
+  void drop_front(size_t i) {
+    const uint32_t r = active_[i];
+    loaded_[r].pop_front();
+    if (r < runs_.size()) --num_loaded_;
+    if (loaded_[r].empty()) active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+
+  const std::vector<run>& runs() const { return runs_; }
+  // The block that will be loaded next, before whose first row all slices end; null when all were loaded.
+  const predicted_block* upcoming() const { return reader_.exhausted() ? nullptr : &reader_.upcoming(); }
+
+ private:
+  const std::vector<run> runs_;
+  std::vector<std::deque<Segment>> loaded_;  // by run; behind the runs: what was added
+  std::vector<uint32_t> active_;
+  std::vector<size_t> blocks_left_;  // of each run, to be loaded
+  size_t num_loaded_ = 0;
+  const size_t max_loaded_;
+  predicted_reader reader_;
+};
+
+}  // namespace flowrun::runs
