@@ -8,33 +8,6 @@
 namespace flowrun::container {
 
 template <class Item>
-outcome run_output<Item>::append(std::span<const Item>& items, waker& w) {
-  while (!items.empty()) {
-    std::byte* payload = writer_.payload(&w);
-    if (payload == nullptr) return outcome::blocked();
-    const size_t count = std::min(items.size(), per_block_ - filled_);
-    if (filled_ == 0) firsts_.push_back(items[0]);
-    packer_.pack(items.data(), count, payload + filled_ * packer_.item_bytes());
-    filled_ += count;
-    items = items.subspan(count);
-    if (filled_ == per_block_) end_block();
-  }
-  return outcome::ready();
-}
-
-template <class Item>
-void run_output<Item>::end_block() {
-  const auto num_bytes = static_cast<uint32_t>(filled_ * packer_.item_bytes());
-  writer_.submit(static_cast<uint32_t>(std::exchange(filled_, 0)), num_bytes, 0, 0);
-}
-
-template <class Item>
-outcome run_output<Item>::finish(waker& w) {
-  if (filled_ > 0) end_block();
-  return writer_.flush(&w);
-}
-
-template <class Item>
 queue_input<Item>::queue_input(const settings& s, const item_packer<Item>& packer)
     : settings_(s), packer_(packer), writer_work_(s.post) {
   FLOWRUN_CHECK(s.num_buffers >= 2);
@@ -197,10 +170,5 @@ template class queue_input<uint64_t>;
 template class queue_input<word128>;
 template class queue_input<item256>;
 template class queue_input<item512>;
-template class run_output<uint32_t>;
-template class run_output<uint64_t>;
-template class run_output<word128>;
-template class run_output<item256>;
-template class run_output<item512>;
 
 }  // namespace flowrun::container

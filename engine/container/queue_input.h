@@ -23,6 +23,7 @@
 #include "engine/base/resumable.h"
 #include "engine/container/queue_item.h"
 #include "engine/runs/run_writer.h"
+#include "engine/runs/word_writer.h"
 
 namespace flowrun::container {
 
@@ -31,23 +32,26 @@ template <class Item>
 class run_output {
  public:
   run_output(runs::run_writer& writer, const item_packer<Item>& packer)
-      : writer_(writer), packer_(packer), per_block_(writer.payload_bytes() / packer.item_bytes()) {
+      : writer_(writer), items_(writer, packer, &firsts_) {
     writer.begin_run();
   }
-  // Takes items off the front as far as there are buffers. blocked: `w` will be woken once there is one.
-  outcome append(std::span<const Item>& items, waker& w);
-  // done: the run is on the disks.
-  outcome finish(waker& w);
+  run_output(const run_output&) = delete;
+  run_output& operator=(const run_output&) = delete;
+
+  // Takes items off the front as far as there are buffers; false: `w` will be woken once there is one.
+  bool append(std::span<const Item>& items, waker& w) { return items_.append(items, w); }
+  // True once the run is on the disks; false: `w` will be woken.
+  bool finish(waker& w) {
+    items_.end_block();
+    return writer_.flush(&w);
+  }
   runs::run take_run() { return std::move(writer_.take().front()); }
   std::vector<Item> take_firsts() { return std::move(firsts_); }
 
  private:
-  void end_block();
   runs::run_writer& writer_;
-  const item_packer<Item>& packer_;
-  const size_t per_block_;
-  size_t filled_ = 0;
   std::vector<Item> firsts_;
+  runs::word_writer<Item, item_packer<Item>> items_;
 };
 
 // One thread at a time.
@@ -133,10 +137,5 @@ extern template class queue_input<uint64_t>;
 extern template class queue_input<word128>;
 extern template class queue_input<item256>;
 extern template class queue_input<item512>;
-extern template class run_output<uint32_t>;
-extern template class run_output<uint64_t>;
-extern template class run_output<word128>;
-extern template class run_output<item256>;
-extern template class run_output<item512>;
 
 }  // namespace flowrun::container

@@ -55,7 +55,7 @@ class item_packer {
       : codec_(record::row_type({{"item", record::value_type::fixed_bytes(is_wide_item<Item> ? 1 : item_bytes)}}), {}),
         item_bytes_(is_wide_item<Item> ? sizeof(Item) : item_bytes) {}
 
-  uint32_t item_bytes() const { return item_bytes_; }
+  uint32_t row_bytes() const { return item_bytes_; }
   void pack(const Item* items, size_t num_items, std::byte* to) const {
     if (item_bytes_ == sizeof(Item))
       std::memcpy(to, items, num_items * sizeof(Item));

@@ -158,7 +158,7 @@ void queue_runs<Item>::take(size_t r, size_t count, Item* to) {
   if (count == 0) return;
   run_state& run = runs_[r];
   segment& s = run.segments.front();
-  packer_.unpack(reader_->payload(s.buffer) + size_t{s.first} * packer_.item_bytes(), count, to);
+  packer_.unpack(reader_->payload(s.buffer) + size_t{s.first} * packer_.row_bytes(), count, to);
   s.first += static_cast<uint32_t>(count);
   s.num_items -= static_cast<uint32_t>(count);
   run.num_items -= count;

@@ -21,7 +21,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 
 #include "engine/base/background_work.h"
@@ -32,6 +31,7 @@
 #include "engine/runs/run_writer.h"
 #include "engine/runs/word_writer.h"
 #include "engine/sort/run_creator_kinds.h"
+#include "engine/sort/word_rules.h"
 
 namespace flowrun::sort {
 
@@ -44,7 +44,7 @@ class long_run_creator final : public run_creator {
       : settings_(settings),
         resources_(resources),
         codec_(settings.type, settings.key),
-        combiner_(settings.combiner.get(), codec_),
+        rules_(settings_, codec_),
         memory_(divide_long_run_memory(resources)),
         bag_words_(memory_.bag_bytes / sizeof(Word)),
         slice_words_(memory_.slice_bytes / sizeof(Word)),
@@ -131,24 +131,15 @@ class long_run_creator final : public run_creator {
   void hand_over(bag& full) {
     full.sorting->start([this, &full](waker&) {
       kernels::sort_words(full.words(), full.num_filled);
-      full.num_sorted = without_repeats(full.words(), full.num_filled, std::nullopt);
-      full.num_sorted = combiner_.combine(full.words(), full.num_sorted);
-      return outcome::done();
+      full.num_sorted = rules_.reduce(full.words(), full.num_filled, std::nullopt);
+      return true;
     });
     making_room_.start([this, &full](waker& w) { return empty(full, w); });
     filling_ ^= 1U;
   }
 
-  size_t without_repeats(Word* words, size_t num_words, std::optional<Word> before) const {
-    if (!settings_.unique) return num_words;
-    num_words = static_cast<size_t>(std::unique(words, words + num_words) - words);
-    if (before && num_words > 0 && *before == words[0]) std::memmove(words, words + 1, --num_words * sizeof(Word));
-    return num_words;
-  }
-  uint64_t most_rows() const { return settings_.limit > 0 ? settings_.limit : std::numeric_limits<uint64_t>::max(); }
-
-  // A step in the background. done: the bag's words are in Q and Q'.
-  outcome empty(bag& b, waker& w) {
+  // A step in the background: true when the bag's words are in Q and Q'.
+  bool empty(bag& b, waker& w) {
     if (!store_) store_.emplace(memory_.num_blocks, memory_.block_bytes / sizeof(Word));
     for (;;) {
       if (const outcome o = write_slice(w); o.is_blocked()) return o;
@@ -201,13 +192,13 @@ class long_run_creator final : public run_creator {
       std::swap(current_, next_);
       words_->end_block();
       last_.reset();
-      rows_left_ = most_rows();
+      rows_left_ = rules_.most_rows();
     }
     auto* words = reinterpret_cast<Word*>(slice_buffer_.data());
     size_t num_words = kernels::cut_slice(current_, slice_words_, words);
     std::erase_if(current_, [](const sequence& s) { return s.num_words == 0; });
     kernels::sort_words(words, num_words);
-    num_words = std::min<uint64_t>(without_repeats(words, num_words, last_), rows_left_);
+    num_words = std::min<uint64_t>(rules_.without_repeats(words, num_words, last_), rows_left_);
     if (num_words == 0) return;  // all repeat the last word
     if (!last_) writer_->begin_run();
     last_ = words[num_words - 1];
@@ -221,7 +212,7 @@ class long_run_creator final : public run_creator {
   const sort_settings settings_;
   const sort_resources resources_;
   const record::row_codec codec_;
-  const word_combiner<Word> combiner_;  // of a bag's words
+  const word_rules<Word> rules_;
   const long_run_memory memory_;
   const size_t bag_words_;
   const size_t slice_words_;
@@ -235,9 +226,9 @@ class long_run_creator final : public run_creator {
   std::optional<runs::run_writer> writer_;
   std::optional<runs::word_writer<Word>> words_;
   aligned_buffer slice_buffer_;
-  std::span<const Word> slice_;       // what is left of it, to be written
-  std::optional<Word> last_;          // word of the current run that was taken from Q; none: it has not begun
-  uint64_t rows_left_ = most_rows();  // that a limit allows the current run
+  std::span<const Word> slice_;              // what is left of it, to be written
+  std::optional<Word> last_;                 // word of the current run that was taken from Q; none: it has not begun
+  uint64_t rows_left_ = rules_.most_rows();  // that a limit allows the current run
   bool stays_ = false;
   background_work making_room_;
 };

@@ -8,7 +8,7 @@
 #include "engine/kernels/word_sort.h"
 #include "engine/runs/run_writer.h"
 #include "engine/runs/word_writer.h"
-#include "engine/sort/merge_plan.h"
+#include "engine/sort/intermediate_merges.h"
 #include "engine/sort/run_merger_kinds.h"
 #include "engine/sort/slice_merger.h"
 
@@ -19,7 +19,7 @@ namespace {
 // One intermediate merge: slices are put in order and written as a new run. Where rows combine, the last word of a
 // slice waits for the next slice, where its key may go on.
 template <class Word>
-class narrow_intermediate_merge {
+class narrow_intermediate_merge final : public intermediate_merge {
  public:
   narrow_intermediate_merge(std::vector<runs::run> runs, const record::row_codec& codec,
                             const sort_resources& resources, const merger_memory& memory, uint32_t block_bytes,
@@ -33,7 +33,7 @@ class narrow_intermediate_merge {
   }
 
   // One slice on; done once the new run is on the disks.
-  step advance(waker& w) {
+  step advance(waker& w) override {
     if (left_.empty() && !drained_) {
       const step s = merger_.next(slice_, w);
       if (s == step::blocked) return s;
@@ -48,7 +48,7 @@ class narrow_intermediate_merge {
     words_.end_block();
     return writer_.flush(&w) ? step::done : step::blocked;
   }
-  runs::run take() { return std::move(writer_.take().front()); }
+  runs::run take() override { return std::move(writer_.take().front()); }
 
  private:
   std::span<const Word> in_order(const word_slice<Word>& slice) {
@@ -104,15 +104,17 @@ class narrow_run_merger final : public run_merger {
     memory_ = divide_merger_memory(resources, resources.block_bytes);
     std::vector<uint64_t> sizes;
     for (const runs::run& r : runs_.runs) sizes.push_back(r.num_rows);
-    steps_ = plan_merges(sizes, memory_.fan_in);
-    passes_ = sort::merge_passes(sizes.size(), steps_);
+    first_merges_.emplace(sizes, memory_.fan_in, [this](std::vector<runs::run> merged) {
+      return std::make_unique<narrow_intermediate_merge<Word>>(std::move(merged), codec_, resources_, memory_,
+                                                               resources_.block_bytes, settings_);
+    });
     fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + runs_.in_memory.size();
   }
 
   step pull(std::vector<merge_part>& out, waker& w) override {
     if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return step::done;
     if (sorted_) return runs_.in_memory.empty() ? step::done : pull_memory(out);
-    if (next_step_ < steps_.size()) return reduce(w);
+    if (first_merges_ && !first_merges_->done()) return first_merges_->advance(runs_.runs, w);
     if (!merger_)
       merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), codec_, resources_, memory_);
     word_slice<Word> slice;
@@ -136,7 +138,7 @@ class narrow_run_merger final : public run_merger {
   }
 
   uint64_t fan_in() const override { return fan_in_; }
-  uint64_t merge_passes() const override { return passes_; }
+  uint64_t merge_passes() const override { return first_merges_ ? first_merges_->passes() : 0; }
 
  private:
   // As rows.
@@ -168,36 +170,16 @@ class narrow_run_merger final : public run_merger {
     return step::ready;
   }
 
-  // Carries out the intermediate merges, a slice a call.
-  outcome reduce(waker& w) {
-    const merge_step& plan = steps_[next_step_];
-    const auto first = runs_.runs.begin() + static_cast<std::ptrdiff_t>(plan.first);
-    const auto last = first + static_cast<std::ptrdiff_t>(plan.count);
-    if (!intermediate_)
-      intermediate_.emplace(std::vector<runs::run>(std::make_move_iterator(first), std::make_move_iterator(last)),
-                            codec_, resources_, memory_, resources_.block_bytes, settings_);
-    const outcome s = intermediate_->advance(w);
-    if (!s.is_done()) return s;
-    *first = intermediate_->take();
-    runs_.runs.erase(first + 1, last);
-    intermediate_.reset();
-    ++next_step_;
-    return outcome::ready();
-  }
-
   const sort_settings settings_;
   const sort_resources resources_;
   const record::row_codec codec_;
   runs::sorted_runs runs_;
   const size_t batch_rows_;
   merger_memory memory_;
-  std::vector<merge_step> steps_;
-  size_t next_step_ = 0;
   uint64_t fan_in_ = 0;
-  uint64_t passes_ = 0;
   bool sorted_ = false;  // all from memory, in one part: sorted and unique already
   uint64_t emitted_ = 0;
-  std::optional<narrow_intermediate_merge<Word>> intermediate_;
+  std::optional<intermediate_merges> first_merges_;  // where there are runs
   std::optional<slice_merger<Word>> merger_;
 };
 

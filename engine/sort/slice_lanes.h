@@ -38,6 +38,26 @@ class slice_lanes {
   // No more slices come for this run; from `done` on those of the next one may.
   void close() { closed_ = true; }
 
+  // Starts the slices that `next_slice` gives, as far as there is room, and then as next(). next_slice(slice): ready,
+  // blocked (`w` will be woken) or done, which closes the run.
+  template <class NextSlice>
+  step merge(NextSlice next_slice, std::span<const record::row_place>& rows, waker& w) {
+    for (;;) {
+      bool waits = false;
+      while (!closed_ && !waits && has_room()) {
+        kernels::row_slice slice;
+        const step s = next_slice(slice);
+        if (s == step::ready) start(std::move(slice));
+        if (s == step::done) close();
+        waits = s == step::blocked;
+      }
+      const bool was_last = closed_;
+      const step s = next(rows, w);
+      if (s != step::done || was_last) return s;
+      if (waits) return step::blocked;
+    }
+  }
+
   // ready: the run's next rows, at least one, valid until pop(), which must come before the next call. blocked: `w`
   // will be woken. done: nothing is under way. Throws what a merge threw.
   outcome next(std::span<const record::row_place>& rows, waker& w);

@@ -46,26 +46,13 @@ outcome wide_intermediate_merge::advance(waker& w) {
       showing_ = false;
       return outcome::ready();
     }
-    if (written_) return writer_.flush(&w);
-    bool waits = false;
-    while (!drained_ && !waits && lanes_.has_room()) {
-      kernels::row_slice slice;
-      const step s = merger_.next(slice, w);
-      if (s == step::ready) lanes_.start(std::move(slice));
-      waits = s == step::blocked;
-      drained_ = s == step::done;
-    }
-    if (drained_) lanes_.close();
-    const outcome s = lanes_.next(merged_, w);
-    if (s.is_blocked()) return s;
-    showing_ = s.is_ready();
+    if (written_) return writer_.flush(&w) ? step::done : step::blocked;
+    const step s = lanes_.merge([&](kernels::row_slice& slice) { return merger_.next(slice, w); }, merged_, w);
+    if (s == step::blocked) return s;
+    showing_ = s == step::ready;
     if (showing_) continue;
-    if (drained_) {
-      rows_.end_block();
-      written_ = true;
-    } else if (waits) {
-      return outcome::blocked();
-    }
+    rows_.end_block();
+    written_ = true;
   }
 }
 

@@ -10,20 +10,20 @@
 
 #include "engine/runs/row_writer.h"
 #include "engine/runs/run_writer.h"
+#include "engine/sort/intermediate_merges.h"
 #include "engine/sort/row_slice_merger.h"
 #include "engine/sort/slice_lanes.h"
 
 namespace flowrun::sort {
 
-class wide_intermediate_merge {
+class wide_intermediate_merge final : public intermediate_merge {
  public:
   // Takes the runs' blocks: they are freed as they are read. The resources and `slices` outlive the merge.
   wide_intermediate_merge(std::vector<runs::run> runs, const sort_settings& settings, const sort_resources& resources,
                           const merger_memory& memory, uint32_t block_bytes, const kernels::row_slices& slices);
 
-  // About a slice on; done once the new run is on the disks.
-  outcome advance(waker& w);
-  runs::run take() { return std::move(writer_.take().front()); }
+  step advance(waker& w) override;
+  runs::run take() override { return std::move(writer_.take().front()); }
 
  private:
   row_slice_merger merger_;
@@ -31,8 +31,7 @@ class wide_intermediate_merge {
   runs::row_writer rows_;
   std::span<const record::row_place> merged_;  // of a slice, to be written
   bool showing_ = false;                       // merged_ is what the lanes handed out
-  bool drained_ = false;                       // all slices were started
-  bool written_ = false;                       // and are on their way to the disks
+  bool written_ = false;                       // all of it is on its way to the disks
   slice_lanes lanes_;                          // dies first: its slices refer to what the merger read
 };
 

@@ -11,11 +11,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <deque>
 #include <limits>
 #include <optional>
 
-#include "engine/base/background_work.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/runs/row_writer.h"
@@ -23,6 +21,7 @@
 #include "engine/sort/row_stretch.h"
 #include "engine/sort/run_creator_kinds.h"
 #include "engine/sort/slice_lanes.h"
+#include "engine/sort/stretch_ring.h"
 
 namespace flowrun::sort {
 
@@ -59,15 +58,15 @@ class wide_run_creator final : public run_creator {
         block_bytes_(resources.block_bytes),
         finished_(*resources.blocks),
         lanes_(slices_, settings, resources.post, lanes_of(resources)),
-        writing_(resources.post) {
-    for (unsigned i = 0; i < 2 * resources.runs_per_half; ++i) ring_.emplace_back(rules_, resources.post);
+        ring_(settings_, resources_, [this](row_stretch& full, waker& w) { return write(full, w); }) {
+    for (unsigned i = 0; i < 2 * resources.runs_per_half; ++i) ring_.add(rules_, resources.post);
   }
   // Sorting and merging may wake the writing, and the writer may until it is gone: what is woken must still be there,
   // if asleep.
   ~wide_run_creator() override {
-    for (row_stretch& h : ring_) h.shutdown();
+    ring_.stop_sorting();
     lanes_.shutdown();
-    writing_.shutdown();
+    ring_.stop_writing();
     to_blocks_.reset();
     writer_.reset();
   }
@@ -77,8 +76,8 @@ class wide_run_creator final : public run_creator {
   step push(prepared_rows& in, waker& w) override {
     record::batch& left = std::get<record::batch>(in);
     for (;;) {
-      if (const outcome o = room(w); o.is_blocked()) return o;  // the stretch to be filled is still being written
-      row_stretch& filling = ring_[filling_];
+      if (!ring_.has_room(w)) return step::blocked;  // the stretch to be filled is still being written
+      row_stretch& filling = ring_.filling();
       const size_t taken = filling.fill(left);
       left = left.slice(taken, left.num_rows - taken);
       if (left.num_rows == 0) {
@@ -86,24 +85,12 @@ class wide_run_creator final : public run_creator {
         return outcome::ready();
       }
       if (filling.num_rows() == 0) refuse(left);
-      hand_over();
+      ring_.hand_over();
     }
   }
 
-  outcome finish(waker& w) override {
-    if (!closing_) {
-      if (const outcome o = room(w); o.is_blocked()) return o;
-      closing_ = true;
-      if (row_stretch& last = ring_[filling_]; last.num_rows() > 0) {
-        last.sort_rest();
-        full_.push_back(&last);
-      }
-      while (!full_.empty() && (settings_.force_spill || held_bytes() > resources_.kept_bytes)) write_first();
-    }
-    if (const outcome o = writing_.idle(&w); o.is_blocked()) return o;
-    for (row_stretch& h : ring_)
-      if (const outcome o = h.sorted(w); o.is_blocked()) return o;
-    return writer_ ? writer_->flush(&w) : outcome::done();
+  step finish(waker& w) override {
+    return ring_.finish(w) && (!writer_ || writer_->flush(&w)) ? step::done : step::blocked;
   }
 
   runs::sorted_runs take() override {
@@ -111,26 +98,13 @@ class wide_run_creator final : public run_creator {
     if (writer_)
       for (runs::run& r : writer_->take()) out.runs.push_back(std::move(r));
     for (const runs::run& r : out.runs) out.num_rows += r.num_rows;
-    for (row_stretch* last : full_) out.keep(last->keep());
-    if (out.runs.empty() && full_.empty() && !settings_.force_spill) out.keep(std::make_shared<runs::memory_run>());
-    full_.clear();
-    ring_.clear();
+    ring_.take(out);
     to_blocks_.reset();
     writer_.reset();
     return out;
   }
 
  private:
-  // What waits, or stays.
-  uint64_t held_bytes() const {
-    uint64_t num_bytes = 0;
-    for (const row_stretch* h : full_) num_bytes += h->held_bytes();
-    return num_bytes;
-  }
-
-  // The stretch that is being filled, or comes next, is free.
-  outcome room(waker& w) { return writing_.at_most(ring_.size() - 1 - full_.size(), &w); }
-
   [[noreturn]] void refuse(const record::batch& in) const {
     throw error(error_kind::resources,
                 fmt::format("a row of {} doesn't fit the {} that a piece of the sort's memory has",
@@ -139,24 +113,8 @@ class wide_run_creator final : public run_creator {
                 "raise the memory budget (-m), or shorten the strings before the sort");
   }
 
-  // The full stretch is sorted at once, and written when those before are. As many as may stay, should they be the
-  // last, wait; but half the ring is for filling and writing.
-  void hand_over() {
-    ring_[filling_].sort_rest();
-    full_.push_back(&ring_[filling_]);
-    filling_ = (filling_ + 1) % ring_.size();
-    const size_t most_waiting = ring_.size() > 2 ? ring_.size() / 2 : 0;
-    while (full_.size() > most_waiting || held_bytes() > resources_.kept_bytes) write_first();
-  }
-
-  void write_first() {
-    row_stretch& first = *full_.front();
-    full_.pop_front();
-    writing_.start([this, &first](waker& w) { return write(first, w); });
-  }
-
-  // A step in the background. done: the whole stretch is on its way to the disks.
-  outcome write(row_stretch& h, waker& w) {
+  // A step in the background: true when the whole stretch is on its way to the disks.
+  bool write(row_stretch& h, waker& w) {
     if (!begun_) {
       if (const outcome o = h.sorted(w); o.is_blocked()) return o;
       const size_t average = h.held_bytes() / std::max<size_t>(h.num_rows(), 1);
@@ -172,15 +130,9 @@ class wide_run_creator final : public run_creator {
         lanes_.pop();
         showing_ = false;
       }
-      while (!left_.empty() && rows_left_ > 0 && lanes_.has_room()) lanes_.start(next_slice());
-      const bool all_started = left_.empty() || rows_left_ == 0;
-      if (all_started) lanes_.close();
-      const outcome s = lanes_.next(merged_, w);
-      if (s.is_blocked()) return s;
-      if (s.is_done()) {
-        if (all_started) break;
-        continue;
-      }
+      const step s = lanes_.merge([this](kernels::row_slice& slice) { return next_slice(slice); }, merged_, w);
+      if (s == step::blocked) return false;
+      if (s == step::done) break;
       showing_ = true;
       merged_ = merged_.first(std::min<uint64_t>(merged_.size(), rows_left_));
       rows_left_ -= merged_.size();
@@ -208,10 +160,10 @@ class wide_run_creator final : public run_creator {
     begun_ = true;
   }
 
-  // Takes the next slice off the pieces.
-  kernels::row_slice next_slice() {
+  // Takes the next slice off the pieces: ready or done.
+  step next_slice(kernels::row_slice& slice) {
+    if (left_.empty() || rows_left_ == 0) return step::done;
     slices_.cut(left_, std::vector<bool>(left_.size(), true), std::nullopt, stride_bytes_, counts_);
-    kernels::row_slice slice;
     for (size_t i = 0; i < left_.size(); ++i) {
       if (counts_[i] == 0) continue;
       slice.parts.push_back(left_[i].first(counts_[i]));
@@ -219,7 +171,7 @@ class wide_run_creator final : public run_creator {
       left_[i].drop(counts_[i]);
     }
     std::erase_if(left_, [](const kernels::row_span& piece) { return piece.num_rows == 0; });
-    return slice;
+    return step::ready;
   }
 
   // What all runs keep of their blocks' first keys is part of the budget.
@@ -269,10 +221,6 @@ class wide_run_creator final : public run_creator {
   const creator_memory memory_;
   const uint64_t keys_share_;  // of the memory, for first keys of unbounded length
   const stretch_rules rules_;
-  std::deque<row_stretch> ring_;  // filled and written in turn
-  size_t filling_ = 0;
-  std::deque<row_stretch*> full_;  // not being written; in the end: what stays
-  bool closing_ = false;
   // Of the writing; the owner touches them only while that is idle.
   uint32_t block_bytes_;
   std::optional<runs::run_writer> writer_;
@@ -289,7 +237,7 @@ class wide_run_creator final : public run_creator {
   slice_lanes lanes_;                    // merge slices
   std::span<const row_place> merged_;    // of a slice, to be written
   bool showing_ = false;                 // merged_ is what the lanes handed out
-  background_work writing_;
+  stretch_ring<row_stretch> ring_;
 };
 
 }  // namespace

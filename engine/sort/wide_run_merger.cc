@@ -6,7 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/kernels/row_gather.h"
-#include "engine/sort/merge_plan.h"
+#include "engine/sort/intermediate_merges.h"
 #include "engine/sort/row_merger.h"
 #include "engine/sort/row_slice_merger.h"
 #include "engine/sort/run_merger_kinds.h"
@@ -47,8 +47,10 @@ class wide_run_merger final : public run_merger {
       sort_resources rest = resources;
       rest.memory_bytes -= kept;
       memory_ = divide_merger_memory(rest, block_bytes_);
-      steps_ = plan_merges(sizes, memory_.fan_in);
-      passes_ = sort::merge_passes(sizes.size(), steps_);
+      first_merges_.emplace(sizes, memory_.fan_in, [this](std::vector<runs::run> merged) {
+        return std::make_unique<wide_intermediate_merge>(std::move(merged), settings_, resources_, memory_,
+                                                         block_bytes_, slices_);
+      });
       fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + runs_.in_memory.size();
     } else {
       memory_.slice_bytes = merger_slice_bytes(resources);
@@ -64,7 +66,7 @@ class wide_run_merger final : public run_merger {
   step pull(std::vector<merge_part>& out, waker& w) override {
     if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return step::done;
     if (!has_several(runs_) && !merging_) return pull_memory(out);
-    if (next_step_ < steps_.size()) return reduce(w);
+    if (first_merges_ && !first_merges_->done()) return first_merges_->advance(runs_.runs, w);
     merging_ = true;
     return by_slices_ ? pull_slice(out, w) : pull_rows(out, w);
   }
@@ -79,7 +81,7 @@ class wide_run_merger final : public run_merger {
   }
 
   uint64_t fan_in() const override { return fan_in_; }
-  uint64_t merge_passes() const override { return passes_; }
+  uint64_t merge_passes() const override { return first_merges_ ? first_merges_->passes() : 0; }
 
  private:
   static constexpr uint64_t index_bytes = 16;  // of a row in a slice: its place
@@ -139,23 +141,6 @@ class wide_run_merger final : public run_merger {
     out.push_back(std::move(slice));
   }
 
-  // Carries out the intermediate merges, a slice a call.
-  outcome reduce(waker& w) {
-    const merge_step& plan = steps_[next_step_];
-    const auto first = runs_.runs.begin() + static_cast<std::ptrdiff_t>(plan.first);
-    const auto last = first + static_cast<std::ptrdiff_t>(plan.count);
-    if (!intermediate_)
-      intermediate_.emplace(std::vector<runs::run>(std::make_move_iterator(first), std::make_move_iterator(last)),
-                            settings_, resources_, memory_, block_bytes_, slices_);
-    const outcome s = intermediate_->advance(w);
-    if (!s.is_done()) return s;
-    *first = intermediate_->take();
-    runs_.runs.erase(first + 1, last);
-    intermediate_.reset();
-    ++next_step_;
-    return outcome::ready();
-  }
-
   const sort_settings settings_;
   const sort_resources resources_;
   runs::sorted_runs runs_;
@@ -164,14 +149,11 @@ class wide_run_merger final : public run_merger {
   record::batch_builder builder_;
   uint32_t block_bytes_ = 0;  // the longest of all runs' blocks
   merger_memory memory_;
-  std::vector<merge_step> steps_;
-  size_t next_step_ = 0;
   uint64_t fan_in_ = 0;
-  uint64_t passes_ = 0;
   uint64_t emitted_ = 0;
-  bool by_slices_ = false;  // the last merge
-  bool merging_ = false;    // that one has begun
-  std::optional<wide_intermediate_merge> intermediate_;
+  bool by_slices_ = false;                           // the last merge
+  bool merging_ = false;                             // that one has begun
+  std::optional<intermediate_merges> first_merges_;  // where there are runs
   std::optional<row_slice_merger> slice_merger_;
   std::optional<row_merger> merger_;
 };

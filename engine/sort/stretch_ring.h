@@ -1,0 +1,117 @@
+// The run buffer of a sort: a ring of stretches that are filled and written in turn (run_creator.h).
+//
+//   ring    │ being written │ full │ full │ filling │ free │ free │
+//
+// A full stretch is sorted at once and written when those before it are, in the background. As many full ones as may
+// stay in memory, should they be the last, wait before they are written; but half the ring is for filling and writing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "engine/base/background_work.h"
+#include "engine/runs/sorted_runs.h"
+#include "engine/sort/settings.h"
+
+namespace flowrun::sort {
+
+// `Stretch`, such as word_stretch or row_stretch, has
+//   num_rows(), held_bytes()   what was filled in
+//   sort_rest()                what was filled in is sorted in the background, as far as it isn't already
+//   is_sorted(waker)           all of it is; else the waker will be woken. Throws what sorting threw.
+//   keep()                     once sorted: the same as a run that stays in memory
+//   shutdown()                 waits until nothing is being sorted
+//
+// One thread at a time.
+template <class Stretch>
+class stretch_ring {
+ public:
+  // A step in the background: true when the whole stretch is on its way to the disks, and it is free again.
+  using write_step = std::function<bool(Stretch&, waker&)>;
+
+  // Of at least two stretches, which add() makes.
+  stretch_ring(const sort_settings& settings, const sort_resources& resources, write_step write)
+      : force_spill_(settings.force_spill),
+        kept_bytes_(resources.kept_bytes),
+        write_(std::move(write)),
+        writing_(resources.post) {}
+
+  // Before all else: one more stretch, made of these.
+  template <class... Args>
+  void add(Args&&... args) {
+    ring_.emplace_back(std::forward<Args>(args)...);
+  }
+
+  // The stretch that is being filled, or comes next, is free; else `w` will be woken.
+  bool has_room(waker& w) { return writing_.at_most(ring_.size() - 1 - full_.size(), &w); }
+  // Only with room.
+  Stretch& filling() { return ring_[filling_]; }
+  // Another stretch is filled from now on.
+  void hand_over() {
+    filling().sort_rest();
+    full_.push_back(&filling());
+    filling_ = (filling_ + 1) % ring_.size();
+    const size_t most_waiting = ring_.size() > 2 ? ring_.size() / 2 : 0;
+    while (full_.size() > most_waiting || held_bytes() > kept_bytes_) write_first();
+  }
+
+  // After the last row: true once what may stay is sorted, and all else was handed to the disks.
+  bool finish(waker& w) {
+    if (!closing_) {
+      if (!has_room(w)) return false;
+      closing_ = true;
+      if (filling().num_rows() > 0) {
+        filling().sort_rest();
+        full_.push_back(&filling());
+      }
+      while (!full_.empty() && (force_spill_ || held_bytes() > kept_bytes_)) write_first();
+    }
+    if (!writing_.idle(&w)) return false;
+    for (Stretch& s : ring_)
+      if (!s.is_sorted(w)) return false;
+    return true;
+  }
+
+  // After finish(): adds what stays to the runs that were written. The ring is of no use afterwards.
+  void take(runs::sorted_runs& out) {
+    for (Stretch* last : full_) out.keep(last->keep());
+    if (out.runs.empty() && full_.empty() && !force_spill_) out.keep(std::make_shared<runs::memory_run>());
+    full_.clear();
+    ring_.clear();
+  }
+
+  // Sorting may wake the writing: what is woken must still be there, if asleep. So the one ends before the other.
+  void stop_sorting() {
+    for (Stretch& s : ring_) s.shutdown();
+  }
+  void stop_writing() { writing_.shutdown(); }
+
+ private:
+  // What waits, or stays.
+  uint64_t held_bytes() const {
+    uint64_t num_bytes = 0;
+    for (const Stretch* s : full_) num_bytes += s->held_bytes();
+    return num_bytes;
+  }
+
+  void write_first() {
+    Stretch& first = *full_.front();
+    full_.pop_front();
+    writing_.start([this, &first](waker& w) { return write_(first, w); });
+  }
+
+  const bool force_spill_;
+  const uint64_t kept_bytes_;
+  const write_step write_;
+  std::deque<Stretch> ring_;
+  size_t filling_ = 0;
+  std::deque<Stretch*> full_;  // not being written; in the end: what stays
+  bool closing_ = false;
+  background_work writing_;
+};
+
+}  // namespace flowrun::sort
