@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "engine/exec/parcel.h"
-#include "operators/csv_header.h"
-#include "operators/csv_parser.h"
-#include "operators/csv_settings.h"
-#include "operators/file_input.h"
-#include "operators/registry.h"
-#include "operators/rejection_tally.h"
-#include "operators/text_source.h"
+#include "operators/parts/files/file_input.h"
+#include "operators/parts/text/csv_header.h"
+#include "operators/parts/text/csv_parser.h"
+#include "operators/parts/text/csv_settings.h"
+#include "operators/parts/text/rejection_tally.h"
+#include "operators/parts/text/text_source.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 

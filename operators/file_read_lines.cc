@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "engine/exec/parcel.h"
-#include "operators/file_input.h"
-#include "operators/line_delimiter.h"
-#include "operators/registry.h"
-#include "operators/text_source.h"
+#include "operators/parts/files/file_input.h"
+#include "operators/parts/text/line_delimiter.h"
+#include "operators/parts/text/text_source.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 

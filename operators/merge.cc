@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "engine/kernels/loser_tree.h"
-#include "operators/estimates.h"
-#include "operators/merge_less.h"
-#include "operators/registry.h"
-#include "operators/sort_order.h"
-#include "operators/stream_cursor.h"
+#include "operators/parts/order/merge_less.h"
+#include "operators/parts/order/sort_order.h"
+#include "operators/parts/order/stream_cursor.h"
+#include "operators/parts/rules/estimates.h"
+#include "operators/word.h"
 
 namespace flowrun::operators {
 
@@ -62,7 +62,7 @@ class merge_source final : public exec::source {
       return outcome::done();
     }
     while (waiting_.empty() && heads_.winner() != heads_.none) {
-      if (move_run(out)) return exec::outcome::ready();
+      if (move_run(out)) return outcome::ready();
     }
     return outcome::ready();
   }

@@ -9,6 +9,7 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/block/buffer_split.h"
+#include "engine/kernels/slice_cut.h"
 
 namespace flowrun::container {
 

@@ -38,10 +38,10 @@ class run_output {
   run_output(const run_output&) = delete;
   run_output& operator=(const run_output&) = delete;
 
-  // Takes items off the front as far as there are buffers; false: `w` will be woken once there is one.
-  bool append(std::span<const Item>& items, waker& w) { return items_.append(items, w); }
-  // True once the run is on the disks; false: `w` will be woken.
-  bool finish(waker& w) {
+  // Takes items off the front as far as there are buffers. blocked: `w` will be woken once there is one.
+  outcome append(std::span<const Item>& items, waker& w) { return items_.append(items, w); }
+  // done: the run is on the disks.
+  outcome finish(waker& w) {
     items_.end_block();
     return writer_.flush(&w);
   }

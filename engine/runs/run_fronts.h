@@ -42,14 +42,13 @@ class run_fronts {
   // The number of the sequence that is added next.
   uint32_t next_sequence() const { return static_cast<uint32_t>(loaded_.size()); }
 
-  // Takes in what was read, made a Segment by make(block, run). False: more may wait, but is still being read, and `w`
-  // will be woken. Throws error(io).
+  // Takes in what was read, made a Segment by make(block, run). done: all that may wait is loaded. Throws error(io).
   template <class Make>
-  bool load(Make make, waker& w) {
+  outcome load(Make make, waker& w) {
     while (!reader_.exhausted() && num_loaded_ < max_loaded_) {
       const predicted_block which = reader_.upcoming();
       block::prefetched_block block;
-      if (reader_.next(block, &w) != step::ready) return false;
+      if (const outcome o = reader_.next(block, &w); !o.is_ready()) return o;
       FLOWRUN_CHECK(block.header().stream == runs_[which.run].stream && block.header().index == which.block);
       std::deque<Segment>& loaded = loaded_[which.run];
       if (loaded.empty()) active_.insert(std::lower_bound(active_.begin(), active_.end(), which.run), which.run);
@@ -57,7 +56,7 @@ class run_fronts {
       --blocks_left_[which.run];
       ++num_loaded_;
     }
-    return true;
+    return outcome::done();
   }
 
   // Sequences of which something is loaded, ascending.

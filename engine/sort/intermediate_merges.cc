@@ -10,18 +10,18 @@ intermediate_merges::intermediate_merges(const std::vector<uint64_t>& run_sizes,
       steps_(plan_merges(run_sizes, fan_in)),
       passes_(merge_passes(run_sizes.size(), steps_)) {}
 
-step intermediate_merges::advance(std::vector<runs::run>& runs, waker& w) {
+outcome intermediate_merges::advance(std::vector<runs::run>& runs, waker& w) {
   const merge_step& plan = steps_[next_];
   const auto first = runs.begin() + static_cast<std::ptrdiff_t>(plan.first);
   const auto last = first + static_cast<std::ptrdiff_t>(plan.count);
   if (!merge_) merge_ = begin_(std::vector<runs::run>(std::make_move_iterator(first), std::make_move_iterator(last)));
-  const step s = merge_->advance(w);
-  if (s != step::done) return s;
+  const outcome s = merge_->advance(w);
+  if (!s.is_done()) return s;
   *first = merge_->take();
   runs.erase(first + 1, last);
   merge_.reset();
   ++next_;
-  return step::ready;
+  return outcome::ready();
 }
 
 }  // namespace flowrun::sort

@@ -18,7 +18,7 @@ class intermediate_merge {
  public:
   virtual ~intermediate_merge() = default;
   // About a slice on. ready: call again. blocked: `w` will be woken. done: the new run is on the disks.
-  virtual step advance(waker& w) = 0;
+  virtual outcome advance(waker& w) = 0;
   // Once done.
   virtual runs::run take() = 0;
 };
@@ -37,7 +37,7 @@ class intermediate_merges {
   uint64_t passes() const { return passes_; }
 
   // Until done(): about a slice on, on the runs that the sizes were of. ready or blocked.
-  step advance(std::vector<runs::run>& runs, waker& w);
+  outcome advance(std::vector<runs::run>& runs, waker& w);
 
  private:
   beginning begin_;

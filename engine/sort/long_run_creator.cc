@@ -63,10 +63,11 @@ class long_run_creator final : public run_creator {
     return prepare_words<Word>(codec_, *resources_.pool, in);
   }
 
-  step push(prepared_rows& in, waker& w) override {
+  outcome push(prepared_rows& in, waker& w) override {
     std::span<const Word>& left = std::get<owned_words<Word>>(in).words;
     while (!left.empty()) {
-      if (!making_room_.at_most(1, &w)) return step::blocked;  // the bag to be filled has not been emptied yet
+      // The bag to be filled has not been emptied yet.
+      if (const outcome o = making_room_.at_most(1, &w); o.is_blocked()) return o;
       bag& filling = bags_[filling_];
       if (!filling.buffer) filling.buffer = aligned_buffer(bag_words_ * sizeof(Word));
       const size_t count = std::min(left.size(), bag_words_ - filling.num_filled);
@@ -132,14 +133,14 @@ class long_run_creator final : public run_creator {
     full.sorting->start([this, &full](waker&) {
       kernels::sort_words(full.words(), full.num_filled);
       full.num_sorted = rules_.reduce(full.words(), full.num_filled, std::nullopt);
-      return true;
+      return outcome::done();
     });
     making_room_.start([this, &full](waker& w) { return empty(full, w); });
     filling_ ^= 1U;
   }
 
-  // A step in the background: true when the bag's words are in Q and Q'.
-  bool empty(bag& b, waker& w) {
+  // A step in the background. done: the bag's words are in Q and Q'.
+  outcome empty(bag& b, waker& w) {
     if (!store_) store_.emplace(memory_.num_blocks, memory_.block_bytes / sizeof(Word));
     for (;;) {
       if (const outcome o = write_slice(w); o.is_blocked()) return o;

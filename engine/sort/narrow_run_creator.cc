@@ -67,17 +67,21 @@ class narrow_run_creator final : public run_creator {
     return prepare_words<Word>(codec_, *resources_.pool, in);
   }
 
-  step push(prepared_rows& in, waker& w) override {
+  outcome push(prepared_rows& in, waker& w) override {
     std::span<const Word>& left = std::get<owned_words<Word>>(in).words;
     while (!left.empty()) {
-      if (!ring_.has_room(w)) return step::blocked;  // the stretch to be filled is still being written
+      // The stretch to be filled is still being written.
+      if (const outcome o = ring_.room(w); o.is_blocked()) return o;
       ring_.filling().fill(left);
       if (ring_.filling().is_full()) ring_.hand_over();
     }
     return outcome::ready();
   }
 
-  step finish(waker& w) override { return ring_.finish(w) && writer_.flush(w) ? step::done : step::blocked; }
+  outcome finish(waker& w) override {
+    if (const outcome o = ring_.finish(w); o.is_blocked()) return o;
+    return writer_.flush(w);
+  }
 
   runs::sorted_runs take() override {
     runs::sorted_runs out(*resources_.blocks);

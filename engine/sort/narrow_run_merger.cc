@@ -33,20 +33,20 @@ class narrow_intermediate_merge final : public intermediate_merge {
   }
 
   // One slice on; done once the new run is on the disks.
-  step advance(waker& w) override {
+  outcome advance(waker& w) override {
     if (left_.empty() && !drained_) {
-      const step s = merger_.next(slice_, w);
-      if (s == step::blocked) return s;
-      drained_ = s == step::done;
+      const outcome s = merger_.next(slice_, w);
+      if (s.is_blocked()) return s;
+      drained_ = s.is_done();
       if (!drained_)
         left_ = in_order(slice_);
       else if (held_)
         left_ = {&*held_, 1};
     }
-    if (!words_.append(left_, w)) return step::blocked;
-    if (!drained_) return step::ready;
+    if (const outcome o = words_.append(left_, w); o.is_blocked()) return o;
+    if (!drained_) return outcome::ready();
     words_.end_block();
-    return writer_.flush(&w) ? step::done : step::blocked;
+    return writer_.flush(&w);
   }
   runs::run take() override { return std::move(writer_.take().front()); }
 
@@ -111,15 +111,15 @@ class narrow_run_merger final : public run_merger {
     fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + runs_.in_memory.size();
   }
 
-  step pull(std::vector<merge_part>& out, waker& w) override {
-    if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return step::done;
-    if (sorted_) return runs_.in_memory.empty() ? step::done : pull_memory(out);
+  outcome pull(std::vector<merge_part>& out, waker& w) override {
+    if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return outcome::done();
+    if (sorted_) return runs_.in_memory.empty() ? outcome::done() : pull_memory(out);
     if (first_merges_ && !first_merges_->done()) return first_merges_->advance(runs_.runs, w);
     if (!merger_)
       merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), codec_, resources_, memory_);
     word_slice<Word> slice;
-    const step s = merger_->next(slice, w);
-    if (s == step::ready) {
+    const outcome s = merger_->next(slice, w);
+    if (s.is_ready()) {
       emitted_ += slice.all().size();
       out.push_back(std::move(slice));
     }
@@ -160,14 +160,14 @@ class narrow_run_merger final : public run_merger {
     }
   }
 
-  step pull_memory(std::vector<merge_part>& out) {
+  outcome pull_memory(std::vector<merge_part>& out) {
     const std::shared_ptr<const runs::memory_run>& kept = runs_.in_memory.front();
     const size_t count = std::min<size_t>(batch_rows_ * 4, kept->num_rows - emitted_);
-    if (count == 0) return step::done;
+    if (count == 0) return outcome::done();
     const auto* const words = reinterpret_cast<const Word*>(kept->rows.data());
     out.push_back(owned_words<Word>{{words + emitted_, count}, kept});
     emitted_ += count;
-    return step::ready;
+    return outcome::ready();
   }
 
   const sort_settings settings_;

@@ -92,12 +92,12 @@ class merge final : public row_merger::core {
     for (;;) {
       if (std::exchange(delivered_, false)) advance();
       const uint32_t winner = heads_.winner();
-      if (winner == heads_.none) return step::done;
+      if (winner == heads_.none) return outcome::done();
       cursor& c = cursors_[winner];
       if (c.waits_for_block()) {
-        const step s = reader_->next(c.block, &w);
-        if (s == step::blocked) return s;
-        FLOWRUN_CHECK(s == step::ready && c.block.header().stream == c.source->stream &&
+        const outcome s = reader_->next(c.block, &w);
+        if (s.is_blocked()) return s;
+        FLOWRUN_CHECK(s.is_ready() && c.block.header().stream == c.source->stream &&
                       c.block.header().index == c.next_block);
         ++c.next_block;
         c.row_number = 0;
@@ -106,7 +106,7 @@ class merge final : public row_merger::core {
       delivered_ = true;
       if (unique_ && heads_.repeats_last()) continue;
       out = {heads_.head(winner).row, heads_.head(winner).heap};
-      return step::ready;
+      return outcome::ready();
     }
   }
 

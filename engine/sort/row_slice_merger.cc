@@ -55,14 +55,14 @@ kernels::row_slice row_slice_merger::take() {
   return slice;
 }
 
-step row_slice_merger::next(kernels::row_slice& slice, waker& w) {
+outcome row_slice_merger::next(kernels::row_slice& slice, waker& w) {
   const auto segment_of = [this](block::prefetched_block block, uint32_t run) {
     const row_place front{block.payload(), block.payload()};
     return segment{{front, nullptr, block.header().num_rows, row_bytes_, run}, block.owner()};
   };
   for (;;) {
-    const bool waits = !fronts_.load(segment_of, w);
-    if (fronts_.num_active() == 0 && !waits) return step::done;
+    const outcome loaded = fronts_.load(segment_of, w);
+    if (fronts_.num_active() == 0 && loaded.is_done()) return loaded;
     spans_.clear();
     ends_.clear();
     for (size_t i = 0; i < fronts_.num_active(); ++i) {
@@ -73,8 +73,8 @@ step row_slice_merger::next(kernels::row_slice& slice, waker& w) {
     if (const runs::predicted_block* const next = fronts_.upcoming()) bound = first_row(fronts_.runs(), *next);
     slices_.cut(spans_, ends_, bound, slice_bytes_ / std::max<size_t>(spans_.size(), 1), counts_);
     slice = take();
-    if (slice.num_rows > 0) return step::ready;
-    if (waits) return step::blocked;
+    if (slice.num_rows > 0) return outcome::ready();
+    if (loaded.is_blocked()) return loaded;
     // All that is loaded comes after the next block's first row: it must be loaded.
   }
 }

@@ -26,7 +26,7 @@ class row_slice_merger {
                    const sort_resources& resources, const merger_memory& memory, const kernels::row_slices& slices);
 
   // ready: the next slice. Throws error(io).
-  step next(kernels::row_slice& slice, waker& w);
+  outcome next(kernels::row_slice& slice, waker& w);
 
  private:
   struct segment {

@@ -31,7 +31,7 @@ class run_creator {
   virtual prepared_rows prepare(const record::batch& in) const = 0;
   // What prepare() made, in input order. ready: all of `in` was taken. blocked: what is left of `in` must come again
   // after `w` was woken. Throws what the background work threw.
-  virtual step push(prepared_rows& in, waker& w) = 0;
+  virtual outcome push(prepared_rows& in, waker& w) = 0;
   // After the last batch, until done (or blocked).
   virtual outcome finish(waker& w) = 0;
   // After finish().

@@ -27,7 +27,7 @@ class run_merger {
   // The next part of the sorted stream, appended to `out`. ready: call again (perhaps nothing was appended). blocked:
   // `w` will be woken. done: that was all. One call at a time. With settings.limit the stream ends early, but the last
   // part may go beyond the limit.
-  virtual step pull(std::vector<merge_part>& out, waker& w) = 0;
+  virtual outcome pull(std::vector<merge_part>& out, waker& w) = 0;
   // The rest of the work, which needs no order: turns a part that pull() gave into rows, once. Called from several
   // threads at once.
   virtual void refine(const merge_part& part, std::vector<record::batch>& out) const = 0;

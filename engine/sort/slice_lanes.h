@@ -41,20 +41,19 @@ class slice_lanes {
   // Starts the slices that `next_slice` gives, as far as there is room, and then as next(). next_slice(slice): ready,
   // blocked (`w` will be woken) or done, which closes the run.
   template <class NextSlice>
-  step merge(NextSlice next_slice, std::span<const record::row_place>& rows, waker& w) {
+  outcome merge(NextSlice next_slice, std::span<const record::row_place>& rows, waker& w) {
     for (;;) {
-      bool waits = false;
-      while (!closed_ && !waits && has_room()) {
+      outcome given;
+      while (!closed_ && given.is_ready() && has_room()) {
         kernels::row_slice slice;
-        const step s = next_slice(slice);
-        if (s == step::ready) start(std::move(slice));
-        if (s == step::done) close();
-        waits = s == step::blocked;
+        given = next_slice(slice);
+        if (given.is_ready()) start(std::move(slice));
+        if (given.is_done()) close();
       }
       const bool was_last = closed_;
-      const step s = next(rows, w);
-      if (s != step::done || was_last) return s;
-      if (waits) return step::blocked;
+      const outcome o = next(rows, w);
+      if (!o.is_done() || was_last) return o;
+      if (given.is_blocked()) return given;
     }
   }
 

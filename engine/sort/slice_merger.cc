@@ -76,18 +76,18 @@ void slice_merger<Word>::take(size_t num_words, word_slice<Word>& slice) {
 }
 
 template <class Word>
-step slice_merger<Word>::next(word_slice<Word>& slice, waker& w) {
+outcome slice_merger<Word>::next(word_slice<Word>& slice, waker& w) {
   const auto segment_of = [this](block::prefetched_block block, uint32_t) {
     return segment{block.payload(), block.header().num_rows, codec_.row_bytes(), block.owner()};
   };
   for (;;) {
-    const bool waits = !fronts_.load(segment_of, w);
-    if (fronts_.num_active() == 0 && !waits) return step::done;
+    const outcome loaded = fronts_.load(segment_of, w);
+    if (fronts_.num_active() == 0 && loaded.is_done()) return loaded;
     if (const size_t num_words = measure(); num_words > 0) {
       take(num_words, slice);
-      return step::ready;
+      return outcome::ready();
     }
-    if (waits) return step::blocked;
+    if (loaded.is_blocked()) return loaded;
     // All that is loaded lies above the next block's first word: it must be loaded.
   }
 }

@@ -33,7 +33,7 @@ class slice_merger {
                const sort_resources& resources, const merger_memory& memory);
 
   // ready: the next slice. Throws error(io).
-  step next(word_slice<Word>& slice, waker& w);
+  outcome next(word_slice<Word>& slice, waker& w);
 
  private:
   // What is left of a loaded block, packed words that are unpacked when they are taken; or of a part in memory, whole

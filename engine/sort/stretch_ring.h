@@ -22,7 +22,7 @@ namespace flowrun::sort {
 // `Stretch`, such as word_stretch or row_stretch, has
 //   num_rows(), held_bytes()   what was filled in
 //   sort_rest()                what was filled in is sorted in the background, as far as it isn't already
-//   is_sorted(waker)           all of it is; else the waker will be woken. Throws what sorting threw.
+//   sorted(waker)              done: all of it is. blocked: the waker will be woken. Throws what sorting threw.
 //   keep()                     once sorted: the same as a run that stays in memory
 //   shutdown()                 waits until nothing is being sorted
 //
@@ -30,8 +30,8 @@ namespace flowrun::sort {
 template <class Stretch>
 class stretch_ring {
  public:
-  // A step in the background: true when the whole stretch is on its way to the disks, and it is free again.
-  using write_step = std::function<bool(Stretch&, waker&)>;
+  // A step in the background. done: the whole stretch is on its way to the disks, and it is free again.
+  using write_step = std::function<outcome(Stretch&, waker&)>;
 
   // Of at least two stretches, which add() makes.
   stretch_ring(const sort_settings& settings, const sort_resources& resources, write_step write)
@@ -46,8 +46,8 @@ class stretch_ring {
     ring_.emplace_back(std::forward<Args>(args)...);
   }
 
-  // The stretch that is being filled, or comes next, is free; else `w` will be woken.
-  bool has_room(waker& w) { return writing_.at_most(ring_.size() - 1 - full_.size(), &w); }
+  // ready: the stretch that is being filled, or comes next, is free. blocked: `w` will be woken.
+  outcome room(waker& w) { return writing_.at_most(ring_.size() - 1 - full_.size(), &w); }
   // Only with room.
   Stretch& filling() { return ring_[filling_]; }
   // Another stretch is filled from now on.
@@ -59,10 +59,10 @@ class stretch_ring {
     while (full_.size() > most_waiting || held_bytes() > kept_bytes_) write_first();
   }
 
-  // After the last row: true once what may stay is sorted, and all else was handed to the disks.
-  bool finish(waker& w) {
+  // After the last row. done: what may stay is sorted, and all else was handed to the disks.
+  outcome finish(waker& w) {
     if (!closing_) {
-      if (!has_room(w)) return false;
+      if (const outcome o = room(w); o.is_blocked()) return o;
       closing_ = true;
       if (filling().num_rows() > 0) {
         filling().sort_rest();
@@ -70,10 +70,10 @@ class stretch_ring {
       }
       while (!full_.empty() && (force_spill_ || held_bytes() > kept_bytes_)) write_first();
     }
-    if (!writing_.idle(&w)) return false;
+    if (const outcome o = writing_.idle(&w); o.is_blocked()) return o;
     for (Stretch& s : ring_)
-      if (!s.is_sorted(w)) return false;
-    return true;
+      if (const outcome o = s.sorted(w); o.is_blocked()) return o;
+    return outcome::done();
   }
 
   // After finish(): adds what stays to the runs that were written. The ring is of no use afterwards.

@@ -46,10 +46,10 @@ outcome wide_intermediate_merge::advance(waker& w) {
       showing_ = false;
       return outcome::ready();
     }
-    if (written_) return writer_.flush(&w) ? step::done : step::blocked;
-    const step s = lanes_.merge([&](kernels::row_slice& slice) { return merger_.next(slice, w); }, merged_, w);
-    if (s == step::blocked) return s;
-    showing_ = s == step::ready;
+    if (written_) return writer_.flush(&w);
+    const outcome s = lanes_.merge([&](kernels::row_slice& slice) { return merger_.next(slice, w); }, merged_, w);
+    if (s.is_blocked()) return s;
+    showing_ = s.is_ready();
     if (showing_) continue;
     rows_.end_block();
     written_ = true;

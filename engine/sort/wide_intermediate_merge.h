@@ -22,7 +22,7 @@ class wide_intermediate_merge final : public intermediate_merge {
   wide_intermediate_merge(std::vector<runs::run> runs, const sort_settings& settings, const sort_resources& resources,
                           const merger_memory& memory, uint32_t block_bytes, const kernels::row_slices& slices);
 
-  step advance(waker& w) override;
+  outcome advance(waker& w) override;
   runs::run take() override { return std::move(writer_.take().front()); }
 
  private:

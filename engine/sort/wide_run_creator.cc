@@ -73,10 +73,11 @@ class wide_run_creator final : public run_creator {
 
   prepared_rows prepare(const record::batch& in) const override { return in; }
 
-  step push(prepared_rows& in, waker& w) override {
+  outcome push(prepared_rows& in, waker& w) override {
     record::batch& left = std::get<record::batch>(in);
     for (;;) {
-      if (!ring_.has_room(w)) return step::blocked;  // the stretch to be filled is still being written
+      // The stretch to be filled is still being written.
+      if (const outcome o = ring_.room(w); o.is_blocked()) return o;
       row_stretch& filling = ring_.filling();
       const size_t taken = filling.fill(left);
       left = left.slice(taken, left.num_rows - taken);
@@ -89,8 +90,9 @@ class wide_run_creator final : public run_creator {
     }
   }
 
-  step finish(waker& w) override {
-    return ring_.finish(w) && (!writer_ || writer_->flush(&w)) ? step::done : step::blocked;
+  outcome finish(waker& w) override {
+    if (const outcome o = ring_.finish(w); o.is_blocked()) return o;
+    return writer_ ? writer_->flush(&w) : outcome::done();
   }
 
   runs::sorted_runs take() override {
@@ -113,8 +115,8 @@ class wide_run_creator final : public run_creator {
                 "raise the memory budget (-m), or shorten the strings before the sort");
   }
 
-  // A step in the background: true when the whole stretch is on its way to the disks.
-  bool write(row_stretch& h, waker& w) {
+  // A step in the background. done: the whole stretch is on its way to the disks.
+  outcome write(row_stretch& h, waker& w) {
     if (!begun_) {
       if (const outcome o = h.sorted(w); o.is_blocked()) return o;
       const size_t average = h.held_bytes() / std::max<size_t>(h.num_rows(), 1);
@@ -130,9 +132,9 @@ class wide_run_creator final : public run_creator {
         lanes_.pop();
         showing_ = false;
       }
-      const step s = lanes_.merge([this](kernels::row_slice& slice) { return next_slice(slice); }, merged_, w);
-      if (s == step::blocked) return false;
-      if (s == step::done) break;
+      const outcome s = lanes_.merge([this](kernels::row_slice& slice) { return next_slice(slice); }, merged_, w);
+      if (s.is_blocked()) return s;
+      if (s.is_done()) break;
       showing_ = true;
       merged_ = merged_.first(std::min<uint64_t>(merged_.size(), rows_left_));
       rows_left_ -= merged_.size();
@@ -161,8 +163,8 @@ class wide_run_creator final : public run_creator {
   }
 
   // Takes the next slice off the pieces: ready or done.
-  step next_slice(kernels::row_slice& slice) {
-    if (left_.empty() || rows_left_ == 0) return step::done;
+  outcome next_slice(kernels::row_slice& slice) {
+    if (left_.empty() || rows_left_ == 0) return outcome::done();
     slices_.cut(left_, std::vector<bool>(left_.size(), true), std::nullopt, stride_bytes_, counts_);
     for (size_t i = 0; i < left_.size(); ++i) {
       if (counts_[i] == 0) continue;
@@ -171,7 +173,7 @@ class wide_run_creator final : public run_creator {
       left_[i].drop(counts_[i]);
     }
     std::erase_if(left_, [](const kernels::row_span& piece) { return piece.num_rows == 0; });
-    return step::ready;
+    return outcome::ready();
   }
 
   // What all runs keep of their blocks' first keys is part of the budget.

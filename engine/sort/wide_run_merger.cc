@@ -63,8 +63,8 @@ class wide_run_merger final : public run_merger {
     by_slices_ = has_several(runs_) && memory_.slice_bytes / std::max<uint64_t>(sequences, 1) >= least_rows * average;
   }
 
-  step pull(std::vector<merge_part>& out, waker& w) override {
-    if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return step::done;
+  outcome pull(std::vector<merge_part>& out, waker& w) override {
+    if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return outcome::done();
     if (!has_several(runs_) && !merging_) return pull_memory(out);
     if (first_merges_ && !first_merges_->done()) return first_merges_->advance(runs_.runs, w);
     merging_ = true;
@@ -91,17 +91,17 @@ class wide_run_merger final : public run_merger {
     return !runs.runs.empty() || runs::num_parts(runs.in_memory) > 1;
   }
 
-  step pull_slice(std::vector<merge_part>& out, waker& w) {
+  outcome pull_slice(std::vector<merge_part>& out, waker& w) {
     if (!slice_merger_)
       slice_merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), settings_, resources_,
                             memory_, slices_);
     kernels::row_slice slice;
-    const step s = slice_merger_->next(slice, w);
-    if (s == step::ready) emit(std::move(slice), out);
+    const outcome s = slice_merger_->next(slice, w);
+    if (s.is_ready()) emit(std::move(slice), out);
     return s;
   }
 
-  step pull_rows(std::vector<merge_part>& out, waker& w) {
+  outcome pull_rows(std::vector<merge_part>& out, waker& w) {
     if (!merger_)
       merger_.emplace(std::exchange(runs_.runs, {}), std::exchange(runs_.in_memory, {}), settings_, resources_,
                       memory_);
@@ -121,11 +121,11 @@ class wide_run_merger final : public run_merger {
   }
 
   // All there is lies sorted in memory: slices of one part.
-  step pull_memory(std::vector<merge_part>& out) {
-    if (runs::num_parts(runs_.in_memory) == 0) return step::done;
+  outcome pull_memory(std::vector<merge_part>& out) {
+    if (runs::num_parts(runs_.in_memory) == 0) return outcome::done();
     const runs::memory_run& kept = *runs_.in_memory.front();
     const size_t count = std::min<size_t>(gather_.batch_rows(), kept.num_rows - emitted_);
-    if (count == 0) return step::done;
+    if (count == 0) return outcome::done();
     kernels::row_slice slice;
     const auto* entries = reinterpret_cast<const word128*>(kept.entries.data());
     slice.parts.push_back(
@@ -133,7 +133,7 @@ class wide_run_merger final : public run_merger {
     slice.owners.push_back(runs_.in_memory.front());
     slice.num_rows = count;
     emit(std::move(slice), out);
-    return step::ready;
+    return outcome::ready();
   }
 
   void emit(kernels::row_slice slice, std::vector<merge_part>& out) {

@@ -60,8 +60,11 @@ class word_stretch {
   void sort_rest() {
     if (num_words_ > num_in_pieces_) sort_piece(num_words_ - num_in_pieces_);
   }
-  bool is_sorted(waker& w) {
-    return std::all_of(sorting_.begin(), sorting_.end(), [&](background_work& work) { return work.idle(&w); });
+  // done: all pieces are sorted. blocked: `w` will be woken once one more is. Throws what sorting threw.
+  outcome sorted(waker& w) {
+    for (background_work& work : sorting_)
+      if (const outcome o = work.idle(&w); o.is_blocked()) return o;
+    return outcome::done();
   }
 
   // Once sorted: the pieces, without what the rules leave out of each. They may be taken away as they are used up.
@@ -122,7 +125,7 @@ class word_stretch {
     sorting_[pieces_.size() - 1].start([this, first, &piece](waker&) {
       kernels::sort_words(first, piece.num_words);
       piece.num_words = std::min<uint64_t>(rules_.reduce(first, piece.num_words, std::nullopt), rules_.most_rows());
-      return true;
+      return outcome::done();
     });
   }
 

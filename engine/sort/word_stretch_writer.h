@@ -47,10 +47,10 @@ class word_stretch_writer {
         num_buffers_(num_buffers),
         merges_(merges) {}
 
-  // A step: true when all of the stretch was handed to the disks, and the stretch cleared. False: `w` will be woken.
-  bool write(word_stretch<Word>& stretch, waker& w) {
+  // A step. done: all of the stretch was handed to the disks, and the stretch is cleared. blocked: `w` will be woken.
+  outcome write(word_stretch<Word>& stretch, waker& w) {
     if (way_ == way::not_begun) {
-      if (!stretch.is_sorted(w)) return false;
+      if (const outcome o = stretch.sorted(w); o.is_blocked()) return o;
       begin(stretch.pieces());
     }
     for (;;) {
@@ -59,18 +59,18 @@ class word_stretch_writer {
       // Not all at once, so that cancelling is noticed.
       std::span<const Word> part = left_.first(std::min<size_t>(left_.size(), words_per_look));
       const size_t wanted = part.size();
-      const bool all = words_->append(part, w);
+      const outcome o = words_->append(part, w);
       left_ = left_.subspan(wanted - part.size());
-      if (!all) return false;
+      if (o.is_blocked()) return o;
     }
     words_->end_block();
     stretch.clear();
     way_ = way::not_begun;
-    return true;
+    return outcome::done();
   }
 
-  // True once everything is on the disks; then take() gives the runs, and the buffers go back.
-  bool flush(waker& w) { return !writer_ || writer_->flush(&w); }
+  // done: everything is on the disks; then take() gives the runs, and the buffers go back.
+  outcome flush(waker& w) { return writer_ ? writer_->flush(&w) : outcome::done(); }
   std::vector<runs::run> take() {
     std::vector<runs::run> out;
     if (writer_) out = writer_->take();

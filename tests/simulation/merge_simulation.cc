@@ -37,7 +37,7 @@ merge_outcome simulate_merge(simulated_machine& machine, const merge_options& op
   std::vector<record::batch> refined;
   for (;;) {
     raw.clear();
-    const sort::step s = merger->pull(raw, nobody);
+    const outcome s = merger->pull(raw, nobody);
     for (const sort::merge_part& part : raw) {
       refined.clear();
       merger->refine(part, refined);

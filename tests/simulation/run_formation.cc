@@ -70,7 +70,7 @@ formation_outcome simulate_run_formation(simulated_machine& machine, const forma
     outcome.compute_ns = due;
     sort::prepared_rows prepared = creator->prepare(rows);
     rows = {};
-    while (creator->push(prepared, nobody) == sort::step::blocked) outcome.write_wait_ns += machine.wait();
+    while (creator->push(prepared, nobody).is_blocked()) outcome.write_wait_ns += machine.wait();
   }
   block.reset();
   while (creator->finish(nobody).is_blocked()) outcome.write_wait_ns += machine.wait();

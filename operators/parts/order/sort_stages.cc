@@ -63,11 +63,11 @@ class creator_stage final : public exec::ordered_stage {
         state_(c.state),
         counters_(c.counters) {}
 
-  exec::outcome push(record::batch& in, exec::output&, waker& w) override {
+  outcome push(record::batch& in, exec::output&, waker& w) override {
     if (!left_) begin(in);
-    if (creator_->push(*left_, w) == sort::step::blocked) return exec::outcome::blocked(exec::blocked_on::io);
-    left_.reset();
-    return exec::outcome::ready();
+    const outcome o = creator_->push(*left_, w);
+    if (o.is_ready()) left_.reset();
+    return o;
   }
   outcome finish(exec::output&, waker& w) override {
     if (const outcome o = creator_->finish(w); !o.is_done()) return o;
@@ -103,15 +103,14 @@ class creator_stage final : public exec::ordered_stage {
 class merger_source final : public exec::source {
  public:
   explicit merger_source(std::shared_ptr<sort::run_merger> merger) : merger_(std::move(merger)) {}
-  exec::outcome pull(exec::output& out, waker& w) override {
+  outcome pull(exec::output& out, waker& w) override {
     std::vector<sort::merge_part> parts;
-    const sort::step s = merger_->pull(parts, w);
+    const outcome o = merger_->pull(parts, w);
     for (sort::merge_part& part : parts) {
       const sort::part_size size = size_of(part);
       out.emit(exec::make_parcel(std::move(part), size.num_rows, size.num_bytes));
     }
-    if (s == sort::step::ready) return exec::outcome::ready();
-    return s == sort::step::done ? exec::outcome::done() : exec::outcome::blocked(exec::blocked_on::io);
+    return o;
   }
 
  private:

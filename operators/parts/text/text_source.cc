@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/exec/parcel.h"
-#include "operators/file_input.h"
+#include "operators/parts/files/file_input.h"
 
 namespace flowrun::operators {
 

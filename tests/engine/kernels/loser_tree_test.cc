@@ -56,6 +56,32 @@ TEST(loser_tree, merges_any_number_of_sources_stably) {
   }
 }
 
+TEST(loser_tree, names_the_runner_up) {
+  std::mt19937 random(2);
+  for (size_t k = 0; k <= 20; ++k) {
+    std::vector<uint64_t> heads(k);
+    for (uint64_t& head : heads) head = random() % 8;  // 8: none any more
+    auto earlier = [](uint32_t a, uint32_t b, uint64_t&) { return a < b; };
+    loser_tree<uint64_t, decltype(earlier)> tree(k, earlier);
+    for (uint32_t s = 0; s < k; ++s) tree.set(s, heads[s]);
+    tree.start();
+    for (int replay = 0; replay < 200; ++replay) {
+      std::vector<std::pair<uint64_t, uint32_t>> left;
+      for (uint32_t s = 0; s < k; ++s)
+        if (heads[s] < 8) left.emplace_back(heads[s], s);
+      std::sort(left.begin(), left.end());
+      ASSERT_EQ(tree.winner(), left.empty() ? tree.none : left[0].second);
+      ASSERT_EQ(tree.runner_up(), left.size() < 2 ? tree.none : left[1].second) << k;
+      if (left.empty()) break;
+      heads[tree.winner()] = replay < 100 ? random() % 8 : 8;
+      if (replay < 100)
+        tree.replay(heads[tree.winner()]);
+      else
+        tree.replay_exhausted();
+    }
+  }
+}
+
 TEST(loser_tree, the_example_in_its_header) {
   const std::vector<std::vector<int>> sources = {{5}, {3}, {7}, {1, 9}, {4}, {8}, {2}, {6}};
   const auto out = merged(sources);

@@ -90,10 +90,10 @@ TEST_P(each_type, given_up_during_run_creation) {
         std::unique_ptr<run_creator> creator = make_run_creator(settings_, rig.resources());
         for (size_t i = 0; i < num_batches; ++i) {
           prepared_rows prepared = creator->prepare(input_[i]);
-          while (creator->push(prepared, sleeper) == step::blocked) sleeper.wait();
+          while (creator->push(prepared, sleeper).is_blocked()) sleeper.wait();
         }
-        if (num_batches == input_.size()) creator->finish(sleeper);
-        if (num_threads == 0) rig.queue().drain();  // an executor outlives its stages
+        if (num_batches == input_.size()) (void)creator->finish(sleeper);  // given up, whatever it says
+        if (num_threads == 0) rig.queue().drain();                         // an executor outlives its stages
         creator.reset();
         EXPECT_EQ(rig.blocks().used_bytes(), 0U);
       }
@@ -207,7 +207,7 @@ TEST(failure, while_pieces_are_being_sorted) {
     std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
     for (size_t i = 0; i < num_batches; ++i) {
       prepared_rows prepared = creator->prepare(input[i]);
-      while (creator->push(prepared, sleeper) == step::blocked) sleeper.wait();
+      while (creator->push(prepared, sleeper).is_blocked()) sleeper.wait();
     }
     creator.reset();
     EXPECT_EQ(rig.blocks().used_bytes(), 0U);

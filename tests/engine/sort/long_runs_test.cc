@@ -234,10 +234,10 @@ TEST(long_runs, given_up_halfway) {
       task_queue::sleeper sleeper(rig.queue());
       std::unique_ptr<run_creator> creator = make_run_creator(long_by_number(), rig.resources());
       for (size_t i = 0; i < num_batches; ++i) {
-        batch b = input[i];
-        while (creator->push(b, sleeper).is_blocked()) sleeper.wait();
+        prepared_rows prepared = creator->prepare(input[i]);
+        while (creator->push(prepared, sleeper).is_blocked()) sleeper.wait();
       }
-      if (num_batches == input.size()) creator->finish(sleeper);
+      if (num_batches == input.size()) (void)creator->finish(sleeper);  // given up, whatever it says
       if (num_threads == 0) rig.queue().drain();
       creator.reset();
       EXPECT_EQ(rig.blocks().used_bytes(), 0U);

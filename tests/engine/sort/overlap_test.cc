@@ -48,8 +48,10 @@ class overlap : public testing::TestWithParam<kind> {
     std::vector<uint64_t> values(num_rows);
     for (uint64_t& value : values) value = random() | 1;
     num_pushed_ += num_rows;
-    for (batch& b : numbers(pool_, values))
-      if (creator_->push(b, waker_).is_blocked()) return false;
+    for (const batch& b : numbers(pool_, values)) {
+      prepared_rows prepared = creator_->prepare(b);
+      if (creator_->push(prepared, waker_).is_blocked()) return false;
+    }
     return true;
   }
   // Fills one half, and makes it known that it is full: rows that go by index are handed over when the next one comes.

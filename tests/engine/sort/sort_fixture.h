@@ -87,7 +87,7 @@ inline runs::sorted_runs create_runs(sort_rig& rig, run_creator& creator, const 
   task_queue::sleeper sleeper(rig.queue());
   for (const batch& b : input) {
     prepared_rows prepared = creator.prepare(b);
-    while (creator.push(prepared, sleeper) == step::blocked) sleeper.wait();
+    while (creator.push(prepared, sleeper).is_blocked()) sleeper.wait();
   }
   while (creator.finish(sleeper).is_blocked()) sleeper.wait();
   return creator.take();
