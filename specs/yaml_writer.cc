@@ -106,9 +106,9 @@ class writer {
     return "null";
   }
 
-  // Nothing is replaced in keys, and a job's may not look as if.
-  std::string key(const std::string& name) const {
-    if (style_ == dollars::doubled && name.find("${") != std::string::npos)
+  // Nothing is replaced in keys, and none may look as if.
+  static std::string key(const std::string& name) {
+    if (name.find("${") != std::string::npos)
       throw error(error_kind::bad_spec, fmt::format("the key '{}' holds a parameter, which YAML can't say", name));
     return yaml_scalar(name, false, dollars::kept);
   }

@@ -17,7 +17,7 @@ enum class dollars {
   kept      // for a text in which nothing is replaced: the machine's configuration
 };
 
-// `root` is a map, the document. Throws error(bad_spec) where a text is not UTF-8, or a key of a job holds "${".
+// `root` is a map, the document. Throws error(bad_spec) where a text is not UTF-8, or a key holds "${".
 std::string write_yaml(const Value& root, dollars style);
 
 // One text as a scalar: in double quotes, without them where `quoted` is false and it reads the same.

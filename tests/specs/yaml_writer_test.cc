@@ -124,26 +124,24 @@ TEST(yaml_writer, bytes_come_back_or_are_refused) {
 
 TEST(yaml_writer, small_collections_stand_on_one_line) {
   fault_sink faults("job.yaml");
-  const std::string job = R"(flowrun: 1
+  const std::string job = R"yaml(flowrun: 1
 nodes:
   lines: {op: file.read_lines, with: {path: ["in $$ out"]}}
   keyed:
     op: map
     in: lines
-    with: {first: "upper(fields(text, '1,1'))",
-                    second : "decimal_key(fields(text, '2,2', ','))", text : text
-}
-)";
+    with: {first: "upper(fields(text, '1,1'))", second: "decimal_key(fields(text, '2,2', ','))", text: text}
+)yaml";
   const std::optional<Value> root = read_yaml(source_text(job), faults);
-ASSERT_TRUE(root);
-EXPECT_EQ(write_yaml(*root, dollars::kept), job);
+  ASSERT_TRUE(root);
+  EXPECT_EQ(write_yaml(*root, dollars::kept), job);
 }
 
 TEST(yaml_writer, a_key_with_a_parameter_is_refused) {
   Value root;
   root.mutable_map()->add_entries()->set_key("a${b}");
   EXPECT_THROW(write_yaml(root, dollars::doubled), error);
-  EXPECT_EQ(read_back(write_yaml(root, dollars::kept), false).substr(0, 10), "unreadable");
+  EXPECT_THROW(write_yaml(root, dollars::kept), error);
 }
 
 // Nothing is replaced in a tree that was built.

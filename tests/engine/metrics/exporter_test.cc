@@ -69,7 +69,9 @@ TEST(exporter, answers_beside_idle_connections) {
     idle.push_back(socket(AF_INET, SOCK_STREAM, 0));
     ASSERT_EQ(connect(idle.back(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     const std::string half = "GET /metrics HT";
-    if (i % 2 == 0) ASSERT_EQ(write(idle.back(), half.data(), half.size()), static_cast<ssize_t>(half.size()));
+    if (i % 2 == 0) {
+      ASSERT_EQ(write(idle.back(), half.data(), half.size()), static_cast<ssize_t>(half.size()));
+    }
   }
   EXPECT_THAT(scrape(served.url()), HasSubstr("flowrun_job_phase 7"));
   for (const int connection : idle) close(connection);
