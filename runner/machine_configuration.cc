@@ -20,6 +20,7 @@
 #include "specs/resource_reader.h"
 #include "specs/source_text.h"
 #include "specs/yaml_tree.h"
+#include "specs/yaml_writer.h"
 
 namespace flowrun::runner {
 
@@ -70,26 +71,8 @@ std::string content_of(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-// A scalar of YAML: as it is where that is safe, else in quotes.
-std::string scalar(const std::string& text) {
-  const auto is_safe = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_./%+-").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && text[0] != '-' && text[0] != '.' && text[0] != '%' && text != "null" &&
-      std::all_of(text.begin(), text.end(), is_safe))
-    return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      out += std::string("\\") + c;
-    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    else
-      out += c;
-  }
-  return out + "\"";
-}
+// Nothing is replaced in this text.
+std::string scalar(const std::string& text) { return specs::yaml_scalar(text, false, specs::dollars::kept); }
 
 bool same_directory(const std::string& a, const std::string& b) {
   std::error_code ignored;
