@@ -153,6 +153,46 @@ line_key parse_key(const std::string& spec) {
   return out;
 }
 
+// FIELD[.CHARACTER] of a key as it once was written, counted from 0. Nothing: it is none.
+struct old_position {
+  uint64_t field = 0;
+  uint64_t character = 0;
+};
+std::optional<old_position> take_old_position(std::string_view& rest) {
+  old_position out;
+  const auto field = take_number(rest);
+  if (!field) return std::nullopt;
+  out.field = *field;
+  if (!rest.starts_with('.')) return out;
+  rest.remove_prefix(1);
+  const auto character = take_number(rest);
+  if (!character) return std::nullopt;
+  out.character = *character;
+  return out;
+}
+
+// +POS1 [-POS2], which is -k POS1+1,POS2 (with a character in POS2: POS2+1). `end`: the word behind it, empty where
+// that is no -POS2. Nothing: the word is a file's name.
+std::optional<line_key> parse_old_key(const std::string& word, const std::string& end) {
+  line_key out;
+  std::string_view rest = std::string_view(word).substr(1);
+  const auto first = take_old_position(rest);
+  if (!first) return std::nullopt;
+  while (!rest.empty() && add_letter(rest[0], end_of_key::first, out.ordering)) rest.remove_prefix(1);
+  if (!rest.empty()) return std::nullopt;
+  out.first = std::to_string(first->field + 1);
+  if (first->character > 0) out.first += fmt::format(".{}", first->character + 1);
+  if (end.empty()) return out;
+  rest = std::string_view(end).substr(1);
+  const auto last = take_old_position(rest);
+  if (!last) refuse_key(end, "invalid number after '-'");
+  while (!rest.empty() && add_letter(rest[0], end_of_key::last, out.ordering)) rest.remove_prefix(1);
+  if (!rest.empty()) refuse_key(end, "stray character in field spec");
+  out.last = last->character > 0 ? fmt::format("{}.{}", last->field + 1, last->character)
+                                 : std::to_string(std::max<uint64_t>(last->field, 1));
+  return out;
+}
+
 char parse_separator(const std::string& text) {
   if (text.empty()) refuse("empty tab", "-t takes one byte: -t,");
   if (text == "\\0") return '\0';
@@ -268,8 +308,13 @@ class parser {
     const auto argc = static_cast<int>(argv.size()) - 1;
     optind = 0;  // glibc: from the start
     for (int letter;
-         (letter = getopt_long(argc, argv.data(), "bcCdfghik:mMno:rRsS:t:T:uVy:z", long_options, nullptr)) != -1;) {
+         (letter = getopt_long(argc, argv.data(), "-bcCdfghik:mMno:rRsS:t:T:uVy:z", long_options, nullptr)) != -1;) {
       const std::string value = optarg == nullptr ? std::string() : std::string(optarg);
+      if (letter == operand) {
+        const char* const next = optind < argc ? argv[static_cast<size_t>(optind)] : "";
+        take_operand(value, next[0] == '-' && next[1] >= '0' && next[1] <= '9' ? next : "");
+        continue;
+      }
       // -y of old systems has a number, or none: then the next word is not its own.
       const bool is_next_word = optarg != nullptr && optarg == argv[static_cast<size_t>(optind) - 1];
       if (letter == 'y' && is_next_word && value.find_first_not_of("0123456789") != std::string::npos) --optind;
@@ -281,6 +326,20 @@ class parser {
   }
 
  private:
+  static constexpr int operand = 1;  // what getopt gives for a word that is no option
+
+  // `end`: the word behind it, if that may be the end of a key.
+  void take_operand(const std::string& word, const std::string& end) {
+    std::optional<line_key> key;
+    if (word.starts_with('+')) key = parse_old_key(word, end);
+    if (!key) {
+      out_.files.push_back(word);
+      return;
+    }
+    out_.keys.push_back(*key);
+    if (!end.empty()) ++optind;
+  }
+
   void set_task(sort_task task, char letter) {
     if (task == sort_task::check) {
       if (check_letter_ != 0 && check_letter_ != letter) refuse("options '-cC' are incompatible");
