@@ -14,6 +14,7 @@
 #include "operators/parts/files/indexed_file.h"
 #include "operators/parts/order/join_group.h"
 #include "operators/parts/order/join_settings.h"
+#include "operators/parts/order/row_order.h"
 #include "operators/parts/order/skip_join.h"
 #include "operators/parts/order/stream_cursor.h"
 #include "operators/parts/rules/column_copy.h"
@@ -323,7 +324,7 @@ class join_source final : public exec::source {
   std::string left_name_, right_name_;
   join_kind kind_;
   record::key left_key_, right_key_;
-  key_words left_words_, right_words_;
+  record::key_fronts left_words_, right_words_;
   key_comparator compare_;
   stream_cursor left_, right_;
   skipping_stream* skipping_;

@@ -8,6 +8,7 @@
 
 #include "engine/kernels/loser_tree.h"
 #include "operators/parts/order/merge_less.h"
+#include "operators/parts/order/row_order.h"
 #include "operators/parts/order/sort_order.h"
 #include "operators/parts/order/stream_cursor.h"
 #include "operators/parts/rules/estimates.h"
@@ -158,7 +159,7 @@ class merge_source final : public exec::source {
     return emitted;
   }
 
-  key_words words_;
+  record::key_fronts words_;
   record::row_comparator compare_;
   record::batch_builder builder_;
   bool strings_;

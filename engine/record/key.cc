@@ -68,25 +68,7 @@ class prefix_bytes {
   uint32_t num_bytes_ = 0;
 };
 
-uint64_t low_mask(uint32_t num_bytes) { return num_bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * num_bytes)) - 1; }
-
 }  // namespace
-
-uint64_t order_bits(type_kind kind, uint32_t num_bytes, uint64_t bits) {
-  const uint64_t sign = uint64_t{1} << (8 * num_bytes - 1);
-  if (kind >= type_kind::i8 && kind <= type_kind::i64) return bits ^ sign;
-  if (kind == type_kind::f32 || kind == type_kind::f64)
-    return (bits & sign) != 0 ? ~bits & low_mask(num_bytes) : bits | sign;
-  return bits;
-}
-
-uint64_t from_order_bits(type_kind kind, uint32_t num_bytes, uint64_t ordered) {
-  const uint64_t sign = uint64_t{1} << (8 * num_bytes - 1);
-  if (kind >= type_kind::i8 && kind <= type_kind::i64) return ordered ^ sign;
-  if (kind == type_kind::f32 || kind == type_kind::f64)
-    return (ordered & sign) != 0 ? ordered & ~sign : ~ordered & low_mask(num_bytes);
-  return ordered;
-}
 
 row_comparator::row_comparator(const row_type& left, const key& left_parts, const row_type& right,
                                const key& right_parts) {
@@ -135,65 +117,47 @@ int row_comparator::compare(const std::byte* a, const std::byte* a_heap, const s
 key_prefix::key_prefix(const row_type& type, const key& parts) {
   for (const key_part& p : parts) {
     const value_type column_type = type[p.column].type;
-    parts_.push_back({column_type.kind, p.descending, part_bytes(type, p), part_offset(type, p)});
-    if (column_type.is_string()) fixed_ = false;
-    num_bytes_ += part_bytes(type, p);
-  }
-  if (!fixed_) return;
-  for (const part& p : parts_) {
-    const bool is_float = p.kind == type_kind::f32 || p.kind == type_kind::f64;
-    if (p.kind != type_kind::bytes) {
-      add_piece(is_float ? transform::floating : transform::exclusive_or, p.kind, p.descending, p.offset, p.num_bytes);
+    const uint32_t offset = part_offset(type, p), num_bytes = part_bytes(type, p);
+    num_bytes_ += num_bytes;
+    if (column_type.is_string()) {
+      fixed_ = false;
+      parts_.push_back({true, {key_piece::transform::big_endian, offset, 0, p.descending ? 0xFFu : 0u}});
       continue;
     }
-    for (uint32_t i = 0; i < p.num_bytes; i += 8)
-      add_piece(transform::big_endian, p.kind, p.descending, p.offset + i, std::min(p.num_bytes - i, 8U));
+    for (uint32_t i = 0; i < num_bytes; i += 8)  // only bytes[N] are longer than one piece
+      parts_.push_back({false, piece_of(column_type.kind, p.descending, offset + i, std::min(num_bytes - i, 8U))});
   }
+  if (!fixed_) return;
+  for (const part& p : parts_) place(p.piece);
 }
 
-void key_prefix::add_piece(transform order, type_kind kind, bool descending, uint32_t offset, uint32_t num_bytes) {
+void key_prefix::place(const key_piece& piece) {
   if (bits_left_ == 0) return;
-  piece p{order, offset, num_bytes, 0, 0, descending ? low_mask(num_bytes) : 0};
-  if (kind >= type_kind::i8 && kind <= type_kind::i64) p.flip ^= uint64_t{1} << (8 * num_bytes - 1);
-  p.beyond = 8 * num_bytes > bits_left_ ? 8 * num_bytes - bits_left_ : 0;
-  bits_left_ -= 8 * num_bytes - p.beyond;
-  p.shift = bits_left_;
-  pieces_.push_back(p);
-}
-
-template <uint32_t NumBytes>
-void key_prefix::add_numbers(const piece& p, const std::byte* rows, size_t num_rows, uint32_t row_bytes, word128* out) {
-  const std::byte* at = rows + p.offset;
-  for (size_t i = 0; i < num_rows; ++i, at += row_bytes)
-    out[i] |= static_cast<word128>((load_unsigned(at, NumBytes) ^ p.flip) >> p.beyond) << p.shift;
+  const uint32_t bits = 8 * piece.num_bytes;
+  const uint32_t beyond = bits > bits_left_ ? bits - bits_left_ : 0;
+  bits_left_ -= bits - beyond;
+  pieces_.push_back({piece, beyond, bits_left_});
 }
 
 void key_prefix::operator()(const std::byte* rows, size_t num_rows, uint32_t row_bytes, const std::byte* heap,
                             word128* out) const {
-  const bool all_numbers = fixed_ && std::all_of(pieces_.begin(), pieces_.end(),
-                                                 [](const piece& p) { return p.order == transform::exclusive_or; });
-  if (!all_numbers) {
-    for (size_t i = 0; i < num_rows; ++i) out[i] = (*this)(rows + i * row_bytes, heap);
+  if (!fixed_) {
+    for (size_t i = 0; i < num_rows; ++i) out[i] = text_prefix(rows + i * row_bytes, heap);
     return;
   }
   // A few rows at a time, which stay in the cache while the pieces of their keys are put together.
   constexpr size_t at_once = 256;
   for (size_t from = 0; from < num_rows; from += at_once) {
     const size_t count = std::min(at_once, num_rows - from);
-    const std::byte* first = rows + from * row_bytes;
-    std::fill_n(out + from, count, 0);
-    for (const piece& p : pieces_) {
-      switch (p.num_bytes) {
-        case 1: add_numbers<1>(p, first, count, row_bytes, out + from); break;
-        case 2: add_numbers<2>(p, first, count, row_bytes, out + from); break;
-        case 3: add_numbers<3>(p, first, count, row_bytes, out + from); break;
-        case 4: add_numbers<4>(p, first, count, row_bytes, out + from); break;
-        case 5: add_numbers<5>(p, first, count, row_bytes, out + from); break;
-        case 6: add_numbers<6>(p, first, count, row_bytes, out + from); break;
-        case 7: add_numbers<7>(p, first, count, row_bytes, out + from); break;
-        default: add_numbers<8>(p, first, count, row_bytes, out + from); break;
-      }
-    }
+    const std::byte* const first = rows + from * row_bytes;
+    word128* const to = out + from;
+    std::fill_n(to, count, 0);
+    for (const placed_piece& p : pieces_)
+      with_order(p.piece, [&](auto order) {
+        const std::byte* at = first + p.piece.offset;
+        for (size_t i = 0; i < count; ++i, at += row_bytes)
+          to[i] |= static_cast<word128>(order.load(at) >> p.beyond) << p.shift;
+      });
   }
 }
 
@@ -201,33 +165,22 @@ word128 key_prefix::text_prefix(const std::byte* row, const std::byte* heap) con
   prefix_bytes out;
   for (const part& p : parts_) {
     if (out.full()) break;
-    const uint8_t flip = p.descending ? 0xFF : 0;
-    const std::byte* field = row + p.offset;
-    if (p.kind == type_kind::string) {
-      const std::string_view text = load_string(field, heap);
-      // A stretch without zero bytes at a time; almost always that is all there is.
-      for (size_t from = 0; from < text.size() && !out.full();) {
-        from += out.put_text(text.data() + from, text.size() - from, flip);
-        if (from == text.size() || text[from] != '\0') continue;
-        out.put(flip);
-        out.put(0xFF ^ flip);
-        ++from;
-      }
-      out.put(flip);
-      out.put(flip);
-    } else if (p.kind == type_kind::bytes) {
-      for (uint32_t i = 0; i < p.num_bytes && !out.full();) {
-        const uint32_t piece = std::min<uint32_t>(8, p.num_bytes - i);
-        uint64_t value = __builtin_bswap64(load_unsigned(field + i, piece)) >> (8 * (8 - piece));
-        if (p.descending) value = ~value & low_mask(piece);
-        out.put_number(value, piece);
-        i += piece;
-      }
-    } else {
-      uint64_t value = number_at(field, p.kind, p.num_bytes);
-      if (p.descending) value = ~value & low_mask(p.num_bytes);
-      out.put_number(value, p.num_bytes);
+    if (!p.is_text) {
+      out.put_number(p.piece.load(row), p.piece.num_bytes);
+      continue;
     }
+    const auto flip = static_cast<uint8_t>(p.piece.flip);
+    const std::string_view text = load_string(row + p.piece.offset, heap);
+    // A stretch without zero bytes at a time; almost always that is all there is.
+    for (size_t from = 0; from < text.size() && !out.full();) {
+      from += out.put_text(text.data() + from, text.size() - from, flip);
+      if (from == text.size() || text[from] != '\0') continue;
+      out.put(flip);
+      out.put(0xFF ^ flip);
+      ++from;
+    }
+    out.put(flip);
+    out.put(flip);
   }
   return out.value();
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/record/batch.h"
+#include "engine/record/key_piece.h"
 #include "engine/record/row_type.h"
 
 namespace flowrun::record {
@@ -73,70 +74,31 @@ class key_prefix {
                   word128* out) const;
 
  private:
+  // A string, of which only offset and flip matter, or a piece.
   struct part {
-    type_kind kind;
-    bool descending;
-    uint32_t num_bytes;
-    uint32_t offset;
+    bool is_text;
+    key_piece piece;
   };
-  // Of a key without strings: a number, or up to eight bytes of bytes[N].
-  enum class transform : uint8_t { exclusive_or, floating, big_endian };
-  struct piece {
-    transform order;
-    uint32_t offset;
-    uint32_t num_bytes;
+  // Of a key without strings.
+  struct placed_piece {
+    key_piece piece;
     uint32_t beyond;  // bits that have no room
     uint32_t shift;
-    uint64_t flip;  // in the end
   };
-  void add_piece(transform order, type_kind kind, bool descending, uint32_t offset, uint32_t num_bytes);
+  void place(const key_piece& piece);
   word128 fixed_prefix(const std::byte* row) const;
   word128 text_prefix(const std::byte* row, const std::byte* heap) const;
-  template <uint32_t NumBytes>
-  static void add_numbers(const piece& p, const std::byte* rows, size_t num_rows, uint32_t row_bytes, word128* out);
 
   std::vector<part> parts_;
-  std::vector<piece> pieces_;
+  std::vector<placed_piece> pieces_;
   bool fixed_ = true;
   uint64_t num_bytes_ = 0;
   uint32_t bits_left_ = 128;  // while the pieces are laid out
 };
 
-// The first `num_bytes` <= 8 bytes of a text, little endian, zeros behind; reads no further and calls no memcpy.
-inline uint64_t load_front(const char* text, uint32_t num_bytes) {
-  if (num_bytes == 8) {
-    uint64_t all = 0;
-    std::memcpy(&all, text, 8);
-    return all;
-  }
-  if (num_bytes >= 4) {
-    uint32_t first = 0, last = 0;
-    std::memcpy(&first, text, 4);
-    std::memcpy(&last, text + num_bytes - 4, 4);
-    return first | static_cast<uint64_t>(last) << (8 * (num_bytes - 4));
-  }
-  if (num_bytes == 0) return 0;
-  const auto byte = [&](uint32_t i) { return static_cast<uint64_t>(static_cast<uint8_t>(text[i])) << (8 * i); };
-  return byte(0) | byte(num_bytes / 2) | byte(num_bytes - 1);
-}
-
-// A field of `num_bytes` <= 8 bytes, little endian, as an unsigned number. It is read for each row: no call.
-inline uint64_t load_unsigned(const std::byte* from, uint32_t num_bytes) {
-  return load_front(reinterpret_cast<const char*>(from), num_bytes);
-}
-
-// A number of `num_bytes` bytes as an unsigned number whose order is the type's order, and back. Not for text.
-uint64_t order_bits(type_kind kind, uint32_t num_bytes, uint64_t bits);
-uint64_t from_order_bits(type_kind kind, uint32_t num_bytes, uint64_t ordered);
-
 inline word128 key_prefix::fixed_prefix(const std::byte* row) const {
   word128 out = 0;
-  for (const piece& p : pieces_) {
-    uint64_t value = load_unsigned(row + p.offset, p.num_bytes);
-    if (p.order == transform::big_endian) value = __builtin_bswap64(value) >> (64 - 8 * p.num_bytes);
-    if (p.order == transform::floating) value = order_bits(type_kind::f64, p.num_bytes, value);
-    out |= static_cast<word128>((value ^ p.flip) >> p.beyond) << p.shift;
-  }
+  for (const placed_piece& p : pieces_) out |= static_cast<word128>(p.piece.load(row) >> p.beyond) << p.shift;
   return out;
 }
 

@@ -4,12 +4,6 @@
 
 namespace flowrun::record {
 
-namespace {
-
-uint64_t low_mask(uint32_t num_bytes) { return num_bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * num_bytes)) - 1; }
-
-}  // namespace
-
 key_words::key_words(const row_type& type, const key& parts) {
   for (const key_part& p : parts) {
     const column& c = type[p.column];
@@ -34,10 +28,6 @@ key_words::key_words(const row_type& type, const key& parts) {
 }
 
 void key_words::add_fixed(type_kind kind, bool descending, uint32_t offset, uint32_t num_bytes) {
-  piece p{transform::exclusive_or, offset, num_bytes, 0, descending ? low_mask(num_bytes) : 0};
-  if (kind == type_kind::bytes) p.order = transform::big_endian;
-  if (kind == type_kind::f32 || kind == type_kind::f64) p.order = transform::floating;
-  if (kind >= type_kind::i8 && kind <= type_kind::i64) p.flip ^= uint64_t{1} << (8 * num_bytes - 1);
   const uint32_t bits = 8 * num_bytes;
   if (fields_.empty() || fields_.back().is_text) {
     fields_.push_back({false, false, 0, static_cast<uint32_t>(words_.size()), 0});
@@ -49,8 +39,7 @@ void key_words::add_fixed(type_kind kind, bool descending, uint32_t offset, uint
     bits_left_ = word_bits;
   }
   bits_left_ -= bits;
-  p.shift = bits_left_;
-  pieces_.push_back(p);
+  pieces_.push_back({piece_of(kind, descending, offset, num_bytes), bits_left_});
   ++words_.back().num_pieces;
 }
 

@@ -68,14 +68,9 @@ class key_words {
     uint32_t first_word;  // fixed: in words_
     uint32_t num_words;   // fixed
   };
-  enum class transform : uint8_t { exclusive_or, floating, big_endian };
-  // A number, or up to eight bytes of bytes[N].
-  struct piece {
-    transform order;
-    uint32_t offset;
-    uint32_t num_bytes;
+  struct placed_piece {
+    key_piece piece;
     uint32_t shift;
-    uint64_t flip;  // in the end
   };
   struct word {
     uint32_t first_piece;
@@ -89,7 +84,7 @@ class key_words {
 
   std::vector<field> fields_;
   std::vector<word> words_;
-  std::vector<piece> pieces_;
+  std::vector<placed_piece> pieces_;
   uint32_t bits_left_ = 0;  // of the last fixed word, while the fields are laid out
 };
 
@@ -98,11 +93,8 @@ class key_words {
 inline word128 key_words::fixed_word(const std::byte* row, const word& w) const {
   word128 out = 0;
   for (uint32_t i = w.first_piece; i < w.first_piece + w.num_pieces; ++i) {
-    const piece& p = pieces_[i];
-    uint64_t value = load_front(reinterpret_cast<const char*>(row) + p.offset, p.num_bytes);
-    if (p.order == transform::big_endian) value = __builtin_bswap64(value) >> (64 - 8 * p.num_bytes);
-    if (p.order == transform::floating) value = order_bits(type_kind::f64, p.num_bytes, value);
-    out |= static_cast<word128>(value ^ p.flip) << p.shift;
+    const placed_piece& p = pieces_[i];
+    out |= static_cast<word128>(p.piece.load(row)) << p.shift;
   }
   return out;
 }

@@ -8,32 +8,6 @@ namespace flowrun::record {
 
 namespace {
 
-uint64_t low_mask(uint32_t num_bytes) { return num_bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * num_bytes)) - 1; }
-
-// Calls `body` with the number of bytes as a compile-time constant, so that loads and stores become single
-// instructions.
-template <class Body>
-void with_width(uint32_t num_bytes, Body body) {
-  switch (num_bytes) {
-    case 1: return body(std::integral_constant<uint32_t, 1>{});
-    case 2: return body(std::integral_constant<uint32_t, 2>{});
-    case 3: return body(std::integral_constant<uint32_t, 3>{});
-    case 4: return body(std::integral_constant<uint32_t, 4>{});
-    case 5: return body(std::integral_constant<uint32_t, 5>{});
-    case 6: return body(std::integral_constant<uint32_t, 6>{});
-    case 7: return body(std::integral_constant<uint32_t, 7>{});
-    default: return body(std::integral_constant<uint32_t, 8>{});
-  }
-}
-
-// How a piece's bits become ordered bits; xor covers unsigned, signed and their descending forms.
-enum class transform { exclusive_or, floating, big_endian };
-
-transform transform_of(type_kind kind) {
-  if (kind == type_kind::f32 || kind == type_kind::f64) return transform::floating;
-  return kind == type_kind::bytes ? transform::big_endian : transform::exclusive_or;
-}
-
 // Whether a piece lies in one half of a word of 16 bytes as a whole, so that it can be put and taken there as a number
 // of 8 bytes, for a third of the price.
 template <class Word>
@@ -76,64 +50,66 @@ row_codec::row_codec(const row_type& type, const key& parts)
   key_bits_ = 8 * row_bytes_ - bits_left_;
   for (size_t i = 0; i < type.num_columns(); ++i) add(i, 0, 0, false);
   FLOWRUN_CHECK(bits_left_ == 0);
-  identity_ =
-      pieces_.size() == 1 && !pieces_[0].flip && pieces_[0].kind >= type_kind::u8 && pieces_[0].kind <= type_kind::u64;
+  const key_piece& first = pieces_[0].piece;
+  identity_ = pieces_.size() == 1 && first.flip == 0 && first.order == key_piece::transform::exclusive_or;
 }
 
 void row_codec::add_piece(type_kind kind, uint32_t offset, uint32_t num_bytes, bool descending) {
   bits_left_ -= 8 * num_bytes;
-  pieces_.push_back({offset, num_bytes, bits_left_, kind, descending});
+  pieces_.push_back({piece_of(kind, descending, offset, num_bytes), bits_left_});
 }
+
+namespace {
+
+// A column's piece of `count` rows to or from their words, at one transform and width. Everything is a local of the
+// loop: what is captured from outside would be loaded anew for each row, since the stores could have changed it.
+
+template <class Word, class Order>
+void encode_piece(Order order, const std::byte* field, size_t stride, size_t count, uint32_t shift, bool first,
+                  Word* words) {
+  if (lies_in_a_half<Word>(shift, Order::num_bytes)) {
+    if (first) std::memset(words, 0, count * sizeof(Word));
+    const size_t half = shift / 64;
+    const uint32_t by = shift % 64;
+    for (size_t r = 0; r < count; ++r, field += stride)
+      store_half(words + r, half, load_half(words + r, half) | order.load(field) << by);
+    return;
+  }
+  for (size_t r = 0; r < count; ++r, field += stride) {
+    const Word value = static_cast<Word>(order.load(field)) << shift;
+    words[r] = first ? value : words[r] | value;
+  }
+}
+
+template <class Word, class Order>
+void decode_piece(Order order, const Word* words, size_t count, uint32_t shift, std::byte* field, size_t stride) {
+  const uint64_t mask = low_mask(Order::num_bytes);
+  if (lies_in_a_half<Word>(shift, Order::num_bytes)) {
+    const size_t half = shift / 64;
+    const uint32_t by = shift % 64;
+    for (size_t r = 0; r < count; ++r, field += stride) {
+      const uint64_t bits = order.restored(load_half(words + r, half) >> by & mask);
+      std::memcpy(field, &bits, Order::num_bytes);
+    }
+    return;
+  }
+  for (size_t r = 0; r < count; ++r, field += stride) {
+    const uint64_t bits = order.restored(static_cast<uint64_t>(words[r] >> shift) & mask);
+    std::memcpy(field, &bits, Order::num_bytes);
+  }
+}
+
+}  // namespace
 
 template <class Word>
 void row_codec::encode_rows(const std::byte* rows, size_t num_rows, Word* words) const {
   constexpr size_t chunk = 1024;  // stays in L1 while the pieces are put together
-  const size_t stride = row_bytes_;
   for (size_t first = 0; first < num_rows; first += chunk) {
     const size_t count = std::min(chunk, num_rows - first);
-    const std::byte* from = rows + first * stride;
-    Word* to = words + first;
     for (size_t i = 0; i < pieces_.size(); ++i) {
-      const piece& p = pieces_[i];
-      const uint64_t mask = low_mask(p.num_bytes);
-      const uint64_t sign = uint64_t{1} << (8 * p.num_bytes - 1);
-      const uint64_t flip = p.flip ? mask : 0;
-      with_width(p.num_bytes, [&](auto width) {
-        auto put = [&](auto ordered) {
-          const std::byte* field = from + p.offset;
-          const auto bits_of = [&] {
-            uint64_t bits = 0;
-            std::memcpy(&bits, field, width.value);
-            return bits;
-          };
-          if (lies_in_a_half<Word>(p.shift, p.num_bytes)) {
-            if (i == 0) std::memset(to, 0, count * sizeof(Word));
-            const size_t half = p.shift / 64;
-            const uint32_t shift = p.shift % 64;
-            for (size_t r = 0; r < count; ++r, field += stride)
-              store_half(to + r, half, load_half(to + r, half) | ordered(bits_of()) << shift);
-            return;
-          }
-          for (size_t r = 0; r < count; ++r, field += stride) {
-            const uint64_t bits = bits_of();
-            const Word value = static_cast<Word>(ordered(bits)) << p.shift;
-            to[r] = i == 0 ? value : to[r] | value;
-          }
-        };
-        switch (transform_of(p.kind)) {
-          case transform::exclusive_or: {
-            const bool is_signed = p.kind >= type_kind::i8 && p.kind <= type_kind::i64;
-            const uint64_t change = flip ^ (is_signed ? sign : 0);
-            put([=](uint64_t bits) { return bits ^ change; });
-            break;
-          }
-          case transform::floating:
-            put([=](uint64_t bits) { return ((bits & sign) != 0 ? ~bits & mask : bits | sign) ^ flip; });
-            break;
-          case transform::big_endian:
-            put([=](uint64_t bits) { return (__builtin_bswap64(bits) >> (64 - 8 * width.value)) ^ flip; });
-            break;
-        }
+      const std::byte* const field = rows + first * row_bytes_ + pieces_[i].piece.offset;
+      with_order(pieces_[i].piece, [&](auto order) {
+        encode_piece(order, field, row_bytes_, count, pieces_[i].shift, i == 0, words + first);
       });
     }
   }
@@ -142,50 +118,11 @@ void row_codec::encode_rows(const std::byte* rows, size_t num_rows, Word* words)
 template <class Word>
 void row_codec::decode_rows(const Word* words, size_t num_rows, std::byte* rows) const {
   constexpr size_t chunk = 1024;
-  const size_t stride = row_bytes_;
   for (size_t first = 0; first < num_rows; first += chunk) {
     const size_t count = std::min(chunk, num_rows - first);
-    const Word* from = words + first;
-    std::byte* to = rows + first * stride;
-    for (const piece& p : pieces_) {
-      const uint64_t mask = low_mask(p.num_bytes);
-      const uint64_t sign = uint64_t{1} << (8 * p.num_bytes - 1);
-      const uint64_t flip = p.flip ? mask : 0;
-      with_width(p.num_bytes, [&](auto width) {
-        auto put = [&](auto restored) {
-          std::byte* field = to + p.offset;
-          if (lies_in_a_half<Word>(p.shift, p.num_bytes)) {
-            const size_t half = p.shift / 64;
-            const uint32_t shift = p.shift % 64;
-            for (size_t r = 0; r < count; ++r, field += stride) {
-              const uint64_t bits = restored(load_half(from + r, half) >> shift & mask);
-              std::memcpy(field, &bits, width.value);
-            }
-            return;
-          }
-          for (size_t r = 0; r < count; ++r, field += stride) {
-            const uint64_t bits = restored(static_cast<uint64_t>(from[r] >> p.shift) & mask);
-            std::memcpy(field, &bits, width.value);
-          }
-        };
-        switch (transform_of(p.kind)) {
-          case transform::exclusive_or: {
-            const bool is_signed = p.kind >= type_kind::i8 && p.kind <= type_kind::i64;
-            const uint64_t change = flip ^ (is_signed ? sign : 0);
-            put([=](uint64_t bits) { return bits ^ change; });
-            break;
-          }
-          case transform::floating:
-            put([=](uint64_t bits) {
-              bits ^= flip;
-              return (bits & sign) != 0 ? bits & ~sign : ~bits & mask;
-            });
-            break;
-          case transform::big_endian:
-            put([=](uint64_t bits) { return __builtin_bswap64(bits ^ flip) >> (64 - 8 * width.value); });
-            break;
-        }
-      });
+    for (const placed_piece& p : pieces_) {
+      std::byte* const field = rows + first * row_bytes_ + p.piece.offset;
+      with_order(p.piece, [&](auto order) { decode_piece(order, words + first, count, p.shift, field, row_bytes_); });
     }
   }
 }

@@ -41,13 +41,10 @@ class row_codec {
   void unpack(const std::byte* packed, size_t num_rows, word128* words) const;
 
  private:
-  // Up to eight bytes of a column and where they go.
-  struct piece {
-    uint32_t offset;     // in the row
-    uint32_t num_bytes;  // 1-8
-    uint32_t shift;      // of the piece's lowest bit in the number
-    type_kind kind;      // bytes: big endian
-    bool flip;           // descending
+  // Up to eight bytes of a column, and the place of their lowest bit in the number.
+  struct placed_piece {
+    key_piece piece;
+    uint32_t shift;
   };
   void add_piece(type_kind kind, uint32_t offset, uint32_t num_bytes, bool descending);
   template <class Word>
@@ -55,7 +52,7 @@ class row_codec {
   template <class Word>
   void decode_rows(const Word* words, size_t num_rows, std::byte* rows) const;
 
-  std::vector<piece> pieces_;
+  std::vector<placed_piece> pieces_;
   uint32_t row_bytes_ = 0;
   uint32_t key_bits_ = 0;
   uint32_t bits_left_ = 0;

@@ -2,7 +2,19 @@
 
 #include <algorithm>
 
+#include "engine/base/error.h"
+
 namespace flowrun::operators {
+
+record::key key_of(const record::row_type& type, const plan::order& sorted_by) {
+  record::key out;
+  for (const plan::order_term& t : sorted_by) {
+    const auto column = type.index_of(t.column);
+    FLOWRUN_CHECK(column.has_value());
+    out.push_back({*column, t.descending, t.from, t.length});
+  }
+  return out;
+}
 
 row_order::row_order(const record::row_type& type, const plan::order& sorted_by)
     : comparator_(type, key_of(type, sorted_by)), words_(type, key_of(type, sorted_by)) {}

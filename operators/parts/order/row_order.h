@@ -1,13 +1,18 @@
 // Whether rows are in an order: what `check` and declared orders ask for every row. Neighbouring words of keys
-// (key_words.h) are compared without a branch for each row; rows are compared in full only where words leave it open.
+// (engine/record/key_fronts.h) are compared without a branch for each row; rows are compared in full only where words
+// leave it open.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "operators/parts/order/key_words.h"
+#include "engine/plan/order.h"
+#include "engine/record/key_fronts.h"
 
 namespace flowrun::operators {
+
+// The key for an order whose columns `type` has.
+record::key key_of(const record::row_type& type, const plan::order& sorted_by);
 
 class row_order {
  public:
@@ -22,7 +27,7 @@ class row_order {
 
  private:
   record::row_comparator comparator_;
-  key_words words_;
+  record::key_fronts words_;
   std::vector<uint64_t> word_list_;
 };
 

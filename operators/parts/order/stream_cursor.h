@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "engine/exec/operator.h"
-#include "operators/parts/order/key_words.h"
+#include "engine/record/key_fronts.h"
 
 namespace flowrun::operators {
 
 class stream_cursor {
  public:
   // `words` may be null, else outlives the cursor.
-  stream_cursor(exec::input_stream& in, const key_words* words) : in_(&in), words_(words) {}
+  stream_cursor(exec::input_stream& in, const record::key_fronts* words) : in_(&in), words_(words) {}
 
   // ready: there is a current row. blocked: `w` will be woken. done: the stream has ended. Cheap when there is a row.
   outcome fill(waker& w) {
@@ -59,7 +59,7 @@ class stream_cursor {
   }
 
   exec::input_stream* in_;
-  const key_words* words_;
+  const record::key_fronts* words_;
   record::batch batch_;
   std::vector<uint64_t> word_list_;
   size_t position_ = 0;
