@@ -4,7 +4,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/fault.h"
-#include "engine/record/value_type_hint.h"
+#include "specs/type_reader.h"
 
 namespace flowrun::runner {
 
@@ -29,7 +29,7 @@ std::vector<std::string_view> parts_of(std::string_view text) {
 record::value_type type_of(std::string_view text) {
   const auto type = record::parse_value_type(text);
   if (!type || type->is_string()) {
-    const std::string meant = record::value_type_hint(text);
+    const std::string meant = specs::value_type_hint(text);
     throw error(
         error_kind::usage, fmt::format("'{}' is no type of a fixed width", text),
         fmt::format("{}{}one of {}", type ? "" : meant, type || meant.empty() ? "" : "; ", record::value_type_names()));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/base/fault.h"
 #include "specs/grammar.h"
 
 namespace flowrun::specs {
@@ -17,7 +18,22 @@ const habits foreign_types = {
     {"uint", "u64"},    {"int8", "i8"},        {"int16", "i16"},      {"int32", "i32"},       {"int64", "i64"},
     {"int", "i64"},     {"integer", "i64"},    {"long", "i64"},       {"bigint", "i64"},      {"float32", "f32"},
     {"float64", "f64"}, {"float", "f32"},      {"double", "f64"},     {"boolean", "bool"},    {"str", "string"},
-    {"text", "string"}, {"varchar", "string"}, {"bytes", "bytes[N]"}, {"binary", "bytes[N]"}, {"char", "bytes[1]"}};
+    {"text", "string"}, {"varchar", "string"}, {"bytes", "bytes[N]"}, {"binary", "bytes[N]"}, {"char", "bytes[1]"},
+    {"short", "i16"},   {"smallint", "i16"},   {"tinyint", "i8"},     {"size", "u64"},        {"unsigned", "u64"},
+    {"real", "f64"},    {"number", "f64"},     {"logical", "bool"},   {"utf8", "string"},     {"blob", "bytes[N]"}};
+
+// What `word` is called here; empty where no other system calls anything so.
+std::string_view foreign_type(std::string_view word) {
+  std::string lower(word);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  if (lower.ends_with("_t")) lower.resize(lower.size() - 2);
+  for (const auto& [theirs, ours] : foreign_types)
+    if (theirs == lower) return ours;
+  for (const std::string& ours : value_types)
+    if (ours == lower) return ours;
+  return {};
+}
 
 std::optional<uint64_t> bytes_length(std::string_view text) {
   constexpr std::string_view prefix = "bytes[";
@@ -36,14 +52,10 @@ void check_value_type(const std::string& word, const Position& position, fault_s
     return;
   }
   const std::string message = "unknown type '" + quotable(word) + "'";
-  const auto habit =
-      std::find_if(foreign_types.begin(), foreign_types.end(), [&](const auto& pair) { return pair.first == word; });
-  if (habit == foreign_types.end())
+  if (foreign_type(word).empty())
     faults.add_unknown(position, message, word, value_types);
   else
-    faults.add(position, message, expected,
-               habit->second == "bytes[N]" ? "say how many: \"bytes[16]\""
-                                           : "here it is called '" + std::string(habit->second) + "'");
+    faults.add(position, message, expected, value_type_hint(word));
 }
 
 void read_column(const Entry& entry, TypeDecl& type, fault_sink& faults) {
@@ -88,6 +100,12 @@ void read_types(const Entry& section, JobSpec& job, fault_sink& faults) {
                  "{column: type, …}");
     for (const Entry& column : entry.value().map().entries()) read_column(column, type, faults);
   }
+}
+
+std::string value_type_hint(std::string_view word) {
+  const std::string_view ours = foreign_type(word);
+  if (ours == "bytes[N]") return "say how many: \"bytes[16]\"";
+  return ours.empty() ? did_you_mean(word, value_types) : "here it is called '" + std::string(ours) + "'";
 }
 
 }  // namespace flowrun::specs

@@ -13,7 +13,7 @@
 #include "engine/plan/output_rules.h"
 #include "engine/plan/parameter_shape.h"
 #include "engine/plan/sub_graphs.h"
-#include "engine/record/value_type_hint.h"
+#include "specs/type_reader.h"
 #include "specs/value.h"
 
 namespace flowrun::plan {
@@ -246,7 +246,7 @@ void job_checker::read_types(graph& g) {
         columns.push_back({c.name(), *parsed});
       else
         faults_.push_back({specs::where(file, c.type_position()), fmt::format("unknown type '{}'", c.type()),
-                           std::string(record::value_type_names()), record::value_type_hint(c.type())});
+                           std::string(record::value_type_names()), specs::value_type_hint(c.type())});
       if (expr::is_reserved_word(c.name()))
         faults_.push_back({specs::where(file, c.position()),
                            fmt::format("'{}' can't name a column: expressions use the word", c.name()),

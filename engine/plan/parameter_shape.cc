@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "engine/expr/expression.h"
-#include "engine/record/value_type_hint.h"
+#include "specs/type_reader.h"
 #include "specs/value.h"
 
 namespace flowrun::plan {
@@ -207,7 +207,7 @@ class shape_checker {
       const auto parsed = record::parse_value_type(specs::text(entry.value()));
       if (!parsed) {
         fail(entry.value().position(), fmt::format("'{}' is no value type", shortened(specs::text(entry.value()))),
-             std::string(record::value_type_names()), record::value_type_hint(specs::text(entry.value())));
+             std::string(record::value_type_names()), specs::value_type_hint(specs::text(entry.value())));
         continue;
       }
       columns.push_back({entry.key(), *parsed});

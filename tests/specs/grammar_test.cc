@@ -95,6 +95,10 @@ TEST(grammar, types) {
   EXPECT_EQ(one("a: u46").hint, "did you mean 'u16'?");
   EXPECT_EQ(one("a: strng").hint, "did you mean 'string'?");
   EXPECT_EQ(one("a: int64").hint, "here it is called 'i64'");
+  EXPECT_EQ(one("a: Integer").hint, "here it is called 'i64'");
+  EXPECT_EQ(one("a: uint8_t").hint, "here it is called 'u8'");
+  EXPECT_EQ(one("a: U64").hint, "here it is called 'u64'");
+  EXPECT_EQ(one("a: smallint").hint, "here it is called 'i16'");
   EXPECT_EQ(one("a: bytes").hint, "say how many: \"bytes[16]\"");
   EXPECT_EQ(one("a: \"bytes[0]\"").message, "'bytes[0]' is out of range");
   EXPECT_EQ(one("a: \"bytes[70000]\"").message, "'bytes[70000]' is out of range");

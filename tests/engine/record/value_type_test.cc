@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "engine/base/error.h"
-#include "engine/record/value_type_hint.h"
 
 namespace flowrun::record {
 namespace {
@@ -60,27 +59,6 @@ TEST(value_type, refuses_everything_else) {
                            "string ",
                            " u8"})
     EXPECT_FALSE(parse_value_type(text)) << text;
-}
-
-TEST(value_type, what_others_call_them_is_understood) {
-  const auto meant = [](const char* word) { return value_type_hint(word); };
-  for (const auto& [word, type] : std::vector<std::pair<const char*, const char*>>{{"int", "i64"},
-                                                                                   {"Integer", "i64"},
-                                                                                   {"uint32", "u32"},
-                                                                                   {"uint8_t", "u8"},
-                                                                                   {"int16", "i16"},
-                                                                                   {"Int64", "i64"},
-                                                                                   {"float32", "f32"},
-                                                                                   {"double", "f64"},
-                                                                                   {"text", "string"},
-                                                                                   {"varchar", "string"},
-                                                                                   {"boolean", "bool"},
-                                                                                   {"bytes", "bytes[N]"},
-                                                                                   {"U64", "u64"},
-                                                                                   {"strng", "string"}})
-    EXPECT_EQ(meant(word), "did you mean '" + std::string(type) + "'?") << word;
-  EXPECT_EQ(meant("point"), "");
-  EXPECT_EQ(meant("uint128"), "");
 }
 
 TEST(value_type, families) {
