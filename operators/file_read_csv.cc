@@ -80,6 +80,8 @@ class parse_stage final : public exec::parcel_stage<numbered_text> {
         batch_bytes_(batch_bytes) {}
 
   void open(const numbered_text& in, exec::output& out) const override {
+    const std::string_view done = in.piece.text.substr(0, out.within());
+    const std::string_view text = in.piece.text.substr(done.size());
     record::batch_builder rejects(reject_type_, pool_, batch_bytes_);
     std::vector<record::batch> rows, rejected;
     const bool keep = settings_.on_error.what == action::to_port;
@@ -95,11 +97,14 @@ class parse_stage final : public exec::parcel_stage<numbered_text> {
       if (rejects.full()) rejected.push_back(rejects.take());
       return true;
     };
-    const uint64_t num_records = parser_.parse(in.piece.text, in.piece.first_line, pool_, batch_bytes_, rows, reject);
+    const uint64_t first_line = in.piece.first_line + count_byte(done, '\n');
+    const csv_parser::progress parsed = parser_.parse(text, first_line, pool_, batch_bytes_, rows, reject, out.room());
     if (!rejects.empty()) rejected.push_back(rejects.take());
     out.emit(rows, 0);
     out.emit(rejected, 1);
-    tally_->piece_parsed(num_records);
+    const bool ends = parsed.num_bytes == text.size();
+    tally_->parsed(parsed.num_records, ends);
+    if (!ends) out.leave(0, done.size() + parsed.num_bytes);
   }
 
  private:

@@ -48,10 +48,12 @@ class line_stage final : public exec::parcel_stage<numbered_text> {
 
   void open(const numbered_text& in, exec::output& out) const override {
     const std::string_view text = in.piece.text;
-    uint64_t row_number = in.first_row;
-    const char* p = text.data();
-    const char* const end = p + text.size();
+    const std::string_view done = text.substr(0, out.within());
+    uint64_t row_number = in.first_row + count_byte(done, delimiter_);
+    const char* p = text.data() + done.size();
+    const char* const end = text.data() + text.size();
     while (p != end) {
+      if (out.full()) return out.leave(0, static_cast<uint64_t>(p - text.data()));
       const char* const heap_begin = p;
       const size_t capacity = std::min<size_t>(max_rows_, static_cast<size_t>(end - p));
       std::shared_ptr<std::byte[]> rows = pool_.take(capacity * sizeof(record::string_ref));

@@ -188,6 +188,7 @@ class rows_source final : public exec::source {
       }
       done += count;
     }
+    if (num_bytes > num_rows * row_bytes_) straddling_.reserve(row_bytes_);
     straddling_.assign(p + num_rows * row_bytes_, p + num_bytes);
   }
 

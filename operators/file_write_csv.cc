@@ -27,9 +27,10 @@ class format_stage final : public exec::stateless_stage {
   format_stage(csv_formatter formatter, record::batch_pool& pool) : formatter_(std::move(formatter)), pool_(pool) {}
 
   void apply(const record::batch& in, exec::output& out) const override {
-    text_block text = formatter_.format(in, pool_);
+    text_block text = formatter_.format(in, pool_, out.room());
+    if (text.num_rows < in.num_rows) out.leave(text.num_rows);
     record::batch b;
-    b.num_rows = in.num_rows;
+    b.num_rows = text.num_rows;
     b.first_row = in.first_row;
     b.heap = text.owner.get();
     b.heap_bytes = text.num_bytes;

@@ -55,18 +55,19 @@ class line_stage final : public exec::stateless_stage {
       : column_(std::move(column)), delimiter_(static_cast<std::byte>(delimiter)), pool_(pool) {}
 
   void apply(const record::batch& in, exec::output& out) const override {
-    size_t num_bytes = in.num_rows;
-    for (size_t i = 0; i < in.num_rows; ++i) num_bytes += line(in, i).size();
+    size_t num_rows = 0, num_bytes = 0;
+    for (; num_rows < in.num_rows && num_bytes < out.room(); ++num_rows) num_bytes += line(in, num_rows).size() + 1;
+    if (num_rows < in.num_rows) out.leave(num_rows);
     std::shared_ptr<std::byte[]> text = pool_.take(num_bytes);
     std::byte* to = text.get();
-    for (size_t i = 0; i < in.num_rows; ++i) {
+    for (size_t i = 0; i < num_rows; ++i) {
       const std::string_view l = line(in, i);
       if (!l.empty()) std::memcpy(to, l.data(), l.size());
       to += l.size();
       *to++ = delimiter_;
     }
     record::batch b;
-    b.num_rows = in.num_rows;
+    b.num_rows = num_rows;
     b.first_row = in.first_row;
     b.heap = text.get();
     b.heap_bytes = num_bytes;

@@ -51,29 +51,26 @@ class flattener {
   flattener(exec::build_context& c, const settings& s)
       : rows_(s, c.output_type().row_bytes(), c.job.pool()),
         program_(exec::program_stage::compile(c.input_type(), {program_step::map(entry_rows::wide_columns(s))})),
-        pool_(c.job.pool()),
-        max_rows_(std::max<size_t>(c.batch_bytes / std::max<size_t>(program_.output().row_bytes(), 1), 64)) {}
+        pool_(c.job.pool()) {}
 
-  // Of input.
-  size_t rows_at_a_time() const { return max_rows_; }
-  // Thread-safe.
-  void flatten(const record::batch& in, uint64_t first_row, exec::output& out) const {
+  // Of how many rows it has made all. Thread-safe.
+  size_t flatten(const record::batch& in, uint64_t first_row, exec::output& out) const {
     std::vector<record::batch> wide;
-    program_.run(in, first_row, pool_, wide);
+    const size_t num_taken = program_.run(in, first_row, pool_, wide, out.limits());
     for (record::batch& w : wide) out.emit(rows_.narrow(w));
+    if (num_taken < in.num_rows) out.leave(num_taken);
+    return num_taken;
   }
 
  private:
   entry_rows rows_;
   expr::row_program program_;
   record::batch_pool& pool_;
-  size_t max_rows_;
 };
 
 class flat_map_stage final : public exec::stateless_stage {
  public:
   explicit flat_map_stage(flattener f) : flattener_(std::move(f)) {}
-  size_t rows_at_a_time() const override { return flattener_.rows_at_a_time(); }
   void apply(const record::batch& in, exec::output& out) const override { flattener_.flatten(in, 0, out); }
 
  private:
@@ -84,10 +81,8 @@ class flat_map_stage final : public exec::stateless_stage {
 class counting_flat_map final : public exec::ordered_stage {
  public:
   explicit counting_flat_map(flattener f) : flattener_(std::move(f)) {}
-  size_t rows_at_a_time() const override { return flattener_.rows_at_a_time(); }
   outcome push(record::batch& in, exec::output& out, waker&) override {
-    flattener_.flatten(in, next_row_, out);
-    next_row_ += in.num_rows;
+    next_row_ += flattener_.flatten(in, next_row_, out);
     return outcome::ready();
   }
 

@@ -183,7 +183,8 @@ class generate_stage final : public exec::stateless_stage {
   void apply(const record::batch& range, exec::output& out) const override {
     std::vector<record::batch> batches;
     if (program_) {
-      program_->generate(range.first_row, range.num_rows, pool_, batches);
+      const size_t num_made = program_->generate(range.first_row, range.num_rows, pool_, batches, out.limits());
+      if (num_made < range.num_rows) out.leave(num_made);
     } else {
       record::batch b;
       b.num_rows = range.num_rows;

@@ -144,19 +144,20 @@ class lookup_stage final : public exec::stateless_stage {
         defaults_(constant_row(c.input_type(table_input), s.defaults, c.job.pool())) {}
 
   void apply(const record::batch& in, exec::output& out) const override {
-    std::vector<uint64_t> places;
-    table_->find(in, question_, places);
-    if (missing_ == missing_key::fail) {
-      const auto at = std::find(places.begin(), places.end(), lookup_table::none);
-      if (at != places.end()) fail(in, static_cast<size_t>(at - places.begin()));
+    size_t num_taken = 0;
+    if (output_.has_strings()) {
+      num_taken = with_strings(in, out);
+    } else {
+      num_taken = std::min(in.num_rows, std::max<size_t>(out.room() / output_.row_bytes(), 1));
+      without_strings(in.slice(0, num_taken), out);
     }
-    if (output_.has_strings())
-      with_strings(in, places, out);
-    else
-      without_strings(in, places, out);
+    if (num_taken < in.num_rows) out.leave(num_taken);
   }
 
  private:
+  // Rows whose texts may be long are looked up so many at a time: those that don't fit the output any more come again.
+  static constexpr size_t few_rows = 256;
+
   static std::vector<size_t> stream_keys(const record::row_type& type, const settings& s) {
     std::vector<size_t> out;
     for (const auto& [stream, table] : s.by) out.push_back(*type.index_of(stream));
@@ -174,7 +175,18 @@ class lookup_stage final : public exec::stateless_stage {
     return out;
   }
 
-  void without_strings(const record::batch& in, const std::vector<uint64_t>& places, exec::output& out) const {
+  std::vector<uint64_t> find(const record::batch& in) const {
+    std::vector<uint64_t> places;
+    table_->find(in, question_, places);
+    if (missing_ == missing_key::fail) {
+      const auto at = std::find(places.begin(), places.end(), lookup_table::none);
+      if (at != places.end()) fail(in, static_cast<size_t>(at - places.begin()));
+    }
+    return places;
+  }
+
+  void without_strings(const record::batch& in, exec::output& out) const {
+    const std::vector<uint64_t> places = find(in);
     const uint32_t row_bytes = output_.row_bytes();
     std::shared_ptr<std::byte[]> rows = pool_.take(in.num_rows * row_bytes);
     std::byte* to = rows.get();
@@ -193,20 +205,26 @@ class lookup_stage final : public exec::stateless_stage {
     out.emit(sharing_heap(in, std::move(rows), num_rows, row_bytes));
   }
 
-  void with_strings(const record::batch& in, const std::vector<uint64_t>& places, exec::output& out) const {
+  // Of how many rows it has made all.
+  size_t with_strings(const record::batch& in, exec::output& out) const {
     record::batch_builder builder(output_, pool_, batch_bytes_);
-    for (size_t i = 0; i < in.num_rows; ++i) {
-      const bool found = places[i] != lookup_table::none;
+    std::vector<uint64_t> places;
+    size_t i = 0;
+    for (; i < in.num_rows && !out.full(); ++i) {
+      if (i % few_rows == 0) places = find(in.slice(i, std::min(few_rows, in.num_rows - i)));
+      const uint64_t place = places[i % few_rows];
+      const bool found = place != lookup_table::none;
       if (!found && missing_ == missing_key::drop) continue;
       std::byte* to = builder.append();
       from_stream_.copy(in.row(i), in.heap, to, builder);
       if (found)
-        from_table_.copy(table_->at(places[i]), table_->heap(), to, builder);
+        from_table_.copy(table_->at(place), table_->heap(), to, builder);
       else
         from_defaults_.copy(defaults_.rows, defaults_.heap, to, builder);
       if (builder.full()) out.emit(builder.take());
     }
     out.emit(builder.take());
+    return i;
   }
 
   [[noreturn]] void fail(const record::batch& in, size_t row) const {

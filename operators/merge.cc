@@ -134,6 +134,7 @@ class merge_source final : public exec::source {
     return emitted;
   }
 
+  // The next `count` rows of the input, or the first of them, until a batch is full.
   bool take(stream_cursor& in, size_t count, exec::output& out) {
     const record::batch& rows = in.rows();
     if (count * 4 >= builder_.max_rows()) {
@@ -142,7 +143,6 @@ class merge_source final : public exec::source {
       in.advance(count);
       return true;
     }
-    bool emitted = false;
     while (count > 0) {
       const size_t n = strings_ ? 1 : std::min(count, builder_.room());
       if (strings_)
@@ -153,10 +153,10 @@ class merge_source final : public exec::source {
       count -= n;
       if (builder_.full()) {
         out.emit(builder_.take());
-        emitted = true;
+        return true;
       }
     }
-    return emitted;
+    return false;
   }
 
   record::key_fronts words_;

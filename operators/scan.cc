@@ -31,11 +31,12 @@ class state_stage final : public exec::ordered_stage {
       : program_(std::move(program)), rows_(std::move(rows)), pool_(pool) {}
 
   outcome push(record::batch& in, exec::output& out, waker&) override {
-    program_.run(in, next_row_, pool_, results_);
-    next_row_ += in.num_rows;
+    const size_t num_taken = program_.run(in, next_row_, pool_, results_, out.limits());
+    next_row_ += num_taken;
     if (rows_)
       for (record::batch& wide : results_) wide = rows_->narrow(wide);
     out.emit(results_);
+    if (num_taken < in.num_rows) out.leave(num_taken);
     return outcome::ready();
   }
 

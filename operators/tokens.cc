@@ -98,31 +98,31 @@ class token_stage final : public exec::stateless_stage {
   void apply(const record::batch& in, exec::output& out) const override {
     std::shared_ptr<std::byte[]> rows;
     size_t num_rows = 0;
-    const auto flush = [&] {
-      if (num_rows > 0) out.emit(sharing_heap(in, std::move(rows), num_rows, row_bytes_));
-      rows.reset();
-      num_rows = 0;
-    };
-    for (size_t i = 0; i < in.num_rows; ++i) {
+    auto at = static_cast<uint32_t>(out.within());  // where the text goes on
+    for (size_t i = 0; i < in.num_rows; ++i, at = 0) {
       const record::string_ref text = record::load_ref(in.row(i) + token_offset_);
       const auto* bytes = reinterpret_cast<const unsigned char*>(in.heap) + text.offset;
-      for (uint32_t at = 0; at < text.length;) {
+      while (at < text.length) {
         if (!in_token_[bytes[at]]) {
           ++at;
           continue;
         }
         uint32_t end = at + 1;
         while (end < text.length && in_token_[bytes[end]]) ++end;
+        if (num_rows == max_rows_) {
+          out.emit(sharing_heap(in, std::move(rows), num_rows, row_bytes_));
+          return out.leave(i, at);
+        }
         if (rows == nullptr) rows = pool_.take(max_rows_ * row_bytes_);
         std::byte* to = rows.get() + num_rows * row_bytes_;
         copy_bytes(to, in.row(i), row_bytes_);
         const record::string_ref token{text.offset + at, end - at};
         std::memcpy(to + token_offset_, &token, sizeof token);
-        if (++num_rows == max_rows_) flush();
+        ++num_rows;
         at = end;
       }
     }
-    flush();
+    if (num_rows > 0) out.emit(sharing_heap(in, std::move(rows), num_rows, row_bytes_));
   }
 
  private:

@@ -23,6 +23,7 @@ namespace {
 
 constexpr uint64_t max_distance = 1 << 20;
 constexpr uint64_t history_copies = 2;  // of the rows needed: what is dropped leaves late
+constexpr size_t few_rows = 16;         // whose strings may fill a batch before the rows do
 
 struct settings {
   int before = 0, after = 0;
@@ -104,14 +105,21 @@ class widening_stage final : public exec::ordered_stage {
   const record::row_type& wide() const { return wide_; }
 
   outcome push(record::batch& in, exec::output& out, waker&) override {
-    history_.append(in);
-    if (history_.end() > after_) widen_until(history_.end() - after_, out);
-    if (history_copies * history_.num_bytes() > memory_bytes_) fail();
+    // Of a batch that comes again so many rows are in the history.
+    size_t num_stored = out.within();
+    while (history_.end() <= after_ || widen_until(history_.end() - after_, out)) {
+      if (num_stored == in.num_rows) return outcome::ready();
+      const size_t count = std::min(in.num_rows - num_stored, strings_.empty() ? in.num_rows : few_rows);
+      history_.append(in.slice(num_stored, count));
+      num_stored += count;
+      if (history_copies * history_.num_bytes() > memory_bytes_) fail();
+    }
+    out.leave(0, num_stored);
     return outcome::ready();
   }
 
   outcome finish(exec::output& out, waker&) override {
-    widen_until(history_.end(), out);
+    if (!widen_until(history_.end(), out)) return outcome::ready();
     out.emit(builder_.take());
     return outcome::done();
   }
@@ -143,10 +151,10 @@ class widening_stage final : public exec::ordered_stage {
     bool is_string;
   };
 
-  void widen_until(uint64_t end, exec::output& out) {
-    while (next_ < end) {
-      // Strings may fill a builder before rows do.
-      const size_t room = wide_.has_strings() ? std::min<size_t>(builder_.room(), 64) : builder_.room();
+  // False: `out` was full before.
+  bool widen_until(uint64_t end, exec::output& out) {
+    while (next_ < end && !out.full()) {
+      const size_t room = wide_.has_strings() ? std::min(builder_.room(), few_rows) : builder_.room();
       const auto count = static_cast<size_t>(std::min<uint64_t>((end - next_ + every_ - 1) / every_, room));
       std::byte* const to = builder_.append(count);
       copy_fields(to, history_.row(next_), count, input_bytes_);
@@ -160,6 +168,7 @@ class widening_stage final : public exec::ordered_stage {
       if (builder_.full()) out.emit(builder_.take());
     }
     if (next_ > before_) history_.drop_before(std::min(next_ - before_, history_.end()));
+    return next_ >= end;
   }
 
   // A field of each row that becomes a wide row, from the one at `from` on.

@@ -51,6 +51,7 @@ class zip_source final : public exec::source {
         right_copy_(c.input_type(1), c.output_type(),
                     columns_to(c.input_type(1).num_columns(), c.input_type(0).num_columns())),
         row_bytes_(c.output_type().row_bytes()),
+        has_strings_(c.output_type().has_strings()),
         builder_(c.output_type(), c.job.pool(), c.batch_bytes) {}
 
   outcome pull(exec::output& out, waker& w) override {
@@ -64,7 +65,7 @@ class zip_source final : public exec::source {
         return outcome::done();
       }
       if (left.is_done() != right.is_done()) fail(left.is_done());
-      const size_t count = std::min({left_.rows_left(), right_.rows_left(), builder_.room()});
+      const size_t count = std::min({left_.rows_left(), right_.rows_left(), num_rows_at_once()});
       std::byte* to = builder_.append(count);
       for (size_t i = 0; i < count; ++i, to += row_bytes_) {
         left_copy_.copy(left_.rows().row(left_.position() + i), left_.heap(), to, builder_);
@@ -89,11 +90,15 @@ class zip_source final : public exec::source {
         "zip needs two streams of the same length; join them by a row number where rows may be missing");
   }
 
+  // Strings may fill a builder before rows do.
+  size_t num_rows_at_once() const { return has_strings_ ? std::min<size_t>(builder_.room(), 16) : builder_.room(); }
+
   std::string node_;
   std::string left_name_, right_name_;
   stream_cursor left_, right_;
   column_copy left_copy_, right_copy_;
   uint32_t row_bytes_;
+  bool has_strings_;
   record::batch_builder builder_;
 };
 

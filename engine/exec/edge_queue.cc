@@ -10,14 +10,15 @@ namespace {
 
 class bounded_queue final : public edge_queue {
  public:
-  explicit bounded_queue(size_t max_batches) : max_batches_(max_batches) {}
+  bounded_queue(size_t max_batches, uint64_t max_bytes) : max_batches_(max_batches), max_bytes_(max_bytes) {}
 
   outcome push(record::batch& b, waker& w) override {
     std::lock_guard lock(mutex_);
-    if (batches_.size() >= max_batches_) {
+    if (batches_.size() >= max_batches_ || (!batches_.empty() && num_bytes_ >= max_bytes_)) {
       producer_ = &w;
       return outcome::blocked(blocked_on::output);
     }
+    num_bytes_ += b.num_bytes();
     batches_.push_back(std::move(b));
     wake(consumer_);
     return outcome::ready();
@@ -50,6 +51,7 @@ class bounded_queue final : public edge_queue {
     record::batch last;  // dies outside the lock
     std::lock_guard lock(mutex_);
     last = std::move(batches_.front());
+    num_bytes_ -= last.num_bytes();
     batches_.pop_front();
     wake(producer_);
   }
@@ -60,8 +62,10 @@ class bounded_queue final : public edge_queue {
   }
 
   const size_t max_batches_;
+  const uint64_t max_bytes_;
   std::mutex mutex_;  // guards the rest
   std::deque<record::batch> batches_;
+  uint64_t num_bytes_ = 0;
   bool closed_ = false;
   waker* producer_ = nullptr;
   waker* consumer_ = nullptr;
@@ -97,8 +101,8 @@ class queue_source final : public source {
 
 std::unique_ptr<source> make_queue_source(input_stream& queue) { return std::make_unique<queue_source>(queue); }
 
-std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches) {
-  return std::make_unique<bounded_queue>(max_batches);
+std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches, uint64_t max_bytes) {
+  return std::make_unique<bounded_queue>(max_batches, max_bytes);
 }
 std::unique_ptr<ordered_stage> make_queue_sink(edge_queue& queue) { return std::make_unique<queue_sink>(queue); }
 

@@ -21,8 +21,9 @@ class edge_queue : public input_stream {
   virtual void forget_wakers() = 0;
 };
 
-// At most `max_batches` wait. For producer and consumer that run in step.
-std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches);
+// At most `max_batches` wait, and no more than one of them once they take `max_bytes`. For producer and consumer that
+// run in step.
+std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches, uint64_t max_bytes);
 
 // Takes whatever comes; beyond `memory_bytes` rows go to scratch. For branches of one stream that meet again, and for
 // rows that a later phase wants. `kept_bytes` less than that: once closed it holds no more, in rows and buffers.

@@ -5,6 +5,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/expr/row_too_large.h"
 
 namespace flowrun::exec {
 
@@ -21,11 +22,13 @@ void count_in(node_counters* c, uint64_t num_rows, uint64_t num_bytes) {
   c->bytes_in.fetch_add(num_bytes, std::memory_order_relaxed);
 }
 
+// What shares the heap of an input that comes in pieces counts it with the last of them.
 void count_out(node_counters* c, output& out) {
   if (c == nullptr) return;
   for (const auto& [port, batch] : out.items()) {
+    const bool counts_heap = !out.leaves_rows() || batch.heap != out.input_heap();
     c->rows_out.fetch_add(batch.num_rows, std::memory_order_relaxed);
-    c->bytes_out.fetch_add(batch.num_bytes(), std::memory_order_relaxed);
+    c->bytes_out.fetch_add(batch.num_bytes() - (counts_heap ? 0 : batch.heap_bytes), std::memory_order_relaxed);
   }
 }
 
@@ -33,9 +36,18 @@ void count_out(node_counters* c, output& out) {
 // executor the one thread's look at the stop flag, get their turn.
 constexpr unsigned turns_per_task = 64;
 
-// A ticket that has so much for the ordered part grows no further before the gate. All tickets together stay below what
-// a job may take beside its budget (64 MiB) with up to 14 threads.
-constexpr uint64_t grown_ticket_bytes = 4 * MiB;
+// While so much waits at the gate the head rests. Tickets that have their share of it are finished behind the gate, but
+// what only becomes a few times as large is worth being made by several threads.
+constexpr uint64_t most_parked_bytes = 16 * MiB;
+constexpr uint64_t largest_ticket_share = 4 * MiB;
+
+// Longer ones are made behind the gate.
+constexpr uint64_t longest_parallel_row = 1 * MiB;
+
+uint64_t ticket_share(uint64_t batch_bytes, unsigned max_tickets) {
+  const uint64_t share = most_parked_bytes / std::max(max_tickets, 1U);
+  return std::max(std::min(share, largest_ticket_share), 4 * batch_bytes);
+}
 
 // Adds the time from its construction to a counter.
 class stopwatch {
@@ -52,6 +64,17 @@ class stopwatch {
   uint64_t start_;
 };
 
+// Work of a node: gets the time, and says whose row was too large.
+template <class Work>
+void run_as(const std::string& name, node_counters* busy, Work work) {
+  const stopwatch time(busy);
+  try {
+    work();
+  } catch (const expr::row_too_large& cause) {
+    throw expr::row_too_large(name, cause);
+  }
+}
+
 }  // namespace
 
 pipeline::pipeline(pipeline_tree tree, task_executor& executor, unsigned max_workers, unsigned max_tickets,
@@ -61,12 +84,10 @@ pipeline::pipeline(pipeline_tree tree, task_executor& executor, unsigned max_wor
       executor_(executor),
       max_workers_(std::max(max_workers, 1U)),
       max_tickets_(std::max(max_tickets, 1U)),
+      most_ticket_bytes_(ticket_share(tree_.limits.num_bytes, max_tickets)),
       events_(std::move(events)),
       head_waker_(*this),
       gate_waker_(*this) {
-  for (const pipeline_tree::node& n : tree_.stages)
-    rows_at_a_time_.push_back(
-        std::visit([](const auto& s) { return std::max<size_t>(s->rows_at_a_time(), 1); }, n.work));
   // Before the gate: stateless stages whose parents, up to the head, are stateless too.
   std::vector<bool> reached(tree_.stages.size(), false);
   auto reach = [&](const std::vector<std::vector<uint32_t>>& children) {
@@ -111,7 +132,8 @@ void pipeline::post_worker_locked() {
 }
 
 bool pipeline::may_pull_locked() const {
-  return !in_head_ && !head_done_ && !head_waker_.blocked && tickets_out_ < max_tickets_;
+  if (in_head_ || head_done_ || head_waker_.blocked) return false;
+  return tickets_out_ == 0 || (tickets_out_ < max_tickets_ && parked_bytes_ < most_parked_bytes);
 }
 
 bool pipeline::gate_is_ready_locked() const {
@@ -161,12 +183,9 @@ void pipeline::pull(std::unique_lock<std::mutex>& lock) {
   head_waker_.woken = false;
   charge_locked(head_waker_, tree_.head_busy);
   lock.unlock();
-  output out;
+  output out(tree_.limits);
   outcome result;
-  {
-    stopwatch time(tree_.head_busy);
-    result = tree_.head->pull(out, head_waker_);
-  }
+  run_as(tree_.head_name, tree_.head_busy, [&] { result = tree_.head->pull(out, head_waker_); });
   count_out(tree_.head_output, out);
   std::vector<item> items;
   route(out.items(), tree_.head_children, items);
@@ -178,14 +197,11 @@ void pipeline::pull(std::unique_lock<std::mutex>& lock) {
   const uint64_t ticket = next_ticket_++;
   ++tickets_out_;
   if (may_pull_locked()) post_worker_locked();
-  if (!has_parallel_) {
-    parked_[ticket].items = std::move(items);
-    return;
-  }
   lock.unlock();
   gate_entry entry;
   carry_in_parallel(std::move(items), entry);
   lock.lock();
+  parked_bytes_ += entry.num_bytes;
   parked_[ticket] = std::move(entry);
 }
 
@@ -211,8 +227,9 @@ void pipeline::pass_gate(std::unique_lock<std::mutex>& lock) {
     events_.finished();
     lock.lock();
   } else {
-    parked_.erase(next_at_gate_);
-    ++next_at_gate_;
+    const auto passed = parked_.find(next_at_gate_++);
+    parked_bytes_ -= passed->second.num_bytes;
+    parked_.erase(passed);
     --tickets_out_;
   }
 }
@@ -226,87 +243,79 @@ void pipeline::route(std::vector<std::pair<unsigned, record::batch>>& from,
   from.clear();
 }
 
-void pipeline::apply(pipeline_tree::node& n, const item& in, output& out) {
-  count_in(n.input, in.batch.num_rows, in.num_bytes());
-  {
-    stopwatch time(n.busy);
-    std::get<std::unique_ptr<stateless_stage>>(n.work)->apply(in.batch, out);
+// Lets its stage take the last item. It goes, or stays with what is left of it; what came of it lies above, the first
+// batch on top.
+outcome pipeline::apply_last(std::vector<item>& items, const expr::run_limits& limits) {
+  item& in = items.back();
+  pipeline_tree::node& n = tree_.stages[in.stage];
+  output out(limits, in.batch, in.within);
+  const uint64_t rows_before = in.batch.num_rows;
+  const uint64_t bytes_before = in.batch.num_bytes();
+  outcome result = outcome::ready();
+  run_as(n.name, n.busy, [&] {
+    if (ordered_stage* in_order = ordered(n.work))
+      result = in_order->push(in.batch, out, gate_waker_);
+    else
+      std::get<std::unique_ptr<stateless_stage>>(n.work)->apply(in.batch, out);
+  });
+  const bool stays = result.is_blocked() || out.leaves_rows();
+  if (out.leaves_rows()) {
+    in.batch = in.batch.slice(out.rows_taken(), in.batch.num_rows - out.rows_taken());
+    in.within = out.within();
+    in.is_rest = true;
   }
+  count_in(n.input, rows_before - (stays ? in.batch.num_rows : 0), bytes_before - (stays ? in.batch.num_bytes() : 0));
   count_out(n.output, out);
+  if (!stays) items.pop_back();
+  const size_t before = items.size();
+  route(out.items(), n.children, items);
+  std::reverse(items.begin() + static_cast<std::ptrdiff_t>(before), items.end());
+  return result;
 }
 
-// The last item becomes as much of its batch as the stage takes at a time, with the rest of it below.
-void pipeline::split_last(std::vector<item>& items) const {
-  item& rest = items.back();
-  const size_t most = rows_at_a_time_[rest.stage];
-  if (rest.batch.num_rows <= most) return;
-  item portion{rest.stage, rest.batch.slice(0, most), true};
-  rest.batch = rest.batch.slice(most, rest.batch.num_rows - most);
-  items.push_back(std::move(portion));
+// False: there is a row too long to be one of several at work.
+bool pipeline::apply_last_in_parallel(std::vector<item>& items) {
+  const record::batch& in = items.back().batch;
+  if (in.num_rows == 1 && in.num_bytes() > longest_parallel_row) return false;
+  expr::run_limits limits = tree_.limits;
+  limits.row_bytes = std::min(limits.row_bytes, longest_parallel_row);
+  try {
+    static_cast<void>(apply_last(items, limits));  // a stage without state never waits
+    return true;
+  } catch (const expr::row_too_large&) {
+    return false;
+  }
 }
 
 // Depth first, so that batches keep their order along every edge.
 void pipeline::carry_in_parallel(std::vector<item> items, gate_entry& entry) {
   std::reverse(items.begin(), items.end());
-  uint64_t entry_bytes = 0;
-  const auto leave = [&](item& i) {
-    entry_bytes += i.batch.num_bytes();
-    entry.items.push_back(std::move(i));
+  const std::byte* heap = nullptr;  // counted already
+  const auto leave_last = [&] {
+    const record::batch& b = items.back().batch;
+    entry.num_bytes += b.num_bytes() - (b.heap == heap ? b.heap_bytes : 0);
+    heap = b.heap;
+    entry.items.push_back(std::move(items.back()));
     items.pop_back();
   };
   while (!items.empty()) {
     if (!in_parallel_[items.back().stage]) {
-      leave(items.back());
+      leave_last();
       continue;
     }
-    split_last(items);
-    if (items.back().is_portion) {
-      if (events_.stopped()) return;  // as will be seen before any ticket passes the gate
-      if (entry_bytes >= grown_ticket_bytes) {
-        while (!items.empty()) leave(items.back());
-        return;
-      }
-    }
-    const item next = std::move(items.back());
-    items.pop_back();
-    pipeline_tree::node& n = tree_.stages[next.stage];
-    output out;
-    apply(n, next, out);
-    const size_t before = items.size();
-    route(out.items(), n.children, items);
-    std::reverse(items.begin() + static_cast<std::ptrdiff_t>(before), items.end());
+    if (items.back().is_rest && events_.stopped()) return;  // as will be seen before any ticket passes the gate
+    const bool has_grown = items.back().is_rest && entry.num_bytes >= most_ticket_bytes_;
+    if (!has_grown && apply_last_in_parallel(items)) continue;
+    while (!items.empty()) leave_last();
   }
 }
 
 outcome pipeline::carry_in_order(std::vector<item>& stack) {
   while (!stack.empty()) {
-    split_last(stack);
-    if (stack.back().is_portion && events_.stopped()) return outcome::blocked(blocked_on::output);  // nobody wakes it
+    if (stack.back().is_rest && events_.stopped()) return outcome::blocked(blocked_on::output);  // nobody wakes it
     const uint32_t index = stack.back().stage;
-    pipeline_tree::node& n = tree_.stages[index];
-    output out;
-    outcome result = outcome::ready();
-    ordered_stage* in_order = ordered(n.work);
     const size_t before = stack.size();
-    if (in_order == nullptr) {
-      apply(n, stack.back(), out);
-      stack.pop_back();
-    } else {
-      item& in = stack.back();
-      const uint64_t rows_before = in.batch.num_rows;
-      const uint64_t bytes_before = in.num_bytes();
-      {
-        stopwatch time(n.busy);
-        result = in_order->push(in.batch, out, gate_waker_);
-      }
-      const bool taken = result.is_ready();
-      count_in(n.input, rows_before - (taken ? 0 : in.batch.num_rows), bytes_before - (taken ? 0 : in.num_bytes()));
-      count_out(n.output, out);
-      if (taken) stack.pop_back();
-    }
-    const size_t from = stack.size();
-    route(out.items(), n.children, stack);
-    std::reverse(stack.begin() + static_cast<std::ptrdiff_t>(from), stack.end());
+    const outcome result = apply_last(stack, tree_.limits);
     if (result.is_blocked() && stack.size() == before) {
       blocked_stage_ = index;
       return result;
@@ -327,12 +336,9 @@ outcome pipeline::finish_stages() {
       ++finishing_;
       continue;
     }
-    output out;
+    output out(tree_.limits);
     outcome result;
-    {
-      stopwatch time(n.busy);
-      result = in_order->finish(out, gate_waker_);
-    }
+    run_as(n.name, n.busy, [&] { result = in_order->finish(out, gate_waker_); });
     count_out(n.output, out);
     if (result.is_done()) ++finishing_;
     const bool emitted = !out.items().empty();

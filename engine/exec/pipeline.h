@@ -5,9 +5,12 @@
 // The head is pulled by one thread at a time; what it gives gets a ticket. A thread that pulled carries its batch
 // through the stateless stages at once, while others pull the next. At the gate tickets pass in order: whoever brings
 // the ticket whose turn it is carries it, and all that wait behind it, through the ordered part; others park theirs and
-// go back to the head. At most `max_tickets` are between the head and the end of the gate, which bounds the memory: a
-// batch goes portion by portion through stages that make many rows from each, and once a ticket has grown to
-// `grown_ticket_bytes`, the rest of it is made behind the gate, where each portion goes all the way before the next.
+// go back to the head.
+//
+// Memory: at most `max_tickets` are between the head and the end of the gate, and the head rests while those that wait
+// there are large. A stage that has made a batch from a part of its input leaves the rest: what it made goes through
+// the stages behind it first. A ticket that has grown to its share is finished behind the gate, where each piece goes
+// all the way before the next one is made; so is one with a very long row, since there is one such row at a time there.
 //
 // A head or a stage that is blocked leaves the pipeline's waker behind and the thread goes home; the wake posts a new
 // worker.
@@ -22,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/units.h"
 #include "engine/exec/operator.h"
 #include "engine/exec/operator_definition.h"
 #include "engine/exec/services.h"
@@ -33,16 +37,19 @@ namespace flowrun::exec {
 struct pipeline_tree {
   struct node {
     stage work;
+    std::string name = {};                        // of the node that it is of
     node_counters* busy = nullptr;                // gets the time
     node_counters* input = nullptr;               // gets the rows that come in; null behind the first stage of a node
     node_counters* output = nullptr;              // gets the rows that go out; null before the last stage of a node
     std::vector<std::vector<uint32_t>> children;  // by output port: indices into `stages`
   };
   std::unique_ptr<source> head;
+  std::string head_name;
   node_counters* head_busy = nullptr;
   node_counters* head_output = nullptr;  // null when stages of the same node follow
   std::vector<std::vector<uint32_t>> head_children;
-  std::vector<node> stages;  // parents before children
+  std::vector<node> stages;                            // parents before children
+  expr::run_limits limits = {.num_bytes = 256 * KiB};  // of a step
 };
 
 // What a pipeline tells the job. Called from workers.
@@ -71,13 +78,12 @@ class pipeline {
   struct item {
     uint32_t stage;  // to enter
     record::batch batch;
-    bool is_portion = false;  // more of the batch follows
-
-    // The heap of a batch is counted once, with its last portion.
-    uint64_t num_bytes() const { return batch.num_bytes() - (is_portion ? batch.heap_bytes : 0); }
+    bool is_rest = false;  // the stage has taken and left it already
+    uint64_t within = 0;   // output::within()
   };
   struct gate_entry {
     std::vector<item> items;
+    uint64_t num_bytes = 0;
   };
   class role_waker final : public waker {
    public:
@@ -100,21 +106,21 @@ class pipeline {
   void pass_gate(std::unique_lock<std::mutex>& lock);
   void route(std::vector<std::pair<unsigned, record::batch>>& from, const std::vector<std::vector<uint32_t>>& children,
              std::vector<item>& to) const;
-  void split_last(std::vector<item>& items) const;
   void carry_in_parallel(std::vector<item> items, gate_entry& entry);
   outcome carry_in_order(std::vector<item>& stack);
   outcome finish_stages();
-  void apply(pipeline_tree::node& n, const item& in, output& out);
+  outcome apply_last(std::vector<item>& items, const expr::run_limits& limits);
+  bool apply_last_in_parallel(std::vector<item>& items);
   void sleep_locked(role_waker& w, blocked_on why);
   void charge_locked(role_waker& w, node_counters* c);
 
   pipeline_tree tree_;
-  std::vector<bool> in_parallel_;       // by stage: before the gate
-  std::vector<size_t> rows_at_a_time_;  // by stage
+  std::vector<bool> in_parallel_;  // by stage: before the gate
   bool has_parallel_ = false;
   task_executor& executor_;
   const unsigned max_workers_;
   const unsigned max_tickets_;
+  const uint64_t most_ticket_bytes_;  // for the ordered part, before the gate
   const pipeline_events events_;
 
   mutable std::mutex mutex_;  // guards everything below, but for what the thread in the head or in the gate owns
@@ -127,6 +133,7 @@ class pipeline {
   bool in_gate_ = false;
   uint64_t next_at_gate_ = 0;
   std::map<uint64_t, gate_entry> parked_;
+  uint64_t parked_bytes_ = 0;
   role_waker head_waker_;
   role_waker gate_waker_;
   // Owned by the thread in the gate.

@@ -4,10 +4,19 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/exec/program_stage.h"
+#include "engine/expr/row_too_large.h"
 #include "engine/plan/body_ports.h"
 
 namespace flowrun::exec {
+
+namespace {
+
+// A row is computed, stored and written: some copies of it are alive at once.
+uint64_t most_row_bytes(uint64_t budget_bytes) { return std::max(budget_bytes / 8, 1 * MiB); }
+
+}  // namespace
 
 pipeline_builder::pipeline_builder(plan::graph& g, const plan::physical_plan& plan, const operator_set& operators,
                                    services& job, graph_record& record, const vector_memory& result)
@@ -46,7 +55,7 @@ void pipeline_builder::begin_phase(size_t phase) {
     const plan::output_port& port =
         graph_.nodes[static_cast<size_t>(q.from_node)].outputs[static_cast<size_t>(q.from_port)];
     queues_[i] = q.kind == plan::queue_kind::bounded
-                     ? make_bounded_queue(bounded_batches)
+                     ? make_bounded_queue(bounded_batches, 2 * bounded_batches * plan_.batch_bytes)
                      : make_spilling_queue(port.type, job_, q.memory_bytes, q.kept_bytes);
   }
 }
@@ -148,6 +157,9 @@ assembly pipeline_builder::build_node(size_t node, int half, size_t input, std::
   assembly own;
   if (build_engine_part(node, half, input, own)) return own;
   plan::node& n = graph_.nodes[node];
+  const uint64_t most_bytes = most_row_bytes(plan_.resources.memory_bytes);
+  for (const plan::output_port& port : n.outputs)
+    if (port.type.row_bytes() > most_bytes) throw expr::row_too_large(n.id, {port.type.row_bytes(), most_bytes});
   const auto found = operators_.find(n.declaration->name);
   FLOWRUN_CHECK(found != operators_.end());
   plan::node_checker params(graph_, n, no_files_, no_faults_);
@@ -201,6 +213,7 @@ bool pipeline_builder::fuse(pipeline_tree& tree, size_t node, stage& next, const
   if (first_program == nullptr || second_program == nullptr) return false;
   pipeline_tree::node& fused = tree.stages[parent.stage];
   fused.work = std::unique_ptr<stateless_stage>(program_stage::fuse(*first_program, *second_program));
+  fused.name = graph_.nodes[node].id;
   fused.busy = fused.output = &counters_[node];
   fused_with_[static_cast<size_t>(from.from_node)] = static_cast<int>(node);
   tails[static_cast<int>(node)] = parent;
@@ -215,6 +228,7 @@ void pipeline_builder::add_stages(pipeline_tree& tree, size_t node, std::vector<
     const auto index = static_cast<uint32_t>(tree.stages.size());
     pipeline_tree::node n;
     n.work = std::move(stages[i]);
+    n.name = graph_.nodes[node].id;
     n.busy = &counters_[node];
     n.input = i == 0 && parent != nullptr ? &counters_[node] : nullptr;
     n.output = i + 1 == stages.size() ? &counters_[node] : nullptr;
@@ -241,6 +255,7 @@ void pipeline_builder::build_head(pipeline_tree& tree, const plan::pipeline& p, 
   if (first.head == nullptr && flowing != nullptr) first.head = make_queue_source(*flowing);
   FLOWRUN_CHECK(first.head != nullptr);
   tree.head = std::move(first.head);
+  tree.head_name = graph_.nodes[head].id;
   tree.head_busy = &counters_[head];
   if (first.stages.empty()) {
     tree.head_output = &counters_[head];
@@ -260,6 +275,7 @@ void pipeline_builder::add_store(pipeline_tree& tree, const plan::stored_input& 
     const auto index = static_cast<uint32_t>(tree.stages.size());
     pipeline_tree::node n;
     n.work = std::move(built.stages[i]);
+    n.name = graph_.nodes[node].id;
     n.busy = &counters_[node];
     n.input = i == 0 ? &counters_[node] : nullptr;
     tree.stages.push_back(std::move(n));
@@ -273,6 +289,7 @@ void pipeline_builder::add_queue(pipeline_tree& tree, int queue, const std::map<
   const auto stage_index = static_cast<uint32_t>(tree.stages.size());
   pipeline_tree::node sink;
   sink.work = make_queue_sink(*queues_[static_cast<size_t>(queue)]);
+  sink.name = graph_.nodes[static_cast<size_t>(edge.from_node)].id;
   sink.busy = &counters_[static_cast<size_t>(edge.from_node)];
   sink.input = &counters_[static_cast<size_t>(edge.to_node)];
   tree.stages.push_back(std::move(sink));
@@ -282,6 +299,7 @@ void pipeline_builder::add_queue(pipeline_tree& tree, int queue, const std::map<
 pipeline_tree pipeline_builder::build(size_t index) {
   const plan::pipeline& p = plan_.pipelines[index];
   pipeline_tree tree;
+  tree.limits = {.num_bytes = plan_.batch_bytes, .row_bytes = most_row_bytes(plan_.resources.memory_bytes)};
   std::map<int, tail> tails;
   build_head(tree, p, tails);
   for (int member : p.nodes) {

@@ -47,8 +47,9 @@ class program_stage final : public stateless_stage {
 
   void apply(const record::batch& in, exec::output& out) const override {
     std::vector<record::batch> results;
-    program_.run(in, 0, *pool_, results);
+    const size_t num_taken = program_.run(in, 0, *pool_, results, out.limits());
     out.emit(results);
+    if (num_taken < in.num_rows) out.leave(num_taken);
   }
 
   static expr::row_program compile(const record::row_type& input, const std::vector<step>& steps) {

@@ -21,6 +21,11 @@ size_t rows_for(const chunk_code& code, size_t output_row_bytes) {
   return std::clamp(most_bytes / per_row / step * step, step, chunk_rows);
 }
 
+// Steps that make new texts share one arena; a share is worth a chunk of short texts.
+size_t arena_share_for(size_t num_steps) {
+  return std::max<size_t>(text_arena::usual_share / std::max<size_t>(num_steps, 1), 64 * 1024);
+}
+
 }  // namespace
 
 // Computing a value, or a stage between.
@@ -126,6 +131,7 @@ chunk_code chunk_builder::build(const std::vector<value_id>& results, size_t out
     if (is_leaf_constant(id)) operand(id);
 
   const kernel_set& set = kernels();
+  size_t num_text_steps = 0;
   for (size_t t = 0; t < events.size(); ++t) {
     step s;
     if (const stage* at = events[t].at) {
@@ -139,6 +145,7 @@ chunk_code chunk_builder::build(const std::vector<value_id>& results, size_t out
         // Captures follow the inputs in args.
         s.imm = s.args.size();
         for (value_id id : at->defines) s.args.push_back(put(id));
+        ++num_text_steps;
       }
     } else {
       const value& v = graph_[events[t].id];
@@ -158,6 +165,7 @@ chunk_code chunk_builder::build(const std::vector<value_id>& results, size_t out
       } else if (is_text_op(v.op)) {
         s.kind = step_kind::texts;
         s.texts = text_kernel_for(v.op);
+        num_text_steps += makes_new_text(v.op) ? 1 : 0;
         for (value_id id : v.args) s.args.push_back(operand(id));
       } else {
         s.kind = step_kind::lanes;
@@ -180,10 +188,12 @@ chunk_code chunk_builder::build(const std::vector<value_id>& results, size_t out
   code.num_number_registers = numbers.num_registers;
   code.num_text_registers = texts.num_registers;
   code.rows_per_chunk = rows_for(code, output_row_bytes);
+  code.arena_share = arena_share_for(num_text_steps);
   return code;
 }
 
-chunk_frame::chunk_frame(const chunk_code& code, record::batch_pool& pool) : code_(code), kernels_(kernels()) {
+chunk_frame::chunk_frame(const chunk_code& code, record::batch_pool& pool)
+    : code_(code), kernels_(kernels()), arena_(pool), rows_wanted_(code.rows_per_chunk) {
   const size_t number_bytes = code.num_number_registers * code.rows_per_chunk * sizeof(uint64_t);
   const size_t text_bytes = code.num_text_registers * code.rows_per_chunk * sizeof(std::string_view);
   if (number_bytes + text_bytes > 0) memory_ = pool.take(number_bytes + text_bytes);
@@ -219,7 +229,7 @@ void chunk_frame::filter(const step& s, size_t& n) {
   selected_ = true;
 }
 
-void chunk_frame::run_texts(const step& s, size_t n) {
+size_t chunk_frame::run_texts(const step& s, size_t n) {
   constexpr size_t few = 8;
   text_operand on_stack[few];
   std::vector<text_operand> on_heap;
@@ -236,12 +246,35 @@ void chunk_frame::run_texts(const step& s, size_t n) {
   call.imm = s.imm;
   call.arena = &arena_;
   call.num_rows = n;
-  s.texts(call);
+  arena_.begin_step(code_.arena_share);
+  return s.texts(call);
+}
+
+size_t chunk_frame::run_scan(const step& s, scan_step& scan, size_t n) {
+  std::vector<text_operand> in;
+  std::vector<void*> out;
+  for (size_t i = 0; i < s.args.size(); ++i) {
+    if (i < s.imm)
+      in.push_back(operand(s.args[i]));
+    else
+      out.push_back(cells(s.args[i]));
+  }
+  arena_.begin_step(code_.arena_share);
+  return scan.run(in, out, arena_, n);
+}
+
+// A step has done the first `done` of n rows: the chunk ends before the next of them.
+void chunk_frame::cut(size_t& n, size_t done) {
+  if (done == n) return;
+  num_taken_ = position(done);
+  n = done;
 }
 
 size_t chunk_frame::run(const std::byte* rows, size_t row_bytes, const std::byte* heap, uint64_t first_row,
                         size_t num_rows, scan_step* scan) {
   size_t n = num_rows;
+  num_taken_ = num_rows;
+  num_scanned_ = 0;
   selected_ = false;
   arena_.clear();
   for (const step& s : code_.steps) {
@@ -268,25 +301,18 @@ size_t chunk_frame::run(const std::byte* rows, size_t row_bytes, const std::byte
         s.lanes(static_cast<uint64_t*>(cells(s.out)), arg(0), arg(1), arg(2), s.imm, s.imm2, n);
         break;
       }
-      case step_kind::texts: run_texts(s, n); break;
-      case step_kind::filter:
-        filter(s, n);
-        if (n == 0) return 0;
+      case step_kind::texts: cut(n, run_texts(s, n)); break;
+      case step_kind::filter: filter(s, n); break;
+      case step_kind::scan:
+        cut(n, run_scan(s, *scan, n));
+        num_scanned_ = n;
         break;
-      case step_kind::scan: {
-        std::vector<text_operand> in;
-        std::vector<void*> out;
-        for (size_t i = 0; i < s.args.size(); ++i) {
-          if (i < s.imm)
-            in.push_back(operand(s.args[i]));
-          else
-            out.push_back(cells(s.args[i]));
-        }
-        scan->run(in, out, arena_, n);
-        break;
-      }
     }
+    if (n == 0) break;
   }
+  // Rows that are alike get a chunk of their own length; where they get shorter again it grows.
+  rows_wanted_ =
+      num_taken_ < num_rows ? num_taken_ : std::min(std::max(rows_wanted_, 2 * num_rows), code_.rows_per_chunk);
   return n;
 }
 

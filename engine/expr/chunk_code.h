@@ -4,9 +4,11 @@
 // step narrows the chunk: it compacts the registers still in use and the list of surviving rows; later loads read only
 // those. Columns are loaded as late as possible, so what only survivors need is loaded for survivors only.
 // Chunks are the shorter the more registers there are, so that a frame (all registers) and the output rows of a chunk
-// take at most 1 MiB each, unless 16 rows take more than that.
+// take at most 1 MiB each, unless 16 rows take more than that. Where texts get long a chunk ends early: a step that has
+// used up its share of the arena leaves the rows behind for the next chunk, which then begins with fewer.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -47,9 +49,10 @@ class scan_step {
  public:
   virtual ~scan_step() = default;
   // Called once per chunk between the steps before and behind, from the thread that runs the program. `in` are the
-  // registers of the inputs, `out` those of the captures, in the order given to chunk_builder::scan.
-  virtual void run(const std::vector<text_operand>& in, const std::vector<void*>& out, text_arena& arena,
-                   size_t num_rows) = 0;
+  // registers of the inputs, `out` those of the captures, in the order given to chunk_builder::scan. Returns how many
+  // rows it has done: as of a text_kernel.
+  virtual size_t run(const std::vector<text_operand>& in, const std::vector<void*>& out, text_arena& arena,
+                     size_t num_rows) = 0;
 };
 
 struct chunk_code {
@@ -60,6 +63,7 @@ struct chunk_code {
   std::vector<std::string> text_constants;
   bool has_filter = false;
   size_t rows_per_chunk = chunk_rows;  // 16 to chunk_rows, a multiple of 16
+  size_t arena_share = 0;              // of each step that makes new texts
 };
 
 // Orders the values of a graph into steps and gives them registers.
@@ -95,13 +99,23 @@ class chunk_frame {
  public:
   chunk_frame(const chunk_code& code, record::batch_pool& pool);
 
-  // Runs all steps over `num_rows` <= code.rows_per_chunk rows; returns how many survive. `scan` serves the scan step,
-  // if any.
+  // Runs all steps over the first of `num_rows` <= code.rows_per_chunk rows: all of them, unless their texts get long.
+  // Returns how many survive. `scan` serves the scan step, if any.
   size_t run(const std::byte* rows, size_t row_bytes, const std::byte* heap, uint64_t first_row, size_t num_rows,
              scan_step* scan = nullptr);
+  // How many rows the next run should get, as far as earlier ones can tell.
+  size_t rows_wanted() const { return rows_wanted_; }
+  void limit_texts(uint64_t most_bytes) { arena_.limit(most_bytes); }
+  // What came of `count` rows was enough.
+  void want_rows(size_t count) { rows_wanted_ = std::max<size_t>(count, 1); }
 
-  // After run(): the surviving rows' positions in the chunk; null when all survived.
+  // After run(): of how many rows, the first ones, the survivors are known, and how many the scan step has seen.
+  size_t num_taken() const { return num_taken_; }
+  size_t num_scanned() const { return num_scanned_; }
+  // The surviving rows' positions in the chunk; null when all survived.
   const uint16_t* selected() const { return selected_ ? rows_ : nullptr; }
+  // Of the survivor `i`.
+  size_t position(size_t i) const { return selected_ ? rows_[i] : i; }
   const uint64_t* numbers(register_ref r) const { return numbers_at(r.index); }
   text_operand operand(register_ref r) const;
   // Texts that were computed are invalid afterwards; their memory is given up if there is much of it.
@@ -109,7 +123,9 @@ class chunk_frame {
 
  private:
   void filter(const step& s, size_t& n);
-  void run_texts(const step& s, size_t n);
+  size_t run_texts(const step& s, size_t n);
+  size_t run_scan(const step& s, scan_step& scan, size_t n);
+  void cut(size_t& n, size_t done);
   void* cells(register_ref r) const;
   uint64_t* numbers_at(size_t index) const { return numbers_ + index * code_.rows_per_chunk; }
   std::string_view* texts_at(size_t index) const { return texts_ + index * code_.rows_per_chunk; }
@@ -121,6 +137,7 @@ class chunk_frame {
   std::string_view* texts_ = nullptr;
   std::vector<std::string_view> text_constants_;
   text_arena arena_;
+  size_t num_taken_ = 0, num_scanned_ = 0, rows_wanted_;
   bool selected_ = false;
   uint16_t rows_[chunk_rows];
   uint16_t positions_[chunk_rows];

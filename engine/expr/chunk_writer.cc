@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/expr/row_too_large.h"
 
 namespace flowrun::expr {
 
@@ -80,14 +81,17 @@ output_layout plan_output(const value_graph& graph, const record::row_type& inpu
 }
 
 chunk_writer::chunk_writer(const output_layout& layout, const record::batch* in, size_t num_rows,
-                           record::batch_pool& pool, std::vector<record::batch>& out)
-    : layout_(layout), in_(in), rows_to_come_(num_rows), pool_(pool), out_(out) {}
+                           const run_limits& limits, record::batch_pool& pool, std::vector<record::batch>& out)
+    : layout_(layout), in_(in), rows_to_come_(num_rows), pool_(pool), out_(out), limits_(limits) {}
 
 void chunk_writer::make_room(size_t count) {
   if (num_rows_ + count <= capacity_) return;
   finish();
-  capacity_ = std::max(count, std::min(rows_to_come_, layout_.max_rows));
-  rows_ = pool_.take(std::max<size_t>(capacity_ * layout_.row_bytes, 1));
+  const size_t row_bytes = std::max<size_t>(layout_.row_bytes, 1);
+  // With the chunk that fills it.
+  const uint64_t enough = std::min<uint64_t>(limits_.num_bytes / row_bytes, layout_.max_rows) + count;
+  capacity_ = std::max<size_t>(count, std::min<uint64_t>({rows_to_come_, layout_.max_rows, enough}));
+  rows_ = pool_.take(capacity_ * row_bytes);
 }
 
 void chunk_writer::append_unchanged(size_t first, size_t count) {
@@ -101,38 +105,60 @@ void chunk_writer::append_unchanged(size_t first, size_t count) {
   }
 }
 
-void chunk_writer::append(const chunk_frame& frame, size_t first, size_t count) {
-  if (count == 0) return;
+// Of a row's strings.
+uint64_t chunk_writer::heap_bytes_of(const chunk_frame& frame, size_t row) const {
+  uint64_t total = 0;
+  for (const output_field& field : layout_.fields) {
+    if (!field.type.is_string()) continue;
+    const text_operand texts = frame.operand(field.place);
+    total += static_cast<const std::string_view*>(texts.data)[row * texts.step].size();
+  }
+  if (total > max_heap)
+    throw error(error_kind::bad_data, fmt::format("the strings of one row take {}", format_bytes(total)),
+                "a row's strings are at most 4 GiB together; cut them with text[0:n]");
+  return total;
+}
+
+// Output rows that are very wide come a few at a time.
+size_t chunk_writer::rows_wanted(const chunk_frame& frame) const {
+  return std::min(frame.rows_wanted(), std::max<size_t>(usual_batch_bytes / std::max<size_t>(layout_.row_bytes, 1), 1));
+}
+
+size_t chunk_writer::append(chunk_frame& frame, size_t first, size_t count) {
+  if (count == 0) return frame.num_taken();
   if (!layout_.copies_strings) {
     make_room(count);
     append_range(frame, first, 0, count);
-    return;
+    return frame.num_taken();
   }
-  // Ranges of rows whose strings fit into the heap of one batch.
+  const size_t num_written = append_with_strings(frame, first, count);
+  if (num_written == count) return frame.num_taken();
+  const size_t num_done = frame.position(num_written);
+  frame.want_rows(num_done);
+  return num_done;
+}
+
+size_t chunk_writer::append_with_strings(const chunk_frame& frame, size_t first, size_t count) {
+  // Ranges of rows whose strings fit into the heap of one batch: usually the whole chunk.
+  const uint64_t most_heap = 2 * layout_.max_heap_bytes;
   size_t from = 0;
-  while (from < count) {
+  while (from < count && !full()) {
+    if (heap_bytes_ >= layout_.max_heap_bytes) finish();
     uint64_t needed = 0;
     size_t to = from;
     for (; to < count; ++to) {
-      uint64_t of_row = 0;
-      for (const output_field& field : layout_.fields) {
-        if (!field.type.is_string()) continue;
-        const text_operand texts = frame.operand(field.place);
-        of_row += static_cast<const std::string_view*>(texts.data)[to * texts.step].size();
-      }
-      if (of_row > max_heap)
-        throw error(error_kind::bad_data, fmt::format("the strings of one row take {}", format_bytes(of_row)),
-                    "a row's strings are at most 4 GiB together; cut them with text[0:n]");
-      const bool large = to > from && needed + of_row > 64 * layout_.max_heap_bytes;
-      if (large || needed + of_row > max_heap) break;
+      const uint64_t of_row = heap_bytes_of(frame, to);
+      if (to > from && heap_bytes_ + needed + of_row > most_heap) break;
       needed += of_row;
     }
-    if (heap_bytes_ + needed > max_heap || heap_bytes_ >= layout_.max_heap_bytes) finish();
+    if (heap_bytes_ > 0 && heap_bytes_ + needed > most_heap) finish();  // a long row gets a batch of its own
     make_room(to - from);
+    if (to - from == 1 && needed > limits_.row_bytes) throw row_too_large(needed, limits_.row_bytes);
     reserve_heap(needed);
     append_range(frame, first, from, to - from);
     from = to;
   }
+  return from;
 }
 
 void chunk_writer::reserve_heap(uint64_t num_bytes) {
@@ -215,6 +241,7 @@ void chunk_writer::finish() {
       held->heap = std::move(heap_);
     }
     done.owner = std::move(held);
+    num_bytes_ += num_bytes + (layout_.shares_heap ? 0 : heap_bytes_);
     rows_to_come_ -= std::min(rows_to_come_, num_rows_);
     out_.push_back(std::move(done));
   }

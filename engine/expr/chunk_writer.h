@@ -2,7 +2,8 @@
 //
 // Columns that are passed on are copied as byte ranges straight from the input rows (neighbouring columns as one
 // range); computed columns are narrowed from their registers. Strings that lie in the input's heap share it when all
-// string columns do; otherwise all strings go into a new heap, and a batch is cut before its heap gets large.
+// string columns do; otherwise all strings go into a new heap, and a batch is cut before its heap gets large. A writer
+// that has made as much as it should takes no more rows.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "engine/expr/chunk_code.h"
+#include "engine/expr/run_limits.h"
 #include "engine/record/batch.h"
 #include "engine/record/row_type.h"
 
@@ -47,18 +49,24 @@ output_layout plan_output(const value_graph& graph, const record::row_type& inpu
 class chunk_writer {
  public:
   // `in` is null when rows are generated. At most `num_rows` rows will come.
-  chunk_writer(const output_layout& layout, const record::batch* in, size_t num_rows, record::batch_pool& pool,
-               std::vector<record::batch>& out);
+  chunk_writer(const output_layout& layout, const record::batch* in, size_t num_rows, const run_limits& limits,
+               record::batch_pool& pool, std::vector<record::batch>& out);
 
-  // Appends the `count` rows that survived of the chunk that starts at row `first` of the input.
-  void append(const chunk_frame& frame, size_t first, size_t count);
+  bool full() const { return num_bytes_ + num_rows_ * layout_.row_bytes + heap_bytes_ >= limits_.num_bytes; }
+  // How many rows the next chunk should have.
+  size_t rows_wanted(const chunk_frame& frame) const;
+  // Appends the `count` rows that survived of the chunk that starts at row `first` of the input, until it is full.
+  // Returns how many rows of the chunk are done: all that the frame has taken, or else the next chunk begins there.
+  size_t append(chunk_frame& frame, size_t first, size_t count);
   // Appends rows [first, first + count) of the input as they are (layout.is_input_row).
   void append_unchanged(size_t first, size_t count);
   // Hands out what is left.
   void finish();
 
  private:
+  size_t append_with_strings(const chunk_frame& frame, size_t first, size_t count);
   void make_room(size_t count);
+  uint64_t heap_bytes_of(const chunk_frame& frame, size_t row) const;
   void append_range(const chunk_frame& frame, size_t first, size_t from, size_t count);
   void put_strings(std::byte* field, const text_operand& texts, size_t from, size_t count);
   void reserve_heap(uint64_t num_bytes);
@@ -68,6 +76,8 @@ class chunk_writer {
   size_t rows_to_come_;
   record::batch_pool& pool_;
   std::vector<record::batch>& out_;
+  const run_limits limits_;
+  uint64_t num_bytes_ = 0;  // of finished batches, without a heap that they share
   std::shared_ptr<std::byte[]> rows_;
   size_t num_rows_ = 0, capacity_ = 0;
   std::shared_ptr<std::byte[]> heap_;

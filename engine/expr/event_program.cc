@@ -198,13 +198,17 @@ void event_program::classify(bool sets_constants, bool pushes_rows) {
   same_again_ = sets_constants && !pushes_ && !emits && !has_condition;
 }
 
-void event_program::load(const std::byte* rows, size_t row_bytes, size_t num_rows) {
-  if (!uses_.empty()) frame_->run(rows, row_bytes, nullptr, 0, num_rows, this);
+size_t event_program::load(const std::byte* rows, size_t row_bytes, size_t num_rows) {
+  if (uses_.empty()) return num_rows;
+  frame_->run(rows, row_bytes, nullptr, 0, num_rows, this);
+  return frame_->num_taken();
 }
 
-void event_program::run(const std::vector<text_operand>& in, const std::vector<void*>&, text_arena&, size_t) {
+size_t event_program::run(const std::vector<text_operand>& in, const std::vector<void*>&, text_arena&,
+                          size_t num_rows) {
   for (size_t i = 0; i < uses_.size(); ++i)
     for (lane_source* s : uses_[i]) *s = {static_cast<const uint64_t*>(in[i].data), in[i].step};
+  return num_rows;
 }
 
 }  // namespace flowrun::expr

@@ -93,16 +93,16 @@ class event_program final : public scan_step {
   bool same_again() const { return same_again_; }
   bool pushes() const { return pushes_; }
   size_t rows_per_chunk() const { return code_.rows_per_chunk; }
-  // In chunks: computes what needs only the rows. At most rows_per_chunk().
-  void load(const std::byte* rows, size_t row_bytes, size_t num_rows);
+  // In chunks: computes what needs only the rows, at most rows_per_chunk(). Returns for how many of them, at least one.
+  size_t load(const std::byte* rows, size_t row_bytes, size_t num_rows);
   // Single events: where the columns that are used go: (column of `row`, lane).
   const std::vector<std::pair<size_t, uint64_t*>>& columns_used() const { return columns_used_; }
 
  private:
   class compiler;
   void classify(bool sets_constants, bool pushes_rows);
-  void run(const std::vector<text_operand>& in, const std::vector<void*>& out, text_arena& arena,
-           size_t num_rows) override;
+  size_t run(const std::vector<text_operand>& in, const std::vector<void*>& out, text_arena& arena,
+             size_t num_rows) override;
 
   std::vector<std::unique_ptr<uint64_t>> slots_;
   std::vector<compiled_rule> rules_;

@@ -37,7 +37,8 @@ node_ptr fold_text(const node& n) {
     views[i] = arg.text;
     operands.push_back({arg.type.is_text() ? static_cast<const void*>(&views[i]) : &lanes[i], 0});
   }
-  text_arena arena;
+  record::batch_pool pool;
+  text_arena arena(pool);
   uint64_t lane = 0;
   std::string_view view;
   text_call call;

@@ -19,12 +19,12 @@ struct row_program::code {
 
 namespace {
 
-// Rows a chunk may have: fewer where rows carry long strings, so that what is computed from them stays small.
-size_t rows_per_chunk(const chunk_code& code, const record::batch& in) {
-  constexpr size_t heap_per_chunk = size_t{4} << 20;
-  if (in.heap_bytes <= heap_per_chunk) return code.rows_per_chunk;
-  const size_t average = std::max<size_t>(in.heap_bytes / std::max<size_t>(in.num_rows, 1), 1);
-  return std::clamp<size_t>(heap_per_chunk / average, 1, code.rows_per_chunk);
+// Row numbers of results, one for each row.
+void number_rows(std::vector<record::batch>& out, size_t from, uint64_t first_row) {
+  for (size_t i = from; i < out.size(); ++i) {
+    out[i].first_row = first_row;
+    first_row += out[i].num_rows;
+  }
 }
 
 }  // namespace
@@ -35,67 +35,60 @@ const record::row_type& row_program::input() const { return code_->input; }
 const record::row_type& row_program::output() const { return code_->output; }
 bool row_program::keeps_all_rows() const { return !code_->steps.has_filter; }
 
-void row_program::run(const record::batch& in, uint64_t first_row_number, record::batch_pool& pool,
-                      std::vector<record::batch>& out) const {
-  if (in.num_rows == 0) return;
+size_t row_program::run(const record::batch& in, uint64_t first_row_number, record::batch_pool& pool,
+                        std::vector<record::batch>& out, const run_limits& limits) const {
+  if (in.num_rows == 0) return 0;
   FLOWRUN_CHECK(in.row_bytes == code_->input.row_bytes());
   const output_layout& layout = code_->layout;
   if (layout.is_input_row && !code_->steps.has_filter) {
     out.push_back(in);
-    return;
+    return in.num_rows;
   }
   const frame_list::lease frame = code_->frames.take(pool);
-  chunk_writer writer(layout, &in, in.num_rows, pool, out);
+  frame->limit_texts(limits.row_bytes);
+  chunk_writer writer(layout, &in, in.num_rows, limits, pool, out);
   const size_t num_before = out.size();
-  const size_t most = rows_per_chunk(code_->steps, in);
   // Rows that were all kept by filters are only counted until the first one is dropped.
   size_t unchanged = 0;
   bool all_kept = layout.is_input_row;
-  for (size_t first = 0; first < in.num_rows; first += most) {
-    const size_t n = std::min(most, in.num_rows - first);
+  size_t first = 0;
+  while (first < in.num_rows && !writer.full()) {
+    const size_t n = std::min(writer.rows_wanted(*frame), in.num_rows - first);
     const size_t kept = frame->run(in.row(first), in.row_bytes, in.heap, first_row_number + first, n);
-    if (all_kept && kept == n) {
-      unchanged += n;
+    if (all_kept && kept == frame->num_taken()) {
+      unchanged += kept;
+      first += kept;
       continue;
     }
     if (all_kept) writer.append_unchanged(0, unchanged);
     all_kept = false;
-    writer.append(*frame, first, kept);
+    first += writer.append(*frame, first, kept);
   }
   if (all_kept) {
     out.push_back(in);
-    return;
+    return in.num_rows;
   }
   writer.finish();
-  if (keeps_all_rows()) {
-    uint64_t at = in.first_row;
-    for (size_t i = num_before; i < out.size(); ++i) {
-      out[i].first_row = at;
-      at += out[i].num_rows;
-    }
-  }
+  if (keeps_all_rows()) number_rows(out, num_before, in.first_row);
+  return first;
 }
 
-void row_program::generate(uint64_t first_row_number, size_t count, record::batch_pool& pool,
-                           std::vector<record::batch>& out) const {
+size_t row_program::generate(uint64_t first_row_number, size_t count, record::batch_pool& pool,
+                             std::vector<record::batch>& out, const run_limits& limits) const {
   FLOWRUN_CHECK(code_->input.num_columns() == 0);
-  if (count == 0) return;
+  if (count == 0) return 0;
   const frame_list::lease frame = code_->frames.take(pool);
-  const size_t most = code_->steps.rows_per_chunk;
-  chunk_writer writer(code_->layout, nullptr, count, pool, out);
+  frame->limit_texts(limits.row_bytes);
+  chunk_writer writer(code_->layout, nullptr, count, limits, pool, out);
   const size_t num_before = out.size();
-  for (size_t first = 0; first < count; first += most) {
-    const size_t n = std::min(most, count - first);
-    writer.append(*frame, first, frame->run(nullptr, 0, nullptr, first_row_number + first, n));
+  size_t first = 0;
+  while (first < count && !writer.full()) {
+    const size_t n = std::min(writer.rows_wanted(*frame), count - first);
+    first += writer.append(*frame, first, frame->run(nullptr, 0, nullptr, first_row_number + first, n));
   }
   writer.finish();
-  if (keeps_all_rows()) {
-    uint64_t at = first_row_number;
-    for (size_t i = num_before; i < out.size(); ++i) {
-      out[i].first_row = at;
-      at += out[i].num_rows;
-    }
-  }
+  if (keeps_all_rows()) number_rows(out, num_before, first_row_number);
+  return first;
 }
 
 struct row_program_builder::state {

@@ -1,11 +1,12 @@
 // A chain of neighbouring filters and maps as one vector program over batches (decision D2).
 //
-// Rows are taken in chunks of 1,024, fewer where there are very many columns (chunk_code.h). A chunk's columns are
-// loaded into registers of 8-byte lanes (narrow types are widened), every instruction runs over the whole chunk, and
-// the results are stored into packed output rows. A filter compacts: what comes after it touches the surviving rows
-// only. Common subexpressions are computed once, also across the steps of the chain. Registers and constants are kept
-// from call to call, one set for each thread that was inside at once, so that small batches are cheap as well.
-// Cost: one indirect call per instruction and chunk; 0.1-1 ns per row and primitive (tests/bench/expression_bench.cc).
+// Rows are taken in chunks of 1,024, fewer where there are very many columns or long texts (chunk_code.h). A chunk's
+// columns are loaded into registers of 8-byte lanes (narrow types are widened), every instruction runs over the whole
+// chunk, and the results are stored into packed output rows. A filter compacts: what comes after it touches the
+// surviving rows only. Common subexpressions are computed once, also across the steps of the chain. Registers and
+// constants are kept from call to call, one set for each thread that was inside at once, so that small batches are
+// cheap as well. Cost: one indirect call per instruction and chunk; 0.1-1 ns per row and primitive
+// (tests/bench/expression_bench.cc).
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "engine/expr/expression.h"
+#include "engine/expr/run_limits.h"
 #include "engine/record/batch.h"
 #include "engine/record/row_type.h"
 
@@ -35,13 +37,14 @@ class row_program {
   // the row_number of the first row of `in`; behind a filter of this program, row_number still counts the rows of `in`.
   // Columns of strings that are only passed on, cut or trimmed share the heap of `in`; computed strings go into a new
   // heap. A filter that drops nothing hands on `in` itself. Thread-safe.
+  // Ends early once the results take about `most_bytes`; returns how many rows of `in` they are of, at least one.
   // Throws error(bad_data) when one row's strings exceed 4 GiB.
-  void run(const record::batch& in, uint64_t first_row_number, record::batch_pool& pool,
-           std::vector<record::batch>& out) const;
+  size_t run(const record::batch& in, uint64_t first_row_number, record::batch_pool& pool,
+             std::vector<record::batch>& out, const run_limits& limits = {}) const;
   // As run, without an input batch: rows first_row_number … first_row_number + count - 1. The input type must have no
   // columns.
-  void generate(uint64_t first_row_number, size_t count, record::batch_pool& pool,
-                std::vector<record::batch>& out) const;
+  size_t generate(uint64_t first_row_number, size_t count, record::batch_pool& pool, std::vector<record::batch>& out,
+                  const run_limits& limits = {}) const;
 
  private:
   std::shared_ptr<const code> code_;

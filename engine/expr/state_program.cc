@@ -62,6 +62,7 @@ struct state_program::code {
   chunk_code steps;
   output_layout layout;
   scalar_code scalar;
+  bool may_be_cut = false;  // a chunk may end before rows that the state has seen
   mutable frame_list frames{steps};
 };
 
@@ -81,6 +82,19 @@ struct state_program::memory final : scan_step {
     for (size_t k = 0; k < scalar.cells.size(); ++k) {
       lanes[k] = scalar.cells[k].initial_lane;
       texts[k] = scalar.cells[k].initial_text;
+      views[k] = texts[k];
+    }
+  }
+
+  // The state as it is now is what go_back() returns to.
+  void remember() {
+    lanes_before = lanes;
+    texts_before = texts;
+  }
+  void go_back() {
+    lanes = lanes_before;
+    for (size_t k = 0; k < texts.size(); ++k) {
+      texts[k] = texts_before[k];
       views[k] = texts[k];
     }
   }
@@ -117,15 +131,16 @@ struct state_program::memory final : scan_step {
     return operand;
   }
 
-  void run(const std::vector<text_operand>& in, const std::vector<void*>& out, text_arena& arena,
-           size_t num_rows) override {
+  size_t run(const std::vector<text_operand>& in, const std::vector<void*>& out, text_arena& arena,
+             size_t num_rows) override {
     bind(in, out);
     const bool numbers_only = text_captures.empty() && text_updates.empty() && !scalar.has_text_steps;
     if (numbers_only && bound.size() == 1 && updates.empty()) {
       run_one(bound[0].numbers, num_rows);
-      return;
+      return num_rows;
     }
     for (size_t row = 0; row < num_rows; ++row) {
+      if (row > 0 && arena.step_is_full()) return row;
       for (const bound_step& s : bound) {
         if (s.is_text)
           run_text(s, row, arena);
@@ -146,6 +161,7 @@ struct state_program::memory final : scan_step {
       }
       if (!text_updates.empty()) update_texts(row, in);
     }
+    return num_rows;
   }
 
   // One primitive a row (a running sum, a maximum): chosen once for the chunk.
@@ -257,6 +273,8 @@ struct state_program::memory final : scan_step {
   std::vector<uint64_t> lanes, next_lanes;
   std::vector<std::string> texts, next_texts;
   std::vector<std::string_view> views;
+  std::vector<uint64_t> lanes_before;
+  std::vector<std::string> texts_before;
   std::vector<uint64_t> slots;
   std::vector<std::string_view> text_slots;
   std::vector<bound_step> bound;
@@ -277,19 +295,32 @@ const record::row_type& state_program::input() const { return code_->input; }
 const record::row_type& state_program::output() const { return code_->output; }
 void state_program::reset() { memory_->reset(); }
 
-void state_program::run(const record::batch& in, uint64_t first_row_number, record::batch_pool& pool,
-                        std::vector<record::batch>& out) {
-  if (in.num_rows == 0) return;
+size_t state_program::run(const record::batch& in, uint64_t first_row_number, record::batch_pool& pool,
+                          std::vector<record::batch>& out, const run_limits& limits) {
+  if (in.num_rows == 0) return 0;
   FLOWRUN_CHECK(in.row_bytes == code_->input.row_bytes());
   const frame_list::lease frame = code_->frames.take(pool);
-  const size_t most = code_->steps.rows_per_chunk;
-  chunk_writer writer(code_->layout, &in, in.num_rows, pool, out);
-  for (size_t first = 0; first < in.num_rows; first += most) {
-    const size_t n = std::min(most, in.num_rows - first);
-    writer.append(*frame, first,
-                  frame->run(in.row(first), in.row_bytes, in.heap, first_row_number + first, n, memory_.get()));
+  frame->limit_texts(limits.row_bytes);
+  chunk_writer writer(code_->layout, &in, in.num_rows, limits, pool, out);
+  size_t first = 0;
+  const auto run_rows = [&](size_t n) {
+    return frame->run(in.row(first), in.row_bytes, in.heap, first_row_number + first, n, memory_.get());
+  };
+  while (first < in.num_rows && !writer.full()) {
+    if (code_->may_be_cut) memory_->remember();
+    const size_t kept = run_rows(std::min(writer.rows_wanted(*frame), in.num_rows - first));
+    const size_t num_scanned = frame->num_scanned();
+    const size_t num_done = writer.append(*frame, first, kept);
+    if (num_done < num_scanned) {  // texts behind the state got long: the state has seen rows whose turn is yet to come
+      memory_->go_back();
+      run_rows(num_done);
+      FLOWRUN_CHECK(frame->num_taken() == num_done);
+      frame->want_rows(num_done);
+    }
+    first += num_done;
   }
   writer.finish();
+  return first;
 }
 
 struct state_program_builder::state {
@@ -495,6 +526,9 @@ state_program state_program_builder::build() {
   std::vector<register_ref> places;
   code->steps = builder.build(needed, code->layout.row_bytes, places);
   for (size_t i = 0; i < places.size(); ++i) code->layout.fields[i].place = places[i];
+  code->may_be_cut =
+      code->layout.copies_strings || std::any_of(code->steps.steps.begin(), code->steps.steps.end(),
+                                                 [](const step& s) { return s.kind == step_kind::texts; });
   state_.reset();
   return state_program(std::move(code));
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/expr/expression.h"
+#include "engine/expr/run_limits.h"
 #include "engine/record/batch.h"
 #include "engine/record/row_type.h"
 
@@ -33,9 +34,10 @@ class state_program {
   const record::row_type& input() const;
   const record::row_type& output() const;
   // Appends the emitted rows of `in` to `out` (0 or more batches, none empty). Calls must come in input order; the
-  // state lives on between them. `first_row_number` as in row_program::run. Not thread-safe.
-  void run(const record::batch& in, uint64_t first_row_number, record::batch_pool& pool,
-           std::vector<record::batch>& out);
+  // state lives on between them. `first_row_number`, `limits` and the result as in row_program::run: where it ends
+  // early, the state is that of the rows taken. Not thread-safe.
+  size_t run(const record::batch& in, uint64_t first_row_number, record::batch_pool& pool,
+             std::vector<record::batch>& out, const run_limits& limits = {});
   // Back to the initial state, as if no row had been seen.
   void reset();
 

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <type_traits>
 
 #include "engine/base/error.h"
 #include "engine/expr/lane.h"
 #include "engine/expr/number_keys.h"
+#include "engine/expr/row_too_large.h"
 #include "engine/expr/text_fields.h"
 #include "engine/expr/version_key.h"
 #include "engine/record/float_text.h"
@@ -19,11 +21,13 @@ namespace flowrun::expr {
 char* text_arena::take(size_t num_bytes) {
   if (pieces_.empty() || pieces_.back().num_bytes - used_ < num_bytes) {
     const size_t wanted = std::max(num_bytes, pieces_.empty() ? usual_bytes : pieces_.back().num_bytes);
-    pieces_.push_back({std::unique_ptr<char[]>(new char[wanted]), wanted});
+    if (num_bytes > most_bytes_) throw row_too_large(num_bytes, most_bytes_);
+    pieces_.push_back({pool_.take(wanted), wanted});
     used_ = 0;
   }
-  char* const taken = pieces_.back().data.get() + used_;
+  char* const taken = reinterpret_cast<char*>(pieces_.back().data.get()) + used_;
   used_ += num_bytes;
+  taken_ += num_bytes;
   return taken;
 }
 
@@ -35,8 +39,7 @@ std::string_view text_arena::keep(std::string_view text) {
 }
 
 void text_arena::clear() {
-  constexpr size_t most_kept = size_t{1} << 20;
-  used_ = 0;
+  used_ = taken_ = 0;
   if (pieces_.empty()) return;
   if (pieces_.back().num_bytes <= most_kept)
     pieces_.erase(pieces_.begin(), pieces_.end() - 1);
@@ -295,10 +298,15 @@ struct max_text_of {
 };
 
 template <class Primitive>
-void for_rows(const text_call& call) {
+size_t for_rows(const text_call& call) {
   using result = decltype(Primitive::apply(std::declval<const row_args&>()));
+  constexpr bool makes_text = std::is_same_v<result, std::string_view>;
   auto* const out = static_cast<result*>(call.out);
-  for (size_t i = 0; i < call.num_rows; ++i) out[i] = Primitive::apply(row_args(call, i));
+  for (size_t i = 0; i < call.num_rows; ++i) {
+    if (makes_text && i > 0 && call.arena->step_is_full()) return i;
+    out[i] = Primitive::apply(row_args(call, i));
+  }
+  return call.num_rows;
 }
 
 }  // namespace
@@ -314,6 +322,24 @@ text_kernel text_kernel_for(opcode op) {
     FLOWRUN_TEXT_OPS(X)
 #undef X
     default: internal_error("text_kernel_for: not a text primitive");
+  }
+}
+
+bool makes_new_text(opcode op) {
+  switch (op) {
+    case opcode::keep:
+    case opcode::decimal_key:
+    case opcode::size_key:
+    case opcode::real_key:
+    case opcode::version_key:
+    case opcode::lower:
+    case opcode::upper:
+    case opcode::concat:
+    case opcode::u_to_text:
+    case opcode::i_to_text:
+    case opcode::f_to_text:
+    case opcode::f32_to_text: return true;
+    default: return false;
   }
 }
 

@@ -83,6 +83,38 @@ parsed parse_all(const row_type& type, const csv_format& format, std::string_vie
   return out;
 }
 
+// As pieces of about `most_bytes`.
+std::string text_in_pieces(const csv_formatter& formatter, record::batch in, record::batch_pool& pool,
+                           uint64_t most_bytes) {
+  std::string text;
+  while (in.num_rows > 0) {
+    const text_block piece = formatter.format(in, pool, most_bytes);
+    EXPECT_GT(piece.num_rows, 0U);
+    text += piece.text();
+    in = in.slice(piece.num_rows, in.num_rows - piece.num_rows);
+  }
+  return text;
+}
+
+// The number of records, none of them malformed.
+uint64_t parse_in_pieces(const csv_parser& parser, std::string_view text, record::batch_pool& pool, uint64_t most_bytes,
+                         std::vector<record::batch>& rows) {
+  uint64_t num_records = 0;
+  while (!text.empty()) {
+    const csv_parser::progress parsed = parser.parse(
+        text, 0, pool, 1 << 16, rows,
+        [](const malformed_record& bad) {
+          ADD_FAILURE() << bad.line << ":" << bad.column << " " << bad.reason;
+          return true;
+        },
+        most_bytes);
+    EXPECT_GT(parsed.num_bytes, 0U);
+    num_records += parsed.num_records;
+    text.remove_prefix(parsed.num_bytes);
+  }
+  return num_records;
+}
+
 parsed parse_all(const std::vector<std::string>& types, std::string_view text) {
   return parse_all(make_type(types), csv_format{}, text, 1 << 20, 1 << 18, 1 << 18);
 }
@@ -330,15 +362,14 @@ TEST(file_csv, what_is_written_reads_back_the_same) {
     }
     const record::batch in = builder.take();
     const csv_format format{round % 2 == 0 ? ',' : ';', round % 3 == 0 ? '\'' : '"'};
-    const text_block text = csv_formatter(type, format).format(in, pool);
+    const csv_formatter formatter(type, format);
+    const text_block text = formatter.format(in, pool);
+    EXPECT_EQ(text.num_rows, 40U);
+    const uint64_t most_bytes = uint64_t{1} << (random() % 13);
+    EXPECT_EQ(text_in_pieces(formatter, in, pool, most_bytes), text.text());
     const csv_parser parser(type, format);
     std::vector<record::batch> rows;
-    EXPECT_EQ(parser.parse(text.text(), 0, pool, 1 << 16, rows,
-                           [](const malformed_record& bad) {
-                             ADD_FAILURE() << bad.line << ":" << bad.column << " " << bad.reason;
-                             return true;
-                           }),
-              40U);
+    EXPECT_EQ(parse_in_pieces(parser, text.text(), pool, most_bytes, rows), 40U);
     size_t at = 0;
     for (const record::batch& b : rows)
       for (size_t r = 0; r < b.num_rows; ++r, ++at)
@@ -353,6 +384,55 @@ TEST(file_csv, what_is_written_reads_back_the_same) {
         }
     EXPECT_EQ(at, 40U);
   }
+}
+
+// What shares its texts with others is written as often as they are: a piece ends with a row, not with the batch.
+TEST(file_csv, texts_that_rows_share_are_formatted_in_pieces) {
+  const row_type type = make_type({"string"});
+  record::batch_pool pool;
+  record::batch_builder builder(type, pool);
+  builder.put_string(builder.append(), std::string(100'000, 'x'));
+  record::batch rows = builder.take();
+  std::vector<std::byte> same;
+  for (int i = 0; i < 1000; ++i) same.insert(same.end(), rows.rows, rows.rows + rows.row_bytes);
+  rows.rows = same.data();
+  rows.num_rows = 1000;
+  const csv_formatter formatter(type, {});
+  uint64_t num_bytes = 0;
+  while (rows.num_rows > 0) {
+    const text_block text = formatter.format(rows, pool, 1 << 18);
+    ASSERT_EQ(text.num_rows, std::min<size_t>(3, rows.num_rows));
+    num_bytes += text.num_bytes;
+    rows = rows.slice(text.num_rows, rows.num_rows - text.num_rows);
+  }
+  EXPECT_EQ(num_bytes, 1000U * 100'001);
+  EXPECT_LE(pool.peak_bytes(), 2U << 20);
+}
+
+// A line of one byte may become a row of a hundred: what was rejected counts, too.
+TEST(file_csv, rejected_lines_end_a_piece) {
+  const csv_parser parser(make_type({"u64", "u64"}), {});
+  record::batch_pool pool;
+  std::vector<record::batch> rows;
+  std::vector<uint64_t> lines;
+  const std::string text(1000, '\n');
+  size_t done = 0;
+  while (done < text.size()) {
+    const size_t before = lines.size();
+    const csv_parser::progress parsed = parser.parse(
+        std::string_view(text).substr(done), done, pool, 1 << 16, rows,
+        [&](const malformed_record& bad) {
+          lines.push_back(bad.line);
+          return true;
+        },
+        1000);
+    ASSERT_GT(parsed.num_bytes, 0U);
+    EXPECT_EQ(parsed.num_records, parsed.num_bytes);
+    EXPECT_LE(lines.size() - before, 20U);
+    done += parsed.num_bytes;
+  }
+  ASSERT_EQ(lines.size(), 1000U);
+  for (uint64_t i = 0; i < 1000; ++i) EXPECT_EQ(lines[i], i + 1);
 }
 
 TEST(file_csv, quotes_only_where_needed) {

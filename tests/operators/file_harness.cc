@@ -13,6 +13,7 @@
 #include "engine/io/output_file.h"
 #include "operators/registry.h"
 #include "specs/yaml_reader.h"
+#include "tests/operators/stage_feeder.h"
 
 namespace flowrun::operators::testing {
 
@@ -48,7 +49,7 @@ class pump {
  public:
   pump(plan::graph& graph, file_services& services, const file_run_options& options,
        const std::function<int64_t(const std::string&)>& file_bytes, exec::node_counters& counters)
-      : graph_(graph) {
+      : graph_(graph), batch_bytes_(options.batch_bytes == 0 ? 256 * 1024 : options.batch_bytes) {
     for (plan::node& node : graph.nodes) {
       std::vector<fault> faults;
       std::any state;
@@ -94,14 +95,9 @@ class pump {
   }
 
   void apply(size_t n, size_t s, record::batch batch) {
-    exec::stage& stage = parts_[n].stages[s];
-    exec::output out;
-    if (auto* stateless = std::get_if<std::unique_ptr<exec::stateless_stage>>(&stage)) {
-      (*stateless)->apply(batch, out);
-    } else {
-      while (!std::get<std::unique_ptr<exec::ordered_stage>>(stage)->push(batch, out, waker_).is_ready()) waker_.wait();
-    }
-    pass(n, s + 1, out);
+    feed(
+        parts_[n].stages[s], std::move(batch), batch_bytes_, waker_, [&](exec::output& out) { pass(n, s + 1, out); },
+        [this] { waker_.wait(); });
   }
 
   void finish(size_t n, size_t s) {
@@ -117,6 +113,7 @@ class pump {
   }
 
   plan::graph& graph_;
+  const size_t batch_bytes_;
   blocking_waker waker_;  // outlives the parts, which may still wake it
   std::vector<exec::assembly> parts_;
 };

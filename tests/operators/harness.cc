@@ -14,6 +14,7 @@
 #include "operators/registry.h"
 #include "specs/yaml_reader.h"
 #include "tests/engine/block/scratch_fixture.h"
+#include "tests/operators/stage_feeder.h"
 
 namespace flowrun::operators::testing {
 
@@ -164,17 +165,24 @@ std::vector<batch> items_of_port(exec::output& out, unsigned port) {
   return batches;
 }
 
-void run_stage(exec::stage& stage, const std::vector<batch>& in, exec::output& out) {
+void append(exec::output& from, exec::output& to) {
+  for (auto& [port, b] : from.items()) to.emit(std::move(b), port);
+}
+
+void feed_stage(exec::stage& stage, const batch& in, size_t batch_bytes, exec::output& out) {
   no_waker w;
-  if (auto* stateless = std::get_if<std::unique_ptr<exec::stateless_stage>>(&stage)) {
-    for (const batch& b : in) (*stateless)->apply(b, out);
-    return;
-  }
-  exec::ordered_stage& ordered = *std::get<std::unique_ptr<exec::ordered_stage>>(stage);
-  for (batch b : in)
-    while (!ordered.push(b, out, w).is_ready()) {
-    }
-  while (!ordered.finish(out, w).is_done()) {
+  feed(
+      stage, in, batch_bytes, w, [&](exec::output& made) { append(made, out); }, [] {});
+}
+
+void run_stage(exec::stage& stage, const std::vector<batch>& in, size_t batch_bytes, exec::output& out) {
+  for (const batch& b : in) feed_stage(stage, b, batch_bytes, out);
+  auto* ordered = std::get_if<std::unique_ptr<exec::ordered_stage>>(&stage);
+  no_waker w;
+  for (bool done = ordered == nullptr; !done;) {
+    exec::output made({.num_bytes = batch_bytes});
+    done = (*ordered)->finish(made, w).is_done();
+    append(made, out);
   }
 }
 
@@ -189,14 +197,14 @@ void store_inputs(exec::build_context& context, const std::vector<std::vector<ba
       context.states[k] = exec::shared_rows(rows);
       exec::stage sink = exec::make_vector_sink(std::move(rows));
       exec::output nothing;
-      run_stage(sink, in[k], nothing);
+      run_stage(sink, in[k], context.batch_bytes, nothing);
       continue;
     }
     exec::assembly parts = find_operator(context.node.declaration->name)->build(context);
     std::vector<batch> current = in[k];
     for (exec::stage& s : parts.stages) {
       exec::output out;
-      run_stage(s, current, out);
+      run_stage(s, current, context.batch_bytes, out);
       current = items_of_port(out, 0);
     }
   }
@@ -339,7 +347,7 @@ run_result run(const std::string& nodes, const std::map<std::string, rows>& inpu
       exec::assembly sink = find_operator(node.declaration->name)->build(context);
       for (exec::stage& s : sink.stages) {
         exec::output next;
-        run_stage(s, in[0], next);
+        run_stage(s, in[0], options.batch_bytes, next);
         in[0] = items_of_port(next, 0);
       }
       context.half = 1;
@@ -351,20 +359,21 @@ run_result run(const std::string& nodes, const std::map<std::string, rows>& inpu
     if (parts.head) {
       // What a merge gives holds its buffers until it is refined.
       no_waker w;
-      const auto* first =
-          parts.stages.empty() ? nullptr : std::get_if<std::unique_ptr<exec::stateless_stage>>(&parts.stages[0]);
+      const bool is_refined =
+          !parts.stages.empty() && std::holds_alternative<std::unique_ptr<exec::stateless_stage>>(parts.stages[0]);
       for (bool done = false; !done;) {
-        exec::output pulled;
+        exec::output pulled({.num_bytes = options.batch_bytes});
         done = parts.head->pull(pulled, w).is_done();
+        if (!is_refined) append(pulled, last);
         for (auto& [port, b] : pulled.items())
-          first != nullptr ? (*first)->apply(b, last) : last.emit(std::move(b), port);
+          if (is_refined) feed_stage(parts.stages[0], b, options.batch_bytes, last);
       }
-      if (first != nullptr) parts.stages.erase(parts.stages.begin());
+      if (is_refined) parts.stages.erase(parts.stages.begin());
     }
     for (exec::stage& s : parts.stages) {
       if (!last.items().empty()) current = items_of_port(last, 0);
-      last = {};
-      run_stage(s, current, last);
+      last = exec::output();
+      run_stage(s, current, options.batch_bytes, last);
       current.clear();
     }
     for (size_t port = 0; port < node.outputs.size(); ++port)

@@ -17,27 +17,38 @@ class group_stage final : public exec::ordered_stage {
         aggregation_(p.aggregates, output, p.keys.size()),
         builder_(output, pool, batch_bytes),
         row_bytes_(output.row_bytes()),
+        has_strings_(output.has_strings()),
         one_group_(p.keys.empty()) {}
 
   outcome push(record::batch& in, exec::output& out, waker&) override {
-    const bool open = groups_.open();
-    const record::batch before = groups_.last();
-    const std::vector<uint32_t>& starts = groups_.add(in);
-    aggregation_.add(in, starts, open);
+    // Of a batch that comes again so many groups are done.
+    size_t from = out.within();
+    if (from == 0) {
+      was_open_ = groups_.open();
+      before_ = groups_.last();
+      starts_ = &groups_.add(in);
+      aggregation_.add(in, *starts_, was_open_);
+    }
+    const std::vector<uint32_t>& starts = *starts_;
     // All groups but the last are complete.
     const size_t complete = starts.size() - 2;
-    for (size_t from = 0; from < complete;) {
+    while (from < complete) {
+      if (out.full()) {
+        out.leave(0, from);
+        return outcome::ready();
+      }
       const size_t count = std::min(complete - from, num_rows_at_once());
       std::byte* to = builder_.append(count);
       for (size_t g = from; g < from + count; ++g) {
-        const bool is_open = g == 0 && open;
-        const record::batch& rows = is_open ? before : in;
+        const bool is_open = g == 0 && was_open_;
+        const record::batch& rows = is_open ? before_ : in;
         keys_.copy(rows.row(is_open ? 0 : starts[g]), rows.heap, to + (g - from) * row_bytes_, builder_);
       }
       aggregation_.store(from, count, to, builder_);
       from += count;
       if (builder_.full()) out.emit(builder_.take());
     }
+    before_ = {};
     return outcome::ready();
   }
 
@@ -58,14 +69,19 @@ class group_stage final : public exec::ordered_stage {
     return out;
   }
   // With strings a builder may be full before its rows are.
-  size_t num_rows_at_once() const { return std::min<size_t>(builder_.room(), 256); }
+  size_t num_rows_at_once() const { return std::min<size_t>(builder_.room(), has_strings_ ? 16 : 256); }
 
   group_tracker groups_;
   column_copy keys_;
   aggregation aggregation_;
   record::batch_builder builder_;
   uint32_t row_bytes_;
+  bool has_strings_;
   bool one_group_;
+  // Of the batch at hand.
+  bool was_open_ = false;
+  record::batch before_;  // the first row of the group that was open
+  const std::vector<uint32_t>* starts_ = nullptr;
 };
 
 }  // namespace

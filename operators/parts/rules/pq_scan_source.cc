@@ -256,9 +256,10 @@ class pq_scan_source final : public exec::source {
       }
       in.first = next;
       in.row = 0;
-      in.num_rows = std::min(in.keys.size(), in.batch.num_rows - in.first);
-      in.order.compute(in.batch.row(in.first), in.batch.row_bytes, in.num_rows, in.keys.data());
-      in.rules.code().load(in.batch.row(in.first), in.batch.row_bytes, in.num_rows);
+      const std::byte* rows = in.batch.row(in.first);
+      const size_t most = std::min(in.keys.size(), in.batch.num_rows - in.first);
+      in.num_rows = in.rules.code().load(rows, in.batch.row_bytes, most);
+      in.order.compute(rows, in.batch.row_bytes, in.num_rows, in.keys.data());
       if (in.rules.code().sends_rows()) make_messages(in);
     }
     return outcome::ready();

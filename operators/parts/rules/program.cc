@@ -13,9 +13,10 @@ class counting_program final : public exec::ordered_stage {
       : program_(exec::program_stage::compile(input, steps)), pool_(&pool) {}
 
   outcome push(record::batch& in, exec::output& out, waker&) override {
-    program_.run(in, next_row_, *pool_, results_);
-    next_row_ += in.num_rows;
+    const size_t num_taken = program_.run(in, next_row_, *pool_, results_, out.limits());
+    next_row_ += num_taken;
     out.emit(results_);
+    if (num_taken < in.num_rows) out.leave(num_taken);
     return outcome::ready();
   }
 

@@ -33,7 +33,7 @@ void csv_formatter::refuse_unquoted(std::string_view field, const std::string& c
               "leave `quote` out, or choose a delimiter that no text contains");
 }
 
-text_block csv_formatter::format(const record::batch& in, record::batch_pool& pool) const {
+text_block csv_formatter::format(const record::batch& in, record::batch_pool& pool, uint64_t most_bytes) const {
   text_block out;
   size_t capacity = 0;
   char* to = nullptr;
@@ -47,9 +47,10 @@ text_block csv_formatter::format(const record::batch& in, record::batch_pool& po
     out.owner = std::move(larger);
     to = begin() + used;
   };
-  reserve(std::max<size_t>(in.num_rows * type_.num_columns() * 8 + in.heap_bytes, 64));
-  for (size_t r = 0; r < in.num_rows; ++r) {
-    const std::byte* const row = in.row(r);
+  const size_t usual = std::max<size_t>(in.num_rows * type_.num_columns() * 8 + in.heap_bytes, 64);
+  reserve(std::min<uint64_t>(usual, std::max<uint64_t>(most_bytes, 64)));
+  for (; out.num_rows < in.num_rows && static_cast<uint64_t>(to - begin()) < most_bytes; ++out.num_rows) {
+    const std::byte* const row = in.row(out.num_rows);
     reserve(number_chars_);
     for (const record::column& c : type_.columns()) {
       const std::byte* const at = row + c.offset;
@@ -59,10 +60,12 @@ text_block csv_formatter::format(const record::batch& in, record::batch_pool& po
         const std::string_view field = c.type.is_string()
                                            ? record::load_string(at, in.heap)
                                            : std::string_view(reinterpret_cast<const char*>(at), c.type.num_bytes);
-        // Twice the bytes for quotes, and what the rest of the row's numbers may take.
-        reserve(2 * field.size() + 2 + number_chars_);
         const char quote = format_.quote.value_or('\n');
-        if (contains_any(field, format_.delimiter, quote, '\n', '\r')) {
+        const bool needs_quotes = contains_any(field, format_.delimiter, quote, '\n', '\r');
+        // Each byte of it may be a quote; and what the rest of the row's numbers may take.
+        const size_t most = (needs_quotes ? 2 * field.size() + 2 : field.size()) + number_chars_;
+        reserve(most);
+        if (needs_quotes) {
           if (!format_.quote) refuse_unquoted(field, c.name);
           to = put_quoted(field, quote, to);
         } else if (!field.empty()) {

@@ -15,6 +15,7 @@ namespace flowrun::operators {
 struct text_block {
   std::shared_ptr<std::byte[]> owner;
   size_t num_bytes = 0;
+  size_t num_rows = 0;  // that it is of
   std::string_view text() const { return {reinterpret_cast<const char*>(owner.get()), num_bytes}; }
 };
 
@@ -22,8 +23,9 @@ class csv_formatter {
  public:
   csv_formatter(record::row_type type, csv_format format);
 
-  // The rows of `in` as lines. Throws error(bad_data) when a field needs quotes and the format has none. Thread-safe.
-  text_block format(const record::batch& in, record::batch_pool& pool) const;
+  // The rows of `in` as lines, from the first on, until they take `most_bytes`; at least one. Throws error(bad_data)
+  // when a field needs quotes and the format has none. Thread-safe.
+  text_block format(const record::batch& in, record::batch_pool& pool, uint64_t most_bytes = ~uint64_t{0}) const;
   // The column names as a line.
   std::string header() const;
 

@@ -55,6 +55,8 @@ class csv_parser::filler {
   }
   void end_row() { ++num_rows_; }
   void drop_row() { heap_used_ = row_start_heap_; }
+  // Of the batches that are finished.
+  uint64_t num_bytes() const { return num_bytes_; }
 
   // `text` is part of the text that begin_row was told of.
   void put_string(std::byte* field, std::string_view text) {
@@ -72,6 +74,7 @@ class csv_parser::filler {
       b.row_bytes = type_.row_bytes();
       b.heap = heap_.get();
       b.heap_bytes = heap_used_;
+      num_bytes_ += b.num_bytes();
       if (heap_) {
         b.owner = std::make_shared<std::pair<buffer, buffer>>(std::move(rows_), std::move(heap_));
       } else {
@@ -96,6 +99,7 @@ class csv_parser::filler {
   size_t capacity_ = 0;
   size_t heap_used_ = 0;
   size_t row_start_heap_ = 0;
+  uint64_t num_bytes_ = 0;
 };
 
 struct csv_parser::failure {
@@ -105,9 +109,10 @@ struct csv_parser::failure {
 
 csv_parser::csv_parser(record::row_type type, csv_format format) : type_(std::move(type)), format_(format) {}
 
-uint64_t csv_parser::parse(std::string_view text, uint64_t first_line, record::batch_pool& pool, size_t batch_bytes,
-                           std::vector<record::batch>& rows,
-                           const std::function<bool(const malformed_record&)>& reject) const {
+csv_parser::progress csv_parser::parse(std::string_view text, uint64_t first_line, record::batch_pool& pool,
+                                       size_t batch_bytes, std::vector<record::batch>& rows,
+                                       const std::function<bool(const malformed_record&)>& reject,
+                                       uint64_t most_bytes) const {
   if (text.size() > UINT32_MAX)
     throw error(error_kind::bad_data, fmt::format("line {}: longer than 4 GiB", first_line + 1),
                 "split the line or store it as several rows");
@@ -115,11 +120,12 @@ uint64_t csv_parser::parse(std::string_view text, uint64_t first_line, record::b
   const char* const end = p + text.size();
   filler to(type_, pool, batch_bytes, rows);
   failure why;
-  uint64_t num_records = 0;
+  progress done;
+  uint64_t rejected_bytes = 0;
   uint64_t lines = first_line;  // up to `counted`
   const char* counted = p;
-  while (p != end) {
-    ++num_records;
+  while (p != end && to.num_bytes() + rejected_bytes < most_bytes) {
+    ++done.num_records;
     std::byte* const row = to.begin_row(static_cast<size_t>(end - p));
     const char* const next = parse_record(p, end, row, to, why);
     if (next != nullptr) [[likely]] {
@@ -139,11 +145,16 @@ uint64_t csv_parser::parse(std::string_view text, uint64_t first_line, record::b
     const std::string_view before(text.data(), static_cast<size_t>(why.where - text.data()));
     bad.column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
     bad.reason = std::move(why.reason);
-    if (!reject(bad)) break;
+    rejected_bytes += bad.text.size() + bad.reason.size() + sizeof bad;
     p = behind;
+    if (!reject(bad)) {
+      p = end;
+      break;
+    }
   }
   to.flush();
-  return num_records;
+  done.num_bytes = static_cast<size_t>(p - text.data());
+  return done;
 }
 
 // Behind the record's line end; null and `why` when it is malformed.

@@ -28,11 +28,17 @@ class csv_parser {
  public:
   csv_parser(record::row_type type, csv_format format);
 
-  // Appends the rows of `text` to `rows`, in batches of about batch_bytes. `first_line` counts the line ends before the
-  // text in its file. Each malformed record goes to `reject`; when that returns false, the rest is left alone. Returns
-  // the number of records seen. Thread-safe.
-  uint64_t parse(std::string_view text, uint64_t first_line, record::batch_pool& pool, size_t batch_bytes,
-                 std::vector<record::batch>& rows, const std::function<bool(const malformed_record&)>& reject) const;
+  // What became of a text.
+  struct progress {
+    uint64_t num_records = 0;
+    size_t num_bytes = 0;  // of the text, from its beginning: whole records
+  };
+  // Appends the rows of `text` to `rows`, in batches of about batch_bytes, and ends early once these and what was
+  // rejected take about `most_bytes`. `first_line` counts the line ends before the text in its file. Each malformed
+  // record goes to `reject`; when that returns false, the rest is left alone. Thread-safe.
+  progress parse(std::string_view text, uint64_t first_line, record::batch_pool& pool, size_t batch_bytes,
+                 std::vector<record::batch>& rows, const std::function<bool(const malformed_record&)>& reject,
+                 uint64_t most_bytes = ~uint64_t{0}) const;
 
  private:
   class filler;

@@ -31,10 +31,10 @@ bool rejection_tally::reject(uint64_t file, const malformed_record& record) {
   return false;
 }
 
-void rejection_tally::piece_parsed(uint64_t num_records) {
+void rejection_tally::parsed(uint64_t num_records, bool ends) {
   std::lock_guard lock(mutex_);
   num_records_ += num_records;
-  if (--pieces_out_ == 0 && waiting_ != nullptr) std::exchange(waiting_, nullptr)->wake();
+  if (ends && --pieces_out_ == 0 && waiting_ != nullptr) std::exchange(waiting_, nullptr)->wake();
 }
 
 std::string rejection_tally::describe(const problem& p) const {

@@ -28,8 +28,8 @@ class rejection_tally {
   void piece_left();
   // The parser: a record of file `file` is malformed. False: the job will fail, the rest of the piece is of no use.
   bool reject(uint64_t file, const malformed_record& record);
-  // The parser: the piece is done.
-  void piece_parsed(uint64_t num_records);
+  // The parser: so many records of a piece are done, and with `ends` all of it.
+  void parsed(uint64_t num_records, bool ends);
 
   // The policy is to fail, and something was rejected.
   bool failed() const { return failed_.load(std::memory_order_relaxed); }

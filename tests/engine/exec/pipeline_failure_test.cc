@@ -63,32 +63,30 @@ TEST(pipeline_failure, an_exception_anywhere_ends_it) {
   }
 }
 
-// Stages that make many rows from each are left between two portions of a batch.
+// Stages that make many rows from each are left between two pieces of a batch.
 TEST(pipeline_failure, the_stop_flag_ends_a_batch_that_takes_long) {
   for (const pipeline_setting& setting : pipeline_settings()) {
     for (const bool in_order : {false, true}) {
       pipeline_rig rig(setting);
       std::atomic<int> alive{0};
-      std::atomic<uint64_t> portions{0};
+      std::atomic<uint64_t> pieces{0};
       const auto work = [&](const record::batch& in, output& out) {
-        if (++portions == 100) rig.end_now();
-        out.emit(in);
+        if (++pieces == 100) rig.end_now();
+        take_rows(in, out, 1, [](const record::batch& row, output& to) { to.emit(row); });
       };
       auto head = std::make_unique<function_source>([&](output& out, waker&) {
         out.emit(batch_of(numbers(10'000, 7), &alive));
         return outcome::ready();
       });
-      auto parallel = std::make_unique<function_stage>(work, 1);
-      auto ordered = std::make_unique<function_sink>(
-          [&](record::batch& in, output& out, waker&) {
-            work(in, out);
-            return outcome::ready();
-          },
-          function_sink::finish_function(), 1);
+      auto parallel = std::make_unique<function_stage>(work);
+      auto ordered = std::make_unique<function_sink>([&](record::batch& in, output& out, waker&) {
+        work(in, out);
+        return outcome::ready();
+      });
       auto sink = std::make_unique<function_sink>([](record::batch&, output&, waker&) { return outcome::ready(); });
       rig.run(chain(std::move(head), in_order ? stages_of(stage(std::move(ordered)), stage(std::move(sink)))
                                               : stages_of(stage(std::move(parallel)), stage(std::move(sink)))));
-      EXPECT_LT(portions, 100U + setting.max_tickets);
+      EXPECT_LT(pieces, 100U + setting.max_tickets);
       EXPECT_EQ(rig.num_finished(), 0);
       EXPECT_EQ(alive, 0);
     }

@@ -82,32 +82,34 @@ class function_source final : public source {
 class function_stage final : public stateless_stage {
  public:
   using apply_function = std::function<void(const record::batch&, output&)>;
-  explicit function_stage(apply_function apply, size_t rows_at_a_time = std::numeric_limits<size_t>::max())
-      : apply_(std::move(apply)), rows_at_a_time_(rows_at_a_time) {}
-  size_t rows_at_a_time() const override { return rows_at_a_time_; }
+  explicit function_stage(apply_function apply) : apply_(std::move(apply)) {}
   void apply(const record::batch& in, output& out) const override { apply_(in, out); }
 
  private:
   apply_function apply_;
-  size_t rows_at_a_time_;
 };
 
 class function_sink final : public ordered_stage {
  public:
   using push_function = std::function<outcome(record::batch&, output&, waker&)>;
   using finish_function = std::function<outcome(output&, waker&)>;
-  explicit function_sink(push_function push, finish_function finish = {},
-                         size_t rows_at_a_time = std::numeric_limits<size_t>::max())
-      : push_(std::move(push)), finish_(std::move(finish)), rows_at_a_time_(rows_at_a_time) {}
-  size_t rows_at_a_time() const override { return rows_at_a_time_; }
+  explicit function_sink(push_function push, finish_function finish = {})
+      : push_(std::move(push)), finish_(std::move(finish)) {}
   outcome push(record::batch& in, output& out, waker& w) override { return push_(in, out, w); }
   outcome finish(output& out, waker& w) override { return finish_ ? finish_(out, w) : outcome::done(); }
 
  private:
   push_function push_;
   finish_function finish_;
-  size_t rows_at_a_time_;
 };
+
+// `work` on at most `most` rows of `in`; the rest is left.
+template <class Work>
+void take_rows(const record::batch& in, output& out, size_t most, Work work) {
+  const size_t count = std::min(most, in.num_rows);
+  work(in.slice(0, count), out);
+  if (count < in.num_rows) out.leave(count);
+}
 
 // Batches of one number each: 0, 1, …, count - 1.
 std::unique_ptr<source> counting_source(uint64_t count, std::atomic<int>* alive = nullptr);

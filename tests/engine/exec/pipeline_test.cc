@@ -229,31 +229,31 @@ std::unique_ptr<source> tens(uint64_t count) {
   });
 }
 
-TEST(pipeline, a_stage_gets_as_many_rows_as_it_takes_at_a_time) {
+TEST(pipeline, what_a_stage_leaves_comes_again) {
   for (const pipeline_setting& setting : pipeline_settings()) {
     for (const size_t most : {1U, 3U, 10U, 11U}) {
       pipeline_rig rig(setting);
       node_counters in_parallel, in_order;
       numbers seen;
-      std::atomic<uint64_t> too_large{0};
-      auto first = std::make_unique<function_stage>(
-          [&](const record::batch& in, output& out) {
-            if (in.num_rows > most) ++too_large;
-            for (const uint64_t n : numbers_of(in)) out.emit(batch_of({n, n}));
-          },
-          most);
-      // Takes a part of what it gets now and then.
-      auto second = std::make_unique<function_sink>(
-          [&, calls = 0](record::batch& in, output& out, waker& w) mutable {
-            if (in.num_rows > most) ++too_large;
-            out.emit(in.slice(0, 1));
-            if (in.num_rows == 1) return outcome::ready();
-            in = in.slice(1, in.num_rows - 1);
-            if (++calls % 3 == 0) w.wake();
-            rig.clock().wake_later(w);
-            return outcome::blocked(blocked_on::memory);
-          },
-          function_sink::finish_function(), most);
+      auto first = std::make_unique<function_stage>([&](const record::batch& in, output& out) {
+        take_rows(in, out, most, [](const record::batch& rows, output& to) {
+          for (const uint64_t n : numbers_of(rows)) to.emit(batch_of({n, n}));
+        });
+      });
+      // Takes a row at a time, leaves the others, and waits now and then, with and without the row.
+      auto second = std::make_unique<function_sink>([&, calls = 0](record::batch& in, output& out, waker& w) mutable {
+        const bool waits = ++calls % 3 != 0;
+        if (waits) rig.clock().wake_later(w);
+        if (waits && calls % 2 == 0) return outcome::blocked(blocked_on::io);
+        out.emit(in.slice(0, 1));
+        if (in.num_rows == 1) return outcome::ready();
+        if (!waits) {
+          out.leave(1);
+          return outcome::ready();
+        }
+        in = in.slice(1, in.num_rows - 1);
+        return outcome::blocked(blocked_on::memory);
+      });
       pipeline_tree tree =
           chain(tens(20), stages_of(stage(std::move(first)), stage(std::move(second)), stage(recorder(seen))));
       tree.stages[0].input = &in_parallel;
@@ -262,7 +262,6 @@ TEST(pipeline, a_stage_gets_as_many_rows_as_it_takes_at_a_time) {
       numbers twice;
       for (uint64_t n = 0; n < 200; ++n) twice.insert(twice.end(), 2, n);
       EXPECT_EQ(seen, twice);
-      EXPECT_EQ(too_large, 0U);
       EXPECT_EQ(in_parallel.rows_in, 200U);
       EXPECT_EQ(in_parallel.bytes_in, 1600U);
       EXPECT_EQ(in_order.rows_in, 400U);
@@ -271,7 +270,60 @@ TEST(pipeline, a_stage_gets_as_many_rows_as_it_takes_at_a_time) {
   }
 }
 
-// The heap of a batch isn't counted with each of its portions.
+// Of one row a stage makes one piece after another; it finds how far it has come.
+TEST(pipeline, a_stage_stops_within_a_row) {
+  for (const pipeline_setting& setting : pipeline_settings()) {
+    pipeline_rig rig(setting);
+    node_counters counted;
+    numbers seen;
+    auto first = std::make_unique<function_stage>([](const record::batch& in, output& out) {
+      const uint64_t n = numbers_of(in)[0], done = out.within();
+      out.emit(batch_of({10 * n + done}));
+      if (done < 9)
+        out.leave(0, done + 1);
+      else if (in.num_rows > 1)
+        out.leave(1);
+    });
+    pipeline_tree tree = chain(tens(20), stages_of(stage(std::move(first)), stage(jitter()), stage(recorder(seen))));
+    tree.stages[0].input = &counted;
+    rig.run(std::move(tree));
+    EXPECT_EQ(seen, first_numbers(2000));
+    EXPECT_EQ(counted.rows_in, 200U);
+    EXPECT_EQ(counted.bytes_in, 1600U);
+  }
+}
+
+TEST(pipeline, an_output_is_full_with_a_batch) {
+  const record::batch in = batch_of({1, 2, 3});
+  output out({.num_bytes = 20}, in, 0);
+  EXPECT_FALSE(out.full());
+  out.emit(batch_of({1, 2}));
+  EXPECT_EQ(out.room(), 4U);
+  out.emit(batch_of({}));
+  EXPECT_FALSE(out.full());
+  out.emit(batch_of({3}));
+  EXPECT_TRUE(out.full());
+  EXPECT_FALSE(out.leaves_rows());
+}
+
+// What shares the heap of the input takes no memory for it.
+TEST(pipeline, an_output_counts_new_heaps_only) {
+  std::byte heap[100];
+  record::batch in = batch_of({1, 2, 3});
+  in.heap = heap;
+  in.heap_bytes = sizeof heap;
+  output out({.num_bytes = 200}, in, 0);
+  out.emit(in);
+  EXPECT_EQ(out.room(), 200U - 24U);
+  record::batch other = batch_of({4});
+  std::byte another[150];
+  other.heap = another;
+  other.heap_bytes = sizeof another;
+  out.emit(other);
+  EXPECT_EQ(out.room(), 200U - 24U - 158U);
+}
+
+// The heap of a batch isn't counted with each piece.
 TEST(pipeline, a_heap_is_counted_once) {
   pipeline_rig rig({2, 2, 4});
   node_counters counted;
@@ -283,26 +335,29 @@ TEST(pipeline, a_heap_is_counted_once) {
     out.emit(std::move(b));
     return outcome::ready();
   });
-  auto portions = std::make_unique<function_stage>([](const record::batch& in, output& out) { out.emit(in); }, 2);
-  pipeline_tree tree = chain(std::move(head), stages_of(stage(std::move(portions)), stage(recorder(seen))));
-  tree.stages[0].input = &counted;
+  auto pieces = std::make_unique<function_stage>([](const record::batch& in, output& out) {
+    take_rows(in, out, 2, [](const record::batch& rows, output& to) { to.emit(rows); });
+  });
+  pipeline_tree tree = chain(std::move(head), stages_of(stage(std::move(pieces)), stage(recorder(seen))));
+  tree.stages[0].input = tree.stages[0].output = &counted;
   rig.run(std::move(tree));
   EXPECT_EQ(seen, (numbers{1, 2, 3, 4, 5}));
   EXPECT_EQ(counted.bytes_in, 1040U);
+  EXPECT_EQ(counted.bytes_out, 1040U);
 }
 
-TEST(pipeline, a_ticket_that_grows_is_made_at_the_gate_portion_by_portion) {
+TEST(pipeline, a_ticket_that_grows_is_made_at_the_gate_piece_by_piece) {
   for (const pipeline_setting& setting : pipeline_settings()) {
     pipeline_rig rig(setting);
     std::atomic<int> alive{0};
     int most = 0;
     numbers seen;
-    auto grow = std::make_unique<function_stage>(
-        [&alive](const record::batch& in, output& out) {
-          numbers mebibyte(1 << 17, numbers_of(in)[0]);
-          out.emit(batch_of(mebibyte, &alive));
-        },
-        1);
+    auto grow = std::make_unique<function_stage>([&alive](const record::batch& in, output& out) {
+      take_rows(in, out, 1, [&alive](const record::batch& row, output& to) {
+        to.emit(batch_of(numbers(1 << 17, numbers_of(row)[0]), &alive));
+        EXPECT_TRUE(to.full());
+      });
+    });
     auto sink = std::make_unique<function_sink>([&](record::batch& in, output&, waker&) {
       most = std::max(most, alive.load());
       seen.push_back(numbers_of(in.slice(0, 1))[0]);
@@ -311,6 +366,38 @@ TEST(pipeline, a_ticket_that_grows_is_made_at_the_gate_portion_by_portion) {
     rig.run(chain(tens(20), stages_of(stage(std::move(grow)), stage(jitter()), stage(std::move(sink)))));
     EXPECT_EQ(seen, first_numbers(200));
     EXPECT_LE(most, static_cast<int>(setting.max_tickets) * 4 + 1);
+    EXPECT_EQ(alive, 0);
+  }
+}
+
+// However many tickets there may be: what waits at the gate is bounded in bytes, too.
+TEST(pipeline, the_head_rests_while_large_tickets_wait) {
+  for (pipeline_setting setting : pipeline_settings()) {
+    setting.max_tickets = 100;
+    pipeline_rig rig(setting);
+    std::atomic<int> alive{0};
+    int most = 0;
+    uint64_t num_pulls = 0;
+    numbers seen;
+    auto head = std::make_unique<function_source>([&](output& out, waker&) {
+      if (num_pulls == 100) return outcome::done();
+      numbers two_mebibytes(1 << 18, num_pulls++);
+      out.emit(batch_of(two_mebibytes, &alive));
+      return outcome::ready();
+    });
+    auto sink = std::make_unique<function_sink>([&, waited = false](record::batch& in, output&, waker& w) mutable {
+      most = std::max(most, alive.load());
+      if (!std::exchange(waited, true)) {
+        rig.clock().wake_later(w);
+        return outcome::blocked(blocked_on::io);
+      }
+      waited = false;
+      seen.push_back(numbers_of(in.slice(0, 1))[0]);
+      return outcome::ready();
+    });
+    rig.run(chain(std::move(head), stages_of(stage(jitter()), stage(std::move(sink)))));
+    EXPECT_EQ(seen, first_numbers(100));
+    EXPECT_LE(most, 8 + 1 + static_cast<int>(setting.max_workers));
     EXPECT_EQ(alive, 0);
   }
 }

@@ -1,0 +1,25 @@
+// A single row that is larger than the memory allows. Batches are cut between rows, so this ends the job, with a way
+// out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+
+namespace flowrun::expr {
+
+class row_too_large : public error {
+ public:
+  row_too_large(uint64_t num_bytes, uint64_t most_bytes)
+      : error(error_kind::resources,
+              fmt::format("one row takes {} or more, and the memory budget leaves {} for a row",
+                          format_bytes(num_bytes), format_bytes(most_bytes)),
+              "raise the memory budget (-m), of which a row may take an eighth; or cut its texts, with text[0:n]") {}
+  // As of a node, which is named.
+  row_too_large(const std::string& node, const row_too_large& cause)
+      : error(cause.kind(), fmt::format("node '{}': {}", node, cause.what()), cause.hint()) {}
+};
+
+}  // namespace flowrun::expr

@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+"""Rows that become a thousand times as long, in 64 MiB: each operator that can make more than it gets, alone and behind
+others. The memory stays within the budget and what a job may take beside it, and no byte is lost. A row that is longer
+than the memory allows ends the job with a way out."""
+
+import json
+import os
+
+from flowrun_process import main, process_test
+
+MIB = 1 << 20
+ALLOWANCE = 64 * MIB
+SANITIZED = "FLOWRUN_SANITIZED" in os.environ  # a sanitizer's own memory is not the job's
+
+LONG = 50_000
+X = "'" + "x" * LONG + "'"
+# All rows of a job are far larger than its budget.
+ROWS = 4000
+DIGITS = sum(len(str(i)) for i in range(ROWS))  # of all i
+
+SHORT = f'{{op: generate, with: {{rows: {ROWS}, columns: {{k: i, s: "string(i)"}}}}}}'
+GROWN = f'{{op: map, in: g, with: {{k: k, t: "concat(s, {X})"}}}}'
+# A few rows with a long text of short words. Each word becomes a row that shares the text.
+WORDS = 2000
+TEXT = f"concat({', '.join(['i'] + [repr(' ab' * 500)] * (WORDS // 500))})"  # i, and so many words
+TEXT_BYTES = 3 * WORDS
+
+
+def generated(rows, **columns):
+    listed = ", ".join(f'{name}: "{value}"' for name, value in columns.items())
+    return f"{{op: generate, with: {{rows: {rows}, columns: {{{listed}}}}}}}"
+
+
+def texts(count):
+    """`count` texts, and their words with the texts: so many rows, and so many bytes of texts in them."""
+    nodes = {"g": generated(count, id="i", text=TEXT), "m": "{op: tokens, in: g, with: {text: text, keep: [id, text]}}"}
+    rows = count * (WORDS + 1)
+    return nodes, rows, sum(TEXT_BYTES + len(str(i)) for i in range(count)) * (WORDS + 1)
+
+
+class growing_rows_test(process_test):
+    def run_job(self, nodes, *more):
+        """Its report."""
+        text = "flowrun: 1\nname: growing\nnodes:\n" + "".join(f"  {name}: {node}\n" for name, node in nodes.items())
+        self.write("job.yaml", text)
+        done = self.flowrun("job.yaml", "-q", "-m", "64MiB", "-j", 4, "-T", "scratch", "--report", "report.json", *more)
+        self.assertEqual(done.returncode, 0, done.stderr[-1000:])
+        report = json.loads((self.dir / "report.json").read_text())
+        if not SANITIZED:
+            self.assertLessEqual(int(report["peak_memory_bytes"]), int(report["memory_budget_bytes"]) + ALLOWANCE)
+        return report
+
+    def sums(self, nodes, of, column, rows, num_bytes, *more):
+        """The rows of the node `of` are so many, and so long in `column`."""
+        looked = {"r": f'{{op: reduce, in: {of}, with: {{let: {{n: "count()", b: "sum(length({column}))"}}}}}}'}
+        report = self.run_job({**nodes, **looked}, *more)
+        self.assertEqual({r["name"]: int(r["value"]) for r in report["results"]}, {"n": rows, "b": num_bytes})
+        return report
+
+    def written(self, nodes, of, writer, num_bytes, **parameters):
+        listed = "".join(f", {name}: {value}" for name, value in parameters.items())
+        self.run_job({**nodes, "w": f"{{op: file.{writer}, in: {of}, with: {{path: out/file{listed}}}}}"})
+        path = self.dir / "out/file"
+        self.assertEqual(path.stat().st_size, num_bytes)
+        path.unlink()
+
+    def test_map(self):
+        grown = DIGITS + ROWS * LONG
+        self.sums({"g": SHORT, "m": GROWN}, "m", "t", ROWS, grown)
+        numbered = f'{{op: map, in: g, with: {{t: "concat(row_number, {X})"}}}}'
+        self.sums({"g": SHORT, "m": numbered}, "m", "t", ROWS, grown)
+
+    def test_map_of_constants(self):
+        nodes = {
+            "g": generated(10 * ROWS, k="i", s="string(i % 10)"),
+            "m": f'{{op: map, in: g, with: {{t: "if(k % 2 == 0, {X}, s)"}}}}',
+        }
+        self.sums(nodes, "m", "t", 10 * ROWS, 5 * ROWS * (LONG + 1))
+
+    def test_chains(self):
+        tenfold = {
+            f"m{n}": f'{{op: map, in: {before}, with: {{k: k, s: "concat({", ".join(["s"] * 10)})"}}}}'
+            for n, before in enumerate(["g", "m0", "m1", "m2"])
+        }
+        self.sums({"g": SHORT, **tenfold}, "m3", "s", ROWS, DIGITS * 10**4)
+        # Two readers keep the maps apart.
+        apart = {
+            **{f"m{n}": tenfold[f"m{n}"] for n in range(3)},
+            **{f"r{n}": f'{{op: reduce, in: m{n}, with: {{let: {{n{n}: "count()"}}}}}}' for n in range(3)},
+        }
+        self.run_job({"g": SHORT, **apart})
+
+    def test_filter_behind_a_map(self):
+        nodes = {"g": SHORT, "m": GROWN, "f": '{op: filter, in: m, with: {where: "length(t) % 2 == 0 or k < 10"}}'}
+        kept = [len(str(i)) for i in range(ROWS) if len(str(i)) % 2 == 0 or i < 10]
+        self.sums(nodes, "f", "t", len(kept), sum(kept) + len(kept) * LONG)
+
+    def test_flat_map(self):
+        for first in ("s", "row_number"):
+            rows = f'[{{a: k, t: "concat({first}, {X})"}}, {{a: k, t: "concat(s, {X}, s)"}}, {{a: k, t: s, when: "k % 2 == 0"}}]'
+            nodes = {"g": SHORT, "m": f"{{op: flat_map, in: g, with: {{rows: {rows}}}}}"}
+            even = sum(len(str(i)) for i in range(0, ROWS, 2))
+            self.sums(nodes, "m", "t", ROWS * 5 // 2, 3 * DIGITS + 2 * ROWS * LONG + even)
+
+    def test_generate(self):
+        self.sums({"g": generated(ROWS, k="i", t=f"concat(i, {X})")}, "g", "t", ROWS, DIGITS + ROWS * LONG)
+
+    def test_scan(self):
+        grown = DIGITS + ROWS * LONG
+        number = 'state: {n: "u64(0)"}, set: {n: "n + k"}'
+        one = f'{{op: scan, in: g, with: {{{number}, emit: {{n: n, t: "concat(s, {X})"}}}}}}'
+        self.sums({"g": SHORT, "m": one}, "m", "t", ROWS, grown)
+        when = f'{{op: scan, in: g, with: {{{number}, when: "n % 2 == 0", emit: {{n: n, t: "concat(s, {X})"}}}}}}'
+        even = [len(str(i)) for i in range(ROWS) if i * (i + 1) // 2 % 2 == 0]
+        self.sums({"g": SHORT, "m": when}, "m", "t", len(even), sum(even) + len(even) * LONG)
+        several = f'{{op: scan, in: g, with: {{{number}, emits: [{{t: "concat(s, {X})"}}, {{t: "concat({X}, s)"}}]}}}}'
+        self.sums({"g": SHORT, "m": several}, "m", "t", 2 * ROWS, 2 * grown)
+        text = f"{{op: scan, in: g, with: {{state: {{t: \"''\"}}, set: {{t: \"concat(s, {X})\"}}, emit: {{t: t}}}}}}"
+        self.sums({"g": SHORT, "m": text}, "m", "t", ROWS, grown)
+
+    def test_states_that_grow(self):
+        nodes = {
+            "g": generated(100, k="i"),
+            "m": f"{{op: scan, in: g, with: {{state: {{t: \"''\"}}, set: {{t: \"concat(t, {X})\"}}, emit: {{k: k, t: t}}}}}}",
+        }
+        self.sums(nodes, "m", "t", 100, sum(range(1, 101)) * LONG)
+
+    def test_lookup(self):
+        nodes = {
+            "g": generated(ROWS, j="i", k="i % 25"),
+            "table": generated(25, k="i", t=f"concat(i, {X})"),
+            "m": "{op: lookup, in: {stream: g, table: table}, with: {by: [k]}}",
+        }
+        self.sums(nodes, "m", "t", ROWS, ROWS * LONG + sum(len(str(i % 25)) for i in range(ROWS)))
+
+    def test_lookup_of_wide_rows(self):
+        width, count = 20_000, 20
+        (self.dir / "table.bin").write_bytes(b"".join(i.to_bytes(4, "little") + b"y" * width for i in range(count)))
+        nodes = {
+            "g": generated(20_000, k=f"u32(i % {count})"),
+            "table": f'{{op: file.read_rows, with: {{path: table.bin, type: {{k: u32, t: "bytes[{width}]"}}}}}}',
+            "m": "{op: lookup, in: {stream: g, table: table}, with: {by: [k]}}",
+        }
+        self.sums(nodes, "m", "t", 20_000, 20_000 * width)
+
+    def test_tokens(self):
+        nodes, rows, num_bytes = texts(20)
+        self.sums(nodes, "m", "text", rows, num_bytes)
+        self.sums({**nodes, "f": "{op: map, in: m, with: {t: \"concat(text, '.')\"}}"}, "f", "t", rows, num_bytes + rows)
+
+    def test_one_row_of_many_tokens(self):
+        (self.dir / "one.txt").write_text("ab " * 1_300_000)
+        nodes = {
+            "g": "{op: file.read_lines, with: {path: one.txt}}",
+            "w": '{op: map, in: g, with: {text: text, a: "concat(text[0:1], 1)", b: "concat(text[0:1], 2)", c: "rand(1, 2)"}}',
+            "m": "{op: tokens, in: w, with: {text: text, keep: [a, b, c]}}",
+        }
+        self.sums(nodes, "m", "token", 1_300_000, 2_600_000)
+
+    def test_texts_that_rows_share(self):
+        nodes, rows, num_bytes = texts(20)
+        self.written(nodes, "m", "write_lines", num_bytes + rows, column="text")
+        ids = sum(len(str(i)) for i in range(20)) * (WORDS + 1)
+        tokens = sum(2 * WORDS + len(str(i)) for i in range(20))
+        self.written(nodes, "m", "write_csv", num_bytes + ids + tokens + 3 * rows)
+
+    def test_group(self):
+        nodes, rows, num_bytes = texts(20)
+        group = '{op: group, in: n, with: {by: [n], let: {f: "first(text)", l: "last(concat(text, token))"}}}'
+        nodes = {**nodes, "n": "{op: scan, in: m, with: {number: n}}", "s": "{op: sort, in: n, with: {by: [n]}}"}
+        nodes = {**nodes, "gr": group.replace("in: n,", "in: s,")}
+        self.sums(nodes, "gr", "f", rows, num_bytes)
+
+    def test_window(self):
+        nodes, rows, num_bytes = texts(20)
+        wide = '{op: window, in: m, with: {before: 1, after: 1, let: {p: "concat(row[-1].text, row[1].text)"}}}'
+        first = TEXT_BYTES + 1
+        self.sums({**nodes, "v": wide}, "v", "p", rows, 2 * num_bytes - first - (first + 1))
+        long = f'{{op: window, in: g, with: {{before: 1, let: {{p: "concat(row[-1].s, {X})"}}}}}}'
+        self.sums({"g": SHORT, "v": long}, "v", "p", ROWS, DIGITS - 4 + ROWS * LONG)
+
+    def test_zip_and_split(self):
+        nodes, rows, num_bytes = texts(20)
+        zipped = {**nodes, "c": generated(rows, n="i"), "z": "{op: zip, in: {left: m, right: c}}"}
+        self.sums(zipped, "z", "text", rows, num_bytes)
+        divided = {**nodes, "d": '{op: split, in: m, with: {ports: {even: "id % 2 == 0"}, rest: odd}}'}
+        divided["w"] = "{op: file.write_lines, in: d.even, with: {path: even.txt, column: text}}"
+        even = sum(TEXT_BYTES + len(str(i)) for i in range(0, 20, 2)) * (WORDS + 1)
+        self.sums(divided, "d.odd", "text", rows // 2, num_bytes - even)
+        numbered = {**nodes, "d": '{op: split, in: m, with: {ports: {even: "row_number % 2 == 0"}, rest: odd}}'}
+        numbered["r"] = '{op: reduce, in: d.even, with: {let: {n: "count()"}}}'
+        numbered["o"] = "{op: map, in: d.odd, with: {t: \"concat(text, '.')\"}}"
+        numbered["w"] = "{op: file.write_lines, in: o, with: {path: odd.txt}}"
+        report = self.run_job(numbered)
+        self.assertEqual(int(report["results"][0]["value"]), (rows + 1) // 2)
+
+    def test_merge_and_concat(self):
+        nodes, rows, num_bytes = texts(10)
+        both = {**nodes, **{f"{name}2": node.replace("in: g,", "in: g2,") for name, node in nodes.items()}}
+        self.sums({**both, "a": "{op: merge, in: [m, m2], with: {by: [id]}}"}, "a", "text", 2 * rows, 2 * num_bytes)
+        self.sums({**both, "a": "{op: concat, in: [m, m2]}"}, "a", "text", 2 * rows, 2 * num_bytes)
+
+    def test_sort_and_reverse(self):
+        nodes, rows, num_bytes = texts(8)
+        self.sums({**nodes, "a": "{op: sort, in: m, with: {by: [token, id]}}"}, "a", "text", rows, num_bytes)
+        self.sums({"g": SHORT, "m": GROWN, "a": "{op: reverse, in: m}"}, "a", "t", ROWS, DIGITS + ROWS * LONG)
+        nodes = {"g": SHORT, "m": GROWN, "a": "{op: sort, in: m, with: {by: [-k]}}"}
+        self.sums(nodes, "a", "t", ROWS, DIGITS + ROWS * LONG)
+
+    def test_join_and_pairs(self):
+        repeated = ", ".join(f"{{k: k, n: {n}, s: s}}" for n in range(100))
+        nodes = {
+            "g": generated(50, k="i", s=f"concat(i, {X})"),
+            "d": f"{{op: flat_map, in: g, with: {{rows: [{repeated}]}}}}",
+            "right": '{op: map, in: g, with: {k: k, t: s}}',
+            "a": "{op: join, in: {left: d, right: right}, with: {by: [k]}}",
+        }
+        per_copy = sum(len(str(i)) for i in range(50)) + 50 * LONG
+        self.sums(nodes, "a", "t", 5000, 100 * per_copy)
+        count = 100
+        nodes = {
+            "g": generated(count, j="i", t=f"concat(i % 10, '{'y' * 5000}')"),
+            "a": '{op: group_pairs, in: g, with: {by: [], let: {x: "concat(a.t, b.t)"}}}',
+        }
+        self.sums(nodes, "a", "x", count * (count - 1) // 2, count * (count - 1) * 5001)
+
+    def test_pq_scan(self):
+        columns = ", ".join(f'c{n}: "node + {n}"' for n in range(1000))
+        nodes = {
+            "g": generated(50_000, node="i"),
+            "a": "{op: pq_scan, in: {nodes: g}, with: {order: [node], state: {n: 0}, "
+            f"on: [{{from: nodes, set: {{n: n + 1}}, emit: {{{columns}}}}}]}}}}",
+            "m": '{op: map, in: a, with: {t: "string(c0)"}}',
+        }
+        self.sums(nodes, "m", "t", 50_000, sum(len(str(i)) for i in range(50_000)))
+
+    def test_wide_rows_from_file_to_file(self):
+        content = os.urandom(6 * MIB) * 40
+        width = 60_000
+        for columns in (1, 10, 100):
+            rows = len(content) // (width * columns)
+            (self.dir / "wide.bin").write_bytes(content[: rows * width * columns])
+            listed = ", ".join(f'c{n}: "bytes[{width}]"' for n in range(columns))
+            nodes = {"g": f"{{op: file.read_rows, with: {{path: wide.bin, type: {{{listed}}}}}}}"}
+            with self.subTest(columns=columns):
+                self.written(nodes, "g", "write_rows", rows * width * columns)
+
+    def test_malformed_and_short_lines(self):
+        count = 3_000_000
+        (self.dir / "lines.txt").write_text("\n" * count)
+        nodes = {
+            "g": "{op: file.read_csv, with: {path: lines.txt, type: {a: u64, b: u64}}, on_error: {to: bad, max_ratio: 1}}",
+            "m": '{op: map, in: g.bad, with: {t: "concat(reason, line)"}}',
+            "n": '{op: reduce, in: g, with: {let: {good: "count()"}}}',
+        }
+        report = self.run_job({**nodes, "r": '{op: reduce, in: m, with: {let: {n: "count()"}}}'})
+        self.assertEqual({r["name"]: int(r["value"]) for r in report["results"]}, {"n": count, "good": 0})
+        lines = {"g": "{op: file.read_lines, with: {path: lines.txt}}", "m": "{op: scan, in: g, with: {number: n}}"}
+        self.sums(lines, "m", "text", count, 0)
+
+    def test_lines_as_long_as_they_may_be(self):
+        (self.dir / "long.txt").write_text(("ab" * 1_500_000 + "\n") * 40)
+        nodes = {"g": "{op: file.read_lines, with: {path: long.txt}}"}
+        self.written(nodes, "g", "write_lines", 40 * 3_000_001)
+        nodes["m"] = '{op: map, in: g, with: {a: "concat(text, text)", n: row_number}}'
+        self.written(nodes, "m", "write_csv", 40 * 6_000_002 + 10 + 30 * 2)
+
+    def test_a_row_longer_than_the_memory_allows(self):
+        def times(n):
+            return ", ".join(["s"] * n)
+
+        jobs = {
+            "map": {"g": generated(3, s=f"concat(i, {X})"), "big": f'{{op: map, in: g, with: {{s: "concat({times(400)})"}}}}'},
+            "map of a map": {
+                "g": generated(3, s=f"concat(i, {X})"),
+                "m": f'{{op: map, in: g, with: {{s: "concat({times(100)})"}}}}',
+                "big": f'{{op: map, in: m, with: {{s: "concat({times(100)})"}}}}',
+            },
+            "flat_map": {
+                "g": generated(3, s=f"concat(i, {X})"),
+                "big": f'{{op: flat_map, in: g, with: {{rows: [{{s: s}}, {{s: "concat({times(400)})"}}]}}}}',
+            },
+            "scan": {
+                "g": generated(ROWS, k="i"),
+                "big": f"{{op: scan, in: g, with: {{state: {{s: \"''\"}}, set: {{s: \"concat(s, {X})\"}}, emit: {{n: \"length(s)\", s: s}}}}}}",
+            },
+        }
+        for name, nodes in jobs.items():
+            with self.subTest(job=name):
+                nodes["w"] = "{op: file.write_lines, in: big, with: {path: out.txt, column: s}}"
+                text = "flowrun: 1\nname: long\nnodes:\n" + "".join(f"  {n}: {node}\n" for n, node in nodes.items())
+                self.write("job.yaml", text)
+                done = self.flowrun("job.yaml", "-q", "-m", "64MiB", "-j", 4, "-T", "scratch", "--report", "report.json")
+                self.fails(75, done, "node 'big'", "one row takes", "help: raise the memory budget (-m)")
+                report = json.loads((self.dir / "report.json").read_text())
+                if not SANITIZED:
+                    peak = int(report["peak_memory_bytes"])
+                    self.assertLessEqual(peak, int(report["memory_budget_bytes"]) + ALLOWANCE)
+                self.assertFalse((self.dir / "out.txt").exists())
+
+
+if __name__ == "__main__":
+    main()
