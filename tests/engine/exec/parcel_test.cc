@@ -50,7 +50,8 @@ class length_stage final : public parcel_stage<std::string> {
 TEST(parcel, goes_through_a_pipeline_in_order) {
   auto head = std::make_unique<function_source>([next = size_t{0}](output& out, waker&) mutable {
     if (next == 200) return outcome::done();
-    out.emit(make_parcel(std::string(++next, 'x'), 1, next));
+    ++next;
+    out.emit(make_parcel(std::string(next, 'x'), 1, next));
     return outcome::ready();
   });
   std::vector<uint64_t> lengths;
