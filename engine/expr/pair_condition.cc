@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/expr/lane.h"
 #include "engine/expr/node.h"
+#include "engine/expr/primitive.h"
 
 namespace flowrun::expr {
 
@@ -124,7 +125,8 @@ class pair_condition::compiler {
       for (const values& v : packed(terms)) to_.terms_.push_back({lane_of(v.a, of_a), lane_of(v.b, of_b), v.flip});
       return;
     }
-    bind(lower(folded));
+    to_.result_ = lower(folded);
+    to_.results_.resize(to_.steps_.size());
   }
 
  private:
@@ -259,54 +261,30 @@ class pair_condition::compiler {
     return op_node(opcode::bit_or, u64, {shifted, retype_node(low, u64)});
   }
 
-  // The cell of the tree's value; cells are bound to their addresses when there are no more of them.
-  size_t lower(const node_ptr& n) {
-    if (n->op == opcode::retype && !n->is_number_constant()) return lower(n->args[0]);
+  operand lower(const node_ptr& n) {
+    if (n->is_number_constant()) {
+      to_.constants_.push_back(n->imm);
+      return {2, static_cast<uint32_t>(to_.constants_.size() - 1)};
+    }
+    const unsigned rows = rows_.of(n);
+    if (rows == of_a || rows == of_b) return {static_cast<uint8_t>(rows == of_a ? 0 : 1), lane_of(n, rows)};
+    if (n->op == opcode::retype) return lower(n->args[0]);
     const auto known = lowered_.find(n.get());
     if (known != lowered_.end()) return known->second;
-    const unsigned rows = rows_.of(n);
-    const bool is_lane = rows == of_a || rows == of_b;
-    std::vector<size_t> args;
-    if (!is_lane && !n->is_number_constant()) {
-      FLOWRUN_CHECK(is_numeric_op(n->op));
-      for (const node_ptr& arg : n->args) args.push_back(lower(arg));
-    }
-    const size_t cell = cells_.size();
-    cells_.push_back(n->is_number_constant() ? n->imm : 0);
-    if (is_lane)
-      loaded_.push_back({lane_of(n, rows), rows == of_a, cell});
-    else if (!n->is_number_constant())
-      steps_.push_back({n->op, std::move(args), n->imm, cell});
-    lowered_.emplace(n.get(), cell);
-    return cell;
+    FLOWRUN_CHECK(is_numeric_op(n->op));
+    step s;
+    s.op = n->op;
+    s.imm = n->imm;
+    s.a = lower(n->args[0]);
+    if (n->args.size() > 1) s.b = lower(n->args[1]);
+    if (n->args.size() > 2) s.c = lower(n->args[2]);
+    if (to_.constants_.empty()) to_.constants_.push_back(0);  // what unused operands point to
+    to_.steps_.push_back(s);
+    const operand place{3, static_cast<uint32_t>(to_.steps_.size() - 1)};
+    lowered_.emplace(n.get(), place);
+    return place;
   }
 
-  void bind(size_t result) {
-    to_.cells_ = std::make_unique<uint64_t[]>(cells_.size());
-    uint64_t* const cells = to_.cells_.get();
-    std::copy(cells_.begin(), cells_.end(), cells);
-    for (const unbound_lane& l : loaded_) to_.loaded_.push_back({l.lane, l.of_a, cells + l.cell});
-    for (const unbound_step& s : steps_) {
-      const auto source = [&](size_t i) { return lane_source{cells + s.args[std::min(i, s.args.size() - 1)], 0}; };
-      to_.steps_.push_back({s.op, source(0), source(1), source(2), s.imm, 0, cells + s.cell});
-    }
-    to_.result_ = cells + result;
-  }
-
-  struct unbound_lane {
-    uint32_t lane;
-    bool of_a;
-    size_t cell;
-  };
-  struct unbound_step {
-    opcode op;
-    std::vector<size_t> args;
-    uint64_t imm;
-    size_t cell;
-  };
-  std::vector<uint64_t> cells_;
-  std::vector<unbound_lane> loaded_;
-  std::vector<unbound_step> steps_;
   pair_condition& to_;
   const std::vector<pair_binding>& bindings_;
   lane_list& a_lanes_;
@@ -314,7 +292,7 @@ class pair_condition::compiler {
   dependence rows_;
   width width_;
   std::unordered_map<const node*, node_ptr> folded_, own_;
-  std::unordered_map<const node*, size_t> lowered_;
+  std::unordered_map<const node*, operand> lowered_;
 };
 
 pair_condition::pair_condition(const expression& condition, const std::vector<pair_binding>& bindings,
@@ -322,10 +300,14 @@ pair_condition::pair_condition(const expression& condition, const std::vector<pa
   compiler(*this, bindings, a_lanes, b_lanes).run(condition.root());
 }
 
-bool pair_condition::run(const uint64_t* a, const uint64_t* b) const {
-  for (const loaded_lane& l : loaded_) *l.cell = (l.of_a ? a : b)[l.lane];
-  expr::run(steps_, 0);
-  return *result_ != 0;
+bool pair_condition::run(const uint64_t* a_lanes, const uint64_t* b_lanes) const {
+  const uint64_t* const bases[4] = {a_lanes, b_lanes, constants_.data(), results_.data()};
+  const auto get = [&](operand o) { return bases[o.base][o.index]; };
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const step& s = steps_[i];
+    results_[i] = apply(s.op, get(s.a), get(s.b), get(s.c), s.imm, 0);
+  }
+  return get(result_) != 0;
 }
 
 std::vector<problem> can_pair(const expression& condition, const std::vector<bool>& is_a) {

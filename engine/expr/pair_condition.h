@@ -9,14 +9,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/expr/expression.h"
 #include "engine/expr/ops.h"
-#include "engine/expr/primitive.h"
 
 namespace flowrun::expr {
 
@@ -69,20 +67,24 @@ class pair_condition {
 
  private:
   class compiler;
+  // Where an operand lies: lanes of a, lanes of b, constants, results of earlier steps.
+  struct operand {
+    uint8_t base = 2;
+    uint32_t index = 0;
+  };
+  struct step {
+    opcode op = opcode::constant;
+    operand a, b, c;
+    uint64_t imm = 0;
+  };
   bool run(const uint64_t* a, const uint64_t* b) const;
 
   bool lexicographic_ = false;
   std::vector<term> terms_;
-  // Anything else. Where primitives read and write doesn't move: pair_conditions may.
-  std::unique_ptr<uint64_t[]> cells_;
-  struct loaded_lane {
-    uint32_t lane;
-    bool of_a;
-    uint64_t* cell;
-  };
-  std::vector<loaded_lane> loaded_;  // lanes of the two rows that are looked at
-  std::vector<bound_primitive> steps_;
-  const uint64_t* result_ = nullptr;
+  std::vector<step> steps_;
+  std::vector<uint64_t> constants_;
+  operand result_;
+  mutable std::vector<uint64_t> results_;
 };
 
 // A problem when the condition compares texts of one row with texts of the other, which have no lanes. `is_a` tells for
