@@ -1,4 +1,6 @@
 // flowrun check: everything that can be known before a run, all faults at once.
+#include <algorithm>
+
 #include "runner/commands.h"
 #include "runner/job_loading.h"
 
@@ -14,8 +16,8 @@ int check(const check_arguments& arguments, terminal& screen) {
       screen.say(fmt::format("{}: no faults; {} node{}, {} phase{}\n", file, loaded.graph->nodes.size(),
                              loaded.graph->nodes.size() == 1 ? "" : "s", loaded.plan.phases.size(),
                              loaded.plan.phases.size() == 1 ? "" : "s"));
-    } catch (const faults_shown&) {
-      code = static_cast<int>(error_kind::bad_spec);
+    } catch (const faults_shown& shown) {
+      code = std::max(code, shown.exit_code());  // a wrong job comes before a missing file
     }
   }
   return code;

@@ -129,6 +129,7 @@ class parser {
     CLI::App& sub =
         add(command::check, "check", "Says everything that is wrong with jobs, without running them.", check_examples);
     sub.add_option("FILE", files_, "The jobs.")->type_name(" ");
+    sub.add_flag("--no-files", no_files_, "Doesn't look at the files that the jobs read and write.");
     add_job(sub);
     add_resources(sub);
   }
@@ -330,6 +331,7 @@ class parser {
 
   void finish_run() {
     out_.run.job = job();
+    out_.run.job.look_at_files = true;
     out_.run.resources = resources_given();
     out_.run.progress = choice_of<progress_mode>("--progress", progress_,
                                                  {{"auto", progress_mode::automatic},
@@ -350,6 +352,7 @@ class parser {
   void finish_check() {
     out_.check.files = files_;
     out_.check.job = job();
+    out_.check.job.look_at_files = !no_files_;
     out_.check.resources = resources_given();
   }
 
@@ -448,6 +451,7 @@ class parser {
   invocation out_;
   bool quiet_ = false;
   bool verbose_ = false;
+  bool no_files_ = false;
   bool no_direct_ = false;
   bool no_sync_ = false;
   std::string color_ = "auto";

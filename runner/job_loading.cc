@@ -5,6 +5,7 @@
 
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
+#include "engine/exec/file_preflight.h"
 #include "engine/io/identify.h"
 #include "operators/registry.h"
 #include "runner/home_paths.h"
@@ -48,6 +49,15 @@ std::vector<plan::file_use> files_of_command(const job_arguments& job, const std
   return out;
 }
 
+// Ends with the first one's code: 66 where an input is missing, 73 where an output can't be written.
+void show_file_faults(const std::vector<exec::file_fault>& found, const std::string& text, terminal& screen) {
+  if (found.empty()) return;
+  std::vector<fault> faults;
+  for (const exec::file_fault& f : found) faults.push_back(f.what);
+  screen.show_faults(faults, text);
+  throw faults_shown(found.front().kind);
+}
+
 }  // namespace
 
 loaded_job load(const job_arguments& job, const resource_arguments& given, terminal& screen,
@@ -60,7 +70,10 @@ loaded_job load(const job_arguments& job, const resource_arguments& given, termi
   }
   specs::read_result read = specs::read_job_file(job.file, job.parameters, job.overrides);
   expand_home(read.job);
-  return planned_or_shown(std::move(read), given, screen, files_of_command(job, report));
+  const std::string text = read.text;
+  loaded_job out = planned_or_shown(std::move(read), given, screen, files_of_command(job, report));
+  if (job.look_at_files) show_file_faults(exec::look_at_files(*out.graph), text, screen);
+  return out;
 }
 
 loaded_job planned_or_shown(specs::read_result read, const resource_arguments& given, terminal& screen,

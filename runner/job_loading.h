@@ -4,6 +4,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "engine/base/error.h"
 #include "engine/exec/job.h"
 #include "engine/plan/file_rules.h"
 #include "engine/plan/physical_plan.h"
@@ -14,10 +15,15 @@
 
 namespace flowrun::runner {
 
-// The job is wrong and its faults have been shown: the command ends with the code of error_kind::bad_spec.
+// The job is wrong, or files are not as it needs them, and all faults have been shown: the command ends with this code.
 class faults_shown : public std::runtime_error {
  public:
-  faults_shown() : std::runtime_error("the job has faults") {}
+  explicit faults_shown(error_kind kind = error_kind::bad_spec)
+      : std::runtime_error("the job has faults"), kind_(kind) {}
+  int exit_code() const { return static_cast<int>(kind_); }
+
+ private:
+  error_kind kind_;
 };
 
 struct loaded_job {

@@ -54,8 +54,8 @@ int guarded(int argc, char** argv, bool may_be_piped_away) {
     chosen = terminal(asked.how_much, asked.colors);
     screen = &chosen;
     return carry_out(asked, chosen);
-  } catch (const faults_shown&) {
-    return static_cast<int>(error_kind::bad_spec);
+  } catch (const faults_shown& shown) {
+    return shown.exit_code();
   } catch (const broken_pipe& problem) {
     if (may_be_piped_away) end_by_broken_pipe();
     screen->show(problem);

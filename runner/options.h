@@ -23,6 +23,7 @@ struct job_arguments {
   std::string file;
   std::map<std::string, std::string> parameters;
   std::vector<std::pair<std::string, std::string>> overrides;
+  bool look_at_files = false;  // before the run, at all of them
 };
 
 // -m, -j, -T: what the command line says; absent means: ask the job, then the machine's configuration, then the
@@ -52,8 +53,8 @@ struct run_arguments {
 };
 
 struct check_arguments {
-  std::vector<std::string> files;
-  job_arguments job;  // its file is not used
+  std::vector<std::string> files;  // the jobs
+  job_arguments job;               // its file is not used
   resource_arguments resources;
 };
 

@@ -164,7 +164,7 @@ class indexed_file_test(process_test):
         self.assertIn("are not those that big.index was made of", said)
         self.assertFalse((self.dir / "out").exists())
         index.unlink()
-        self.assertIn("can't read the index big.index", self.join(code=66))
+        self.assertIn("can't open big.index", self.join(code=66))
 
     def test_given_rows_of_a_test_need_no_index(self):
         text = JOIN.replace("KIND", "semi").replace("INDEX", "true").replace("OUT", "out")

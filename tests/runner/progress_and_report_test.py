@@ -65,7 +65,7 @@ class progress_test(process_test):
         self.assertEqual(ratios, sorted(ratios))
 
     def test_json_of_a_failure(self):
-        self.write("job.yaml", SORT.replace("out/sorted.u64", "/dev/null/x"))
+        self.write("job.yaml", SORT.replace("out/sorted.u64", "/dev/full"))
         lines = [
             line for line in self.flowrun("job.yaml", "--progress", "json").stderr.splitlines() if line.startswith("{")
         ]
@@ -159,11 +159,11 @@ class report_test(process_test):
         self.assertEqual(json.loads(self.flowrun("job.yaml", "--report", "-").stdout)["status"], "succeeded")
 
     def test_written_on_failure_too(self):
-        self.write("job.yaml", SORT.replace("out/sorted.u64", "/dev/null/x"))
+        self.write("job.yaml", SORT.replace("out/sorted.u64", "/dev/full"))
         self.assertEqual(self.flowrun("job.yaml", "--report", "report.json").returncode, 73)
         report = json.loads((self.dir / "report.json").read_text())
         self.assertEqual(report["status"], "failed")
-        self.assertIn("/dev/null", report["error"])
+        self.assertIn("/dev/full", report["error"])
         self.assertEqual(self.files("."), ["job.yaml", "report.json"])
 
     def test_text_report_has_the_results(self):
