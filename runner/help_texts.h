@@ -33,7 +33,8 @@ inline constexpr const char* check_examples =
   flowrun check job.yaml -p input=x.csv
   flowrun check jobs/*.yaml
 
-Exit codes: 0 no faults, 78 faults.)text";
+Exit codes: 0 no faults, 78 faults; where only files are not as the job needs them, 66 (an input is missing) or 73 (an
+output can't be written).)text";
 
 inline constexpr const char* plan_examples =
     R"text(Examples:

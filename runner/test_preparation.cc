@@ -16,8 +16,10 @@ using parameter_values = std::map<std::string, std::string>;
 // No file lies there.
 constexpr std::string_view unset_directory = "/nonexistent/flowrun-test/";
 
-// Any value of the type.
-std::string stand_in(const specs::Param& param) {
+// Any value of the type, within its range.
+std::string stand_in(const specs::Param& param, const specs::value_range& range) {
+  if (!range.min.empty()) return range.min;
+  if (!range.max.empty()) return range.max;
   switch (param.type()) {
     case specs::PARAM_INT:
     case specs::PARAM_FLOAT: return "1";
@@ -30,15 +32,16 @@ std::string stand_in(const specs::Param& param) {
 }
 
 // Paths that have to be given and aren't; with `all`, every parameter without a value.
-void fill_in(const specs::JobSpec& job, bool all, parameter_values& values) {
-  for (const specs::Param& param : job.params())
+void fill_in(const specs::read_result& read, bool all, parameter_values& values) {
+  for (const specs::Param& param : read.job.params())
     if (!param.has_value() && !values.contains(param.name()) &&
         (all || (param.required() && param.type() == specs::PARAM_PATH)))
-      values[param.name()] = stand_in(param);
+      values[param.name()] = stand_in(param, read.ranges.at(param.name()));
 }
 
 // The values that a test gives; what is wrong with them stands where the test says it.
-parameter_values given_values(const test_case& test, const specs::JobSpec& job, specs::fault_sink& faults) {
+parameter_values given_values(const test_case& test, const specs::read_result& read, specs::fault_sink& faults) {
+  const specs::JobSpec& job = read.job;
   parameter_values out;
   std::map<std::string, const specs::Param*> declared;
   std::vector<std::string> names;
@@ -51,11 +54,9 @@ parameter_values given_values(const test_case& test, const specs::JobSpec& job, 
     const auto found = declared.find(name);
     if (found == declared.end()) {
       faults.add_unknown(at, fmt::format("the job has no parameter '{}'", specs::quotable(name)), name, names);
-    } else if (const std::string expected = specs::misfit(*found->second, text); !expected.empty()) {
-      faults.add(at,
-                 fmt::format("'{}' is no {} for the parameter '{}'", specs::quotable(text),
-                             specs::param_type_name(found->second->type()), name),
-                 expected);
+    } else if (const std::string expected = specs::misfit(*found->second, text, read.ranges.at(name));
+               !expected.empty()) {
+      faults.add(at, specs::misfit_message(*found->second, text), expected);
     } else {
       out[name] = text;
     }
@@ -73,7 +74,7 @@ parameter_values given_values(const test_case& test, const specs::JobSpec& job, 
 spec_tests find_tests(const spec_file& spec) {
   specs::read_result read = specs::read_job(spec.text, spec.path);
   parameter_values values;
-  fill_in(read.job, true, values);
+  fill_in(read, true, values);
   if (!values.empty()) read = specs::read_job(spec.text, spec.path, values);
   spec_tests out;
   specs::fault_sink ignored(spec.path);  // found again by prepare_test
@@ -92,8 +93,8 @@ preparation prepare_test(const spec_file& spec, size_t index) {
   {
     const specs::read_result first = specs::read_job(spec.text, spec.path);
     specs::fault_sink ignored(spec.path);
-    values = given_values(read_test_case(first.job.tests(number), index + 1, ignored), first.job, faults);
-    fill_in(first.job, false, values);
+    values = given_values(read_test_case(first.job.tests(number), index + 1, ignored), first, faults);
+    fill_in(first, false, values);
   }
   out.faults = faults.take();
   specs::read_result read = specs::read_job(spec.text, spec.path, values);

@@ -11,19 +11,31 @@ namespace flowrun::specs {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> type_names = {"string", "int", "float", "bool", "bytes", "path", "enum"};
+constexpr std::array<param_type_help, 7> types = {{{"string", "any text"},
+                                                   {"int", "a whole number of 64 bits, with or without sign"},
+                                                   {"float", "a decimal number"},
+                                                   {"bool", "true or false"},
+                                                   {"bytes", "a number of bytes: 512, 64MiB, 1.5GiB"},
+                                                   {"path", "a path that is not empty"},
+                                                   {"enum", "one of `values`"}}};
+
+std::vector<std::string> type_names() {
+  std::vector<std::string> out;
+  for (const param_type_help& type : types) out.emplace_back(type.name);
+  return out;
+}
 
 const habits type_habits = {{"str", "string"},   {"text", "string"},  {"integer", "int"},  {"u64", "int"},
                             {"i64", "int"},      {"number", "float"}, {"double", "float"}, {"f64", "float"},
                             {"boolean", "bool"}, {"file", "path"},    {"size", "bytes"}};
 
 bool read_type(const Entry& entry, Param& param, fault_sink& faults) {
-  const std::vector<std::string> names(type_names.begin(), type_names.end());
+  const std::vector<std::string> names = type_names();
   const std::string* word = expect_text(entry, "one of " + join_words(names), faults);
   if (!word) return false;
-  const auto found = std::find(type_names.begin(), type_names.end(), *word);
-  if (found != type_names.end()) {
-    param.set_type(static_cast<ParamType>(found - type_names.begin()));
+  const auto found = std::find(names.begin(), names.end(), *word);
+  if (found != names.end()) {
+    param.set_type(static_cast<ParamType>(found - names.begin()));
     return true;
   }
   const std::string message = "unknown type of parameter '" + quotable(*word) + "'";
@@ -59,23 +71,31 @@ bool read_values(const Entry* entry, const Entry& declaration, Param& param, fau
 }
 
 // Everything of a declaration but its value. False when it is too broken to have one.
-bool read_declaration(const Entry& declaration, Param& param, fault_sink& faults) {
+bool read_declaration(const Entry& declaration, Param& param, value_range& range, fault_sink& faults) {
   param.set_name(declaration.key());
   *param.mutable_position() = declaration.key_position();
   bool good = expect_id(declaration, "a parameter", faults);
   if (!expect_map(declaration, "{type: …, default: …}", faults)) return false;
   const Value& value = declaration.value();
-  check_keys(
-      value, "a parameter", {"type", "default", "required", "help", "values"}, faults,
-      {{"doc", "help"}, {"description", "help"}, {"choices", "values"}, {"enum", "values"}, {"value", "default"}});
+  check_keys(value, "a parameter", {"type", "default", "required", "help", "values", "min", "max"}, faults,
+             {{"doc", "help"},
+              {"description", "help"},
+              {"choices", "values"},
+              {"enum", "values"},
+              {"value", "default"},
+              {"minimum", "min"},
+              {"least", "min"},
+              {"maximum", "max"},
+              {"most", "max"}});
   if (const Entry* type = find_entry(value, "type")) {
     good = read_type(*type, param, faults) && good;
   } else {
     faults.add(declaration.key_position(), "the parameter '" + quotable(param.name()) + "' has no type",
-               "type: one of string, int, float, bool, bytes, path, enum");
+               "type: one of " + join_words(type_names()));
     good = false;
   }
   if (good) good = read_values(find_entry(value, "values"), declaration, param, faults);
+  if (good) good = read_range(value, param, range, faults);
   if (const Entry* help = find_entry(value, "help"))
     if (const std::string* words = expect_text(*help, "text", faults)) param.set_help(*words);
   const Entry* fallback = find_entry(value, "default");
@@ -99,23 +119,19 @@ std::string option(const std::string& name, const std::string& value) {
   return "-p " + quotable(name) + "=" + quotable(value);
 }
 
-std::string mismatch(const Param& param, const std::string& text) {
-  return "'" + quotable(text) + "' is no " + std::string(param_type_name(param.type())) + " for the parameter '" +
-         quotable(param.name()) + "'";
-}
-
 // The value for this run, from -p or the default. False when there is none; then a fault says so, here or where it is
 // used.
-bool read_value(const std::string* given, Param& param, expander& variables, fault_sink& faults) {
+bool read_value(const std::string* given, const value_range& range, Param& param, expander& variables,
+                fault_sink& faults) {
   if (given) {
     if (!is_utf8(*given)) {
       faults.add(source_position{"-p " + param.name(), 0, 0}, "the value is not UTF-8", "text in UTF-8");
       return false;
     }
-    const std::string expected = misfit(param, *given);
+    const std::string expected = misfit(param, *given, range);
     if (!expected.empty()) {
       faults.add(
-          source_position{option(param.name(), *given), 0, 0}, mismatch(param, *given), expected,
+          source_position{option(param.name(), *given), 0, 0}, misfit_message(param, *given), expected,
           param.type() == PARAM_ENUM ? did_you_mean(*given, {param.values().begin(), param.values().end()}) : "");
       return false;
     }
@@ -125,9 +141,9 @@ bool read_value(const std::string* given, Param& param, expander& variables, fau
   if (param.has_default_value()) {
     const Value& fallback = param.default_value();
     if (is_unresolved(fallback)) return false;
-    const std::string expected = misfit(param, text(fallback));
+    const std::string expected = misfit(param, text(fallback), range);
     if (!expected.empty()) {
-      faults.add(fallback.position(), "the default " + mismatch(param, text(fallback)), expected);
+      faults.add(fallback.position(), "the default " + misfit_message(param, text(fallback)), expected);
       return false;
     }
     param.set_value(text(fallback));
@@ -148,10 +164,14 @@ bool read_value(const std::string* given, Param& param, expander& variables, fau
 
 std::string_view param_type_name(ParamType type) {
   const auto index = static_cast<size_t>(type);
-  return index < type_names.size() ? type_names[index] : "string";
+  return index < types.size() ? types[index].name : "string";
 }
 
-std::string misfit(const Param& param, const std::string& text) {
+std::span<const param_type_help> param_types() { return types; }
+
+namespace {
+
+std::string type_misfit(const Param& param, const std::string& text) {
   switch (param.type()) {
     case PARAM_INT: return to_int(text) || to_uint(text) ? "" : "a whole number";
     case PARAM_FLOAT: return to_double(text) ? "" : "a number";
@@ -166,8 +186,21 @@ std::string misfit(const Param& param, const std::string& text) {
   }
 }
 
+}  // namespace
+
+std::string misfit(const Param& param, const std::string& text, const value_range& range) {
+  const std::string expected = type_misfit(param, text);
+  return expected.empty() && !in_range(param.type(), text, range) ? range_text(range) : expected;
+}
+
+std::string misfit_message(const Param& param, const std::string& text) {
+  return "'" + quotable(text) + "' is " +
+         (type_misfit(param, text).empty() ? "out of range" : "no " + std::string(param_type_name(param.type()))) +
+         " for the parameter '" + quotable(param.name()) + "'";
+}
+
 void read_parameters(const Entry* section, const std::map<std::string, std::string>& given, JobSpec& job,
-                     expander& variables, fault_sink& faults) {
+                     expander& variables, value_ranges& ranges, fault_sink& faults) {
   std::vector<std::string> names;
   const bool readable = !section || is_null(section->value()) ||
                         expect_map(*section, "NAME: {type: …, default: …} for each parameter", faults);
@@ -179,8 +212,10 @@ void read_parameters(const Entry* section, const std::map<std::string, std::stri
       names.push_back(entry.key());
       const auto option_given = given.find(entry.key());
       // Broken until it has a value, so that its uses are not reported as unknown on top.
-      const bool good = read_declaration(declaration, param, faults);
-      if (good && read_value(option_given == given.end() ? nullptr : &option_given->second, param, variables, faults))
+      value_range& range = ranges[entry.key()];
+      const bool good = read_declaration(declaration, param, range, faults);
+      const std::string* const value = option_given == given.end() ? nullptr : &option_given->second;
+      if (good && read_value(value, range, param, variables, faults))
         variables.define(param.name(), param.value());
       else if (!good || param.required() || param.has_default_value() || option_given != given.end())
         variables.define_broken(param.name());

@@ -35,12 +35,12 @@ std::string as_utf8(std::string name) {
 }
 
 void read(const source_text& source, const std::map<std::string, std::string>& parameters,
-          const override_list& overrides, JobSpec& job, fault_sink& faults) {
+          const override_list& overrides, JobSpec& job, value_ranges& ranges, fault_sink& faults) {
   std::optional<Value> root = read_yaml(source, faults);
   if (!root) return;
   if (!overrides.empty()) apply_overrides(overrides, *root, faults);
   expander variables(process_environment, source, faults);
-  read_parameters(find_entry(*root, "params"), parameters, job, variables, faults);
+  read_parameters(find_entry(*root, "params"), parameters, job, variables, ranges, faults);
   if (!is_map(*root))
     variables.expand(*root);
   else
@@ -106,7 +106,8 @@ read_result read_job(std::string text, std::string file_name, const std::map<std
   fault_sink faults(file_name);
   result.job.set_file(file_name);
   result.text = plain_text(std::move(text));
-  if (check_text(result.text, faults)) read(source_text(result.text), parameters, overrides, result.job, faults);
+  if (check_text(result.text, faults))
+    read(source_text(result.text), parameters, overrides, result.job, result.ranges, faults);
   result.faults = faults.take();
   return result;
 }

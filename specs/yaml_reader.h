@@ -13,6 +13,7 @@
 
 #include "engine/base/fault.h"
 #include "specs/job.pb.h"
+#include "specs/value_range.h"
 
 namespace flowrun::specs {
 
@@ -20,6 +21,7 @@ struct read_result {
   JobSpec job;                // whole only when there are no faults
   std::vector<fault> faults;  // by position
   std::string text;           // what the faults' positions refer to, for render()
+  value_ranges ranges;        // of the parameters
 };
 
 // `parameters` are the -p options (name, value), `overrides` the --set options (path, value), which win over the file.

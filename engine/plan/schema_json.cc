@@ -4,6 +4,7 @@
 
 #include "engine/plan/parameter_shape.h"
 #include "engine/record/value_type.h"
+#include "specs/parameters.h"
 #include "specs/resource_reader.h"
 
 namespace flowrun::plan {
@@ -218,10 +219,14 @@ json test_schema() {
 }
 
 json param_schema() {
-  return closed_map({{"type", {{"enum", {"string", "int", "float", "bool", "bytes", "path", "enum"}}}},
+  json names = json::array();
+  for (const specs::param_type_help& type : specs::param_types()) names.push_back(type.name);
+  return closed_map({{"type", {{"enum", names}}},
                      {"required", {{"type", "boolean"}}},
                      {"default", reference("text")},
                      {"values", list_of({{"type", "string"}})},
+                     {"min", reference("text")},
+                     {"max", reference("text")},
                      {"help", {{"type", "string"}}}},
                     {"type"});
 }

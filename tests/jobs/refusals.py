@@ -47,6 +47,13 @@ ON_GRAPHS = [
     "triangles-count",
 ]
 
+def out_of_range(params, files, allowed):
+    name, value = next(iter(params.items()))
+    says = [f"'{value}' is out of range for the parameter '{name}'", f"-p {name}={value}", f"expected: {allowed}"]
+    return refusal(f"{name} = {value}", params, files, says, bad_spec)
+
+
+IDS = "0 to 4294967295"
 REFUSALS = {
     **{name: BEYOND for name in ON_GRAPHS},
     "mst": WEIGHTED_BEYOND,
@@ -66,7 +73,12 @@ REFUSALS = {
         edges("a circle", [(0, 1), (1, 2), (2, 0), (3, 4)], 5, ["'no_circle'", "breaks the rule"]),
         edges("a loop", [(0, 1), (2, 2)], 5, ["'no_circle'", "breaks the rule"]),
     ],
+    "ngrams": [out_of_range({"n": n}, {"text": b"abcdefghij"}, "1 to 8") for n in (0, 9)],
+    "rmat-graph": [out_of_range({"scale": scale, "edges": 10}, {}, "1 to 32") for scale in (0, 33)],
+    "random-graph": [out_of_range({"nodes": n, "edges": 10}, {}, "1 to 4294967296") for n in (0, 2**32 + 1, -1)],
+    "grid-graph": [out_of_range({"width": 0, "nodes": 10}, {}, "1 to 4294967296")],
     "bit-reversal": [
+        out_of_range({"bits": 0}, {"input": b""}, "1 to 40"),
         refusal("too many rows", {"bits": 1}, {"input": pack([(i,) for i in range(3)], [8])}, ["permute: the input has 3", "1 bits make 2 places"]),
         refusal("too few rows", {"bits": 3}, {"input": pack([(i,) for i in range(5)], [8])}, ["permute: the input has 5 rows", "3 bits make 8 places"]),
     ],
@@ -75,6 +87,9 @@ REFUSALS = {
         refusal("too few", {"rows": 2, "columns": 2}, {"input": pack([(i,) for i in range(3)], [8])}, ["check 'complete'", "values: 3"]),
     ],
 }
+for search in ("bfs", "bfs-mm"):
+    beyond = out_of_range({"source": 2**32, "nodes": 2}, {"edges": pack([(0, 1)], EDGE)}, IDS)
+    REFUSALS[search] = [*REFUSALS[search], beyond]
 REFUSALS["colouring-planar"] = [
     *BEYOND,
     edges("each with each", [(a, b) for a in range(9) for b in range(a)], 9, ["'not_planar'"]),

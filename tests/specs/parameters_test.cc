@@ -49,6 +49,34 @@ TEST(parameters, dollars) {
   EXPECT_EQ(expanded("", "$$$$"), "$$");
 }
 
+TEST(parameters, ranges) {
+  const std::string n = "n: {type: int, min: 1, max: 8}";
+  for (const char* good : {"1", "8", "0x3"}) EXPECT_EQ(expanded(n, "${n}", {{"n", good}}), good);
+  for (const char* bad : {"0", "9", "-1", "18446744073709551615"}) {
+    const fault f = only_fault(job(n, "${n}"), {{"n", bad}});
+    EXPECT_EQ(f.message, std::string("'") + bad + "' is out of range for the parameter 'n'");
+    EXPECT_EQ(f.expected, "1 to 8");
+    EXPECT_EQ(f.where.file, std::string("-p n=") + bad);
+  }
+  EXPECT_EQ(only_fault(job("n: {type: int, min: -5, default: -6}", "${n}")).expected, "at least -5");
+  EXPECT_EQ(expanded("n: {type: int, min: -5, default: -5}", "${n}"), "-5");
+  EXPECT_EQ(only_fault(job("n: {type: bytes, max: 1GiB, default: 1025MiB}", "${n}")).expected, "at most 1GiB");
+  EXPECT_EQ(only_fault(job("n: {type: float, min: 0, max: 0.5, default: 0.6}", "${n}")).expected, "0 to 0.5");
+  // Beyond what a double can tell apart.
+  const std::string large = "n: {type: int, max: 18446744073709551614}";
+  EXPECT_EQ(expanded(large, "${n}", {{"n", "18446744073709551614"}}), "18446744073709551614");
+  EXPECT_EQ(only_fault(job(large, "${n}"), {{"n", "18446744073709551615"}}).expected, "at most 18446744073709551614");
+}
+
+TEST(parameters, ranges_that_are_none) {
+  EXPECT_THAT(only_fault(job("n: {type: string, min: 1, default: x}", "${n}")).message,
+              HasSubstr("a parameter of type string has no 'min'"));
+  EXPECT_THAT(only_fault(job("n: {type: int, min: x, default: 1}", "${n}")).message, HasSubstr("'x' is no int"));
+  EXPECT_THAT(only_fault(job("n: {type: int, min: 5, max: 4, default: 5}", "${n}")).message,
+              HasSubstr("'max' of the parameter 'n' is less than its 'min'"));
+  EXPECT_THAT(only_fault(job("n: {type: int, minimum: 5, default: 5}", "${n}")).hint, HasSubstr("'min'"));
+}
+
 TEST(parameters, types_are_checked) {
   struct sample {
     const char *type, *good, *bad;

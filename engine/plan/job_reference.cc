@@ -1,0 +1,189 @@
+#include "engine/plan/job_reference.h"
+
+#include <fmt/format.h>
+
+#include "engine/record/value_type.h"
+#include "specs/parameters.h"
+
+namespace flowrun::plan {
+
+namespace {
+
+constexpr std::string_view top = R"(## A job
+
+A job is one YAML file in UTF-8. It names the version of the language, and the nodes that rows flow through:
+
+```yaml
+flowrun: 1
+name: frequent
+doc: Which keys occur at least so often, and how often.
+
+params:
+  input: {type: path, required: true, help: "lines KEY,VALUE"}
+  least: {type: int, default: 2, min: 1, help: "leave out what occurs fewer times"}
+
+types:
+  pair: {key: string, value: u32}
+
+nodes:
+  pairs:  {op: file.read_csv, with: {path: "${input}", type: pair}}
+  sorted: {op: sort, in: pairs, with: {by: [key]}}
+  counts: {op: group, in: sorted, with: {by: [key], let: {count: count()}}}
+  often:  {op: filter, in: counts, with: {where: "count >= ${least}"}}
+  write:  {op: file.write_csv, in: often, with: {path: frequent.csv}}
+
+tests:
+  - name: one key occurs twice
+    given:  {pairs: ["a,1", "b,2", "a,3"]}
+    expect: {write: ["a,2"]}
+```
+
+| key | value | meaning |
+|---|---|---|
+| `flowrun` | 1 | The version of the language; has to be there. |
+| `name`, `doc` | text | What the job is called, and what it does. |
+| `params` | a map {NAME: declaration} | [Parameters](#parameters): what a run may say. |
+| `resources` | a map | [What the job may use](#resources). |
+| `types` | a map {NAME: {column: type}} | [Row types](#types) that nodes name. |
+| `nodes` | a map {NAME: node} | The [nodes](#nodes); has to be there. |
+| `graphs` | a map {NAME: graph} | [Graphs](#graphs) that `call` runs. |
+| `tests` | a list | [Tests](#tests), which `flowrun test` runs. |
+
+Keys that are not known are faults, everywhere. Names of nodes, ports, parameters and row types begin with a letter or _ and go on with letters, digits, _ and -; names of columns and scalars, which expressions name, have no -. Inside {…} and […] YAML ends a plain word at any of `[ ] { } ,`: write "${name}", "bytes[16]" and "key[0:4]" in quotes there.
+
+)";
+
+constexpr std::string_view parameters_before = R"(### Parameters
+
+Each has a `type`; all other keys may be left out.
+
+| key | value | meaning |
+|---|---|---|
+| `type` | one of the types below | What a value looks like. |
+| `default` | text or a number | The value where a run gives none. It may use ${env:…} and the parameters that are declared above it. |
+| `required` | true or false | Whether a run has to give a value; true unless there is a default. A parameter that is neither required nor has a value must not be used. |
+| `min`, `max` | a number | The least and the greatest value of an int, a float or bytes. |
+| `values` | a list | The values of an enum. |
+| `help` | text | What it is for. |
+
+| type | a value |
+|---|---|
+)";
+
+constexpr std::string_view parameters_behind = R"(
+A run gives values with `-p NAME=VALUE`. `--set PATH=VALUE` puts a value in the place of any other in the file, as `--set nodes.sorted.with.memory=1GiB`; the path names keys, and items of lists by their number from 0.
+
+### What stands for something else
+
+In every text of the file but keys, once, when the job is read:
+
+| | stands for |
+|---|---|
+| `${NAME}` | the value of a parameter |
+| `${env:VAR}` | the environment variable VAR, which must be set |
+| `${env:VAR:-TEXT}` | the same, or TEXT where the variable is not set or empty |
+| `$$` | one $ |
+
+What comes in this way is not looked at again, and is text: a parameter that holds `a, b` does not become two items of a list.
+
+### Types
+
+A row type is a map {column: type}, under `types:` with a name or wherever a node asks for one. Columns keep their order. A column's type is )";
+
+constexpr std::string_view nodes = R"(.
+
+### Nodes
+
+| key | value | meaning |
+|---|---|---|
+| `op` | the name of an [operator](#operators) | What the node does; has to be there. |
+| `in` | NODE, [NODE, …] or {PORT: NODE} | Whose rows it reads: one node, a list where the order of the inputs counts, or one for each named port. NODE.PORT is one output of a node that has several. |
+| `with` | a map | The operator's parameters. |
+| `on_error` | fail, skip or PORT; or {to: one of these, max_ratio: NUMBER} | What becomes of rows that can't be read, of operators that say "rejected rows". |
+| `doc` | text | A note. |
+
+The nodes may stand in any order; they must not form a circle. Any number of nodes may read one output. An output that no node reads is a fault, except where the operator says something by itself (`check`, `reduce`).
+
+`on_error: fail`, the default, ends the job at the first such row. `skip` drops it, and the run's report says how many there were. Any other word is the name of a port, out of which it comes. With `max_ratio` the job fails if in the end more than that share of all rows was rejected:
+
+```yaml
+flowrun: 1
+params:
+  log: {type: path, default: readings.csv}
+nodes:
+  readings: {op: file.read_csv, with: {path: "${log}", type: {place: string, degrees: f64}}, on_error: {to: bad, max_ratio: 0.5}}
+  sorted:   {op: sort, in: readings, with: {by: [place, degrees]}}
+  write:    {op: file.write_csv, in: sorted, with: {path: sorted.csv}}
+  rejects:  {op: file.write_lines, in: readings.bad, with: {path: rejected.txt}}
+tests:
+  - name: a line is no reading
+    given:  {readings: "Ulm,3.5\nBonn,warm\nAachen,-1\n"}
+    expect: {write: ["Aachen,-1", "Ulm,3.5"], rejects: ["Bonn,warm"]}
+  - name: most lines are none
+    given: {readings: "Ulm,3.5\nwarm\ncold\n"}
+    fails: "rejected"
+```
+
+### Graphs
+
+A graph under `graphs:` is a part of a job with a name. `call` runs it, any number of times, and inside of itself too.
+
+| key | value | meaning |
+|---|---|---|
+| `in` | {NAME: type} or {NAME: any} | The inputs, which its nodes read by name. An input of any type takes what the caller gives. |
+| `out` | NODE, {NAME: NODE} or {NAME: {from: NODE, type: T}} | The outputs and the nodes they come from; a single one is called out. The type has to stand there if the graph calls itself. |
+| `scalars` | {NAME: {type: int, float or bool, default: NUMBER}} | Numbers that callers give under `with`, and expressions name. |
+| `nodes` | a map {NAME: node} | The nodes. They see each other, the inputs and the scalars, nothing else. |
+| `doc` | text | What it does. |
+
+```yaml
+flowrun: 1
+graphs:
+  largest:
+    in: {rows: any}
+    out: {best: top}
+    scalars: {many: {type: int, default: 1}}
+    nodes:
+      ranked: {op: sort, in: rows, with: {by: [-value]}}
+      top:    {op: filter, in: ranked, with: {where: "row_number < many"}}
+nodes:
+  numbers: {op: file.read_csv, with: {path: numbers.csv, type: {value: u32}}}
+  three:   {op: call, in: {rows: numbers}, with: {graph: largest, many: 3}}
+  write:   {op: file.write_csv, in: three.best, with: {path: largest.csv}}
+tests:
+  - name: three of four
+    given:  {numbers: ["5", "9", "2", "7"]}
+    expect: {write: ["9", "7", "5"]}
+```
+
+### Tests
+
+`flowrun test` runs the job of each test twice, as it is and with tiny blocks and everything on scratch. Files are neither read nor written.
+
+| key | value | meaning |
+|---|---|---|
+| `name` | text | What the test is called. |
+| `params` | {NAME: VALUE} | Values of parameters, as -p gives them. Paths that no test gives need no value. |
+| `given` | {NODE: rows} | What a source gives instead of its file: a list of rows, or a text, which is all that the file holds. |
+| `expect` | {NODE: rows, NODE.NAME: value} | What a sink gets, and what a node reports (`reduce`, `check`). |
+| `fails` | text | The job fails, and its message has this part. |
+| `once` | true or false | Not again with tiny blocks. |
+
+A row of text is one line of the file. A row of `file.read_rows` and `file.write_rows` is a list of its columns, or the value itself where there is one column.
+
+)";
+
+}  // namespace
+
+std::string job_markdown() {
+  std::string out(top);
+  out += parameters_before;
+  for (const specs::param_type_help& type : specs::param_types())
+    out += fmt::format("| `{}` | {} |\n", type.name, type.values);
+  out += parameters_behind;
+  out += record::value_type_names();
+  out += nodes;
+  return out;
+}
+
+}  // namespace flowrun::plan
