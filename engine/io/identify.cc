@@ -45,9 +45,9 @@ file_identity identify(const std::string& path, bool writes) {
   const std::string followed = follow_links(name).path;
   struct stat info {};
   const bool exists = stat(name.c_str(), &info) == 0;
-  if (exists && is_null_device(info)) return {};
-  file_identity out;
   const int descriptor = descriptor_named(followed);
+  if (descriptor < 0 && exists && is_null_device(info)) return {};
+  file_identity out;
   out.entry = descriptor >= 0 ? fmt::format("descriptor {}", descriptor) : entry_of(followed);
   const bool is_pipe = exists && S_ISFIFO(info.st_mode);
   const bool is_regular = exists && S_ISREG(info.st_mode);
