@@ -4,7 +4,7 @@ import dataclasses
 
 from rows import pack
 
-bad_data = 65
+bad_data, bad_spec = 65, 78
 EDGE, WEIGHTED_EDGE = [4, 4], [4, 4, 4]
 
 

@@ -65,9 +65,9 @@ class files_before_the_run_test(process_test):
             66,
             "job.yaml:3:45: error: can't open missing-1",
             "job.yaml:3:56: error: can't open missing-2",
-            "job.yaml:4:54: error: can't write a-file/out: Not a directory",
-            "job.yaml:5:54: error: can't write folder: it is a directory",
-            "job.yaml:6:54: error: can't ",
+            "job.yaml:4:53: error: can't create the directory a-file: Not a directory",
+            "job.yaml:5:53: error: can't write folder: it is a directory",
+            "job.yaml:6:53: error: can't write /proc/nowhere",
             "5 faults in job.yaml",
         )
 

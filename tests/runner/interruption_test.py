@@ -27,7 +27,7 @@ class interruption_test(process_test):
             "job.yaml", "-p", f"rows={rows}", "-m", "32MiB", "-T", "scratch", "--progress", "json", *arguments
         )
         for line in started.stderr:
-            if line.startswith("{") and json.loads(line)["rows"] > 0 and json.loads(line)["phase"] == phase:
+            if line.startswith("{") and json.loads(line)["rows"] > 0 and json.loads(line).get("phase") == phase:
                 return started
         self.fail("the job ended by itself")
 
