@@ -384,7 +384,9 @@ exec::operator_definition word<"join">() {
       "carries or gets "
       "from outside is stored already, so it costs nothing there. Nothing is stored either where right is a "
       "file.read_rows with `index: true`: its file is sought in.\n\n"
-      "Rows of one key on both sides make all pairs; where both sides have several, the right ones are held in memory.";
+      "Rows of one key on both sides make all pairs, by the order of the left rows, and of one left row by the order "
+      "of "
+      "the right ones. Where both sides have several, the right ones are held in memory.";
   d.order =
       "needs: both inputs sorted by the keys, with the same directions; keeps: the order of left (full: of the keys "
       "only)";
