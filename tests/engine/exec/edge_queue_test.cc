@@ -9,6 +9,8 @@
 namespace flowrun::exec {
 namespace {
 
+constexpr uint64_t no_limit = ~uint64_t{0};
+
 class counting_waker final : public waker {
  public:
   void wake() noexcept override { ++num_wakes; }
@@ -16,7 +18,7 @@ class counting_waker final : public waker {
 };
 
 TEST(bounded_queue, holds_the_producer_back_until_there_is_room) {
-  const auto queue = make_bounded_queue(2);
+  const auto queue = make_bounded_queue(2, no_limit);
   counting_waker producer;
   counting_waker consumer;
   const record::batch* front = nullptr;
@@ -48,7 +50,7 @@ TEST(bounded_queue, holds_the_producer_back_until_there_is_room) {
 }
 
 TEST(bounded_queue, close_wakes_the_consumer) {
-  const auto queue = make_bounded_queue(1);
+  const auto queue = make_bounded_queue(1, no_limit);
   counting_waker w;
   const record::batch* front = nullptr;
   const outcome empty = queue->peek(front, w);
@@ -60,7 +62,7 @@ TEST(bounded_queue, close_wakes_the_consumer) {
 }
 
 TEST(bounded_queue, forgets_its_wakers) {
-  const auto queue = make_bounded_queue(1);
+  const auto queue = make_bounded_queue(1, no_limit);
   counting_waker gone;
   const record::batch* front = nullptr;
   EXPECT_TRUE(queue->peek(front, gone).is_blocked());
@@ -73,7 +75,7 @@ TEST(bounded_queue, forgets_its_wakers) {
 TEST(bounded_queue, what_waits_in_it_dies_with_it) {
   std::atomic<int> alive{0};
   {
-    const auto queue = make_bounded_queue(4);
+    const auto queue = make_bounded_queue(4, no_limit);
     counting_waker w;
     for (uint64_t i = 0; i < 3; ++i) {
       record::batch b = batch_of({i}, &alive);
@@ -86,7 +88,7 @@ TEST(bounded_queue, what_waits_in_it_dies_with_it) {
 
 TEST(bounded_queue, between_two_threads) {
   for (size_t max_batches : {1U, 2U, 5U}) {
-    const auto queue = make_bounded_queue(max_batches);
+    const auto queue = make_bounded_queue(max_batches, no_limit);
     std::atomic<int> alive{0};
     std::thread producer([&] {
       blocking_waker w;
@@ -119,7 +121,7 @@ TEST(bounded_queue, between_two_threads) {
 TEST(bounded_queue, joins_two_pipelines) {
   for (unsigned threads : {0U, 1U, 4U}) {
     const auto executor = threads == 0 ? make_plain_executor() : make_arena_executor(threads);
-    const auto queue = make_bounded_queue(3);
+    const auto queue = make_bounded_queue(3, no_limit);
     alarm clock(threads + 1);
     std::atomic<int> finished{0};
     numbers seen;
