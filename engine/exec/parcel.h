@@ -23,10 +23,12 @@ struct parcel_of {
 // `num_rows` > 0 and `num_bytes`: what it counts as.
 template <class T>
 record::batch make_parcel(T content, size_t num_rows, size_t num_bytes) {
+  std::shared_ptr<const T> owner(new T(std::move(content)), parcel_of<T>{});
   record::batch parcel;
   parcel.num_rows = num_rows;
+  parcel.heap = reinterpret_cast<const std::byte*>(owner.get());  // only so that no other batch seems to share it
   parcel.heap_bytes = num_bytes;
-  parcel.owner = std::shared_ptr<const T>(new T(std::move(content)), parcel_of<T>{});
+  parcel.owner = std::move(owner);
   return parcel;
 }
 

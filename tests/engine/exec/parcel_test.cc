@@ -16,6 +16,7 @@ TEST(parcel, counts_as_it_says_and_holds_what_was_put_in) {
   const record::batch parcel = make_parcel(std::string("a piece of text"), 3, 15);
   EXPECT_EQ(parcel.num_rows, 3U);
   EXPECT_EQ(parcel.num_bytes(), 15U);
+  EXPECT_NE(parcel.heap, make_parcel(std::string("another"), 1, 7).heap);  // what shares a heap is counted once
   EXPECT_EQ(open_parcel<std::string>(parcel), "a piece of text");
 }
 
