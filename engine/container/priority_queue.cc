@@ -8,8 +8,8 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/block/buffer_split.h"
 #include "engine/kernels/slice_cut.h"
+#include "engine/sizes/buffer_split.h"
 
 namespace flowrun::container {
 
@@ -53,7 +53,7 @@ queue_memory divide_queue_memory(const priority_queue_settings& settings, size_t
                       : static_cast<uint32_t>(std::clamp<uint64_t>(std::bit_floor(all / 512), 4 * KiB, 256 * KiB));
   m.read_buffers = static_cast<unsigned>(std::clamp<uint64_t>(all / 4 / m.block_bytes, 6, 4096));
   m.write_buffers = static_cast<unsigned>(
-      std::clamp<uint64_t>(all / 32 / m.block_bytes, 2, block::unhindered_write_buffers(num_disks, queue_depth)));
+      std::clamp<uint64_t>(all / 32 / m.block_bytes, 2, sizes::unhindered_write_buffers(num_disks, queue_depth)));
   m.buffer_items = std::max<size_t>(all / 16 / num_insertion_buffers / sizeof_item, 64);
   m.slice_items = std::max<size_t>(std::min<uint64_t>(m.buffer_items / 4, longest_slice_bytes / sizeof_item), 64);
   m.near_items = std::clamp<size_t>(m.buffer_items / 8, 16, most_near);

@@ -14,6 +14,7 @@
 #include "engine/exec/task_executor.h"
 #include "engine/io/identify.h"
 #include "engine/io/output_file.h"
+#include "engine/sizes/batches_in_flight.h"
 
 namespace flowrun::exec {
 
@@ -168,8 +169,8 @@ class job::core final : public services, public graph_host {
       };
       events.failed = [this](std::exception_ptr problem) { fail(std::move(problem)); };
       events.stopped = [this] { return cancelled(); };
-      pipelines_.push_back(
-          std::make_unique<pipeline>(std::move(tree), *at_work_.load(), threads(), threads() + 2, std::move(events)));
+      pipelines_.push_back(std::make_unique<pipeline>(std::move(tree), *at_work_.load(), threads(),
+                                                      sizes::tickets_in_flight(threads()), std::move(events)));
     }
     running_ = pipelines_.size();
     try {

@@ -8,6 +8,7 @@
 #include "engine/exec/program_stage.h"
 #include "engine/expr/row_too_large.h"
 #include "engine/plan/body_ports.h"
+#include "engine/sizes/batches_in_flight.h"
 
 namespace flowrun::exec {
 
@@ -48,14 +49,13 @@ int pipeline_builder::phase_of_writer(int queue) const {
 }
 
 void pipeline_builder::begin_phase(size_t phase) {
-  constexpr size_t bounded_batches = 4;
   for (size_t i = 0; i < queues_.size(); ++i) {
     const plan::queue& q = plan_.queues[i];
     if (phase_of_writer(static_cast<int>(i)) != static_cast<int>(phase)) continue;
     const plan::output_port& port =
         graph_.nodes[static_cast<size_t>(q.from_node)].outputs[static_cast<size_t>(q.from_port)];
     queues_[i] = q.kind == plan::queue_kind::bounded
-                     ? make_bounded_queue(bounded_batches, 2 * bounded_batches * plan_.batch_bytes)
+                     ? make_bounded_queue(sizes::bounded_queue_batches, 2 * sizes::bounded_queue_batches * plan_.batch_bytes)
                      : make_spilling_queue(port.type, job_, q.memory_bytes, q.kept_bytes);
   }
 }

@@ -198,11 +198,11 @@ class text_explainer {
       sorts.row({at(s.node).id, what});
       if ((s.known && s.merge_passes == 0) || s.in_blocks) continue;
       // A run that stays in memory needs no buffer.
-      const uint64_t runs = std::min({s.fan_in, s.read_buffers, s.known ? s.runs : s.fan_in});
+      const uint64_t runs = std::min({s.fan_in, uint64_t{s.merger.num_buffers}, s.known ? s.runs : s.fan_in});
       sorts.row(
           {"", fmt::format("buffers: {} to write, {} to read ({} for {}, {} ahead); {} in flight per disk{}",
-                           plural(s.write_buffers, "block"), s.read_buffers, runs, s.known ? "the runs" : "runs",
-                           s.read_buffers - runs, plan_.resources.disk_depth,
+                           plural(s.creator.write_buffers, "block"), s.merger.num_buffers, runs,
+                           s.known ? "the runs" : "runs", s.merger.num_buffers - runs, plan_.resources.disk_depth,
                            plan_.resources.num_disks > 1 ? fmt::format(", {} disks", plan_.resources.num_disks) : "")});
     }
     out_ += sorts.text("  ");

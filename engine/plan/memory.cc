@@ -7,8 +7,9 @@
 #include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/control_memory.h"
-#include "engine/plan/sort_plan.h"
 #include "engine/plan/sort_request.h"
+#include "engine/sizes/batches_in_flight.h"
+#include "engine/sizes/sorted_row.h"
 #include "specs/value.h"
 
 namespace flowrun::plan {
@@ -17,9 +18,6 @@ namespace {
 
 constexpr uint64_t smallest_batch = 16 * KiB;
 constexpr uint64_t largest_batch = 256 * KiB;
-constexpr uint64_t bounded_batches = 4;  // in a bounded queue
-constexpr uint64_t least_blocks =
-    24;  // of a given size, that each half of a sort works with (engine/sort/run_creator.h)
 
 // One claimant of a phase: half a node, a stored input, or a spilling queue.
 struct claimant {
@@ -73,7 +71,7 @@ class splitter {
     if (!n.declaration->memory && !control) return;
     claimant c{index, half, 0, -1, {control ? control_wish(n, half) : n.declaration->memory(n, half), 0}};
     if (is_breaker(index))
-      c.claim.wish.minimum = std::max(c.claim.wish.minimum, least_blocks * plan_.resources.block_bytes);
+      c.claim.wish.minimum = std::max(c.claim.wish.minimum, sizes::least_sort_memory(plan_.resources.block_bytes));
     c.claim.wish.maximum = std::max(c.claim.wish.maximum, c.claim.wish.minimum);
     claimants_[x].push_back(c);
   }
@@ -129,11 +127,12 @@ class splitter {
   // In the phase of a control node nothing flows; what is inside counts its own.
   uint64_t batches_of(size_t x) const {
     if (is_control(x)) return 0;
-    const uint64_t in_flight = plan_.phases[x].pipelines.size() * (plan_.resources.threads + 2) * plan_.batch_bytes;
+    const uint64_t in_flight =
+        plan_.phases[x].pipelines.size() * sizes::tickets_in_flight(plan_.resources.threads) * plan_.batch_bytes;
     uint64_t bounded = 0;
     for (const queue& q : plan_.queues)
       if (q.kind == queue_kind::bounded && first_phase(q) == static_cast<int>(x))
-        bounded += bounded_batches * plan_.batch_bytes;
+        bounded += sizes::bounded_queue_batches * plan_.batch_bytes;
     return in_flight + in_flight / 2 + bounded;  // a stage holds its input and makes its output
   }
 
@@ -196,7 +195,8 @@ class splitter {
   void choose_batch_bytes() {
     size_t most_pipelines = 1;
     for (const phase& p : plan_.phases) most_pipelines = std::max(most_pipelines, p.pipelines.size());
-    const uint64_t shares = std::max<uint64_t>(64, 8 * (plan_.resources.threads + 2)) * most_pipelines;
+    const uint64_t shares =
+        std::max<uint64_t>(64, 8 * sizes::tickets_in_flight(plan_.resources.threads)) * most_pipelines;
     plan_.batch_bytes = std::clamp(plan_.resources.memory_bytes / shares / 4096 * 4096, smallest_batch, largest_batch);
     if (plan_.resources.batch_bytes > 0) {
       plan_.batch_bytes = plan_.resources.batch_bytes;
@@ -217,7 +217,7 @@ class splitter {
       if (plan_.queues[q].kind == queue_kind::spilling && first_phase(plan_.queues[q]) == static_cast<int>(x))
         all.push_back({-1, 0, 0, static_cast<int>(q), {queue_wish(), 0}});
       else if (plan_.queues[q].kind == queue_kind::bounded)
-        plan_.queues[q].memory_bytes = bounded_batches * plan_.batch_bytes;
+        plan_.queues[q].memory_bytes = sizes::bounded_queue_batches * plan_.batch_bytes;
     phase& out = plan_.phases[x];
     out.batches_bytes = batches_of(x);
     out.held_bytes = passing(x) + held_[x];
@@ -309,25 +309,22 @@ class splitter {
   uint64_t worth_keeping(int index, uint64_t given, size_t merge_phase, uint64_t room) const {
     const node& n = graph_.nodes[static_cast<size_t>(index)];
     const row_estimate& estimate = graph_.input_of(n, 0).estimate;
-    sort_request request = request_of(graph_, n);
+    sizes::sort_request request = request_of(graph_, n, plan_.resources);
     uint64_t kept = std::min(given / 2, room);
     // Only an exact size is a bound; averages may be exceeded, and the length of strings always is one.
     if (estimate.exact && !graph_.input_of(n, 0).type.has_strings())
-      kept = std::min(kept, bytes_in_memory(request.num_bytes, request.rows, request.row_bytes));
+      kept = std::min(kept, sizes::bytes_to_sort(request.rows, request.num_bytes, request.row_bytes, request.indexed));
     if (!estimate.known) return kept;
     uint64_t num_merges = 0;
     for (const claimant& c : claimants_[merge_phase]) num_merges += is_breaker(c.node) && c.half == 1;
     const uint64_t left =
         plan_.resources.memory_bytes - batches_of(merge_phase) - passing(merge_phase) - held_[merge_phase];
     request.create_bytes = given;
-    request.block_bytes = plan_.resources.block_bytes;
-    request.num_disks = plan_.resources.num_disks;
-    request.disk_depth = plan_.resources.disk_depth;
     request.merge_bytes = left / std::max<uint64_t>(1, num_merges);
-    const uint64_t passes_without = plan_sort(request).passes;
+    const uint64_t passes_without = sizes::plan_sort(request).passes;
     request.kept_bytes = kept;
     request.merge_bytes = (left - kept) / std::max<uint64_t>(1, num_merges);
-    return plan_sort(request).passes > std::max<uint64_t>(1, passes_without) ? 0 : kept;
+    return sizes::plan_sort(request).passes > std::max<uint64_t>(1, passes_without) ? 0 : kept;
   }
 
   void report(std::vector<fault>& faults) const {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/plan/graph.h"
+#include "engine/sizes/sort_memory.h"
 
 namespace flowrun::plan {
 
@@ -73,14 +74,12 @@ struct sort_prediction {
   uint64_t merge_passes = 0;   // 0: stays in memory; 1: one merge, while its output flows on
   uint64_t written_bytes = 0;  // to scratch
   uint64_t read_bytes = 0;
-  uint64_t block_bytes = 0;
-  uint64_t runs_per_half = 1;
-  bool splits_halves = false;
-  uint64_t write_buffers = 0;  // blocks
-  uint64_t read_buffers = 0;   // blocks: one per run, the others read ahead
-  uint64_t kept_bytes = 0;     // of the rows, never written: the last run stays in memory
-  bool compressed = false;     // the runs: written_bytes and read_bytes become less
-  bool in_blocks = false;      // no runs: memoryloads, as many as `runs`, whose blocks go where they belong (permute)
+  uint64_t block_bytes = 0;      // of the runs, or of what takes their place (in_blocks)
+  sizes::creator_sizes creator;  // what the two halves are handed
+  sizes::merger_sizes merger;
+  uint64_t kept_bytes = 0;  // of the rows, never written: the last run stays in memory
+  bool compressed = false;  // the runs: written_bytes and read_bytes become less
+  bool in_blocks = false;   // no runs: memoryloads, as many as `runs`, whose blocks go where they belong (permute)
 };
 
 struct memory_share {

@@ -69,8 +69,8 @@ void add_sort(const sort_prediction& s, PhysicalPlan& out) {
   m.set_read_bytes(s.read_bytes);
   m.set_block_bytes(s.block_bytes);
   m.set_kept_bytes(s.kept_bytes);
-  m.set_write_buffers(s.write_buffers);
-  m.set_read_buffers(s.read_buffers);
+  m.set_write_buffers(s.creator.write_buffers);
+  m.set_read_buffers(s.merger.num_buffers);
 }
 
 void add_structure(const physical_plan& plan, PhysicalPlan& out) {

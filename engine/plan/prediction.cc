@@ -9,29 +9,30 @@
 
 namespace flowrun::plan {
 
-sort_request request_of(const graph& g, const node& n) {
+sizes::sort_request request_of(const graph& g, const node& n, const machine& resources) {
   const output_port& in = g.input_of(n, 0);
-  sort_request r;
+  sizes::sort_request r;
   r.known = in.estimate.known;
   r.rows = in.estimate.rows;
   r.num_bytes = in.estimate.num_bytes;
-  // Partial results of a sort that combines have a width of their own.
-  uint32_t row_bytes = in.type.row_bytes();
-  bool indexed = in.type.has_strings() || n.facts.contains("indexed");
+  r.row_bytes = in.type.row_bytes();
+  // Rows with strings, wide ones, and narrow ones whose input order matters (the fact "indexed").
+  r.indexed = in.type.has_strings() || n.facts.contains("indexed");
+  // Partial results of a sort that combines, and rows with a hidden key, have a width of their own.
   if (const auto partial = n.facts.find("partial_row_bytes"); partial != n.facts.end()) {
-    indexed = n.facts.contains("indexed");
-    r.num_bytes = r.num_bytes - std::min(r.num_bytes, r.rows * row_bytes) + r.rows * partial->second;
-    row_bytes = static_cast<uint32_t>(partial->second);
+    r.indexed = n.facts.contains("indexed");
+    r.num_bytes = r.num_bytes - std::min(r.num_bytes, r.rows * r.row_bytes) + r.rows * partial->second;
+    r.row_bytes = static_cast<uint32_t>(partial->second);
   }
-  // Rows with strings, and narrow ones whose input order matters (the fact "indexed"), are sorted by an index as wide
-  // ones are.
-  constexpr uint32_t wide = 17;
-  r.row_bytes = indexed ? std::max(wide, row_bytes) : row_bytes;
   if (const auto limit = n.facts.find("limit"); limit != n.facts.end()) r.limit_rows = limit->second;
   r.long_runs = n.facts.contains("long_runs");
   r.compressed = n.facts.contains("compressed");
   r.dedups = n.facts.contains("dedups");
   r.unique = n.facts.contains("unique");
+  r.block_bytes = resources.block_bytes;
+  r.num_disks = resources.num_disks;
+  r.disk_depth = resources.disk_depth;
+  r.threads = resources.threads;
   return r;
 }
 
@@ -69,30 +70,24 @@ void put_pass(const stored_pass& pass, sort_prediction& out) {
 
 sort_prediction predict_sort(const graph& g, int index, const physical_plan& plan) {
   const node& n = g.nodes[static_cast<size_t>(index)];
-  sort_request request = request_of(g, n);
+  sizes::sort_request request = request_of(g, n, plan.resources);
   request.create_bytes = plan.share_of(index, 0);
   request.merge_bytes = plan.share_of(index, 1);
   request.kept_bytes = plan.kept_of(index);
-  request.block_bytes = plan.resources.block_bytes;
-  request.num_disks = plan.resources.num_disks;
-  request.disk_depth = plan.resources.disk_depth;
-  request.unique = request.unique && plan.resources.threads > 1;  // one thread sorts no pieces
-  const sort_plan sort = plan_sort(request);
+  const sizes::sort_plan sort = sizes::plan_sort(request);
   sort_prediction out;
   out.node = index;
   out.known = request.known;
   out.rows = request.rows;
   out.num_bytes = request.num_bytes;
   out.runs = sort.runs;
-  out.fan_in = request.known ? sort.fan_in : sort.fan_in_limit;
+  out.fan_in = request.known ? sort.fan_in : sort.merger.fan_in;
   out.merge_passes = sort.passes;
   out.written_bytes = sort.written_bytes;
   out.read_bytes = sort.read_bytes;
-  out.block_bytes = sort.block_bytes;
-  out.runs_per_half = sort.runs_per_half;
-  out.splits_halves = sort.splits_halves;
-  out.write_buffers = sort.write_buffers;
-  out.read_buffers = sort.read_buffers;
+  out.block_bytes = sort.creator.block_bytes;
+  out.creator = sort.creator;
+  out.merger = sort.merger;
   out.kept_bytes = sort.kept_bytes;
   out.compressed = request.compressed;
   if (const std::optional<stored_pass> pass = pass_of(g, index, 0, plan)) put_pass(*pass, out);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
-#include "engine/block/buffer_split.h"
+#include "engine/sizes/buffer_split.h"
 
 namespace flowrun::runs {
 
@@ -47,7 +47,7 @@ predicted_reader::predicted_reader(block::block_manager& blocks, std::span<const
   }
   block::prefetch_options options = memory.prefetch;
   if (options.scheduled_buffers == 0)
-    options.scheduled_buffers = static_cast<unsigned>(block::split_read_buffers(ahead, blocks.num_disks()));
+    options.scheduled_buffers = static_cast<unsigned>(sizes::split_read_buffers(ahead, blocks.num_disks()));
   block::prefetch_plan plan{block::prefetch_order(wanted, blocks.weights(), num_buffers, options), true};
   prefetcher_ = std::make_unique<block::block_prefetcher>(blocks, std::move(wanted), static_cast<unsigned>(num_buffers),
                                                           std::move(plan));

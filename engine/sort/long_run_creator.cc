@@ -45,7 +45,7 @@ class long_run_creator final : public run_creator {
         resources_(resources),
         codec_(settings.type, settings.key),
         rules_(settings_, codec_),
-        memory_(divide_long_run_memory(resources)),
+        memory_(divide_long_run_memory(resources.creating)),
         bag_words_(memory_.bag_bytes / sizeof(Word)),
         slice_words_(memory_.slice_bytes / sizeof(Word)),
         making_room_(resources.post) {
@@ -185,7 +185,8 @@ class long_run_creator final : public run_creator {
   // The smallest words that may follow in the current run, which is complete when there are none.
   void next_slice() {
     if (!writer_) {
-      writer_.emplace(*resources_.blocks, resources_.block_bytes, memory_.num_buffers, resources_.coding);
+      writer_.emplace(*resources_.blocks, resources_.creating.block_bytes, resources_.creating.write_buffers,
+                      resources_.coding);
       words_.emplace(*writer_, codec_);
       slice_buffer_ = aligned_buffer(slice_words_ * sizeof(Word));
     }
@@ -236,11 +237,9 @@ class long_run_creator final : public run_creator {
 
 }  // namespace
 
-long_run_memory divide_long_run_memory(const sort_resources& resources) {
-  const creator_memory halves = divide_creator_memory(resources);
-  const uint64_t rows_bytes = 2 * halves.half_bytes;
+long_run_memory divide_long_run_memory(const sizes::creator_sizes& creating) {
+  const uint64_t rows_bytes = 2 * creating.half_bytes;
   long_run_memory memory;
-  memory.num_buffers = halves.num_buffers;
   memory.block_bytes = std::clamp<uint64_t>(std::bit_floor(rows_bytes / 32768), 256, 16 * KiB);
   memory.bag_bytes = round_down(std::max(rows_bytes / 64, 8 * memory.block_bytes), 16);
   memory.slice_bytes = std::min<uint64_t>(memory.bag_bytes, 512 * KiB);

@@ -1,7 +1,7 @@
 // Run creation for rows of at most 16 bytes: a row is a number, a run is a sorted array of numbers.
 //
 // The run buffer is a ring of stretches: two halves of it, or more and shorter ones where the merge can take many runs
-// (sort_resources::runs_per_half), each of which is sorted at once and written as it is.
+// (creator_sizes::runs_per_half), each of which is sorted at once and written as it is.
 //
 // With several threads a large half is sorted in pieces while it fills, each as soon as it is full, several at once
 // (word_stretch.h). When the half is written, the pieces are merged in slices (word_stretch_writer.h):
@@ -28,17 +28,18 @@ namespace {
 constexpr size_t most_pieces = 8;
 
 size_t stretches_of_a_half(const sort_resources& resources) {
-  return resources.splits_halves ? 1 : resources.runs_per_half;
+  return resources.creating.splits_halves ? 1 : resources.creating.runs_per_half;
 }
 
 // Pieces need room for a slice, which some of the write buffers give up.
 template <class Word>
-word_stretch_shape shape_of(const sort_resources& resources, const creator_memory& memory) {
+word_stretch_shape shape_of(const sort_resources& resources) {
+  const sizes::creator_sizes& sizes = resources.creating;
   word_stretch_shape shape;
-  shape.num_words = memory.half_bytes / stretches_of_a_half(resources) / sizeof(Word);
-  const bool large = uint64_t{memory.num_buffers} * resources.block_bytes >= 4 * word_stretch_writer<Word>::slice_bytes;
+  shape.num_words = sizes.half_bytes / stretches_of_a_half(resources) / sizeof(Word);
+  const bool large = uint64_t{sizes.write_buffers} * sizes.block_bytes >= 4 * word_stretch_writer<Word>::slice_bytes;
   if (resources.threads > 1 && stretches_of_a_half(resources) == 1 && large)
-    shape.num_pieces = resources.splits_halves ? resources.runs_per_half : most_pieces;
+    shape.num_pieces = sizes.splits_halves ? sizes.runs_per_half : most_pieces;
   return shape;
 }
 
@@ -50,9 +51,8 @@ class narrow_run_creator final : public run_creator {
         resources_(resources),
         codec_(settings.type, settings.key),
         rules_(settings_, codec_),
-        memory_(divide_creator_memory(resources)),
-        shape_(shape_of<Word>(resources, memory_)),
-        writer_(settings_, resources_, codec_, rules_, memory_.num_buffers, shape_.num_pieces > 1),
+        shape_(shape_of<Word>(resources)),
+        writer_(settings_, resources_, codec_, rules_, resources.creating.write_buffers, shape_.num_pieces > 1),
         ring_(settings_, resources_, [this](word_stretch<Word>& full, waker& w) { return writer_.write(full, w); }) {
     for (size_t i = 0; i < 2 * stretches_of_a_half(resources); ++i) ring_.add(shape_, rules_, resources.post);
   }
@@ -96,7 +96,6 @@ class narrow_run_creator final : public run_creator {
   const sort_resources resources_;
   const record::row_codec codec_;
   const word_rules<Word> rules_;
-  const creator_memory memory_;
   const word_stretch_shape shape_;
   word_stretch_writer<Word> writer_;  // of the writing; the owner touches it only while that is idle
   stretch_ring<word_stretch<Word>> ring_;

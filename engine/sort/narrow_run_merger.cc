@@ -98,15 +98,15 @@ class narrow_run_merger final : public run_merger {
         batch_rows_(record::shape_for(settings_.type, batch_bytes).max_rows) {
     sorted_ = runs_.runs.empty() && runs::num_parts(runs_.in_memory) <= 1;
     if (runs_.runs.empty()) {
-      memory_.slice_bytes = merger_slice_bytes(resources);
+      memory_.slice_bytes = resources.merging.slice_bytes;
       return;
     }
-    memory_ = divide_merger_memory(resources, resources.block_bytes);
+    memory_ = memory_of(resources);
     std::vector<uint64_t> sizes;
     for (const runs::run& r : runs_.runs) sizes.push_back(r.num_rows);
     first_merges_.emplace(sizes, memory_.fan_in, [this](std::vector<runs::run> merged) {
       return std::make_unique<narrow_intermediate_merge<Word>>(std::move(merged), codec_, resources_, memory_,
-                                                               resources_.block_bytes, settings_);
+                                                               memory_.block_bytes, settings_);
     });
     fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + runs_.in_memory.size();
   }

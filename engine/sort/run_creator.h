@@ -2,7 +2,7 @@
 //
 // The run buffer is a ring of stretches. While some are written in the background, others fill and are sorted
 // (papers/000, figure 2, where there are two halves; sorting and writing are works of their own, so that the disks need
-// not wait for a sort). A stretch is a run: half of the memory, or less (sort_resources::runs_per_half). One that
+// not wait for a sort). A stretch is a run: half of the memory, or less (creator_sizes::runs_per_half). One that
 // begins where the last run ended extends that run, so sorted input makes one run. What comes last stays in memory as
 // far as sort_resources::kept_bytes allows: input that fits touches no disk (decision D12), and larger input is written
 // but for that share (2(N - M/2) of scratch I/O; papers/003, section 3).
@@ -40,8 +40,5 @@ class run_creator {
 
 // Throws error(resources) when the memory can't hold even a few blocks.
 std::unique_ptr<run_creator> make_run_creator(const sort_settings& settings, const sort_resources& resources);
-
-// The memory below which make_run_creator and make_run_merger refuse to work with blocks of this size.
-uint64_t minimum_sort_memory(uint32_t block_bytes);
 
 }  // namespace flowrun::sort

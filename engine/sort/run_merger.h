@@ -42,21 +42,16 @@ class run_merger {
 std::unique_ptr<run_merger> make_run_merger(const sort_settings& settings, const sort_resources& resources,
                                             runs::sorted_runs runs, size_t batch_bytes);
 
-// How a merger divides its memory. Pure.
-struct merger_memory {
-  uint64_t fan_in = 2;         // runs merged at once
-  unsigned lookahead = 2;      // blocks beyond one per run that may wait in memory, merged
-  unsigned num_buffers = 8;    // blocks in memory, all together, when fan_in runs are merged
-  uint64_t slice_bytes = 0;    // narrow rows: words of one slice
-  unsigned write_buffers = 2;  // of an intermediate merge
-  runs::block_coding coding;   // of the runs
+// How a merger works: its sizes and the form of the runs.
+struct merger_memory : sizes::merger_sizes {
+  runs::block_coding coding;
   block::prefetch_options prefetch;
 
   runs::reading_memory reading() const { return {num_buffers, lookahead, coding, prefetch}; }
 };
-// `longest_block`: the largest block of the runs. Throws error(resources) when the memory can't hold two runs' blocks.
-merger_memory divide_merger_memory(const sort_resources& resources, uint32_t longest_block);
-// merger_memory::slice_bytes alone, which depends on no block.
-uint64_t merger_slice_bytes(const sort_resources& resources);
+// As the merger was handed it. Throws error(resources) when two runs' blocks don't fit.
+merger_memory memory_of(const sort_resources& resources);
+// Where blocks are longer than was planned, or `first_keys` bytes of runs take a part of the memory.
+merger_memory memory_of(const sort_resources& resources, uint32_t longest_block, uint64_t first_keys);
 
 }  // namespace flowrun::sort

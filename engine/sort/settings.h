@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "engine/base/resumable.h"
 #include "engine/block/block_manager.h"
@@ -12,6 +13,7 @@
 #include "engine/record/key.h"
 #include "engine/record/row_codec.h"
 #include "engine/runs/block_codec.h"
+#include "engine/sizes/sort_memory.h"
 #include "engine/sort/row_combiner.h"
 
 namespace flowrun::sort {
@@ -43,17 +45,18 @@ struct sort_resources {
   task_poster post;                 // runs the sorting and writing of a full half beside the caller
   std::function<bool()> cancelled;  // long work looks at it, and throws error(cancelled)
   uint64_t memory_bytes = 0;        // of the creator or the merger
+  sizes::creator_sizes creating;    // how the creator divides it
+  sizes::merger_sizes merging;      // how the merger does
   uint64_t kept_bytes = 0;          // of the creator: a last half that takes no more than this stays in memory
-  uint32_t block_bytes = 0;         // a power of two >= 4096
-  unsigned write_buffers = 16;      // of the creator, at most; no more than fit an eighth of its memory, at least two
   unsigned threads = 1;
-  runs::block_coding coding;  // of the runs' blocks, the same for creator and merger
-  // Of the creator: a run has so much of half its memory. Where one merge takes all runs anyway, shorter ones are
-  // cheaper to make.
-  unsigned runs_per_half = 1;
-  // Of the creator of narrow rows, with unique: the pieces of a half may be runs by themselves, where few rows repeat.
-  bool splits_halves = false;
+  runs::block_coding coding;         // of the runs' blocks, the same for creator and merger
+  std::string node;                  // that sorts, for messages; may be empty
   block::prefetch_options prefetch;  // of a merger: how it reads ahead
 };
+
+// "node 'by_key': ", for messages.
+inline std::string message_start(const sort_resources& resources) {
+  return resources.node.empty() ? std::string() : "node '" + resources.node + "': ";
+}
 
 }  // namespace flowrun::sort

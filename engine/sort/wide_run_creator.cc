@@ -2,7 +2,7 @@
 // matters.
 //
 // The run buffer is a ring of stretches (row_stretch.h): two halves of it, or more and smaller ones where the merge can
-// take many runs (sort_resources::runs_per_half). Rows move once, when they are gathered into blocks (papers/000:
+// take many runs (creator_sizes::runs_per_half). Rows move once, when they are gathered into blocks (papers/000:
 // moving records took up to 45 % of run formation).
 //
 // With several threads a stretch that is half the memory is sorted in pieces while it fills, each as soon as an eighth
@@ -29,15 +29,13 @@ namespace {
 
 using record::row_place;
 
-constexpr uint64_t keys_allowance =
-    8 * MiB;                           // beyond the share, so that tiny budgets work; far below the slack promised
 constexpr size_t rows_per_block = 32;  // of average length, at least, as far as the memory allows
 constexpr size_t most_pieces = 8;
 constexpr uint64_t most_slice_bytes = 256 * KiB;  // rows and their index; fits the L2 cache
 constexpr unsigned most_lanes = 8;                // slices under way; their indices are part of that slack, too
 
 size_t pieces_of_a_stretch(const sort_resources& resources) {
-  return resources.threads > 1 && resources.runs_per_half == 1 ? most_pieces : 1;
+  return resources.threads > 1 && resources.creating.runs_per_half == 1 ? most_pieces : 1;
 }
 // One slice is written while each thread merges one.
 size_t lanes_of(const sort_resources& resources) {
@@ -50,16 +48,15 @@ class wide_run_creator final : public run_creator {
       : settings_(settings),
         resources_(resources),
         slices_(settings.type, settings.key),
-        memory_(divide_creator_memory(resources)),
         keys_share_(kernels::wide_rows(settings.type, settings.key).has_strings_in_key() ? resources.memory_bytes / 8
                                                                                          : 0),
-        rules_(settings_, (2 * memory_.half_bytes - keys_share_) / resources.runs_per_half / 2,
+        rules_(settings_, (2 * resources.creating.half_bytes - keys_share_) / resources.creating.runs_per_half / 2,
                pieces_of_a_stretch(resources)),
-        block_bytes_(resources.block_bytes),
+        block_bytes_(resources.creating.block_bytes),
         finished_(*resources.blocks),
         lanes_(slices_, settings, resources.post, lanes_of(resources)),
         ring_(settings_, resources_, [this](row_stretch& full, waker& w) { return write(full, w); }) {
-    for (unsigned i = 0; i < 2 * resources.runs_per_half; ++i) ring_.add(rules_, resources.post);
+    for (unsigned i = 0; i < 2 * resources.creating.runs_per_half; ++i) ring_.add(rules_, resources.post);
   }
   // Sorting and merging may wake the writing, and the writer may until it is gone: what is woken must still be there,
   // if asleep.
@@ -108,11 +105,12 @@ class wide_run_creator final : public run_creator {
 
  private:
   [[noreturn]] void refuse(const record::batch& in) const {
-    throw error(error_kind::resources,
-                fmt::format("a row of {} doesn't fit the {} that a piece of the sort's memory has",
-                            format_bytes(rules_.rows.row_bytes() + rules_.rows.heap_bytes(in.row(0))),
-                            format_bytes(rules_.arena_bytes)),
-                "raise the memory budget (-m), or shorten the strings before the sort");
+    throw error(
+        error_kind::resources,
+        fmt::format("{}a row of {} doesn't fit the {} that a piece of the sort's memory has", message_start(resources_),
+                    format_bytes(rules_.rows.row_bytes() + rules_.rows.heap_bytes(in.row(0))),
+                    format_bytes(rules_.arena_bytes)),
+        "raise the memory budget (-m), or shorten the strings before the sort");
   }
 
   // A step in the background. done: the whole stretch is on its way to the disks.
@@ -156,7 +154,7 @@ class wide_run_creator final : public run_creator {
     if (!extends) writer_->begin_run();
     constexpr uint64_t index_bytes = sizeof(row_place);  // which is as long as the entry that held_bytes() counts
     const uint64_t average = h.held_bytes() / h.num_rows() - index_bytes;
-    const uint64_t slice_bytes = std::clamp<uint64_t>(memory_.half_bytes / 32, 4 * KiB, most_slice_bytes);
+    const uint64_t slice_bytes = std::clamp<uint64_t>(resources_.creating.half_bytes / 32, 4 * KiB, most_slice_bytes);
     stride_bytes_ = slice_bytes * average / (average + index_bytes) / left_.size();
     rows_left_ = settings_.limit > 0 ? settings_.limit : std::numeric_limits<uint64_t>::max();
     begun_ = true;
@@ -179,13 +177,22 @@ class wide_run_creator final : public run_creator {
   // What all runs keep of their blocks' first keys is part of the budget.
   void check_first_rows() const {
     const uint64_t keys_kept = keys_of_finished_ + to_blocks_->first_rows_bytes();
-    if (keys_share_ == 0 || keys_kept <= keys_share_ + keys_allowance) return;
+    if (keys_share_ == 0 || keys_kept <= keys_share_ + sizes::first_keys_allowance) return;
     throw error(
         error_kind::resources,
-        fmt::format("the first keys of this sort's blocks, which stay in memory, take more than {}",
-                    format_bytes(keys_share_ + keys_allowance)),
+        fmt::format("{}the first keys of this sort's blocks, which stay in memory, take more than {}",
+                    message_start(resources_), format_bytes(keys_share_ + sizes::first_keys_allowance)),
         fmt::format("raise the memory budget (-m) so that the sort gets much more than {}, or sort by a shorter key",
                     format_bytes(resources_.memory_bytes)));
+  }
+
+  [[noreturn]] void refuse_long(size_t longest, size_t needed) const {
+    throw error(
+        error_kind::resources,
+        fmt::format("{}a row of {} is too long for a sort that merges blocks of {} at most", message_start(resources_),
+                    format_bytes(longest), format_bytes(resources_.creating.longest_block)),
+        fmt::format("raise the memory budget (-m) so that both halves of the sort get {} (see flowrun plan)",
+                    format_bytes(sizes::least_merge_memory(needed))));
   }
 
   // Makes sure that a row of `longest` bytes fits a block, and many of `average` bytes do. blocked: the blocks of the
@@ -200,15 +207,11 @@ class wide_run_creator final : public run_creator {
       writer_.reset();
     }
     // Long rows get long blocks: the first key of each block stays in memory, and should be a small part of it.
-    const size_t comfortable = std::min<size_t>(rows_per_block * average, resources_.memory_bytes / 32);
+    const size_t comfortable = std::min<size_t>(rows_per_block * average, resources_.creating.longest_block / 4);
     const size_t needed = std::bit_ceil(std::max(longest + block::block_header_bytes, comfortable));
-    unsigned num_buffers = memory_.num_buffers;
+    unsigned num_buffers = resources_.creating.write_buffers;
     if (needed > block_bytes_) {
-      if (needed * 8 > resources_.memory_bytes)
-        throw error(error_kind::resources,
-                    fmt::format("a row of {} is too long for a sort with {} of memory", format_bytes(longest),
-                                format_bytes(resources_.memory_bytes)),
-                    fmt::format("raise the memory budget (-m) so that the sort gets {}", format_bytes(needed * 8)));
+      if (needed > resources_.creating.longest_block) refuse_long(longest, needed);
       block_bytes_ = static_cast<uint32_t>(needed);
       num_buffers = static_cast<unsigned>(std::clamp<uint64_t>(resources_.memory_bytes / 8 / needed, 2, num_buffers));
     }
@@ -220,7 +223,6 @@ class wide_run_creator final : public run_creator {
   const sort_settings settings_;
   const sort_resources resources_;
   const kernels::row_slices slices_;
-  const creator_memory memory_;
   const uint64_t keys_share_;  // of the memory, for first keys of unbounded length
   const stretch_rules rules_;
   // Of the writing; the owner touches them only while that is idle.

@@ -30,7 +30,7 @@ class wide_run_merger final : public run_merger {
         builder_(settings_.type, *resources.pool, batch_bytes) {
     uint64_t num_bytes = 0, num_rows = 0;  // on scratch
     if (!runs_.runs.empty()) {
-      block_bytes_ = resources.block_bytes;
+      block_bytes_ = resources.merging.block_bytes;
       std::vector<uint64_t> sizes;
       uint64_t kept = 0;
       for (const runs::run& r : runs_.runs) {
@@ -40,20 +40,14 @@ class wide_run_merger final : public run_merger {
         num_bytes += r.blocks.size() * r.block_bytes;
         block_bytes_ = std::max(block_bytes_, r.block_bytes);
       }
-      if (kept > resources.memory_bytes / 2)
-        throw error(error_kind::resources,
-                    fmt::format("the first keys of {} runs take more than half of the sort's memory", sizes.size()),
-                    "raise the memory budget (-m), or sort by a shorter key");
-      sort_resources rest = resources;
-      rest.memory_bytes -= kept;
-      memory_ = divide_merger_memory(rest, block_bytes_);
+      memory_ = memory_of(resources, block_bytes_, kept);
       first_merges_.emplace(sizes, memory_.fan_in, [this](std::vector<runs::run> merged) {
         return std::make_unique<wide_intermediate_merge>(std::move(merged), settings_, resources_, memory_,
                                                          block_bytes_, slices_);
       });
       fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + runs_.in_memory.size();
     } else {
-      memory_.slice_bytes = merger_slice_bytes(resources);
+      memory_.slice_bytes = resources.merging.slice_bytes;
     }
     // A slice wants a few rows of each run, and an index beside them. Rows for which that is too much, which take their
     // time anyway, go through the loser tree.

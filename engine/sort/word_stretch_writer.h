@@ -8,7 +8,7 @@
 //   piece 2   2 3 | 10 11 …         slice: 1 4 7 9 2 3, sorted 1 2 3 4 7 9 ─▶ block
 //
 // Where unique leaves out rows, that leaves out more of them. If those are few, as some windows of the pieces show,
-// merging costs more than it saves, and the pieces become runs by themselves (sort_resources::splits_halves).
+// merging costs more than it saves, and the pieces become runs by themselves (creator_sizes::splits_halves).
 #pragma once
 
 #include <algorithm>
@@ -108,10 +108,11 @@ class word_stretch_writer {
   void make_buffers() {
     unsigned num_buffers = num_buffers_;
     if (merges_) {  // the slice has the room of some
-      num_buffers -= static_cast<unsigned>((slice_bytes + resources_.block_bytes - 1) / resources_.block_bytes);
+      num_buffers -=
+          static_cast<unsigned>((slice_bytes + resources_.creating.block_bytes - 1) / resources_.creating.block_bytes);
       slice_buffer_ = aligned_buffer(slice_bytes);
     }
-    writer_.emplace(*resources_.blocks, resources_.block_bytes, num_buffers, resources_.coding);
+    writer_.emplace(*resources_.blocks, resources_.creating.block_bytes, num_buffers, resources_.coding);
     words_.emplace(*writer_, codec_);
   }
 
@@ -123,7 +124,8 @@ class word_stretch_writer {
     const auto broken =
         std::adjacent_find(all.begin(), all.end(), [&](const auto& a, const auto& b) { return !goes_on(a, b); });
     if (broken == all.end()) return way::in_order;
-    return resources_.splits_halves && settings_.limit == 0 && repeat_little<Word>(all) ? way::apart : way::merged;
+    return resources_.creating.splits_halves && settings_.limit == 0 && repeat_little<Word>(all) ? way::apart
+                                                                                                 : way::merged;
   }
 
   // What is to be written next, into left_; false when that was all.

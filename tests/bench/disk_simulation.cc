@@ -17,7 +17,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/block/buffer_split.h"
+#include "engine/sizes/buffer_split.h"
 #include "tests/simulation/merge_simulation.h"
 #include "tests/simulation/run_formation.h"
 
@@ -212,7 +212,7 @@ void figure11() {
     c.prefetch.order = block::fetch_order::predicted;
     point("figure11", "naive", x, seconds(merge(c).total_ns));
     c.prefetch.order = block::fetch_order::optimal;
-    c.prefetch.scheduled_buffers = static_cast<unsigned>(block::split_read_buffers(read_buffers, c.num_disks));
+    c.prefetch.scheduled_buffers = static_cast<unsigned>(sizes::split_read_buffers(read_buffers, c.num_disks));
     point("figure11", "w = 2D + 0.3 (r - 2D)", x, seconds(merge(c).total_ns));
     c.prefetch.scheduled_buffers = static_cast<unsigned>(read_buffers);
     point("figure11", "w = r", x, seconds(merge(c).total_ns));

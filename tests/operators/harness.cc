@@ -339,8 +339,9 @@ run_result run(const std::string& nodes, const std::map<std::string, rows>& inpu
       }
     }
     plan::sort_prediction blocks;
-    blocks.block_bytes = 4096;
-    blocks.write_buffers = 2;
+    const sizes::half_budget half{.memory_bytes = options.memory_bytes, .block_bytes = 4096};
+    blocks.creator = sizes::divide_creator(half, half.memory_bytes);
+    blocks.merger = sizes::divide_merger(half);
     if (node.role() == plan::operator_role::breaker) {
       context.kept_bytes = options.memory_bytes / 2;
       context.sort = &blocks;

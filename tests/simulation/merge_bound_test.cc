@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <string>
 
-#include "engine/block/buffer_split.h"
+#include "engine/sizes/buffer_split.h"
 #include "tests/simulation/merge_simulation.h"
 
 namespace flowrun::simulation {
@@ -30,14 +30,14 @@ struct merge_case {
   unsigned num_runs = 32;
   uint64_t blocks_per_run = 64;
   uint64_t read_blocks = 0;    // 0: as in the theorem
-  unsigned write_buffers = 0;  // 0: block::unhindered_write_buffers
+  unsigned write_buffers = 0;  // 0: sizes::unhindered_write_buffers
   unsigned queue_depth = 1;
   io::service_order order = io::service_order::alternating;
 
   uint64_t read_buffers() const { return read_blocks > 0 ? read_blocks : 2 * num_runs + 13 * num_disks; }
   unsigned output_buffers() const {
     return write_buffers > 0 ? write_buffers
-                             : static_cast<unsigned>(block::unhindered_write_buffers(num_disks, queue_depth));
+                             : static_cast<unsigned>(sizes::unhindered_write_buffers(num_disks, queue_depth));
   }
 };
 

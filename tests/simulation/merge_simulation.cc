@@ -17,10 +17,12 @@ merge_outcome simulate_merge(simulated_machine& machine, const merge_options& op
   resources.blocks = &machine.blocks();
   resources.pool = &machine.pool();
   resources.post = machine.poster();
-  resources.block_bytes = options.block_bytes;
-  // A quarter of a merger's memory is for slices (sort::divide_merger_memory); wide rows keep first keys in it, too.
+  // A quarter of a merger's memory is for slices (sizes::divide_merger).
   resources.memory_bytes = (options.read_blocks * options.block_bytes * 4 + 2) / 3;
-  if (!options.settings.narrow()) resources.memory_bytes += outcome.num_blocks_read * sizeof(runs::run_block);
+  resources.merging = sizes::divide_merger({.memory_bytes = resources.memory_bytes,
+                                            .block_bytes = options.block_bytes,
+                                            .num_disks = resources.blocks->num_disks(),
+                                            .disk_depth = resources.blocks->queue_depth()});
   resources.prefetch = options.prefetch;
   machine.settle();
   const uint64_t started = machine.now();

@@ -37,8 +37,12 @@ formation_outcome simulate_run_formation(simulated_machine& machine, const forma
   resources.blocks = &machine.blocks();
   resources.pool = &machine.pool();
   resources.post = machine.poster();
-  resources.block_bytes = options.block_bytes;
   resources.memory_bytes = options.memory_blocks * options.block_bytes;
+  resources.creating = sizes::divide_creator({.memory_bytes = resources.memory_bytes,
+                                              .block_bytes = options.block_bytes,
+                                              .num_disks = resources.blocks->num_disks(),
+                                              .disk_depth = resources.blocks->queue_depth()},
+                                             resources.memory_bytes);
   machine.settle();
   formation_outcome outcome;
   const uint64_t started = machine.now();

@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/exec/parcel.h"
+#include "engine/sizes/sorted_row.h"
 #include "engine/sort/run_creator.h"
 #include "engine/sort/run_merger.h"
 #include "operators/parts/rules/estimates.h"
@@ -29,6 +30,7 @@ sort::sort_resources resources_of(exec::build_context& c, const record::row_type
   out.memory_bytes = c.memory_bytes;
   out.kept_bytes = c.kept_bytes;
   out.threads = job->threads();
+  out.node = c.node.id;
   out.coding = {compress, type.row_bytes()};
   return out;
 }
@@ -47,17 +49,12 @@ class prepare_stage final : public exec::stateless_stage {
 };
 
 // What the sink half leaves for the source half.
-struct hand_over {
-  std::shared_ptr<runs::sorted_runs> runs;
-  uint32_t block_bytes = 0;
-};
+using hand_over = std::shared_ptr<runs::sorted_runs>;
 
 class creator_stage final : public exec::ordered_stage {
  public:
-  creator_stage(std::shared_ptr<sort::run_creator> creator, uint32_t block_bytes, uint64_t most_rows,
-                exec::build_context& c)
+  creator_stage(std::shared_ptr<sort::run_creator> creator, uint64_t most_rows, exec::build_context& c)
       : creator_(std::move(creator)),
-        block_bytes_(block_bytes),
         most_rows_(most_rows),
         rows_left_(most_rows),
         state_(c.state),
@@ -77,7 +74,7 @@ class creator_stage final : public exec::ordered_stage {
       counters_.run_bytes += r.blocks.size() * uint64_t{r.block_bytes};
       counters_.stored_run_bytes += r.stored_bytes();
     }
-    state_ = hand_over{std::move(runs), block_bytes_};
+    state_ = std::move(runs);
     return outcome::done();
   }
 
@@ -92,7 +89,6 @@ class creator_stage final : public exec::ordered_stage {
   }
 
   std::shared_ptr<sort::run_creator> creator_;
-  const uint32_t block_bytes_;
   const uint64_t most_rows_;
   uint64_t rows_left_;
   std::optional<sort::prepared_rows> left_;  // of the parcel that is being taken
@@ -135,23 +131,20 @@ class refine_stage final : public exec::parcel_stage<sort::merge_part> {
 void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_settings settings,
                       runs::compression compress, uint64_t most_rows) {
   sort::sort_resources resources = resources_of(c, settings.type, compress);
-  resources.block_bytes = static_cast<uint32_t>(c.sort->block_bytes);
-  resources.write_buffers = static_cast<unsigned>(c.sort->write_buffers);
-  resources.runs_per_half = static_cast<unsigned>(c.sort->runs_per_half);
-  resources.splits_halves = c.sort->splits_halves;
+  resources.creating = c.sort->creator;
   settings.force_spill = c.job.options().force_spill;
   std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(settings, resources);
   to.stages.emplace_back(std::make_unique<prepare_stage>(creator));
-  to.stages.emplace_back(std::make_unique<creator_stage>(creator, resources.block_bytes, most_rows, c));
+  to.stages.emplace_back(std::make_unique<creator_stage>(creator, most_rows, c));
 }
 
 void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_settings& settings,
                runs::compression compress) {
   const auto given = std::any_cast<hand_over>(std::exchange(c.state, {}));
   sort::sort_resources resources = resources_of(c, settings.type, compress);
-  resources.block_bytes = given.block_bytes;
+  resources.merging = c.sort->merger;
   std::shared_ptr<sort::run_merger> merger =
-      sort::make_run_merger(settings, resources, std::move(*given.runs), c.batch_bytes);
+      sort::make_run_merger(settings, resources, std::move(*given), c.batch_bytes);
   c.counters.fan_in = merger->fan_in();
   c.counters.merge_passes = merger->merge_passes();
   to.head = std::make_unique<merger_source>(merger);
@@ -159,14 +152,12 @@ void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_sett
 }
 
 uint64_t bytes_to_sort(const record::row_type& type, bool indexed, const plan::row_estimate& estimate) {
-  if (indexed) return estimate.num_bytes + 16 * estimate.rows;
-  return estimate.rows * (type.row_bytes() <= 8 ? 8 : 16);
+  return sizes::bytes_to_sort(estimate.rows, estimate.num_bytes, type.row_bytes(), indexed);
 }
 
 plan::memory_wish sort_memory(const plan::node& n, int) {
   plan::memory_wish wish;
-  constexpr uint32_t smallest_block = 16 * KiB;
-  wish.minimum = sort::minimum_sort_memory(smallest_block);
+  wish.minimum = sizes::least_sort_memory(sizes::shortest_sort_block);
   wish.maximum = UINT64_MAX / 4;
   wish.weight = 1;
   const auto in_memory = n.facts.find("sorted_bytes");

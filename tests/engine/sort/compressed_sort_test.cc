@@ -67,7 +67,7 @@ class each_codec : public testing::TestWithParam<size_t> {
   random_rows source_;
 
   sort_settings settings() const { return sort_by(type_, one_.rows.key); }
-  sort_place place(uint64_t memory_bytes = minimum_sort_memory(block_bytes)) const {
+  sort_place place(uint64_t memory_bytes = sizes::least_sort_memory(block_bytes)) const {
     sort_place out;
     out.block_bytes = block_bytes;
     out.memory_bytes = memory_bytes;
@@ -200,7 +200,7 @@ TEST(compressed_sort, fan_in_is_that_of_uncompressed_runs) {
   const std::vector<batch> rows = numbers(pool, values);
   sort_place place;
   place.block_bytes = block_bytes;
-  place.memory_bytes = minimum_sort_memory(block_bytes);
+  place.memory_bytes = sizes::least_sort_memory(block_bytes);
   const sort_result plain = sort_rows(sort_by(type, columns({0})), place, rows);
   place.coding = {runs::compression::delta, 8};
   const sort_result compressed = sort_rows(sort_by(type, columns({0})), place, rows);

@@ -195,7 +195,7 @@ TEST(external_sort, every_memory_share_gives_the_same_rows) {
   const sort_settings settings = sort_by(type, columns({0}));
   uint64_t most_passes = 0;
   for (const uint64_t memory :
-       {minimum_sort_memory(4096), uint64_t{130'000}, uint64_t{200'000}, uint64_t{555'555}, uint64_t{4'000'000}}) {
+       {sizes::least_sort_memory(4096), uint64_t{130'000}, uint64_t{200'000}, uint64_t{555'555}, uint64_t{4'000'000}}) {
     sort_place place;
     place.memory_bytes = memory;
     most_passes = std::max(most_passes, expect_sorted(settings, place, input).merge_passes);
@@ -210,7 +210,7 @@ TEST(external_sort, larger_blocks_and_one_disk) {
   const std::vector<batch> input = source.batches(type, pool, 200'000);
   sort_place place;
   place.block_bytes = 16384;
-  place.memory_bytes = minimum_sort_memory(16384);
+  place.memory_bytes = sizes::least_sort_memory(16384);
   place.num_disks = 1;
   expect_sorted(sort_by(type, columns({1})), place, input);
 }

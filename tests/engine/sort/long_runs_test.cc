@@ -30,7 +30,7 @@ sort_place roomy(uint64_t memory_bytes = MiB) {
 
 // M: what the rows of both halves would have.
 uint64_t rows_memory(const sort_place& place) {
-  return 2 * divide_creator_memory(sort_rig(place).resources()).half_bytes;
+  return 2 * sort_rig(place).resources().creating.half_bytes;
 }
 
 struct pattern {
@@ -209,11 +209,10 @@ TEST(long_runs, memory_is_what_the_halves_have) {
   sort_rig rig({});
   sort_resources r = rig.resources();
   for (const uint32_t block : {4096U, 65536U, 1U << 20}) {
-    for (uint64_t memory = minimum_sort_memory(block); memory <= 64 * GiB; memory = memory * 3 + 1) {
-      r.memory_bytes = memory;
-      r.block_bytes = block;
-      const uint64_t m = 2 * divide_creator_memory(r).half_bytes;
-      const long_run_memory parts = divide_long_run_memory(r);
+    for (uint64_t memory = sizes::least_sort_memory(block); memory <= 64 * GiB; memory = memory * 3 + 1) {
+      rig.divide(r, memory, block);
+      const uint64_t m = 2 * r.creating.half_bytes;
+      const long_run_memory parts = divide_long_run_memory(r.creating);
       const uint64_t stored = parts.num_blocks * parts.block_bytes;
       EXPECT_LE(2 * parts.bag_bytes + parts.slice_bytes + stored, m);
       EXPECT_GE(stored, m * (memory < MiB ? 80 : 94) / 100) << memory;

@@ -26,12 +26,12 @@ class overlap : public testing::TestWithParam<kind> {
     resources_.blocks = &*blocks_;
     resources_.pool = &pool_;
     resources_.post = [this](std::function<void()> task) { tasks_.push_back(std::move(task)); };
-    resources_.block_bytes = 64 * KiB;
     resources_.memory_bytes = 16 * MiB;
+    resources_.creating = sizes::divide_creator({.memory_bytes = resources_.memory_bytes, .block_bytes = 64 * KiB},
+                                                resources_.memory_bytes);
     resources_.threads = GetParam().threads;
     creator_ = make_run_creator(settings_, resources_);
-    const creator_memory memory = divide_creator_memory(resources_);
-    half_rows_ = memory.half_bytes / (settings_.narrow() ? 8 : 8 + 16);
+    half_rows_ = resources_.creating.half_bytes / (settings_.narrow() ? 8 : 8 + 16);
     half_blocks_ = (half_rows_ + rows_per_block - 1) / rows_per_block;
   }
   ~overlap() override {

@@ -38,22 +38,6 @@ TEST(settings, narrow_rows_are_those_that_bytes_may_decide) {
   EXPECT_FALSE(sort_by(type_of({{"k", "string"}}), columns({0})).narrow());
 }
 
-TEST(merger_memory, fits_and_leaves_room_to_read_ahead) {
-  sort_rig rig({});
-  sort_resources r = rig.resources();
-  for (const uint32_t block : {4096U, 65536U, 1U << 20}) {
-    for (uint64_t memory = minimum_sort_memory(block); memory <= 64 * GiB; memory = memory * 3 + 1) {
-      r.memory_bytes = memory;
-      const merger_memory m = divide_merger_memory(r, block);
-      EXPECT_GE(m.fan_in, 2U);
-      EXPECT_GE(m.num_buffers, m.fan_in + m.lookahead + 2);
-      EXPECT_LE(m.num_buffers * uint64_t{block} + (r.threads + 2) * m.slice_bytes * 2, memory + 64 * KiB) << memory;
-    }
-    r.memory_bytes = block * 4;
-    EXPECT_EQ(block::error_of([&] { divide_merger_memory(r, block); }).kind(), error_kind::resources);
-  }
-}
-
 TEST(run_creation, small_input_stays_in_memory) {
   record::batch_pool pool;
   for (const bool narrow : {true, false}) {
@@ -240,7 +224,7 @@ TEST(run_creation, runs_are_about_half_the_memory) {
   const std::vector<batch> input = numbers(pool, random_numbers(100'000));
   sort_place place;
   const sort_result result = expect_sorted(by_number, place, input);
-  const uint64_t half = divide_creator_memory(sort_rig(place).resources()).half_bytes;
+  const uint64_t half = sort_rig(place).resources().creating.half_bytes;
   EXPECT_EQ(result.num_runs, (100'000 * 8 + half - 1) / half);
 }
 
@@ -392,7 +376,7 @@ TEST(run_creation, limit_spills_no_more_than_it_needs) {
 TEST(run_creation, refuses_too_little_memory) {
   for (const bool narrow : {true, false}) {
     sort_place place;
-    place.memory_bytes = minimum_sort_memory(4096) - 1;
+    place.memory_bytes = sizes::least_sort_memory(4096) - 1;
     sort_rig rig(place);
     sort_settings settings = by_number;
     settings.stable = !narrow;

@@ -27,7 +27,7 @@ using record::type_of;
 
 // Where and how a sort works.
 struct sort_place {
-  uint64_t memory_bytes = minimum_sort_memory(4096);
+  uint64_t memory_bytes = sizes::least_sort_memory(4096);
   uint64_t kept_bytes = 0;
   uint32_t block_bytes = 4096;
   unsigned num_threads = 0;  // of the poster and of refine(); 0: all on the test's thread
@@ -61,12 +61,24 @@ class sort_rig {
     r.post = queue_.poster();
     r.memory_bytes = place_.memory_bytes;
     r.kept_bytes = place_.kept_bytes;
-    r.block_bytes = place_.block_bytes;
     r.threads = std::max(1U, place_.num_threads);
     r.coding = place_.coding;
-    r.runs_per_half = place_.runs_per_half;
-    r.splits_halves = place_.splits_halves;
+    divide(r, place_.memory_bytes, place_.block_bytes);
+    r.creating.runs_per_half = place_.runs_per_half;
+    r.creating.splits_halves = place_.splits_halves;
     return r;
+  }
+  // Gives both halves of a sort so much memory.
+  void divide(sort_resources& r, uint64_t memory_bytes, uint32_t block_bytes) const {
+    const sizes::half_budget half{.memory_bytes = memory_bytes,
+                                  .block_bytes = block_bytes,
+                                  .num_disks = blocks_->num_disks(),
+                                  .disk_depth = blocks_->queue_depth(),
+                                  .threads = r.threads,
+                                  .compressed = r.coding.compresses()};
+    r.memory_bytes = memory_bytes;
+    r.creating = sizes::divide_creator(half, memory_bytes);
+    r.merging = sizes::divide_merger(half);
   }
   const sort_place& place() const { return place_; }
   block::block_manager& blocks() { return *blocks_; }
@@ -244,7 +256,7 @@ inline sort_settings sort_by(const record::row_type& type, record::key key) {
 }
 
 // A place where what fits half the memory stays there.
-inline sort_place keeping_place(uint64_t memory_bytes = minimum_sort_memory(4096)) {
+inline sort_place keeping_place(uint64_t memory_bytes = sizes::least_sort_memory(4096)) {
   sort_place place;
   place.memory_bytes = place.kept_bytes = memory_bytes;
   return place;

@@ -1,17 +1,16 @@
-#include "engine/plan/sort_plan.h"
+#include "engine/sizes/sort_plan.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "engine/base/units.h"
+#include "engine/sizes/sorted_row.h"
 
-namespace flowrun::plan {
+namespace flowrun::sizes {
 
 namespace {
 
-constexpr uint32_t widest_plain_row = 16;  // wider rows are sorted by an index
-constexpr uint64_t index_bytes = 16;
 constexpr uint64_t assumed_runs = 64;
 
 uint64_t divide_up(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b + (a % b != 0); }
@@ -22,14 +21,11 @@ uint64_t scale(uint64_t a, uint64_t b, uint64_t c) {
   return c == 0 ? 0 : static_cast<uint64_t>(static_cast<wide>(a) * b / c);
 }
 
-// A narrow row is sorted as a word of 8 or 16 bytes.
-uint64_t word_bytes(uint32_t row_bytes) { return row_bytes <= 8 ? 8 : 16; }
-
-// The part of `memory` that holds rows: narrow rows are widened to words, wide rows have an index beside them.
+// The part of `memory` that holds rows: narrow rows are widened to words, others have an index beside them.
 uint64_t rows_within(uint64_t memory, const sort_request& r) {
-  if (r.row_bytes <= widest_plain_row) return scale(memory, r.row_bytes, word_bytes(r.row_bytes));
+  if (!r.indexed) return scale(memory, r.row_bytes, word_bytes(r.row_bytes));
   const uint64_t average = r.known && r.rows > 0 ? std::max<uint64_t>(r.num_bytes / r.rows, 1) : r.row_bytes;
-  return scale(memory, average, average + index_bytes);
+  return scale(memory, average, average + index_entry_bytes);
 }
 
 // What run creation leaves of a known input.
@@ -45,7 +41,7 @@ formation form_halves(const sort_request& r, uint64_t half_bytes, uint64_t runs_
   if (r.num_bytes == 0) return {};
   const uint64_t stretch = divide_up(half_bytes, runs_per_half);
   uint64_t full = r.num_bytes / stretch, rest = r.num_bytes % stretch;
-  if (rest == 0 && r.row_bytes > widest_plain_row) {
+  if (rest == 0 && r.indexed) {
     --full;
     rest = stretch;
   }
@@ -60,13 +56,13 @@ formation form_halves(const sort_request& r, uint64_t half_bytes, uint64_t runs_
   return out;
 }
 
-// Whether run creation decides if halves become several runs.
-bool may_split(const sort_request& r) { return r.unique && r.row_bytes <= widest_plain_row; }
+// Whether run creation decides if halves become several runs: one thread sorts no pieces.
+bool may_split(const sort_request& r) { return r.unique && !r.indexed && r.threads > 1; }
 
 // How many runs each half becomes; where rows that repeat are left out, at most.
 uint64_t choose_runs_per_half(const sort_request& r, uint64_t half_bytes, const sort_plan& plan) {
   // Merging narrow rows costs the same at any fan-in; wide rows go through a tree. Each thread wants one to sort.
-  const uint64_t most = r.row_bytes <= widest_plain_row ? 8 : 2;
+  const uint64_t most = r.indexed ? 2 : 8;
   constexpr uint64_t least_blocks = 8;  // of a run: the last one is not full
   // Longer runs drop more of what is not wanted. How much that is, run creation sees where narrow rows repeat.
   const bool splits = may_split(r);
@@ -74,8 +70,8 @@ uint64_t choose_runs_per_half(const sort_request& r, uint64_t half_bytes, const 
   const uint64_t num_halves = form_halves(r, half_bytes, 1).runs;
   if (num_halves == 0) return 1;
   for (uint64_t runs = most; runs > 1; runs /= 2)
-    if (half_bytes / runs >= least_blocks * plan.block_bytes &&
-        (splits ? num_halves * runs : form_halves(r, half_bytes, runs).runs) <= plan.fan_in_limit / 4 * 3)
+    if (half_bytes / runs >= least_blocks * plan.creator.block_bytes &&
+        (splits ? num_halves * runs : form_halves(r, half_bytes, runs).runs) <= plan.merger.fan_in / 4 * 3)
       return runs;
   return 1;
 }
@@ -131,31 +127,25 @@ uint64_t intermediate_bytes(uint64_t runs, uint64_t run_bytes, uint64_t fan_in) 
   return moved;
 }
 
-}  // namespace
-
-uint64_t bytes_in_memory(uint64_t num_bytes, uint64_t rows, uint32_t row_bytes) {
-  return row_bytes > widest_plain_row ? num_bytes + rows * index_bytes : rows * word_bytes(row_bytes);
+half_budget budget_of(const sort_request& r, uint64_t memory_bytes, uint64_t block_bytes) {
+  return {.memory_bytes = memory_bytes,
+          .block_bytes = block_bytes,
+          .num_disks = r.num_disks,
+          .disk_depth = r.disk_depth,
+          .threads = r.threads,
+          .compressed = r.compressed};
 }
-
-namespace {
 
 sort_plan plan_with_blocks(const sort_request& r, uint64_t block_bytes) {
   sort_plan out;
-  out.block_bytes = block_bytes;
-  // Enough for each disk to have half its queue, a block being written and one that follows.
-  const uint64_t most_buffers = std::max<uint64_t>(16, uint64_t{r.num_disks} * (2 + (r.disk_depth + 1) / 2));
-  out.write_buffers = std::clamp<uint64_t>(r.create_bytes / 8 / out.block_bytes, 2, most_buffers);
-  const uint64_t num_buffers = out.write_buffers + (r.compressed ? 1 : 0);
-  const uint64_t buffers = std::min(num_buffers * out.block_bytes, r.create_bytes);
-  const uint64_t half_bytes = std::max<uint64_t>(rows_within((r.create_bytes - buffers) / 2, r), 1);
-  const uint64_t stored_bytes = std::max<uint64_t>(rows_within((r.create_bytes - buffers) / 16 * 15, r), 1);
-  const uint64_t total = (r.merge_bytes - r.merge_bytes / 4) / out.block_bytes;
-  const uint64_t ahead = std::clamp<uint64_t>(total / 4, 2, std::max<uint64_t>(16, 4 * r.num_disks));
-  out.fan_in_limit = total > ahead + 4 ? total - ahead - 2 : 2;
-  out.read_buffers = total;
-  out.runs_per_half = choose_runs_per_half(r, half_bytes, out);
-  out.splits_halves = may_split(r) && out.runs_per_half > 1;
-  out.run_bytes = r.long_runs ? 2 * stored_bytes : divide_up(half_bytes, out.runs_per_half);
+  out.creator = divide_creator(budget_of(r, r.create_bytes, block_bytes), r.merge_bytes);
+  out.merger = divide_merger(budget_of(r, r.merge_bytes, block_bytes));
+  const uint64_t half_bytes = std::max<uint64_t>(rows_within(out.creator.half_bytes, r), 1);
+  const uint64_t stored_bytes = std::max<uint64_t>(rows_within(out.creator.half_bytes / 8 * 15, r), 1);
+  const uint64_t runs_per_half = choose_runs_per_half(r, half_bytes, out);
+  out.creator.runs_per_half = static_cast<unsigned>(runs_per_half);
+  out.creator.splits_halves = may_split(r) && runs_per_half > 1;
+  out.run_bytes = r.long_runs ? 2 * stored_bytes : divide_up(half_bytes, runs_per_half);
 
   const uint64_t average = r.known && r.rows > 0 ? divide_up(r.num_bytes, r.rows) : r.row_bytes;
   const uint64_t run_limit =
@@ -164,8 +154,8 @@ sort_plan plan_with_blocks(const sort_request& r, uint64_t block_bytes) {
   if (r.known && r.long_runs) {
     formed = form_long_runs(r, stored_bytes);
   } else if (r.known) {
-    formed = form_halves(r, half_bytes, out.splits_halves ? 1 : out.runs_per_half);
-    if (out.splits_halves) formed.runs *= out.runs_per_half;
+    formed = form_halves(r, half_bytes, out.creator.splits_halves ? 1 : runs_per_half);
+    if (out.creator.splits_halves) formed.runs *= runs_per_half;
   }
   out.runs = formed.runs;
   if (r.known && out.runs == 0) {
@@ -173,8 +163,8 @@ sort_plan plan_with_blocks(const sort_request& r, uint64_t block_bytes) {
     return out;
   }
   out.passes = 1;
-  for (uint64_t left = out.runs; left > out.fan_in_limit; ++out.passes) left = divide_up(left, out.fan_in_limit);
-  out.fan_in = std::min(out.runs, out.fan_in_limit) + formed.kept_runs;
+  for (uint64_t left = out.runs; left > out.merger.fan_in; ++out.passes) left = divide_up(left, out.merger.fan_in);
+  out.fan_in = std::min(out.runs, out.merger.fan_in) + formed.kept_runs;
   if (!r.known) {
     out.runs = 0;
     return out;
@@ -183,9 +173,17 @@ sort_plan plan_with_blocks(const sort_request& r, uint64_t block_bytes) {
   const uint64_t in_runs = r.num_bytes - formed.kept_bytes;
   const uint64_t longest = r.long_runs ? divide_up(in_runs, out.runs) : out.run_bytes;
   const uint64_t run = std::min(longest, run_limit);
-  out.written_bytes = (run < longest ? out.runs * run : in_runs) + intermediate_bytes(out.runs, run, out.fan_in_limit);
+  out.written_bytes = (run < longest ? out.runs * run : in_runs) + intermediate_bytes(out.runs, run, out.merger.fan_in);
   out.read_bytes = out.written_bytes;
   return out;
+}
+
+// As long as the creator's memory allows, and so short that the merger works: at its least it has its least number of
+// the shortest ones.
+uint64_t longest_first_choice(const sort_request& r) {
+  const uint64_t for_merging = r.merge_bytes / least_sort_memory(1);
+  return std::clamp(std::bit_floor(std::max<uint64_t>(std::min(r.create_bytes / 64, for_merging), 1)),
+                    shortest_sort_block, MiB);
 }
 
 }  // namespace
@@ -194,15 +192,14 @@ sort_plan plan_sort(const sort_request& r) {
   if (r.block_bytes > 0) return plan_with_blocks(r, r.block_bytes);
   constexpr uint64_t least_by_choice = 64 * KiB;
   const uint64_t enough_buffers = uint64_t{16} * r.num_disks;
-  sort_plan best =
-      plan_with_blocks(r, std::clamp(std::bit_floor(std::max<uint64_t>(r.create_bytes / 64, 1)), 16 * KiB, MiB));
-  for (uint64_t smaller = best.block_bytes / 2; smaller >= least_by_choice; smaller /= 2) {
+  sort_plan best = plan_with_blocks(r, longest_first_choice(r));
+  for (uint64_t smaller = best.creator.block_bytes / 2; smaller >= least_by_choice; smaller /= 2) {
     const sort_plan other = plan_with_blocks(r, smaller);
     const bool saves_a_pass = other.passes < best.passes;
-    const bool reads_ahead = best.read_buffers < enough_buffers && other.passes <= best.passes;
+    const bool reads_ahead = best.merger.num_buffers < enough_buffers && other.passes <= best.passes;
     if (saves_a_pass || reads_ahead) best = other;
   }
   return best;
 }
 
-}  // namespace flowrun::plan
+}  // namespace flowrun::sizes

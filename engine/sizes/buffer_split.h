@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-namespace flowrun::block {
+namespace flowrun::sizes {
 
 // Of `read_buffers` blocks, how many the prefetch schedule may count on (its m); at most all of them.
 constexpr uint64_t split_read_buffers(uint64_t read_buffers, unsigned num_disks) {
@@ -24,4 +24,4 @@ constexpr uint64_t unhindered_write_buffers(unsigned num_disks, unsigned queue_d
   return uint64_t{num_disks} * (2 + (uint64_t{queue_depth} + 1) / 2);
 }
 
-}  // namespace flowrun::block
+}  // namespace flowrun::sizes

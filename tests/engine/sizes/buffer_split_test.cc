@@ -1,9 +1,9 @@
 // How a merge's buffers are split, also where there are few.
-#include "engine/block/buffer_split.h"
+#include "engine/sizes/buffer_split.h"
 
 #include <gtest/gtest.h>
 
-namespace flowrun::block {
+namespace flowrun::sizes {
 namespace {
 
 TEST(buffer_split, follows_the_papers) {
@@ -36,4 +36,4 @@ TEST(buffer_split, unhindered_write_buffers) {
 }
 
 }  // namespace
-}  // namespace flowrun::block
+}  // namespace flowrun::sizes

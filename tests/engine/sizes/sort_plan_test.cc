@@ -1,10 +1,11 @@
-#include "engine/plan/sort_plan.h"
+#include "engine/sizes/sort_plan.h"
 
 #include <gtest/gtest.h>
 
 #include "engine/base/units.h"
+#include "engine/sizes/sorted_row.h"
 
-namespace flowrun::plan {
+namespace flowrun::sizes {
 namespace {
 
 sort_request request(uint64_t num_bytes, uint64_t memory, uint32_t row_bytes = 8) {
@@ -13,6 +14,7 @@ sort_request request(uint64_t num_bytes, uint64_t memory, uint32_t row_bytes = 8
   r.num_bytes = num_bytes;
   r.rows = num_bytes / row_bytes;
   r.row_bytes = row_bytes;
+  r.indexed = row_bytes > 16;
   r.create_bytes = memory;
   r.merge_bytes = memory;
   return r;
@@ -22,8 +24,8 @@ TEST(SortPlan, TheExampleOfTheHeader) {
   const sort_plan p = plan_sort(request(4 * GiB, 512 * MiB));
   EXPECT_EQ(p.run_bytes, 248 * MiB / 8);  // of half of what 16 write buffers leave
   EXPECT_EQ(p.runs, 133u);
-  EXPECT_EQ(p.block_bytes, MiB);
-  EXPECT_EQ(p.fan_in_limit, 384u - 16 - 2);
+  EXPECT_EQ(p.creator.block_bytes, MiB);
+  EXPECT_EQ(p.merger.fan_in, 384u - 16 - 2);
   EXPECT_EQ(p.passes, 1u);
   EXPECT_EQ(p.fan_in, 133u);
   EXPECT_EQ(p.written_bytes, 4 * GiB);
@@ -35,8 +37,8 @@ TEST(SortPlan, CompressedRunsTakeABufferMore) {
   r.compressed = true;
   const sort_plan p = plan_sort(r);
   EXPECT_EQ(p.run_bytes, (248 * MiB - 512 * KiB) / 8);
-  EXPECT_EQ(p.write_buffers, 16u);
-  EXPECT_EQ(p.fan_in_limit, plan_sort(request(4 * GiB, 512 * MiB)).fan_in_limit);
+  EXPECT_EQ(p.creator.write_buffers, 16u);
+  EXPECT_EQ(p.merger.fan_in, plan_sort(request(4 * GiB, 512 * MiB)).merger.fan_in);
   EXPECT_EQ(p.written_bytes, 4 * GiB);  // before compression
   r.long_runs = true;
   EXPECT_EQ(plan_sort(r).run_bytes, 2 * ((512 - 17) * MiB / 16 * 15));
@@ -45,19 +47,22 @@ TEST(SortPlan, CompressedRunsTakeABufferMore) {
 TEST(SortPlan, HalvesMayBeSplitWhereOneMergeTakesTheirPieces) {
   sort_request r = request(4 * GiB, 512 * MiB);
   r.dedups = true;
-  EXPECT_FALSE(plan_sort(r).splits_halves);
+  EXPECT_FALSE(plan_sort(r).creator.splits_halves);
   EXPECT_EQ(plan_sort(r).runs, 17u);
   r.unique = true;
-  EXPECT_TRUE(plan_sort(r).splits_halves);
-  EXPECT_EQ(plan_sort(r).runs_per_half, 8u);
+  EXPECT_FALSE(plan_sort(r).creator.splits_halves);  // one thread sorts no pieces
+  r.threads = 2;
+  EXPECT_TRUE(plan_sort(r).creator.splits_halves);
+  EXPECT_EQ(plan_sort(r).creator.runs_per_half, 8u);
   EXPECT_EQ(plan_sort(r).run_bytes, 31 * MiB);
   EXPECT_EQ(plan_sort(r).runs, 8u * 17);
   EXPECT_EQ(plan_sort(r).passes, 1u);
   r.row_bytes = 24;
-  EXPECT_FALSE(plan_sort(r).splits_halves);
+  r.indexed = true;
+  EXPECT_FALSE(plan_sort(r).creator.splits_halves);
   r = request(40 * GiB, 512 * MiB);
   r.dedups = r.unique = true;
-  EXPECT_FALSE(plan_sort(r).splits_halves);
+  EXPECT_FALSE(plan_sort(r).creator.splits_halves);
 }
 
 TEST(SortPlan, WhatIsKeptIsNeverWritten) {
@@ -94,17 +99,17 @@ TEST(SortPlan, WideRowsPayForTheirIndex) {
   EXPECT_EQ(plan_sort(request(GiB, 64 * MiB, 48)).run_bytes, 21 * MiB);
   EXPECT_EQ(plan_sort(request(GiB, 64 * MiB, 16)).run_bytes, 28 * MiB);
   EXPECT_EQ(plan_sort(request(GiB, 64 * MiB, 4)).run_bytes, 14 * MiB);  // widened to words of eight bytes
-  EXPECT_EQ(bytes_in_memory(480, 10, 48), 640u);
-  EXPECT_EQ(bytes_in_memory(160, 10, 16), 160u);
-  EXPECT_EQ(bytes_in_memory(50, 10, 5), 80u);
+  EXPECT_EQ(bytes_to_sort(10, 480, 48, true), 640u);
+  EXPECT_EQ(bytes_to_sort(10, 160, 16, false), 160u);
+  EXPECT_EQ(bytes_to_sort(10, 50, 5, false), 80u);
 }
 
 TEST(SortPlan, SeveralPassesWhenTheFanInIsTooSmall) {
   // 1 MiB of memory: blocks of 16 KiB, eight of them to write, runs of 448 KiB; 48 blocks to merge, 12 of them ahead.
   const sort_plan p = plan_sort(request(GiB, MiB));
   EXPECT_EQ(p.runs, 2341u);
-  EXPECT_EQ(p.block_bytes, 16 * KiB);
-  EXPECT_EQ(p.fan_in_limit, 34u);
+  EXPECT_EQ(p.creator.block_bytes, 16 * KiB);
+  EXPECT_EQ(p.merger.fan_in, 34u);
   EXPECT_EQ(p.passes, 3u);  // 2341, 69, 3
   EXPECT_EQ(p.fan_in, 34u);
   // All runs are merged once, and then 37 of the 69 that result, so that 34 are left.
@@ -115,11 +120,11 @@ TEST(SortPlan, BlocksArePowersOfTwoInRange) {
   for (uint64_t memory = 256 * KiB; memory < 8 * GiB; memory += memory / 3) {
     for (uint64_t num_bytes : {MiB, 100 * MiB, 50 * GiB}) {
       const sort_plan p = plan_sort(request(num_bytes, memory));
-      EXPECT_EQ(p.block_bytes & (p.block_bytes - 1), 0u);
-      EXPECT_GE(p.block_bytes, 16 * KiB);
-      EXPECT_LE(p.block_bytes, MiB);
-      EXPECT_GE(p.fan_in_limit, 2u);
-      EXPECT_LE(p.fan_in, p.fan_in_limit);
+      EXPECT_EQ(p.creator.block_bytes & (p.creator.block_bytes - 1), 0u);
+      EXPECT_GE(p.creator.block_bytes, 16 * KiB);
+      EXPECT_LE(p.creator.block_bytes, MiB);
+      EXPECT_GE(p.merger.fan_in, 2u);
+      EXPECT_LE(p.fan_in, p.merger.fan_in);
     }
   }
 }
@@ -128,8 +133,8 @@ TEST(SortPlan, BlockSizeGiven) {
   sort_request r = request(MiB, 64 * KiB);
   r.block_bytes = 4 * KiB;
   const sort_plan p = plan_sort(r);
-  EXPECT_EQ(p.block_bytes, 4 * KiB);
-  EXPECT_EQ(p.fan_in_limit, 7u);
+  EXPECT_EQ(p.creator.block_bytes, 4 * KiB);
+  EXPECT_EQ(p.merger.fan_in, 7u);
 }
 
 TEST(SortPlan, UnknownSizeAssumes64Runs) {
@@ -137,7 +142,7 @@ TEST(SortPlan, UnknownSizeAssumes64Runs) {
   r.known = false;
   r.kept_bytes = 256 * MiB;
   const sort_plan p = plan_sort(r);
-  EXPECT_EQ(p.block_bytes, MiB);
+  EXPECT_EQ(p.creator.block_bytes, MiB);
   EXPECT_EQ(p.passes, 1u);
   EXPECT_EQ(p.written_bytes, 0u);
 }
@@ -210,7 +215,7 @@ TEST(SortPlan, EmptyInput) {
 }
 
 TEST(sort_plan, blocks_rise_with_the_memory) {
-  const auto blocks = [](uint64_t memory) { return plan_sort(request(memory, memory)).block_bytes; };
+  const auto blocks = [](uint64_t memory) { return plan_sort(request(memory, memory)).creator.block_bytes; };
   EXPECT_EQ(blocks(0), 16 * KiB);
   EXPECT_EQ(blocks(MiB), 16 * KiB);
   EXPECT_EQ(blocks(10 * MiB), 128 * KiB);
@@ -220,27 +225,41 @@ TEST(sort_plan, blocks_rise_with_the_memory) {
 
 TEST(sort_plan, blocks_shrink_rather_than_merge_twice) {
   // 64 MiB make runs of 28 MiB. 35 runs fit a merge with blocks of 1 MiB, 71 one of 512 KiB.
-  EXPECT_EQ(plan_sort(request(30 * 28 * MiB, 64 * MiB)).block_bytes, MiB);
+  EXPECT_EQ(plan_sort(request(30 * 28 * MiB, 64 * MiB)).creator.block_bytes, MiB);
   const sort_plan p = plan_sort(request(70 * 28 * MiB, 64 * MiB));
-  EXPECT_EQ(p.block_bytes, 512 * KiB);
+  EXPECT_EQ(p.creator.block_bytes, 512 * KiB);
   EXPECT_EQ(p.passes, 1u);
   // Blocks of less than 64 KiB would cost more than they save.
-  EXPECT_GE(plan_sort(request(1024 * GiB, 64 * MiB)).block_bytes, 64 * KiB);
+  EXPECT_GE(plan_sort(request(1024 * GiB, 64 * MiB)).creator.block_bytes, 64 * KiB);
 }
 
 TEST(sort_plan, many_disks_have_smaller_blocks_and_more_buffers) {
   sort_request r = request(512 * MiB, 64 * MiB);
-  EXPECT_EQ(plan_sort(r).write_buffers, 8u);
+  EXPECT_EQ(plan_sort(r).creator.write_buffers, 8u);
   r.num_disks = 8;
   const sort_plan p = plan_sort(r);
-  EXPECT_EQ(p.block_bytes, 256 * KiB);  // 16 buffers for each disk
-  EXPECT_EQ(p.read_buffers, 192u);
-  EXPECT_EQ(p.write_buffers, 32u);  // an eighth of the memory
+  EXPECT_EQ(p.creator.block_bytes, 256 * KiB);  // 16 buffers for each disk
+  EXPECT_EQ(p.merger.num_buffers, 192u);
+  EXPECT_EQ(p.creator.write_buffers, 32u);  // an eighth of the memory
   r.create_bytes = r.merge_bytes = GiB;
-  EXPECT_EQ(plan_sort(r).write_buffers, 48u);  // half the queue of each, and two
+  EXPECT_EQ(plan_sort(r).creator.write_buffers, 48u);  // half the queue of each, and two
   r.disk_depth = 32;
-  EXPECT_EQ(plan_sort(r).write_buffers, 128u);
+  EXPECT_EQ(plan_sort(r).creator.write_buffers, 128u);
+}
+
+// Of unequal halves the smaller one decides: a merger that gets the least there is beside a creator that has much.
+TEST(sort_plan, blocks_are_as_short_as_the_merger_needs) {
+  for (const bool known : {false, true})
+    for (uint64_t create = least_sort_memory(shortest_sort_block); create <= 4 * GiB; create += create / 5)
+      for (uint64_t merge = least_sort_memory(shortest_sort_block); merge <= GiB; merge += merge / 3)
+        for (const unsigned num_disks : {1U, 8U}) {
+          sort_request r = request(100'000, create);
+          r.known = known;
+          r.merge_bytes = merge;
+          r.num_disks = num_disks;
+          EXPECT_TRUE(plan_sort(r).merger.fits) << create << ", " << merge;
+        }
 }
 
 }  // namespace
-}  // namespace flowrun::plan
+}  // namespace flowrun::sizes

@@ -1,0 +1,70 @@
+// How the two halves of a sort divide the memory they are given. Pure.
+//
+// The planner counts with these sizes and the sort is handed them, so that neither can be wrong about the other: what
+// is enough for the planner is enough for the sort. Where rows turn out to need longer blocks, or their first keys much
+// memory, the sort asks the same functions again.
+//
+// The creator has write buffers, one buffer more to fill where blocks are compressed, and two halves of a run buffer.
+// The merger has a quarter for slices on their way through the pipeline (each as words and as rows); three quarters are
+// block buffers: one per run, two more being merged, and the rest, at least two, for reading ahead. An intermediate
+// merge has one slice at a time in two forms, or the indices of some, and writes with what the others would take.
+// Compressed blocks are read into the buffers for reading ahead, and decoded into those of the runs: no more memory,
+// and no less fan-in.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/base/units.h"
+
+namespace flowrun::sizes {
+
+// Each half of a sort works with so many blocks of memory, whatever it sorts.
+constexpr uint64_t least_sort_memory(uint64_t block_bytes) { return 24 * block_bytes; }
+// The shortest blocks that are chosen for a sort; shorter ones only where they are asked for.
+constexpr uint64_t shortest_sort_block = 16 * KiB;
+// A row that needs a longer block than this part of the memory can't be sorted with it.
+constexpr uint64_t blocks_of_the_longest_rows = 8;
+
+// The first key of each block stays in memory. So much of that doesn't count, so that tiny budgets work: far less than
+// what a job may take beyond its budget.
+constexpr uint64_t first_keys_allowance = 8 * MiB;
+
+struct half_budget {
+  uint64_t memory_bytes = 0;
+  uint64_t block_bytes = 0;  // a power of two >= 4096
+  unsigned num_disks = 1;
+  unsigned disk_depth = 8;  // transfers under way per disk
+  unsigned threads = 1;
+  bool compressed = false;  // the runs
+};
+
+struct creator_sizes {
+  uint32_t block_bytes = 0;
+  unsigned write_buffers = 2;  // blocks of a run on their way to the disks
+  uint64_t half_bytes = 0;     // of the run buffer
+  // A run has so much of half the run buffer. Where one merge takes all runs anyway, shorter ones are cheaper to make.
+  unsigned runs_per_half = 1;
+  // Of narrow rows, with unique: the pieces of a half may be runs by themselves, where few rows repeat.
+  bool splits_halves = false;
+  // Rows that don't fit a block make blocks longer, up to what the merger can read. Above that they are refused.
+  uint64_t longest_block = 0;
+};
+
+struct merger_sizes {
+  uint32_t block_bytes = 0;
+  uint64_t fan_in = 2;         // runs merged at once
+  unsigned lookahead = 2;      // blocks beyond one per run that may wait in memory, merged
+  unsigned num_buffers = 0;    // blocks in memory, all together, when fan_in runs are merged
+  uint64_t slice_bytes = 0;    // narrow rows: words of one slice
+  unsigned write_buffers = 2;  // of an intermediate merge
+  bool fits = false;           // at least two runs can be merged
+};
+
+// One run for each half; `merge_bytes` is the memory of the other half of the sort.
+creator_sizes divide_creator(const half_budget& budget, uint64_t merge_bytes);
+merger_sizes divide_merger(const half_budget& budget);
+
+// The least memory with which blocks of this length can be merged.
+constexpr uint64_t least_merge_memory(uint64_t block_bytes) { return blocks_of_the_longest_rows * block_bytes; }
+
+}  // namespace flowrun::sizes
