@@ -2,10 +2,12 @@
 //
 // A serial head cuts the text at line ends outside quotes (text_cutter.h), the stage behind parses pieces in parallel
 // (csv_parser.h), and what becomes of malformed lines is settled once for all pieces (rejection_tally.h).
+#include <algorithm>
 #include <utility>
 
 #include "engine/exec/parcel.h"
 #include "operators/parts/files/file_input.h"
+#include "operators/parts/rules/estimates.h"
 #include "operators/parts/text/csv_header.h"
 #include "operators/parts/text/csv_parser.h"
 #include "operators/parts/text/csv_settings.h"
@@ -47,17 +49,19 @@ record::row_type reject_type() {
                            {"reason", value_type::of(type_kind::string)}});
 }
 
-// From the files' bytes, taking a number or a text to have seven characters.
+// Of the shortest record: what ends its fields, and a digit for each number. Texts may be empty.
+uint64_t least_record_bytes(const record::row_type& type) {
+  const auto numbers = std::count_if(type.columns().begin(), type.columns().end(), [](const record::column& c) {
+    return !c.type.is_string() && c.type.kind != record::type_kind::bytes;
+  });
+  return type.num_columns() + static_cast<uint64_t>(numbers);
+}
+
 plan::row_estimate estimate(const plan::node_checker& node, const settings& s) {
   const int64_t file_bytes = total_file_bytes(node, s.paths);
   if (file_bytes < 0) return {};
-  plan::row_estimate e;
-  e.known = true;
-  e.rows = static_cast<uint64_t>(file_bytes) / (8 * std::max<size_t>(s.type.num_columns(), 1)) + 1;
-  size_t num_strings = 0;
-  for (const record::column& c : s.type.columns()) num_strings += c.type.is_string();
-  e.num_bytes = e.rows * (s.type.row_bytes() + 7 * num_strings);
-  return e;
+  return of_text(static_cast<uint64_t>(file_bytes), beginning_of(node, s.paths), '\n', least_record_bytes(s.type),
+                 s.type);
 }
 
 void check(plan::node_checker& node) {

@@ -7,6 +7,7 @@
 
 #include "engine/exec/parcel.h"
 #include "operators/parts/files/file_input.h"
+#include "operators/parts/rules/estimates.h"
 #include "operators/parts/text/line_delimiter.h"
 #include "operators/parts/text/text_source.h"
 #include "operators/word.h"
@@ -34,10 +35,8 @@ void check(plan::node_checker& node) {
   if (!node.ok()) return;
   plan::row_estimate estimate;
   const int64_t file_bytes = total_file_bytes(node, s.paths);
-  if (file_bytes >= 0) {  // taking a line to have 40 characters
-    const auto rows = static_cast<uint64_t>(file_bytes) / 40 + 1;
-    estimate = {rows, static_cast<uint64_t>(file_bytes) + rows * sizeof(record::string_ref), true, false};
-  }
+  if (file_bytes >= 0)
+    estimate = of_text(static_cast<uint64_t>(file_bytes), beginning_of(node, s.paths), s.delimiter, 1, line_type());
   node.set_output(0, line_type(), {}, estimate);
 }
 

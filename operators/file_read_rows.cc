@@ -100,7 +100,7 @@ void check(plan::node_checker& node) {
   if (node.boolean("index")) check_index(node, s);
   if (!node.ok()) return;
   plan::row_estimate estimate;
-  if (const auto rows = rows_in_range(node, s)) estimate = {*rows, *rows * s.type.row_bytes(), true, true};
+  if (const auto rows = rows_in_range(node, s)) estimate = plan::exact_rows(*rows, s.type.row_bytes());
   node.set_output(0, s.type, std::move(order), estimate);
 }
 

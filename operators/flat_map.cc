@@ -38,9 +38,7 @@ void check(plan::node_checker& node) {
     return;
   }
   record::row_type output = type_of(s[0].columns);
-  plan::row_estimate estimate = with_type(node.input_estimate(), node.input_type(), output);
-  estimate.rows *= s.size();
-  estimate.num_bytes *= s.size();
+  plan::row_estimate estimate = times(with_type(node.input_estimate(), node.input_type(), output), s.size());
   if (std::any_of(s.begin(), s.end(), [](const row_entry& e) { return e.condition.has_value(); }))
     estimate = at_most(estimate);
   node.set_output(0, std::move(output), common_order(node, s), estimate);

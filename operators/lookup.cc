@@ -87,9 +87,10 @@ void check(plan::node_checker& node) {
   if (!node.ok()) return;
   record::row_type output(std::move(columns));
   const plan::row_estimate& rows = node.input_estimate(table_input);
-  if (rows.known) {
-    node.node().facts["table_rows"] = rows.rows;
-    node.node().facts["table_bytes"] = rows.num_bytes;
+  // A table takes what it needs up to its maximum, and fails above it: only a bound may be one.
+  if (rows.most_bytes != plan::row_estimate::unbounded) {
+    node.node().facts["table_rows"] = rows.most_rows;
+    node.node().facts["table_bytes"] = rows.most_bytes;
     node.node().facts["table_exact"] = rows.exact ? 1 : 0;
   }
   plan::row_estimate estimate = with_type(node.input_estimate(0), stream, output);

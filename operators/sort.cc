@@ -135,10 +135,7 @@ void check_combine(plan::node_checker& node, const settings& s) {
       node.fault_at_parameter("combine." + name, fmt::format("'{}' is a key of the sort", name), "a name of its own");
 }
 
-bool has_few_rows(const plan::node_checker& node) {
-  const plan::row_estimate& estimate = node.input_estimate();
-  return estimate.known && estimate.rows <= few_rows;
-}
+bool has_few_rows(const plan::node_checker& node) { return node.input_estimate().most_rows <= few_rows; }
 
 // Why rows are not sorted as numbers, and how they could be (perhaps empty: not at all).
 struct index_reason {
@@ -211,10 +208,7 @@ void check(plan::node_checker& node) {
     estimate = with_type(estimate, node.input_type(), output);
   }
   if (s.unique || !s.combine.empty()) estimate = at_most(estimate);
-  if (s.limit > 0 && estimate.known && estimate.rows > s.limit) {
-    estimate.num_bytes = estimate.num_bytes / estimate.rows * s.limit;
-    estimate.rows = s.limit;
-  }
+  if (s.limit > 0) estimate = limited(estimate, s.limit, output);
   // An elided sort leaves the rows as they are, which may be sorted by more than was asked for.
   const bool as_it_was = node.node().elided && s.combine.empty();
   node.set_output(0, std::move(output), as_it_was ? node.input_order() : gives, estimate);
@@ -281,11 +275,10 @@ exec::operator_definition word<"sort">() {
       "Unsigned and signed integers sort by value, floats by IEEE 754 totalOrder (-NaN < -inf < … < -0.0 < +0.0 < … < "
       "inf < NaN), "
       "bytes[N] and string byte by byte (locale C), a shorter string before its extensions.\n\n"
-      "The result is a function of the input, whatever the number of threads. Rows with equal keys: for rows of at "
-      "most 16 bytes "
-      "the remaining bytes decide (in the order of the columns, each in ascending order); wider rows and rows with "
-      "strings keep "
-      "their input order, as all rows do with `stable`.\n\n"
+      "Rows with equal keys: with `stable` they keep the order of the input. Without it their order is a function of "
+      "the input and the job alone, the same with any number of threads, any memory and any disks, and no other order "
+      "is promised: where it matters, name more keys or say stable. So sorts may do what is fastest (rows of at most "
+      "16 bytes are sorted as whole numbers, and their remaining bytes happen to decide).\n\n"
       "A sort whose input is already sorted by its keys (behind another sort, or with `sorted_by` declared at a file) "
       "is elided. "
       "What fits in memory is never written to scratch.";

@@ -31,7 +31,7 @@ void check(plan::node_checker& node) {
   const plan::row_estimate& rows = node.input_estimate();
   if (rows.known) {
     node.node().facts["stored_bytes"] = rows.num_bytes;
-    node.node().facts["letters"] = rows.rows;
+    if (rows.most_rows != plan::row_estimate::unbounded) node.node().facts["letters"] = rows.most_rows;
   }
   record::row_type type = output_type();
   const plan::row_estimate estimate = with_type(rows, input, type);

@@ -79,6 +79,7 @@ void check(plan::node_checker& node) {
     estimate.num_bytes = estimate.num_bytes / s.every + output.row_bytes();
     estimate.rows = (estimate.rows + s.every - 1) / s.every;
     estimate.exact = estimate.exact && !output.has_strings();
+    estimate.most_rows = std::min(estimate.most_rows, estimate.most_rows / s.every + 1);
   }
   node.set_output(0, std::move(output), node.input_order(), estimate);
 }

@@ -25,6 +25,7 @@ void check(plan::node_checker& node) {
   record::row_type output(std::move(columns));
   plan::row_estimate estimate = sum(node.input_estimate(0), node.input_estimate(1));
   estimate.rows = std::max(node.input_estimate(0).rows, node.input_estimate(1).rows);
+  estimate.most_rows = std::min(node.input_estimate(0).most_rows, node.input_estimate(1).most_rows);
   // Both have as many rows, so knowing one of them is enough.
   for (const size_t known : {0, 1})
     if (node.input_estimate(known).known && !node.input_estimate(1 - known).known)

@@ -3,6 +3,7 @@
 
 #include "runner/commands.h"
 #include "runner/job_loading.h"
+#include "runner/scratch_room.h"
 
 namespace flowrun::runner {
 
@@ -13,6 +14,7 @@ int check(const check_arguments& arguments, terminal& screen) {
     job.file = file;
     try {
       const loaded_job loaded = load(job, arguments.resources, screen);
+      check_scratch_room(loaded.plan, loaded.machine, false, screen);
       screen.say(fmt::format("{}: no faults; {} node{}, {} phase{}\n", file, loaded.graph->nodes.size(),
                              loaded.graph->nodes.size() == 1 ? "" : "s", loaded.plan.phases.size(),
                              loaded.plan.phases.size() == 1 ? "" : "s"));

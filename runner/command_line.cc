@@ -309,7 +309,7 @@ class parser {
       if (out.scratch.back().path.empty())
         throw error(error_kind::usage, "-T names no directory", "-T DIR or -T DIR:500GiB");
     }
-    if (!block_.empty()) out.block_bytes = bytes_of("--block-size", block_);
+    if (!block_.empty()) out.block_bytes = block_size_of("--block-size", block_);
     if (!batch_.empty()) out.batch_bytes = bytes_of("--batch-size", batch_);
     if (!scratch_limit_.empty()) out.scratch_limit = bytes_of("--scratch-limit", scratch_limit_);
     if (!depth_.empty()) out.disk_depth = depth_of("--depth", depth_);

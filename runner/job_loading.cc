@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
@@ -20,6 +21,16 @@ int64_t file_bytes(const std::string& path) {
   if (!std::filesystem::is_regular_file(path, problem)) return -1;
   const auto num_bytes = std::filesystem::file_size(path, problem);
   return problem ? -1 : static_cast<int64_t>(num_bytes);
+}
+
+// What sizes of texts are estimated from: a few blocks, so that checking stays a matter of milliseconds.
+std::string file_beginning(const std::string& path) {
+  constexpr size_t most_bytes = 256 * 1024;
+  std::string out(most_bytes, '\0');
+  std::ifstream in(path, std::ios::binary);
+  in.read(out.data(), static_cast<std::streamsize>(out.size()));
+  out.resize(static_cast<size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+  return out;
 }
 
 // What stands in the same directory under nearly the same name.
@@ -84,8 +95,8 @@ loaded_job planned_or_shown(specs::read_result read, const resource_arguments& g
     throw faults_shown();
   };
   stop_at(read.faults);
-  planned_job planned = plan_job(std::make_shared<const specs::JobSpec>(std::move(read.job)), given, std::move(own),
-                                 may_replace_inputs);
+  planned_job planned =
+      plan_job(std::make_shared<const specs::JobSpec>(std::move(read.job)), given, std::move(own), may_replace_inputs);
   stop_at(planned.faults);
   const resources& machine = planned.job.machine;
   if (machine.memory_bytes > usable_memory())
@@ -105,7 +116,8 @@ plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::ve
       missing.push_back(path);
     return file_bytes(path);
   };
-  return plan::check(std::move(spec), catalog, num_bytes, {io::identify, std::move(own), may_replace_inputs});
+  return plan::check(std::move(spec), catalog, plan::known_files(num_bytes, file_beginning),
+                     {io::identify, std::move(own), may_replace_inputs});
 }
 
 planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_arguments& given,

@@ -15,6 +15,14 @@ uint64_t bytes_of(const std::string& option, const std::string& text) {
   return *value;
 }
 
+uint64_t block_size_of(const std::string& option, const std::string& text) {
+  const uint64_t num_bytes = bytes_of(option, text);
+  if (!specs::is_block_size(num_bytes))
+    throw error(error_kind::usage, option + " is " + text + ": expected " + specs::block_size_expected,
+                "write " + specs::nearest_block_sizes(num_bytes));
+  return num_bytes;
+}
+
 uint64_t number_of(const std::string& option, const std::string& text) {
   uint64_t value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);

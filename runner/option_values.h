@@ -13,6 +13,8 @@ namespace flowrun::runner {
 
 // 64MiB; not 0.
 uint64_t bytes_of(const std::string& option, const std::string& text);
+// As bytes_of(), of blocks of scratch.
+uint64_t block_size_of(const std::string& option, const std::string& text);
 // A whole number from 0 on.
 uint64_t number_of(const std::string& option, const std::string& text);
 // Transfers in flight per disk: 1 to 1024.

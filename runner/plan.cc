@@ -4,12 +4,14 @@
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/job_loading.h"
+#include "runner/scratch_room.h"
 
 namespace flowrun::runner {
 
 int show_plan(const plan_arguments& arguments, terminal& screen) {
   const loaded_job loaded = load(arguments.job, arguments.resources, screen);
   for (const std::string& path : loaded.missing_inputs) screen.warn("input " + path + ": no such file");
+  check_scratch_room(loaded.plan, loaded.machine, true, screen);
   std::string text = arguments.format == "json"  ? plan::explain_json(*loaded.graph, loaded.plan)
                      : arguments.format == "dot" ? plan::explain_dot(*loaded.graph, loaded.plan)
                                                  : plan::explain_text(*loaded.graph, loaded.plan);

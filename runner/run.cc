@@ -17,6 +17,7 @@
 #include "runner/job_metrics.h"
 #include "runner/progress_display.h"
 #include "runner/run.h"
+#include "runner/scratch_room.h"
 #include "specs/resource_reader.h"
 
 namespace flowrun::runner {
@@ -97,6 +98,7 @@ int run(const run_arguments& arguments, terminal& screen) {
 
 int run_loaded(const loaded_job& loaded, const run_arguments& arguments, terminal& screen) {
   warn_of_ram_disks(loaded, screen);
+  if (arguments.backend != io::backend_kind::memory) check_scratch_room(loaded.plan, loaded.machine, false, screen);
   std::unique_ptr<pending_document> report;
   if (!arguments.report.empty()) report = std::make_unique<pending_document>(arguments.report);
   metrics::collection measured;

@@ -115,6 +115,13 @@ std::vector<std::string> allocation_names() {
 
 std::vector<std::string> io_order_names() { return {"alternating", "writes_first", "arrival"}; }
 
+std::string nearest_block_sizes(uint64_t num_bytes) {
+  const uint64_t pages = std::min(num_bytes, most_block_bytes) / block_size_unit;
+  const std::string below = std::to_string(std::max<uint64_t>(pages, 1) * block_size_unit);
+  if (pages < 1 || num_bytes >= most_block_bytes) return below;
+  return below + " or " + std::to_string((pages + 1) * block_size_unit);
+}
+
 void read_resources(const Entry& section, Resources& resources, fault_sink& faults) {
   if (is_null(section.value())) return;
   if (!expect_map(section, "{memory: …, threads: …, scratch: …, block_size: …}", faults)) return;
@@ -139,7 +146,13 @@ void read_resources(const Entry& section, Resources& resources, fault_sink& faul
   if (const Entry* scratch = find_entry(value, "scratch")) read_scratch(*scratch, resources, faults);
   if (const Entry* block = find_entry(value, "block_size")) {
     *resources.mutable_block_position() = block->value().position();
-    if (const auto num_bytes = read_bytes(*block, faults)) resources.set_block_bytes(*num_bytes);
+    if (const auto num_bytes = read_bytes(*block, faults)) {
+      if (is_block_size(*num_bytes))
+        resources.set_block_bytes(*num_bytes);
+      else
+        faults.add(block->value().position(), "block_size is " + quotable(text(block->value())), block_size_expected,
+                   "write " + nearest_block_sizes(*num_bytes));
+    }
   }
   if (const Entry* limit = find_entry(value, "scratch_limit"))
     if (const auto num_bytes = read_bytes(*limit, faults)) resources.set_scratch_limit_bytes(*num_bytes);

@@ -14,14 +14,11 @@ namespace flowrun::exec {
 namespace {
 
 constexpr size_t most_instances = 16;
+// Beyond the budget, for the least with which a body can work: far less than what a job may take beyond its budget.
+constexpr uint64_t most_overdraft = 16 * MiB;
 constexpr unsigned small_bits = 16;
 
 unsigned class_of(uint64_t num_bytes) { return static_cast<unsigned>(std::bit_width(num_bytes >> small_bits)); }
-
-bool is_small(const std::vector<unsigned>& classes) {
-  constexpr unsigned largest = 4;  // 1 MiB
-  return std::all_of(classes.begin(), classes.end(), [](unsigned c) { return c <= largest; });
-}
 
 // An upper bound for all streams of the class.
 plan::row_estimate estimate_of(const container::external_vector& rows) {
@@ -30,6 +27,8 @@ plan::row_estimate estimate_of(const container::external_vector& rows) {
   out.num_bytes = uint64_t{1} << (small_bits + class_of(rows.num_bytes()));
   // Rows without strings have one length; with strings, none is shorter than its fixed part.
   out.rows = out.num_bytes / std::max<uint64_t>(rows.type().row_bytes(), 1);
+  out.most_rows = out.rows;
+  out.most_bytes = out.num_bytes;
   return out;
 }
 
@@ -67,17 +66,18 @@ std::unique_ptr<body_runner::instance> body_runner::make_instance(const stream_t
     if (plan::is_body_stream(n)) sizes.emplace(n.id, estimate_of(*streams.in.at(n.id)));
   plan::update_estimates(out->graph, sizes);
   plan::plan_result planned = plan::make_plan(out->graph, resources_);
-  if (!planned.faults.empty() && is_small(out->classes)) {
-    // Deep in a recursion little is left of the budget; but of buffers for so few rows hardly a page is ever touched.
+  // Deep in a recursion little is left of the budget. Nobody can know before the run how deep it goes, so it may have
+  // the least that it needs: only the top frame works, and what the others hold is written out.
+  const uint64_t least = planned.faults.empty() ? 0 : plan::least_memory(out->graph, resources_);
+  if (!planned.faults.empty() && least <= resources_.memory_bytes + most_overdraft) {
     plan::machine enough = resources_;
-    enough.memory_bytes = plan::least_memory(out->graph, resources_);
+    enough.memory_bytes = least;
     planned = plan::make_plan(out->graph, enough);
   }
   if (!planned.faults.empty())
     throw error(error_kind::resources,
                 fmt::format("{} of the memory are left for the nodes inside of '{}', which want {} or more",
-                            format_bytes(resources_.memory_bytes), checked_->path,
-                            format_bytes(plan::least_memory(out->graph, resources_))),
+                            format_bytes(resources_.memory_bytes), checked_->path, format_bytes(least)),
                 "raise the memory budget (-m): what is around them, and each level of a recursion, has its part of it");
   out->plan = std::move(planned.plan);
   out->runner =

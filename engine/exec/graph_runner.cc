@@ -109,7 +109,7 @@ void graph_runner::run_control(int node) {
   plan::node& n = graph_.nodes[static_cast<size_t>(node)];
   const auto index = static_cast<size_t>(node);
   std::vector<fault> no_faults;
-  const std::function<int64_t(const std::string&)> no_files = [](const std::string&) { return int64_t{-1}; };
+  const plan::known_files no_files;
   plan::node_checker params(graph_, n, no_files, no_faults);
   control_context context(params, n, job_, record_.counters[index]);
   for (size_t k = 0; k < n.inputs.size(); ++k) context.inputs.push_back(builder_.take_stored(index, k));

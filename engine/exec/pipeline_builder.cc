@@ -31,8 +31,7 @@ pipeline_builder::pipeline_builder(plan::graph& g, const plan::physical_plan& pl
       states_(g.nodes.size()),
       stored_(g.nodes.size()),
       results_(g.nodes.size()),
-      queues_(plan.queues.size()),
-      no_files_([](const std::string&) { return int64_t{-1}; }) {
+      queues_(plan.queues.size()) {
   for (size_t i = 0; i < g.nodes.size(); ++i) stored_[i].resize(g.nodes[i].inputs.size());
 }
 

@@ -73,7 +73,7 @@ class pipeline_builder {
   std::vector<std::vector<shared_rows>> results_;    // of control nodes, by node and output
   std::vector<std::unique_ptr<edge_queue>> queues_;  // by index in the plan
   std::vector<fault> no_faults_;
-  std::function<int64_t(const std::string&)> no_files_;
+  plan::known_files no_files_;
 };
 
 }  // namespace flowrun::exec

@@ -20,15 +20,13 @@ namespace flowrun::plan {
 
 namespace {
 
-using file_bytes_function = std::function<int64_t(const std::string&)>;
-
 class graph_checker;
 
 // What the checks of a job's graphs share.
 class job_checker final : public sub_graphs {
  public:
-  job_checker(std::vector<fault>& faults, const operator_catalog& catalog, const file_bytes_function& file_bytes)
-      : faults_(faults), catalog_(catalog), file_bytes_(file_bytes) {}
+  job_checker(std::vector<fault>& faults, const operator_catalog& catalog, const known_files& files)
+      : faults_(faults), catalog_(catalog), known_(files) {}
 
   void run(graph& g, const outer_files& others);
 
@@ -38,7 +36,7 @@ class job_checker final : public sub_graphs {
   void forget_files(size_t from) override { files_.resize(from); }
 
   const operator_catalog& catalog() const { return catalog_; }
-  const file_bytes_function& file_bytes() const { return file_bytes_; }
+  const known_files& known() const { return known_; }
   std::vector<file_use>& files() { return files_; }
 
  private:
@@ -46,7 +44,7 @@ class job_checker final : public sub_graphs {
 
   std::vector<fault>& faults_;
   const operator_catalog& catalog_;
-  const file_bytes_function& file_bytes_;
+  const known_files& known_;
   std::vector<file_use> files_;
   std::map<std::string, graph_instance> instances_;
   std::shared_ptr<const specs::JobSpec> job_;
@@ -179,7 +177,7 @@ class graph_checker {
     }
     const bool connected = connections_.connect(index);
     if (!good || !connected || faults_.size() != faults_before) return false;
-    node_checker checker(graph_, n, shared_.file_bytes(), faults_, &shared_);
+    node_checker checker(graph_, n, shared_.known(), faults_, &shared_);
     if (n.declaration->check) n.declaration->check(checker);
     if (!checker.ok() || faults_.size() != faults_before) return false;
     for (file_use& use : indexes_of(n)) shared_.files().push_back(std::move(use));
@@ -196,7 +194,7 @@ class graph_checker {
     for (const file_use& use : files) {
       shared_.files().push_back(use);
       if (use.writes || total < 0) continue;
-      const int64_t num_bytes = shared_.file_bytes() && use.path != "-" ? shared_.file_bytes()(use.path) : -1;
+      const int64_t num_bytes = use.path != "-" ? shared_.known().num_bytes(use.path) : -1;
       total = num_bytes < 0 ? -1 : total + num_bytes;
     }
     if (!files.empty() && !files.front().writes && total >= 0) n.facts["input_bytes"] = static_cast<uint64_t>(total);
@@ -264,17 +262,17 @@ endpoint_name split_endpoint(const std::string& text) {
   return {text.substr(0, dot), dot == std::string::npos ? std::string() : text.substr(dot + 1)};
 }
 
-check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog,
-                   const file_bytes_function& file_bytes, const outer_files& others) {
+check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog, const known_files& files,
+                   const outer_files& others) {
   check_result result;
   result.checked.job = std::move(job);
-  job_checker(result.faults, catalog, file_bytes).run(result.checked, others);
+  job_checker(result.faults, catalog, files).run(result.checked, others);
   return result;
 }
 
 check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog,
-                   const file_bytes_function& file_bytes) {
-  return check(std::move(job), catalog, file_bytes, {});
+                   const known_files& files) {
+  return check(std::move(job), catalog, files, {});
 }
 
 }  // namespace flowrun::plan

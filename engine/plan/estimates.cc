@@ -7,7 +7,8 @@ namespace flowrun::plan {
 
 namespace {
 
-void check_again(graph& g, node& n, const std::function<int64_t(const std::string&)>& no_files) {
+void check_again(graph& g, node& n) {
+  const known_files no_files;
   const node before = n;
   n.outputs.clear();
   n.facts.clear();
@@ -27,13 +28,12 @@ void check_again(graph& g, node& n, const std::function<int64_t(const std::strin
 }  // namespace
 
 void update_estimates(graph& body, const std::map<std::string, row_estimate>& streams) {
-  const std::function<int64_t(const std::string&)> no_files = [](const std::string&) { return int64_t{-1}; };
   for (node& n : body.nodes) {
     const operator_role role = n.declaration->role;
     if (is_body_stream(n)) {
       if (const auto it = streams.find(n.id); it != streams.end()) n.outputs[0].estimate = it->second;
     } else if (role != operator_role::source && role != operator_role::control && n.declaration->check) {
-      check_again(body, n, no_files);
+      check_again(body, n);
     }
   }
 }

@@ -187,13 +187,12 @@ class text_explainer {
             format_bytes(s.num_bytes), plural(s.runs, "memoryload"), format_bytes(run_bytes(s)),
             format_bytes(s.block_bytes), format_bytes(s.written_bytes), format_bytes(s.read_bytes));
       } else {
-        what =
-            fmt::format("{}{} in {} of {}, {} of fan-in {}, blocks of {}, scratch {}{} written and {} read{}",
-                        g_.input_of(at(s.node), 0).estimate.exact ? "" : "at most ", format_bytes(s.num_bytes),
-                        plural(s.runs, "run"), format_bytes(std::min(run_bytes(s), s.num_bytes)),
-                        s.merge_passes == 1 ? "1 merge pass" : fmt::format("{} merge passes", s.merge_passes), s.fan_in,
-                        format_bytes(s.block_bytes), s.compressed ? "at most " : "", format_bytes(s.written_bytes),
-                        format_bytes(s.read_bytes), s.compressed ? ", less as compressed" : "");
+        what = fmt::format(
+            "{}{} in {} of {}, {} of fan-in {}, blocks of {}, scratch {}{} written and {} read{}", how_many_bytes(s),
+            format_bytes(s.num_bytes), plural(s.runs, "run"), format_bytes(std::min(run_bytes(s), s.num_bytes)),
+            s.merge_passes == 1 ? "1 merge pass" : fmt::format("{} merge passes", s.merge_passes), s.fan_in,
+            format_bytes(s.block_bytes), s.compressed ? "at most " : "", format_bytes(s.written_bytes),
+            format_bytes(s.read_bytes), s.compressed ? ", less as compressed" : "");
       }
       sorts.row({at(s.node).id, what});
       if ((s.known && s.merge_passes == 0) || s.in_blocks) continue;
@@ -206,6 +205,12 @@ class text_explainer {
                            plan_.resources.num_disks > 1 ? fmt::format(", {} disks", plan_.resources.num_disks) : "")});
     }
     out_ += sorts.text("  ");
+  }
+
+  const char* how_many_bytes(const sort_prediction& s) const {
+    const output_port& in = g_.input_of(at(s.node), 0);
+    if (in.estimate.exact && !in.type.has_strings()) return "";
+    return in.estimate.bounds_bytes() ? "at most " : "about ";
   }
 
   uint64_t run_bytes(const sort_prediction& s) const {
@@ -261,10 +266,11 @@ class text_explainer {
   }
 
   void totals_text() {
+    const std::string how = plan_.prediction_bounds ? "at most " : "about ";
     auto most = [&](uint64_t num_bytes) {
-      if (plan_.prediction_known) return "at most " + format_bytes(num_bytes);
+      if (plan_.prediction_known) return how + format_bytes(num_bytes);
       if (num_bytes == 0) return std::string("unknown");
-      return "unknown; at most " + format_bytes(num_bytes) + " for what is known";
+      return "unknown; " + how + format_bytes(num_bytes) + " for what is known";
     };
     out_ += "\npredicted\n";
     table totals;
@@ -294,8 +300,8 @@ std::string half_name(const node& n, int half) {
 
 std::string to_string(const row_estimate& e) {
   if (!e.known) return "rows unknown";
-  return fmt::format("{}{} row{}, {}", e.exact ? "" : "at most ", format_count(e.rows), e.rows == 1 ? "" : "s",
-                     format_bytes(e.num_bytes));
+  const char* const how = e.exact ? "" : e.bounds_rows() ? "at most " : "about ";
+  return fmt::format("{}{} row{}, {}", how, format_count(e.rows), e.rows == 1 ? "" : "s", format_bytes(e.num_bytes));
 }
 
 std::string explain_text(const graph& g, const physical_plan& plan) { return text_explainer(g, plan).text(); }

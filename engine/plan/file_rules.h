@@ -31,8 +31,8 @@ struct outer_files {
 };
 
 // check() of graph.h with them.
-check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog,
-                   const std::function<int64_t(const std::string& path)>& file_bytes, const outer_files& others);
+check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog, const known_files& files,
+                   const outer_files& others);
 
 // The files of a source or sink whose parameters have the right shape.
 std::vector<file_use> files_of(const node& n);

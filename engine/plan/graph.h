@@ -7,25 +7,21 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "engine/base/fault.h"
 #include "engine/expr/expression.h"
 #include "engine/plan/operator_declaration.h"
 #include "engine/plan/order.h"
+#include "engine/plan/row_estimate.h"
 #include "engine/record/row_type.h"
 #include "specs/job.pb.h"
 
 namespace flowrun::plan {
 
 // Rows of a stream as far as they can be known before the run.
-struct row_estimate {
-  uint64_t rows = 0;
-  uint64_t num_bytes = 0;  // rows and their strings
-  bool known = false;      // false: nothing is known (an input that can't be looked at)
-  bool exact = false;      // false with known: an upper bound or an average
-};
-
 struct graph;
 
 struct output_port {
@@ -97,14 +93,35 @@ class operator_catalog {
   std::map<std::string, const operator_declaration*> by_name_;
 };
 
+// What a check may ask about the files that a job reads.
+struct known_files {
+  // Sizes alone, or nothing at all.
+  known_files(std::function<int64_t(const std::string&)> sizes = {}) : sizes_(std::move(sizes)) {}
+  template <class Sizes>
+  requires std::is_invocable_r_v<int64_t, Sizes, const std::string&> known_files(Sizes sizes)
+      : sizes_(std::move(sizes)) {}
+  template <class Sizes>
+  known_files(Sizes sizes, std::function<std::string(const std::string&)> beginnings)
+      : sizes_(std::move(sizes)), beginnings_(std::move(beginnings)) {}
+
+  // Negative: unknown.
+  int64_t num_bytes(const std::string& path) const { return sizes_ ? sizes_(path) : -1; }
+  // Its first blocks; empty: they can't be looked at.
+  std::string beginning(const std::string& path) const { return beginnings_ ? beginnings_(path) : std::string(); }
+
+ private:
+  std::function<int64_t(const std::string&)> sizes_;
+  std::function<std::string(const std::string&)> beginnings_;
+};
+
 struct check_result {
   graph checked;              // meaningful only without faults
   std::vector<fault> faults;  // all of them
 };
 
-// Types, orders, ports, unused nodes, parameters: everything that can be known before the run. Pure but for file sizes,
-// which `file_bytes` answers (a negative value: unknown).
+// Types, orders, ports, unused nodes, parameters: everything that can be known before the run. Pure but for what
+// `files` answers.
 check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog,
-                   const std::function<int64_t(const std::string& path)>& file_bytes);
+                   const known_files& files);
 
 }  // namespace flowrun::plan

@@ -13,9 +13,9 @@
 
 namespace flowrun::plan {
 
-node_checker::node_checker(graph& owner, plan::node& n, const std::function<int64_t(const std::string&)>& file_bytes,
-                           std::vector<fault>& faults, sub_graphs* graphs)
-    : graph_(owner), node_(n), file_bytes_(file_bytes), faults_(faults), graphs_(graphs) {
+node_checker::node_checker(graph& owner, plan::node& n, const known_files& files, std::vector<fault>& faults,
+                           sub_graphs* graphs)
+    : graph_(owner), node_(n), files_(files), faults_(faults), graphs_(graphs) {
   for (const parameter_declaration& p : n.declaration->parameters)
     if (!p.default_text.empty()) defaults_.emplace(p.name, default_value(p));
 }

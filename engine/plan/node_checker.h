@@ -29,10 +29,10 @@ struct sort_key {
 // Scopes that operators hand over need not name the graph's scalars: they are added to each.
 class node_checker {
  public:
-  // `owner` is the graph that holds `n`. Faults go to `faults`.
+  // `owner` is the graph that holds `n`. Faults go to `faults`. `files` outlives the checker.
   // `graphs`: for control nodes, in check() only.
-  node_checker(graph& owner, plan::node& n, const std::function<int64_t(const std::string&)>& file_bytes,
-               std::vector<fault>& faults, sub_graphs* graphs = nullptr);
+  node_checker(graph& owner, plan::node& n, const known_files& files, std::vector<fault>& faults,
+               sub_graphs* graphs = nullptr);
 
   const plan::node& node() const { return node_; }
   plan::node& node() { return node_; }
@@ -85,7 +85,8 @@ class node_checker {
     double max_ratio = 1.0;
   };
   error_policy on_error() const;
-  int64_t file_bytes(const std::string& path) const { return file_bytes_(path); }
+  int64_t file_bytes(const std::string& path) const { return files_.num_bytes(path); }
+  std::string file_beginning(const std::string& path) const { return files_.beginning(path); }
 
   // --- for control nodes: parameters with a shape of their own, and graphs inside ---
   const graph& owner() const { return graph_; }
@@ -130,7 +131,7 @@ class node_checker {
   std::vector<std::string> columns_in(const specs::Value* list, size_t input);
   graph& graph_;
   plan::node& node_;
-  const std::function<int64_t(const std::string&)>& file_bytes_;
+  const known_files& files_;
   std::vector<fault>& faults_;
   sub_graphs* graphs_;
   size_t num_faults_ = 0;

@@ -128,8 +128,10 @@ struct physical_plan {
   uint64_t predicted_scratch_read = 0;
   uint64_t predicted_output_bytes = 0;
   uint64_t predicted_peak_scratch = 0;
+  uint64_t certain_peak_scratch = 0;  // so much at least, if the job gets that far
   uint64_t predicted_peak_memory = 0;
   bool prediction_known = true;
+  bool prediction_bounds = true;  // no more than is predicted can come; otherwise it is an estimate
 
   uint64_t share_of(int node, int half, int input = 0) const;
   uint64_t kept_of(int node, int input = 0) const;

@@ -5,6 +5,7 @@
 #include "engine/plan/body_ports.h"
 #include "engine/plan/sort_request.h"
 #include "engine/plan/stored_pass.h"
+#include "engine/record/row_codec.h"
 #include "specs/value.h"
 
 namespace flowrun::plan {
@@ -17,7 +18,7 @@ sizes::sort_request request_of(const graph& g, const node& n, const machine& res
   r.num_bytes = in.estimate.num_bytes;
   r.row_bytes = in.type.row_bytes();
   // Rows with strings, wide ones, and narrow ones whose input order matters (the fact "indexed").
-  r.indexed = in.type.has_strings() || n.facts.contains("indexed");
+  r.indexed = !record::row_codec::fits(in.type) || n.facts.contains("indexed");
   // Partial results of a sort that combines, and rows with a hidden key, have a width of their own.
   if (const auto partial = n.facts.find("partial_row_bytes"); partial != n.facts.end()) {
     r.indexed = n.facts.contains("indexed");
@@ -94,11 +95,22 @@ sort_prediction predict_sort(const graph& g, int index, const physical_plan& pla
   return out;
 }
 
+// What a sort's run creation has on scratch when it ends, at least: of a size that is known exactly all that its memory
+// can't hold. Rows take no less in memory than on scratch.
+uint64_t certainly_written(const graph& g, int index, const physical_plan& plan) {
+  const node& n = g.nodes[static_cast<size_t>(index)];
+  const output_port& in = g.input_of(n, 0);
+  const sizes::sort_request request = request_of(g, n, plan.resources);
+  const bool shrinks = request.limit_rows > 0 || request.dedups || request.unique || request.compressed;
+  if (!in.estimate.exact || in.type.has_strings() || shrinks || pass_of(g, index, 0, plan)) return 0;
+  return request.num_bytes - std::min(request.num_bytes, plan.share_of(index, 0));
+}
+
 }  // namespace
 
 void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan) {
   const size_t num_phases = plan.phases.size();
-  std::vector<uint64_t> at_start(num_phases, 0), at_end(num_phases, 0);
+  std::vector<uint64_t> at_start(num_phases, 0), at_end(num_phases, 0), certain(num_phases, 0);
   // `num_bytes` are stored in phase `from` and read in phase `to`.
   auto store = [&](int from, int to, uint64_t num_bytes) {
     for (int x = from; x <= to; ++x) {
@@ -106,12 +118,18 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
       if (x < to || from == to) at_end[static_cast<size_t>(x)] += num_bytes;
     }
   };
+  // All figures are bounds as long as the sizes are that they are made from.
+  auto count = [&](const row_estimate& estimate) {
+    plan.prediction_known = plan.prediction_known && estimate.known;
+    plan.prediction_bounds = plan.prediction_bounds && (!estimate.known || estimate.bounds_bytes());
+  };
   auto phase_of = [&](int pipeline) { return plan.pipelines[static_cast<size_t>(pipeline)].phase; };
   for (size_t i = 0; i < g.nodes.size(); ++i) {
     const node& n = g.nodes[i];
     if (n.role() == operator_role::breaker) {
       const sort_prediction sort = predict_sort(g, static_cast<int>(i), plan);
-      plan.prediction_known = plan.prediction_known && sort.known;
+      count(g.input_of(n, 0).estimate);
+      certain[static_cast<size_t>(phase_of(layout.feeds[i]))] += certainly_written(g, static_cast<int>(i), plan);
       plan.predicted_scratch_written += sort.written_bytes;
       plan.predicted_scratch_read += sort.read_bytes;
       store(phase_of(layout.feeds[i]), phase_of(layout.gives[i]),
@@ -127,7 +145,7 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
         plan.prediction_known = false;
     } else if (n.role() == operator_role::sink) {
       const row_estimate& estimate = g.input_of(n, n.flowing_input()).estimate;
-      plan.prediction_known = plan.prediction_known && estimate.known;
+      count(estimate);
       plan.predicted_output_bytes += estimate.known ? estimate.num_bytes : 0;
     }
   }
@@ -137,7 +155,7 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
         g.nodes[static_cast<size_t>(q.from_node)].outputs[static_cast<size_t>(q.from_port)].estimate;
     const int from = phase_of(layout.gives[static_cast<size_t>(q.from_node)]),
               to = phase_of(layout.gives[static_cast<size_t>(q.to_node)]);
-    plan.prediction_known = plan.prediction_known && estimate.known;
+    count(estimate);
     // Within one phase a queue holds how far apart its branches run, at most all of it; between phases everything.
     const uint64_t spilled = estimate.num_bytes - std::min(estimate.num_bytes, q.kept_bytes);
     if (!estimate.known) continue;
@@ -151,7 +169,7 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
       const bool own = std::any_cast<stored_pass_rule>(&n.settled) != nullptr;
       if (!own && !n.inputs[static_cast<size_t>(s.input)].as_vector) continue;
       const row_estimate& estimate = g.input_of(n, static_cast<size_t>(s.input)).estimate;
-      plan.prediction_known = plan.prediction_known && estimate.known;
+      count(estimate);
       if (!estimate.known) continue;
       const std::optional<stored_pass> pass = pass_of(g, s.node, s.input, plan);
       // What is sought in and doesn't fit goes to scratch as a whole; its memory is for what is read from there.
@@ -165,6 +183,7 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
     }
   for (size_t x = 0; x < num_phases; ++x)
     plan.predicted_peak_scratch = std::max({plan.predicted_peak_scratch, at_start[x], at_end[x]});
+  for (const uint64_t num_bytes : certain) plan.certain_peak_scratch = std::max(plan.certain_peak_scratch, num_bytes);
 }
 
 }  // namespace flowrun::plan

@@ -21,7 +21,7 @@ namespace flowrun::sort {
 struct sort_settings {
   record::row_type type;
   record::key key;
-  bool stable = false;  // equal keys keep input order; else, for narrow rows, the remaining bytes decide
+  bool stable = false;  // equal keys keep input order; else their order is a function of the rows as they come
   bool unique = false;  // only the first row of each key
   uint64_t limit = 0;   // only the first `limit` rows of the result; 0: all
   bool force_spill = false;

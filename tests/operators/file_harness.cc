@@ -48,7 +48,7 @@ class file_services final : public exec::services {
 class pump {
  public:
   pump(plan::graph& graph, file_services& services, const file_run_options& options,
-       const std::function<int64_t(const std::string&)>& file_bytes, exec::node_counters& counters)
+       const plan::known_files& file_bytes, exec::node_counters& counters)
       : graph_(graph), batch_bytes_(options.batch_bytes == 0 ? 256 * 1024 : options.batch_bytes) {
     for (plan::node& node : graph.nodes) {
       std::vector<fault> faults;
@@ -140,7 +140,7 @@ void run_files(const std::string& nodes, file_run& result, const file_run_option
   specs::read_result spec = specs::read_job(text, "test.yaml");
   if (!spec.faults.empty()) return describe(spec.faults);
   const plan::operator_catalog catalog = built_in_catalog();
-  const std::function<int64_t(const std::string&)> file_bytes = size_of;
+  const plan::known_files file_bytes(size_of);
   plan::check_result checked = plan::check(std::make_shared<specs::JobSpec>(spec.job), catalog, file_bytes);
   if (!checked.faults.empty()) return describe(checked.faults);
   file_services services(options);

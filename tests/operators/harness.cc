@@ -291,7 +291,7 @@ run_result run(const std::string& nodes, const std::map<std::string, rows>& inpu
   plan::graph& graph = job.result.checked;
   test_services services(options.force_spill);
   std::mt19937_64 random(options.seed);
-  const std::function<int64_t(const std::string&)> file_bytes = no_file;
+  const plan::known_files file_bytes(no_file);
   std::vector<std::vector<std::vector<batch>>> streams(graph.nodes.size());  // by node and port
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     plan::node& node = graph.nodes[i];

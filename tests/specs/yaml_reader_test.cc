@@ -126,6 +126,17 @@ TEST(yaml_reader, wrong_resources) {
         << weight;
   for (const char* depth : {"0", "1025", "-1", "1.5", "many"})
     EXPECT_EQ(only("{depth: " + std::string(depth) + "}").expected, "a whole number from 1 to 1024") << depth;
+  for (const auto& [block, hint] : std::vector<std::pair<std::string, std::string>>{{"1000", "write 4096"},
+                                                                                    {"4095", "write 4096"},
+                                                                                    {"5000", "write 4096 or 8192"},
+                                                                                    {"100KB", "write 98304 or 102400"},
+                                                                                    {"3GiB", "write 1073741824"}}) {
+    const fault found = only("{block_size: " + block + "}");
+    EXPECT_EQ(found.message, "block_size is " + block);
+    EXPECT_EQ(found.expected, "a multiple of 4096 bytes, from 4KiB to 1GiB");
+    EXPECT_EQ(found.hint, hint);
+    EXPECT_EQ(found.where.line, 4u) << block;
+  }
   EXPECT_EQ(only("{scratch_limit: 0}").message, "'scratch_limit' is 0");
   const fault allocation = only("{allocation: randomized_cycling}");
   EXPECT_EQ(allocation.message, "allocation can't be 'randomized_cycling'");

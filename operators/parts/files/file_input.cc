@@ -48,6 +48,12 @@ int64_t total_file_bytes(const plan::node_checker& params, const std::vector<std
   return known ? total : -1;
 }
 
+std::string beginning_of(const plan::node_checker& params, const std::vector<std::string>& paths) {
+  for (const std::string& path : paths)
+    if (path != "-" && params.file_bytes(path) > 0) return params.file_beginning(path);
+  return {};
+}
+
 io::file_reader_options reading_options(const exec::services& job, uint64_t memory_bytes, size_t unit_bytes) {
   const uint64_t share = memory_bytes == 0 ? max_chunk_bytes : memory_bytes / (read_ahead + max_held);
   size_t chunk_bytes = std::bit_floor(std::clamp<uint64_t>(share, min_chunk_bytes, max_chunk_bytes));

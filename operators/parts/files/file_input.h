@@ -21,6 +21,8 @@ plan::memory_wish reading_memory();
 
 // Bytes of all files together, or a negative value when one is unknown (a pipe, or not there yet).
 int64_t total_file_bytes(const plan::node_checker& params, const std::vector<std::string>& paths);
+// The first blocks of the first file that has some; empty where none can be looked at.
+std::string beginning_of(const plan::node_checker& params, const std::vector<std::string>& paths);
 
 // Options for reading with `memory_bytes`, in chunks that are a multiple of unit_bytes where that is possible.
 io::file_reader_options reading_options(const exec::services& job, uint64_t memory_bytes, size_t unit_bytes);

@@ -102,10 +102,7 @@ void set_emitted_output(plan::node_checker& node, const scan_settings& s) {
   plan::row_estimate estimate = with_type(node.input_estimate(), input, output);
   const bool drops =
       s.when || std::any_of(s.rows.begin(), s.rows.end(), [](const row_entry& e) { return e.condition.has_value(); });
-  if (!s.rows.empty()) {
-    estimate.rows *= s.rows.size();
-    estimate.num_bytes *= s.rows.size();
-  }
+  if (!s.rows.empty()) estimate = times(estimate, s.rows.size());
   if (drops) estimate = at_most(estimate);
   // Not row by row, so not in step with other branches: see operator_declaration::keeps_row_count.
   if (drops || s.rows.size() > 1) node.node().facts["rows_behind"] = 1;

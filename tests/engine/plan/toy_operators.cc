@@ -57,7 +57,7 @@ declaration source_operator() {
     scope.row = &type;
     const std::vector<sort_key> keys = n.sort_keys("sorted_by", scope);
     row_estimate e;
-    if (n.has("rows")) e = {n.integer("rows"), n.integer("rows") * type.row_bytes(), true, true};
+    if (n.has("rows")) e = exact_rows(n.integer("rows"), type.row_bytes());
     n.set_output(0, type, terms_of(keys), e);
     if (n.on_error().what == node_checker::error_policy::action::to_port)
       n.set_output(
@@ -82,6 +82,7 @@ declaration map_operator() {
     const record::row_type type(std::move(columns));
     row_estimate e = n.input_estimate();
     e.num_bytes = e.rows * type.row_bytes();
+    e.most_bytes = bound_times(e.most_rows, type.row_bytes());
     n.set_output(0, type, carried_over(n.input_order(), kept), e);
   };
   return d;

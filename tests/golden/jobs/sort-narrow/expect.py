@@ -9,5 +9,6 @@ for k, v in drawn:
 write("expected/once.bin", packed("HH", sorted(once.items())))
 wide = [(v * 3 % 1009, k) for k, v in drawn]
 write("expected/last.csv", csv(sorted(wide, reverse=True)[:25]))
-# Rows of 16 bytes or less without `stable`: the remaining bytes decide between equal keys (decision D6b).
+# Equal keys without `stable`: no order is promised but that it is a function of the input (decision D6b). Whole rows of
+# 16 bytes or less are sorted as numbers, so the remaining bytes decide.
 write("expected/twelve.bin", packed("IQ", sorted((k % 4, rand(6, v)) for k, v in drawn)))

@@ -1,0 +1,87 @@
+#include "runner/scratch_room.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+constexpr uint64_t unknown = UINT64_MAX;
+
+struct free_space {
+  uint64_t file_system = 0;
+  uint64_t num_bytes = 0;
+};
+
+// Of the directory, or of the nearest one above that exists.
+std::optional<free_space> free_space_of(const std::string& directory) {
+  std::error_code problem;
+  std::filesystem::path path = std::filesystem::absolute(directory, problem);
+  if (problem) return std::nullopt;
+  while (!std::filesystem::exists(path, problem) && path.has_relative_path()) path = path.parent_path();
+  struct ::stat what {};
+  struct ::statvfs space {};
+  if (::stat(path.c_str(), &what) != 0 || ::statvfs(path.c_str(), &space) != 0) return std::nullopt;
+  return free_space{what.st_dev, uint64_t{space.f_bavail} * space.f_frsize};
+}
+
+}  // namespace
+
+scratch_room room_for_scratch(const resources& machine) {
+  // Directories of one file system share what it has; each takes no more than its limit.
+  struct shared_space {
+    uint64_t free_bytes = 0;
+    uint64_t allowed = 0;
+  };
+  std::map<uint64_t, shared_space> file_systems;
+  scratch_room out{0, "the scratch directories have free or may take"};
+  bool known = true;
+  for (const block::disk_config& dir : machine.scratch) {
+    const std::optional<free_space> space = free_space_of(dir.path);
+    known = known && space.has_value();
+    if (!space) continue;
+    shared_space& there = file_systems[space->file_system];
+    there.free_bytes = space->num_bytes;
+    const uint64_t allowed = dir.limit > 0 ? dir.limit : unknown;
+    there.allowed = allowed > unknown - there.allowed ? unknown : there.allowed + allowed;
+  }
+  for (const auto& [id, there] : file_systems) out.num_bytes += std::min(there.free_bytes, there.allowed);
+  if (!known || file_systems.empty()) out.num_bytes = unknown;
+  if (machine.scratch_limit > 0 && machine.scratch_limit <= out.num_bytes)
+    out = {machine.scratch_limit, "the scratch limit allows"};
+  return out;
+}
+
+scratch_verdict judge_scratch(const plan::physical_plan& plan, uint64_t room_bytes) {
+  if (plan.certain_peak_scratch > room_bytes) return scratch_verdict::too_little;
+  return plan.predicted_peak_scratch > room_bytes ? scratch_verdict::maybe_too_little : scratch_verdict::enough;
+}
+
+void check_scratch_room(const plan::physical_plan& plan, const resources& machine, bool only_warn, terminal& screen) {
+  const scratch_room room = room_for_scratch(machine);
+  const scratch_verdict verdict = judge_scratch(plan, room.num_bytes);
+  if (verdict == scratch_verdict::enough) return;
+  const bool certain = verdict == scratch_verdict::too_little;
+  const std::string message =
+      certain ? fmt::format("the job needs at least {} of scratch, and {} {}", format_bytes(plan.certain_peak_scratch),
+                            room.from, format_bytes(room.num_bytes))
+              : fmt::format("the job may need {}{} of scratch, and {} {}", plan.prediction_bounds ? "up to " : "about ",
+                            format_bytes(plan.predicted_peak_scratch), room.from, format_bytes(room.num_bytes));
+  const std::string way_out =
+      "name directories with more room (-T DIR, several for several disks), raise their limits or --scratch-limit, or "
+      "give the job more memory (-m); flowrun plan shows which sort takes how much";
+  if (certain && !only_warn) throw error(error_kind::resources, message, way_out);
+  screen.warn(message + ": " + way_out);
+}
+
+}  // namespace flowrun::runner

@@ -1,0 +1,33 @@
+// Whether a job's scratch has the room that was predicted: what the disks have free, what each directory may take, and
+// what all of them may take together.
+#pragma once
+
+#include <string>
+
+#include "engine/plan/physical_plan.h"
+#include "runner/resources.h"
+#include "runner/terminal.h"
+
+namespace flowrun::runner {
+
+struct scratch_room {
+  uint64_t num_bytes = 0;  // that all directories may take; UINT64_MAX: nobody knows
+  std::string from;        // what says so: "the scratch limit", "the scratch directories have free or may take"
+};
+
+// Looks at the file systems of the directories, or of those in which they would be made.
+scratch_room room_for_scratch(const resources& machine);
+
+enum class scratch_verdict {
+  enough,
+  maybe_too_little,  // what is predicted doesn't fit, but predictions are estimates or bounds
+  too_little,        // what the job writes at least doesn't fit
+};
+
+// Pure.
+scratch_verdict judge_scratch(const plan::physical_plan& plan, uint64_t room_bytes);
+
+// Warns where the room may be too little. Where it certainly is, throws error(resources), or warns too if `only_warn`.
+void check_scratch_room(const plan::physical_plan& plan, const resources& machine, bool only_warn, terminal& screen);
+
+}  // namespace flowrun::runner

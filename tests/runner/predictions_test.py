@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""What check and plan say about sizes: bounds bound, estimates are called so, and what can't fit is refused."""
+
+import os
+import re
+import sys
+import unittest
+
+from flowrun_process import process_test
+
+CSV = """flowrun: 1
+name: pairs
+nodes:
+  read: {op: file.read_csv, with: {path: in.csv, type: {src: u32, dst: u32}}}
+  sorted: {op: sort, in: read, with: {by: [src]}}
+  out: {op: file.write_rows, in: sorted, with: {path: out.bin}}
+"""
+LINES = """flowrun: 1
+name: lines
+nodes:
+  read: {op: file.read_lines, with: {path: in.txt}}
+  sorted: {op: sort, in: read, with: {by: [text]}}
+  out: {op: file.write_lines, in: sorted, with: {path: out.txt}}
+"""
+ROWS = """flowrun: 1
+name: rows
+nodes:
+  made: {op: generate, with: {rows: ROWS, columns: {k: "i * 7919 % 1000003"}}}
+  kept: {op: filter, in: made, with: {where: "k > 10"}}
+  sorted: {op: sort, in: INPUT, with: {by: [k]}}
+  out: {op: file.write_rows, in: sorted, with: {path: out.bin}}
+"""
+
+
+def count(text):
+    return int(text.replace(",", ""))
+
+
+class predictions(process_test):
+    def plan(self, *options):
+        done = self.flowrun("plan", "job.yaml", *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    # Short fields: 15 million rows were planned as at most 3.75 million.
+    def test_rows_of_a_csv_are_estimated_from_its_beginning(self):
+        self.write("in.csv", "12,3\n" * 300_000)
+        self.write("job.yaml", CSV)
+        said = self.plan()
+        estimated = count(re.search(r"\bread\b.*about ([\d,]+) rows", said)[1])
+        self.assertTrue(295_000 <= estimated <= 305_000, said)
+        self.assertNotIn("at most", said[: said.index("predicted")])
+        self.assertIn("output           about", said)
+        self.assertIn("peak memory      at most", said)
+
+    def test_one_merge_pass_where_the_estimate_says_so(self):
+        self.write("in.csv", "1,2\n" * 2_000_000)
+        self.write("job.yaml", CSV)
+        self.assertEqual(self.flowrun("run", "job.yaml", "-q", "-m", "6MiB", "--report", "r.json", "-j", "1").returncode, 0)
+        report = (self.dir / "r.json").read_text()
+        predicted, actual = (
+            int(re.search(rf'"{name}":\s*"?(\d+)', report)[1]) for name in ("predicted_merge_passes", "merge_passes")
+        )
+        self.assertEqual(predicted, actual, report)
+
+    def test_lines_of_one_byte(self):
+        self.write("in.txt", "\n" * 1_000_000)
+        self.write("job.yaml", LINES)
+        estimated = count(re.search(r"\bread\b.*?([\d,]+) rows", self.plan())[1])
+        self.assertGreaterEqual(estimated, 1_000_000)
+
+    # The beginning misleads: long lines first. The plan is wrong, and the result is right.
+    def test_more_rows_than_estimated(self):
+        self.write("in.csv", "".join(f"{i:09},{i:09}\n" for i in range(20_000)) + "1,2\n" * 1_500_000)
+        self.write("job.yaml", CSV)
+        estimated = count(re.search(r"\bread\b.*about ([\d,]+) rows", self.plan())[1])
+        self.assertLess(estimated, 600_000)
+        for options in [["-m", "6MiB"], ["-m", "64MiB"]]:
+            done = self.flowrun("run", "job.yaml", "-q", *options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(os.path.getsize(self.dir / "out.bin"), 8 * 1_520_000)
+
+    # A table of which more was estimated too little for: it may take the memory that is there.
+    def test_a_table_is_not_bound_to_an_estimate(self):
+        self.write("in.csv", "".join(f"{i:010},{i:010}\n" for i in range(15_000)) + "".join(f"{i},7\n" for i in range(15_000, 900_000)))
+        self.write(
+            "job.yaml",
+            """flowrun: 1
+name: table
+nodes:
+  table: {op: file.read_csv, with: {path: in.csv, type: {k: u64, v: u64}}}
+  keys: {op: generate, with: {rows: 1000, columns: {k: "u64(i * 800)"}}}
+  found: {op: lookup, in: {in: keys, table: table}, with: {on: [k], kind: hash}}
+  out: {op: file.write_rows, in: found, with: {path: out.bin}}
+""",
+        )
+        done = self.flowrun("run", "job.yaml", "-q", "-m", "200MiB")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_bounds_and_exact_sizes_are_called_so(self):
+        self.write("job.yaml", ROWS.replace("ROWS", "1000000").replace("INPUT", "kept"))
+        said = self.plan("-m", "8MiB")
+        self.assertRegex(said, r"made .* 1,000,000 rows")
+        self.assertNotRegex(said, r"made .* (at most|about) 1,000,000 rows")
+        self.assertRegex(said, r"kept .* at most 1,000,000 rows")
+        self.assertIn("scratch written  at most", said)
+        self.assertNotIn("about", said)
+
+    def test_scratch_that_can_not_suffice_is_refused(self):
+        self.write("job.yaml", ROWS.replace("ROWS", "20000000").replace("INPUT", "made").replace("  kept: {op: filter, in: made, with: {where: \"k > 10\"}}\n", ""))
+        limit = ["-m", "8MiB", "--scratch-limit", "10MiB"]
+        for what in ("check", "run"):
+            done = self.flowrun(what, "job.yaml", *limit)
+            self.assertEqual(done.returncode, 75, f"{what}: {done.stdout} {done.stderr}")
+            self.assertRegex(done.stderr, r"needs at least [\d.]+ MiB of scratch, and the scratch limit allows 10.0 MiB")
+            self.assertIn("--scratch-limit", done.stderr)
+        self.assertFalse((self.dir / "out.bin").exists())
+        planned = self.flowrun("plan", "job.yaml", *limit)
+        self.assertEqual(planned.returncode, 0, planned.stderr)
+        self.assertIn("warning: the job needs at least", planned.stderr)
+        # Limits of directories add up.
+        done = self.flowrun("check", "job.yaml", "-m", "8MiB", "-T", "a:5MiB", "-T", "b:6MiB")
+        self.assertEqual(done.returncode, 75, done.stderr)
+        self.assertIn("free or may take 11.0 MiB", done.stderr)
+        self.assertEqual(self.flowrun("check", "job.yaml", "-m", "8MiB", "-T", "a:100MiB", "-T", "b:100MiB").returncode, 0)
+
+    def test_scratch_that_may_not_suffice_is_a_warning(self):
+        self.write("job.yaml", ROWS.replace("ROWS", "10000000").replace("INPUT", "kept").replace("k > 10", "k < 10"))
+        limit = ["-m", "8MiB", "--scratch-limit", "10MiB"]
+        for what in ("check", "plan"):
+            done = self.flowrun(what, "job.yaml", *limit)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stderr, r"warning: the job may need up to [\d.]+ MiB of scratch")
+        self.assertEqual(self.flowrun("run", "job.yaml", "-q", *limit).returncode, 0)
+        done = self.flowrun("check", "job.yaml", "-m", "8MiB")
+        self.assertEqual(done.stderr, "")
+
+    def test_memory_beyond_the_machine_is_a_warning(self):
+        self.write("job.yaml", ROWS.replace("ROWS", "10").replace("INPUT", "kept"))
+        for what in ("check", "plan", "run"):
+            done = self.flowrun(what, "job.yaml", "-m", "1000TiB")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stderr, r"warning: the memory budget of 1000 TiB \(command line\) is more than the [\d.]+ [GMT]iB")
+            self.assertNotIn("more than the", self.flowrun(what, "job.yaml", "-m", "64MiB").stderr)
+
+    def test_a_block_size_that_is_none(self):
+        self.write("job.yaml", ROWS.replace("ROWS", "10").replace("INPUT", "kept") + "resources: {block_size: 5000}\n")
+        done = self.flowrun("check", "job.yaml")
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertIn("job.yaml:8:25", done.stderr)
+        self.assertIn("4096 or 8192", done.stderr)
+        self.write("job.yaml", ROWS.replace("ROWS", "10").replace("INPUT", "kept"))
+        for size, nearest in (("5000", "4096 or 8192"), ("1000", "4096"), ("8GiB", "1073741824")):
+            done = self.flowrun("run", "job.yaml", "--force-spill", "--block-size", size)
+            self.assertEqual(done.returncode, 64, done.stderr)
+            self.assertIn(nearest, done.stderr)
+        for size in ("4KiB", "12KiB", "3MiB"):
+            done = self.flowrun("run", "job.yaml", "-q", "-m", "400MiB", "--force-spill", "--block-size", size)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
