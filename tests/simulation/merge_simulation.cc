@@ -39,7 +39,7 @@ merge_outcome simulate_merge(simulated_machine& machine, const merge_options& op
   std::vector<record::batch> refined;
   for (;;) {
     raw.clear();
-    const outcome s = merger->pull(raw, nobody);
+    const auto s = merger->pull(raw, nobody);  // `outcome` is what the simulation gives
     for (const sort::merge_part& part : raw) {
       refined.clear();
       merger->refine(part, refined);
