@@ -7,7 +7,7 @@ EXAMPLE := debian-depends
 SOURCES = $(shell find engine operators specs runner tests -name '*.cc' -o -name '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build $(PRESETS) run test bench figures format tidy clean
+.PHONY: help setup build $(PRESETS) run test bench figures reference format tidy clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -52,6 +52,10 @@ figures:  ## simulate the papers' disks and draw their figures: docs/simulation/
 	cmake --build build/release --parallel $(JOBS) --target bench_disk_simulation
 	build/release/bench/disk_simulation > build/release/disk_simulation.csv
 	/usr/bin/python3 tests/bench/draw_simulation.py build/release/disk_simulation.csv docs/simulation
+
+reference: release  ## write specs/REFERENCE.md and specs/flowrun-1.schema.json anew, from the operators' declarations
+	$(FLOWRUN) reference > build/REFERENCE.md && mv build/REFERENCE.md specs/REFERENCE.md
+	$(FLOWRUN) schema > build/schema.json && mv build/schema.json specs/flowrun-1.schema.json
 
 format:  ## clang-format every source in place
 	@tools/setup --dev

@@ -27,8 +27,7 @@ constexpr const char* depth_name = "call_depth";  // how many calls of the same 
 
 struct passed_scalar {
   std::string name;
-  value_type type;
-  const specs::Value* value = nullptr;
+  expr::expression value;
   input_values mentioned;
 };
 
@@ -37,8 +36,7 @@ struct settings {
   std::vector<std::string> inputs;  // the graph's names of the node's inputs
   std::vector<passed_scalar> scalars;
   std::vector<std::string> results;  // by output: the result's id
-  const specs::Value* when = nullptr;
-  std::optional<input_values> mentioned;
+  std::optional<input_condition> when;
   uint64_t max_depth = 0;
   bool recursive = false;
   bool rows_decide = false;  // nothing but its rows tells a call from the one that it is inside of
@@ -50,37 +48,39 @@ bool is_any(const specs::Value& type) {
 
 class call_checker {
  public:
-  explicit call_checker(plan::node_checker& node) : node_(node), out_(std::make_shared<settings>()) {}
+  explicit call_checker(plan::node_checker& node) : node_(node) {}
 
-  void run() {
+  settings run() {
+    check();
+    return std::move(out_);
+  }
+
+ private:
+  void check() {
     find_graph();
     if (graph_ == nullptr) return;
     match_inputs();
     match_scalars();
-    if (const specs::Value* when = node_.value("when"); when != nullptr && node_.ok()) {
-      out_->when = when;
-      out_->mentioned = check_condition_on_inputs(node_, *when);
-    }
-    out_->max_depth = node_.integer("max_depth");
-    if (out_->max_depth == 0) node_.fault_at_parameter("max_depth", "a depth of 0 allows no call", "1 or more");
-    for (const specs::GraphPort& port : graph_->outputs()) out_->results.push_back("out " + port.name());
+    if (const specs::Value* when = node_.value("when"); when != nullptr && node_.ok())
+      out_.when = check_condition_on_inputs(node_, *when);
+    out_.max_depth = node_.integer("max_depth");
+    if (out_.max_depth == 0) node_.fault_at_parameter("max_depth", "a depth of 0 allows no call", "1 or more");
+    for (const specs::GraphPort& port : graph_->outputs()) out_.results.push_back("out " + port.name());
     if (node_.ok()) instantiate();
-    if (node_.ok()) node_.node().settled = std::shared_ptr<const settings>(out_);
   }
 
- private:
   void find_graph() {
-    out_->graph = node_.text("graph");
+    out_.graph = node_.text("graph");
     std::vector<std::string> names;
     for (const specs::Graph& g : node_.owner().job->graphs()) {
       names.push_back(g.name());
-      if (g.name() == out_->graph) graph_ = &g;
+      if (g.name() == out_.graph) graph_ = &g;
     }
     if (graph_ == nullptr)
-      node_.fault_at_parameter("graph", fmt::format("there is no graph '{}'", out_->graph),
+      node_.fault_at_parameter("graph", fmt::format("there is no graph '{}'", out_.graph),
                                names.empty() ? "graphs: {name: {in: …, out: …, nodes: …}}"
                                              : fmt::format("one of {}", fmt::join(names, ", ")),
-                               did_you_mean(out_->graph, names));
+                               did_you_mean(out_.graph, names));
   }
 
   void match_inputs() {
@@ -92,14 +92,14 @@ class call_checker {
       given[0].name = names[0];
     for (size_t i = 0; i < given.size(); ++i)
       if (std::find(names.begin(), names.end(), given[i].name) == names.end())
-        node_.fault_at_input(i, fmt::format("the graph '{}' has no input '{}'", out_->graph, given[i].name),
+        node_.fault_at_input(i, fmt::format("the graph '{}' has no input '{}'", out_.graph, given[i].name),
                              names.empty() ? "no in:" : fmt::format("one of {}", fmt::join(names, ", ")),
                              did_you_mean(given[i].name, names));
     for (const specs::GraphPort& port : graph_->inputs()) {
       const auto it =
           std::find_if(given.begin(), given.end(), [&](const plan::input_port& in) { return in.name == port.name(); });
       if (it == given.end()) {
-        node_.fault_at_node(fmt::format("the input '{}' of the graph '{}' is missing", port.name(), out_->graph),
+        node_.fault_at_node(fmt::format("the input '{}' of the graph '{}' is missing", port.name(), out_.graph),
                             fmt::format("in: {{{}: node}}", port.name()));
         continue;
       }
@@ -109,10 +109,10 @@ class call_checker {
       if (type && *type != node_.input_type(i))
         node_.fault_at_input(i,
                              fmt::format("'{}' is {}, and the input '{}' of the graph '{}' {}", node_.input_name(i),
-                                         to_string(node_.input_type(i)), port.name(), out_->graph, to_string(*type)),
+                                         to_string(node_.input_type(i)), port.name(), out_.graph, to_string(*type)),
                              to_string(*type), "make it so with a map");
     }
-    for (const plan::input_port& in : given) out_->inputs.push_back(in.name);
+    for (const plan::input_port& in : given) out_.inputs.push_back(in.name);
   }
 
   void match_scalars() {
@@ -121,7 +121,7 @@ class call_checker {
     for (const specs::Entry& entry : node_.node().spec->with().map().entries()) {
       if (entry.key() == "graph" || entry.key() == "when" || entry.key() == "max_depth") continue;
       if (std::find(names.begin(), names.end(), entry.key()) == names.end())
-        node_.fault_at(entry.key_position(), fmt::format("the graph '{}' has no scalar '{}'", out_->graph, entry.key()),
+        node_.fault_at(entry.key_position(), fmt::format("the graph '{}' has no scalar '{}'", out_.graph, entry.key()),
                        names.empty() ? "graph, when, max_depth" : fmt::format("one of {}", fmt::join(names, ", ")),
                        did_you_mean(entry.key(), names));
     }
@@ -129,18 +129,19 @@ class call_checker {
       const specs::Value* given = specs::find(node_.node().spec->with(), p.name());
       if (given == nullptr && p.has_default_value()) given = &p.default_value();
       if (given == nullptr) {
-        node_.fault_at_node(fmt::format("the scalar '{}' of the graph '{}' is missing", p.name(), out_->graph),
+        node_.fault_at_node(fmt::format("the scalar '{}' of the graph '{}' is missing", p.name(), out_.graph),
                             fmt::format("with: {{{}: value}}", p.name()));
         continue;
       }
       input_values mentioned(node_, *given);
       if (!node_.ok()) return;
-      const auto type = check_scalar(node_, *given, mentioned.names());
-      if (type) add_scalar(p, *given, *type, std::move(mentioned));
+      if (auto value = check_scalar(node_, *given, mentioned.names()))
+        add_scalar(p, *given, *std::move(value), std::move(mentioned));
     }
   }
 
-  void add_scalar(const specs::Param& p, const specs::Value& given, value_type type, input_values mentioned) {
+  void add_scalar(const specs::Param& p, const specs::Value& given, expr::expression value, input_values mentioned) {
+    const value_type type = value.type();
     const bool whole = !type.is_boolean() && !type.is_float();
     bool right = false;
     switch (p.type()) {
@@ -148,7 +149,7 @@ class call_checker {
       case specs::PARAM_INT: right = whole; break;
       case specs::PARAM_FLOAT:
         right = !type.is_boolean();
-        type = value_type::of(type_kind::f64);
+        if (right) value = value.converted_to(value_type::of(type_kind::f64)).value();
         break;
       default: break;
     }
@@ -158,17 +159,18 @@ class call_checker {
                      : p.type() == specs::PARAM_INT   ? "a whole number"
                      : p.type() == specs::PARAM_FLOAT ? "a number"
                                                       : "a scalar of type int, float or bool");
-    out_->scalars.push_back({p.name(), type, &given, std::move(mentioned)});
+    out_.scalars.push_back({p.name(), std::move(value), std::move(mentioned)});
   }
 
   std::string key() const {
-    std::string out = out_->graph;
+    std::string out = out_.graph;
     for (const specs::GraphPort& port : graph_->inputs())
-      for (size_t i = 0; i < out_->inputs.size(); ++i)
-        if (out_->inputs[i] == port.name())
+      for (size_t i = 0; i < out_.inputs.size(); ++i)
+        if (out_.inputs[i] == port.name())
           out += fmt::format("; {}: {} by {}", port.name(), to_string(node_.input_type(i)),
                              plan::to_string(node_.input_order(i)));
-    for (const passed_scalar& s : out_->scalars) out += fmt::format("; {}: {}", s.name, record::to_string(s.type));
+    for (const passed_scalar& s : out_.scalars)
+      out += fmt::format("; {}: {}", s.name, record::to_string(s.value.type()));
     return out;
   }
 
@@ -192,15 +194,15 @@ class call_checker {
     const plan::graph_instance& instance = instances.at(name);
     node_.node().bodies = {instance.body};
     bool seeks = false;
-    for (const std::string& input : out_->inputs) seeks = seeks || plan::is_sought(*instance.body, input);
-    if (seeks) node_.node().facts["seeks"] = 1;
+    for (const std::string& input : out_.inputs) seeks = seeks || plan::is_sought(*instance.body, input);
+    node_.facts().seeks = seeks;
     for (int i = 0; i < graph_->outputs_size(); ++i) {
       const auto port = static_cast<size_t>(i);
-      const plan::output_port& given = instance.body->input_of(*instance.body->find(out_->results[port]), 0);
+      const plan::output_port& given = instance.body->input_of(*instance.body->find(out_.results[port]), 0);
       const record::row_type& declared = instance.declared[port];
       if (declared.num_columns() > 0 && declared != given.type)
         node_.fault_at(graph_->outputs(i).position(),
-                       fmt::format("the output '{}' of '{}' is {}, not {}", graph_->outputs(i).name(), out_->graph,
+                       fmt::format("the output '{}' of '{}' is {}, not {}", graph_->outputs(i).name(), out_.graph,
                                    to_string(given.type), to_string(declared)),
                        to_string(declared), "make it so with a map");
       node_.set_output(node_.add_output(graph_->outputs(i).name()), given.type, given.sorted_by);
@@ -209,13 +211,13 @@ class call_checker {
 
   void recur(const plan::graph_instance& instance) {
     node_.node().recursion = instance.body;
-    out_->recursive = true;
-    out_->rows_decide = out_->scalars.empty() && graph_->ShortDebugString().find(depth_name) == std::string::npos;
+    out_.recursive = true;
+    out_.rows_decide = out_.scalars.empty() && graph_->ShortDebugString().find(depth_name) == std::string::npos;
     for (int i = 0; i < graph_->outputs_size(); ++i) {
       const record::row_type& declared = instance.declared[static_cast<size_t>(i)];
       if (declared.num_columns() == 0)
         node_.fault_at(graph_->outputs(i).position(),
-                       fmt::format("'{}' calls itself: which columns does its output '{}' have?", out_->graph,
+                       fmt::format("'{}' calls itself: which columns does its output '{}' have?", out_.graph,
                                    graph_->outputs(i).name()),
                        "a row type: out: {name: {from: node, type: {column: type}}}");
       else
@@ -228,20 +230,20 @@ class call_checker {
     const std::string& outer = node_.owner().path;
     out.path = (outer.empty() ? "" : outer + ".") + node_.node().id;
     out.nodes = &graph_->nodes();
-    for (size_t i = 0; i < out_->inputs.size(); ++i)
-      out.inputs.push_back({out_->inputs[i], node_.input_type(i), node_.input_order(i), node_.input_estimate(i)});
-    for (const passed_scalar& s : out_->scalars) out.scalars.push_back({s.name, s.type, 0});
+    for (size_t i = 0; i < out_.inputs.size(); ++i)
+      out.inputs.push_back({out_.inputs[i], node_.input_type(i), node_.input_order(i), node_.input_estimate(i)});
+    for (const passed_scalar& s : out_.scalars) out.scalars.push_back({s.name, s.value.type(), 0});
     out.scalars.push_back({depth_name, value_type::of(type_kind::u64), 0});
     for (int i = 0; i < graph_->outputs_size(); ++i) {
       const specs::GraphPort& port = graph_->outputs(i);
       out.outputs.push_back(
-          {out_->results[static_cast<size_t>(i)], port.from_node(), port.from_port(), port.from_position(), false});
+          {out_.results[static_cast<size_t>(i)], port.from_node(), port.from_port(), port.from_position(), false});
     }
     return out;
   }
 
   plan::node_checker& node_;
-  std::shared_ptr<settings> out_;
+  settings out_;
   const specs::Graph* graph_ = nullptr;
 };
 
@@ -315,13 +317,13 @@ class call_at_work {
   exec::call_stack& calls_;
 };
 
-void run(exec::control_context& context) {
-  const settings& s = *std::any_cast<std::shared_ptr<const settings>>(context.node.settled);
+settings check(plan::node_checker& node) { return call_checker(node).run(); }
+
+void run(exec::control_context& context, const settings& s) {
   exec::stream_table streams;
   for (size_t i = 0; i < s.inputs.size(); ++i) streams.in[s.inputs[i]] = std::move(context.inputs[i]);
   streams.in_is_used_up = true;
-  const bool runs =
-      s.when == nullptr || condition_value(context.params, *s.when, s.mentioned->values(context, streams));
+  const bool runs = !s.when || s.when->holds(context, streams);
   if (runs) {
     const call_at_work call(context, s, streams);
     call.check_progress();
@@ -329,8 +331,7 @@ void run(exec::control_context& context) {
     const uint64_t depth = call.depth();
     context.note(depth == 0 ? s.graph : fmt::format("{}, {} deep", s.graph, depth));
     std::vector<uint64_t> values;
-    for (const passed_scalar& p : s.scalars)
-      values.push_back(scalar_value(context.params, *p.value, p.mentioned.values(context, streams), p.type));
+    for (const passed_scalar& p : s.scalars) values.push_back(value_of(p.value, p.mentioned.values(context, streams)));
     values.push_back(depth);
     context.run_body(0, streams, values);
   }
@@ -375,8 +376,7 @@ exec::operator_definition word<"call">() {
                    .kind = parameter_kind::integer,
                    .default_text = "64",
                    .help = "More calls of the graph inside of each other are an error."}};
-  d.check = [](plan::node_checker& node) { call_checker(node).run(); };
-  return {std::move(d), {}, run};
+  return exec::define_control<settings>(std::move(d), check, run);
 }
 
 }  // namespace flowrun::operators

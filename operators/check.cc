@@ -31,6 +31,7 @@ struct settings {
   std::optional<bool> empty;
   std::optional<uint64_t> count;
   std::string hash;  // 32 hexadecimal digits
+  void bind(const expr::scalar_values& values) { expr::bind(where, values); }
 };
 
 settings read(plan::node_checker& node) {
@@ -47,8 +48,8 @@ settings read(plan::node_checker& node) {
   return s;
 }
 
-void check(plan::node_checker& node) {
-  const settings s = read(node);
+settings check(plan::node_checker& node) {
+  settings s = read(node);
   if (s.sorted.empty() && s.unique.empty() && !s.where && !s.empty && !s.count && s.hash.empty() && node.ok())
     node.fault_at_node("a check needs a rule", "one of sorted, unique, where, empty, count, hash");
   const bool digits = std::all_of(s.hash.begin(), s.hash.end(),
@@ -56,11 +57,12 @@ void check(plan::node_checker& node) {
   if (!s.hash.empty() && (s.hash.size() != 32 || !digits))
     node.fault_at_parameter("hash", fmt::format("'{}' is not a hash", s.hash),
                             "32 hexadecimal digits, as `reduce` with `hash: true` reports");
-  if (!node.ok()) return;
+  if (!node.ok()) return s;
   // Checked here and so known from here on, also where nothing was known before.
   const plan::order sorted_by = satisfies(node.input_order(), s.sorted) ? node.input_order() : s.sorted;
   if (!s.unique.empty() && !adjacent(sorted_by, s.unique)) node.require_adjacent(0, s.unique);
   node.set_output(0, node.input_type(), sorted_by, node.input_estimate());
+  return s;
 }
 
 class check_stage final : public exec::ordered_stage {
@@ -197,9 +199,9 @@ class check_stage final : public exec::ordered_stage {
   record::word128 sum_ = 0;
 };
 
-exec::assembly build(exec::build_context& c) {
+exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
-  out.stages.emplace_back(std::make_unique<check_stage>(c, read(c.params)));
+  out.stages.emplace_back(std::make_unique<check_stage>(c, s));
   return out;
 }
 
@@ -238,8 +240,7 @@ exec::operator_definition word<"check">() {
                    .kind = plan::parameter_kind::text,
                    .help = "The order-independent hash of all rows, 32 hexadecimal digits as reported by reduce."}};
   d.keeps_row_count = true;
-  d.check = check;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -8,11 +8,14 @@ namespace flowrun::operators {
 
 namespace {
 
-void check(plan::node_checker& node) {
+struct settings {};
+
+settings check(plan::node_checker& node) {
   require_equal_types(node);
   plan::row_estimate estimate = node.input_estimate(0);
   for (size_t i = 1; i < node.num_inputs(); ++i) estimate = sum(estimate, node.input_estimate(i));
   node.set_output(0, node.input_type(0), node.num_inputs() == 1 ? node.input_order(0) : plan::order{}, estimate);
+  return {};
 }
 
 class concat_source final : public exec::source {
@@ -41,7 +44,7 @@ class concat_source final : public exec::source {
   size_t current_ = 0;
 };
 
-exec::assembly build(exec::build_context& c) {
+exec::assembly build(exec::build_context& c, const settings&) {
   exec::assembly out;
   out.head = std::make_unique<concat_source>(c.inputs);
   return out;
@@ -62,8 +65,7 @@ exec::operator_definition word<"concat">() {
   d.inputs = {{"in", "any number of streams of one row type"}};
   d.any_number_of_inputs = true;
   d.outputs = {{"out", "the rows of all inputs, in the order of `in`"}};
-  d.check = check;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

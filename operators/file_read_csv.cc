@@ -29,7 +29,7 @@ struct settings {
   plan::node_checker::error_policy on_error;
 };
 
-settings read_settings(plan::node_checker& node) {
+settings read(plan::node_checker& node) {
   settings s;
   s.paths = node.paths("path");
   if (auto type = node.row_type("type")) s.type = *std::move(type);
@@ -64,13 +64,14 @@ plan::row_estimate estimate(const plan::node_checker& node, const settings& s) {
                  s.type);
 }
 
-void check(plan::node_checker& node) {
-  const settings s = read_settings(node);
+settings check(plan::node_checker& node) {
+  settings s = read(node);
   const size_t port = s.on_error.what == action::to_port ? node.add_output(s.on_error.port) : 0;
-  if (!node.ok()) return;
+  if (!node.ok()) return s;
   const plan::row_estimate rows = estimate(node, s);
   if (port > 0) node.set_output(port, reject_type());
   node.set_output(0, s.type, {}, rows);
+  return s;
 }
 
 class parse_stage final : public exec::parcel_stage<numbered_text> {
@@ -120,8 +121,7 @@ class parse_stage final : public exec::parcel_stage<numbered_text> {
   const size_t batch_bytes_;
 };
 
-exec::assembly build(exec::build_context& c) {
-  settings s = read_settings(c.params);
+exec::assembly build(exec::build_context& c, const settings& s) {
   auto tally = std::make_shared<rejection_tally>(s.on_error, s.paths, c.counters);
   cutter_options cutting = default_cutting(c);
   cutting.format = s.format;
@@ -133,7 +133,7 @@ exec::assembly build(exec::build_context& c) {
   const size_t piece_bytes = cutting.piece_bytes;
   exec::assembly out;
   out.head = make_text_source(c, s.paths, std::move(cutting), tally);
-  out.stages.push_back(std::make_unique<parse_stage>(std::move(s), std::move(tally), c.job.pool(), piece_bytes));
+  out.stages.push_back(std::make_unique<parse_stage>(s, std::move(tally), c.job.pool(), piece_bytes));
   return out;
 }
 
@@ -185,9 +185,8 @@ exec::operator_definition word<"file_read_csv">() {
   d.parameters[2].help =
       "The first line of each file is a header: it must name the columns of `type`, in order, and is skipped.";
   for (plan::parameter_declaration& p : csv_parameters()) d.parameters.push_back(std::move(p));
-  d.check = check;
-  d.memory = [](const plan::node&, int) { return text_reading_memory(); };
-  return {std::move(d), build};
+  d.memory = [](const plan::node&, plan::node_part) { return text_reading_memory(); };
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -21,23 +21,17 @@ struct settings {
   char delimiter = '\n';
 };
 
-settings read_settings(plan::node_checker& node) {
-  settings s;
-  s.paths = node.paths("path");
-  s.delimiter = line_delimiter(node);
-  return s;
-}
-
 record::row_type line_type() { return record::row_type({{"text", record::value_type::of(record::type_kind::string)}}); }
 
-void check(plan::node_checker& node) {
-  const settings s = read_settings(node);
-  if (!node.ok()) return;
+settings check(plan::node_checker& node) {
+  settings s{node.paths("path"), line_delimiter(node)};
+  if (!node.ok()) return s;
   plan::row_estimate estimate;
   const int64_t file_bytes = total_file_bytes(node, s.paths);
   if (file_bytes >= 0)
     estimate = of_text(static_cast<uint64_t>(file_bytes), beginning_of(node, s.paths), s.delimiter, 1, line_type());
   node.set_output(0, line_type(), {}, estimate);
+  return s;
 }
 
 class line_stage final : public exec::parcel_stage<numbered_text> {
@@ -86,8 +80,7 @@ class line_stage final : public exec::parcel_stage<numbered_text> {
   record::batch_pool& pool_;
 };
 
-exec::assembly build(exec::build_context& c) {
-  const settings s = read_settings(c.params);
+exec::assembly build(exec::build_context& c, const settings& s) {
   cutter_options cutting = default_cutting(c);
   cutting.line_end = s.delimiter;
   exec::assembly out;
@@ -118,9 +111,8 @@ exec::operator_definition word<"file_read_lines">() {
   d.parameters[0].required = true;
   d.parameters[0].help = "A file, or a list of files that are read one after another; - is standard input.";
   d.parameters.push_back(line_delimiter_parameter());
-  d.check = check;
-  d.memory = [](const plan::node&, int) { return text_reading_memory(); };
-  return {std::move(d), build};
+  d.memory = [](const plan::node&, plan::node_part) { return text_reading_memory(); };
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -26,7 +26,7 @@ struct settings {
   record::row_type type;
   uint64_t from = 0;  // rows [from, to) of all files together
   uint64_t to = UINT64_MAX;
-  std::vector<plan::sort_key> sorted_by;
+  plan::order sorted_by;
 };
 
 // "10:20", "10:", ":20".
@@ -41,17 +41,20 @@ bool parse_range(std::string_view text, uint64_t& from, uint64_t& to) {
   return number(text.substr(0, colon), from) && number(text.substr(colon + 1), to) && from <= to;
 }
 
-settings read_settings(plan::node_checker& node) {
+settings read(plan::node_checker& node) {
   settings s;
   s.paths = node.paths("path");
   if (auto type = node.row_type("type")) s.type = *std::move(type);
   if (node.has("range") && !parse_range(node.text("range"), s.from, s.to))
     node.fault_at_parameter("range", fmt::format("'{}' is no range of rows", node.text("range")),
                             "FROM:TO, such as \"1000:2000\", \"1000:\" or \":2000\"");
-  if (node.has("sorted_by")) {
-    expr::scope scope;
-    scope.row = &s.type;
-    s.sorted_by = node.sort_keys("sorted_by", scope);
+  if (!node.has("sorted_by")) return s;
+  for (const plan::sort_key& key : node.sort_keys("sorted_by", expr::scope{.row = &s.type})) {
+    if (key.term)
+      s.sorted_by.push_back(*key.term);
+    else
+      node.fault_at_parameter("sorted_by", fmt::format("'{}' is no column", key.value.text()),
+                              "columns, such as [src, -dst]");
   }
   return s;
 }
@@ -66,42 +69,35 @@ std::optional<uint64_t> rows_in_range(const plan::node_checker& node, const sett
 
 // A join that skips may then seek in the file (join_settings.cc).
 void check_index(plan::node_checker& node, const settings& s) {
-  node.node().facts["has_index"] = 1;
+  plan::index_facts& index = node.facts().index.emplace();
+  if (!s.paths.empty()) index.path = s.paths.front();
   if (s.sorted_by.empty())
     node.fault_at_parameter("index", "by what are the rows sorted?", "sorted_by: the columns that they were sorted by");
   if (s.paths.size() != 1 || s.paths.front() == "-")
     node.fault_at_parameter("index", "an index belongs to one file", "path: NAME");
   else if (const int64_t num_bytes = node.file_bytes(index_path(s.paths.front())); num_bytes > 0)
-    node.node().facts["index_bytes"] = static_cast<uint64_t>(num_bytes);
+    index.num_bytes = static_cast<uint64_t>(num_bytes);
   if (node.has("range"))
     node.fault_at_parameter("index", "an index is of all rows of its file", "no range", "leave out `index`");
 }
 
-void check(plan::node_checker& node) {
-  const settings s = read_settings(node);
-  if (!node.ok()) return;
+settings check(plan::node_checker& node) {
+  settings s = read(node);
+  if (!node.ok()) return s;
   for (const record::column& c : s.type.columns())
     if (c.type.is_string())
       node.fault_at_parameter("type", fmt::format("column '{}' is a string, which has no fixed width", c.name),
                               "columns of fixed width, such as bytes[16]",
                               "read text with file.read_csv or file.read_lines");
-  plan::order order;
-  for (const plan::sort_key& key : s.sorted_by) {
-    if (key.term) {
-      order.push_back(*key.term);
-    } else {
-      node.fault_at_parameter("sorted_by", fmt::format("'{}' is no column", key.value.text()),
-                              "columns, such as [src, -dst]");
-    }
-  }
   if ((s.from > 0 || s.to < UINT64_MAX) && s.paths.size() > 1)
     node.fault_at_parameter("range", "a range needs a single file", "one path",
                             "read the parts with nodes of their own and join them with concat");
   if (node.boolean("index")) check_index(node, s);
-  if (!node.ok()) return;
+  if (!node.ok()) return s;
   plan::row_estimate estimate;
   if (const auto rows = rows_in_range(node, s)) estimate = plan::exact_rows(*rows, s.type.row_bytes());
-  node.set_output(0, s.type, std::move(order), estimate);
+  node.set_output(0, s.type, s.sorted_by, estimate);
+  return s;
 }
 
 class rows_source final : public exec::source {
@@ -113,7 +109,7 @@ class rows_source final : public exec::source {
         pool_(context.job.pool()),
         held_(std::make_shared<std::atomic<unsigned>>(0)),
         options_(reading_options(context.job, context.memory_bytes, row_bytes_)),
-        input_(context.job, context.counters, parts(context.params, s), options_) {}
+        input_(context.job, context.counters, parts(s), options_) {}
 
   outcome pull(exec::output& out, waker& w) override {
     while (batches_.empty()) {
@@ -139,13 +135,10 @@ class rows_source final : public exec::source {
                 "was the file cut short, or is `type` not the type it was written with?");
   }
 
-  static std::vector<file_input::part> parts(const plan::node_checker& params, const settings& s) {
+  static std::vector<file_input::part> parts(const settings& s) {
     std::vector<file_input::part> all;
     const uint64_t row_bytes = s.type.row_bytes();
     for (const std::string& path : s.paths) {
-      const int64_t file_bytes = path == "-" ? -1 : params.file_bytes(path);
-      if (file_bytes > 0 && static_cast<uint64_t>(file_bytes) % row_bytes != 0)
-        truncated(path, static_cast<uint64_t>(file_bytes), s.type.row_bytes());
       const auto bytes = [row_bytes](uint64_t rows) {
         return rows > UINT64_MAX / row_bytes ? UINT64_MAX : rows * row_bytes;
       };
@@ -226,10 +219,10 @@ class rows_source final : public exec::source {
 // Ends the job at the first row that comes before its predecessor.
 class order_check final : public exec::ordered_stage {
  public:
-  order_check(const settings& s, const plan::order& sorted_by)
-      : order_(s.type, sorted_by),
+  explicit order_check(const settings& s)
+      : order_(s.type, s.sorted_by),
         files_(fmt::format("{}", fmt::join(s.paths, ", "))),
-        by_(plan::to_string(sorted_by)) {}
+        by_(plan::to_string(s.sorted_by)) {}
 
   outcome push(record::batch& in, exec::output& out, waker&) override {
     if (!last_.empty() && order_.out_of_order(last_.data(), nullptr, in.rows, nullptr)) fail(in.first_row);
@@ -252,15 +245,10 @@ class order_check final : public exec::ordered_stage {
   std::vector<std::byte> last_;
 };
 
-exec::assembly build(exec::build_context& c) {
-  const settings s = read_settings(c.params);
+exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
   out.head = std::make_unique<rows_source>(c, s);
-  if (!s.sorted_by.empty()) {
-    plan::order order;
-    for (const plan::sort_key& k : s.sorted_by) order.push_back(*k.term);
-    out.stages.push_back(std::make_unique<order_check>(s, order));
-  }
+  if (!s.sorted_by.empty()) out.stages.push_back(std::make_unique<order_check>(s));
   return out;
 }
 
@@ -308,9 +296,8 @@ exec::operator_definition word<"file_read_rows">() {
   d.parameters[4].kind = parameter_kind::boolean;
   d.parameters[4].default_text = "false";
   d.parameters[4].help = "The file has an index, PATH.index; a join with skip may seek in it.";
-  d.check = check;
-  d.memory = [](const plan::node&, int) { return reading_memory(); };
-  return {std::move(d), build};
+  d.memory = [](const plan::node&, plan::node_part) { return reading_memory(); };
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -16,11 +16,7 @@ struct settings {
   bool header = false;
 };
 
-settings read_settings(plan::node_checker& node) {
-  return {node.text("path"), read_csv_format(node), node.boolean("header")};
-}
-
-void check(plan::node_checker& node) { read_settings(node); }
+settings check(plan::node_checker& node) { return {node.text("path"), read_csv_format(node), node.boolean("header")}; }
 
 class format_stage final : public exec::stateless_stage {
  public:
@@ -43,8 +39,7 @@ class format_stage final : public exec::stateless_stage {
   record::batch_pool& pool_;
 };
 
-exec::assembly build(exec::build_context& c) {
-  const settings s = read_settings(c.params);
+exec::assembly build(exec::build_context& c, const settings& s) {
   csv_formatter formatter(c.input_type(), s.format);
   std::string prologue = s.header ? formatter.header() : std::string();
   exec::assembly out;
@@ -83,9 +78,8 @@ exec::operator_definition word<"file_write_csv">() {
   d.parameters[1].default_text = "false";
   d.parameters[1].help = "The first line names the columns.";
   for (plan::parameter_declaration& p : csv_parameters()) d.parameters.push_back(std::move(p));
-  d.check = check;
-  d.memory = [](const plan::node&, int) { return writing_memory(); };
-  return {std::move(d), build};
+  d.memory = [](const plan::node&, plan::node_part) { return writing_memory(); };
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -44,9 +44,14 @@ std::optional<size_t> find_column(plan::node_checker& node) {
   return std::nullopt;
 }
 
-void check(plan::node_checker& node) {
-  find_column(node);
-  line_delimiter(node);
+struct settings {
+  std::string path;
+  size_t column = 0;
+  char delimiter = '\n';
+};
+
+settings check(plan::node_checker& node) {
+  return {node.text("path"), find_column(node).value_or(0), line_delimiter(node)};
 }
 
 class line_stage final : public exec::stateless_stage {
@@ -87,11 +92,10 @@ class line_stage final : public exec::stateless_stage {
   record::batch_pool& pool_;
 };
 
-exec::assembly build(exec::build_context& c) {
-  const size_t column = find_column(c.params).value();
+exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
-  out.stages.push_back(std::make_unique<line_stage>(c.input_type()[column], line_delimiter(c.params), c.job.pool()));
-  out.stages.push_back(make_file_sink(c, c.params.text("path"), sink_content::text));
+  out.stages.push_back(std::make_unique<line_stage>(c.input_type()[s.column], s.delimiter, c.job.pool()));
+  out.stages.push_back(make_file_sink(c, s.path, sink_content::text));
   return out;
 }
 
@@ -120,9 +124,8 @@ exec::operator_definition word<"file_write_lines">() {
   d.parameters[1].kind = parameter_kind::text;
   d.parameters[1].help = "The column to write; by default the only string, or else the one named text.";
   d.parameters.push_back(line_delimiter_parameter());
-  d.check = check;
-  d.memory = [](const plan::node&, int) { return writing_memory(); };
-  return {std::move(d), build};
+  d.memory = [](const plan::node&, plan::node_part) { return writing_memory(); };
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -10,27 +10,33 @@ namespace flowrun::operators {
 
 namespace {
 
-void check(plan::node_checker& node) {
+struct settings {
+  std::string path;
+  bool index = false;
+};
+
+settings check(plan::node_checker& node) {
+  settings s{node.text("path"), node.boolean("index")};
   for (const record::column& c : node.input_type().columns())
     if (c.type.is_string())
       node.fault_at_input(
           0, fmt::format("column '{}' of '{}' is a string, which has no fixed width", c.name, node.input_name(0)),
           "columns of fixed width",
           fmt::format("write text with file.write_csv, or leave '{}' out with a map", c.name));
-  if (!node.boolean("index")) return;
-  node.node().facts["has_index"] = 1;
+  if (!s.index) return s;
+  node.facts().index.emplace().path = s.path;
   if (node.input_order().empty())
     node.fault_at_parameter("index", fmt::format("the rows of '{}' are not sorted", node.input_name(0)),
                             "sorted rows: others can't be sought", "put a sort in front of it");
-  if (node.text("path") == "-")
-    node.fault_at_parameter("index", "standard output has no file beside it", "a file", "path: NAME");
+  if (s.path == "-") node.fault_at_parameter("index", "standard output has no file beside it", "a file", "path: NAME");
+  return s;
 }
 
-exec::assembly build(exec::build_context& c) {
+exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
   std::unique_ptr<row_index_builder> index;
-  if (c.params.boolean("index")) index = std::make_unique<row_index_builder>(c.input_type(), c.params.input_order());
-  out.stages.push_back(make_file_sink(c, c.params.text("path"), sink_content::rows, {}, std::move(index)));
+  if (s.index) index = std::make_unique<row_index_builder>(c.input_type(), c.input_order());
+  out.stages.push_back(make_file_sink(c, s.path, sink_content::rows, {}, std::move(index)));
   return out;
 }
 
@@ -62,9 +68,8 @@ exec::operator_definition word<"file_write_rows">() {
   d.parameters[1].kind = plan::parameter_kind::boolean;
   d.parameters[1].default_text = "false";
   d.parameters[1].help = "Writes an index of the rows, which must be sorted, to PATH.index.";
-  d.check = check;
-  d.memory = [](const plan::node& n, int) { return writing_memory(n.facts.contains("has_index")); };
-  return {std::move(d), build};
+  d.memory = [](const plan::node& n, plan::node_part) { return writing_memory(n.facts.index.has_value()); };
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -7,18 +7,19 @@ namespace flowrun::operators {
 
 namespace {
 
-std::optional<expr::expression> settings(plan::node_checker& node) {
-  return node.condition("where", expr::scope{.row = &node.input_type(), .row_number = true});
-}
+struct settings {
+  std::optional<expr::expression> where;
+  void bind(const expr::scalar_values& values) { expr::bind(where, values); }
+};
 
-void check(plan::node_checker& node) {
-  settings(node);
+settings check(plan::node_checker& node) {
   node.set_output(0, node.input_type(), node.input_order(), at_most(node.input_estimate()));
+  return {node.condition("where", expr::scope{.row = &node.input_type(), .row_number = true})};
 }
 
-exec::assembly build(exec::build_context& c) {
+exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
-  out.stages.push_back(make_program(c.input_type(), {program_step::filter(*settings(c.params))}, c.job.pool()));
+  out.stages.push_back(make_program(c.input_type(), {program_step::filter(*s.where)}, c.job.pool()));
   return out;
 }
 
@@ -39,8 +40,7 @@ exec::operator_definition word<"filter">() {
                    .kind = plan::parameter_kind::condition,
                    .required = true,
                    .help = "The condition that a row must meet."}};
-  d.check = check;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -12,16 +12,15 @@ namespace flowrun::operators {
 
 namespace {
 
-using settings = std::vector<row_entry>;
-
-settings read(plan::node_checker& node) {
-  return read_row_entries(node, "rows", expr::scope{.row = &node.input_type(), .row_number = true});
-}
+struct settings {
+  std::vector<row_entry> rows;
+  void bind(const expr::scalar_values& values) { expr::bind(rows, values); }
+};
 
 // The order that all entries carry over.
-plan::order common_order(plan::node_checker& node, const settings& s) {
-  plan::order common = plan::carried_over(node.input_order(), renamed(s[0].columns, node.input_type()));
-  for (const row_entry& e : s) {
+plan::order common_order(plan::node_checker& node, const std::vector<row_entry>& rows) {
+  plan::order common = plan::carried_over(node.input_order(), renamed(rows[0].columns, node.input_type()));
+  for (const row_entry& e : rows) {
     const plan::order other = plan::carried_over(node.input_order(), renamed(e.columns, node.input_type()));
     const auto [end, ignored] = std::mismatch(common.begin(), common.end(), other.begin(), other.end());
     common.erase(end, common.end());
@@ -29,26 +28,27 @@ plan::order common_order(plan::node_checker& node, const settings& s) {
   return common;
 }
 
-void check(plan::node_checker& node) {
-  const settings s = read(node);
-  if (!node.ok()) return;
-  if (s.empty() || s[0].columns.empty()) {
+settings check(plan::node_checker& node) {
+  settings s{read_row_entries(node, "rows", expr::scope{.row = &node.input_type(), .row_number = true})};
+  if (!node.ok()) return s;
+  if (s.rows.empty() || s.rows[0].columns.empty()) {
     node.fault_at_parameter("rows", "a flat_map needs at least one row with one column",
                             "rows: [{column: expression, …}, …]");
-    return;
+    return s;
   }
-  record::row_type output = type_of(s[0].columns);
-  plan::row_estimate estimate = times(with_type(node.input_estimate(), node.input_type(), output), s.size());
-  if (std::any_of(s.begin(), s.end(), [](const row_entry& e) { return e.condition.has_value(); }))
+  record::row_type output = type_of(s.rows[0].columns);
+  plan::row_estimate estimate = times(with_type(node.input_estimate(), node.input_type(), output), s.rows.size());
+  if (std::any_of(s.rows.begin(), s.rows.end(), [](const row_entry& e) { return e.condition.has_value(); }))
     estimate = at_most(estimate);
-  node.set_output(0, std::move(output), common_order(node, s), estimate);
+  node.set_output(0, std::move(output), common_order(node, s.rows), estimate);
+  return s;
 }
 
 class flattener {
  public:
-  flattener(exec::build_context& c, const settings& s)
-      : rows_(s, c.output_type().row_bytes(), c.job.pool()),
-        program_(exec::program_stage::compile(c.input_type(), {program_step::map(entry_rows::wide_columns(s))})),
+  flattener(exec::build_context& c, const std::vector<row_entry>& rows)
+      : rows_(rows, c.output_type().row_bytes(), c.job.pool()),
+        program_(exec::program_stage::compile(c.input_type(), {program_step::map(entry_rows::wide_columns(rows))})),
         pool_(c.job.pool()) {}
 
   // Of how many rows it has made all. Thread-safe.
@@ -89,8 +89,8 @@ class counting_flat_map final : public exec::ordered_stage {
   uint64_t next_row_ = 0;
 };
 
-bool counts_rows(const settings& s) {
-  for (const row_entry& e : s) {
+bool counts_rows(const std::vector<row_entry>& rows) {
+  for (const row_entry& e : rows) {
     if (e.condition && e.condition->uses_row_number()) return true;
     for (const auto& [name, value] : e.columns)
       if (value.uses_row_number()) return true;
@@ -98,13 +98,12 @@ bool counts_rows(const settings& s) {
   return false;
 }
 
-exec::assembly build(exec::build_context& c) {
-  const settings s = read(c.params);
+exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
-  if (counts_rows(s))
-    out.stages.emplace_back(std::make_unique<counting_flat_map>(flattener(c, s)));
+  if (counts_rows(s.rows))
+    out.stages.emplace_back(std::make_unique<counting_flat_map>(flattener(c, s.rows)));
   else
-    out.stages.emplace_back(std::make_unique<flat_map_stage>(flattener(c, s)));
+    out.stages.emplace_back(std::make_unique<flat_map_stage>(flattener(c, s.rows)));
   return out;
 }
 
@@ -132,8 +131,7 @@ exec::operator_definition word<"flat_map">() {
                    .kind = plan::parameter_kind::expression_rows,
                    .required = true,
                    .help = "One map {column: expression} for each row to make; `when` makes an entry conditional."}};
-  d.check = check;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -31,6 +31,7 @@ struct settings {
   unsigned scale = 0;
   double a = 0, b = 0, c = 0;
   record_style style = record_style::binary;
+  void bind(const expr::scalar_values& values) { expr::bind(columns, values); }
 };
 
 const record::row_type& no_columns() {
@@ -88,7 +89,7 @@ void read_rmat(plan::node_checker& node, settings& s) {
   s.type = record::row_type({{"src", id}, {"dst", id}});
 }
 
-settings read_settings(plan::node_checker& node) {
+settings read(plan::node_checker& node) {
   settings s;
   s.rows = node.integer("rows");
   s.first = node.integer("first");
@@ -136,13 +137,14 @@ bool is_row_number(const expr::expression& value, const settings& s) {
   return num_bits >= 64 || s.first + s.rows <= uint64_t{1} << num_bits;
 }
 
-void check(plan::node_checker& node) {
-  const settings s = read_settings(node);
-  if (!node.ok()) return;
+settings check(plan::node_checker& node) {
+  settings s = read(node);
+  if (!node.ok()) return s;
   plan::order order;
   for (const auto& [name, value] : s.columns)
     if (order.empty() && is_row_number(value, s)) order.push_back({name});
   node.set_output(0, s.type, std::move(order), exactly(s.rows, s.type));
+  return s;
 }
 
 // Batches of rows without bytes; first_row is i.
@@ -224,12 +226,11 @@ class generate_stage final : public exec::stateless_stage {
   std::optional<rmat_generator> rmat_;
 };
 
-exec::assembly build(exec::build_context& c) {
-  settings s = read_settings(c.params);
+exec::assembly build(exec::build_context& c, const settings& s) {
   const size_t batch_bytes = c.batch_bytes == 0 ? 256 * 1024 : c.batch_bytes;
   exec::assembly out;
   out.head = std::make_unique<range_source>(s.first, s.rows, record::shape_for(s.type, batch_bytes).max_rows);
-  out.stages.push_back(std::make_unique<generate_stage>(std::move(s), c.job.pool()));
+  out.stages.push_back(std::make_unique<generate_stage>(s, c.job.pool()));
   return out;
 }
 
@@ -282,8 +283,7 @@ exec::operator_definition word<"generate">() {
   add("b", parameter_kind::number, "0.19", "Probability of the quadrant with small sources and large targets (rmat).");
   add("c", parameter_kind::number, "0.19", "Probability of the quadrant with large sources and small targets (rmat).");
   add("ascii", parameter_kind::boolean, "false", "Printable records, as gensort -a makes them (records).");
-  d.check = check;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

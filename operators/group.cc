@@ -14,6 +14,7 @@ namespace {
 struct settings {
   std::vector<std::string> by;
   named_aggregates aggregates;
+  void bind(const expr::scalar_values& values) { expr::bind(aggregates, values); }
 };
 
 settings read(plan::node_checker& node) {
@@ -23,9 +24,9 @@ settings read(plan::node_checker& node) {
   return out;
 }
 
-void check(plan::node_checker& node) {
-  const settings s = read(node);
-  if (!node.ok()) return;
+settings check(plan::node_checker& node) {
+  settings s = read(node);
+  if (!node.ok()) return s;
   const record::row_type& input = node.input_type();
   std::vector<std::pair<std::string, std::string>> kept;
   for (const std::string& k : s.by) kept.emplace_back(k, k);
@@ -35,15 +36,15 @@ void check(plan::node_checker& node) {
   if (s.by.empty() && s.aggregates.empty())
     node.fault_at_node("a group needs keys or aggregates", "by: [column, …] or let: {name: aggregate, …}");
   if (!s.by.empty()) node.require_adjacent(0, s.by);
-  if (!node.ok()) return;
+  if (!node.ok()) return s;
   record::row_type output = group_type(input, s.by, s.aggregates);
   plan::row_estimate estimate =
       s.by.empty() ? exactly(1, output) : at_most(with_type(node.input_estimate(), input, output));
   node.set_output(0, std::move(output), plan::carried_over(node.input_order(), kept), estimate);
+  return s;
 }
 
-exec::assembly build(exec::build_context& c) {
-  const settings s = read(c.params);
+exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
   add_group_stages(out, c.input_type(), s.by, s.aggregates, c.output_type(), c.job.pool(), c.batch_bytes);
   return out;
@@ -79,8 +80,7 @@ exec::operator_definition word<"group">() {
       {.name = "let",
        .kind = plan::parameter_kind::aggregates,
        .help = "The aggregates to add: {name: \"count()\" or sum, min, max, first, last of an expression}."}};
-  d.check = check;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

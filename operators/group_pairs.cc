@@ -27,9 +27,10 @@ struct settings {
   std::vector<std::string> by;
   named_expressions let;
   std::optional<expr::expression> condition;
+  void bind(const expr::scalar_values& values) { expr::bind_all(values, let, condition); }
 };
 
-// The expressions over rows of `pairs`: all columns of a and b, or just those that are read.
+// The expressions are over rows with all columns of a and b.
 settings read(plan::node_checker& node, const record::row_type& pairs) {
   settings out;
   out.by = node.columns("by");
@@ -56,16 +57,17 @@ plan::order keys_kept(const plan::order& have, const settings& s, const record::
   return out;
 }
 
-void check(plan::node_checker& node) {
+settings check(plan::node_checker& node) {
   const record::row_type pairs = pair_type(node.input_type(), node.input_type());
-  const settings s = read(node, pairs);
-  if (!node.ok()) return;
+  settings s = read(node, pairs);
+  if (!node.ok()) return s;
   if (s.let.empty()) {
     node.fault_at_parameter("let", "group_pairs needs something to give", "let: {column: expression over a and b, …}");
-    return;
+    return s;
   }
-  if (!s.by.empty() && !node.require_adjacent(0, s.by)) return;
+  if (!s.by.empty() && !node.require_adjacent(0, s.by)) return s;
   node.set_output(0, type_of(s.let), keys_kept(node.input_order(), s, pairs));
+  return s;
 }
 
 // The rows of a group so far: the columns that pairs take from a, packed.
@@ -129,13 +131,13 @@ class held_rows {
 
 class pair_source final : public exec::source {
  public:
-  pair_source(exec::build_context& c, const std::vector<size_t>& by, const pair_columns& columns)
+  pair_source(exec::build_context& c, const std::vector<std::string>& by, const pair_columns& columns)
       : node_(c.node.id),
-        by_text_(fmt::format("{}", fmt::join(c.params.columns("by"), ", "))),
+        by_text_(fmt::format("{}", fmt::join(by, ", "))),
         memory_bytes_(c.memory_bytes),
         pairs_(pair_type(c.input_type(), columns.left, c.input_type(), columns.right)),
         in_(*c.inputs[0]),
-        groups_(c.input_type(), by),
+        groups_(c.input_type(), places(c.input_type(), by)),
         held_(c.input_type(), pairs_, columns.left),
         from_b_(c.input_type(), pairs_, places(columns)),
         b_(pairs_.row_bytes() - held_.row_bytes()),
@@ -165,6 +167,11 @@ class pair_source final : public exec::source {
   }
 
  private:
+  static std::vector<size_t> places(const record::row_type& input, const std::vector<std::string>& names) {
+    std::vector<size_t> out;
+    for (const std::string& name : names) out.push_back(*input.index_of(name));
+    return out;
+  }
   static std::vector<std::pair<size_t, size_t>> places(const pair_columns& columns) {
     std::vector<std::pair<size_t, size_t>> out;
     for (size_t k = 0; k < columns.right.size(); ++k) out.emplace_back(columns.right[k], columns.left.size() + k);
@@ -277,22 +284,21 @@ class pair_source final : public exec::source {
   uint64_t next_ = 0, partners_ = 0;  // b's pairs: made, and all
 };
 
-exec::assembly build(exec::build_context& c) {
+exec::assembly build(exec::build_context& c, const settings& s) {
   const record::row_type& input = c.input_type();
-  const settings all = read(c.params, pair_type(input, input));
   pair_columns columns;
-  for (const auto& [name, value] : all.let) columns.add(value, input);
-  if (all.condition) columns.add(*all.condition, input);
-  std::vector<size_t> by;
-  for (const std::string& name : all.by) by.push_back(*input.index_of(name));
+  for (const auto& [name, value] : s.let) columns.add(value, input);
+  if (s.condition) columns.add(*s.condition, input);
   // A pair of constants still needs a row to count.
   if (columns.left.empty() && columns.right.empty()) columns.left.push_back(0);
 
-  auto source = std::make_unique<pair_source>(c, by, columns);
-  const settings s = read(c.params, source->pairs());
+  auto source = std::make_unique<pair_source>(c, s.by, columns);
+  const std::vector<size_t> places = columns.places(input);
   std::vector<program_step> steps;
-  if (s.condition) steps.push_back(program_step::filter(*s.condition));
-  steps.push_back(program_step::map(s.let));
+  if (s.condition) steps.push_back(program_step::filter(s.condition->over(places)));
+  named_expressions let;
+  for (const auto& [name, value] : s.let) let.emplace_back(name, value.over(places));
+  steps.push_back(program_step::map(std::move(let)));
   exec::assembly out;
   out.stages.push_back(make_program(source->pairs(), std::move(steps), c.job.pool()));
   out.head = std::move(source);
@@ -336,11 +342,10 @@ exec::operator_definition word<"group_pairs">() {
       {.name = "where",
        .kind = plan::parameter_kind::condition,
        .help = "Which pairs to give: a condition over a.x and b.x."}};
-  d.check = check;
-  d.memory = [](const plan::node&, int) {
+  d.memory = [](const plan::node&, plan::node_part) {
     return plan::memory_wish{.minimum = 1 * MiB, .maximum = 256 * MiB, .weight = 0.25};
   };
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

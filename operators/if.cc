@@ -23,16 +23,21 @@ struct chosen_rows {
 
 struct settings {
   std::vector<chosen_rows> outputs;
-  std::optional<input_values> mentioned;
-  const specs::Value* condition = nullptr;
+  input_condition condition;
   int body_of[2] = {-1, -1};  // then, else: index into the node's bodies
 };
 
 class if_checker {
  public:
-  explicit if_checker(plan::node_checker& node) : node_(node), out_(std::make_shared<settings>()) {}
+  explicit if_checker(plan::node_checker& node) : node_(node) {}
 
-  void run() {
+  settings run() {
+    check();
+    return std::move(out_);
+  }
+
+ private:
+  void check() {
     for (const plan::input_port& in : node_.node().inputs) inputs_.push_back(in.name);
     check_condition();
     read_outputs();
@@ -43,16 +48,11 @@ class if_checker {
     bool seeks = false;
     for (const auto& body : node_.node().bodies)
       for (const std::string& name : inputs_) seeks = seeks || plan::is_sought(*body, name);
-    if (seeks) node_.node().facts["seeks"] = 1;
-    for (chosen_rows& o : out_->outputs) set_output(o);
-    node_.node().settled = std::shared_ptr<const settings>(out_);
+    node_.facts().seeks = seeks;
+    for (chosen_rows& o : out_.outputs) set_output(o);
   }
 
- private:
-  void check_condition() {
-    out_->condition = node_.value("condition");
-    out_->mentioned = check_condition_on_inputs(node_, *out_->condition);
-  }
+  void check_condition() { out_.condition = check_condition_on_inputs(node_, *node_.value("condition")); }
 
   size_t index_of(const std::string& input) const {
     return static_cast<size_t>(std::find(inputs_.begin(), inputs_.end(), input) - inputs_.begin());
@@ -61,7 +61,7 @@ class if_checker {
   void read_outputs() {
     const specs::Value* outputs = node_.value("out");
     for (const specs::Entry& entry : outputs->map().entries()) {
-      chosen_rows& o = out_->outputs.emplace_back();
+      chosen_rows& o = out_.outputs.emplace_back();
       o.port = entry.key();
       const std::string& from = specs::text(entry.value());
       if (index_of(from) < inputs_.size()) {
@@ -72,7 +72,7 @@ class if_checker {
       const plan::endpoint_name end = plan::split_endpoint(from);
       results_.push_back({o.result, end.node, end.port, entry.value().position(), false});
     }
-    if (out_->outputs.empty()) node_.fault_at(outputs->position(), "nothing comes out", "out: {name: node}");
+    if (out_.outputs.empty()) node_.fault_at(outputs->position(), "nothing comes out", "out: {name: node}");
   }
 
   void check_branch(size_t which, const specs::Body& body) {
@@ -88,7 +88,7 @@ class if_checker {
     const size_t before = node_.faults().size();
     node_.graphs().check(request, *checked, node_.faults());
     node_.count_faults(before);
-    out_->body_of[which] = static_cast<int>(node_.node().bodies.size());
+    out_.body_of[which] = static_cast<int>(node_.node().bodies.size());
     node_.node().bodies.push_back(std::move(checked));
   }
 
@@ -118,22 +118,23 @@ class if_checker {
   }
 
   plan::node_checker& node_;
-  std::shared_ptr<settings> out_;
+  settings out_;
   std::vector<std::string> inputs_;
   std::vector<plan::body_output> results_;
 };
 
-void run(exec::control_context& context) {
-  const settings& s = *std::any_cast<std::shared_ptr<const settings>>(context.node.settled);
+settings check(plan::node_checker& node) { return if_checker(node).run(); }
+
+void run(exec::control_context& context, const settings& s) {
   exec::stream_table streams;
   for (size_t i = 0; i < context.inputs.size(); ++i)
     streams.in[context.node.inputs[i].name] = std::move(context.inputs[i]);
   streams.in_is_used_up =
       std::all_of(s.outputs.begin(), s.outputs.end(), [](const chosen_rows& o) { return o.stream.empty(); });
-  const bool holds = condition_value(context.params, *s.condition, s.mentioned->values(context, streams));
+  const bool holds = s.condition.holds(context, streams);
   const int body = s.body_of[holds ? 0 : 1];
   context.note(branch_names[holds ? 0 : 1]);
-  if (body >= 0) context.run_body(static_cast<size_t>(body), streams, values_of(context.params.owner().scalars));
+  if (body >= 0) context.run_body(static_cast<size_t>(body), streams, values_of(context.scalars()));
   for (size_t i = 0; i < s.outputs.size(); ++i) {
     const chosen_rows& o = s.outputs[i];
     if (!context.is_read(i)) continue;
@@ -182,8 +183,7 @@ exec::operator_definition word<"if">() {
        .kind = parameter_kind::texts_by_name,
        .required = true,
        .help = "The outputs: {output: node of both}."}};
-  d.check = [](plan::node_checker& node) { if_checker(node).run(); };
-  return {std::move(d), {}, run};
+  return exec::define_control<settings>(std::move(d), check, run);
 }
 
 }  // namespace flowrun::operators

@@ -95,8 +95,8 @@ class join_source final : public exec::source {
   join_source(exec::build_context& c, const join_settings& s, exec::input_stream& left, exec::input_stream& right,
               skipping_stream* skipping)
       : node_(c.node.id),
-        left_name_(c.params.input_name(0)),
-        right_name_(c.params.input_name(1)),
+        left_name_(c.input_name(0)),
+        right_name_(c.input_name(1)),
         kind_(s.kind),
         left_key_(key_of(c.input_type(0), s.left_order)),
         right_key_(key_of(c.input_type(1), s.right_order)),
@@ -345,14 +345,13 @@ struct skipping_inputs {
   std::unique_ptr<skipping_stream> right;
 };
 
-exec::assembly build(exec::build_context& c) {
-  const join_settings s = read_join(c.params);
+exec::assembly build(exec::build_context& c, const join_settings& s) {
   exec::assembly out;
   if (s.skip) {
     auto inputs = std::make_shared<skipping_inputs>();
     inputs->right =
-        c.node.facts.contains("seeks_in_file")
-            ? open_indexed_file(c, 1, c.memory_bytes / 2)
+        c.node.facts.seeks_in_file
+            ? open_indexed_file(c, c.node.facts.seeks_in_file->path, 1, c.memory_bytes / 2)
             : make_skipping_stream(std::any_cast<exec::shared_rows>(c.states[1]), c.memory_bytes / 2, c.batch_bytes);
     auto work = std::make_unique<join_source>(c, s, inputs->left, *inputs->right, inputs->right.get());
     pushed_stream& left = inputs->left;
@@ -398,11 +397,10 @@ exec::operator_definition word<"join">() {
   d.inputs = {{"left", "sorted by its keys; its order is kept"}, {"right", "sorted by its keys"}};
   d.outputs = {{"out", "the joined rows"}};
   d.parameters = join_parameters();
-  d.check = check_join;
-  d.memory = [](const plan::node&, int) {
+  d.memory = [](const plan::node&, plan::node_part) {
     return plan::memory_wish{.minimum = 1 * MiB, .maximum = 256 * MiB, .weight = 0.25};
   };
-  return {std::move(d), build};
+  return exec::define<join_settings>(std::move(d), check_join, build);
 }
 
 }  // namespace flowrun::operators

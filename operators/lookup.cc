@@ -32,6 +32,8 @@ struct settings {
   lookup_kind kind = lookup_kind::automatic;
   missing_key missing = missing_key::fail;
   named_expressions defaults;
+  plan::row_estimate table;
+  void bind(const expr::scalar_values& values) { expr::bind(defaults, values); }
 
   bool is_key(const std::string& table_column) const {
     return std::any_of(by.begin(), by.end(), [&](const auto& pair) { return pair.second == table_column; });
@@ -41,6 +43,7 @@ struct settings {
 settings read(plan::node_checker& node) {
   settings s;
   s.by = node.column_pairs("by");
+  s.table = node.input_estimate(table_input);
   const std::string kind = node.text("kind"), missing = node.text("missing");
   s.kind = kind == "array" ? lookup_kind::array : kind == "hash" ? lookup_kind::hash : lookup_kind::automatic;
   s.missing = missing == "drop" ? missing_key::drop : missing == "default" ? missing_key::defaults : missing_key::fail;
@@ -49,8 +52,8 @@ settings read(plan::node_checker& node) {
   return s;
 }
 
-void check(plan::node_checker& node) {
-  const settings s = read(node);
+settings check(plan::node_checker& node) {
+  settings s = read(node);
   const record::row_type& stream = node.input_type(0);
   const record::row_type& table = node.input_type(table_input);
   if (node.ok() && s.by.empty()) node.fault_at_parameter("by", "a lookup needs at least one key", "[column, …]");
@@ -73,7 +76,7 @@ void check(plan::node_checker& node) {
   for (const auto& [name, value] : s.defaults)
     if (s.is_key(name))
       node.fault_at_parameter("defaults." + name, fmt::format("'{}' is a key", name), "a column that is added");
-  if (!node.ok()) return;
+  if (!node.ok()) return s;
   std::vector<record::column> columns = stream.columns();
   for (const record::column& c : table.columns()) {
     if (s.is_key(c.name)) continue;
@@ -84,18 +87,12 @@ void check(plan::node_checker& node) {
                           "distinct names, except for keys", "rename or drop it with a map in front of the table");
     columns.push_back(c);
   }
-  if (!node.ok()) return;
+  if (!node.ok()) return s;
   record::row_type output(std::move(columns));
-  const plan::row_estimate& rows = node.input_estimate(table_input);
-  // A table takes what it needs up to its maximum, and fails above it: only a bound may be one.
-  if (rows.most_bytes != plan::row_estimate::unbounded) {
-    node.node().facts["table_rows"] = rows.most_rows;
-    node.node().facts["table_bytes"] = rows.most_bytes;
-    node.node().facts["table_exact"] = rows.exact ? 1 : 0;
-  }
   plan::row_estimate estimate = with_type(node.input_estimate(0), stream, output);
   if (s.missing == missing_key::drop) estimate = at_most(estimate);
   node.set_output(0, std::move(output), node.input_order(0), estimate);
+  return s;
 }
 
 // Rows, and slots of a hash table that has just grown beside the one before it.
@@ -103,15 +100,14 @@ uint64_t table_bytes(uint64_t rows, uint64_t row_bytes) {
   return row_bytes + 3 * 8 * std::bit_ceil(rows + 1) + 4 * MiB;
 }
 
-plan::memory_wish memory(const plan::node& n, int half) {
-  if (half == 1) return {};
-  const auto fact = [&](const char* name) {
-    const auto at = n.facts.find(name);
-    return at == n.facts.end() ? uint64_t{0} : at->second;
-  };
+plan::memory_wish memory(const plan::node& n, plan::node_part part) {
+  if (part != plan::node_part::intake) return {};
   constexpr uint64_t unknown_most = uint64_t{1} << 40;
-  if (n.facts.find("table_rows") == n.facts.end()) return {.minimum = 4 * MiB, .maximum = unknown_most, .weight = 1};
-  return {.minimum = 4 * MiB, .maximum = table_bytes(fact("table_rows"), fact("table_bytes")), .weight = 1};
+  const plan::row_estimate& table = n.settings.as<settings>().table;
+  // A table takes what it needs up to its maximum, and fails above it: only a bound may be one.
+  const bool bounded = table.most_bytes != plan::row_estimate::unbounded;
+  const uint64_t most = bounded ? table_bytes(table.most_rows, table.most_bytes) : unknown_most;
+  return {.minimum = 4 * MiB, .maximum = most, .weight = 1};
 }
 
 class table_sink final : public exec::ordered_stage {
@@ -130,8 +126,8 @@ class lookup_stage final : public exec::stateless_stage {
  public:
   lookup_stage(exec::build_context& c, const settings& s, std::shared_ptr<const lookup_table> table)
       : node_(c.node.id),
-        stream_name_(c.params.input_name(0)),
-        table_name_(c.params.input_name(table_input)),
+        stream_name_(c.input_name(0)),
+        table_name_(c.input_name(table_input)),
         stream_(c.input_type(0)),
         output_(c.output_type()),
         missing_(s.missing),
@@ -247,15 +243,14 @@ class lookup_stage final : public exec::stateless_stage {
   record::batch defaults_;
 };
 
-exec::assembly build(exec::build_context& c) {
-  const settings s = read(c.params);
+exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
-  if (c.half == 0) {
+  if (c.is_intake()) {
     const record::row_type& type = c.input_type(table_input);
     std::vector<size_t> keys;
     for (const auto& [stream, column] : s.by) keys.push_back(*type.index_of(column));
-    auto table = std::make_shared<lookup_table>(c.node.id, c.params.input_name(table_input), type, std::move(keys),
-                                                s.kind, c.memory_bytes);
+    auto table = std::make_shared<lookup_table>(c.node.id, c.input_name(table_input), type, std::move(keys), s.kind,
+                                                c.memory_bytes);
     c.states[table_input] = table;
     out.stages.emplace_back(std::make_unique<table_sink>(std::move(table)));
     return out;
@@ -307,9 +302,8 @@ exec::operator_definition word<"lookup">() {
                    .default_text = "auto",
                    .choices = {"auto", "array", "hash"},
                    .help = "How the table lies in memory; auto: an array while keys are dense."}};
-  d.check = check;
   d.memory = memory;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -19,10 +19,8 @@ namespace {
 
 class loop {
  public:
-  explicit loop(exec::control_context& context)
-      : context_(context),
-        settings_(*std::any_cast<std::shared_ptr<const loop_settings>>(context.node.settled)),
-        outer_(context.params.owner().scalars) {}
+  loop(exec::control_context& context, const loop_settings& s)
+      : context_(context), settings_(s), outer_(context.scalars()) {}
 
   void run() {
     start();
@@ -50,13 +48,11 @@ class loop {
 
  private:
   void start() {
-    for (const carried_scalar& s : settings_.scalars)
-      scalars_.push_back({s.name, s.type, scalar_value(context_.params, *s.initial, {}, s.type)});
+    for (const carried_scalar& s : settings_.scalars) scalars_.push_back({s.name, s.type, value_of(s.initial, outer_)});
     scalars_.push_back({iteration_name, record::value_type::of(record::type_kind::u64), 0});
-    if (settings_.times != nullptr) {
-      const auto type = settings_.times_is_signed ? record::type_kind::i64 : record::type_kind::u64;
-      times_ = scalar_value(context_.params, *settings_.times, {}, record::value_type::of(type));
-      if (settings_.times_is_signed && static_cast<int64_t>(*times_) < 0) times_ = 0;
+    if (settings_.times) {
+      times_ = value_of(*settings_.times, outer_);
+      if (settings_.times->type().is_signed() && static_cast<int64_t>(*times_) < 0) times_ = 0;
     }
     for (size_t i = 0; i < settings_.inputs.size(); ++i)
       if (!settings_.inputs[i].empty()) streams_.in[settings_.inputs[i]] = context_.inputs[i];
@@ -69,7 +65,7 @@ class loop {
 
   exec::shared_rows loaded(const carried_stream& s) {
     const auto out = context_.make_vector(s.type, s.sought ? s.sorted_by : plan::order());
-    if (!s.any_order) context_.append(*out, load_rows(context_.params, *s.rows, s.type, context_.job.pool()));
+    if (!s.any_order) context_.append(*out, load_rows(*s.rows, s.type, outer_, context_.job.pool()));
     context_.finish(*out);
     return out;
   }
@@ -84,10 +80,9 @@ class loop {
     context_.run_body(0, streams_, values_of(with_outer(scalars_, outer_)));
     for (size_t i = 0; i < collected_.size(); ++i)
       if (collected_[i] != nullptr) append_rows(context_, *rows_of(settings_.collected[i].from), *collected_[i]);
-    std::vector<expr::constant> mentioned = settings_.mentioned->values(context_, streams_);
+    const std::vector<expr::constant> mentioned = settings_.mentioned.values(context_, streams_);
     next_scalars(mentioned);
-    const bool last = settings_.until != nullptr &&
-                      condition_value(context_.params, *settings_.until, with_outer(std::move(mentioned), scalars_));
+    const bool last = settings_.until && holds(*settings_.until, all_values(mentioned));
     std::vector<exec::shared_rows> next;  // all at once: one may become what another was
     for (const carried_stream& s : settings_.streams) next.push_back(rows_of(s.next));
     for (size_t i = 0; i < next.size(); ++i) streams_.in[settings_.streams[i].name] = std::move(next[i]);
@@ -95,12 +90,15 @@ class loop {
     return last;
   }
 
+  std::vector<expr::constant> all_values(const std::vector<expr::constant>& mentioned) const {
+    return with_outer(with_outer(mentioned, scalars_), outer_);
+  }
+
   void next_scalars(const std::vector<expr::constant>& mentioned) {
-    const std::vector<expr::constant> names = with_outer(mentioned, scalars_);
+    const std::vector<expr::constant> known = all_values(mentioned);
     std::vector<uint64_t> values;
     for (const carried_scalar& s : settings_.scalars)
-      values.push_back(s.next == nullptr ? scalars_[values.size()].bits
-                                         : scalar_value(context_.params, *s.next, names, s.type));
+      values.push_back(s.next ? value_of(*s.next, known) : scalars_[values.size()].bits);
     for (size_t i = 0; i < values.size(); ++i) scalars_[i].bits = values[i];
   }
 
@@ -141,6 +139,8 @@ class loop {
   std::optional<uint64_t> times_;
   uint64_t iteration_ = 0;
 };
+
+void run(exec::control_context& context, const loop_settings& s) { loop(context, s).run(); }
 
 }  // namespace
 
@@ -213,8 +213,7 @@ exec::operator_definition word<"loop">() {
        .kind = parameter_kind::integer,
        .default_text = "1000000",
        .help = "More iterations than these are an error; not with `times`."}};
-  d.check = check_loop;
-  return {std::move(d), {}, [](exec::control_context& context) { loop(context).run(); }};
+  return exec::define_control<loop_settings>(std::move(d), check_loop, run);
 }
 
 }  // namespace flowrun::operators

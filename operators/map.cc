@@ -7,27 +7,29 @@ namespace flowrun::operators {
 
 namespace {
 
-named_expressions settings(plan::node_checker& node) {
-  return node.named_expressions("", expr::scope{.row = &node.input_type(), .row_number = true});
-}
+struct settings {
+  named_expressions columns;
+  void bind(const expr::scalar_values& values) { expr::bind(columns, values); }
+};
 
-void check(plan::node_checker& node) {
-  const named_expressions columns = settings(node);
-  if (!node.ok()) return;
-  if (columns.empty()) {
+settings check(plan::node_checker& node) {
+  settings s{node.named_expressions("", expr::scope{.row = &node.input_type(), .row_number = true})};
+  if (!node.ok()) return s;
+  if (s.columns.empty()) {
     node.fault_at_node("a map needs at least one column", "with: {column: expression, …}",
                        "columns that are not named here are dropped");
-    return;
+    return s;
   }
   const record::row_type& input = node.input_type();
-  record::row_type output = type_of(columns);
+  record::row_type output = type_of(s.columns);
   const plan::row_estimate estimate = with_type(node.input_estimate(), input, output);
-  node.set_output(0, std::move(output), plan::carried_over(node.input_order(), renamed(columns, input)), estimate);
+  node.set_output(0, std::move(output), plan::carried_over(node.input_order(), renamed(s.columns, input)), estimate);
+  return s;
 }
 
-exec::assembly build(exec::build_context& c) {
+exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
-  out.stages.push_back(make_program(c.input_type(), {program_step::map(settings(c.params))}, c.job.pool()));
+  out.stages.push_back(make_program(c.input_type(), {program_step::map(s.columns)}, c.job.pool()));
   return out;
 }
 
@@ -50,8 +52,7 @@ exec::operator_definition word<"map">() {
   d.outputs = {{"out", "one row for each input row, in the same order"}};
   d.free_columns = true;
   d.keeps_row_count = true;
-  d.check = check;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

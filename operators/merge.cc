@@ -18,23 +18,30 @@ namespace flowrun::operators {
 
 namespace {
 
-void check(plan::node_checker& node) {
+struct settings {
+  plan::order by;
+  std::optional<merge_condition> less;  // in place of `by`
+  void bind(const expr::scalar_values& values) { expr::bind(less, values); }
+};
+
+settings check(plan::node_checker& node) {
   if (node.has("by") == node.has("less")) {
     node.fault_at_node(node.has("by") ? "a merge has either by or less" : "a merge needs the order of its inputs",
                        "by: [column, …], or less: a condition over a and b");
-    return;
+    return {};
   }
-  if (node.has("less")) return check_merge_less(node);
+  if (node.has("less")) return {{}, check_merge_less(node)};
   require_equal_types(node);
-  if (!node.ok()) return;
+  if (!node.ok()) return {};
   const plan::order by = order_parameter(node, "by");
-  if (!node.ok()) return;
+  if (!node.ok()) return {};
   plan::row_estimate estimate;
   for (size_t i = 0; i < node.num_inputs(); ++i) {
     node.require_order(i, by);
     estimate = i == 0 ? node.input_estimate(0) : sum(estimate, node.input_estimate(i));
   }
   node.set_output(0, node.input_type(0), by, estimate);
+  return {by, {}};
 }
 
 class merge_source final : public exec::source {
@@ -169,13 +176,12 @@ class merge_source final : public exec::source {
   std::vector<uint32_t> waiting_;  // inputs whose batch is used up: at first all, then the one that has won
 };
 
-exec::assembly build(exec::build_context& c) {
+exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
-  if (c.params.has("less")) {
-    out.head = make_merge_less(c);
-    return out;
-  }
-  out.head = std::make_unique<merge_source>(c, key_of(c.input_type(), order_parameter(c.params, "by")));
+  if (s.less)
+    out.head = make_merge_less(c, *s.less);
+  else
+    out.head = std::make_unique<merge_source>(c, key_of(c.input_type(), s.by));
   return out;
 }
 
@@ -214,8 +220,7 @@ exec::operator_definition word<"merge">() {
                   {.name = "less",
                    .kind = plan::parameter_kind::condition,
                    .help = "In place of `by`: whether row a comes before row b."}};
-  d.check = check;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

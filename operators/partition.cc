@@ -26,6 +26,7 @@ constexpr uint64_t most_buckets = 65536;
 struct settings {
   std::optional<expr::expression> by;  // an integer
   uint32_t num_buckets = 1;
+  void bind(const expr::scalar_values& values) { expr::bind(by, values); }
 };
 
 settings read(plan::node_checker& node) {
@@ -69,13 +70,13 @@ std::optional<plan::stored_pass> predict_pass(const plan::row_estimate& rows, co
   return out;
 }
 
-void check(plan::node_checker& node) {
-  const settings s = read(node);
-  if (!node.ok()) return;
-  node.node().settled = plan::stored_pass_rule(predict_pass);
-  node.node().facts["buckets"] = s.num_buckets;
-  if (node.input_estimate().known) node.node().facts["stored_bytes"] = node.input_estimate().num_bytes;
+settings check(plan::node_checker& node) {
+  settings s = read(node);
+  if (!node.ok()) return s;
+  node.facts().pass = predict_pass;
+  if (node.input_estimate().known) node.facts().stored_bytes = node.input_estimate().num_bytes;
   node.set_output(0, node.input_type(), order_of(node, s), node.input_estimate());
+  return s;
 }
 
 // Rows with the number of their bucket behind their columns go where they belong.
@@ -126,15 +127,14 @@ class distributing_stage final : public exec::ordered_stage {
   std::any& state_;
 };
 
-exec::assembly build(exec::build_context& c) {
+exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
-  if (c.half == 1) {
+  if (!c.is_intake()) {
     const auto rows = std::any_cast<std::shared_ptr<const container::stored_rows>>(c.states[0]);
     out.head = make_stored_source(
         std::make_unique<container::stored_reader>(rows, c.memory_bytes, container::direction::forward, c.batch_bytes));
     return out;
   }
-  const settings s = read(c.params);
   const auto u64 = record::value_type::of(record::type_kind::u64);
   const hidden_key numbered = with_hidden_key(c.input_type(), u64);
   named_expressions columns = identity(c.input_type());
@@ -144,11 +144,10 @@ exec::assembly build(exec::build_context& c) {
   return out;
 }
 
-plan::memory_wish memory(const plan::node& n, int half) {
-  plan::memory_wish wish = stored_memory(n, half);
-  const auto buckets = n.facts.find("buckets");
-  if (half != 0 || buckets == n.facts.end()) return wish;
-  const uint64_t pages = container::external_buckets::least_memory(static_cast<uint32_t>(buckets->second));
+plan::memory_wish memory(const plan::node& n, plan::node_part part) {
+  plan::memory_wish wish = stored_memory(n, part);
+  if (part != plan::node_part::intake) return wish;
+  const uint64_t pages = container::external_buckets::least_memory(n.settings.as<settings>().num_buckets);
   wish.minimum = std::max(wish.minimum, pages);
   wish.maximum = std::max(wish.minimum, wish.maximum < UINT64_MAX / 8 ? 2 * wish.maximum + pages : wish.maximum);
   return wish;
@@ -182,9 +181,8 @@ exec::operator_definition word<"partition">() {
                    .kind = plan::parameter_kind::integer,
                    .required = true,
                    .help = "How many there are, at most 65536."}};
-  d.check = check;
   d.memory = memory;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -26,6 +26,7 @@ namespace {
 struct settings {
   std::optional<expr::expression> to;  // an integer
   std::optional<bit_matrix> matrix;
+  void bind(const expr::scalar_values& values) { expr::bind(to, values); }
 };
 
 // A matrix by name or as it is written.
@@ -123,17 +124,18 @@ bool comes_from_files(const plan::graph& g, const plan::node& n) {
   });
 }
 
-void check(plan::node_checker& node) {
-  const settings s = read(node);
-  if (!node.ok()) return;
+settings check(plan::node_checker& node) {
+  settings s = read(node);
+  if (!node.ok()) return s;
   const plan::row_estimate& estimate = node.input_estimate();
   const bool fixed = estimate.exact && !comes_from_files(node.owner(), node.node());
   if (s.matrix && fixed && estimate.rows != uint64_t{1} << s.matrix->num_bits())
     node.fault_at_input(0, fmt::format("the input has {} rows", estimate.rows),
                         fmt::format("{} rows, for {} bits", uint64_t{1} << s.matrix->num_bits(), s.matrix->num_bits()));
   describe_hidden_key(node, with_hidden_key(node.input_type(), place_type(s)));
-  if (s.matrix) node.node().settled = placement_rule(*s.matrix, node.input_type());
+  if (s.matrix) node.facts().pass = placement_rule(*s.matrix, node.input_type());
   node.set_output(0, node.input_type(), {}, estimate);
+  return s;
 }
 
 // Puts each row's place behind its columns.
@@ -204,14 +206,13 @@ class checking_stage final : public exec::ordered_stage {
   uint64_t next_ = 0;
 };
 
-exec::assembly build(exec::build_context& c) {
-  const settings s = read(c.params);
+exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
-  if (s.matrix && c.half == 0) add_permuting_in_blocks(out, c, *s.matrix);
-  if (c.half == 1) add_reading_of_blocks(out, c);
+  if (s.matrix && c.is_intake()) add_permuting_in_blocks(out, c, *s.matrix);
+  if (!c.is_intake()) add_reading_of_blocks(out, c);
   if (out.head != nullptr || !out.stages.empty()) return out;
   const hidden_key sorted = with_hidden_key(c.input_type(), place_type(s));
-  if (c.half == 1) {
+  if (!c.is_intake()) {
     add_merge(out, c, sorted.settings);
     if (s.to) out.stages.emplace_back(std::make_unique<checking_stage>(sorted.type, s.to->type().is_signed()));
     out.stages.push_back(without_hidden_key(sorted, c.job.pool()));
@@ -268,9 +269,8 @@ exec::operator_definition word<"permute">() {
        .kind = plan::parameter_kind::text,
        .help = "With bits or matrix: n digits 0 and 1; the bits of the place that are turned over in the "
                "end."}};
-  d.check = check;
   d.memory = sort_memory;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

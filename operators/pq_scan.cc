@@ -8,16 +8,15 @@ namespace flowrun::operators {
 
 namespace {
 
-exec::assembly build(exec::build_context& c) {
+exec::assembly build(exec::build_context& c, const pq_scan_settings& s) {
   exec::assembly out;
-  out.head = make_pq_scan_source(c, read_pq_scan(c.params));
+  out.head = make_pq_scan_source(c, s);
   return out;
 }
 
 // Messages that wait: no more than there are events, as far as those are known.
-plan::memory_wish memory(const plan::node& node, int) {
-  const auto pushes = node.facts.find("pushes");
-  if (pushes == node.facts.end() || pushes->second == 0)
+plan::memory_wish memory(const plan::node& node, plan::node_part) {
+  if (node.settings.as<pq_scan_settings>().num_pushes() == 0)
     return {.minimum = 256 * KiB, .maximum = 256 * KiB, .weight = 0};
   return {.minimum = 2 * MiB, .maximum = uint64_t{1} << 40, .weight = 1};
 }
@@ -71,12 +70,8 @@ exec::operator_definition word<"pq_scan">() {
   d.inputs_by_name = true;
   d.outputs_from_parameters = true;
   d.parameters = pq_scan_parameters();
-  d.check = [](plan::node_checker& node) {
-    check_pq_scan(node);
-    if (node.ok()) node.node().facts["pushes"] = read_pq_scan(node).num_pushes();
-  };
   d.memory = memory;
-  return {std::move(d), build};
+  return exec::define<pq_scan_settings>(std::move(d), check_pq_scan, build);
 }
 
 }  // namespace flowrun::operators

@@ -23,6 +23,7 @@ constexpr const char* hash_columns[] = {"hash_low", "hash_high"};
 struct settings {
   named_aggregates aggregates;
   bool hash = false;
+  void bind(const expr::scalar_values& values) { expr::bind(aggregates, values); }
 };
 
 settings read(plan::node_checker& node) {
@@ -32,9 +33,9 @@ settings read(plan::node_checker& node) {
   return out;
 }
 
-void check(plan::node_checker& node) {
-  const settings s = read(node);
-  if (!node.ok()) return;
+settings check(plan::node_checker& node) {
+  settings s = read(node);
+  if (!node.ok()) return s;
   std::vector<record::column> columns;
   for (const auto& [name, aggregate] : s.aggregates) columns.push_back({name, aggregate.result});
   if (s.hash) {
@@ -46,10 +47,11 @@ void check(plan::node_checker& node) {
     }
   }
   if (columns.empty()) node.fault_at_node("a reduce needs aggregates", "let: {name: aggregate, …} or hash: true");
-  if (!node.ok()) return;
+  if (!node.ok()) return s;
   record::row_type output(std::move(columns));
   const plan::row_estimate estimate = exactly(1, output);
   node.set_output(0, std::move(output), {}, estimate);
+  return s;
 }
 
 // Puts the row hash's halves behind the aggregates.
@@ -138,8 +140,7 @@ class total_stage final : public exec::ordered_stage {
   record::word128 sum_ = 0;
 };
 
-exec::assembly build(exec::build_context& c) {
-  const settings s = read(c.params);
+exec::assembly build(exec::build_context& c, const settings& s) {
   const aggregation_plan p = plan_aggregation(c.input_type(), {}, s.aggregates, s.hash);
   const bool partial = can_combine(p.aggregates);
   exec::assembly out;
@@ -178,8 +179,7 @@ exec::operator_definition word<"reduce">() {
                    .kind = plan::parameter_kind::boolean,
                    .default_text = "false",
                    .help = "Adds the order-independent hash of all rows."}};
-  d.check = check;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -16,14 +16,17 @@ namespace flowrun::operators {
 
 namespace {
 
-void check(plan::node_checker& node) {
+struct settings {};
+
+settings check(plan::node_checker& node) {
   plan::order turned = node.input_order();
   for (plan::order_term& term : turned) term.descending = !term.descending;
-  if (node.input_estimate().known) node.node().facts["stored_bytes"] = node.input_estimate().num_bytes;
+  if (node.input_estimate().known) node.facts().stored_bytes = node.input_estimate().num_bytes;
   node.set_output(0, node.input_type(), std::move(turned), node.input_estimate());
+  return {};
 }
 
-exec::assembly build(exec::build_context& c) {
+exec::assembly build(exec::build_context& c, const settings&) {
   exec::assembly out;
   const auto rows = std::any_cast<exec::shared_rows>(c.states[0]);
   out.head = make_stored_source(rows->read(c.memory_bytes, container::direction::backward, c.batch_bytes));
@@ -46,9 +49,8 @@ exec::operator_definition word<"reverse">() {
   d.role = plan::operator_role::meeting;
   d.inputs = {{.name = "in", .help = "the rows", .stored = true, .as_vector = true}};
   d.outputs = {{"out", "the same rows in reverse order"}};
-  d.check = check;
   d.memory = stored_memory;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -183,8 +183,7 @@ void build_shorthands(exec::build_context& c, const scan_settings& s, exec::asse
                                                           row_groups(output, indices(output, s.reset)), c.job.pool()));
 }
 
-exec::assembly build(exec::build_context& c) {
-  const scan_settings s = read_scan(c.params);
+exec::assembly build(exec::build_context& c, const scan_settings& s) {
   exec::assembly out;
   if (s.is_shorthand()) {
     build_shorthands(c, s, out);
@@ -236,8 +235,7 @@ exec::operator_definition word<"scan">() {
   d.outputs = {{"out", "one row for each input row, in the same order; what `when` and `emits` make of it otherwise"}};
   d.parameters = scan_parameters();
   d.keeps_row_count = true;
-  d.check = check_scan;
-  return {std::move(d), build};
+  return exec::define<scan_settings>(std::move(d), check_scan, build);
 }
 
 }  // namespace flowrun::operators

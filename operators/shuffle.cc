@@ -18,24 +18,29 @@ hidden_key sorted_rows(const record::row_type& input) {
   return with_hidden_key(input, record::value_type::of(record::type_kind::u64));
 }
 
-void check(plan::node_checker& node) {
+struct settings {
+  expr::expression number;  // that a row is sorted by
+};
+
+settings check(plan::node_checker& node) {
   describe_hidden_key(node, sorted_rows(node.input_type()));
   node.set_output(0, node.input_type(), {}, node.input_estimate());
+  expr::compiled number = expr::compile(fmt::format("rand({}, row_number)", node.integer("seed")),
+                                        expr::scope{.row = &node.input_type(), .row_number = true});
+  FLOWRUN_CHECK(number.value.has_value());
+  return {*std::move(number.value)};
 }
 
-exec::assembly build(exec::build_context& c) {
+exec::assembly build(exec::build_context& c, const settings& s) {
   const hidden_key sorted = sorted_rows(c.input_type());
   exec::assembly out;
-  if (c.half == 1) {
+  if (!c.is_intake()) {
     add_merge(out, c, sorted.settings);
     out.stages.push_back(without_hidden_key(sorted, c.job.pool()));
     return out;
   }
-  expr::compiled number = expr::compile(fmt::format("rand({}, row_number)", c.params.integer("seed")),
-                                        expr::scope{.row = &c.input_type(), .row_number = true});
-  FLOWRUN_CHECK(number.value.has_value());
   named_expressions columns = identity(c.input_type());
-  columns.emplace_back(hidden_key_column(), *std::move(number.value));
+  columns.emplace_back(hidden_key_column(), s.number);
   out.stages.push_back(make_program(c.input_type(), {program_step::map(std::move(columns))}, c.job.pool()));
   add_run_creation(out, c, sorted.settings);
   return out;
@@ -62,9 +67,8 @@ exec::operator_definition word<"shuffle">() {
                    .kind = plan::parameter_kind::integer,
                    .default_text = "0",
                    .help = "Which of the random orders."}};
-  d.check = check;
   d.memory = sort_memory;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -34,6 +34,8 @@ struct settings {
   uint64_t limit = 0;
   named_aggregates combine;
   std::vector<std::string> columns;  // of the keys, for combine
+  bool few = false;                  // there are at most few_rows
+  void bind(const expr::scalar_values& values) { expr::bind_all(values, keys, combine); }
 };
 
 runs::compression compression_of(std::string_view name) {
@@ -47,6 +49,7 @@ settings read(plan::node_checker& node) {
   settings out;
   out.keys = node.sort_keys("by", expr::scope{.row = &node.input_type()});
   out.unique = node.boolean("unique");
+  out.few = node.input_estimate().most_rows <= few_rows;
   out.stable = node.boolean("stable");
   out.long_runs = node.text("runs") == "long";
   out.compress = compression_of(node.text("compress"));
@@ -77,12 +80,11 @@ struct sorted_rows {
   std::optional<partial_results> partial;
 };
 
-// `few`: there are at most few_rows.
-sorted_rows plan_rows(const record::row_type& input, const settings& s, bool few) {
+sorted_rows plan_rows(const record::row_type& input, const settings& s) {
   sorted_rows out;
   out.type = input;
   const bool columns_only = s.columns.size() == s.keys.size();
-  if (!s.combine.empty() && columns_only) out.partial = plan_partial_results(input, s.columns, s.combine, few);
+  if (!s.combine.empty() && columns_only) out.partial = plan_partial_results(input, s.columns, s.combine, s.few);
   if (out.partial) {
     out.projection = out.partial->projection;
     out.type = out.partial->type;
@@ -135,8 +137,6 @@ void check_combine(plan::node_checker& node, const settings& s) {
       node.fault_at_parameter("combine." + name, fmt::format("'{}' is a key of the sort", name), "a name of its own");
 }
 
-bool has_few_rows(const plan::node_checker& node) { return node.input_estimate().most_rows <= few_rows; }
-
 // Why rows are not sorted as numbers, and how they could be (perhaps empty: not at all).
 struct index_reason {
   std::string why;
@@ -160,7 +160,7 @@ index_reason why_sorted_by_index(plan::node_checker& node, const settings& s, co
 
 // Long runs are made of rows that are sorted as numbers, and those are what has differences.
 void check_sorted_whole(plan::node_checker& node, const settings& s) {
-  const sorted_rows rows = plan_rows(node.input_type(), s, has_few_rows(node));
+  const sorted_rows rows = plan_rows(node.input_type(), s);
   if (creator_settings(s, rows).narrow()) return;
   const index_reason reason = why_sorted_by_index(node, s, rows);
   if (s.long_runs)
@@ -173,35 +173,32 @@ void check_sorted_whole(plan::node_checker& node, const settings& s) {
                             "lz4, zstd, none", "lz4 (fast) and zstd (shorter) compress rows of any kind");
 }
 
-void check(plan::node_checker& node) {
-  const settings s = read(node);
+settings check(plan::node_checker& node) {
+  settings s = read(node);
   if (node.has("limit") && s.limit == 0)
     node.fault_at_parameter("limit", "a limit of 0 leaves no rows", "a number from 1 on",
                             "leave it out to keep all rows");
   if (s.keys.empty() && node.ok()) node.fault_at_parameter("by", "no key is given", "[column, -column, …]");
   if (!s.combine.empty()) check_combine(node, s);
   if (node.ok()) check_sorted_whole(node, s);
-  if (!node.ok()) return;
+  if (!node.ok()) return s;
   const plan::order gives = order_of(s);
   const bool columns_only = gives.size() == s.keys.size();
   node.node().elided = columns_only && plan::satisfies(node.input_order(), gives);
-  const sorted_rows rows = plan_rows(node.input_type(), s, has_few_rows(node));
+  const sorted_rows rows = plan_rows(node.input_type(), s);
   const sort::sort_settings creating = creator_settings(s, rows);
-  if (creating.limit > 0) node.node().facts["limit"] = creating.limit;
-  if (s.long_runs) node.node().facts["long_runs"] = 1;
-  if (s.compress != runs::compression::none) node.node().facts["compressed"] = 1;
-  if (s.unique || !s.combine.empty()) node.node().facts["dedups"] = 1;
-  if (s.unique) node.node().facts["unique"] = 1;
+  plan::sort_facts& facts = node.facts().sort;
+  facts.limit_rows = creating.limit;
+  facts.long_runs = s.long_runs;
+  facts.compressed = s.compress != runs::compression::none;
+  facts.drops_equal = s.unique || !s.combine.empty();
+  facts.unique = s.unique;
+  facts.indexed = !creating.narrow();
+  if (rows.partial) facts.row_bytes = rows.type.row_bytes();
   plan::row_estimate estimate = node.input_estimate();
-  const bool indexed = !creating.narrow();
-  if (indexed) node.node().facts["indexed"] = 1;
-  if (rows.partial) {
-    node.node().facts["partial_row_bytes"] = rows.type.row_bytes();
-    if (has_few_rows(node)) node.node().facts["few_rows"] = 1;
-  }
   const record::row_type& sorted = rows.partial ? rows.type : node.input_type();
   if (estimate.known)
-    node.node().facts["sorted_bytes"] = bytes_to_sort(sorted, indexed, with_type(estimate, node.input_type(), sorted));
+    facts.num_bytes = bytes_to_sort(sorted, facts.indexed, with_type(estimate, node.input_type(), sorted));
   record::row_type output = node.input_type();
   if (!s.combine.empty()) {
     output = group_type(node.input_type(), s.columns, s.combine);
@@ -212,14 +209,14 @@ void check(plan::node_checker& node) {
   // An elided sort leaves the rows as they are, which may be sorted by more than was asked for.
   const bool as_it_was = node.node().elided && s.combine.empty();
   node.set_output(0, std::move(output), as_it_was ? node.input_order() : gives, estimate);
+  return s;
 }
 
 exec::assembly build_creator(exec::build_context& c, const settings& s, const sorted_rows& rows) {
   exec::assembly out;
   if (!rows.projection.empty())
     out.stages.push_back(make_program(c.input_type(), {program_step::map(rows.projection)}, c.job.pool()));
-  add_run_creation(out, c, creator_settings(s, rows), s.compress,
-                   c.node.facts.contains("few_rows") ? few_rows : UINT64_MAX);
+  add_run_creation(out, c, creator_settings(s, rows), s.compress, rows.partial && s.few ? few_rows : UINT64_MAX);
   return out;
 }
 
@@ -249,9 +246,8 @@ exec::assembly build_merger(exec::build_context& c, const settings& s, const sor
   return out;
 }
 
-exec::assembly build(exec::build_context& c) {
-  const settings s = read(c.params);
-  const sorted_rows rows = plan_rows(c.input_type(), s, c.node.facts.contains("few_rows"));
+exec::assembly build(exec::build_context& c, const settings& s) {
+  const sorted_rows rows = plan_rows(c.input_type(), s);
   if (c.node.elided) {
     exec::assembly out;
     if (!s.combine.empty())
@@ -261,7 +257,7 @@ exec::assembly build(exec::build_context& c) {
           make_ordered_cut(rows.type, s.unique ? repeats::anywhere : repeats::none, rows.key, s.limit));
     return out;
   }
-  return c.half == 0 ? build_creator(c, s, rows) : build_merger(c, s, rows);
+  return c.is_intake() ? build_creator(c, s, rows) : build_merger(c, s, rows);
 }
 
 }  // namespace
@@ -329,9 +325,8 @@ exec::operator_definition word<"sort">() {
                            "compressed by itself; those that don't get shorter are stored as they are. What is written "
                            "and read, and the space it takes, shrinks; memory and fan-in stay what they "
                            "are. The rows that come out are the same."}};
-  d.check = check;
   d.memory = sort_memory;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

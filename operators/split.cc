@@ -18,6 +18,7 @@ namespace {
 struct settings {
   named_expressions ports;
   std::string rest;  // empty: rows that match nothing are dropped
+  void bind(const expr::scalar_values& values) { expr::bind(ports, values); }
 };
 
 settings read(plan::node_checker& node) {
@@ -27,11 +28,11 @@ settings read(plan::node_checker& node) {
   return out;
 }
 
-void check(plan::node_checker& node) {
-  const settings s = read(node);
+settings check(plan::node_checker& node) {
+  settings s = read(node);
   if (node.ok() && s.ports.empty()) {
     node.fault_at_parameter("ports", "a split needs at least one port", "ports: {name: condition, …}");
-    return;
+    return s;
   }
   const bool clash = std::any_of(s.ports.begin(), s.ports.end(), [&](const auto& p) { return p.first == s.rest; });
   if (clash)
@@ -41,6 +42,7 @@ void check(plan::node_checker& node) {
   if (!s.rest.empty() && !clash) names.push_back(s.rest);
   for (const std::string& name : names)
     node.set_output(node.add_output(name), node.input_type(), node.input_order(), at_most(node.input_estimate()));
+  return s;
 }
 
 class splitter {
@@ -118,8 +120,7 @@ class counting_split final : public exec::ordered_stage {
   uint64_t next_row_ = 0;
 };
 
-exec::assembly build(exec::build_context& c) {
-  const settings s = read(c.params);
+exec::assembly build(exec::build_context& c, const settings& s) {
   const bool counts =
       std::any_of(s.ports.begin(), s.ports.end(), [](const auto& p) { return p.second.uses_row_number(); });
   splitter parts(c.input_type(), s, c.job.pool());
@@ -156,8 +157,7 @@ exec::operator_definition word<"split">() {
                   {.name = "rest",
                    .kind = plan::parameter_kind::text,
                    .help = "The port for rows that meet no condition; without it they are dropped."}};
-  d.check = check;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -21,30 +21,32 @@ constexpr uint64_t least_reading = 256 * KiB, most_reading = 4 * MiB;
 
 record::row_type output_type() { return record::row_type({{"pos", record::value_type::of(record::type_kind::u32)}}); }
 
-void check(plan::node_checker& node) {
+struct settings {
+  plan::row_estimate letters;
+};
+
+settings check(plan::node_checker& node) {
   const record::row_type& input = node.input_type();
   if (input.num_columns() != 1 || !input[0].type.is_unsigned()) {
     node.fault_at_input(0, fmt::format("the rows of '{}' are {}", node.input_name(0), to_string(input)),
                         "one column of an unsigned type: the letters", "make it so with a map");
-    return;
+    return {};
   }
   const plan::row_estimate& rows = node.input_estimate();
-  if (rows.known) {
-    node.node().facts["stored_bytes"] = rows.num_bytes;
-    if (rows.most_rows != plan::row_estimate::unbounded) node.node().facts["letters"] = rows.most_rows;
-  }
+  if (rows.known) node.facts().stored_bytes = rows.num_bytes;
   record::row_type type = output_type();
   const plan::row_estimate estimate = with_type(rows, input, type);
   node.set_output(0, std::move(type), {}, estimate);
+  return {rows};
 }
 
-// Half 0 holds the letters as they came, half 1 sorts.
-plan::memory_wish memory(const plan::node& n, int half) {
-  if (half == 0) return stored_memory(n, half);
+// The intake holds the letters as they came, the work sorts.
+plan::memory_wish memory(const plan::node& n, plan::node_part part) {
+  if (part == plan::node_part::intake) return stored_memory(n, part);
   plan::memory_wish wish{MiB, UINT64_MAX / 4, 1};
-  const auto known = n.facts.find("letters");
-  if (known != n.facts.end())
-    wish.maximum = std::max(wish.minimum, 2 * suffix_order::memory_bytes(known->second, 0) + most_reading);
+  const plan::row_estimate& letters = n.settings.as<settings>().letters;
+  if (letters.most_rows != plan::row_estimate::unbounded)
+    wish.maximum = std::max(wish.minimum, 2 * suffix_order::memory_bytes(letters.most_rows, 0) + most_reading);
   return wish;
 }
 
@@ -136,7 +138,7 @@ class suffix_source final : public exec::source {
   record::batch_builder builder_;
 };
 
-exec::assembly build(exec::build_context& c) {
+exec::assembly build(exec::build_context& c, const settings&) {
   exec::assembly out;
   out.head = std::make_unique<suffix_source>(c);
   return out;
@@ -162,9 +164,8 @@ exec::operator_definition word<"suffix_sort">() {
   d.role = plan::operator_role::meeting;
   d.inputs = {{.name = "in", .help = "the letters", .stored = true, .as_vector = true}};
   d.outputs = {{"out", "{pos: u32}: the suffixes, in ascending order"}};
-  d.check = check;
   d.memory = memory;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -48,6 +48,7 @@ bool read_bytes(const std::string& text, byte_set& out) {
 struct settings {
   named_expressions columns;  // those kept, then the text under the token's name
   byte_set in_token{};
+  void bind(const expr::scalar_values& values) { expr::bind(columns, values); }
 };
 
 settings read(plan::node_checker& node) {
@@ -79,11 +80,12 @@ settings read(plan::node_checker& node) {
   return s;
 }
 
-void check(plan::node_checker& node) {
-  const settings s = read(node);
-  if (!node.ok()) return;
+settings check(plan::node_checker& node) {
+  settings s = read(node);
+  if (!node.ok()) return s;
   // A text has about a token per six bytes; how many can't be known.
   node.set_output(0, type_of(s.columns), plan::carried_over(node.input_order(), renamed(s.columns, node.input_type())));
+  return s;
 }
 
 class token_stage final : public exec::stateless_stage {
@@ -132,8 +134,7 @@ class token_stage final : public exec::stateless_stage {
   size_t max_rows_;
 };
 
-exec::assembly build(exec::build_context& c) {
-  const settings s = read(c.params);
+exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
   out.stages.push_back(make_program(c.input_type(), {program_step::map(s.columns)}, c.job.pool()));
   out.stages.emplace_back(std::make_unique<token_stage>(c.output_type(), s.in_token, c.job.pool(), c.batch_bytes));
@@ -176,8 +177,7 @@ exec::operator_definition word<"tokens">() {
       {.name = "separators",
        .kind = plan::parameter_kind::text,
        .help = "What stands between tokens, in place of `characters`: \" ,;\", for example."}};
-  d.check = check;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

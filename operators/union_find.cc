@@ -28,35 +28,50 @@ constexpr uint64_t most_small_nodes = uint64_t{1} << 32;  // ids fit 4 bytes
 
 struct settings {
   std::vector<std::string> ends;  // two columns
-  uint64_t num_nodes = 0;
+  std::optional<expr::expression> nodes;
+  record::value_type id;
+  void bind(const expr::scalar_values& values) { expr::bind(nodes, values); }
 };
 
-settings read(plan::node_checker& node) {
-  settings s;
-  s.ends = node.columns("ends");
-  const auto nodes = node.expression("nodes", expr::scope{});
-  if (!nodes) return s;
-  const auto bits = nodes->constant_bits();
-  const bool right =
-      bits && nodes->type().is_integer() && (nodes->type().is_unsigned() || static_cast<int64_t>(*bits) >= 0);
-  if (right)
-    s.num_nodes = *bits;
-  else
-    node.fault_at_parameter("nodes", fmt::format("'{}' is no number of nodes", nodes->text()),
-                            "a constant whole number, 0 or more");
-  return s;
+// nullopt: scalars decide, which have no values yet.
+std::optional<uint64_t> num_nodes_of(const settings& s) { return s.nodes ? s.nodes->constant_bits() : std::nullopt; }
+
+// What is wrong with a number of nodes, and what would be right.
+struct misfit {
+  std::string message, expected;
+};
+std::optional<misfit> misfit_of(const settings& s) {
+  const std::string right = "a constant whole number, 0 or more";
+  const std::optional<uint64_t> number = num_nodes_of(s);
+  const bool negative = number && s.nodes->type().is_signed() && static_cast<int64_t>(*number) < 0;
+  if (!s.nodes->type().is_integer() || negative)
+    return misfit{fmt::format("'{}' is no number of nodes", s.nodes->text()), right};
+  if (!number) return std::nullopt;
+  const unsigned width = 8 * s.id.num_bytes;
+  if (width < 64 && *number > uint64_t{1} << width)
+    return misfit{fmt::format("{} has no numbers for {} nodes", to_string(s.id), format_count(*number)),
+                  fmt::format("at most {}", uint64_t{1} << width)};
+  if (*number > uint64_t{1} << 48)
+    return misfit{fmt::format("labels of {} nodes fit no memory", format_count(*number)), {}};
+  return std::nullopt;
 }
 
 uint64_t id_bytes(uint64_t num_nodes) { return num_nodes <= most_small_nodes ? 4 : 8; }
 
-void check(plan::node_checker& node) {
-  const settings s = read(node);
-  if (!node.ok()) return;
+bool wants_tour(const plan::node& n) { return !n.outputs[tour_port].consumers.empty(); }
+
+uint64_t memory_for(const plan::node& n, uint64_t num_nodes) {
+  return (wants_tour(n) ? 2 : 1) * num_nodes * id_bytes(num_nodes) + 512 * KiB;
+}
+
+settings check(plan::node_checker& node) {
+  settings s{node.columns("ends"), node.expression("nodes", expr::scope{}), {}};
+  if (!node.ok()) return s;
   const record::row_type& input = node.input_type();
   if (s.ends.size() != 2) {
     node.fault_at_parameter("ends", fmt::format("an edge has two ends, these are {} columns", s.ends.size()),
                             "ends: [src, dst]");
-    return;
+    return s;
   }
   const record::value_type first = input[*input.index_of(s.ends[0])].type;
   const record::value_type second = input[*input.index_of(s.ends[1])].type;
@@ -65,49 +80,44 @@ void check(plan::node_checker& node) {
         "ends", fmt::format("'{}' is {}, '{}' is {}", s.ends[0], to_string(first), s.ends[1], to_string(second)),
         "two columns of one unsigned type",
         "cast them with a map in front, or number the nodes first (sort, scan with dense_rank)");
-    return;
+    return s;
   }
-  const unsigned width = 8 * first.num_bytes;
-  if (width < 64 && s.num_nodes > uint64_t{1} << width) {
-    node.fault_at_parameter("nodes",
-                            fmt::format("{} has no numbers for {} nodes", to_string(first), format_count(s.num_nodes)),
-                            fmt::format("at most {}", uint64_t{1} << width));
-    return;
+  s.id = first;
+  if (const auto wrong = misfit_of(s)) {
+    node.fault_at_parameter("nodes", wrong->message, wrong->expected);
+    return s;
   }
-  if (s.num_nodes > uint64_t{1} << 48) {
-    node.fault_at_parameter("nodes", fmt::format("labels of {} nodes fit no memory", format_count(s.num_nodes)));
-    return;
-  }
-  node.node().facts["label_bytes"] = s.num_nodes * id_bytes(s.num_nodes);
+  const std::optional<uint64_t> num_nodes = num_nodes_of(s);
   plan::row_estimate accepted = at_most(node.input_estimate());
-  if (accepted.known && s.num_nodes > 0 && accepted.rows > s.num_nodes - 1) {
-    accepted.num_bytes = (accepted.num_bytes / std::max<uint64_t>(accepted.rows, 1)) * (s.num_nodes - 1);
-    accepted.rows = s.num_nodes - 1;
+  if (accepted.known && num_nodes && *num_nodes > 0 && accepted.rows > *num_nodes - 1) {
+    accepted.num_bytes = (accepted.num_bytes / std::max<uint64_t>(accepted.rows, 1)) * (*num_nodes - 1);
+    accepted.rows = *num_nodes - 1;
   }
   node.set_output(accepted_port, input, node.input_order(), accepted);
   record::row_type labels({{"node", first}, {"value", first}});
-  const plan::row_estimate estimate = exactly(s.num_nodes, labels);
+  const plan::row_estimate estimate = num_nodes ? exactly(*num_nodes, labels) : plan::row_estimate{};
   node.set_output(labels_port, std::move(labels), {{"node", false}}, estimate);
   record::row_type places({{"node", first}, {"place", first}});
   node.set_output(tour_port, std::move(places), {{"node", false}}, estimate);
+  return s;
 }
 
 template <class Id>
 class union_stage final : public exec::ordered_stage {
  public:
-  union_stage(exec::build_context& c, const settings& s)
+  union_stage(exec::build_context& c, const settings& s, uint64_t num_nodes)
       : node_(c.node.id),
-        input_name_(c.params.input_name(0)),
+        input_name_(c.input_name(0)),
         ends_{end(c.input_type(), s.ends[0]), end(c.input_type(), s.ends[1])},
         wants_accepted_(!c.node.outputs[accepted_port].consumers.empty()),
         wants_labels_(!c.node.outputs[labels_port].consumers.empty()),
-        sets_(s.num_nodes),
+        sets_(num_nodes),
         pool_(c.job.pool()),
         labels_(c.output_type(labels_port), c.job.pool(), c.batch_bytes),
         tour_(c.output_type(tour_port), c.job.pool(), c.batch_bytes) {
-    if (c.node.outputs[tour_port].consumers.empty()) return;
-    next_.resize(s.num_nodes);
-    for (uint64_t i = 0; i < s.num_nodes; ++i) next_[i] = static_cast<Id>(i);
+    if (!wants_tour(c.node)) return;
+    next_.resize(num_nodes);
+    for (uint64_t i = 0; i < num_nodes; ++i) next_[i] = static_cast<Id>(i);
   }
 
   outcome push(record::batch& in, exec::output& out, waker&) override {
@@ -254,13 +264,22 @@ class union_stage final : public exec::ordered_stage {
   uint64_t num_placed_ = 0, next_place_ = 0;
 };
 
-exec::assembly build(exec::build_context& c) {
-  const settings s = read(c.params);
+exec::assembly build(exec::build_context& c, const settings& s) {
+  // Where scalars decide, it is known only now.
+  if (const auto wrong = misfit_of(s))
+    throw error(error_kind::bad_data, fmt::format("node '{}': {}", c.node.id, wrong->message), wrong->expected);
+  const uint64_t num_nodes = num_nodes_of(s).value();
+  const bool late = !num_nodes_of(c.node.settings.as<settings>());
+  if (const uint64_t wanted = memory_for(c.node, num_nodes); late && c.memory_bytes < wanted)
+    throw error(error_kind::resources,
+                fmt::format("node '{}': {} nodes need {} of memory, and the node has {}", c.node.id,
+                            format_count(num_nodes), format_bytes(wanted), format_bytes(c.memory_bytes)),
+                "raise the memory budget (-m)");
   exec::assembly out;
-  if (id_bytes(s.num_nodes) == 4)
-    out.stages.emplace_back(std::make_unique<union_stage<uint32_t>>(c, s));
+  if (id_bytes(num_nodes) == 4)
+    out.stages.emplace_back(std::make_unique<union_stage<uint32_t>>(c, s, num_nodes));
   else
-    out.stages.emplace_back(std::make_unique<union_stage<uint64_t>>(c, s));
+    out.stages.emplace_back(std::make_unique<union_stage<uint64_t>>(c, s, num_nodes));
   return out;
 }
 
@@ -302,14 +321,13 @@ exec::operator_definition word<"union_find">() {
                    .kind = plan::parameter_kind::expression,
                    .required = true,
                    .help = "How many nodes there are, a constant; their ids are smaller."}};
-  d.check = check;
-  d.memory = [](const plan::node& n, int) {
-    const auto labels = n.facts.find("label_bytes");
-    const uint64_t times = n.outputs[tour_port].consumers.empty() ? 1 : 2;
-    const uint64_t num_bytes = (labels == n.facts.end() ? 0 : times * labels->second) + 512 * KiB;
+  d.memory = [](const plan::node& n, plan::node_part) {
+    const std::optional<uint64_t> num_nodes = num_nodes_of(n.settings.as<settings>());
+    if (!num_nodes) return plan::memory_wish{.minimum = 512 * KiB, .maximum = uint64_t{1} << 40, .weight = 1};
+    const uint64_t num_bytes = memory_for(n, *num_nodes);
     return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes, .weight = 0};
   };
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -30,6 +30,13 @@ struct settings {
   uint64_t every = 1;
   named_expressions pad;  // constants, converted to the type of their column
   named_expressions let;
+  uint64_t row_bytes = 0;  // of the input
+  bool has_strings = false;
+
+  uint64_t window_bytes() const {
+    return (static_cast<uint64_t>(before) + static_cast<uint64_t>(after) + 1) * row_bytes;
+  }
+  void bind(const expr::scalar_values& values) { expr::bind_all(values, pad, let); }
 };
 
 int distance_parameter(plan::node_checker& node, const char* name) {
@@ -50,14 +57,16 @@ settings read(plan::node_checker& node) {
     node.fault_at_parameter("every", "every row that is no row gives none", "1 or more");
     s.every = 1;
   }
+  s.row_bytes = input.row_bytes();
+  s.has_strings = input.has_strings();
   if (node.has("pad")) s.pad = read_constants(node, "pad", input, node.input_name(0));
   s.let = node.named_expressions("let",
                                  expr::scope{.row = &input, .row_number = true, .before = s.before, .after = s.after});
   return s;
 }
 
-void check(plan::node_checker& node) {
-  const settings s = read(node);
+settings check(plan::node_checker& node) {
+  settings s = read(node);
   const record::row_type& input = node.input_type();
   std::vector<record::column> columns = input.columns();
   for (const auto& [name, value] : s.let) {
@@ -68,11 +77,9 @@ void check(plan::node_checker& node) {
   }
   if (node.ok() && s.let.empty())
     node.fault_at_parameter("let", "a window needs something to compute", "let: {name: expression, …}");
-  if (!node.ok()) return;
+  if (!node.ok()) return s;
   // Held back, or left out: see operator_declaration::keeps_row_count.
-  node.node().facts["rows_behind"] = static_cast<uint64_t>(s.after) + s.every - 1;
-  node.node().facts["window_bytes"] = static_cast<uint64_t>(s.before + s.after + 1) * input.row_bytes();
-  node.node().facts["has_strings"] = input.has_strings();
+  node.facts().rows_behind = static_cast<uint64_t>(s.after) + s.every - 1;
   record::row_type output(std::move(columns));
   plan::row_estimate estimate = with_type(node.input_estimate(), input, output);
   if (s.every > 1 && estimate.known) {
@@ -82,6 +89,7 @@ void check(plan::node_checker& node) {
     estimate.most_rows = std::min(estimate.most_rows, estimate.most_rows / s.every + 1);
   }
   node.set_output(0, std::move(output), node.input_order(), estimate);
+  return s;
 }
 
 std::vector<expr::neighbour> neighbours_of(const settings& s) {
@@ -239,8 +247,7 @@ class widening_stage final : public exec::ordered_stage {
   uint64_t next_ = 0;  // the next row to widen
 };
 
-exec::assembly build(exec::build_context& c) {
-  const settings s = read(c.params);
+exec::assembly build(exec::build_context& c, const settings& s) {
   auto widening = std::make_unique<widening_stage>(c, s);
   named_expressions columns = identity(c.input_type());
   columns.insert(columns.end(), s.let.begin(), s.let.end());
@@ -291,16 +298,13 @@ exec::operator_definition word<"window">() {
                    .required = true,
                    .help = "The columns to add."}};
   d.keeps_row_count = true;
-  d.check = check;
-  d.memory = [](const plan::node& n, int) {
-    const auto window = n.facts.find("window_bytes");
-    const auto strings = n.facts.find("has_strings");
-    const uint64_t num_bytes = history_copies * (window == n.facts.end() ? 0 : window->second) + 512 * KiB;
-    if (strings == n.facts.end() || strings->second == 0)
-      return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes, .weight = 0};
+  d.memory = [](const plan::node& n, plan::node_part) {
+    const settings& s = n.settings.as<settings>();
+    const uint64_t num_bytes = history_copies * s.window_bytes() + 512 * KiB;
+    if (!s.has_strings) return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes, .weight = 0};
     return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes + 256 * MiB, .weight = 0.1};
   };
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

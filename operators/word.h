@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "engine/exec/operator_definition.h"
+#include "engine/plan/node_checker.h"
 
 namespace flowrun::operators {
 

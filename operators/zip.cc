@@ -10,7 +10,9 @@ namespace flowrun::operators {
 
 namespace {
 
-void check(plan::node_checker& node) {
+struct settings {};
+
+settings check(plan::node_checker& node) {
   const record::row_type& left = node.input_type(0);
   const record::row_type& right = node.input_type(1);
   std::vector<record::column> columns = left.columns();
@@ -21,7 +23,7 @@ void check(plan::node_checker& node) {
           "distinct names", "rename or drop it with a map in front of the zip");
     columns.push_back(c);
   }
-  if (!node.ok()) return;
+  if (!node.ok()) return {};
   record::row_type output(std::move(columns));
   plan::row_estimate estimate = sum(node.input_estimate(0), node.input_estimate(1));
   estimate.rows = std::max(node.input_estimate(0).rows, node.input_estimate(1).rows);
@@ -32,6 +34,7 @@ void check(plan::node_checker& node) {
       estimate = with_type(node.input_estimate(known), node.input_type(known), output);
   const plan::order& order = node.input_order(0).empty() ? node.input_order(1) : node.input_order(0);
   node.set_output(0, std::move(output), order, estimate);
+  return {};
 }
 
 std::vector<std::pair<size_t, size_t>> columns_to(size_t count, size_t first) {
@@ -44,8 +47,8 @@ class zip_source final : public exec::source {
  public:
   explicit zip_source(exec::build_context& c)
       : node_(c.node.id),
-        left_name_(c.params.input_name(0)),
-        right_name_(c.params.input_name(1)),
+        left_name_(c.input_name(0)),
+        right_name_(c.input_name(1)),
         left_(*c.inputs[0], nullptr),
         right_(*c.inputs[1], nullptr),
         left_copy_(c.input_type(0), c.output_type(), columns_to(c.input_type(0).num_columns(), 0)),
@@ -103,7 +106,7 @@ class zip_source final : public exec::source {
   record::batch_builder builder_;
 };
 
-exec::assembly build(exec::build_context& c) {
+exec::assembly build(exec::build_context& c, const settings&) {
   exec::assembly out;
   out.head = std::make_unique<zip_source>(c);
   return out;
@@ -127,8 +130,7 @@ exec::operator_definition word<"zip">() {
   d.keeps_row_count = true;  // takes its inputs at one pace
   d.inputs = {{"left", "gives the first columns"}, {"right", "gives the other columns"}};
   d.outputs = {{"out", "the columns of left, then the columns of right"}};
-  d.check = check;
-  return {std::move(d), build};
+  return exec::define<settings>(std::move(d), check, build);
 }
 
 }  // namespace flowrun::operators

@@ -12,14 +12,15 @@
 #include <vector>
 
 #include "engine/exec/graph_host.h"
-#include "engine/plan/node_checker.h"
+#include "engine/exec/operator_definition.h"
+#include "engine/plan/graph.h"
 
 namespace flowrun::exec {
 
 struct control_context {
-  control_context(plan::node_checker& p, const plan::node& n, services& s, node_counters& c)
-      : params(p), node(n), job(s), counters(c) {}
-  plan::node_checker& params;  // as in build_context
+  control_context(const plan::graph& g, const plan::node& n, services& s, node_counters& c)
+      : graph(g), node(n), job(s), counters(c) {}
+  const plan::graph& graph;  // that the node belongs to
   const plan::node& node;
   services& job;
   node_counters& counters;
@@ -28,6 +29,8 @@ struct control_context {
   uint64_t body_bytes = 0;           // memory of the graphs that it runs
   call_stack* calls = nullptr;       // of the first of them
 
+  // What the scalars around the node are worth now.
+  const expr::scalar_values& scalars() const { return graph.scalars; }
   bool is_read(size_t output) const { return !node.outputs[output].consumers.empty(); }
   // An empty vector with this node's share of memory. `sorted_by`: keeps an index, so that readers can seek.
   std::function<std::shared_ptr<container::external_vector>(const record::row_type&, const plan::order& sorted_by)>
@@ -43,5 +46,13 @@ struct control_context {
   // "iteration 17": for the progress. Throws when the job has to stop.
   std::function<void(const std::string& what)> note;
 };
+
+// As define(), of control nodes. `run` evaluates the expressions of its settings with the values of each moment.
+template <class settings>
+operator_definition define_control(plan::operator_declaration declaration, settings (*check)(plan::node_checker&),
+                                   void (*run)(control_context&, const settings&)) {
+  declaration.check = [check](plan::node_checker& node) { return plan::checked_settings::of(check(node)); };
+  return {std::move(declaration), {}, [run](control_context& c) { run(c, c.node.settings.template as<settings>()); }};
+}
 
 }  // namespace flowrun::exec

@@ -40,8 +40,8 @@ const record::batch* next_of(graph_host& host, container::external_vector::reade
 
 }  // namespace
 
-graph_runner::graph_runner(plan::graph& g, const plan::physical_plan& plan, graph_record& record, graph_host& host,
-                           services& job, const vector_memory& result)
+graph_runner::graph_runner(const plan::graph& g, const plan::physical_plan& plan, graph_record& record,
+                           graph_host& host, services& job, const vector_memory& result)
     : graph_(g),
       plan_(plan),
       record_(record),
@@ -106,16 +106,14 @@ body_runner& graph_runner::body_of(int node, size_t body, const plan::machine& r
 }
 
 void graph_runner::run_control(int node) {
-  plan::node& n = graph_.nodes[static_cast<size_t>(node)];
+  const plan::node& n = graph_.nodes[static_cast<size_t>(node)];
   const auto index = static_cast<size_t>(node);
-  std::vector<fault> no_faults;
-  const plan::known_files no_files;
-  plan::node_checker params(graph_, n, no_files, no_faults);
-  control_context context(params, n, job_, record_.counters[index]);
+  control_context context(graph_, n, job_, record_.counters[index]);
   for (size_t k = 0; k < n.inputs.size(); ++k) context.inputs.push_back(builder_.take_stored(index, k));
   context.outputs.resize(n.outputs.size());
 
-  const plan::control_memory memory = plan::divide_control_memory(n, plan_.resources, plan_.share_of(node, 1));
+  const plan::control_memory memory =
+      plan::divide_control_memory(n, plan_.resources, plan_.share_of(node, plan::node_part::work));
   plan::machine resources = plan_.resources;
   resources.memory_bytes = context.body_bytes = memory.body_bytes;
   context.calls = &host_.calls_of(*checked_body(n, 0));
@@ -125,7 +123,7 @@ void graph_runner::run_control(int node) {
   const vector_memory carried{memory.vector_bytes, memory.vector_bytes};
   vector_memory result = carried;
   for (const plan::memory_share& s : plan_.shares)
-    if (s.node == node && s.half == 1 && num_read > 0)
+    if (s.node == node && s.part == plan::node_part::work && num_read > 0)
       result.kept_bytes = std::min(result.kept_bytes, s.kept_bytes / num_read);
 
   context.make_vector = [&](const record::row_type& type, const plan::order& sorted_by) {
@@ -149,8 +147,6 @@ void graph_runner::run_control(int node) {
   activities.resize(level);
   for (auto& [place, runner] : bodies_)
     if (place.first == node) runner->forget_kept();
-  if (!no_faults.empty())
-    internal_error("running " + n.id + " found a fault that checking had not: " + no_faults.front().message);
   builder_.set_results(index, std::move(context.outputs));
 }
 

@@ -19,8 +19,8 @@ class graph_runner {
  public:
   // All outlive it. `g` is the graph that `plan` was made for; `record` may count for several runners of it. `job`:
   // what operators see. `result`: memory of each vector that takes a result of a body.
-  graph_runner(plan::graph& g, const plan::physical_plan& plan, graph_record& record, graph_host& host, services& job,
-               const vector_memory& result);
+  graph_runner(const plan::graph& g, const plan::physical_plan& plan, graph_record& record, graph_host& host,
+               services& job, const vector_memory& result);
   ~graph_runner();
   graph_runner(const graph_runner&) = delete;
   graph_runner& operator=(const graph_runner&) = delete;
@@ -36,7 +36,7 @@ class graph_runner {
   body_runner& body_of(int node, size_t body, const plan::machine& resources, const vector_memory& result);
   bool is_small(const stream_table* streams) const;
 
-  plan::graph& graph_;
+  const plan::graph& graph_;
   const plan::physical_plan& plan_;
   graph_record& record_;
   graph_host& host_;

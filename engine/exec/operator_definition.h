@@ -1,5 +1,13 @@
-// An operator as a whole: its declaration and how to build it. operators/NAME.cc defines one, operators/registry.cc
-// lists all.
+// An operator as a whole: its declaration, its check and how to build it. operators/NAME.cc defines each, plugins use
+// the same shape:
+//
+//   settings check(plan::node_checker&)                      what the YAML says, as a struct; or faults
+//   assembly build(exec::build_context&, const settings&)    what runs
+//   return exec::define<settings>(declaration, check, build)
+//
+// build() sees settings and types only, so whatever can be wrong with a node's parameters is found by check(). Settings
+// with expressions have `void bind(const expr::scalar_values&)` (expr/scalars.h): inside of loops and graphs build()
+// gets them with the values that the scalars have at that moment.
 #pragma once
 
 #include <any>
@@ -12,7 +20,8 @@
 
 #include "engine/exec/operator.h"
 #include "engine/exec/services.h"
-#include "engine/plan/node_checker.h"
+#include "engine/expr/scalars.h"
+#include "engine/plan/graph.h"
 #include "engine/plan/operator_declaration.h"
 #include "engine/plan/physical_plan.h"
 
@@ -28,34 +37,59 @@ struct assembly {
 };
 
 struct build_context {
-  plan::node_checker& params;  // the same reader that check() used; reports no faults any more
-  const plan::node& node;      // outputs[i].type: row types; they live as long as the job
-  const record::row_type& input_type(size_t i = 0) const { return params.input_type(i); }
+  const plan::graph& graph;  // that the node belongs to
+  const plan::node& node;    // outputs[i].type: row types; they live as long as the job
+  const record::row_type& input_type(size_t i = 0) const { return graph.input_of(node, i).type; }
+  const plan::order& input_order(size_t i = 0) const { return graph.input_of(node, i).sorted_by; }
+  std::string input_name(size_t i) const { return graph.input_name(node, i); }
   const record::row_type& output_type(size_t i = 0) const { return node.outputs[i].type; }
   std::vector<input_stream*> inputs;  // of a meeting node, in the order of node.inputs
   services& job;                      // pool, disks, backend, tasks, cancellation
-  uint64_t memory_bytes = 0;          // this node's (half's) share
-  // Of a breaker's sink half, and of a stored input: what it may still hold when its phase has ended.
+  uint64_t memory_bytes = 0;          // share of this part of the node
+  // Of an intake: what it may still hold when its phase has ended.
   uint64_t kept_bytes = 0;
   const plan::sort_prediction* sort = nullptr;  // of a breaker: its blocks and buffers, as planned
   size_t batch_bytes = 0;                       // target size of a batch
-  // Of a breaker: 0 sink, 1 source. Of a node with stored inputs: 0 for the stage that takes one of them in, 1 for the
-  // node itself: a stage, or the head of its pipeline.
-  int half = 0;
-  size_t input = 0;         // of half 0 of a node with stored inputs: which one
-  std::any& state;          // of a breaker: what the sink half leaves for the source half
+  plan::node_part part = plan::node_part::whole;
+  size_t input = 0;         // of the intake of a node with stored inputs: which one
+  std::any& state;          // of a breaker: what the intake leaves for the work
   node_counters& counters;  // rows rejected, runs, passes, …: see services.h
-  // Of a node with stored inputs, by input: what half 0 leaves for half 1. Of an input `as_vector`: stored_rows. Let go
-  // of after the phase in which the node has run.
+  // Of a node with stored inputs, by input: what the intake leaves for the work. Of an input `as_vector`: stored_rows.
+  // Let go of after the phase in which the node has run.
   std::span<std::any> states = {};
+
+  bool is_intake() const { return part == plan::node_part::intake; }
 };
 
 struct control_context;
 
+// Made by define(), and for control nodes by define_control() (control_context.h).
 struct operator_definition {
   plan::operator_declaration declaration;
   std::function<assembly(build_context&)> build;
   std::function<void(control_context&)> control = {};  // of control nodes, instead of build
 };
+
+template <class settings>
+concept has_expressions = requires(settings& s, const expr::scalar_values& values) {
+  s.bind(values);
+};
+
+template <class settings>
+operator_definition define(plan::operator_declaration declaration, settings (*check)(plan::node_checker&),
+                           assembly (*build)(build_context&, const settings&)) {
+  declaration.check = [check](plan::node_checker& node) { return plan::checked_settings::of(check(node)); };
+  return {std::move(declaration), [build](build_context& c) {
+            const settings& checked = c.node.settings.template as<settings>();
+            if constexpr (has_expressions<settings>) {
+              if (!c.graph.scalars.empty()) {
+                settings now = checked;
+                now.bind(c.graph.scalars);
+                return build(c, now);
+              }
+            }
+            return build(c, checked);
+          }};
+}
 
 }  // namespace flowrun::exec

@@ -19,7 +19,7 @@ uint64_t most_row_bytes(uint64_t budget_bytes) { return std::max(budget_bytes / 
 
 }  // namespace
 
-pipeline_builder::pipeline_builder(plan::graph& g, const plan::physical_plan& plan, const operator_set& operators,
+pipeline_builder::pipeline_builder(const plan::graph& g, const plan::physical_plan& plan, const operator_set& operators,
                                    services& job, graph_record& record, const vector_memory& result)
     : graph_(g),
       plan_(plan),
@@ -111,40 +111,40 @@ std::unique_ptr<source> pipeline_builder::read_results(size_t node) {
     FLOWRUN_CHECK(results_[node].at(port) != nullptr);
     outputs.push_back({static_cast<unsigned>(port), std::move(results_[node][port])});
   }
-  return make_vector_source(std::move(outputs), plan_.share_of(static_cast<int>(node), 2), plan_.batch_bytes);
+  return make_vector_source(std::move(outputs), plan_.share_of(static_cast<int>(node), plan::node_part::results),
+                            plan_.batch_bytes);
 }
 
 // What needs no operator: streams and results of bodies, vectors that store inputs, results of control nodes.
-bool pipeline_builder::build_engine_part(size_t node, int half, size_t input, assembly& out) {
+bool pipeline_builder::build_engine_part(size_t node, plan::node_part part, size_t input, assembly& out) {
   const plan::node& n = graph_.nodes[node];
   if (plan::is_body_stream(n)) {
-    out.head =
-        make_vector_source({{0, rows_of_stream(n.id)}}, plan_.share_of(static_cast<int>(node), 0), plan_.batch_bytes);
+    out.head = make_vector_source({{0, rows_of_stream(n.id)}},
+                                  plan_.share_of(static_cast<int>(node), plan::node_part::whole), plan_.batch_bytes);
   } else if (n.declaration == &plan::body_result()) {
     const plan::output_port& from = graph_.input_of(n, 0);
-    auto rows =
-        make_vector(from.type, n.facts.contains("sought") ? from.sorted_by : plan::order(), job_, result_memory_);
+    auto rows = make_vector(from.type, n.facts.sought ? from.sorted_by : plan::order(), job_, result_memory_);
     streams_->out[n.id] = rows;
     out.stages.emplace_back(make_vector_sink(std::move(rows)));
   } else if (n.declaration == &plan::body_count()) {
     uint64_t& count = streams_->counts[n.id];
     count = 0;
     out.stages.emplace_back(make_count_sink(count));
-  } else if (n.stores() && half == 0 && n.inputs[input].as_vector) {
+  } else if (n.stores() && part == plan::node_part::intake && n.inputs[input].as_vector) {
     const plan::output_port& from = graph_.input_of(n, input);
     const bool again = plan::is_sought_again(n);
     const bool seeks = n.role() != plan::operator_role::control || again;
     const auto index = static_cast<int>(node), at = static_cast<int>(input);
     const uint64_t kept = plan_.kept_of(index, at);
     auto rows = make_vector(from.type, seeks ? from.sorted_by : plan::order(), job_,
-                            {again ? kept : plan_.share_of(index, 0, at), kept, again});
+                            {again ? kept : plan_.share_of(index, plan::node_part::intake, at), kept, again});
     stored_[node][input] = shared_rows(rows);
     out.stages.emplace_back(make_vector_sink(std::move(rows)));
   } else if (n.role() == plan::operator_role::control) {
     out.head = read_results(node);
   } else {
     // A stored input that no stage fills, since its rows are in a vector already.
-    if (half == 1)
+    if (part == plan::node_part::work)
       for (size_t k = 0; k < n.inputs.size(); ++k)
         if (plan::lies_in_a_vector(graph_, n.inputs[k])) stored_[node][k] = take_stored(node, k);
     return false;
@@ -152,37 +152,34 @@ bool pipeline_builder::build_engine_part(size_t node, int half, size_t input, as
   return true;
 }
 
-assembly pipeline_builder::build_node(size_t node, int half, size_t input, std::vector<input_stream*> inputs) {
+assembly pipeline_builder::build_node(size_t node, plan::node_part part, size_t input,
+                                      std::vector<input_stream*> inputs) {
   assembly own;
-  if (build_engine_part(node, half, input, own)) return own;
-  plan::node& n = graph_.nodes[node];
+  if (build_engine_part(node, part, input, own)) return own;
+  const plan::node& n = graph_.nodes[node];
   const uint64_t most_bytes = most_row_bytes(plan_.resources.memory_bytes);
   for (const plan::output_port& port : n.outputs)
     if (port.type.row_bytes() > most_bytes) throw expr::row_too_large(n.id, {port.type.row_bytes(), most_bytes});
   const auto found = operators_.find(n.declaration->name);
   FLOWRUN_CHECK(found != operators_.end());
-  plan::node_checker params(graph_, n, no_files_, no_faults_);
   uint64_t kept_bytes = 0;
   for (const plan::memory_share& share : plan_.shares)
-    if (share.node == static_cast<int>(node) && share.half == half && share.input == static_cast<int>(input))
+    if (share.node == static_cast<int>(node) && share.part == part && share.input == static_cast<int>(input))
       kept_bytes = share.kept_bytes;
-  build_context context{.params = params,
+  build_context context{.graph = graph_,
                         .node = n,
                         .inputs = std::move(inputs),
                         .job = job_,
-                        .memory_bytes = plan_.share_of(static_cast<int>(node), half, static_cast<int>(input)),
+                        .memory_bytes = plan_.share_of(static_cast<int>(node), part, static_cast<int>(input)),
                         .kept_bytes = kept_bytes,
                         .sort = plan_.sort_of(static_cast<int>(node)),
                         .batch_bytes = plan_.batch_bytes,
-                        .half = half,
+                        .part = part,
                         .input = input,
                         .state = states_[node],
                         .counters = counters_[node],
                         .states = stored_[node]};
-  assembly built = found->second->build(context);
-  if (!no_faults_.empty())
-    internal_error("building " + n.id + " found a fault that checking had not: " + no_faults_.front().message);
-  return built;
+  return found->second->build(context);
 }
 
 std::vector<std::vector<uint32_t>>& pipeline_builder::children_of(pipeline_tree& tree, const tail& t) const {
@@ -249,7 +246,7 @@ void pipeline_builder::build_head(pipeline_tree& tree, const plan::pipeline& p, 
   }
   if (!reads_queues) inputs.clear();
   input_stream* const flowing = reads_queues ? inputs[graph_.nodes[head].flowing_input()] : nullptr;
-  assembly first = build_node(head, plan::half_in(graph_, p, p.head), 0, std::move(inputs));
+  assembly first = build_node(head, plan::part_in(graph_, p, p.head), 0, std::move(inputs));
   // A stage that was cut off from the pipeline it would flow in.
   if (first.head == nullptr && flowing != nullptr) first.head = make_queue_source(*flowing);
   FLOWRUN_CHECK(first.head != nullptr);
@@ -267,7 +264,7 @@ void pipeline_builder::build_head(pipeline_tree& tree, const plan::pipeline& p, 
 void pipeline_builder::add_store(pipeline_tree& tree, const plan::stored_input& s, const std::map<int, tail>& tails) {
   const auto node = static_cast<size_t>(s.node);
   const plan::input_port& from = graph_.nodes[node].inputs[static_cast<size_t>(s.input)];
-  assembly built = build_node(node, 0, static_cast<size_t>(s.input), {});
+  assembly built = build_node(node, plan::node_part::intake, static_cast<size_t>(s.input), {});
   FLOWRUN_CHECK(!built.stages.empty());
   tail at = tails.at(from.from_node);
   for (size_t i = 0; i < built.stages.size(); ++i) {
@@ -304,11 +301,11 @@ pipeline_tree pipeline_builder::build(size_t index) {
   for (int member : p.nodes) {
     const auto node = static_cast<size_t>(member);
     const plan::input_port& from = graph_.nodes[node].inputs[graph_.nodes[node].flowing_input()];
-    assembly built = build_node(node, plan::half_in(graph_, p, member), 0, {});
+    assembly built = build_node(node, plan::part_in(graph_, p, member), 0, {});
     const tail parent = tails.at(from.from_node);
     const bool ends_here = graph_.nodes[node].role() == plan::operator_role::breaker;
     add_stages(tree, node, std::move(built.stages), &parent, static_cast<unsigned>(from.from_port), tails);
-    // The source half counts what a breaker gives on.
+    // The merging part counts what a breaker gives on.
     if (ends_here) tree.stages[tails.at(member).stage].output = nullptr;
   }
   for (const plan::stored_input& s : p.stores) add_store(tree, s, tails);

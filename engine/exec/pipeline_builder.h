@@ -20,7 +20,7 @@ namespace flowrun::exec {
 class pipeline_builder {
  public:
   // `result`: of each vector that takes a result of a body.
-  pipeline_builder(plan::graph& g, const plan::physical_plan& plan, const operator_set& operators, services& job,
+  pipeline_builder(const plan::graph& g, const plan::physical_plan& plan, const operator_set& operators, services& job,
                    graph_record& record, const vector_memory& result);
 
   // Builds the operators of pipeline `index`. Throws what building throws (an input that is not there, …).
@@ -44,8 +44,8 @@ class pipeline_builder {
     bool is_head = false;
     uint32_t stage = 0;
   };
-  assembly build_node(size_t node, int half, size_t input, std::vector<input_stream*> inputs);
-  bool build_engine_part(size_t node, int half, size_t input, assembly& out);
+  assembly build_node(size_t node, plan::node_part part, size_t input, std::vector<input_stream*> inputs);
+  bool build_engine_part(size_t node, plan::node_part part, size_t input, assembly& out);
   std::unique_ptr<source> read_results(size_t node);
   shared_rows rows_of_stream(const std::string& id);
   void build_head(pipeline_tree& tree, const plan::pipeline& p, std::map<int, tail>& tails);
@@ -59,7 +59,7 @@ class pipeline_builder {
   int phase_of_reader(const plan::queue& q) const;
   int phase_of_writer(int queue) const;
 
-  plan::graph& graph_;
+  const plan::graph& graph_;
   const plan::physical_plan& plan_;
   const operator_set& operators_;
   services& job_;
@@ -72,8 +72,6 @@ class pipeline_builder {
   std::vector<std::vector<std::any>> stored_;        // by node and input
   std::vector<std::vector<shared_rows>> results_;    // of control nodes, by node and output
   std::vector<std::unique_ptr<edge_queue>> queues_;  // by index in the plan
-  std::vector<fault> no_faults_;
-  plan::known_files no_files_;
 };
 
 }  // namespace flowrun::exec

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/expr/expression.h"
+#include "engine/expr/scalars.h"
 
 namespace flowrun::expr {
 
@@ -18,6 +19,7 @@ struct aggregate {
   aggregate_kind kind = aggregate_kind::count;
   std::optional<expression> argument;  // none for count
   record::value_type result;
+  void bind(const scalar_values& values) { expr::bind(argument, values); }
 };
 
 struct compiled_aggregate {

@@ -10,6 +10,7 @@
 #include "engine/expr/functions.h"
 #include "engine/expr/known_elsewhere.h"
 #include "engine/expr/lane.h"
+#include "engine/expr/scalars.h"
 
 namespace flowrun::expr {
 
@@ -67,7 +68,7 @@ class checker {
   // Null when there is none of that name.
   node_ptr scalar(const std::string& name) const {
     for (const constant& c : names_.constants)
-      if (c.name == name) return has_rows() ? varying_number_node(c.type, c.bits) : scalar_node(c.type, c.bits);
+      if (c.name == name) return unbound_scalar_node(c.name, c.type);
     return nullptr;
   }
 

@@ -66,8 +66,6 @@ std::optional<expression::slice> expression::as_slice() const {
   return slice{root_->args[0]->imm, static_cast<uint32_t>(root_->imm >> 32), static_cast<uint32_t>(root_->imm)};
 }
 
-bool expression::is_constant() const { return root_->constant; }
-
 std::optional<uint64_t> expression::constant_bits() const {
   if (root_->op != opcode::constant) return std::nullopt;
   return root_->imm;

@@ -47,7 +47,7 @@ struct neighbour {
 std::string neighbour_column_name(std::string_view column, int distance);
 
 // A value with a name that is the same for all rows: a scalar of a loop or of a graph. Names may have the form of what
-// stands in the text, "rows(new)" or "total.count".
+// stands in the text, "rows(new)" or "total.count". In a scope only name and type matter: the value is bound later.
 struct constant {
   std::string name;
   record::value_type type;  // a number or bool
@@ -61,8 +61,8 @@ struct scope {
   std::string index_name = {};            // another name for row_number (generate: "i"); none when empty
   std::vector<variable> state = {};       // state variables; they hide columns of the same name
   int before = 0, after = 0;              // row[-before] … row[after] may be used
-  // Columns and state variables of the same name hide them. Where there are rows, types never depend on their values,
-  // which change from run to run; without rows (no columns, state or row numbers) they are constants like literals.
+  // Columns and state variables of the same name hide them. Nothing that is checked depends on their values, which
+  // change from run to run (scalars.h).
   std::vector<constant> constants = {};
 };
 
@@ -81,10 +81,10 @@ class expression {
     uint32_t from, length;
   };
   std::optional<slice> as_slice() const;
-  // Uses no column, state or row number.
+  // Uses no column, state or row number; scalars it may use.
   bool is_constant() const;
-  // The value of a constant: integers and booleans as bits, floats as the bits of a double. nullopt for text or if not
-  // constant.
+  // The value of a constant: integers and booleans as bits, floats as the bits of a double. nullopt for text, if not
+  // constant, and while it uses scalars without a value.
   std::optional<uint64_t> constant_bits() const;
   // The value of a constant text.
   std::optional<std::string> constant_text() const;
@@ -99,6 +99,12 @@ class expression {
   // numbers to floats, bytes[N] to string, a text literal of N bytes to bytes[N], anything to itself. nullopt
   // otherwise.
   std::optional<expression> converted_to(record::value_type type) const;
+
+  // With the values of its scalars. A constant is then one number (or text); over rows, it reads the same columns as
+  // before.
+  expression with(const std::vector<constant>& scalars) const;
+  // The same over other rows: column k is column places[k] there, and has the same type.
+  expression over(const std::vector<size_t>& places) const;
 
   const std::shared_ptr<const node>& root() const { return root_; }
 

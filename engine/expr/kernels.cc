@@ -17,6 +17,7 @@ std::string_view to_string(opcode op) {
                                                "neighbour",
                                                "row_number",
                                                "state",
+                                               "scalar",
                                                "retype",
 #define X(name, value) #name,
                                                FLOWRUN_UNARY_OPS(X) FLOWRUN_BINARY_OPS(X) FLOWRUN_TERNARY_OPS(X)

@@ -22,7 +22,7 @@ struct node {
   std::vector<node_ptr> args;
   // constant: the lane. column, state: the index. cut: from << 32 | length. Else the primitive's immediate.
   uint64_t imm = 0;
-  std::string text;  // text_constant: the text; neighbour: the column's name
+  std::string text;  // text_constant: the text; neighbour: the column's name; scalar: its name
   int distance = 0;  // neighbour
   // A number without a type of its own, u64 or (below 0) i64 while it is alone: an integer literal, or what operators
   // make of literals (exact.h). A text literal: may become bytes[N].
@@ -38,9 +38,9 @@ struct node {
 };
 
 node_ptr number_node(record::value_type type, uint64_t lane, bool literal = false);
-// A scalar of a loop or graph among constants: folded, and not judged.
+// The value of a scalar of a loop or graph, among constants: folded, and not judged.
 node_ptr scalar_node(record::value_type type, uint64_t lane);
-// The same among columns: not folded with others, so that what is checked doesn't depend on it.
+// The same among columns: not folded with others, so that a tree reads the same columns whatever the value is.
 node_ptr varying_number_node(record::value_type type, uint64_t lane);
 node_ptr text_node(std::string text);
 node_ptr column_node(size_t column, record::value_type type);

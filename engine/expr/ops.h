@@ -125,6 +125,7 @@ enum class opcode : uint8_t {
   neighbour,      // text is the column's name, distance the distance
   row_number,
   state,   // imm is the state variable
+  scalar,  // text is its name; no program has it: values are bound before (scalars.h)
   retype,  // the same lane under another type
 #define X(name, value) name,
   FLOWRUN_UNARY_OPS(X) FLOWRUN_BINARY_OPS(X) FLOWRUN_TERNARY_OPS(X)

@@ -136,6 +136,7 @@ value_id value_graph::visit(const node_ptr& n, context& in) {
       FLOWRUN_CHECK(n->imm < in.state.size());
       id = in.state[n->imm];
       break;
+    case opcode::scalar: internal_error("the scalar '" + n->text + "' has no value");
     case opcode::retype: id = visit(n->args[0], in); break;
     default: {
       std::vector<value_id> args;

@@ -25,7 +25,7 @@ operator_declaration stream() {
   d.outputs = {{"out", "the rows"}};
   d.output_optional = true;
   // For reading ahead what does not lie in memory.
-  d.memory = [](const node&, int) { return memory_wish{64 * KiB, 4 * MiB, 0.05}; };
+  d.memory = [](const node&, node_part) { return memory_wish{64 * KiB, 4 * MiB, 0.05}; };
   return d;
 }
 
@@ -57,7 +57,7 @@ bool lies_in_a_vector(const graph& g, const input_port& in) {
 }
 
 bool is_filled(const graph& g, const node& reader, const input_port& in) {
-  return in.stored && !lies_in_a_vector(g, in) && !reader.facts.contains("seeks_in_file");
+  return in.stored && !lies_in_a_vector(g, in) && !reader.facts.seeks_in_file;
 }
 
 bool is_sought(const graph& body, const std::string& stream) {
@@ -69,6 +69,6 @@ bool is_sought(const graph& body, const std::string& stream) {
   });
 }
 
-bool is_sought_again(const node& n) { return n.role() == operator_role::control && n.facts.contains("seeks"); }
+bool is_sought_again(const node& n) { return n.role() == operator_role::control && n.facts.seeks; }
 
 }  // namespace flowrun::plan

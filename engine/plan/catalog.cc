@@ -41,6 +41,12 @@ operator_role node::role() const {
   return declaration->role == operator_role::meeting ? operator_role::ordered : declaration->role;
 }
 
+std::string graph::input_name(const node& n, size_t i) const {
+  const input_port& input = n.inputs[i];
+  const node& from = nodes[static_cast<size_t>(input.from_node)];
+  return input.from_port == 0 ? from.id : from.id + "." + from.outputs[static_cast<size_t>(input.from_port)].name;
+}
+
 const node* graph::find(const std::string& id) const {
   for (const node& n : nodes)
     if (n.id == id) return &n;

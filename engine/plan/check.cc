@@ -178,7 +178,7 @@ class graph_checker {
     const bool connected = connections_.connect(index);
     if (!good || !connected || faults_.size() != faults_before) return false;
     node_checker checker(graph_, n, shared_.known(), faults_, &shared_);
-    if (n.declaration->check) n.declaration->check(checker);
+    if (n.declaration->check) n.settings = n.declaration->check(checker);
     if (!checker.ok() || faults_.size() != faults_before) return false;
     for (file_use& use : indexes_of(n)) shared_.files().push_back(std::move(use));
     for (const output_port& port : n.outputs)
@@ -197,7 +197,7 @@ class graph_checker {
       const int64_t num_bytes = use.path != "-" ? shared_.known().num_bytes(use.path) : -1;
       total = num_bytes < 0 ? -1 : total + num_bytes;
     }
-    if (!files.empty() && !files.front().writes && total >= 0) n.facts["input_bytes"] = static_cast<uint64_t>(total);
+    if (!files.empty() && !files.front().writes && total >= 0) n.facts.input_bytes = static_cast<uint64_t>(total);
   }
 
   graph& graph_;

@@ -11,12 +11,12 @@ void check_again(graph& g, node& n) {
   const known_files no_files;
   const node before = n;
   n.outputs.clear();
-  n.facts.clear();
+  n.facts = {};
   if (!n.declaration->outputs_from_parameters)
     for (const port_declaration& port : n.declaration->outputs) n.outputs.emplace_back().name = port.name;
   std::vector<fault> faults;
   node_checker checker(g, n, no_files, faults);
-  n.declaration->check(checker);
+  n.settings = n.declaration->check(checker);
   bool same = faults.empty() && n.outputs.size() == before.outputs.size() && n.role() == before.role();
   for (size_t i = 0; same && i < n.outputs.size(); ++i) {
     same = n.outputs[i].type == before.outputs[i].type && n.outputs[i].sorted_by == before.outputs[i].sorted_by;

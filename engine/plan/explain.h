@@ -15,7 +15,7 @@ std::string explain_text(const graph& g, const physical_plan& plan);
 std::string explain_dot(const graph& g, const physical_plan& plan);
 
 // "sorted (create)", "sorted (merge)" for the halves of a breaker, otherwise the id.
-std::string half_name(const node& n, int half);
+std::string part_name(const node& n, node_part part);
 
 // "341,948 rows, 5.47 MiB", "at most 10 rows, …", "unknown"
 std::string to_string(const row_estimate& e);

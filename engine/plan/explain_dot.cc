@@ -38,7 +38,7 @@ class dot_explainer {
     for (size_t x = 0; x < plan_.phases.size(); ++x) draw_phase(x);
     // Rows that nobody reads one by one lie in a vector, or in a file that is sought in.
     for (size_t i = 0; i < g_.nodes.size(); ++i)
-      if (!drawn_.contains(static_cast<int>(i)) && !is_breaker(static_cast<int>(i))) draw(static_cast<int>(i), 0);
+      if (!drawn_.contains(static_cast<int>(i)) && !is_breaker(static_cast<int>(i))) draw(static_cast<int>(i));
     for (size_t i = 0; i < g_.nodes.size(); ++i) draw_edges(static_cast<int>(i));
     for (const body_plan& b : plan_.bodies) draw_body(b);
   }
@@ -46,26 +46,30 @@ class dot_explainer {
  private:
   const node& at(int n) const { return g_.nodes[static_cast<size_t>(n)]; }
   bool is_breaker(int n) const { return at(n).role() == operator_role::breaker; }
-  std::string box(int n, int half) const { return fmt::format("{}n{}_{}", prefix_, n, half); }
+  // A breaker has two: one that makes runs, and one that `merges`.
+  std::string box(int n, bool merges = false) const { return fmt::format("{}n{}_{}", prefix_, n, merges ? 1 : 0); }
   std::string store(int n, size_t input) const { return fmt::format("{}s{}_{}", prefix_, n, input); }
 
-  void draw(int index, int half) {
+  void draw(int index, bool merges = false) {
     const node& n = at(index);
     drawn_.insert(index);
-    std::string label = escaped(half_name(n, half)) + "\\n" + escaped(n.declaration->name);
+    const node_part part = merges || n.stores() ? node_part::work
+                           : is_breaker(index)  ? node_part::intake
+                                                : node_part::whole;
+    std::string label = escaped(part_name(n, part)) + "\\n" + escaped(n.declaration->name);
     if (n.elided) label += " (elided)";
-    const uint64_t memory = plan_.share_of(index, n.stores() ? 1 : half);
+    const uint64_t memory = plan_.share_of(index, part);
     if (memory > 0) label += "\\n" + format_bytes(memory);
     const std::string_view color = is_breaker(index)                       ? "lightsalmon"
                                    : n.inputs.empty() || n.outputs.empty() ? "lightblue"
                                                                            : "white";
-    out_ += fmt::format("    {} [label=\"{}\", fillcolor={}];\n", box(index, half), label, color);
+    out_ += fmt::format("    {} [label=\"{}\", fillcolor={}];\n", box(index, merges), label, color);
   }
 
   void draw_stored(const stored_input& s) {
     std::string label = escaped(at(s.node).id + "." + at(s.node).inputs[static_cast<size_t>(s.input)].name);
     label += "\\nstored";
-    const uint64_t memory = plan_.share_of(s.node, 0, s.input);
+    const uint64_t memory = plan_.share_of(s.node, node_part::intake, s.input);
     if (memory > 0) label += "\\n" + format_bytes(memory);
     out_ += fmt::format("    {} [label=\"{}\", fillcolor=lightsalmon];\n", store(s.node, static_cast<size_t>(s.input)),
                         label);
@@ -78,9 +82,8 @@ class dot_explainer {
         prefix_, x, x + 1);
     for (int p : plan_.phases[x].pipelines) {
       const pipeline& line = plan_.pipelines[static_cast<size_t>(p)];
-      if (at(line.head).role() != operator_role::control || line.control)
-        draw(line.head, is_breaker(line.head) ? 1 : 0);
-      for (int n : line.nodes) draw(n, 0);
+      if (at(line.head).role() != operator_role::control || line.control) draw(line.head, is_breaker(line.head));
+      for (int n : line.nodes) draw(n);
       for (const stored_input& s : line.stores) draw_stored(s);
     }
     out_ += "  }\n";
@@ -96,7 +99,7 @@ class dot_explainer {
   void draw_edges(int index) {
     const node& n = at(index);
     if (is_breaker(index))
-      out_ += fmt::format("  {} -> {} [style=dashed, label=\"sorted runs\"];\n", box(index, 0), box(index, 1));
+      out_ += fmt::format("  {} -> {} [style=dashed, label=\"sorted runs\"];\n", box(index), box(index, true));
     for (size_t k = 0; k < n.inputs.size(); ++k) {
       const int from = n.inputs[k].from_node;
       const output_port& port = g_.input_of(n, k);
@@ -106,9 +109,9 @@ class dot_explainer {
       const bool spilling = q != nullptr && q->kind == queue_kind::spilling;
       if (spilling) label += "\\nspilling queue";
       const bool filled = is_filled(index, static_cast<int>(k));
-      out_ += fmt::format("  {} -> {} [label=\"{}\"{}];\n", box(from, is_breaker(from) ? 1 : 0),
-                          filled ? store(index, k) : box(index, 0), label, spilling ? ", color=red" : "");
-      if (filled) out_ += fmt::format("  {} -> {} [style=dashed];\n", store(index, k), box(index, 0));
+      out_ += fmt::format("  {} -> {} [label=\"{}\"{}];\n", box(from, is_breaker(from)),
+                          filled ? store(index, k) : box(index), label, spilling ? ", color=red" : "");
+      if (filled) out_ += fmt::format("  {} -> {} [style=dashed];\n", store(index, k), box(index));
     }
   }
 

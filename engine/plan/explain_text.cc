@@ -76,7 +76,7 @@ class text_explainer {
       if (pipe.control)
         out_ += at(pipe.head).id + " at work\n";
       else
-        flow_text(pipe, pipe.head, half_in(g_, pipe, pipe.head), "  ");
+        flow_text(pipe, pipe.head, part_in(g_, pipe, pipe.head), "  ");
     }
     table nodes;
     for (int line : p.pipelines) {
@@ -89,10 +89,10 @@ class text_explainer {
   }
 
   // What a batch runs through from node n on. A fork continues on lines of its own.
-  void flow_text(const pipeline& pipe, int n, int half, const std::string& indent) {
-    out_ += half_name(at(n), half);
+  void flow_text(const pipeline& pipe, int n, node_part part, const std::string& indent) {
+    out_ += part_name(at(n), part);
     std::vector<std::pair<std::string, int>> next;  // (arrow and port, node) or (text, -1)
-    if (!(is_breaker(n) && half == 0)) {
+    if (!(is_breaker(n) && part == node_part::intake)) {
       for (size_t port = 0; port < at(n).outputs.size(); ++port)
         for (const auto& [consumer, input] : at(n).outputs[port].consumers) {
           const std::string label = port == 0 ? "" : "." + at(n).outputs[port].name;
@@ -115,7 +115,7 @@ class text_explainer {
     } else if (next.size() == 1) {
       out_ += next.front().first;
       next.front().second < 0 ? void(out_ += "\n")
-                              : flow_text(pipe, next.front().second, half_in(g_, pipe, next.front().second), indent);
+                              : flow_text(pipe, next.front().second, part_in(g_, pipe, next.front().second), indent);
     } else {
       out_ += "\n";
       for (size_t i = 0; i < next.size(); ++i) {
@@ -124,13 +124,13 @@ class text_explainer {
         out_ += indent + (last ? "  └" : "  ├") + (arrow.starts_with(' ') ? arrow.substr(1) : arrow);
         next[i].second < 0
             ? void(out_ += "\n")
-            : flow_text(pipe, next[i].second, half_in(g_, pipe, next[i].second), indent + (last ? "   " : "  │"));
+            : flow_text(pipe, next[i].second, part_in(g_, pipe, next[i].second), indent + (last ? "   " : "  │"));
       }
     }
   }
 
   static bool seeks_in_file(const node& n, int input) {
-    return n.facts.contains("seeks_in_file") && n.inputs[static_cast<size_t>(input)].stored;
+    return n.facts.seeks_in_file && n.inputs[static_cast<size_t>(input)].stored;
   }
 
   std::string input_label(int n, int input) const {
@@ -141,25 +141,25 @@ class text_explainer {
 
   std::string stored_name(int n, int input) const { return at(n).id + "." + input_label(n, input); }
 
-  std::string memory_text(int index, int half, int input) const {
+  std::string memory_text(int index, node_part part, int input) const {
     for (const memory_share& s : plan_.shares)
-      if (s.node == index && s.half == half && s.input == input && s.given > 0)
+      if (s.node == index && s.part == part && s.input == input && s.given > 0)
         return "memory " + format_bytes(s.given) + (s.kept_bytes > 0 ? ", may keep " + format_bytes(s.kept_bytes) : "");
     return {};
   }
 
   void stored_row(table& nodes, const stored_input& s) {
     nodes.row({stored_name(s.node, s.input), at(s.node).declaration->name + " (store)", "", "", "",
-               memory_text(s.node, 0, s.input)});
+               memory_text(s.node, node_part::intake, s.input)});
   }
 
   void node_rows(table& nodes, int index, const pipeline& pipe) {
     const node& n = at(index);
-    const int half = half_in(g_, pipe, index);
-    const std::string memory = memory_text(index, half, 0);
+    const node_part part = part_in(g_, pipe, index);
+    const std::string memory = memory_text(index, part, 0);
     std::string op = n.declaration->name + (n.elided ? " (elided)" : "");
-    if (is_breaker(index)) op += half == 0 ? " (create)" : " (merge)";
-    if (n.outputs.empty() || (is_breaker(index) && half == 0)) {
+    if (is_breaker(index)) op += part == node_part::intake ? " (create)" : " (merge)";
+    if (n.outputs.empty() || (is_breaker(index) && part == node_part::intake)) {
       nodes.row({n.id, op, "", "", "", memory});
       return;
     }
@@ -215,7 +215,7 @@ class text_explainer {
 
   uint64_t run_bytes(const sort_prediction& s) const {
     if (s.known && s.runs > 0) return (s.num_bytes + s.runs - 1) / s.runs;
-    return plan_.share_of(s.node, 0) / 2;
+    return plan_.share_of(s.node, node_part::intake) / 2;
   }
 
   void queues_text() {
@@ -238,7 +238,7 @@ class text_explainer {
         notes += fmt::format("  '{}' does not sort: its input is sorted by {} already\n", n.id,
                              to_string(g_.input_of(n, 0).sorted_by));
       if (!n.recursion.expired()) {
-        const uint64_t share = plan_.share_of(static_cast<int>(i), 1);
+        const uint64_t share = plan_.share_of(static_cast<int>(i), node_part::work);
         notes += fmt::format("  '{}' calls the graph that it is in: with {} of the memory\n", n.id,
                              format_bytes(divide_control_memory(n, plan_.resources, share).body_bytes));
       }
@@ -275,7 +275,7 @@ class text_explainer {
     out_ += "\npredicted\n";
     table totals;
     const bool reads_all =
-        std::none_of(g_.nodes.begin(), g_.nodes.end(), [](const node& n) { return n.facts.contains("seeks_in_file"); });
+        std::none_of(g_.nodes.begin(), g_.nodes.end(), [](const node& n) { return n.facts.seeks_in_file; });
     totals.row({"input", plan_.prediction_known && reads_all ? format_bytes(plan_.predicted_input_bytes)
                                                              : most(plan_.predicted_input_bytes)});
     totals.row({"scratch written", most(plan_.predicted_scratch_written)});
@@ -293,9 +293,9 @@ class text_explainer {
 
 }  // namespace
 
-std::string half_name(const node& n, int half) {
+std::string part_name(const node& n, node_part part) {
   if (n.role() != operator_role::breaker) return n.id;
-  return n.id + (half == 0 ? " (create)" : " (merge)");
+  return n.id + (part == node_part::intake ? " (create)" : " (merge)");
 }
 
 std::string to_string(const row_estimate& e) {

@@ -83,7 +83,7 @@ std::vector<file_use> files_of(const node& n) {
 }
 
 std::vector<file_use> indexes_of(const node& n) {
-  if (!n.facts.contains("has_index")) return {};
+  if (!n.facts.index) return {};
   std::vector<file_use> out = files_of(n);
   for (file_use& use : out) use.path += ".index";
   return out;

@@ -1,7 +1,6 @@
 // The checked graph of a job: nodes in topological order with the row type, order and estimate of every output.
 #pragma once
 
-#include <any>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -13,6 +12,8 @@
 
 #include "engine/base/fault.h"
 #include "engine/expr/expression.h"
+#include "engine/plan/checked_settings.h"
+#include "engine/plan/node_facts.h"
 #include "engine/plan/operator_declaration.h"
 #include "engine/plan/order.h"
 #include "engine/plan/row_estimate.h"
@@ -21,7 +22,6 @@
 
 namespace flowrun::plan {
 
-// Rows of a stream as far as they can be known before the run.
 struct graph;
 
 struct output_port {
@@ -59,13 +59,9 @@ struct node {
   // Of a control node: the graphs that it runs. A recursive call has none of its own but the one that it is inside of.
   std::vector<std::shared_ptr<graph>> bodies;
   std::weak_ptr<graph> recursion;
-  // What a control node's check leaves for when it runs; of a node that stores rows its own way, a stored_pass_rule.
-  std::any settled;
-  // Facts that operators' checks leave for memory wishes, prediction and explain (e.g. "key_bytes", "fused"). The
-  // planner itself reads "limit" (a breaker that gives at most so many rows) and "rows_behind"
-  // (operator_declaration.h), "seeks" (a control node that has something inside that does) and "sought" (a result that
-  // needs an index), and writes "input_bytes" (what a source's files hold).
-  std::map<std::string, uint64_t> facts;
+  // What its check left: for the operator, and for the planner.
+  checked_settings settings;
+  node_facts facts;
 };
 
 struct graph {
@@ -81,6 +77,8 @@ struct graph {
   const output_port& input_of(const node& n, size_t i) const {
     return nodes[static_cast<size_t>(n.inputs[i].from_node)].outputs[static_cast<size_t>(n.inputs[i].from_port)];
   }
+  // "edges" or "edges.bad": what `in:` says, for messages.
+  std::string input_name(const node& n, size_t i) const;
 };
 
 // The operators a job may use, by name. Filled by operators/ (and plugins); owned by whoever runs the job.

@@ -9,15 +9,15 @@
 
 namespace flowrun::plan {
 
-uint64_t physical_plan::share_of(int node, int half, int input) const {
+uint64_t physical_plan::share_of(int node, node_part part, int input) const {
   for (const memory_share& s : shares)
-    if (s.node == node && s.half == half && s.input == input) return s.given;
+    if (s.node == node && s.part == part && s.input == input) return s.given;
   return 0;
 }
 
 uint64_t physical_plan::kept_of(int node, int input) const {
   for (const memory_share& s : shares)
-    if (s.node == node && s.half == 0 && s.input == input) return s.kept_bytes;
+    if (s.node == node && s.part == node_part::intake && s.input == input) return s.kept_bytes;
   return 0;
 }
 
@@ -27,11 +27,21 @@ const queue* physical_plan::queue_into(int node, int input) const {
   return nullptr;
 }
 
-int half_in(const graph& g, const pipeline& p, int node) {
+node_part part_in(const graph& g, const pipeline& p, int node) {
   const plan::node& n = g.nodes[static_cast<size_t>(node)];
-  if (n.role() == operator_role::breaker) return p.head == node ? 1 : 0;
-  if (n.role() == operator_role::control && p.head == node) return p.control ? 1 : 2;
-  return n.stores() ? 1 : 0;
+  if (n.role() == operator_role::breaker) return p.head == node ? node_part::work : node_part::intake;
+  if (n.role() == operator_role::control && p.head == node) return p.control ? node_part::work : node_part::results;
+  return n.stores() ? node_part::work : node_part::whole;
+}
+
+std::string to_string(node_part part) {
+  switch (part) {
+    case node_part::whole: return "whole";
+    case node_part::intake: return "intake";
+    case node_part::work: return "work";
+    case node_part::results: return "results";
+  }
+  return {};
 }
 
 const sort_prediction* physical_plan::sort_of(int node) const {
@@ -57,7 +67,8 @@ void plan_bodies(const graph& g, plan_result& result) {
   for (size_t i = 0; i < g.nodes.size(); ++i) {
     const node& n = g.nodes[i];
     machine inside = result.plan.resources;
-    inside.memory_bytes = divide_control_memory(n, inside, result.plan.share_of(static_cast<int>(i), 1)).body_bytes;
+    inside.memory_bytes =
+        divide_control_memory(n, inside, result.plan.share_of(static_cast<int>(i), node_part::work)).body_bytes;
     for (size_t b = 0; b < n.bodies.size(); ++b) {
       plan_result planned = make_plan(*n.bodies[b], inside);
       result.faults.insert(result.faults.end(), planned.faults.begin(), planned.faults.end());

@@ -19,10 +19,10 @@ namespace {
 constexpr uint64_t smallest_batch = 16 * KiB;
 constexpr uint64_t largest_batch = 256 * KiB;
 
-// One claimant of a phase: half a node, a stored input, or a spilling queue.
+// One claimant of a phase: a part of a node, a stored input, or a spilling queue.
 struct claimant {
   int node = -1;
-  int half = 0;
+  node_part part = node_part::whole;
   int input = 0;
   int queue = -1;
   memory_claim claim;
@@ -57,19 +57,19 @@ class splitter {
     for (size_t x = 0; x < plan_.phases.size(); ++x)
       for (int p : plan_.phases[x].pipelines) {
         const pipeline& line = plan_.pipelines[static_cast<size_t>(p)];
-        add_node(x, line.head, half_in(graph_, line, line.head));
-        for (int n : line.nodes) add_node(x, n, half_in(graph_, line, n));
+        add_node(x, line.head, part_in(graph_, line, line.head));
+        for (int n : line.nodes) add_node(x, n, part_in(graph_, line, n));
         for (const stored_input& s : line.stores) add_stored(x, s);
       }
   }
 
   bool is_breaker(int n) const { return graph_.nodes[static_cast<size_t>(n)].role() == operator_role::breaker; }
 
-  void add_node(size_t x, int index, int half) {
+  void add_node(size_t x, int index, node_part part) {
     const node& n = graph_.nodes[static_cast<size_t>(index)];
     const bool control = n.role() == operator_role::control;
     if (!n.declaration->memory && !control) return;
-    claimant c{index, half, 0, -1, {control ? control_wish(n, half) : n.declaration->memory(n, half), 0}};
+    claimant c{index, part, 0, -1, {control ? control_wish(n, part) : n.declaration->memory(n, part), 0}};
     if (is_breaker(index))
       c.claim.wish.minimum = std::max(c.claim.wish.minimum, sizes::least_sort_memory(plan_.resources.block_bytes));
     c.claim.wish.maximum = std::max(c.claim.wish.maximum, c.claim.wish.minimum);
@@ -77,8 +77,8 @@ class splitter {
   }
 
   // What is inside wants as much as it can get; reading results only some blocks.
-  memory_wish control_wish(const node& n, int half) const {
-    if (half == 2) return {64 * KiB, 4 * MiB, 0.05};
+  memory_wish control_wish(const node& n, node_part part) const {
+    if (part == node_part::results) return {64 * KiB, 4 * MiB, 0.05};
     return {control_minimum(n, plan_.resources), UINT64_MAX / 4, 1};
   }
 
@@ -86,9 +86,9 @@ class splitter {
 
   void add_stored(size_t x, const stored_input& s) {
     const node& n = graph_.nodes[static_cast<size_t>(s.node)];
-    claimant c{s.node, 0, s.input, -1, {}};
+    claimant c{s.node, node_part::intake, s.input, -1, {}};
     if (n.declaration->memory)
-      c.claim.wish = n.declaration->memory(n, 0);
+      c.claim.wish = n.declaration->memory(n, node_part::intake);
     else if (n.inputs[static_cast<size_t>(s.input)].as_vector)
       c.claim.wish = vector_wish(n, graph_.input_of(n, static_cast<size_t>(s.input)).estimate);
     c.claim.wish.maximum = std::max(c.claim.wish.maximum, c.claim.wish.minimum);
@@ -152,10 +152,10 @@ class splitter {
   // it is part of the node's share.
   uint64_t kept_index(size_t index, size_t x) const {
     const node& n = graph_.nodes[index];
-    if (graph_.path.empty() || !n.facts.contains("seeks_in_file") || !n.facts.contains("index_bytes")) return 0;
+    if (graph_.path.empty() || !n.facts.seeks_in_file) return 0;
     const bool works = std::any_of(claimants_[x].begin(), claimants_[x].end(),
                                    [&](const claimant& c) { return c.node == static_cast<int>(index); });
-    return works ? 0 : n.facts.at("index_bytes");
+    return works ? 0 : n.facts.seeks_in_file->num_bytes.value_or(0);
   }
   bool passes(const queue& q, size_t x) const {
     return q.kind == queue_kind::spilling && first_phase(q) < static_cast<int>(x) &&
@@ -174,10 +174,12 @@ class splitter {
 
   // A control node whose results somebody reads.
   bool is_at_work(const claimant& c) const {
-    return graph_.nodes[static_cast<size_t>(c.node)].role() == operator_role::control && c.half == 1 &&
+    return graph_.nodes[static_cast<size_t>(c.node)].role() == operator_role::control && c.part == node_part::work &&
            layout_.gives[static_cast<size_t>(c.node)] >= 0;
   }
-  bool is_stored(const claimant& c) const { return c.node >= 0 && c.half == 0 && has_stored_inputs(c.node); }
+  bool is_stored(const claimant& c) const {
+    return c.node >= 0 && c.part == node_part::intake && has_stored_inputs(c.node);
+  }
   bool is_vector(const claimant& c) const {
     const node& n = graph_.nodes[static_cast<size_t>(c.node)];
     return !n.declaration->memory && n.inputs[static_cast<size_t>(c.input)].as_vector;
@@ -215,7 +217,7 @@ class splitter {
     std::vector<claimant> all = claimants_[x];
     for (size_t q = 0; q < plan_.queues.size(); ++q)
       if (plan_.queues[q].kind == queue_kind::spilling && first_phase(plan_.queues[q]) == static_cast<int>(x))
-        all.push_back({-1, 0, 0, static_cast<int>(q), {queue_wish(), 0}});
+        all.push_back({-1, node_part::whole, 0, static_cast<int>(q), {queue_wish(), 0}});
       else if (plan_.queues[q].kind == queue_kind::bounded)
         plan_.queues[q].memory_bytes = sizes::bounded_queue_batches * plan_.batch_bytes;
     phase& out = plan_.phases[x];
@@ -274,13 +276,13 @@ class splitter {
   void give_node(size_t x, const claimant& c, const memory_claim& claim) {
     memory_share share;
     share.node = c.node;
-    share.half = c.half;
+    share.part = c.part;
     share.input = c.input;
     share.phase = static_cast<int>(x);
     share.minimum = claim.wish.minimum;
     share.given = claim.given;
     share.maximum = claim.wish.maximum;
-    if (is_breaker(c.node) && c.half == 0) {
+    if (is_breaker(c.node) && c.part == node_part::intake) {
       const auto last = static_cast<size_t>(phase_of(c.node));
       share.kept_bytes = worth_keeping(c.node, claim.given, last, room_after(x, last));
       hold(x, last, share.kept_bytes);
@@ -316,7 +318,7 @@ class splitter {
       kept = std::min(kept, sizes::bytes_to_sort(request.rows, request.num_bytes, request.row_bytes, request.indexed));
     if (!estimate.known) return kept;
     uint64_t num_merges = 0;
-    for (const claimant& c : claimants_[merge_phase]) num_merges += is_breaker(c.node) && c.half == 1;
+    for (const claimant& c : claimants_[merge_phase]) num_merges += is_breaker(c.node) && c.part == node_part::work;
     const uint64_t left =
         plan_.resources.memory_bytes - batches_of(merge_phase) - passing(merge_phase) - held_[merge_phase];
     request.create_bytes = given;
@@ -334,10 +336,10 @@ class splitter {
     std::vector<std::pair<std::string, uint64_t>> rows;
     for (const claimant& c : claimants_[worst]) {
       const node& n = graph_.nodes[static_cast<size_t>(c.node)];
-      const std::string half = is_breaker(c.node) ? (c.half == 0 ? ", create" : ", merge")
+      const std::string part = is_breaker(c.node) ? (c.part == node_part::intake ? ", create" : ", merge")
                                : is_stored(c)     ? ", " + n.inputs[static_cast<size_t>(c.input)].name
                                                   : "";
-      rows.emplace_back(fmt::format("{} ({}{})", n.id, n.declaration->name, half), c.claim.wish.minimum);
+      rows.emplace_back(fmt::format("{} ({}{})", n.id, n.declaration->name, part), c.claim.wish.minimum);
     }
     for (const queue& q : plan_.queues)
       if (q.kind == queue_kind::spilling && first_phase(q) <= static_cast<int>(worst) &&

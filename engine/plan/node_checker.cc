@@ -24,12 +24,6 @@ const record::row_type& node_checker::input_type(size_t i) const { return graph_
 const order& node_checker::input_order(size_t i) const { return graph_.input_of(node_, i).sorted_by; }
 const row_estimate& node_checker::input_estimate(size_t i) const { return graph_.input_of(node_, i).estimate; }
 
-std::string node_checker::input_name(size_t i) const {
-  const input_port& input = node_.inputs[i];
-  const plan::node& from = graph_.nodes[static_cast<size_t>(input.from_node)];
-  return input.from_port == 0 ? from.id : from.id + "." + from.outputs[static_cast<size_t>(input.from_port)].name;
-}
-
 // --- parameters ---
 
 bool node_checker::has(const std::string& name) const { return specs::find(node_.spec->with(), name) != nullptr; }

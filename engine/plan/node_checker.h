@@ -1,8 +1,5 @@
-// What an operator's check (and later its construction) sees of one node: parameters, input types, and where to put
-// faults.
-//
-// An operator reads its parameters through one function into a struct of settings, used by check() and by the factory
-// alike.
+// What an operator's check sees of one node: parameters, input types, and where to put faults. The check makes a struct
+// of settings from it, which is all that the operator's build gets.
 #pragma once
 
 #include <functional>
@@ -13,6 +10,7 @@
 
 #include "engine/expr/aggregate.h"
 #include "engine/expr/expression.h"
+#include "engine/expr/scalars.h"
 #include "engine/plan/graph.h"
 
 namespace flowrun::plan {
@@ -24,6 +22,7 @@ struct sort_key {
   expr::expression value;
   bool descending = false;
   std::optional<order_term> term;  // set when the key is a column or a slice of one
+  void bind(const expr::scalar_values& values) { expr::bind(value, values); }
 };
 
 // Scopes that operators hand over need not name the graph's scalars: they are added to each.
@@ -40,7 +39,7 @@ class node_checker {
   const record::row_type& input_type(size_t i = 0) const;
   const order& input_order(size_t i = 0) const;
   const row_estimate& input_estimate(size_t i = 0) const;
-  std::string input_name(size_t i) const;  // "edges" or "edges.bad": what `in:` says, for messages
+  std::string input_name(size_t i) const { return graph_.input_name(node_, i); }
 
   // --- parameters (values have the declared shape; a fault was already reported otherwise and check() is not called)
   // ---
@@ -74,6 +73,7 @@ class node_checker {
     std::optional<std::string> from, to;
     std::optional<expr::expression> when;
     std::vector<std::pair<std::string, expr::expression>> set, push, emit;
+    void bind(const expr::scalar_values& values) { expr::bind_all(values, when, set, push, emit); }
   };
   std::vector<rule> rules(const std::string& name, const expr::scope& scope);
   std::vector<std::pair<std::string, expr::aggregate>> aggregates(const std::string& name, const expr::scope& scope);
@@ -113,7 +113,9 @@ class node_checker {
   bool require_adjacent(size_t i, const std::vector<std::string>& columns);
   bool ok() const { return num_faults_ == 0; }
 
-  // --- results: one call per output port ---
+  // --- results ---
+  node_facts& facts() { return node_.facts; }
+  // One call per output port.
   void set_output(size_t port, record::row_type type, order sorted_by = {}, row_estimate estimate = {});
   // Adds an output port (split, error ports) and returns its index.
   size_t add_output(const std::string& name);

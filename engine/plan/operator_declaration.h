@@ -10,6 +10,7 @@
 
 namespace flowrun::plan {
 
+class checked_settings;
 class node_checker;
 struct node;
 
@@ -55,16 +56,16 @@ struct parameter_declaration {
 // a loop): it ends the pipeline that feeds it, in an earlier phase. The node itself runs later: as a stage in the
 // pipeline of its one input that is not stored, or, where all are stored, as the head of a pipeline.
 //
-// build() is called with half 0 and the input's index for the stage that takes the rows in, and with half 1 for the
-// node itself (exec::build_context). memory() is asked the same way; what half 0 is given stays its own until the node
-// has run, so its minimum must do for whatever it may not spill.
+// build() is called for node_part::intake and the input's index for the stage that takes the rows in, and for
+// node_part::work for the node itself (exec::build_context). memory() is asked the same way; what the intake is given
+// stays its own until the node has run, so its minimum must do for whatever it may not spill.
 struct port_declaration {
   std::string name;
   std::string help;
   bool stored = false;
   // With `stored`: the rows are kept as they are, in a container::external_vector (with the first keys of its blocks,
-  // if the stream is sorted). The engine makes it, build() is called for half 1 only. Costs nothing where the rows lie
-  // in a vector already, as the streams of a loop's body do.
+  // if the stream is sorted). The engine makes it, build() is called for the work only. Costs nothing where the rows
+  // lie in a vector already, as the streams of a loop's body do.
   bool as_vector = false;
 };
 
@@ -78,6 +79,15 @@ enum class operator_role {
   sink,       // one input, writes outside
   control,    // all inputs stored; runs graphs of its own in a phase of its own (loop, if, call), then heads a pipeline
 };
+
+// Which part of a node is meant, where one runs in several phases.
+enum class node_part : uint8_t {
+  whole,   // all of it: a node that runs in one phase
+  intake,  // of a breaker: its sink, which makes runs. Of a node with stored inputs: the stage that takes one in
+  work,    // of a breaker: its source, which merges. Of a node with stored inputs, also a control node: the node itself
+  results,  // of a control node: the head that reads what it gave, in a later phase
+};
+std::string to_string(node_part part);
 
 // Bytes of memory a node wants while it runs. The planner gives each node of a phase its minimum, then shares the rest
 // by weight, never more than the maximum (as TPIE does).
@@ -113,16 +123,16 @@ struct operator_declaration {
 
   // Deterministic, row by row and in sequence: as many rows out as in, at the same positions (map, window, scan).
   // Two such branches of one stream can be zipped in step. A meeting operator with it takes its inputs at one pace
-  // (zip). An operator that holds rows back (a window with `after`) says how many in the fact "rows_behind".
+  // (zip). An operator that holds rows back (a window with `after`) says how many in node_facts::rows_behind.
   bool keeps_row_count = false;
 
-  // Pure. Validates the parameters against the input types and orders, reports faults, and sets the row type and order
-  // of each output. Called once all inputs of the node are known; parameters already have their declared shape.
-  std::function<void(node_checker&)> check;
-  // Pure. What the node wants, given its checked types and estimates. Null: nothing beyond its batches.
-  // For a breaker `half` 0 is the sink (run creator), 1 the source (run merger). With stored inputs, 0 is asked once
-  // for each of them and 1 for the node itself.
-  std::function<memory_wish(const node&, int half)> memory;
+  // Pure. Validates the parameters against the input types and orders, reports faults, sets the row type and order of
+  // each output, and gives the operator's settings, which nobody looks at if there was a fault. Called once all inputs
+  // of the node are known; parameters already have their declared shape.
+  std::function<checked_settings(node_checker&)> check;
+  // Pure. What the node wants, given its checked types, settings and estimates. Null: nothing beyond its batches. With
+  // stored inputs, it is asked once for the intake of each of them and once for the work.
+  std::function<memory_wish(const node&, node_part)> memory;
 };
 
 }  // namespace flowrun::plan

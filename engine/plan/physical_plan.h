@@ -47,7 +47,7 @@ struct stored_input {
 };
 
 struct pipeline {
-  int head = -1;         // node; for a breaker its source half, for a stage that was cut off what reads its queue
+  int head = -1;         // node; for a breaker its merging part, for a stage that was cut off what reads its queue
   bool control = false;  // the head is a control node at work: nothing flows
   std::vector<int>
       nodes;  // the nodes behind the head in topological order; includes elided sorts, sinks and breakers' sink halves
@@ -84,14 +84,14 @@ struct sort_prediction {
 
 struct memory_share {
   int node = -1;
-  int half = 0;   // 1: the source half of a breaker, or a node with stored inputs itself
-  int input = 0;  // of half 0 of a node with stored inputs
+  node_part part = node_part::whole;
+  int input = 0;  // of the intake of a node with stored inputs
   int phase = 0;
   uint64_t minimum = 0;
   uint64_t given = 0;
   uint64_t maximum = 0;
-  // Of the sink half of a breaker: how much it may still hold when its phase has ended, until its source half is done
-  // (a sort's last run, with its index). Reserved in all phases up to then, beside the source half's own share. Of a
+  // Of the intake of a breaker: how much it may still hold when its phase has ended, until its work is done (a sort's
+  // last run, with its index). Reserved in all phases up to then, beside the share of the work. Of a
   // stored input: until its node has run. Of a control node at work: its results, until they are read.
   uint64_t kept_bytes = 0;
 };
@@ -133,15 +133,15 @@ struct physical_plan {
   bool prediction_known = true;
   bool prediction_bounds = true;  // no more than is predicted can come; otherwise it is an estimate
 
-  uint64_t share_of(int node, int half, int input = 0) const;
+  uint64_t share_of(int node, node_part part, int input = 0) const;
+  // Of its intake.
   uint64_t kept_of(int node, int input = 0) const;
   const queue* queue_into(int node, int input) const;  // null: not by a queue
   const sort_prediction* sort_of(int node) const;      // null for nodes that are no breakers
 };
 
-// Which half of a node works in a pipeline: 1 for the source half of a breaker and for nodes with stored inputs, also
-// for a control node at work, and 2 for the head that reads a control node's results.
-int half_in(const graph& g, const pipeline& p, int node);
+// Which part of a node works in a pipeline.
+node_part part_in(const graph& g, const pipeline& p, int node);
 
 // Throws nothing; a budget that can't do is a fault that prints who wants what (exit code 78).
 struct plan_result {

@@ -17,6 +17,30 @@ const char* role_name(operator_role role) {
   return names[static_cast<size_t>(role)];
 }
 
+void add_sort_facts(const sort_facts& f, PlanSortFacts& out) {
+  out.set_limit_rows(f.limit_rows);
+  out.set_long_runs(f.long_runs);
+  out.set_compressed(f.compressed);
+  out.set_unique(f.unique);
+  out.set_drops_equal(f.drops_equal);
+  out.set_indexed(f.indexed);
+  if (f.row_bytes) out.set_row_bytes(*f.row_bytes);
+  if (f.num_bytes) out.set_bytes(*f.num_bytes);
+}
+
+void add_facts(const node_facts& f, PlanFacts& out) {
+  out.set_rows_behind(f.rows_behind);
+  if (f.input_bytes) out.set_input_bytes(*f.input_bytes);
+  const auto put = [](const index_facts& index, PlanIndexFacts& to) {
+    if (index.num_bytes) to.set_bytes(*index.num_bytes);
+  };
+  if (f.index) put(*f.index, *out.mutable_index());
+  if (f.seeks_in_file) put(*f.seeks_in_file, *out.mutable_seeks_in_file());
+  out.set_seeks(f.seeks);
+  out.set_sought(f.sought);
+  if (f.stored_bytes) out.set_stored_bytes(*f.stored_bytes);
+}
+
 void add_node(const node& n, PhysicalPlan& out) {
   PlanNode& m = *out.add_nodes();
   m.set_id(n.id);
@@ -51,7 +75,8 @@ void add_node(const node& n, PhysicalPlan& out) {
     e.set_rows(port.estimate.rows);
     e.set_bytes(port.estimate.num_bytes);
   }
-  for (const auto& [name, value] : n.facts) (*m.mutable_facts())[name] = value;
+  add_facts(n.facts, *m.mutable_facts());
+  if (n.role() == operator_role::breaker) add_sort_facts(n.facts.sort, *m.mutable_facts()->mutable_sort());
 }
 
 void add_sort(const sort_prediction& s, PhysicalPlan& out) {
@@ -107,7 +132,7 @@ void add_structure(const physical_plan& plan, PhysicalPlan& out) {
   for (const memory_share& s : plan.shares) {
     PlanMemoryShare& m = *out.add_memory();
     m.set_node(index(s.node));
-    m.set_half(index(s.half));
+    m.set_part(to_string(s.part));
     m.set_input(index(s.input));
     m.set_phase(index(s.phase));
     m.set_minimum_bytes(s.minimum);

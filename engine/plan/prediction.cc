@@ -17,19 +17,19 @@ sizes::sort_request request_of(const graph& g, const node& n, const machine& res
   r.rows = in.estimate.rows;
   r.num_bytes = in.estimate.num_bytes;
   r.row_bytes = in.type.row_bytes();
-  // Rows with strings, wide ones, and narrow ones whose input order matters (the fact "indexed").
-  r.indexed = !record::row_codec::fits(in.type) || n.facts.contains("indexed");
+  // Rows with strings, wide ones, and narrow ones whose input order matters (sort_facts::indexed).
+  r.indexed = !record::row_codec::fits(in.type) || n.facts.sort.indexed;
   // Partial results of a sort that combines, and rows with a hidden key, have a width of their own.
-  if (const auto partial = n.facts.find("partial_row_bytes"); partial != n.facts.end()) {
-    r.indexed = n.facts.contains("indexed");
-    r.num_bytes = r.num_bytes - std::min(r.num_bytes, r.rows * r.row_bytes) + r.rows * partial->second;
-    r.row_bytes = static_cast<uint32_t>(partial->second);
+  if (const auto width = n.facts.sort.row_bytes) {
+    r.indexed = n.facts.sort.indexed;
+    r.num_bytes = r.num_bytes - std::min(r.num_bytes, r.rows * r.row_bytes) + r.rows * *width;
+    r.row_bytes = *width;
   }
-  if (const auto limit = n.facts.find("limit"); limit != n.facts.end()) r.limit_rows = limit->second;
-  r.long_runs = n.facts.contains("long_runs");
-  r.compressed = n.facts.contains("compressed");
-  r.dedups = n.facts.contains("dedups");
-  r.unique = n.facts.contains("unique");
+  if (n.facts.sort.limit_rows > 0) r.limit_rows = n.facts.sort.limit_rows;
+  r.long_runs = n.facts.sort.long_runs;
+  r.compressed = n.facts.sort.compressed;
+  r.dedups = n.facts.sort.drops_equal;
+  r.unique = n.facts.sort.unique;
   r.block_bytes = resources.block_bytes;
   r.num_disks = resources.num_disks;
   r.disk_depth = resources.disk_depth;
@@ -50,10 +50,10 @@ bool reads_files(const node& n) {
 // A pass of the node's own with what it was given; nullopt: it has none.
 std::optional<stored_pass> pass_of(const graph& g, int index, int input, const physical_plan& plan) {
   const node& n = g.nodes[static_cast<size_t>(index)];
-  const auto* rule = std::any_cast<stored_pass_rule>(&n.settled);
-  if (rule == nullptr) return std::nullopt;
-  return (*rule)(g.input_of(n, static_cast<size_t>(input)).estimate,
-                 {plan.share_of(index, 0, input), plan.kept_of(index, input), plan.resources.block_bytes});
+  if (n.facts.pass == nullptr) return std::nullopt;
+  return n.facts.pass(
+      g.input_of(n, static_cast<size_t>(input)).estimate,
+      {plan.share_of(index, node_part::intake, input), plan.kept_of(index, input), plan.resources.block_bytes});
 }
 
 // Instead of a sort. Its buffers stay as they were planned: forced to spill, what fits is sorted after all.
@@ -72,8 +72,8 @@ void put_pass(const stored_pass& pass, sort_prediction& out) {
 sort_prediction predict_sort(const graph& g, int index, const physical_plan& plan) {
   const node& n = g.nodes[static_cast<size_t>(index)];
   sizes::sort_request request = request_of(g, n, plan.resources);
-  request.create_bytes = plan.share_of(index, 0);
-  request.merge_bytes = plan.share_of(index, 1);
+  request.create_bytes = plan.share_of(index, node_part::intake);
+  request.merge_bytes = plan.share_of(index, node_part::work);
   request.kept_bytes = plan.kept_of(index);
   const sizes::sort_plan sort = sizes::plan_sort(request);
   sort_prediction out;
@@ -103,7 +103,7 @@ uint64_t certainly_written(const graph& g, int index, const physical_plan& plan)
   const sizes::sort_request request = request_of(g, n, plan.resources);
   const bool shrinks = request.limit_rows > 0 || request.dedups || request.unique || request.compressed;
   if (!in.estimate.exact || in.type.has_strings() || shrinks || pass_of(g, index, 0, plan)) return 0;
-  return request.num_bytes - std::min(request.num_bytes, plan.share_of(index, 0));
+  return request.num_bytes - std::min(request.num_bytes, plan.share_of(index, node_part::intake));
 }
 
 }  // namespace
@@ -138,9 +138,8 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
     } else if (n.role() == operator_role::control) {
       plan.prediction_known = false;  // nobody knows how often it runs what
     } else if (n.role() == operator_role::source) {
-      const auto known = n.facts.find("input_bytes");
-      if (known != n.facts.end())
-        plan.predicted_input_bytes += known->second;
+      if (n.facts.input_bytes)
+        plan.predicted_input_bytes += *n.facts.input_bytes;
       else if (reads_files(n))
         plan.prediction_known = false;
     } else if (n.role() == operator_role::sink) {
@@ -166,7 +165,7 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
   for (size_t p = 0; p < plan.pipelines.size(); ++p)
     for (const stored_input& s : plan.pipelines[p].stores) {
       const node& n = g.nodes[static_cast<size_t>(s.node)];
-      const bool own = std::any_cast<stored_pass_rule>(&n.settled) != nullptr;
+      const bool own = n.facts.pass != nullptr;
       if (!own && !n.inputs[static_cast<size_t>(s.input)].as_vector) continue;
       const row_estimate& estimate = g.input_of(n, static_cast<size_t>(s.input)).estimate;
       count(estimate);

@@ -98,11 +98,9 @@ bool in_step(const graph& g, const pipeline_layout& layout, const queue& a, cons
     return std::all_of(path.begin() + static_cast<std::ptrdiff_t>(common), path.end(),
                        [&](const std::pair<int, int>& step) {
                          const node& n = g.nodes[static_cast<size_t>(step.first)];
-                         const auto behind = n.facts.find("rows_behind");
                          const record::row_type& type = n.outputs.front().type;
-                         return n.declaration->keeps_row_count && step.second == 0 &&
-                                (behind == n.facts.end() || behind->second == 0) && !type.has_strings() &&
-                                type.row_bytes() <= 2 * shared.row_bytes();
+                         return n.declaration->keeps_row_count && step.second == 0 && n.facts.rows_behind == 0 &&
+                                !type.has_strings() && type.row_bytes() <= 2 * shared.row_bytes();
                        });
   };
   return keeps(pa) && keeps(pb);

@@ -1,18 +1,18 @@
 // Rows that an operator stores in a way of its own, in one pass: neither as runs that are merged nor in a vector. How
-// much of that goes to scratch depends on the memory that the planner gives it, so its check leaves the rule, as a
-// stored_pass_rule in node::settled (permute by whole blocks, partition).
+// much of that goes to scratch depends on the memory that the planner gives it, so its check leaves the rule in
+// the node's facts (permute by whole blocks, partition).
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 
-#include "engine/plan/graph.h"
+#include "engine/plan/row_estimate.h"
 
 namespace flowrun::plan {
 
 struct pass_memory {
-  uint64_t given_bytes = 0;  // to the half, or the input, that stores the rows
+  uint64_t given_bytes = 0;  // to the intake that stores the rows
   uint64_t kept_bytes = 0;   // of that, what may still be held when its phase has ended
   uint64_t block_bytes = 0;  // 0: chosen
 };

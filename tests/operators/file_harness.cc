@@ -47,14 +47,11 @@ class file_services final : public exec::services {
 
 class pump {
  public:
-  pump(plan::graph& graph, file_services& services, const file_run_options& options,
-       const plan::known_files& file_bytes, exec::node_counters& counters)
+  pump(plan::graph& graph, file_services& services, const file_run_options& options, exec::node_counters& counters)
       : graph_(graph), batch_bytes_(options.batch_bytes == 0 ? 256 * 1024 : options.batch_bytes) {
     for (plan::node& node : graph.nodes) {
-      std::vector<fault> faults;
       std::any state;
-      plan::node_checker params(graph, node, file_bytes, faults);
-      exec::build_context context{.params = params,
+      exec::build_context context{.graph = graph,
                                   .node = node,
                                   .inputs = {},
                                   .job = services,
@@ -144,7 +141,7 @@ void run_files(const std::string& nodes, file_run& result, const file_run_option
   plan::check_result checked = plan::check(std::make_shared<specs::JobSpec>(spec.job), catalog, file_bytes);
   if (!checked.faults.empty()) return describe(checked.faults);
   file_services services(options);
-  pump p(checked.checked, services, options, file_bytes, result.counters);
+  pump p(checked.checked, services, options, result.counters);
   p.run();
   services.commit();
 }

@@ -52,6 +52,22 @@ TEST(group_pairs, makes_wedges) {
       expected);
 }
 
+// A constant condition folds a branch away, and with it the only use of a column.
+TEST(group_pairs, reads_no_column_that_is_folded_away) {
+  for (const char* let : {"{x: \"if(true, 1, b.dst)\"}", "{x: \"u64(if(false, a.dst, 1))\"}"})
+    EXPECT_EQ(run_all_ways(fmt::format("{}x: {{op: group_pairs, in: in, with: {{by: [src], let: {}}}}}\n{}", edges_in,
+                                       let, out_of_x),
+                           {{"in", {"1,5", "1,6", "2,7"}}}),
+              rows{"1"})
+        << let;
+  EXPECT_EQ(run_all_ways(edges_in +
+                             "x: {op: group_pairs, in: in, with: {by: [src], let: {x: a.dst}, "
+                             "where: \"if(true, a.dst == 5, b.src == 0)\"}}\n" +
+                             out_of_x,
+                         {{"in", {"1,5", "1,6", "2,7"}}}),
+            rows{"5"});
+}
+
 TEST(group_pairs, computes_and_filters) {
   const std::vector<edge> edges = random_edges(1500, 2);
   rows expected;

@@ -85,12 +85,13 @@ plan::operator_declaration source_declaration() {
                   {.name = "sorted_by", .kind = plan::parameter_kind::sort_keys, .help = ""}};
   d.check = [](plan::node_checker& node) {
     const std::optional<row_type> type = node.row_type("type");
-    if (!type) return;
+    if (!type) return plan::checked_settings();
     plan::order sorted_by;
     if (node.has("sorted_by"))
       for (const plan::sort_key& k : node.sort_keys("sorted_by", expr::scope{.row = &*type}))
         sorted_by.push_back(k.term.value());
     node.set_output(0, *type, sorted_by);
+    return plan::checked_settings();
   };
   return d;
 }
@@ -100,7 +101,7 @@ plan::operator_declaration sink_declaration() {
   d.name = "test.sink";
   d.role = plan::operator_role::sink;
   d.inputs = {{"in", ""}};
-  d.check = [](plan::node_checker&) {};
+  d.check = [](plan::node_checker&) { return plan::checked_settings(); };
   return d;
 }
 
@@ -186,13 +187,14 @@ void run_stage(exec::stage& stage, const std::vector<batch>& in, size_t batch_by
   }
 }
 
-// Half 0 of a node with stored inputs, once for each of them.
+// The intake of a node with stored inputs, once for each of them.
 void store_inputs(exec::build_context& context, const std::vector<std::vector<batch>>& in) {
+  context.part = plan::node_part::intake;
   for (size_t k = 0; k < in.size(); ++k) {
     if (!context.node.inputs[k].stored) continue;
     context.input = k;
     if (context.node.inputs[k].as_vector) {
-      auto rows = exec::make_vector(context.params.input_type(k), context.params.input_order(k), context.job,
+      auto rows = exec::make_vector(context.input_type(k), context.input_order(k), context.job,
                                     {context.memory_bytes, context.memory_bytes});
       context.states[k] = exec::shared_rows(rows);
       exec::stage sink = exec::make_vector_sink(std::move(rows));
@@ -208,7 +210,7 @@ void store_inputs(exec::build_context& context, const std::vector<std::vector<ba
       current = items_of_port(out, 0);
     }
   }
-  if (context.node.stores()) context.half = 1;
+  context.part = context.node.stores() ? plan::node_part::work : plan::node_part::whole;
   context.input = 0;
 }
 
@@ -315,13 +317,11 @@ run_result run(const std::string& nodes, const std::map<std::string, rows>& inpu
       for (const batch& b : in[0]) append_text(graph.input_of(node, 0).type, b, text);
       continue;
     }
-    std::vector<fault> faults;
-    plan::node_checker params(graph, node, file_bytes, faults);
     std::any state;
     exec::node_counters counters;
     std::vector<std::unique_ptr<test_stream>> input_streams;
     std::vector<std::any> states(node.inputs.size());
-    exec::build_context context{.params = params,
+    exec::build_context context{.graph = graph,
                                 .node = node,
                                 .inputs = {},
                                 .job = services,
@@ -345,13 +345,14 @@ run_result run(const std::string& nodes, const std::map<std::string, rows>& inpu
     if (node.role() == plan::operator_role::breaker) {
       context.kept_bytes = options.memory_bytes / 2;
       context.sort = &blocks;
+      context.part = plan::node_part::intake;
       exec::assembly sink = find_operator(node.declaration->name)->build(context);
       for (exec::stage& s : sink.stages) {
         exec::output next;
         run_stage(s, in[0], options.batch_bytes, next);
         in[0] = items_of_port(next, 0);
       }
-      context.half = 1;
+      context.part = plan::node_part::work;
     }
     exec::assembly parts = find_operator(node.declaration->name)->build(context);
     std::vector<batch> current;

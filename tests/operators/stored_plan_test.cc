@@ -67,7 +67,7 @@ TEST(stored_plan, a_permutation_of_whole_blocks) {
   std::string problem;
   const auto how = placement_of(*bit_matrix::parse(matrix, problem),
                                 record::row_type({{"x", record::value_type::of(record::type_kind::u64)}}),
-                                found.plan.share_of(s.node, 0), found.plan.kept_of(s.node), 0);
+                                found.plan.share_of(s.node, plan::node_part::intake), found.plan.kept_of(s.node), 0);
   ASSERT_TRUE(how.has_value());
   EXPECT_FALSE(how->in_memory);
   EXPECT_EQ(s.runs, uint64_t{1} << (n - how->shape.memoryload));

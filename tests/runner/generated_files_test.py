@@ -11,7 +11,7 @@ class generated_files_test(process_test):
     def up_to_date(self, file, command):
         text = (ROOT / file).read_text()
         self.assertTrue(
-            text == self.flowrun(command).stdout, f"{file} is out of date: build/release/bin/flowrun {command} > {file}"
+            text == self.flowrun(command).stdout, f"{file} is out of date: `make reference` writes it"
         )
 
     def test_reference(self):

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <map>
 #include <numeric>
 
 #include "engine/base/error.h"
@@ -60,26 +61,23 @@ std::optional<value_type> scalar_type(value_type t) {
   return std::nullopt;
 }
 
-uint64_t scalar_value(plan::node_checker& params, const specs::Value& text, const std::vector<expr::constant>& names,
-                      value_type type) {
-  const std::optional<expr::expression> value = params.compiled(text, expr::scope{.constants = names});
-  FLOWRUN_CHECK(value.has_value());
-  const std::optional<expr::expression> converted = value->converted_to(type);
-  FLOWRUN_CHECK(converted.has_value() && converted->constant_bits().has_value());
-  return *converted->constant_bits();
+uint64_t value_of(const expr::expression& checked, const expr::scalar_values& values) {
+  const std::optional<uint64_t> bits = checked.with(values).constant_bits();
+  FLOWRUN_CHECK(bits.has_value());
+  return *bits;
 }
 
-bool condition_value(plan::node_checker& params, const specs::Value& text, const std::vector<expr::constant>& names) {
-  return scalar_value(params, text, names, value_type::of(type_kind::boolean)) != 0;
+bool holds(const expr::expression& condition, const expr::scalar_values& values) {
+  return value_of(condition, values) != 0;
 }
 
-std::optional<value_type> check_scalar(plan::node_checker& node, const specs::Value& text,
-                                       const std::vector<expr::constant>& names) {
+std::optional<expr::expression> check_scalar(plan::node_checker& node, const specs::Value& text,
+                                             const std::vector<expr::constant>& names) {
   const std::optional<expr::expression> value = node.compiled(text, expr::scope{.constants = names});
   if (!value) return std::nullopt;
-  const std::optional<value_type> type = scalar_type(value->type());
-  if (!type) node.fault_at(text.position(), "a scalar can't be a text", "a number or a condition");
-  return type;
+  if (const std::optional<value_type> type = scalar_type(value->type())) return value->converted_to(*type);
+  node.fault_at(text.position(), "a scalar can't be a text", "a number or a condition");
+  return std::nullopt;
 }
 
 std::vector<expr::constant> with_outer(std::vector<expr::constant> names, const std::vector<expr::constant>& more) {
@@ -99,31 +97,36 @@ std::vector<uint64_t> values_of(const std::vector<expr::constant>& scalars) {
 
 // --- rows ---
 
-record::row_type check_rows(plan::node_checker& node, const specs::Value& rows, record::row_type type) {
+given_rows check_rows(plan::node_checker& node, const specs::Value& rows, record::row_type type) {
   if (!specs::is_list(rows)) {
     node.fault_at(rows.position(), fmt::format("rows is {}", specs::kind_name(rows)),
                   "a list of maps {column: value}; [] for none");
     return {};
   }
-  const bool given = type.num_columns() > 0;
+  given_rows out;
   for (const specs::Value& row : rows.list().items()) {
     if (!specs::is_map(row)) {
       node.fault_at(row.position(), fmt::format("a row is {}", specs::kind_name(row)), "a map {column: value}");
       return {};
     }
     std::vector<record::column> columns;
+    std::map<std::string, expr::expression> values;
     for (const specs::Entry& entry : row.map().entries()) {
       const std::optional<expr::expression> value = node.compiled(entry.value(), expr::scope{});
       if (!value) continue;
       if (type.num_columns() == 0) {
         columns.push_back({entry.key(), value->type()});
+        values.emplace(entry.key(), *value);
         continue;
       }
       const auto column = type.index_of(entry.key());
       if (!column)
         node.fault_at(entry.key_position(), fmt::format("the rows have no column '{}'", entry.key()),
                       fmt::format("one of {}", fmt::join(type.names(), ", ")), did_you_mean(entry.key(), type.names()));
-      else if (const value_type wanted = type[*column].type; !value->converted_to(wanted)) {
+      else if (const auto converted = value->converted_to(type[*column].type))
+        values.emplace(entry.key(), *converted);
+      else {
+        const value_type wanted = type[*column].type;
         const expr::problem why = expr::conversion_problem(*value, wanted);
         node.fault_at(entry.value().position(),
                       fmt::format("'{}' is {}: {}", entry.key(), record::to_string(wanted), why.message), why.expected,
@@ -132,33 +135,34 @@ record::row_type check_rows(plan::node_checker& node, const specs::Value& rows, 
     }
     if (!node.ok()) return {};
     if (type.num_columns() == 0) type = record::row_type(std::move(columns));
-    for (const std::string& name : type.names())
-      if (specs::find(row, name) == nullptr)
+    std::vector<expr::expression>& fields = out.rows.emplace_back();
+    for (const std::string& name : type.names()) {
+      if (const auto value = values.find(name); value != values.end())
+        fields.push_back(value->second);
+      else
         node.fault_at(row.position(), fmt::format("the column '{}' is missing", name), "a value for every column");
+    }
   }
-  if (!given && type.num_columns() == 0) return {};
-  return node.ok() ? type : record::row_type();
+  if (!node.ok()) return {};
+  out.type = std::move(type);
+  return out;
 }
 
-record::batch load_rows(plan::node_checker& params, const specs::Value& rows, const record::row_type& type,
-                        record::batch_pool& pool) {
-  const auto count = static_cast<size_t>(rows.list().items_size());
-  std::vector<const specs::Value*> order;
-  record::batch_builder unsorted(type, pool, (count + 1) * (type.row_bytes() + 64) * 2);
-  for (const specs::Value& row : rows.list().items()) {
+record::batch load_rows(const std::vector<std::vector<expr::expression>>& rows, const record::row_type& type,
+                        const expr::scalar_values& values, record::batch_pool& pool) {
+  record::batch_builder unsorted(type, pool, (rows.size() + 1) * (type.row_bytes() + 64) * 2);
+  for (const std::vector<expr::expression>& row : rows) {
     std::byte* const to = unsorted.append();
-    for (const record::column& c : type.columns()) {
-      const auto value = params.compiled(*specs::find(row, c.name), expr::scope{});
-      FLOWRUN_CHECK(value.has_value());
-      const auto converted = value->converted_to(c.type);
-      FLOWRUN_CHECK(converted.has_value());
+    for (size_t i = 0; i < type.num_columns(); ++i) {
+      const record::column& c = type[i];
+      const expr::expression value = row[i].with(values);
       if (c.type.is_string()) {
-        unsorted.put_string(to + c.offset, converted->constant_text().value());
+        unsorted.put_string(to + c.offset, value.constant_text().value());
       } else if (c.type.is_bytes()) {
-        const std::string text = converted->constant_text().value();
+        const std::string text = value.constant_text().value();
         std::memcpy(to + c.offset, text.data(), std::min<size_t>(text.size(), c.type.num_bytes));
       } else {
-        store_lane(to + c.offset, c.type, converted->constant_bits().value());
+        store_lane(to + c.offset, c.type, value.constant_bits().value());
       }
     }
   }
@@ -277,14 +281,18 @@ input_values::input_values(plan::node_checker& node, const specs::Value& text) :
 std::vector<expr::constant> input_values::values(exec::control_context& context,
                                                  const exec::stream_table& streams) const {
   std::vector<expr::constant> out = mentioned_.values(context, streams);
-  add_memory(out, context.params.owner().scalars, context.body_bytes);
+  add_memory(out, context.scalars(), context.body_bytes);
+  return with_outer(std::move(out), context.scalars());
+}
+
+input_condition check_condition_on_inputs(plan::node_checker& node, const specs::Value& text) {
+  input_condition out{input_values(node, text), {}};
+  if (node.ok()) out.condition = node.compiled(text, expr::scope{.constants = out.mentioned.names()}, true);
   return out;
 }
 
-input_values check_condition_on_inputs(plan::node_checker& node, const specs::Value& text) {
-  input_values out(node, text);
-  if (node.ok()) node.compiled(text, expr::scope{.constants = out.names()}, true);
-  return out;
+bool input_condition::holds(exec::control_context& context, const exec::stream_table& streams) const {
+  return operators::holds(*condition, mentioned.values(context, streams));
 }
 
 // --- vectors ---

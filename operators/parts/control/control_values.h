@@ -18,23 +18,27 @@ namespace flowrun::operators {
 std::optional<record::value_type> scalar_type(record::value_type t);
 
 // The value of a checked expression over nothing but named values.
-uint64_t scalar_value(plan::node_checker& params, const specs::Value& text, const std::vector<expr::constant>& names,
-                      record::value_type type);
-bool condition_value(plan::node_checker& params, const specs::Value& text, const std::vector<expr::constant>& names);
+uint64_t value_of(const expr::expression& checked, const expr::scalar_values& values);
+bool holds(const expr::expression& condition, const expr::scalar_values& values);
 
-// A scalar's type as an expression gives it; a fault where it can't be one.
-std::optional<record::value_type> check_scalar(plan::node_checker& node, const specs::Value& text,
-                                               const std::vector<expr::constant>& names);
+// An expression as a scalar of the type that it gives; a fault where it can't be one.
+std::optional<expr::expression> check_scalar(plan::node_checker& node, const specs::Value& text,
+                                             const std::vector<expr::constant>& names);
 
 // `names`, and those of `more` that they don't hide.
 std::vector<expr::constant> with_outer(std::vector<expr::constant> names, const std::vector<expr::constant>& more);
 std::vector<uint64_t> values_of(const std::vector<expr::constant>& scalars);
 
-// The rows of `rows: [{column: value}, …]`. Without a type (no columns) the first row decides. Empty after a fault.
-record::row_type check_rows(plan::node_checker& node, const specs::Value& rows, record::row_type type);
+// The rows of `rows: [{column: value}, …]`: a value for each column of the type.
+struct given_rows {
+  record::row_type type;
+  std::vector<std::vector<expr::expression>> rows;
+};
+// Without a type (no columns) the first row decides. No columns after a fault.
+given_rows check_rows(plan::node_checker& node, const specs::Value& rows, record::row_type type);
 // Those rows, sorted by all columns.
-record::batch load_rows(plan::node_checker& params, const specs::Value& rows, const record::row_type& type,
-                        record::batch_pool& pool);
+record::batch load_rows(const std::vector<std::vector<expr::expression>>& rows, const record::row_type& type,
+                        const expr::scalar_values& values, record::batch_pool& pool);
 plan::order by_all_columns(const record::row_type& type);
 
 // What expressions mention of nodes: rows(NODE), and NODE.column of a node that gives one row. Adds the counts and
@@ -42,6 +46,7 @@ plan::order by_all_columns(const record::row_type& type);
 class mentioned_nodes {
  public:
   // `streams`: names that come from outside.
+  mentioned_nodes() = default;
   explicit mentioned_nodes(std::vector<std::string> streams) : streams_(std::move(streams)) {}
   // `body`: null where there is none, and only streams can be meant.
   void scan(const specs::Value& text, const specs::Body* body, std::vector<plan::body_output>& outputs);
@@ -76,16 +81,25 @@ class mentioned_nodes {
 // the bytes that the nodes inside of it have together.
 class input_values {
  public:
+  input_values() = default;  // nothing
   // With a fault for what isn't there.
   input_values(plan::node_checker& node, const specs::Value& text);
   const std::vector<expr::constant>& names() const { return names_; }  // for check()
+  // With those of the scalars around the node.
   std::vector<expr::constant> values(exec::control_context& context, const exec::stream_table& streams) const;
 
  private:
   mentioned_nodes mentioned_;
   std::vector<expr::constant> names_;
 };
-input_values check_condition_on_inputs(plan::node_checker& node, const specs::Value& text);
+
+// A condition over them.
+struct input_condition {
+  input_values mentioned;
+  std::optional<expr::expression> condition;
+  bool holds(exec::control_context& context, const exec::stream_table& streams) const;
+};
+input_condition check_condition_on_inputs(plan::node_checker& node, const specs::Value& text);
 
 // All rows of a vector behind those of another.
 void append_rows(exec::control_context& context, const container::external_vector& from,

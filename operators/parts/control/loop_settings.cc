@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "engine/expr/conversion.h"
 #include "engine/plan/body_ports.h"
@@ -17,9 +18,15 @@ using record::value_type;
 
 class loop_checker {
  public:
-  explicit loop_checker(plan::node_checker& node) : node_(node), out_(std::make_shared<loop_settings>()) {}
+  explicit loop_checker(plan::node_checker& node) : node_(node) {}
 
-  void run() {
+  loop_settings run() {
+    check();
+    return std::move(out_);
+  }
+
+ private:
+  void check() {
     read_carried();
     read_bounds();
     if (!node_.ok()) return;
@@ -34,9 +41,8 @@ class loop_checker {
     if (node_.ok()) finish();
   }
 
- private:
   void read_carried() {
-    for (const plan::input_port& in : node_.node().inputs) out_->inputs.push_back(in.name);
+    for (const plan::input_port& in : node_.node().inputs) out_.inputs.push_back(in.name);
     const specs::Value* carry = node_.value("carry");
     if (carry == nullptr) return;
     for (const specs::Entry& entry : carry->map().entries()) read_entry(entry);
@@ -63,18 +69,18 @@ class loop_checker {
       read_input(s, *from);
     else
       read_rows(s, *rows, specs::find(v, "type"));
-    s.order = specs::find(v, "sorted_by");
-    for (std::string& name : out_->inputs)
+    if (const specs::Value* order = specs::find(v, "sorted_by")) orders_[s.name] = order;
+    for (std::string& name : out_.inputs)
       if (name == s.name) name.clear();
-    out_->streams.push_back(std::move(s));
+    out_.streams.push_back(std::move(s));
   }
 
   void read_scalar(const specs::Entry& entry, const specs::Value& value) {
     if (!specs::is_column_name(entry.key()) || expr::is_reserved_word(entry.key()) || entry.key() == iteration_name)
       node_.fault_at(entry.key_position(), fmt::format("'{}' can't name a scalar", entry.key()),
                      "a letter or _, then letters, digits and _; no word of expressions, and not 'iteration'");
-    if (const auto type = check_scalar(node_, value, {}))
-      out_->scalars.push_back({entry.key(), *type, &value, nullptr});
+    if (const auto initial = check_scalar(node_, value, {}))
+      out_.scalars.push_back({entry.key(), initial->type(), *initial});
   }
 
   void read_input(carried_stream& s, const specs::Value& from) {
@@ -100,34 +106,35 @@ class loop_checker {
       if (!read) return;
       given = *read;
     }
-    s.rows = &rows;
-    s.type = check_rows(node_, rows, given);
+    given_rows checked = check_rows(node_, rows, given);
+    s.rows = std::move(checked.rows);
+    s.type = std::move(checked.type);
     s.sorted_by = by_all_columns(s.type);
-    s.any_order = rows.list().items().empty();
+    s.any_order = s.rows->empty();
   }
 
   void read_bounds() {
-    out_->until = node_.value("until");
-    out_->times = node_.value("times");
-    out_->max_iterations = node_.integer("max_iterations");
-    if (out_->until == nullptr && out_->times == nullptr)
+    until_ = node_.value("until");
+    const specs::Value* const times = node_.value("times");
+    out_.max_iterations = node_.integer("max_iterations");
+    if (until_ == nullptr && times == nullptr)
       node_.fault_at_node("when does the loop end?", "until: a condition, or times: a number of iterations");
-    if (out_->times != nullptr) check_times();
+    if (times != nullptr) check_times(*times);
     if (node_.body("body") == nullptr) node_.fault_at_node("the loop has no nodes inside", "body: {id: {op: …}}");
   }
 
-  void check_times() {
-    const auto type = check_scalar(node_, *out_->times, {});
-    if (type && (type->is_float() || type->is_boolean()))
-      node_.fault_at(out_->times->position(), fmt::format("a number of iterations is no {}", record::to_string(*type)),
+  void check_times(const specs::Value& times) {
+    out_.times = check_scalar(node_, times, {});
+    if (out_.times && !out_.times->type().is_integer())
+      node_.fault_at(times.position(),
+                     fmt::format("a number of iterations is no {}", record::to_string(out_.times->type())),
                      "a whole number");
-    out_->times_is_signed = type && type->is_signed();
   }
 
   std::vector<std::string> stream_names() const {
     std::vector<std::string> out;
-    for (const carried_stream& s : out_->streams) out.push_back(s.name);
-    for (const std::string& name : out_->inputs)
+    for (const carried_stream& s : out_.streams) out.push_back(s.name);
+    for (const std::string& name : out_.inputs)
       if (!name.empty()) out.push_back(name);
     return out;
   }
@@ -142,20 +149,20 @@ class loop_checker {
   }
 
   void read_next() {
-    for (carried_stream& s : out_->streams) s.next.stream = s.name;
+    for (carried_stream& s : out_.streams) s.next.stream = s.name;
     const specs::Value* next = node_.value("next");
     if (next == nullptr) return;
     std::vector<std::string> names;
-    for (const carried_stream& s : out_->streams) names.push_back(s.name);
-    for (const carried_scalar& s : out_->scalars) names.push_back(s.name);
+    for (const carried_stream& s : out_.streams) names.push_back(s.name);
+    for (const carried_scalar& s : out_.scalars) names.push_back(s.name);
     for (const specs::Entry& entry : next->map().entries()) {
       const auto named = [&](const auto& one) { return one.name == entry.key(); };
-      const auto stream = std::find_if(out_->streams.begin(), out_->streams.end(), named);
-      const auto scalar = std::find_if(out_->scalars.begin(), out_->scalars.end(), named);
-      if (stream != out_->streams.end())
+      const auto stream = std::find_if(out_.streams.begin(), out_.streams.end(), named);
+      const auto scalar = std::find_if(out_.scalars.begin(), out_.scalars.end(), named);
+      if (stream != out_.streams.end())
         stream->next = rows_of(entry.value(), "next of " + stream->name);
-      else if (scalar != out_->scalars.end())
-        scalar->next = &entry.value();
+      else if (scalar != out_.scalars.end())
+        nexts_[scalar->name] = &entry.value();
       else
         node_.fault_at(entry.key_position(), fmt::format("the loop carries no '{}'", entry.key()),
                        names.empty() ? "carry: {name: …}" : fmt::format("one of {}", fmt::join(names, ", ")),
@@ -168,39 +175,41 @@ class loop_checker {
     if (collect == nullptr) return;
     for (const specs::Entry& entry : collect->map().entries()) {
       const bool taken =
-          entry.key() == scalars_port || std::any_of(out_->streams.begin(), out_->streams.end(),
+          entry.key() == scalars_port || std::any_of(out_.streams.begin(), out_.streams.end(),
                                                      [&](const carried_stream& s) { return s.name == entry.key(); });
       if (taken)
         node_.fault_at(entry.key_position(), fmt::format("the loop has an output '{}' already", entry.key()),
                        "another name", "carried streams are outputs by their names, and 'scalars' is one");
-      out_->collected.push_back({entry.key(), rows_of(entry.value(), "collect " + entry.key()), {}});
+      out_.collected.push_back({entry.key(), rows_of(entry.value(), "collect " + entry.key()), {}});
     }
   }
 
   // A stream that starts empty and without a type has the type of the one that follows it.
   void infer_types() {
-    for (size_t round = 0; round < out_->streams.size(); ++round)
-      for (carried_stream& s : out_->streams)
+    for (size_t round = 0; round < out_.streams.size(); ++round)
+      for (carried_stream& s : out_.streams)
         if (s.type.num_columns() == 0) s.type = type_of_stream(s.next.stream);
-    for (carried_stream& s : out_->streams) {
+    for (carried_stream& s : out_.streams) {
       if (s.type.num_columns() == 0)
         node_.fault_at_parameter("carry." + s.name, fmt::format("which columns does '{}' have?", s.name),
                                  "{rows: […], type: a row type}");
-      else if (s.rows != nullptr)
+      else if (s.rows)
         s.sorted_by = by_all_columns(s.type);
     }
   }
 
   // What `sorted_by` declares must hold at the start; find_orders() sees to it that it goes on holding.
   void read_orders() {
-    for (carried_stream& s : out_->streams) {
-      if (s.order == nullptr) continue;
-      s.declared = columns_in(*s.order, s);
+    for (carried_stream& s : out_.streams) {
+      const auto order = orders_.find(s.name);
+      if (order == orders_.end()) continue;
+      s.declared = columns_in(*order->second, s);
       if (!node_.ok()) return;
       if (s.any_order)
         s.sorted_by = s.declared;
       else if (!plan::satisfies(s.sorted_by, s.declared))
-        node_.fault_at(s.order->position(), fmt::format("'{}' starts sorted by {}", s.name, to_string(s.sorted_by)),
+        node_.fault_at(order->second->position(),
+                       fmt::format("'{}' starts sorted by {}", s.name, to_string(s.sorted_by)),
                        "sorted by " + to_string(s.declared),
                        s.input ? fmt::format("put a sort by [{}] in front of the loop", to_string(s.declared))
                                : "rows that stand here are sorted by all their columns");
@@ -230,19 +239,20 @@ class loop_checker {
   }
 
   record::row_type type_of_stream(const std::string& name) const {
-    for (const carried_stream& s : out_->streams)
+    for (const carried_stream& s : out_.streams)
       if (s.name == name) return s.type;
-    for (size_t i = 0; i < out_->inputs.size(); ++i)
-      if (!name.empty() && out_->inputs[i] == name) return node_.input_type(i);
+    for (size_t i = 0; i < out_.inputs.size(); ++i)
+      if (!name.empty() && out_.inputs[i] == name) return node_.input_type(i);
     return {};
   }
 
   void mention_nodes() {
     const specs::Body* body = node_.body("body");
-    out_->mentioned.emplace(stream_names());
-    if (out_->until != nullptr) out_->mentioned->scan(*out_->until, body, request_.outputs);
-    for (const carried_scalar& s : out_->scalars)
-      if (s.next != nullptr) out_->mentioned->scan(*s.next, body, request_.outputs);
+    out_.mentioned = mentioned_nodes(stream_names());
+    if (until_ != nullptr) out_.mentioned.scan(*until_, body, request_.outputs);
+    for (const carried_scalar& s : out_.scalars)
+      if (const auto next = nexts_.find(s.name); next != nexts_.end())
+        out_.mentioned.scan(*next->second, body, request_.outputs);
   }
 
   void prepare_request() {
@@ -250,7 +260,7 @@ class loop_checker {
     request_.path = (outer.empty() ? "" : outer + ".") + node_.node().id;
     request_.nodes = &node_.body("body")->nodes();
     std::vector<expr::constant> scalars;
-    for (const carried_scalar& s : out_->scalars) scalars.push_back({s.name, s.type, 0});
+    for (const carried_scalar& s : out_.scalars) scalars.push_back({s.name, s.type, 0});
     scalars.push_back({iteration_name, value_type::of(type_kind::u64), 0});
     request_.scalars = with_outer(std::move(scalars), node_.owner().scalars);
   }
@@ -260,11 +270,11 @@ class loop_checker {
     const size_t files = node_.graphs().num_files();
     for (bool first = true;; first = false) {
       request_.inputs.clear();
-      for (const carried_stream& s : out_->streams) request_.inputs.push_back({s.name, s.type, s.sorted_by, {}});
-      for (size_t i = 0; i < out_->inputs.size(); ++i)
-        if (!out_->inputs[i].empty())
+      for (const carried_stream& s : out_.streams) request_.inputs.push_back({s.name, s.type, s.sorted_by, {}});
+      for (size_t i = 0; i < out_.inputs.size(); ++i)
+        if (!out_.inputs[i].empty())
           request_.inputs.push_back(
-              {out_->inputs[i], node_.input_type(i), node_.input_order(i), node_.input_estimate(i)});
+              {out_.inputs[i], node_.input_type(i), node_.input_order(i), node_.input_estimate(i)});
       node_.graphs().forget_files(files);
       body_ = std::make_shared<plan::graph>();
       const size_t before = node_.faults().size();
@@ -286,19 +296,19 @@ class loop_checker {
   }
 
   bool types_agree() {
-    for (const carried_stream& s : out_->streams)
+    for (const carried_stream& s : out_.streams)
       if (const record::row_type next = type_of(s.next); next != s.type)
         node_.fault_at_parameter(
             "next." + s.name,
             fmt::format("'{}' starts as {} and goes on as {}", s.name, to_string(s.type), to_string(next)),
             "the same columns, in the same order",
             fmt::format("make them so with a map: {{op: map, in: …, with: {{column: value}}}}"));
-    for (collected_rows& c : out_->collected) c.type = type_of(c.from);
+    for (collected_rows& c : out_.collected) c.type = type_of(c.from);
     return node_.ok();
   }
 
   bool declared_orders_hold() {
-    for (const carried_stream& s : out_->streams)
+    for (const carried_stream& s : out_.streams)
       if (const plan::order have = order_of(s.next); !plan::satisfies(have, s.declared))
         node_.fault_at_parameter("next." + s.name, fmt::format("'{}' goes on sorted by {}", s.name, to_string(have)),
                                  fmt::format("sorted by {}, as carry says", to_string(s.declared)),
@@ -312,66 +322,70 @@ class loop_checker {
   bool weaken_orders(bool first) {
     bool changed = false;
     std::vector<plan::order> orders;
-    for (const carried_stream& s : out_->streams) {
+    for (const carried_stream& s : out_.streams) {
       const plan::order have = order_of(s.next);
       orders.push_back(first && s.any_order ? have : weakened(s.sorted_by, have));
       if (!plan::satisfies(orders.back(), s.declared)) orders.back() = s.declared;
       changed = changed || orders.back() != s.sorted_by;
     }
-    for (size_t i = 0; i < orders.size(); ++i) out_->streams[i].sorted_by = std::move(orders[i]);
+    for (size_t i = 0; i < orders.size(); ++i) out_.streams[i].sorted_by = std::move(orders[i]);
     return changed;
   }
 
   void check_scalars() {
     std::vector<expr::constant> names =
-        out_->mentioned->names(node_, [&](const std::string& name, bool is_stream) -> const plan::output_port& {
+        out_.mentioned.names(node_, [&](const std::string& name, bool is_stream) -> const plan::output_port& {
           return is_stream ? body_->find(name)->outputs[0] : given(name);
         });
     if (!node_.ok()) return;
     names = with_outer(std::move(names), request_.scalars);
-    for (const carried_scalar& s : out_->scalars) {
-      if (s.next == nullptr) continue;
-      const auto value = node_.compiled(*s.next, expr::scope{.constants = names});
+    for (carried_scalar& s : out_.scalars) {
+      const auto next = nexts_.find(s.name);
+      if (next == nexts_.end()) continue;
+      const auto value = node_.compiled(*next->second, expr::scope{.constants = names});
       const bool narrows = value && value->type().is_float() && !s.type.is_float();
-      if (value && (narrows || !value->converted_to(s.type)))
-        node_.fault_at(s.next->position(),
+      if (value && !narrows) s.next = value->converted_to(s.type);
+      if (value && !s.next)
+        node_.fault_at(next->second->position(),
                        fmt::format("'{}' starts as {} and goes on as {}", s.name, record::to_string(s.type),
                                    record::to_string(value->type())),
                        record::to_string(s.type), expr::conversion_problem(*value, s.type).hint);
     }
-    if (out_->until != nullptr) node_.compiled(*out_->until, expr::scope{.constants = names}, true);
+    if (until_ != nullptr) out_.until = node_.compiled(*until_, expr::scope{.constants = names}, true);
   }
 
   void finish() {
     bool seeks = false;
     for (const plan::body_input& in : request_.inputs) seeks = seeks || plan::is_sought(*body_, in.name);
-    if (seeks) node_.node().facts["seeks"] = 1;
-    for (carried_stream& s : out_->streams) {
+    node_.facts().seeks = seeks;
+    for (carried_stream& s : out_.streams) {
       s.sought = plan::is_sought(*body_, s.name);
       for (plan::node& n : body_->nodes)
-        if (s.sought && n.id == s.next.result) n.facts["sought"] = 1;
+        if (s.sought && n.id == s.next.result) n.facts.sought = true;
     }
-    for (const collected_rows& c : out_->collected) node_.set_output(node_.add_output(c.port), c.type);
-    for (const carried_stream& s : out_->streams) node_.set_output(node_.add_output(s.name), s.type, s.sorted_by);
+    for (const collected_rows& c : out_.collected) node_.set_output(node_.add_output(c.port), c.type);
+    for (const carried_stream& s : out_.streams) node_.set_output(node_.add_output(s.name), s.type, s.sorted_by);
     std::vector<record::column> columns;
-    for (const carried_scalar& s : out_->scalars) columns.push_back({s.name, s.type});
+    for (const carried_scalar& s : out_.scalars) columns.push_back({s.name, s.type});
     if (std::none_of(columns.begin(), columns.end(),
                      [](const record::column& c) { return c.name == iterations_column; }))
       columns.push_back({iterations_column, value_type::of(type_kind::u64)});
     const record::row_type row(std::move(columns));
     node_.set_output(node_.add_output(scalars_port), row, {}, {1, row.row_bytes(), true, true});
     node_.node().bodies = {body_};
-    node_.node().settled = std::shared_ptr<const loop_settings>(out_);
   }
 
   plan::node_checker& node_;
-  std::shared_ptr<loop_settings> out_;
+  loop_settings out_;
+  // What stands in the spec, by name, until it can be checked.
+  std::map<std::string, const specs::Value*> orders_, nexts_;
+  const specs::Value* until_ = nullptr;
   plan::body_request request_;
   std::shared_ptr<plan::graph> body_;
 };
 
 }  // namespace
 
-void check_loop(plan::node_checker& node) { loop_checker(node).run(); }
+loop_settings check_loop(plan::node_checker& node) { return loop_checker(node).run(); }
 
 }  // namespace flowrun::operators

@@ -22,22 +22,21 @@ struct body_rows {
 
 struct carried_stream {
   std::string name;
-  const specs::Value* rows = nullptr;  // that stand in the spec; or
-  std::optional<size_t> input;         // those of an input
+  std::optional<std::vector<std::vector<expr::expression>>> rows;  // that stand in the spec; or
+  std::optional<size_t> input;                                     // those of an input
   record::row_type type;
   plan::order sorted_by;
-  bool any_order = false;               // at first: there are no rows
-  const specs::Value* order = nullptr;  // what `sorted_by` says, and
-  plan::order declared = {};            // that, once the type is known: the body counts on it
-  bool sought = false;                  // needs an index
+  bool any_order = false;  // at first: there are no rows
+  plan::order declared;    // by `sorted_by`: the body counts on it
+  bool sought = false;     // needs an index
   body_rows next;
 };
 
 struct carried_scalar {
   std::string name;
   record::value_type type;
-  const specs::Value* initial = nullptr;
-  const specs::Value* next = nullptr;  // null: stays
+  expr::expression initial;
+  std::optional<expr::expression> next = {};  // nullopt: stays
 };
 
 struct collected_rows {
@@ -51,15 +50,13 @@ struct loop_settings {
   std::vector<carried_scalar> scalars;
   std::vector<collected_rows> collected;
   std::vector<std::string> inputs;  // that the body reads under their own names, by input; empty: hidden
-  const specs::Value* until = nullptr;
-  const specs::Value* times = nullptr;
-  bool times_is_signed = false;
+  std::optional<expr::expression> until;
+  std::optional<expr::expression> times;
   uint64_t max_iterations = 0;
-  std::optional<mentioned_nodes> mentioned;
+  mentioned_nodes mentioned;
 };
 
-// Everything a check has to do; leaves the settings in node.settled, for run_loop.
-void check_loop(plan::node_checker& node);
+loop_settings check_loop(plan::node_checker& node);
 
 // Ports behind the collected ones: the carried streams by name, and then this one.
 constexpr const char* scalars_port = "scalars";

@@ -13,6 +13,7 @@
 #include "engine/base/waker.h"
 #include "engine/exec/operator_definition.h"
 #include "engine/io/file_reader.h"
+#include "engine/plan/node_checker.h"
 
 namespace flowrun::operators {
 

@@ -11,19 +11,12 @@
 #include "engine/base/error.h"
 #include "engine/io/file_reader.h"
 #include "operators/parts/files/row_index.h"
-#include "specs/value.h"
 
 namespace flowrun::operators {
 
 namespace {
 
 constexpr unsigned most_reads = 4;  // at a time
-
-// `path` of the file.read_rows that the input comes from: one file.
-std::string path_of(const plan::node& source) {
-  const specs::Value& path = *specs::find(source.spec->with(), "path");
-  return specs::text(specs::is_list(path) ? path.list().items(0) : path);
-}
 
 // Read once, also where a loop seeks in the file again and again. Whoever changes it meanwhile is found by the blocks'
 // checksums.
@@ -157,10 +150,9 @@ class indexed_file final : public skipping_stream {
 
 }  // namespace
 
-std::unique_ptr<skipping_stream> open_indexed_file(exec::build_context& c, size_t input, uint64_t memory_bytes) {
-  const plan::node& source = c.params.owner().nodes[static_cast<size_t>(c.node.inputs[input].from_node)];
-  return std::make_unique<indexed_file>(c, path_of(source), c.params.input_type(input), c.params.input_order(input),
-                                        memory_bytes);
+std::unique_ptr<skipping_stream> open_indexed_file(exec::build_context& c, const std::string& path, size_t input,
+                                                   uint64_t memory_bytes) {
+  return std::make_unique<indexed_file>(c, path, c.input_type(input), c.input_order(input), memory_bytes);
 }
 
 }  // namespace flowrun::operators

@@ -16,6 +16,7 @@ namespace flowrun::operators {
 // The rows of `path` have the type and order of input `input` of the node; blocks, index and what is read ahead take up
 // to `memory_bytes`. Counts what it reads as the node's. Throws as row_index::load; peek() throws error(bad_data) for a
 // block that isn't the one that was indexed.
-std::unique_ptr<skipping_stream> open_indexed_file(exec::build_context& c, size_t input, uint64_t memory_bytes);
+std::unique_ptr<skipping_stream> open_indexed_file(exec::build_context& c, const std::string& path, size_t input,
+                                                   uint64_t memory_bytes);
 
 }  // namespace flowrun::operators

@@ -46,6 +46,21 @@ void add_right_columns(plan::node_checker& node, const join_settings& s, std::ve
   }
 }
 
+// The settings, before anything is checked.
+join_settings read_join(plan::node_checker& node) {
+  join_settings out;
+  out.by = node.column_pairs("by");
+  out.kind = kind_of(node.text("kind"));
+  if (node.has("matched")) out.matched = node.text("matched");
+  out.skip = node.boolean("skip");
+  out.left_order = left_order(node.input_order(0), out.by);
+  for (const plan::order_term& t : out.left_order) {
+    const auto pair = std::find_if(out.by.begin(), out.by.end(), [&](const auto& p) { return p.first == t.column; });
+    out.right_order.push_back({pair->second, t.descending});
+  }
+  return out;
+}
+
 }  // namespace
 
 bool join_settings::is_right_key(const std::string& column) const {
@@ -74,22 +89,8 @@ std::vector<plan::parameter_declaration> join_parameters() {
   };
 }
 
-join_settings read_join(plan::node_checker& node) {
-  join_settings out;
-  out.by = node.column_pairs("by");
-  out.kind = kind_of(node.text("kind"));
-  if (node.has("matched")) out.matched = node.text("matched");
-  out.skip = node.boolean("skip");
-  out.left_order = left_order(node.input_order(0), out.by);
-  for (const plan::order_term& t : out.left_order) {
-    const auto pair = std::find_if(out.by.begin(), out.by.end(), [&](const auto& p) { return p.first == t.column; });
-    out.right_order.push_back({pair->second, t.descending});
-  }
-  return out;
-}
-
-void check_join(plan::node_checker& node) {
-  const join_settings s = read_join(node);
+join_settings check_join(plan::node_checker& node) {
+  join_settings s = read_join(node);
   const record::row_type& left = node.input_type(0);
   const record::row_type& right = node.input_type(1);
   if (node.ok() && s.by.empty()) node.fault_at_parameter("by", "a join needs at least one key", "[column, …]");
@@ -107,16 +108,11 @@ void check_join(plan::node_checker& node) {
   if (s.skip && s.kind == join_kind::full)
     node.fault_at_parameter("skip", "a full join gives every right row, so none can be skipped",
                             "kind: inner, left, semi or anti");
-  if (!node.ok()) return;
+  if (!node.ok()) return s;
   if (s.skip) {
     node.store_input(1, true);
     const plan::node& right_node = node.owner().nodes[static_cast<size_t>(node.node().inputs[1].from_node)];
-    const bool in_file = right_node.role() == plan::operator_role::source && right_node.facts.contains("has_index");
-    if (in_file) {
-      node.node().facts["seeks_in_file"] = 1;
-      if (right_node.facts.contains("index_bytes"))
-        node.node().facts["index_bytes"] = right_node.facts.at("index_bytes");
-    }
+    if (right_node.role() == plan::operator_role::source) node.facts().seeks_in_file = right_node.facts.index;
   }
   node.require_order(0, s.left_order);
   node.require_order(1, s.right_order);
@@ -132,7 +128,7 @@ void check_join(plan::node_checker& node) {
                               "a name of its own");
     columns.push_back({s.matched, record::value_type::of(record::type_kind::u8)});
   }
-  if (!node.ok()) return;
+  if (!node.ok()) return s;
   const record::row_type output(std::move(columns));
   plan::row_estimate estimate;
   if (!s.gives_right_columns()) {
@@ -143,6 +139,7 @@ void check_join(plan::node_checker& node) {
     estimate = plan::row_estimate{};
   }
   node.set_output(0, output, s.kind == join_kind::full ? s.left_order : node.input_order(0), estimate);
+  return s;
 }
 
 }  // namespace flowrun::operators

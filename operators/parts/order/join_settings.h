@@ -24,7 +24,6 @@ struct join_settings {
 };
 
 std::vector<plan::parameter_declaration> join_parameters();
-join_settings read_join(plan::node_checker& node);
-void check_join(plan::node_checker& node);
+join_settings check_join(plan::node_checker& node);
 
 }  // namespace flowrun::operators

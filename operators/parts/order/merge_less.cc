@@ -73,13 +73,13 @@ row_type scope_type(const row_type& all) {
 }
 
 // What the columns of scope_type(all) are for rows of streams `a` and `b`.
-std::vector<expr::pair_binding> bindings(plan::node_checker& node, const row_type& all, size_t a, size_t b) {
+std::vector<expr::pair_binding> bindings(const exec::build_context& context, const row_type& all, size_t a, size_t b) {
   std::vector<expr::pair_binding> out;
   for (const bool is_a : {true, false}) {
     const size_t stream = is_a ? a : b;
     for (const record::column& c : all.columns()) {
       expr::pair_binding& bound = out.emplace_back();
-      const auto column = node.input_type(stream).index_of(c.name);
+      const auto column = context.input_type(stream).index_of(c.name);
       if (!column) continue;
       bound.from = is_a ? expr::pair_binding::side::a : expr::pair_binding::side::b;
       bound.column = *column;
@@ -235,20 +235,17 @@ class comparison {
 
 class merge_less_source final : public exec::source {
  public:
-  explicit merge_less_source(exec::build_context& c)
+  merge_less_source(exec::build_context& c, const merge_condition& by)
       : node_(c.node.id), pool_(c.job.pool()), builder_(c.output_type(), c.job.pool(), c.batch_bytes) {
-    const row_type all = all_columns(c.params);
-    const row_type scope = scope_type(all);
-    const expr::expression less = *c.params.condition("less", expr::scope{.row = &scope});
     const size_t num_streams = c.inputs.size();
     for (size_t i = 0; i < num_streams; ++i) {
       streams_.emplace_back(*c.inputs[i], c.input_type(i), c.output_type());
-      names_.push_back(c.params.input_name(i));
+      names_.push_back(c.input_name(i));
       waiting_.push_back(num_streams - 1 - i);
     }
     for (size_t a = 0; a < num_streams; ++a)
       for (size_t b = 0; b <= a; ++b)
-        conditions_.emplace_back(less, bindings(c.params, all, a, b), streams_[a].lanes(), streams_[b].lanes());
+        conditions_.emplace_back(by.less, bindings(c, by.columns, a, b), streams_[a].lanes(), streams_[b].lanes());
     for (size_t i = 0; i < num_streams; ++i) streams_[i].compile(c.input_type(i));
     current_.resize(num_streams);
     for (size_t y = 0; y < num_streams; ++y)
@@ -345,11 +342,11 @@ class merge_less_source final : public exec::source {
 
 }  // namespace
 
-void check_merge_less(plan::node_checker& node) {
+std::optional<merge_condition> check_merge_less(plan::node_checker& node) {
   const row_type all = all_columns(node);
   const row_type scope = scope_type(all);
   const auto less = node.condition("less", expr::scope{.row = &scope});
-  if (!node.ok()) return;
+  if (!node.ok()) return std::nullopt;
   std::vector<bool> is_a;
   for (size_t k = 0; k < scope.num_columns(); ++k) is_a.push_back(k < scope.num_columns() / 2);
   for (const expr::problem& p : expr::can_pair(*less, is_a))
@@ -358,15 +355,18 @@ void check_merge_less(plan::node_checker& node) {
   if (output.num_columns() == 0)
     node.fault_at_node("the inputs have no column in common, so there is nothing to give",
                        "a column that all inputs have");
-  if (!node.ok()) return;
+  if (!node.ok()) return std::nullopt;
   plan::row_estimate estimate;
   for (size_t i = 0; i < node.num_inputs(); ++i) {
     const plan::row_estimate mine = with_type(node.input_estimate(i), node.input_type(i), output);
     estimate = i == 0 ? mine : sum(estimate, mine);
   }
   node.set_output(0, output, {}, estimate);
+  return merge_condition{all, *less};
 }
 
-std::unique_ptr<exec::source> make_merge_less(exec::build_context& c) { return std::make_unique<merge_less_source>(c); }
+std::unique_ptr<exec::source> make_merge_less(exec::build_context& c, const merge_condition& condition) {
+  return std::make_unique<merge_less_source>(c, condition);
+}
 
 }  // namespace flowrun::operators

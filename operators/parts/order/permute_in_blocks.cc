@@ -26,7 +26,7 @@ constexpr uint64_t largest_block = MiB;
 constexpr uint64_t smallest_block = 2 * KiB;  // of rows
 constexpr unsigned num_write_buffers = 4;
 
-// All rows, in the order of the input; what the sink half leaves when they fit.
+// All rows, in the order of the input; what the intake leaves when they fit.
 struct gathered {
   std::shared_ptr<const aligned_buffer> rows;
   uint32_t row_bytes;

@@ -42,9 +42,9 @@ std::optional<block_placement> placement_of(const bit_matrix& matrix, const reco
 // That, for the planner.
 plan::stored_pass_rule placement_rule(const bit_matrix& matrix, const record::row_type& type);
 
-// The sink half, if the rows can be permuted this way; else adds nothing.
+// The intake, if the rows can be permuted this way; else adds nothing.
 void add_permuting_in_blocks(exec::assembly& to, exec::build_context& c, const bit_matrix& matrix);
-// The source half, if that was the sink half.
+// The work, if that was the intake.
 void add_reading_of_blocks(exec::assembly& to, exec::build_context& c);
 
 // The number of rows is not that of the places.

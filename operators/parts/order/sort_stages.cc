@@ -48,7 +48,7 @@ class prepare_stage final : public exec::stateless_stage {
   std::shared_ptr<sort::run_creator> creator_;
 };
 
-// What the sink half leaves for the source half.
+// What run creation leaves for the merge.
 using hand_over = std::shared_ptr<runs::sorted_runs>;
 
 class creator_stage final : public exec::ordered_stage {
@@ -156,13 +156,13 @@ uint64_t bytes_to_sort(const record::row_type& type, bool indexed, const plan::r
   return estimate.bounds_rows() ? expected : 2 * expected;  // an estimate may be too low
 }
 
-plan::memory_wish sort_memory(const plan::node& n, int) {
+plan::memory_wish sort_memory(const plan::node& n, plan::node_part) {
   plan::memory_wish wish;
   wish.minimum = sizes::least_sort_memory(sizes::shortest_sort_block);
   wish.maximum = UINT64_MAX / 4;
   wish.weight = 1;
-  const auto in_memory = n.facts.find("sorted_bytes");
-  if (in_memory != n.facts.end()) wish.maximum = std::max(wish.minimum, in_memory->second * 5 / 2 + 4 * MiB);
+  if (const auto in_memory = n.facts.sort.num_bytes)
+    wish.maximum = std::max(wish.minimum, *in_memory * 5 / 2 + 4 * MiB);
   return wish;
 }
 
@@ -179,13 +179,12 @@ hidden_key with_hidden_key(const record::row_type& type, record::value_type key)
 }
 
 void describe_hidden_key(plan::node_checker& node, const hidden_key& sorted) {
-  std::map<std::string, uint64_t>& facts = node.node().facts;
-  const bool indexed = !sorted.settings.narrow();
-  if (indexed) facts["indexed"] = 1;
-  facts["partial_row_bytes"] = sorted.type.row_bytes();
+  plan::sort_facts& facts = node.facts().sort;
+  facts.indexed = !sorted.settings.narrow();
+  facts.row_bytes = sorted.type.row_bytes();
   const plan::row_estimate& estimate = node.input_estimate();
   if (estimate.known)
-    facts["sorted_bytes"] = bytes_to_sort(sorted.type, indexed, with_type(estimate, node.input_type(), sorted.type));
+    facts.num_bytes = bytes_to_sort(sorted.type, facts.indexed, with_type(estimate, node.input_type(), sorted.type));
 }
 
 exec::stage without_hidden_key(const hidden_key& sorted, record::batch_pool& pool) {

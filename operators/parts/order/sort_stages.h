@@ -1,4 +1,4 @@
-// The two halves of a node that sorts: run creation as the sink of one pipeline, merging as the source of the next
+// The two parts of a node that sorts: run creation as the sink of one pipeline, merging as the source of the next
 // (decision D4). For sort, and for what is a sort underneath (shuffle, permute).
 //
 //   add_run_creation   prepare ─▶ run_creator
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/exec/operator_definition.h"
+#include "engine/plan/node_checker.h"
 #include "engine/sort/settings.h"
 #include "operators/parts/rules/program.h"
 
@@ -18,16 +19,16 @@ namespace flowrun::operators {
 void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_settings settings,
                       runs::compression compress = runs::compression::none, uint64_t most_rows = UINT64_MAX);
 
-// The head of the source half: rows of settings.type in order. Slices may repeat each other's last row.
+// The head of the merging part: rows of settings.type in order. Slices may repeat each other's last row.
 void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_settings& settings,
                runs::compression compress = runs::compression::none);
 
 // What rows take while they are sorted: as words, or with an index of 16 bytes each.
 uint64_t bytes_to_sort(const record::row_type& type, bool indexed, const plan::row_estimate& estimate);
 
-// What a sort can use: twice its rows (two halves of the run buffer), so that all of them stay in memory. Reads the
-// fact "sorted_bytes".
-plan::memory_wish sort_memory(const plan::node& n, int half);
+// What a sort can use: twice its rows (two halves of the run buffer), so that all of them stay in memory. Reads
+// sort_facts::num_bytes.
+plan::memory_wish sort_memory(const plan::node& n, plan::node_part part);
 
 // --- sorting by a column that only the sort sees ---
 

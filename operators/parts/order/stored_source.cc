@@ -31,11 +31,10 @@ std::unique_ptr<exec::source> make_stored_source(std::unique_ptr<container::stor
   return std::make_unique<stored_source>(std::move(rows));
 }
 
-plan::memory_wish stored_memory(const plan::node& n, int half) {
-  if (half == 1) return {256 * KiB, 16 * MiB, 0.25};
+plan::memory_wish stored_memory(const plan::node& n, plan::node_part part) {
+  if (part != plan::node_part::intake) return {256 * KiB, 16 * MiB, 0.25};
   plan::memory_wish wish{MiB, UINT64_MAX / 4, 1};
-  const auto known = n.facts.find("stored_bytes");
-  if (known != n.facts.end()) wish.maximum = std::max(wish.minimum, known->second + known->second / 8 + MiB);
+  if (const auto known = n.facts.stored_bytes) wish.maximum = std::max(wish.minimum, *known + *known / 8 + MiB);
   return wish;
 }
 

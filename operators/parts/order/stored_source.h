@@ -11,8 +11,8 @@ namespace flowrun::operators {
 
 std::unique_ptr<exec::source> make_stored_source(std::unique_ptr<container::stored_reader> rows);
 
-// For the rows (half 0), all of them if they fit; for reading them (half 1), enough to keep the disks busy. Reads the
-// fact "stored_bytes".
-plan::memory_wish stored_memory(const plan::node& n, int half);
+// For the intake all rows if they fit, as node_facts::stored_bytes tells; for reading them, enough to keep the disks
+// busy.
+plan::memory_wish stored_memory(const plan::node& n, plan::node_part part);
 
 }  // namespace flowrun::operators

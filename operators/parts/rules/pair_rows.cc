@@ -36,4 +36,12 @@ void pair_columns::add(const expr::expression& value, const record::row_type& a)
   }
 }
 
+std::vector<size_t> pair_columns::places(const record::row_type& a) const {
+  const size_t last = right.empty() ? a.num_columns() : a.num_columns() + right.back() + 1;
+  std::vector<size_t> out(last, 0);
+  for (size_t k = 0; k < left.size(); ++k) out[left[k]] = k;
+  for (size_t k = 0; k < right.size(); ++k) out[a.num_columns() + right[k]] = left.size() + k;
+  return out;
+}
+
 }  // namespace flowrun::operators

@@ -222,50 +222,6 @@ plan::order order_of_port(const pq_scan_settings& s, size_t port) {
   return out;
 }
 
-}  // namespace
-
-size_t pq_scan_settings::port_of(const rule& r) const {
-  const std::string port = r.to.value_or(default_port);
-  return static_cast<size_t>(std::find(ports.begin(), ports.end(), port) - ports.begin());
-}
-
-size_t pq_scan_settings::num_pushes() const {
-  const auto pushes = [](const rule& r) { return !r.push.empty(); };
-  return static_cast<size_t>(std::count_if(on.begin(), on.end(), pushes) +
-                             std::count_if(at_end.begin(), at_end.end(), pushes));
-}
-
-std::vector<plan::parameter_declaration> pq_scan_parameters() {
-  using plan::parameter_kind;
-  return {
-      {.name = "order",
-       .kind = parameter_kind::sort_keys,
-       .required = true,
-       .help = "The columns that say when an event happens: every input has them and is sorted by them; of numbers, 16 "
-               "bytes at most together."},
-      {.name = "group",
-       .kind = parameter_kind::columns,
-       .help = "The leading columns of `order` whose change ends a group: `at_end` happens, and the state starts anew. "
-               "By default all events are one group."},
-      {.name = "state",
-       .kind = parameter_kind::named_expressions,
-       .help = "Variables with their values at the start of a group, constants."},
-      {.name = "message",
-       .kind = parameter_kind::row_type,
-       .help = "The columns of messages; by default those that pushes name. Needed for columns that no input has."},
-      {.name = "on",
-       .kind = parameter_kind::rules,
-       .required = true,
-       .help =
-           "What happens for each event: rules, one after the other. `from`: only for events of this input, or for "
-           "`messages`; `when`: only where it holds; `set` changes the state, then `push` sends a message, then `emit` "
-           "gives a row, to the port `to`, or to `out`."},
-      {.name = "at_end",
-       .kind = parameter_kind::rules,
-       .help = "Rules for the end of a group, over the state and the group columns. Pushes must go to a later group."},
-  };
-}
-
 pq_scan_settings read_pq_scan(plan::node_checker& node) {
   pq_scan_settings s;
   std::vector<record::column> columns;
@@ -327,16 +283,60 @@ pq_scan_settings read_pq_scan(plan::node_checker& node) {
   return s;
 }
 
-void check_pq_scan(plan::node_checker& node) {
+}  // namespace
+
+size_t pq_scan_settings::port_of(const rule& r) const {
+  const std::string port = r.to.value_or(default_port);
+  return static_cast<size_t>(std::find(ports.begin(), ports.end(), port) - ports.begin());
+}
+
+size_t pq_scan_settings::num_pushes() const {
+  const auto pushes = [](const rule& r) { return !r.push.empty(); };
+  return static_cast<size_t>(std::count_if(on.begin(), on.end(), pushes) +
+                             std::count_if(at_end.begin(), at_end.end(), pushes));
+}
+
+std::vector<plan::parameter_declaration> pq_scan_parameters() {
+  using plan::parameter_kind;
+  return {
+      {.name = "order",
+       .kind = parameter_kind::sort_keys,
+       .required = true,
+       .help = "The columns that say when an event happens: every input has them and is sorted by them; of numbers, 16 "
+               "bytes at most together."},
+      {.name = "group",
+       .kind = parameter_kind::columns,
+       .help = "The leading columns of `order` whose change ends a group: `at_end` happens, and the state starts anew. "
+               "By default all events are one group."},
+      {.name = "state",
+       .kind = parameter_kind::named_expressions,
+       .help = "Variables with their values at the start of a group, constants."},
+      {.name = "message",
+       .kind = parameter_kind::row_type,
+       .help = "The columns of messages; by default those that pushes name. Needed for columns that no input has."},
+      {.name = "on",
+       .kind = parameter_kind::rules,
+       .required = true,
+       .help =
+           "What happens for each event: rules, one after the other. `from`: only for events of this input, or for "
+           "`messages`; `when`: only where it holds; `set` changes the state, then `push` sends a message, then `emit` "
+           "gives a row, to the port `to`, or to `out`."},
+      {.name = "at_end",
+       .kind = parameter_kind::rules,
+       .help = "Rules for the end of a group, over the state and the group columns. Pushes must go to a later group."},
+  };
+}
+
+pq_scan_settings check_pq_scan(plan::node_checker& node) {
   if (node.num_inputs() == 0) {
     node.fault_at_node("'pq_scan' has no input", "in: {name: node, …}");
-    return;
+    return {};
   }
-  const pq_scan_settings s = read_pq_scan(node);
-  if (!node.ok()) return;
+  pq_scan_settings s = read_pq_scan(node);
+  if (!node.ok()) return s;
   if (s.order.empty()) {
     node.fault_at_parameter("order", "no column is given", "[column, …]");
-    return;
+    return s;
   }
   uint32_t order_bytes = 0;
   std::set<std::string> seen;
@@ -355,10 +355,11 @@ void check_pq_scan(plan::node_checker& node) {
   if (s.ports.empty()) node.fault_at_parameter("on", "no rule emits anything", "emit: {column: expression}");
   if (s.num_pushes() > most_pushes)
     node.fault_at_node(fmt::format("{} rules push", s.num_pushes()), fmt::format("{} at most", most_pushes));
-  if (!node.ok()) return;
+  if (!node.ok()) return s;
   for (size_t i = 0; i < node.num_inputs(); ++i) node.require_order(i, s.order);
   for (size_t port = 0; port < s.ports.size(); ++port)
     node.set_output(node.add_output(s.ports[port]), s.outputs[port], order_of_port(s, port));
+  return s;
 }
 
 }  // namespace flowrun::operators

@@ -28,6 +28,7 @@ struct pq_scan_settings {
 
   size_t port_of(const rule& r) const;
   size_t num_pushes() const;
+  void bind(const expr::scalar_values& values) { expr::bind_all(values, initial, on, at_end); }
 
   static constexpr const char* messages = "messages";
   static constexpr const char* default_port = "out";
@@ -36,7 +37,6 @@ struct pq_scan_settings {
 };
 
 std::vector<plan::parameter_declaration> pq_scan_parameters();
-pq_scan_settings read_pq_scan(plan::node_checker& node);
-void check_pq_scan(plan::node_checker& node);
+pq_scan_settings check_pq_scan(plan::node_checker& node);
 
 }  // namespace flowrun::operators

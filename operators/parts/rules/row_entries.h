@@ -18,6 +18,7 @@ namespace flowrun::operators {
 struct row_entry {
   named_expressions columns;  // in the order of the first entry's
   std::optional<expr::expression> condition;
+  void bind(const expr::scalar_values& values) { expr::bind_all(values, columns, condition); }
 };
 
 // The entries of an expression_rows parameter; faults unless all have the same columns of the same types.

@@ -105,8 +105,17 @@ void set_emitted_output(plan::node_checker& node, const scan_settings& s) {
   if (!s.rows.empty()) estimate = times(estimate, s.rows.size());
   if (drops) estimate = at_most(estimate);
   // Not row by row, so not in step with other branches: see operator_declaration::keeps_row_count.
-  if (drops || s.rows.size() > 1) node.node().facts["rows_behind"] = 1;
+  if (drops || s.rows.size() > 1) node.facts().rows_behind = 1;
   node.set_output(0, std::move(output), std::move(sorted_by), estimate);
+}
+
+scan_settings read_scan(plan::node_checker& node) {
+  scan_settings s;
+  read_shorthands(node, s);
+  s.exclusive = node.boolean("exclusive");
+  if (node.has("reset")) s.reset = node.columns("reset");
+  if (node.has("state")) read_state(node, s);
+  return s;
 }
 
 }  // namespace
@@ -154,16 +163,7 @@ std::vector<plan::parameter_declaration> scan_parameters() {
   };
 }
 
-scan_settings read_scan(plan::node_checker& node) {
-  scan_settings s;
-  read_shorthands(node, s);
-  s.exclusive = node.boolean("exclusive");
-  if (node.has("reset")) s.reset = node.columns("reset");
-  if (node.has("state")) read_state(node, s);
-  return s;
-}
-
-void check_scan(plan::node_checker& node) {
+scan_settings check_scan(plan::node_checker& node) {
   const auto any_of = [&](std::initializer_list<const char*> names) {
     return std::any_of(names.begin(), names.end(), [&](const char* name) { return node.has(name); });
   };
@@ -173,28 +173,28 @@ void check_scan(plan::node_checker& node) {
     node.fault_at_node(general ? "a scan has either state or shorthands" : "a scan needs something to do",
                        "state with set and emit, or number, prefix_sum, dense_rank and min_rank",
                        general ? "use two scans, one behind the other" : "");
-    return;
+    return {};
   }
   if (general && !node.has("state")) {
     node.fault_at_node("set, emit, emits and when need `state`", "state: {variable: initial value, …}",
                        node.has("set") ? "" : "a map computes columns without state");
-    return;
+    return {};
   }
   if (node.boolean("exclusive") && !node.has("prefix_sum"))
     node.fault_at_parameter("exclusive", "there is no prefix sum that it could change", "`prefix_sum` with it");
   if (node.has("emit") && node.has("emits"))
     node.fault_at_parameter("emits", "a scan has either emit or emits", "one of them",
                             "write the one row as an entry of `emits`");
-  const scan_settings s = read_scan(node);
+  scan_settings s = read_scan(node);
   for (const scan_settings::rank& r : s.ranks)
     if (r.columns.empty() && node.ok())
       node.fault_at_parameter((r.dense ? "dense_rank." : "min_rank.") + r.name, "a rank needs columns to look at",
                               "[column, …]");
-  if (!node.ok()) return;
+  if (!node.ok()) return s;
   const record::row_type& input = node.input_type();
   if (!s.is_shorthand()) {
     set_emitted_output(node, s);
-    return;
+    return s;
   }
   std::vector<record::column> columns = input.columns();
   const auto add = [&](const std::string& parameter, const std::string& name, record::value_type type) {
@@ -206,7 +206,7 @@ void check_scan(plan::node_checker& node) {
   for (const auto& [name, value] : s.sums) add("prefix_sum." + name, name, value.type());
   for (const scan_settings::rank& r : s.ranks)
     add((r.dense ? "dense_rank." : "min_rank.") + r.name, r.name, record::value_type::of(type_kind::u64));
-  if (!node.ok()) return;
+  if (!node.ok()) return s;
   // Nothing known of the input's order, and no reset: the numbers are an order.
   plan::order sorted_by = node.input_order();
   if (sorted_by.empty() && s.reset.empty() && !(s.number.empty() && s.ranks.empty()))
@@ -214,6 +214,7 @@ void check_scan(plan::node_checker& node) {
   record::row_type output(std::move(columns));
   const plan::row_estimate estimate = with_type(node.input_estimate(), input, output);
   node.set_output(0, std::move(output), std::move(sorted_by), estimate);
+  return s;
 }
 
 }  // namespace flowrun::operators

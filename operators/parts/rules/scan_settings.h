@@ -30,11 +30,11 @@ struct scan_settings {
   bool exclusive = false;
   std::vector<std::string> reset;  // columns
 
+  void bind(const expr::scalar_values& values) { expr::bind_all(values, initial, updates, emit, when, rows, sums); }
   bool is_shorthand() const { return !number.empty() || !sums.empty() || !ranks.empty(); }
 };
 
 std::vector<plan::parameter_declaration> scan_parameters();
-scan_settings read_scan(plan::node_checker& node);
-void check_scan(plan::node_checker& node);
+scan_settings check_scan(plan::node_checker& node);
 
 }  // namespace flowrun::operators

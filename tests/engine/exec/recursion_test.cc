@@ -105,7 +105,7 @@ TEST(recursion, most_of_the_memory_goes_down) {
   const auto body_bytes = [](const plan::graph& g, const plan::node& n, const plan::machine& resources) {
     const plan::plan_result planned = plan::make_plan(g, resources);
     EXPECT_TRUE(planned.faults.empty());
-    const uint64_t share = planned.plan.share_of(static_cast<int>(&n - g.nodes.data()), 1);
+    const uint64_t share = planned.plan.share_of(static_cast<int>(&n - g.nodes.data()), plan::node_part::work);
     return plan::divide_control_memory(n, resources, share).body_bytes;
   };
   EXPECT_THAT(plan::explain_text(outer, rig.job().plan()),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/plan/node_checker.h"
 #include "tests/engine/exec/job_rig.h"
 
 namespace flowrun::exec {
@@ -74,10 +75,12 @@ class set_source final : public source {
   std::vector<value_set> sets_;
 };
 
-assembly build(build_context& c) {
+struct settings {};
+
+assembly build(build_context& c, const settings&) {
   assembly out;
   EXPECT_EQ(c.states.size(), c.node.inputs.size());
-  if (c.half == 0)
+  if (c.is_intake())
     out.stages.emplace_back(std::make_unique<set_maker>(c.states[c.input]));
   else if (c.node.role() == plan::operator_role::ordered)
     out.stages.emplace_back(std::make_unique<chooser>(c));
@@ -92,8 +95,13 @@ operator_definition known_operator() {
   d.role = plan::operator_role::ordered;
   d.inputs = {{"in", ""}, {"table", "", true}, {"other", "", true}};
   d.outputs = {{"out", ""}};
-  d.check = [](plan::node_checker& n) { n.set_output(0, n.input_type(), n.input_order()); };
-  return {std::move(d), build};
+  return define<settings>(
+      std::move(d),
+      [](plan::node_checker& n) {
+        n.set_output(0, n.input_type(), n.input_order());
+        return settings();
+      },
+      build);
 }
 
 operator_definition both_operator() {
@@ -102,8 +110,13 @@ operator_definition both_operator() {
   d.role = plan::operator_role::meeting;
   d.inputs = {{"a", "", true}, {"b", "", true}};
   d.outputs = {{"out", ""}};
-  d.check = [](plan::node_checker& n) { n.set_output(0, n.input_type()); };
-  return {std::move(d), build};
+  return define<settings>(
+      std::move(d),
+      [](plan::node_checker& n) {
+        n.set_output(0, n.input_type());
+        return settings();
+      },
+      build);
 }
 
 constexpr const char* job = R"yaml(

@@ -1,9 +1,10 @@
-// Named values: constants where there are no rows, and the same for all rows otherwise; what expressions mention.
+// Named values: their types are checked, their values come later; what expressions mention.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "engine/expr/expression.h"
 #include "engine/expr/mentions.h"
+#include "engine/expr/scalars.h"
 
 namespace flowrun::expr {
 namespace {
@@ -22,12 +23,48 @@ std::vector<constant> values() {
           {"total.n", value_type::of(type_kind::i64), ~uint64_t{0}}};
 }
 
-TEST(scalars, are_constants_without_rows) {
+std::optional<uint64_t> value_of(const char* text, const scope& names) {
+  return compile(text, names).value->with(values()).constant_bits();
+}
+
+TEST(scalars, are_one_number_without_rows_once_they_have_values) {
   const scope names{.constants = values()};
-  EXPECT_EQ(compile("t * 2 + rows(new)", names).value->constant_bits(), 17U);
-  EXPECT_EQ(compile("rows(new.rest) == 4 and done", names).value->constant_bits(), 1U);
-  EXPECT_EQ(compile("total.n < 0", names).value->constant_bits(), 1U);
+  EXPECT_TRUE(compile("t * 2", names).value->is_constant());
+  EXPECT_EQ(compile("t * 2", names).value->constant_bits(), std::nullopt);
+  EXPECT_EQ(value_of("t * 2 + rows(new)", names), 17U);
+  EXPECT_EQ(value_of("rows(new.rest) == 4 and done", names), 1U);
+  EXPECT_EQ(value_of("total.n < 0", names), 1U);
+  EXPECT_EQ(value_of("if(done, t, rows(new))", names), 7U);
+  EXPECT_EQ(compile("concat('t', string(t))", names).value->with(values()).constant_text(), "t7");
   EXPECT_EQ(compile("total.n", names).value->type(), value_type::of(type_kind::i64));
+}
+
+// Whatever they are worth, a checked expression reads the columns that it read when it was checked.
+TEST(scalars, fold_no_column_away) {
+  const record::row_type row({{"x", value_type::of(type_kind::u64)}});
+  const expression checked = *compile("if(done, t, x)", scope{.row = &row, .constants = values()}).value;
+  EXPECT_THAT(checked.columns(), ElementsAre(0U));
+  EXPECT_THAT(checked.with(values()).columns(), ElementsAre(0U));
+  EXPECT_EQ(checked.with(values()).type(), checked.type());
+}
+
+TEST(scalars, are_bound_in_everything_that_has_expressions) {
+  const scope names{.constants = values()};
+  struct settings {
+    std::vector<std::pair<std::string, expression>> columns;
+    std::optional<expression> where;
+    void bind(const scalar_values& v) { bind_all(v, columns, where); }
+  };
+  std::optional<std::vector<settings>> all{{{{{"a", *compile("t", names).value}}, *compile("t + 1", names).value}}};
+  bind(all, values());
+  EXPECT_EQ(all->front().columns[0].second.constant_bits(), 7U);
+  EXPECT_EQ(all->front().where->constant_bits(), 8U);
+}
+
+TEST(expressions, move_over_other_rows) {
+  const record::row_type row({{"x", value_type::of(type_kind::u64)}, {"y", value_type::of(type_kind::u64)}});
+  const expression moved = compile("y + y * 2", scope{.row = &row}).value->over({7, 3});
+  EXPECT_THAT(moved.columns(), ElementsAre(3U));
 }
 
 TEST(scalars, do_not_decide_about_types) {
@@ -36,8 +73,7 @@ TEST(scalars, do_not_decide_about_types) {
   // With a constant it would be bytes[7].
   EXPECT_FALSE(compile("key[0:t]", names).problems.empty());
   EXPECT_TRUE(compile("string(key)[0:t]", names).value->type().is_string());
-  EXPECT_FALSE(compile("t + 1", names).value->is_constant());
-  EXPECT_EQ(compile("t", names).value->constant_bits(), 7U);
+  EXPECT_EQ(compile("t + 1", names).value->constant_bits(), std::nullopt);
   EXPECT_EQ(compile("x + t", names).value->type(), value_type::of(type_kind::u64));
 }
 

@@ -41,7 +41,7 @@ nodes:
   EXPECT_EQ(m->outputs[0].estimate.rows, 10u);
   EXPECT_EQ(m->outputs[0].estimate.num_bytes, 170u);
   EXPECT_EQ(record::to_string(g.find("g")->outputs[0].type), "{to: u40, n: u64, top: u32}");
-  EXPECT_EQ(g.find("a")->facts.at("input_bytes"), 90u);
+  EXPECT_EQ(g.find("a")->facts.input_bytes, 90u);
   EXPECT_EQ(g.nodes.front().id, "a");
   EXPECT_EQ(g.nodes.back().id, "w");
   EXPECT_EQ(g.find("nobody"), nullptr);

@@ -49,7 +49,7 @@ void expect_within_budget(const physical_plan& plan) {
       EXPECT_LE(s.kept_bytes, s.given / 2);
       if (s.kept_bytes == 0) continue;
       for (const memory_share& other : plan.shares)
-        if (other.node == s.node && other.half == 1 && s.phase < static_cast<int>(x) &&
+        if (other.node == s.node && other.part == node_part::work && s.phase < static_cast<int>(x) &&
             static_cast<int>(x) <= other.phase)
           kept += s.kept_bytes;
     }
@@ -79,9 +79,9 @@ TEST(Memory, SortsOfOnePhaseShareAlike) {
   ASSERT_TRUE(made.faults.empty());
   expect_within_budget(made.plan);
   const int s1 = 1, s2 = 2, s3 = 3;
-  EXPECT_EQ(made.plan.share_of(s1, 0), made.plan.share_of(s2, 0));
-  EXPECT_EQ(made.plan.share_of(s1, 1), made.plan.share_of(s3, 1));
-  EXPECT_GT(made.plan.share_of(s1, 0), 80 * MiB);
+  EXPECT_EQ(made.plan.share_of(s1, node_part::intake), made.plan.share_of(s2, node_part::intake));
+  EXPECT_EQ(made.plan.share_of(s1, node_part::work), made.plan.share_of(s3, node_part::work));
+  EXPECT_GT(made.plan.share_of(s1, node_part::intake), 80 * MiB);
   // 42 runs each: the merges need all of their memory to take them at once, so nothing is kept; with more there is
   // room.
   EXPECT_EQ(made.plan.kept_of(s1), 0u);

@@ -49,10 +49,10 @@ TEST(StoredInputs, TableIsFilledInAnEarlierPhase) {
   EXPECT_EQ(phase_of(g, plan, "w"), 1);
   EXPECT_TRUE(plan.queues.empty());
   const int l = index_of(g, "l");
-  EXPECT_EQ(plan.share_of(l, 0, 1), 8 * MiB);
+  EXPECT_EQ(plan.share_of(l, node_part::intake, 1), 8 * MiB);
   EXPECT_EQ(plan.kept_of(l, 1), 8 * MiB);
   EXPECT_EQ(plan.phases[1].held_bytes, 8 * MiB);
-  EXPECT_EQ(plan.share_of(l, 1), 0U);
+  EXPECT_EQ(plan.share_of(l, node_part::work), 0U);
   const std::string text = explain_text(g, plan);
   EXPECT_THAT(text, HasSubstr("t ─▶ l.table (store)"));
   EXPECT_THAT(text, HasSubstr("a ─▶ l ─▶ w"));

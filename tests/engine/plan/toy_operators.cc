@@ -33,6 +33,17 @@ expr::scope over(node_checker& n, size_t input = 0) {
   return scope;
 }
 
+std::function<checked_settings(node_checker&)> without_settings(void (*check)(node_checker&)) {
+  return [check](node_checker& n) {
+    check(n);
+    return checked_settings();
+  };
+}
+
+struct sort_settings {
+  uint64_t least_memory = 0;
+};
+
 order terms_of(const std::vector<sort_key>& keys) {
   order out;
   for (const sort_key& key : keys) {
@@ -50,7 +61,7 @@ declaration source_operator() {
                    {"type", parameter_kind::row_type, false, "", {}, "the columns"},
                    {"mode", parameter_kind::choice, false, "fast", {"fast", "slow"}, "how"},
                    {"sorted_by", parameter_kind::sort_keys, false, "", {}, "declared order"}};
-  d->check = [](node_checker& n) {
+  d->check = without_settings([](node_checker& n) {
     const record::row_type type =
         n.row_type("type").value_or(record::row_type(std::vector<record::column>{{"x", {}}, {"y", {}}}));
     expr::scope scope;
@@ -63,7 +74,7 @@ declaration source_operator() {
       n.set_output(
           n.add_output(n.on_error().port),
           record::row_type(std::vector<record::column>{{"text", record::value_type::of(record::type_kind::string)}}));
-  };
+  });
   return d;
 }
 
@@ -71,7 +82,7 @@ declaration map_operator() {
   declaration d = make("map", operator_role::stateless, {{"in", ""}}, {{"out", ""}});
   d->free_columns = true;
   d->keeps_row_count = true;
-  d->check = [](node_checker& n) {
+  d->check = without_settings([](node_checker& n) {
     std::vector<record::column> columns;
     std::vector<std::pair<std::string, std::string>> kept;
     for (const auto& [name, e] : n.named_expressions("", over(n))) {
@@ -84,19 +95,19 @@ declaration map_operator() {
     e.num_bytes = e.rows * type.row_bytes();
     e.most_bytes = bound_times(e.most_rows, type.row_bytes());
     n.set_output(0, type, carried_over(n.input_order(), kept), e);
-  };
+  });
   return d;
 }
 
 declaration filter_operator() {
   declaration d = make("filter", operator_role::stateless, {{"in", ""}}, {{"out", ""}});
   d->parameters = {{"where", parameter_kind::condition, true, "", {}, "which rows"}};
-  d->check = [](node_checker& n) {
+  d->check = without_settings([](node_checker& n) {
     n.condition("where", over(n));
     row_estimate e = n.input_estimate();
     e.exact = false;
     n.set_output(0, n.input_type(), n.input_order(), e);
-  };
+  });
   return d;
 }
 
@@ -104,10 +115,10 @@ declaration number_operator() {
   declaration d = make("number", operator_role::ordered, {{"in", ""}}, {{"out", ""}});
   d->keeps_row_count = true;
   d->parameters = {{"behind", parameter_kind::integer, false, "0", {}, "rows held back"}};
-  d->check = [](node_checker& n) {
-    n.node().facts["rows_behind"] = n.integer("behind");
+  d->check = without_settings([](node_checker& n) {
+    n.facts().rows_behind = n.integer("behind");
     n.set_output(0, n.input_type(), n.input_order(), n.input_estimate());
-  };
+  });
   return d;
 }
 
@@ -121,12 +132,12 @@ declaration sort_operator() {
   d->check = [](node_checker& n) {
     const order by = terms_of(n.sort_keys("by", over(n)));
     n.node().elided = satisfies(n.input_order(), by);
-    n.node().facts["memory"] = n.bytes("memory");
-    if (n.has("limit")) n.node().facts["limit"] = n.integer("limit");
+    if (n.has("limit")) n.facts().sort.limit_rows = n.integer("limit");
     n.set_output(0, n.input_type(), by, n.input_estimate());
+    return checked_settings::of(sort_settings{n.bytes("memory")});
   };
-  d->memory = [](const node& n, int) {
-    return n.elided ? memory_wish{} : memory_wish{n.facts.at("memory"), 64 * GiB, 1};
+  d->memory = [](const node& n, node_part) {
+    return n.elided ? memory_wish{} : memory_wish{n.settings.as<sort_settings>().least_memory, 64 * GiB, 1};
   };
   return d;
 }
@@ -134,7 +145,7 @@ declaration sort_operator() {
 declaration join_operator() {
   declaration d = make("join", operator_role::meeting, {{"left", ""}, {"right", ""}}, {{"out", ""}});
   d->parameters = {{"by", parameter_kind::column_pairs, true, "", {}, "shared columns"}};
-  d->check = [](node_checker& n) {
+  d->check = without_settings([](node_checker& n) {
     order left, right;
     for (const auto& [a, b] : n.column_pairs("by")) {
       left.push_back({a});
@@ -146,22 +157,23 @@ declaration join_operator() {
     row_estimate e = n.input_estimate();
     e.exact = false;
     n.set_output(0, n.input_type(), n.input_order(), e);
-  };
-  d->memory = [](const node&, int) { return memory_wish{64 * KiB, 1 * MiB, 0.1}; };
+  });
+  d->memory = [](const node&, node_part) { return memory_wish{64 * KiB, 1 * MiB, 0.1}; };
   return d;
 }
 
 declaration zip_operator() {
   declaration d = make("zip", operator_role::meeting, {{"a", ""}, {"b", ""}}, {{"out", ""}});
   d->keeps_row_count = true;
-  d->check = [](node_checker& n) { n.set_output(0, n.input_type(), n.input_order(), n.input_estimate()); };
+  d->check =
+      without_settings([](node_checker& n) { n.set_output(0, n.input_type(), n.input_order(), n.input_estimate()); });
   return d;
 }
 
 declaration concat_operator() {
   declaration d = make("concat", operator_role::meeting, {{"in", ""}}, {{"out", ""}});
   d->any_number_of_inputs = true;
-  d->check = [](node_checker& n) { n.set_output(0, n.input_type()); };
+  d->check = without_settings([](node_checker& n) { n.set_output(0, n.input_type()); });
   return d;
 }
 
@@ -169,10 +181,10 @@ declaration split_operator() {
   declaration d = make("split", operator_role::stateless, {{"in", ""}}, {});
   d->outputs_from_parameters = true;
   d->parameters = {{"ports", parameter_kind::named_conditions, true, "", {}, "a condition per port"}};
-  d->check = [](node_checker& n) {
+  d->check = without_settings([](node_checker& n) {
     for (const auto& [name, condition] : n.named_conditions("ports", over(n)))
       n.set_output(n.add_output(name), n.input_type());
-  };
+  });
   return d;
 }
 
@@ -180,28 +192,31 @@ declaration group_operator() {
   declaration d = make("group", operator_role::ordered, {{"in", ""}}, {{"out", ""}});
   d->parameters = {{"by", parameter_kind::columns, true, "", {}, "columns"},
                    {"let", parameter_kind::aggregates, true, "", {}, "aggregates"}};
-  d->check = [](node_checker& n) {
+  d->check = without_settings([](node_checker& n) {
     const std::vector<std::string> by = n.columns("by");
     std::vector<record::column> columns;
     for (const std::string& c : by) columns.push_back(n.input_type()[*n.input_type().index_of(c)]);
     for (const auto& [name, a] : n.aggregates("let", over(n))) columns.push_back({name, a.result});
     if (n.ok()) n.require_adjacent(0, by);
     if (n.ok()) n.set_output(0, record::row_type(std::move(columns)));
-  };
+  });
   return d;
 }
 
 declaration lookup_operator() {
   declaration d = make("lookup", operator_role::ordered, {{"in", ""}, {"table", "", true}}, {{"out", ""}});
-  d->check = [](node_checker& n) { n.set_output(0, n.input_type(), n.input_order(), n.input_estimate()); };
-  d->memory = [](const node&, int half) { return half == 0 ? memory_wish{1 * MiB, 8 * MiB, 1} : memory_wish{}; };
+  d->check =
+      without_settings([](node_checker& n) { n.set_output(0, n.input_type(), n.input_order(), n.input_estimate()); });
+  d->memory = [](const node&, node_part part) {
+    return part == node_part::intake ? memory_wish{1 * MiB, 8 * MiB, 1} : memory_wish{};
+  };
   return d;
 }
 
 declaration hold_operator() {
   declaration d = make("hold", operator_role::meeting, {{"in", "", true, true}}, {{"out", ""}});
   d->inputs_by_name = true;
-  d->check = [](node_checker& n) { n.set_output(0, n.input_type(), {}, n.input_estimate()); };
+  d->check = without_settings([](node_checker& n) { n.set_output(0, n.input_type(), {}, n.input_estimate()); });
   return d;
 }
 
@@ -225,7 +240,9 @@ toy_operators::toy_operators() {
   declarations_.push_back(std::move(sink));
   declaration count = make("count", operator_role::ordered, {{"in", ""}}, {{"out", ""}});
   count->output_optional = true;
-  count->check = [](node_checker& n) { n.set_output(0, record::row_type(std::vector<record::column>{{"n", {}}})); };
+  count->check = without_settings([](node_checker& n) {
+    n.set_output(0, record::row_type(std::vector<record::column>{{"n", {}}}));
+  });
   declarations_.push_back(std::move(count));
   for (const declaration& d : declarations_) catalog_.add(d.get());
 }

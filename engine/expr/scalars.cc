@@ -1,0 +1,99 @@
+#include "engine/expr/scalars.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "engine/base/error.h"
+
+namespace flowrun::expr {
+
+namespace {
+
+// A tree again with other leaves; what it shares stays shared.
+template <class Leaf>
+class rewriter {
+ public:
+  // `leaf(n)`: what stands for a leaf; null: itself. `folds`: what has become constant is computed.
+  rewriter(Leaf leaf, bool folds) : leaf_(std::move(leaf)), folds_(folds) {}
+
+  node_ptr operator()(const node_ptr& n) {
+    if (n->args.empty()) {
+      node_ptr other = leaf_(*n);
+      return other == nullptr ? n : other;
+    }
+    node_ptr& out = done_[n.get()];
+    if (out == nullptr) out = rewritten(n);
+    return out;
+  }
+
+ private:
+  node_ptr rewritten(const node_ptr& n) {
+    std::vector<node_ptr> args;
+    for (const node_ptr& arg : n->args) args.push_back((*this)(arg));
+    if (args == n->args) return n;
+    if (folds_) return n->op == opcode::retype ? retype_node(args[0], n->type) : op_node(n->op, n->type, args, n->imm);
+    auto out = std::make_shared<node>(*n);
+    out->args = std::move(args);
+    return out;
+  }
+
+  Leaf leaf_;
+  const bool folds_;
+  std::unordered_map<const node*, node_ptr> done_;
+};
+
+// Looks at shared nodes once.
+bool any_leaf(const node& n, std::unordered_set<const node*>& seen, const auto& is) {
+  if (n.args.empty()) return is(n);
+  if (!seen.insert(&n).second) return false;
+  return std::any_of(n.args.begin(), n.args.end(), [&](const node_ptr& arg) { return any_leaf(*arg, seen, is); });
+}
+
+bool has_scalars(const node& n) {
+  std::unordered_set<const node*> seen;
+  return any_leaf(n, seen, [](const node& leaf) { return leaf.op == opcode::scalar; });
+}
+
+bool is_without_rows(const node& n) {
+  std::unordered_set<const node*> seen;
+  return !any_leaf(n, seen, [](const node& leaf) {
+    return leaf.op != opcode::scalar && leaf.op != opcode::constant && leaf.op != opcode::text_constant;
+  });
+}
+
+}  // namespace
+
+node_ptr unbound_scalar_node(std::string name, record::value_type type) {
+  auto n = std::make_shared<node>();
+  n->op = opcode::scalar;
+  n->type = type;
+  n->text = std::move(name);
+  n->constant = n->known = false;
+  return n;
+}
+
+bool expression::is_constant() const { return is_without_rows(*root_); }
+
+// Over rows, the tree stays what was checked, whatever the values are: no column that it reads is folded away.
+expression expression::with(const scalar_values& values) const {
+  if (!has_scalars(*root_)) return *this;
+  const bool folds = is_without_rows(*root_);
+  const auto value_of = [&](const node& n) -> node_ptr {
+    if (n.op != opcode::scalar) return nullptr;
+    const auto found = std::find_if(values.begin(), values.end(), [&](const constant& c) { return c.name == n.text; });
+    FLOWRUN_CHECK(found != values.end() && found->type == n.type);
+    return folds ? scalar_node(n.type, found->bits) : varying_number_node(n.type, found->bits);
+  };
+  return {rewriter(value_of, folds)(root_), text_};
+}
+
+expression expression::over(const std::vector<size_t>& places) const {
+  const auto moved = [&](const node& n) -> node_ptr {
+    if (n.op != opcode::column) return nullptr;
+    return column_node(places.at(n.imm), n.type);
+  };
+  return {rewriter(moved, false)(root_), text_};
+}
+
+}  // namespace flowrun::expr

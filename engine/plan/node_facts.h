@@ -1,0 +1,45 @@
+// What the check of an operator tells the planner of a node, beyond the types, orders and estimates of its outputs.
+// What the operator itself wants to know again belongs into its settings (checked_settings.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engine/plan/stored_pass.h"
+
+namespace flowrun::plan {
+
+// Of a breaker, which is a sort underneath.
+struct sort_facts {
+  uint64_t limit_rows = 0;   // it gives at most so many rows; 0: all
+  bool long_runs = false;    // runs of about twice the memory
+  bool compressed = false;   // runs take fewer bytes than their rows
+  bool unique = false;       // equal rows become one while runs are made
+  bool drops_equal = false;  // equal keys become one row, by unique or by combining
+  bool indexed = false;      // sorted by an index, as rows of more than 16 bytes are
+  // Of the rows that are sorted, where these are not the input's: partial results, or with a hidden key.
+  std::optional<uint32_t> row_bytes;
+  std::optional<uint64_t> num_bytes;  // in memory, with the index; nullopt: not known
+};
+
+// The file beside a file of sorted rows that says where they are (PATH.index).
+struct index_facts {
+  std::string path;                   // of the file of rows
+  std::optional<uint64_t> num_bytes;  // nullopt: not there yet, or can't be looked at
+};
+
+struct node_facts {
+  sort_facts sort;
+  // How many rows an operator that keeps the row count holds back (a window with `after`).
+  uint64_t rows_behind = 0;
+  std::optional<uint64_t> input_bytes;       // what a source's files hold; the planner's own
+  std::optional<index_facts> index;          // that a source reads or a sink writes
+  std::optional<index_facts> seeks_in_file;  // the stored input is such a file, and the node seeks in it
+  bool seeks = false;                        // of a control node: something inside seeks in its inputs
+  bool sought = false;                       // of a body's result: needs an index, since the next iteration seeks in it
+  std::optional<uint64_t> stored_bytes;      // what a node stores in a way of its own
+  stored_pass_rule pass;                     // how it does that; null: it doesn't
+};
+
+}  // namespace flowrun::plan
