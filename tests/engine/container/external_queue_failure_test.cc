@@ -68,7 +68,7 @@ TEST(external_queue_failure, a_consumer_asleep_hears_of_the_producers_error) {
   external_queue& queue = rig.make(number_type(), 0);
   counting_waker consumer;
   const batch* front = nullptr;
-  ASSERT_EQ(queue.front(front, consumer), outcome::blocked());
+  ASSERT_EQ(queue.front(front, consumer), outcome::blocked(blocked_on::input));
   std::thread producer([&] { EXPECT_THROW(push_all(queue, input), error); });
   producer.join();
   EXPECT_GT(consumer.num_wakes, 0);

@@ -159,7 +159,7 @@ TEST(external_queue, an_empty_one_ends_at_once) {
   external_queue& queue = rig.make(type, 0);
   counting_waker w;
   const batch* front = nullptr;
-  EXPECT_EQ(queue.front(front, w), outcome::blocked());
+  EXPECT_EQ(queue.front(front, w), outcome::blocked(blocked_on::input));
   EXPECT_EQ(w.num_wakes, 0);
   queue.close();
   EXPECT_EQ(w.num_wakes, 1);
