@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "engine/base/mutex.h"
+
 namespace flowrun::container {
 
 namespace {
@@ -11,7 +13,7 @@ constexpr uint64_t place_bytes = 64;  // a node of the table, its slot, and what
 }  // namespace
 
 record::batch piece_cache::find(size_t piece) {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   const auto found = places_.find(piece);
   if (found == places_.end()) return {};
   entry& e = entries_[found->second];
@@ -20,7 +22,7 @@ record::batch piece_cache::find(size_t piece) {
 }
 
 void piece_cache::put(size_t piece, const record::batch& rows, uint64_t num_bytes) {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   if (num_bytes == 0) return;
   num_bytes += sizeof(entry) + sizeof(size_t) + place_bytes;
   if (num_bytes > memory_bytes_ || places_.contains(piece)) return;
@@ -52,7 +54,7 @@ void piece_cache::drop_one() {
 }
 
 uint64_t piece_cache::held_bytes() const {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   return held_;
 }
 

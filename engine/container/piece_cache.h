@@ -9,10 +9,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "engine/base/mutex.h"
 #include "engine/record/batch.h"
 
 namespace flowrun::container {
@@ -37,15 +37,15 @@ class piece_cache {
     uint64_t num_bytes = 0;  // 0: nothing is here
     bool used = false;       // since the hand came by
   };
-  void drop_one();
+  void drop_one() FLOWRUN_REQUIRES(mutex_);
 
   const uint64_t memory_bytes_;
-  mutable std::mutex mutex_;  // guards the rest
-  uint64_t held_ = 0;
-  std::vector<entry> entries_;
-  std::vector<size_t> free_;                   // places in it
-  std::unordered_map<size_t, size_t> places_;  // by piece
-  size_t hand_ = 0;
+  mutable mutex mutex_;
+  uint64_t held_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  std::vector<entry> entries_ FLOWRUN_GUARDED_BY(mutex_);
+  std::vector<size_t> free_ FLOWRUN_GUARDED_BY(mutex_);                   // places in it
+  std::unordered_map<size_t, size_t> places_ FLOWRUN_GUARDED_BY(mutex_);  // by piece
+  size_t hand_ FLOWRUN_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace flowrun::container

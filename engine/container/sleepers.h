@@ -5,9 +5,9 @@
 //                                                                    ─▶ else:    set_producer(nullptr)
 #pragma once
 
-#include <mutex>
 #include <utility>
 
+#include "engine/base/mutex.h"
 #include "engine/base/waker.h"
 
 namespace flowrun::container {
@@ -16,21 +16,21 @@ namespace flowrun::container {
 class sleepers final : public waker {
  public:
   void wake() noexcept override {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     wake(producer_);
     wake(consumer_);
   }
   void wake_consumer() {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     wake(consumer_);
   }
   // Before the state is looked at, so that no change is missed; null once there is nothing to wait for.
   void set_producer(waker* w) {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     producer_ = w;
   }
   void set_consumer(waker* w) {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     consumer_ = w;
   }
 
@@ -38,9 +38,9 @@ class sleepers final : public waker {
   static void wake(waker*& sleeper) {
     if (sleeper != nullptr) std::exchange(sleeper, nullptr)->wake();
   }
-  std::mutex mutex_;
-  waker* producer_ = nullptr;
-  waker* consumer_ = nullptr;
+  mutex mutex_;
+  waker* producer_ FLOWRUN_GUARDED_BY(mutex_) = nullptr;
+  waker* consumer_ FLOWRUN_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace flowrun::container

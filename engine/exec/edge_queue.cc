@@ -1,8 +1,9 @@
 #include "engine/exec/edge_queue.h"
 
 #include <deque>
-#include <mutex>
 #include <utility>
+
+#include "engine/base/mutex.h"
 
 namespace flowrun::exec {
 
@@ -13,7 +14,7 @@ class bounded_queue final : public edge_queue {
   bounded_queue(size_t max_batches, uint64_t max_bytes) : max_batches_(max_batches), max_bytes_(max_bytes) {}
 
   outcome push(record::batch& b, waker& w) override {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     if (batches_.size() >= max_batches_ || (!batches_.empty() && num_bytes_ >= max_bytes_)) {
       producer_ = &w;
       return outcome::blocked(blocked_on::output);
@@ -25,14 +26,14 @@ class bounded_queue final : public edge_queue {
   }
 
   outcome close(waker&) override {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     closed_ = true;
     wake(consumer_);
     return outcome::done();
   }
 
   outcome peek(const record::batch*& front, waker& w) override {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     if (!batches_.empty()) {
       front = &batches_.front();  // stays where it is: a deque doesn't move its elements when others are added
       return outcome::ready();
@@ -43,13 +44,13 @@ class bounded_queue final : public edge_queue {
   }
 
   void forget_wakers() override {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     producer_ = consumer_ = nullptr;
   }
 
   void pop() override {
     record::batch last;  // dies outside the lock
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     last = std::move(batches_.front());
     num_bytes_ -= last.num_bytes();
     batches_.pop_front();
@@ -63,12 +64,12 @@ class bounded_queue final : public edge_queue {
 
   const size_t max_batches_;
   const uint64_t max_bytes_;
-  std::mutex mutex_;  // guards the rest
-  std::deque<record::batch> batches_;
-  uint64_t num_bytes_ = 0;
-  bool closed_ = false;
-  waker* producer_ = nullptr;
-  waker* consumer_ = nullptr;
+  mutex mutex_;
+  std::deque<record::batch> batches_ FLOWRUN_GUARDED_BY(mutex_);
+  uint64_t num_bytes_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  bool closed_ FLOWRUN_GUARDED_BY(mutex_) = false;
+  waker* producer_ FLOWRUN_GUARDED_BY(mutex_) = nullptr;
+  waker* consumer_ FLOWRUN_GUARDED_BY(mutex_) = nullptr;
 };
 
 class queue_sink final : public ordered_stage {

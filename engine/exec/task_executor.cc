@@ -3,9 +3,9 @@
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
-#include <condition_variable>
 #include <deque>
-#include <mutex>
+
+#include "engine/base/mutex.h"
 
 namespace flowrun::exec {
 
@@ -20,7 +20,7 @@ class arena_executor final : public task_executor {
 
   void post(std::function<void()> task) override {
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       tasks_.push_back(std::move(task));
       ++outstanding_;
     }
@@ -28,14 +28,14 @@ class arena_executor final : public task_executor {
   }
 
   bool wait(const std::function<bool()>& finished, std::chrono::milliseconds at_most) override {
-    std::unique_lock lock(mutex_);
+    mutex_lock lock(mutex_);
     const auto deadline = std::chrono::steady_clock::now() + at_most;
     for (;;) {
       const uint64_t seen = notifications_;
       lock.unlock();
       if (finished()) return true;
       lock.lock();
-      if (!changed_.wait_until(lock, deadline, [&] { return notifications_ != seen; })) {
+      if (!changed_.wait_until(lock, deadline, [&]() FLOWRUN_REQUIRES(mutex_) { return notifications_ != seen; })) {
         lock.unlock();
         return finished();
       }
@@ -43,14 +43,14 @@ class arena_executor final : public task_executor {
   }
 
   void notify() override {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     ++notifications_;
     changed_.notify_all();
   }
 
   void drain() override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return outstanding_ == 0; });
+    mutex_lock lock(mutex_);
+    changed_.wait(lock, [&]() FLOWRUN_REQUIRES(mutex_) { return outstanding_ == 0; });
   }
 
  private:
@@ -58,21 +58,21 @@ class arena_executor final : public task_executor {
   void run_first() {
     std::function<void()> task;
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       task = std::move(tasks_.front());
       tasks_.pop_front();
     }
     task();
     task = nullptr;  // what it holds dies before drain() returns
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     if (--outstanding_ == 0) changed_.notify_all();  // under the lock: drain() may end this object's life
   }
 
-  std::mutex mutex_;  // guards the four below
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
-  uint64_t outstanding_ = 0;  // queued or running
-  uint64_t notifications_ = 0;
+  mutex mutex_;
+  condition changed_;
+  std::deque<std::function<void()>> tasks_ FLOWRUN_GUARDED_BY(mutex_);
+  uint64_t outstanding_ FLOWRUN_GUARDED_BY(mutex_) = 0;  // queued or running
+  uint64_t notifications_ FLOWRUN_GUARDED_BY(mutex_) = 0;
   tbb::global_control limit_;
   tbb::task_arena arena_;
 };
@@ -80,7 +80,7 @@ class arena_executor final : public task_executor {
 class plain_executor final : public task_executor {
  public:
   void post(std::function<void()> task) override {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     tasks_.push_back(std::move(task));
     changed_.notify_all();
   }
@@ -91,9 +91,10 @@ class plain_executor final : public task_executor {
       if (finished()) return true;
       std::function<void()> task;
       {
-        std::unique_lock lock(mutex_);
+        mutex_lock lock(mutex_);
         const uint64_t seen = notifications_;
-        if (!changed_.wait_until(lock, deadline, [&] { return !tasks_.empty() || notifications_ != seen; }))
+        if (!changed_.wait_until(lock, deadline,
+                                 [&]() FLOWRUN_REQUIRES(mutex_) { return !tasks_.empty() || notifications_ != seen; }))
           return false;
         if (tasks_.empty()) continue;
         task = std::move(tasks_.front());
@@ -105,7 +106,7 @@ class plain_executor final : public task_executor {
   }
 
   void notify() override {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     ++notifications_;
     changed_.notify_all();
   }
@@ -114,7 +115,7 @@ class plain_executor final : public task_executor {
     for (;;) {
       std::function<void()> task;
       {
-        std::lock_guard lock(mutex_);
+        mutex_lock lock(mutex_);
         if (tasks_.empty()) return;
         task = std::move(tasks_.front());
         tasks_.pop_front();
@@ -124,10 +125,10 @@ class plain_executor final : public task_executor {
   }
 
  private:
-  std::mutex mutex_;  // guards the two below
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
-  uint64_t notifications_ = 0;
+  mutex mutex_;
+  condition changed_;
+  std::deque<std::function<void()>> tasks_ FLOWRUN_GUARDED_BY(mutex_);
+  uint64_t notifications_ FLOWRUN_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

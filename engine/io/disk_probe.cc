@@ -1,13 +1,12 @@
 #include "engine/io/disk_probe.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 #include "engine/base/units.h"
 #include "engine/io/file.h"
 
@@ -36,9 +35,9 @@ class ended_slots {
   slot* take();
 
  private:
-  std::mutex mutex_;  // guards first_
-  std::condition_variable changed_;
-  slot* first_ = nullptr;
+  mutex mutex_;
+  condition changed_;
+  slot* first_ FLOWRUN_GUARDED_BY(mutex_) = nullptr;
 };
 
 // One transfer in flight, with its piece of memory.
@@ -53,14 +52,14 @@ struct slot final : waker {
 
 // Notified under the lock: the list may be destroyed as soon as the last slot was taken.
 void ended_slots::put(slot& s) noexcept {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   s.next = std::exchange(first_, &s);
   changed_.notify_one();
 }
 
 slot* ended_slots::take() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return first_ != nullptr; });
+  mutex_lock lock(mutex_);
+  changed_.wait(lock, [&]() FLOWRUN_REQUIRES(mutex_) { return first_ != nullptr; });
   return std::exchange(first_, nullptr);
 }
 

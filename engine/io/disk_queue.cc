@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 
 namespace flowrun::io {
 
@@ -54,7 +55,7 @@ void disk_queue::waiting_list::unlink(request& one) {
 }
 
 bool disk_queue::in_flight(uint64_t offset) const {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   return written_.contains(offset) || read_.contains(offset);
 }
 
@@ -76,21 +77,21 @@ void disk_queue::end(const request& over) {
 }
 
 void disk_queue::enter(request& added, request_queue& admitted) {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   if (exclusive_) begin(added);
   list_of(added.way).push(added);
   admit(admitted);
 }
 
 void disk_queue::leave(request& over, request_queue& admitted) {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   if (exclusive_) end(over);
   --num_under_way_;
   admit(admitted);
 }
 
 bool disk_queue::withdraw(request& waiting) {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   waiting_list& list = list_of(waiting.way);
   if (!list.contains(waiting)) return false;
   list.unlink(waiting);

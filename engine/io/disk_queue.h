@@ -12,9 +12,9 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "engine/base/mutex.h"
 #include "engine/io/request.h"
 #include "engine/io/request_queue.h"
 
@@ -74,8 +74,8 @@ class disk_queue {
 
  private:
   static constexpr unsigned most_in_a_row = 2;
-  void begin(const request& added);
-  void end(const request& over);
+  void begin(const request& added) FLOWRUN_REQUIRES(mutex_);
+  void end(const request& over) FLOWRUN_REQUIRES(mutex_);
   struct waiting_list {
     request* first = nullptr;
     request* last = nullptr;
@@ -83,23 +83,24 @@ class disk_queue {
     void unlink(request& one);
     bool contains(const request& one) const { return first == &one || one.previous != nullptr; }
   };
-  waiting_list& list_of(direction way) {
+  waiting_list& list_of(direction way) FLOWRUN_REQUIRES(mutex_) {
     return order_ != service_order::arrival && way == direction::write ? writes_ : others_;
   }
-  void admit(request_queue& admitted);
+  void admit(request_queue& admitted) FLOWRUN_REQUIRES(mutex_);
 
   const unsigned depth_;
   const service_order order_;
   const bool exclusive_;
-  mutable std::mutex mutex_;  // guards everything below
-  waiting_list writes_;       // apart unless `arrival`
-  waiting_list others_;
-  unsigned num_under_way_ = 0;
-  unsigned num_in_a_row_ = 0;                // of reads or of writes, admitted last
-  bool last_was_write_ = false;              // the last one admitted
-  offset_set written_;                       // of blocks that are being written …
-  offset_set read_;                          // … and read
-  std::map<uint64_t, unsigned> more_reads_;  // how many besides the first, of blocks that several read at once
+  mutable mutex mutex_;
+  waiting_list writes_ FLOWRUN_GUARDED_BY(mutex_);  // apart unless `arrival`
+  waiting_list others_ FLOWRUN_GUARDED_BY(mutex_);
+  unsigned num_under_way_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  unsigned num_in_a_row_ FLOWRUN_GUARDED_BY(mutex_) = 0;    // of reads or of writes, admitted last
+  bool last_was_write_ FLOWRUN_GUARDED_BY(mutex_) = false;  // the last one admitted
+  offset_set written_ FLOWRUN_GUARDED_BY(mutex_);           // of blocks that are being written …
+  offset_set read_ FLOWRUN_GUARDED_BY(mutex_);              // … and read
+  // How many besides the first, of blocks that several read at once.
+  std::map<uint64_t, unsigned> more_reads_ FLOWRUN_GUARDED_BY(mutex_);
 };
 
 }  // namespace flowrun::io

@@ -3,16 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/mutex.h"
+
 namespace flowrun::io {
 
 void event_clock::schedule(uint64_t when, event what) {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   events_.push_back({std::max(when, now()), num_scheduled_++, std::move(what)});
   std::push_heap(events_.begin(), events_.end());
 }
 
 std::optional<event_clock::event> event_clock::take_due(uint64_t end) {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   if (events_.empty() || events_.front().when > end) return std::nullopt;
   std::pop_heap(events_.begin(), events_.end());
   entry due = std::move(events_.back());
@@ -39,13 +41,13 @@ uint64_t event_clock::run_until_idle() {
 }
 
 std::optional<uint64_t> event_clock::next_event() const {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   if (events_.empty()) return std::nullopt;
   return events_.front().when;
 }
 
 size_t event_clock::num_events() const {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   return events_.size();
 }
 

@@ -13,11 +13,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "engine/base/clock.h"
+#include "engine/base/mutex.h"
 
 namespace flowrun::io {
 
@@ -57,9 +57,9 @@ class event_clock final : public time_source {
   std::optional<event> take_due(uint64_t end);
 
   std::atomic<uint64_t> now_{0};
-  mutable std::mutex mutex_;   // guards everything below
-  std::vector<entry> events_;  // a heap
-  uint64_t num_scheduled_ = 0;
+  mutable mutex mutex_;
+  std::vector<entry> events_ FLOWRUN_GUARDED_BY(mutex_);  // a heap
+  uint64_t num_scheduled_ FLOWRUN_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace flowrun::io

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/buffer.h"
+#include "engine/base/mutex.h"
 #include "engine/io/file.h"
 
 namespace flowrun::io {
@@ -42,7 +43,7 @@ faulty_backend::faulty_backend(std::unique_ptr<backend> inner, std::vector<injec
     : inner_(std::move(inner)), faults_(std::move(faults)), num_seen_(faults_.size()) {}
 
 const injected_fault* faulty_backend::hit(const request& r) {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   ++(r.way == direction::read ? num_reads_ : num_writes_);
   const injected_fault* first = nullptr;
   for (size_t i = 0; i < faults_.size(); ++i) {
@@ -71,12 +72,12 @@ void faulty_backend::submit(std::span<request* const> requests) noexcept {
 }
 
 uint64_t faulty_backend::num_submitted(direction way) const {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   return way == direction::read ? num_reads_ : num_writes_;
 }
 
 uint64_t faulty_backend::num_hit() const {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   return num_hit_;
 }
 

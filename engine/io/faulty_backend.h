@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "engine/base/mutex.h"
 #include "engine/io/request.h"
 
 namespace flowrun::io {
@@ -46,11 +46,11 @@ class faulty_backend final : public backend {
 
   std::unique_ptr<backend> inner_;
   const std::vector<injected_fault> faults_;
-  mutable std::mutex mutex_;        // guards the counters
-  std::vector<uint64_t> num_seen_;  // by fault
-  uint64_t num_reads_ = 0;
-  uint64_t num_writes_ = 0;
-  uint64_t num_hit_ = 0;
+  mutable mutex mutex_;
+  std::vector<uint64_t> num_seen_ FLOWRUN_GUARDED_BY(mutex_);  // by fault
+  uint64_t num_reads_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  uint64_t num_writes_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  uint64_t num_hit_ FLOWRUN_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace flowrun::io

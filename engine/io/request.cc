@@ -1,9 +1,7 @@
 #include "engine/io/request.h"
 
-#include <condition_variable>
-#include <mutex>
-
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 #include "engine/base/units.h"
 #include "engine/io/file.h"
 #include "engine/io/statistics.h"
@@ -99,17 +97,17 @@ size_t wait_any(std::span<request* const> requests) {
   // nobody sleeps any more has woken it, or is about to.
   struct counting_waker final : waker {
     void wake() noexcept override {
-      std::lock_guard lock(mutex);
+      mutex_lock lock(mutex);
       ++num_wakes;
       changed.notify_one();
     }
     void wait_for(size_t wanted) {
-      std::unique_lock lock(mutex);
-      changed.wait(lock, [&] { return num_wakes >= wanted; });
+      mutex_lock lock(mutex);
+      changed.wait(lock, [&]() FLOWRUN_REQUIRES(mutex) { return num_wakes >= wanted; });
     }
-    std::mutex mutex;
-    std::condition_variable changed;
-    size_t num_wakes = 0;
+    flowrun::mutex mutex;
+    condition changed;
+    size_t num_wakes FLOWRUN_GUARDED_BY(mutex) = 0;
   } sleeper;
   if (const auto ready = poll_any(requests)) return *ready;
   size_t num_asked = 0;  // idle ones among them

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 #include "engine/io/backends.h"
 #include "engine/io/file.h"
 
@@ -15,7 +16,7 @@ simulated_backend::simulated_backend(event_clock& clock, disk_model other)
 
 void simulated_backend::attach(std::string path, disk_model model) {
   FLOWRUN_CHECK(!path.empty());
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   disks_.push_back({std::move(path), modelled_disk(std::move(model))});
 }
 
@@ -36,7 +37,7 @@ simulated_backend::disk& simulated_backend::disk_of(const file& target) {
 
 void simulated_backend::issue(request_queue admitted) noexcept {
   while (request* const r = admitted.pop()) {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     const uint64_t end = disk_of(*r->target).timing.serve(clock_.now(), r->offset, r->num_bytes);
     // The bytes move at the end, so that whoever touches them too early is found out.
     clock_.schedule(end, [this, r] { finish(*r, perform(*r)); });

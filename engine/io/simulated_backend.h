@@ -8,9 +8,9 @@
 #pragma once
 
 #include <list>
-#include <mutex>
 #include <string>
 
+#include "engine/base/mutex.h"
 #include "engine/io/disk_model.h"
 #include "engine/io/event_clock.h"
 #include "engine/io/queueing_backend.h"
@@ -39,7 +39,7 @@ class simulated_backend final : public queueing_backend {
   disk& disk_of(const file& target);
 
   event_clock& clock_;
-  std::mutex mutex_;       // guards the disks' timing
+  mutex mutex_;            // guards the disks' timing; the list itself changes only while no transfer is under way
   std::list<disk> disks_;  // the other one first
 };
 

@@ -1,5 +1,7 @@
 #include "engine/io/statistics.h"
 
+#include "engine/base/mutex.h"
+
 namespace flowrun::io {
 
 namespace {
@@ -16,14 +18,14 @@ size_t bucket_of(uint64_t ns) {
 }  // namespace
 
 void disk_statistics::begin(direction way, uint64_t now) noexcept {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   side& s = of(way);
   if (reads_.total.in_flight + writes_.total.in_flight == 0) busy_since_ = now;
   if (s.total.in_flight++ == 0) s.busy_since = now;
 }
 
 void disk_statistics::end(direction way, uint64_t started, uint64_t now, int64_t result) noexcept {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   side& s = of(way);
   ++s.total.num_operations;
   if (result >= 0)
@@ -37,12 +39,12 @@ void disk_statistics::end(direction way, uint64_t started, uint64_t now, int64_t
 }
 
 void disk_statistics::add_wait(direction way, uint64_t ns) noexcept {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   of(way).total.wait_ns += ns;
 }
 
 disk_snapshot disk_statistics::snapshot() const {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   const uint64_t now = time_.now();
   disk_snapshot result{name_, reads_.total, writes_.total, busy_ns_};
   if (result.reads.in_flight > 0) result.reads.busy_ns += elapsed(reads_.busy_since, now);

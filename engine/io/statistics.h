@@ -9,10 +9,10 @@
 
 #include <array>
 #include <cstdint>
-#include <mutex>
 #include <string>
 
 #include "engine/base/clock.h"
+#include "engine/base/mutex.h"
 #include "engine/io/transfer.h"
 
 namespace flowrun::io {
@@ -63,15 +63,15 @@ class disk_statistics {
     transfer_statistics total;
     uint64_t busy_since = 0;
   };
-  side& of(direction way) { return way == direction::read ? reads_ : writes_; }
+  side& of(direction way) FLOWRUN_REQUIRES(mutex_) { return way == direction::read ? reads_ : writes_; }
 
   const std::string name_;
   const time_source& time_;
-  mutable std::mutex mutex_;  // guards everything below
-  side reads_;
-  side writes_;
-  uint64_t busy_ns_ = 0;
-  uint64_t busy_since_ = 0;
+  mutable mutex mutex_;
+  side reads_ FLOWRUN_GUARDED_BY(mutex_);
+  side writes_ FLOWRUN_GUARDED_BY(mutex_);
+  uint64_t busy_ns_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  uint64_t busy_since_ FLOWRUN_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace flowrun::io

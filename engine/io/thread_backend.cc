@@ -5,14 +5,13 @@
 // when there is work for them and stay until the backend goes. A thread costs a stack and a wake-up per transfer (some
 // ten microseconds), which is little beside the transfer of a block. No thread is made per request.
 #include <algorithm>
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <system_error>
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 #include "engine/io/backends.h"
 #include "engine/io/file.h"
 #include "engine/io/io_thread.h"
@@ -46,7 +45,7 @@ class thread_backend final : public queueing_backend {
 
   ~thread_backend() override {
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       stopping_ = true;
       for (auto& [disk, one] : lanes_) one.changed.notify_all();
     }
@@ -62,7 +61,7 @@ class thread_backend final : public queueing_backend {
     request_queue queue;
     unsigned num_queued = 0;
     unsigned num_idle = 0;
-    std::condition_variable changed;
+    condition changed;
     std::vector<std::thread> threads;
   };
 
@@ -72,7 +71,7 @@ class thread_backend final : public queueing_backend {
         finish(*r, perform(*r), admitted);
         continue;
       }
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       lane& own = lane_of(r->disk);
       own.queue.push(*r);
       ++own.num_queued;
@@ -81,9 +80,9 @@ class thread_backend final : public queueing_backend {
     }
   }
 
-  // Under the lock. A disk that has gone and left its address to another one has left it threads, too. When there is no
+  // A disk that has gone and left its address to another one has left it threads, too. When there is no
   // memory for a lane, the common one serves.
-  lane& lane_of(const disk_queue* disk) noexcept {
+  lane& lane_of(const disk_queue* disk) noexcept FLOWRUN_REQUIRES(mutex_) {
     try {
       lane& own = lanes_[disk];
       if (own.threads.empty()) add_thread(own);
@@ -93,8 +92,8 @@ class thread_backend final : public queueing_backend {
     return lanes_.at(nullptr);
   }
 
-  // Under the lock. Without another thread it is slower, not wrong.
-  void add_thread(lane& own) noexcept {
+  // Without another thread it is slower, not wrong.
+  void add_thread(lane& own) noexcept FLOWRUN_REQUIRES(mutex_) {
     try {
       own.threads.push_back(start_io_thread("flowrun-io", [this, &own] { run(own); }));
     } catch (const std::exception&) {
@@ -105,9 +104,9 @@ class thread_backend final : public queueing_backend {
     for (;;) {
       request* taken = nullptr;
       {
-        std::unique_lock lock(mutex_);
+        mutex_lock lock(mutex_);
         ++own.num_idle;
-        own.changed.wait(lock, [&] { return stopping_ || !own.queue.empty(); });
+        own.changed.wait(lock, [&]() FLOWRUN_REQUIRES(mutex_) { return stopping_ || !own.queue.empty(); });
         --own.num_idle;
         taken = own.queue.pop();
         if (taken == nullptr) return;  // stopping, and nothing left
@@ -120,9 +119,9 @@ class thread_backend final : public queueing_backend {
   const unsigned max_threads_;  // of a lane
   const std::string_view name_;
   const transfer carry_out_;
-  std::mutex mutex_;  // guards lanes_ and stopping_
-  std::map<const disk_queue*, lane> lanes_;
-  bool stopping_ = false;
+  mutex mutex_;  // guards what is in the lanes, too
+  std::map<const disk_queue*, lane> lanes_ FLOWRUN_GUARDED_BY(mutex_);
+  bool stopping_ FLOWRUN_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace

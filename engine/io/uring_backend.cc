@@ -18,11 +18,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <future>
-#include <mutex>
 #include <system_error>
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 #include "engine/io/backends.h"
 #include "engine/io/file.h"
 #include "engine/io/io_thread.h"
@@ -64,7 +64,7 @@ class uring_backend final : public queueing_backend {
 
   ~uring_backend() override {
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       stopping_ = true;
     }
     nudge();
@@ -86,7 +86,7 @@ class uring_backend final : public queueing_backend {
     if (added.empty()) return;
     bool asleep = false;
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       queue_.append(added);
       asleep = std::exchange(asleep_, false);
     }
@@ -141,7 +141,7 @@ class uring_backend final : public queueing_backend {
 
   // Moves requests from the queue to the ring. False when it is time to stop.
   bool take_queued() {
-    std::unique_lock lock(mutex_);
+    mutex_lock lock(mutex_);
     while (in_flight_ < queue_depth_) {
       request* const taken = queue_.pop();
       if (taken == nullptr) break;
@@ -235,10 +235,10 @@ class uring_backend final : public queueing_backend {
   const unsigned queue_depth_;
   int nudge_ = -1;
 
-  std::mutex mutex_;  // guards the next three
-  request_queue queue_;
-  bool asleep_ = false;  // the ring's thread sleeps, or is about to: nudge it
-  bool stopping_ = false;
+  mutex mutex_;
+  request_queue queue_ FLOWRUN_GUARDED_BY(mutex_);
+  bool asleep_ FLOWRUN_GUARDED_BY(mutex_) = false;  // the ring's thread sleeps, or is about to: nudge it
+  bool stopping_ FLOWRUN_GUARDED_BY(mutex_) = false;
 
   // Only the ring's thread.
   io_uring ring_{};

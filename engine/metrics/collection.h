@@ -11,12 +11,12 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/base/mutex.h"
 #include "engine/metrics/names.h"
 
 namespace flowrun::metrics {
@@ -70,8 +70,8 @@ class collection {
   void collect(sink& into);
 
  private:
-  std::mutex mutex_;  // held while collectors run
-  std::list<collector> collectors_;
+  mutex mutex_;  // held while collectors run
+  std::list<collector> collectors_ FLOWRUN_GUARDED_BY(mutex_);
 };
 
 }  // namespace flowrun::metrics

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
 
 #include "engine/base/buffer.h"
+#include "engine/base/mutex.h"
 
 namespace flowrun::record {
 
@@ -53,7 +53,7 @@ struct batch_pool::state {
 
   // Of the buffers of each size those that have been free for longest, `idle_only` as many as nobody needed in this
   // window, until no more than always_kept are free. The largest first: they are the fewest calls.
-  std::vector<buffer> take_out(bool idle_only) {
+  std::vector<buffer> take_out(bool idle_only) FLOWRUN_REQUIRES(mutex) {
     std::vector<buffer> out;
     for (size_t c = num_classes; c-- > 0;) {
       free_list& list = free[c];
@@ -72,7 +72,7 @@ struct batch_pool::state {
 
   // Null: there is none, and what is held has grown by one. `idle` has to be released.
   std::byte* find(size_t size_class, std::vector<buffer>& idle) {
-    std::lock_guard lock(mutex);
+    mutex_lock lock(mutex);
     std::byte* data = nullptr;
     free_list& list = free[size_class];
     if (!list.buffers.empty()) {
@@ -91,7 +91,7 @@ struct batch_pool::state {
 
   void give_back(buffer b) noexcept {
     {
-      std::lock_guard lock(mutex);
+      mutex_lock lock(mutex);
       if (free_bytes + bytes_of(b.size_class) <= most_free) {
         free[b.size_class].buffers.push_back(b.data);
         free_bytes += bytes_of(b.size_class);
@@ -103,12 +103,12 @@ struct batch_pool::state {
   }
 
   const uint64_t most_free;
-  mutable std::mutex mutex;  // guards the rest
-  std::array<free_list, num_classes> free;
-  uint64_t free_bytes = 0;
-  uint64_t held = 0;
-  uint64_t peak = 0;
-  uint64_t taken = 0;  // in this window
+  mutable flowrun::mutex mutex;
+  std::array<free_list, num_classes> free FLOWRUN_GUARDED_BY(mutex);
+  uint64_t free_bytes FLOWRUN_GUARDED_BY(mutex) = 0;
+  uint64_t held FLOWRUN_GUARDED_BY(mutex) = 0;
+  uint64_t peak FLOWRUN_GUARDED_BY(mutex) = 0;
+  uint64_t taken FLOWRUN_GUARDED_BY(mutex) = 0;  // in this window
 };
 
 batch_pool::batch_pool(uint64_t most_free) : state_(std::make_shared<state>(most_free)) {}
@@ -122,7 +122,7 @@ std::shared_ptr<std::byte[]> batch_pool::take(size_t num_bytes) {
     try {
       data = allocate(size_class);
     } catch (...) {
-      std::lock_guard lock(state_->mutex);
+      mutex_lock lock(state_->mutex);
       state_->held -= bytes_of(size_class);
       throw;
     }
@@ -133,19 +133,19 @@ std::shared_ptr<std::byte[]> batch_pool::take(size_t num_bytes) {
 void batch_pool::trim() {
   std::vector<buffer> surplus;
   {
-    std::lock_guard lock(state_->mutex);
+    mutex_lock lock(state_->mutex);
     surplus = state_->take_out(false);
   }
   for (const buffer& b : surplus) release(b);
 }
 
 uint64_t batch_pool::held_bytes() const {
-  std::lock_guard lock(state_->mutex);
+  mutex_lock lock(state_->mutex);
   return state_->held;
 }
 
 uint64_t batch_pool::peak_bytes() const {
-  std::lock_guard lock(state_->mutex);
+  mutex_lock lock(state_->mutex);
   return state_->peak;
 }
 
