@@ -5,9 +5,9 @@
 #include <deque>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <utility>
 
+#include "engine/base/mutex.h"
 #include "engine/base/outcome.h"
 #include "engine/base/resumable.h"
 
@@ -24,7 +24,7 @@ class background_work final : public resumable {
   // Begins once all that was started before has finished. Once something threw, nothing is begun any more.
   void start(step work) {
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       if (error_) return;
       steps_.push_back(std::move(work));
     }
@@ -34,7 +34,7 @@ class background_work final : public resumable {
   // ready: at most so much of what was started is unfinished; else `w` will be woken when one more has finished, once:
   // only the newest `w` is. Rethrows what the work threw.
   outcome at_most(size_t num_unfinished, waker* w) {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     if (error_) std::rethrow_exception(error_);
     if (steps_.size() <= num_unfinished) return outcome::ready();
     waiter_ = w;
@@ -46,7 +46,7 @@ class background_work final : public resumable {
   void resume() noexcept override {
     step* current = nullptr;
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       if (steps_.empty()) return;  // a late wake
       current = &steps_.front();   // stays where it is when others are queued
     }
@@ -61,7 +61,7 @@ class background_work final : public resumable {
     if (!reached.is_done()) return;
     bool more = false;
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       steps_.pop_front();
       if (thrown) {
         error_ = thrown;
@@ -73,10 +73,10 @@ class background_work final : public resumable {
     if (more) wake();  // not at once: shutdown() comes between
   }
 
-  std::mutex mutex_;
-  std::deque<step> steps_;  // unfinished; the first is running
-  std::exception_ptr error_;
-  waker* waiter_ = nullptr;
+  mutex mutex_;
+  std::deque<step> steps_ FLOWRUN_GUARDED_BY(mutex_);  // unfinished; the first is running
+  std::exception_ptr error_ FLOWRUN_GUARDED_BY(mutex_);
+  waker* waiter_ FLOWRUN_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace flowrun

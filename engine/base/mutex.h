@@ -16,6 +16,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <shared_mutex>
 #include <utility>
 
 #if defined(__clang__)
@@ -26,6 +27,7 @@
 
 #define FLOWRUN_GUARDED_BY(x) FLOWRUN_THREAD_ANNOTATION(guarded_by(x))
 #define FLOWRUN_REQUIRES(...) FLOWRUN_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
+#define FLOWRUN_REQUIRES_SHARED(...) FLOWRUN_THREAD_ANNOTATION(requires_shared_capability(__VA_ARGS__))
 #define FLOWRUN_EXCLUDES(...) FLOWRUN_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define FLOWRUN_NO_THREAD_SAFETY_ANALYSIS FLOWRUN_THREAD_ANNOTATION(no_thread_safety_analysis)
 
@@ -53,10 +55,50 @@ class FLOWRUN_THREAD_ANNOTATION(scoped_lockable) mutex_lock {
   mutex_lock& operator=(const mutex_lock&) = delete;
   void lock() FLOWRUN_THREAD_ANNOTATION(acquire_capability()) { native_.lock(); }
   void unlock() FLOWRUN_THREAD_ANNOTATION(release_capability()) { native_.unlock(); }
+  bool owns_lock() const noexcept { return native_.owns_lock(); }
 
  private:
   friend class condition;
   std::unique_lock<std::mutex> native_;
+};
+
+// A mutex that several threads may hold at once to read.
+class FLOWRUN_THREAD_ANNOTATION(capability("shared_mutex")) shared_mutex {
+ public:
+  shared_mutex() = default;
+  shared_mutex(const shared_mutex&) = delete;
+  shared_mutex& operator=(const shared_mutex&) = delete;
+  void lock() FLOWRUN_THREAD_ANNOTATION(acquire_capability()) { native_.lock(); }
+  void unlock() FLOWRUN_THREAD_ANNOTATION(release_capability()) { native_.unlock(); }
+  void lock_shared() FLOWRUN_THREAD_ANNOTATION(acquire_shared_capability()) { native_.lock_shared(); }
+  void unlock_shared() FLOWRUN_THREAD_ANNOTATION(release_shared_capability()) { native_.unlock_shared(); }
+
+ private:
+  std::shared_mutex native_;
+};
+
+class FLOWRUN_THREAD_ANNOTATION(scoped_lockable) write_lock {
+ public:
+  explicit write_lock(shared_mutex& m) FLOWRUN_THREAD_ANNOTATION(acquire_capability(m)) : mutex_(m) { m.lock(); }
+  ~write_lock() FLOWRUN_THREAD_ANNOTATION(release_capability()) { mutex_.unlock(); }
+  write_lock(const write_lock&) = delete;
+  write_lock& operator=(const write_lock&) = delete;
+
+ private:
+  shared_mutex& mutex_;
+};
+
+class FLOWRUN_THREAD_ANNOTATION(scoped_lockable) read_lock {
+ public:
+  explicit read_lock(shared_mutex& m) FLOWRUN_THREAD_ANNOTATION(acquire_shared_capability(m)) : mutex_(m) {
+    m.lock_shared();
+  }
+  ~read_lock() FLOWRUN_THREAD_ANNOTATION(release_capability()) { mutex_.unlock_shared(); }
+  read_lock(const read_lock&) = delete;
+  read_lock& operator=(const read_lock&) = delete;
+
+ private:
+  shared_mutex& mutex_;
 };
 
 // Something that changes under a mutex. The predicates are called with the lock held; say so in the lambda.

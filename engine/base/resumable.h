@@ -10,12 +10,11 @@
 // so the end never waits for a task that nobody has begun.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "engine/base/mutex.h"
 #include "engine/base/waker.h"
 
 namespace flowrun {
@@ -32,7 +31,7 @@ class resumable : public waker {
   void wake() noexcept final {
     const std::shared_ptr<core> c = core_;  // the step may run, and this object die, before post() has returned
     {
-      std::lock_guard lock(c->mutex);
+      mutex_lock lock(c->mutex);
       if (c->now == state::running) c->again = true;
       if (c->now != state::idle) return;
       c->now = state::queued;
@@ -43,9 +42,9 @@ class resumable : public waker {
   // Returns once no thread is inside; from then on wakes are ignored. Called by the destructor of the derived class,
   // never from inside a step. May be called again.
   void shutdown() {
-    std::unique_lock lock(core_->mutex);
+    mutex_lock lock(core_->mutex);
     core_->stopping = true;
-    core_->changed.wait(lock, [&] { return core_->now != state::running; });
+    core_->changed.wait(lock, [&]() FLOWRUN_REQUIRES(core_->mutex) { return core_->now != state::running; });
     core_->now = state::dead;
   }
 
@@ -61,15 +60,15 @@ class resumable : public waker {
     core(resumable& o, task_poster p) : owner(o), post(std::move(p)) {}
     resumable& owner;  // alive while running
     const task_poster post;
-    std::mutex mutex;
-    std::condition_variable changed;
-    state now = state::idle;  // guarded by mutex, as are the next two
-    bool again = false;
-    bool stopping = false;
+    flowrun::mutex mutex;
+    condition changed;
+    state now FLOWRUN_GUARDED_BY(mutex) = state::idle;
+    bool again FLOWRUN_GUARDED_BY(mutex) = false;
+    bool stopping FLOWRUN_GUARDED_BY(mutex) = false;
   };
 
   static void run(core& c) {
-    std::unique_lock lock(c.mutex);
+    mutex_lock lock(c.mutex);
     if (c.now != state::queued) return;  // dead
     c.now = state::running;
     do {

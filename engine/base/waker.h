@@ -5,8 +5,7 @@
 // hang the job, so the pattern is always: look at the state and leave the waker behind under one lock (outcome.h).
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
+#include "engine/base/mutex.h"
 
 namespace flowrun {
 
@@ -25,21 +24,21 @@ class blocking_waker final : public waker {
  public:
   void wake() noexcept override {
     // Notified under the lock: the waiting thread may destroy this object as soon as it sees the flag.
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     woken_ = true;
     condition_.notify_one();
   }
   // Returns after the next wake (or at once after one that came since the last wait).
   void wait() {
-    std::unique_lock lock(mutex_);
-    condition_.wait(lock, [&] { return woken_; });
+    mutex_lock lock(mutex_);
+    condition_.wait(lock, [&]() FLOWRUN_REQUIRES(mutex_) { return woken_; });
     woken_ = false;
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable condition_;
-  bool woken_ = false;
+  mutex mutex_;
+  condition condition_;
+  bool woken_ FLOWRUN_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace flowrun

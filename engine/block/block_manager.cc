@@ -4,12 +4,12 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 #include "engine/block/disk_weights.h"
 #include "engine/block/extent_list.h"
 #include "engine/block/scratch_directory.h"
@@ -31,27 +31,29 @@ struct block_manager::disk {
   io::disk_queue queue;            // thread-safe by itself
   io::disk_statistics statistics;  // thread-safe by itself
 
-  mutable std::mutex mutex;           // guards everything below, except that…
-  std::unique_ptr<io::file> scratch;  // …it is made before the first block id is given out, and stays
-  bool can_reserve = true;            // false: the file system can't, so the file grows block by block
-  bool full = false;                  // a write found no room (condemn)
-  std::string refusal;                // why it has no more room; empty: it may have
-  bool refusal_told = false;          // to the user
-  bool failed = false;                // a write or a reservation failed
-  uint64_t end = 0;                   // the file's length; [0, end) is free, used or condemned
-  uint64_t used = 0;
-  uint64_t peak_used = 0;
-  extent_list free_space;
+  // Made under the mutex before the first block id is given out, and stays: the owner of an id may read it without.
+  std::unique_ptr<io::file> scratch;
 
-  void open(const manager_options& options);
+  mutable flowrun::mutex mutex;
+  bool can_reserve FLOWRUN_GUARDED_BY(mutex) = true;  // false: the file system can't, so the file grows block by block
+  bool full FLOWRUN_GUARDED_BY(mutex) = false;        // a write found no room (condemn)
+  std::string refusal FLOWRUN_GUARDED_BY(mutex);      // why it has no more room; empty: it may have
+  bool refusal_told FLOWRUN_GUARDED_BY(mutex) = false;  // to the user
+  bool failed FLOWRUN_GUARDED_BY(mutex) = false;        // a write or a reservation failed
+  uint64_t end FLOWRUN_GUARDED_BY(mutex) = 0;           // the file's length; [0, end) is free, used or condemned
+  uint64_t used FLOWRUN_GUARDED_BY(mutex) = 0;
+  uint64_t peak_used FLOWRUN_GUARDED_BY(mutex) = 0;
+  extent_list free_space FLOWRUN_GUARDED_BY(mutex);
+
+  void open(const manager_options& options) FLOWRUN_REQUIRES(mutex);
   void open_now(const manager_options& options);
   // Space for up to `most_blocks` neighbouring blocks; none: no room.
   std::optional<std::pair<uint64_t, unsigned>> take(uint64_t num_bytes, unsigned most_blocks,
                                                     const manager_options& options);
-  bool takes_blocks(uint64_t num_bytes) const;  // under the lock
-  bool grow(uint64_t num_bytes, uint64_t wanted_bytes, uint64_t reserve_step);
+  bool takes_blocks(uint64_t num_bytes) const FLOWRUN_REQUIRES(mutex);
+  bool grow(uint64_t num_bytes, uint64_t wanted_bytes, uint64_t reserve_step) FLOWRUN_REQUIRES(mutex);
   std::optional<uint64_t> free_bytes() const;
-  bool reserve(uint64_t num_bytes);
+  bool reserve(uint64_t num_bytes) FLOWRUN_REQUIRES(mutex);
   std::string warning();
 };
 
@@ -66,14 +68,14 @@ void block_manager::disk::open(const manager_options& options) {
 }
 
 void block_manager::disk::open_now(const manager_options& options) {
-  std::lock_guard lock(mutex);
+  mutex_lock lock(mutex);
   if (scratch == nullptr) open(options);
 }
 
 // Takes space, growing the file when need be.
 std::optional<std::pair<uint64_t, unsigned>> block_manager::disk::take(uint64_t num_bytes, unsigned most_blocks,
                                                                        const manager_options& options) {
-  std::lock_guard lock(mutex);
+  mutex_lock lock(mutex);
   if (failed) return std::nullopt;
   if (scratch == nullptr) open(options);
   auto taken = free_space.take(num_bytes, most_blocks);
@@ -140,7 +142,7 @@ bool block_manager::disk::reserve(uint64_t num_bytes) {
 
 // What to tell the user when others have taken over: why it has no more room, once.
 std::string block_manager::disk::warning() {
-  std::lock_guard lock(mutex);
+  mutex_lock lock(mutex);
   if (refusal.empty() || std::exchange(refusal_told, true)) return {};
   if (!failed) return fmt::format("the scratch directory {} is full: {}; the others take over", path, refusal);
   return fmt::format("{}; nothing more is written to the scratch directory {}, the others take over", refusal, path);
@@ -193,7 +195,7 @@ block_manager::bunch block_manager::allocate(unsigned preferred_disk, uint32_t n
     return found;
   }
   const bool any_failed = std::any_of(disks_.begin(), disks_.end(), [](const auto& one) {
-    std::lock_guard lock(one->mutex);
+    mutex_lock lock(one->mutex);
     return one->failed;
   });
   if (any_failed)
@@ -207,7 +209,7 @@ block_manager::bunch block_manager::allocate(unsigned preferred_disk, uint32_t n
 void block_manager::free(block_id id) noexcept {
   if (id.num_bytes == 0) return;
   disk& owner = *disks_.at(id.disk);
-  std::lock_guard lock(owner.mutex);
+  mutex_lock lock(owner.mutex);
   FLOWRUN_CHECK(id.offset + id.num_bytes <= owner.end && owner.used >= id.num_bytes);
   FLOWRUN_CHECK(!owner.queue.in_flight(id.offset));
   owner.free_space.give(id.offset, id.num_bytes);
@@ -218,7 +220,7 @@ void block_manager::free(block_id id) noexcept {
 void block_manager::condemn(block_id id, const std::string& cause) {
   if (id.num_bytes == 0) return;
   disk& owner = *disks_.at(id.disk);
-  std::lock_guard lock(owner.mutex);
+  mutex_lock lock(owner.mutex);
   owner.full = true;
   owner.refusal = cause;
   refusal_untold_.store(true, std::memory_order_relaxed);
@@ -229,7 +231,7 @@ void block_manager::condemn(block_id id, const std::string& cause) {
 bool block_manager::retire(block_id id, const std::string& cause) {
   disk& owner = *disks_.at(id.disk);
   {
-    std::lock_guard lock(owner.mutex);
+    mutex_lock lock(owner.mutex);
     owner.failed = true;
     owner.refusal = cause;
     owner.used -= id.num_bytes;
@@ -237,7 +239,7 @@ bool block_manager::retire(block_id id, const std::string& cause) {
   used_bytes_.fetch_sub(id.num_bytes, std::memory_order_relaxed);
   bool others = false;
   for (const auto& one : disks_) {
-    std::lock_guard lock(one->mutex);
+    mutex_lock lock(one->mutex);
     others |= one->takes_blocks(id.num_bytes);
   }
   if (others) warn_of_refusals();
@@ -252,7 +254,7 @@ std::vector<double> block_manager::weights() const {
     const io::disk_snapshot s = one->statistics.snapshot();
     given.push_back(one->weight);
     measured.push_back({s.reads.num_bytes + s.writes.num_bytes, s.busy_ns});
-    std::lock_guard lock(one->mutex);
+    mutex_lock lock(one->mutex);
     takes.push_back(one->takes_blocks(1));
   }
   return disk_weights(given, measured, takes);
@@ -279,7 +281,7 @@ std::vector<disk_usage> block_manager::usage() const {
     now.path = one->path;
     now.limit = one->limit;
     now.transfers = one->statistics.snapshot();
-    std::lock_guard lock(one->mutex);
+    mutex_lock lock(one->mutex);
     now.used = one->used;
     now.peak_used = one->peak_used;
     now.reserved = one->end;
@@ -323,7 +325,7 @@ std::string block_manager::full_message(uint32_t num_bytes) const {
     const disk& one = *disks_[at++];
     if (const auto free = options_.in_memory ? std::nullopt : one.free_bytes())
       text += fmt::format(", {} free on its file system", format_bytes(*free));
-    std::lock_guard lock(one.mutex);
+    mutex_lock lock(one.mutex);
     if (!one.refusal.empty()) text += fmt::format(" ({})", one.refusal);
     separator = "; ";
   }

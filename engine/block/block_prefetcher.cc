@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <exception>
-#include <mutex>
 #include <set>
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 #include "engine/block/fetch_check.h"
 #include "engine/io/transfer_pool.h"
 
@@ -38,12 +38,12 @@ struct block_prefetcher::core final : io::transfer_pool {
   }
 
   void start() {
-    std::unique_lock lock(mutex_);
-    transfer_on(lock);
+    mutex_lock lock(mutex_);
+    transfer_on();
   }
 
   // The next position to issue, or sequence.size().
-  uint64_t next_to_issue() {
+  uint64_t next_to_issue() FLOWRUN_REQUIRES(mutex_) {
     while (num_ordered < sequence.size()) {
       const uint64_t position = plan.order.empty() ? num_ordered : plan.order[num_ordered];
       if (position >= next_position && slot_of[position] == no_slot && !given_up.contains(position))
@@ -53,10 +53,12 @@ struct block_prefetcher::core final : io::transfer_pool {
     return given_up.empty() ? sequence.size() : *given_up.begin();
   }
 
-  bool starves() const { return next_position < sequence.size() && slot_of[next_position] == no_slot; }
+  bool starves() const FLOWRUN_REQUIRES(mutex_) {
+    return next_position < sequence.size() && slot_of[next_position] == no_slot;
+  }
 
   // Gives free buffers to the next blocks of the order, once there are enough of them for a batch.
-  void choose(batch& to, bool goes_on) override {
+  void choose(batch& to, bool goes_on) override FLOWRUN_REQUIRES(mutex_) {
     if (failure) return;
     const bool starving = starves();
     if (!goes_on && !starving && num_free() < company && num_in_flight() > 0) return;
@@ -73,12 +75,14 @@ struct block_prefetcher::core final : io::transfer_pool {
   }
 
   // When the next block has no buffer, one that another block gives up will do.
-  bool arrived(slot& one) noexcept override { return one.position == next_position || starves(); }
-  bool came_back() noexcept override { return true; }
+  bool arrived(slot& one) noexcept override FLOWRUN_REQUIRES(mutex_) {
+    return one.position == next_position || starves();
+  }
+  bool came_back() noexcept override FLOWRUN_REQUIRES(mutex_) { return true; }
 
   // When the block needed next has no buffer and none is free: takes the one of the block that is there and needed
   // last.
-  void give_up_latest() {
+  void give_up_latest() FLOWRUN_REQUIRES(mutex_) {
     slot* const latest = latest_done();
     if (latest == nullptr) return;
     given_up.insert(latest->position);
@@ -89,7 +93,7 @@ struct block_prefetcher::core final : io::transfer_pool {
 
   // The buffer with the next block, now held; null: blocked.
   slot* take_next(waker* who) {
-    std::unique_lock lock(mutex_);
+    mutex_lock lock(mutex_);
     for (;;) {
       unblock();
       if (failure) std::rethrow_exception(failure);
@@ -100,7 +104,7 @@ struct block_prefetcher::core final : io::transfer_pool {
         return &slots()[at];
       }
       if (at == no_slot && num_free() == 0) give_up_latest();
-      if (transfer_on(lock)) continue;
+      if (transfer_on()) continue;
       block(who);
       return nullptr;
     }
@@ -108,7 +112,7 @@ struct block_prefetcher::core final : io::transfer_pool {
 
   outcome next(buffer& out, waker* waiter) {
     if (next_position == sequence.size()) {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       if (failure) std::rethrow_exception(failure);
       return outcome::done();
     }
@@ -121,7 +125,7 @@ struct block_prefetcher::core final : io::transfer_pool {
       if (plan.free_after_read) manager.free(wanted.id);
       out = prefetched_block(std::move(lease), taken->memory, header);
     } catch (...) {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       failure = std::current_exception();
       throw;
     }
@@ -129,7 +133,7 @@ struct block_prefetcher::core final : io::transfer_pool {
   }
 
   uint64_t count_given_up() const {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     return num_given_up;
   }
 

@@ -6,13 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 #include "engine/io/transfer_pool.h"
 
 namespace flowrun::block {
@@ -57,20 +56,19 @@ struct buffered_writer::core final : io::transfer_pool {
   std::vector<region> reserved;  // by disk
   std::vector<block_id> results;
   std::exception_ptr first_error;
-  // Under the pool's lock.
-  slot* next = nullptr;  // to be written
-  unsigned num_unsettled = 0;
-  std::condition_variable completion;
+  slot* next FLOWRUN_GUARDED_BY(mutex_) = nullptr;  // to be written
+  unsigned num_unsettled FLOWRUN_GUARDED_BY(mutex_) = 0;
+  condition completion;
 
-  void choose(batch& to, bool) override {
+  void choose(batch& to, bool) override FLOWRUN_REQUIRES(mutex_) {
     if (next != nullptr) begin(to, *std::exchange(next, nullptr), 0);
   }
   // The caller waits for any.
-  bool arrived(slot&) noexcept override {
+  bool arrived(slot&) noexcept override FLOWRUN_REQUIRES(mutex_) {
     completion.notify_all();
     return true;
   }
-  bool any_done() {
+  bool any_done() FLOWRUN_REQUIRES(mutex_) {
     return std::any_of(slots().begin(), slots().end(), [](const slot& one) { return one.now == state::done; });
   }
 
@@ -78,7 +76,7 @@ struct buffered_writer::core final : io::transfer_pool {
     for (;;) {
       reap();
       rethrow();
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       if (slot* const one = take_free()) {
         one->now = state::held;
         forget_wait();
@@ -93,7 +91,7 @@ struct buffered_writer::core final : io::transfer_pool {
   outcome try_flush(waker* waiter) {
     for (;;) {
       reap();
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       if (num_unsettled == 0) {
         forget_wait();
         break;
@@ -124,7 +122,7 @@ struct buffered_writer::core final : io::transfer_pool {
     }
     writes[one.number] = {results.size() - 1, 0};
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       ++num_unsettled;
     }
     start(one, id);
@@ -161,14 +159,14 @@ struct buffered_writer::core final : io::transfer_pool {
 
   void start(slot& one, block_id id) {
     manager.prepare(one.transfer, id, io::direction::write, one.memory);
-    std::unique_lock lock(mutex_);
+    mutex_lock lock(mutex_);
     next = &one;
-    transfer_on(lock);
+    transfer_on();
   }
 
   // Looks at the results of completed writes. Starts failed ones again on another disk where that may help.
   void reap() {
-    std::unique_lock lock(mutex_);
+    mutex_lock lock(mutex_);
     for (slot& one : slots()) {
       if (one.now != state::done) continue;
       lock.unlock();
@@ -225,6 +223,12 @@ struct buffered_writer::core final : io::transfer_pool {
     return true;
   }
 
+  void forget_results() {
+    mutex_lock lock(mutex_);
+    FLOWRUN_CHECK(num_unsettled == 0);
+    results.clear();
+  }
+
   void keep(std::exception_ptr failure) {
     if (!first_error) first_error = std::move(failure);
   }
@@ -235,8 +239,8 @@ struct buffered_writer::core final : io::transfer_pool {
 
   // Blocks until a completed write waits to be reaped (then true) or nothing is in flight.
   bool wait_for_completion() {
-    std::unique_lock lock(mutex_);
-    completion.wait(lock, [&] { return any_done() || num_unsettled == 0; });
+    mutex_lock lock(mutex_);
+    completion.wait(lock, [&]() FLOWRUN_REQUIRES(mutex_) { return any_done() || num_unsettled == 0; });
     return any_done();
   }
 };
@@ -281,9 +285,6 @@ block_id buffered_writer::result(uint64_t ticket) const { return core_->results.
 
 uint64_t buffered_writer::num_submitted() const { return core_->results.size(); }
 
-void buffered_writer::forget_results() {
-  FLOWRUN_CHECK(core_->num_unsettled == 0);
-  core_->results.clear();
-}
+void buffered_writer::forget_results() { core_->forget_results(); }
 
 }  // namespace flowrun::block

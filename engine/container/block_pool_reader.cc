@@ -1,8 +1,8 @@
 #include "engine/container/block_pool_reader.h"
 
-#include <mutex>
 #include <vector>
 
+#include "engine/base/mutex.h"
 #include "engine/block/fetch_check.h"
 #include "engine/io/transfer_pool.h"
 
@@ -16,12 +16,12 @@ class block_pool_reader::core final : public io::transfer_pool {
   }
 
   size_t free_buffers() const {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     return num_free();
   }
 
   uint32_t take(const block::fetch& what) {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     slot& one = *take_free();
     wanted_[one.number] = what;
     manager_.prepare(one.transfer, what.id, io::direction::read, one.memory);
@@ -30,14 +30,14 @@ class block_pool_reader::core final : public io::transfer_pool {
   }
 
   void submit() {
-    std::unique_lock lock(mutex_);
-    transfer_on(lock);
+    mutex_lock lock(mutex_);
+    transfer_on();
   }
 
   outcome ready(uint32_t buffer, waker* w) {
     slot& one = slots()[buffer];
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       if (one.now == state::held) return outcome::ready();
       if (one.now != state::done) {
         if (w == nullptr) return outcome::blocked();
@@ -48,7 +48,7 @@ class block_pool_reader::core final : public io::transfer_pool {
       }
     }
     block::check_fetched(manager_, wanted_[buffer], one.transfer, one.memory);
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     one.now = state::held;
     return outcome::ready();
   }
@@ -57,13 +57,13 @@ class block_pool_reader::core final : public io::transfer_pool {
   void release(uint32_t buffer) { give_back(slots()[buffer]); }
 
  private:
-  void choose(batch& to, bool) override {
+  void choose(batch& to, bool) override FLOWRUN_REQUIRES(mutex_) {
     for (; num_submitted_ < begun_.size() && !to.full(); ++num_submitted_) begin(to, *begun_[num_submitted_], 0);
     if (num_submitted_ < begun_.size()) return;
     begun_.clear();
     num_submitted_ = 0;
   }
-  bool arrived(slot& one) noexcept override {
+  bool arrived(slot& one) noexcept override FLOWRUN_REQUIRES(mutex_) {
     if (awaited_ != &one) return false;
     awaited_ = nullptr;
     return true;
@@ -71,10 +71,9 @@ class block_pool_reader::core final : public io::transfer_pool {
 
   block::block_manager& manager_;
   std::vector<block::fetch> wanted_;  // by buffer
-  // Under the pool's lock.
-  std::vector<slot*> begun_;
-  size_t num_submitted_ = 0;  // of these
-  const slot* awaited_ = nullptr;
+  std::vector<slot*> begun_ FLOWRUN_GUARDED_BY(mutex_);
+  size_t num_submitted_ FLOWRUN_GUARDED_BY(mutex_) = 0;  // of these
+  const slot* awaited_ FLOWRUN_GUARDED_BY(mutex_) = nullptr;
 };
 
 block_pool_reader::block_pool_reader(block::block_manager& manager, uint32_t block_bytes, unsigned num_buffers)

@@ -6,12 +6,12 @@
 #include <deque>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 #include "engine/base/units.h"
 #include "engine/block/block_prefetcher.h"
 #include "engine/block/prefetch_order.h"
@@ -55,7 +55,7 @@ struct external_queue::core {
     for (size_t i = from; i < segment.blocks.size(); ++i) blocks.free(segment.blocks[i].id);
   }
 
-  void submit_block() {
+  void submit_block() FLOWRUN_REQUIRES(mutex) {
     if (num_rows == 0) return;
     const uint32_t rows_in_block = std::exchange(num_rows, 0);
     writer->submit(rows_in_block, static_cast<uint32_t>(front_bytes),
@@ -65,7 +65,7 @@ struct external_queue::core {
 
   // Ends the segment being written. blocked: it is on its way to the disks. Either side may begin it and the other end
   // it.
-  outcome close_segment() {
+  outcome close_segment() FLOWRUN_REQUIRES(mutex) {
     submit_block();
     closing = true;
     if (const outcome o = writer->flush(&asleep); o.is_blocked()) return o;
@@ -76,7 +76,7 @@ struct external_queue::core {
     return outcome::done();
   }
 
-  void open_segment(size_t longest_row) {
+  void open_segment(size_t longest_row) FLOWRUN_REQUIRES(mutex) {
     const size_t needed = std::bit_ceil(longest_row + block::block_header_bytes);
     if (needed > longest_block)
       throw error(error_kind::bad_data,
@@ -86,7 +86,7 @@ struct external_queue::core {
     writer->begin_run();
   }
 
-  outcome spill(record::batch& b) {
+  outcome spill(record::batch& b) FLOWRUN_REQUIRES(mutex) {
     if (closing)
       if (const outcome o = close_segment(); o.is_blocked()) return o;
     while (b.num_rows > 0) {
@@ -114,7 +114,7 @@ struct external_queue::core {
     return outcome::ready();
   }
 
-  outcome push(record::batch& b) {
+  outcome push(record::batch& b) FLOWRUN_REQUIRES(mutex) {
     const bool all_in_memory = !writer && segments.empty() && !reading;
     if (!all_in_memory || memory_used + b.num_bytes() > row_memory) return spill(b);
     memory_used += b.num_bytes();
@@ -123,7 +123,7 @@ struct external_queue::core {
   }
 
   // The rows of a block, in the reader's buffer, or in a buffer of their own when the consumer holds on to too many.
-  record::batch rows_of(block::prefetched_block block) {
+  record::batch rows_of(block::prefetched_block block) FLOWRUN_REQUIRES(mutex) {
     record::batch b;
     b.num_rows = block.header().num_rows;
     b.row_bytes = rows.row_bytes();
@@ -144,7 +144,7 @@ struct external_queue::core {
   }
 
   // The next batch from scratch into `current`.
-  outcome read() {
+  outcome read() FLOWRUN_REQUIRES(mutex) {
     for (;;) {
       if (reader) {
         block::prefetched_block next;
@@ -175,7 +175,7 @@ struct external_queue::core {
     }
   }
 
-  outcome front(const record::batch*& out) {
+  outcome front(const record::batch*& out) FLOWRUN_REQUIRES(mutex) {
     if (!memory.empty()) {
       out = &memory.front();
       return outcome::ready();
@@ -189,9 +189,10 @@ struct external_queue::core {
     return outcome::ready();
   }
 
-  // What one end threw, the other shall hear too, instead of waiting or of reading a stream with a gap.
+  // What one end threw, the other shall hear too, instead of waiting or of reading a stream with a gap. Not analysed:
+  // the analysis doesn't know that the caller's `c.mutex` is this one.
   template <class Act>
-  outcome unless_failed(Act&& act) {
+  outcome unless_failed(Act&& act) FLOWRUN_REQUIRES(mutex) FLOWRUN_NO_THREAD_SAFETY_ANALYSIS {
     if (failure) std::rethrow_exception(failure);
     try {
       return act();
@@ -209,25 +210,26 @@ struct external_queue::core {
 
   sleepers asleep;  // outlives the writer and the reader
 
-  mutable std::mutex mutex;  // guards the rest
-  bool closed = false;
-  std::exception_ptr failure;
-  std::deque<record::batch> memory;
-  uint64_t memory_used = 0;
-  uint64_t spilled = 0;
+  mutable flowrun::mutex mutex;
+  bool closed FLOWRUN_GUARDED_BY(mutex) = false;
+  std::exception_ptr failure FLOWRUN_GUARDED_BY(mutex);
+  std::deque<record::batch> memory FLOWRUN_GUARDED_BY(mutex);
+  uint64_t memory_used FLOWRUN_GUARDED_BY(mutex) = 0;
+  uint64_t spilled FLOWRUN_GUARDED_BY(mutex) = 0;
   // The segment being written.
-  std::optional<runs::run_writer> writer;
-  bool closing = false;  // its last block is on its way: no more rows
-  uint32_t num_rows = 0;
-  size_t front_bytes = 0;
-  size_t heap_end = 0;
+  std::optional<runs::run_writer> writer FLOWRUN_GUARDED_BY(mutex);
+  bool closing FLOWRUN_GUARDED_BY(mutex) = false;  // its last block is on its way: no more rows
+  uint32_t num_rows FLOWRUN_GUARDED_BY(mutex) = 0;
+  size_t front_bytes FLOWRUN_GUARDED_BY(mutex) = 0;
+  size_t heap_end FLOWRUN_GUARDED_BY(mutex) = 0;
   // Written ones, and the one being read.
-  std::deque<runs::run> segments;
-  std::optional<runs::run> reading;
-  size_t blocks_read = 0;
-  std::optional<block::block_prefetcher> reader;
-  std::optional<record::batch> current;
-  std::vector<std::weak_ptr<const void>> lent;  // read buffers that the consumer may still hold
+  std::deque<runs::run> segments FLOWRUN_GUARDED_BY(mutex);
+  std::optional<runs::run> reading FLOWRUN_GUARDED_BY(mutex);
+  size_t blocks_read FLOWRUN_GUARDED_BY(mutex) = 0;
+  std::optional<block::block_prefetcher> reader FLOWRUN_GUARDED_BY(mutex);
+  std::optional<record::batch> current FLOWRUN_GUARDED_BY(mutex);
+  std::vector<std::weak_ptr<const void>> lent
+      FLOWRUN_GUARDED_BY(mutex);  // read buffers that the consumer may still hold
 };
 
 external_queue::external_queue(const record::row_type& type, block::block_manager& blocks, uint64_t memory_bytes,
@@ -237,9 +239,9 @@ external_queue::~external_queue() = default;
 
 outcome external_queue::push(record::batch& b, waker& w) {
   core& c = *core_;
-  std::lock_guard lock(c.mutex);
+  mutex_lock lock(c.mutex);
   c.asleep.set_producer(&w);
-  const outcome s = c.unless_failed([&] { return c.push(b); });
+  const outcome s = c.unless_failed([&]() FLOWRUN_REQUIRES(c.mutex) { return c.push(b); });
   if (!s.is_blocked()) c.asleep.set_producer(nullptr);
   c.asleep.wake_consumer();
   return s;
@@ -247,26 +249,27 @@ outcome external_queue::push(record::batch& b, waker& w) {
 
 void external_queue::close() {
   core& c = *core_;
-  std::lock_guard lock(c.mutex);
+  mutex_lock lock(c.mutex);
   c.closed = true;
   c.asleep.wake_consumer();
 }
 
 outcome external_queue::settle(waker& w) {
   core& c = *core_;
-  std::lock_guard lock(c.mutex);
+  mutex_lock lock(c.mutex);
   FLOWRUN_CHECK(c.closed);
   c.asleep.set_producer(&w);
-  const outcome s = c.unless_failed([&] { return c.writer ? c.close_segment() : outcome::done(); });
+  const outcome s =
+      c.unless_failed([&]() FLOWRUN_REQUIRES(c.mutex) { return c.writer ? c.close_segment() : outcome::done(); });
   if (!s.is_blocked()) c.asleep.set_producer(nullptr);
   return s;
 }
 
 outcome external_queue::front(const record::batch*& out, waker& w) {
   core& c = *core_;
-  std::lock_guard lock(c.mutex);
+  mutex_lock lock(c.mutex);
   c.asleep.set_consumer(&w);
-  const outcome s = c.unless_failed([&] { return c.front(out); });
+  const outcome s = c.unless_failed([&]() FLOWRUN_REQUIRES(c.mutex) { return c.front(out); });
   if (!s.is_blocked()) c.asleep.set_consumer(nullptr);
   return s;
 }
@@ -274,7 +277,7 @@ outcome external_queue::front(const record::batch*& out, waker& w) {
 void external_queue::pop() {
   core& c = *core_;
   std::optional<record::batch> dead;  // dies outside the lock
-  std::lock_guard lock(c.mutex);
+  mutex_lock lock(c.mutex);
   if (!c.memory.empty()) {
     dead = std::move(c.memory.front());
     c.memory.pop_front();
@@ -290,12 +293,12 @@ void external_queue::forget_wakers() {
 }
 
 uint64_t external_queue::memory_bytes() const {
-  std::lock_guard lock(core_->mutex);
+  mutex_lock lock(core_->mutex);
   return core_->memory_used + (core_->writer ? uint64_t{num_write_buffers} * core_->block_bytes : 0);
 }
 
 uint64_t external_queue::spilled_bytes() const {
-  std::lock_guard lock(core_->mutex);
+  mutex_lock lock(core_->mutex);
   return core_->spilled;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 
 namespace flowrun::container {
 
@@ -30,7 +31,7 @@ void queue_input<Item>::shutdown() {
 
 template <class Item>
 bool queue_input<Item>::has_free() const {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   return std::any_of(buffers_.begin(), buffers_.end(), [](const auto& b) { return b->now == state::free; });
 }
 
@@ -38,7 +39,7 @@ template <class Item>
 outcome queue_input<Item>::hand_over(size_t num_items, const Item& least, bool write, waker& w) {
   buffer& full = *buffers_[filling_];
   {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
     const auto next =
         std::find_if(buffers_.begin(), buffers_.end(), [](const auto& b) { return b->now == state::free; });
@@ -92,7 +93,7 @@ outcome queue_input<Item>::write(buffer& b, std::span<const Item>& left, waker& 
 
 template <class Item>
 void queue_input<Item>::end(buffer& b, state reached, std::exception_ptr failure) {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   b.now = reached;
   if (failure && !failure_) failure_ = failure;
   if (waiter_ != nullptr) std::exchange(waiter_, nullptr)->wake();
@@ -101,7 +102,7 @@ void queue_input<Item>::end(buffer& b, state reached, std::exception_ptr failure
 template <class Item>
 bool queue_input<Item>::take_finished(finished& out) {
   out = {};
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
   if (handed_out_) buffers_[*std::exchange(handed_out_, std::nullopt)]->now = state::free;
   for (size_t i = 0; i < buffers_.size(); ++i) {
@@ -123,7 +124,7 @@ bool queue_input<Item>::take_finished(finished& out) {
 
 template <class Item>
 void queue_input<Item>::wake_when_finished(waker& w) {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   wait(w);
 }
 
@@ -140,7 +141,7 @@ void queue_input<Item>::wait(waker& w) {
 template <class Item>
 std::optional<Item> queue_input<Item>::least_away() const {
   std::optional<Item> least;
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   for (const auto& b : buffers_) {
     if (b->now == state::free || b->now == state::filling) continue;
     if (!least || b->least < *least) least = b->least;
@@ -150,7 +151,7 @@ std::optional<Item> queue_input<Item>::least_away() const {
 
 template <class Item>
 size_t queue_input<Item>::num_to_write() const {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   return static_cast<size_t>(std::count_if(buffers_.begin(), buffers_.end(), [](const auto& b) {
     return b->write && (b->now == state::away || b->now == state::written);
   }));
@@ -158,7 +159,7 @@ size_t queue_input<Item>::num_to_write() const {
 
 template <class Item>
 size_t queue_input<Item>::items_to_keep() const {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   size_t num_items = 0;
   for (const auto& b : buffers_)
     if (!b->write && (b->now == state::away || b->now == state::sorted)) num_items += b->num_items;

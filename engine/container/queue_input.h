@@ -13,13 +13,13 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/base/background_work.h"
 #include "engine/base/buffer.h"
+#include "engine/base/mutex.h"
 #include "engine/base/resumable.h"
 #include "engine/container/queue_item.h"
 #include "engine/runs/run_writer.h"
@@ -103,7 +103,7 @@ class queue_input {
     explicit buffer(const task_poster& post) : sorter(post) {}
     Item* items() { return reinterpret_cast<Item*>(memory.data()); }
     aligned_buffer memory;
-    state now = state::free;  // guarded by mutex_
+    state now = state::free;  // guarded by the owner's mutex
     size_t num_items = 0;
     bool write = false;
     Item least{};
@@ -115,7 +115,7 @@ class queue_input {
   void shutdown();
   void sort(buffer& b);
   outcome write(buffer& b, std::span<const Item>& left, waker& w);
-  void wait(waker& w);  // the mutex is held
+  void wait(waker& w) FLOWRUN_REQUIRES(mutex_);
   void end(buffer& b, state reached, std::exception_ptr failure = nullptr);
 
   const settings settings_;
@@ -127,9 +127,9 @@ class queue_input {
   background_work writer_work_;
   std::optional<runs::run_writer> writer_;  // made by the first buffer that is written; dies before who waits for it
 
-  mutable std::mutex mutex_;
-  std::exception_ptr failure_;
-  waker* waiter_ = nullptr;
+  mutable mutex mutex_;
+  std::exception_ptr failure_ FLOWRUN_GUARDED_BY(mutex_);
+  waker* waiter_ FLOWRUN_GUARDED_BY(mutex_) = nullptr;
 };
 
 extern template class queue_input<uint32_t>;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <set>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/machine.h"
+#include "engine/base/mutex.h"
 #include "engine/exec/job_report.h"
 #include "engine/exec/pipeline.h"
 #include "engine/exec/pipeline_progress.h"
@@ -79,12 +79,12 @@ class job::core final : public services, public graph_host {
   }
 
   void commit_at_end(std::unique_ptr<io::output_file> file) override {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     outputs_.push_back(std::move(file));
   }
 
   void report_value(const std::string& node, const std::string& name, const std::string& value) override {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     // A node of a loop's body reports in every iteration: the last one stays.
     for (reported_value& r : results_)
       if (r.node == node && r.name == name) {
@@ -95,7 +95,7 @@ class job::core final : public services, public graph_host {
   }
 
   void warn(const std::string& text) override {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     if (warned_.insert(text).second) warnings_.push_back(text);
   }
 
@@ -121,7 +121,7 @@ class job::core final : public services, public graph_host {
   node_counters& counters(size_t node) { return records_.front().counters[node]; }
   const std::deque<graph_record>& records() const { return records_; }
   std::vector<std::string> warnings() const {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     return warnings_;
   }
   const job_settings& settings() const { return settings_; }
@@ -226,23 +226,27 @@ class job::core final : public services, public graph_host {
   // What was checked before the run may have changed since (a link that was made anew). Names that look like two may
   // yet be one (a directory that ignores case): then the second output finds the file of the first under its name.
   void commit_outputs() {
+    std::vector<std::unique_ptr<io::output_file>> outputs;
+    {
+      mutex_lock lock(mutex_);
+      outputs.swap(outputs_);
+    }
     std::vector<named_file> all;
     std::vector<named_file> committed;
-    for (const auto& output : outputs_) {
+    for (const auto& output : outputs) {
       refuse_if_among(all, output->path());
       all.push_back({output->path(), io::identify(output->path(), true)});
     }
-    for (auto& output : outputs_) {
+    for (auto& output : outputs) {
       refuse_if_among(committed, output->path());
       output->commit();
       committed.push_back({output->path(), io::identify(output->path(), true)});
     }
-    outputs_.clear();
   }
 
   void throw_if_stopped() {
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       if (problem_) std::rethrow_exception(problem_);
     }
     if (cancelled())
@@ -299,7 +303,7 @@ class job::core final : public services, public graph_host {
 
   void fail(std::exception_ptr problem) {
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       if (!problem_) problem_ = std::move(problem);
     }
     stopped_ = true;
@@ -340,12 +344,12 @@ class job::core final : public services, public graph_host {
   double start_cpu_ = 0;
   double end_cpu_ = 0;
 
-  mutable std::mutex mutex_;  // guards the rest
-  std::exception_ptr problem_;
-  std::vector<std::unique_ptr<io::output_file>> outputs_;
-  std::vector<reported_value> results_;
-  std::set<std::string> warned_;
-  std::vector<std::string> warnings_;
+  mutable mutex mutex_;
+  std::exception_ptr problem_ FLOWRUN_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<io::output_file>> outputs_ FLOWRUN_GUARDED_BY(mutex_);
+  std::vector<reported_value> results_ FLOWRUN_GUARDED_BY(mutex_);
+  std::set<std::string> warned_ FLOWRUN_GUARDED_BY(mutex_);
+  std::vector<std::string> warnings_ FLOWRUN_GUARDED_BY(mutex_);
 };
 
 // The share of the work that is done: each head's rows (in bytes) against what they will come to.
@@ -384,7 +388,7 @@ RunReport job::core::report(const std::exception* problem) const {
   in.io_backend = std::string(backend_->name());
   in.succeeded = succeeded_;
   in.problem = problem;
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   in.results = results_;
   return make_report(in);
 }

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 
 namespace flowrun::expr {
 
@@ -318,7 +319,7 @@ size_t chunk_frame::run(const std::byte* rows, size_t row_bytes, const std::byte
 
 frame_list::lease frame_list::take(record::batch_pool& pool) {
   {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     if (!free_.empty()) {
       chunk_frame* const frame = free_.back().release();
       free_.pop_back();
@@ -326,7 +327,7 @@ frame_list::lease frame_list::take(record::batch_pool& pool) {
     }
   }
   auto frame = std::make_unique<chunk_frame>(code_, pool);
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   free_.reserve(num_frames_ + 1);
   ++num_frames_;
   return {frame.release(), {this}};
@@ -334,7 +335,7 @@ frame_list::lease frame_list::take(record::batch_pool& pool) {
 
 void frame_list::give_back(chunk_frame* frame) noexcept {
   frame->forget_texts();
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   free_.emplace_back(frame);
 }
 

@@ -11,11 +11,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/base/mutex.h"
 #include "engine/expr/kernels.h"
 #include "engine/expr/text_kernels.h"
 #include "engine/expr/value_graph.h"
@@ -164,9 +164,9 @@ class frame_list {
   void give_back(chunk_frame* frame) noexcept;
 
   const chunk_code& code_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<chunk_frame>> free_;  // has room for all frames
-  size_t num_frames_ = 0;
+  mutex mutex_;
+  std::vector<std::unique_ptr<chunk_frame>> free_ FLOWRUN_GUARDED_BY(mutex_);  // has room for all frames
+  size_t num_frames_ FLOWRUN_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace flowrun::expr

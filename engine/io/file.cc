@@ -8,13 +8,12 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 #include <random>
-#include <shared_mutex>
 #include <vector>
 
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 #include "engine/base/units.h"
 #include "engine/io/open_descriptor.h"
 #include "engine/io/transfer.h"
@@ -27,13 +26,14 @@ struct file::memory {
   static constexpr size_t page_bytes = 256 * KiB;
   using page = std::array<std::byte, page_bytes>;
 
-  mutable std::shared_mutex mutex;  // guards everything below
-  uint64_t num_bytes = 0;
-  std::vector<std::unique_ptr<page>> pages;
+  mutable shared_mutex mutex;
+  uint64_t num_bytes FLOWRUN_GUARDED_BY(mutex) = 0;
+  std::vector<std::unique_ptr<page>> pages FLOWRUN_GUARDED_BY(mutex);
 
-  // Calls visit(page index, offset in it, offset in the range, length) for each piece of [offset, offset + length).
+  // Not analysed: `visit` needs the lock that each caller holds. Calls visit(page index, offset in it, offset in the
+  // range, length) for each piece of [offset, offset + length).
   template <class Visit>
-  static void for_each_piece(uint64_t offset, size_t length, Visit visit) {
+  static void for_each_piece(uint64_t offset, size_t length, Visit visit) FLOWRUN_NO_THREAD_SAFETY_ANALYSIS {
     for (size_t done = 0; done < length;) {
       const size_t within = (offset + done) % page_bytes;
       const size_t piece = std::min(length - done, page_bytes - within);
@@ -43,21 +43,22 @@ struct file::memory {
   }
 
   size_t read(uint64_t offset, std::byte* data, size_t length) const {
-    std::shared_lock lock(mutex);
+    read_lock lock(mutex);
     if (offset >= num_bytes) return 0;
     length = static_cast<size_t>(std::min<uint64_t>(length, num_bytes - offset));
-    for_each_piece(offset, length, [&](size_t index, size_t within, size_t done, size_t piece) {
-      if (index < pages.size() && pages[index] != nullptr)
-        std::memcpy(data + done, pages[index]->data() + within, piece);
-      else
-        std::memset(data + done, 0, piece);
-    });
+    for_each_piece(offset, length,
+                   [&](size_t index, size_t within, size_t done, size_t piece) FLOWRUN_REQUIRES_SHARED(mutex) {
+                     if (index < pages.size() && pages[index] != nullptr)
+                       std::memcpy(data + done, pages[index]->data() + within, piece);
+                     else
+                       std::memset(data + done, 0, piece);
+                   });
     return length;
   }
 
   void write(uint64_t offset, const std::byte* data, size_t length) {
-    std::unique_lock lock(mutex);
-    for_each_piece(offset, length, [&](size_t index, size_t within, size_t done, size_t piece) {
+    write_lock lock(mutex);
+    for_each_piece(offset, length, [&](size_t index, size_t within, size_t done, size_t piece) FLOWRUN_REQUIRES(mutex) {
       if (index >= pages.size()) pages.resize(index + 1);
       if (pages[index] == nullptr) pages[index] = std::make_unique<page>();
       std::memcpy(pages[index]->data() + within, data + done, piece);
@@ -65,20 +66,20 @@ struct file::memory {
     num_bytes = std::max(num_bytes, offset + length);
   }
 
-  // The caller holds the mutex.
-  void clear(uint64_t offset, uint64_t length) {
+  void clear(uint64_t offset, uint64_t length) FLOWRUN_REQUIRES(mutex) {
     const uint64_t end = std::min<uint64_t>(offset + length, uint64_t{pages.size()} * page_bytes);
     if (offset >= end) return;
-    for_each_piece(offset, end - offset, [&](size_t index, size_t within, size_t, size_t piece) {
-      if (piece == page_bytes)
-        pages[index].reset();
-      else if (pages[index] != nullptr)
-        std::memset(pages[index]->data() + within, 0, piece);
-    });
+    for_each_piece(offset, end - offset,
+                   [&](size_t index, size_t within, size_t, size_t piece) FLOWRUN_REQUIRES(mutex) {
+                     if (piece == page_bytes)
+                       pages[index].reset();
+                     else if (pages[index] != nullptr)
+                       std::memset(pages[index]->data() + within, 0, piece);
+                   });
   }
 
   void resize(uint64_t length) {
-    std::unique_lock lock(mutex);
+    write_lock lock(mutex);
     if (length < num_bytes) {
       clear(length, num_bytes - length);
       pages.resize(std::min<size_t>(pages.size(), round_up(length, page_bytes) / page_bytes));
@@ -144,6 +145,7 @@ std::unique_ptr<file> file::adopt(int descriptor, std::string path, bool direct)
 std::unique_ptr<file> file::in_memory(std::string name, uint64_t num_bytes) {
   std::unique_ptr<file> made(new file(std::move(name), -1, false, error_kind::resources));
   made->memory_ = std::make_unique<memory>();
+  write_lock lock(made->memory_->mutex);
   made->memory_->num_bytes = num_bytes;
   return made;
 }
@@ -186,7 +188,7 @@ std::unique_ptr<file> file::open(const std::string& path, open_mode mode, open_o
 
 uint64_t file::num_bytes() const {
   if (memory_ != nullptr) {
-    std::shared_lock lock(memory_->mutex);
+    read_lock lock(memory_->mutex);
     return memory_->num_bytes;
   }
   struct stat info {};
@@ -207,7 +209,7 @@ void file::truncate(uint64_t num_bytes) {
 
 bool file::reserve(uint64_t offset, uint64_t num_bytes) {
   if (memory_ != nullptr) {
-    std::unique_lock lock(memory_->mutex);
+    write_lock lock(memory_->mutex);
     memory_->num_bytes = std::max(memory_->num_bytes, offset + num_bytes);
     return true;
   }
@@ -226,7 +228,7 @@ bool file::reserve(uint64_t offset, uint64_t num_bytes) {
 void file::release(uint64_t offset, uint64_t num_bytes) {
   if (num_bytes == 0) return;
   if (memory_ != nullptr) {
-    std::unique_lock lock(memory_->mutex);
+    write_lock lock(memory_->mutex);
     return memory_->clear(offset, num_bytes);
   }
   // Only an economy: where holes can't be punched, the space comes back when the file dies.

@@ -3,10 +3,8 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
 #include <exception>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,6 +14,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/machine.h"
+#include "engine/base/mutex.h"
 #include "engine/io/descriptor_stream.h"
 #include "engine/io/followed_path.h"
 #include "engine/io/io_thread.h"
@@ -64,12 +63,12 @@ class output_file::core {
   }
 
   ~core() {
-    std::unique_lock lock(mutex_);
+    mutex_lock lock(mutex_);
     closed_ = true;
     waiting_ = nullptr;
     if (stream_ != nullptr) stream_->stop();
     changed_.notify_all();
-    changed_.wait(lock, [&] { return num_in_flight_ == 0; });
+    changed_.wait(lock, [&]() FLOWRUN_REQUIRES(mutex_) { return num_in_flight_ == 0; });
     lock.unlock();
     if (thread_.joinable()) thread_.join();
   }
@@ -100,7 +99,7 @@ class output_file::core {
     throw_failure();
     if (!std::exchange(finishing_, true) && filling_ != nullptr && filled_ > 0) hand_over();
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       if (num_in_flight_ > 0) {
         waiting_ = waiting;
         return outcome::blocked();
@@ -136,13 +135,13 @@ class output_file::core {
   std::byte* buffer_of(const slot& s) { return arena_.data() + s.number * chunk_bytes_; }
 
   void throw_failure() {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     waiting_ = nullptr;
     if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
 
   slot* take_free(waker* waiting) {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     if (free_.empty()) {
       waiting_ = waiting;
       return nullptr;
@@ -190,7 +189,7 @@ class output_file::core {
       length_ = std::max<uint64_t>(length_, r.offset + r.num_bytes);
     }
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       ++num_in_flight_;
       if (stream_ != nullptr) queue_.push(r);
     }
@@ -213,12 +212,12 @@ class output_file::core {
     } catch (...) {
       failure = std::current_exception();
     }
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     settle(s, failure);
   }
 
-  // Under the lock, also the wake: the destructor must not return, and the waker not die, before it is woken.
-  void settle(slot& s, const std::exception_ptr& failure) noexcept {
+  // The wake is under the lock, too: the destructor must not return, and the waker not die, before it is woken.
+  void settle(slot& s, const std::exception_ptr& failure) noexcept FLOWRUN_REQUIRES(mutex_) {
     if (failure != nullptr && failure_ == nullptr) failure_ = failure;
     free_.push_back(&s);  // has room for all
     --num_in_flight_;
@@ -237,9 +236,9 @@ class output_file::core {
 
   // The body of the stream's thread.
   void write_stream() noexcept {
-    std::unique_lock lock(mutex_);
+    mutex_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [&] { return closed_ || !queue_.empty(); });
+      changed_.wait(lock, [&]() FLOWRUN_REQUIRES(mutex_) { return closed_ || !queue_.empty(); });
       request* const taken = queue_.pop();
       if (taken == nullptr) return;
       const bool dropped = closed_ || failure_ != nullptr;
@@ -276,16 +275,16 @@ class output_file::core {
   bool finishing_ = false;
   bool finished_ = false;
 
-  std::mutex mutex_;  // guards everything below
-  std::condition_variable changed_;
+  mutex mutex_;
+  condition changed_;
   aligned_buffer arena_;  // of all slots: huge pages make direct writes of 1 MiB twice as fast, or more
   std::vector<std::unique_ptr<slot>> slots_;
-  std::vector<slot*> free_;
-  request_queue queue_;  // of the stream
-  size_t num_in_flight_ = 0;
-  waker* waiting_ = nullptr;
-  bool closed_ = false;
-  std::exception_ptr failure_;
+  std::vector<slot*> free_ FLOWRUN_GUARDED_BY(mutex_);
+  request_queue queue_ FLOWRUN_GUARDED_BY(mutex_);  // of the stream
+  size_t num_in_flight_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  waker* waiting_ FLOWRUN_GUARDED_BY(mutex_) = nullptr;
+  bool closed_ FLOWRUN_GUARDED_BY(mutex_) = false;
+  std::exception_ptr failure_ FLOWRUN_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 #include "engine/io/transfer_pool.h"
 
 namespace flowrun::io {
@@ -21,16 +21,18 @@ class read_window::core final : public transfer_pool {
         ahead_(options.ahead_at_once ? most_ahead_ : 0) {}
 
   void read_ahead() {
-    std::unique_lock lock(mutex_);
+    mutex_lock lock(mutex_);
     asked_ = false;
-    transfer_on(lock);
+    transfer_on();
   }
 
   outcome next(read_piece& out, waker* w) {
-    if (next_ == num_pieces_) {
-      std::lock_guard lock(mutex_);
-      if (failure_) std::rethrow_exception(failure_);
-      return outcome::done();
+    {
+      mutex_lock lock(mutex_);
+      if (next_ == num_pieces_) {
+        if (failure_) std::rethrow_exception(failure_);
+        return outcome::done();
+      }
     }
     slot* const taken = take_next(w);
     if (taken == nullptr) return outcome::blocked();
@@ -38,7 +40,7 @@ class read_window::core final : public transfer_pool {
     try {
       source_.check(taken->position, taken->transfer, taken->memory);
     } catch (...) {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       failure_ = std::current_exception();
       throw;
     }
@@ -48,7 +50,7 @@ class read_window::core final : public transfer_pool {
   }
 
   void skip_to(uint64_t piece) {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     if (failure_) return;  // next() says so
     FLOWRUN_CHECK(piece >= next_ && piece <= num_pieces_);
     if (piece == next_) return;
@@ -63,33 +65,33 @@ class read_window::core final : public transfer_pool {
 
   void expect(std::span<const uint64_t> pieces) {
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       expected_.assign(pieces.begin(), pieces.end());
     }
     read_ahead();
   }
 
   uint64_t position() const {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     return next_;
   }
   uint64_t num_read() const {
-    std::lock_guard lock(mutex_);
+    mutex_lock lock(mutex_);
     return num_read_;
   }
 
  private:
-  slot* find(uint64_t piece, state now) {
+  slot* find(uint64_t piece, state now) FLOWRUN_REQUIRES(mutex_) {
     for (slot& one : slots())
       if (one.now == now && one.position == piece) return &one;
     return nullptr;
   }
-  bool is_here_or_coming(uint64_t piece) {
+  bool is_here_or_coming(uint64_t piece) FLOWRUN_REQUIRES(mutex_) {
     return find(piece, state::done) != nullptr || find(piece, state::in_flight) != nullptr;
   }
 
   // The next piece to read, or num_pieces_.
-  uint64_t next_to_read() {
+  uint64_t next_to_read() FLOWRUN_REQUIRES(mutex_) {
     if (asked_ && next_ < num_pieces_ && !is_here_or_coming(next_)) return next_;
     while (!expected_.empty()) {
       const uint64_t piece = expected_.front();
@@ -103,7 +105,7 @@ class read_window::core final : public transfer_pool {
     return num_pieces_;
   }
 
-  void choose(batch& to, bool) override {
+  void choose(batch& to, bool) override FLOWRUN_REQUIRES(mutex_) {
     if (failure_) return;
     while (num_free() > 0 && !to.full()) {
       const uint64_t piece = next_to_read();
@@ -115,19 +117,19 @@ class read_window::core final : public transfer_pool {
     }
   }
 
-  bool arrived(slot& one) noexcept override {
+  bool arrived(slot& one) noexcept override FLOWRUN_REQUIRES(mutex_) {
     if (one.position == next_) return true;
     if (one.position < next_) drop(one);
     return find(next_, state::in_flight) == nullptr;
   }
-  bool came_back() noexcept override {
+  bool came_back() noexcept override FLOWRUN_REQUIRES(mutex_) {
     wake();
     return false;  // `source_` is the consumer's
   }
 
   // When the next piece has no buffer and none is free: takes the one of the piece that is there and needed last, which
   // is read again when its turn comes. False: all are held or in flight.
-  bool give_up_latest() {
+  bool give_up_latest() FLOWRUN_REQUIRES(mutex_) {
     slot* const latest = latest_done();
     if (latest == nullptr) return false;
     if (!expected_.empty())
@@ -138,10 +140,10 @@ class read_window::core final : public transfer_pool {
 
   // The buffer with the next piece, now held; null: blocked.
   slot* take_next(waker* w) {
-    std::unique_lock lock(mutex_);
+    mutex_lock lock(mutex_);
     for (;;) {
       asked_ = true;
-      transfer_on(lock);
+      transfer_on();
       unblock();
       if (failure_) std::rethrow_exception(failure_);
       if (slot* there = find(next_, state::done)) {
@@ -161,14 +163,13 @@ class read_window::core final : public transfer_pool {
   const uint64_t num_pieces_;
   const uint64_t most_ahead_;
 
-  // Under the pool's lock.
-  uint64_t next_ = 0;              // piece
-  uint64_t ahead_;                 // pieces from next_ on that are worth reading …
-  bool skipped_ = false;           // the next one is the first since pieces were left out
-  std::deque<uint64_t> expected_;  // … but while there are any, these are, ascending
-  bool asked_ = false;             // the consumer waits for the next one of all
-  uint64_t num_read_ = 0;
-  std::exception_ptr failure_;
+  uint64_t next_ FLOWRUN_GUARDED_BY(mutex_) = 0;              // piece
+  uint64_t ahead_ FLOWRUN_GUARDED_BY(mutex_);                 // pieces from next_ on that are worth reading …
+  bool skipped_ FLOWRUN_GUARDED_BY(mutex_) = false;           // the next one is the first since pieces were left out
+  std::deque<uint64_t> expected_ FLOWRUN_GUARDED_BY(mutex_);  // … but while there are any, these are, ascending
+  bool asked_ FLOWRUN_GUARDED_BY(mutex_) = false;             // the consumer waits for the next one of all
+  uint64_t num_read_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  std::exception_ptr failure_ FLOWRUN_GUARDED_BY(mutex_);
 };
 
 read_window::read_window(backend& io, piece_source& source, const window_options& options)

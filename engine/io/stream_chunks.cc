@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 #include "engine/io/descriptor_stream.h"
 #include "engine/io/io_thread.h"
 #include "engine/io/statistics.h"
@@ -35,7 +34,7 @@ class stream_chunks::core final : public transfer_pool {
 
   void stop() {
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       stopped_ = true;
       unblock();
       stream_->stop();
@@ -43,7 +42,7 @@ class stream_chunks::core final : public transfer_pool {
     }
     thread_.join();
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       for (const chunk& one : ready_) drop(*one.buffer);
       ready_.clear();
     }
@@ -53,7 +52,7 @@ class stream_chunks::core final : public transfer_pool {
   outcome next(stream_piece& out, waker* w) {
     chunk first;
     {
-      std::lock_guard lock(mutex_);
+      mutex_lock lock(mutex_);
       unblock();
       if (ready_.empty()) {
         if (failure_) std::rethrow_exception(failure_);
@@ -75,21 +74,22 @@ class stream_chunks::core final : public transfer_pool {
     size_t num_bytes = 0;
   };
 
-  void choose(batch&, bool) override {}  // the thread reads
-  bool arrived(slot&) noexcept override { return false; }
-  bool came_back() noexcept override {
+  void choose(batch&, bool) override FLOWRUN_REQUIRES(mutex_) {}  // the thread reads
+  bool arrived(slot&) noexcept override FLOWRUN_REQUIRES(mutex_) { return false; }
+  bool came_back() noexcept override FLOWRUN_REQUIRES(mutex_) {
     room_.notify_all();
     return false;
   }
 
-  bool may_read() const { return ready_.size() < options_.depth && num_free() > 0; }
+  bool may_read() const FLOWRUN_REQUIRES(mutex_) { return ready_.size() < options_.depth && num_free() > 0; }
 
   // The body of the thread.
-  void read() noexcept {
-    std::unique_lock lock(mutex_);
+  // Not analysed: what was thrown may have been thrown with the lock open.
+  void read() noexcept FLOWRUN_NO_THREAD_SAFETY_ANALYSIS {
+    mutex_lock lock(mutex_);
     try {
       for (uint64_t position = 0; position < options_.end;) {
-        room_.wait(lock, [&] { return stopped_ || may_read(); });
+        room_.wait(lock, [&]() FLOWRUN_REQUIRES(mutex_) { return stopped_ || may_read(); });
         if (stopped_) break;
         slot& one = *take_free();
         lock.unlock();
@@ -135,10 +135,9 @@ class stream_chunks::core final : public transfer_pool {
   const std::unique_ptr<descriptor_stream> stream_;
   std::thread thread_;
 
-  // Under the pool's lock.
-  std::condition_variable room_;  // to read, or stopped
-  std::deque<chunk> ready_;
-  bool stopped_ = false;
+  condition room_;  // to read, or stopped
+  std::deque<chunk> ready_ FLOWRUN_GUARDED_BY(mutex_);
+  bool stopped_ FLOWRUN_GUARDED_BY(mutex_) = false;
   bool ended_ = false;
   std::exception_ptr failure_;  // due after the pieces before it
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 #include "engine/io/statistics.h"
 
 namespace flowrun::io {
@@ -44,10 +45,10 @@ transfer_pool::transfer_pool(backend& io, size_t num_slots, size_t slot_bytes)
 }
 
 void transfer_pool::close() {
-  std::unique_lock lock(mutex_);
+  mutex_lock lock(mutex_);
   closed_ = true;
   waiter_ = nullptr;
-  quiet_.wait(lock, [&] { return num_in_flight_ == 0 && num_submitting_ == 0; });
+  quiet_.wait(lock, [&]() FLOWRUN_REQUIRES(mutex_) { return num_in_flight_ == 0 && num_submitting_ == 0; });
   const auto is_held = [](const slot& one) { return one.now == state::held; };
   if (std::none_of(slots_.begin(), slots_.end(), is_held)) arena_ = {};
   for (const slot& one : slots_)
@@ -90,7 +91,7 @@ transfer_pool::slot* transfer_pool::latest_done() {
   return latest;
 }
 
-bool transfer_pool::transfer_on(std::unique_lock<std::mutex>& lock) {
+bool transfer_pool::transfer_on() {
   bool any = false;
   for (bool goes_on = false; !closed_; goes_on = true) {
     batch next;
@@ -98,9 +99,9 @@ bool transfer_pool::transfer_on(std::unique_lock<std::mutex>& lock) {
     if (next.empty()) break;
     any = true;
     ++num_submitting_;
-    lock.unlock();
+    mutex_.unlock();
     io_.submit(next.list());
-    lock.lock();
+    mutex_.lock();
     if (--num_submitting_ == 0) quiet_.notify_all();
     if (!next.full()) break;
   }
@@ -118,7 +119,7 @@ void transfer_pool::wake() noexcept {
 
 // Woken and notified under the lock: the owner may go as soon as it sees that nothing is in flight.
 void transfer_pool::ended(slot& one) noexcept {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   one.now = state::done;
   --num_in_flight_;
   if (arrived(one)) {
@@ -136,11 +137,11 @@ std::shared_ptr<const void> transfer_pool::lend(slot& one) {
 }
 
 void transfer_pool::give_back(slot& one) noexcept {
-  std::unique_lock lock(mutex_);
+  mutex_lock lock(mutex_);
   one.now = state::free;
   if (closed_) return arena_.discard(one.number * slot_bytes_, slot_bytes_);
   free_.push_back(&one);  // has room for all
-  if (came_back()) transfer_on(lock);
+  if (came_back()) transfer_on();
 }
 
 }  // namespace flowrun::io

@@ -16,15 +16,14 @@
 #pragma once
 
 #include <array>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "engine/base/buffer.h"
+#include "engine/base/mutex.h"
 #include "engine/base/waker.h"
 #include "engine/io/request.h"
 
@@ -77,32 +76,32 @@ class transfer_pool : public std::enable_shared_from_this<transfer_pool> {
 
   // Takes free buffers, sets their requests and begins them in `to`, as long as that is worth while and `to` isn't
   // full. `goes_on`: the batch before was full.
-  virtual void choose(batch& to, bool goes_on) = 0;
+  virtual void choose(batch& to, bool goes_on) FLOWRUN_REQUIRES(mutex_) = 0;
   // A transfer has ended. True when the owner, should it wait, can go on.
-  virtual bool arrived(slot& one) noexcept = 0;
+  virtual bool arrived(slot& one) noexcept FLOWRUN_REQUIRES(mutex_) = 0;
   // A lent buffer is free again. True when something may be begun now.
-  virtual bool came_back() noexcept { return false; }
+  virtual bool came_back() noexcept FLOWRUN_REQUIRES(mutex_) { return false; }
 
   // --- for the policy, under the lock ---
 
   // Null when there is none.
-  slot* take_free();
+  slot* take_free() FLOWRUN_REQUIRES(mutex_);
   // Of a slot that was taken and whose request is set.
-  void begin(batch& in, slot& one, uint64_t position);
+  void begin(batch& in, slot& one, uint64_t position) FLOWRUN_REQUIRES(mutex_);
   // Gives up what a slot was to hold or holds.
-  void drop(slot& one) noexcept;
+  void drop(slot& one) noexcept FLOWRUN_REQUIRES(mutex_);
   // Whose position comes last among those that are done; null when there is none.
-  slot* latest_done();
+  slot* latest_done() FLOWRUN_REQUIRES(mutex_);
   // Begins what choose() chooses; false when that is nothing. Opens the lock meanwhile.
-  bool transfer_on(std::unique_lock<std::mutex>& lock);
+  bool transfer_on() FLOWRUN_REQUIRES(mutex_);
   // The owner is told `blocked`, or that it can go on.
-  void block(waker* w);
-  void unblock() { waiter_ = nullptr; }
-  void forget_wait() {
+  void block(waker* w) FLOWRUN_REQUIRES(mutex_);
+  void unblock() FLOWRUN_REQUIRES(mutex_) { waiter_ = nullptr; }
+  void forget_wait() FLOWRUN_REQUIRES(mutex_) {
     waiter_ = nullptr;
     blocked_since_ = 0;
   }
-  void wake() noexcept;
+  void wake() noexcept FLOWRUN_REQUIRES(mutex_);
 
   // --- without the lock ---
 
@@ -113,13 +112,13 @@ class transfer_pool : public std::enable_shared_from_this<transfer_pool> {
 
   std::span<slot> slots() { return slots_; }
   slot& slot_at(const std::byte* memory);
-  size_t num_free() const { return free_.size(); }
-  size_t num_in_flight() const { return num_in_flight_; }
-  bool is_closed() const { return closed_; }
+  size_t num_free() const FLOWRUN_REQUIRES(mutex_) { return free_.size(); }
+  size_t num_in_flight() const FLOWRUN_REQUIRES(mutex_) { return num_in_flight_; }
+  bool is_closed() const FLOWRUN_REQUIRES(mutex_) { return closed_; }
   backend& io() { return io_; }
 
-  mutable std::mutex mutex_;  // guards the slots but for the content of done and held ones, what is below, and what
-                              // the policy says
+  mutable mutex mutex_;  // guards the slots but for the content of done and held ones, what is below, and what
+                         // the policy says
 
  private:
   template <class T>
@@ -130,13 +129,13 @@ class transfer_pool : public std::enable_shared_from_this<transfer_pool> {
   const size_t slot_bytes_;
   aligned_buffer arena_;
   std::vector<slot> slots_;
-  std::vector<slot*> free_;
-  std::condition_variable quiet_;
-  size_t num_in_flight_ = 0;
-  size_t num_submitting_ = 0;  // threads inside submit()
-  bool closed_ = false;
-  waker* waiter_ = nullptr;
-  uint64_t blocked_since_ = 0;  // 0: the owner doesn't wait
+  std::vector<slot*> free_ FLOWRUN_GUARDED_BY(mutex_);
+  condition quiet_;
+  size_t num_in_flight_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  size_t num_submitting_ FLOWRUN_GUARDED_BY(mutex_) = 0;  // threads inside submit()
+  bool closed_ FLOWRUN_GUARDED_BY(mutex_) = false;
+  waker* waiter_ FLOWRUN_GUARDED_BY(mutex_) = nullptr;
+  uint64_t blocked_since_ FLOWRUN_GUARDED_BY(mutex_) = 0;  // 0: the owner doesn't wait
 };
 
 }  // namespace flowrun::io

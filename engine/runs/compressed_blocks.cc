@@ -1,11 +1,11 @@
 #include "engine/runs/compressed_blocks.h"
 
 #include <cstring>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 
 namespace flowrun::runs {
 
@@ -84,13 +84,13 @@ struct block_decoder::buffers {
 
   const size_t block_bytes;
   aligned_buffer arena;  // of all buffers: large enough for huge pages
-  std::mutex mutex;      // guards `free`
-  std::vector<std::byte*> free;
+  flowrun::mutex mutex;
+  std::vector<std::byte*> free FLOWRUN_GUARDED_BY(mutex);
 
   static std::shared_ptr<std::byte> take(const std::shared_ptr<buffers>& from) {
     std::byte* taken = nullptr;
     {
-      std::lock_guard lock(from->mutex);
+      mutex_lock lock(from->mutex);
       if (!from->free.empty()) {
         taken = from->free.back();
         from->free.pop_back();
@@ -101,7 +101,7 @@ struct block_decoder::buffers {
       return {one_more, one_more->data()};
     }
     return {taken, [from](std::byte* buffer) {
-              std::lock_guard lock(from->mutex);
+              mutex_lock lock(from->mutex);
               from->free.push_back(buffer);  // within what was reserved
             }};
   }

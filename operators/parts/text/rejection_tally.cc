@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 #include "engine/base/units.h"
 
 namespace flowrun::operators {
@@ -15,13 +16,13 @@ rejection_tally::rejection_tally(plan::node_checker::error_policy policy, std::v
     : policy_(std::move(policy)), paths_(std::move(paths)), counters_(counters) {}
 
 void rejection_tally::piece_left() {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   ++pieces_out_;
 }
 
 bool rejection_tally::reject(uint64_t file, const malformed_record& record) {
   ++counters_.rejected_rows;
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   ++num_rejected_;
   if (num_rejected_ == 1 ||
       std::tie(file, record.line, record.column) < std::tie(first_.file, first_.line, first_.column))
@@ -32,7 +33,7 @@ bool rejection_tally::reject(uint64_t file, const malformed_record& record) {
 }
 
 void rejection_tally::parsed(uint64_t num_records, bool ends) {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   num_records_ += num_records;
   if (ends && --pieces_out_ == 0 && waiting_ != nullptr) std::exchange(waiting_, nullptr)->wake();
 }
@@ -51,7 +52,7 @@ std::string percent(double ratio) {
 }  // namespace
 
 outcome rejection_tally::settled(waker& w) {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   waiting_ = nullptr;
   if (pieces_out_ > 0) {
     waiting_ = &w;

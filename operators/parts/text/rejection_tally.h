@@ -7,10 +7,10 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "engine/base/mutex.h"
 #include "engine/base/waker.h"
 #include "engine/exec/services.h"
 #include "engine/plan/node_checker.h"
@@ -48,12 +48,12 @@ class rejection_tally {
   const std::vector<std::string> paths_;
   exec::node_counters& counters_;
   std::atomic<bool> failed_{false};
-  std::mutex mutex_;  // guards what follows
-  uint64_t pieces_out_ = 0;
-  uint64_t num_records_ = 0;
-  uint64_t num_rejected_ = 0;
-  problem first_;  // meaningful when num_rejected_ > 0
-  waker* waiting_ = nullptr;
+  mutex mutex_;
+  uint64_t pieces_out_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  uint64_t num_records_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  uint64_t num_rejected_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  problem first_ FLOWRUN_GUARDED_BY(mutex_);  // meaningful when num_rejected_ > 0
+  waker* waiting_ FLOWRUN_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace flowrun::operators
