@@ -107,18 +107,23 @@ pipeline::~pipeline() { dismantle(); }
 
 void pipeline::dismantle() {
   stack_.clear();
-  parked_.clear();
+  std::map<uint64_t, gate_entry> parked;  // dies outside the lock
+  {
+    mutex_lock lock(mutex_);
+    parked.swap(parked_);
+  }
+  parked.clear();
   tree_.head.reset();
   tree_.stages.clear();
 }
 
 void pipeline::start() {
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   post_worker_locked();
 }
 
 void pipeline::role_waker::wake() noexcept {
-  std::lock_guard lock(owner_.mutex_);
+  mutex_lock lock(owner_.mutex_);
   woken = true;
   if (!blocked) return;
   blocked = false;
@@ -142,7 +147,7 @@ bool pipeline::gate_is_ready_locked() const {
 }
 
 void pipeline::work() noexcept {
-  std::unique_lock lock(mutex_);
+  mutex_lock lock(mutex_);
   try {
     for (unsigned turns = 0; !ended_; ++turns) {
       if (turns == turns_per_task) return executor_.post([this] { work(); });
@@ -178,7 +183,7 @@ void pipeline::charge_locked(role_waker& w, node_counters* c) {
   w.since_ns = 0;
 }
 
-void pipeline::pull(std::unique_lock<std::mutex>& lock) {
+void pipeline::pull(mutex_lock& lock) {
   in_head_ = true;
   head_waker_.woken = false;
   charge_locked(head_waker_, tree_.head_busy);
@@ -205,7 +210,7 @@ void pipeline::pull(std::unique_lock<std::mutex>& lock) {
   parked_[ticket] = std::move(entry);
 }
 
-void pipeline::pass_gate(std::unique_lock<std::mutex>& lock) {
+void pipeline::pass_gate(mutex_lock& lock) {
   in_gate_ = true;
   gate_waker_.woken = false;
   charge_locked(gate_waker_, blocked_stage_ < tree_.stages.size() ? tree_.stages[blocked_stage_].busy : nullptr);
@@ -356,7 +361,7 @@ outcome pipeline::finish_stages() {
 
 std::string pipeline::state() const {
   static constexpr const char* names[] = {"io", "memory", "input", "output"};
-  std::lock_guard lock(mutex_);
+  mutex_lock lock(mutex_);
   std::string text = fmt::format("workers {}, tickets {}", workers_, tickets_out_);
   if (head_done_) text += ", head done";
   if (head_waker_.blocked) text += fmt::format(", head blocked on {}", names[static_cast<size_t>(head_waker_.why)]);

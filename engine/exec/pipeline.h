@@ -21,10 +21,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "engine/base/mutex.h"
 #include "engine/base/units.h"
 #include "engine/exec/operator.h"
 #include "engine/exec/operator_definition.h"
@@ -98,12 +98,14 @@ class pipeline {
     pipeline& owner_;
   };
 
-  void work() noexcept;
-  void post_worker_locked();
-  bool may_pull_locked() const;
-  bool gate_is_ready_locked() const;
-  void pull(std::unique_lock<std::mutex>& lock);
-  void pass_gate(std::unique_lock<std::mutex>& lock);
+  // Not analysed: they open the lock while operators work, and what these throw comes out with the lock open.
+  void work() noexcept FLOWRUN_NO_THREAD_SAFETY_ANALYSIS;
+  void pull(mutex_lock& lock) FLOWRUN_REQUIRES(mutex_) FLOWRUN_NO_THREAD_SAFETY_ANALYSIS;
+  void pass_gate(mutex_lock& lock) FLOWRUN_REQUIRES(mutex_) FLOWRUN_NO_THREAD_SAFETY_ANALYSIS;
+
+  void post_worker_locked() FLOWRUN_REQUIRES(mutex_);
+  bool may_pull_locked() const FLOWRUN_REQUIRES(mutex_);
+  bool gate_is_ready_locked() const FLOWRUN_REQUIRES(mutex_);
   void route(std::vector<std::pair<unsigned, record::batch>>& from, const std::vector<std::vector<uint32_t>>& children,
              std::vector<item>& to) const;
   void carry_in_parallel(std::vector<item> items, gate_entry& entry);
@@ -111,8 +113,8 @@ class pipeline {
   outcome finish_stages();
   outcome apply_last(std::vector<item>& items, const expr::run_limits& limits);
   bool apply_last_in_parallel(std::vector<item>& items);
-  void sleep_locked(role_waker& w, blocked_on why);
-  void charge_locked(role_waker& w, node_counters* c);
+  void sleep_locked(role_waker& w, blocked_on why) FLOWRUN_REQUIRES(mutex_);
+  void charge_locked(role_waker& w, node_counters* c) FLOWRUN_REQUIRES(mutex_);
 
   pipeline_tree tree_;
   std::vector<bool> in_parallel_;  // by stage: before the gate
@@ -123,18 +125,18 @@ class pipeline {
   const uint64_t most_ticket_bytes_;  // for the ordered part, before the gate
   const pipeline_events events_;
 
-  mutable std::mutex mutex_;  // guards everything below, but for what the thread in the head or in the gate owns
-  unsigned workers_ = 0;      // running or posted
-  bool ended_ = false;        // finished, or told to stop
-  bool in_head_ = false;
-  bool head_done_ = false;
-  uint64_t next_ticket_ = 0;
-  unsigned tickets_out_ = 0;
-  bool in_gate_ = false;
-  uint64_t next_at_gate_ = 0;
-  std::map<uint64_t, gate_entry> parked_;
-  uint64_t parked_bytes_ = 0;
-  role_waker head_waker_;
+  mutable mutex mutex_;
+  unsigned workers_ FLOWRUN_GUARDED_BY(mutex_) = 0;  // running or posted
+  bool ended_ FLOWRUN_GUARDED_BY(mutex_) = false;    // finished, or told to stop
+  bool in_head_ FLOWRUN_GUARDED_BY(mutex_) = false;
+  bool head_done_ FLOWRUN_GUARDED_BY(mutex_) = false;
+  uint64_t next_ticket_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  unsigned tickets_out_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  bool in_gate_ FLOWRUN_GUARDED_BY(mutex_) = false;
+  uint64_t next_at_gate_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, gate_entry> parked_ FLOWRUN_GUARDED_BY(mutex_);
+  uint64_t parked_bytes_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  role_waker head_waker_;  // what is in them: guarded, too
   role_waker gate_waker_;
   // Owned by the thread in the gate.
   std::vector<item> stack_;     // what is left of the current ticket; the last is next
