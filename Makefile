@@ -63,8 +63,9 @@ format:  ## clang-format every source in place
 
 tidy:  ## clang-tidy over every source
 	@tools/setup --dev
-	@$(MAKE) --no-print-directory release
-	run-clang-tidy -quiet -p build/release -j $(JOBS) '/(engine|operators|specs|runner)/.*\.cc$$'
+	cmake --preset release -B build/tidy -DFLOWRUN_PRECOMPILED_HEADERS=OFF
+	cmake --build build/tidy --parallel $(JOBS) --target flowrun_operators
+	run-clang-tidy -quiet -p build/tidy -j $(JOBS) '/(engine|operators|specs|runner)/.*\.cc$$'
 
 clean:  ## remove build/ and out/
 	rm -rf build out

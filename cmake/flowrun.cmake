@@ -2,8 +2,10 @@
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Paths inside the project count as relative, so that clones share what was compiled once.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  # Paths inside the project count as relative, so that clones share what was compiled once. The sloppiness is what
+  # ccache's manual asks for with precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
 endif()
 find_program(MOLD mold)
 if(MOLD)
@@ -26,6 +28,37 @@ pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 
+# Headers of the standard library and of packages that most sources include, read once for all of them. Headers of the
+# project are not among them, so that a change compiles what it must and no more; but the job's messages are, which
+# hardly change and cost most.
+set(flowrun_common_headers
+  <algorithm> <array> <atomic> <bit> <condition_variable> <cstdint> <cstring> <deque> <exception> <filesystem> <functional>
+  <limits> <map> <memory> <mutex> <optional> <set> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant>
+  <vector> <fmt/format.h>)
+set(flowrun_message_headers "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/specs/job.pb.h>")
+set(flowrun_test_headers <random> <gtest/gtest.h> <gmock/gmock.h>)
+
+# Gives a target one of three sets of precompiled headers: of base and the layers beside it, of those that know the job's
+# messages, of tests. The first target that asks for a set makes it; the others use the same one.
+function(flowrun_precompile target set)
+  if(NOT FLOWRUN_PRECOMPILED_HEADERS)
+    return()
+  endif()
+  get_property(maker GLOBAL PROPERTY flowrun_precompiled_${set})
+  if(maker)
+    target_precompile_headers(${target} REUSE_FROM ${maker})
+    return()
+  endif()
+  set(headers ${flowrun_common_headers})
+  if(set STREQUAL "messages")
+    list(APPEND headers ${flowrun_message_headers})
+  elseif(set STREQUAL "tests")
+    list(APPEND headers ${flowrun_test_headers})
+  endif()
+  target_precompile_headers(${target} PRIVATE ${headers})
+  set_property(GLOBAL PROPERTY flowrun_precompiled_${set} ${target})
+endfunction()
+
 # flowrun_layer(NAME SOURCES file... [DEPENDS target...])
 # One static library flowrun_NAME. DEPENDS names the layers and packages it may use; they are public, because a layer's
 # headers include those of the layers below.
@@ -35,6 +68,11 @@ function(flowrun_layer name)
   add_library(flowrun::${name} ALIAS flowrun_${name})
   target_include_directories(flowrun_${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   target_link_libraries(flowrun_${name} PUBLIC ${ARG_DEPENDS})
+  if(name MATCHES "^(specs|plan|exec|operators)$")
+    flowrun_precompile(flowrun_${name} messages)
+  else()
+    flowrun_precompile(flowrun_${name} common)
+  endif()
 endfunction()
 
 # flowrun_test(NAME SOURCES file... [DEPENDS target...] [LABELS label...])
@@ -44,6 +82,7 @@ function(flowrun_test name)
   add_executable(tests_${name} ${ARG_SOURCES})
   target_link_libraries(tests_${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
   set_target_properties(tests_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  flowrun_precompile(tests_${name} tests)
   gtest_discover_tests(tests_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}")
 endfunction()
