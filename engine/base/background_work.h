@@ -1,5 +1,5 @@
 // Work that goes on beside its owner, in steps, one piece after another: sorting or writing one half of the run buffer
-// while the other half fills (papers/000, figure 2).
+// while the other half fills (Asynchronous sorting, figure 2).
 #pragma once
 
 #include <deque>

@@ -11,4 +11,8 @@ void internal_error(std::string message) {
               "this is a bug in flowrun: please report it with the job and this line");
 }
 
+void check_failed(const char* file, int line, const char* condition) {
+  internal_error(std::string(file) + ":" + std::to_string(line) + ": " + condition);
+}
+
 }  // namespace flowrun

@@ -47,11 +47,14 @@ std::string errno_text(int errno_value);
 // Our own bug: a broken invariant. Never for anything that input can cause.
 [[noreturn]] void internal_error(std::string message);
 
+// "FILE:LINE: CONDITION", as an internal error.
+[[noreturn]] void check_failed(const char* file, int line, const char* condition);
+
 // Checked in every build: invariants whose breach would write wrong data.
-#define FLOWRUN_CHECK(condition)                                                                             \
-  do {                                                                                                       \
-    if (!(condition)) [[unlikely]]                                                                           \
-      ::flowrun::internal_error(std::string(__FILE__) + ":" + std::to_string(__LINE__) + ": " + #condition); \
+#define FLOWRUN_CHECK(condition)                               \
+  do {                                                         \
+    if (!(condition)) [[unlikely]]                             \
+      ::flowrun::check_failed(__FILE__, __LINE__, #condition); \
   } while (false)
 
 }  // namespace flowrun
