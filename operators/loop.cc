@@ -1,4 +1,4 @@
-// loop: runs the nodes inside of it again and again (papers/001, section 10: breadth-first search).
+// loop: runs the nodes inside of it again and again (STXXL, section 10: breadth-first search).
 //
 //   carried streams and scalars ─▶ body ─▶ next ─▶ … until the condition holds ─▶ outputs
 //

@@ -2,7 +2,7 @@
 //
 //   [bucket of each row] ─▶ a page for each bucket, full ones stay or go to scratch | bucket 0, 1, 2, … ─▶ out
 //
-// One distribution pass of an out-of-core radix sort (papers/004, section 4.3): rows are copied, never compared. The
+// One distribution pass of an out-of-core radix sort (ViC*, section 4.3): rows are copied, never compared. The
 // paper's census before it isn't needed, since the blocks of a bucket may lie anywhere.
 #include <fmt/format.h>
 

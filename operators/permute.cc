@@ -3,7 +3,7 @@
 //   [place of each row] ─▶ run creation | merge ─▶ [places are 0, 1, 2, …?] ─▶ [without them]
 //
 // A sort by the places, with which the disks can always be kept busy: one pass over N/M runs, where the factors of a
-// BMMC permutation take rank(γ) / lg(M/B) + 2 (papers/004, section 4.2). The places of a bit matrix take no more bytes
+// BMMC permutation take rank(γ) / lg(M/B) + 2 (ViC*, section 4.2). The places of a bit matrix take no more bytes
 // than they need, so that narrow rows stay narrow. Where a matrix sends each memoryload of rows to whole blocks, no
 // sort is needed at all: permute_in_blocks.h.
 #include <fmt/format.h>

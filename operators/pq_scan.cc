@@ -1,4 +1,4 @@
-// pq_scan: time-forward processing with a priority queue of messages (papers/001, sections 5.4 and 9).
+// pq_scan: time-forward processing with a priority queue of messages (STXXL, sections 5.4 and 9).
 #include "engine/base/units.h"
 #include "operators/parts/rules/pq_scan_settings.h"
 #include "operators/parts/rules/pq_scan_source.h"

@@ -2,7 +2,7 @@
 //
 //   in ─▶ external vector | read from its end: blocks are read ahead backwards ─▶ out
 //
-// A stack whose pushes all come before its pops (papers/001, section 5.3): N rows in memory for M cost 2 (N - M) of
+// A stack whose pushes all come before its pops (STXXL, section 5.3): N rows in memory for M cost 2 (N - M) of
 // scratch. A stack would keep the newest rows in memory instead of the oldest; it writes and reads as much, and what
 // stays can't be known to stay when it comes, so it would be copied once more.
 #include <algorithm>

@@ -1,5 +1,5 @@
 // union_find: edges into connected components, with the labels of all nodes in memory (semi-external: nodes fit, edges
-// needn't). One scan of the edges, no sort: papers/001 section 10 calls for it as the base case of connected components
+// needn't). One scan of the edges, no sort: STXXL, section 10 calls for it as the base case of connected components
 // and of Kruskal's minimum spanning tree, where the edges come by weight and those that join two components are the
 // tree.
 //

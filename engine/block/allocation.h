@@ -1,11 +1,12 @@
 // Which disk takes the j-th block of a stream. Pure: a function of (strategy, weights, seed, stream, j), the same on
 // every run.
 //
-// The strategies of papers/001, section 4 (block management layer), for D disks alike:
+// The strategies of STXXL, section 4 (block management layer), for D disks alike:
 //   striping            j mod D
 //   simple_randomised   (r + j) mod D, r random per stream
 //   fully_randomised    a random disk per block
-//   randomised_cycling  π(j mod D), π a random permutation per stream (Vitter and Hutchinson; papers/000, section 2.4)
+//   randomised_cycling  π(j mod D), π a random permutation per stream (Vitter and Hutchinson; Asynchronous sorting,
+//   section 2.4)
 // All but fully_randomised put any D neighbouring blocks of a stream on D different disks, so that writing a run is
 // balanced. Randomised cycling is the default: the order in which a merge asks for the blocks of many runs is then at
 // least as balanced as independent random disks, whatever the keys are.

@@ -1,5 +1,5 @@
 // Where a scratch block lies: the disk, the offset in that disk's scratch file, and its length (STXXL's BID,
-// papers/001, section 4).
+// STXXL, section 4).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The scratch space of a job: blocks on one large file per disk (papers/001, section 4, "one-large-file-per-disk").
+// The scratch space of a job: blocks on one large file per disk (STXXL, section 4, "one-large-file-per-disk").
 //
 // Each disk is a directory with one unlinked file in it, made at the first allocation there, so that a job that stays
 // in memory touches no disk and nothing is left behind, whatever kills the process. File space is reserved ahead in

@@ -1,11 +1,11 @@
-// Reads a known sequence of blocks ahead of its consumer (papers/001, section 4, `block_prefetcher`; papers/000,
+// Reads a known sequence of blocks ahead of its consumer (STXXL, section 4, `block_prefetcher`; Asynchronous sorting,
 // section 3).
 //
 // The sequence σ is the order of consumption (for a merge: the blocks of all runs by their first keys). The reads are
 // issued in an order that is handed in: with several disks the optimal one for a part of the buffers
-// (prefetch_order.h), w = 2D + 3/10 (m - 2D) as in papers/000, section 5; the rest of the buffers smooths what the
-// schedule doesn't know (speeds of disks, held blocks). A buffer goes free -> in flight -> ready -> held by the
-// consumer -> free. Reads are issued in batches, one call of the backend each.
+// (prefetch_order.h), w = 2D + 3/10 (m - 2D) as in Asynchronous sorting, section 5; the rest of the buffers smooths
+// what the schedule doesn't know (speeds of disks, held blocks). A buffer goes free -> in flight -> ready -> held by
+// the consumer -> free. Reads are issued in batches, one call of the backend each.
 //
 // Progress: whenever the consumer holds fewer than num_buffers buffers, next() gets its block in the end. Should the
 // schedule have filled all other buffers with later blocks, the one needed last of all is given up and read again

@@ -1,5 +1,5 @@
 // Write-behind of a stream of blocks: the caller fills one buffer while others are on their way to the disks
-// (papers/001, section 4, `buffered_writer`; papers/000, section 3).
+// (STXXL, section 4, `buffered_writer`; Asynchronous sorting, section 3).
 //
 //   caller: acquire -> fill the payload -> submit -> acquire …  -> flush -> result(ticket)
 //

@@ -17,7 +17,7 @@ enum class fetch_order : uint8_t {
 struct prefetch_options {
   fetch_order order = fetch_order::optimal;
   // Buffers for which the optimal schedule is made, out of all; the others overlap reading with computation. 0: the
-  // split of papers/000, section 5 (buffer_split.h).
+  // split of Asynchronous sorting, section 5 (buffer_split.h).
   unsigned scheduled_buffers = 0;
 };
 

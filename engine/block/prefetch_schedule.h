@@ -1,10 +1,10 @@
 // The order in which to fetch blocks that will be consumed in a known order σ, from D disks, with m buffers.
 //
 // Fetching in the order σ itself leaves disks idle: while σ asks for many blocks of one disk, the buffers fill with
-// what can't be consumed yet. Hutchinson, Sanders and Vitter (ESA 2001; papers/000, section 2.4) turn the problem
-// around. Run backwards, prefetching is writing: blocks arrive in the order σ reversed, wait in m write buffers, and
-// each step every disk may put out one block. For writing, the greedy rule is optimal (queued_writing.h), so its steps,
-// read backwards, are an optimal prefetch schedule:
+// what can't be consumed yet. Hutchinson, Sanders and Vitter (ESA 2001; Asynchronous sorting, section 2.4) turn the
+// problem around. Run backwards, prefetching is writing: blocks arrive in the order σ reversed, wait in m write
+// buffers, and each step every disk may put out one block. For writing, the greedy rule is optimal (queued_writing.h),
+// so its steps, read backwards, are an optimal prefetch schedule:
 //
 //   σ = a b c d e   on disks 0 1 0 2 2,   m = 3
 //   written   {e c} {d b a}     buffers [e d c]: e and c go out; [d b a]: all go out

@@ -1,8 +1,8 @@
 // Reads single blocks into a pool of buffers, in whatever order its owner asks for them.
 //
 // A prefetcher (block/block_prefetcher.h) is told all blocks at once. A priority queue gets new runs while it reads the
-// old ones, so what is wanted next changes as it goes (papers/002, section 3: the dynamic prediction sequence); the
-// owner decides, block by block (queue_runs.h).
+// old ones, so what is wanted next changes as it goes (Bulk-parallel queue, section 3: the dynamic prediction
+// sequence); the owner decides, block by block (queue_runs.h).
 //
 //   free ──begin──▶ begun ──submit──▶ in flight ──▶ ready ──release──▶ free
 //

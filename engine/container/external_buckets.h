@@ -3,7 +3,7 @@
 //   push ─▶ [page 0] [page 1] … [page k-1] ─▶ full ─▶ stays in memory, or a block is written behind
 //   finish ─▶ bucket 0, bucket 1, …, bucket k-1 as stored_rows, read ahead in that order
 //
-// The pass of an out-of-core radix sort (papers/004, section 4.3): one buffer for each bucket, full ones go to disk,
+// The pass of an out-of-core radix sort (ViC*, section 4.3): one buffer for each bucket, full ones go to disk,
 // stable. k is bounded by the memory for the pages: they take three eighths of it, at least 4 KiB each. Full pages stay
 // in half of it. Partly filled ones are cut to what they hold at the end, so that a few rows in many buckets take
 // little.

@@ -1,4 +1,4 @@
-// A first-in-first-out queue of batches that goes to scratch beyond its share of memory (papers/001, section 5.3).
+// A first-in-first-out queue of batches that goes to scratch beyond its share of memory (STXXL, section 5.3).
 //
 //   push ─▶ [memory] ─▶ front            as long as everything fits
 //   push ─▶ [segment being written] ─▶ [written segments …] ─▶ [segment being read] ─▶ front

@@ -1,5 +1,5 @@
 // Rows that are appended once and then read any number of times, forward or backward, by several readers at once; in
-// memory while they are few, on scratch beyond their share (papers/001, section 5.2).
+// memory while they are few, on scratch beyond their share (STXXL, section 5.2).
 //
 //   push ─▶ [memory] [memory] … ─▶ (its share is used up) ─▶ [block being filled] ═▶ disks      written behind
 //   finish

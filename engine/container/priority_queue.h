@@ -1,5 +1,5 @@
-// An external priority queue: a sequence heap (papers/001, section 5.4; Sanders 2000) whose buffers are sorted, not
-// merged, with the bulk and limit interfaces of papers/002.
+// An external priority queue: a sequence heap (STXXL, section 5.4; Sanders 2000) whose buffers are sorted, not
+// merged, with the bulk and limit interfaces of Bulk-parallel queue.
 //
 //   push ─┬─ below the splitter ─▶ near heap ───────────────────────────────────────┐
 //         └─ others ─▶ insertion buffer ──full: sorted beside──▶ sequences in memory │   ┌─▶ top, pop

@@ -5,7 +5,7 @@
 //                             └──────▶ waiting for the writer ──▶ written ──▶ (take_finished: a run) ──▶ free
 //
 // Buffers are sorted at the same time, each by one task; they are written one after the other, each as a run of its own
-// (papers/002, section 3: insertion heaps are sorted in parallel, and become external arrays).
+// (Bulk-parallel queue, section 3: insertion heaps are sorted in parallel, and become external arrays).
 //
 // Until its items are back in sorted form, a buffer's least item bounds what may leave the queue.
 #pragma once

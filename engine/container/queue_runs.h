@@ -1,7 +1,7 @@
 // The runs of a priority queue on scratch: which block is read next, and what has been read.
 //
-// The dynamic prediction sequence (papers/002, section 3): of all blocks that have no buffer yet, the one with the
-// smallest first item is wanted first. New runs come at any time and change what is next.
+// The dynamic prediction sequence (Bulk-parallel queue, section 3): of all blocks that have no buffer yet, the one with
+// the smallest first item is wanted first. New runs come at any time and change what is next.
 //
 //   run 1   [3 5 8] [9 …] │ 20 │ 31        loaded, then being read │ first items of the blocks that have no buffer
 //   run 2   [4 6 7]       │ 12 │ 40        bound: 9, since 9 … is not there yet: items up to it may be taken

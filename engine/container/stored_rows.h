@@ -7,7 +7,7 @@
 //
 // A piece's rows are as in a scratch block: rows from the front, their strings behind them, string_refs relative to the
 // piece's first byte. With an index the key of each block's first row is in memory, so that a reader can leave out
-// blocks that it was not asked for: they are not read (a skip join, papers/001 section 10).
+// blocks that it was not asked for: they are not read (a skip join, STXXL, section 10).
 #pragma once
 
 #include <cstdint>

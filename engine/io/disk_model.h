@@ -9,7 +9,8 @@
 //
 // With a depth of q, the positioning of up to q transfers that are with the device overlaps with the bytes of others
 // (flash, and disks that reorder); with 1, everything is strictly one after the other, as on the IDE disks of
-// papers/000, section 4. Bytes are always one after the other: that is the bandwidth. First come, first served.
+// Asynchronous sorting, section 4. Bytes are always one after the other: that is the bandwidth. First come, first
+// served.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +43,8 @@ struct disk_model {
   uint64_t positioning_ns(uint64_t head, uint64_t offset) const;
 };
 
-// IBM Deskstar 120GXP, the disk of papers/000, section 4: 80 GB, 7200 rpm, 8.5 ms average seek, 48 MB/s outside and
-// half of that inside, in eight zones.
+// IBM Deskstar 120GXP, the disk of Asynchronous sorting, section 4: 80 GB, 7200 rpm, 8.5 ms average seek, 48 MB/s
+// outside and half of that inside, in eight zones.
 disk_model ibm_120gxp();
 // A flash disk: 3.5 GB/s, 80 us latency that overlaps 32 deep, no seeks.
 disk_model nvme();

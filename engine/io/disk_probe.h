@@ -1,5 +1,5 @@
 // How fast disks are: sequential reads, writes, or both at once, with a given block size and number of transfers in
-// flight, on one disk or on several at the same time (papers/001, section 3: what the AIO layer can get out of them).
+// flight, on one disk or on several at the same time (STXXL, section 3: what the AIO layer can get out of them).
 //
 // Each disk is a file that is filled first, because a file system answers reads of space that was never written without
 // its disk. Transfers go through the file in order and begin again at its end; a later measurement goes on where the

@@ -1,5 +1,5 @@
-// Where the requests of one job wait for one disk (papers/000, section 3: a read queue and a write queue for each disk;
-// the layers above choose the strategy that arbitrates between them).
+// Where the requests of one job wait for one disk (Asynchronous sorting, section 3: a read queue and a write queue for
+// each disk; the layers above choose the strategy that arbitrates between them).
 //
 //   backend::submit ─▶ enter: waiting reads │ waiting writes ─▶ at most `depth` under way ─▶ leave: the next ones
 //
@@ -26,7 +26,7 @@ enum class service_order : uint8_t {
   // over. Two, because a disk with an arm loses 7 % more when it changes sides every time; four would need more write
   // buffers than a merge has (tests/simulation).
   alternating,
-  writes_first,  // a waiting write goes before all waiting reads: buffers of the producer become free (papers/000)
+  writes_first,  // a waiting write goes before all waiting reads: it frees a buffer (Asynchronous sorting)
   arrival,       // first come first served, reads and writes alike
 };
 
@@ -56,7 +56,7 @@ class disk_queue {
   static constexpr unsigned unbounded = ~0U;
 
   // `depth` >= 1: transfers under way at once. `exclusive`: its requests are whole blocks, of each of which at most one
-  // write is in flight, or any number of reads (papers/001, section 3); anything else is our bug and ends the process.
+  // write is in flight, or any number of reads (STXXL, section 3); anything else is our bug and ends the process.
   explicit disk_queue(unsigned depth, service_order order = service_order::arrival, bool exclusive = false)
       : depth_(depth), order_(order), exclusive_(exclusive) {}
   disk_queue(const disk_queue&) = delete;

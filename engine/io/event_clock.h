@@ -1,4 +1,5 @@
-// Time that moves only when it is told to: a discrete-event clock (papers/000, figures 9-14, are drawn with it).
+// Time that moves only when it is told to: a discrete-event clock (Asynchronous sorting, figures 9-14, are drawn with
+// it).
 //
 //   schedule(5, a), schedule(3, b), schedule(5, c)      advance(4): now 3, b fires; now 4
 //                                                       run_until_idle(): now 5, a fires, then c

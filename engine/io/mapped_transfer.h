@@ -1,4 +1,4 @@
-// A transfer by copying between memory and mapped pages of the file (papers/001, section 3: one of STXXL's file types).
+// A transfer by copying between memory and mapped pages of the file (STXXL, section 3: one of STXXL's file types).
 #pragma once
 
 #include <cstdint>

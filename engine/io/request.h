@@ -1,4 +1,4 @@
-// One asynchronous transfer and the backends that carry it out (papers/001, section 3: the AIO layer).
+// One asynchronous transfer and the backends that carry it out (STXXL, section 3: the AIO layer).
 //
 // A request belongs to whoever needs the transfer, usually as a member of a block buffer, so that the hot path
 // allocates nothing. It must stay where it is until done(). An error waits in the request and is rethrown to whoever
@@ -123,7 +123,7 @@ enum class backend_kind { automatic, io_uring, threads, mmap, memory };
 
 // automatic: io_uring when a probe (a ring and a real read) works here, else threads. io_uring: error(io) naming the
 // cause when it doesn't work. mmap: copies between mapped pages and memory, on threads; for file systems that serve
-// mappings better than transfers (papers/001, section 3, lists it), always through the page cache. memory: transfers at
+// mappings better than transfers (STXXL, section 3, lists it), always through the page cache. memory: transfers at
 // once, for files in memory and ordinary files alike, on the caller's thread. Each backend takes both kinds of files; a
 // file in memory is always served at once. `queue_depth` bounds transfers in flight at the system; more are queued
 // inside.

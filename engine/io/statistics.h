@@ -3,7 +3,7 @@
 // Three times answer three questions. Service time (the sum over the transfers of done - submitted) divided by
 // operations is the latency. Busy time (at least one transfer in flight) divided by the wall clock is the utilisation.
 // Wait time is what computation lost by waiting for this disk: from the moment when a consumer or producer of blocks
-// had to stop until the transfer that it needed was over (papers/001, section 3). Thread-safe; one short critical
+// had to stop until the transfer that it needed was over (STXXL, section 3). Thread-safe; one short critical
 // section per begin and end, which is nothing beside a transfer.
 #pragma once
 

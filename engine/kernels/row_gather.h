@@ -1,5 +1,5 @@
-// Copies rows that lie scattered in memory into batches: the one time that a wide row moves in a merge (papers/000:
-// moving records took up to 45 % of run formation). Rows and their strings are fetched ahead.
+// Copies rows that lie scattered in memory into batches: the one time that a wide row moves in a merge (Asynchronous
+// sorting: moving records took up to 45 % of run formation). Rows and their strings are fetched ahead.
 #pragma once
 
 #include <algorithm>

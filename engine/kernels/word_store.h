@@ -1,5 +1,5 @@
-// Ascending sequences of words in small blocks of one buffer (papers/000, section 2.1: "as soon as the last element of
-// a block is removed, the block is put into a free list that supplies empty blocks when building new sorted
+// Ascending sequences of words in small blocks of one buffer (Asynchronous sorting, section 2.1: "as soon as the last
+// element of a block is removed, the block is put into a free list that supplies empty blocks when building new sorted
 // sequences").
 //
 //   sequence a   │··34│5689│            the first block is used up to here, the last one is full by chance

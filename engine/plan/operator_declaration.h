@@ -69,7 +69,7 @@ struct port_declaration {
   bool as_vector = false;
 };
 
-// How the executor runs an operator (architecture.md, section 3).
+// How the executor runs an operator (ARCHITECTURE.md, "A pipeline at work").
 enum class operator_role {
   source,     // no input; heads a pipeline
   stateless,  // one input; several batches at once

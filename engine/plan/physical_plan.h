@@ -63,7 +63,7 @@ struct phase {
   uint64_t held_bytes = 0;     // kept by breakers and queues of earlier phases (memory_share::kept_bytes)
 };
 
-// Predicted for one sort (papers/000, section 2: run formation and merging).
+// Predicted for one sort (Asynchronous sorting, section 2: run formation and merging).
 struct sort_prediction {
   int node = -1;
   bool known = false;

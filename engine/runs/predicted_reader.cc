@@ -35,7 +35,8 @@ predicted_reader::predicted_reader(block::block_manager& blocks, std::span<const
   for (const block::fetch& f : wanted) ids_.push_back(f.id);
   const uint64_t most_buffers = std::max<size_t>(sequence_.size(), 1);
   uint64_t num_buffers = std::clamp<uint64_t>(memory.num_buffers, 1, most_buffers);
-  // The merge holds up to a block of each run: reading ahead is left with the others (r of papers/000, section 5).
+  // The merge holds up to a block of each run: reading ahead is left with the others (r of Asynchronous sorting,
+  // section 5).
   uint64_t ahead = num_buffers - std::min<uint64_t>(runs.size(), num_buffers - 1);
   if (memory.coding.compresses()) {
     uint32_t longest = io_alignment, longest_stored = io_alignment;

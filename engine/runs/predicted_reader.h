@@ -34,7 +34,7 @@ class predicted_reader {
  public:
   // Starts reading. `sequence` comes from predict(runs, …). Uses all the buffers that `memory` grants: where there are
   // fewer runs than it was divided for, the rest reads further ahead. Up to k + 3D blocks ahead are needed to overlap
-  // reading with computation whatever the keys are (papers/000, theorem 4).
+  // reading with computation whatever the keys are (Asynchronous sorting, theorem 4).
   predicted_reader(block::block_manager& blocks, std::span<const run> runs, std::vector<predicted_block> sequence,
                    const reading_memory& memory);
   // Waits for the reads in flight.

@@ -1,4 +1,5 @@
-// The prediction sequence σ: in which order a merge wants the blocks of its runs (papers/000, section 2). Pure.
+// The prediction sequence σ: in which order a merge wants the blocks of its runs (Asynchronous sorting, section 2).
+// Pure.
 //
 // A block is wanted when its first key is the smallest that was not merged yet, so σ is the blocks by first key. Equal
 // first keys: earlier runs first, which is also how a stable merge takes equal rows.

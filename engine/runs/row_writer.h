@@ -1,5 +1,5 @@
-// Ascending rows, wherever they lie, on their way into the blocks of runs: here wide rows move (papers/000: moving
-// records took up to 45 % of run formation). word_writer.h does the same for rows that are numbers.
+// Ascending rows, wherever they lie, on their way into the blocks of runs: here wide rows move (Asynchronous sorting:
+// moving records took up to 45 % of run formation). word_writer.h does the same for rows that are numbers.
 #pragma once
 
 #include <cstdint>

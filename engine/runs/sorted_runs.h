@@ -2,7 +2,7 @@
 // memory.
 //
 // A run is a sequence of blocks whose rows ascend. The first key of each block stays in memory: it predicts the order
-// in which a merge will want the blocks (papers/000, section 2; Knuth's forecasting).
+// in which a merge will want the blocks (Asynchronous sorting, section 2; Knuth's forecasting).
 //
 // What a block's payload holds depends on the row shape:
 //   narrow  (rows of <= 16 bytes, sorted as numbers) num_rows packed words of row_bytes each (record/row_codec.h)

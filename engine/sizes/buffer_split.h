@@ -1,5 +1,5 @@
-// How a merge's buffer blocks are divided. The heuristics of papers/000, section 5, were the start; what measurement
-// (tests/simulation, docs/simulation) left of them:
+// How a merge's buffer blocks are divided. The heuristics of Asynchronous sorting, section 5, were the start; what
+// measurement (tests/simulation, docs/simulation) left of them:
 //
 //   reading   r blocks beyond those of the runs: the prefetch schedule counts on 2D + 3/10 (r - 2D) of them, the rest
 //             overlaps (figure 11). Other splits differ by 0.2 % on average, so the paper's stays.

@@ -1,5 +1,5 @@
-// Run creation with runs of twice the memory on average, for rows of at most 16 bytes (papers/000, section 2.1: the
-// cache-efficient reformulation of replacement selection; Knuth, volume 3, 5.4.1).
+// Run creation with runs of twice the memory on average, for rows of at most 16 bytes (Asynchronous sorting, section
+// 2.1: the cache-efficient reformulation of replacement selection; Knuth, volume 3, 5.4.1).
 //
 // Q holds what still belongs to the current run, Q' what must wait for the next one, both as ascending sequences in
 // small blocks. Input is collected in a bag; a full bag is sorted by SIMD and split at the last word that was written:

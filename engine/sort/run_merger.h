@@ -1,8 +1,8 @@
-// Merging: from sorted runs to one sorted stream (papers/001, section 8: the source half of a sort node).
+// Merging: from sorted runs to one sorted stream (STXXL, section 8: the source half of a sort node).
 //
 // The first keys of all blocks, merged, predict the order σ in which blocks will be wanted; a prefetcher reads them in
-// time (papers/000, section 2). Runs beyond what the memory can merge at once are first merged among neighbours
-// (merge_plan.h).
+// time (Asynchronous sorting, section 2). Runs beyond what the memory can merge at once are first merged among
+// neighbours (merge_plan.h).
 //
 //   narrow rows: what lies below a common splitter is taken from every run, concatenated, and sorted again; one such
 //                slice fits the L2 cache, and slices are independent, so they are refined in parallel (slice_merger.h)

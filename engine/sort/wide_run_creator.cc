@@ -2,8 +2,8 @@
 // matters.
 //
 // The run buffer is a ring of stretches (row_stretch.h): two halves of it, or more and smaller ones where the merge can
-// take many runs (creator_sizes::runs_per_half). Rows move once, when they are gathered into blocks (papers/000:
-// moving records took up to 45 % of run formation).
+// take many runs (creator_sizes::runs_per_half). Rows move once, when they are gathered into blocks (Asynchronous
+// sorting: moving records took up to 45 % of run formation).
 //
 // With several threads a stretch that is half the memory is sorted in pieces while it fills, each as soon as an eighth
 // of it is there, as narrow_run_creator.cc does. When it is written, the pieces are merged in slices, several at once

@@ -195,7 +195,7 @@ def queues(mode, bulk=None):
 
 
 def figures_of_queue(wanted_bulk, wanted_single=None):
-    """Of both halves together where items are random, of the rewriting alone else (papers/002, section 4)."""
+    """Of both halves together where items are random, of the rewriting alone else (Bulk-parallel queue, section 4)."""
     def seconds(record, name):
         halves = [median(record, "plain", name, field) for field in ("first_seconds", "second_seconds")]
         return halves[1] if wanted_single is None or None in halves else sum(halves)
@@ -219,7 +219,7 @@ def sum_of_ascending(_options, _files, b, _file):
 
 
 def mis(makers, _file, b):
-    """As in papers/001, section 9: rows of 16 bytes, half as many nodes as edges."""
+    """As in STXXL, section 9: rows of 16 bytes, half as many nodes as edges."""
     edges = b.num_bytes // 16
     out = makers.dir / "mis.out"
     return [makers.flowrun("mis", b.memory_mib, {"edges": edges, "nodes": edges // 2}, out=out),

@@ -1,4 +1,4 @@
-// The figures of papers/000, section 5, and the questions of papers/004, on simulated disks: the real run creators,
+// The figures of Asynchronous sorting, section 5, and the questions of ViC*, on simulated disks: the real run creators,
 // prefetcher, mergers and writer under a discrete-event clock (tests/simulation). Prints CSV: figure,series,x,y.
 //
 //   disk_simulation [FIGURE...]       figure6 … figure14, overlap, orders, sweeps; all without arguments
@@ -26,9 +26,9 @@ namespace {
 
 constexpr uint32_t small_block = 4096;
 
-// Nanoseconds per element. papers/000, section 5: with eight disks (375 MB/s) merging starts to wait for I/O at 64
-// bytes (2 * 64 / 375e6 = 340 ns) and run formation at about 128 (680 ns); a copied byte costs 1.7 ns (1,200 MB/s of
-// main memory read and written), run formation moves it twice.
+// Nanoseconds per element. Asynchronous sorting, section 5: with eight disks (375 MB/s) merging starts to wait for I/O
+// at 64 bytes (2 * 64 / 375e6 = 340 ns) and run formation at about 128 (680 ns); a copied byte costs 1.7 ns (1,200 MB/s
+// of main memory read and written), run formation moves it twice.
 struct costs {
   static double merging(uint32_t element_bytes) { return 230 + 1.7 * element_bytes; }
   static double forming(uint32_t element_bytes) { return 250 + 3.4 * element_bytes; }
@@ -241,7 +241,7 @@ void figure13() {
   }
 }
 
-// Half the largest power of two with which one block per run fits the memory (papers/000, section 5).
+// Half the largest power of two with which one block per run fits the memory (Asynchronous sorting, section 5).
 uint64_t chosen_block_bytes(const sort_config& c) {
   uint64_t block_bytes = 2 * MiB;
   while (2 * block_bytes * num_runs_of(c) > c.memory_bytes) block_bytes /= 2;
@@ -261,7 +261,7 @@ void figure14() {
   }
 }
 
-// papers/004: what asynchronous transfers are worth, by the ratio of computation to I/O. Synchronous: the same
+// ViC*: what asynchronous transfers are worth, by the ratio of computation to I/O. Synchronous: the same
 // transfers, on all disks in parallel, while computation stands still.
 void overlap() {
   sort_config c;
@@ -279,7 +279,7 @@ void overlap() {
   }
 }
 
-// papers/004: how the four parameters of the parallel disk model move the time, beside what the model counts.
+// ViC*: how the four parameters of the parallel disk model move the time, beside what the model counts.
 void sweep(const char* figure, const std::vector<double>& values, const std::function<sort_config(double)>& config) {
   for (const double x : values) {
     sort_config c = config(x);

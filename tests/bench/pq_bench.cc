@@ -1,10 +1,11 @@
 // Our side of the benchmarks of priority queues (peers/stxxl_pq.cc is the other one).
 //
 //   pq_bench one-by-one|bulk NUM_ITEMS MEMORY_MIB SCRATCH_DIRECTORY [THREADS]
-//       random u64 are pushed, then popped (papers/001, section 5.4)
+//       random u64 are pushed, then popped (STXXL, section 5.4)
 //   pq_bench asc-rbulk-rewrite|bulk-rewrite NUM_ITEMS MEMORY_MIB SCRATCH_DIRECTORY THREADS BULK
 //       ascending u64 fill the queue, which is then rewritten in bulks: as many are popped as are pushed, with higher
-//       numbers, until all have been popped once; bulks of random length up to BULK, or of BULK (papers/002, section 4)
+//       numbers, until all have been popped once; bulks of random length up to BULK, or of BULK (Bulk-parallel queue,
+//       section 4)
 //   pq_bench sum NUM_ITEMS
 //       what popping random u64 must come to
 //

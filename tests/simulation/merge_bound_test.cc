@@ -1,4 +1,4 @@
-// Theorem 4 and corollary 8 of papers/000, for the real prefetcher, mergers and writer: merging takes
+// Theorem 4 and corollary 8 of Asynchronous sorting, for the real prefetcher, mergers and writer: merging takes
 //
 //   max(I/O, computation) * 1.05 + L (k/D + 2)
 //

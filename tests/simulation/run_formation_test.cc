@@ -1,5 +1,5 @@
-// Theorem 1 of papers/000, first half, for the real run creators: forming runs takes max(I/O, computation) * 1.05 plus
-// what fills and empties the buffers, O(L M / (D B)).
+// Theorem 1 of Asynchronous sorting, first half, for the real run creators: forming runs takes max(I/O, computation) *
+// 1.05 plus what fills and empties the buffers, O(L M / (D B)).
 #include "tests/simulation/run_formation.h"
 
 #include <gtest/gtest.h>

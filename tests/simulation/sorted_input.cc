@@ -70,7 +70,7 @@ uint64_t key_of(const std::byte* row, uint32_t row_bytes) {
 std::vector<uint64_t> random_run(uint64_t num_rows, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<uint64_t> keys(num_rows);
-  for (uint64_t& key : keys) key = random() & 0xffffffff;  // random 32-bit keys, as in papers/000, section 5
+  for (uint64_t& key : keys) key = random() & 0xffffffff;  // random 32-bit keys, as in Asynchronous sorting, section 5
   std::sort(keys.begin(), keys.end());
   return keys;
 }

@@ -27,8 +27,8 @@ uint64_t key_of(const std::byte* row, uint32_t row_bytes);
 
 // `num_rows` random keys, ascending.
 std::vector<uint64_t> random_run(uint64_t num_rows, uint64_t seed);
-// The run of papers/000, section 2.3, of which k identical ones are the hardest to merge: in blocks of B rows,
-// 1^(B-1) 2 | 3^(B-1) 4 | 5^(B-1) 6 | …
+// The run of Asynchronous sorting, section 2.3, of which k identical ones are the hardest to merge: in blocks of B
+// rows, 1^(B-1) 2 | 3^(B-1) 4 | 5^(B-1) 6 | …
 std::vector<uint64_t> adversarial_run(uint64_t num_blocks, uint64_t rows_per_block);
 // Harder for a merger that loads a block as late as it can (row_merger.h): 1 2^(B-2) 3 | 4 5^(B-2) 6 | … Of k identical
 // ones, all k blocks are held for k(B-2) rows, then all are let go, and at once the next k are wanted.

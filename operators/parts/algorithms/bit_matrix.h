@@ -1,4 +1,4 @@
-// Bit matrices over GF(2): y = A x xor c on numbers of n bits, the permutations of papers/004, section 4.2 (BMMC).
+// Bit matrices over GF(2): y = A x xor c on numbers of n bits, the permutations of ViC*, section 4.2 (BMMC).
 //
 // With A nonsingular this is a permutation of 0 … 2^n - 1: reversal of the bits, Gray codes, transposition of matrices
 // whose sides are powers of two, and so on. Going from x to x + 1 turns over the bits up to the lowest one that is 0,

@@ -1,5 +1,5 @@
 // The index of a file of sorted rows, in a file beside it (PATH.index): the first row of every block of so many rows,
-// and a checksum of the block. Whoever looks for a key reads the blocks that may hold it and no others (papers/001,
+// and a checksum of the block. Whoever looks for a key reads the blocks that may hold it and no others (STXXL,
 // section 10: a breadth-first search reads the blocks of its frontier).
 //
 //   magic "FLOWRIX\n" | version u32 | bytes of a row u32

@@ -1,4 +1,4 @@
-// A permutation of 2^n rows by a bit matrix without a sort, in one pass over the data (papers/004, section 4.2).
+// A permutation of 2^n rows by a bit matrix without a sort, in one pass over the data (ViC*, section 4.2).
 //
 //   rows ─▶ [memoryload of 2^m rows] ─▶ whole blocks of the target ─▶ disks ─▶ block 0, block 1, … read in order
 //

@@ -1,5 +1,5 @@
 // What a join that skips runs on: the left rows as they are pushed through a pipeline, and the stored right rows, read
-// where the left keys are (papers/001, section 10: breadth-first search reads the blocks of its frontier only).
+// where the left keys are (STXXL, section 10: breadth-first search reads the blocks of its frontier only).
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Time-forward processing: the events of sorted inputs and of messages, in order (papers/001, section 5.4; Chiang et
+// Time-forward processing: the events of sorted inputs and of messages, in order (STXXL, section 5.4; Chiang et
 // al. 1995).
 //
 //   inputs ──▶ keys, lanes (1,024 rows at a time) ─┐

@@ -1,4 +1,4 @@
-// The peer of the benchmark of maximal independent sets: listings 7 and 8 of the STXXL paper (papers/001, sections 8
+// The peer of the benchmark of maximal independent sets: listings 7 and 8 of the STXXL paper (STXXL, sections 8
 // and 9). Random edges with eight bytes of payload are made, sorted, freed of duplicates and scanned with a priority
 // queue of events {node, info}, all in one pipeline; the set is written to a vector, and so to the disk.
 //

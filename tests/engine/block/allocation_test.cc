@@ -35,7 +35,7 @@ TEST(allocation, every_disk_is_in_range_and_repeatable) {
   }
 }
 
-// Striped: any D neighbouring blocks lie on D disks (papers/000, section 2.4).
+// Striped: any D neighbouring blocks lie on D disks (Asynchronous sorting, section 2.4).
 TEST(allocation, neighbouring_blocks_lie_on_different_disks) {
   for (const auto strategy : {allocation_strategy::striping, allocation_strategy::simple_randomised,
                               allocation_strategy::randomised_cycling}) {

@@ -35,8 +35,8 @@ inline std::vector<merged_block> merge_of_random_runs(uint64_t num_runs, uint64_
   return blocks;
 }
 
-// All runs alike (1^(B-1) 2 | 3^(B-1) 4 | … each; papers/000, section 2.3): the blocks are asked for in bursts, one of
-// every run.
+// All runs alike (1^(B-1) 2 | 3^(B-1) 4 | … each; Asynchronous sorting, section 2.3): the blocks are asked for in
+// bursts, one of every run.
 inline std::vector<merged_block> merge_of_equal_runs(uint64_t num_runs, uint64_t blocks_per_run) {
   std::vector<merged_block> blocks;
   for (uint64_t index = 0; index < blocks_per_run; ++index) {

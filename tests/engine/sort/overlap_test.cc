@@ -1,5 +1,5 @@
-// While the disks are busy with one half of the run buffer, the other fills and is sorted (papers/000, figure 2): shown
-// with writes that end, and tasks that run, when the test says so.
+// While the disks are busy with one half of the run buffer, the other fills and is sorted (Asynchronous sorting, figure
+// 2): shown with writes that end, and tasks that run, when the test says so.
 
 #include <gtest/gtest.h>
 
