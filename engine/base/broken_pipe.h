@@ -1,4 +1,4 @@
-// Nobody reads any more what is written. The command ends then as one that was ended by SIGPIPE, not with a message.
+// The reader of what is written has ended. The command then ends as if by SIGPIPE, not with a message.
 #pragma once
 
 #include "engine/base/error.h"

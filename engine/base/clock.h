@@ -1,5 +1,6 @@
-// Time as a seam: whoever measures or waits asks the clock it was given. Real backends give steady_time(); the disk
-// simulation gives its own (engine/io/event_clock.h), so that the same code runs hours of disk time in milliseconds.
+// Time that can be replaced: code that measures or waits asks the clock that it was given. Real backends give
+// steady_time(); the disk simulation gives its own (engine/io/event_clock.h), so that the same code runs hours of disk
+// time in milliseconds.
 #pragma once
 
 #include <chrono>

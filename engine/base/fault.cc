@@ -94,7 +94,7 @@ std::string render(std::vector<fault> faults, std::string_view text) {
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  constexpr size_t longest = 64;  // beyond this nobody mistypes, and the table would grow
+  constexpr size_t longest = 64;  // longer words are no slips of typing, and the table would grow
   if (word.size() > longest) return {};
   std::string best;
   size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;

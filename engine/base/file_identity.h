@@ -1,4 +1,4 @@
-// One file, whatever it is called: what the system opens or replaces for a path, for telling whether two paths are one.
+// One file under any of its names: what the system opens or replaces for a path, for telling whether two paths are one.
 //
 // A path is only a spelling: "out.csv", "/home/me/out.csv" and a link to it are one output, of which only the last one
 // written would be left. Hard links are two outputs: each gets a new file of its own under its own name. Where a name

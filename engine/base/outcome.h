@@ -1,7 +1,7 @@
 // The one answer of everything that may have to wait: a disk layer, a sort, a queue, an operator.
 //
 // A function that takes a waker (waker.h) and answers with an outcome keeps this contract: it looks at the state and
-// leaves the waker behind under one lock. So the wake can't be lost, since whoever changes the state afterwards finds
+// leaves the waker behind under one lock. So the wake can't be lost: a thread that changes the state afterwards finds
 // the waker. An answer `blocked` of a layer below is handed on as it is: it says what is waited for.
 //
 //   if (const outcome o = writer.flush(&w); o.is_blocked()) return o;

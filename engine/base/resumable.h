@@ -1,13 +1,13 @@
-// A piece of work that runs in steps on somebody else's threads and sleeps in between: wake() queues it, a thread runs
-// one step, and if it was woken meanwhile it is queued again. So at most one thread is ever inside, and no wake is
+// A piece of work that runs in steps, on threads that it doesn't own, and sleeps in between: wake() queues it, a thread
+// runs one step, and if it was woken meanwhile it is queued again. So at most one thread is ever inside, and no wake is
 // lost.
 //
 //          wake             a thread picks it up            step returned
 //   idle ───────▶ queued ───────────────────────▶ running ───────────────▶ idle
 //                                                  │ wake ▶ runs once more
 //
-// The state is shared with the tasks that are queued: one that comes too late finds the object dead and does nothing,
-// so the end never waits for a task that nobody has begun.
+// The state is shared with the tasks that are queued: a task that comes too late finds the object dead and does
+// nothing. So the end never waits for a task that has not begun.
 #pragma once
 
 #include <functional>

@@ -1,8 +1,9 @@
 // How something that was blocked learns that it may go on.
 //
-// Whoever can't proceed (a source without input, a sink without a free buffer) hands its waker to the thing it waits
-// for and returns. The other side calls wake() once its state has changed. A wake may be spurious; a lost one would
-// hang the job, so the pattern is always: look at the state and leave the waker behind under one lock (outcome.h).
+// An object that can't proceed (a source without input, a sink without a free buffer) hands its waker to the thing it
+// waits for and returns. The other side calls wake() once its state has changed. A wake may be spurious; a lost one
+// would hang the job, so the pattern is always: look at the state and leave the waker behind under one lock
+// (outcome.h).
 #pragma once
 
 #include "engine/base/mutex.h"

@@ -9,7 +9,7 @@
 //   section 2.4)
 // All but fully_randomised put any D neighbouring blocks of a stream on D different disks, so that writing a run is
 // balanced. Randomised cycling is the default: the order in which a merge asks for the blocks of many runs is then at
-// least as balanced as independent random disks, whatever the keys are.
+// least as balanced as independent random disks, for any keys.
 //
 // Disks of unequal weight (bandwidth) share a cycle of W >= D slots instead; disk d gets c_d of them, c_d / W as near
 // its share of the weights as a short cycle allows (cycle_slots), and all goes modulo W. The slots of a disk are spread

@@ -1,10 +1,10 @@
 // The scratch space of a job: blocks on one large file per disk (STXXL, section 4, "one-large-file-per-disk").
 //
 // Each disk is a directory with one unlinked file in it, made at the first allocation there, so that a job that stays
-// in memory touches no disk and nothing is left behind, whatever kills the process. File space is reserved ahead in
-// large steps (less fragmentation; ext4 serialises direct writes past the end) and freed blocks are used again first,
-// lowest offset first (extent_list.h). A disk that is full, at its limit, or failed a write passes its blocks on to the
-// next one with room; the user is warned of a full or failed one, once.
+// in memory touches no disk and nothing is left behind, however the process ends. File space is reserved ahead in large
+// steps (less fragmentation; ext4 serialises direct writes past the end) and freed blocks are used again first, lowest
+// offset first (extent_list.h). A disk that is full, at its limit, or failed a write passes its blocks on to the next
+// one with room; the user is warned of a full or failed one, once.
 //
 // Disks may be unequal: each takes a share of the blocks proportional to its weight, which is given or measured from
 // the transfers so far (disk_weights.h), so that all are busy to the end. Each has a queue of this manager (one job),
@@ -79,9 +79,9 @@ class block_manager {
   // Transfers of one disk that are under way at once.
   unsigned queue_depth() const { return options_.depth > 0 ? options_.depth : default_disk_depth; }
 
-  // Makes and opens every scratch directory now instead of at the first allocation there, so that one that can't be
-  // used is found out before any work was done, and so that one that is removed later matters no more. Throws
-  // error(resources) naming the first one that can't be used.
+  // Makes and opens every scratch directory now instead of at the first allocation there. So one that can't be used is
+  // found out before any work was done, and one that is removed later does no harm. Throws error(resources) naming the
+  // first one that can't be used.
   void open_all();
   // A block of `num_bytes` (> 0, a multiple of io_alignment) on `preferred_disk` or, when that is full, failed or at
   // its limit, on the next disk with room. Throws error(resources) naming every disk when none has (error(io) when one

@@ -35,7 +35,7 @@ class prefetched_block {
   std::byte* payload() const { return payload_of(data_); }
   uint32_t payload_bytes() const { return num_bytes() - static_cast<uint32_t>(block_header_bytes); }
   const block_header& header() const { return header_; }
-  // Keeps the buffer alive, for whoever refers to its bytes.
+  // Keeps the buffer alive, for batches and rows that refer to its bytes.
   const std::shared_ptr<const void>& owner() const { return lease_; }
   void reset() { *this = {}; }
 

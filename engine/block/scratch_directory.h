@@ -1,4 +1,4 @@
-// Makes and vets a scratch directory before anything is written there (reliability R13).
+// Makes and vets a scratch directory before anything is written there.
 #pragma once
 
 #include <string>

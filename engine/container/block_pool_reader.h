@@ -1,4 +1,4 @@
-// Reads single blocks into a pool of buffers, in whatever order its owner asks for them.
+// Reads single blocks into a pool of buffers, in the order in which its owner asks for them.
 //
 // A prefetcher (block/block_prefetcher.h) is told all blocks at once. A priority queue gets new runs while it reads the
 // old ones, so what is wanted next changes as it goes (Bulk-parallel queue, section 3: the dynamic prediction

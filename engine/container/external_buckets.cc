@@ -60,7 +60,7 @@ struct external_buckets::core {
       try {
         writer->flush();
       } catch (const std::exception&) {
-        // Whoever filled the buckets has heard of it.
+        // The caller who filled the buckets was told of it before.
       }
       settle();
     }

@@ -5,9 +5,9 @@
 //   finish
 //   read ─▶ reader, reader, …                                                     ◀═ disks      read ahead
 //
-// What a loop carries, a table that is looked up, the rows of a reversed stream. Rows that fit cost a copy and no more:
-// no thread, no block buffer, a few microseconds for a vector of a few rows. Rows are copied so that they take what
-// they take, whatever they were cut from.
+// It holds what a loop carries, a table that is looked up, or the rows of a stream that is reversed. Rows that fit cost
+// a copy and no more: no thread, no block buffer, a few microseconds for a vector of a few rows. Rows are copied, so
+// that they take no more than their own bytes: a batch that they were cut from is not kept alive.
 //
 // With an index the rows must come sorted by it, and readers can seek: only the blocks that are asked for are read.
 #pragma once

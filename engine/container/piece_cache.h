@@ -24,8 +24,8 @@ class piece_cache {
 
   // The rows of a piece, or an empty batch.
   record::batch find(size_t piece);
-  // `num_bytes`: what the memory that `rows` own takes. Of more than the share nothing stays. Rows that somebody still
-  // holds live on when they are dropped here.
+  // `num_bytes`: what the memory that `rows` own takes. Of more than the share nothing stays. Rows that are still in
+  // use elsewhere live on when they are dropped here.
   void put(size_t piece, const record::batch& rows, uint64_t num_bytes);
 
   uint64_t held_bytes() const;

@@ -28,8 +28,8 @@
 // instead; and when there are more runs than can be read at once, the shortest ones are merged (the merge groups of
 // the sequence heap, by length).
 //
-// Cost per item: sorted twice in pieces that fit the caches, moved four times; written and read once for every level
-// of runs. Nobody waits inside: who would, is told `blocked`.
+// Cost per item: sorted twice in pieces that fit the caches, moved four times; written and read once for every level of
+// runs. No thread waits inside: a caller who would have to is told `blocked`.
 #pragma once
 
 #include <algorithm>
@@ -138,7 +138,7 @@ class priority_queue {
   // Items for which it doesn't hold lie behind those for which it does.
   template <class IsWanted>
   size_t pop_while(IsWanted is_wanted);
-  // As push() for each. Items up to the next multiple of few_items are read as well, whatever they are.
+  // As push() for each. Items up to the next multiple of few_items are read as well; they may be anything.
   void push_few(const Item* items, size_t num_items);
 
   // --- in bulk ---

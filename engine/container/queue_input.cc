@@ -128,7 +128,7 @@ void queue_input<Item>::wake_when_finished(waker& w) {
   wait(w);
 }
 
-// Whoever has finished since the last take_finished() wakes nobody any more.
+// A buffer that has finished since the last take_finished() doesn't wake again, so `w` is woken at once for it.
 template <class Item>
 void queue_input<Item>::wait(waker& w) {
   waiter_ = &w;

@@ -6,9 +6,9 @@
 //   run 1   [3 5 8] [9 …] │ 20 │ 31        loaded, then being read │ first items of the blocks that have no buffer
 //   run 2   [4 6 7]       │ 12 │ 40        bound: 9, since 9 … is not there yet: items up to it may be taken
 //
-// Invariants: each run with blocks left has a buffer, or one can be had for it: as long as there are more buffers than
-// runs, some run that has none can take one that another one reads ahead into, furthest ahead of all. So whoever takes
-// what is below the bound and waits for the block at the bound always gets on.
+// Invariants: each run with blocks left has a buffer, or one can be had for it. As long as there are more buffers than
+// runs, a run that has none can take one from a run that reads ahead: the one furthest ahead of all. So a caller who
+// takes what is below the bound, and waits for the block at the bound, always gets on.
 //
 // Cost: O(runs) per block read and per call of bound().
 #pragma once

@@ -1,5 +1,5 @@
 // A piece of memory that is being filled with rows: rows from the front, their strings from the back, string_refs
-// relative to its first byte. The form of a scratch block's payload (sort/sorted_runs.h), in memory or on its way to a
+// relative to its first byte. The form of a scratch block's payload (runs/sorted_runs.h), in memory or on its way to a
 // disk.
 #pragma once
 

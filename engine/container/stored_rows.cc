@@ -194,11 +194,11 @@ struct stored_reader::core {
     ++position;
   }
 
-  // The current piece of rows that nobody else can read any more: they are all made as what may change.
+  // Frees the current piece, if no other reader can come to it any more. (All stored_rows are made non-const.)
   void release_read() {
     if (rows.use_count() > 1) return;
-    // Behind whoever let go of them on another thread, as letting go of one more is. (The thread sanitizer knows no
-    // fences.)
+    // Letting go of one more reference orders this behind the threads that let go of theirs. (A fence would do, but the
+    // thread sanitizer knows no fences.)
     std::shared_ptr(rows).reset();
     auto& own = const_cast<stored_rows&>(*rows);
     own.release(const_cast<row_piece&>(piece(position)));

@@ -1,7 +1,7 @@
 // Rows that were stored once and are read any number of times: pieces in memory and blocks on scratch, in a sequence,
 // and the reader of it.
 //
-//   pieces   [memory] [memory] [block] [block] [memory] …        whoever fills them decides which is which
+//   pieces   [memory] [memory] [block] [block] [memory] …        the one who fills them decides which is which
 //   reader   ──▶ read ahead, a block at a time, from all disks   forward
 //            ◀── the same from the end, rows reversed            backward
 //

@@ -66,7 +66,7 @@ std::unique_ptr<body_runner::instance> body_runner::make_instance(const stream_t
     if (plan::is_body_stream(n)) sizes.emplace(n.id, estimate_of(*streams.in.at(n.id)));
   plan::update_estimates(out->graph, sizes);
   plan::plan_result planned = plan::make_plan(out->graph, resources_);
-  // Deep in a recursion little is left of the budget. Nobody can know before the run how deep it goes, so it may have
+  // Deep in a recursion little is left of the budget. How deep it goes can't be known before the run, so it may have
   // the least that it needs: only the top frame works, and what the others hold is written out.
   const uint64_t least = planned.faults.empty() ? 0 : plan::least_memory(out->graph, resources_);
   if (!planned.faults.empty() && least <= resources_.memory_bytes + most_overdraft) {

@@ -24,8 +24,8 @@ struct control_context {
   const plan::node& node;
   services& job;
   node_counters& counters;
-  std::vector<shared_rows> inputs;   // by input of the node; rows that nobody refers to any more are freed
-  std::vector<shared_rows> outputs;  // by output: to be set, unless nobody reads it
+  std::vector<shared_rows> inputs;   // by input of the node; rows that nothing refers to any more are freed
+  std::vector<shared_rows> outputs;  // by output: to be set, unless no node reads it
   uint64_t body_bytes = 0;           // memory of the graphs that it runs
   call_stack* calls = nullptr;       // of the first of them
 

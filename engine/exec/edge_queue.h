@@ -25,8 +25,8 @@ class edge_queue : public input_stream {
 // run in step.
 std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches, uint64_t max_bytes);
 
-// Takes whatever comes; beyond `memory_bytes` rows go to scratch. For branches of one stream that meet again, and for
-// rows that a later phase wants. `kept_bytes` less than that: once closed it holds no more, in rows and buffers.
+// Always takes what comes; beyond `memory_bytes` rows go to scratch. For branches of one stream that meet again, and
+// for rows that a later phase wants. `kept_bytes` less than that: once closed it holds no more, in rows and buffers.
 std::unique_ptr<edge_queue> make_spilling_queue(const record::row_type& type, services& job, uint64_t memory_bytes,
                                                 uint64_t kept_bytes);
 

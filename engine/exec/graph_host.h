@@ -33,7 +33,8 @@ struct stream_table {
   std::map<std::string, shared_rows> in;
   std::map<std::string, std::shared_ptr<container::external_vector>> out;
   std::map<std::string, uint64_t> counts;
-  // Nobody wants `in` after the body: whoever reads rows last takes them out of it, so that what was read is freed.
+  // The caller doesn't need `in` after the body: the last reader of rows takes them out of it, so that they are freed
+  // as they are read.
   bool in_is_used_up = false;
 };
 
@@ -59,8 +60,8 @@ class graph_host {
   // operators are gone, before the pipelines are.
   virtual void run_pipelines(std::vector<pipeline_tree> trees, bool here,
                              const std::function<void()>& forget_wakers) = 0;
-  // The job's thread may wait for a disk: leaves `wakeup()` with whoever will wake it, and calls wait(), which returns
-  // after a wake or throws once the job has to stop. The waker lives as long as the job.
+  // The job's thread may wait for a disk: leaves `wakeup()` with the operation that will wake it, and calls wait(),
+  // which returns after a wake or throws once the job has to stop. The waker lives as long as the job.
   virtual waker& wakeup() = 0;
   virtual void wait() = 0;
   // Throws once the job has to stop; shows progress now and then. For control nodes between two runs.

@@ -62,7 +62,7 @@ void graph_runner::run(stream_table* streams) {
   builder_.set_streams(nullptr);
 }
 
-// Whatever the operators make of so few rows: waking threads would take longer.
+// With so few rows, waking other threads would take longer than any operator's work on them.
 bool graph_runner::is_small(const stream_table* streams) const {
   if (streams == nullptr || !only_streams_) return false;
   uint64_t num_rows = 0;

@@ -338,7 +338,7 @@ class job::core final : public services, public graph_host {
   std::atomic<size_t> running_{0};
   std::atomic<bool> stopped_{false};
   bool succeeded_ = false;
-  double shown_ratio_ = 0;  // the last progress: estimates get better, but nobody wants to see it go back
+  double shown_ratio_ = 0;  // the last progress: estimates get better, but the user should never see it go back
   uint64_t start_ns_ = 0;
   uint64_t end_ns_ = 0;
   double start_cpu_ = 0;

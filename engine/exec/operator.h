@@ -1,6 +1,6 @@
 // What the executor asks of an operator: three small interfaces, after DuckDB's source / operator / sink and with the
-// readiness of Rust's futures. An operator that can't proceed says so, leaves a waker with whatever it waits for and
-// gives its thread back (base/outcome.h); it never sleeps on a disk or a queue.
+// readiness of Rust's futures. An operator that can't proceed says so, leaves a waker with the thing that it waits for,
+// and gives its thread back (base/outcome.h); it never sleeps on a disk or a queue.
 #pragma once
 
 #include <algorithm>

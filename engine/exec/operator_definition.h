@@ -5,9 +5,9 @@
 //   assembly build(exec::build_context&, const settings&)    what runs
 //   return exec::define<settings>(declaration, check, build)
 //
-// build() sees settings and types only, so whatever can be wrong with a node's parameters is found by check(). Settings
-// with expressions have `void bind(const expr::scalar_values&)` (expr/scalars.h): inside of loops and graphs build()
-// gets them with the values that the scalars have at that moment.
+// build() sees settings and types only, so everything that can be wrong with a node's parameters is found by check().
+// Settings with expressions have `void bind(const expr::scalar_values&)` (expr/scalars.h): inside of loops and graphs,
+// build() gets the settings with the values that the scalars have at that moment.
 #pragma once
 
 #include <any>

@@ -1,9 +1,9 @@
 // What one part of a node hands to the part behind it where it isn't rows: a slice that is still to be put in order, a
 // piece of text to be parsed. Between the two it goes through the pipeline as a batch does, counted by its rows and
-// bytes. What it holds can be had by its type only: whoever asks for another one, or has a batch of rows, meets an
-// internal error.
+// bytes. What it holds can be had by its type only: to ask for another type, or to take a batch of rows for a parcel,
+// is an internal error.
 //
-// A parcel never leaves its node: its operator puts the parts that make it and open it one behind the other.
+// A parcel never leaves its node: the operator puts the part that opens it right behind the part that makes it.
 #pragma once
 
 #include <memory>

@@ -317,7 +317,7 @@ void pipeline::carry_in_parallel(std::vector<item> items, gate_entry& entry) {
 
 outcome pipeline::carry_in_order(std::vector<item>& stack) {
   while (!stack.empty()) {
-    if (stack.back().is_rest && events_.stopped()) return outcome::blocked(blocked_on::output);  // nobody wakes it
+    if (stack.back().is_rest && events_.stopped()) return outcome::blocked(blocked_on::output);  // no wake will come
     const uint32_t index = stack.back().stage;
     const size_t before = stack.size();
     const outcome result = apply_last(stack, tree_.limits);

@@ -3,17 +3,18 @@
 //   head ─▶ [stateless stages: several batches at once] ─▶ gate ─▶ [the rest: one batch at a time, in order]
 //
 // The head is pulled by one thread at a time; what it gives gets a ticket. A thread that pulled carries its batch
-// through the stateless stages at once, while others pull the next. At the gate tickets pass in order: whoever brings
-// the ticket whose turn it is carries it, and all that wait behind it, through the ordered part; others park theirs and
-// go back to the head.
+// through the stateless stages at once, while others pull the next. At the gate tickets pass in order: the thread that
+// brings the ticket whose turn it is carries it, and all that wait behind it, through the ordered part. Other threads
+// park theirs and go back to the head.
 //
 // Memory: at most `max_tickets` are between the head and the end of the gate, and the head rests while those that wait
 // there are large. A stage that has made a batch from a part of its input leaves the rest: what it made goes through
 // the stages behind it first. A ticket that has grown to its share is finished behind the gate, where each piece goes
-// all the way before the next one is made; so is one with a very long row, since there is one such row at a time there.
+// all the way before the next one is made. So is a ticket with a very long row, since behind the gate there is only one
+// such row at a time.
 //
-// A head or a stage that is blocked leaves the pipeline's waker behind and the thread goes home; the wake posts a new
-// worker.
+// A head or a stage that is blocked leaves the pipeline's waker behind, and its thread returns to the executor; the
+// wake posts a new worker.
 #pragma once
 
 #include <cstdint>

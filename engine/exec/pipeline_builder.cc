@@ -192,7 +192,7 @@ void pipeline_builder::attach(pipeline_tree& tree, const tail& parent, unsigned 
   children[port].push_back(child);
 }
 
-// Neighbouring programs become one (decision D2), when nobody else wants what lies between them. What the head's node
+// Neighbouring programs become one (decision D2) when no other node reads the rows between them. What the head's node
 // gives on stays apart: progress is measured there.
 bool pipeline_builder::fuse(pipeline_tree& tree, size_t node, stage& next, const tail& parent,
                             std::map<int, tail>& tails) {

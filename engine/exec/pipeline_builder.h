@@ -25,10 +25,10 @@ class pipeline_builder {
 
   // Builds the operators of pipeline `index`. Throws what building throws (an input that is not there, …).
   pipeline_tree build(size_t index);
-  // Makes the queues that pipelines of this phase feed or drain; and lets go of those nobody needs any more.
+  // Makes the queues that pipelines of this phase feed or drain, and lets go of those that are no longer needed.
   void begin_phase(size_t phase);
   void end_phase(size_t phase);
-  // The pipelines are being taken down: queues that outlive them wake nobody any more.
+  // The pipelines are being taken down: queues that outlive them no longer wake any of them.
   void forget_wakers();
 
   // Of a body: where its rows come from and go to in the next run.

@@ -1,4 +1,4 @@
-// What a running job offers its operators. One object per job; no globals (style.md, rule 6).
+// What a running job offers its operators. One object per job; no globals.
 #pragma once
 
 #include <atomic>

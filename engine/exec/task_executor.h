@@ -1,7 +1,7 @@
 // Where tasks run: a oneTBB arena, or, for tests, the calling thread in a fixed order.
 //
 // Known traps of oneTBB 2021.8 that this avoids: nothing waits inside an arena (no task_group::wait, no nested
-// parallel_for); work is only ever enqueued, and whoever waits is an ordinary thread outside.
+// parallel_for); work is only ever enqueued, and only ordinary threads outside of the arena wait.
 #pragma once
 
 #include <chrono>

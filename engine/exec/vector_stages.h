@@ -13,7 +13,7 @@
 
 namespace flowrun::exec {
 
-// Finished; read by anybody.
+// Finished, so any thread may read it.
 using shared_rows = std::shared_ptr<const container::external_vector>;
 
 // Appends all rows and finishes the vector.
@@ -37,8 +37,8 @@ struct vector_output {
   unsigned port = 0;
   shared_rows rows;
 };
-// Gives one vector after another, each at its port, in batches of about `batch_bytes`. One that nobody else has is
-// freed as it is read.
+// Gives one vector after another, each at its port, in batches of about `batch_bytes`. A vector that has no other owner
+// is freed as it is read.
 std::unique_ptr<source> make_vector_source(std::vector<vector_output> outputs, uint64_t memory_bytes,
                                            size_t batch_bytes);
 

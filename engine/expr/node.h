@@ -40,7 +40,7 @@ struct node {
 node_ptr number_node(record::value_type type, uint64_t lane, bool literal = false);
 // The value of a scalar of a loop or graph, among constants: folded, and not judged.
 node_ptr scalar_node(record::value_type type, uint64_t lane);
-// The same among columns: not folded with others, so that a tree reads the same columns whatever the value is.
+// The same among columns: not folded with others, so that a tree reads the same columns for every value.
 node_ptr varying_number_node(record::value_type type, uint64_t lane);
 node_ptr text_node(std::string text);
 node_ptr column_node(size_t column, record::value_type type);

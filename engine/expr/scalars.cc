@@ -75,7 +75,7 @@ node_ptr unbound_scalar_node(std::string name, record::value_type type) {
 
 bool expression::is_constant() const { return is_without_rows(*root_); }
 
-// Over rows, the tree stays what was checked, whatever the values are: no column that it reads is folded away.
+// Over rows, the tree stays what was checked, for all values: no column that it reads is folded away.
 expression expression::with(const scalar_values& values) const {
   if (!has_scalars(*root_)) return *this;
   const bool folds = is_without_rows(*root_);

@@ -17,7 +17,7 @@ using scalar_values = std::vector<constant>;
 node_ptr unbound_scalar_node(std::string name, record::value_type type);
 
 // Puts the values of the scalars into all expressions of `x`: an expression, optionals, lists and (name, …) pairs of
-// them, and whatever has a function bind(values) of its own. Of scalars with one name the first counts.
+// them, and every type that has a function bind(values) of its own. Of scalars with one name the first counts.
 template <class T>
 void bind(T& x, const scalar_values& values) {
   if constexpr (std::is_same_v<T, expression>)

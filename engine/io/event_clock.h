@@ -7,8 +7,8 @@
 // Events fire in the order of their times, those of one time in the order in which they were scheduled, so a run is a
 // function of its input. An event may schedule others, also for now. While it fires, now() is its time.
 //
-// Thread safety: now() and schedule() from any thread; whoever moves the time is one thread at a time. Cost: a heap
-// operation per event.
+// Thread safety: now() and schedule() from any thread; only one thread at a time moves the time. Cost: a heap operation
+// per event.
 #pragma once
 
 #include <atomic>

@@ -1,10 +1,10 @@
 // Reads one input file, or a part of it, from front to back, ahead of its consumer.
 //
 // Up to `depth` chunks are being read or lie ready (read_window.h); the consumer may keep up to `max_held` more.
-// Buffers are recycled as soon as the last owner of a chunk lets go, so memory is bounded by (depth + max_held) chunks
-// whatever the consumer does. Files are read directly (past the page cache) unless the cache holds them already:
-// reading an input once must not push out what others need, nor count against a memory cgroup. Pipes and devices are
-// read by one plain thread instead (stream_chunks.h).
+// Buffers are recycled as soon as the last owner of a chunk lets go, so memory never exceeds (depth + max_held) chunks.
+// Files are read directly (past the page cache) unless the cache holds them already: reading an input once must not
+// push out what others need, nor count against a memory cgroup. Pipes and devices are read by one plain thread instead
+// (stream_chunks.h).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Whether files can be used, found out before the work that depends on them. Nothing is read, made or left behind: a
-// pipe isn't opened, since whoever is at its other end would notice.
+// pipe isn't opened, since the process at its other end would notice.
 #pragma once
 
 #include <string>

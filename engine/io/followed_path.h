@@ -1,9 +1,9 @@
 // What an output's path names when its last part is a symbolic link: the entry that is made or replaced.
 //
-// An output replaces what the link names, so the link is followed here and not by the system, whose rule for links in
-// directories that everybody may write to (fs.protected_symlinks) then has to be kept here, too: there a link is
-// followed only if it belongs to us or to the directory's owner. Anybody could have put another one there, to have us
-// overwrite a file of ours. Links among the directories of a path are left to the system.
+// An output replaces what the link names, so the link is followed here and not by the system. The system's rule for
+// links in directories that all users may write to (fs.protected_symlinks) then has to be kept here, too: there a link
+// is followed only if it belongs to us or to the directory's owner. Any other user could have put another link there,
+// to have us overwrite a file of ours. Links among the directories of a path are left to the system.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// Where an output's bytes go until it is whole, and how it gets its name (reliability.md, R1 and R3).
+// Where an output's bytes go until it is whole, and how it gets its name.
 //
 // The bytes go to an unnamed file (O_TMPFILE) in the output's own directory, which vanishes with the process, also
 // after kill -9. commit() makes them durable and gives them the name in one step: by linkat() where nothing has that

@@ -152,7 +152,7 @@ class read_window::core final : public transfer_pool {
         if (!std::exchange(skipped_, false)) ahead_ = std::clamp<uint64_t>(ahead_ * 2, 1, most_ahead_);
         return there;
       }
-      // A buffer that came back just now wakes nobody: look again.
+      // A buffer that came back just now woke no waker, so look again.
       if (find(next_, state::in_flight) == nullptr && (num_free() > 0 || give_up_latest())) continue;
       block(w);
       return nullptr;

@@ -93,8 +93,8 @@ std::optional<size_t> poll_any(std::span<request* const> requests) {
 }
 
 size_t wait_any(std::span<request* const> requests) {
-  // Counts its wakes, because it may live only as long as this call: every request that could not be told in time that
-  // nobody sleeps any more has woken it, or is about to.
+  // Counts its wakes, because it may live only as long as this call. A request that ends before it is told not to wake
+  // has woken it, or is about to.
   struct counting_waker final : waker {
     void wake() noexcept override {
       mutex_lock lock(mutex);

@@ -1,8 +1,8 @@
 // One asynchronous transfer and the backends that carry it out (STXXL, section 3: the AIO layer).
 //
-// A request belongs to whoever needs the transfer, usually as a member of a block buffer, so that the hot path
-// allocates nothing. It must stay where it is until done(). An error waits in the request and is rethrown to whoever
-// waits.
+// A request belongs to the code that needs the transfer, usually as a member of a block buffer, so that the hot path
+// allocates nothing. It must stay where it is until done(). An error waits in the request and is rethrown to its owner,
+// by take_result().
 #pragma once
 
 #include <atomic>
@@ -111,7 +111,7 @@ class backend {
     submit(list);
   }
   // Takes back a request that was submitted and still waits for its turn: it ends at once, with ECANCELED (and its
-  // waker is woken). False when it is too late: then it ends as if nobody had asked.
+  // waker is woken). False when it is too late: then it ends as if cancel() had not been called.
   virtual bool cancel(request&) noexcept { return false; }
   // The time in which transfers take place.
   virtual const time_source& time() const { return steady_time(); }

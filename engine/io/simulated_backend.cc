@@ -39,7 +39,7 @@ void simulated_backend::issue(request_queue admitted) noexcept {
   while (request* const r = admitted.pop()) {
     mutex_lock lock(mutex_);
     const uint64_t end = disk_of(*r->target).timing.serve(clock_.now(), r->offset, r->num_bytes);
-    // The bytes move at the end, so that whoever touches them too early is found out.
+    // The bytes move at the end, so that a caller who touches them too early is found out.
     clock_.schedule(end, [this, r] { finish(*r, perform(*r)); });
   }
 }

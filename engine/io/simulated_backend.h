@@ -3,8 +3,8 @@
 // a run is a function of its input.
 //
 // Files are files in memory (or any others: they are read and written when their transfer ends). A file is on the disk
-// that its path was attached to. Nobody may block in wait() before the clock has been run so far that the transfer is
-// over: whoever drives the simulation moves the clock instead of waiting.
+// that its path was attached to. No thread may block in wait() before the clock has reached the transfer's end: the
+// code that drives the simulation moves the clock instead of waiting.
 #pragma once
 
 #include <list>

@@ -80,8 +80,8 @@ class thread_backend final : public queueing_backend {
     }
   }
 
-  // A disk that has gone and left its address to another one has left it threads, too. When there is no
-  // memory for a lane, the common one serves.
+  // A disk that is gone leaves its lane, with threads, to a later disk at the same address. When there is no memory for
+  // a lane, the common one serves.
   lane& lane_of(const disk_queue* disk) noexcept FLOWRUN_REQUIRES(mutex_) {
     try {
       lane& own = lanes_[disk];

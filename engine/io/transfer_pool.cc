@@ -72,7 +72,7 @@ void transfer_pool::begin(batch& in, slot& one, uint64_t position) {
 void transfer_pool::drop(slot& one) noexcept {
   try {
     if (one.now == state::done) one.transfer.take_result();
-  } catch (const error&) {  // it failed: all the better that nobody wants it
+  } catch (const error&) {  // it failed, which does no harm: its data is not wanted any more
   }
   one.now = state::free;
   free_.push_back(&one);  // has room for all

@@ -36,8 +36,8 @@ class transfer_pool : public std::enable_shared_from_this<transfer_pool> {
   transfer_pool(const transfer_pool&) = delete;
   transfer_pool& operator=(const transfer_pool&) = delete;
 
-  // Waits for the transfers in flight. Nothing is begun and nobody is woken any more. Buffers that are lent live on,
-  // the memory of the others goes back.
+  // Waits for the transfers in flight. From then on nothing is begun, and no waker is woken. Buffers that are lent live
+  // on; the memory of the others goes back.
   void close();
 
  protected:

@@ -214,7 +214,8 @@ class uring_backend final : public queueing_backend {
     }
   }
 
-  // The kernel won't take what lies in the submission queue: takes it back and fails it, so that nobody waits for ever.
+  // The kernel won't take what lies in the submission queue: takes it back and fails it, so that no thread waits for
+  // ever.
   void fail_unsubmitted(int result) {
     io_uring_sq& sq = ring_.sq;
     const unsigned first = *sq.khead;

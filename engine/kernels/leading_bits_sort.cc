@@ -102,7 +102,7 @@ using counters = std::array<uint32_t, size_t{1} << most_digit_bits>;
 
 template <size_t NumDigits, class Word>
 void count(const digits& by, const Word* words, size_t num_words, counters* counts) {
-  const std::array<digit, most_digits> list = by.list;  // nobody else writes to it
+  const std::array<digit, most_digits> list = by.list;  // a copy: writing to `counts` can't change it
   for (size_t k = 0; k < NumDigits; ++k) std::fill_n(counts[k].begin(), list[k].num_values(), 0);
   for (size_t i = 0; i < num_words; ++i)
     for (size_t k = 0; k < NumDigits; ++k) ++counts[k][list[k].of(words[i])];

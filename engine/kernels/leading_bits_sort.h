@@ -9,9 +9,9 @@
 //   words      …7a31…│…7c04…│…7a30…        the first different bits: 7a31, 7c04, 7a30
 //   by …31, 04, 30   7c04│7a30│7a31  ──▶  by 7a, 7c   7a30│7a31│7c04
 //
-// No step waits for a comparison, so a word costs 3-5 ns whatever its size. Sorting by SIMD goes over the words once
-// for every level of a quicksort, and moves those of 4 bytes by instructions that some processors are slow at
-// (compressing stores). Words of 8 bytes whose digits are not spread are left to it, nevertheless.
+// No step waits for a comparison, so a word of any size costs 3-5 ns. Sorting by SIMD goes over the words once for
+// every level of a quicksort, and moves those of 4 bytes by instructions that some processors are slow at (compressing
+// stores). Words of 8 bytes whose digits are not spread are left to it, nevertheless.
 //
 // More words than that are first distributed in place by their first different bits (an American flag sort: McIlroy,
 // Bostic, McIlroy, "Engineering radix sort", 1993).

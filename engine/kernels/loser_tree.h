@@ -2,16 +2,17 @@
 //
 // Eight sources with heads 5 3 7 1 4 8 2 6. Each inner node keeps the loser of its match, the winner moves up:
 //
-//                    1 (source 3)                 Source 3 shows its next head, 9. Replaying its path only:
-//               2 ─────────┘                      9 loses to 7's node? 7 < 9: 7 moves up, 9 stays;
-//         3           4                           7 against 3: 3 moves up, 7 stays; 3 against 2: 2 wins, 3 stays.
+//                    1 (source 3)                 Source 3 shows its next head, 9. Only its path is replayed:
+//               2 ─────────┘                      9 meets 7: 7 is less and moves up, 9 stays.
+//         3           4                           7 meets 3: 3 moves up, 7 stays. 3 meets 2: 2 wins, 3 stays.
 //       5   7       8   6                         3 comparisons for 8 sources.
 //      5 3 7 1     4 8 2 6
 //
-// Nodes hold the losers' keys beside their numbers, so that a match looks at the node only; heads with equal keys are
-// told apart by the caller, who may then change the loser's key: offset-value codes (offset_value_code.h) are relative
-// to the winner of the match, and this is where they move on. Cost: ceil(log2 k) comparisons per replay, k - 1 to
-// start. An exhausted source keeps the largest key and loses its ties: no sentinels, all keys are allowed.
+// Nodes hold the losers' keys beside their numbers, so that a match looks at the node only. Heads with equal keys are
+// told apart by the caller, who may then change the loser's key. That is where offset-value codes
+// (offset_value_code.h), which are relative to the winner of the match, move on. Cost: ceil(log2 k) comparisons per
+// replay, k - 1 to start. An exhausted source keeps the largest key and loses its ties: no sentinels, all keys are
+// allowed.
 #pragma once
 
 #include <cstddef>
@@ -85,8 +86,8 @@ class loser_tree {
         other_wins = wins_tie(other, source, later);
         (other_wins ? key : other_key) = later;
       }
-      // Who wins is anybody's guess, so they change places by arithmetic instead of branching. (Compilers see through
-      // conditional assignments, and branch.)
+      // Which one wins can't be predicted, so they change places by arithmetic instead of branching. (Compilers see
+      // through conditional assignments, and branch.)
       const auto swap = static_cast<uint32_t>(other_wins);
       const Key keys = (other_key ^ key) & (Key{0} - swap);
       const uint32_t sources = (other ^ source) & (uint32_t{0} - swap);

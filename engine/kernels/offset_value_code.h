@@ -5,7 +5,7 @@
 // The code of a key relative to a base that comes no later: where the two differ first, counted in words
 // (record/key_words.h), and the key's word there. Further behind is earlier, then the smaller word is. Of two keys with
 // codes relative to the same base, that of the smaller code comes first; its code stays what it is, and the other's
-// code is its code relative to the first one as well. So in a tournament nobody's key is looked at.
+// code is its code relative to the first one as well. So a tournament looks at no key as long as codes differ.
 //
 //   base    /usr/share/doc/a                   with words of 5 letters:
 //   key x   /usr/share/man/x   code (2, "/man/")   x and y differ from the base in the same word, by which x < y;

@@ -1,5 +1,5 @@
-// Where the values of metrics come from when somebody asks: nothing is counted twice. Whoever has counters (a running
-// job) attaches a collector; a scrape calls it, and it hands over what its counters say at that moment.
+// Where the values of metrics come from when they are asked for: nothing is counted twice. The owner of counters (a
+// running job) attaches a collector; a scrape calls it, and it hands over what the counters say at that moment.
 //
 //   job ── attach ─▶ collection ◀── collect ── exporter (on a scrape)
 //

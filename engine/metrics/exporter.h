@@ -1,5 +1,5 @@
 // Serves a collection to Prometheus over HTTP, at /metrics. Off unless asked for, on the loopback interface unless told
-// otherwise (reliability.md, R13). The only place that knows prometheus-cpp.
+// otherwise. The only place that knows prometheus-cpp.
 #pragma once
 
 #include <memory>

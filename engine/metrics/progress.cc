@@ -13,7 +13,7 @@ namespace flowrun::metrics {
 void progress_estimate::update(double now_seconds, size_t phase, const job_work& work, uint64_t rows) {
   ratio_ = std::max(ratio_, std::clamp(work.ratio, 0.0, 1.0));
   const sample now{now_seconds, phase, work.done, rows};
-  // Time in which nobody knew what was to come says nothing of the bytes that are left.
+  // Time in which it was unknown what was to come says nothing of the bytes that are left.
   if (!first_ || work_.open) first_ = now;
   if (!first_of_phase_ || first_of_phase_->phase != phase || work_.open) first_of_phase_ = now;
   work_ = work;

@@ -1,5 +1,5 @@
-// How rows get into the body of a control node and out of it: operators that no user can name. Pure declarations;
-// engine/exec/body_operators.h has what runs.
+// How rows get into the body of a control node and out of it: operators that no user can name. Pure declarations; what
+// runs is built by exec/pipeline_builder.cc.
 #pragma once
 
 #include "engine/plan/graph.h"
@@ -24,7 +24,7 @@ bool lies_in_a_vector(const graph& g, const input_port& in);
 // reader seeks in (the fact "seeks_in_file").
 bool is_filled(const graph& g, const node& reader, const input_port& in);
 
-// Somebody seeks in the rows of a body's stream: its vector needs an index.
+// Some node of the body seeks in the rows of the stream: its vector needs an index.
 bool is_sought(const graph& body, const std::string& stream);
 
 // A control node whose bodies seek in its inputs, each time that they run.

@@ -48,7 +48,7 @@ connector::endpoint connector::resolve(const specs::Input& input) {
     const std::string& id = graph_.nodes[i].id;
     // Of a body's stream each reader has a node of its own.
     if (id == input.from_node() && (end.node < 0 || used_.contains({end.node, 0}))) end.node = static_cast<int>(i);
-    if (specs::is_id(id)) ids.push_back(id);  // results of a body have names that nobody can write
+    if (specs::is_id(id)) ids.push_back(id);  // results of a body have names that no user can write
   }
   if (end.node < 0) {
     fail(input.position(), fmt::format("there is no node '{}'", input.from_node()), {},

@@ -1,5 +1,4 @@
-// A plan for people: what really runs, in which phases, with which memory, and what it will cost (wishes 11 and 12 of
-// spec-language.md). Pure.
+// A plan for people: what really runs, in which phases, with which memory, and what it will cost. Pure.
 #pragma once
 
 #include <string>

@@ -36,7 +36,7 @@ class dot_explainer {
 
   void run() {
     for (size_t x = 0; x < plan_.phases.size(); ++x) draw_phase(x);
-    // Rows that nobody reads one by one lie in a vector, or in a file that is sought in.
+    // Rows that no node reads one by one lie in a vector, or in a file that is sought in.
     for (size_t i = 0; i < g_.nodes.size(); ++i)
       if (!drawn_.contains(static_cast<int>(i)) && !is_breaker(static_cast<int>(i))) draw(static_cast<int>(i));
     for (size_t i = 0; i < g_.nodes.size(); ++i) draw_edges(static_cast<int>(i));

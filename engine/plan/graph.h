@@ -81,7 +81,7 @@ struct graph {
   std::string input_name(const node& n, size_t i) const;
 };
 
-// The operators a job may use, by name. Filled by operators/ (and plugins); owned by whoever runs the job.
+// The operators a job may use, by name. Filled by operators/ (and plugins); owned by the caller who runs the job.
 class operator_catalog {
  public:
   void add(const operator_declaration* declaration);

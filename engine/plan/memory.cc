@@ -172,7 +172,7 @@ class splitter {
     return false;
   }
 
-  // A control node whose results somebody reads.
+  // A control node whose results some node reads.
   bool is_at_work(const claimant& c) const {
     return graph_.nodes[static_cast<size_t>(c.node)].role() == operator_role::control && c.part == node_part::work &&
            layout_.gives[static_cast<size_t>(c.node)] >= 0;

@@ -3,11 +3,10 @@
 // In each phase, first the batches in flight and the bounded queues are set aside, and what earlier phases still hold.
 // Every node then gets its minimum, and the rest is shared by weight until each has its maximum or nothing is left (as
 // TPIE does, "water filling"). What nodes of different phases get is never alive at the same time, except
-//   - what a breaker keeps between its halves (a sort's last run, Asynchronous sorting: I/O of 2(N - M/2) and not 2N):
-//   at most half
-//     of its share, reserved in every phase until its source half is done, and never more than half of what those
-//     phases have above their minimums, so that keeping can't starve them. Nothing is kept where that would cost a
-//     merge pass;
+//   - what a breaker keeps between its halves (a sort's last run, so that it has an I/O of 2(N - M/2) and not 2N, as
+//     SPsort, section 3, describes): at most half of its share, reserved in every phase until its source half is done,
+//     and never more than half of what those phases have above their minimums, so that keeping can't starve them.
+//     Nothing is kept where that would cost a merge pass;
 //   - spilling queues between phases, in the same way, and stored inputs until their node has run: their minimums stay
 //     reserved, and of the rest as much as leaves later phases half of what they have above their minimums. While a
 //     graph calls itself they rest (control_memory.h): in such a phase next to nothing is reserved for each.

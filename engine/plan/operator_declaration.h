@@ -57,8 +57,8 @@ struct parameter_declaration {
 // pipeline of its one input that is not stored, or, where all are stored, as the head of a pipeline.
 //
 // build() is called for node_part::intake and the input's index for the stage that takes the rows in, and for
-// node_part::work for the node itself (exec::build_context). memory() is asked the same way; what the intake is given
-// stays its own until the node has run, so its minimum must do for whatever it may not spill.
+// node_part::work for the node itself (exec::build_context). memory() is asked the same way. What the intake is given
+// stays its own until the node has run, so its minimum must suffice for all that it may not spill.
 struct port_declaration {
   std::string name;
   std::string help;
@@ -112,8 +112,8 @@ struct operator_declaration {
   bool inputs_by_name = false;
   std::vector<port_declaration> outputs;
   bool outputs_from_parameters = false;  // the output ports are named by a parameter (split)
-  // Nobody needs to read its outputs, because it says something by itself (reduce, check). Otherwise an output without
-  // a consumer is a fault.
+  // Its outputs need no reader, because it says something by itself (reduce, check). Otherwise an output without a
+  // consumer is a fault.
   bool output_optional = false;
   bool has_error_port = false;  // on_error: {to: PORT} adds an output of rejected rows (file.read_csv)
 
@@ -127,8 +127,8 @@ struct operator_declaration {
   bool keeps_row_count = false;
 
   // Pure. Validates the parameters against the input types and orders, reports faults, sets the row type and order of
-  // each output, and gives the operator's settings, which nobody looks at if there was a fault. Called once all inputs
-  // of the node are known; parameters already have their declared shape.
+  // each output, and gives the operator's settings, which are not looked at if there was a fault. Called once all
+  // inputs of the node are known; parameters already have their declared shape.
   std::function<checked_settings(node_checker&)> check;
   // Pure. What the node wants, given its checked types, settings and estimates. Null: nothing beyond its batches. With
   // stored inputs, it is asked once for the intake of each of them and once for the work.

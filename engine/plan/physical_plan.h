@@ -91,8 +91,8 @@ struct memory_share {
   uint64_t given = 0;
   uint64_t maximum = 0;
   // Of the intake of a breaker: how much it may still hold when its phase has ended, until its work is done (a sort's
-  // last run, with its index). Reserved in all phases up to then, beside the share of the work. Of a
-  // stored input: until its node has run. Of a control node at work: its results, until they are read.
+  // last run, with its index). Reserved in all phases up to then, beside the share of the work. Of a stored input:
+  // until its node has run. Of a control node at work: its results, until they are read.
   uint64_t kept_bytes = 0;
 };
 

@@ -85,7 +85,7 @@ class cutter {
     return std::any_of(n.outputs.begin(), n.outputs.end(), [](const output_port& o) { return !o.consumers.empty(); });
   }
 
-  // Does anybody read the rows one by one? Nobody does where they lie in a vector or are sought in their file.
+  // Whether some consumer reads the rows one by one. None does where they lie in a vector or are sought in their file.
   bool flows(int index) const {
     for (const output_port& port : of(index).outputs)
       for (const auto& [consumer, input] : port.consumers)

@@ -20,7 +20,7 @@ struct pipeline_layout {
   std::vector<queue> queues;
   std::vector<int> feeds;  // per node: the pipeline that carries rows into it; -1 for sources and what reads queues. Of
                            // a control node: the one in which it is at work
-  std::vector<int> gives;  // per node: the pipeline that its outputs flow in; -1: nobody reads them
+  std::vector<int> gives;  // per node: the pipeline that its outputs flow in; -1: no node reads them
   // The pipeline in which a node with stored inputs uses them.
   int uses(int node) const {
     const auto n = static_cast<size_t>(node);

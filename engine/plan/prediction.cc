@@ -136,7 +136,7 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
             sort.merge_passes > 0 ? sort.num_bytes - std::min(sort.num_bytes, sort.kept_bytes) : 0);
       plan.sorts.push_back(sort);
     } else if (n.role() == operator_role::control) {
-      plan.prediction_known = false;  // nobody knows how often it runs what
+      plan.prediction_known = false;  // how often it runs its bodies can't be known
     } else if (n.role() == operator_role::source) {
       if (n.facts.input_bytes)
         plan.predicted_input_bytes += *n.facts.input_bytes;

@@ -1,9 +1,9 @@
-// What a job will cost, before it runs (users' wishes 12 and 7: an estimate, and the scratch it needs). Pure.
+// What a job will cost, before it runs: an estimate of its work, and the scratch that it needs. Pure.
 //
-// Sizes are upper bounds where a filter or a condition stands before a sort, and figures are "at most"; they are
-// estimates where an input is text, and figures are "about"; they are unknown when an input can't be looked at.
-// Scratch: a sort writes all but what it keeps, once per merge pass, and frees blocks as they are read; a phase's peak
-// is what is stored when it starts or when it ends, whichever is more.
+// Sizes are upper bounds where a filter or a condition stands before a sort: figures are "at most". They are estimates
+// where an input is text: figures are "about". They are unknown when an input can't be looked at. Scratch: a sort
+// writes all but what it keeps, once per merge pass, and frees blocks as they are read; a phase's peak is the larger of
+// what is stored when it starts and what is stored when it ends.
 #pragma once
 
 #include "engine/plan/pipelines.h"

@@ -17,7 +17,7 @@ struct row_estimate {
   uint64_t num_bytes = 0;  // rows and their strings
   bool known = false;      // false: nothing is known (an input that can't be looked at)
   bool exact = false;      // there are just so many rows
-  // No more than these, whatever the input holds.
+  // No more than these, with any content of the input.
   uint64_t most_rows = unbounded;
   uint64_t most_bytes = unbounded;
 

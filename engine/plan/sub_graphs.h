@@ -3,8 +3,9 @@
 //
 //   inputs ─▶ (stream) ─▶ the body's nodes ─▶ (result) ─▶ outputs
 //
-// Streams from outside (one node for each reader) and results are nodes of operators that nobody can name (body_ports.h). A stream that the body
-// doesn't read is no fault; a node that nobody reads is one, as everywhere.
+// Streams from outside (one node for each reader) and results are nodes of operators that no user can name
+// (body_ports.h). A stream that the body doesn't read is no fault; a node that no other node reads is one, as
+// everywhere.
 #pragma once
 
 #include <map>

@@ -51,8 +51,8 @@ struct batch_pool::state {
       for (std::byte* data : free[c].buffers) release({data, c});
   }
 
-  // Of the buffers of each size those that have been free for longest, `idle_only` as many as nobody needed in this
-  // window, until no more than always_kept are free. The largest first: they are the fewest calls.
+  // Of each size, the buffers that have been free for longest, until no more than always_kept are free. With
+  // `idle_only`, only as many as were not needed in this window. The largest first: they are the fewest calls.
   std::vector<buffer> take_out(bool idle_only) FLOWRUN_REQUIRES(mutex) {
     std::vector<buffer> out;
     for (size_t c = num_classes; c-- > 0;) {

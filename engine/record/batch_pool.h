@@ -2,10 +2,10 @@
 //
 //   take ─▶ the buffer of its size that was given back last, in the cache still; else new pages
 //   ◀─ given back when the last batch that refers to it dies
-//   what nobody has taken for a while, and what is free beyond a bound, goes back to the system
+//   what was not taken for a while, and what is free beyond a bound, goes back to the system
 //
-// Buffers of 64 KiB and more are mapped, so that what goes back is gone: malloc would keep it in the arena of whichever
-// thread had asked for it.
+// Buffers of 64 KiB and more are mapped, so that what goes back is gone: malloc would keep it in the arena of the
+// thread that had asked for it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Floats as text, everywhere the same: the fewest digits that read back as the same number, "inf", "-inf", "-0", and
-// one "nan" for every NaN, whatever its sign and payload.
+// one "nan" for every NaN, of any sign and payload.
 #pragma once
 
 #include <charconv>

@@ -1,7 +1,7 @@
 // An order-independent hash of a multiset of rows: the 128-bit sum of the rows' hashes, with their count.
 //
-// Two streams with equal sums and counts hold the same rows, whatever their order (algorithms.md, trap 8). A string
-// counts with its content and length, not with its place in a heap.
+// Two streams with equal sums and counts hold the same rows, in any order. A string counts with its content and length,
+// not with its place in a heap.
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@ class block_codec {
   virtual ~block_codec() = default;
   // Codes `piece` (not empty) into the front of `coded`. The bytes it takes, or 0 when they don't fit.
   virtual size_t encode(std::span<const std::byte> piece, std::span<std::byte> coded) = 0;
-  // Fills `piece`. False when `coded` isn't what encode() made of so many bytes, whatever it holds.
+  // Fills `piece`. False when `coded` isn't what encode() made of so many bytes; it may hold anything.
   virtual bool decode(std::span<const std::byte> coded, std::span<std::byte> piece) = 0;
 };
 

@@ -24,8 +24,8 @@ namespace flowrun::runs {
 // takes, or 0 when they don't fit.
 size_t encode_deltas(std::span<const std::byte> words, uint32_t word_bytes, std::span<std::byte> coded);
 
-// Fills `words` from what encode_deltas() made of so many bytes. False when `coded` isn't that, whatever it holds; then
-// `words` has arbitrary content.
+// Fills `words` from what encode_deltas() made of so many bytes. False when `coded` isn't that (it may hold anything);
+// then `words` has arbitrary content.
 bool decode_deltas(std::span<const std::byte> coded, uint32_t word_bytes, std::span<std::byte> words);
 
 }  // namespace flowrun::runs

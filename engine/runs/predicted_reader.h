@@ -1,7 +1,7 @@
 // Reads the blocks of runs that are being merged, in the order σ in which the merge wants them (prediction.h).
 //
-// The blocks belong to the reader: each is freed once it was handed out, those that nobody asked for when the reader
-// dies (a limit was reached, the job failed), so scratch space never outlives its merge.
+// The blocks belong to the reader. Each is freed once it was handed out; those that were never asked for (a limit was
+// reached, the job failed) are freed when the reader dies. So scratch space never outlives its merge.
 //
 // Compressed blocks are read ahead as they are stored, and made longer when they are handed out; so the merge holds
 // decoded blocks only, and what was read is free again at once.
@@ -34,7 +34,7 @@ class predicted_reader {
  public:
   // Starts reading. `sequence` comes from predict(runs, …). Uses all the buffers that `memory` grants: where there are
   // fewer runs than it was divided for, the rest reads further ahead. Up to k + 3D blocks ahead are needed to overlap
-  // reading with computation whatever the keys are (Asynchronous sorting, theorem 4).
+  // reading with computation for any keys (Asynchronous sorting, theorem 4).
   predicted_reader(block::block_manager& blocks, std::span<const run> runs, std::vector<predicted_block> sequence,
                    const reading_memory& memory);
   // Waits for the reads in flight.

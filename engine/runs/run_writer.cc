@@ -19,7 +19,7 @@ run_writer::~run_writer() {
   try {
     writer_.flush();
   } catch (const std::exception&) {
-    // Whoever asked for the runs has heard of it.
+    // The caller who asked for the runs was told of it before.
   }
   for (const std::vector<uint64_t>& of_run : tickets_)
     for (uint64_t ticket : of_run) blocks_.free(writer_.result(ticket));

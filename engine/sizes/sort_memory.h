@@ -18,7 +18,7 @@
 
 namespace flowrun::sizes {
 
-// Each half of a sort works with so many blocks of memory, whatever it sorts.
+// Each half of a sort works with so many blocks of memory, for rows of any type.
 constexpr uint64_t least_sort_memory(uint64_t block_bytes) { return 24 * block_bytes; }
 // The shortest blocks that are chosen for a sort; shorter ones only where they are asked for.
 constexpr uint64_t shortest_sort_block = 16 * KiB;

@@ -1,6 +1,6 @@
 // What travels between the two halves of a step: from prepare() to push(), and from pull() to refine(). The first half
-// of each runs in one order, or in parallel, and the second the other way round (run_creator.h, run_merger.h); whoever
-// carries the parts from one to the other need not know what they hold.
+// of each runs in one order, or in parallel, and the second the other way round (run_creator.h, run_merger.h); the
+// caller, who carries the parts from one half to the other, need not know what they hold.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace flowrun::sort {
 
-// Narrow rows as words, in whatever order. The words never change.
+// Narrow rows as words, in any order. The words never change.
 template <class Word>
 struct owned_words {
   std::span<const Word> words;
@@ -25,7 +25,7 @@ struct owned_words {
 };
 
 // A slice of narrow rows (slice_merger.h): its words, and where the parts end that they came in, each of which ascends.
-// Whoever has the slice may put the words in order where they are.
+// The owner of the slice may put the words in order where they are.
 template <class Word>
 struct word_slice {
   std::shared_ptr<Word[]> words;

@@ -29,7 +29,7 @@ class intermediate_merges {
   // Begins to merge these runs, and takes their blocks: they are freed as they are read.
   using beginning = std::function<std::unique_ptr<intermediate_merge>(std::vector<runs::run>)>;
 
-  // For runs of these sizes, in whatever unit, so that at most `fan_in` are left.
+  // For runs of these sizes, in any unit, so that at most `fan_in` are left.
   intermediate_merges(const std::vector<uint64_t>& run_sizes, uint64_t fan_in, beginning begin);
 
   bool done() const { return next_ == steps_.size(); }

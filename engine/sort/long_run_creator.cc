@@ -51,7 +51,8 @@ class long_run_creator final : public run_creator {
         making_room_(resources.post) {
     for (bag& b : bags_) b.sorting.emplace(resources.post);
   }
-  // Sorting may wake whoever makes room, and the writer may until it is gone: what is woken must still be there.
+  // Sorting may wake the work that makes room, and so may the writer as long as it lives: what they wake must still be
+  // there.
   ~long_run_creator() override {
     for (bag& b : bags_) b.sorting->shutdown();
     making_room_.shutdown();

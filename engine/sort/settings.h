@@ -25,9 +25,9 @@ struct sort_settings {
   bool unique = false;  // only the first row of each key
   uint64_t limit = 0;   // only the first `limit` rows of the result; 0: all
   bool force_spill = false;
-  // Makes one row of rows with equal keys, as far as they meet on their way through scratch; whoever takes the result
-  // combines the rest. Not with unique. With it, the result has at least the rows of the first `limit` keys where the
-  // runs are made in halves; long runs and the merger need a limit of 0.
+  // Makes one row of rows with equal keys, as far as they meet on their way through scratch; the caller, who takes the
+  // result, combines the rest. Not with unique. With it, the result has at least the rows of the first `limit` keys
+  // where the runs are made in halves; long runs and the merger need a limit of 0.
   std::shared_ptr<const row_combiner> combiner;
   bool long_runs = false;  // runs of twice the memory instead of half of it; only where narrow()
 

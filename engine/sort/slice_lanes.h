@@ -26,7 +26,7 @@ namespace flowrun::sort {
 class slice_lanes {
  public:
   // At most `num_lanes` slices under way; with one, and slices that are in order already, the caller does the work.
-  // `slices` outlives this. With a combiner, the slices' rows lie in memory that may be written to, where nobody else
+  // `slices` outlives this. With a combiner, the slices' rows lie in memory that may be written to, where nothing else
   // looks at them.
   slice_lanes(const kernels::row_slices& slices, const sort_settings& settings, const task_poster& post,
               size_t num_lanes);
@@ -62,7 +62,7 @@ class slice_lanes {
   outcome next(std::span<const record::row_place>& rows, waker& w);
   void pop();
 
-  // Waits until nobody looks at the slices any more.
+  // Waits until no lane looks at the slices any more.
   void shutdown();
 
  private:
