@@ -39,7 +39,7 @@ struct settings {
   std::optional<input_condition> when;
   uint64_t max_depth = 0;
   bool recursive = false;
-  bool rows_decide = false;  // nothing but its rows tells a call from the one that it is inside of
+  bool rows_decide = false;  // a call differs from the call around it only by its rows
 };
 
 bool is_any(const specs::Value& type) {

@@ -49,7 +49,7 @@ record::row_type reject_type() {
                            {"reason", value_type::of(type_kind::string)}});
 }
 
-// Of the shortest record: what ends its fields, and a digit for each number. Texts may be empty.
+// The bytes of the shortest record: a byte that ends each field, and a digit for each number. Texts may be empty.
 uint64_t least_record_bytes(const record::row_type& type) {
   const auto numbers = std::count_if(type.columns().begin(), type.columns().end(), [](const record::column& c) {
     return !c.type.is_string() && c.type.kind != record::type_kind::bytes;

@@ -1,7 +1,7 @@
 // file.read_lines: each line of a text is a row {text: string}.
 //
 // The head cuts the text at line ends, the stage behind builds the rows in parallel: one pass of memchr and one copy of
-// the text, which becomes the heap of the batch as it is (line ends included, nobody refers to them).
+// the text, which becomes the heap of the batch as it is. The line ends stay in that heap, but no row refers to them.
 #include <algorithm>
 #include <utility>
 

@@ -161,7 +161,8 @@ class rows_source final : public exec::source {
       straddling_.clear();
     }
     const size_t num_rows = num_bytes / row_bytes_;
-    // Half of the buffers must come back without the pipeline's help.
+    // Half of the buffers must come back even if the pipeline keeps what it is given. So beyond that half, rows are
+    // copied.
     const bool copy = held_->load(std::memory_order_relaxed) >= std::max(options_.max_held / 2, 1U);
     std::shared_ptr<const void> owner;
     if (!copy && num_rows > 0) {

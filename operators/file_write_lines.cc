@@ -13,7 +13,7 @@ namespace flowrun::operators {
 
 namespace {
 
-// The column to write: the one named, else the only one of type string, else `text`. Nothing: a fault was reported.
+// The column to write: the one named, else the only one of type string, else `text`. nullopt after a fault.
 std::optional<size_t> find_column(plan::node_checker& node) {
   const record::row_type& type = node.input_type();
   if (node.has("column")) {

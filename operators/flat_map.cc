@@ -51,7 +51,7 @@ class flattener {
         program_(exec::program_stage::compile(c.input_type(), {program_step::map(entry_rows::wide_columns(rows))})),
         pool_(c.job.pool()) {}
 
-  // Of how many rows it has made all. Thread-safe.
+  // Returns how many rows of `in` are done: those of which all entries were made. Thread-safe.
   size_t flatten(const record::batch& in, uint64_t first_row, exec::output& out) const {
     std::vector<record::batch> wide;
     const size_t num_taken = program_.run(in, first_row, pool_, wide, out.limits());

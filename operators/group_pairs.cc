@@ -243,7 +243,7 @@ class pair_source final : public exec::source {
     }
   }
 
-  // a and b of one word each: what wedges are.
+  // Where a and b give one word each, as for wedges.
   template <class Word>
   void put_fixed(std::byte* to, uint64_t count) {
     Word b;

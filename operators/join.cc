@@ -84,14 +84,14 @@ class key_comparator {
   }
 
   record::row_comparator rows_;
-  uint32_t id_bytes_ = 0;  // of a key that is one id; 0: it is anything else
+  uint32_t id_bytes_ = 0;  // of a key that is a single id; 0 for any other key
   uint32_t left_offset_ = 0, right_offset_ = 0;
   bool descending_ = false;
 };
 
 class join_source final : public exec::source {
  public:
-  // `skipping`: null, or `right` as a stream that can leave out what no left row asks for.
+  // `skipping` is null, or it is `right` as a stream that can leave out rows that no left row asks for.
   join_source(exec::build_context& c, const join_settings& s, exec::input_stream& left, exec::input_stream& right,
               skipping_stream* skipping)
       : node_(c.node.id),
@@ -141,7 +141,7 @@ class join_source final : public exec::source {
   }
 
   int compare_current() const {
-    // Of a stored batch a few rows are looked at: words of all of them would cost more than they save.
+    // Only a few rows of a stored batch are looked at, so making words of all its rows would cost more than it saves.
     if (skipping_ != nullptr) return compare_.compare(left_.row(), left_.heap(), right_.row(), right_.heap());
     const uint64_t l = left_.word();
     const uint64_t r = right_.word();
@@ -184,7 +184,8 @@ class join_source final : public exec::source {
     return outcome::ready();
   }
 
-  // The current rows have equal keys: whether this one is known to be the last of its stream that has it.
+  // For current rows with equal keys: whether the row of `side` is known to be the last one of its stream with this
+  // key.
   bool is_alone(const stream_cursor& side) const {
     const size_t next = side.position() + 1;
     if (next >= side.rows().num_rows) return false;
@@ -193,8 +194,8 @@ class join_source final : public exec::source {
                            : compare_.compare(left_.row(), left_.heap(), row, side.heap()) != 0;
   }
 
-  // The left rows of the current batch that have the key of the right row, which is the only one; it stays, for those
-  // of the next batch.
+  // Makes pairs of the left rows of the current batch with the right row, which is the only one of its key. The right
+  // row stays current for the left rows of the next batch.
   void put_left_rows() {
     do {
       put_pair(right_.row(), right_.heap());
@@ -202,7 +203,8 @@ class join_source final : public exec::source {
     } while (left_.has_row() && !builder_.full() && compare_current() == 0);
   }
 
-  // How many right rows of the current batch come before the left row; the current one does. By doubling steps.
+  // How many right rows of the current batch come before the left row. The current right row does. Searches in steps
+  // that double.
   size_t num_rows_before_left() const {
     const record::batch& rows = right_.rows();
     const auto before = [&](size_t i) {

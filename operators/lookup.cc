@@ -104,7 +104,8 @@ plan::memory_wish memory(const plan::node& n, plan::node_part part) {
   if (part != plan::node_part::intake) return {};
   constexpr uint64_t unknown_most = uint64_t{1} << 40;
   const plan::row_estimate& table = n.settings.as<settings>().table;
-  // A table takes what it needs up to its maximum, and fails above it: only a bound may be one.
+  // A table takes what it needs up to its maximum, and fails above it. So only a bound may be the maximum, never an
+  // estimate.
   const bool bounded = table.most_bytes != plan::row_estimate::unbounded;
   const uint64_t most = bounded ? table_bytes(table.most_rows, table.most_bytes) : unknown_most;
   return {.minimum = 4 * MiB, .maximum = most, .weight = 1};
@@ -202,7 +203,7 @@ class lookup_stage final : public exec::stateless_stage {
     out.emit(sharing_heap(in, std::move(rows), num_rows, row_bytes));
   }
 
-  // Of how many rows it has made all.
+  // Returns how many rows of `in` are done.
   size_t with_strings(const record::batch& in, exec::output& out) const {
     record::batch_builder builder(output_, pool_, batch_bytes_);
     std::vector<uint64_t> places;

@@ -58,7 +58,7 @@ class loop {
       if (!settings_.inputs[i].empty()) streams_.in[settings_.inputs[i]] = context_.inputs[i];
     for (const carried_stream& s : settings_.streams)
       streams_.in[s.name] = s.input ? context_.inputs[*s.input] : loaded(s);
-    context_.inputs.clear();  // what only starts the loop dies when it is followed by something else
+    context_.inputs.clear();  // so rows that only start the loop are freed when others take their place
     for (size_t i = 0; i < settings_.collected.size(); ++i)
       collected_.push_back(context_.is_read(i) ? context_.make_vector(settings_.collected[i].type, {}) : nullptr);
   }
@@ -83,7 +83,7 @@ class loop {
     const std::vector<expr::constant> mentioned = settings_.mentioned.values(context_, streams_);
     next_scalars(mentioned);
     const bool last = settings_.until && holds(*settings_.until, all_values(mentioned));
-    std::vector<exec::shared_rows> next;  // all at once: one may become what another was
+    std::vector<exec::shared_rows> next;  // all, before any is replaced: a stream may become what another was
     for (const carried_stream& s : settings_.streams) next.push_back(rows_of(s.next));
     for (size_t i = 0; i < next.size(); ++i) streams_.in[settings_.streams[i].name] = std::move(next[i]);
     streams_.out.clear();

@@ -69,7 +69,7 @@ void read_complement(plan::node_checker& node, bit_matrix& matrix) {
     matrix.set_complement(bits);
 }
 
-// No wider than the places are said to be: narrow rows stay narrow.
+// As narrow as `to` or the matrix allows, so that narrow rows stay narrow.
 record::value_type place_type(const settings& s) {
   using record::type_kind;
   if (s.to && s.to->type().is_unsigned()) return s.to->type();
@@ -115,7 +115,8 @@ settings read(plan::node_checker& node) {
   return out;
 }
 
-// Whether files decide how many rows come: then a wrong number is bad data, which the run finds, and no wrong job.
+// Whether files decide how many rows come. Then a wrong number of rows is bad data, which the run finds, and not a
+// fault of the job.
 bool comes_from_files(const plan::graph& g, const plan::node& n) {
   return std::any_of(n.inputs.begin(), n.inputs.end(), [&](const plan::input_port& in) {
     if (in.from_node < 0) return true;

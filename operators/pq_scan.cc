@@ -14,7 +14,7 @@ exec::assembly build(exec::build_context& c, const pq_scan_settings& s) {
   return out;
 }
 
-// Messages that wait: no more than there are events, as far as those are known.
+// Memory for the messages that wait. There are no more of them than events, as far as the number of events is known.
 plan::memory_wish memory(const plan::node& node, plan::node_part) {
   if (node.settings.as<pq_scan_settings>().num_pushes() == 0)
     return {.minimum = 256 * KiB, .maximum = 256 * KiB, .weight = 0};

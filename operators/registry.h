@@ -1,4 +1,4 @@
-// The words of the job language, as everybody else asks for them. Each is defined in a file of its own (word.h).
+// The words of the job language, as the other layers ask for them. Each is defined in a file of its own (word.h).
 #pragma once
 
 #include <string>

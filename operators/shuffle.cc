@@ -2,8 +2,8 @@
 //
 //   [rand(seed, row number)] ─▶ run creation | merge ─▶ [without it]
 //
-// The i-th number of the sequence is a bijection of i (splitmix64), so no two rows tie and every permutation comes from
-// the seed alone: not from memory, threads or disks. Cost: that of a sort with a key of 8 bytes more.
+// The i-th number of the sequence is a bijection of i (splitmix64), so no two rows tie. The permutation depends on the
+// seed alone, not on memory, threads or disks. It costs as much as a sort with a key of 8 bytes more.
 #include <fmt/format.h>
 
 #include "engine/base/error.h"

@@ -66,7 +66,7 @@ settings read(plan::node_checker& node) {
 plan::order order_of(const settings& s) {
   plan::order out;
   for (const plan::sort_key& k : s.keys) {
-    if (!k.term) break;  // what a computed key orders can't be named
+    if (!k.term) break;  // there is no name for what a computed key orders by
     out.push_back(*k.term);
   }
   return out;
@@ -137,7 +137,7 @@ void check_combine(plan::node_checker& node, const settings& s) {
       node.fault_at_parameter("combine." + name, fmt::format("'{}' is a key of the sort", name), "a name of its own");
 }
 
-// Why rows are not sorted as numbers, and how they could be (perhaps empty: not at all).
+// Why rows are not sorted as numbers, and what would change that; empty if nothing would.
 struct index_reason {
   std::string why;
   std::string way_out;
@@ -158,7 +158,7 @@ index_reason why_sorted_by_index(plan::node_checker& node, const settings& s, co
   return {"with unique, the order of the input decides which one stays", ", or make all columns keys"};
 }
 
-// Long runs are made of rows that are sorted as numbers, and those are what has differences.
+// Only rows that are sorted as numbers can make long runs, and only they have differences to compress.
 void check_sorted_whole(plan::node_checker& node, const settings& s) {
   const sorted_rows rows = plan_rows(node.input_type(), s);
   if (creator_settings(s, rows).narrow()) return;

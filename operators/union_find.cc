@@ -1,12 +1,12 @@
 // union_find: edges into connected components, with the labels of all nodes in memory (semi-external: nodes fit, edges
-// needn't). One scan of the edges, no sort: STXXL, section 10 calls for it as the base case of connected components
-// and of Kruskal's minimum spanning tree, where the edges come by weight and those that join two components are the
-// tree.
+// needn't). It is one scan of the edges without a sort. STXXL, section 10 calls for it as the base case of connected
+// components and of Kruskal's minimum spanning tree. There the edges come by weight, and the edges that join two
+// components are the tree.
 //
-// The tour: a circular list for each tree, of its nodes. An edge that joins two trees swaps the successors of its ends,
-// which makes one circle of two. So the circle goes round the tree as an Euler tour does, and every piece of it is a
-// part of the graph whose nodes are near each other: the clusters of Mehlhorn and Meyer, "External-memory breadth-first
-// search with sublinear I/O" (their deterministic variant), without a list ranking.
+// The tour is a circular list of the nodes of each tree. An edge that joins two trees swaps the successors of its ends,
+// which makes one circle of two. So the circle goes round the tree as an Euler tour does, and the nodes in every piece
+// of it are near each other in the graph. These pieces are the clusters of Mehlhorn and Meyer, "External-memory
+// breadth-first search with sublinear I/O" (their deterministic variant), made without a list ranking.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -204,8 +204,8 @@ class union_stage final : public exec::ordered_stage {
     }
   }
 
-  // Goes round some cycles, each from its smallest node on; a node that was passed has its place where its next one
-  // was.
+  // Goes round some cycles, each from its smallest node on. When a node has been passed, its place in the tour is
+  // stored where its successor was.
   void put_in_places() {
     constexpr uint64_t enough = 1 << 20;
     for (const uint64_t end = num_placed_ + enough; first_stop_ < next_.size() && num_placed_ < end; ++first_stop_) {

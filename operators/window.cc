@@ -78,7 +78,7 @@ settings check(plan::node_checker& node) {
   if (node.ok() && s.let.empty())
     node.fault_at_parameter("let", "a window needs something to compute", "let: {name: expression, …}");
   if (!node.ok()) return s;
-  // Held back, or left out: see operator_declaration::keeps_row_count.
+  // Rows that are held back, or left out: see operator_declaration::keeps_row_count.
   node.facts().rows_behind = static_cast<uint64_t>(s.after) + s.every - 1;
   record::row_type output(std::move(columns));
   plan::row_estimate estimate = with_type(node.input_estimate(), input, output);
@@ -114,7 +114,7 @@ class widening_stage final : public exec::ordered_stage {
   const record::row_type& wide() const { return wide_; }
 
   outcome push(record::batch& in, exec::output& out, waker&) override {
-    // Of a batch that comes again so many rows are in the history.
+    // When a batch comes again, so many of its rows are in the history already.
     size_t num_stored = out.within();
     while (history_.end() <= after_ || widen_until(history_.end() - after_, out)) {
       if (num_stored == in.num_rows) return outcome::ready();
@@ -209,7 +209,7 @@ class widening_stage final : public exec::ordered_stage {
     for (; i < count; ++i) put_neighbour(p, i, to);
   }
 
-  // Of the i-th wide row from here: the number of a neighbour, which wraps around before the first row.
+  // The row number of a neighbour of the i-th wide row from here. Before the first row of the stream it wraps around.
   uint64_t neighbour(const part& p, size_t i) const { return next_ + i * every_ + static_cast<uint64_t>(p.distance); }
   bool is_inside(const part& p, size_t i) const { return neighbour(p, i) < history_.end(); }
 

@@ -21,8 +21,8 @@ struct bench_findings {
 // The suggestion. A weight is a directory's mixed bandwidth in MB/s; directories on one disk share it.
 measured_disks suggestion_of(const bench_findings& found);
 
-// Seconds that scratch takes at least for each GiB sorted, on all directories together: when nothing but the disks
-// costs time.
+// The least seconds that scratch takes for each GiB sorted, on all directories together, if nothing but the disks costs
+// time.
 struct overlapped_bound {
   double written_then_read = 0;  // runs written, then read: inputs and outputs elsewhere
   double read_and_written = 0;   // read and written at once: a merge pass, or half of a sort whose files are here, too

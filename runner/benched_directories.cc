@@ -20,7 +20,7 @@ namespace flowrun::runner {
 
 namespace {
 
-// Below that, a file fits into the caches of disks, and large blocks don't fit into it.
+// A smaller file would fit into the caches of disks, and large blocks would not fit into the file.
 constexpr uint64_t least_by_default = 64 * MiB;
 constexpr uint64_t most_by_default = 1 * GiB;
 constexpr uint64_t most_when_quick = 256 * MiB;

@@ -21,8 +21,8 @@ struct benched_directory {
 };
 
 // Opens them. Throws error(missing_input) for what is no directory, error(output) for what can't be written,
-// error(usage) for a directory given twice, and error(resources) when there is too little room. Warns of whatever makes
-// the numbers mean less: no direct I/O, a RAM disk, directories that share a disk.
+// error(usage) for a directory given twice, and error(resources) when there is too little room. Warns where the numbers
+// mean less: without direct I/O, on a RAM disk, or where directories share a disk.
 std::vector<benched_directory> open_directories(const bench_disk_arguments& arguments, terminal& screen);
 
 }  // namespace flowrun::runner

@@ -1,7 +1,7 @@
 // What was expected beside what was found, as diff(1) shows it: "- line" was expected, "+ line" was found instead.
 //
-// Lines in common at both ends are left out but for two; what lies between is aligned by its longest common
-// subsequence, which costs time and memory of the product of both lengths, as long as that is at most 4 million.
+// Lines in common at both ends are left out but for two. What lies between is aligned by its longest common
+// subsequence, as long as the product of both lengths is at most 4 million: that is what it costs in time and memory.
 #pragma once
 
 #include <string>

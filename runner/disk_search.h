@@ -1,10 +1,10 @@
 // The search of flowrun bench-disk for the block size and the depth that are enough for the disks.
 //
-// Not all combinations: block sizes at a depth of 8, then depths at the block size chosen, all with reads and writes
-// mixed, as a merge does it; then reads alone, writes alone and both at once with both chosen, longer, on each disk by
-// itself and on all together. Chosen is the smallest value that reaches 95 % of the best: small blocks leave room for
-// more runs in a merge, and a small depth for more buffers elsewhere. As a job has one block size and one depth, the
-// sums over the disks decide.
+// Not all combinations are measured. First come block sizes at a depth of 8, then depths at the chosen block size, all
+// with reads and writes mixed, as in a merge. Then, with both values chosen, come longer measurements of reads alone,
+// writes alone and both at once, on each disk by itself and on all together. The smallest value that reaches 95 % of
+// the best is chosen: small blocks leave room for more runs in a merge, and a small depth for more buffers elsewhere. A
+// job has one block size and one depth, so the sums over the disks decide.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ std::string_view name_of(io::probe_pattern pattern);
 // The index of the first of `values` that is good enough beside the largest. Not empty.
 size_t smallest_good_enough(const std::vector<double>& values);
 
-// Hears what is measured next: which of how many steps (a step is settings.seconds long), on which disk (all of them:
-// disks.size()).
+// Called with what is measured next: which of how many steps (a step is settings.seconds long), and on which disk
+// (disks.size() for all of them).
 struct search_step {
   size_t done = 0;
   size_t total = 0;

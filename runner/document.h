@@ -17,8 +17,8 @@ void write_fully(int descriptor, std::string_view bytes, const std::string& name
 // To standard output.
 void print(std::string_view text);
 
-// A file that is whole only at the end of a long run, in a place that is tried at its beginning: a report that can't be
-// written should not be found out hours later.
+// A file that is written at the end of a long run. Its place is tried when the run begins, so that the user needn't
+// wait hours to learn that a report can't be written.
 class pending_document {
  public:
   // `path` -: standard output; a device or a pipe: written to as it is. Throws error(output).

@@ -1,5 +1,5 @@
-// ~/ at the front of a path is the home directory, as a shell has it: a shell replaces it only where a word begins
-// with it, so not in a job, nor in -p input=~/x.
+// ~/ at the front of a path is the home directory, as in a shell. A shell replaces it only where a word begins with it,
+// so neither in a job nor in -p input=~/x.
 #pragma once
 
 #include <string>

@@ -40,7 +40,7 @@ void install(void (*handler)(int)) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};
     ::sigaction(number, nullptr, &before);
-    // nohup and shells that start jobs in the background have these ignored on purpose.
+    // nohup, and shells that start jobs in the background, let these signals be ignored on purpose.
     if (before.sa_handler != SIG_IGN) ::sigaction(number, &action, nullptr);
   }
 }

@@ -16,7 +16,7 @@ class interrupts {
 
   // True once a signal came; the job looks at it.
   const std::atomic<bool>& requested() const;
-  // Which; 0: none came.
+  // The signal that came; 0 for none.
   int signal() const;
 };
 

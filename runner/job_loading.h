@@ -15,7 +15,7 @@
 
 namespace flowrun::runner {
 
-// The job is wrong, or files are not as it needs them, and all faults have been shown: the command ends with this code.
+// The job is wrong, or files are not as it needs them, and all faults have been shown. The command ends with this code.
 class faults_shown : public std::runtime_error {
  public:
   explicit faults_shown(error_kind kind = error_kind::bad_spec)

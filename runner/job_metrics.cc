@@ -40,7 +40,7 @@ void job_metrics::collect_nodes(metrics::sink& into) const {
   for (const exec::graph_record& record : job_.records()) collect_graph(record, into);
 }
 
-// Nodes of bodies are called as in the report: "levels.reached".
+// Nodes of bodies have the same names as in the report: "levels.reached".
 void job_metrics::collect_graph(const exec::graph_record& record, metrics::sink& into) const {
   const plan::graph& g = *record.graph;
   for (size_t i = 0; i < g.nodes.size(); ++i) {

@@ -62,7 +62,7 @@ void choose_threads(resources& out, const resource_arguments& given, const specs
     asked = usable_cores();
     out.threads_from = "default";
   }
-  // A job or configuration written for a larger machine runs here too; who says -j 64 gets 64.
+  // A job or a configuration that was written for a larger machine runs here, too. A user who says -j 64 gets 64.
   out.threads = given.threads ? asked : std::min(asked, usable_cores());
 }
 
@@ -133,7 +133,7 @@ block::disk_config parse_scratch(const std::string& text) {
   if (colon == std::string::npos || colon == 0) return {expanded_home(text), 0};
   const std::string behind = text.substr(colon + 1);
   if (const auto limit = parse_bytes(behind)) return {expanded_home(text.substr(0, colon)), *limit};
-  // Names may have colons, but a number there is rather a limit than a part of the name.
+  // A directory's name may have colons, but a number behind a colon is more likely a limit than a part of the name.
   if (!behind.empty() && behind[0] >= '0' && behind[0] <= '9' && behind.find('/') == std::string::npos)
     throw error(error_kind::usage, "-T " + text + ": '" + behind + "' is no number of bytes",
                 "-T DIR:500GiB; for a directory of that very name, write a slash behind it: -T " + text + "/");

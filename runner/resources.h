@@ -1,8 +1,8 @@
 // What a job may use on this machine: memory, threads, scratch directories.
 //
-// Each by itself, the first that says something: the command line, the job's resources:, the machine's configuration
-// ($XDG_CONFIG_HOME/flowrun/config.yaml, else /etc/flowrun.yaml), the defaults: half of min(RAM, cgroup limit), the
-// usable cores, $XDG_CACHE_HOME/flowrun (without a home directory $TMPDIR, else /var/tmp).
+// Each is decided by itself, by the first of these that says something: the command line, the job's resources:, the
+// machine's configuration ($XDG_CONFIG_HOME/flowrun/config.yaml, else /etc/flowrun.yaml), the defaults: half of
+// min(RAM, cgroup limit), the usable cores, $XDG_CACHE_HOME/flowrun (without a home directory $TMPDIR, else /var/tmp).
 #pragma once
 
 #include <string>
@@ -34,8 +34,8 @@ struct resources {
 resources decide(const resource_arguments& given, const specs::Resources& of_job,
                  const machine_configuration& of_machine);
 
-// What stands where the user wants a scratch directory is one, whether or not it will be needed. Throws error(usage) or
-// error(bad_spec).
+// Checks that what stands where the user wants a scratch directory is a directory, even if the job will not need it.
+// Throws error(usage) or error(bad_spec).
 void check_scratch(const resources& chosen);
 
 // "500GiB at the end of DIR:500GiB" is a limit when it is a size.

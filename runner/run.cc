@@ -64,7 +64,7 @@ void tell_resources(const resources& r, const run_arguments& arguments, std::str
 }
 
 // Scratch that will be used, or that the user named, has to be usable before the work begins. Only the default
-// directory of a job of unknown size may be none: small data never needs it.
+// directory may be unusable, where the size of the job is not known: small data never needs it.
 void open_scratch(exec::job& job, const loaded_job& loaded, bool forced, terminal& screen) {
   if (!forced && !may_use_scratch(loaded)) return;
   try {

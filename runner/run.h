@@ -1,4 +1,5 @@
-// A job that has been loaded, from wherever, to its report: flowrun run and flowrun sort.
+// Runs a job that has been loaded, up to its report: for flowrun run, which loads a file, and flowrun sort, which makes
+// the job.
 #pragma once
 
 #include "runner/job_loading.h"

@@ -11,8 +11,8 @@
 namespace flowrun::runner {
 
 struct scratch_room {
-  uint64_t num_bytes = 0;  // that all directories may take; UINT64_MAX: nobody knows
-  std::string from;        // what says so: "the scratch limit", "the scratch directories have free or may take"
+  uint64_t num_bytes = 0;  // that all directories may take; UINT64_MAX: not known
+  std::string from;        // what limits it: "the scratch limit", "the scratch directories have free or may take"
 };
 
 // Looks at the file systems of the directories, or of those in which they would be made.

@@ -259,7 +259,8 @@ char letter_of_sort_word(const std::string& word) {
                          {"version", 'V'}});
 }
 
-// How many files are merged at once is flowrun's to choose; what is no number is refused all the same.
+// flowrun chooses how many files are merged at once, so the number has no effect; but a word that is no number is
+// refused.
 void check_batch_size(const std::string& text) {
   std::string_view rest = text;
   const auto number = take_number(rest);
@@ -404,7 +405,7 @@ class parser {
       whole.ordering = global_;
       out_.keys.push_back(whole);
     }
-    // Global letters that no key takes over may contradict each other.
+    // Global letters may contradict each other if no key inherits them.
     for (const line_key& key : out_.keys) check_compatible(key.ordering);
     out_.reverse = global_.reverse;
     if (!names_file_.empty()) {

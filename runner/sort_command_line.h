@@ -24,7 +24,7 @@ struct key_ordering {
   bool last_skips_blanks = false;
   std::string letters;  // as they were written, for messages
 
-  // No option but -r, which is what makes a key inherit the global ones.
+  // True without any option but -r: only then a key inherits the global options.
   bool is_plain() const {
     return kind == key_kind::bytes && !fold_case && !dictionary && !printable_only && !first_skips_blanks &&
            !last_skips_blanks;

@@ -1,6 +1,7 @@
 // Everything that is said to the user goes through here, to standard error: errors, warnings, the progress line.
 //
-// Colours only where somebody looks: --color wins over NO_COLOR (no-color.org), which wins over what the terminal is.
+// Colours are only for people who read a terminal. --color wins over NO_COLOR (no-color.org), which wins over what the
+// terminal is.
 #pragma once
 
 #include <string>

@@ -40,8 +40,8 @@ struct fitted_test {
   std::vector<value> values;
 };
 
-// Reports what doesn't fit: nodes that aren't there, columns, values. Also sources that nothing is given for although
-// their file lies in `unset`, which stands for paths that the test leaves open.
+// Reports what doesn't fit: nodes that aren't there, columns, values. Also reports sources without given rows whose
+// file lies in `unset`, which stands for paths that the test leaves open.
 fitted_test fit(const test_case& test, const plan::graph& job, const std::string& unset, specs::fault_sink& faults);
 
 // The job as the test runs it. Writes the files of the sources into `directory`, and gives the outputs theirs there.

@@ -15,7 +15,7 @@ namespace flowrun::runner {
 struct spec_tests {
   std::vector<std::string> names;
   std::string text;           // what the faults' positions refer to
-  std::vector<fault> faults;  // of the spec, whatever values its parameters have
+  std::vector<fault> faults;  // of the spec, for any values of its parameters
 };
 spec_tests find_tests(const spec_file& spec);
 

@@ -15,8 +15,8 @@ namespace flowrun::runner {
 
 enum class test_variant {
   as_is,
-  // Blocks of 4 KiB, batches of 512 bytes, little memory, and everything that can spill does, to two disks: each row of
-  // a test then crosses the edges that large data has.
+  // Blocks of 4 KiB, batches of 512 bytes, little memory, and everything that can spill does, to two disks. So the few
+  // rows of a test cross the same borders between blocks, batches and runs as large data.
   tiny_blocks,
 };
 

@@ -1,5 +1,5 @@
-// flowrun verify: is a file of rows sorted, how many rows and duplicate keys has it, and what is its checksum? For the
-// records of the sort benchmark it says what valsort 1.5 says, so that the two can be compared.
+// flowrun verify: tells whether a file of rows is sorted, how many rows and duplicate keys it has, and its checksum.
+// For the records of the sort benchmark it says what valsort 1.5 says, so that the two can be compared.
 #include <fcntl.h>
 #include <unistd.h>
 

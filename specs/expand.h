@@ -1,10 +1,9 @@
 // ${name} and ${env:VAR:-default} in the scalars of a job, replaced once at load.
 //
-// One pass: what a parameter brings in is not looked at again. $$ stands for one $, a $ before anything else for
-// itself.
-// ${env:VAR:-default} takes the default when the variable is unset or empty, as a shell does. Everything inserted
-// together is bounded by max_inserted_bytes. A scalar with a fault keeps its text and is marked unresolved, so that
-// nobody complains about it a second time.
+// One pass: what a parameter brings in is not looked at again. $$ stands for one $, and a $ before anything else stands
+// for itself. ${env:VAR:-default} takes the default when the variable is unset or empty, as a shell does. The bytes of
+// all inserted text together are bounded by max_inserted_bytes. A scalar with a fault keeps its text and is marked
+// unresolved, so that no later check reports it a second time.
 #pragma once
 
 #include <cstdint>

@@ -4,10 +4,10 @@
 //     doc: …
 //     in: {PORT: any | TYPE | {column: type}}
 //     out: NODE | {PORT: NODE[.port] | {from: NODE[.port], type: TYPE | {column: type}}}     one port alone: "out"
-//     scalars: {NAME: {type: int | float | bool, default: …, help: …}}                       expressions use them by
-//     name nodes: {…}
+//     scalars: {NAME: {type: int | float | bool, default: …, help: …}}      expressions use them by name
+//     nodes: {…}
 //
-// What a type's name stands for, and who calls whom, is the plan's to check.
+// What a type's name stands for, and which graph calls which, is checked in plan/.
 #pragma once
 
 #include "specs/fault_sink.h"

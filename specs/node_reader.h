@@ -4,9 +4,9 @@
 //   in: a            in: a.port            in: {left: a, right: b.port}            in: [a, b, c]
 //   on_error: skip   on_error: {to: PORT | skip | fail, max_ratio: 0.01}
 //
-// What op, the ports and the keys of with mean is not checked here: plan/ does, against the operators' declarations.
-// The exception are the words of control (control_words.h): their bodies are maps of nodes again. How deep they nest is
-// bounded by the depth of the tree (yaml_tree.h).
+// What op, the ports and the keys of with mean is not checked here but in plan/, against the operators' declarations.
+// The exceptions are the words of control (control_words.h): their bodies are maps of nodes again. How deep they nest
+// is bounded by the depth of the tree (yaml_tree.h).
 #pragma once
 
 #include <string>

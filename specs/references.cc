@@ -182,7 +182,7 @@ class scope_check {
                 "another name");
   }
 
-  // A name that is no node of `inside`. Empty: reported when it was read.
+  // Checks a name that is no node of `inside`. An empty name was reported when it was read.
   void check_brought(const scope& inside, const std::string& name, const std::string& port, const Position& position) {
     if (name.empty()) return;
     if (inside.brought.contains(name)) {

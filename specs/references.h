@@ -1,4 +1,4 @@
-// Who reads whom: every input names what its node can see, and nodes make no circle.
+// Checks which node reads from which: every input names what its node can see, and nodes make no circle.
 //
 // The nodes of a job see each other. The nodes of a body or a named graph see each other and what is brought in: the
 // inputs of the control node or graph, and what a loop carries; nothing else from outside, so that a body can be run by

@@ -22,7 +22,7 @@ const habits foreign_types = {
     {"short", "i16"},   {"smallint", "i16"},   {"tinyint", "i8"},     {"size", "u64"},        {"unsigned", "u64"},
     {"real", "f64"},    {"number", "f64"},     {"logical", "bool"},   {"utf8", "string"},     {"blob", "bytes[N]"}};
 
-// What `word` is called here; empty where no other system calls anything so.
+// What `word`, a name from another system, is called here; empty if no other system uses that name.
 std::string_view foreign_type(std::string_view word) {
   std::string lower(word);
   std::transform(lower.begin(), lower.end(), lower.begin(),

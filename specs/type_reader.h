@@ -18,8 +18,8 @@ void read_types(const Entry& section, JobSpec& job, fault_sink& faults);
 // True for u8 u16 u24 u32 u40 u48 u64 i8 i16 i32 i64 f32 f64 bool string and bytes[1] to bytes[65536].
 bool is_value_type(std::string_view text);
 
-// What is meant by a word that is no value type: "here it is called 'i64'" for int, uint32_t, Text and what else other
-// systems say, "did you mean 'u64'?" for a slip, empty otherwise.
+// What is meant by a word that is no value type: "here it is called 'i64'" for a name from another system (int,
+// uint32_t, Text), "did you mean 'u64'?" for a slip, empty otherwise.
 std::string value_type_hint(std::string_view word);
 
 }  // namespace flowrun::specs

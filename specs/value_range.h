@@ -18,7 +18,7 @@ using value_ranges = std::map<std::string, value_range>;  // by the parameter's 
 // Fills `range` from a parameter's declaration. False where it is wrong, which is reported.
 bool read_range(const Value& declaration, const Param& param, value_range& range, fault_sink& faults);
 
-// False for a number beyond a bound; what is no number of that type is another matter.
+// False for a number beyond a bound. Text that is no number of that type is not judged here.
 bool in_range(ParamType type, const std::string& text, const value_range& range);
 
 // "1 to 8", "at least 1", "at most 8".

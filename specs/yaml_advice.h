@@ -1,4 +1,4 @@
-// What yaml-cpp says about a wrong text, said so that a user of the job language can mend it.
+// Turns what yaml-cpp says about a wrong text into words that tell a user of the job language how to mend it.
 //
 // The common slip: inside {…} and […] a plain word ends at '[', '{' or ',', so bytes[10], key[0:10], row[-1].x and ${x}
 // need quotes there. yaml-cpp calls that "end of map flow not found".

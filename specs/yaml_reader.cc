@@ -49,7 +49,7 @@ void read(const source_text& source, const std::map<std::string, std::string>& p
   read_sections(*root, job, faults);
 }
 
-// Some jobs of a directory, for who gave it in place of one of them.
+// Some jobs of a directory, for a user who gave the directory in place of one of them.
 std::string jobs_in(const std::string& directory) {
   constexpr size_t most = 3;
   std::vector<std::string> found;

@@ -1,7 +1,7 @@
 // YAML text to a tree of values with positions: the YAML that a job may use, and nothing that yaml-cpp lets slip.
 //
-// Built on yaml-cpp's events, not its nodes: the events pass through our hands one by one, so depth, duplicate keys,
-// aliases and sizes are checked before anything is built. Refused with a fault, each at its place:
+// Built on yaml-cpp's events, not its nodes. The events come one by one, so depth, duplicate keys, aliases and sizes
+// are checked before anything is built. Refused with a fault, each at its place:
 //   a second document · duplicate keys · keys that are not text · merge keys (<<) · tags · an alias inside its own
 //   anchor (a cycle) · quotes that stay open · numbers with a leading zero · more than max_depth levels · more than
 //   max_values values or max_tree_bytes of text once the aliases are copied out (an alias bomb)

@@ -59,8 +59,8 @@ class huge_pages:
 
 
 def seconds_of_sort(num_bytes, memory_bytes, disk):
-    """The least that a sort from file to file can take if the disk is all that counts, computation is free, and what of
-    the input half the memory holds is never written to scratch. Reads and writes overlap."""
+    """The least seconds that a sort from file to file can take: computation is free, reads and writes overlap, and the
+    part of the input that half of the memory holds is never written to scratch."""
     spilled = max(0, num_bytes - memory_bytes / 2) if num_bytes > memory_bytes else 0
     return (2 * num_bytes + 2 * spilled) / disk["mixed"]
 

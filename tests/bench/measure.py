@@ -43,9 +43,9 @@ def touch_memory(num_bytes):
 
 
 class memory_holder:
-    """Holds all available memory but so many bytes, while it is entered. A virtual machine gives free pages back to its host
-    within seconds, and whoever is the first to touch them again waits for the host: up to a second a GiB, as it happens to
-    be. Where few are free, those can be touched just before they are needed (touch_memory)."""
+    """Holds all available memory but so many bytes, while it is entered. A virtual machine gives free pages back to its
+    host within seconds. The process that first touches them again waits for the host, sometimes up to a second for each
+    GiB. Where few pages are free, those can be touched just before they are needed (touch_memory)."""
 
     def __init__(self, free_bytes):
         self.free_bytes = free_bytes

@@ -9,9 +9,9 @@ disks. Rows are made on the fly and reduced behind the sort, so that only the sc
   fast-1, fast-2, fast-4   disks at 300 MB/s: what the processor allows
 
 `of the disks` is (bytes written + bytes read) / time / the sum of the disks' bandwidths. Prints a table (medians) and,
-with --json FILE, all runs. Every run's result must be the same. --verify-figures: exit code 1 when 1 disk is used to
-less than 95 %, 2 disks speed up by less than 1.9, 4 by less than 3.7, or unequal ones are used to less than 90 %. Needs
-root (see throttled_disks.py)."""
+with --json FILE, all runs. Every run's result must be the same. --verify-figures: exit code 1 when one of these
+fails: 1 disk is used to at least 95 %, 2 disks speed up by at least 1.9, 4 by at least 3.7, and unequal ones are used
+to at least 90 %. Needs root (see throttled_disks.py)."""
 import argparse
 import json
 import os

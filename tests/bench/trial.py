@@ -125,7 +125,7 @@ class trial:
             for c in able:
                 self.run_once(c, how, c.told_mib[0])
         for turn in range(self.options.runs):
-            # Whoever goes first meets another state of the disk: take turns.
+            # The program that goes first meets another state of the disk, so they take turns.
             for c in able if turn % 2 == 0 else able[::-1]:
                 mine = found[c.name]
                 if mine["failure"]:

@@ -3,15 +3,15 @@
 
     check_layers.py [ROOT]        prints every breach as file:line: message; exit 1 if there is one
 
-Breaches: an include that points up, an include of nothing, a header that no layer owns or nobody uses, a source that
-no CMakeLists.txt builds, and a library outside the layers that may know it. A file of more than 600 lines is printed
-as a note, not counted. Only text is read: no build, no compiler.
+Breaches: an include that points up, an include of a file that doesn't exist, a header that no layer owns or no file
+includes, a source that no CMakeLists.txt builds, and a library outside the layers that may know it. A file of more
+than 600 lines is printed as a note, not counted. Only text is read: no build, no compiler.
 """
 import pathlib
 import re
 import sys
 
-# What each layer may include directly; whatever that may include comes with it (see `closure`).
+# What each layer may include directly. What those layers may include comes with it (see `closure`).
 BELOW = {
     "engine/base": [],
     "engine/sizes": ["engine/base"],

@@ -66,7 +66,7 @@ TEST(advice, constants_that_do_not_fit_are_faults) {
               ElementsAre(HasSubstr("-1 does not fit in u64")));
 }
 
-// A map in front of a join or a lookup, whatever the types of the keys are.
+// A map in front of a join or a lookup, for keys of any types.
 TEST(advice, of_joins_makes_keys_equal) {
   struct keys {
     std::string left, right, of_left, of_right;  // what the maps have for k

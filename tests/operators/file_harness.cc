@@ -74,7 +74,7 @@ class pump {
         if (step.is_blocked()) waker_.wait();
       }
     }
-    for (size_t n = 0; n < parts_.size(); ++n)  // topological order: whoever feeds a stage has finished
+    for (size_t n = 0; n < parts_.size(); ++n)  // topological order: what feeds a stage has finished
       for (size_t s = 0; s < parts_[n].stages.size(); ++s) finish(n, s);
   }
 

@@ -1,5 +1,5 @@
-// Runs jobs of file operators on real files with one thread: what a source emits goes through the stages at once, depth
-// first, and whoever is blocked is waited for. No meeting nodes, no breakers.
+// Runs jobs of file operators on real files with one thread. What a source emits goes through the stages at once, depth
+// first, and a stage that is blocked is waited for. No meeting nodes, no breakers.
 #pragma once
 
 #include <cstdint>

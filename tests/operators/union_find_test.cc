@@ -124,8 +124,8 @@ TEST(union_find, tours_go_along_the_trees) {
   EXPECT_THAT(places_of("nodes: 6", {"0,2", "4,0", "1,5", "2,4"}), ElementsAre(0, 3, 2, 5, 1, 4));
 }
 
-// A tour is one circle through each component, and what was a circle when an edge joined it to another is a part of the
-// circle without a gap, once those that came later are taken out.
+// A tour is one circle through each component. Two circles that an edge joins stay pieces of the joined circle: each is
+// one piece without a gap once the nodes that came later are taken out.
 TEST(union_find, tours_keep_what_was_joined_together) {
   std::mt19937_64 random(11);
   for (const size_t num_edges : {20, 100, 300}) {

@@ -49,7 +49,7 @@ class job_maker:
         self.directory = directory
         self.nodes = {}
         self.streams = {}  # node or node.port -> ref.table
-        self.unread = []  # streams that nobody reads yet
+        self.unread = []  # streams that no node reads yet
         self.outputs = {}  # file -> text
         self.fresh = 0
 
@@ -84,7 +84,7 @@ class job_maker:
         return r.choice([r.randrange(-5, 5), r.randrange(-(2**40), 2**40)])
 
     def pick(self):
-        """A stream, rather one that nobody reads yet."""
+        """A stream; mostly one that no node reads yet."""
         pool = self.unread if self.unread and self.random.random() < 0.75 else list(self.streams)
         return self.random.choice(pool)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whatever is wrong with inputs, outputs and disks: the right exit code, a message with the cause and the way out,
+"""Faults of inputs, outputs and disks each end with the right exit code, a message with the cause and the way out,
 and no half-written output."""
 
 import os
@@ -48,7 +48,8 @@ class input_test(process_test):
         self.assertEqual(self.files("out"), [])
 
     def test_truncated_rows_that_were_spilled(self):
-        # Of a pipe nobody knows the length: the last row is found to be cut short when runs are on scratch.
+        # The length of a pipe is not known, so it is found only when runs are on scratch that the last row is cut
+        # short.
         self.write("job.yaml", COPY.replace("in.bin", '"-"'))
         rows = os.urandom(8 * 3_000_000)
         for excess in (1, 7):

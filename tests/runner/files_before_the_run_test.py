@@ -8,7 +8,7 @@ import unittest
 
 from flowrun_process import FLOWRUN, main, process_test
 
-# Its first phase reads a pipe that nobody writes: it would wait there for ever.
+# Its first phase reads a pipe that no process writes to: it would wait there for ever.
 LATE = """flowrun: 1
 nodes:
   first:  {op: file.read_lines, with: {path: pipe}}

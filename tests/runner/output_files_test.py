@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Outputs: none is lost to another one, whatever the two are called, and nothing is left behind."""
+"""Outputs: none is lost to another one, even where two names lead to one file, and nothing is left behind."""
 
 import os
 import subprocess

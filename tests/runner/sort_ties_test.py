@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Rows with equal keys, as the help of sort says it: with `stable` they keep the order of the input; without it their
-order is a function of the input and the job, whatever the memory, the threads and the blocks, and each comes just once.
+order is a function of the input and the job, for any memory, threads and blocks, and each comes just once.
 
 All ways that a sort may go: narrow and wide rows, keys that are columns, slices and expressions, elided behind a stable
 sort, behind another sort, behind a declared order, with unique and limit.

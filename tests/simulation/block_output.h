@@ -12,7 +12,8 @@
 
 namespace flowrun::simulation {
 
-// Transfers end before whoever started them goes, also when an exception takes it: declare this last.
+// Declared last, this waits for all transfers before the objects that started them are destroyed, also after an
+// exception.
 struct settle_first {
   simulated_machine& machine;
   ~settle_first() { machine.settle(); }

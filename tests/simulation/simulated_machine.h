@@ -1,9 +1,9 @@
 // A machine that exists only in time: D modelled disks and one processor, under one discrete-event clock, for the real
 // block manager, prefetcher, writer, run creators and mergers.
 //
-// Whoever drives it is the processor. It says how long its own work takes (compute), and when the real components have
-// nothing for it, it waits for the next event. Tasks that they post to other threads are carried out, in order, between
-// events: their cost is part of what the driver states.
+// The driver plays the processor: it says how long its own work takes (compute), and waits for the next event when the
+// real components have nothing for it. Tasks that these components post to other threads are carried out between
+// events, in order. Their cost is part of what the driver states.
 #pragma once
 
 #include <cstdint>

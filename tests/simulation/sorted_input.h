@@ -1,4 +1,4 @@
-// Rows and runs for simulated merges: whatever is merged for real is small, and stands for something large.
+// Rows and runs for simulated merges: the rows that are really merged are small, and stand for large ones.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,9 @@ std::vector<uint64_t> random_run(uint64_t num_rows, uint64_t seed);
 // The run of Asynchronous sorting, section 2.3, of which k identical ones are the hardest to merge: in blocks of B
 // rows, 1^(B-1) 2 | 3^(B-1) 4 | 5^(B-1) 6 | …
 std::vector<uint64_t> adversarial_run(uint64_t num_blocks, uint64_t rows_per_block);
-// Harder for a merger that loads a block as late as it can (row_merger.h): 1 2^(B-2) 3 | 4 5^(B-2) 6 | … Of k identical
-// ones, all k blocks are held for k(B-2) rows, then all are let go, and at once the next k are wanted.
+// Harder for a merger that loads a block as late as it can (row_merger.h): 1 2^(B-2) 3 | 4 5^(B-2) 6 | … While k
+// identical runs are merged, all k blocks are held for k(B-2) rows. Then all are let go at once, and the next k are
+// wanted immediately.
 std::vector<uint64_t> late_adversarial_run(uint64_t num_blocks, uint64_t rows_per_block);
 
 // Writes one run per list of ascending keys to the machine's disks, by the real run_writer.

@@ -1,4 +1,4 @@
-// A few thousand damaged jobs: whatever a byte becomes, reading ends with a JobSpec and faults that render.
+// A few thousand damaged jobs: reading each of them ends with a JobSpec and faults that render.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,4 +1,4 @@
-// What is written reads as the tree that was written, whatever bytes its texts have.
+// What is written reads as the tree that was written, for texts of any bytes.
 #include "specs/yaml_writer.h"
 
 #include <gtest/gtest.h>

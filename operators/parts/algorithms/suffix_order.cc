@@ -63,8 +63,8 @@ void suffix_order::count_letters() {
   stage_ = stage::place;
 }
 
-// Suffixes into their groups. The first one of a group stands at its beginning, and in place of its rank, which nobody
-// asks for again, the place for the next one.
+// Puts the suffixes into their groups. The first suffix of a group stands at the group's beginning. Its rank is not
+// read again, so the rank's place holds where the next suffix of the group goes.
 void suffix_order::place_letters() {
   const size_t end = std::min(num_letters_, at_ + chunk);
   for (; at_ < end; ++at_) {
@@ -113,7 +113,8 @@ void suffix_order::mark_sorted(size_t from, size_t count) {
   if (count > 0) order()[from] = -static_cast<int32_t>(count);
 }
 
-// One round goes through all groups, and joins what lies sorted between them, so that it is passed at one stride later.
+// One round goes through all groups. It also joins the sorted stretches between them, so that later rounds pass each of
+// them in one step.
 void suffix_order::refine_groups() {
   size_t work = 0;
   while ((at_ < num_letters_ || !waiting_.empty()) && work < chunk) {
@@ -132,7 +133,7 @@ void suffix_order::refine_groups() {
     }
     mark_sorted(sorted_from_, at_ - sorted_from_);
     const size_t group_end = rank()[first];
-    // The groups behind this one are small as a rule: what they will ask for comes meanwhile.
+    // The groups behind this one are mostly small. The ranks that they will need are fetched meanwhile.
     for (size_t i = group_end; i < std::min(group_end + ahead / 2, num_letters_); ++i)
       if (order()[i] >= 0) ask_for(rank() + order()[i] + depth_);
     work += group_end - at_;
@@ -149,10 +150,10 @@ void suffix_order::refine_groups() {
   stage_ = stage::invert;
 }
 
-// Larger groups are split at a key until they are small or equal; their parts wait for their turn, so that a step is a
-// pass over one of them at most. The turn goes from the left to the right: suffixes that have not got their new rank
-// yet have that of the whole group, which is behind those of its first parts. The keys of those that are left may have
-// become finer meanwhile, which does no harm: the order of what they stand for has not changed.
+// Larger groups are split at a key until their parts are small or equal. The parts wait for their turn, so that a step
+// is a pass over one part at most. They take turns from the left to the right: a suffix without a new rank still has
+// the rank of the whole group, which is larger than the new ranks of its first parts. Meanwhile the keys of the
+// remaining suffixes may have become finer. This does no harm, since the order of what they stand for has not changed.
 void suffix_order::sort_group(size_t from, size_t to) {
   if (to - from <= small_group) return sort_small_group(from, to);
   const uint32_t pivot = pivot_of(from, to);

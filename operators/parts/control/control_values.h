@@ -14,7 +14,8 @@
 
 namespace flowrun::operators {
 
-// Scalars are u64, i64, f64 or bool: the type in which a value of type `t` is kept. nullopt: a text can't be one.
+// The type of the scalar that holds a value of type `t`: u64, i64, f64 or bool. nullopt for a text, which can't be a
+// scalar.
 std::optional<record::value_type> scalar_type(record::value_type t);
 
 // The value of a checked expression over nothing but named values.
@@ -25,7 +26,7 @@ bool holds(const expr::expression& condition, const expr::scalar_values& values)
 std::optional<expr::expression> check_scalar(plan::node_checker& node, const specs::Value& text,
                                              const std::vector<expr::constant>& names);
 
-// `names`, and those of `more` that they don't hide.
+// `names`, and those constants of `more` whose names are not among them.
 std::vector<expr::constant> with_outer(std::vector<expr::constant> names, const std::vector<expr::constant>& more);
 std::vector<uint64_t> values_of(const std::vector<expr::constant>& scalars);
 
@@ -34,7 +35,7 @@ struct given_rows {
   record::row_type type;
   std::vector<std::vector<expr::expression>> rows;
 };
-// Without a type (no columns) the first row decides. No columns after a fault.
+// Where `type` has no columns, the first row decides what they are. The result has no columns after a fault.
 given_rows check_rows(plan::node_checker& node, const specs::Value& rows, record::row_type type);
 // Those rows, sorted by all columns.
 record::batch load_rows(const std::vector<std::vector<expr::expression>>& rows, const record::row_type& type,
@@ -50,8 +51,8 @@ class mentioned_nodes {
   explicit mentioned_nodes(std::vector<std::string> streams) : streams_(std::move(streams)) {}
   // `body`: null where there is none, and only streams can be meant.
   void scan(const specs::Value& text, const specs::Body* body, std::vector<plan::body_output>& outputs);
-  // Once the body is checked: the names with their types, for check(); and with their values, when it has run.
-  // `port_of` finds a stream by its name, or a result by its id.
+  // names() gives the names with their types once the body is checked, and values() gives them with their values when
+  // the body has run. `port_of` finds a stream by its name, or a result by its id.
   using port_finder = std::function<const plan::output_port&(const std::string& name, bool is_stream)>;
   std::vector<expr::constant> names(plan::node_checker& node, const port_finder& port_of);
   std::vector<expr::constant> values(exec::control_context& context, const exec::stream_table& streams) const;

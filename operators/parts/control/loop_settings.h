@@ -58,9 +58,12 @@ struct loop_settings {
 
 loop_settings check_loop(plan::node_checker& node);
 
-// Ports behind the collected ones: the carried streams by name, and then this one.
+// The last output port. In front of it are the ports of collected rows, then a port for each carried stream, by its
+// name.
 constexpr const char* scalars_port = "scalars";
+// The scalar that expressions of the loop use for the number of the iteration, from 0.
 constexpr const char* iteration_name = "iteration";
+// The column of scalars_port that has the number of iterations; left out where a carried scalar has this name.
 constexpr const char* iterations_column = "iterations";
 
 }  // namespace flowrun::operators

@@ -22,13 +22,14 @@ constexpr size_t max_chunk_bytes = 1 * MiB;
 
 std::string real_path(const std::string& path) { return path == "-" ? "/dev/stdin" : path; }
 
-// Where a file behind standard input is to be read from: another program may have read its beginning.
+// The offset from which a file behind standard input is to be read. Another program may have read its beginning.
 uint64_t standard_input_offset() {
   const off_t at = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
   return at > 0 ? static_cast<uint64_t>(at) : 0;
 }
 
-// Behind what has been read, as after read(2): the next program that has this standard input finds its end.
+// Leaves the offset behind what has been read, as read(2) would. The next program with the same standard input then
+// finds its end.
 void leave_standard_input_at_end() { ::lseek(STDIN_FILENO, 0, SEEK_END); }
 
 }  // namespace
@@ -40,7 +41,7 @@ plan::memory_wish reading_memory() {
 int64_t total_file_bytes(const plan::node_checker& params, const std::vector<std::string>& paths) {
   int64_t total = 0;
   bool known = true;
-  for (const std::string& path : paths) {  // all are asked for: who asks learns which are missing
+  for (const std::string& path : paths) {  // all, also behind one that is missing: the caller learns of each one
     const int64_t num_bytes = path == "-" ? -1 : params.file_bytes(path);
     known = known && num_bytes >= 0;
     total += num_bytes;

@@ -39,10 +39,10 @@ class file_input {
   file_input(exec::services& job, exec::node_counters& counters, std::vector<part> parts,
              io::file_reader_options options);
 
-  // ready: the next bytes of file(), or a chunk without bytes: file() has been read, the next chunk belongs to the one
-  // behind. done: all files have been read.
+  // ready: the next bytes of file(). A chunk without bytes says that file() has been read, and that the next chunk
+  // belongs to the file after it. done: all files have been read.
   outcome next(io::chunk& out, waker& w);
-  // Index and path of the file that the last answer was about.
+  // Index and path of the file that the last call of next() was about.
   size_t file() const { return file_; }
   const std::string& path() const { return parts_[file_].path; }
 

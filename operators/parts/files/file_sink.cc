@@ -12,7 +12,7 @@ namespace flowrun::operators {
 
 namespace {
 
-// While some are filled, others must keep the disk busy beside those who read from it.
+// While some buffers are filled, others must keep the disk busy, beside the readers of the same disk.
 constexpr unsigned min_buffers = 4;
 constexpr unsigned max_buffers = 16;
 constexpr size_t min_buffer_bytes = 64 * KiB;
@@ -99,7 +99,7 @@ class file_sink final : public exec::ordered_stage {
     if (file_ == nullptr) return outcome::done();
     if (const outcome o = write_prologue(w); o.is_blocked()) return o;
     if (const outcome o = file_->finish(&w); o.is_blocked()) return o;
-    // Only now: an index is not older than its rows.
+    // Only now, since an index must not be older than its rows.
     if (index_)
       if (const outcome o = index_->finish(w); o.is_blocked()) return o;
     job_.commit_at_end(std::move(file_));

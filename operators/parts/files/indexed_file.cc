@@ -18,8 +18,8 @@ namespace {
 
 constexpr unsigned most_reads = 4;  // at a time
 
-// Read once, also where a loop seeks in the file again and again. Whoever changes it meanwhile is found by the blocks'
-// checksums.
+// The index is read once, even where a loop seeks in the file again and again. If the file is changed meanwhile, the
+// checksums of the blocks show it.
 std::shared_ptr<const row_index> index_of(exec::build_context& c, const std::string& path, const record::row_type& type,
                                           const plan::order& sorted_by, uint64_t most_bytes) {
   const auto load = [&] {
@@ -45,7 +45,7 @@ class indexed_file final : public skipping_stream {
     const uint64_t buffers = memory_bytes / 2 / block_bytes_;
     options_.chunk_bytes = block_bytes_;
     options_.depth = static_cast<unsigned>(std::clamp<uint64_t>(buffers, 2, most_reads + 1)) - 1;
-    options_.max_held = 1;  // rows are copied: whoever keeps them must not stop the reader
+    options_.max_held = 1;  // rows are copied, so that a consumer that keeps them can't stop the reader
     options_.ahead_at_once = false;
     if (!c.job.options().direct) options_.cache = io::caching::buffered;
   }

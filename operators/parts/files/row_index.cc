@@ -182,7 +182,8 @@ row_index row_index::load(const std::string& rows_path, const record::row_type& 
   std::memcpy(&end, all.data() + all.size() - sizeof end, sizeof end);
   if (XXH3_64bits(all.data(), all.size() - sizeof end.checksum) != end.checksum)
     refuse(path, "the index is damaged: its checksum is wrong");
-  // Whoever made the checksum made these numbers, too; but a wrong number must not read beyond the end.
+  // The checksum is right, so these numbers should be right, too. Still, a wrong number must not make this read beyond
+  // the end.
   const uint64_t entry_bytes = uint64_t{f.row_bytes} + sizeof(uint64_t);
   const uint64_t rest = all.size() - sizeof f - sizeof end;
   if (f.row_bytes == 0 || end.rows_per_block == 0 || end.description_bytes > rest ||

@@ -1,5 +1,5 @@
-// The index of a file of sorted rows, in a file beside it (PATH.index): the first row of every block of so many rows,
-// and a checksum of the block. Whoever looks for a key reads the blocks that may hold it and no others (STXXL,
+// The index of a file of sorted rows, in a file beside it (PATH.index). It has the first row of every block of so many
+// rows, and a checksum of the block. A reader that looks for a key reads only the blocks that may hold it (STXXL,
 // section 10: a breadth-first search reads the blocks of its frontier).
 //
 //   magic "FLOWRIX\n" | version u32 | bytes of a row u32
@@ -7,8 +7,9 @@
 //   what the rows are: "u32 u32\n+0 +1", types and, by their numbers, the columns they are sorted by
 //   rows u64 | blocks u64 | rows of a block u32 | bytes of the description u32 | XXH3 of all before u64
 //
-// Little endian. About 1/4096 of a file of 16-byte rows. A block has whole rows, whole pages where rows allow, and
-// about 64 KiB. An index is written after its rows are, so one that is older than them is not theirs.
+// Numbers are little endian. The index of a file of 16-byte rows takes about 1/4096 of the file. A block has about 64
+// KiB: whole rows, and whole pages where the width of a row allows it. An index is written after its rows, so an index
+// that is older than the rows belongs to other rows.
 #pragma once
 
 #include <cstddef>

@@ -21,7 +21,7 @@ class group_stage final : public exec::ordered_stage {
         one_group_(p.keys.empty()) {}
 
   outcome push(record::batch& in, exec::output& out, waker&) override {
-    // Of a batch that comes again so many groups are done.
+    // When a batch comes again, so many of its groups are done already.
     size_t from = out.within();
     if (from == 0) {
       was_open_ = groups_.open();

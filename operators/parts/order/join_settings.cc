@@ -134,8 +134,8 @@ join_settings check_join(plan::node_checker& node) {
   if (!s.gives_right_columns()) {
     estimate = at_most(node.input_estimate(0));
   } else {
-    // Keys are taken to be unique on one side: a guess, so not an upper bound.
-    // A key that repeats on both sides multiplies: how often can't be known before the run.
+    // Where a key repeats on both sides, its rows multiply. How often can't be known before the run, so nothing is
+    // estimated.
     estimate = plan::row_estimate{};
   }
   node.set_output(0, output, s.kind == join_kind::full ? s.left_order : node.input_order(0), estimate);

@@ -18,7 +18,7 @@ namespace flowrun::operators {
 namespace {
 
 constexpr uint64_t chunk_bytes = 64 * KiB;
-constexpr uint64_t slack_keys = 4096;  // gaps that an array may have whatever it holds
+constexpr uint64_t slack_keys = 4096;  // gaps that even a nearly empty array may have
 constexpr size_t ahead = 16;           // lookups whose memory is under way
 
 record::row_type without(const record::row_type& type, size_t column) {

@@ -1,12 +1,12 @@
 // merge with `less(a, b)`: streams whose order no columns express (the last step of DC3: what decides between two
 // suffixes depends on the classes of both).
 //
-// The condition is compiled for each pair of streams, with the columns that a stream doesn't have as constants
-// (engine/expr/pair_condition.h), so that a comparison looks at a few numbers that were computed some rows at a time.
-// The streams stand in a list by their current rows. The front gives its row; how many of the others come before its
-// next one says where it goes. Of few streams all are compared, by arithmetic: who comes first is anybody's guess, and
-// a branch would guess wrong half of the time. Many are searched. Equal rows come in the order of the streams, so the
-// merge is stable.
+// The condition is compiled for each pair of streams (engine/expr/pair_condition.h); columns that a stream doesn't have
+// are constants. So a comparison looks at a few numbers, which were computed for some rows at a time. The streams stand
+// in a list by their current rows. The front gives its row; how many of the others come before its next one says where
+// it goes. A few streams are all compared, by arithmetic without branches: which of them comes first can't be
+// predicted, so half of the branches would be mispredicted. Among many streams the place is found by a search. Equal
+// rows come in the order of the streams, so the merge is stable.
 //
 // No plan can prove such an order, so neighbouring rows of each stream are compared as they come: one comparison more
 // per row, and a stream that is not sorted ends the job instead of giving nonsense.
@@ -142,7 +142,7 @@ class lane_stream {
     return column_copy(from, to, columns);
   }
 
-  // Of the next rows of the batch.
+  // The lanes of the next rows of the batch.
   void compute_lanes(record::batch_pool& pool) {
     const size_t count = std::min(rows_at_once, batch_.num_rows - end_);
     end_ += count;
@@ -212,7 +212,8 @@ class comparison {
       : if_equal_(if_equal), general_(less.is_lexicographic() ? nullptr : &less) {
     if (general_ != nullptr) return;
     first_ = terms[0];
-    second_ = terms.size() > 1 ? terms[1] : terms[0];  // which is equal then, too
+    // A single term is its own second one, which is equal whenever the first one is.
+    second_ = terms.size() > 1 ? terms[1] : terms[0];
     if (terms.size() > 2) more_.assign(terms.begin() + 2, terms.end());
     has_more_ = !more_.empty();
   }

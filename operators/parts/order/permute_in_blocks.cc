@@ -26,23 +26,23 @@ constexpr uint64_t largest_block = MiB;
 constexpr uint64_t smallest_block = 2 * KiB;  // of rows
 constexpr unsigned num_write_buffers = 4;
 
-// All rows, in the order of the input; what the intake leaves when they fit.
+// What the intake leaves when all rows fit in memory: the rows in the order of the input.
 struct gathered {
   std::shared_ptr<const aligned_buffer> rows;
   uint32_t row_bytes;
   bit_matrix from;  // place -> row
 };
-// What it leaves when they don't.
+// What the intake leaves when they don't fit.
 struct scattered {
   std::shared_ptr<const container::stored_rows> rows;
 };
 
-// On scratch.
+// The bytes of a block on scratch.
 uint64_t bytes_of_block(const block_shape& shape, uint32_t row_bytes) {
   return round_up((uint64_t{row_bytes} << shape.block) + block::block_header_bytes, io_alignment);
 }
 
-// Copies the rows of `count` places from `first` on to `to`. `loaded` holds rows, of which x is at x & mask.
+// Copies the rows of `count` places, from the place `first` on, to `to`. `loaded` holds row x at x & mask.
 void gather(const bit_matrix& from, uint64_t first, size_t count, const std::byte* loaded, uint64_t mask,
             uint32_t row_bytes, std::byte* to) {
   constexpr size_t ahead = 16;  // rows that are on their way from memory
@@ -55,7 +55,7 @@ void gather(const bit_matrix& from, uint64_t first, size_t count, const std::byt
   }
 }
 
-// Takes a memoryload after the other.
+// Takes one memoryload after the other.
 class loading_stage : public exec::ordered_stage {
  public:
   loading_stage(const bit_matrix& matrix, unsigned load_bits, exec::build_context& c)
@@ -136,7 +136,7 @@ class scatter_stage final : public loading_stage {
     try {
       writer_.flush();
     } catch (const std::exception&) {
-      // Whoever pushed the rows has heard of it.
+      // The pipeline that pushed the rows has already got this error.
     }
     settle();
   }

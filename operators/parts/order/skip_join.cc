@@ -30,7 +30,7 @@ class pushed_stage final : public exec::ordered_stage {
     if (!has_input_) left_.put(in);
     has_input_ = true;
     const outcome o = work_->pull(out, w);
-    // What it has made goes on before it works on.
+    // The rows it has made are passed on before it makes more.
     if (o.is_ready()) {
       w.wake();
       return outcome::blocked(blocked_on::output);

@@ -14,9 +14,9 @@ namespace flowrun::operators {
 // An input stream that can leave rows out.
 class skipping_stream : public exec::input_stream {
  public:
-  // The next peek() gives rows from the first one on, behind what was popped, whose key is not less than that of `row`:
-  // `order` compares its left side, which `row` is, with these rows. All three stay as they are until peek() answers
-  // ready or done; seeking anew before that replaces it. Blocks in between are not read.
+  // The next peek() gives rows from the first row, behind what was popped, whose key is not less than that of `row`.
+  // `order` compares `row`, its left side, with the rows of the stream. All three arguments must stay as they are until
+  // peek() answers ready or done; a new seek() before that replaces this one. Blocks in between are not read.
   virtual void seek(const record::row_comparator& order, const std::byte* row, const std::byte* heap) = 0;
 };
 
@@ -30,7 +30,7 @@ class pushed_stream final : public exec::input_stream {
   void put(record::batch b) { batch_ = std::move(b); }
   void close() { closed_ = true; }
 
-  // blocked: nothing was pushed; nobody is woken, the next push goes on.
+  // blocked: no batch was pushed. The waker is not kept, since the next push goes on with the work.
   outcome peek(const record::batch*& front, waker&) override {
     if (batch_.num_rows > 0) {
       front = &batch_;

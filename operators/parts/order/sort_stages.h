@@ -15,7 +15,7 @@
 
 namespace flowrun::operators {
 
-// Rows of settings.type are sorted on. More than `most_rows` of them are error(bad_data).
+// The rows that come are of settings.type. More than `most_rows` of them are error(bad_data).
 void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_settings settings,
                       runs::compression compress = runs::compression::none, uint64_t most_rows = UINT64_MAX);
 
@@ -23,11 +23,11 @@ void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_set
 void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_settings& settings,
                runs::compression compress = runs::compression::none);
 
-// What rows take while they are sorted: as words, or with an index of 16 bytes each.
+// The bytes that rows take while they are sorted: as words, or with 16 bytes of index for each row.
 uint64_t bytes_to_sort(const record::row_type& type, bool indexed, const plan::row_estimate& estimate);
 
-// What a sort can use: twice its rows (two halves of the run buffer), so that all of them stay in memory. Reads
-// sort_facts::num_bytes.
+// The memory that a sort can use: twice the bytes of its rows (the run buffer has two halves), so that all rows stay in
+// memory. Reads sort_facts::num_bytes.
 plan::memory_wish sort_memory(const plan::node& n, plan::node_part part);
 
 // --- sorting by a column that only the sort sees ---

@@ -11,8 +11,8 @@ namespace flowrun::operators {
 
 std::unique_ptr<exec::source> make_stored_source(std::unique_ptr<container::stored_reader> rows);
 
-// For the intake all rows if they fit, as node_facts::stored_bytes tells; for reading them, enough to keep the disks
-// busy.
+// The intake wants room for all rows (node_facts::stored_bytes), if they fit. Reading them wants enough to keep the
+// disks busy.
 plan::memory_wish stored_memory(const plan::node& n, plan::node_part part);
 
 }  // namespace flowrun::operators

@@ -76,7 +76,7 @@ plan::row_estimate of_text(uint64_t total_bytes, std::string_view sample, char l
   out.most_bytes = plan::bound_plus(plan::bound_times(out.most_rows, type.row_bytes()), strings > 0 ? total_bytes : 0);
   const size_t last_end = sample.rfind(line_end);
   if (last_end == std::string_view::npos) {
-    // No record ends in what was looked at: it is one long one, or nothing could be looked at.
+    // No record ends in the sample: it is the beginning of one long record, or the sample is empty.
     constexpr uint64_t assumed_record = 40;
     out.rows = total_bytes / std::max<uint64_t>(assumed_record, sample.size()) + 1;
   } else {
@@ -86,7 +86,7 @@ plan::row_estimate of_text(uint64_t total_bytes, std::string_view sample, char l
                1;
   }
   out.rows = std::min(out.rows, out.most_rows);
-  // What is no string takes its part of the text, too.
+  // Columns that are not strings take their part of the text, too.
   const uint64_t text = strings == 0 ? 0 : total_bytes * strings / type.num_columns();
   out.num_bytes = std::min(out.rows * type.row_bytes() + text, out.most_bytes);
   return out;

@@ -20,7 +20,8 @@ record::row_type pair_type(const record::row_type& a, const record::row_type& b)
 struct pair_columns {
   std::vector<size_t> left, right;  // ascending
   void add(const expr::expression& value, const record::row_type& a);
-  // For expression::over: where each column of pair_type(a, b) lies among these; those that nothing reads anywhere.
+  // For expression::over: where each column of pair_type(a, b) lies among these. Columns that no expression reads may
+  // have any place.
   std::vector<size_t> places(const record::row_type& a) const;
 };
 

@@ -159,9 +159,9 @@ class pq_scan_source final : public exec::source {
           keys(rules.code().rows_per_chunk()),
           messages(rules.code().sends_rows() ? keys.size() + priority_queue<Item>::few_items : 0) {}
 
-    // The rows from the current one on that have the key.
+    // Where the rows end that have the key, from the current one on.
     size_t end_of(Key key) const {
-      constexpr size_t few = 4;  // whose number is no branch to be predicted
+      constexpr size_t few = 4;  // counted without a branch that could be mispredicted
       size_t end = row;
       while (num_rows - end >= few) {
         size_t count = 0;

@@ -1,8 +1,8 @@
 // What becomes of malformed records (on_error), counted over all pieces of a text that are parsed in parallel.
 //
-// The answer must not depend on which thread was first (decision D6b): the source waits until every piece that left it
-// was parsed, and only then fails with the first malformed record in the order of the files, or with the share of
-// rejected records, or ends.
+// The answer must not depend on which thread was first (decision D6b). So the source waits until every piece that left
+// it was parsed. Only then it ends, or fails with the first malformed record in the order of the files, or with the
+// share of rejected records.
 #pragma once
 
 #include <atomic>
@@ -24,11 +24,12 @@ class rejection_tally {
   rejection_tally(plan::node_checker::error_policy policy, std::vector<std::string> paths,
                   exec::node_counters& counters);
 
-  // The source: a piece is on its way.
+  // Called by the source for each piece that it sends on.
   void piece_left();
-  // The parser: a record of file `file` is malformed. False: the job will fail, the rest of the piece is of no use.
+  // Called by the parser for a malformed record of file `file`. False when the job will fail, and the rest of the piece
+  // needn't be parsed.
   bool reject(uint64_t file, const malformed_record& record);
-  // The parser: so many records of a piece are done, and with `ends` all of it.
+  // Called by the parser when so many records of a piece are done; with `ends`, the whole piece is done.
   void parsed(uint64_t num_records, bool ends);
 
   // The policy is to fail, and something was rejected.

@@ -1,4 +1,5 @@
-// A poster for tests: with its own threads, or carried out by whoever waits, which makes a test deterministic.
+// A poster for tests: tasks are carried out by threads of its own, or by the thread that waits for them, which makes a
+// test deterministic.
 #pragma once
 
 #include <condition_variable>

@@ -192,8 +192,8 @@ TEST(allocation, weighted_windows_hold_each_disks_share) {
   }
 }
 
-// Each block of a stream is on each disk with its probability, whatever other streams do, and pairs of blocks of two
-// streams are independent.
+// Each block of a stream is on each disk with that disk's probability, independent of other streams, and so are pairs
+// of blocks of two streams.
 TEST(allocation, weighted_random_draws_follow_the_weights) {
   const std::vector<double> weights{3, 2, 1};
   constexpr int num_streams = 12000;

@@ -183,7 +183,7 @@ TEST(block_prefetcher, swapped_and_stale_blocks_are_noticed) {
     EXPECT_THAT(error_of([&] { prefetcher.next(block); }).what(),
                 AllOf(HasSubstr("expected block 1 of run 8"), HasSubstr("found block 4 of run 8")));
   }
-  // The space of run 8 now holds run 9, and somebody still asks for run 8.
+  // The space of run 8 now holds run 9, and a prefetcher still asks for run 8.
   for (const block_id& id : ids) manager.free(id);
   write_stream(manager, 9, 6);
   block_prefetcher prefetcher(manager, in_order(8, ids), 3);

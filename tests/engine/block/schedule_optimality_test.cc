@@ -1,6 +1,6 @@
-// No schedule is shorter: queued_writing() and optimal_schedule() against a search through all schedules, for every
-// assignment of up to 8 blocks to up to 3 disks (up to renaming disks) and up to 4 buffers, and for disks of unequal
-// speed.
+// No schedule is shorter: queued_writing() and optimal_schedule() are compared with a search through all schedules.
+// This is done for every assignment of up to 8 blocks to up to 3 disks (disks of equal speed may be renamed) and up to
+// 4 buffers, and for disks of unequal speed.
 #include <gtest/gtest.h>
 
 #include <algorithm>

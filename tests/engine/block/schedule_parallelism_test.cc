@@ -1,7 +1,7 @@
 // How busy the optimal schedule keeps the disks while merging (Asynchronous sorting, section 2.4): after a start-up of
-// (m/D) log m steps, (1 - O(D/m)) D blocks are fetched per step on average, and about that many in almost every step,
-// when the runs are allocated by randomised cycling; for random runs and for adversarial ones alike. The constants
-// below are measured ones (tests/bench/schedule_table.cc).
+// (m/D) log m steps, (1 - O(D/m)) D blocks are fetched per step on average, and about that many in almost every step. D
+// is the number of disks and m that of buffers; the runs are allocated by randomised cycling, and may be random or
+// adversarial. The constants below are measured ones (tests/bench/schedule_table.cc).
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// First in, first out, whatever the memory, the rows and the interleaving of the two ends.
+// First in, first out, for any memory, rows and interleaving of the two ends.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -167,7 +167,7 @@ TEST(external_queue, an_empty_one_ends_at_once) {
   EXPECT_EQ(queue.front(front, w), outcome::done());
 }
 
-// The reader has few buffers: somebody who keeps all batches must get copies.
+// The reader has few buffers, so a consumer that keeps all batches must get copies.
 TEST(external_queue, a_consumer_may_keep_every_batch) {
   for (const row_kind& kind : row_kinds()) {
     queue_rig rig(true);

@@ -124,7 +124,7 @@ TEST(external_vector, keeps_no_more_rows_than_it_may) {
   }
 }
 
-// Whoever reads the rows last frees them as he goes.
+// The last reader of the rows frees them as it reads.
 TEST(external_vector, is_freed_by_its_last_reader_as_it_reads) {
   for (const row_kind& kind : row_kinds()) {
     for (const direction way : {direction::forward, direction::backward}) {
@@ -279,7 +279,7 @@ TEST(external_vector, seeks_as_lower_bound_does) {
             const bool there = random() % 4 > 0;
             const std::byte* row = there ? b->row(i) : strange.rows;
             const std::byte* heap = there ? b->heap : strange.heap;
-            // Whatever is expected, what is sought is found.
+            // A key that is sought is found, also where expect() announced other keys.
             if (random() % 4 == 0) reader->expect(input.order, input.batches[random() % input.batches.size()]);
             reader->seek(input.order, row, heap);
             const auto found = std::lower_bound(

@@ -1,4 +1,4 @@
-// The smallest first, whatever the items, the memory and the interleaving.
+// The smallest item comes first, for any items, memory and interleaving.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ const shape shapes[] = {{0, false, false},
                         {1 * MiB, true, false},
                         {32 * MiB, false, false}};
 
-// The same number of items, of whatever length.
+// The same number of items, however long an item is.
 template <class Item>
 priority_queue_settings settings_of(const shape& s) {
   priority_queue_settings out;
@@ -208,7 +208,7 @@ TEST(priority_queue, is_never_asleep_without_a_wake) {
     } w;
     std::mt19937_64 random(7);
     std::vector<uint64_t> right;
-    // Whoever is blocked is woken by the tasks and transfers that are there.
+    // A blocked call is woken by the tasks and transfers that are under way.
     const auto until_ready = [&](auto&& act) {
       for (int tries = 0; tries < 1000; ++tries) {
         w.num_wakes = 0;
@@ -244,7 +244,7 @@ TEST(priority_queue, is_never_asleep_without_a_wake) {
   EXPECT_EQ(blocks.used_bytes(), 0U);
 }
 
-// Whoever finds no free buffer is woken even if the others have finished just before.
+// A caller that finds no free buffer is woken even if the tasks that use the buffers have ended just before.
 TEST(queue_input, wakes_whoever_comes_too_late) {
   const std::unique_ptr<io::backend> backend = io::make_memory_backend();
   task_queue tasks(0);

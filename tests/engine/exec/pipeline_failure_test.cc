@@ -133,7 +133,7 @@ TEST(pipeline_failure, an_endless_stream_leaves_others_their_turn) {
   }
 }
 
-// Head and gate sleep, nobody has told them of the stop; their wakes come after their operators are gone.
+// Head and gate sleep and have not been told of the stop. Their wakes come after their operators are gone.
 TEST(pipeline_failure, wakes_may_come_after_the_end) {
   for (const pipeline_setting& setting : pipeline_settings()) {
     std::unique_ptr<task_executor> executor =

@@ -73,7 +73,7 @@ TEST(resumable, its_end_and_wakes_may_meet) {
   }
 }
 
-// On the plain executor nobody runs the queued task while its owner is being destroyed.
+// On the plain executor no other thread runs the queued task while its owner is being destroyed.
 TEST(resumable, ends_with_a_step_queued) {
   const auto executor = make_plain_executor();
   std::atomic<uint64_t> wanted{1};

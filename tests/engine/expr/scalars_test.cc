@@ -39,7 +39,7 @@ TEST(scalars, are_one_number_without_rows_once_they_have_values) {
   EXPECT_EQ(compile("total.n", names).value->type(), value_type::of(type_kind::i64));
 }
 
-// Whatever they are worth, a checked expression reads the columns that it read when it was checked.
+// With any values of the scalars, an expression reads the columns that it read when it was checked.
 TEST(scalars, fold_no_column_away) {
   const record::row_type row({{"x", value_type::of(type_kind::u64)}});
   const expression checked = *compile("if(done, t, x)", scope{.row = &row, .constants = values()}).value;

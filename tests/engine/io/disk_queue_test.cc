@@ -164,7 +164,8 @@ TEST_F(disk_queue_test, other_queues_take_the_same_offset_twice) {
   EXPECT_THAT(enter(queue, {0, 1}), ElementsAre(0, 1));
 }
 
-// Whatever happens: never more than the depth, nothing lost, nothing twice, order kept within a direction.
+// In any traffic there are never more transfers than the depth, none is lost, none comes twice, and the order within a
+// direction is kept.
 TEST_F(disk_queue_test, random_traffic) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);

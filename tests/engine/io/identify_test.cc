@@ -88,7 +88,7 @@ TEST(FollowedPath, LinksInSharedDirectories) {
   constexpr mode_t sticky = 01777, ordinary = 0755, open_to_all = 0777;
   EXPECT_TRUE(may_follow(1000, 1000, 0, sticky));   // our own link
   EXPECT_TRUE(may_follow(1000, 0, 0, sticky));      // the directory's owner's
-  EXPECT_FALSE(may_follow(1000, 1001, 0, sticky));  // somebody else's
+  EXPECT_FALSE(may_follow(1000, 1001, 0, sticky));  // another user's
   EXPECT_FALSE(may_follow(0, 1001, 0, sticky));     // also for root
   EXPECT_TRUE(may_follow(1000, 1001, 0, ordinary));
   EXPECT_TRUE(may_follow(1000, 1001, 0, open_to_all));

@@ -258,7 +258,7 @@ TEST_P(output_file_test, a_reader_that_sleeps_does_not_hold_it) {
     output_file out(*io, "/dev/fd/" + std::to_string(ends[1]), {.chunk_bytes = 65536, .depth = 2});
     const auto content = random_bytes(1'000'000);
     size_t consumed = 0;
-    // Nobody reads: sooner or later all buffers are full and the pipe is, too.
+    // The pipe is not read, so sooner or later all buffers and the pipe are full.
     EXPECT_EQ(out.write(content, consumed, &waker), outcome::blocked());
     EXPECT_LT(consumed, content.size());
   }

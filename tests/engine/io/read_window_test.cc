@@ -121,7 +121,7 @@ TEST(read_window, pieces_left_out_while_in_flight_are_dropped) {
   read_piece piece;
   blocking_waker w;
   ASSERT_EQ(window.next(piece, &w), outcome::blocked());
-  backend.finish(1);  // piece 0, which nobody wants: its buffer will do
+  backend.finish(1);  // piece 0, which is not wanted any more: its buffer will do
   w.wait();
   ASSERT_EQ(window.next(piece, &w), outcome::blocked());
   backend.finish(2);

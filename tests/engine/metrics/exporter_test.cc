@@ -91,7 +91,7 @@ TEST(exporter, serves_names_help_labels_and_values) {
   EXPECT_THAT(page, HasSubstr("flowrun_node_rows_total{node=\"a \\\"b\\\"\",op=\"map\"} 341948"));
   EXPECT_THAT(page, HasSubstr("# TYPE flowrun_job_progress_ratio gauge"));
   EXPECT_THAT(page, HasSubstr("flowrun_job_progress_ratio 0.25"));
-  EXPECT_THAT(page, Not(HasSubstr("flowrun_sort_runs")));  // nobody gave a value
+  EXPECT_THAT(page, Not(HasSubstr("flowrun_sort_runs")));  // it was never given a value
 }
 
 TEST(exporter, serves_histograms_with_cumulative_buckets) {

@@ -239,7 +239,7 @@ TEST(key, prefix_knows_when_it_is_the_whole_key) {
   EXPECT_TRUE(made({{0, false, 0, 0}, {3, false, 4, 4}}).whole_in_12());
 }
 
-// Whatever the key, the prefix never contradicts the comparator, and where it is whole it says the same.
+// For every key: the prefix never contradicts the comparator, and a prefix that is the whole key says the same.
 TEST(key, prefix_and_comparator_agree_on_random_rows) {
   batch_pool pool;
   random_rows source;

@@ -168,7 +168,7 @@ TEST_P(combine, in_memory_and_in_part) {
   }
 }
 
-// The first keys of the whole result, complete, whatever a half was cut to.
+// The first keys of the whole result are complete, wherever a half was cut off.
 TEST_P(combine, limited) {
   sort_place place;
   place.num_threads = GetParam();

@@ -92,7 +92,7 @@ TEST_P(each_type, given_up_during_run_creation) {
           prepared_rows prepared = creator->prepare(input_[i]);
           while (creator->push(prepared, sleeper).is_blocked()) sleeper.wait();
         }
-        if (num_batches == input_.size()) (void)creator->finish(sleeper);  // given up, whatever it says
+        if (num_batches == input_.size()) (void)creator->finish(sleeper);  // given up: the answer is not used
         if (num_threads == 0) rig.queue().drain();                         // an executor outlives its stages
         creator.reset();
         EXPECT_EQ(rig.blocks().used_bytes(), 0U);
@@ -101,7 +101,8 @@ TEST_P(each_type, given_up_during_run_creation) {
   }
 }
 
-// Runs that fit, and a neighbour who takes all that is left when they are merged, and whatever merging frees.
+// Runs that fit, and a neighbour that takes all the space that is left when they are merged, and all that merging
+// frees.
 TEST_P(each_type, disks_that_become_full_while_merging) {
   for (const unsigned num_threads : {0U, 2U}) {
     place_.num_threads = num_threads;

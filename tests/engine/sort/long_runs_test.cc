@@ -236,7 +236,7 @@ TEST(long_runs, given_up_halfway) {
         prepared_rows prepared = creator->prepare(input[i]);
         while (creator->push(prepared, sleeper).is_blocked()) sleeper.wait();
       }
-      if (num_batches == input.size()) (void)creator->finish(sleeper);  // given up, whatever it says
+      if (num_batches == input.size()) (void)creator->finish(sleeper);  // given up: the answer is not used
       if (num_threads == 0) rig.queue().drain();
       creator.reset();
       EXPECT_EQ(rig.blocks().used_bytes(), 0U);

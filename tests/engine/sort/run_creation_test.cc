@@ -305,7 +305,7 @@ TEST(run_creation, pieces_in_order) {
   }
 }
 
-// Sorted input that fits is one part, which nobody sorts again.
+// Sorted input that fits is one part, which is not sorted again.
 TEST(run_creation, pieces_in_order_that_stay_are_one_part) {
   record::batch_pool pool;
   std::vector<uint64_t> values(500'000);
