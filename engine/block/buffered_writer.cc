@@ -197,7 +197,7 @@ struct buffered_writer::core final : io::transfer_pool {
         keep(std::current_exception());
         return true;
       } catch (const error& nowhere) {
-        // The first failure is the cause; that there is no way round it is the rest of the story.
+        // The first failure is the cause. That no other disk took the block is added to its message.
         keep(std::make_exception_ptr(
             error(failure.kind(), fmt::format("{} ({})", failure.what(), nowhere.what()), failure.hint())));
         return true;

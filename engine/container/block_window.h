@@ -1,4 +1,4 @@
-// Reads blocks of scratch ahead of a consumer who may leave some of them out (io/read_window.h).
+// Reads blocks of scratch ahead of a consumer that may leave some of them out (io/read_window.h).
 //
 // Like block::block_prefetcher, but the consumer can skip blocks. Blocks are asked for in the order of the sequence;
 // neighbours of one run lie on different disks (randomised cycling), so the disks are busy as long as there are a few
@@ -28,7 +28,7 @@ class block_window {
   block_window(block::block_manager& manager, fetch_of where, uint64_t num_blocks, uint32_t longest_block,
                unsigned num_buffers);
 
-  // Begins to read, for who will ask later.
+  // Begins to read, for a consumer that will ask later.
   void start() { window_.start(); }
   // The next block into `out`, verified. blocked: `w` will be woken; also while the consumer holds all buffers, then
   // when one comes back. Throws error(io) for a failed read or a damaged block, and again on every call after.

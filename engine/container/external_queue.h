@@ -41,7 +41,7 @@ class external_queue {
   outcome push(record::batch& b, waker& w);
   // Producer: that was all.
   void close();
-  // Producer, after close(), for a reader who comes much later: writes what is in the buffers and gives them back, so
+  // Producer, after close(), for a reader that comes much later: writes what is in the buffers and gives them back, so
   // that nothing is held but the rows that stay in memory. Until done; blocked: `w` will be woken. Throws as push().
   outcome settle(waker& w);
 

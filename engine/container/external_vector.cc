@@ -239,8 +239,8 @@ struct external_vector::core {
 
   row_page page;  // the piece that is being filled: in memory, or a buffer of the writer
   std::shared_ptr<std::byte[]> page_memory;
-  uint64_t used = 0;  // bytes of rows in memory …
-  uint64_t held = 0;  // … and of the buffers they lie in
+  uint64_t used = 0;  // bytes of rows in memory
+  uint64_t held = 0;  // bytes of the buffers that these rows lie in
 
   bool spilling = false;
   std::deque<record::batch> moving;  // from memory to scratch

@@ -527,7 +527,8 @@ typename priority_queue<Item>::cut priority_queue<Item>::cut_slice(size_t wanted
     }
     if (scanned_ > most_scans * num_new && num_new > wanted / 8 && !bound_is_away) return cut::too_much_new;
 
-    // The source with the smallest item alone could give the slice. Those that begin below its end share it.
+    // First the source with the smallest item bounds the slice, as if it gave all of it. The sources that begin below
+    // that bound then share the slice.
     Item splitter;
     std::memset(static_cast<void*>(&splitter), 0xff, sizeof splitter);
     if (bound) splitter = *bound;
@@ -557,7 +558,7 @@ typename priority_queue<Item>::cut priority_queue<Item>::cut_slice(size_t wanted
     out.others_sorted = num_contributing <= 1;
     if (out.num_items > 0) return cut::taken;
 
-    // All that is there lies above the bound.
+    // All items that are loaded lie above the bound.
     if (w == nullptr) return cut::blocked;
     if (bound_is_away) {
       input_.wake_when_finished(*w);

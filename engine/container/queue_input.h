@@ -125,7 +125,7 @@ class queue_input {
   std::optional<size_t> handed_out_;  // its sorted items are with the owner
 
   background_work writer_work_;
-  std::optional<runs::run_writer> writer_;  // made by the first buffer that is written; dies before who waits for it
+  std::optional<runs::run_writer> writer_;  // made by the first buffer that is written; dies before the work that waits for it
 
   mutable mutex mutex_;
   std::exception_ptr failure_ FLOWRUN_GUARDED_BY(mutex_);

@@ -1,4 +1,4 @@
-// Who sleeps at the two ends of a queue. Either end may wait for the same transfer, and a transfer knows one waker
+// The wakers of the two ends of a queue. Either end may wait for the same transfer, and a transfer knows one waker
 // only: this one, which wakes both. Its mutex is the innermost: transfers wake with their own locks held.
 //
 //   set_producer(&w) ─▶ look at the state, hand this to the transfer ─▶ blocked: return, `w` will be woken

@@ -127,7 +127,8 @@ struct stored_reader::core {
     return b;
   }
 
-  // Who reads from one end to the other drops what is wanted again, and has no use for it.
+  // A reader that never seeks does not use the cache: it would push out blocks that are wanted again, and would never
+  // come back to its own.
   bool stays() const { return rows->cache != nullptr && has_sought; }
 
   // A block that was read before, if it is still there.
@@ -229,7 +230,7 @@ struct stored_reader::core {
     return from;
   }
 
-  // < 0, 0, > 0: what is sought comes before the piece's first row, …
+  // < 0, 0, > 0: the sought row comes before the piece's first row, is equal to it, or comes after it.
   int compare_to_first(const sought& what, size_t piece_number) const {
     const row_piece& p = rows->pieces[piece_number];
     const std::byte* first = p.in_memory() ? p.rows.rows : rows->first_keys.data() + p.key_at;
@@ -237,7 +238,7 @@ struct stored_reader::core {
     return what.order->compare(what.row, what.heap, first, heap);
   }
 
-  // And the current piece's last one.
+  // The same for the current piece's last row.
   int compare_to_last(const sought& what) const {
     return what.order->compare(what.row, what.heap, current.row(current.num_rows - 1), current.heap);
   }

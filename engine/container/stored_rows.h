@@ -54,7 +54,7 @@ struct stored_rows {
   record::batch_pool& pool;
   record::key index;  // the rows are sorted by it; empty: no index
   std::vector<row_piece> pieces;
-  std::vector<std::byte> first_keys;   // rows as far as the key goes (sort::wide_rows::copy_key)
+  std::vector<std::byte> first_keys;   // rows as far as the key goes (kernels::wide_rows::copy_key)
   std::unique_ptr<piece_cache> cache;  // of blocks that readers who seek have read; null: none
   // Gives up a piece's memory or block.
   void release(row_piece& p) const {

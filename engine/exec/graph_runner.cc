@@ -89,7 +89,7 @@ void graph_runner::run_phase(size_t x, bool here) {
   builder_.end_phase(x);
 }
 
-// The one that the checker made, which its copies at work have in common.
+// The body as the checker made it: all copies of it that run share this one.
 std::shared_ptr<const plan::graph> graph_runner::checked_body(const plan::node& n, size_t body) const {
   std::shared_ptr<const plan::graph> checked = n.bodies.empty() ? n.recursion.lock() : n.bodies.at(body);
   FLOWRUN_CHECK(checked != nullptr);
@@ -119,7 +119,7 @@ void graph_runner::run_control(int node) {
   context.calls = &host_.calls_of(*checked_body(n, 0));
   uint64_t num_read = 0;
   for (size_t i = 0; i < n.outputs.size(); ++i) num_read += context.is_read(i) ? 1 : 0;
-  // What is read afterwards is held until then.
+  // Results that a later phase reads are held until then.
   const vector_memory carried{memory.vector_bytes, memory.vector_bytes};
   vector_memory result = carried;
   for (const plan::memory_share& s : plan_.shares)

@@ -68,7 +68,8 @@ class job::core final : public services, public graph_host {
   bool cancelled() const override { return stopped_.load(std::memory_order_relaxed); }
 
   void spawn(std::function<void()> work) override {
-    // Where the pipelines are: of a phase with little to do it is little, too, and waking a thread takes longer.
+    // Runs where the pipelines run. In a phase with little to do, that is the job's own thread: this work is little,
+    // too, and waking another thread would take longer.
     at_work_.load()->post([this, work = std::move(work)] {
       try {
         work();

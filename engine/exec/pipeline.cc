@@ -22,7 +22,7 @@ void count_in(node_counters* c, uint64_t num_rows, uint64_t num_bytes) {
   c->bytes_in.fetch_add(num_bytes, std::memory_order_relaxed);
 }
 
-// What shares the heap of an input that comes in pieces counts it with the last of them.
+// An input may be taken in several pieces whose batches share its heap: the heap is counted with the last of them only.
 void count_out(node_counters* c, output& out) {
   if (c == nullptr) return;
   for (const auto& [port, batch] : out.items()) {
@@ -32,16 +32,16 @@ void count_out(node_counters* c, output& out) {
   }
 }
 
-// After so many batches a worker goes to the end of the queue: other pipelines, background sorting, and on the plain
-// executor the one thread's look at the stop flag, get their turn.
+// After so many batches a worker goes to the end of the queue, so that other pipelines and background sorting get their
+// turn. On the plain executor, the only thread then looks at the stop flag.
 constexpr unsigned turns_per_task = 64;
 
-// While so much waits at the gate the head rests. Tickets that have their share of it are finished behind the gate, but
-// what only becomes a few times as large is worth being made by several threads.
+// While so much waits at the gate, the head rests. Tickets that have grown to their share of it are finished behind the
+// gate. But where rows only grow a few times as large, it pays to let several threads make them.
 constexpr uint64_t most_parked_bytes = 16 * MiB;
 constexpr uint64_t largest_ticket_share = 4 * MiB;
 
-// Longer ones are made behind the gate.
+// Longer rows are made behind the gate, one at a time.
 constexpr uint64_t longest_parallel_row = 1 * MiB;
 
 uint64_t ticket_share(uint64_t batch_bytes, unsigned max_tickets) {
@@ -278,7 +278,7 @@ outcome pipeline::apply_last(std::vector<item>& items, const expr::run_limits& l
   return result;
 }
 
-// False: there is a row too long to be one of several at work.
+// False: the row is too long to be taken before the gate, where several threads work.
 bool pipeline::apply_last_in_parallel(std::vector<item>& items) {
   const record::batch& in = items.back().batch;
   if (in.num_rows == 1 && in.num_bytes() > longest_parallel_row) return false;

@@ -74,7 +74,8 @@ void pipeline_builder::end_phase(size_t phase) {
 void pipeline_builder::forget_wakers() {
   for (const auto& q : queues_)
     if (q) q->forget_wakers();
-  // Vectors that were being filled when the job failed may still be written to, and wake those who filled them.
+  // When the job failed while vectors were being filled, their writes may still be under way, and would wake the stages
+  // that filled them.
   if (!job_.cancelled()) return;
   for (auto& of_node : stored_)
     for (std::any& state : of_node) state.reset();

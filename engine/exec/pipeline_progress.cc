@@ -6,7 +6,7 @@ namespace flowrun::exec {
 
 namespace {
 
-// A guess from so little would jump about.
+// Below this share of a pipeline's work, a guess at the rest would jump about.
 constexpr double least_share = 0.02;
 
 class measuring {

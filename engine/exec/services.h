@@ -28,8 +28,8 @@ struct node_counters {
   std::atomic<uint64_t> blocked_ns[4]{};  // by blocked_on
   std::atomic<uint64_t> rejected_rows{0};
   std::atomic<uint64_t> runs{0};
-  std::atomic<uint64_t> run_bytes{0};         // blocks of the runs, as filled …
-  std::atomic<uint64_t> stored_run_bytes{0};  // … and as written
+  std::atomic<uint64_t> run_bytes{0};         // blocks of the runs as filled, before compression
+  std::atomic<uint64_t> stored_run_bytes{0};  // the same blocks as written
   std::atomic<uint64_t> merge_passes{0};
   std::atomic<uint64_t> fan_in{0};
   std::atomic<uint64_t> iterations{0};       // of a loop

@@ -19,14 +19,14 @@ using shared_rows = std::shared_ptr<const container::external_vector>;
 // Appends all rows and finishes the vector.
 std::unique_ptr<ordered_stage> make_vector_sink(std::shared_ptr<container::external_vector> rows);
 
-// Of a vector: while it is filled, and of that what its rows may hold from then on.
+// The memory of a vector: while it is filled, and how much of that its rows may keep once it is finished.
 struct vector_memory {
   uint64_t filling_bytes = 0;
   uint64_t kept_bytes = 0;
   bool keep_read = false;  // it will be sought in many times (container::external_vector::settings)
 };
 
-// An empty one; `sorted_by`: with an index.
+// An empty vector. With `sorted_by`, it keeps an index.
 std::shared_ptr<container::external_vector> make_vector(const record::row_type& type, const plan::order& sorted_by,
                                                         services& job, const vector_memory& memory);
 

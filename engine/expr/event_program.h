@@ -4,8 +4,8 @@
 // the columns of a stream's rows alone is computed for up to 1,024 rows at a time by the vector kernels (chunk_code.h);
 // `kind == 1` is then one load for each event. What depends on the state, and all of a single event, runs event by
 // event (primitive.h). A condition that can't hold for these events drops its rule here. Programs also say what events
-// have in common, so that those can be gone through at once: a condition over the state alone, while no rule changes
-// it; rows whose messages can be made a chunk at a time; events that do the same as the one before.
+// have in common, so that many can be gone through at once. That may be a condition over the state alone, while no rule
+// changes it, rows whose messages can be made a chunk at a time, or events that do the same as the one before.
 #pragma once
 
 #include <cstdint>
@@ -84,8 +84,8 @@ class event_program final : public scan_step {
 
   // Without those that can't hold.
   const std::vector<compiled_rule>& rules() const { return rules_; }
-  // No event changes the state, and whether its only rule holds depends on nothing else: it holds for all events that
-  // come while the state is the same or for none. Null where that isn't so.
+  // The only rule, where no event changes the state and the rule's condition depends on nothing else: it holds for all
+  // events that come while the state is the same, or for none. Null where that isn't so.
   const compiled_rule* only_rule() const { return only_rule_ ? &rules_.front() : nullptr; }
   // There is such a rule, it pushes and does nothing else, and what it pushes depends on the rows alone.
   bool sends_rows() const { return sends_rows_; }

@@ -164,7 +164,7 @@ class disk_probe::transfers {
     starting_.clear();
   }
 
-  // What still ends is of no interest any more, not even whether it failed.
+  // Waits for the transfers in flight. Their results, also failures, no longer matter.
   void drain() noexcept {
     while (in_flight_ > 0)
       for (slot* s = ended_.take(); s != nullptr; s = s->next) --in_flight_;

@@ -97,8 +97,8 @@ class disk_queue {
   unsigned num_under_way_ FLOWRUN_GUARDED_BY(mutex_) = 0;
   unsigned num_in_a_row_ FLOWRUN_GUARDED_BY(mutex_) = 0;    // of reads or of writes, admitted last
   bool last_was_write_ FLOWRUN_GUARDED_BY(mutex_) = false;  // the last one admitted
-  offset_set written_ FLOWRUN_GUARDED_BY(mutex_);           // of blocks that are being written …
-  offset_set read_ FLOWRUN_GUARDED_BY(mutex_);              // … and read
+  offset_set written_ FLOWRUN_GUARDED_BY(mutex_);           // of blocks that are being written
+  offset_set read_ FLOWRUN_GUARDED_BY(mutex_);              // of blocks that are being read
   // How many besides the first, of blocks that several read at once.
   std::map<uint64_t, unsigned> more_reads_ FLOWRUN_GUARDED_BY(mutex_);
 };

@@ -89,7 +89,7 @@ class file_reader::core {
 
  private:
   const std::string path_;
-  // A file has the first two, a pipe or device the third.
+  // A file uses the first two, a pipe or device the third.
   std::unique_ptr<file_pieces> pieces_;
   std::unique_ptr<read_window> window_;
   std::unique_ptr<stream_chunks> stream_;

@@ -31,7 +31,7 @@ struct file_reader_options {
   unsigned depth = 4;            // 1 to 64
   unsigned max_held = 16;        // at least 1
   caching cache = caching::automatic;
-  // Reads ahead from the first chunk on; else from the second one in a row, for who leaves out much (read_window.h).
+  // Reads ahead from the first chunk on; else from the second one in a row, for consumers that leave out much.
   bool ahead_at_once = true;
 };
 

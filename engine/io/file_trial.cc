@@ -26,7 +26,8 @@ namespace {
               "check the permissions, or write elsewhere");
 }
 
-// 0, or the errno of using it that way. A standard descriptor that was closed is open the wrong way round (main.cc).
+// 0, or the errno of using the descriptor that way. main.cc opens a standard descriptor that was closed in the wrong
+// direction, so that it can't be used by mistake.
 int misuse_of(int descriptor, int wrong_way) {
   const int flags = fcntl(descriptor, F_GETFL);
   if (flags < 0) return errno;

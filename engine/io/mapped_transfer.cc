@@ -55,8 +55,8 @@ class mapping {
 enum class room { made, none, unknown };
 
 // Space on the disk for [offset, end), so that the copy can't find the disk full, and a file that reaches to `end`.
-// None: errno says why. Unknown where the file system can't reserve: growing the file by ftruncate() would cut off what
-// another thread has written behind it meanwhile.
+// `none`: errno says why. `unknown` where the file system can't reserve: growing the file by ftruncate() would cut off
+// what another thread has written behind it meanwhile.
 room make_room(int descriptor, uint64_t offset, uint64_t end) {
   int result = 0;
   while ((result = fallocate(descriptor, 0, static_cast<off_t>(offset), static_cast<off_t>(end - offset))) != 0 &&

@@ -21,7 +21,8 @@ namespace {
 
 constexpr int max_siblings = 16;  // of one output: as many jobs may write it at a time
 
-// Waits for those who only look whether it is locked. Where the file system has no locks, nothing is ever removed.
+// Another process may hold the lock for a moment, to see whether it is free: waits for it. Where the file system has no
+// locks, left-over files are never removed.
 void lock(int descriptor) {
   while (flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
   }

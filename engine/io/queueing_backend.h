@@ -27,8 +27,8 @@ class queueing_backend : public backend {
   // issued, or appended to `admitted` (for an issue() that carries out what it is given at once).
   void finish(request& r, int64_t result) noexcept;
   void finish(request& r, int64_t result, request_queue& admitted) noexcept;
-  // The first half of finish(), for who starts the next transfers before anyone is woken: takes `r` out of its queue.
-  // r.complete() must follow, and that before the end of any transfer that started later.
+  // The first half of finish(), for a backend that starts the next transfers before any waker is woken: takes `r` out
+  // of its queue. r.complete() must follow, before the end of any transfer that started later.
   void leave_queue(request& r, request_queue& admitted) noexcept { queue_of(r).leave(r, admitted); }
 
  private:

@@ -164,9 +164,9 @@ class read_window::core final : public transfer_pool {
   const uint64_t most_ahead_;
 
   uint64_t next_ FLOWRUN_GUARDED_BY(mutex_) = 0;              // piece
-  uint64_t ahead_ FLOWRUN_GUARDED_BY(mutex_);                 // pieces from next_ on that are worth reading …
+  uint64_t ahead_ FLOWRUN_GUARDED_BY(mutex_);                 // pieces worth reading, from next_ on
   bool skipped_ FLOWRUN_GUARDED_BY(mutex_) = false;           // the next one is the first since pieces were left out
-  std::deque<uint64_t> expected_ FLOWRUN_GUARDED_BY(mutex_);  // … but while there are any, these are, ascending
+  std::deque<uint64_t> expected_ FLOWRUN_GUARDED_BY(mutex_);  // if not empty: pieces to read instead, ascending
   bool asked_ FLOWRUN_GUARDED_BY(mutex_) = false;             // the consumer waits for the next one of all
   uint64_t num_read_ FLOWRUN_GUARDED_BY(mutex_) = 0;
   std::exception_ptr failure_ FLOWRUN_GUARDED_BY(mutex_);

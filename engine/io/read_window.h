@@ -1,9 +1,10 @@
-// Reads numbered pieces ahead of a consumer who takes them in ascending order and may leave some of them out.
+// Reads numbered pieces ahead of a consumer that takes them in ascending order and may leave some of them out.
 //
 // Reading ahead goes on from where the consumer is, `most_ahead` pieces at most. Leaving pieces out ends it: it begins
-// anew once he takes a second piece in a row, and doubles with each further one, so that a consumer who jumps about
-// reads nothing in vain and one who stays on his way has all buffers at work. One who knows where he will jump says so
-// (expect), and all buffers work for him. A piece that was left out while in flight is dropped when it arrives.
+// anew once the consumer takes a second piece in a row, and doubles with each further one. So a consumer that jumps
+// about reads nothing in vain, and for one that goes straight on all buffers are at work. A consumer that knows where
+// it will jump says so (expect), and all buffers work for it. A piece that was left out while in flight is dropped when
+// it arrives.
 //
 // Nothing is allocated per piece (transfer_pool.h).
 #pragma once
@@ -56,7 +57,7 @@ class read_window {
   read_window(const read_window&) = delete;
   read_window& operator=(const read_window&) = delete;
 
-  // Begins to read, for who will ask later.
+  // Begins to read, for a consumer that will ask later.
   void start();
   // The next piece into `out`, checked. blocked: `w` (may be null) will be woken; also while the consumer holds all
   // buffers, then when one comes back. Throws what check() threw, and again on every call after.

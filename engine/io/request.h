@@ -80,7 +80,8 @@ class request {
 
  private:
   // One of these, or the address of the waker of a thread that sleeps until the transfer in flight is over: in one
-  // word, so that who ends the transfer and who stops waiting for it never disagree about whether there will be a wake.
+  // word, so that the thread that ends the transfer and the one that stops waiting for it never disagree about whether
+  // there will be a wake.
   static constexpr uintptr_t idle_state = 0;
   static constexpr uintptr_t in_flight_state = 1;
   static constexpr uintptr_t done_state = 2;

@@ -16,8 +16,8 @@ struct stream_options {
   size_t chunk_bytes = 0;  // > 0: pieces end at multiples of it
   size_t depth = 0;        // pieces that may lie ready
   size_t num_buffers = 0;  // > depth: with those that the consumer holds
-  uint64_t begin = 0;      // so much is skipped by reading …
-  uint64_t end = 0;        // … and what lies behind is left in the pipe
+  uint64_t begin = 0;      // the bytes before this are read and dropped
+  uint64_t end = 0;        // the bytes from this on are left in the pipe
 };
 
 struct stream_piece {

@@ -29,7 +29,7 @@ constexpr size_t most_digits = 3;
 
 constexpr unsigned most_flag_bits = 9;         // buckets whose ends stay in the first cache
 constexpr size_t wanted_in_bucket = 8 * 1024;  // on average
-// Of distribution: as many as cost no more than the SIMD sort.
+// Levels of distribution: as many as cost no more than the SIMD sort.
 template <class Word>
 constexpr unsigned most_levels = sizeof(Word) == sizeof(uint64_t) ? 2 : 4;
 constexpr size_t words_ahead = 12;  // of a bucket's end, fetched into the cache

@@ -36,7 +36,7 @@ class row_gather {
   static constexpr size_t row_distance = 16;
   static constexpr size_t heap_distance = 8;
 
-  // A string may go beyond what a batch should have: it is the last one then, and there is one at least.
+  // The last row's strings may go beyond the bytes that a batch should have, so that at least one row always fits.
   size_t rows_that_fit(std::span<const record::row_place> places, size_t& heap_bytes) const {
     const size_t most = std::min(places.size(), shape_.max_rows);
     if (!rows_.has_strings()) return most;

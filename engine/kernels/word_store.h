@@ -113,7 +113,7 @@ class word_store {
       extents.push_back({(order.size() << shift_) + (s.head_ & (block_words_ - 1)), s.num_words});
       order.insert(order.end(), s.blocks_.begin() + static_cast<std::ptrdiff_t>(s.head_ >> shift_), s.blocks_.end());
     }
-    // Swapped into place one by one: who lies where, and where each one is.
+    // Blocks are swapped into place one by one. at[i]: the block that lies in place i. place[b]: where block b lies.
     std::vector<uint32_t> at(num_blocks_);
     for (size_t i = 0; i < num_blocks_; ++i) at[i] = static_cast<uint32_t>(i);
     std::vector<uint32_t> place = at;

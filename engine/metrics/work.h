@@ -21,8 +21,8 @@ struct pipeline_work {
 struct job_work {
   double ratio = 0;       // 0 … 1
   double done = 0;        // bytes, of all pipelines
-  double left_now = 0;    // bytes left in the phase that runs …
-  double left_later = 0;  // … and in those behind it
+  double left_now = 0;    // bytes left in the phase that runs
+  double left_later = 0;  // bytes left in the phases behind it
   bool open = false;      // more is to be done than the bytes say
   bool exact = true;      // the ratio is no guess
   bool operator==(const job_work&) const = default;

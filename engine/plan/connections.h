@@ -1,4 +1,5 @@
-// Who reads what: `in:` of each node against the outputs that exist and the inputs that its operator declares. Pure.
+// Which node reads which output: `in:` of each node against the outputs that exist and the inputs that its operator
+// declares. Pure.
 #pragma once
 
 #include <map>

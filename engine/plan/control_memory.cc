@@ -14,8 +14,8 @@ uint64_t num_results(const graph& body) {
                                              [](const node& n) { return n.declaration == &body_result(); }));
 }
 
-// One for a row of scalars, or rows that are empty, and the results of the bodies. What a recursion gives is written
-// when all that it called is done, and by one body only.
+// One vector for a row of scalars or for no rows, and those for the results of the bodies. A recursion writes its
+// results when all that it called is done, and only one of its bodies does.
 uint64_t num_vectors(const node& n) {
   uint64_t all = 0, most = 0;
   const auto add = [&](const graph& body) {
@@ -28,7 +28,8 @@ uint64_t num_vectors(const node& n) {
   return 1 + (recurs(n) && !carries(n) ? most : 2 * all);
 }
 
-// As a spilling queue: two blocks of each disk to write behind; short ones, where every frame of a recursion has them.
+// As for a spilling queue: two blocks for each disk, to write behind. In a recursion every frame has them, so they are
+// short.
 uint64_t vector_minimum(const node& n, const machine& resources) {
   const uint64_t chosen = recurs(n) ? 16 * KiB : 64 * KiB;
   const uint64_t block = resources.block_bytes > 0 ? resources.block_bytes : chosen;
@@ -65,7 +66,7 @@ control_memory divide_control_memory(const node& n, const machine& resources, ui
 uint64_t control_minimum(const node& n, const machine& resources) {
   uint64_t body = 0;
   for (const auto& graph : n.bodies) body = std::max(body, least_memory(*graph, resources));
-  // On top of the body's what makes the vectors' part of the sum.
+  // The body's memory and, on top, as much as makes the vectors' part one of num_parts() of the sum.
   const uint64_t others = num_parts(n) - 1;
   return std::max(body + num_vectors(n) * vector_minimum(n, resources), body + (body + others - 1) / others);
 }

@@ -1,5 +1,5 @@
-// The files outside of a job: which nodes read and write which, and that no two disagree about one. Pure: which paths
-// name one file, the caller answers.
+// The files outside of a job: which nodes read and write which, and that no two disagree about one. Pure: the caller
+// answers which paths name one file.
 #pragma once
 
 #include <cstdint>

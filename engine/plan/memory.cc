@@ -76,7 +76,7 @@ class splitter {
     claimants_[x].push_back(c);
   }
 
-  // What is inside wants as much as it can get; reading results only some blocks.
+  // The graph inside wants as much as it can get. Reading the results takes only some blocks.
   memory_wish control_wish(const node& n, node_part part) const {
     if (part == node_part::results) return {64 * KiB, 4 * MiB, 0.05};
     return {control_minimum(n, plan_.resources), UINT64_MAX / 4, 1};
@@ -95,8 +95,8 @@ class splitter {
     claimants_[x].push_back(c);
   }
 
-  // As a spilling queue; all rows in memory where they are few. Of many, a part in memory is held for long (a loop) and
-  // saves little, unless it can be the part that is sought again and again.
+  // As for a spilling queue, with all rows in memory where they are few. Of many rows, a part in memory would be held
+  // for long (in a loop) and save little, unless it is the part that is sought again and again.
   memory_wish vector_wish(const node& n, const row_estimate& rows) const {
     memory_wish wish = queue_wish();
     const uint64_t whole = rows.num_bytes + wish.minimum;
@@ -238,8 +238,8 @@ class splitter {
         std::max(plan_.predicted_peak_memory, out.memory_bytes + out.batches_bytes + out.held_bytes);
   }
 
-  // Half of what the phases after x, up to `last`, have above their minimums and what they hold already. Of the phase
-  // of a control node a sixteenth, if it is only passed: what runs inside has more use for memory.
+  // Half of what the phases after x, up to `last`, have above their minimums and what they hold already. Only a
+  // sixteenth in the phase of a control node that doesn't use what is held: the graph inside has more use for memory.
   // `resting`: phases of recursions don't count.
   uint64_t room_after(size_t x, size_t last, bool resting = false) const {
     uint64_t room = UINT64_MAX;

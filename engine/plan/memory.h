@@ -10,8 +10,8 @@
 //   - spilling queues between phases, in the same way, and stored inputs until their node has run: their minimums stay
 //     reserved, and of the rest as much as leaves later phases half of what they have above their minimums. While a
 //     graph calls itself they rest (control_memory.h): in such a phase next to nothing is reserved for each.
-// The sum never exceeds the budget. A budget below the minimum of a phase is one fault that prints who wants what and
-// the smallest budget that would do.
+// The sum never exceeds the budget. A budget below the minimum of a phase is one fault that prints what each node wants
+// and the smallest budget that would do.
 #pragma once
 
 #include <vector>

@@ -9,7 +9,8 @@ namespace flowrun::plan {
 
 namespace {
 
-// Sorted by `have` within equal earlier keys, are rows sorted by `need`, which no further key follows?
+// Whether rows that are sorted by `have`, where earlier keys are equal, are sorted by `need` as well. No key follows
+// `need`.
 bool covers(const order_term& have, const order_term& need) {
   if (have.column != need.column || have.descending != need.descending) return false;
   if (have == need) return true;

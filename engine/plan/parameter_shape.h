@@ -1,5 +1,6 @@
-// Does each parameter of a node have the shape its declaration asks for? Known keys, nothing required missing, and the
-// right kind of value; what expressions and columns mean is the operator's check. Pure; reports all faults of a node.
+// Checks that each parameter of a node has the shape that its declaration asks for: known keys, nothing required
+// missing, and the right kind of value. What expressions and columns mean is left to the operator's check. Pure;
+// reports all faults of a node.
 #pragma once
 
 #include <map>

@@ -34,8 +34,8 @@ struct queue {
   int to_node = -1;
   int to_input = 0;
   queue_kind kind = queue_kind::bounded;
-  uint64_t memory_bytes = 0;  // of a spilling queue between phases: held until its reader's phase has ended …
-  uint64_t kept_bytes = 0;    // … but for the phases of recursions in between, in which it holds only so much
+  uint64_t memory_bytes = 0;  // of a spilling queue between phases: held until its reader's phase has ended
+  uint64_t kept_bytes = 0;    // what such a queue holds instead during phases of recursions in between
   std::string reason;         // why it spills
 };
 
@@ -143,7 +143,7 @@ struct physical_plan {
 // Which part of a node works in a pipeline.
 node_part part_in(const graph& g, const pipeline& p, int node);
 
-// Throws nothing; a budget that can't do is a fault that prints who wants what (exit code 78).
+// Throws nothing; a budget that is too small is a fault that prints what each node wants (exit code 78).
 struct plan_result {
   physical_plan plan;
   std::vector<fault> faults;

@@ -94,8 +94,8 @@ class cutter {
     return false;
   }
 
-  // The pipelines that fill stored inputs run before the stage; if one of them is the stage's, or depends on it, the
-  // stage can't stay where it is.
+  // The pipelines that fill stored inputs run before the stage. If one of them is the pipeline that the stage is in, or
+  // depends on that one, the stage can't stay there.
   bool must_be_cut_off(int index, int producer) const {
     std::vector<int> fillers;
     for (const input_port& in : of(index).inputs)

@@ -95,8 +95,8 @@ sort_prediction predict_sort(const graph& g, int index, const physical_plan& pla
   return out;
 }
 
-// What a sort's run creation has on scratch when it ends, at least: of a size that is known exactly all that its memory
-// can't hold. Rows take no less in memory than on scratch.
+// The least that a sort's run creation has on scratch when it ends: where the size is known exactly, all that its
+// memory can't hold. Rows take no less in memory than on scratch.
 uint64_t certainly_written(const graph& g, int index, const physical_plan& plan) {
   const node& n = g.nodes[static_cast<size_t>(index)];
   const output_port& in = g.input_of(n, 0);

@@ -86,7 +86,7 @@ class circle_finder {
   std::vector<edge> edges_;
 };
 
-// From where the two paths part, do both keep the number of rows, hold none back, and stay narrow?
+// Whether both paths, from where they part, keep the number of rows, hold none back, and stay narrow.
 bool in_step(const graph& g, const pipeline_layout& layout, const queue& a, const queue& b) {
   const auto pa = path_to(g, layout, a), pb = path_to(g, layout, b);
   size_t common = 0;

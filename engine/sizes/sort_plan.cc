@@ -56,15 +56,16 @@ formation form_halves(const sort_request& r, uint64_t half_bytes, uint64_t runs_
   return out;
 }
 
-// Whether run creation decides if halves become several runs: one thread sorts no pieces.
+// Whether run creation decides if halves become several runs. With one thread it can't, since halves are not sorted in
+// pieces.
 bool may_split(const sort_request& r) { return r.unique && !r.indexed && r.threads > 1; }
 
-// How many runs each half becomes; where rows that repeat are left out, at most.
+// How many runs each half becomes; an upper bound where rows that repeat are left out.
 uint64_t choose_runs_per_half(const sort_request& r, uint64_t half_bytes, const sort_plan& plan) {
   // Merging narrow rows costs the same at any fan-in; wide rows go through a tree. Each thread wants one to sort.
   const uint64_t most = r.indexed ? 2 : 8;
   constexpr uint64_t least_blocks = 8;  // of a run: the last one is not full
-  // Longer runs drop more of what is not wanted. How much that is, run creation sees where narrow rows repeat.
+  // Longer runs drop more rows that repeat. For narrow rows, run creation finds out how many repeat.
   const bool splits = may_split(r);
   if (!r.known || r.long_runs || r.limit_rows > 0 || (r.dedups && !splits)) return 1;
   const uint64_t num_halves = form_halves(r, half_bytes, 1).runs;

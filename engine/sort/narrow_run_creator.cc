@@ -56,7 +56,7 @@ class narrow_run_creator final : public run_creator {
         ring_(settings_, resources_, [this](word_stretch<Word>& full, waker& w) { return writer_.write(full, w); }) {
     for (size_t i = 0; i < 2 * stretches_of_a_half(resources); ++i) ring_.add(shape_, rules_, resources.post);
   }
-  // Until the writer is gone it may wake the writing, which must still be there then, if asleep.
+  // Until the writer is gone it may wake the writing, which must then still be there, even if it is asleep.
   ~narrow_run_creator() override {
     ring_.stop_sorting();
     ring_.stop_writing();

@@ -4,7 +4,7 @@
 //                                                      run 2   (b 4) (c 1)      merged   (a 2) (b 7) (c 1)
 //
 // The rows are partial results, such as a count so far. What a sum or a maximum is, only the caller knows: the sort
-// hands him two rows at a time. It combines within a half of the run buffer and in the intermediate merges; equal keys
+// hands it two rows at a time. It combines within a half of the run buffer and in the intermediate merges; equal keys
 // that are left, from different runs, come out of the last merge side by side.
 #pragma once
 

@@ -84,7 +84,7 @@ class stretch_ring {
     ring_.clear();
   }
 
-  // Sorting may wake the writing: what is woken must still be there, if asleep. So the one ends before the other.
+  // Sorting may wake the writing, which must then still be there, even if it is asleep. So sorting ends first.
   void stop_sorting() {
     for (Stretch& s : ring_) s.shutdown();
   }

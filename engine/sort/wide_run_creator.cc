@@ -58,8 +58,8 @@ class wide_run_creator final : public run_creator {
         ring_(settings_, resources_, [this](row_stretch& full, waker& w) { return write(full, w); }) {
     for (unsigned i = 0; i < 2 * resources.creating.runs_per_half; ++i) ring_.add(rules_, resources.post);
   }
-  // Sorting and merging may wake the writing, and the writer may until it is gone: what is woken must still be there,
-  // if asleep.
+  // Sorting and merging may wake the writing, and so may the writer as long as it lives: the writing must still be
+  // there, even if it is asleep.
   ~wide_run_creator() override {
     ring_.stop_sorting();
     lanes_.shutdown();

@@ -27,7 +27,7 @@ class word_rules {
 
   bool unique() const { return unique_; }
   bool combines() const { return combiner_.works(); }
-  // That a limit allows in one run.
+  // The most rows that a limit allows in one run.
   uint64_t most_rows() const { return most_rows_; }
 
   // `next` may follow `word` in a run.

@@ -158,7 +158,7 @@ class word_stretch_writer {
     return {words, num_words};
   }
 
-  // Of pieces from which all was left out that unique and combine leave out of each.
+  // The next piece that has something left. Unique and combine have already left out what repeats within each piece.
   std::span<const Word> next_piece(pieces& all) {
     while (!all.empty() && rows_left_ > 0) {
       const kernels::word_span<Word> piece = all.front();
