@@ -1,7 +1,7 @@
 // A mutex whose use the compiler checks. A field that is FLOWRUN_GUARDED_BY(mutex_) can only be touched where mutex_ is
-// held, and a function that FLOWRUN_REQUIRES(mutex_) can only be called there: clang's thread safety analysis
-// (-Wthread-safety, "Thread Safety Analysis" in clang's manual) makes anything else an error. GCC reads the
-// annotations as nothing. std::mutex of GNU's library has no annotations, so these are thin wrappers of it.
+// held, and a function that FLOWRUN_REQUIRES(mutex_) can only be called there. Clang's thread safety analysis
+// (-Wthread-safety, "Thread Safety Analysis" in clang's manual) makes anything else an error. GCC reads the annotations
+// as nothing. std::mutex of GNU's library has no annotations, so these are thin wrappers of it.
 //
 //   mutex mutex_;
 //   int waiting_ FLOWRUN_GUARDED_BY(mutex_) = 0;

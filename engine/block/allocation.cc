@@ -56,8 +56,8 @@ std::vector<unsigned> cycle_slots(std::span<const double> weights) {
   }
   FLOWRUN_CHECK(num_used > 0 && std::isfinite(total));
 
-  // Slot by slot to the disk that is the least overloaded with it (the method of Jefferson and D'Hondt): among all ways
-  // to share W slots, that makes the largest overload c_d / (W share_d) the least, for every W on the way.
+  // Slot by slot to the disk that is the least overloaded with it (the method of Jefferson and D'Hondt). For every W on
+  // the way, no other way to share W slots has a smaller largest overload c_d / (W share_d).
   std::vector<unsigned> slots(weights.size(), 0), best;
   double most = 0, best_overload = 0;  // the largest c_d / share_d; the largest overload of `best`
   const unsigned most_slots = std::max(64u, 16 * num_used);

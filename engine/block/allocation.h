@@ -11,9 +11,9 @@
 // balanced. Randomised cycling is the default: the order in which a merge asks for the blocks of many runs is then at
 // least as balanced as independent random disks, for any keys.
 //
-// Disks of unequal weight (bandwidth) share a cycle of W >= D slots instead; disk d gets c_d of them, c_d / W as near
-// its share of the weights as a short cycle allows (cycle_slots), and all goes modulo W. The slots of a disk are spread
-// evenly, slot i of disk d at (i + u_d) / c_d of the way round:
+// Disks of unequal weight (bandwidth) share a cycle of W >= D slots instead, and all goes modulo W. Disk d gets c_d of
+// the slots: c_d / W is as near its share of the weights as a short cycle allows (cycle_slots). The slots of a disk are
+// spread evenly, slot i of disk d at (i + u_d) / c_d of the way round:
 //   striping, simple_randomised     u_d = 1/2
 //   fully_randomised                a random slot per block
 //   randomised_cycling              u_d random per stream, then the whole turned by a random number of slots: every
@@ -34,10 +34,10 @@ namespace flowrun::block {
 enum class allocation_strategy { striping, simple_randomised, fully_randomised, randomised_cycling };
 
 // c_d for each disk: how many slots of a cycle it gets. Weights are finite, none below 0, at least one above; only
-// their ratios matter, and weight 0 leaves a disk out. Of the numbers of slots up to max(64, 16 D) the first is taken
-// (or else the best) with which the busiest disk gets at most 1 % more than its share; with D disks of weight > 0 it
-// never gets more than 1/16 more, and that is also the most by which everything takes longer than with the exact
-// shares. A disk whose share is below 1/16 may get none, where that comes out as even. O(D · max(64, 16 D)).
+// their ratios matter, and weight 0 leaves a disk out. Of the numbers of slots up to max(64, 16 D), the first is taken
+// with which the busiest disk gets at most 1 % more than its share, or else the best one. With D disks of weight > 0
+// the busiest disk never gets more than 1/16 more. That is also the most by which everything takes longer than with the
+// exact shares. A disk whose share is below 1/16 may get none, where that comes out as even. O(D · max(64, 16 D)).
 std::vector<unsigned> cycle_slots(std::span<const double> weights);
 
 // The disks of one stream. Immutable, so usable from any thread. Costs four bytes a slot.

@@ -9,7 +9,7 @@
 //  40  num_rows, rows_bytes, heap_bytes, block_bytes      (32 bits each)
 //  56  8 zero bytes
 //
-// The header says where the block belongs and the checksum covers that, so a flipped bit, a block written to or read
+// The header says where the block belongs, and the checksum covers that. So a flipped bit, a block written to or read
 // from the wrong place, and a stale block from an earlier use of the space are all noticed. Byte order is the
 // machine's: scratch never leaves it. Cost: one pass of XXH3 over the block, tens of GB/s.
 #pragma once

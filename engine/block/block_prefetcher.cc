@@ -32,7 +32,8 @@ struct block_prefetcher::core final : io::transfer_pool {
         plan(std::move(how)),
         sequence(std::move(fetches)),
         slot_of(sequence.size(), no_slot) {
-    // With several disks, whose turn is next isn't known here: a read that waits for company may leave its disk idle.
+    // With several disks, it isn't known here which disk's turn is next: a read that waits until there are enough for a
+    // batch may leave its disk idle.
     if (manager.num_disks() == 1)
       company = std::clamp<unsigned>(static_cast<unsigned>(slots().size()) / 8, 1, most_in_batch);
   }

@@ -2,10 +2,10 @@
 // section 3).
 //
 // The sequence σ is the order of consumption (for a merge: the blocks of all runs by their first keys). The reads are
-// issued in an order that is handed in: with several disks the optimal one for a part of the buffers
-// (prefetch_order.h), w = 2D + 3/10 (m - 2D) as in Asynchronous sorting, section 5; the rest of the buffers smooths
-// what the schedule doesn't know (speeds of disks, held blocks). A buffer goes free -> in flight -> ready -> held by
-// the consumer -> free. Reads are issued in batches, one call of the backend each.
+// issued in an order that is handed in. With several disks it is the optimal one for a part of the buffers
+// (prefetch_order.h): w = 2D + 3/10 (m - 2D) of them, as in Asynchronous sorting, section 5. The rest of the buffers
+// smooths what the schedule doesn't know (speeds of disks, held blocks). A buffer goes free -> in flight -> ready ->
+// held by the consumer -> free. Reads are issued in batches, one call of the backend each.
 //
 // Progress: whenever the consumer holds fewer than num_buffers buffers, next() gets its block in the end. Should the
 // schedule have filled all other buffers with later blocks, the one needed last of all is given up and read again
@@ -49,8 +49,9 @@ class block_prefetcher {
   block_prefetcher& operator=(const block_prefetcher&) = delete;
 
   // The next block of the sequence into `out` (whose previous content is let go first). blocked: `waiter` (may be null)
-  // is woken once it may be ready; it must stay alive until then, until the next call, or until the prefetcher dies.
-  // Throws error(io) for a failed read or a damaged block, and again on every call after. One thread at a time.
+  // is woken once the block may be ready. The waker must stay alive until then, until the next call, or until the
+  // prefetcher dies. Throws error(io) for a failed read or a damaged block, and again on every call after. One thread
+  // at a time.
   outcome next(buffer& out, waker* waiter);
   // The same, but blocks (then never from a TBB worker) until ready or done; false when done. The consumer must not
   // hold all buffers.

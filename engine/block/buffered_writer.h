@@ -6,9 +6,9 @@
 // A buffer goes free -> filling -> in flight -> free. Every disk has a queue and puts out its first block whenever it
 // can, with all buffers shared among the disks: that is optimal queued writing (queued_writing.h). A disk that turns
 // out to be full (ENOSPC when its file system can't reserve space), or that fails a write, costs a second attempt on
-// another disk, which is safe as long as the block is in memory; so a block's place is final only after a flush. When
-// no other disk has room, or the system is out of memory, the first error is kept and rethrown to the caller. A block
-// may be shorter than its buffer (compressed): it takes no more space than it needs.
+// another disk. That is safe as long as the block is in memory, so a block's place is final only after a flush. When no
+// other disk has room, or the system is out of memory, the first error is kept and rethrown to the caller. A block may
+// be shorter than its buffer (compressed): it takes no more space than it needs.
 //
 // Cost per block: one allocation of space, one pass of XXH3, one transfer.
 //
@@ -45,8 +45,8 @@ class buffered_writer {
   uint32_t payload_bytes() const { return block_bytes() - static_cast<uint32_t>(block_header_bytes); }
 
   // A buffer of block_bytes, aligned to io_alignment, with arbitrary content: the payload goes behind the header
-  // (payload_of). nullptr when all are in flight: then `waiter` (may be null) is woken once one may be free; it must
-  // stay alive until then, until the next call, or until the writer dies. Rethrows an earlier write error.
+  // (payload_of). nullptr when all are in flight: then `waiter` (may be null) is woken once one may be free. The waker
+  // must stay alive until then, until the next call, or until the writer dies. Rethrows an earlier write error.
   std::byte* try_acquire(waker* waiter);
   // The same, but blocks; never from a TBB worker.
   std::byte* acquire();

@@ -1,9 +1,9 @@
 // Which share of the blocks each disk of a job should take. Pure.
 //
-// A sort is over when its slowest disk is, so unequal disks get unequal shares: in proportion to the weights that the
-// user or `flowrun bench-disk` gave, else to what was measured so far in this job (bytes moved per second of being
-// busy). Measured shares are rounded coarsely, so that equal disks stay equal in spite of noise: the balance that the
-// allocation strategies promise (allocation.h) is worth more than a few per cent.
+// A sort is over when its slowest disk is, so unequal disks get unequal shares. These are in proportion to the weights
+// that the user or `flowrun bench-disk` gave, else to what was measured so far in this job (bytes moved per second of
+// being busy). Measured shares are rounded coarsely, so that equal disks stay equal in spite of noise: the balance that
+// the allocation strategies promise (allocation.h) is worth more than a few per cent.
 #pragma once
 
 #include <cstdint>

@@ -12,15 +12,15 @@
 //
 // The same holds for disks of unequal speed, in ticks instead of steps.
 //
-// Invariants. Why a prefetcher that obeys the order can't get stuck with m buffers: when a block is fetched, at most
-// m - 1 blocks that come after it in σ have been fetched before it, since they would all have been in the write buffer
-// together. And why it needn't obey the steps: when it gives every free buffer to the next block of the order at once
-// and each disk serves its blocks in that order, each fetch starts at its step or earlier (simulate_fetching() says
-// when): what the schedule holds at a step is a prefix of the order, so there is a buffer for it by then.
+// Invariants. A prefetcher that obeys the order can't get stuck with m buffers. When a block is fetched, at most m - 1
+// blocks that come after it in σ have been fetched before it, since they were all in the write buffer together. The
+// prefetcher needn't obey the steps, if it gives every free buffer to the next block of the order at once, and each
+// disk serves its blocks in that order. Then each fetch starts at its step or earlier (simulate_fetching() says when):
+// what the schedule holds at a step is a prefix of the order, so there is a buffer for it by then.
 //
-// How good it is: on merges under randomised cycling, also adversarial ones, at least 1 - 0.6 D/m of the disks are
-// busy on average after the start (tests/engine/block/schedule_parallelism_test.cc; tests/bench/schedule_table.cc
-// prints how many for D up to 64, and what the naive order loses).
+// How good it is: on merges under randomised cycling, also adversarial ones, at least 1 - 0.6 D/m of the disks are busy
+// on average after the start (tests/engine/block/schedule_parallelism_test.cc). tests/bench/schedule_table.cc prints
+// how many for D up to 64, and what the naive order loses.
 #pragma once
 
 #include <cstdint>
@@ -42,10 +42,10 @@ prefetch_schedule naive_schedule(std::span<const uint32_t> disks, unsigned num_d
 // the order of σ.
 prefetch_schedule optimal_schedule(std::span<const uint32_t> disks, unsigned num_disks, uint64_t num_buffers);
 
-// The earliest parallel step in which each block of `order` is fetched (same indices as `order`) when buffers are given
-// out in that order as they become free and every disk serves its own queue first come first served, one block a step.
-// A buffer becomes free when its block is consumed, in the order of σ, at the end of a step. Throws error(internal)
-// when that gets stuck.
+// The earliest parallel step in which each block of `order` is fetched (same indices as `order`). Buffers are given out
+// in that order as they become free. Every disk serves its own queue first come first served, one block a step. A
+// buffer becomes free when its block is consumed, in the order of σ, at the end of a step. Throws error(internal) when
+// that gets stuck.
 std::vector<uint64_t> simulate_fetching(std::span<const uint64_t> order, std::span<const uint32_t> disks,
                                         unsigned num_disks, uint64_t num_buffers);
 

@@ -1,11 +1,11 @@
 // Optimal queued writing: blocks arrive in a fixed order, each bound for one of D disks, and wait in m buffers.
 //
-// The greedy rule (Hutchinson, Sanders and Vitter, ESA 2001; Asynchronous sorting, section 2.4): fill the free buffers
-// with the next blocks, let every disk with blocks waiting write the first of them, and free a buffer when its write
-// ends. No other rule needs fewer steps, and that holds for disks of unequal speed too: the k-th write of a disk can't
-// start before its block has a buffer nor before the (k-1)-th ends, a block can't get a buffer before enough writes
-// have ended, and the greedy rule does each at the first moment these allow; doing anything later only makes later what
-// waits for it.
+// The greedy rule is by Hutchinson, Sanders and Vitter (ESA 2001; Asynchronous sorting, section 2.4). Fill the free
+// buffers with the next blocks, let every disk with blocks waiting write the first of them, and free a buffer when its
+// write ends. No other rule needs fewer steps, and that holds for disks of unequal speed too. The k-th write of a disk
+// can't start before its block has a buffer, nor before the (k-1)-th ends; a block can't get a buffer before enough
+// writes have ended. The greedy rule does each at the first moment that these allow, and to do anything later would
+// only delay what waits for it.
 //
 //   e d c b a   arriving for disks 2 2 0 1 0,   m = 3
 //   step 0: [e d c], e and c go out;   step 1: [d b a], all go out

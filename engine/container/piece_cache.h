@@ -1,8 +1,8 @@
 // Pieces of stored rows that were read from scratch and may be wanted again: what seeks touch round after round stays
 // in memory, up to a share.
 //
-// The hot pool of a breadth-first search on a graph of large diameter (Mehlhorn and Meyer, "External-memory
-// breadth-first search with sublinear I/O"): a block of adjacency lists is wanted by the levels that pass through it,
+// This is the hot pool of a breadth-first search on a graph of large diameter (Mehlhorn and Meyer, "External-memory
+// breadth-first search with sublinear I/O"). A block of adjacency lists is wanted by the levels that pass through it,
 // one after another, and then never again. What to drop is found by the clock algorithm (Corbató, 1968): a hand goes
 // round, and what was not used since it came by last goes.
 #pragma once

@@ -11,7 +11,7 @@
 // elsewhere, but for the near heap, are not below it. So a push compares with one number and, unless it is about to be
 // popped again, is appended to a buffer: 1-2 ns. When the deletion buffer and the near heap are empty, refill() takes
 // the next slice: what lies below a common splitter in each sequence, in each run as far as it is loaded, and in the
-// insertion buffer, concatenated, and sorted by SIMD in the cache, which beats merging by comparisons
+// insertion buffer. That is concatenated and sorted by SIMD in the cache, which beats merging by comparisons
 // (sort/slice_merger.h). The splitter never passes the first item of a block that is not there yet (queue_runs.h), nor
 // the least item of a buffer that is being sorted or written (queue_input.h).
 //
@@ -25,8 +25,8 @@
 // Memory (settings::memory_bytes is a hard bound): insertion buffers 1/16, blocks being read 1/4, a few slices and
 // write buffers a few percent, the rest for sequences. A sorted buffer that finds no room there becomes a run by
 // itself. Once half as many runs as can be read at once have come about, everything in memory is merged into one run
-// instead; and when there are more runs than can be read at once, the shortest ones are merged (the merge groups of
-// the sequence heap, by length).
+// instead. When there are more runs than can be read at once, the shortest ones are merged (the merge groups of the
+// sequence heap, by length).
 //
 // Cost per item: sorted twice in pieces that fit the caches, moved four times; written and read once for every level of
 // runs. No thread waits inside: a caller who would have to is told `blocked`.

@@ -4,7 +4,7 @@
 //   filling ──hand_over──▶ sorting ──▶ sorted ──▶ (take_finished: into memory) ─────────────▶ free
 //                             └──────▶ waiting for the writer ──▶ written ──▶ (take_finished: a run) ──▶ free
 //
-// Buffers are sorted at the same time, each by one task; they are written one after the other, each as a run of its own
+// Buffers are sorted at the same time, each by one task. They are written one after the other, each as a run of its own
 // (Bulk-parallel queue, section 3: insertion heaps are sorted in parallel, and become external arrays).
 //
 // Until its items are back in sorted form, a buffer's least item bounds what may leave the queue.
@@ -125,7 +125,7 @@ class queue_input {
   std::optional<size_t> handed_out_;  // its sorted items are with the owner
 
   background_work writer_work_;
-  std::optional<runs::run_writer> writer_;  // made by the first buffer that is written; dies before the work that waits for it
+  std::optional<runs::run_writer> writer_;  // made by the first buffer that is written; dies before what waits for it
 
   mutable mutex mutex_;
   std::exception_ptr failure_ FLOWRUN_GUARDED_BY(mutex_);

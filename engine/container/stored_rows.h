@@ -1,7 +1,7 @@
 // Rows that were stored once and are read any number of times: pieces in memory and blocks on scratch, in a sequence,
 // and the reader of it.
 //
-//   pieces   [memory] [memory] [block] [block] [memory] …        the one who fills them decides which is which
+//   pieces   [memory] [memory] [block] [block] [memory] …        the code that fills them decides which is which
 //   reader   ──▶ read ahead, a block at a time, from all disks   forward
 //            ◀── the same from the end, rows reversed            backward
 //
@@ -95,10 +95,10 @@ class stored_reader {
   outcome front(const record::batch*& out, waker& w);
   void pop();
 
-  // Goes on at the first row, from where the reader stands, whose key is not less than that of `row`: compared by
-  // `order`, whose left side `row` is, and whose right side is the rows' own type and index. All three stay as they are
-  // until front() has answered ready or done. Forward reading of indexed rows only. Two binary searches; blocks in
-  // between are not read.
+  // Goes on at the first row, from where the reader stands, whose key is not less than that of `row`. They are compared
+  // by `order`: its left side is `row`, its right side the rows' own type and index. All three stay as they are until
+  // front() has answered ready or done. Forward reading of indexed rows only. Two binary searches; blocks in between
+  // are not read.
   void seek(const record::row_comparator& order, const std::byte* row, const std::byte* heap);
 
   // The next seeks will be to these rows, which ascend: the blocks that have rows of their keys are read ahead. Rows of

@@ -18,9 +18,9 @@ lane_kind lane_kind_of(record::value_type type);
 // u64, i64, f64, bool or string.
 record::value_type wide_type(lane_kind kind);
 
-// Numbers meet: f64 with a float on either side; else u64 if all are unsigned; else i64, which holds all narrower
-// unsigned types, and constants that fit. u64 beside a signed type has no type that holds both (nullopt), unless all
-// that is signed are constants that u64 holds.
+// The type that two numbers meet in: f64 with a float on either side; else u64 if all are unsigned; else i64, which
+// holds all narrower unsigned types, and constants that fit. For u64 beside a signed type there is none (nullopt),
+// unless all that is signed are constants that u64 holds.
 std::optional<lane_kind> common_kind(const std::vector<node_ptr>& values);
 // What to write where there is no common kind.
 std::string common_kind_hint(const std::vector<node_ptr>& values);

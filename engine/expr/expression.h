@@ -5,8 +5,8 @@
 //
 // Types. Integers compute in 64 bits and wrap around modulo 2^64: unsigned op unsigned gives u64, signed op signed
 // gives i64, mixed gives i64; with a float on either side everything is f64. A literal that is not negative takes the
-// signedness of the other side. A bare column or a cast keeps its narrow type. x / 0 and x % 0 are 0 for integers;
-// integer division rounds toward zero and % has the sign of the dividend; a shift by 64 or more gives 0. Casts between
+// signedness of the other side. A bare column or a cast keeps its narrow type. x / 0 and x % 0 are 0 for integers.
+// Integer division rounds toward zero, and % has the sign of the dividend. A shift by 64 or more gives 0. Casts between
 // integers keep the low bits; float to integer saturates, NaN gives 0. Comparing u64 with i64 is mathematically right.
 #pragma once
 

@@ -3,8 +3,8 @@
 // What depends on one of the rows alone is computed once per row by the vector kernels, as lanes of 8 bytes; only what
 // depends on both runs per pair. Columns that a row's stream doesn't have, and what is known of the stream, are
 // constants here and folded: of a condition that chooses by the streams, only the chosen branch is left. The usual
-// rest, a lexicographic comparison of some lanes, has a loop of its own (about 1 ns per lane looked at), and unsigned
-// numbers next to each other in it that fit 64 bits together are one lane; anything else is a short list of primitives
+// rest, a lexicographic comparison of some lanes, has a loop of its own (about 1 ns per lane looked at). Unsigned
+// numbers next to each other in it that fit 64 bits together are one lane. Anything else is a short list of primitives
 // (about 2 ns each).
 #pragma once
 

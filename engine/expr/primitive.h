@@ -1,5 +1,5 @@
 // Primitives on single numbers: the one interpreter. What depends on a state, on an event or on two rows at once can't
-// go through the vector kernels; scans (state_program.cc), rules of events (event_program.h), comparisons of pairs
+// go through the vector kernels. So scans (state_program.cc), rules of events (event_program.h), comparisons of pairs
 // (pair_condition.h) and the folding of constants (evaluate, kernels.h) run on what is here.
 #pragma once
 

@@ -423,7 +423,7 @@ void state_program_builder::emit(const std::vector<std::pair<std::string, expres
 namespace {
 
 // Where the last reader of a cell's old value is the step that computes its new value (or one before), that step can
-// write the cell itself: one copy and one trip through memory less for each row.
+// write the cell itself. That saves one copy and one trip through memory for each row.
 void write_state_directly(scalar_code& scalar) {
   const auto is = [](const source& s, source::from where, size_t index) {
     return s.where == where && s.index == index;

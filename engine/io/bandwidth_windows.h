@@ -1,8 +1,8 @@
 // From moments at which transfers ended to a bandwidth: the median over windows of time, without the ramp-up. Pure.
 //
 // A window begins and ends at a moment at which something ended; what ended at its beginning doesn't count, what ended
-// at its end does. Between two such moments the disk has carried out just these bytes, so that the length of a window
-// and the size of a transfer don't round the result (a slow disk ends only a handful of large transfers in a window).
+// at its end does. Between two such moments the disk has carried out just these bytes. So the length of a window and
+// the size of a transfer don't round the result, though a slow disk ends only a handful of large transfers in a window.
 #pragma once
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 //   latency   the mean rotational delay (half a turn) of a transfer that seeks; for flash, of every transfer
 //
 // With a depth of q, the positioning of up to q transfers that are with the device overlaps with the bytes of others
-// (flash, and disks that reorder); with 1, everything is strictly one after the other, as on the IDE disks of
-// Asynchronous sorting, section 4. Bytes are always one after the other: that is the bandwidth. First come, first
+// (flash, and disks that reorder). With a depth of 1, everything is strictly one after the other, as on the IDE disks
+// of Asynchronous sorting, section 4. Bytes are always one after the other: that is the bandwidth. First come, first
 // served.
 #pragma once
 

@@ -26,8 +26,8 @@ namespace {
               "check the permissions, or write elsewhere");
 }
 
-// 0, or the errno of using the descriptor that way. main.cc opens a standard descriptor that was closed in the wrong
-// direction, so that it can't be used by mistake.
+// 0, or the errno of using the descriptor that way. Where a standard descriptor was closed, main.cc has opened it in
+// the wrong direction, so that it can't be used by mistake.
 int misuse_of(int descriptor, int wrong_way) {
   const int flags = fcntl(descriptor, F_GETFL);
   if (flags < 0) return errno;

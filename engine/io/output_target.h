@@ -2,10 +2,10 @@
 //
 // The bytes go to an unnamed file (O_TMPFILE) in the output's own directory, which vanishes with the process, also
 // after kill -9. commit() makes them durable and gives them the name in one step: by linkat() where nothing has that
-// name yet, else by linking to a sibling ".NAME.flowrun-N.tmp" and renaming that, since linkat() can't replace. Where the
-// file system has no unnamed files, the sibling exists from the start, and the destructor removes it. A process that is
-// killed meanwhile leaves its sibling, and the next output of that name takes it away: living processes hold a lock on
-// theirs (flock).
+// name yet. Since linkat() can't replace, it otherwise links to a sibling ".NAME.flowrun-N.tmp" and renames that. Where
+// the file system has no unnamed files, the sibling exists from the start, and the destructor removes it. A process
+// that is killed meanwhile leaves its sibling, and the next output of that name takes it away: living processes hold a
+// lock on theirs (flock).
 // Directories that had to be made for an output go with it when it is abandoned, as long as nothing lies in them.
 #pragma once
 

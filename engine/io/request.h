@@ -28,10 +28,10 @@ class file;
 // Life: idle -> (backend::submit) in flight -> done -> (take_result) idle. Only the owner, one thread at a time, calls
 // everything but start() and complete().
 //
-// Who may destroy what: once done() is true or wait() has returned, the backend touches the request no more, so its
-// owner may destroy or reuse it. The waker is another matter: it is called after that, so it must live until its wake
-// has come (wait for the wake itself, or let the waker live as long as the backend). A wait() that had to sleep returns
-// after the wake.
+// What may be destroyed when: once done() is true or wait() has returned, the backend touches the request no more, so
+// its owner may destroy or reuse it. The waker is another matter: it is called after that, so it must live until its
+// wake has come (wait for the wake itself, or let the waker live as long as the backend). A wait() that had to sleep
+// returns after the wake.
 class request {
  public:
   request() = default;
@@ -123,8 +123,8 @@ class backend {
 enum class backend_kind { automatic, io_uring, threads, mmap, memory };
 
 // automatic: io_uring when a probe (a ring and a real read) works here, else threads. io_uring: error(io) naming the
-// cause when it doesn't work. mmap: copies between mapped pages and memory, on threads; for file systems that serve
-// mappings better than transfers (STXXL, section 3, lists it), always through the page cache. memory: transfers at
+// cause when it doesn't work. mmap: copies between mapped pages and memory, on threads, always through the page cache.
+// It is for file systems that serve mappings better than transfers (STXXL, section 3, lists it). memory: transfers at
 // once, for files in memory and ordinary files alike, on the caller's thread. Each backend takes both kinds of files; a
 // file in memory is always served at once. `queue_depth` bounds transfers in flight at the system; more are queued
 // inside.

@@ -1,13 +1,13 @@
 // Asynchrony from the kernel: one io_uring, driven by one thread.
 //
 // Only the ring's own thread submits and reaps. Transfers started by a thread die with that thread (the kernel cancels
-// them), and TBB workers and test threads come and go; so submit() appends to a queue and nudges the ring's thread
+// them), and TBB workers and test threads come and go. So submit() appends to a queue and nudges the ring's thread
 // through an eventfd, which is itself read through the ring. A nudge is sent only while that thread sleeps. One owner
 // also lets the kernel take the cheapest paths (SINGLE_ISSUER, DEFER_TASKRUN; Linux 6.1).
 //
-// A direct transfer starts in the ring's thread, without blocking, if no other is under way; then this one thread would
-// be what limits a fast disk, so that the others are handed to the kernel's workers (IOSQE_ASYNC). Buffered ones would
-// be copied right there, one after the other: workers copy them in parallel.
+// A direct transfer starts in the ring's thread, without blocking, if no other is under way. With more of them, this
+// one thread would limit a fast disk, so the others are handed to the kernel's workers (IOSQE_ASYNC). Buffered ones
+// would be copied right there, one after the other: workers copy them in parallel.
 //
 // Invariants: at most `queue_depth` transfers are with the kernel, the rest waits in `queue_`; each of them has a slot
 // in the submission queue (it has one more, for the eventfd). No allocation per request.

@@ -1,10 +1,10 @@
 // Sorting words by their first different bits.
 //
-// What fits the L2 cache goes by two digits of up to 11 bits each, the first bits that are not the same in all words,
-// the lower digit first: words are counted, and moved to their places beside and back. That leaves hardly any words out
-// of order where digits are spread; words with both digits in common are sorted among themselves. Where many have,
-// the digits are taken from the words' distances to the lowest one, if these are shorter (a slice of a merge may lie on
-// both sides of a power of two); else there is a third digit.
+// What fits the L2 cache is sorted by two digits of up to 11 bits each, the first bits that are not the same in all
+// words. The lower digit comes first: words are counted, and moved to their places in a second buffer and back. That
+// leaves hardly any words out of order where digits are spread; words with both digits in common are sorted among
+// themselves. Where many have, the digits are taken from the words' distances to the lowest one, if these are shorter:
+// a slice of a merge may lie on both sides of a power of two. Else there is a third digit.
 //
 //   words      …7a31…│…7c04…│…7a30…        the first different bits: 7a31, 7c04, 7a30
 //   by …31, 04, 30   7c04│7a30│7a31  ──▶  by 7a, 7c   7a30│7a31│7c04

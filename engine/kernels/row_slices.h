@@ -5,12 +5,12 @@
 //   run 2   b e | h m ...        while another one merges the next: k p, h m.
 //
 // A slice is what lies up to a common splitter in each of several sequences (splitters: Varman, Scheufler, Iyer,
-// Ricard, "Merging multiple lists on hierarchical-memory multiprocessors"). Where keys have at most 16 bytes, what they
-// are beyond the slice's least one and a row's number fit a word of 8 or, nearly always, of 16 bytes, and the slice is
-// sorted again as such words, by their bits (leading_bits_sort.h): half the work of a tree. Where all sequences lie in
-// one arena and keys have at most 12 bytes, their entries are such words already. Other slices are merged by a loser
-// tree, with offset-value codes where keys are longer: to sort 12 bytes of these takes up to two and a half times as
-// long where they have much in common (docs/sort-kernels.md).
+// Ricard, "Merging multiple lists on hierarchical-memory multiprocessors"). Where keys have at most 16 bytes, a key's
+// distance to the slice's least one and a row's number fit a word of 8 or, nearly always, of 16 bytes. Then the slice
+// is sorted again as such words, by their bits (leading_bits_sort.h): half the work of a tree. Where all sequences lie
+// in one arena and keys have at most 12 bytes, their entries are such words already. Other slices are merged by a loser
+// tree, with offset-value codes where keys are longer. Sorting these again, 12 bytes at a time, takes up to two and a
+// half times as long where they have much in common (docs/sort-kernels.md).
 //
 // Order of equal keys: by sequence, then by position, so that merging is stable. A splitter therefore is not only a key
 // but a place: (key, sequence).

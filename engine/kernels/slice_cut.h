@@ -45,8 +45,8 @@ size_t num_below(size_t limit, IsAbove is_above) {
 }
 
 // The step that all merges by slices share. counts[i]: how many items of sequence i the slice takes at most; afterwards
-// as many as are not above the splitter, which is the least of `bound` and of the last of those items of each sequence,
-// but for a sequence that `is_whole`: nothing comes behind what the slice may take of it.
+// as many of them as are not above the splitter. The splitter is the least of `bound` and of the last of those items of
+// each sequence. A sequence that `is_whole` does not count, since nothing comes behind what the slice may take of it.
 //   item(i, j)       the j-th item of sequence i
 //   is_above(a, b)   a comes behind b
 template <class Item, class ItemAt, class IsAbove, class IsWhole>

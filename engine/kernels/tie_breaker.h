@@ -1,12 +1,12 @@
-// Rows whose key prefixes are equal are put in order by what follows in their keys, twelve bytes at a time: a radix
-// sort from the front (MSD) whose digits are words, each level sorted as numbers by SIMD.
+// Rows whose key prefixes are equal are put in order by what follows in their keys, twelve bytes at a time. It is a
+// radix sort from the front (MSD) whose digits are words; each level is sorted as numbers by SIMD.
 //
 //   /usr/share/doc/a    The prefixes are equal, so the group goes on behind what all of them have in common:
 //   /usr/share/man/x    the entries become (next word, row number) and are sorted again, "doc/a" "man/x" "doc/b";
 //   /usr/share/doc/b    here they all differ, and the entries get their prefix back. Rows whose words are equal make
 //                       a smaller group that begins behind them.
 //
-// Comparing whole keys would read the common front of each row again for each of its log n comparisons; here each level
+// Comparing whole keys would read the common front of each row again for each of its log n comparisons. Here each level
 // reads each row once, in an order that is known, so that it can be fetched in time. Groups of few rows are compared.
 //
 // Cost: the words that tell the rows apart, each read once; between them, common words at the speed of memcmp. No

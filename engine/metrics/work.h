@@ -1,8 +1,8 @@
 // How much of a job's work is done and how much is left, from what its pipelines say. Pure.
 //
 // Work is counted in bytes that the heads of pipelines give on. Where nothing is known of a pipeline's bytes (a pipe, a
-// loop that still goes round) the work is open: the time that is left can't be told, and the ratio takes such a
-// pipeline for as much as all the others together.
+// loop that still goes round) the work is open: the time that is left can't be told. The ratio takes such a pipeline
+// for as much as all the others together.
 #pragma once
 
 #include <cstddef>

@@ -51,8 +51,8 @@ struct node {
   std::vector<output_port> outputs;
   // A sort whose input is already sorted by its keys: runs as an ordered stage instead of a breaker.
   bool elided = false;
-  // What it is in this graph: a sort may be elided; a meeting node of which all inputs but one are stored is a stage; a
-  // node with nothing but stored inputs heads a pipeline like a source.
+  // The node's role in this graph. A sort may be elided. A meeting node of which all inputs but one are stored is a
+  // stage. A node with nothing but stored inputs heads a pipeline like a source.
   operator_role role() const;
   bool stores() const;           // some input is stored
   size_t flowing_input() const;  // the first one that is not; only where there is one

@@ -53,10 +53,10 @@ struct parameter_declaration {
 };
 
 // A stored input is taken in as a whole before the node runs (a table that is looked up, an indexed file, the inputs of
-// a loop): it ends the pipeline that feeds it, in an earlier phase. The node itself runs later: as a stage in the
+// a loop). It ends the pipeline that feeds it, in an earlier phase. The node itself runs later: as a stage in the
 // pipeline of its one input that is not stored, or, where all are stored, as the head of a pipeline.
 //
-// build() is called for node_part::intake and the input's index for the stage that takes the rows in, and for
+// build() is called with node_part::intake and the input's index for the stage that takes the rows in, and with
 // node_part::work for the node itself (exec::build_context). memory() is asked the same way. What the intake is given
 // stays its own until the node has run, so its minimum must suffice for all that it may not spill.
 struct port_declaration {

@@ -3,10 +3,10 @@
 // Each pipeline gets a level. As soon as possible: one more than the pipelines that fill the breaker at its head or the
 // stored inputs of its nodes, and no less than the producers of its queues. Then as late as possible, in reverse: a
 // producer is delayed until what it makes is needed (the pipeline behind its breaker, less one; the reader of its
-// queue), so that a file that is only joined with the result of a sort is read in the phase of the join, and
-// intermediate rows live as short as possible. Pipelines of one level that queues connect run together; groups without
-// a connection become phases of their own, one after another, so that each has the whole memory. Cost: linear in
-// pipelines and queues.
+// queue). So a file that is only joined with the result of a sort is read in the phase of the join, and intermediate
+// rows live as short as possible. Pipelines of one level that queues connect run together; groups without a connection
+// become phases of their own, one after another, so that each has the whole memory. Cost: linear in pipelines and
+// queues.
 #pragma once
 
 #include <vector>

@@ -2,7 +2,7 @@
 //
 // Sizes are upper bounds where a filter or a condition stands before a sort: figures are "at most". They are estimates
 // where an input is text: figures are "about". They are unknown when an input can't be looked at. Scratch: a sort
-// writes all but what it keeps, once per merge pass, and frees blocks as they are read; a phase's peak is the larger of
+// writes all but what it keeps, once per merge pass, and frees blocks as they are read. A phase's peak is the larger of
 // what is stored when it starts and what is stored when it ends.
 #pragma once
 

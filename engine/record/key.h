@@ -1,7 +1,7 @@
 // Keys: any list of columns, ascending or descending, as one notion of order (decision D5).
 //
-// The order of each type: unsigned, signed and bool by value; floats by IEEE 754 totalOrder (-NaN < -inf < … < -0.0 <
-// +0.0 < … < inf < NaN), so that every bit pattern has its place and equal keys are equal bits; bytes[N] and string
+// The order of each type: unsigned, signed and bool by value. Floats by IEEE 754 totalOrder (-NaN < -inf < … < -0.0 <
+// +0.0 < … < inf < NaN), so that every bit pattern has its place and equal keys are equal bits. bytes[N] and string
 // byte by byte, a shorter string before its extensions. Sort, merge, join, group and unique all use this file, so they
 // agree.
 //

@@ -9,9 +9,9 @@
 //   bytes[N]         most significant first
 //   descending       all of these complemented
 //
-// Everything that makes numbers of keys puts such pieces side by side, the first one highest: key_prefix (16 bytes of a
-// row's key), key_words (words of 12 bytes, with strings), key_fronts (8 bytes, a batch at a time) and row_codec (whole
-// rows of up to 16 bytes, and back).
+// All types that make numbers of keys put such pieces side by side, the first one highest. They are key_prefix (16
+// bytes of a row's key), key_words (words of 12 bytes, with strings), key_fronts (8 bytes, a batch at a time) and
+// row_codec (whole rows of up to 16 bytes, and back).
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 // memory, the sort asks the same functions again.
 //
 // The creator has write buffers, one buffer more to fill where blocks are compressed, and two halves of a run buffer.
-// The merger has a quarter for slices on their way through the pipeline (each as words and as rows); three quarters are
+// The merger has a quarter for slices on their way through the pipeline (each as words and as rows). Three quarters are
 // block buffers: one per run, two more being merged, and the rest, at least two, for reading ahead. An intermediate
 // merge has one slice at a time in two forms, or the indices of some, and writes with what the others would take.
 // Compressed blocks are read into the buffers for reading ahead, and decoded into those of the runs: no more memory,

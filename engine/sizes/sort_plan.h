@@ -1,11 +1,12 @@
 // All sizes of one external sort, decided once from what is known before it runs (Asynchronous sorting, section 2).
 // Pure.
 //
-// Blocks are as large as a 64th of the creator's memory and 1 MiB allow, so that disks stream; smaller, down to 64 KiB,
-// where that saves a merge pass (Asynchronous sorting, section 5: it is not a good idea to switch to two merge passes
-// for the sake of large blocks) or where the merge would else have fewer than 16 buffers per disk; and always so small
-// that the merger can work with them. Half of the creator's memory, but for its write buffers, fills while the other
-// half is sorted and written, so runs have half of it. The last run stays in memory where it fits what may be kept.
+// Blocks are as large as a 64th of the creator's memory and 1 MiB allow, so that disks stream. They are smaller, down
+// to 64 KiB, where that saves a merge pass or where the merge would else have fewer than 16 buffers per disk.
+// (Asynchronous sorting, section 5: it is not a good idea to switch to two merge passes for the sake of large blocks.)
+// And they are always so small that the merger can work with them. Half of the creator's memory, but for its write
+// buffers, fills while the other half is sorted and written, so runs have half of it. The last run stays in memory
+// where it fits what may be kept.
 //
 // Long runs (long_run_creator.cc): what Q and Q' hold, S, is about 15/16 of both halves. Random input makes a first run
 // of (e - 1) S and others of 2 S. This is what is predicted, to within one run; sorted input makes one run, input that

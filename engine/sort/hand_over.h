@@ -1,6 +1,6 @@
-// What travels between the two halves of a step: from prepare() to push(), and from pull() to refine(). The first half
-// of each runs in one order, or in parallel, and the second the other way round (run_creator.h, run_merger.h); the
-// caller, who carries the parts from one half to the other, need not know what they hold.
+// What travels between the two halves of a step: from prepare() to push(), and from pull() to refine(). One half of a
+// step needs the order of the stream, the other can run in parallel (run_creator.h, run_merger.h). The caller, who
+// carries the parts from one half to the other, need not know what they hold.
 #pragma once
 
 #include <cstddef>

@@ -10,9 +10,9 @@
 //   sort               │ piece 1 │ piece 2 │ … │ piece 8 │
 //   write                                                │ slice │ slice │ slice │ …
 //
-// So a half is sorted one piece after it is full, and what remains of the work, 0.6 times a sort of the whole
-// (measured: 0.19 s against 0.30 s for 120 MiB of u64), goes on behind the disks. Equal words are identical rows, so
-// the runs don't depend on how a half was sorted.
+// So a half is sorted as soon as its last piece is. The rest of the work goes on behind the disks: 0.6 times a sort of
+// the whole (measured: 0.19 s against 0.30 s for 120 MiB of u64). Equal words are identical rows, so the runs don't
+// depend on how a half was sorted.
 
 #include "engine/base/units.h"
 #include "engine/sort/run_creator_kinds.h"

@@ -5,7 +5,7 @@
 //   pieces   │ sorted                    │ being sorted    │ filling
 //
 // One entry per row: (first 12 bytes of the normalised key) * 2^32 + row number. Entries are distinct, so the SIMD sort
-// gives one result, and rows with equal prefixes come out in input order; where the key is longer than 12 bytes they
+// gives one result, and rows with equal prefixes come out in input order. Where the key is longer than 12 bytes, they
 // are then put in order by what follows (tie_breaker.h). unique, combine and limit drop entries.
 //
 // Pieces are rows next to each other in the input. Each is sorted in the background as soon as it is there, several at

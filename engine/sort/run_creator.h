@@ -1,8 +1,8 @@
 // Run formation: takes rows in input order, leaves sorted runs (STXXL, section 8: the sink half of a sort node).
 //
 // The run buffer is a ring of stretches. While some are written in the background, others fill and are sorted
-// (Asynchronous sorting, figure 2, where there are two halves; sorting and writing are works of their own, so that the
-// disks need not wait for a sort). A stretch is a run: half of the memory, or less (creator_sizes::runs_per_half). One
+// (Asynchronous sorting, figure 2, where there are two halves). Sorting and writing are works of their own, so that the
+// disks need not wait for a sort. A stretch is a run: half of the memory, or less (creator_sizes::runs_per_half). One
 // that begins where the last run ended extends that run, so sorted input makes one run. What comes last stays in memory
 // as far as sort_resources::kept_bytes allows: input that fits touches no disk (decision D12), and larger input is
 // written but for that share (2(N - M/2) of scratch I/O; SPsort, section 3).
