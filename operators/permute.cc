@@ -2,10 +2,10 @@
 //
 //   [place of each row] ─▶ run creation | merge ─▶ [places are 0, 1, 2, …?] ─▶ [without them]
 //
-// A sort by the places, with which the disks can always be kept busy: one pass over N/M runs, where the factors of a
-// BMMC permutation take rank(γ) / lg(M/B) + 2 (ViC*, section 4.2). The places of a bit matrix take no more bytes
-// than they need, so that narrow rows stay narrow. Where a matrix sends each memoryload of rows to whole blocks, no
-// sort is needed at all: permute_in_blocks.h.
+// It is a sort by the places, which can always keep the disks busy. With N rows, M of them in memory and B in a block,
+// it is one merge pass over N/M runs. The factors of a BMMC permutation take rank(γ) / lg(M/B) + 2 passes (ViC*,
+// section 4.2). The places of a bit matrix take no more bytes than they need, so that narrow rows stay narrow. Where a
+// matrix sends each memoryload of rows to whole blocks, no sort is needed at all: permute_in_blocks.h.
 #include <fmt/format.h>
 
 #include <algorithm>

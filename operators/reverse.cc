@@ -2,9 +2,9 @@
 //
 //   in ─▶ external vector | read from its end: blocks are read ahead backwards ─▶ out
 //
-// A stack whose pushes all come before its pops (STXXL, section 5.3): N rows in memory for M cost 2 (N - M) of
-// scratch. A stack would keep the newest rows in memory instead of the oldest; it writes and reads as much, and what
-// stays can't be known to stay when it comes, so it would be copied once more.
+// A stack whose pushes all come before its pops (STXXL, section 5.3): with memory for M of N rows, 2 (N - M) rows are
+// moved to and from scratch. A stack would keep the newest rows in memory instead of the oldest. It would write and
+// read as much, and copy rows once more: when a row comes, it can't know whether the row will stay.
 #include <algorithm>
 
 #include "engine/base/units.h"

@@ -33,8 +33,8 @@ struct loaded_job {
   std::vector<std::string> missing_inputs;  // that a run would fail for
 };
 
-// Throws faults_shown, or error(missing_input) when there is no such file. `report`: the file that the run report is
-// going to; may be empty.
+// Throws faults_shown, or error(missing_input) when there is no such file. `report` is the file that the run report
+// goes to; may be empty.
 loaded_job load(const job_arguments& job, const resource_arguments& given, terminal& screen,
                 const std::string& report = {});
 
@@ -43,7 +43,7 @@ loaded_job load(const job_arguments& job, const resource_arguments& given, termi
 loaded_job planned_or_shown(specs::read_result read, const resource_arguments& given, terminal& screen,
                             std::vector<plan::file_use> own = {}, bool may_replace_inputs = false);
 
-// The same, and the faults are the caller's to show. Whole only without faults.
+// The same, but the caller shows the faults. The result is whole only if there are none.
 struct planned_job {
   loaded_job job;
   std::vector<fault> faults;
@@ -59,7 +59,7 @@ plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::ve
 // How a run carries out a loaded job.
 exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& arguments);
 
-// True when the plan may write scratch: then it matters where it lies.
+// True when the plan may write scratch, so that the place of scratch matters.
 bool may_use_scratch(const loaded_job& job);
 
 }  // namespace flowrun::runner

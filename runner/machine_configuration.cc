@@ -96,7 +96,8 @@ std::string scratch_text(const specs::Resources& old, const measured_disks& disk
   return out;
 }
 
-// Makes an unnamed file: permissions alone don't tell (a read-only or a special file system).
+// Makes an unnamed file, since permissions alone don't tell whether that is possible (on a read-only or a special file
+// system).
 void try_to_write(const std::string& path) {
   try {
     const io::output_target trial(path, false);

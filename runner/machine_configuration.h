@@ -38,11 +38,11 @@ struct measured_disks {
   unsigned depth = 0;
 };
 
-// The text of a configuration with these disks: what `old_text` says of other things stays, and so do the limits of
-// directories named again. Throws error(bad_spec) when the old text is wrong; `path` is for the message.
+// The text of a configuration with these disks: what `old_text` says about other things stays, and so do the limits
+// that it gives to these directories. Throws error(bad_spec) when the old text is wrong; `path` is for the message.
 std::string merged_configuration(const std::string& old_text, const std::string& path, const measured_disks& disks);
 
-// "1MiB", "500GB", "12345": what a person would write, and reads as exactly this number.
+// "1MiB", "500GB", "12345": as a person would write it; it reads as exactly this number.
 std::string exact_bytes(uint64_t num_bytes);
 
 // Where a configuration is to be written to.
@@ -55,8 +55,8 @@ class configuration_file {
   const std::string& path() const { return path_; }
   // What save() makes the file say.
   std::string text_with(const measured_disks& disks) const { return merged_configuration(text_, path_, disks); }
-  // Replaces the file at once, and keeps what it said in path() + ".bak" when that was something else. Gives lines for
-  // the user about it.
+  // Replaces the file in one step. If it said something else before, that is kept in path() + ".bak". Returns lines
+  // that tell the user about it.
   std::vector<std::string> save(const measured_disks& disks) const;
 
  private:

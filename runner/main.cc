@@ -76,8 +76,9 @@ int guarded(int argc, char** argv, bool may_be_piped_away) {
   }
 }
 
-// A standard descriptor that is closed would become the number of the next file that is opened, and what is meant for
-// standard output would go there. Opened the wrong way round, its use fails as that of a closed one would.
+// If a standard descriptor is closed, the next file that is opened gets its number, and what is meant for standard
+// output would go into that file. So it is opened here for the wrong direction: its use then fails, as that of a closed
+// descriptor does.
 void fill_standard_descriptors() {
   for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor)
     if (::fcntl(descriptor, F_GETFD) < 0)

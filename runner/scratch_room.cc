@@ -38,7 +38,7 @@ std::optional<free_space> free_space_of(const std::string& directory) {
 }  // namespace
 
 scratch_room room_for_scratch(const resources& machine) {
-  // Directories of one file system share what it has; each takes no more than its limit.
+  // Directories of one file system share its free room. Each takes no more than its limit.
   struct shared_space {
     uint64_t free_bytes = 0;
     uint64_t allowed = 0;

@@ -98,7 +98,7 @@ bool add_letter(char letter, end_of_key where, key_ordering& to) {
   return true;
 }
 
-// GNU sort refuses two ways to compare for one key, also d or i with numbers and months.
+// GNU sort refuses two ways to compare one key, and also d or i together with numbers or months.
 void check_compatible(const key_ordering& ordering) {
   std::string ways;
   for (const char letter : std::string_view("dghinMV")) {
@@ -114,7 +114,7 @@ void check_compatible(const key_ordering& ordering) {
          "-k FIELD[.CHARACTER][OPTIONS][,FIELD[.CHARACTER][OPTIONS]], counted from 1: -k2,2n");
 }
 
-// A number as strtoumax(3) takes it: behind blanks, perhaps with a plus.
+// A number as strtoumax(3) takes it: it may have blanks and a plus in front.
 std::optional<uint64_t> take_number(std::string_view& rest) {
   std::string_view number = rest.substr(std::min(rest.find_first_not_of(" \t\n\v\f\r"), rest.size()));
   if (number.starts_with('+')) number.remove_prefix(1);

@@ -40,7 +40,7 @@ test_result run_test(const prepared_test& prepared, test_variant variant, const 
 // Faults as lines: where, what, and what would be right.
 std::vector<std::string> words_of(const std::vector<fault>& faults);
 
-// Does a failure with these words fit what the test says? Nothing to show: it does.
+// Whether a failure with these words is the one that the test expects. Returns nothing to show if it is.
 test_result judge_failure(const test_case& test, const std::vector<std::string>& words);
 
 }  // namespace flowrun::runner

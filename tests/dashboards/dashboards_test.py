@@ -18,7 +18,7 @@ SELECTOR = re.compile(r"\b((?:flowrun|process)_[a-z0-9_]+)\s*\{([^}]*)\}")
 GROUPING = re.compile(r"\b(?:by|without)\s*\(([^)]*)\)")
 LEGEND = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 SUFFIXES = {"counter": [""], "gauge": [""], "histogram": ["_bucket", "_sum", "_count"]}
-SCRAPED = {"job", "instance"}  # labels that Prometheus adds to whatever it reads
+SCRAPED = {"job", "instance"}  # labels that Prometheus adds to all that it reads
 
 
 def declared(text):

@@ -33,8 +33,8 @@ number128 benchmark_random(uint64_t index);
 void generate_records(uint64_t first, size_t count, record_style style, std::byte* to);
 
 // Makes the keys of records [first, first + count) as skewed as those of gensort -s are: a key's first six bytes are
-// one of about log2(n) for record n, so that early ones come again most often. (Which six bytes, only gensort's own
-// table says: these are others.)
+// one of about log2(n) for record n, so that early ones come again most often. (The six bytes are not those of gensort
+// -s, which come from a table of its own.)
 void skew_records(uint64_t first, size_t count, record_style style, std::byte* records);
 
 // CRC-32 as in zlib and valsort.

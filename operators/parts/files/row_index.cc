@@ -44,7 +44,7 @@ uint32_t choose_rows_per_block(uint64_t row_bytes) {
   return static_cast<uint32_t>(std::max<uint64_t>(block_bytes / (unit * row_bytes), 1) * unit);
 }
 
-// Names don't matter, so that a reader may give the columns others.
+// The columns' names are left out, so that a reader may give them other names.
 std::string types_of(const record::row_type& type) {
   std::string out;
   for (const record::column& c : type.columns()) out += (out.empty() ? "" : " ") + record::to_string(c.type);

@@ -3,11 +3,11 @@
 //   rows ─▶ [memoryload of 2^m rows] ─▶ whole blocks of the target ─▶ disks ─▶ block 0, block 1, … read in order
 //
 // The rows of a memoryload go to places that are a coset of the space spanned by the first m columns of the matrix.
-// They fill whole blocks of 2^b rows if that space contains the b lowest unit vectors: if the rows of the matrix from b
-// on have rank m - b in those columns. (The paper's MLD permutations read blocks in another order and write
-// memoryloads; these, their inverses, read a stream as it comes.) Then N/B blocks are written and read, and every row
-// is copied twice; nothing is compared. What fits in memory needs no such condition and is gathered from there, by all
-// threads.
+// They fill whole blocks of 2^b rows if that space contains the b lowest unit vectors, which is so if the rows of the
+// matrix from b on have rank m - b in those columns. (The paper's MLD permutations read blocks in another order and
+// write memoryloads; these, their inverses, read a stream as it comes.) Then each block is written and read once, and
+// every row is copied twice; nothing is compared. Rows that all fit in memory need no such condition: all threads
+// gather them from there.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a check throws when rows are out of order or repeat, for those who want to tell it in their own words.
+// What a check throws when rows are out of order or repeat. A caller may catch it and tell it in its own words.
 #pragma once
 
 #include <cstdint>

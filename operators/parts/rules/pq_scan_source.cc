@@ -277,7 +277,8 @@ class pq_scan_source final : public exec::source {
     in.may_send = num_later == in.num_rows;
   }
 
-  // Works until an input has no row, the queue needs something, or so many events have happened. False: that was all.
+  // Works until an input has no row, the queue needs something, or so many events have happened. False when no events
+  // are left.
   //
   // Events with the same key are gone through together: its messages, then its rows of one input after the other. What
   // they push is later, so nothing comes in between.
@@ -318,7 +319,7 @@ class pq_scan_source final : public exec::source {
     return true;
   }
 
-  // The messages whose key it is, of which there is one. False: there may be more of them.
+  // Takes the messages with this key, of which there is at least one. False when there may be more of them.
   bool take_messages(size_t& events) {
     const auto is_now = same_key_as(queue_.top());
     current_ = nullptr;
@@ -338,7 +339,7 @@ class pq_scan_source final : public exec::source {
     return queue_.has_top() || queue_.empty();
   }
 
-  // The rows of an input whose key it is. False: there may be more of them.
+  // Takes the rows of an input with this key. False when there may be more of them.
   bool take_rows(input& in, size_t& events) {
     const size_t end_of_key = in.end_of(now_);
     size_t end = end_of_key;
