@@ -25,7 +25,7 @@ class disk_queues {
     tail_[disk] = number;
   }
 
-  // Of a non-empty queue.
+  // The queue must not be empty.
   uint64_t pop(unsigned disk) {
     const uint32_t number = head_[disk];
     head_[disk] = next_[number];

@@ -38,9 +38,9 @@ class block_pool_reader {
   void submit();
   // ready: the block is there, intact; else `w`, if not null, is woken when it may be. Throws error(io).
   outcome ready(uint32_t buffer, waker* w);
-  // Of a block that is there.
+  // The payload of a block that is there.
   const std::byte* payload(uint32_t buffer) const;
-  // Of a block that is there: it may be read again.
+  // Frees the buffer of a block that is there. The block may be read again.
   void release(uint32_t buffer);
 
  private:

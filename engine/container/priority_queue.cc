@@ -30,7 +30,7 @@ struct later {
   }
 };
 
-// Of at least one.
+// The least of at least one item.
 template <class Item>
 Item least_of(const Item* items, size_t num_items) {
   // Four at once, since each comparison waits for the one before.

@@ -73,7 +73,7 @@ class row_page {
   }
 
  private:
-  // No call for the usual widths.
+  // Rows of the usual widths are copied without a call.
   static void copy_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
     switch (row_bytes) {
       case 4: std::memcpy(to, from, 4); return;

@@ -53,7 +53,7 @@ class graph_host {
   virtual ~graph_host() = default;
   virtual services& job() = 0;
   virtual const operator_set& operators() const = 0;
-  // Of a graph as it was checked (copies that run share the record).
+  // The record of a graph as it was checked (copies that run share it).
   virtual graph_record& record_of(const plan::graph& checked) = 0;
   // Runs the pipelines to their end and takes them down. `here`: on the calling thread, for so little work that waking
   // others costs more. Throws the first error of the job; error(cancelled). `forget_wakers` is called when the

@@ -90,7 +90,7 @@ void pipeline_builder::set_streams(stream_table* streams) {
     if (plan::is_body_stream(n) && !n.outputs[0].consumers.empty()) ++readers_left_[n.id];
 }
 
-// Of a stream, for one of its readers.
+// The rows of a stream, for one of its readers.
 shared_rows pipeline_builder::rows_of_stream(const std::string& id) {
   shared_rows& rows = streams_->in.at(id);
   const auto left = readers_left_.find(id);

@@ -19,7 +19,7 @@ namespace flowrun::exec {
 // Queues, breakers' states, stored inputs and counters: what pipelines of several phases share. The graph outlives it.
 class pipeline_builder {
  public:
-  // `result`: of each vector that takes a result of a body.
+  // `result`: the memory of each vector that takes a result of a body.
   pipeline_builder(const plan::graph& g, const plan::physical_plan& plan, const operator_set& operators, services& job,
                    graph_record& record, const vector_memory& result);
 
@@ -31,9 +31,9 @@ class pipeline_builder {
   // The pipelines are being taken down: queues that outlive them no longer wake any of them.
   void forget_wakers();
 
-  // Of a body: where its rows come from and go to in the next run.
+  // For a body: where its rows come from and go to in the next run.
   void set_streams(stream_table* streams);
-  // A stored input `as_vector`: the caller is the one that has it.
+  // Takes a stored input `as_vector` out: afterwards only the caller owns it.
   shared_rows take_stored(size_t node, size_t input);
   // What a control node gives on, by output.
   void set_results(size_t node, std::vector<shared_rows> results) { results_[node] = std::move(results); }

@@ -106,7 +106,7 @@ class chunk_frame {
   // How many rows the next run should get, as far as earlier ones can tell.
   size_t rows_wanted() const { return rows_wanted_; }
   void limit_texts(uint64_t most_bytes) { arena_.limit(most_bytes); }
-  // What came of `count` rows was enough.
+  // For the next run: `count` rows give as much as is wanted.
   void want_rows(size_t count) { rows_wanted_ = std::max<size_t>(count, 1); }
 
   // After run(): of how many rows, the first ones, the survivors are known, and how many the scan step has seen.
@@ -114,7 +114,7 @@ class chunk_frame {
   size_t num_scanned() const { return num_scanned_; }
   // The surviving rows' positions in the chunk; null when all survived.
   const uint16_t* selected() const { return selected_ ? rows_ : nullptr; }
-  // Of the survivor `i`.
+  // The position of the survivor `i`.
   size_t position(size_t i) const { return selected_ ? rows_[i] : i; }
   const uint64_t* numbers(register_ref r) const { return numbers_at(r.index); }
   text_operand operand(register_ref r) const;

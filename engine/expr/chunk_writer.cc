@@ -88,7 +88,7 @@ void chunk_writer::make_room(size_t count) {
   if (num_rows_ + count <= capacity_) return;
   finish();
   const size_t row_bytes = std::max<size_t>(layout_.row_bytes, 1);
-  // With the chunk that fills it.
+  // Counts the chunk that fills the batch, too.
   const uint64_t enough = std::min<uint64_t>(limits_.num_bytes / row_bytes, layout_.max_rows) + count;
   capacity_ = std::max<size_t>(count, std::min<uint64_t>({rows_to_come_, layout_.max_rows, enough}));
   rows_ = pool_.take(capacity_ * row_bytes);
@@ -105,7 +105,7 @@ void chunk_writer::append_unchanged(size_t first, size_t count) {
   }
 }
 
-// Of a row's strings.
+// The bytes that a row's strings take.
 uint64_t chunk_writer::heap_bytes_of(const chunk_frame& frame, size_t row) const {
   uint64_t total = 0;
   for (const output_field& field : layout_.fields) {

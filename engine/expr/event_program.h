@@ -89,7 +89,7 @@ class event_program final : public scan_step {
   const compiled_rule* only_rule() const { return only_rule_ ? &rules_.front() : nullptr; }
   // There is such a rule, it pushes and does nothing else, and what it pushes depends on the rows alone.
   bool sends_rows() const { return sends_rows_; }
-  // When it has happened for one event, nothing more comes of others.
+  // Once it has happened for one event, further events change nothing.
   bool same_again() const { return same_again_; }
   bool pushes() const { return pushes_; }
   size_t rows_per_chunk() const { return code_.rows_per_chunk; }

@@ -20,7 +20,7 @@ __extension__ typedef __int128 exact_number;  // "using" would not silence -Wped
 bool is_known_integer(const node& n);
 exact_number exact_value(const node& n);
 
-// Of an integer type.
+// The least and the largest number of an integer type.
 exact_number least(record::value_type type);
 exact_number most(record::value_type type);
 bool holds(record::value_type type, exact_number value);

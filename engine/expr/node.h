@@ -27,7 +27,7 @@ struct node {
   // A number without a type of its own, u64 or (below 0) i64 while it is alone: an integer literal, or what operators
   // make of literals (exact.h). A text literal: may become bytes[N].
   bool literal = false;
-  // Of the whole tree below.
+  // These are facts of the whole tree below.
   bool constant = true;
   bool known =
       true;  // a constant whose value can be judged: no scalar of a loop or graph, which changes from run to run

@@ -99,7 +99,7 @@ class disk_queue {
   bool last_was_write_ FLOWRUN_GUARDED_BY(mutex_) = false;  // the last one admitted
   offset_set written_ FLOWRUN_GUARDED_BY(mutex_);           // of blocks that are being written
   offset_set read_ FLOWRUN_GUARDED_BY(mutex_);              // of blocks that are being read
-  // How many besides the first, of blocks that several read at once.
+  // For each block that several requests read at once: how many besides the first.
   std::map<uint64_t, unsigned> more_reads_ FLOWRUN_GUARDED_BY(mutex_);
 };
 

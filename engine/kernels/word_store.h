@@ -80,7 +80,7 @@ class word_store {
   // Whether so many words fit, as two sequences at most.
   bool has_room(size_t num_words) const { return free_.size() >= num_words / block_words_ + 2; }
 
-  // Only with room.
+  // Only if has_room().
   sequence store(std::span<const Word> words) {
     sequence out;
     out.store_ = this;

@@ -24,7 +24,7 @@ class progress_estimate {
   void update(double now_seconds, size_t phase, const job_work& work, uint64_t rows);
 
   double ratio() const { return ratio_; }
-  // Of the window; 0 while there is none.
+  // The speed within the window; 0 while there is none.
   double rows_per_second() const;
   // Empty while it can't be told: too early, nothing moves, or the work is open.
   std::optional<double> seconds_left() const;

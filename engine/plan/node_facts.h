@@ -10,7 +10,7 @@
 
 namespace flowrun::plan {
 
-// Of a breaker, which is a sort underneath.
+// Facts of a breaker that sorts.
 struct sort_facts {
   uint64_t limit_rows = 0;   // it gives at most so many rows; 0: all
   bool long_runs = false;    // runs of about twice the memory

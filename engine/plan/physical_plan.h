@@ -134,7 +134,7 @@ struct physical_plan {
   bool prediction_bounds = true;  // no more than is predicted can come; otherwise it is an estimate
 
   uint64_t share_of(int node, node_part part, int input = 0) const;
-  // Of its intake.
+  // What the node's intake keeps (memory_share::kept_bytes).
   uint64_t kept_of(int node, int input = 0) const;
   const queue* queue_into(int node, int input) const;  // null: not by a queue
   const sort_prediction* sort_of(int node) const;      // null for nodes that are no breakers

@@ -70,7 +70,7 @@ struct batch_pool::state {
     return out;
   }
 
-  // Null: there is none, and what is held has grown by one. `idle` has to be released.
+  // A free buffer. Null: there is none, and `held` has grown by one buffer. `idle` has to be released.
   std::byte* find(size_t size_class, std::vector<buffer>& idle) {
     mutex_lock lock(mutex);
     std::byte* data = nullptr;

@@ -69,7 +69,7 @@ class key_prefix {
   word128 operator()(const std::byte* row, const std::byte* heap) const {
     return fixed_ ? fixed_prefix(row) : text_prefix(row, heap);
   }
-  // Of rows that lie one behind the other; several times as fast where the key is numbers.
+  // The same for rows that lie one behind the other: several times as fast where the key is numbers.
   void operator()(const std::byte* rows, size_t num_rows, uint32_t row_bytes, const std::byte* heap,
                   word128* out) const;
 
@@ -79,7 +79,7 @@ class key_prefix {
     bool is_text;
     key_piece piece;
   };
-  // Of a key without strings.
+  // A piece of a key without strings, and where it lies in the prefix.
   struct placed_piece {
     key_piece piece;
     uint32_t beyond;  // bits that have no room

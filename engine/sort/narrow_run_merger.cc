@@ -141,7 +141,7 @@ class narrow_run_merger final : public run_merger {
   uint64_t merge_passes() const override { return first_merges_ ? first_merges_->passes() : 0; }
 
  private:
-  // As rows.
+  // Appends the words to `out` as rows.
   void give(std::span<const Word> words, const std::shared_ptr<const void>& owner,
             std::vector<record::batch>& out) const {
     for (; !words.empty(); words = words.subspan(std::min(batch_rows_, words.size()))) {

@@ -59,7 +59,7 @@ class row_stretch {
   size_t fill(const record::batch& in);
   // What fill() took since the last piece is one: it is sorted in the background. No rows: no piece.
   void sort_rest();
-  // That is large enough to be a piece.
+  // Whether what fill() took since the last piece is large enough to be one.
   bool has_piece() const {
     return rules_.most_pieces > 1 && held_bytes() - piece_from_ >= rules_.arena_bytes / rules_.most_pieces;
   }

@@ -33,14 +33,14 @@ class stretch_ring {
   // A step in the background. done: the whole stretch is on its way to the disks, and it is free again.
   using write_step = std::function<outcome(Stretch&, waker&)>;
 
-  // Of at least two stretches, which add() makes.
+  // The ring needs at least two stretches, which add() makes.
   stretch_ring(const sort_settings& settings, const sort_resources& resources, write_step write)
       : force_spill_(settings.force_spill),
         kept_bytes_(resources.kept_bytes),
         write_(std::move(write)),
         writing_(resources.post) {}
 
-  // Before all else: one more stretch, made of these.
+  // Called before all else: adds a stretch, made with these arguments.
   template <class... Args>
   void add(Args&&... args) {
     ring_.emplace_back(std::forward<Args>(args)...);
@@ -48,7 +48,7 @@ class stretch_ring {
 
   // ready: the stretch that is being filled, or comes next, is free. blocked: `w` will be woken.
   outcome room(waker& w) { return writing_.at_most(ring_.size() - 1 - full_.size(), &w); }
-  // Only with room.
+  // Only after room() was ready.
   Stretch& filling() { return ring_[filling_]; }
   // Another stretch is filled from now on.
   void hand_over() {

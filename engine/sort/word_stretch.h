@@ -25,7 +25,7 @@
 
 namespace flowrun::sort {
 
-// Of every stretch of a run buffer.
+// The sizes of every stretch of a run buffer.
 struct word_stretch_shape {
   size_t num_words = 0;
   size_t num_pieces = 1;
