@@ -90,7 +90,7 @@ name: table
 nodes:
   table: {op: file.read_csv, with: {path: in.csv, type: {k: u64, v: u64}}}
   keys: {op: generate, with: {rows: 1000, columns: {k: "u64(i * 800)"}}}
-  found: {op: lookup, in: {in: keys, table: table}, with: {on: [k], kind: hash}}
+  found: {op: lookup, in: {stream: keys, table: table}, with: {by: [k], kind: hash}}
   out: {op: file.write_rows, in: found, with: {path: out.bin}}
 """,
         )
@@ -107,7 +107,9 @@ nodes:
         self.assertNotIn("about", said)
 
     def test_scratch_that_can_not_suffice_is_refused(self):
-        self.write("job.yaml", ROWS.replace("ROWS", "20000000").replace("INPUT", "made").replace("  kept: {op: filter, in: made, with: {where: \"k > 10\"}}\n", ""))
+        self.write("job.yaml", "".join(
+            line for line in ROWS.replace("ROWS", "20000000").replace("INPUT", "made").splitlines(True) if "kept" not in line
+        ))
         limit = ["-m", "8MiB", "--scratch-limit", "10MiB"]
         for what in ("check", "run"):
             done = self.flowrun(what, "job.yaml", *limit)
@@ -132,15 +134,14 @@ nodes:
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertRegex(done.stderr, r"warning: the job may need up to [\d.]+ MiB of scratch")
         self.assertEqual(self.flowrun("run", "job.yaml", "-q", *limit).returncode, 0)
-        done = self.flowrun("check", "job.yaml", "-m", "8MiB")
-        self.assertEqual(done.stderr, "")
+        self.assertNotIn("warning", self.flowrun("check", "job.yaml", "-m", "8MiB").stderr)
 
     def test_memory_beyond_the_machine_is_a_warning(self):
         self.write("job.yaml", ROWS.replace("ROWS", "10").replace("INPUT", "kept"))
         for what in ("check", "plan", "run"):
-            done = self.flowrun(what, "job.yaml", "-m", "1000TiB")
+            done = self.flowrun(what, "job.yaml", "-m", "900TiB")
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertRegex(done.stderr, r"warning: the memory budget of 1000 TiB \(command line\) is more than the [\d.]+ [GMT]iB")
+            self.assertRegex(done.stderr, r"warning: the memory budget of 900 TiB \(command line\) is more than the [\d.]+ [GMT]iB")
             self.assertNotIn("more than the", self.flowrun(what, "job.yaml", "-m", "64MiB").stderr)
 
     def test_a_block_size_that_is_none(self):

@@ -47,7 +47,8 @@ FORMATS = {"u16": "H", "u32": "I", "u64": "Q"}
 
 
 def job(columns, sorts):
-    nodes = [f"  rows: {{op: generate, with: {{rows: {ROWS}, columns: {{{', '.join(f'{c}: "{e}"' for c, e in columns.items())}}}}}}}"]
+    made = ", ".join(f'{column}: "{value}"' for column, value in columns.items())
+    nodes = [f"  rows: {{op: generate, with: {{rows: {ROWS}, columns: {{{made}}}}}}}"]
     before = "rows"
     for i, s in enumerate(sorts):
         by = ", ".join(f'"{key}"' for key in s["by"])
