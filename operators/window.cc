@@ -117,11 +117,12 @@ class widening_stage final : public exec::ordered_stage {
     // When a batch comes again, so many of its rows are in the history already.
     size_t num_stored = out.within();
     while (history_.end() <= after_ || widen_until(history_.end() - after_, out)) {
+      // What no later row needs has been dropped.
+      if (history_copies * history_.num_bytes() > memory_bytes_) fail();
       if (num_stored == in.num_rows) return outcome::ready();
       const size_t count = std::min(in.num_rows - num_stored, strings_.empty() ? in.num_rows : few_rows);
       history_.append(in.slice(num_stored, count));
       num_stored += count;
-      if (history_copies * history_.num_bytes() > memory_bytes_) fail();
     }
     out.leave(0, num_stored);
     return outcome::ready();

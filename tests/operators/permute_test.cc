@@ -41,7 +41,7 @@ TEST(permute, puts_rows_where_the_expression_says) {
   for (const size_t count : {0U, 1U, 6U, 3000U}) {
     const rows in = numbers(count);
     EXPECT_EQ(permuted(numbers_in, in, "to: v"), in);
-    EXPECT_EQ(permuted(numbers_in, in, fmt::format("to: '{} - row_number'", int64_t(count) - 1)),
+    EXPECT_EQ(permuted(numbers_in, in, fmt::format("to: '{} - i64(row_number)'", int64_t(count) - 1)),
               rows(in.rbegin(), in.rend()));
   }
   const rows in = texts(12 * 35);
@@ -133,9 +133,9 @@ TEST(permute, reports_what_is_no_permutation) {
   EXPECT_THAT(problem("to: v", {"0", "3", "1"}), HasSubstr("no row goes to place 2; the next one goes to 3"));
   EXPECT_THAT(problem("to: v", {"1", "2"}), HasSubstr("no row goes to place 0"));
   EXPECT_THAT(problem("to: 'i64(v) - 1'", {"0", "1"}), HasSubstr("the next one goes to -1"));
-  EXPECT_THAT(problem("bits: reverse, n: 2", numbers(3)), HasSubstr("there are 3 rows, but 2 bits make 4 places"));
+  EXPECT_THAT(problem("bits: reverse, n: 2", numbers(3)), HasSubstr("the input has 3 rows, but 2 bits make 4 places"));
   EXPECT_THAT(problem("bits: reverse, n: 2", numbers(5)), HasSubstr("5 or more rows"));
-  EXPECT_THAT(problem("bits: reverse, n: 20", numbers(5)), HasSubstr("there are 5 rows"));
+  EXPECT_THAT(problem("bits: reverse, n: 20", numbers(5)), HasSubstr("the input has 5 rows"));
 }
 
 TEST(permute, reports_faults) {

@@ -29,7 +29,7 @@ class standard_streams(process_test):
         self.write("out.txt", "before\n")
         done = self.shell('exec "$0" -q job.yaml <&-')
         self.assertEqual((done.returncode, done.stdout), (66, b""))
-        self.assertIn(b"can't open /dev/stdin: Bad file descriptor", done.stderr)
+        self.assertIn(b"can't read standard input: it is not open for reading", done.stderr)
         self.assertEqual((self.dir / "out.txt").read_text(), "before\n")
         done = self.shell('exec "$0" -q job.yaml 0>sink')  # open, but for writing
         self.assertEqual(done.returncode, 66, done.stderr)
@@ -46,8 +46,8 @@ class standard_streams(process_test):
                 self.assertEqual((self.dir / "out.txt").read_text(), "b\na\n")
                 self.assertTrue((self.dir / "report.json").read_text().startswith("{"))
         done = self.shell('exec "$0" -q numbers.yaml >&-')
-        self.assertEqual(done.returncode, 74, done.stderr)
-        self.assertIn(b"Bad file descriptor", done.stderr)
+        self.assertEqual(done.returncode, 73, done.stderr)
+        self.assertIn(b"can't write standard output: it is not open for writing", done.stderr)
         self.assertEqual(self.files(), ["job.yaml", "numbers.yaml", "out.txt", "report.json"])
 
     def as_nobody(self, words, path):
