@@ -28,7 +28,6 @@
 #define FLOWRUN_GUARDED_BY(x) FLOWRUN_THREAD_ANNOTATION(guarded_by(x))
 #define FLOWRUN_REQUIRES(...) FLOWRUN_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define FLOWRUN_REQUIRES_SHARED(...) FLOWRUN_THREAD_ANNOTATION(requires_shared_capability(__VA_ARGS__))
-#define FLOWRUN_EXCLUDES(...) FLOWRUN_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define FLOWRUN_NO_THREAD_SAFETY_ANALYSIS FLOWRUN_THREAD_ANNOTATION(no_thread_safety_analysis)
 
 namespace flowrun {

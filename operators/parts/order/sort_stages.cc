@@ -153,7 +153,8 @@ void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_sett
 
 uint64_t bytes_to_sort(const record::row_type& type, bool indexed, const plan::row_estimate& estimate) {
   const uint64_t expected = sizes::bytes_to_sort(estimate.rows, estimate.num_bytes, type.row_bytes(), indexed);
-  return estimate.bounds_rows() ? expected : 4 * expected;  // an estimate may be too low, of few long rows above all
+  // An estimate may be too low, above all one of few long rows.
+  return estimate.bounds_rows() ? expected : 4 * expected;
 }
 
 plan::memory_wish sort_memory(const plan::node& n, plan::node_part) {
