@@ -1,15 +1,17 @@
 // The index of a file of sorted rows: what is in it, and everything that may be wrong with it.
 #include "operators/parts/files/row_index.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <span>
 
 #include "engine/base/error.h"
+#include "tests/support/byte_files.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::operators {
 namespace {
@@ -21,12 +23,7 @@ constexpr uint64_t plenty = 1 << 30;
 
 class row_index_files : public ::testing::Test {
  protected:
-  row_index_files() { fs::create_directories(place_); }
-  ~row_index_files() override { fs::remove_all(place_); }
-
-  const fs::path place_ =
-      fs::path(::testing::TempDir()) /
-      fmt::format("flowrun-row-index-{}", ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  const temporary_directory place_;
   const std::string rows_path_ = place_ / "rows";
   const record::row_type type_ = record::row_type(
       {{"a", record::value_type::of(record::type_kind::u32)}, {"b", record::value_type::of(record::type_kind::u64)}});
@@ -55,19 +52,9 @@ class row_index_files : public ::testing::Test {
     }
     builder.finish();
     while (!builder.pending().empty()) drain(1000);
-    save(rows_path_, rows);
-    save(index_path(rows_path_), index);
+    store(rows_path_, rows);
+    store(index_path(rows_path_), index);
     return rows;
-  }
-  static void save(const std::string& path, const std::vector<std::byte>& bytes) {
-    std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  }
-  static std::vector<std::byte> loaded(const std::string& path) {
-    std::vector<std::byte> out(fs::file_size(path));
-    std::ifstream(path, std::ios::binary)
-        .read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(out.size()));
-    return out;
   }
 
   std::string problem(error_kind kind = error_kind::bad_data, uint64_t most_bytes = plenty) {
@@ -116,20 +103,20 @@ TEST_F(row_index_files, of_rows_that_are_longer_than_a_block) {
 
 TEST_F(row_index_files, refuses_what_is_damaged) {
   write(20'000, type_);
-  const std::vector<std::byte> good = loaded(index_path(rows_path_));
+  const std::vector<std::byte> good = load(index_path(rows_path_));
   for (size_t i = 0; i < good.size(); ++i) {
     std::vector<std::byte> bad = good;
     bad[i] ^= std::byte{1};
-    save(index_path(rows_path_), bad);
+    store(index_path(rows_path_), bad);
     EXPECT_NE(problem(), "none") << "byte " << i;
   }
   for (size_t num_bytes = 0; num_bytes < good.size(); num_bytes += 7) {
-    save(index_path(rows_path_), {good.begin(), good.begin() + static_cast<ptrdiff_t>(num_bytes)});
+    store(index_path(rows_path_), std::span(good).first(num_bytes));
     EXPECT_NE(problem(), "none") << num_bytes << " bytes";
   }
-  save(index_path(rows_path_), good);
+  store(index_path(rows_path_), good);
   EXPECT_EQ(problem(), "none");
-  save(index_path(rows_path_), std::vector<std::byte>(100));
+  store(index_path(rows_path_), std::vector<std::byte>(100));
   EXPECT_THAT(problem(), HasSubstr("no index of rows"));
 }
 
@@ -143,9 +130,9 @@ TEST_F(row_index_files, refuses_what_belongs_to_other_rows) {
   const record::row_type other({{"a", record::value_type::of(record::type_kind::i32)}, {"b", type_[1].type}});
   EXPECT_THAT(problem(other, order_), HasSubstr("is of rows of (u32 u64), not of (i32 u64)"));
   EXPECT_THAT(problem(error_kind::resources, 100), HasSubstr("there is room for 100 B"));
-  save(rows_path_, {rows.begin(), rows.end() - 12});
+  store(rows_path_, std::span(rows).first(rows.size() - 12));
   EXPECT_THAT(problem(), HasSubstr("of 20000 rows of 12 bytes, but"));
-  save(rows_path_, rows);
+  store(rows_path_, rows);
   fs::last_write_time(index_path(rows_path_), fs::last_write_time(rows_path_) - std::chrono::seconds(1));
   EXPECT_THAT(problem(), HasSubstr("older than the rows"));
   fs::remove(index_path(rows_path_));

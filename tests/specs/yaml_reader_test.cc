@@ -4,13 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-
 #include "engine/base/error.h"
 #include "specs/value.h"
 #include "tests/specs/reading.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::specs {
 namespace {
@@ -177,10 +174,9 @@ TEST(yaml_reader, files) {
     EXPECT_STREQ(e.what(), "can't open the job /no/such/job.yaml: No such file or directory");
     EXPECT_THAT(e.hint(), HasSubstr("path of a job file"));
   }
-  const std::string directory = ::testing::TempDir() + "flowrun_yaml_reader_test_jobs";
-  std::filesystem::create_directories(directory);
-  for (const char* name : {"a.yaml", "b.yml", "c.yaml", "d.yaml"})
-    std::ofstream(directory + "/" + name) << "flowrun: 1";
+  const temporary_directory where;
+  const std::string directory = where.path();
+  for (const char* name : {"a.yaml", "b.yml", "c.yaml", "d.yaml"}) where.write(name, "flowrun: 1");
   try {
     read_job_file(directory);
     FAIL() << "no error";
@@ -189,12 +185,9 @@ TEST(yaml_reader, files) {
     EXPECT_THAT(e.what(), HasSubstr("it is a directory"));
     EXPECT_THAT(e.hint(), HasSubstr(directory + "/a.yaml, " + directory + "/b.yml, " + directory + "/c.yaml, …"));
   }
-  std::filesystem::remove_all(directory);
   EXPECT_THAT(testing::faults_of(read_job_file("/dev/zero")), ElementsAre(HasSubstr("larger than 4.00 MiB")));
-  const std::string path = ::testing::TempDir() + "flowrun_yaml_reader_test.yaml";
-  std::ofstream(path) << testing::out_degree;
+  const std::string path = where.write("job.yaml", testing::out_degree);
   const read_result result = read_job_file(path, {{"input", "x"}});
-  std::remove(path.c_str());
   EXPECT_TRUE(result.faults.empty());
   EXPECT_EQ(result.job.file(), path);
   EXPECT_EQ(result.text, testing::out_degree);

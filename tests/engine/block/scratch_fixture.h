@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,29 +16,13 @@
 #include "engine/block/stream_disks.h"
 #include "engine/io/faulty_backend.h"
 #include "engine/io/request.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::block {
 
 constexpr uint32_t tiny_block = 4096;
 
-// Removed with all it holds at the end.
-class temporary_directory {
- public:
-  temporary_directory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "flowrun-block-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw error(error_kind::internal, "can't make " + pattern);
-    path_ = pattern;
-  }
-  ~temporary_directory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
+using flowrun::temporary_directory;
 
 // The error that `act` throws; fails the test when it throws none.
 template <class Act>

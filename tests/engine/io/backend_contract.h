@@ -15,7 +15,8 @@
 #include "engine/io/faulty_backend.h"
 #include "engine/io/simulated_backend.h"
 #include "tests/engine/io/requests.h"
-#include "tests/engine/io/scratch_directory.h"
+#include "tests/support/byte_files.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::io {
 
@@ -87,7 +88,7 @@ class backend_contract : public testing::TestWithParam<contract_case> {
     return r.take_result();
   }
 
-  scratch_directory home;
+  temporary_directory home;
 
  private:
   backend_rig rig_;

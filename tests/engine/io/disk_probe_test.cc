@@ -11,7 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/io/file.h"
-#include "tests/engine/io/scratch_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::io {
 namespace {
@@ -243,7 +243,7 @@ TEST_F(disk_probe_test, a_failed_transfer_is_thrown) {
 }
 
 TEST(disk_probe_on_disk, measures_with_each_backend) {
-  const scratch_directory place;
+  const temporary_directory place;
   for (const backend_kind kind : {backend_kind::automatic, backend_kind::threads}) {
     const auto carrier = make_backend(kind, 16);
     const auto scratch = file::open(place.path(), open_mode::scratch, {.direct = true});

@@ -4,7 +4,7 @@
 
 #include "engine/base/error.h"
 #include "engine/io/file.h"
-#include "tests/engine/io/scratch_directory.h"
+#include "tests/support/byte_files.h"
 
 namespace flowrun::io {
 namespace {

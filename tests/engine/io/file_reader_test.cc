@@ -11,7 +11,8 @@
 #include "engine/io/faulty_backend.h"
 #include "engine/io/statistics.h"
 #include "tests/engine/io/each_backend.h"
-#include "tests/engine/io/scratch_directory.h"
+#include "tests/support/byte_files.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::io {
 namespace {
@@ -46,7 +47,7 @@ class file_reader_test : public testing::TestWithParam<backend_kind> {
     if (GetParam() == backend_kind::io_uring && !io_uring_refusal().empty()) GTEST_SKIP() << io_uring_refusal();
     io = make_backend(GetParam(), 4);
   }
-  scratch_directory home;
+  temporary_directory home;
   std::unique_ptr<backend> io;
 };
 
@@ -259,7 +260,7 @@ TEST_P(file_reader_test, reads_files_without_a_length) {
 INSTANTIATE_TEST_SUITE_P(each, file_reader_test, each_backend, backend_label);
 
 TEST(file_reader, uses_the_page_cache_where_it_holds_the_file) {
-  const scratch_directory home;
+  const temporary_directory home;
   const auto content = random_bytes(4'000'000);
   store(home / "in", content);  // written just now: cached
   const auto io = make_backend(backend_kind::memory);

@@ -10,7 +10,8 @@
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "tests/engine/io/scratch_directory.h"
+#include "tests/support/byte_files.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::io {
 namespace {
@@ -45,7 +46,7 @@ TEST(file, refuses_to_read_a_directory) {
 }
 
 TEST(file, never_overwrites) {
-  const scratch_directory home;
+  const temporary_directory home;
   store(home / "there", random_bytes(10));
   const error failure = caught([&] { file::open(home / "there", open_mode::write_new); });
   EXPECT_EQ(failure.kind(), error_kind::output);
@@ -53,7 +54,7 @@ TEST(file, never_overwrites) {
 }
 
 TEST(file, scratch_leaves_no_name_behind) {
-  const scratch_directory home;
+  const temporary_directory home;
   for (const bool direct : {false, true}) {
     const auto scratch = file::open(home.path(), open_mode::scratch, {.direct = direct});
     EXPECT_EQ(home.num_entries(), 0U);
@@ -87,7 +88,7 @@ TEST(file, falls_back_where_direct_is_refused) {
 }
 
 TEST(file, direct_reads_end_where_the_file_ends) {
-  const scratch_directory home;
+  const temporary_directory home;
   const auto content = random_bytes(10000);
   store(home / "odd", content);
   const auto odd = file::open(home / "odd", open_mode::read, {.direct = true});
@@ -99,7 +100,7 @@ TEST(file, direct_reads_end_where_the_file_ends) {
 }
 
 TEST(file, reserve_extends_and_release_makes_zeros) {
-  const scratch_directory home;
+  const temporary_directory home;
   const auto scratch = file::open(home.path(), open_mode::scratch);
   if (!scratch->reserve(0, 1 * MiB)) GTEST_SKIP() << "this file system can't reserve";
   EXPECT_EQ(scratch->num_bytes(), 1 * MiB);
@@ -116,7 +117,7 @@ TEST(file, reserve_extends_and_release_makes_zeros) {
 }
 
 TEST(file, errors_of_transfers_are_negative_numbers) {
-  const scratch_directory home;
+  const temporary_directory home;
   store(home / "a", random_bytes(10));
   const auto a = file::open(home / "a", open_mode::read);
   std::byte one{};

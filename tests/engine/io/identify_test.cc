@@ -9,7 +9,8 @@
 #include "engine/base/error.h"
 #include "engine/io/followed_path.h"
 #include "engine/io/output_target.h"
-#include "tests/engine/io/scratch_directory.h"
+#include "tests/support/byte_files.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::io {
 namespace {
@@ -23,7 +24,7 @@ class identify_test : public testing::Test {
     return same_file(identify(a, true), identify(b, true));
   }
   void touch(const std::string& name) const { store(home / name, random_bytes(10)); }
-  scratch_directory home;
+  temporary_directory home;
 };
 
 TEST_F(identify_test, SpellingsOfAFileThatIsThereOrNot) {

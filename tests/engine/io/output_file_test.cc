@@ -15,7 +15,8 @@
 #include "engine/io/output_target.h"
 #include "engine/io/statistics.h"
 #include "tests/engine/io/each_backend.h"
-#include "tests/engine/io/scratch_directory.h"
+#include "tests/support/byte_files.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::io {
 namespace {
@@ -56,7 +57,7 @@ class output_file_test : public testing::TestWithParam<backend_kind> {
     if (GetParam() == backend_kind::io_uring && !io_uring_refusal().empty()) GTEST_SKIP() << io_uring_refusal();
     io = make_backend(GetParam(), 4);
   }
-  scratch_directory home;
+  temporary_directory home;
   std::unique_ptr<backend> io;
 };
 
@@ -286,7 +287,7 @@ TEST_P(output_file_test, writes_to_devices) {
 INSTANTIATE_TEST_SUITE_P(each, output_file_test, each_backend, backend_label);
 
 TEST(output_file, refuses_what_is_no_file) {
-  const scratch_directory home;
+  const temporary_directory home;
   const auto io = make_backend(backend_kind::memory);
   store(home / "file", random_bytes(1));
   for (const std::string& path :
@@ -298,7 +299,7 @@ TEST(output_file, refuses_what_is_no_file) {
 }
 
 TEST(output_file, a_killed_process_leaves_nothing) {
-  const scratch_directory home;
+  const temporary_directory home;
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
   const pid_t child = fork();
@@ -321,7 +322,7 @@ TEST(output_file, a_killed_process_leaves_nothing) {
 }
 
 TEST(output_target, long_names_have_siblings_too) {
-  const scratch_directory home;
+  const temporary_directory home;
   const std::string path = home / std::string(255, 'n');
   for (int i = 0; i < 2; ++i) {  // the second replaces, through a sibling
     output_target target(path, false);

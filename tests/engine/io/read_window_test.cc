@@ -11,7 +11,8 @@
 #include "engine/io/faulty_backend.h"
 #include "engine/io/file.h"
 #include "tests/engine/block/held_backend.h"
-#include "tests/engine/io/scratch_directory.h"
+#include "tests/support/byte_files.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::io {
 namespace {
@@ -43,7 +44,7 @@ class numbered_pieces final : public piece_source {
   std::vector<uint64_t> asked;
 
  private:
-  scratch_directory home_;
+  temporary_directory home_;
   std::unique_ptr<file> file_;
 };
 
