@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tests/simulation/sorted_input.h"
+#include "tests/support/wakers.h"
 
 namespace flowrun::simulation {
 

@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/block/buffered_writer.h"
 #include "tests/simulation/block_output.h"
+#include "tests/support/wakers.h"
 
 namespace flowrun::simulation {
 

@@ -5,6 +5,7 @@
 #include "engine/block/prefetch_order.h"
 #include "engine/sort/run_creator.h"
 #include "tests/simulation/block_output.h"
+#include "tests/support/wakers.h"
 
 namespace flowrun::simulation {
 

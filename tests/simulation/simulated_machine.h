@@ -62,9 +62,4 @@ class simulated_machine {
   std::unique_ptr<block::block_manager> blocks_;
 };
 
-// What a component that is blocked is handed: the driver tries again after every event anyway.
-struct no_waker final : waker {
-  void wake() noexcept override {}
-};
-
 }  // namespace flowrun::simulation

@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/runs/run_writer.h"
+#include "tests/support/wakers.h"
 
 namespace flowrun::simulation {
 

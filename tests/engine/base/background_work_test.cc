@@ -1,11 +1,10 @@
 #include "engine/base/background_work.h"
+#include "tests/support/task_queue.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <stdexcept>
-
-#include "tests/engine/base/task_queue.h"
 
 namespace flowrun {
 namespace {

@@ -71,7 +71,7 @@ TEST(external_queue_failure, a_consumer_asleep_hears_of_the_producers_error) {
   ASSERT_EQ(queue.front(front, consumer), outcome::blocked(blocked_on::input));
   std::thread producer([&] { EXPECT_THROW(push_all(queue, input), error); });
   producer.join();
-  EXPECT_GT(consumer.num_wakes, 0);
+  EXPECT_GT(consumer.num_wakes(), 0);
   EXPECT_THROW((void)queue.front(front, consumer), error);
 }
 

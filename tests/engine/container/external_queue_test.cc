@@ -146,7 +146,7 @@ TEST(external_queue, goes_back_to_memory_once_scratch_is_read) {
   EXPECT_EQ(queue.front(front, asleep), outcome::blocked(blocked_on::input));  // empty, not closed
   const uint64_t spilled = queue.spilled_bytes();
   push(input[0]);
-  EXPECT_EQ(asleep.num_wakes, 1);
+  EXPECT_EQ(asleep.num_wakes(), 1);
   EXPECT_EQ(queue.spilled_bytes(), spilled);
   queue.close();
   out = read_all(queue, type);
@@ -160,9 +160,9 @@ TEST(external_queue, an_empty_one_ends_at_once) {
   counting_waker w;
   const batch* front = nullptr;
   EXPECT_EQ(queue.front(front, w), outcome::blocked(blocked_on::input));
-  EXPECT_EQ(w.num_wakes, 0);
+  EXPECT_EQ(w.num_wakes(), 0);
   queue.close();
-  EXPECT_EQ(w.num_wakes, 1);
+  EXPECT_EQ(w.num_wakes(), 1);
   EXPECT_EQ(queue.front(front, w), outcome::done());
   EXPECT_EQ(queue.front(front, w), outcome::done());
 }
@@ -203,13 +203,13 @@ TEST(external_queue, a_completed_write_wakes_both_ends) {
   counting_waker consumer;
   size_t pushed = 0;
   while (queue.push(input[pushed], producer).is_ready()) ASSERT_LT(++pushed, input.size());
-  EXPECT_EQ(producer.num_wakes, 0);
+  EXPECT_EQ(producer.num_wakes(), 0);
   const batch* front = nullptr;
   ASSERT_EQ(queue.front(front, consumer), outcome::blocked());
-  EXPECT_EQ(producer.num_wakes, 0);
+  EXPECT_EQ(producer.num_wakes(), 0);
   backend.finish(backend.num_waiting());
-  EXPECT_GT(producer.num_wakes, 0);
-  EXPECT_GT(consumer.num_wakes, 0);
+  EXPECT_GT(producer.num_wakes(), 0);
+  EXPECT_GT(consumer.num_wakes(), 0);
   backend.hold = false;
   while (backend.num_waiting() > 0) backend.finish(1);
 }
@@ -249,7 +249,7 @@ TEST(external_queue, forgets_its_wakers) {
     ASSERT_EQ(queue.front(front, gone), outcome::blocked());
     queue.forget_wakers();
     backend.finish(backend.num_waiting());
-    EXPECT_EQ(gone.num_wakes, 0);
+    EXPECT_EQ(gone.num_wakes(), 0);
   }
   backend.hold = false;
 }

@@ -49,7 +49,7 @@ TEST(external_vector_failure, may_be_destroyed_in_any_state) {
     std::unique_ptr<external_vector::reader> reader;
     if (round % 4 == 0) {
       for (outcome s; !(s = vector->finish(*sleeper)).is_done();)
-        while (sleeper->num_wakes == 0) std::this_thread::yield();
+        while (sleeper->num_wakes() == 0) std::this_thread::yield();
       reader = vector->read(random() % (100 * KiB), round % 8 == 0 ? external_vector::direction::forward
                                                                    : external_vector::direction::backward);
       const batch* front = nullptr;

@@ -468,11 +468,11 @@ TEST(external_vector, wakes_who_waits) {
   const auto until_not_blocked = [&](auto&& act) {
     outcome s;
     while ((s = act()).is_blocked()) {
-      ASSERT_EQ(w.num_wakes, expected_wakes);
+      ASSERT_EQ(w.num_wakes(), expected_wakes);
       ASSERT_GT(backend.num_waiting(), 0U);
-      while (w.num_wakes == expected_wakes && backend.num_waiting() > 0) backend.finish(1);
+      while (w.num_wakes() == expected_wakes && backend.num_waiting() > 0) backend.finish(1);
       ++expected_wakes;
-      ASSERT_EQ(w.num_wakes, expected_wakes);
+      ASSERT_EQ(w.num_wakes(), expected_wakes);
     }
   };
   for (batch& b : input) until_not_blocked([&] { return vector.push(b, w); });

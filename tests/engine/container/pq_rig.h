@@ -15,8 +15,8 @@
 #include "engine/base/units.h"
 #include "engine/container/blocking_priority_queue.h"
 #include "engine/io/backends.h"
-#include "tests/engine/base/task_queue.h"
 #include "tests/engine/block/scratch_fixture.h"
+#include "tests/support/task_queue.h"
 
 namespace flowrun::container {
 

@@ -5,6 +5,7 @@
 
 #include "tests/engine/block/held_backend.h"
 #include "tests/engine/container/pq_rig.h"
+#include "tests/support/wakers.h"
 
 namespace flowrun::container {
 namespace {
@@ -202,27 +203,24 @@ TEST(priority_queue, is_never_asleep_without_a_wake) {
   block::block_manager blocks(block::memory_options(backend, 1));
   {
     priority_queue<uint64_t> queue({.blocks = &blocks, .post = tasks.poster(), .memory_bytes = 0, .force_spill = true});
-    struct counting final : waker {
-      void wake() noexcept override { ++num_wakes; }
-      int num_wakes = 0;
-    } w;
+    counting_waker w;
     std::mt19937_64 random(7);
     std::vector<uint64_t> right;
     // A blocked call is woken by the tasks and transfers that are under way.
     const auto until_ready = [&](auto&& act) {
       for (int tries = 0; tries < 1000; ++tries) {
-        w.num_wakes = 0;
+        const int before = w.num_wakes();
         const outcome s = act();
         if (!s.is_blocked()) return s;
-        while (w.num_wakes == 0) {
+        while (w.num_wakes() == before) {
           const size_t waiting = backend.num_waiting();
           tasks.drain();
-          if (w.num_wakes > 0) break;
+          if (w.num_wakes() > before) break;
           if (waiting == 0 && backend.num_waiting() == 0) break;
           backend.finish(1);
         }
-        EXPECT_GT(w.num_wakes, 0) << "blocked, and nothing to wait for";
-        if (w.num_wakes == 0) break;
+        EXPECT_GT(w.num_wakes(), before) << "blocked, and nothing to wait for";
+        if (w.num_wakes() == before) break;
       }
       ADD_FAILURE() << "blocked for ever";
       return outcome::blocked();
@@ -252,16 +250,13 @@ TEST(queue_input, wakes_whoever_comes_too_late) {
   const item_packer<uint64_t> packer(8);
   queue_input<uint64_t> input(
       {.blocks = &blocks, .post = tasks.poster(), .num_buffers = 2, .buffer_items = 100, .block_bytes = 4096}, packer);
-  struct counting final : waker {
-    void wake() noexcept override { ++num_wakes; }
-    int num_wakes = 0;
-  } w;
+  counting_waker w;
   for (uint64_t i = 0; i < 100; ++i) input.filling()[i] = 100 - i;
   ASSERT_EQ(input.hand_over(100, 1, false, w), outcome::ready());
   EXPECT_EQ(input.least_away(), 1U);
   tasks.drain();
   EXPECT_EQ(input.hand_over(100, 1, false, w), outcome::blocked());
-  EXPECT_EQ(w.num_wakes, 1);
+  EXPECT_EQ(w.num_wakes(), 1);
   queue_input<uint64_t>::finished f;
   ASSERT_TRUE(input.take_finished(f));
   EXPECT_TRUE(std::is_sorted(f.sorted.begin(), f.sorted.end()));

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <random>
@@ -16,18 +15,12 @@
 #include "engine/io/backends.h"
 #include "tests/engine/block/scratch_fixture.h"
 #include "tests/engine/record/random_rows.h"
+#include "tests/support/wakers.h"
 
 namespace flowrun::container {
 
 using record::batch;
 using record::row_type;
-
-// Counts its wakes; for tests in which everything happens on one thread.
-class counting_waker final : public waker {
- public:
-  void wake() noexcept override { ++num_wakes; }
-  std::atomic<int> num_wakes{0};
-};
 
 class queue_rig {
  public:

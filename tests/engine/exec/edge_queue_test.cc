@@ -5,17 +5,12 @@
 #include <thread>
 
 #include "tests/engine/exec/pipeline_rig.h"
+#include "tests/support/wakers.h"
 
 namespace flowrun::exec {
 namespace {
 
 constexpr uint64_t no_limit = ~uint64_t{0};
-
-class counting_waker final : public waker {
- public:
-  void wake() noexcept override { ++num_wakes; }
-  int num_wakes = 0;
-};
 
 TEST(bounded_queue, holds_the_producer_back_until_there_is_room) {
   const auto queue = make_bounded_queue(2, no_limit);
@@ -25,20 +20,20 @@ TEST(bounded_queue, holds_the_producer_back_until_there_is_room) {
   EXPECT_TRUE(queue->peek(front, consumer).is_blocked());
   record::batch b = batch_of({1});
   EXPECT_TRUE(queue->push(b, producer).is_ready());
-  EXPECT_EQ(consumer.num_wakes, 1);
+  EXPECT_EQ(consumer.num_wakes(), 1);
   b = batch_of({2});
   EXPECT_TRUE(queue->push(b, producer).is_ready());
-  EXPECT_EQ(consumer.num_wakes, 1);  // it was awake
+  EXPECT_EQ(consumer.num_wakes(), 1);  // it was awake
   b = batch_of({3});
   const outcome full = queue->push(b, producer);
   EXPECT_TRUE(full.is_blocked());
   EXPECT_EQ(full.why(), blocked_on::output);
   EXPECT_EQ(numbers_of(b), numbers{3});
-  EXPECT_EQ(producer.num_wakes, 0);
+  EXPECT_EQ(producer.num_wakes(), 0);
   ASSERT_TRUE(queue->peek(front, consumer).is_ready());
   EXPECT_EQ(numbers_of(*front), numbers{1});
   queue->pop();
-  EXPECT_EQ(producer.num_wakes, 1);
+  EXPECT_EQ(producer.num_wakes(), 1);
   EXPECT_TRUE(queue->push(b, producer).is_ready());
   EXPECT_TRUE(queue->close(producer).is_done());
   for (uint64_t expected : {2U, 3U}) {
@@ -57,7 +52,7 @@ TEST(bounded_queue, close_wakes_the_consumer) {
   EXPECT_TRUE(empty.is_blocked());
   EXPECT_EQ(empty.why(), blocked_on::input);
   EXPECT_TRUE(queue->close(w).is_done());
-  EXPECT_EQ(w.num_wakes, 1);
+  EXPECT_EQ(w.num_wakes(), 1);
   EXPECT_TRUE(queue->peek(front, w).is_done());
 }
 
@@ -69,7 +64,7 @@ TEST(bounded_queue, forgets_its_wakers) {
   queue->forget_wakers();
   record::batch b = batch_of({1});
   EXPECT_TRUE(queue->push(b, gone).is_ready());
-  EXPECT_EQ(gone.num_wakes, 0);
+  EXPECT_EQ(gone.num_wakes(), 0);
 }
 
 TEST(bounded_queue, what_waits_in_it_dies_with_it) {

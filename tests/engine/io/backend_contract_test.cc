@@ -13,6 +13,7 @@
 #include "engine/io/file.h"
 #include "engine/io/statistics.h"
 #include "tests/engine/io/backend_contract.h"
+#include "tests/support/wakers.h"
 
 namespace flowrun::io {
 namespace {
@@ -126,7 +127,7 @@ TEST_P(backend_contract, wakes_once_for_each_request) {
     EXPECT_FALSE(r.done());
   }
   take_down();  // its threads are gone: no wake can follow
-  EXPECT_EQ(counter.num_wakes, 50U);
+  EXPECT_EQ(counter.num_wakes(), 50);
 }
 
 TEST_P(backend_contract, keeps_an_error_until_it_is_asked_for) {

@@ -9,6 +9,7 @@
 #include "engine/io/disk_queue.h"
 #include "engine/io/file.h"
 #include "tests/engine/io/backend_contract.h"
+#include "tests/support/wakers.h"
 
 namespace flowrun::io {
 namespace {
@@ -124,7 +125,7 @@ TEST_P(backend_order, a_waiting_request_can_be_cancelled) {
   EXPECT_TRUE(io().cancel(r));
   EXPECT_TRUE(r.done());
   EXPECT_FALSE(io().cancel(r)) << "it is over already";
-  EXPECT_EQ(counter.num_wakes, 1U);
+  EXPECT_EQ(counter.num_wakes(), 1);
   try {
     r.take_result();
     FAIL() << "no error";
@@ -158,7 +159,7 @@ TEST_P(backend_order, it_is_too_late_to_cancel_what_has_ended) {
   EXPECT_EQ(r.take_result(), 1U);
   counter.wait_for(1);
   take_down();
-  EXPECT_EQ(counter.num_wakes, 1U);
+  EXPECT_EQ(counter.num_wakes(), 1);
 }
 
 // Requests are cancelled while others end: each ends in exactly one way, and cancel() says which.

@@ -1,7 +1,6 @@
 // What tests of backends and queues need again and again.
 #pragma once
 
-#include <condition_variable>
 #include <mutex>
 #include <vector>
 
@@ -9,21 +8,6 @@
 #include "engine/io/request.h"
 
 namespace flowrun::io {
-
-struct counting_waker final : waker {
-  void wake() noexcept override {
-    std::lock_guard lock(mutex);
-    ++num_wakes;
-    changed.notify_all();
-  }
-  void wait_for(unsigned wanted) {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return num_wakes >= wanted; });
-  }
-  std::mutex mutex;
-  std::condition_variable changed;
-  unsigned num_wakes = 0;
-};
 
 // The order in which requests ended.
 struct finish_log {

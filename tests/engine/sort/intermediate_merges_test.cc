@@ -1,17 +1,14 @@
 // The merges before the last one, on made-up runs: which become one, in which places, and what is asked when.
 #include "engine/sort/intermediate_merges.h"
 
+#include "tests/support/wakers.h"
+
 #include <gtest/gtest.h>
 
 #include <numeric>
 
 namespace flowrun::sort {
 namespace {
-
-class no_waker final : public waker {
- public:
-  void wake() noexcept override {}
-};
 
 // Blocks, gets on, is done; the new run has the rows of all, and the stream of the first.
 class made_up_merge final : public intermediate_merge {

@@ -15,9 +15,9 @@
 #include "engine/record/hash.h"
 #include "engine/sort/run_creator.h"
 #include "engine/sort/run_merger.h"
-#include "tests/engine/base/task_queue.h"
 #include "tests/engine/block/scratch_fixture.h"
 #include "tests/engine/record/random_rows.h"
+#include "tests/support/task_queue.h"
 
 namespace flowrun::sort {
 
