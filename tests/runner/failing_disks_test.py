@@ -6,7 +6,6 @@ Usage: failing_disks_test.py FLOWRUN REFUSING_LAUNCHER [test…]
 The launcher makes the kernel refuse system calls; small file systems are mounted in a mount namespace of their own.
 """
 
-import json
 import os
 import pathlib
 import resource
@@ -190,9 +189,7 @@ class refused_calls_test(faulty_system_test):
             )
             self.addCleanup(job.communicate)
             self.addCleanup(job.kill)
-            for line in job.stderr:
-                if '"ratio"' in line and json.loads(line)["rows"] > 0:
-                    break
+            self.until_rows_move(job)
             hidden = everything(self.dir / "out")
             self.assertEqual(len(hidden), 1, hidden)
             self.assertRegex(hidden[0], r"^\.sorted\.u64\.flowrun-\d+\.tmp$")
@@ -285,7 +282,7 @@ class unusable_directory_test(faulty_system_test):
             "job.yaml", "-p", f"rows={ENDLESS}", "-m", "32MiB", "-T", "one", "-T", directory, "--report", "report.json"
         )
         self.ends(75, done, f"can't use the scratch directory {directory}: ", *parts)
-        report = json.loads((self.dir / "report.json").read_text())
+        report = self.report()
         self.assertEqual(report["status"], "failed")
         self.assertEqual([int(node.get("rows", 0)) for node in report["nodes"]], [0, 0, 0])  # no work was done
 

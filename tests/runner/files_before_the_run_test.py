@@ -3,10 +3,9 @@
 when its phase begins."""
 
 import os
-import subprocess
 import unittest
 
-from flowrun_process import FLOWRUN, main, process_test
+from flowrun_process import job_with_sinks, main, process_test
 
 # Its first phase reads a pipe that no process writes to: it would wait there for ever.
 LATE = """flowrun: 1
@@ -18,13 +17,6 @@ nodes:
   write:  {op: file.write_lines, in: sorted, with: {path: out/lines.txt}}
   more:   {op: file.write_csv, in: both, with: {path: more.csv}}
 """
-
-
-def sinks(*paths, source="{op: generate, with: {kind: counter, rows: 10}}"):
-    lines = ["flowrun: 1", "nodes:", f"  rows: {source}"]
-    for number, path in enumerate(paths):
-        lines.append(f'  out{number}: {{op: file.write_csv, in: rows, with: {{path: "{path}"}}}}')
-    return "\n".join(lines) + "\n"
 
 
 class files_before_the_run_test(process_test):
@@ -60,7 +52,7 @@ class files_before_the_run_test(process_test):
         (self.dir / "folder").mkdir()
         (self.dir / "link").symlink_to("/proc/nowhere")
         source = "{op: file.read_lines, with: {path: [missing-1, missing-2]}}"
-        self.write("job.yaml", sinks("a-file/out", "folder", "link", "new/deeper/out", source=source))
+        self.write("job.yaml", job_with_sinks("a-file/out", "folder", "link", "new/deeper/out", source=source))
         self.both(
             66,
             "job.yaml:3:45: error: can't open missing-1",
@@ -72,7 +64,7 @@ class files_before_the_run_test(process_test):
         )
 
     def test_an_output_alone_is_73(self):
-        self.write("job.yaml", sinks("/proc/out"))
+        self.write("job.yaml", job_with_sinks("/proc/out"))
         self.both(73, "can't write /proc/out")
 
     def test_no_files(self):
@@ -81,7 +73,7 @@ class files_before_the_run_test(process_test):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_an_index(self):
-        self.write("job.yaml", sinks("folder").replace("write_csv", "write_rows").replace('"}}', '", index: true}}').replace("in: rows", "in: sorted") + "  sorted: {op: sort, in: rows, with: {by: [i]}}\n")
+        self.write("job.yaml", job_with_sinks("folder").replace("write_csv", "write_rows").replace('"}}', '", index: true}}').replace("in: rows", "in: sorted") + "  sorted: {op: sort, in: rows, with: {by: [i]}}\n")
         (self.dir / "folder.index").mkdir()
         self.both(73, "job.yaml:4:56: error: can't write folder.index: it is a directory")
 
@@ -103,13 +95,11 @@ class files_before_the_run_test(process_test):
         self.assertEqual((self.dir / "out").read_bytes(), bytes(16))
 
     def test_standard_input_that_is_closed(self):
-        self.write("job.yaml", sinks("out", source='{op: file.read_lines, with: {path: "-"}}'))
+        self.write("job.yaml", job_with_sinks("out", source='{op: file.read_lines, with: {path: "-"}}'))
         self.write("out", "before")
-        done = subprocess.run(
-            ["bash", "-c", f'"{FLOWRUN}" run job.yaml <&-'], cwd=self.dir, env=self.environment, capture_output=True, text=True
-        )
+        done = self.shell('exec "$0" run job.yaml <&-')
         self.assertEqual(done.returncode, 66, done.stderr)
-        self.assertIn("standard input", done.stderr)
+        self.assertIn(b"standard input", done.stderr)
         self.assertEqual((self.dir / "out").read_text(), "before")
 
 

@@ -1,8 +1,10 @@
 """Runs flowrun in a folder of its own for each test, and says how that went."""
 
+import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,18 @@ nodes:
 """
 # More than any machine sorts while a test waits.
 ENDLESS = str(2 * 10**9)
+MIB = 1 << 20
+ALLOWANCE = 64 * MIB  # what a job may take beside its budget
+SANITIZED = "FLOWRUN_SANITIZED" in os.environ  # a sanitizer's own memory is not the job's
+
+
+def job_with_sinks(*sinks, source="{op: generate, with: {kind: counter, rows: 10}}"):
+    """One source, and a sink for each of `sinks`: an operator and a path, or the path of a CSV file."""
+    lines = ["flowrun: 1", "nodes:", f"  rows: {source}"]
+    for number, sink in enumerate(sinks):
+        operator, path = sink if isinstance(sink, tuple) else ("file.write_csv", sink)
+        lines.append(f'  out{number}: {{op: {operator}, in: rows, with: {{path: "{path}"}}}}')
+    return "\n".join(lines) + "\n"
 
 
 class process_test(unittest.TestCase):
@@ -68,6 +82,48 @@ class process_test(unittest.TestCase):
         self.addCleanup(started.communicate)
         self.addCleanup(started.kill)
         return started
+
+    def shell(self, line, **more):
+        """Runs a line of shell, in which "$0" is flowrun. What it prints comes as bytes."""
+        return subprocess.run(
+            ["sh", "-c", line, FLOWRUN], cwd=self.dir, env=self.environment, capture_output=True, timeout=120, **more
+        )
+
+    def piped_away(self, *words, ignoring=False):
+        """The exit code and the messages where the reader of standard output goes away after the first byte."""
+        handler = signal.SIG_IGN if ignoring else signal.SIG_DFL
+        reader, writer = os.pipe()
+        job = subprocess.Popen(
+            [FLOWRUN, *words],
+            cwd=self.dir,
+            env=self.environment,
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            restore_signals=not ignoring,
+            preexec_fn=lambda: signal.signal(signal.SIGPIPE, handler),
+        )
+        os.close(writer)
+        os.read(reader, 1)
+        os.close(reader)
+        _, messages = job.communicate(timeout=60)
+        return job.returncode, messages
+
+    def until_rows_move(self, job, phase=None):
+        """Reads the JSON lines of a job's progress until rows have moved, in `phase` if that is given."""
+        for line in job.stderr:
+            if line.startswith("{"):
+                told = json.loads(line)
+                if told.get("rows", 0) > 0 and phase in (None, told.get("phase")):
+                    return
+        self.fail("the job ended by itself")
+
+    def report(self):
+        return json.loads((self.dir / "report.json").read_text())
+
+    def within_budget(self, report):
+        if not SANITIZED:
+            peak, budget = int(report["peak_memory_bytes"]), int(report["memory_budget_bytes"])
+            self.assertLessEqual(peak, budget + ALLOWANCE)
 
     def fails(self, code, done, *parts):
         """It ended with `code` and a message that has all `parts`, and says what to do; standard output is empty."""

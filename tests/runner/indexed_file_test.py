@@ -2,7 +2,6 @@
 """Files with an index: file.write_rows makes it, a join that skips reads only the blocks that it needs, and an index
 that doesn't belong to its file is refused."""
 
-import json
 import os
 import random
 import struct
@@ -47,7 +46,7 @@ class indexed_file_test(process_test):
         self.write("job.yaml", text)
         done = self.flowrun("job.yaml", "-q", "-m", "64MiB", "-T", "s", "--report", "report.json", *more)
         self.assertEqual(done.returncode, code, done.stderr)
-        return json.loads((self.dir / "report.json").read_text()) if code == 0 else done.stderr
+        return self.report() if code == 0 else done.stderr
 
     def make(self, rows=ROWS):
         self.job(MAKE, "-p", f"rows={rows}")
@@ -141,7 +140,7 @@ class indexed_file_test(process_test):
         self.give([3])
         self.job(JOIN.replace("KIND", "inner").replace("INDEX", "true").replace("OUT", "out")
                  + '  all: {op: reduce, in: big, with: {let: {n: "count()"}}}\n')
-        report = json.loads((self.dir / "report.json").read_text())
+        report = self.report()
         self.assertEqual([r["value"] for r in report["results"]], [str(ROWS)])
         self.assertEqual((self.dir / "out").read_bytes(), struct.pack("<IQIQ", 3, 2, 3, 3))
 

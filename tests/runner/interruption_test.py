@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Ctrl-C and kill: a job stops within a second and leaves nothing behind, however it is killed."""
 
-import json
 import os
 import pathlib
 import re
@@ -26,10 +25,8 @@ class interruption_test(process_test):
         started = self.start(
             "job.yaml", "-p", f"rows={rows}", "-m", "32MiB", "-T", "scratch", "--progress", "json", *arguments
         )
-        for line in started.stderr:
-            if line.startswith("{") and json.loads(line)["rows"] > 0 and json.loads(line).get("phase") == phase:
-                return started
-        self.fail("the job ended by itself")
+        self.until_rows_move(started, phase)
+        return started
 
     def started_sorting(self, *arguments):
         return self.started(SORT, ENDLESS, 1, *arguments)
@@ -60,7 +57,7 @@ class interruption_test(process_test):
             with self.subTest(signal=number):
                 job = self.started(MERGE, 10_000_000, 2, "--report", "report.json")
                 self.assertLess(self.is_stopped(job, number, code), self.patience())
-                report = json.loads((self.dir / "report.json").read_text())
+                report = self.report()
                 rows = {node["id"]: int(node["rows"]) for node in report["nodes"]}
                 self.assertGreater(int(report["sorts"][0]["runs"]), 1)  # all of them on scratch
                 self.assertEqual(rows["drawn"], 10_000_000)
@@ -96,9 +93,7 @@ class interruption_test(process_test):
             ),
         )
         job = self.start("job.yaml", "-p", f"rows={ENDLESS}", "-m", "64MiB", "--progress", "json")
-        for line in job.stderr:
-            if line.startswith("{") and json.loads(line)["rows"] > 0:
-                break
+        self.until_rows_move(job)
         job.kill()
         job.communicate(timeout=60)
         self.assertEqual(self.files("out"), [])

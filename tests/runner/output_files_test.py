@@ -2,17 +2,8 @@
 """Outputs: none is lost to another one, even where two names lead to one file, and nothing is left behind."""
 
 import os
-import subprocess
 
-from flowrun_process import FLOWRUN, main, process_test
-
-
-def job(*sinks, source="{op: generate, with: {kind: counter, rows: 10}}"):
-    """One source, and a sink (an operator and a path) for each of `sinks`."""
-    lines = ["flowrun: 1", "nodes:", f"  rows: {source}"]
-    for number, (operator, path) in enumerate(sinks):
-        lines.append(f'  out{number}: {{op: {operator}, in: rows, with: {{path: "{path}"}}}}')
-    return "\n".join(lines) + "\n"
+from flowrun_process import job_with_sinks, main, process_test
 
 
 class one_file_test(process_test):
@@ -27,38 +18,38 @@ class one_file_test(process_test):
         self.assertEqual([name for name in self.files() if name.startswith("out")], [])
 
     def test_relative_and_absolute(self):
-        self.refused(job(("file.write_csv", "out"), ("file.write_rows", self.dir / "out")), "'out0' and 'out1' both write")
+        self.refused(job_with_sinks(("file.write_csv", "out"), ("file.write_rows", self.dir / "out")), "'out0' and 'out1' both write")
 
     def test_through_links(self):
         (self.dir / "real").mkdir()
         (self.dir / "link").symlink_to("real")
-        self.refused(job(("file.write_csv", "real/x"), ("file.write_rows", "link/x")), "both write one file")
+        self.refused(job_with_sinks(("file.write_csv", "real/x"), ("file.write_rows", "link/x")), "both write one file")
         (self.dir / "to-out").symlink_to("out")
-        self.refused(job(("file.write_csv", "out"), ("file.write_rows", "to-out")), "both write one file")
+        self.refused(job_with_sinks(("file.write_csv", "out"), ("file.write_rows", "to-out")), "both write one file")
 
     def test_standard_output_by_two_names(self):
-        self.refused(job(("file.write_csv", "-"), ("file.write_rows", "/dev/stdout")), "both write one file")
-        self.refused(job(("file.write_csv", "-"), ("file.write_csv", "/dev/fd/1")), "both write one file")
+        self.refused(job_with_sinks(("file.write_csv", "-"), ("file.write_rows", "/dev/stdout")), "both write one file")
+        self.refused(job_with_sinks(("file.write_csv", "-"), ("file.write_csv", "/dev/fd/1")), "both write one file")
 
     def test_an_index(self):
-        text = job(("file.write_csv", self.dir / "rows.index"))
+        text = job_with_sinks(("file.write_csv", self.dir / "rows.index"))
         text += '  sorted: {op: sort, in: rows, with: {by: [i]}}\n'
         text += '  indexed: {op: file.write_rows, in: sorted, with: {path: rows, index: true}}\n'
         self.refused(text, "both write one file")
 
     def test_a_report_on_an_output(self):
-        text = job(("file.write_csv", "out"))
+        text = job_with_sinks(("file.write_csv", "out"))
         self.refused(text, "--report and 'out0' both write", arguments=("--report", self.dir / "out"))
-        self.refused(job(("file.write_csv", "-")), "--report and 'out0' both write", arguments=("--report", "-"))
+        self.refused(job_with_sinks(("file.write_csv", "-")), "--report and 'out0' both write", arguments=("--report", "-"))
 
     def test_an_input_under_another_name(self):
         self.write("data.csv", "a\n1\n")
         source = "{op: file.read_csv, with: {path: data.csv, type: {a: u32}}}"
-        self.refused(job(("file.write_csv", self.dir / "data.csv"), source=source), "'out0' writes", "which 'rows' reads")
+        self.refused(job_with_sinks(("file.write_csv", self.dir / "data.csv"), source=source), "'out0' writes", "which 'rows' reads")
         self.assertEqual((self.dir / "data.csv").read_text(), "a\n1\n")
 
     def test_the_job_itself(self):
-        self.refused(job(("file.write_csv", "./job.yaml")), "'out0' writes 'job.yaml', which flowrun reads")
+        self.refused(job_with_sinks(("file.write_csv", "./job.yaml")), "'out0' writes 'job.yaml', which flowrun reads")
 
     def test_standard_input_by_two_names(self):
         text = "flowrun: 1\nnodes:\n"
@@ -70,7 +61,7 @@ class one_file_test(process_test):
     def test_hard_links_are_two_files(self):
         self.write("one", "before")
         os.link(self.dir / "one", self.dir / "two")
-        self.write("job.yaml", job(("file.write_csv", "one"), ("file.write_csv", "two")))
+        self.write("job.yaml", job_with_sinks(("file.write_csv", "one"), ("file.write_csv", "two")))
         done = self.flowrun("run", "job.yaml")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual((self.dir / "one").read_text(), (self.dir / "two").read_text())

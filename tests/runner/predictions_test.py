@@ -3,10 +3,8 @@
 
 import os
 import re
-import sys
-import unittest
 
-from flowrun_process import process_test
+from flowrun_process import main, process_test
 
 CSV = """flowrun: 1
 name: pairs
@@ -161,4 +159,4 @@ nodes:
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    main()

@@ -127,7 +127,7 @@ class report_test(process_test):
             "2",
         )
         self.assertEqual(done.returncode, 0, done.stderr)
-        report = json.loads((self.dir / "report.json").read_text())
+        report = self.report()
         self.assertEqual((report["job"], report["status"], report["threads"]), ("sorting", "succeeded", 2))
         self.assertEqual(int(report["memory_budget_bytes"]), 64 << 20)
         self.assertGreater(report["wall_seconds"], 0)
@@ -161,7 +161,7 @@ class report_test(process_test):
     def test_written_on_failure_too(self):
         self.write("job.yaml", SORT.replace("out/sorted.u64", "/dev/full"))
         self.assertEqual(self.flowrun("job.yaml", "--report", "report.json").returncode, 73)
-        report = json.loads((self.dir / "report.json").read_text())
+        report = self.report()
         self.assertEqual(report["status"], "failed")
         self.assertIn("/dev/full", report["error"])
         self.assertEqual(self.files("."), ["job.yaml", "report.json"])
@@ -199,9 +199,7 @@ class metrics_test(process_test):
             "json",
         )
         url = re.search(r"metrics at (http://127\.0\.0\.1:\d+/metrics)", job.stderr.readline()).group(1)
-        for line in job.stderr:
-            if line.startswith("{") and json.loads(line)["rows"] > 0:
-                break
+        self.until_rows_move(job)
         page = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=30).read().decode()
         series = {}
         for line in page.splitlines():

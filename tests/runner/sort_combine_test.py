@@ -2,7 +2,6 @@
 """A sort that combines writes what a group behind a stable sort writes, for every aggregate, type and direction; in
 memory and spilled with tiny blocks."""
 
-import json
 import random
 
 from flowrun_process import main, process_test
@@ -94,7 +93,7 @@ class sort_combine_test(process_test):
                     self.assertEqual(done.returncode, 0, done.stderr)
                     apart = apart or (self.dir / "apart.rows").read_bytes()
                     self.assertEqual((self.dir / "together.rows").read_bytes(), apart)
-                    combined = json.loads((self.dir / "report.json").read_text())["sorts"][0]
+                    combined = self.report()["sorts"][0]
                     self.assertGreater(int(combined["runs"]), 1)
                     stored_shorter = int(combined["stored_run_bytes"]) < int(combined["run_bytes"])
                     self.assertEqual(stored_shorter, compress != "none", combined)

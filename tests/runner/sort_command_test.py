@@ -6,10 +6,10 @@ import random
 import signal
 import subprocess
 
-from flowrun_process import FLOWRUN, ROOT, main, process_test
+from flowrun_process import FLOWRUN, ROOT, SANITIZED, main, process_test
 
 # A sanitizer makes each process slow to start.
-ROUNDS = int(os.environ.get("FLOWRUN_SORT_ROUNDS", "60" if "FLOWRUN_SANITIZED" in os.environ else "300"))
+ROUNDS = int(os.environ.get("FLOWRUN_SORT_ROUNDS", "60" if SANITIZED else "300"))
 
 
 def random_text(draw, end):
@@ -411,10 +411,10 @@ class bad_input(sort_test):
     def test_closed_descriptors(self):
         self.write("a", "b\na\n")
         for line in ('exec "$0" sort a >&-', 'exec "$0" sort <&-'):
-            done = self.process(["sh", "-c"], line, FLOWRUN)
+            done = self.shell(line)
             self.assertEqual((done.returncode, done.stdout), (2, b""))
             self.assertIn(b"Bad file descriptor", done.stderr)
-        self.assertEqual(self.process(["sh", "-c"], 'exec "$0" sort a 2>&- <&-', FLOWRUN).stdout, b"a\nb\n")
+        self.assertEqual(self.shell('exec "$0" sort a 2>&- <&-').stdout, b"a\nb\n")
         self.assertEqual(self.files(), ["a"])
 
     def test_a_full_device(self):
@@ -431,26 +431,12 @@ class ends(sort_test):
         self.write("big", b"".join(b"%d\n" % (i * 7919 % 1_000_003) for i in range(600_000)))
         return "big"
 
-    def piped_away(self, **more):
-        self.big()
-        reader, writer = os.pipe()
-        job = subprocess.Popen(
-            [FLOWRUN, "sort", "big"], cwd=self.dir, env=self.environment, stdout=writer, stderr=subprocess.PIPE, **more
-        )
-        os.close(writer)
-        os.read(reader, 1)
-        os.close(reader)
-        _, err = job.communicate(timeout=60)
-        return job.returncode, err
-
     def test_a_reader_that_goes_away(self):
-        default = lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        self.assertEqual(self.piped_away(preexec_fn=default), (-signal.SIGPIPE, b""))
+        self.assertEqual(self.piped_away("sort", self.big()), (-signal.SIGPIPE, b""))
         self.assertEqual(self.files(), ["big"])
 
     def test_a_reader_that_goes_away_with_sigpipe_ignored(self):
-        ignore = lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-        code, err = self.piped_away(restore_signals=False, preexec_fn=ignore)
+        code, err = self.piped_away("sort", self.big(), ignoring=True)
         self.assertEqual(code, 2)
         self.assertIn(b"Broken pipe", err)
 

@@ -7,10 +7,8 @@ sort, behind another sort, behind a declared order, with unique and limit.
 """
 
 import struct
-import sys
-import unittest
 
-from flowrun_process import process_test
+from flowrun_process import main, process_test
 
 ROWS = 30_000
 NARROW = {"k": "u16(i * 7919 % 50)", "v": "u32((i * 2654435761) % 4294967296)"}
@@ -114,4 +112,4 @@ class ties(process_test):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    main()

@@ -21,9 +21,6 @@ NOBODY = 65534
 
 
 class standard_streams(process_test):
-    def shell(self, line, **more):
-        return subprocess.run(["sh", "-c", line, FLOWRUN], cwd=self.dir, env=self.environment, capture_output=True, timeout=120, **more)
-
     def test_a_closed_standard_input_replaces_nothing(self):
         self.write("job.yaml", COPY)
         self.write("out.txt", "before\n")
@@ -84,28 +81,18 @@ class standard_streams(process_test):
         self.assertEqual((done.returncode, done.stdout), (0, b""))
         self.assertEqual((self.dir / "out.txt").read_text(), "b\na\n")
 
-    def piped_away(self, words, **more):
-        reader, writer = os.pipe()
-        job = subprocess.Popen([FLOWRUN, *words], cwd=self.dir, env=self.environment, stdout=writer, stderr=subprocess.PIPE, **more)
-        os.close(writer)
-        os.read(reader, 1)
-        os.close(reader)
-        _, err = job.communicate(timeout=60)
-        return job.returncode, err
-
     def test_a_reader_that_goes_away(self):
         self.write("job.yaml", NUMBERS)
         default = lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         for words in (["-q", "job.yaml"], ["gen", "u64", "--rows", "1000000"]):
             with self.subTest(words=words):
-                self.assertEqual(self.piped_away(words, preexec_fn=default), (-signal.SIGPIPE, b""))
+                self.assertEqual(self.piped_away(*words), (-signal.SIGPIPE, b""))
         done = self.shell('("$0" -q job.yaml; echo $? >&2) | head -n 1', preexec_fn=default)
         self.assertEqual((done.stdout, done.stderr), (b"0\n", b"141\n"))
 
     def test_a_reader_that_goes_away_with_sigpipe_ignored(self):
         self.write("job.yaml", NUMBERS)
-        ignore = lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-        code, err = self.piped_away(["-q", "job.yaml"], restore_signals=False, preexec_fn=ignore)
+        code, err = self.piped_away("-q", "job.yaml", ignoring=True)
         self.assertEqual(code, 74)
         self.assertIn(b"Broken pipe", err)
 
