@@ -21,13 +21,15 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+from run_job import SPILL, TINY, run_job  # noqa: E402
+
 JOBS = HERE / "jobs"
-TINY = ["--block-size", "4096", "--batch-size", "512"]
 VARIANTS = {
     "default": [],
     "tiny": TINY,
-    "spill": ["--force-spill", "-m", "24MiB"],
-    "tiny-spill": [*TINY, "--force-spill", "-m", "24MiB"],
+    "spill": SPILL,
+    "tiny-spill": [*TINY, *SPILL],
     "one-thread": ["-j", "1", *TINY],
     "three-threads": ["-j", "3", *TINY],
     "plain": ["--plain-executor", *TINY, "--force-spill"],
@@ -35,7 +37,7 @@ VARIANTS = {
     "threads": ["--backend", "threads", "--force-spill"],
     "memory": ["--backend", "memory", "--force-spill"],
     "buffered": ["--no-direct", "--force-spill", "--block-size", "8192"],
-    "compressed": ["--force-spill", "-m", "24MiB", "--block-size", "16384"],  # and see compressing()
+    "compressed": [*SPILL, "--block-size", "16384"],  # and see compressing()
 }
 KEPT = {"job.yaml", "expect.py", "README.md", "README", "__pycache__"}
 
@@ -89,27 +91,10 @@ def run(flowrun, folder, variant):
         work = pathlib.Path(temporary)
         out = work / "out"
         out.mkdir()
-        command = [
-            flowrun,
-            "run",
-            str(folder / "job.yaml"),
-            "-q",
-            "-p",
-            f"dir={folder}",
-            "-p",
-            f"out={out}",
-            "-T",
-            str(work / "scratch"),
-            "--no-sync",
-            *VARIANTS[variant],
-            *compressing(folder, variant),
-        ]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120)
-        except subprocess.TimeoutExpired:
-            return ["it did not end within two minutes"]
-        if done.returncode != 0:
-            return [f"exit code {done.returncode}: {done.stderr.strip()}"]
+        options = [*VARIANTS[variant], *compressing(folder, variant)]
+        code, said = run_job(flowrun, folder / "job.yaml", {"dir": folder, "out": out}, work / "scratch", options)
+        if code != 0:
+            return [f"exit code {code}: {said}"]
         found = differences(folder / "expected", out)
         left = files_below(work / "scratch") if (work / "scratch").exists() else []
         return found + [f"left behind in the scratch directory: {name}" for name in left]

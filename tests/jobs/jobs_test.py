@@ -13,17 +13,17 @@ import argparse
 import concurrent.futures
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 
-from cases import JOBS
-from refusals import REFUSALS
-from rows import pack, unpack
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
+from cases import JOBS  # noqa: E402
+from refusals import REFUSALS  # noqa: E402
+from rows import pack, unpack  # noqa: E402
+from run_job import SPILL, TINY, run_job  # noqa: E402
 
-SPECS = pathlib.Path(__file__).resolve().parents[2] / "specs/jobs"
-TINY = ["--block-size", "4096", "--batch-size", "512"]
-SPILL = ["--force-spill", "-m", "24MiB"]
+SPECS = HERE.parents[1] / "specs/jobs"
 VARIANTS = {
     "default": [],
     "tiny": [*TINY, "-j", "3"],
@@ -36,14 +36,7 @@ bad_data = 65
 
 def run(flowrun, name, params, folder, options):
     """(exit code, what it said) of a job."""
-    command = [flowrun, "run", str(SPECS / f"{name}.yaml"), "-q", "--no-sync", "-T", str(folder / "scratch"), *options]
-    for param, value in params.items():
-        command += ["-p", f"{param}={value}"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120)
-    except subprocess.TimeoutExpired:
-        return -1, "it did not end within two minutes"
-    return done.returncode, done.stderr.strip()
+    return run_job(flowrun, SPECS / f"{name}.yaml", params, folder / "scratch", options)
 
 
 def written(case, folder):

@@ -18,9 +18,10 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "random_jobs")]
 from cases import JOBS  # noqa: E402
+from jobs_test import SPECS, written  # noqa: E402
 from random_jobs import job_maker  # noqa: E402
+from rows import pack  # noqa: E402
 
-SPECS = HERE.parents[1] / "specs/jobs"
 too_little, out_of_memory = 78, 75
 # KiB above the least. Blocks and batches grow in steps, at which one half of a sort may outgrow the other.
 ABOVE = [0, 64, 300, 1024, 5 * 1024]
@@ -83,11 +84,7 @@ def try_shipped(flowrun, name, seed):
     case = JOBS[name].make(rng)
     with tempfile.TemporaryDirectory(prefix="flowrun-least-") as temporary:
         folder = pathlib.Path(temporary)
-        params = dict(case.params)
-        for param, data in case.files.items():
-            params[param] = folder / param
-            params[param].write_bytes(data)
-        params["out"] = folder / "out"
+        params = {**written(case, folder), "out": folder / "out"}
         return try_job(command(flowrun, SPECS / f"{name}.yaml", params, folder), rng)
 
 
@@ -107,8 +104,6 @@ def text_of(folder):
 
 def grid_of(folder):
     """40 x 40 nodes; a loop in a phase beside others."""
-    import struct
-
     edges = []
     for y in range(40):
         for x in range(40):
@@ -116,7 +111,7 @@ def grid_of(folder):
             edges += [(node, node + 1)] if x < 39 else []
             edges += [(node, node + 40)] if y < 39 else []
     path = folder / "edges"
-    path.write_bytes(b"".join(struct.pack("<II", *edge) for edge in sorted(edges)))
+    path.write_bytes(pack(sorted(edges), [4, 4]))
     return {"edges": path, "nodes": 1600, "source": 0, "out": folder / "out"}
 
 

@@ -12,17 +12,18 @@ import json
 import pathlib
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 import reference as ref  # noqa: E402
+from run_job import TINY, run_job  # noqa: E402
 
 VARIANTS = [
     [],
-    ["--block-size", "4096", "--batch-size", "512", "--force-spill", "-j", "1"],
+    [*TINY, "--force-spill", "-j", "1"],
     ["--batch-size", "700", "-j", "3", "--force-spill", "--backend", "threads"],
     ["--plain-executor", "--batch-size", "512", "--backend", "memory"],
 ]
@@ -511,26 +512,10 @@ def run_one(flowrun, seed, directory):
     (directory / "job.yaml").write_text(maker.make())
     for number, variant in enumerate(VARIANTS):
         out = directory / f"out{number}"
-        command = [
-            flowrun,
-            "run",
-            str(directory / "job.yaml"),
-            "-q",
-            "-m",
-            "200MiB",
-            "-p",
-            f"out={out}",
-            "-T",
-            str(directory / "scratch"),
-            "--no-sync",
-            *variant,
-        ]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=100)
-        except subprocess.TimeoutExpired:
-            return f"{' '.join(variant)}: it hangs"
-        if done.returncode != 0:
-            return f"{' '.join(variant)}: exit code {done.returncode}: {done.stderr.strip()}"
+        options = ["-m", "200MiB", *variant]
+        code, said = run_job(flowrun, directory / "job.yaml", {"out": out}, directory / "scratch", options)
+        if code != 0:
+            return f"{' '.join(variant)}: exit code {code}: {said}"
         for file, expected in maker.outputs.items():
             got = (out / file).read_bytes().decode(errors="replace")
             if got != expected:
