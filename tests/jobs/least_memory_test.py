@@ -126,9 +126,10 @@ def try_reported(flowrun, name):
         if problem:
             return problem
         for kib in range(smallest, smallest + 1024, 64):
-            done = run("run", kib, "-q", "--no-sync")
-            if done.returncode != 0:
-                return f"{kib} KiB: exit code {done.returncode}: {done.stderr.strip()}"
+            for options in [[], ["--force-spill"]]:  # so small an input stays in memory otherwise
+                done = run("run", kib, "-q", "--no-sync", *options)
+                if done.returncode != 0:
+                    return f"{kib} KiB {' '.join(options)}: exit code {done.returncode}: {done.stderr.strip()}"
         return ""
 
 

@@ -87,6 +87,20 @@ class input_test(process_test):
         self.fails(75, done, "too long for a sort", "-m", "help:")
         self.assertEqual(self.files("out") + self.files("scratch"), [])
 
+    def test_keys_too_long_for_the_sort(self):
+        """The first key of each block stays in memory. How many there will be isn't known before the run."""
+        long = "x" * 3000
+        self.write(
+            "job.yaml",
+            "flowrun: 1\nnodes:\n"
+            f"  drawn: {{op: generate, with: {{rows: 60000, columns: {{k: \"concat(i * 7919 % 1000003, '{long}')\"}}}}}}\n"
+            "  sorted: {op: sort, in: drawn, with: {by: [k]}}\n"
+            "  out: {op: file.write_lines, in: sorted, with: {path: out.txt}}\n",
+        )
+        done = self.flowrun("job.yaml", "-q", "-m", "2MiB", "-j", 2)
+        self.fails(75, done, "node 'sorted': the first keys of", "raise the memory budget (-m)", "a shorter key")
+        self.assertFalse((self.dir / "out.txt").exists())
+
     def test_lines_that_just_fit(self):
         self.write("job.yaml", LINES)
         lines = [bytes([c]) * 4_000_000 + bytes([d]) for c in b"ab\0" for d in b"yx"]

@@ -258,6 +258,17 @@ class files_and_options(sort_test):
         self.assertEqual(self.same("a", "-o", "-").stdout, b"")
         self.assertEqual((self.dir / "-").read_text(), "a\nb\n")
 
+    def test_an_output_through_a_link(self):
+        self.write("a", "b\na\n")
+        self.write("there", "before\n")
+        for target in ("there", "nowhere"):
+            (self.dir / "link").symlink_to(target)
+            done = self.ours("a", "-o", "link")
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            self.assertTrue((self.dir / "link").is_symlink())
+            self.assertEqual((self.dir / target).read_text(), "a\nb\n")
+            (self.dir / "link").unlink()
+
     def test_odd_names(self):
         for name in (b"${HOME}", b'quo"te', b"back\\slash", b"new\nline", b"- dash", b"not-utf8-\xff"):
             with self.subTest(name=name):
