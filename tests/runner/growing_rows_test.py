@@ -4,8 +4,9 @@ others. The memory stays within the budget and what a job may take beside it, an
 than the memory allows ends the job with a way out."""
 
 import os
+import subprocess
 
-from flowrun_process import MIB, main, process_test
+from flowrun_process import FLOWRUN, MIB, main, process_test
 
 LONG = 50_000
 X = "'" + "x" * LONG + "'"
@@ -17,8 +18,8 @@ SHORT = f'{{op: generate, with: {{rows: {ROWS}, columns: {{k: i, s: "string(i)"}
 GROWN = f'{{op: map, in: g, with: {{k: k, t: "concat(s, {X})"}}}}'
 # A few rows with a long text of short words. Each word becomes a row that shares the text.
 WORDS = 2000
-TEXT = f"concat({', '.join(['i'] + [repr(' ab' * 500)] * (WORDS // 500))})"  # i, and so many words
-TEXT_BYTES = 3 * WORDS
+MANY_WORDS = 20_000
+LENGTHENED = "{op: map, in: IN, with: {t: \"concat(text, '.')\"}}"  # no longer shared
 
 
 def generated(rows, **columns):
@@ -26,11 +27,12 @@ def generated(rows, **columns):
     return f"{{op: generate, with: {{rows: {rows}, columns: {{{listed}}}}}}}"
 
 
-def texts(count):
+def texts(count, words=WORDS):
     """`count` texts, and their words with the texts: so many rows, and so many bytes of texts in them."""
-    nodes = {"g": generated(count, id="i", text=TEXT), "m": "{op: tokens, in: g, with: {text: text, keep: [id, text]}}"}
-    rows = count * (WORDS + 1)
-    return nodes, rows, sum(TEXT_BYTES + len(str(i)) for i in range(count)) * (WORDS + 1)
+    text = f"concat({', '.join(['i'] + [repr(' ab' * 500)] * (words // 500))})"  # i, and so many words
+    nodes = {"g": generated(count, id="i", text=text), "m": "{op: tokens, in: g, with: {text: text, keep: [id, text]}}"}
+    rows = count * (words + 1)
+    return nodes, rows, sum(3 * words + len(str(i)) for i in range(count)) * (words + 1)
 
 
 class growing_rows_test(process_test):
@@ -140,7 +142,9 @@ class growing_rows_test(process_test):
     def test_tokens(self):
         nodes, rows, num_bytes = texts(20)
         self.sums(nodes, "m", "text", rows, num_bytes)
-        self.sums({**nodes, "f": "{op: map, in: m, with: {t: \"concat(text, '.')\"}}"}, "f", "t", rows, num_bytes + rows)
+        self.sums({**nodes, "f": LENGTHENED.replace("IN", "m")}, "f", "t", rows, num_bytes + rows)
+        nodes, rows, num_bytes = texts(3, MANY_WORDS)
+        self.sums({**nodes, "f": LENGTHENED.replace("IN", "m")}, "f", "t", rows, num_bytes + rows)
 
     def test_one_row_of_many_tokens(self):
         (self.dir / "one.txt").write_text("ab " * 1_300_000)
@@ -168,7 +172,7 @@ class growing_rows_test(process_test):
     def test_window(self):
         nodes, rows, num_bytes = texts(20)
         wide = '{op: window, in: m, with: {before: 1, after: 1, let: {p: "concat(row[-1].text, row[1].text)"}}}'
-        first = TEXT_BYTES + 1
+        first = 3 * WORDS + 1
         self.sums({**nodes, "v": wide}, "v", "p", rows, 2 * num_bytes - first - (first + 1))
         long = f'{{op: window, in: g, with: {{before: 1, let: {{p: "concat(row[-1].s, {X})"}}}}}}'
         self.sums({"g": SHORT, "v": long}, "v", "p", ROWS, DIGITS - 4 + ROWS * LONG)
@@ -179,7 +183,7 @@ class growing_rows_test(process_test):
         self.sums(zipped, "z", "text", rows, num_bytes)
         divided = {**nodes, "d": '{op: split, in: m, with: {ports: {even: "id % 2 == 0"}, rest: odd}}'}
         divided["w"] = "{op: file.write_lines, in: d.even, with: {path: even.txt, column: text}}"
-        even = sum(TEXT_BYTES + len(str(i)) for i in range(0, 20, 2)) * (WORDS + 1)
+        even = sum(3 * WORDS + len(str(i)) for i in range(0, 20, 2)) * (WORDS + 1)
         self.sums(divided, "d.odd", "text", rows // 2, num_bytes - even)
         numbered = {**nodes, "d": '{op: split, in: m, with: {ports: {even: "row_number % 2 == 0"}, rest: odd}}'}
         numbered["r"] = '{op: reduce, in: d.even, with: {let: {n: "count()"}}}'
@@ -189,10 +193,11 @@ class growing_rows_test(process_test):
         self.assertEqual(int(report["results"][0]["value"]), (rows + 1) // 2)
 
     def test_merge_and_concat(self):
-        nodes, rows, num_bytes = texts(10)
+        nodes, rows, num_bytes = texts(3, MANY_WORDS)
         both = {**nodes, **{f"{name}2": node.replace("in: g,", "in: g2,") for name, node in nodes.items()}}
-        self.sums({**both, "a": "{op: merge, in: [m, m2], with: {by: [id]}}"}, "a", "text", 2 * rows, 2 * num_bytes)
-        self.sums({**both, "a": "{op: concat, in: [m, m2]}"}, "a", "text", 2 * rows, 2 * num_bytes)
+        both["f"] = LENGTHENED.replace("IN", "a")
+        for meeting in ("{op: merge, in: [m, m2], with: {by: [id]}}", "{op: concat, in: [m, m2]}"):
+            self.sums({**both, "a": meeting}, "f", "t", 2 * rows, 2 * (num_bytes + rows))
 
     def test_sort_and_reverse(self):
         nodes, rows, num_bytes = texts(8)
@@ -238,6 +243,24 @@ class growing_rows_test(process_test):
             nodes = {"g": f"{{op: file.read_rows, with: {{path: wide.bin, type: {{{listed}}}}}}}"}
             with self.subTest(columns=columns):
                 self.written(nodes, "g", "write_rows", rows * width * columns)
+
+    def test_wide_rows_to_a_slow_reader(self):
+        """Many threads make batches of one row each, and none of them goes away for a while."""
+        width, columns, rows = 60_000, 130, 40
+        (self.dir / "wide.bin").write_bytes(os.urandom(width * columns) * rows)
+        listed = ", ".join(f'c{n}: "bytes[{width}]"' for n in range(columns))
+        self.write(
+            "job.yaml",
+            f"flowrun: 1\nnodes:\n  g: {{op: file.read_rows, with: {{path: wide.bin, type: {{{listed}}}}}}}\n"
+            '  w: {op: file.write_rows, in: g, with: {path: "-"}}\n',
+        )
+        slow = '"$@" | (sleep 1; wc -c)'
+        words = ["run", "job.yaml", "-q", "-m", "64MiB", "-j", "32", "--report", "report.json"]
+        done = subprocess.run(
+            ["sh", "-c", slow, "sh", FLOWRUN, *words], cwd=self.dir, env=self.environment, capture_output=True, text=True, timeout=120
+        )
+        self.assertEqual((done.stdout.strip(), done.stderr), (str(width * columns * rows), ""))
+        self.within_budget(self.report())
 
     def test_malformed_and_short_lines(self):
         count = 3_000_000
