@@ -46,7 +46,8 @@ void queue_runs<Item>::choose_shortest() {
   uint64_t num_chosen = 0;
   for (size_t i = 0; i < order.size(); ++i) {
     run_state& run = runs_[order[i]];
-    run.chosen = 2 * i < order.size() || run.num_items <= num_chosen;
+    // Two at least: a run alone would be merged into itself, and there would be as many as before.
+    run.chosen = i < 2 || 2 * i < order.size() || run.num_items <= num_chosen;
     if (run.chosen) num_chosen += run.num_items;
   }
 }

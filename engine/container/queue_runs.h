@@ -44,9 +44,9 @@ class queue_runs {
   // Runs with something left.
   size_t num_runs() const;
 
-  // Only the shortest runs take part from here on, until all do again: half of all, and those that are no longer than
-  // the chosen ones together; so an item is in a merge O(log(runs)) times. The others, and new ones, keep what they
-  // have.
+  // Only the shortest runs take part from here on, until all do again: half of all and two at least, and those that are
+  // no longer than the chosen ones together; so an item is in a merge O(log(runs)) times. The others, and new ones, keep
+  // what they have.
   void choose_shortest();
   void choose_all();
 
