@@ -6,7 +6,8 @@
 
 #include <vector>
 
-#include "tests/engine/block/scratch_fixture.h"
+#include "tests/engine/block/recognisable_blocks.h"
+#include "tests/support/error_of.h"
 
 namespace flowrun::block {
 namespace {

@@ -5,10 +5,14 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <filesystem>
 #include <set>
 #include <thread>
 
-#include "tests/engine/block/scratch_fixture.h"
+#include "engine/block/stream_disks.h"
+#include "tests/support/error_of.h"
+#include "tests/support/scratch_rig.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::block {
 namespace {

@@ -8,9 +8,14 @@
 #include <random>
 #include <thread>
 
+#include "engine/block/buffered_writer.h"
 #include "engine/block/prefetch_order.h"
-#include "tests/engine/block/held_backend.h"
-#include "tests/engine/block/scratch_fixture.h"
+#include "engine/io/faulty_backend.h"
+#include "tests/engine/block/recognisable_blocks.h"
+#include "tests/support/error_of.h"
+#include "tests/support/held_backend.h"
+#include "tests/support/scratch_rig.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::block {
 namespace {

@@ -6,8 +6,12 @@
 #include <cerrno>
 
 #include "engine/base/buffer.h"
-#include "tests/engine/block/held_backend.h"
-#include "tests/engine/block/scratch_fixture.h"
+#include "engine/io/faulty_backend.h"
+#include "tests/engine/block/recognisable_blocks.h"
+#include "tests/support/error_of.h"
+#include "tests/support/held_backend.h"
+#include "tests/support/scratch_rig.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::block {
 namespace {

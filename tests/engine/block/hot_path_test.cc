@@ -4,8 +4,11 @@
 #include <array>
 
 #include "engine/block/block_prefetcher.h"
+#include "engine/block/buffered_writer.h"
 #include "tests/engine/block/counting_new.h"
-#include "tests/engine/block/scratch_fixture.h"
+#include "tests/engine/block/recognisable_blocks.h"
+#include "tests/support/scratch_rig.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::block {
 namespace {

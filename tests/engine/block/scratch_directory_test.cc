@@ -7,7 +7,8 @@
 
 #include <fstream>
 
-#include "tests/engine/block/scratch_fixture.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::block {
 namespace {

@@ -4,9 +4,13 @@
 #include <array>
 #include <cerrno>
 
+#include "engine/block/buffered_writer.h"
 #include "engine/block/disk_weights.h"
-#include "tests/engine/block/held_backend.h"
-#include "tests/engine/block/scratch_fixture.h"
+#include "engine/io/faulty_backend.h"
+#include "tests/engine/block/recognisable_blocks.h"
+#include "tests/support/error_of.h"
+#include "tests/support/held_backend.h"
+#include "tests/support/scratch_rig.h"
 
 namespace flowrun::block {
 namespace {

@@ -6,8 +6,12 @@
 #include <cerrno>
 #include <random>
 
+#include "engine/io/backends.h"
 #include "engine/io/faulty_backend.h"
-#include "tests/engine/container/queue_rig.h"
+#include "tests/engine/container/row_kinds.h"
+#include "tests/support/error_of.h"
+#include "tests/support/scratch_rig.h"
+#include "tests/support/wakers.h"
 
 namespace flowrun::container {
 namespace {
@@ -58,8 +62,8 @@ TEST(external_buckets, keep_the_order_in_each_bucket) {
         for (const uint64_t memory : {0 * KiB, 300 * KiB, 64 * MiB}) {
           SCOPED_TRACE(testing::Message()
                        << to_string(kind.type) << ", " << num_buckets << " buckets, memory " << memory);
-          queue_rig rig(on_disk);
-          const std::vector<batch> input = some_rows(rig, kind, 400'000, memory + num_buckets);
+          scratch_rig rig({.on_disk = on_disk});
+          const std::vector<batch> input = some_rows(rig.pool(), kind, 400'000, memory + num_buckets);
           const rows contents = record::contents_of(kind.type, input);
           const std::vector<uint32_t> numbers =
               random_numbers(contents.size(), num_buckets, memory == 300 * KiB, num_buckets);
@@ -81,9 +85,9 @@ TEST(external_buckets, keep_the_order_in_each_bucket) {
 
 TEST(external_buckets, few_rows_in_many_buckets_stay_in_memory) {
   const row_type type = record::type_of({{"k", "u64"}});
-  queue_rig rig(false);
+  scratch_rig rig;
   external_buckets buckets(type, rig.blocks(), rig.pool(), {.num_buckets = 1000, .memory_bytes = 12 * MiB});
-  const std::vector<batch> input = some_rows(rig, {type, 0}, 80'000, 1);
+  const std::vector<batch> input = some_rows(rig.pool(), {type, 0}, 80'000, 1);
   fill(buckets, input, random_numbers(record::contents_of(type, input).size(), 1000, false, 2));
   EXPECT_EQ(buckets.spilled_bytes(), 0U);
   EXPECT_EQ(rig.blocks().peak_used_bytes(), 0U);
@@ -91,7 +95,7 @@ TEST(external_buckets, few_rows_in_many_buckets_stay_in_memory) {
 
 TEST(external_buckets, nothing_in_nothing_out) {
   const row_type type = record::type_of({{"s", "string"}});
-  queue_rig rig(false);
+  scratch_rig rig;
   external_buckets buckets(type, rig.blocks(), rig.pool(), {.num_buckets = 5});
   fill(buckets, {}, {});
   EXPECT_EQ(read_all(buckets.rows()), rows());
@@ -101,8 +105,8 @@ TEST(external_buckets, may_be_destroyed_in_any_state) {
   std::mt19937_64 random(4);
   const row_type type = record::type_of({{"k", "u64"}, {"v", "u64"}});
   for (int round = 0; round < 100; ++round) {
-    queue_rig rig(round % 2 == 0);
-    const std::vector<batch> input = some_rows(rig, {type, 0}, 80'000, 1);
+    scratch_rig rig({.on_disk = round % 2 == 0});
+    const std::vector<batch> input = some_rows(rig.pool(), {type, 0}, 80'000, 1);
     counting_waker w;
     {
       external_buckets buckets(type, rig.blocks(), rig.pool(), {.num_buckets = 1 + static_cast<uint32_t>(round)});
@@ -118,11 +122,11 @@ TEST(external_buckets, may_be_destroyed_in_any_state) {
 
 TEST(external_buckets, full_scratch_is_reported) {
   const row_type type = record::type_of({{"k", "u64"}});
-  queue_rig rig(false, nullptr, 128 * KiB);
-  const std::vector<batch> input = some_rows(rig, {type, 0}, 800'000, 1);
+  scratch_rig rig({.limit = 128 * KiB});
+  const std::vector<batch> input = some_rows(rig.pool(), {type, 0}, 800'000, 1);
   const auto numbers = random_numbers(record::contents_of(type, input).size(), 4, false, 1);
   external_buckets buckets(type, rig.blocks(), rig.pool(), {.num_buckets = 4});
-  EXPECT_EQ(block::error_of([&] { fill(buckets, input, numbers); }).kind(), error_kind::resources);
+  EXPECT_EQ(error_of([&] { fill(buckets, input, numbers); }).kind(), error_kind::resources);
 }
 
 TEST(external_buckets, failing_disks_are_reported) {
@@ -130,11 +134,11 @@ TEST(external_buckets, failing_disks_are_reported) {
   for (const io::direction way : {io::direction::read, io::direction::write}) {
     const uint64_t hit = way == io::direction::write ? UINT64_MAX : 1;
     const std::vector<io::injected_fault> faults{{way, 7, hit, io::injected_fault::effect::fail, EIO}};
-    queue_rig rig(false, std::make_unique<io::faulty_backend>(io::make_memory_backend(), faults));
-    const std::vector<batch> input = some_rows(rig, {type, 0}, 800'000, 1);
+    scratch_rig rig({}, std::make_unique<io::faulty_backend>(io::make_memory_backend(), faults));
+    const std::vector<batch> input = some_rows(rig.pool(), {type, 0}, 800'000, 1);
     const auto numbers = random_numbers(record::contents_of(type, input).size(), 4, false, 1);
     external_buckets buckets(type, rig.blocks(), rig.pool(), {.num_buckets = 4});
-    EXPECT_EQ(block::error_of([&] {
+    EXPECT_EQ(error_of([&] {
                 fill(buckets, input, numbers);
                 read_all(buckets.rows());
               }).kind(),

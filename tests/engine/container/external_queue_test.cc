@@ -4,8 +4,11 @@
 #include <random>
 #include <thread>
 
-#include "tests/engine/block/held_backend.h"
-#include "tests/engine/container/queue_rig.h"
+#include "tests/engine/container/queue_contents.h"
+#include "tests/engine/container/row_kinds.h"
+#include "tests/support/held_backend.h"
+#include "tests/support/scratch_rig.h"
+#include "tests/support/wakers.h"
 
 namespace flowrun::container {
 namespace {
@@ -55,9 +58,9 @@ TEST(external_queue, keeps_the_order_under_random_interleavings) {
     for (const row_kind& kind : row_kinds()) {
       for (const uint64_t memory : memories) {
         for (int round = 0; round < 3; ++round) {
-          queue_rig rig(on_disk);
-          const std::vector<batch> input = some_rows(rig, kind, 250'000, random());
-          external_queue& queue = rig.make(kind.type, memory);
+          scratch_rig rig({.on_disk = on_disk});
+          const std::vector<batch> input = some_rows(rig.pool(), kind, 250'000, random());
+          external_queue queue(kind.type, rig.blocks(), memory);
           std::vector<std::string> out;
           interleave(queue, kind.type, input, random, out);
           ASSERT_EQ(out, record::contents_of(kind.type, input)) << to_string(kind.type) << ", memory " << memory;
@@ -71,9 +74,9 @@ TEST(external_queue, keeps_the_order_between_two_threads) {
   for (const bool on_disk : {false, true}) {
     for (const row_kind& kind : row_kinds()) {
       for (const uint64_t memory : memories) {
-        queue_rig rig(on_disk);
-        const std::vector<batch> input = some_rows(rig, kind, 600'000, memory + 7);
-        external_queue& queue = rig.make(kind.type, memory);
+        scratch_rig rig({.on_disk = on_disk});
+        const std::vector<batch> input = some_rows(rig.pool(), kind, 600'000, memory + 7);
+        external_queue queue(kind.type, rig.blocks(), memory);
         std::thread producer([&] { push_all(queue, input); });
         const std::vector<std::string> out = read_all(queue, kind.type);
         producer.join();
@@ -88,9 +91,9 @@ TEST(external_queue, settles) {
   for (const bool on_disk : {false, true}) {
     for (const row_kind& kind : row_kinds()) {
       for (const uint64_t kept : {uint64_t{0}, 100 * KiB, 10 * MiB}) {
-        queue_rig rig(on_disk);
-        const std::vector<batch> input = some_rows(rig, kind, 700'000, kept + 3);
-        external_queue& queue = rig.make(kind.type, 2 * MiB, kept);
+        scratch_rig rig({.on_disk = on_disk});
+        const std::vector<batch> input = some_rows(rig.pool(), kind, 700'000, kept + 3);
+        external_queue queue(kind.type, rig.blocks(), 2 * MiB, kept);
         push_all(queue, input);
         EXPECT_TRUE(kept == 10 * MiB || queue.memory_bytes() > kept);  // what is being written
         blocking_waker w;
@@ -106,9 +109,9 @@ TEST(external_queue, settles) {
 
 TEST(external_queue, everything_first_in_then_out) {
   for (const row_kind& kind : row_kinds()) {
-    queue_rig rig(true);
-    const std::vector<batch> input = some_rows(rig, kind, 1'000'000, 3);
-    external_queue& queue = rig.make(kind.type, 100 * KiB);
+    scratch_rig rig({.on_disk = true});
+    const std::vector<batch> input = some_rows(rig.pool(), kind, 1'000'000, 3);
+    external_queue queue(kind.type, rig.blocks(), 100 * KiB);
     push_all(queue, input);
     EXPECT_GT(queue.spilled_bytes(), 500'000U);
     EXPECT_EQ(read_all(queue, kind.type), record::contents_of(kind.type, input));
@@ -118,9 +121,9 @@ TEST(external_queue, everything_first_in_then_out) {
 
 TEST(external_queue, what_fits_stays_in_memory) {
   const row_type type = record::type_of({{"k", "u64"}});
-  queue_rig rig(false);
-  const std::vector<batch> input = some_rows(rig, {type, 0}, 500'000, 3);
-  external_queue& queue = rig.make(type, 16 * MiB);
+  scratch_rig rig;
+  const std::vector<batch> input = some_rows(rig.pool(), {type, 0}, 500'000, 3);
+  external_queue queue(type, rig.blocks(), 16 * MiB);
   push_all(queue, input);
   EXPECT_EQ(queue.spilled_bytes(), 0U);
   EXPECT_EQ(rig.blocks().peak_used_bytes(), 0U);
@@ -129,9 +132,9 @@ TEST(external_queue, what_fits_stays_in_memory) {
 
 TEST(external_queue, goes_back_to_memory_once_scratch_is_read) {
   const row_type type = record::type_of({{"k", "u64"}});
-  queue_rig rig(false);
-  const std::vector<batch> input = some_rows(rig, {type, 0}, 1'000'000, 3);
-  external_queue& queue = rig.make(type, 500'000);
+  scratch_rig rig;
+  const std::vector<batch> input = some_rows(rig.pool(), {type, 0}, 1'000'000, 3);
+  external_queue queue(type, rig.blocks(), 500'000);
   blocking_waker w;
   std::vector<std::string> out;
   auto push = [&](batch b) {
@@ -155,8 +158,8 @@ TEST(external_queue, goes_back_to_memory_once_scratch_is_read) {
 
 TEST(external_queue, an_empty_one_ends_at_once) {
   const row_type type = record::type_of({{"k", "u64"}});
-  queue_rig rig(false);
-  external_queue& queue = rig.make(type, 0);
+  scratch_rig rig;
+  external_queue queue(type, rig.blocks(), 0);
   counting_waker w;
   const batch* front = nullptr;
   EXPECT_EQ(queue.front(front, w), outcome::blocked(blocked_on::input));
@@ -170,22 +173,22 @@ TEST(external_queue, an_empty_one_ends_at_once) {
 // The reader has few buffers, so a consumer that keeps all batches must get copies.
 TEST(external_queue, a_consumer_may_keep_every_batch) {
   for (const row_kind& kind : row_kinds()) {
-    queue_rig rig(true);
-    const std::vector<batch> input = some_rows(rig, kind, 1'000'000, 5);
-    external_queue& queue = rig.make(kind.type, 0);
-    push_all(queue, input);
+    scratch_rig rig({.on_disk = true});
+    const std::vector<batch> input = some_rows(rig.pool(), kind, 1'000'000, 5);
+    auto queue = std::make_unique<external_queue>(kind.type, rig.blocks(), 0);
+    push_all(*queue, input);
     std::vector<batch> kept;
     blocking_waker w;
     const batch* front = nullptr;
-    for (outcome s; !(s = queue.front(front, w)).is_done();) {
+    for (outcome s; !(s = queue->front(front, w)).is_done();) {
       if (s.is_blocked()) {
         w.wait();
         continue;
       }
       kept.push_back(*front);
-      queue.pop();
+      queue->pop();
     }
-    rig.destroy();
+    queue.reset();
     EXPECT_GT(kept.size(), 20U);
     EXPECT_EQ(record::contents_of(kind.type, kept), record::contents_of(kind.type, input));
   }
@@ -194,11 +197,11 @@ TEST(external_queue, a_consumer_may_keep_every_batch) {
 // Both ends wait for the same write: a wake for one of them only would leave the other asleep for ever.
 TEST(external_queue, a_completed_write_wakes_both_ends) {
   const row_type type = record::type_of({{"k", "u64"}});
-  auto held = std::make_unique<block::held_backend>();
-  block::held_backend& backend = *held;
-  queue_rig rig(false, std::move(held));
-  std::vector<batch> input = some_rows(rig, {type, 0}, 100'000, 3);
-  external_queue& queue = rig.make(type, 0);
+  auto held = std::make_unique<held_backend>();
+  held_backend& backend = *held;
+  scratch_rig rig({}, std::move(held));
+  std::vector<batch> input = some_rows(rig.pool(), {type, 0}, 100'000, 3);
+  external_queue queue(type, rig.blocks(), 0);
   counting_waker producer;
   counting_waker consumer;
   size_t pushed = 0;
@@ -217,11 +220,11 @@ TEST(external_queue, a_completed_write_wakes_both_ends) {
 // The producer ends the segment that the consumer began to end: it need not wait for the consumer to come again.
 TEST(external_queue, the_producer_goes_on_without_the_consumer) {
   const row_type type = record::type_of({{"k", "u64"}});
-  auto held = std::make_unique<block::held_backend>();
-  block::held_backend& backend = *held;
-  queue_rig rig(false, std::move(held));
-  std::vector<batch> input = some_rows(rig, {type, 0}, 100'000, 3);
-  external_queue& queue = rig.make(type, 0);
+  auto held = std::make_unique<held_backend>();
+  held_backend& backend = *held;
+  scratch_rig rig({}, std::move(held));
+  std::vector<batch> input = some_rows(rig.pool(), {type, 0}, 100'000, 3);
+  external_queue queue(type, rig.blocks(), 0);
   counting_waker w;
   size_t pushed = 0;
   while (queue.push(input[pushed], w).is_ready()) ASSERT_LT(++pushed, input.size());
@@ -236,11 +239,11 @@ TEST(external_queue, the_producer_goes_on_without_the_consumer) {
 
 TEST(external_queue, forgets_its_wakers) {
   const row_type type = record::type_of({{"k", "u64"}});
-  auto held = std::make_unique<block::held_backend>();
-  block::held_backend& backend = *held;
-  queue_rig rig(false, std::move(held));
-  std::vector<batch> input = some_rows(rig, {type, 0}, 100'000, 3);
-  external_queue& queue = rig.make(type, 0);
+  auto held = std::make_unique<held_backend>();
+  held_backend& backend = *held;
+  scratch_rig rig({}, std::move(held));
+  std::vector<batch> input = some_rows(rig.pool(), {type, 0}, 100'000, 3);
+  external_queue queue(type, rig.blocks(), 0);
   {
     counting_waker gone;
     size_t pushed = 0;

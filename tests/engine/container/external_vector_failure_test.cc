@@ -5,8 +5,12 @@
 #include <random>
 
 #include "engine/container/external_vector.h"
+#include "engine/io/backends.h"
 #include "engine/io/faulty_backend.h"
-#include "tests/engine/container/queue_rig.h"
+#include "tests/engine/container/row_kinds.h"
+#include "tests/support/error_of.h"
+#include "tests/support/scratch_rig.h"
+#include "tests/support/wakers.h"
 
 namespace flowrun::container {
 namespace {
@@ -16,8 +20,8 @@ const row_type& number_type() {
   return type;
 }
 
-std::vector<batch> numbers(queue_rig& rig, size_t num_rows) {
-  return random_batches(rig, number_type(), 0, num_rows * number_type().row_bytes(), 1);
+std::vector<batch> numbers(scratch_rig& rig, size_t num_rows) {
+  return random_batches(rig.pool(), number_type(), 0, num_rows * number_type().row_bytes(), 1);
 }
 
 void fill(external_vector& vector, std::vector<batch> input) {
@@ -37,7 +41,7 @@ void read_to_end(const external_vector& vector, external_vector::direction way) 
 TEST(external_vector_failure, may_be_destroyed_in_any_state) {
   std::mt19937_64 random(4);
   for (int round = 0; round < 200; ++round) {
-    queue_rig rig(round % 2 == 0);
+    scratch_rig rig({.on_disk = round % 2 == 0});
     std::vector<batch> input = numbers(rig, 5'000);
     auto sleeper = std::make_unique<counting_waker>();
     auto vector =
@@ -65,9 +69,9 @@ TEST(external_vector_failure, may_be_destroyed_in_any_state) {
 }
 
 TEST(external_vector_failure, full_scratch_is_reported) {
-  queue_rig rig(false, nullptr, 128 * KiB);
+  scratch_rig rig({.limit = 128 * KiB});
   external_vector vector(number_type(), rig.blocks(), rig.pool(), {});
-  EXPECT_EQ(block::error_of([&] { fill(vector, numbers(rig, 100'000)); }).kind(), error_kind::resources);
+  EXPECT_EQ(error_of([&] { fill(vector, numbers(rig, 100'000)); }).kind(), error_kind::resources);
 }
 
 // (A single write that fails is made good on the other disk: so all fail from then on.)
@@ -76,9 +80,9 @@ void expect_failure_of(io::direction way, uint64_t nth, io::injected_fault::effe
   const bool all = way == io::direction::write && what == io::injected_fault::effect::fail;
   const std::vector<io::injected_fault> faults{{way, nth, all ? UINT64_MAX : 1, what, value}};
   for (const auto read_way : {external_vector::direction::forward, external_vector::direction::backward}) {
-    queue_rig rig(false, std::make_unique<io::faulty_backend>(io::make_memory_backend(), faults));
+    scratch_rig rig({}, std::make_unique<io::faulty_backend>(io::make_memory_backend(), faults));
     external_vector vector(number_type(), rig.blocks(), rig.pool(), {});
-    const error problem = block::error_of([&] {
+    const error problem = error_of([&] {
       fill(vector, numbers(rig, 20'000));
       read_to_end(vector, read_way);
     });
@@ -99,23 +103,23 @@ TEST(external_vector_failure, failing_disks_are_reported) {
 
 TEST(external_vector_failure, a_reader_that_failed_fails_again) {
   const std::vector<io::injected_fault> faults{{io::direction::read, 5, 1, io::injected_fault::effect::fail, EIO}};
-  queue_rig rig(false, std::make_unique<io::faulty_backend>(io::make_memory_backend(), faults));
+  scratch_rig rig({}, std::make_unique<io::faulty_backend>(io::make_memory_backend(), faults));
   external_vector vector(number_type(), rig.blocks(), rig.pool(), {});
   fill(vector, numbers(rig, 20'000));
   const auto reader = vector.read(0);
   counting_waker w;
   const batch* front = nullptr;
-  EXPECT_EQ(block::error_of([&] {
+  EXPECT_EQ(error_of([&] {
               while (reader->front(front, w).is_ready()) reader->pop();
             }).kind(),
             error_kind::io);
-  EXPECT_EQ(block::error_of([&] { (void)reader->front(front, w); }).kind(), error_kind::io);
+  EXPECT_EQ(error_of([&] { (void)reader->front(front, w); }).kind(), error_kind::io);
   read_to_end(vector, external_vector::direction::forward);  // another one may have more luck
 }
 
 TEST(external_vector_failure, a_row_beyond_any_block_is_the_datas_fault) {
   const row_type type = record::type_of({{"s", "string"}});
-  queue_rig rig(false);
+  scratch_rig rig;
   const record::string_ref endless{0, 3'000'000'000U};
   std::byte row[sizeof endless];
   std::memcpy(row, &endless, sizeof endless);
@@ -127,7 +131,7 @@ TEST(external_vector_failure, a_row_beyond_any_block_is_the_datas_fault) {
     b.row_bytes = type.row_bytes();
     b.heap_bytes = endless.length;
     counting_waker w;
-    EXPECT_EQ(block::error_of([&] { (void)vector.push(b, w); }).kind(), error_kind::bad_data);
+    EXPECT_EQ(error_of([&] { (void)vector.push(b, w); }).kind(), error_kind::bad_data);
   }
 }
 

@@ -7,8 +7,11 @@
 #include <random>
 #include <thread>
 
-#include "tests/engine/block/held_backend.h"
-#include "tests/engine/container/queue_rig.h"
+#include "tests/engine/container/row_kinds.h"
+#include "tests/support/error_of.h"
+#include "tests/support/held_backend.h"
+#include "tests/support/scratch_rig.h"
+#include "tests/support/wakers.h"
 
 namespace flowrun::container {
 namespace {
@@ -18,7 +21,7 @@ using direction = external_vector::direction;
 
 constexpr uint64_t memories[] = {0, 40 * KiB, 300 * KiB, 64 * MiB};
 
-std::unique_ptr<external_vector> filled(queue_rig& rig, const row_type& type, std::vector<batch> input,
+std::unique_ptr<external_vector> filled(scratch_rig& rig, const row_type& type, std::vector<batch> input,
                                         external_vector::settings how) {
   auto out = std::make_unique<external_vector>(type, rig.blocks(), rig.pool(), std::move(how));
   blocking_waker w;
@@ -58,8 +61,8 @@ TEST(external_vector, gives_back_what_was_pushed) {
     for (const row_kind& kind : row_kinds()) {
       for (const uint64_t memory : memories) {
         SCOPED_TRACE(testing::Message() << to_string(kind.type) << ", memory " << memory);
-        queue_rig rig(on_disk);
-        const std::vector<batch> input = some_rows(rig, kind, 500'000, memory + 1);
+        scratch_rig rig({.on_disk = on_disk});
+        const std::vector<batch> input = some_rows(rig.pool(), kind, 500'000, memory + 1);
         const rows expected = record::contents_of(kind.type, input);
         const auto vector = filled(rig, kind.type, input, {.memory_bytes = memory});
         EXPECT_EQ(vector->num_rows(), expected.size());
@@ -76,8 +79,8 @@ TEST(external_vector, gives_back_what_was_pushed) {
 TEST(external_vector, numbers_the_rows_of_its_batches) {
   const row_type type = record::type_of({{"k", "u64"}});
   for (const uint64_t memory : memories) {
-    queue_rig rig(false);
-    const auto vector = filled(rig, type, some_rows(rig, {type, 0}, 300'000, 1), {.memory_bytes = memory});
+    scratch_rig rig;
+    const auto vector = filled(rig, type, some_rows(rig.pool(), {type, 0}, 300'000, 1), {.memory_bytes = memory});
     for (const direction way : {direction::forward, direction::backward}) {
       const auto reader = vector->read(0, way, 4 * KiB);
       uint64_t next_row = 0;
@@ -94,8 +97,8 @@ TEST(external_vector, numbers_the_rows_of_its_batches) {
 
 TEST(external_vector, what_fits_touches_no_disk) {
   const row_type type = record::type_of({{"k", "u64"}});
-  queue_rig rig(false);
-  const std::vector<batch> input = some_rows(rig, {type, 0}, 500'000, 3);
+  scratch_rig rig;
+  const std::vector<batch> input = some_rows(rig.pool(), {type, 0}, 500'000, 3);
   uint64_t num_bytes = 0;
   for (const batch& b : input) num_bytes += b.num_bytes();
   const auto vector = filled(rig, type, input, {.memory_bytes = num_bytes});
@@ -111,8 +114,8 @@ TEST(external_vector, what_fits_touches_no_disk) {
 TEST(external_vector, keeps_no_more_rows_than_it_may) {
   for (const bool on_disk : {false, true}) {
     for (const row_kind& kind : row_kinds()) {
-      queue_rig rig(on_disk);
-      const std::vector<batch> input = some_rows(rig, kind, 600'000, 5);
+      scratch_rig rig({.on_disk = on_disk});
+      const std::vector<batch> input = some_rows(rig.pool(), kind, 600'000, 5);
       const rows expected = record::contents_of(kind.type, input);
       for (const uint64_t kept : {uint64_t{0}, 50 * KiB, 300 * KiB, 2 * MiB}) {
         const auto vector = filled(rig, kind.type, input, {.memory_bytes = MiB, .kept_bytes = kept});
@@ -128,8 +131,8 @@ TEST(external_vector, keeps_no_more_rows_than_it_may) {
 TEST(external_vector, is_freed_by_its_last_reader_as_it_reads) {
   for (const row_kind& kind : row_kinds()) {
     for (const direction way : {direction::forward, direction::backward}) {
-      queue_rig rig(true);
-      const std::vector<batch> input = some_rows(rig, kind, 900'000, 6);
+      scratch_rig rig({.on_disk = true});
+      const std::vector<batch> input = some_rows(rig.pool(), kind, 900'000, 6);
       rows expected = record::contents_of(kind.type, input);
       if (way == direction::backward) expected = reverse_of(expected);
       auto vector = filled(rig, kind.type, input, {.memory_bytes = 300 * KiB});
@@ -159,8 +162,8 @@ TEST(external_vector, is_freed_by_its_last_reader_as_it_reads) {
 // Rows cut from large batches must not keep them.
 TEST(external_vector, few_rows_take_little_memory) {
   const row_type type = record::type_of({{"k", "u64"}});
-  queue_rig rig(false);
-  std::vector<batch> input = some_rows(rig, {type, 0}, 500'000, 3);
+  scratch_rig rig;
+  std::vector<batch> input = some_rows(rig.pool(), {type, 0}, 500'000, 3);
   std::vector<batch> slices;
   for (const batch& b : input) slices.push_back(b.slice(0, 1));
   input.clear();
@@ -170,7 +173,7 @@ TEST(external_vector, few_rows_take_little_memory) {
 
 TEST(external_vector, an_empty_one_ends_at_once) {
   const row_type type = record::type_of({{"k", "u64"}, {"s", "string"}});
-  queue_rig rig(false);
+  scratch_rig rig;
   for (const uint64_t memory : {uint64_t{0}, uint64_t{MiB}}) {
     const auto vector = filled(rig, type, {}, {.memory_bytes = memory});
     EXPECT_EQ(vector->num_rows(), 0U);
@@ -182,8 +185,8 @@ TEST(external_vector, an_empty_one_ends_at_once) {
 TEST(external_vector, has_many_readers_at_once) {
   for (const row_kind& kind : row_kinds()) {
     for (const uint64_t memory : {0 * KiB, 300 * KiB}) {
-      queue_rig rig(true);
-      const std::vector<batch> input = some_rows(rig, kind, 500'000, 11);
+      scratch_rig rig({.on_disk = true});
+      const std::vector<batch> input = some_rows(rig.pool(), kind, 500'000, 11);
       const rows expected = record::contents_of(kind.type, input);
       const auto vector = filled(rig, kind.type, input, {.memory_bytes = memory});
       std::vector<rows> got(4);
@@ -200,8 +203,8 @@ TEST(external_vector, has_many_readers_at_once) {
 
 TEST(external_vector, rows_live_as_long_as_a_reader_or_a_batch) {
   for (const row_kind& kind : row_kinds()) {
-    queue_rig rig(true);
-    const std::vector<batch> input = some_rows(rig, kind, 300'000, 5);
+    scratch_rig rig({.on_disk = true});
+    const std::vector<batch> input = some_rows(rig.pool(), kind, 300'000, 5);
     auto vector = filled(rig, kind.type, input, {.memory_bytes = 100 * KiB});
     auto reader = vector->read(0);
     vector.reset();
@@ -226,7 +229,7 @@ struct sorted_input {
 };
 
 // Rows sorted by all columns but the last, in batches of random lengths.
-sorted_input sorted_rows(queue_rig& rig, const row_type& type, size_t num_rows, std::mt19937_64& random) {
+sorted_input sorted_rows(scratch_rig& rig, const row_type& type, size_t num_rows, std::mt19937_64& random) {
   record::random_rows make;
   make.random.seed(random());
   make.distinct = num_rows / 3 + 1;
@@ -264,7 +267,7 @@ TEST(external_vector, seeks_as_lower_bound_does) {
     for (const row_type& type : sorted_types()) {
       for (const uint64_t memory : {0 * KiB, 40 * KiB, 64 * MiB}) {
         for (int round = 0; round < (on_disk ? 3 : 12); ++round) {
-          queue_rig rig(on_disk);
+          scratch_rig rig({.on_disk = on_disk});
           const sorted_input input = sorted_rows(rig, type, 3'000, random);
           const bool keep_read = round % 2 == 1;
           const auto vector = filled(rig, type, input.batches, {memory, 4 * KiB, input.index, keep_read});
@@ -310,7 +313,7 @@ TEST(external_vector, seeks_as_lower_bound_does) {
 
 TEST(external_vector, a_seek_reads_only_the_blocks_it_wants) {
   const row_type type = record::type_of({{"k", "u64"}, {"v", "u64"}});
-  queue_rig rig(true);
+  scratch_rig rig({.on_disk = true});
   record::batch_builder builder(type, rig.pool(), size_t{1} << 20);
   for (uint64_t i = 0; i < 16'000; ++i) std::memcpy(builder.append(), &i, sizeof i);
   const batch all = builder.take();
@@ -334,7 +337,7 @@ TEST(external_vector, a_seek_reads_only_the_blocks_it_wants) {
   }
 }
 
-record::batch keys_of(queue_rig& rig, const row_type& type, const batch& all, size_t first, size_t step_length) {
+record::batch keys_of(scratch_rig& rig, const row_type& type, const batch& all, size_t first, size_t step_length) {
   record::batch_builder out(type, rig.pool());
   for (size_t row = first; row < all.num_rows; row += step_length) out.append_row(all.row(row), nullptr);
   return out.take();
@@ -353,7 +356,7 @@ uint64_t blocks_read_for(const external_vector& vector, const record::row_compar
 
 TEST(external_vector, keeps_the_blocks_that_seeks_have_read) {
   const row_type type = record::type_of({{"k", "u64"}, {"v", "u64"}});
-  queue_rig rig(true);
+  scratch_rig rig({.on_disk = true});
   record::batch_builder builder(type, rig.pool(), size_t{1} << 20);
   for (uint64_t i = 0; i < 16'000; ++i) std::memcpy(builder.append(), &i, sizeof i);
   const batch all = builder.take();
@@ -375,7 +378,7 @@ TEST(external_vector, keeps_the_blocks_that_seeks_have_read) {
 
 TEST(external_vector, what_is_sought_and_fits_stays_in_memory) {
   const row_type type = record::type_of({{"k", "u64"}, {"v", "u64"}});
-  queue_rig rig(true);
+  scratch_rig rig({.on_disk = true});
   record::batch_builder builder(type, rig.pool(), 64 * KiB);
   for (uint64_t i = 0; i < 1000; ++i) std::memcpy(builder.append(), &i, sizeof i);
   const batch all = builder.take();
@@ -386,7 +389,7 @@ TEST(external_vector, what_is_sought_and_fits_stays_in_memory) {
 
 TEST(external_vector, many_readers_share_what_they_read) {
   const row_type type = record::type_of({{"k", "u64"}, {"v", "u64"}});
-  queue_rig rig(true);
+  scratch_rig rig({.on_disk = true});
   record::batch_builder builder(type, rig.pool(), size_t{1} << 20);
   for (uint64_t i = 0; i < 16'000; ++i) std::memcpy(builder.append(), &i, sizeof i);
   const batch all = builder.take();
@@ -406,7 +409,7 @@ TEST(external_vector, many_readers_share_what_they_read) {
 // Short blocks are for few of them: each has an entry in memory, which is part of the vector's.
 TEST(external_vector, blocks_that_are_sought_grow_with_their_number) {
   const row_type type = record::type_of({{"k", "u64"}, {"v", "bytes[1992]"}});
-  queue_rig rig(true);
+  scratch_rig rig({.on_disk = true});
   constexpr uint64_t num_rows = 45'000;  // two in a block of 4 KiB
   external_vector vector(type, rig.blocks(), rig.pool(), {MiB, 0, {{0, false, 0, 0}}, true});
   blocking_waker w;
@@ -437,7 +440,7 @@ TEST(external_vector, blocks_that_are_sought_grow_with_their_number) {
 TEST(external_vector, an_index_refuses_rows_out_of_order) {
   const row_type type = record::type_of({{"k", "u64"}});
   for (const uint64_t memory : {uint64_t{0}, uint64_t{MiB}}) {
-    queue_rig rig(false);
+    scratch_rig rig;
     external_vector vector(type, rig.blocks(), rig.pool(), {memory, 0, {{0, true, 0, 0}}});
     counting_waker w;
     const auto push = [&](std::initializer_list<uint64_t> keys) {
@@ -448,7 +451,7 @@ TEST(external_vector, an_index_refuses_rows_out_of_order) {
     };
     EXPECT_EQ(push({9, 7, 7}), outcome::ready());
     EXPECT_EQ(push({7, 3}), outcome::ready());
-    const error problem = block::error_of([&] { (void)push({3, 2, 4}); });
+    const error problem = error_of([&] { (void)push({3, 2, 4}); });
     EXPECT_EQ(problem.kind(), error_kind::bad_data);
     EXPECT_NE(std::string(problem.what()).find("row 7 "), std::string::npos) << problem.what();
   }
@@ -458,10 +461,10 @@ TEST(external_vector, an_index_refuses_rows_out_of_order) {
 
 TEST(external_vector, wakes_who_waits) {
   const row_type type = record::type_of({{"k", "u64"}});
-  auto held = std::make_unique<block::held_backend>();
-  block::held_backend& backend = *held;
-  queue_rig rig(false, std::move(held));
-  std::vector<batch> input = some_rows(rig, {type, 0}, 100'000, 3);
+  auto held = std::make_unique<held_backend>();
+  held_backend& backend = *held;
+  scratch_rig rig({}, std::move(held));
+  std::vector<batch> input = some_rows(rig.pool(), {type, 0}, 100'000, 3);
   external_vector vector(type, rig.blocks(), rig.pool(), {});
   counting_waker w;
   int expected_wakes = 0;
@@ -490,7 +493,7 @@ TEST(external_vector, wakes_who_waits) {
       reader->pop();
       return s;
     });
-  EXPECT_EQ(out, record::contents_of(type, some_rows(rig, {type, 0}, 100'000, 3)));
+  EXPECT_EQ(out, record::contents_of(type, some_rows(rig.pool(), {type, 0}, 100'000, 3)));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // A priority queue over scratch in memory or on disks, with two threads for its work, beside a heap that says what is
-// right. All blocks must be free once the queue is gone.
+// right.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,10 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/units.h"
 #include "engine/container/blocking_priority_queue.h"
-#include "engine/io/backends.h"
-#include "tests/engine/block/scratch_fixture.h"
+#include "tests/support/scratch_rig.h"
 #include "tests/support/task_queue.h"
 
 namespace flowrun::container {
@@ -43,26 +41,17 @@ Item item_of(uint64_t number) {
 template <class Item>
 class pq_rig {
  public:
-  explicit pq_rig(priority_queue_settings settings, bool on_disk = false,
-                  std::unique_ptr<io::backend> backend = nullptr, uint64_t limit = 0)
-      : backend_(backend   ? std::move(backend)
-                 : on_disk ? io::make_thread_backend(16)
-                           : io::make_memory_backend()) {
-    block::manager_options options = block::memory_options(*backend_, 2, limit);
-    if (on_disk) options = block::directory_options(*backend_, directory_.emplace(), 2);
-    blocks_ = std::make_unique<block::block_manager>(std::move(options));
-    settings.blocks = blocks_.get();
+  explicit pq_rig(priority_queue_settings settings, const scratch_options& place = {},
+                  std::unique_ptr<io::backend> backend = nullptr)
+      : scratch_(place, std::move(backend)) {
+    settings.blocks = &scratch_.blocks();
     settings.post = tasks_.poster();
     queue_.emplace(std::move(settings));
-  }
-  ~pq_rig() {
-    queue_.reset();
-    EXPECT_EQ(blocks_->used_bytes(), 0U) << "scratch blocks were left behind";
   }
 
   blocking_priority_queue<Item>& queue() { return *queue_; }
   const queue_counters& counters() const { return queue_->queue().counters(); }
-  block::block_manager& blocks() { return *blocks_; }
+  block::block_manager& blocks() { return scratch_.blocks(); }
 
   void push(const Item& item) {
     queue_->push(item);
@@ -91,10 +80,8 @@ class pq_rig {
   std::priority_queue<Item, std::vector<Item>, std::greater<>>& right() { return right_; }
 
  private:
-  std::optional<block::temporary_directory> directory_;
-  std::unique_ptr<io::backend> backend_;
   task_queue tasks_{2};
-  std::unique_ptr<block::block_manager> blocks_;
+  scratch_rig scratch_;
   std::optional<blocking_priority_queue<Item>> queue_;
   std::priority_queue<Item, std::vector<Item>, std::greater<>> right_;
 };

@@ -4,8 +4,10 @@
 #include <cerrno>
 #include <deque>
 
+#include "engine/io/backends.h"
 #include "engine/io/faulty_backend.h"
 #include "tests/engine/container/pq_rig.h"
+#include "tests/support/error_of.h"
 
 namespace flowrun::container {
 namespace {
@@ -22,7 +24,7 @@ void push_and_pop(Rig& rig, int num_items) {
 TEST(priority_queue_failure, may_be_destroyed_in_any_state) {
   std::mt19937_64 random(4);
   for (int round = 0; round < 100; ++round) {
-    pq_rig<uint64_t> rig(small, round % 2 == 0);
+    pq_rig<uint64_t> rig(small, {.on_disk = round % 2 == 0});
     for (uint64_t i = random() % 20'000; i > 0; --i) rig.queue().push(random());
     for (uint64_t i = std::min(random() % 9'000, rig.queue().num_items()); i > 0; --i) rig.queue().pop();
     for (uint64_t i = random() % 5'000; i > 0; --i) rig.queue().push(random());
@@ -30,21 +32,21 @@ TEST(priority_queue_failure, may_be_destroyed_in_any_state) {
 }
 
 TEST(priority_queue_failure, full_scratch_is_an_error) {
-  pq_rig<uint64_t> rig(small, false, nullptr, 128 * KiB);
-  EXPECT_EQ(block::error_of([&] { push_and_pop(rig, 300'000); }).kind(), error_kind::resources);
+  pq_rig<uint64_t> rig(small, {.limit = 128 * KiB});
+  EXPECT_EQ(error_of([&] { push_and_pop(rig, 300'000); }).kind(), error_kind::resources);
 }
 
 // Scratch that is full for one run may have room for the next one, which must not take the failed one's place.
 TEST(priority_queue_failure, nothing_is_written_after_a_run_that_found_no_room) {
-  const auto backend = io::make_memory_backend();
-  block::block_manager blocks(block::memory_options(*backend, 1, block::tiny_block));
+  scratch_rig rig({.num_disks = 1, .limit = tiny_block});
+  block::block_manager& blocks = rig.blocks();
   std::deque<std::function<void()>> tasks;
   const item_packer<uint64_t> packer(sizeof(uint64_t));
   {
     queue_input<uint64_t> input({.blocks = &blocks,
                                  .post = [&](std::function<void()> task) { tasks.push_back(std::move(task)); },
                                  .buffer_items = 2,
-                                 .block_bytes = block::tiny_block},
+                                 .block_bytes = tiny_block},
                                 packer);
     // Makes room as soon as the first one has failed.
     struct making_room final : waker {
@@ -52,7 +54,7 @@ TEST(priority_queue_failure, nothing_is_written_after_a_run_that_found_no_room) 
       void wake() noexcept override { blocks.free(std::exchange(in_the_way, {})); }
       block::block_manager& blocks;
       block::block_id in_the_way;
-    } failed(blocks, blocks.allocate(0, block::tiny_block));
+    } failed(blocks, blocks.allocate(0, tiny_block));
     for (const uint64_t item : {7, 8}) {
       input.filling()[0] = item;
       ASSERT_EQ(input.hand_over(1, item, true, failed), outcome::ready());
@@ -62,17 +64,16 @@ TEST(priority_queue_failure, nothing_is_written_after_a_run_that_found_no_room) 
     EXPECT_EQ(failed.in_the_way.num_bytes, 0U);
     EXPECT_EQ(blocks.used_bytes(), 0U);
     queue_input<uint64_t>::finished finished;
-    EXPECT_EQ(block::error_of([&] { input.take_finished(finished); }).kind(), error_kind::resources);
+    EXPECT_EQ(error_of([&] { input.take_finished(finished); }).kind(), error_kind::resources);
   }
-  EXPECT_EQ(blocks.used_bytes(), 0U);
 }
 
 TEST(priority_queue_failure, a_failing_read_is_an_error) {
   for (const uint64_t nth : {1, 7, 40}) {
     std::vector<io::injected_fault> faults;
     faults.push_back({.way = io::direction::read, .nth = nth, .num_requests = 1000, .value = EIO});
-    pq_rig<uint64_t> rig(small, false, std::make_unique<io::faulty_backend>(io::make_memory_backend(), faults));
-    EXPECT_EQ(block::error_of([&] { push_and_pop(rig, 50'000); }).kind(), error_kind::io);
+    pq_rig<uint64_t> rig(small, {}, std::make_unique<io::faulty_backend>(io::make_memory_backend(), faults));
+    EXPECT_EQ(error_of([&] { push_and_pop(rig, 50'000); }).kind(), error_kind::io);
   }
 }
 
@@ -80,8 +81,8 @@ TEST(priority_queue_failure, a_damaged_block_is_an_error) {
   for (const auto what : {io::injected_fault::effect::flip_bit, io::injected_fault::effect::shorten}) {
     std::vector<io::injected_fault> faults;
     faults.push_back({.way = io::direction::read, .nth = 5, .num_requests = 1000, .what = what, .value = 1003});
-    pq_rig<uint64_t> rig(small, false, std::make_unique<io::faulty_backend>(io::make_memory_backend(), faults));
-    const error e = block::error_of([&] { push_and_pop(rig, 50'000); });
+    pq_rig<uint64_t> rig(small, {}, std::make_unique<io::faulty_backend>(io::make_memory_backend(), faults));
+    const error e = error_of([&] { push_and_pop(rig, 50'000); });
     EXPECT_EQ(e.kind(), error_kind::io);
     EXPECT_NE(std::string(e.what()).find("scratch block damaged"), std::string::npos) << e.what();
   }
@@ -90,7 +91,7 @@ TEST(priority_queue_failure, a_damaged_block_is_an_error) {
 TEST(priority_queue_failure, a_failing_write_goes_to_another_disk) {
   std::vector<io::injected_fault> faults;
   faults.push_back({.way = io::direction::write, .nth = 3, .num_requests = 1, .value = EIO});
-  pq_rig<uint64_t> rig(small, false, std::make_unique<io::faulty_backend>(io::make_memory_backend(), faults));
+  pq_rig<uint64_t> rig(small, {}, std::make_unique<io::faulty_backend>(io::make_memory_backend(), faults));
   std::mt19937_64 random(1);
   for (int i = 0; i < 50'000; ++i) rig.push(random());
   EXPECT_TRUE(rig.drain());

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "tests/engine/block/held_backend.h"
 #include "tests/engine/container/pq_rig.h"
+#include "tests/support/held_backend.h"
 #include "tests/support/wakers.h"
 
 namespace flowrun::container {
@@ -40,7 +40,7 @@ TYPED_TEST(priority_queue_of, keeps_the_order_under_random_interleavings) {
   std::mt19937_64 random(1);
   for (const shape& s : shapes) {
     for (const uint64_t distinct : {uint64_t{5}, uint64_t{3000}, uint64_t{1} << 60}) {
-      pq_rig<TypeParam> rig(settings_of<TypeParam>(s), s.on_disk);
+      pq_rig<TypeParam> rig(settings_of<TypeParam>(s), {.on_disk = s.on_disk});
       for (int phase = 0; phase < 8; ++phase) {
         const uint64_t push_share = 1 + random() % 9;
         for (int i = 0; i < 3000; ++i) {
@@ -59,7 +59,7 @@ TYPED_TEST(priority_queue_of, keeps_the_order_under_random_interleavings) {
 TYPED_TEST(priority_queue_of, serves_time_forward_processing) {
   std::mt19937_64 random(2);
   for (const shape& s : shapes) {
-    pq_rig<TypeParam> rig(settings_of<TypeParam>(s), s.on_disk);
+    pq_rig<TypeParam> rig(settings_of<TypeParam>(s), {.on_disk = s.on_disk});
     uint64_t now = 0;
     for (int i = 0; i < 40'000; ++i) {
       const uint64_t reach = random() % 3 == 0 ? 3 : 100'000;
@@ -75,7 +75,7 @@ TYPED_TEST(priority_queue_of, serves_time_forward_processing) {
 TYPED_TEST(priority_queue_of, grows_and_drains) {
   std::mt19937_64 random(3);
   for (const shape& s : shapes) {
-    pq_rig<TypeParam> rig(settings_of<TypeParam>(s), s.on_disk);
+    pq_rig<TypeParam> rig(settings_of<TypeParam>(s), {.on_disk = s.on_disk});
     for (int i = 0; i < 40'000; ++i) rig.push(item_of<TypeParam>(random() >> 4));
     ASSERT_TRUE(rig.drain());
     EXPECT_EQ(rig.counters().spilled_bytes > 0, s.memory_bytes < 8 * MiB);
@@ -85,7 +85,7 @@ TYPED_TEST(priority_queue_of, grows_and_drains) {
 
 TYPED_TEST(priority_queue_of, takes_ascending_and_descending_items) {
   for (const shape& s : shapes) {
-    pq_rig<TypeParam> rig(settings_of<TypeParam>(s), s.on_disk);
+    pq_rig<TypeParam> rig(settings_of<TypeParam>(s), {.on_disk = s.on_disk});
     for (uint64_t i = 0; i < 20'000; ++i) rig.push(item_of<TypeParam>(i));
     for (int i = 0; i < 100; ++i) ASSERT_TRUE(rig.pop());
     for (uint64_t i = 20'000; i-- > 0;) rig.push(item_of<TypeParam>(i));  // nearer and nearer: through the near heap
@@ -100,7 +100,7 @@ TYPED_TEST(priority_queue_of, takes_ascending_and_descending_items) {
 TYPED_TEST(priority_queue_of, moves_items_in_bulk) {
   std::mt19937_64 random(4);
   for (const shape& s : shapes) {
-    pq_rig<TypeParam> rig(settings_of<TypeParam>(s), s.on_disk);
+    pq_rig<TypeParam> rig(settings_of<TypeParam>(s), {.on_disk = s.on_disk});
     std::vector<TypeParam> items, popped;
     for (int round = 0; round < 60; ++round) {
       items.clear();
@@ -150,7 +150,7 @@ TYPED_TEST(priority_queue_of, merges_newer_items_into_slices_cut_ahead) {
 TYPED_TEST(priority_queue_of, moves_a_few_items_at_once) {
   std::mt19937_64 random(10);
   for (const shape& s : shapes) {
-    pq_rig<TypeParam> rig(settings_of<TypeParam>(s), s.on_disk);
+    pq_rig<TypeParam> rig(settings_of<TypeParam>(s), {.on_disk = s.on_disk});
     const uint64_t reach = s.memory_bytes == 0 ? 500 : 30'000;
     std::vector<TypeParam> items(16);
     for (uint64_t now = 0; now < 20'000; ++now) {
@@ -174,7 +174,7 @@ TYPED_TEST(priority_queue_of, moves_a_few_items_at_once) {
 TEST(priority_queue, merges_runs_when_there_are_too_many) {
   std::mt19937_64 random(5);
   for (const bool force_spill : {false, true}) {
-    pq_rig<uint64_t> rig({.memory_bytes = 256 * KiB, .force_spill = force_spill}, true);
+    pq_rig<uint64_t> rig({.memory_bytes = 256 * KiB, .force_spill = force_spill}, {.on_disk = true});
     for (int i = 0; i < 100'000; ++i) rig.push(random());
     for (int i = 0; i < 30'000; ++i) ASSERT_TRUE(rig.pop());
     for (int i = 0; i < 50'000; ++i) rig.push(random());
@@ -197,12 +197,13 @@ TEST(priority_queue, packs_what_it_writes) {
 }
 
 TEST(priority_queue, is_never_asleep_without_a_wake) {
-  auto held = std::make_unique<block::held_backend>();
-  block::held_backend& backend = *held;
+  auto held = std::make_unique<held_backend>();
+  held_backend& backend = *held;
   task_queue tasks(0);
-  block::block_manager blocks(block::memory_options(backend, 1));
+  scratch_rig rig({.num_disks = 1}, std::move(held));
   {
-    priority_queue<uint64_t> queue({.blocks = &blocks, .post = tasks.poster(), .memory_bytes = 0, .force_spill = true});
+    priority_queue<uint64_t> queue(
+        {.blocks = &rig.blocks(), .post = tasks.poster(), .memory_bytes = 0, .force_spill = true});
     counting_waker w;
     std::mt19937_64 random(7);
     std::vector<uint64_t> right;
@@ -239,17 +240,16 @@ TEST(priority_queue, is_never_asleep_without_a_wake) {
     EXPECT_EQ(queue.refill(w), outcome::done());
     backend.hold = false;
   }
-  EXPECT_EQ(blocks.used_bytes(), 0U);
 }
 
 // A caller that finds no free buffer is woken even if the tasks that use the buffers have ended just before.
 TEST(queue_input, wakes_whoever_comes_too_late) {
-  const std::unique_ptr<io::backend> backend = io::make_memory_backend();
   task_queue tasks(0);
-  block::block_manager blocks(block::memory_options(*backend, 1));
+  scratch_rig rig({.num_disks = 1});
   const item_packer<uint64_t> packer(8);
   queue_input<uint64_t> input(
-      {.blocks = &blocks, .post = tasks.poster(), .num_buffers = 2, .buffer_items = 100, .block_bytes = 4096}, packer);
+      {.blocks = &rig.blocks(), .post = tasks.poster(), .num_buffers = 2, .buffer_items = 100, .block_bytes = 4096},
+      packer);
   counting_waker w;
   for (uint64_t i = 0; i < 100; ++i) input.filling()[i] = 100 - i;
   ASSERT_EQ(input.hand_over(100, 1, false, w), outcome::ready());

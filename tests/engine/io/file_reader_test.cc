@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <deque>
+#include <random>
 #include <thread>
 
 #include "engine/base/error.h"

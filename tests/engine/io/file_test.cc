@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "tests/support/byte_files.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 
 namespace flowrun::io {
@@ -18,19 +19,8 @@ namespace {
 
 using testing::HasSubstr;
 
-template <class Action>
-error caught(Action action) {
-  try {
-    action();
-  } catch (const error& failure) {
-    return failure;
-  }
-  ADD_FAILURE() << "no error was thrown";
-  return error(error_kind::internal, "none");
-}
-
 TEST(file, says_what_is_missing) {
-  const error failure = caught([] { file::open("/no/such/file", open_mode::read); });
+  const error failure = error_of([] { file::open("/no/such/file", open_mode::read); });
   EXPECT_EQ(failure.kind(), error_kind::missing_input);
   EXPECT_THAT(failure.what(), HasSubstr("/no/such/file"));
   EXPECT_THAT(failure.what(), HasSubstr("No such file"));
@@ -39,7 +29,7 @@ TEST(file, says_what_is_missing) {
 
 TEST(file, refuses_to_read_a_directory) {
   for (const bool direct : {false, true}) {
-    const error failure = caught([&] { file::open("/tmp", open_mode::read, {.direct = direct}); });
+    const error failure = error_of([&] { file::open("/tmp", open_mode::read, {.direct = direct}); });
     EXPECT_EQ(failure.kind(), error_kind::missing_input);
     EXPECT_THAT(failure.what(), HasSubstr("directory"));
   }
@@ -48,7 +38,7 @@ TEST(file, refuses_to_read_a_directory) {
 TEST(file, never_overwrites) {
   const temporary_directory home;
   store(home / "there", random_bytes(10));
-  const error failure = caught([&] { file::open(home / "there", open_mode::write_new); });
+  const error failure = error_of([&] { file::open(home / "there", open_mode::write_new); });
   EXPECT_EQ(failure.kind(), error_kind::output);
   EXPECT_EQ(load(home / "there"), random_bytes(10));
 }
@@ -73,7 +63,7 @@ TEST(file, scratch_leaves_no_name_behind) {
 }
 
 TEST(file, scratch_needs_a_directory) {
-  const error failure = caught([] { file::open("/no/such/directory", open_mode::scratch); });
+  const error failure = error_of([] { file::open("/no/such/directory", open_mode::scratch); });
   EXPECT_EQ(failure.kind(), error_kind::resources);
   EXPECT_THAT(failure.what(), HasSubstr("/no/such/directory"));
 }

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "engine/base/error.h"
 #include "engine/io/followed_path.h"
 #include "engine/io/output_target.h"

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
+#include <random>
 #include <thread>
 
 #include "engine/base/error.h"
@@ -16,6 +18,7 @@
 #include "engine/io/statistics.h"
 #include "tests/engine/io/each_backend.h"
 #include "tests/support/byte_files.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 
 namespace flowrun::io {
@@ -38,17 +41,6 @@ void write_all(output_file& out, std::span<const std::byte> data) {
 void finish(output_file& out) {
   blocking_waker waker;
   while (out.finish(&waker).is_blocked()) waker.wait();
-}
-
-template <class Action>
-error caught(Action action) {
-  try {
-    action();
-  } catch (const error& failure) {
-    return failure;
-  }
-  ADD_FAILURE() << "no error was thrown";
-  return error(error_kind::internal, "none");
 }
 
 class output_file_test : public testing::TestWithParam<backend_kind> {
@@ -180,7 +172,7 @@ TEST_P(output_file_test, reports_a_failing_disk_whichever_write_it_is) {
     for (const auto what : {injected_fault::effect::fail, injected_fault::effect::shorten}) {
       faulty_backend faulty(make_backend(GetParam()),
                             {{.way = direction::write, .nth = nth, .what = what, .value = ENOSPC}});
-      const error failure = caught([&] {
+      const error failure = error_of([&] {
         output_file out(faulty, home / "out", {.chunk_bytes = 4096, .depth = 2});
         write_all(out, content);
         finish(out);
@@ -194,7 +186,7 @@ TEST_P(output_file_test, reports_a_failing_disk_whichever_write_it_is) {
 TEST_P(output_file_test, an_error_stays) {
   faulty_backend faulty(make_backend(GetParam()), {{.way = direction::write, .value = EIO}});
   output_file out(faulty, home / "out", {.chunk_bytes = 4096});
-  caught([&] {
+  error_of([&] {
     write_all(out, random_bytes(60'000));
     finish(out);
   });
@@ -207,7 +199,7 @@ TEST_P(output_file_test, a_full_disk_is_an_error_and_leaves_nothing) {
   const std::string mounted = home / "full";
   ASSERT_EQ(mkdir(mounted.c_str(), 0700), 0);
   if (mount("flowrun-test", mounted.c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "mount is not allowed here";
-  const error failure = caught([&] {
+  const error failure = error_of([&] {
     output_file out(*io, mounted + "/out", {.chunk_bytes = 65536});
     write_all(out, random_bytes(2'000'000));
     finish(out);
@@ -240,7 +232,7 @@ TEST_P(output_file_test, writes_to_pipes) {
 TEST_P(output_file_test, a_reader_that_leaves_is_an_error) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  const error failure = caught([&] {
+  const error failure = error_of([&] {
     output_file out(*io, "/dev/fd/" + std::to_string(ends[1]), {.chunk_bytes = 4096});
     close(ends[0]);
     write_all(out, random_bytes(300'000));
@@ -275,7 +267,7 @@ TEST_P(output_file_test, writes_to_devices) {
   struct stat info {};
   ASSERT_EQ(stat("/dev/null", &info), 0);
   EXPECT_TRUE(S_ISCHR(info.st_mode));
-  const error failure = caught([&] {
+  const error failure = error_of([&] {
     output_file full(*io, "/dev/full", {});
     write_all(full, random_bytes(100));
     finish(full);
@@ -292,7 +284,7 @@ TEST(output_file, refuses_what_is_no_file) {
   store(home / "file", random_bytes(1));
   for (const std::string& path :
        {home.path(), home.path() + "/", home / "missing/", home / "file/below", std::string("/proc/out")}) {
-    const error failure = caught([&] { output_file out(*io, path); });
+    const error failure = error_of([&] { output_file out(*io, path); });
     EXPECT_EQ(failure.kind(), error_kind::output) << path << ": " << failure.what();
     EXPECT_FALSE(failure.hint().empty()) << path;
   }

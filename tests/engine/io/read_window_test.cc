@@ -10,7 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/io/faulty_backend.h"
 #include "engine/io/file.h"
-#include "tests/engine/block/held_backend.h"
+#include "tests/support/held_backend.h"
 #include "tests/support/byte_files.h"
 #include "tests/support/temporary_directory.h"
 
@@ -55,7 +55,7 @@ window_options options_for(uint64_t num_pieces, size_t num_buffers) {
 using numbers = std::vector<uint64_t>;
 
 TEST(read_window, reads_ahead_again_once_two_pieces_in_a_row_are_taken) {
-  block::held_backend backend;
+  held_backend backend;
   backend.hold = false;
   numbered_pieces source(100);
   read_window window(backend, source, options_for(100, 4));
@@ -77,7 +77,7 @@ TEST(read_window, reads_ahead_again_once_two_pieces_in_a_row_are_taken) {
 }
 
 TEST(read_window, starts_small_where_it_is_told_to) {
-  block::held_backend backend;
+  held_backend backend;
   backend.hold = false;
   numbered_pieces source(100);
   window_options options = options_for(100, 8);
@@ -92,7 +92,7 @@ TEST(read_window, starts_small_where_it_is_told_to) {
 }
 
 TEST(read_window, what_is_expected_comes_first_and_what_is_asked_for_before_all) {
-  block::held_backend backend;
+  held_backend backend;
   backend.hold = false;
   numbered_pieces source(100);
   read_window window(backend, source, options_for(100, 3));
@@ -113,7 +113,7 @@ TEST(read_window, what_is_expected_comes_first_and_what_is_asked_for_before_all)
 }
 
 TEST(read_window, pieces_left_out_while_in_flight_are_dropped) {
-  block::held_backend backend;
+  held_backend backend;
   numbered_pieces source(10);
   read_window window(backend, source, options_for(10, 2));
   window.start();

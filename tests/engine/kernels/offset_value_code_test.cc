@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/kernels/loser_tree.h"
-#include "tests/engine/record/random_rows.h"
+#include "tests/support/random_rows.h"
 
 namespace flowrun::kernels {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "tests/engine/record/random_rows.h"
+#include "tests/support/random_rows.h"
 
 namespace flowrun::kernels {
 namespace {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string>
 
-#include "tests/engine/record/random_rows.h"
+#include "tests/support/random_rows.h"
 
 namespace flowrun::kernels {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/base/error.h"
-#include "tests/engine/record/random_rows.h"
+#include "tests/support/random_rows.h"
 
 namespace flowrun::record {
 namespace {

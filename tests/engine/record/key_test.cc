@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "engine/base/error.h"
-#include "tests/engine/record/random_rows.h"
+#include "tests/support/random_rows.h"
 
 namespace flowrun::record {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tests/engine/record/random_rows.h"
+#include "tests/support/random_rows.h"
 
 namespace flowrun::record {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
-#include "tests/engine/record/random_rows.h"
+#include "tests/support/random_rows.h"
 
 namespace flowrun::record {
 namespace {

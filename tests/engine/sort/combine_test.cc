@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "tests/engine/sort/sort_fixture.h"
+#include "tests/engine/sort/sort_rig.h"
 
 namespace flowrun::sort {
 namespace {

@@ -1,7 +1,10 @@
 // Whole sorts with compressed runs, against std::stable_sort: row shapes, codecs, options, memory, threads, disks.
 #include <gtest/gtest.h>
 
-#include "tests/engine/sort/sort_fixture.h"
+#include "engine/io/backends.h"
+#include "engine/io/faulty_backend.h"
+#include "tests/engine/sort/sort_rig.h"
+#include "tests/support/error_of.h"
 
 namespace flowrun::sort {
 namespace {
@@ -153,7 +156,7 @@ TEST_P(each_codec, a_flipped_bit_is_noticed) {
     for (const io::direction way : {io::direction::read, io::direction::write}) {
       std::vector<io::injected_fault> faults = {{way, nth, 1, io::injected_fault::effect::flip_bit, 8 * 2000 + 3}};
       sort_rig rig(place(), std::make_unique<io::faulty_backend>(io::make_memory_backend(), std::move(faults)));
-      const error e = block::error_of([&] {
+      const error e = error_of([&] {
         std::unique_ptr<run_creator> creator = make_run_creator(settings(), rig.resources());
         runs::sorted_runs runs = create_runs(rig, *creator, rows);
         merge_runs(rig, settings(), *make_run_merger(settings(), rig.resources(), std::move(runs), 8192));

@@ -2,13 +2,14 @@
 // inputs with an order of their own, and keys that are made to tie where a kernel stops looking; in memory, spilled
 // with tiny blocks, on one thread and on three.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <compare>
 #include <limits>
 
-#include "tests/engine/sort/sort_fixture.h"
+#include "tests/engine/sort/sort_rig.h"
 
 namespace flowrun::sort {
 namespace {

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/engine/sort/sort_fixture.h"
+#include "engine/record/hash.h"
+#include "tests/engine/sort/sort_rig.h"
 
 namespace flowrun::sort {
 namespace {

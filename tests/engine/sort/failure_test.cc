@@ -5,7 +5,10 @@
 #include <atomic>
 #include <thread>
 
-#include "tests/engine/sort/sort_fixture.h"
+#include "engine/io/backends.h"
+#include "engine/io/faulty_backend.h"
+#include "tests/engine/sort/sort_rig.h"
+#include "tests/support/error_of.h"
 
 namespace flowrun::sort {
 namespace {
@@ -36,7 +39,7 @@ class each_type : public testing::TestWithParam<size_t> {
     place_.num_threads = num_threads;
     auto inner = num_threads > 0 ? io::make_thread_backend(8) : io::make_memory_backend();
     sort_rig rig(place_, std::make_unique<io::faulty_backend>(std::move(inner), std::move(faults)));
-    return block::error_of([&] {
+    return error_of([&] {
       std::unique_ptr<run_creator> creator = make_run_creator(settings_, rig.resources());
       runs::sorted_runs runs = create_runs(rig, *creator, input_);
       std::unique_ptr<run_merger> merger = make_run_merger(settings_, rig.resources(), std::move(runs), 8192);
@@ -67,16 +70,10 @@ TEST_P(each_type, reads_and_writes_that_fail) {
 }
 
 TEST_P(each_type, disks_that_are_full) {
-  const auto backend = io::make_memory_backend();
-  block::block_manager blocks(block::memory_options(*backend, 2, 160 * 1024));
+  place_.scratch_limit = 160 * 1024;
   sort_rig rig(place_);
-  sort_resources r = rig.resources();
-  r.blocks = &blocks;
-  {
-    std::unique_ptr<run_creator> creator = make_run_creator(settings_, r);
-    EXPECT_EQ(block::error_of([&] { create_runs(rig, *creator, input_); }).kind(), error_kind::resources);
-  }
-  EXPECT_EQ(blocks.used_bytes(), 0U);
+  std::unique_ptr<run_creator> creator = make_run_creator(settings_, rig.resources());
+  EXPECT_EQ(error_of([&] { create_runs(rig, *creator, input_); }).kind(), error_kind::resources);
 }
 
 TEST_P(each_type, given_up_during_run_creation) {
@@ -107,34 +104,30 @@ TEST_P(each_type, disks_that_become_full_while_merging) {
   for (const unsigned num_threads : {0U, 2U}) {
     place_.num_threads = num_threads;
     place_.memory_bytes = 120'000;
-    const auto backend = io::make_memory_backend();
-    block::block_manager blocks(block::memory_options(*backend, 2, 2 * MiB));
+    place_.scratch_limit = 2 * MiB;
     sort_rig rig(place_);
-    sort_resources r = rig.resources();
-    r.blocks = &blocks;
-    std::unique_ptr<run_creator> creator = make_run_creator(settings_, r);
+    std::unique_ptr<run_creator> creator = make_run_creator(settings_, rig.resources());
     runs::sorted_runs runs = create_runs(rig, *creator, input_);
     creator.reset();
     std::vector<block::block_id> taken;
     auto take_all = [&] {
-      for (;;) taken.push_back(blocks.allocate(0, place_.block_bytes));
+      for (;;) taken.push_back(rig.blocks().allocate(0, place_.block_bytes));
     };
     {
-      std::unique_ptr<run_merger> merger = make_run_merger(settings_, r, std::move(runs), 8192);
+      std::unique_ptr<run_merger> merger = make_run_merger(settings_, rig.resources(), std::move(runs), 8192);
       EXPECT_GE(merger->merge_passes(), 2U);
       task_queue::sleeper sleeper(rig.queue());
       std::vector<merge_part> raw;
-      const error e = block::error_of([&] {
+      const error e = error_of([&] {
         for (outcome s = outcome::ready(); !s.is_done(); s = merger->pull(raw, sleeper)) {
-          EXPECT_EQ(block::error_of(take_all).kind(), error_kind::resources);
+          EXPECT_EQ(error_of(take_all).kind(), error_kind::resources);
           if (s.is_blocked()) sleeper.wait();
         }
       });
       EXPECT_EQ(e.kind(), error_kind::resources) << e.what();
       EXPECT_NE(std::string(e.what()).find("scratch"), std::string::npos) << e.what();
     }
-    for (const block::block_id id : taken) blocks.free(id);
-    EXPECT_EQ(blocks.used_bytes(), 0U);
+    for (const block::block_id id : taken) rig.blocks().free(id);
   }
 }
 
@@ -177,7 +170,7 @@ TEST_P(each_type, cancelled_while_writing) {
   r.cancelled = [&] { return ++asked > 10; };
   task_queue::sleeper sleeper(rig.queue());
   std::unique_ptr<run_creator> creator = make_run_creator(settings_, r);
-  const error e = block::error_of([&] { create_runs(rig, *creator, input_); });
+  const error e = error_of([&] { create_runs(rig, *creator, input_); });
   EXPECT_EQ(e.kind(), error_kind::cancelled);
   EXPECT_LE(asked, 12);  // no further halves were begun
 }
@@ -200,7 +193,7 @@ TEST(failure, while_pieces_are_being_sorted) {
                      io::make_thread_backend(8),
                      std::vector<io::injected_fault>{{io::direction::write, nth, 1'000'000, effect::fail, EIO}}));
     std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
-    EXPECT_EQ(block::error_of([&] { create_runs(rig, *creator, input); }).kind(), error_kind::io);
+    EXPECT_EQ(error_of([&] { create_runs(rig, *creator, input); }).kind(), error_kind::io);
   }
   for (const size_t num_batches : {input.size() / 5, input.size() / 2, input.size()}) {  // given up
     sort_rig rig(place);

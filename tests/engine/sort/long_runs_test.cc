@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/io/backends.h"
+#include "engine/io/faulty_backend.h"
 #include "engine/sort/run_creator_kinds.h"
-#include "tests/engine/sort/sort_fixture.h"
+#include "tests/engine/sort/sort_rig.h"
+#include "tests/support/error_of.h"
 
 namespace flowrun::sort {
 namespace {
@@ -29,9 +32,7 @@ sort_place roomy(uint64_t memory_bytes = MiB) {
 }
 
 // M: what the rows of both halves would have.
-uint64_t rows_memory(const sort_place& place) {
-  return 2 * sort_rig(place).resources().creating.half_bytes;
-}
+uint64_t rows_memory(const sort_place& place) { return 2 * sort_rig(place).resources().creating.half_bytes; }
 
 struct pattern {
   const char* name;
@@ -255,14 +256,14 @@ TEST(long_runs, errors_reach_the_caller) {
                             num_threads > 0 ? io::make_thread_backend(8) : io::make_memory_backend(),
                             std::vector<io::injected_fault>{{io::direction::write, 40, 1'000'000, effect::fail, EIO}}));
     std::unique_ptr<run_creator> creator = make_run_creator(long_by_number(), rig.resources());
-    EXPECT_EQ(block::error_of([&] { create_runs(rig, *creator, input); }).kind(), error_kind::io);
+    EXPECT_EQ(error_of([&] { create_runs(rig, *creator, input); }).kind(), error_kind::io);
   }
   sort_rig rig({});
   sort_resources r = rig.resources();
   std::atomic<int> asked{0};
   r.cancelled = [&] { return ++asked > 10; };
   std::unique_ptr<run_creator> creator = make_run_creator(long_by_number(), r);
-  EXPECT_EQ(block::error_of([&] { create_runs(rig, *creator, input); }).kind(), error_kind::cancelled);
+  EXPECT_EQ(error_of([&] { create_runs(rig, *creator, input); }).kind(), error_kind::cancelled);
   EXPECT_EQ(asked, 11);
 }
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/sort/run_creator_kinds.h"
-#include "tests/engine/block/held_backend.h"
-#include "tests/engine/sort/sort_fixture.h"
+#include "tests/engine/sort/sort_rig.h"
+#include "tests/support/held_backend.h"
 
 namespace flowrun::sort {
 namespace {
@@ -21,7 +21,7 @@ class overlap : public testing::TestWithParam<kind> {
   overlap() {
     settings_ = sort_by(type_of({{"k", "u64"}}), columns({0}));
     settings_.stable = GetParam().stable;
-    block::manager_options options = block::memory_options(backend_, 2);
+    block::manager_options options = memory_options(backend_, 2);
     blocks_.emplace(std::move(options));
     resources_.blocks = &*blocks_;
     resources_.pool = &pool_;
@@ -76,7 +76,7 @@ class overlap : public testing::TestWithParam<kind> {
 
   static constexpr uint64_t rows_per_block = (64 * KiB - block::block_header_bytes) / 8;
   sort_settings settings_;
-  block::held_backend backend_;
+  held_backend backend_;
   record::batch_pool pool_;
   std::optional<block::block_manager> blocks_;
   sort_resources resources_;

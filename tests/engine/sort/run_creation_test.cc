@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/sort/run_creator_kinds.h"
-#include "tests/engine/sort/sort_fixture.h"
+#include "tests/engine/sort/sort_rig.h"
+#include "tests/support/error_of.h"
 
 namespace flowrun::sort {
 namespace {
@@ -380,7 +381,7 @@ TEST(run_creation, refuses_too_little_memory) {
     sort_rig rig(place);
     sort_settings settings = by_number;
     settings.stable = !narrow;
-    const error e = block::error_of([&] { make_run_creator(settings, rig.resources()); });
+    const error e = error_of([&] { make_run_creator(settings, rig.resources()); });
     EXPECT_EQ(e.kind(), error_kind::resources);
     EXPECT_NE(e.hint(), "");
   }

@@ -4,7 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/engine/sort/sort_fixture.h"
+#include "tests/engine/sort/sort_rig.h"
+#include "tests/support/error_of.h"
 
 namespace flowrun::sort {
 namespace {
@@ -146,7 +147,7 @@ TEST_P(lanes, hand_on_what_a_merge_throws) {
   for (const size_t num_lanes : {1, 4}) {
     const kernels::row_slices slices(settings.type, settings.key);
     slice_lanes lanes(slices, settings, queue_.poster(), num_lanes);
-    EXPECT_EQ(block::error_of([&] { run(lanes, slices, 1'000); }).kind(), error_kind::bad_data);
+    EXPECT_EQ(error_of([&] { run(lanes, slices, 1'000); }).kind(), error_kind::bad_data);
   }
 }
 

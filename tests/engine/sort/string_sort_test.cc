@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/engine/sort/sort_fixture.h"
+#include "tests/engine/sort/sort_rig.h"
+#include "tests/support/error_of.h"
 
 namespace flowrun::sort {
 namespace {
@@ -130,7 +131,7 @@ TEST(string_sort, a_row_longer_than_the_memory_is_refused) {
     sort_settings settings = sort_by(lines, columns({0}));
     settings.force_spill = true;
     std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
-    const error e = block::error_of([&] { create_runs(rig, *creator, input); });
+    const error e = error_of([&] { create_runs(rig, *creator, input); });
     EXPECT_EQ(e.kind(), error_kind::resources) << e.what();
     EXPECT_NE(e.hint().find("-m"), std::string::npos);
   }

@@ -1,101 +1,48 @@
-// Drives a whole external sort, as the sort operator does, and knows what must come out.
-#pragma once
+#include "tests/engine/sort/sort_rig.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <memory>
-#include <numeric>
-#include <optional>
-#include <string>
+#include <cstring>
 #include <thread>
-#include <vector>
-
-#include "engine/io/backends.h"
-#include "engine/record/hash.h"
-#include "engine/sort/run_creator.h"
-#include "engine/sort/run_merger.h"
-#include "tests/engine/block/scratch_fixture.h"
-#include "tests/engine/record/random_rows.h"
-#include "tests/support/task_queue.h"
+#include <utility>
 
 namespace flowrun::sort {
 
-using record::batch;
-using record::random_rows;
-using record::type_of;
+sort_rig::sort_rig(const sort_place& place, std::unique_ptr<io::backend> backend)
+    : place_(place),
+      tasks_(place.num_threads),
+      scratch_({.on_disk = place.on_disk, .num_disks = place.num_disks, .limit = place.scratch_limit},
+               std::move(backend)) {}
 
-// Where and how a sort works.
-struct sort_place {
-  uint64_t memory_bytes = sizes::least_sort_memory(4096);
-  uint64_t kept_bytes = 0;
-  uint32_t block_bytes = 4096;
-  unsigned num_threads = 0;  // of the poster and of refine(); 0: all on the test's thread
-  bool on_disk = false;      // in temporary directories with the backend of threads; else in memory
-  unsigned num_disks = 2;
-  size_t batch_bytes = 8 * 1024;
-  runs::block_coding coding;
-  unsigned runs_per_half = 1;
-  bool splits_halves = false;
-};
+sort_resources sort_rig::resources() {
+  sort_resources r;
+  r.blocks = &scratch_.blocks();
+  r.pool = &scratch_.pool();
+  r.post = tasks_.poster();
+  r.memory_bytes = place_.memory_bytes;
+  r.kept_bytes = place_.kept_bytes;
+  r.threads = std::max(1U, place_.num_threads);
+  r.coding = place_.coding;
+  divide(r, place_.memory_bytes, place_.block_bytes);
+  r.creating.runs_per_half = place_.runs_per_half;
+  r.creating.splits_halves = place_.splits_halves;
+  return r;
+}
 
-// The scratch, the pool and the threads of one sort; all blocks must be free at the end.
-class sort_rig {
- public:
-  explicit sort_rig(const sort_place& place, std::unique_ptr<io::backend> backend = nullptr)
-      : place_(place),
-        backend_(backend         ? std::move(backend)
-                 : place.on_disk ? io::make_thread_backend(16)
-                                 : io::make_memory_backend()),
-        queue_(place.num_threads) {
-    block::manager_options options = block::memory_options(*backend_, place.num_disks);
-    if (place.on_disk) options = block::directory_options(*backend_, directory_.emplace(), place.num_disks);
-    blocks_ = std::make_unique<block::block_manager>(std::move(options));
-  }
-  ~sort_rig() { EXPECT_EQ(blocks_->used_bytes(), 0U) << "scratch blocks were left behind"; }
+void sort_rig::divide(sort_resources& r, uint64_t memory_bytes, uint32_t block_bytes) const {
+  const sizes::half_budget half{.memory_bytes = memory_bytes,
+                                .block_bytes = block_bytes,
+                                .num_disks = scratch_.blocks().num_disks(),
+                                .disk_depth = scratch_.blocks().queue_depth(),
+                                .threads = r.threads,
+                                .compressed = r.coding.compresses()};
+  r.memory_bytes = memory_bytes;
+  r.creating = sizes::divide_creator(half, memory_bytes);
+  r.merging = sizes::divide_merger(half);
+}
 
-  sort_resources resources() {
-    sort_resources r;
-    r.blocks = blocks_.get();
-    r.pool = &pool_;
-    r.post = queue_.poster();
-    r.memory_bytes = place_.memory_bytes;
-    r.kept_bytes = place_.kept_bytes;
-    r.threads = std::max(1U, place_.num_threads);
-    r.coding = place_.coding;
-    divide(r, place_.memory_bytes, place_.block_bytes);
-    r.creating.runs_per_half = place_.runs_per_half;
-    r.creating.splits_halves = place_.splits_halves;
-    return r;
-  }
-  // Gives both halves of a sort so much memory.
-  void divide(sort_resources& r, uint64_t memory_bytes, uint32_t block_bytes) const {
-    const sizes::half_budget half{.memory_bytes = memory_bytes,
-                                  .block_bytes = block_bytes,
-                                  .num_disks = blocks_->num_disks(),
-                                  .disk_depth = blocks_->queue_depth(),
-                                  .threads = r.threads,
-                                  .compressed = r.coding.compresses()};
-    r.memory_bytes = memory_bytes;
-    r.creating = sizes::divide_creator(half, memory_bytes);
-    r.merging = sizes::divide_merger(half);
-  }
-  const sort_place& place() const { return place_; }
-  block::block_manager& blocks() { return *blocks_; }
-  record::batch_pool& pool() { return pool_; }
-  task_queue& queue() { return queue_; }
-
- private:
-  const sort_place place_;
-  std::optional<block::temporary_directory> directory_;
-  std::unique_ptr<io::backend> backend_;
-  record::batch_pool pool_;
-  std::unique_ptr<block::block_manager> blocks_;
-  task_queue queue_;
-};
-
-// Feeds all batches and finishes.
-inline runs::sorted_runs create_runs(sort_rig& rig, run_creator& creator, const std::vector<batch>& input) {
+runs::sorted_runs create_runs(sort_rig& rig, run_creator& creator, const std::vector<batch>& input) {
   task_queue::sleeper sleeper(rig.queue());
   for (const batch& b : input) {
     prepared_rows prepared = creator.prepare(b);
@@ -105,18 +52,7 @@ inline runs::sorted_runs create_runs(sort_rig& rig, run_creator& creator, const 
   return creator.take();
 }
 
-struct sort_result {
-  std::vector<std::string> rows;
-  size_t num_runs = 0;
-  bool in_memory = false;
-  uint64_t fan_in = 0;
-  uint64_t merge_passes = 0;
-  uint64_t scratch_bytes = 0;  // after run formation
-  uint64_t peak_scratch_bytes = 0;
-};
-
-// Everything a merger delivers, refined on several threads if the place has some.
-inline std::vector<batch> merge_runs(sort_rig& rig, const sort_settings& settings, run_merger& merger) {
+std::vector<batch> merge_runs(sort_rig& rig, const sort_settings& settings, run_merger& merger) {
   task_queue::sleeper sleeper(rig.queue());
   std::vector<std::vector<batch>> refined;
   // Parts may hold blocks of the merge, so they are refined as they come.
@@ -163,7 +99,7 @@ inline std::vector<batch> merge_runs(sort_rig& rig, const sort_settings& setting
   return out;
 }
 
-inline sort_result sort_rows(const sort_settings& settings, const sort_place& place, const std::vector<batch>& input) {
+sort_result sort_rows(const sort_settings& settings, const sort_place& place, const std::vector<batch>& input) {
   sort_rig rig(place);
   sort_result result;
   std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
@@ -180,8 +116,7 @@ inline sort_result sort_rows(const sort_settings& settings, const sort_place& pl
   return result;
 }
 
-// The same by std::stable_sort.
-inline std::vector<std::string> expected_rows(const sort_settings& settings, const std::vector<batch>& input) {
+std::vector<std::string> expected_rows(const sort_settings& settings, const std::vector<batch>& input) {
   struct place_of_row {
     const batch* in;
     size_t number;
@@ -209,9 +144,7 @@ inline std::vector<std::string> expected_rows(const sort_settings& settings, con
   return out;
 }
 
-// Sorts and compares row by row.
-inline sort_result expect_sorted(const sort_settings& settings, const sort_place& place,
-                                 const std::vector<batch>& input) {
+sort_result expect_sorted(const sort_settings& settings, const sort_place& place, const std::vector<batch>& input) {
   const sort_result result = sort_rows(settings, place, input);
   const std::vector<std::string> expected = expected_rows(settings, input);
   EXPECT_EQ(result.rows.size(), expected.size());
@@ -223,8 +156,7 @@ inline sort_result expect_sorted(const sort_settings& settings, const sort_place
   return result;
 }
 
-// The runs of rows with one thread and with several, which sort a half in pieces: the same blocks. Returns how many.
-inline size_t expect_same_runs_in_pieces(const sort_settings& settings, const std::vector<batch>& input) {
+size_t expect_same_runs_in_pieces(const sort_settings& settings, const std::vector<batch>& input) {
   std::vector<std::vector<runs::run>> runs_of;
   for (const unsigned num_threads : {0U, 2U}) {
     sort_place place;
@@ -248,29 +180,26 @@ inline size_t expect_same_runs_in_pieces(const sort_settings& settings, const st
   return runs_of[0].size();
 }
 
-inline sort_settings sort_by(const record::row_type& type, record::key key) {
+sort_settings sort_by(const record::row_type& type, record::key key) {
   sort_settings settings;
   settings.type = type;
   settings.key = std::move(key);
   return settings;
 }
 
-// A place where what fits half the memory stays there.
-inline sort_place keeping_place(uint64_t memory_bytes = sizes::least_sort_memory(4096)) {
+sort_place keeping_place(uint64_t memory_bytes) {
   sort_place place;
   place.memory_bytes = place.kept_bytes = memory_bytes;
   return place;
 }
 
-// One part per column in ascending order: "by these columns".
-inline record::key columns(std::initializer_list<size_t> list) {
+record::key columns(std::initializer_list<size_t> list) {
   record::key out;
   for (size_t column : list) out.push_back({column, false, 0, 0});
   return out;
 }
 
-// Rows of one u64 each.
-inline std::vector<batch> numbers(record::batch_pool& pool, const std::vector<uint64_t>& values) {
+std::vector<batch> numbers(record::batch_pool& pool, const std::vector<uint64_t>& values) {
   static const record::row_type type = type_of({{"k", "u64"}});
   std::vector<batch> out;
   record::batch_builder builder(type, pool, 16 * 1024);

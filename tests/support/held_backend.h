@@ -9,7 +9,7 @@
 #include "engine/io/file.h"
 #include "engine/io/request.h"
 
-namespace flowrun::block {
+namespace flowrun {
 
 class held_backend final : public io::backend {
  public:
@@ -45,4 +45,4 @@ class held_backend final : public io::backend {
   std::deque<io::request*> waiting_;
 };
 
-}  // namespace flowrun::block
+}  // namespace flowrun
