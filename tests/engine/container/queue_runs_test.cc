@@ -7,7 +7,7 @@
 
 #include "engine/base/waker.h"
 #include "engine/container/queue_input.h"
-#include "engine/io/backends.h"
+#include "tests/support/scratch_rig.h"
 
 namespace flowrun::container {
 namespace {
@@ -17,7 +17,7 @@ class queue_runs_on_a_disk : public ::testing::Test {
   void add_run(size_t num_items) {
     std::vector<uint64_t> items(num_items);
     std::iota(items.begin(), items.end(), 0);
-    runs::run_writer writer(blocks_, block_bytes, 2);
+    runs::run_writer writer(rig_.blocks(), tiny_block, 2);
     run_output<uint64_t> output(writer, packer_);
     std::span<const uint64_t> left = items;
     while (output.append(left, waker_).is_blocked()) waker_.wait();
@@ -34,21 +34,10 @@ class queue_runs_on_a_disk : public ::testing::Test {
     return count;
   }
 
-  static constexpr uint32_t block_bytes = 4096;
-
-  block::manager_options on_a_disk() {
-    block::manager_options out;
-    out.disks = {{"disk"}};
-    out.backend = backend_.get();
-    out.in_memory = true;
-    return out;
-  }
-
-  const std::unique_ptr<io::backend> backend_ = io::make_memory_backend();
-  block::block_manager blocks_{on_a_disk()};
+  scratch_rig rig_{{.num_disks = 1}};
   const item_packer<uint64_t> packer_{sizeof(uint64_t)};
   blocking_waker waker_;
-  queue_runs<uint64_t> runs_{blocks_, block_bytes, 12, packer_};
+  queue_runs<uint64_t> runs_{rig_.blocks(), tiny_block, 12, packer_};
 };
 
 // One alone would be merged into itself, again and again, while the queue waits for there to be less of them.
