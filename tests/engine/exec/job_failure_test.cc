@@ -7,7 +7,8 @@
 #include <fstream>
 
 #include "engine/io/faulty_backend.h"
-#include "tests/engine/exec/job_rig.h"
+#include "tests/support/gated_backend.h"
+#include "tests/support/job_rig.h"
 
 namespace flowrun::exec {
 namespace {

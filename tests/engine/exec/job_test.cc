@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "engine/exec/job_report.h"
-#include "tests/engine/exec/job_rig.h"
+#include "tests/support/job_rig.h"
 
 namespace flowrun::exec {
 namespace {

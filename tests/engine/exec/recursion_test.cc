@@ -7,7 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/plan/control_memory.h"
 #include "engine/plan/explain.h"
-#include "tests/engine/exec/job_rig.h"
+#include "tests/support/job_rig.h"
 
 namespace flowrun::exec {
 namespace {

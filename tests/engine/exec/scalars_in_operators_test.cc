@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/engine/exec/job_rig.h"
+#include "tests/support/job_rig.h"
 
 namespace flowrun::exec {
 namespace {

@@ -10,7 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/io/faulty_backend.h"
 #include "engine/io/file.h"
-#include "tests/engine/exec/job_rig.h"
+#include "tests/support/job_rig.h"
 
 namespace flowrun::exec {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "engine/plan/node_checker.h"
-#include "tests/engine/exec/job_rig.h"
+#include "tests/support/job_rig.h"
 
 namespace flowrun::exec {
 namespace {

@@ -1,20 +1,20 @@
 // Small jobs from their YAML, run as the command runs them.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <condition_variable>
+#include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/exec/job.h"
 #include "engine/exec/report.pb.h"
 #include "engine/io/request.h"
-#include "tests/engine/block/scratch_fixture.h"
+#include "tests/support/checked_job.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::exec {
 
@@ -23,13 +23,15 @@ struct job_place {
   bool plain = false;
   unsigned threads = 2;
   io::backend_kind backend = io::backend_kind::threads;
+  bool direct = true;
   bool force_spill = false;
-  uint64_t memory_bytes = 48 * MiB;
+  uint64_t memory_bytes = 48 * MiB;  // 0: the least that the planner accepts
   uint64_t batch_bytes = 16 * KiB;
   uint64_t block_bytes = 0;
   uint64_t scratch_limit = 0;
   std::function<std::unique_ptr<io::backend>(std::unique_ptr<io::backend>)> wrap_backend;
-  std::vector<const operator_definition*> more_operators;  // beside those of the language
+  std::function<void(const plan::graph&, plan::physical_plan&)> change_plan;  // before the job gets it
+  exec::more_operators more_operators;
 };
 
 class job_rig {
@@ -43,6 +45,8 @@ class job_rig {
   exec::job& job() { return *job_; }
   // Runs it; the error it ends with, or null.
   std::unique_ptr<error> run(const std::function<void()>& tick = {});
+  // Throws what it ends with.
+  void run_or_throw(const std::function<void()>& tick = {}) { job_->run(tick, stop_); }
   std::atomic<bool>& stop() { return stop_; }
   void destroy() { job_.reset(); }
   RunReport report(const std::exception* problem = nullptr) const { return job_->report(problem); }
@@ -53,35 +57,13 @@ class job_rig {
   std::string out_directory() const { return directory_ / "out"; }
 
  private:
-  block::temporary_directory directory_;
+  temporary_directory directory_;
   std::atomic<bool> stop_{false};
   std::unique_ptr<exec::job> job_;
 };
 
 // The results of a job's reduce nodes, "node.name".
 std::map<std::string, std::string> results_of(const RunReport& report);
-
-// Lets the first `hold_from` requests through and keeps the others back until release(). Around a backend that carries
-// nothing out on the caller's thread.
-class gated_backend final : public io::backend {
- public:
-  gated_backend(std::unique_ptr<io::backend> inner, uint64_t hold_from)
-      : inner_(std::move(inner)), hold_from_(hold_from) {}
-  // Waits for a release() that is at work, which the job can't know of.
-  ~gated_backend() override;
-  using backend::submit;
-  void submit(std::span<io::request* const> requests) noexcept override;
-  std::string_view name() const override { return inner_->name(); }
-  bool is_holding() const;
-  void release();
-
- private:
-  std::unique_ptr<io::backend> inner_;
-  mutable std::mutex mutex_;  // guards the rest; held by release() while it submits
-  uint64_t hold_from_;
-  uint64_t num_seen_ = 0;
-  std::vector<io::request*> held_;
-};
 
 // One thread in a fixed order and several, with and without scratch; the last with tiny batches.
 std::vector<job_place> different_places();

@@ -1,12 +1,13 @@
-#include "tests/engine/exec/job_rig.h"
+#include "tests/support/job_rig.h"
+
+#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
-#include "engine/base/error.h"
 #include "operators/registry.h"
-#include "specs/yaml_reader.h"
 
 namespace flowrun::exec {
 
@@ -18,10 +19,18 @@ std::string replace_all(std::string text, const std::string& word, const std::st
   return text;
 }
 
-int64_t file_bytes(const std::string& path) {
-  std::error_code problem;
-  const auto num_bytes = std::filesystem::file_size(path, problem);
-  return problem ? -1 : static_cast<int64_t>(num_bytes);
+plan::physical_plan plan_for(const plan::graph& g, const job_place& place) {
+  plan::machine machine;
+  machine.threads = place.threads;
+  machine.num_disks = 2;
+  machine.block_bytes = place.block_bytes;
+  machine.batch_bytes = place.batch_bytes;
+  machine.memory_bytes = place.memory_bytes > 0 ? place.memory_bytes : plan::least_memory(g, machine);
+  plan::plan_result planned = plan::make_plan(g, machine);
+  for (const fault& f : planned.faults) ADD_FAILURE() << fault_text(f);
+  if (!planned.faults.empty()) throw error(error_kind::bad_spec, "the test's job has no plan");
+  if (place.change_plan) place.change_plan(g, planned.plan);
+  return std::move(planned.plan);
 }
 
 }  // namespace
@@ -29,24 +38,9 @@ int64_t file_bytes(const std::string& path) {
 job_rig::job_rig(const std::string& nodes, const job_place& place) {
   const std::string text = "flowrun: 1\nname: small\nnodes:\n" +
                            replace_all(replace_all(nodes, "@OUT", out_directory()), "@IN", directory_ / "in");
-  const specs::read_result spec = specs::read_job(text, "small.yaml");
-  for (const fault& f : spec.faults) ADD_FAILURE() << f.message;
-  plan::operator_catalog catalog = operators::built_in_catalog();
-  for (const operator_definition* d : place.more_operators) catalog.add(&d->declaration);
-  plan::check_result checked = plan::check(std::make_shared<specs::JobSpec>(spec.job), catalog, file_bytes);
-  for (const fault& f : checked.faults) ADD_FAILURE() << f.message;
-  if (!checked.faults.empty()) throw error(error_kind::bad_spec, "the test's job has faults");
   job_settings settings;
-  settings.graph = std::make_shared<plan::graph>(std::move(checked.checked));
-  plan::machine machine;
-  machine.memory_bytes = place.memory_bytes;
-  machine.threads = place.threads;
-  machine.num_disks = 2;
-  machine.block_bytes = place.block_bytes;
-  machine.batch_bytes = place.batch_bytes;
-  plan::plan_result planned = plan::make_plan(*settings.graph, machine);
-  for (const fault& f : planned.faults) ADD_FAILURE() << f.message;
-  settings.plan = std::move(planned.plan);
+  settings.graph = std::make_shared<plan::graph>(graph_of(text, place.more_operators));
+  settings.plan = plan_for(*settings.graph, place);
   for (const operator_definition* d : operators::built_in_operators()) settings.operators[d->declaration.name] = d;
   for (const operator_definition* d : place.more_operators) settings.operators[d->declaration.name] = d;
   settings.scratch = {{directory_ / "scratch0", place.scratch_limit}, {directory_ / "scratch1", place.scratch_limit}};
@@ -54,6 +48,7 @@ job_rig::job_rig(const std::string& nodes, const job_place& place) {
   settings.wrap_backend = place.wrap_backend;
   settings.plain_executor = place.plain;
   settings.options.force_spill = place.force_spill;
+  settings.options.direct = place.direct;
   settings.options.block_bytes = place.block_bytes;
   settings.options.batch_bytes = place.batch_bytes;
   settings.options.sync_outputs = false;
@@ -62,7 +57,7 @@ job_rig::job_rig(const std::string& nodes, const job_place& place) {
 
 std::unique_ptr<error> job_rig::run(const std::function<void()>& tick) {
   try {
-    job_->run(tick, stop_);
+    run_or_throw(tick);
   } catch (const error& problem) {
     return std::make_unique<error>(problem);
   }
@@ -91,33 +86,6 @@ std::map<std::string, std::string> results_of(const RunReport& report) {
   for (const auto& r : report.results()) out[r.node() + "." + r.name()] = r.value();
   return out;
 }
-
-void gated_backend::submit(std::span<io::request* const> requests) noexcept {
-  for (io::request* one : requests) {
-    {
-      std::lock_guard lock(mutex_);
-      if (++num_seen_ > hold_from_) {
-        held_.push_back(one);
-        continue;
-      }
-    }
-    inner_->submit(*one);
-  }
-}
-
-bool gated_backend::is_holding() const {
-  std::lock_guard lock(mutex_);
-  return !held_.empty();
-}
-
-void gated_backend::release() {
-  std::lock_guard lock(mutex_);
-  hold_from_ = UINT64_MAX;
-  for (io::request* one : held_) inner_->submit(*one);
-  held_.clear();
-}
-
-gated_backend::~gated_backend() { std::lock_guard lock(mutex_); }
 
 std::vector<job_place> different_places() {
   std::vector<job_place> out;
