@@ -6,12 +6,12 @@
 #include "engine/plan/explain.h"
 #include "engine/plan/physical_plan.h"
 #include "engine/plan/plan_message.h"
-#include "operators/registry.h"
-#include "specs/yaml_reader.h"
+#include "tests/support/checked_job.h"
 
 namespace flowrun::operators {
 namespace {
 
+using exec::graph_of;
 using ::testing::HasSubstr;
 
 constexpr const char* job = R"yaml(flowrun: 1
@@ -36,15 +36,6 @@ nodes:
       times: 3
   write: {op: file.write_rows, in: outer.cur, with: {path: out.bin}}
 )yaml";
-
-plan::graph graph_of(const std::string& text) {
-  specs::read_result read = specs::read_job(text, "job.yaml");
-  EXPECT_TRUE(read.faults.empty());
-  plan::check_result checked = plan::check(std::make_shared<specs::JobSpec>(std::move(read.job)), built_in_catalog(),
-                                           [](const std::string&) { return int64_t{-1}; });
-  EXPECT_TRUE(checked.faults.empty()) << (checked.faults.empty() ? "" : checked.faults[0].message);
-  return std::move(checked.checked);
-}
 
 plan::machine machine_with(uint64_t memory_bytes) {
   plan::machine out;

@@ -1,4 +1,5 @@
 // The file operators on real files: what is written reads back, errors name the place, counters count.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,16 +8,36 @@
 #include <random>
 #include <thread>
 
+#include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "tests/operators/file_harness.h"
+#include "tests/operators/harness.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::operators::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+
+// With transfers that take their time.
+run_result run_files(const std::string& nodes, run_options options = {}) {
+  options.backend = io::backend_kind::threads;
+  return run(nodes, {}, options);
+}
+
+// "exit code: message" of the error that the job ends with.
+std::string error_of(const std::string& nodes, const run_options& options = {}) {
+  try {
+    run_files(nodes, options);
+  } catch (const error& e) {
+    return fmt::format("{}: {}", e.exit_code(), e.what());
+  }
+  ADD_FAILURE() << "the job ended well";
+  return {};
+}
 
 std::string random_bytes(size_t num_bytes, uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -34,21 +55,19 @@ TEST(file_rows, copies_files_of_any_width_and_batch_size) {
                                                    {"{a: \"bytes[65536]\", b: u8}", 65537}}) {
     const std::string content = random_bytes(row_bytes * (3 * MiB / row_bytes + 5), row_bytes);
     dir.write("in", content);
-    const std::string nodes = "in: {op: file.read_rows, with: {path: " + dir.file("in") + ", type: " + type + "}}\n" +
-                              "out: {op: file.write_rows, in: in, with: {path: " + dir.file("out") + "}}\n";
+    const std::string nodes = "in: {op: file.read_rows, with: {path: " + dir / "in" + ", type: " + type + "}}\n" +
+                              "out: {op: file.write_rows, in: in, with: {path: " + dir / "out" + "}}\n";
     for (const size_t batch_bytes : {size_t{5000}, size_t{1} << 18}) {
       for (const bool direct : {false, true}) {
-        file_run run;
-        run_files(nodes, run,
-                  {.batch_bytes = batch_bytes,
-                   .memory_bytes = 1 << 20,
-                   .backend = io::backend_kind::automatic,
-                   .direct = direct});
-        ASSERT_THAT(run.faults, ElementsAre());
+        const run_result result = run(nodes, {},
+                                      {.batch_bytes = batch_bytes,
+                                       .memory_bytes = 1 << 20,
+                                       .backend = io::backend_kind::automatic,
+                                       .direct = direct});
         ASSERT_TRUE(dir.read("out") == content) << type;
-        EXPECT_EQ(run.counters.file_read_bytes, content.size());
-        EXPECT_EQ(run.counters.file_total_bytes, content.size());
-        EXPECT_EQ(run.counters.file_written_bytes, content.size());
+        EXPECT_EQ(result.file_read_bytes, content.size());
+        EXPECT_EQ(result.file_total_bytes, content.size());
+        EXPECT_EQ(result.file_written_bytes, content.size());
       }
     }
   }
@@ -62,35 +81,34 @@ TEST(file_rows, range_and_several_files) {
   dir.write("c", "xxyy");
   const auto copy = [&](const std::string& with) {
     run_files("in: {op: file.read_rows, with: {type: {a: \"bytes[2]\"}, " + with + "}}\n" +
-              "out: {op: file.write_rows, in: in, with: {path: " + dir.file("out") + "}}\n");
+              "out: {op: file.write_rows, in: in, with: {path: " + dir / "out" + "}}\n");
     return dir.read("out");
   };
-  const std::string a = "path: " + dir.file("a");
+  const std::string a = "path: " + dir / "a";
   EXPECT_EQ(copy(a + ", range: \"3:5\""), "3344");
   EXPECT_EQ(copy(a + ", range: \"8:\""), "8899");
   EXPECT_EQ(copy(a + ", range: \":1\""), "00");
   EXPECT_EQ(copy(a + ", range: \"9:100\""), "99");
   EXPECT_EQ(copy(a + ", range: \"50:100\""), "");
-  EXPECT_EQ(copy("path: [" + dir.file("c") + ", " + dir.file("b") + ", " + dir.file("a") + "]"),
-            "xxyy00112233445566778899");
+  EXPECT_EQ(copy("path: [" + dir / "c" + ", " + dir / "b" + ", " + dir / "a" + "]"), "xxyy00112233445566778899");
 }
 
 TEST(file_rows, a_truncated_file_is_refused) {
   const temporary_directory dir;
   const std::string path = dir.write("short", std::string(35, 'x'));
   EXPECT_EQ(error_of("in: {op: file.read_rows, with: {path: " + path + ", type: {a: u64, b: u64}}}\n" +
-                     "out: {op: file.write_rows, in: in, with: {path: " + dir.file("out") + "}}\n"),
+                     "out: {op: file.write_rows, in: in, with: {path: " + dir / "out" + "}}\n"),
             "65: " + path + ": 35 bytes are 2 rows of 16 bytes and 3 bytes more");
   EXPECT_FALSE(dir.has("out"));
 }
 
 TEST(file_rows, a_truncated_pipe_is_refused_too) {
   const temporary_directory dir;
-  const std::string pipe = dir.file("pipe");
+  const std::string pipe = dir / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << std::string(8 * 1000 + 5, 'x'); });
   EXPECT_THAT(error_of("in: {op: file.read_rows, with: {path: " + pipe + ", type: {a: u64}}}\n" +
-                       "out: {op: file.write_rows, in: in, with: {path: " + dir.file("out") + "}}\n"),
+                       "out: {op: file.write_rows, in: in, with: {path: " + dir / "out" + "}}\n"),
               AllOf(StartsWith("65: "), HasSubstr("8005 bytes are 1000 rows of 8 bytes and 5 bytes more")));
   writer.join();
 }
@@ -100,9 +118,8 @@ TEST(file_rows, sorted_by_is_checked) {
   std::string content;
   for (int i = 0; i < 1000; ++i) content += {static_cast<char>(i / 100), static_cast<char>(100 - i % 100)};
   const auto nodes = [&](const std::string& sorted_by) {
-    return "in: {op: file.read_rows, with: {path: " + dir.file("in") +
-           ", type: {a: u8, b: u8}, sorted_by: " + sorted_by + "}}\n" +
-           "out: {op: file.write_rows, in: in, with: {path: " + dir.file("out") + "}}\n";
+    return "in: {op: file.read_rows, with: {path: " + dir / "in" + ", type: {a: u8, b: u8}, sorted_by: " + sorted_by +
+           "}}\n" + "out: {op: file.write_rows, in: in, with: {path: " + dir / "out" + "}}\n";
   };
   dir.write("in", content);
   run_files(nodes("[a, -b]"), {.batch_bytes = 10});
@@ -111,13 +128,12 @@ TEST(file_rows, sorted_by_is_checked) {
   dir.write("in", content);
   for (const size_t batch_bytes : {size_t{2}, size_t{10}, size_t{100000}})
     EXPECT_EQ(error_of(nodes("[a, -b]"), {.batch_bytes = batch_bytes}),
-              "65: " + dir.file("in") + ": row 777 (counted from 0) comes before its predecessor by a, -b");
+              "65: " + dir / "in" + ": row 777 (counted from 0) comes before its predecessor by a, -b");
 }
 
 TEST(file_rows, faults) {
   const temporary_directory dir;
-  file_run run;
-  run_files(
+  const std::vector<std::string> faults = faults_of(
       "a: {op: file.read_rows, with: {path: x, type: {s: string}}}\n"
       "b: {op: file.read_rows, with: {path: x, type: {n: u8}, range: \"5:2\"}}\n"
       "c: {op: file.read_rows, with: {path: [x, y], type: {n: u8}, range: \"5:7\"}}\n"
@@ -126,9 +142,8 @@ TEST(file_rows, faults) {
       "e: {op: file.read_csv, with: {path: x, type: {s: u8}, delimiter: \"::\", quote: x}}\n"
       "f: {op: file.read_lines, with: {path: x, delimiter: ab}}\n"
       "g: {op: file.read_csv, with: {path: x, type: {s: string, t: string}}}\n"
-      "l: {op: file.write_lines, in: g, with: {path: z}}\n",
-      run);
-  const auto says = [&](const std::string& text) { EXPECT_THAT(run.faults, ::testing::Contains(HasSubstr(text))); };
+      "l: {op: file.write_lines, in: g, with: {path: z}}\n");
+  const auto says = [&](const std::string& text) { EXPECT_THAT(faults, Contains(HasSubstr(text))); };
   says("column 's' is a string, which has no fixed width");
   says("'5:2' is no range of rows");
   says("a range needs a single file");
@@ -144,19 +159,17 @@ TEST(file_csv, malformed_lines_go_where_on_error_says) {
   const std::string path = dir.write("edges.txt", "1 2\n1 2\nx\n3 4\n5 6 7\n8 -1\n");
   const auto nodes = [&](const std::string& on_error, bool port) {
     return "edges: {op: file.read_csv, with: {path: " + path + ", delimiter: \" \", type: {src: u64, dst: u32}}" +
-           on_error + "}\nout: {op: file.write_csv, in: edges, with: {path: " + dir.file("out") + "}}\n" +
-           (port ? "bad: {op: file.write_lines, in: edges.bad, with: {path: " + dir.file("bad") + "}}\n" +
-                       "why: {op: file.write_csv, in: edges.bad, with: {path: " + dir.file("why") + "}}\n"
+           on_error + "}\nout: {op: file.write_csv, in: edges, with: {path: " + dir / "out" + "}}\n" +
+           (port ? "bad: {op: file.write_lines, in: edges.bad, with: {path: " + dir / "bad" + "}}\n" +
+                       "why: {op: file.write_csv, in: edges.bad, with: {path: " + dir / "why" + "}}\n"
                  : "");
   };
   for (const size_t batch_bytes : {size_t{1}, size_t{7}, size_t{100000}}) {
-    const file_run_options options = {.batch_bytes = batch_bytes};
+    const run_options options{.batch_bytes = batch_bytes};
     EXPECT_EQ(error_of(nodes("", false), options), "65: " + path + ":3:1: expected 2 fields, got 1");
-    file_run skipped;
-    run_files(nodes(", on_error: skip", false), skipped, options);
-    EXPECT_THAT(skipped.faults, ElementsAre());
+    const run_result skipped = run_files(nodes(", on_error: skip", false), options);
     EXPECT_EQ(dir.read("out"), "1,2\n1,2\n3,4\n");
-    EXPECT_EQ(skipped.counters.rejected_rows, 3U);
+    EXPECT_EQ(skipped.rejected_rows, 3U);
     run_files(nodes(", on_error: {to: bad, max_ratio: 0.5}", true), options);
     EXPECT_EQ(dir.read("out"), "1,2\n1,2\n3,4\n");
     EXPECT_EQ(dir.read("bad"), "x\n5 6 7\n8 -1\n");
@@ -172,14 +185,14 @@ TEST(file_csv, reads_several_files_and_writes_a_header) {
   const temporary_directory dir;
   dir.write("a", "k;v\n1;one\n2;'t;w''o'\n");
   dir.write("b", "k;v\r\n3;three\r\n");
-  run_files("in: {op: file.read_csv, with: {path: [" + dir.file("a") + ", " + dir.file("b") +
+  run_files("in: {op: file.read_csv, with: {path: [" + dir / "a" + ", " + dir / "b" +
             "], delimiter: \";\", quote: \"'\", header: true, type: {k: u40, v: string}}}\n" +
-            "out: {op: file.write_csv, in: in, with: {path: " + dir.file("sub/out.csv") +
+            "out: {op: file.write_csv, in: in, with: {path: " + dir / "sub/out.csv" +
             ", header: true, delimiter: \"\\t\"}}\n");
   EXPECT_EQ(dir.read("sub/out.csv"), "k\tv\n1\tone\n2\tt;w'o\n3\tthree\n");
   dir.write("a", "k\n");
-  run_files("in: {op: file.read_csv, with: {path: " + dir.file("a") + ", header: true, type: {k: u8}}}\n" +
-            "out: {op: file.write_csv, in: in, with: {path: " + dir.file("empty.csv") + ", header: true}}\n");
+  run_files("in: {op: file.read_csv, with: {path: " + dir / "a" + ", header: true, type: {k: u8}}}\n" +
+            "out: {op: file.write_csv, in: in, with: {path: " + dir / "empty.csv" + ", header: true}}\n");
   EXPECT_EQ(dir.read("empty.csv"), "k\n");
 }
 
@@ -187,7 +200,7 @@ TEST(file_csv, a_header_must_name_the_columns_in_order) {
   const temporary_directory dir;
   const auto message = [&](const std::string& content, const std::string& type) {
     return error_of("in: {op: file.read_csv, with: {path: " + dir.write("in", content) + ", header: true, type: " +
-                    type + "}}\n" + "out: {op: file.write_csv, in: in, with: {path: " + dir.file("out.csv") + "}}\n");
+                    type + "}}\n" + "out: {op: file.write_csv, in: in, with: {path: " + dir / "out.csv" + "}}\n");
   };
   EXPECT_THAT(message("a,b\n1,2\n", "{b: u8, a: u8}"), HasSubstr(":1: the header says a, b; the type has b, a"));
   EXPECT_THAT(message("a,\"b\n\"\"c\"\"\"\r\n1,2\n", "{a: u8, b: u8}"), HasSubstr("says a, \"b\\x0A\\\"c"));
@@ -199,7 +212,7 @@ TEST(file_csv, a_header_must_name_the_columns_in_order) {
   for (const std::string header : {"a,b", "\"a\",\"b\"\r\n", "\xEF\xBB\xBF\"a\",b\n"}) {
     run_files("in: {op: file.read_csv, with: {path: " + dir.write("in", header) +
               ", header: true, type: {a: u8, b: u8}}}\n" +
-              "out: {op: file.write_csv, in: in, with: {path: " + dir.file("out.csv") + "}}\n");
+              "out: {op: file.write_csv, in: in, with: {path: " + dir / "out.csv" + "}}\n");
     EXPECT_EQ(dir.read("out.csv"), "");
   }
 }
@@ -208,8 +221,8 @@ TEST(file_lines, may_be_as_long_as_the_memory_allows) {
   const temporary_directory dir;
   const std::string path = dir.write("in", std::string(12'000'000, 'x') + "\nshort\n");
   const std::string nodes = "in: {op: file.read_lines, with: {path: " + path + "}}\n" +
-                            "out: {op: file.write_lines, in: in, with: {path: " + dir.file("out") + "}}\n";
-  file_run_options options;
+                            "out: {op: file.write_lines, in: in, with: {path: " + dir / "out" + "}}\n";
+  run_options options;
   options.memory_bytes = 64 << 20;
   run_files(nodes, options);
   EXPECT_EQ(dir.read("out"), dir.read("in"));
@@ -226,9 +239,9 @@ TEST(file_lines, are_copied_byte_for_byte) {
       content += static_cast<char>(random() % 256 == '\n' ? ' ' : random() % 5 == 0 ? '\0' : 'a' + random() % 26);
     content += i % 7 == 0 ? "\r\n" : "\n";
   }
-  const auto copy = [&](const std::string& text, const file_run_options& options) {
+  const auto copy = [&](const std::string& text, const run_options& options) {
     run_files("in: {op: file.read_lines, with: {path: " + dir.write("in", text) + "}}\n" +
-                  "out: {op: file.write_lines, in: in, with: {path: " + dir.file("out") + "}}\n",
+                  "out: {op: file.write_lines, in: in, with: {path: " + dir / "out" + "}}\n",
               options);
     return dir.read("out");
   };
@@ -239,30 +252,28 @@ TEST(file_lines, are_copied_byte_for_byte) {
     EXPECT_EQ(copy("\n", {.batch_bytes = batch_bytes}), "\n");
   }
   dir.write("names", std::string("a\0b\nc\0", 6));
-  run_files("in: {op: file.read_lines, with: {path: " + dir.file("names") + ", delimiter: \"\\0\"}}\n" +
-            "out: {op: file.write_csv, in: in, with: {path: " + dir.file("out") + "}}\n");
+  run_files("in: {op: file.read_lines, with: {path: " + dir / "names" + ", delimiter: \"\\0\"}}\n" +
+            "out: {op: file.write_csv, in: in, with: {path: " + dir / "out" + "}}\n");
   EXPECT_EQ(dir.read("out"), "a\n\"b\nc\"\n");
-  run_files("in: {op: file.read_lines, with: {path: " + dir.file("names") + ", delimiter: \"\\0\"}}\n" +
-            "out: {op: file.write_lines, in: in, with: {path: " + dir.file("out") + ", delimiter: \"\\0\"}}\n");
+  run_files("in: {op: file.read_lines, with: {path: " + dir / "names" + ", delimiter: \"\\0\"}}\n" +
+            "out: {op: file.write_lines, in: in, with: {path: " + dir / "out" + ", delimiter: \"\\0\"}}\n");
   EXPECT_EQ(dir.read("out"), dir.read("names"));
-  file_run run;
-  run_files("in: {op: file.read_lines, with: {path: " + dir.file("names") + "}}\n" +
-                "out: {op: file.write_lines, in: in, with: {path: " + dir.file("out") + ", delimiter: ab}}\n",
-            run);
-  EXPECT_THAT(run.faults, ::testing::Contains(HasSubstr("is not one byte")));
+  EXPECT_THAT(faults_of("in: {op: file.read_lines, with: {path: " + dir / "names" + "}}\n" +
+                        "out: {op: file.write_lines, in: in, with: {path: " + dir / "out" + ", delimiter: ab}}\n"),
+              ElementsAre(HasSubstr("is not one byte")));
 }
 
 TEST(file_operators, a_missing_input_and_an_impossible_output_say_why) {
   const temporary_directory dir;
-  const std::string in = "in: {op: file.read_lines, with: {path: " + dir.file("none") + "}}\n";
-  EXPECT_THAT(error_of(in + "out: {op: file.write_lines, in: in, with: {path: " + dir.file("out") + "}}\n"),
-              AllOf(StartsWith("66: "), HasSubstr(dir.file("none")), HasSubstr("No such file or directory")));
+  const std::string in = "in: {op: file.read_lines, with: {path: " + dir / "none" + "}}\n";
+  EXPECT_THAT(error_of(in + "out: {op: file.write_lines, in: in, with: {path: " + dir / "out" + "}}\n"),
+              AllOf(StartsWith("66: "), HasSubstr(dir / "none"), HasSubstr("No such file or directory")));
   dir.write("some", "x\n");
-  EXPECT_THAT(error_of("in: {op: file.read_lines, with: {path: [" + dir.file("some") + ", " + dir.file("none") +
-                       "]}}\n" + "out: {op: file.write_lines, in: in, with: {path: " + dir.file("out") + "}}\n"),
+  EXPECT_THAT(error_of("in: {op: file.read_lines, with: {path: [" + dir / "some" + ", " + dir / "none" + "]}}\n" +
+                       "out: {op: file.write_lines, in: in, with: {path: " + dir / "out" + "}}\n"),
               StartsWith("66: "));
-  EXPECT_THAT(error_of("in: {op: file.read_lines, with: {path: " + dir.file("some") + "}}\n" +
-                       "out: {op: file.write_lines, in: in, with: {path: " + dir.file("some") + "/out}}\n"),
+  EXPECT_THAT(error_of("in: {op: file.read_lines, with: {path: " + dir / "some" + "}}\n" +
+                       "out: {op: file.write_lines, in: in, with: {path: " + dir / "some" + "/out}}\n"),
               StartsWith("73: "));
   EXPECT_FALSE(dir.has("out"));
 }
@@ -271,7 +282,7 @@ TEST(generate, rows_do_not_depend_on_batches) {
   const temporary_directory dir;
   const auto rows = [&](const std::string& with, size_t batch_bytes) {
     run_files("in: {op: generate, with: {" + with + "}}\n" +
-                  "out: {op: file.write_csv, in: in, with: {path: " + dir.file("out") + "}}\n",
+                  "out: {op: file.write_csv, in: in, with: {path: " + dir / "out" + "}}\n",
               {.batch_bytes = batch_bytes});
     return dir.read("out");
   };
@@ -287,14 +298,13 @@ TEST(generate, rows_do_not_depend_on_batches) {
 TEST(generate, records_are_those_of_the_sort_benchmark) {
   const temporary_directory dir;
   run_files("in: {op: generate, with: {rows: 3000, kind: records}}\nout: {op: file.write_rows, in: in, with: {path: " +
-            dir.file("records") + "}}\n");
+            dir / "records" + "}}\n");
   EXPECT_EQ(dir.read("records").size(), 300'000U);
   EXPECT_EQ(dir.read("records").substr(0, 8), "JimGrayR");
 }
 
 TEST(generate, faults) {
-  file_run run;
-  run_files(
+  const std::vector<std::string> faults = faults_of(
       "a: {op: generate, with: {rows: 1}}\n"
       "b: {op: generate, with: {rows: 1, kind: counter, columns: {x: i}}}\n"
       "c: {op: generate, with: {rows: 1, kind: rmat}}\n"
@@ -302,9 +312,8 @@ TEST(generate, faults) {
       "e: {op: generate, with: {rows: 1, kind: rmat, scale: 4, a: 0.9}}\n"
       "f: {op: generate, with: {rows: 1, kind: counter, seed: 4}}\n"
       "g: {op: generate, with: {rows: 1, columns: {x: j}}}\n"
-      "h: {op: generate, with: {rows: 1, kind: records, first: 0xFFFFFFFFFFFFFFFF}}\n",
-      run);
-  const auto says = [&](const std::string& text) { EXPECT_THAT(run.faults, ::testing::Contains(HasSubstr(text))); };
+      "h: {op: generate, with: {rows: 1, kind: records, first: 0xFFFFFFFFFFFFFFFF}}\n");
+  const auto says = [&](const std::string& text) { EXPECT_THAT(faults, Contains(HasSubstr(text))); };
   says("1:9: nothing says which columns to generate");
   says("2:9: `kind` and `columns` exclude each other");
   says("3:9: kind rmat needs `scale`");

@@ -1,39 +1,48 @@
-// Runs small jobs through the operators' own parts, node after node on one thread, without the executor.
+// Runs small jobs: their YAML is read, checked and planned, and they run in real pipelines.
 //
-// A job is the YAML of its nodes. Two operators exist here only: `test.rows {type, sorted_by}`, a source whose rows the
-// test gives, and `test.sink`, whose rows the test reads. Rows are text: cells separated by commas, "1,-2,abc,true".
-// Between nodes the batches are cut anew at random places, and inputs of meeting nodes are now and then blocked, so
-// that a test run with several seeds sees many batch boundaries.
+// A job is the YAML of its nodes, an entry a line. `test.rows` and `test.sink` (text_operators.h) connect it with the
+// test, as text. They cut batches at random places and are blocked now and then, so that a test run with several seeds
+// sees many batch boundaries.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "engine/record/batch.h"
+#include "engine/io/request.h"
+#include "tests/operators/text_rows.h"
 
 namespace flowrun::operators::testing {
 
-using rows = std::vector<std::string>;
-
 struct run_options {
   uint64_t seed = 1;
-  size_t most_rows = 1000;          // in a batch that a node is given
-  size_t batch_bytes = 64 * 1024;   // what nodes are told to aim for
-  uint64_t memory_bytes = 1 << 20;  // of each node
-  bool force_spill = false;         // stored rows go to scratch: blocks of 4 KiB
+  size_t most_rows = 1000;                    // in a batch of `test.rows`
+  size_t batch_bytes = 64 * 1024;             // what nodes aim for
+  std::optional<uint64_t> memory_bytes = {};  // of each part of each node, instead of what was planned
+  bool least_budget = false;                  // for the plan: what the planner accepts
+  bool force_spill = false;
+  unsigned threads = 1;  // 1: one after another, in a fixed order
+  io::backend_kind backend = io::backend_kind::memory;
+  bool direct = false;
 };
 
 struct run_result {
   std::map<std::string, rows> sinks;          // by node
   std::map<std::string, std::string> values;  // "node.name" as reported
+  // Of all nodes together.
+  uint64_t file_read_bytes = 0;
+  uint64_t file_total_bytes = 0;
+  uint64_t file_written_bytes = 0;
+  uint64_t rejected_rows = 0;
 };
 
-// Throws flowrun::error as the operators do. A job with faults fails the test.
+// Throws flowrun::error as the job does. A job with faults fails the test.
 run_result run(const std::string& nodes, const std::map<std::string, rows>& inputs, const run_options& options = {});
 
-// The same with several seeds and sizes of batches; all results must be equal. Returns the rows of the sink `out`.
+// The same with several seeds, sizes of batches, memories and threads; all results must be equal. Returns the rows of
+// the sink `out`.
 rows run_all_ways(const std::string& nodes, const std::map<std::string, rows>& inputs);
 
 // "line:column: message (expected: …) (help: …)" for each fault. Line 1 is the first line of `nodes`.
@@ -42,9 +51,5 @@ std::vector<std::string> faults_of(const std::string& nodes, const std::string& 
 
 // The row type and order of a node's output: "{a: u64} by a".
 std::string output_of(const std::string& nodes, const std::string& node, size_t port = 0);
-
-// Rows as a batch and back.
-record::batch to_batch(const record::row_type& type, const rows& text, record::batch_pool& pool);
-void append_text(const record::row_type& type, const record::batch& batch, rows& out);
 
 }  // namespace flowrun::operators::testing

@@ -8,8 +8,7 @@
 #include "engine/plan/physical_plan.h"
 #include "operators/parts/algorithms/bit_matrix.h"
 #include "operators/parts/order/permute_in_blocks.h"
-#include "operators/registry.h"
-#include "specs/yaml_reader.h"
+#include "tests/support/checked_job.h"
 
 namespace flowrun::operators {
 namespace {
@@ -23,21 +22,16 @@ struct planned {
 };
 
 planned plan_of(const std::string& node, uint64_t rows, uint64_t memory_bytes) {
-  specs::read_result read =
-      specs::read_job(fmt::format("flowrun: 1\nnodes:\n  in: {{op: generate, with: {{rows: {}, columns: {{x: i}}}}}}\n"
-                                  "  n: {}\n  out: {{op: file.write_rows, in: n, with: {{path: out.bin}}}}\n",
-                                  rows, node),
-                      "job.yaml");
-  EXPECT_TRUE(read.faults.empty());
-  const plan::check_result checked = plan::check(std::make_shared<specs::JobSpec>(std::move(read.job)),
-                                                 built_in_catalog(), [](const std::string&) { return int64_t{-1}; });
-  EXPECT_TRUE(checked.faults.empty()) << (checked.faults.empty() ? "" : checked.faults[0].message);
+  const plan::graph g =
+      exec::graph_of(fmt::format("flowrun: 1\nnodes:\n  in: {{op: generate, with: {{rows: {}, columns: {{x: i}}}}}}\n"
+                                 "  n: {}\n  out: {{op: file.write_rows, in: n, with: {{path: out.bin}}}}\n",
+                                 rows, node));
   plan::machine machine;
   machine.memory_bytes = memory_bytes;
   machine.threads = 2;
-  plan::plan_result made = plan::make_plan(checked.checked, machine);
+  plan::plan_result made = plan::make_plan(g, machine);
   EXPECT_TRUE(made.faults.empty());
-  std::string text = plan::explain_text(checked.checked, made.plan);
+  std::string text = plan::explain_text(g, made.plan);
   return {std::move(made.plan), std::move(text)};
 }
 
