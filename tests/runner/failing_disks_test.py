@@ -55,6 +55,16 @@ class faulty_system_test(process_test):
             **more,
         )
 
+    def with_own_mounts(self, folder):
+        """The command that gives another one mounts that end with it. Skips the test where none can be made."""
+        for unshare in (["unshare", "--mount"], ["unshare", "--mount", "--map-root-user"]):
+            allowed = subprocess.run(
+                [*unshare, "mount", "-t", "tmpfs", "tmpfs", str(folder)], capture_output=True, text=True
+            )
+            if allowed.returncode == 0:
+                return unshare
+        return self.skipTest("no file system can be mounted here: " + allowed.stderr.strip())
+
     def setUp(self):
         super().setUp()
         self.write("job.yaml", SORT)
@@ -204,16 +214,8 @@ class full_disk_test(faulty_system_test):
         """The job with a tmpfs of 8 MiB at "small", in a mount namespace that ends with it."""
         small = self.dir / "small"
         small.mkdir(exist_ok=True)
-        for unshare in (["unshare", "--mount"], ["unshare", "--mount", "--map-root-user"]):
-            allowed = subprocess.run(
-                [*unshare, "mount", "-t", "tmpfs", "tmpfs", str(small)], capture_output=True, text=True
-            )
-            if allowed.returncode == 0:
-                break
-        else:
-            self.skipTest("no file system can be mounted here: " + allowed.stderr.strip())
         return subprocess.run(
-            [*unshare, "sh", "-c", WITH_SMALL_DISK, "sh", str(small), *map(str, arguments)],
+            [*self.with_own_mounts(small), "sh", "-c", WITH_SMALL_DISK, "sh", str(small), *map(str, arguments)],
             cwd=self.dir,
             env={**self.environment, "small": str(small)},
             capture_output=True,
@@ -308,21 +310,16 @@ class unusable_directory_test(faulty_system_test):
     def test_a_read_only_file_system(self):
         closed = self.dir / "closed"
         closed.mkdir()
-        script = 'mount -t tmpfs -o ro tmpfs closed || exit 99; exec "$@"'
-        for unshare in (["unshare", "--mount"], ["unshare", "--mount", "--map-root-user"]):
-            done = subprocess.run(
-                [*unshare, "sh", "-c", script, "sh", FLOWRUN, "job.yaml", "-p", f"rows={ENDLESS}", "-m", "32MiB"]
-                + ["-T", "one", "-T", "closed"],
-                cwd=self.dir,
-                env=self.environment,
-                capture_output=True,
-                text=True,
-                timeout=120,
-            )
-            if done.returncode not in (1, 99):
-                break
-        else:
-            self.skipTest("no file system can be mounted here: " + done.stderr.strip())
+        script = 'mount -t tmpfs -o ro tmpfs closed && exec "$@"'
+        done = subprocess.run(
+            [*self.with_own_mounts(closed), "sh", "-c", script, "sh", FLOWRUN, "job.yaml", "-p", f"rows={ENDLESS}"]
+            + ["-m", "32MiB", "-T", "one", "-T", "closed"],
+            cwd=self.dir,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         self.ends(75, done, "can't use the scratch directory closed: Read-only file system")
 
     def test_the_default_one_for_data_of_unknown_size(self):
