@@ -4,8 +4,8 @@
     check_layers.py [ROOT]        prints every breach as file:line: message; exit 1 if there is one
 
 Breaches: an include that points up, an include of a file that doesn't exist, a header that no layer owns or no file
-includes, a source that no CMakeLists.txt builds, and a library outside the layers that may know it. A file of more
-than 600 lines is printed as a note, not counted. Only text is read: no build, no compiler.
+includes, a source that no CMakeLists.txt builds, a library outside the layers that may know it, and a test that
+includes what lies with the tests of another folder. A file of more than 600 lines is printed as a note, not counted. Only text is read: no build, no compiler.
 """
 import pathlib
 import re
@@ -45,6 +45,10 @@ AT_MOST_ONE_FILE = "prometheus-cpp"
 # These decide before the run: they know no I/O and no threads.
 PURE = ("engine/plan", "engine/sizes")
 IMPURE_HEADERS = re.compile(r"(thread|mutex|shared_mutex|condition_variable|future|fstream|unistd\.h|fcntl\.h|liburing\.h)$")
+
+# Tests include what lies beside them, and from here. The benchmarks, which are no tests, may include what all tests may.
+SHARED_BY_TESTS = "tests/support/"
+BENCHMARKS = "tests/bench/"
 
 MOST_LINES = 600
 SOURCE_SUFFIXES = (".cc", ".h")
@@ -106,6 +110,10 @@ def include_breaches(root, path, number, name, quoted):
             yield f'includes "{name}", which is not in the repository (paths start at its root)'
     elif target is not None:
         yield f'includes <{name}>: write "{name}"'
+    if path.startswith("tests/") and not path.startswith(BENCHMARKS) and name.startswith("tests/"):
+        beside = path.rsplit("/", 1)[0] + "/"
+        if not name.startswith((beside, SHARED_BY_TESTS)):
+            yield f'includes "{name}": what tests of several folders share lies in {SHARED_BY_TESTS[:-1]}'
     if layer is None:
         return
     if target is not None and target not in closure(layer):

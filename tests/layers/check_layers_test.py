@@ -97,6 +97,16 @@ class layers_test(unittest.TestCase):
         self.assert_one_breach({"engine/base/CMakeLists.txt": "# error.cc\n"}, "engine/base/error.cc:1:",
                                "no CMakeLists.txt")
 
+    def test_what_several_test_folders_share(self):
+        tests = {"tests/base/CMakeLists.txt": "flowrun_test(base SOURCES error_test.cc)\n",
+                 "tests/sort/CMakeLists.txt": "flowrun_test(sort SOURCES sort_test.cc)\n"}
+        for rig, breaks in (("tests/sort/rig.h", False), ("tests/support/rig.h", False), ("tests/base/rig.h", True)):
+            changes = {**tests, rig: "", "tests/sort/sort_test.cc": f'#include "{rig}"\n'}
+            if breaks:
+                self.assert_one_breach(changes, "tests/sort/sort_test.cc:1:", rig, "lies in tests/support")
+            else:
+                self.assertEqual(self.check(changes), ([], []))
+
     def test_libraries_stay_in_their_layers(self):
         for header, library in [("tbb/parallel_for.h", "oneTBB"), ("oneapi/tbb.h", "oneTBB"), ("execution", "oneTBB"),
                                 ("yaml-cpp/yaml.h", "yaml-cpp"), ("prometheus/counter.h", "prometheus-cpp"),
