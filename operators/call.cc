@@ -78,8 +78,7 @@ class call_checker {
     }
     if (graph_ == nullptr)
       node_.fault_at_parameter("graph", fmt::format("there is no graph '{}'", out_.graph),
-                               names.empty() ? "graphs: {name: {in: …, out: …, nodes: …}}"
-                                             : fmt::format("one of {}", fmt::join(names, ", ")),
+                               names.empty() ? "graphs: {name: {in: …, out: …, nodes: …}}" : one_of(names),
                                did_you_mean(out_.graph, names));
   }
 
@@ -93,8 +92,7 @@ class call_checker {
     for (size_t i = 0; i < given.size(); ++i)
       if (std::find(names.begin(), names.end(), given[i].name) == names.end())
         node_.fault_at_input(i, fmt::format("the graph '{}' has no input '{}'", out_.graph, given[i].name),
-                             names.empty() ? "no in:" : fmt::format("one of {}", fmt::join(names, ", ")),
-                             did_you_mean(given[i].name, names));
+                             names.empty() ? "no in:" : one_of(names), did_you_mean(given[i].name, names));
     for (const specs::GraphPort& port : graph_->inputs()) {
       const auto it =
           std::find_if(given.begin(), given.end(), [&](const plan::input_port& in) { return in.name == port.name(); });
@@ -122,8 +120,7 @@ class call_checker {
       if (entry.key() == "graph" || entry.key() == "when" || entry.key() == "max_depth") continue;
       if (std::find(names.begin(), names.end(), entry.key()) == names.end())
         node_.fault_at(entry.key_position(), fmt::format("the graph '{}' has no scalar '{}'", out_.graph, entry.key()),
-                       names.empty() ? "graph, when, max_depth" : fmt::format("one of {}", fmt::join(names, ", ")),
-                       did_you_mean(entry.key(), names));
+                       names.empty() ? "graph, when, max_depth" : one_of(names), did_you_mean(entry.key(), names));
     }
     for (const specs::Param& p : graph_->scalars()) {
       const specs::Value* given = specs::find(node_.node().spec->with(), p.name());

@@ -155,8 +155,7 @@ class check_stage final : public exec::ordered_stage {
              i, b, k);
   }
   [[noreturn]] void fail_unique(const record::batch& a, size_t i, const record::batch& b, size_t k) const {
-    fail_row(fmt::format("row {} repeats {}", format_count(num_rows_ + k), fmt::join(settings_.unique, ", ")), a, i, b,
-             k);
+    fail_row(fmt::format("row {} repeats {}", format_count(num_rows_ + k), joined(settings_.unique, ", ")), a, i, b, k);
   }
   // Row k of b may not follow row i of a.
   [[noreturn]] void fail_row(const std::string& what, const record::batch& a, size_t i, const record::batch& b,

@@ -221,9 +221,7 @@ class rows_source final : public exec::source {
 class order_check final : public exec::ordered_stage {
  public:
   explicit order_check(const settings& s)
-      : order_(s.type, s.sorted_by),
-        files_(fmt::format("{}", fmt::join(s.paths, ", "))),
-        by_(plan::to_string(s.sorted_by)) {}
+      : order_(s.type, s.sorted_by), files_(joined(s.paths, ", ")), by_(plan::to_string(s.sorted_by)) {}
 
   outcome push(record::batch& in, exec::output& out, waker&) override {
     if (!last_.empty() && order_.out_of_order(last_.data(), nullptr, in.rows, nullptr)) fail(in.first_row);

@@ -21,8 +21,7 @@ std::optional<size_t> find_column(plan::node_checker& node) {
     const auto index = type.index_of(name);
     if (!index) {
       node.fault_at_parameter("column", fmt::format("'{}' has no column '{}'", node.input_name(0), name),
-                              fmt::format("one of {}", fmt::join(type.names(), ", ")),
-                              did_you_mean(name, type.names()));
+                              one_of(type.names()), did_you_mean(name, type.names()));
     } else if (!type[*index].type.is_text()) {
       node.fault_at_parameter("column", fmt::format("column '{}' is {}", name, to_string(type[*index].type)),
                               "a column of type string or bytes[N]",

@@ -133,7 +133,7 @@ class pair_source final : public exec::source {
  public:
   pair_source(exec::build_context& c, const std::vector<std::string>& by, const pair_columns& columns)
       : node_(c.node.id),
-        by_text_(fmt::format("{}", fmt::join(by, ", "))),
+        by_text_(joined(by, ", ")),
         memory_bytes_(c.memory_bytes),
         pairs_(pair_type(c.input_type(), columns.left, c.input_type(), columns.right)),
         in_(*c.inputs[0]),

@@ -37,8 +37,7 @@ Choice choice_of(const std::string& option, const std::string& text,
     names.push_back(name);
   }
   const std::string meant = did_you_mean(text, names);
-  throw error(error_kind::usage, option + " can't be '" + text + "'",
-              meant.empty() ? fmt::format("one of {}", fmt::join(names, ", ")) : meant);
+  throw error(error_kind::usage, option + " can't be '" + text + "'", meant.empty() ? one_of(names) : meant);
 }
 
 }  // namespace flowrun::runner

@@ -65,7 +65,7 @@ class fitting {
                           part.node, names);
     else
       faults_.add(part.position, fmt::format("'{}' is no {}: it is a {}", part.node, kind, n->declaration->name),
-                  names.empty() ? std::string() : fmt::format("one of {}", fmt::join(names, ", ")));
+                  one_of(names));
     return nullptr;
   }
 
@@ -242,7 +242,7 @@ void compare_value(const fitted_test::value& expected, const exec::RunReport& re
   }
   if (found == nullptr)
     out.push_back(fmt::format("{} reports no '{}'; it reports {}", expected.node, expected.field,
-                              reported.empty() ? "nothing" : fmt::format("{}", fmt::join(reported, ", "))));
+                              reported.empty() ? "nothing" : joined(reported, ", ")));
   else if (!same_value(expected.text, *found))
     out.push_back(fmt::format("{}.{}: expected {}, found {}", expected.node, expected.field, expected.text, *found));
 }

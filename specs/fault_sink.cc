@@ -28,8 +28,7 @@ void fault_sink::add_unknown(source_position where, std::string message, std::st
   constexpr size_t most_listed = 20;
   std::string hint = !full() && candidates.size() <= most_compared ? did_you_mean(word, candidates) : "";
   std::string expected;
-  if (!candidates.empty() && candidates.size() <= most_listed)
-    expected = (candidates.size() > 1 ? "one of " : "") + join_words(candidates);
+  if (!candidates.empty() && candidates.size() <= most_listed) expected = one_of(candidates);
   add(std::move(where), std::move(message), std::move(expected), std::move(hint));
 }
 
@@ -49,12 +48,6 @@ std::string quotable(std::string_view text) {
   for (char& c : out)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
   if (end < text.size()) out += "…";
-  return out;
-}
-
-std::string join_words(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
   return out;
 }
 

@@ -45,7 +45,4 @@ class fault_sink {
 // Text from a file as it may stand in a message: cut to 60 bytes, one line.
 std::string quotable(std::string_view text);
 
-// "a, b, c"
-std::string join_words(const std::vector<std::string>& words);
-
 }  // namespace flowrun::specs

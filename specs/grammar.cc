@@ -15,7 +15,7 @@ void check_keys(const Value& map, std::string_view of, const std::vector<std::st
     const auto habit =
         std::find_if(renamed.begin(), renamed.end(), [&](const auto& pair) { return pair.first == key; });
     if (habit != renamed.end())
-      faults.add(entry.key_position(), std::move(message), "one of " + join_words(known),
+      faults.add(entry.key_position(), std::move(message), one_of(known),
                  fmt::format("here it is called '{}'", habit->second));
     else
       faults.add_unknown(entry.key_position(), std::move(message), key, known);

@@ -31,7 +31,7 @@ const habits type_habits = {{"str", "string"},   {"text", "string"},  {"integer"
 
 bool read_type(const Entry& entry, Param& param, fault_sink& faults) {
   const std::vector<std::string> names = type_names();
-  const std::string* word = expect_text(entry, "one of " + join_words(names), faults);
+  const std::string* word = expect_text(entry, one_of(names), faults);
   if (!word) return false;
   const auto found = std::find(names.begin(), names.end(), *word);
   if (found != names.end()) {
@@ -44,7 +44,7 @@ bool read_type(const Entry& entry, Param& param, fault_sink& faults) {
   if (habit == type_habits.end())
     faults.add_unknown(entry.value().position(), message, *word, names);
   else
-    faults.add(entry.value().position(), message, "one of " + join_words(names),
+    faults.add(entry.value().position(), message, one_of(names),
                "here it is called '" + std::string(habit->second) + "'");
   return false;
 }
@@ -91,7 +91,7 @@ bool read_declaration(const Entry& declaration, Param& param, value_range& range
     good = read_type(*type, param, faults) && good;
   } else {
     faults.add(declaration.key_position(), "the parameter '" + quotable(param.name()) + "' has no type",
-               "type: one of " + join_words(type_names()));
+               "type: " + one_of(type_names()));
     good = false;
   }
   if (good) good = read_values(find_entry(value, "values"), declaration, param, faults);
@@ -181,7 +181,7 @@ std::string type_misfit(const Param& param, const std::string& text) {
     case PARAM_ENUM:
       return std::find(param.values().begin(), param.values().end(), text) != param.values().end()
                  ? ""
-                 : "one of " + join_words({param.values().begin(), param.values().end()});
+                 : one_of({param.values().begin(), param.values().end()});
     default: return "";
   }
 }

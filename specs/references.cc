@@ -197,7 +197,7 @@ class scope_check {
     for (const scope* around = &inside; around != nullptr; around = around->outer)
       if (around->scalars.contains(name))
         return faults_.add(
-            position, message, fmt::format("one of {}", fmt::join(inside.visible(), ", ")),
+            position, message, one_of(inside.visible()),
             fmt::format("'{}' is a scalar of {}: expressions use it by its name", quotable(name), around->holder));
     for (const scope* around = inside.outer; around != nullptr; around = around->outer)
       if (around->sees(name))

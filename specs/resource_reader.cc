@@ -44,7 +44,7 @@ std::optional<uint32_t> read_number(const Entry& entry, uint32_t most, fault_sin
 
 // The index of a word in `names`.
 std::optional<int> read_choice(const Entry& entry, const std::vector<std::string>& names, fault_sink& faults) {
-  const std::string* word = expect_text(entry, "one of " + join_words(names), faults);
+  const std::string* word = expect_text(entry, one_of(names), faults);
   if (word == nullptr) return std::nullopt;
   const auto found = std::find(names.begin(), names.end(), *word);
   if (found != names.end()) return static_cast<int>(found - names.begin());

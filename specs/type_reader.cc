@@ -45,7 +45,7 @@ std::optional<uint64_t> bytes_length(std::string_view text) {
 
 void check_value_type(const std::string& word, const Position& position, fault_sink& faults) {
   if (is_value_type(word)) return;
-  const std::string expected = "one of " + join_words(value_types);
+  const std::string expected = one_of(value_types);
   if (bytes_length(word)) {
     faults.add(position, "'" + word + "' is out of range", "bytes[1] to bytes[" + std::to_string(max_bytes_type) + "]",
                "use string for text without a fixed length");
@@ -65,7 +65,7 @@ void read_column(const Entry& entry, TypeDecl& type, fault_sink& faults) {
                "a letter or _, then letters, digits and _", "expressions name columns, and '-' is a minus there");
     good = false;
   }
-  const std::string* word = expect_text(entry, "one of " + join_words(value_types), faults);
+  const std::string* word = expect_text(entry, one_of(value_types), faults);
   if (!word) return;
   const size_t faults_before = faults.num_faults();
   check_value_type(*word, entry.value().position(), faults);

@@ -114,4 +114,18 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return best.empty() ? best : "did you mean '" + best + "'?";
 }
 
+std::string joined(const std::vector<std::string>& words, std::string_view separator) {
+  std::string out;
+  for (const std::string& word : words) {
+    if (&word != &words.front()) out += separator;
+    out += word;
+  }
+  return out;
+}
+
+std::string one_of(const std::vector<std::string>& words, size_t most) {
+  if (words.size() <= most) return (words.size() > 1 ? "one of " : "") + joined(words, ", ");
+  return "one of " + joined({words.begin(), words.begin() + static_cast<std::ptrdiff_t>(most)}, ", ") + ", …";
+}
+
 }  // namespace flowrun

@@ -3,6 +3,7 @@
 // `flowrun check` collects faults and reports all of them at once, so nothing here throws.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,5 +43,12 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 
 // "did you mean 'X'?" or empty.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+
+// "a, b, c" for the separator ", ".
+std::string joined(const std::vector<std::string>& words, std::string_view separator);
+
+// What would be right, out of a list: "one of a, b, c", and "…" behind the first `most`. A list of one is that word
+// itself, an empty one is empty.
+std::string one_of(const std::vector<std::string>& words, size_t most = 40);
 
 }  // namespace flowrun

@@ -16,6 +16,8 @@ namespace flowrun::expr {
 
 namespace {
 
+constexpr size_t most_listed = 12;  // of the names that a fault says would be right
+
 using record::type_kind;
 using record::value_type;
 
@@ -79,15 +81,6 @@ class checker {
     return port ? s.children[0]->text + "." + s.text : std::string();
   }
 
-  // "one of a, b, c"; cut where it gets long.
-  static std::string one_of(const std::vector<std::string>& names) {
-    if (names.empty()) return {};
-    std::string list;
-    constexpr size_t most = 12;
-    for (size_t i = 0; i < names.size() && i < most; ++i) list += (i == 0 ? "" : ", ") + names[i];
-    return (names.size() == 1 ? "" : "one of ") + list + (names.size() > most ? ", …" : "");
-  }
-
   FLOWRUN_OWN_FRAME node_ptr name(const syntax& s) {
     if (s.text == "true" || s.text == "false")
       return number_node(value_type::of(type_kind::boolean), s.text == "true" ? 1 : 0);
@@ -112,8 +105,8 @@ class checker {
       if (hint.empty() && f.name == s.text) hint = fmt::format("'{}' is a function: {}", f.name, f.signature);
     if (known.empty())
       return fault(s.offset, fmt::format("unknown name '{}'", s.text), "a constant: no columns are known here", hint);
-    return fault(s.offset, fmt::format("unknown {} '{}'", has_rows() ? "column" : "scalar", s.text), one_of(known),
-                 std::move(hint));
+    return fault(s.offset, fmt::format("unknown {} '{}'", has_rows() ? "column" : "scalar", s.text),
+                 one_of(known, most_listed), std::move(hint));
   }
 
   FLOWRUN_OWN_FRAME node_ptr call(const syntax& s) {
@@ -398,7 +391,8 @@ class checker {
       if (const auto column = names_.row->index_of(whole)) return column_node(*column, (*names_.row)[*column].type);
     if (names.empty()) names = known_names();
     if (known)
-      fault(s.children[0]->first, fmt::format("unknown column '{}'", whole), one_of(names), did_you_mean(whole, names));
+      fault(s.children[0]->first, fmt::format("unknown column '{}'", whole), one_of(names, most_listed),
+            did_you_mean(whole, names));
     return nullptr;
   }
 
@@ -424,7 +418,7 @@ class checker {
     const auto column = names_.row->index_of(s.text);
     if (!column) {
       const std::vector<std::string> columns = names_.row->names();
-      return fault(s.offset, fmt::format("unknown column '{}'", s.text), one_of(columns),
+      return fault(s.offset, fmt::format("unknown column '{}'", s.text), one_of(columns, most_listed),
                    did_you_mean(s.text, columns));
     }
     if (at == nullptr) return nullptr;

@@ -153,8 +153,7 @@ class graph_checker {
     n.declaration = shared_.catalog().find(name);
     if (!n.declaration && !name.empty()) {
       const std::vector<std::string> names = shared_.catalog().names();
-      fail(n.spec->op_position(), fmt::format("unknown operator '{}'", name),
-           fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(name, names));
+      fail(n.spec->op_position(), fmt::format("unknown operator '{}'", name), one_of(names), did_you_mean(name, names));
     }
     return n.declaration != nullptr;
   }

@@ -72,8 +72,7 @@ connector::endpoint connector::resolve(const specs::Input& input) {
       if (hint.empty() && from.declaration->has_error_port && !from.spec->has_on_error())
         hint =
             fmt::format("on_error: {{to: {}}} at '{}' gives it an output of rejected rows", input.from_port(), from.id);
-      fail(input.position(), fmt::format("'{}' has no output '{}'", from.id, input.from_port()),
-           fmt::format("one of {}", fmt::join(ports, ", ")), hint);
+      fail(input.position(), fmt::format("'{}' has no output '{}'", from.id, input.from_port()), one_of(ports), hint);
       return end;
     }
     end.port = static_cast<int>(it - ports.begin());
@@ -103,7 +102,7 @@ bool connector::connect(int index) {
     fail(n.spec->op_position(), fmt::format("'{}' has no input", n.id),
          n.declaration->any_number_of_inputs ? "in: [a, b]"
          : declared.size() == 1              ? "in: the node it reads from"
-                                             : fmt::format("in: {{{}}}", fmt::join(parts, ", ")));
+                                             : "in: {" + joined(parts, ", ") + "}");
   } else if (n.declaration->any_number_of_inputs || (declared.size() == 1 && !named)) {
     match_list(n, ends);
   } else {
@@ -144,7 +143,7 @@ void connector::match_names(node& n, std::vector<endpoint>& ends) {
     names.push_back(port.name);
     parts.push_back(port.name + ": …");
   }
-  const std::string expected = fmt::format("in: {{{}}}", fmt::join(parts, ", "));
+  const std::string expected = "in: {" + joined(parts, ", ") + "}";
   if (n.spec->input_form() != specs::INPUT_NAMED) {
     fail(n.spec->in_position(), fmt::format("'{}' needs to know which input is which", n.declaration->name), expected);
     return;

@@ -58,8 +58,8 @@ const parameter_declaration* node_checker::declared(const std::string& name) con
 
 void node_checker::add_unknown_column(const specs::Position& where, const std::string& column, size_t input) {
   const std::vector<std::string> names = input_type(input).names();
-  add(where, fmt::format("'{}' has no column '{}'", input_name(input), column),
-      names.empty() ? "" : fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(column, names));
+  add(where, fmt::format("'{}' has no column '{}'", input_name(input), column), one_of(names),
+      did_you_mean(column, names));
 }
 
 bool node_checker::known_column(const specs::Value& value, size_t input) {

@@ -135,8 +135,8 @@ class shape_checker {
     static const std::vector<std::string> parts = {"from", "when", "set", "push", "emit", "to"};
     for (const specs::Entry& entry : v.map().entries()) {
       if (std::find(parts.begin(), parts.end(), entry.key()) == parts.end()) {
-        fail(entry.key_position(), fmt::format("a rule has no '{}'", entry.key()),
-             fmt::format("one of {}", fmt::join(parts, ", ")), did_you_mean(entry.key(), parts));
+        fail(entry.key_position(), fmt::format("a rule has no '{}'", entry.key()), one_of(parts),
+             did_you_mean(entry.key(), parts));
         continue;
       }
       parameter_declaration inner;
@@ -186,8 +186,7 @@ class shape_checker {
       std::vector<std::string> names;
       for (const auto& [name, row] : types_) names.push_back(name);
       fail(v.position(), fmt::format("there is no row type '{}'", shortened(specs::text(v))),
-           names.empty() ? "a map {column: type}, or a name declared under types:"
-                         : "one of " + fmt::format("{}", fmt::join(names, ", ")),
+           names.empty() ? "a map {column: type}, or a name declared under types:" : one_of(names),
            did_you_mean(specs::text(v), names));
       return record::row_type();
     }
@@ -233,7 +232,7 @@ std::string describe(const parameter_declaration& p) {
     case parameter_kind::bytes: return "a size, such as 64MiB";
     case parameter_kind::number: return "a number";
     case parameter_kind::boolean: return "true or false";
-    case parameter_kind::choice: return fmt::format("one of {}", fmt::join(p.choices, ", "));
+    case parameter_kind::choice: return one_of(p.choices);
     case parameter_kind::row_type: return "the name of a type under types:, or a map {column: type}";
     case parameter_kind::columns: return "a list of columns, such as [src, dst]";
     case parameter_kind::sort_keys: return "a list of keys, such as [src, -dst]";
@@ -317,14 +316,13 @@ bool check_parameters(const specs::Node& spec, const operator_declaration& decla
       checker.scalar(column, entry.value());
     } else {
       checker.fail(entry.key_position(), fmt::format("'{}' has no parameter '{}'", declaration.name, entry.key()),
-                   names.empty() ? "no parameters at all" : fmt::format("one of {}", fmt::join(names, ", ")),
-                   did_you_mean(entry.key(), names));
+                   names.empty() ? "no parameters at all" : one_of(names), did_you_mean(entry.key(), names));
     }
   }
   for (const specs::Body& body : spec.bodies())
     if (std::none_of(parameters.begin(), parameters.end(), [&](const auto& p) { return p.name == body.name(); }))
       checker.fail(body.position(), fmt::format("'{}' has no nodes '{}' inside", declaration.name, body.name()),
-                   names.empty() ? "no parameters at all" : fmt::format("one of {}", fmt::join(names, ", ")));
+                   names.empty() ? "no parameters at all" : one_of(names));
   for (const parameter_declaration& p : parameters)
     if (p.required && specs::find(with, p.name) == nullptr && !has_body(spec, p.name))
       checker.fail(spec.op_position(), fmt::format("'{}' needs the parameter '{}'", declaration.name, p.name),

@@ -34,15 +34,13 @@ std::string inputs_of(const operator_declaration& d) {
   if (d.inputs.size() == 1) return "one";
   std::vector<std::string> names;
   for (const port_declaration& port : d.inputs) names.push_back(port.name);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined(names, ", ");
 }
 
 std::string outputs_of(const operator_declaration& d) {
   std::vector<std::string> names;
   for (const port_declaration& port : d.outputs) names.push_back(port.name);
-  std::string out = d.outputs_from_parameters ? "named by a parameter"
-                    : names.empty()           ? "none"
-                                              : fmt::format("{}", fmt::join(names, ", "));
+  std::string out = d.outputs_from_parameters ? "named by a parameter" : names.empty() ? "none" : joined(names, ", ");
   if (d.has_error_port) out += "; rejected rows with on_error: {to: PORT}";
   return out;
 }
@@ -92,8 +90,8 @@ std::string rules_markdown() {
 }
 
 std::string resources_markdown() {
-  const std::string allocations = fmt::format("{}", fmt::join(specs::allocation_names(), ", "));
-  const std::string orders = fmt::format("{}", fmt::join(specs::io_order_names(), ", "));
+  const std::string allocations = joined(specs::allocation_names(), ", ");
+  const std::string orders = joined(specs::io_order_names(), ", ");
   return "## Resources\n\nWhat a job may use, under `resources:` in the job or in the machine's configuration "
          "(~/.config/flowrun/config.yaml, else /etc/flowrun.yaml). For each by itself, the command line comes first, "
          "then the job, then the machine. `flowrun bench-disk --save` measures and writes `scratch`, `block_size` and "

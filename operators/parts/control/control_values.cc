@@ -122,7 +122,7 @@ given_rows check_rows(plan::node_checker& node, const specs::Value& rows, record
       const auto column = type.index_of(entry.key());
       if (!column)
         node.fault_at(entry.key_position(), fmt::format("the rows have no column '{}'", entry.key()),
-                      fmt::format("one of {}", fmt::join(type.names(), ", ")), did_you_mean(entry.key(), type.names()));
+                      one_of(type.names()), did_you_mean(entry.key(), type.names()));
       else if (const auto converted = value->converted_to(type[*column].type))
         values.emplace(entry.key(), *converted);
       else {
@@ -228,8 +228,7 @@ std::vector<expr::constant> mentioned_nodes::names(plan::node_checker& node, con
     const std::string from = f.name.substr(0, f.name.find('.'));
     const auto column = rows.type.index_of(f.column);
     if (!column) {
-      node.fault_at(f.position, fmt::format("'{}' has no column '{}'", from, f.column),
-                    fmt::format("one of {}", fmt::join(rows.type.names(), ", ")),
+      node.fault_at(f.position, fmt::format("'{}' has no column '{}'", from, f.column), one_of(rows.type.names()),
                     did_you_mean(f.column, rows.type.names()));
     } else if (const auto type = scalar_type(rows.type[*column].type)) {
       f.type = *type;
@@ -268,8 +267,7 @@ input_values::input_values(plan::node_checker& node, const specs::Value& text) :
   mentioned_.scan(text, nullptr, unknown);
   for (const plan::body_output& o : unknown)
     node.fault_at(o.position, fmt::format("'{}' has no input '{}'", node.node().id, o.from_node),
-                  inputs.empty() ? "in: {name: node}" : fmt::format("one of {}", fmt::join(inputs, ", ")),
-                  did_you_mean(o.from_node, inputs));
+                  inputs.empty() ? "in: {name: node}" : one_of(inputs), did_you_mean(o.from_node, inputs));
   if (!node.ok()) return;
   names_ = mentioned_.names(node, [&](const std::string& name, bool) -> const plan::output_port& {
     const auto input = std::find(inputs.begin(), inputs.end(), name) - inputs.begin();

@@ -91,8 +91,7 @@ class loop_checker {
       std::vector<std::string> names;
       for (const plan::input_port& in : inputs) names.push_back(in.name);
       return node_.fault_at(from.position(), fmt::format("the loop has no input '{}'", specs::text(from)),
-                            names.empty() ? "in: {name: node}" : fmt::format("one of {}", fmt::join(names, ", ")),
-                            did_you_mean(specs::text(from), names));
+                            names.empty() ? "in: {name: node}" : one_of(names), did_you_mean(specs::text(from), names));
     }
     s.input = static_cast<size_t>(it - inputs.begin());
     s.type = node_.input_type(*s.input);
@@ -165,8 +164,7 @@ class loop_checker {
         nexts_[scalar->name] = &entry.value();
       else
         node_.fault_at(entry.key_position(), fmt::format("the loop carries no '{}'", entry.key()),
-                       names.empty() ? "carry: {name: …}" : fmt::format("one of {}", fmt::join(names, ", ")),
-                       did_you_mean(entry.key(), names));
+                       names.empty() ? "carry: {name: …}" : one_of(names), did_you_mean(entry.key(), names));
     }
   }
 
@@ -227,8 +225,7 @@ class loop_checker {
         out.push_back({column, descending});
       else
         node_.fault_at(item.position(), fmt::format("'{}' has no column '{}'", s.name, column),
-                       fmt::format("columns, such as [a, -b]: one of {}", fmt::join(s.type.names(), ", ")),
-                       did_you_mean(column, s.type.names()));
+                       "columns, such as [a, -b]: " + one_of(s.type.names()), did_you_mean(column, s.type.names()));
     };
     if (!specs::is_list(columns)) {
       add(columns);

@@ -137,8 +137,8 @@ class rule_checker {
     std::vector<std::string> names{pq_scan_settings::messages};
     for (const plan::input_port& in : node_.node().inputs) names.push_back(in.name);
     if (std::find(names.begin(), names.end(), from) == names.end())
-      node_.fault_at_parameter(place(list, i, "from"), fmt::format("there is no input '{}'", from),
-                               fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(from, names));
+      node_.fault_at_parameter(place(list, i, "from"), fmt::format("there is no input '{}'", from), one_of(names),
+                               did_you_mean(from, names));
   }
 
   void convert(const std::string& list, size_t i, const std::string& part, const std::string& name,
@@ -160,7 +160,7 @@ class rule_checker {
       node_.fault_at_parameter(where,
                                part == "set" ? fmt::format("'{}' is not a variable of `state`", name)
                                              : fmt::format("messages have no column '{}'", name),
-                               fmt::format("one of {}", fmt::join(names, ", ")),
+                               one_of(names),
                                !did_you_mean(name, names).empty() ? did_you_mean(name, names)
                                : part == "push" ? "message: {column: type} declares columns that no input has"
                                                 : "");

@@ -34,8 +34,8 @@ void read_state(plan::node_checker& node, scan_settings& s) {
     if (variable == s.state.end()) {
       std::vector<std::string> names;
       for (const expr::variable& v : s.state) names.push_back(v.name);
-      node.fault_at_parameter("set." + name, fmt::format("'{}' is not a variable of `state`", name),
-                              fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(name, names));
+      node.fault_at_parameter("set." + name, fmt::format("'{}' is not a variable of `state`", name), one_of(names),
+                              did_you_mean(name, names));
     } else if (!value.converted_to(variable->type)) {
       const expr::problem why = expr::conversion_problem(value, variable->type);
       node.fault_at_parameter("set." + name,

@@ -98,5 +98,13 @@ TEST(nearest, takes_the_nearer_of_two) {
   EXPECT_EQ(did_you_mean("sort", {"map"}), "");
 }
 
+TEST(one_of, lists_what_would_be_right) {
+  EXPECT_EQ(one_of({"a", "b", "c"}), "one of a, b, c");
+  EXPECT_EQ(one_of({"a"}), "a");
+  EXPECT_EQ(one_of({}), "");
+  EXPECT_EQ(one_of({"a", "b", "c"}, 2), "one of a, b, …");
+  EXPECT_EQ(joined({"a", "", "c"}, " or "), "a or  or c");
+}
+
 }  // namespace
 }  // namespace flowrun
