@@ -43,11 +43,11 @@ class fitting {
  public:
   fitting(const plan::graph& job, specs::fault_sink& faults) : job_(job), faults_(faults) {}
 
-  fitted_test fit(const test_case& test, const std::string& unset) {
+  fitted_test fit(const test_case& test, const std::vector<std::string>& named) {
     for (const test_case::part& part : test.given) add_source(part);
     for (const test_case::part& part : test.expected) part.field.empty() ? add_output(part) : add_value(part);
     for (const plan::node& n : job_.nodes)
-      if (reads_files(*n.declaration)) expect_given(n, test, unset);
+      if (reads_files(*n.declaration)) expect_given(n, test, named);
     return std::move(out_);
   }
 
@@ -112,13 +112,17 @@ class fitting {
       out_.values.push_back({part.node, part.field, specs::text(part.value), part.position});
   }
 
-  void expect_given(const plan::node& n, const test_case& test, const std::string& unset) {
+  // A file of its own is read only where a test asks for that; tests don't depend on what happens to lie there.
+  void expect_given(const plan::node& n, const test_case& test, const std::vector<std::string>& named) {
     if (std::any_of(test.given.begin(), test.given.end(), [&](const auto& part) { return part.node == n.id; })) return;
     const Value* path = specs::find(n.spec->with(), "path");
     if (path == nullptr) return;
-    const auto is_unset = [&unset](const Value& v) { return specs::text(v).find(unset) != std::string::npos; };
+    const auto is_named = [&named](const Value& v) {
+      return std::any_of(named.begin(), named.end(),
+                         [&v](const std::string& one) { return specs::text(v).find(one) != std::string::npos; });
+    };
     const auto& list = path->list().items();
-    if (is_unset(*path) || std::any_of(list.begin(), list.end(), is_unset))
+    if (path->has_list() ? !std::all_of(list.begin(), list.end(), is_named) : !is_named(*path))
       faults_.add(test.position,
                   fmt::format("'{}' gives no rows for the source '{}'", specs::quotable(test.name), n.id),
                   fmt::format("given: {{{}: [row, …]}}, or the path under params:", n.id));
@@ -249,8 +253,9 @@ void compare_value(const fitted_test::value& expected, const exec::RunReport& re
 
 }  // namespace
 
-fitted_test fit(const test_case& test, const plan::graph& job, const std::string& unset, specs::fault_sink& faults) {
-  return fitting(job, faults).fit(test, unset);
+fitted_test fit(const test_case& test, const plan::graph& job, const std::vector<std::string>& named,
+                specs::fault_sink& faults) {
+  return fitting(job, faults).fit(test, named);
 }
 
 specs::JobSpec redirected(const specs::JobSpec& job, const fitted_test& test, const std::string& directory) {

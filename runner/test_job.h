@@ -40,9 +40,10 @@ struct fitted_test {
   std::vector<value> values;
 };
 
-// Reports what doesn't fit: nodes that aren't there, columns, values. Also reports sources without given rows whose
-// file lies in `unset`, which stands for paths that the test leaves open.
-fitted_test fit(const test_case& test, const plan::graph& job, const std::string& unset, specs::fault_sink& faults);
+// Reports what doesn't fit: nodes that aren't there, columns, values. Also reports sources of files without given
+// rows, unless their paths are among those `named` by the test, or lie there.
+fitted_test fit(const test_case& test, const plan::graph& job, const std::vector<std::string>& named,
+                specs::fault_sink& faults);
 
 // The job as the test runs it. Writes the files of the sources into `directory`, and gives the outputs theirs there.
 specs::JobSpec redirected(const specs::JobSpec& job, const fitted_test& test, const std::string& directory);

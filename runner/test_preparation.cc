@@ -69,6 +69,16 @@ parameter_values given_values(const test_case& test, const specs::read_result& r
   return out;
 }
 
+// Files that a test wants to be read as they are.
+std::vector<std::string> named_paths(const test_case& test, const specs::JobSpec& job) {
+  std::vector<std::string> out;
+  for (const specs::Param& param : job.params())
+    if (const auto found = test.parameters.find(param.name());
+        param.type() == specs::PARAM_PATH && found != test.parameters.end() && !found->second.empty())
+      out.push_back(found->second);
+  return out;
+}
+
 }  // namespace
 
 spec_tests find_tests(const spec_file& spec) {
@@ -111,7 +121,7 @@ preparation prepare_test(const spec_file& spec, size_t index) {
   plan::check_result checked = check_job(out.prepared.job, missing);
   out.job_faults = std::move(checked.faults);
   if (!out.job_faults.empty()) return out;
-  out.prepared.fitted = fit(test, checked.checked, std::string(unset_directory), faults);
+  out.prepared.fitted = fit(test, checked.checked, named_paths(test, *out.prepared.job), faults);
   out.faults = faults.take();
   return out;
 }

@@ -19,9 +19,11 @@
 #include <string_view>
 #include <type_traits>
 
+#include "engine/sizes/sort_memory.h"
+
 namespace flowrun::block {
 
-constexpr size_t block_header_bytes = 64;
+constexpr size_t block_header_bytes = sizes::block_header_bytes;
 constexpr uint32_t block_magic = 0x42524c46;  // "FLRB" in memory on little-endian machines
 
 // What seal() writes. The caller fills stream … flags; checksum, magic and block_bytes are filled by seal().

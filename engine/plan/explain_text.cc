@@ -282,7 +282,7 @@ class text_explainer {
     totals.row({"scratch read", most(plan_.predicted_scratch_read)});
     totals.row({"peak scratch", most(plan_.predicted_peak_scratch)});
     totals.row({"output", most(plan_.predicted_output_bytes)});
-    totals.row({"peak memory", "at most " + format_bytes(plan_.predicted_peak_memory)});
+    totals.row({"peak memory", "at most " + format_bytes(plan_.predicted_peak_memory) + ", beside the program itself"});
     out_ += totals.text("  ");
   }
 

@@ -158,7 +158,7 @@ tests:
 
 ### Tests
 
-`flowrun test` runs the job of each test twice, as it is and with tiny blocks and everything on scratch. Files are neither read nor written.
+`flowrun test` runs the job of each test twice, as it is and with tiny blocks and everything on scratch. Files are neither written nor read, but for one that a test names itself, under `params`.
 
 | key | value | meaning |
 |---|---|---|

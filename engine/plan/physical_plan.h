@@ -72,8 +72,9 @@ struct sort_prediction {
   uint64_t runs = 0;  // 0: stays in memory
   uint64_t fan_in = 0;
   uint64_t merge_passes = 0;   // 0: stays in memory; 1: one merge, while its output flows on
-  uint64_t written_bytes = 0;  // to scratch
+  uint64_t written_bytes = 0;  // to scratch, in whole blocks
   uint64_t read_bytes = 0;
+  uint64_t peak_bytes = 0;       // on scratch at once
   uint64_t block_bytes = 0;      // of the runs, or of what takes their place (in_blocks)
   sizes::creator_sizes creator;  // what the two halves are handed
   sizes::merger_sizes merger;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/sort_request.h"
 #include "engine/plan/stored_pass.h"
@@ -64,10 +65,24 @@ void put_pass(const stored_pass& pass, sort_prediction& out) {
   out.in_blocks = pass.loads > 0;
   out.runs = out.fan_in = pass.loads;
   out.merge_passes = pass.loads > 0 ? 1 : 0;
-  out.written_bytes = out.read_bytes = pass.written_bytes;
+  out.written_bytes = out.read_bytes = out.peak_bytes = pass.written_bytes;
   out.kept_bytes = pass.loads > 0 ? 0 : pass.num_bytes;
   if (pass.loads > 0) out.block_bytes = pass.block_bytes;
 }
+
+// What rows of a sort take as the blocks of its runs. Intermediate merges make runs too, and how many the first ones
+// are is known to within one.
+uint64_t in_blocks(uint64_t num_bytes, const sizes::sort_request& request, const sizes::sort_plan& sort) {
+  const uint64_t row_bytes = request.rows > 0 ? request.num_bytes / request.rows : request.row_bytes;
+  const uint64_t fewer = sort.merger.fan_in - 1;  // runs, after an intermediate merge
+  const uint64_t merges = sort.passes > 1 ? sort.runs / fewer + sort.passes : 0;
+  return sizes::bytes_in_blocks(num_bytes, row_bytes, sort.runs + merges + (request.long_runs ? 1 : 0),
+                                sort.creator.block_bytes);
+}
+
+// The same for what a container writes in one sequence. It chooses blocks of its own, of at most 1 MiB; rows are taken
+// to be short beside them.
+uint64_t in_one_sequence(uint64_t num_bytes) { return num_bytes == 0 ? 0 : num_bytes + num_bytes / 64 + MiB; }
 
 sort_prediction predict_sort(const graph& g, int index, const physical_plan& plan) {
   const node& n = g.nodes[static_cast<size_t>(index)];
@@ -84,9 +99,9 @@ sort_prediction predict_sort(const graph& g, int index, const physical_plan& pla
   out.runs = sort.runs;
   out.fan_in = request.known ? sort.fan_in : sort.merger.fan_in;
   out.merge_passes = sort.passes;
-  out.written_bytes = sort.written_bytes;
-  out.read_bytes = sort.read_bytes;
   out.block_bytes = sort.creator.block_bytes;
+  out.written_bytes = out.read_bytes = in_blocks(sort.written_bytes, request, sort);
+  out.peak_bytes = in_blocks(request.num_bytes - std::min(request.num_bytes, sort.kept_bytes), request, sort);
   out.creator = sort.creator;
   out.merger = sort.merger;
   out.kept_bytes = sort.kept_bytes;
@@ -132,8 +147,7 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
       certain[static_cast<size_t>(phase_of(layout.feeds[i]))] += certainly_written(g, static_cast<int>(i), plan);
       plan.predicted_scratch_written += sort.written_bytes;
       plan.predicted_scratch_read += sort.read_bytes;
-      store(phase_of(layout.feeds[i]), phase_of(layout.gives[i]),
-            sort.merge_passes > 0 ? sort.num_bytes - std::min(sort.num_bytes, sort.kept_bytes) : 0);
+      store(phase_of(layout.feeds[i]), phase_of(layout.gives[i]), sort.merge_passes > 0 ? sort.peak_bytes : 0);
       plan.sorts.push_back(sort);
     } else if (n.role() == operator_role::control) {
       plan.prediction_known = false;  // how often it runs its bodies can't be known
@@ -156,7 +170,7 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
               to = phase_of(layout.gives[static_cast<size_t>(q.to_node)]);
     count(estimate);
     // Within one phase a queue holds how far apart its branches run, at most all of it; between phases everything.
-    const uint64_t spilled = estimate.num_bytes - std::min(estimate.num_bytes, q.kept_bytes);
+    const uint64_t spilled = in_one_sequence(estimate.num_bytes - std::min(estimate.num_bytes, q.kept_bytes));
     if (!estimate.known) continue;
     plan.predicted_scratch_written += spilled;
     plan.predicted_scratch_read += spilled;
@@ -175,7 +189,8 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
       const uint64_t kept = plan.kept_of(s.node, s.input);
       const bool all = is_sought_again(n) && estimate.num_bytes > kept;
       const uint64_t spilled =
-          pass ? pass->written_bytes : estimate.num_bytes - (all ? 0 : std::min(estimate.num_bytes, kept));
+          pass ? pass->written_bytes
+               : in_one_sequence(estimate.num_bytes - (all ? 0 : std::min(estimate.num_bytes, kept)));
       plan.predicted_scratch_written += spilled;
       plan.predicted_scratch_read += spilled;
       store(plan.pipelines[p].phase, phase_of(layout.uses(s.node)), spilled);

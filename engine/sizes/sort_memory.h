@@ -25,6 +25,19 @@ constexpr uint64_t shortest_sort_block = 16 * KiB;
 // A row that needs a longer block than this part of the memory can't be sorted with it.
 constexpr uint64_t blocks_of_the_longest_rows = 8;
 
+// What each block on scratch begins with (engine/block/block_format.h).
+constexpr uint64_t block_header_bytes = 64;
+
+// At most so much of scratch do rows take, `num_bytes` together, that lie in `num_sequences` (runs, say): blocks are
+// written whole, each sequence begins one, and no row goes across the end of one.
+constexpr uint64_t bytes_in_blocks(uint64_t num_bytes, uint64_t row_bytes, uint64_t num_sequences,
+                                   uint64_t block_bytes) {
+  if (num_bytes == 0) return 0;
+  const uint64_t payload = block_bytes - block_header_bytes;
+  const uint64_t filled = payload - (row_bytes > 0 && row_bytes <= payload / 2 ? row_bytes - 1 : 0);
+  return (num_bytes / filled + num_sequences) * block_bytes;
+}
+
 // The first key of each block stays in memory. So much of that doesn't count, so that tiny budgets work: far less than
 // what a job may take beyond its budget.
 constexpr uint64_t first_keys_allowance = 8 * MiB;

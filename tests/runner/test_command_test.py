@@ -243,6 +243,14 @@ class test_command_test(process_test):
         self.one_fault(given + ", fails: ''", 38, "'fails' is empty")
         self.one_fault(given + ", fails: x, expect: {}", 31, "a test that fails has no outputs to look at")
         self.one_fault("name: x", 5, "'x' gives no rows for the source 'read'", "given: {read: [row, …]}")
+        # What happens to lie there is no part of a test.
+        self.write("there.csv", "7\n")
+        self.write("c.yaml", "flowrun: 1\nnodes:\n  read: {op: file.read_csv, with: {path: there.csv, type: {a: u8}}}\n"
+                   "  write: {op: file.write_csv, in: read, with: {path: to.csv}}\n"
+                   "tests:\n  - {name: bare, expect: {write: ['7']}}\n")
+        done = self.flowrun("test", "c.yaml")
+        self.assertEqual(done.returncode, 78, done.stdout)
+        self.assertIn("'bare' gives no rows for the source 'read'", done.stderr)
 
     def test_a_parameter_without_a_value(self):
         self.write("a.yaml", GOOD.replace("default: 1", "required: true"))
