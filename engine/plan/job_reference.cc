@@ -71,7 +71,7 @@ Each has a `type`; all other keys may be left out.
 )";
 
 constexpr std::string_view parameters_behind = R"(
-A run gives values with `-p NAME=VALUE`. `--set PATH=VALUE` puts a value in the place of any other in the file, as `--set nodes.sorted.with.memory=1GiB`; the path names keys, and items of lists by their number from 0.
+A run gives values with `-p NAME=VALUE`. `--set PATH=VALUE` puts a value in the place of any other in the file, as `--set nodes.sorted.with.limit=10`; the path names keys, and items of lists by their number from 0.
 
 ### What stands for something else
 
