@@ -33,6 +33,7 @@ struct settings {
   missing_key missing = missing_key::fail;
   named_expressions defaults;
   plan::row_estimate table;
+  bool certain = false;  // the table takes just what `table` says
   void bind(const expr::scalar_values& values) { expr::bind(defaults, values); }
 
   bool is_key(const std::string& table_column) const {
@@ -50,6 +51,20 @@ settings read(plan::node_checker& node) {
   if (node.has("defaults"))
     s.defaults = read_constants(node, "defaults", node.input_type(table_input), node.input_name(table_input));
   return s;
+}
+
+// Rows in chunks, and slots of a hash table, at most 2/3 of them full, that has just grown beside the one before it.
+uint64_t table_bytes(uint64_t rows, uint64_t rows_bytes) {
+  const uint64_t slots = std::bit_ceil(rows + rows / 2 + 2);
+  return rows_bytes + rows_bytes / 512 + 12 * slots + 4 * MiB;
+}
+
+// Before the run it is certain how large the table becomes: its rows are counted and have no texts, and its keys are no
+// places of an array.
+bool size_is_certain(const settings& s, const record::row_type& table) {
+  const bool may_be_an_array =
+      s.kind == lookup_kind::automatic && s.by.size() == 1 && table[*table.index_of(s.by[0].second)].type.is_unsigned();
+  return s.table.exact && !table.has_strings() && s.kind != lookup_kind::array && !may_be_an_array;
 }
 
 settings check(plan::node_checker& node) {
@@ -91,24 +106,21 @@ settings check(plan::node_checker& node) {
   record::row_type output(std::move(columns));
   plan::row_estimate estimate = with_type(node.input_estimate(0), stream, output);
   if (s.missing == missing_key::drop) estimate = at_most(estimate);
+  s.certain = size_is_certain(s, table);
   node.set_output(0, std::move(output), node.input_order(0), estimate);
   return s;
-}
-
-// Rows, and slots of a hash table that has just grown beside the one before it.
-uint64_t table_bytes(uint64_t rows, uint64_t row_bytes) {
-  return row_bytes + 3 * 8 * std::bit_ceil(rows + 1) + 4 * MiB;
 }
 
 plan::memory_wish memory(const plan::node& n, plan::node_part part) {
   if (part != plan::node_part::intake) return {};
   constexpr uint64_t unknown_most = uint64_t{1} << 40;
-  const plan::row_estimate& table = n.settings.as<settings>().table;
+  const auto& s = n.settings.as<settings>();
+  const plan::row_estimate& table = s.table;
   // A table takes what it needs up to its maximum, and fails above it. So only a bound may be the maximum, never an
   // estimate.
   const bool bounded = table.most_bytes != plan::row_estimate::unbounded;
   const uint64_t most = bounded ? table_bytes(table.most_rows, table.most_bytes) : unknown_most;
-  return {.minimum = 4 * MiB, .maximum = most, .weight = 1};
+  return {.minimum = s.certain ? most : 4 * MiB, .maximum = most, .weight = 1};
 }
 
 class table_sink final : public exec::ordered_stage {

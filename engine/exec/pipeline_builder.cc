@@ -12,13 +12,6 @@
 
 namespace flowrun::exec {
 
-namespace {
-
-// A row is computed, stored and written: some copies of it are alive at once.
-uint64_t most_row_bytes(uint64_t budget_bytes) { return std::max(budget_bytes / 8, 1 * MiB); }
-
-}  // namespace
-
 pipeline_builder::pipeline_builder(const plan::graph& g, const plan::physical_plan& plan, const operator_set& operators,
                                    services& job, graph_record& record, const vector_memory& result)
     : graph_(g),
@@ -53,9 +46,10 @@ void pipeline_builder::begin_phase(size_t phase) {
     if (phase_of_writer(static_cast<int>(i)) != static_cast<int>(phase)) continue;
     const plan::output_port& port =
         graph_.nodes[static_cast<size_t>(q.from_node)].outputs[static_cast<size_t>(q.from_port)];
-    queues_[i] = q.kind == plan::queue_kind::bounded
-                     ? make_bounded_queue(sizes::bounded_queue_batches, 2 * sizes::bounded_queue_batches * plan_.batch_bytes)
-                     : make_spilling_queue(port.type, job_, q.memory_bytes, q.kept_bytes);
+    queues_[i] =
+        q.kind == plan::queue_kind::bounded
+            ? make_bounded_queue(sizes::bounded_queue_batches, 2 * sizes::bounded_queue_batches * plan_.batch_bytes)
+            : make_spilling_queue(port.type, job_, q.memory_bytes, q.kept_bytes);
   }
 }
 
@@ -158,7 +152,7 @@ assembly pipeline_builder::build_node(size_t node, plan::node_part part, size_t 
   assembly own;
   if (build_engine_part(node, part, input, own)) return own;
   const plan::node& n = graph_.nodes[node];
-  const uint64_t most_bytes = most_row_bytes(plan_.resources.memory_bytes);
+  const uint64_t most_bytes = sizes::longest_row(plan_.resources.memory_bytes);
   for (const plan::output_port& port : n.outputs)
     if (port.type.row_bytes() > most_bytes) throw expr::row_too_large(n.id, {port.type.row_bytes(), most_bytes});
   const auto found = operators_.find(n.declaration->name);
@@ -296,7 +290,7 @@ void pipeline_builder::add_queue(pipeline_tree& tree, int queue, const std::map<
 pipeline_tree pipeline_builder::build(size_t index) {
   const plan::pipeline& p = plan_.pipelines[index];
   pipeline_tree tree;
-  tree.limits = {.num_bytes = plan_.batch_bytes, .row_bytes = most_row_bytes(plan_.resources.memory_bytes)};
+  tree.limits = {.num_bytes = plan_.batch_bytes, .row_bytes = sizes::longest_row(plan_.resources.memory_bytes)};
   std::map<int, tail> tails;
   build_head(tree, p, tails);
   for (int member : p.nodes) {

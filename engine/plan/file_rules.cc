@@ -97,7 +97,7 @@ void check_files(const std::string& job_file, const std::vector<file_use>& files
   for (const file_use& use : all)
     identities.push_back(others.identify ? others.identify(use.path, use.writes) : by_spelling(use.path, use.writes));
   file_comparison comparison(job_file, faults);
-  for (size_t i = others.own.size(); i < all.size(); ++i)
+  for (size_t i = 1; i < all.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (same_file(identities[i], identities[j]) &&
           !comparison.compare(all[j], all[i], identities[i].read_once, others.may_replace_inputs))

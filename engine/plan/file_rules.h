@@ -41,7 +41,7 @@ std::vector<file_use> files_of(const node& n);
 std::vector<file_use> indexes_of(const node& n);
 
 // Two writers of one file, a writer that replaces what another reads, two readers of standard input or of one pipe.
-// `others` are the command's own files: no two of those are compared. Inputs may be replaced where that was asked for.
+// `others` are the command's own files. Inputs may be replaced where that was asked for.
 void check_files(const std::string& job_file, const std::vector<file_use>& files, const outer_files& others,
                  std::vector<fault>& faults);
 

@@ -41,7 +41,7 @@ class splitter {
     plan_.batch_bytes = plan_.resources.batch_bytes > 0 ? plan_.resources.batch_bytes : smallest_batch;
     uint64_t most = 0;
     for (size_t x = 0; x < plan_.phases.size(); ++x) most = std::max(most, minimum_of(x));
-    return most;
+    return std::max(most, least_for_rows());
   }
 
   void run(std::vector<fault>& faults) {
@@ -49,6 +49,7 @@ class splitter {
     choose_batch_bytes();
     for (size_t x = 0; x < plan_.phases.size(); ++x)
       if (minimum_of(x) > plan_.resources.memory_bytes) return report(faults);
+    if (least_for_rows() > plan_.resources.memory_bytes) return report_row(faults);
     for (size_t x = 0; x < plan_.phases.size(); ++x) split(x);
   }
 
@@ -191,6 +192,22 @@ class splitter {
     for (const queue& q : plan_.queues)
       if (q.kind == queue_kind::spilling && first_phase(q) == static_cast<int>(x)) total += queue_wish().minimum;
     return total;
+  }
+
+  // The node with the widest rows.
+  const node& widest() const {
+    return *std::max_element(graph_.nodes.begin(), graph_.nodes.end(),
+                             [](const node& a, const node& b) { return width_of(a) < width_of(b); });
+  }
+  static uint64_t width_of(const node& n) {
+    uint64_t width = 0;
+    for (const output_port& port : n.outputs) width = std::max<uint64_t>(width, port.type.row_bytes());
+    return width;
+  }
+  // So much memory that the widest rows are no longer than sizes::longest_row.
+  uint64_t least_for_rows() const {
+    const uint64_t width = graph_.nodes.empty() ? 0 : width_of(widest());
+    return width > sizes::row_allowance ? width * sizes::copies_of_a_row : 0;
   }
 
   // About an eighth of the memory for batches in flight, in the cache's reach; less where the minimums ask for it.
@@ -360,17 +377,29 @@ class splitter {
     rows.emplace_back(fmt::format("batches in flight, {} threads", plan_.resources.threads), batches_of(worst));
     size_t width = 0;
     for (const auto& [who, num_bytes] : rows) width = std::max(width, who.size());
-    const uint64_t needed = (minimum_of(worst) + MiB - 1) / MiB;
+    const uint64_t needed = (std::max(minimum_of(worst), least_for_rows()) + MiB - 1) / MiB;
     std::string table = fmt::format("memory: {}MiB or more; phase {} wants at least", needed, worst + 1);
     for (const auto& [who, num_bytes] : rows)
       table += fmt::format("\n      {:<{}}  {:>9}", who, width, format_bytes(num_bytes));
+    refuse(needed, std::move(table), "; fewer threads (-j) also need less", faults);
+  }
+
+  void report_row(std::vector<fault>& faults) const {
+    const uint64_t needed = (least_for_rows() + MiB - 1) / MiB;
+    refuse(needed,
+           fmt::format("memory: {}MiB or more; a row of '{}' takes {}, and may take an eighth", needed, widest().id,
+                       format_bytes(width_of(widest()))),
+           "", faults);
+  }
+
+  void refuse(uint64_t needed_mib, std::string expected, const std::string& other_way,
+              std::vector<fault>& faults) const {
     const specs::JobSpec& job = *graph_.job;
     faults.push_back(
         {specs::where(job.file(), job.resources().memory_position()),
          fmt::format("a memory budget of {} is too small for this job", format_bytes(plan_.resources.memory_bytes)),
-         std::move(table),
-         fmt::format("set resources: {{memory: {0}MiB}} or run with -m {0}MiB; fewer threads (-j) also need less",
-                     needed)});
+         std::move(expected),
+         fmt::format("set resources: {{memory: {0}MiB}} or run with -m {0}MiB{1}", needed_mib, other_way)});
   }
 
   const graph& graph_;

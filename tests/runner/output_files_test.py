@@ -50,6 +50,8 @@ class one_file_test(process_test):
 
     def test_the_job_itself(self):
         self.refused(job_with_sinks(("file.write_csv", "./job.yaml")), "'out0' writes 'job.yaml', which flowrun reads")
+        self.refused(job_with_sinks(("file.write_csv", "out")), "--report writes 'job.yaml', which flowrun reads",
+                     arguments=("--report", self.dir / "job.yaml"))
 
     def test_standard_input_by_two_names(self):
         text = "flowrun: 1\nnodes:\n"

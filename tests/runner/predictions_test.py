@@ -137,6 +137,26 @@ nodes:
         self.assertEqual(self.flowrun("run", "job.yaml", "-q", *limit).returncode, 0)
         self.assertNotIn("warning", self.flowrun("check", "job.yaml", "-m", "8MiB").stderr)
 
+    def test_memory_that_can_not_suffice_is_refused(self):
+        columns = ", ".join(f"c{n}: 'bytes[60000]'" for n in range(40))
+        self.write("wide.yaml", "flowrun: 1\nnodes:\n"
+                   f"  r: {{op: file.read_rows, with: {{path: in.bin, type: {{{columns}}}}}}}\n"
+                   "  w: {op: file.write_rows, in: r, with: {path: out.bin}}\n")
+        (self.dir / "in.bin").write_bytes(bytes(2_400_000))
+        self.write("table.yaml", "flowrun: 1\nnodes:\n"
+                   "  t: {op: generate, with: {rows: 1000000, columns: {k: i, v: i}}}\n"
+                   "  s: {op: generate, with: {rows: 1000, columns: {k: i * 3}}}\n"
+                   "  l: {op: lookup, in: {stream: s, table: t}, with: {by: [k], kind: hash}}\n"
+                   "  w: {op: file.write_rows, in: l, with: {path: out.bin}}\n")
+        for job, said in (("wide.yaml", "a row of 'r' takes 2.29 MiB"), ("table.yaml", "l (lookup, table)")):
+            with self.subTest(job=job):
+                done = self.flowrun("check", job, "-m", "8MiB")
+                self.assertEqual(done.returncode, 78, done.stderr)
+                self.assertIn(said, done.stderr)
+                enough = re.search(r"-m (\d+MiB)", done.stderr).group(1)
+                done = self.flowrun("run", job, "-q", "-m", enough)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_memory_beyond_the_machine_is_a_warning(self):
         self.write("job.yaml", ROWS.replace("ROWS", "10").replace("INPUT", "kept"))
         for what in ("check", "plan", "run"):
