@@ -93,7 +93,7 @@ rows run_all_ways(const std::string& nodes, const std::map<std::string, rows>& i
       {.seed = 3, .most_rows = 3, .batch_bytes = 64, .memory_bytes = 1 << 20},
       {.seed = 4, .most_rows = 17, .batch_bytes = 500, .least_budget = true},
       {.seed = 5, .most_rows = 100000, .batch_bytes = 1 << 18},
-      {.seed = 6, .most_rows = 300, .batch_bytes = 5000, .memory_bytes = 1 << 20, .force_spill = true},
+      {.seed = 6, .most_rows = 5000, .batch_bytes = 5000, .memory_bytes = 1 << 20, .force_spill = true},
       {.seed = 7, .most_rows = 50, .batch_bytes = 1000, .force_spill = true, .threads = 3},
   };
   for (const run_options& o : others) EXPECT_EQ(run(nodes, inputs, o).sinks["out"], first) << "seed " << o.seed;

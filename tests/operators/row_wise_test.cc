@@ -189,6 +189,22 @@ TEST(flat_map, handles_strings_and_row_numbers) {
               ElementsAre("a,0", "b,1", "bb,9", "c,2"));
 }
 
+// Of a batch that makes many bytes, a part is done at a time.
+TEST(flat_map, counts_the_rows_of_long_batches) {
+  rows in, expected;
+  for (size_t i = 0; i < 5000; ++i) {
+    in.push_back(fmt::format("{},{}", i % 2, std::string(i % 50, 'x')));
+    expected.push_back(fmt::format("{}{},{}", in.back().substr(2), in.back().substr(2), i));
+    if (i % 2 == 1) expected.push_back(fmt::format("odd,{}", i));
+  }
+  EXPECT_EQ(run_all_ways(words_in +
+                             "x: {op: flat_map, in: in, with: {rows: [{s: \"concat(s, s)\", i: row_number}, "
+                             "{s: \"'odd'\", i: row_number, when: n == 1}]}}\n" +
+                             out_of_x,
+                         {{"in", in}}),
+            expected);
+}
+
 TEST(flat_map, wants_the_same_columns_everywhere) {
   EXPECT_THAT(faults_of(pairs_in + "x: {op: flat_map, in: in, with: {rows: [{x: a}, {y: a}]}}\n" + out_of_x),
               ElementsAre(HasSubstr("entry 2 has no column 'x'"),

@@ -50,7 +50,7 @@ class text_source final : public exec::source {
  private:
   // Batches that follow each other are slices of the same one.
   void read_more() {
-    const size_t count = std::min<size_t>(text_.size(), 1000);
+    const size_t count = std::min(text_.size(), std::clamp<size_t>(most_rows_, 1000, 5000));
     read_ = to_batch(type_, text_.first(count), pool_);
     text_ = text_.subspan(count);
     given_ = 0;
