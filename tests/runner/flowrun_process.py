@@ -57,10 +57,10 @@ class process_test(unittest.TestCase):
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
 
-    def flowrun(self, *arguments, **more):
+    def flowrun(self, *arguments, cwd=None, **more):
         return subprocess.run(
             [FLOWRUN, *map(str, arguments)],
-            cwd=self.dir,
+            cwd=cwd or self.dir,
             env=self.environment,
             capture_output=True,
             text=True,
