@@ -165,6 +165,27 @@ class indexed_file_test(process_test):
         index.unlink()
         self.assertIn("can't open big.index", self.join(code=66))
 
+    def test_a_file_that_is_cut_off_while_the_job_runs(self):
+        """The index says more than the file holds by then. The left rows come through a pipe, so the join waits."""
+        self.make()
+        whole = (self.dir / "big").read_bytes()
+        os.mkfifo(self.dir / "few")
+        for kept in (0, 65536 * 12 + 1, len(whole) - 12):
+            with self.subTest(kept=kept):
+                self.write("big", whole)
+                os.utime(self.dir / "big.index")
+                self.write("job.yaml", JOIN.replace("KIND", "semi").replace("INDEX", "true").replace("OUT", "out"))
+                job = self.start("job.yaml", "--progress", "json", "-m", "64MiB", "-T", "s")
+                with open(self.dir / "few", "wb") as left:
+                    for _ in range(2):  # the files of the phase have long been opened
+                        self.assertTrue(job.stderr.readline().startswith("{"))
+                    os.truncate(self.dir / "big", kept)
+                    left.write(struct.pack("<I", ROWS // 2 * 3 - 3))  # a key of the last block
+                _, said = job.communicate(timeout=60)
+                self.assertEqual(job.returncode, 65, said)
+                self.assertRegex(said, r"big: the rows from number \d+ on are not those that big.index was made of")
+                self.assertFalse((self.dir / "out").exists())
+
     def test_given_rows_of_a_test_need_no_index(self):
         text = JOIN.replace("KIND", "semi").replace("INDEX", "true").replace("OUT", "out")
         self.write(

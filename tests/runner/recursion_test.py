@@ -3,6 +3,7 @@
 memory stays within the budget."""
 
 import json
+import re
 
 from flowrun_process import main, process_test
 
@@ -33,20 +34,33 @@ graphs:
 
 
 class recursion_test(process_test):
-    def test_stays_within_a_small_budget(self):
+    def run_levels(self, levels, rows, memory):
+        """The report of the job, which was right. With the memory that was left for the deepest level, as text."""
+        self.write("job.yaml", JOB.replace("% 40", f"% {levels}"))
+        done = self.flowrun("job.yaml", "-q", "-p", f"rows={rows}", "-m", memory, "-T", "s", "--report", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        results = {(r["node"], r["name"]): r["value"] for r in report["results"]}
+        self.assertEqual(results["all", "n"], str(rows))
+        self.assertEqual(results["none", "n"], "0")
+        depth, left = results["peeled.deeper", "depth"].split(", ", 1)
+        self.assertEqual(depth, str(levels - 1))
+        self.within_budget(report)
+        self.assertEqual(self.files("s"), [])
+        return left
+
+    def test_the_least_goes_all_the_way_down(self):
+        """Nothing of the budget is left soon, and each level has what it needs beyond it: only the deepest one works."""
         self.write("job.yaml", JOB)
-        rows = 200_000
+        refused = self.flowrun("check", "job.yaml", "-p", "rows=20000", "-m", "1MiB").stderr
+        least = re.search(r"memory: (\d+MiB) or more", refused).group(1)
+        left = [self.run_levels(levels, 20_000, least) for levels in (12, 36, 60)]
+        self.assertEqual(left[1:], left[:-1])
+
+    def test_stays_within_a_small_budget(self):
         for memory in ("16MiB", "48MiB"):
             with self.subTest(memory=memory):
-                done = self.flowrun("job.yaml", "-q", "-p", f"rows={rows}", "-m", memory, "-T", "s", "--report", "-")
-                self.assertEqual(done.returncode, 0, done.stderr)
-                report = json.loads(done.stdout)
-                results = {(r["node"], r["name"]): r["value"] for r in report["results"]}
-                self.assertEqual(results["all", "n"], str(rows))
-                self.assertEqual(results["none", "n"], "0")
-                self.assertRegex(results["peeled.deeper", "depth"], "^39, ")
-                self.within_budget(report)
-                self.assertEqual(self.files("s"), [])
+                self.run_levels(40, 200_000, memory)
 
 
 if __name__ == "__main__":
