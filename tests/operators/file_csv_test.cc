@@ -478,7 +478,7 @@ TEST(file_csv, a_record_without_end_is_refused_in_time) {
     feed_all();
     FAIL() << "more than max_record_bytes were kept";
   } catch (const error& e) {
-    EXPECT_EQ(e.kind(), error_kind::bad_data);
+    EXPECT_EQ(e.kind(), error_kind::resources);
     EXPECT_THAT(e.what(), ::testing::StartsWith("open.csv:1: "));
     EXPECT_THAT(e.hint(), ::testing::HasSubstr("never closed"));
   }

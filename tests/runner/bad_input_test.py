@@ -76,8 +76,22 @@ class input_test(process_test):
                     self.write("in.txt", content)
                     done = self.flowrun("job.yaml", "-q", "-m", "24MiB", "-T", "scratch", *more)
                     line = 1 if name == "without lines" else 1001
-                    self.fails(65, done, f"in.txt:{line}: a line is longer than", "-m", "help:")
+                    self.fails(75, done, f"in.txt:{line}: a line is longer than 1.00 MiB, the most that 'lines' reads",
+                               "help: give the job more memory (-m")
                     self.assertEqual(self.files("out") + self.files("scratch"), [])
+
+    def test_lines_longer_than_any_memory(self):
+        self.write("job.yaml", LINES)
+        self.write("in.txt", b"x" * 40_000_000 + b"\n")
+        done = self.flowrun("job.yaml", "-q", "-m", "2GiB", "-T", "scratch")
+        self.fails(65, done, "in.txt:1: a line is longer than 32.0 MiB, the most that 'lines' reads\n", "help: split it")
+        self.assertNotIn("-m", done.stderr)
+
+    def test_a_quote_that_is_never_closed(self):
+        self.write("job.yaml", CSV)
+        self.write("in.csv", b'1,a\n2,"b\n' + b"3,c\n" * 1_000_000)
+        done = self.flowrun("job.yaml", "-q", "-m", "12MiB", "-T", "scratch")
+        self.fails(75, done, "in.csv:2: a line is longer than", "'rows' reads", "help: is a quoted field never closed?", "-m")
 
     def test_lines_too_long_for_the_sort(self):
         # Short enough to be read, but not for a sort that needs room for several in a block.

@@ -10,8 +10,6 @@ namespace flowrun::operators {
 
 namespace {
 
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-
 const char* find_last(const char* from, const char* to, char byte) {
   const void* found = from == to ? nullptr : memrchr(from, byte, static_cast<size_t>(to - from));
   return static_cast<const char*>(found);
@@ -159,10 +157,15 @@ void text_cutter::emit(const std::shared_ptr<const void>& owner, std::string_vie
 
 void text_cutter::carry(std::string_view text) {
   if (carried_.size() + text.size() > options_.max_record_bytes) {
-    const std::string advice = options_.more_memory_helps ? "give the job more memory (-m)" : "split it";
+    const bool memory = options_.more_memory_helps;
+    const std::string advice =
+        memory ? fmt::format("give the job more memory (-m, or memory: under resources:), so that '{}' has more",
+                             options_.node)
+               : "split it";
     throw error(
-        error_kind::bad_data,
-        fmt::format("{}:{}: a line is longer than {}", path_, line_ + 1, format_bytes(options_.max_record_bytes)),
+        memory ? error_kind::resources : error_kind::bad_data,
+        fmt::format("{}:{}: a line is longer than {}, the most that '{}' reads{}", path_, line_ + 1,
+                    format_bytes(options_.max_record_bytes), options_.node, memory ? " with the memory it has" : ""),
         options_.format.quote ? "is a quoted field never closed? If the line is right, " + advice : advice);
   }
   carried_ += text;

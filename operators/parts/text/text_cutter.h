@@ -35,7 +35,8 @@ struct cutter_options {
   // Looks at the header of each file, with its line end, and may throw; may be empty.
   std::function<void(const std::string& path, std::string_view record)> on_header;
   size_t max_record_bytes = 1 << 26;
-  bool more_memory_helps = true;  // against records that are longer: for the message
+  bool more_memory_helps = true;  // against records that are longer
+  std::string node;               // that reads, for the message
 };
 
 class text_cutter {
@@ -45,7 +46,8 @@ class text_cutter {
   // `path` is for messages. The file before must be finished.
   void begin_file(std::string path);
   // The next bytes of the file. Appends pieces that share `owner`, or own a copy.
-  // Throws error(bad_data) when a record is longer than max_record_bytes.
+  // Throws error(resources) when a record is longer than max_record_bytes; error(bad_data) where more memory doesn't
+  // help.
   void feed(const std::shared_ptr<const void>& owner, std::string_view chunk, std::vector<text_piece>& out);
   // The end of the file: what is left is the last record.
   void finish(std::vector<text_piece>& out);

@@ -21,6 +21,9 @@ struct csv_format {
   bool operator==(const csv_format&) const = default;
 };
 
+// What a file in UTF-8 may begin with; no part of its text.
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
 static_assert(std::endian::native == std::endian::little, "row files and the scans below are little endian");
 
 // The bytes of `word` that are equal to `byte`, as their high bits. The lowest set bit is exact; higher ones may be
