@@ -16,6 +16,7 @@
 #include "engine/block/block_prefetcher.h"
 #include "engine/block/prefetch_order.h"
 #include "engine/container/block_size.h"
+#include "engine/container/lent_blocks.h"
 #include "engine/container/sleepers.h"
 #include "engine/kernels/wide_rows.h"
 #include "engine/runs/run_writer.h"
@@ -34,6 +35,7 @@ struct external_queue::core {
   core(const record::row_type& type, block::block_manager& manager, uint64_t memory_bytes, uint64_t kept_bytes)
       : blocks(manager), rows(type, {}), block_bytes(choose_block(memory_bytes)) {
     const uint64_t buffers = uint64_t{num_write_buffers + num_read_buffers} * block_bytes;
+    lent.allow(max_lent_buffers);
     row_memory = std::min(kept_bytes, memory_bytes > buffers ? memory_bytes - buffers : 0);
   }
 
@@ -122,27 +124,6 @@ struct external_queue::core {
     return outcome::ready();
   }
 
-  // The rows of a block, in the reader's buffer, or in a buffer of their own when the consumer holds on to too many.
-  record::batch rows_of(block::prefetched_block block) FLOWRUN_REQUIRES(mutex) {
-    record::batch b;
-    b.num_rows = block.header().num_rows;
-    b.row_bytes = rows.row_bytes();
-    b.heap_bytes = rows.has_strings() ? block.payload_bytes() : 0;
-    std::erase_if(lent, [](const std::weak_ptr<const void>& one) { return one.expired(); });
-    if (lent.size() < max_lent_buffers) {
-      lent.push_back(block.owner());
-      b.rows = b.heap = block.payload();
-      b.owner = block.owner();
-    } else {
-      const size_t num_bytes = std::max(b.num_rows * b.row_bytes, b.heap_bytes);
-      auto copy = std::make_shared_for_overwrite<std::byte[]>(num_bytes);
-      std::memcpy(copy.get(), block.payload(), num_bytes);
-      b.rows = b.heap = copy.get();
-      b.owner = std::move(copy);
-    }
-    return b;
-  }
-
   // The next batch from scratch into `current`.
   outcome read() FLOWRUN_REQUIRES(mutex) {
     for (;;) {
@@ -152,7 +133,9 @@ struct external_queue::core {
         if (s.is_blocked()) return s;
         if (s.is_ready()) {
           ++blocks_read;
-          current = rows_of(std::move(next));
+          current = lent.rows_of(next, rows.row_bytes(), rows.has_strings(), [](size_t num_bytes) {
+            return std::make_shared_for_overwrite<std::byte[]>(num_bytes);
+          });
           return outcome::ready();
         }
         reader.reset();
@@ -228,8 +211,7 @@ struct external_queue::core {
   size_t blocks_read FLOWRUN_GUARDED_BY(mutex) = 0;
   std::optional<block::block_prefetcher> reader FLOWRUN_GUARDED_BY(mutex);
   std::optional<record::batch> current FLOWRUN_GUARDED_BY(mutex);
-  std::vector<std::weak_ptr<const void>> lent
-      FLOWRUN_GUARDED_BY(mutex);  // read buffers that the consumer may still hold
+  lent_blocks lent FLOWRUN_GUARDED_BY(mutex);
 };
 
 external_queue::external_queue(const record::row_type& type, block::block_manager& blocks, uint64_t memory_bytes,

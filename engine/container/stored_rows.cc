@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "engine/container/block_window.h"
+#include "engine/container/lent_blocks.h"
 
 namespace flowrun::container {
 
@@ -99,32 +100,10 @@ struct stored_reader::core {
     const uint64_t enough = std::max<uint64_t>(8, uint64_t{2} * rows->blocks.num_disks() * rows->blocks.queue_depth());
     const auto num_buffers =
         static_cast<unsigned>(std::clamp<uint64_t>(memory / rows->longest_block, least_buffers, enough));
-    most_lent = num_buffers / 2;
+    lent.allow(num_buffers / 2);
     window.emplace(
         rows->blocks, [this](uint64_t i) -> const block::fetch& { return block_at(i).stored; }, rows->on_scratch.size(),
         rows->longest_block, num_buffers);
-  }
-
-  // The rows of a block, in the window's buffer, or in one of their own when the consumer holds on to too many.
-  record::batch rows_of(block::prefetched_block block) {
-    record::batch b;
-    b.num_rows = block.header().num_rows;
-    b.row_bytes = rows->type.row_bytes();
-    b.heap_bytes = rows->type.has_strings() ? block.payload_bytes() : 0;
-    std::erase_if(lent, [](const std::weak_ptr<const void>& one) { return one.expired(); });
-    if (lent.size() < most_lent && !stays()) {
-      lent.push_back(block.owner());
-      b.rows = block.payload();
-      b.owner = block.owner();
-    } else {
-      const size_t num_bytes = std::max(b.num_rows * b.row_bytes, b.heap_bytes);
-      std::shared_ptr<std::byte[]> copy = rows->pool.take(num_bytes);
-      std::memcpy(copy.get(), block.payload(), num_bytes);
-      b.rows = copy.get();
-      b.owner = std::move(copy);
-    }
-    b.heap = b.heap_bytes > 0 ? b.rows : nullptr;
-    return b;
   }
 
   // A reader that never seeks does not use the cache: it would push out blocks that are wanted again, and would never
@@ -148,7 +127,9 @@ struct stored_reader::core {
       window->skip_to(block_number(position));
       block::prefetched_block block;
       if (const outcome o = window->next(block, w); o.is_blocked()) return o;
-      current = rows_of(std::move(block));
+      current = lent.rows_of(
+          block, rows->type.row_bytes(), rows->type.has_strings(),
+          [this](size_t num_bytes) { return rows->pool.take(num_bytes); }, stays());
       if (stays())
         rows->cache->put(position, current,
                          std::bit_ceil(std::max(current.num_rows * current.row_bytes, current.heap_bytes)));
@@ -195,14 +176,13 @@ struct stored_reader::core {
     ++position;
   }
 
-  // Frees the current piece, if no other reader can come to it any more. (All stored_rows are made non-const.)
+  // Frees the current piece, if no other reader can come to it any more.
   void release_read() {
     if (rows.use_count() > 1) return;
     // Letting go of one more reference orders this behind the threads that let go of theirs. (A fence would do, but the
     // thread sanitizer knows no fences.)
     std::shared_ptr(rows).reset();
-    auto& own = const_cast<stored_rows&>(*rows);
-    own.release(const_cast<row_piece&>(piece(position)));
+    rows->release(piece(position));
   }
 
   void pop() {
@@ -303,12 +283,11 @@ struct stored_reader::core {
   bool started = false;
   bool has_sought = false;
   std::optional<block_window> window;  // once a block is read
-  size_t most_lent = 0;
-  std::vector<std::weak_ptr<const void>> lent;  // buffers that the consumer may still hold
-  size_t position = 0;                          // of the current piece, in reading order
-  record::batch current;                        // empty: not there yet
-  size_t used = 0;                              // of its rows
-  record::batch front;                          // what was cut off, not yet popped
+  lent_blocks lent;
+  size_t position = 0;    // of the current piece, in reading order
+  record::batch current;  // empty: not there yet
+  size_t used = 0;        // of its rows
+  record::batch front;    // what was cut off, not yet popped
   std::optional<sought> wanted;
 };
 

@@ -26,10 +26,11 @@
 
 namespace flowrun::container {
 
-// In memory (rows.owner is set) or on scratch.
+// In memory (rows.owner is set) or on scratch. The last reader gives both up as it goes along, and nothing else looks
+// at them then (stored_rows::release).
 struct row_piece {
-  record::batch rows;
-  block::fetch stored;
+  mutable record::batch rows;
+  mutable block::fetch stored;
   uint64_t first_row = 0;  // how many rows are in the pieces before it
   uint32_t num_rows = 0;
   uint64_t num_bytes = 0;  // rows and their strings
@@ -44,7 +45,7 @@ struct stored_rows {
   stored_rows(record::row_type t, block::block_manager& manager, record::batch_pool& batches)
       : type(std::move(t)), blocks(manager), pool(batches) {}
   ~stored_rows() {
-    for (row_piece& p : pieces) release(p);
+    for (const row_piece& p : pieces) release(p);
   }
   stored_rows(const stored_rows&) = delete;
   stored_rows& operator=(const stored_rows&) = delete;
@@ -56,8 +57,8 @@ struct stored_rows {
   std::vector<row_piece> pieces;
   std::vector<std::byte> first_keys;   // rows as far as the key goes (kernels::wide_rows::copy_key)
   std::unique_ptr<piece_cache> cache;  // of blocks that readers who seek have read; null: none
-  // Gives up a piece's memory or block.
-  void release(row_piece& p) const {
+  // Gives up a piece's memory or block. By one thread, when no other can come to the piece any more.
+  void release(const row_piece& p) const {
     if (!p.in_memory() && p.stored.id.num_bytes > 0) blocks.free(p.stored.id);
     p.rows = {};
     p.stored.id.num_bytes = 0;
