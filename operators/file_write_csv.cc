@@ -25,13 +25,7 @@ class format_stage final : public exec::stateless_stage {
   void apply(const record::batch& in, exec::output& out) const override {
     text_block text = formatter_.format(in, pool_, out.room());
     if (text.num_rows < in.num_rows) out.leave(text.num_rows);
-    record::batch b;
-    b.num_rows = text.num_rows;
-    b.first_row = in.first_row;
-    b.heap = text.owner.get();
-    b.heap_bytes = text.num_bytes;
-    b.owner = std::move(text.owner);
-    out.emit(std::move(b));
+    out.emit(parcel_of_text(std::move(text)));
   }
 
  private:

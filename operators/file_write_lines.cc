@@ -62,21 +62,15 @@ class line_stage final : public exec::stateless_stage {
     size_t num_rows = 0, num_bytes = 0;
     for (; num_rows < in.num_rows && num_bytes < out.room(); ++num_rows) num_bytes += line(in, num_rows).size() + 1;
     if (num_rows < in.num_rows) out.leave(num_rows);
-    std::shared_ptr<std::byte[]> text = pool_.take(num_bytes);
-    std::byte* to = text.get();
+    text_block text{pool_.take(num_bytes), num_bytes, num_rows};
+    std::byte* to = text.owner.get();
     for (size_t i = 0; i < num_rows; ++i) {
       const std::string_view l = line(in, i);
       if (!l.empty()) std::memcpy(to, l.data(), l.size());
       to += l.size();
       *to++ = delimiter_;
     }
-    record::batch b;
-    b.num_rows = num_rows;
-    b.first_row = in.first_row;
-    b.heap = text.get();
-    b.heap_bytes = num_bytes;
-    b.owner = std::move(text);
-    out.emit(std::move(b));
+    out.emit(parcel_of_text(std::move(text)));
   }
 
  private:

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/exec/parcel.h"
 #include "engine/expr/row_program.h"
 #include "operators/parts/algorithms/generate_rmat.h"
 #include "operators/parts/algorithms/sort_benchmark.h"
@@ -147,7 +148,12 @@ settings check(plan::node_checker& node) {
   return s;
 }
 
-// Batches of rows without bytes; first_row is i.
+// The values of i of a batch.
+struct row_range {
+  uint64_t first = 0;
+  uint64_t num_rows = 0;
+};
+
 class range_source final : public exec::source {
  public:
   range_source(uint64_t first, uint64_t num_rows, size_t rows_per_batch)
@@ -155,12 +161,10 @@ class range_source final : public exec::source {
 
   outcome pull(exec::output& out, waker&) override {
     if (left_ == 0) return outcome::done();
-    record::batch range;
-    range.num_rows = std::min<uint64_t>(left_, rows_per_batch_);
-    range.first_row = next_;
+    const row_range range{next_, std::min<uint64_t>(left_, rows_per_batch_)};
     next_ += range.num_rows;
     left_ -= range.num_rows;
-    out.emit(std::move(range));
+    out.emit(exec::make_parcel(range, range.num_rows, 0));
     return outcome::ready();
   }
 
@@ -170,7 +174,7 @@ class range_source final : public exec::source {
   const size_t rows_per_batch_;
 };
 
-class generate_stage final : public exec::stateless_stage {
+class generate_stage final : public exec::parcel_stage<row_range> {
  public:
   generate_stage(settings s, record::batch_pool& pool) : settings_(std::move(s)), pool_(pool) {
     if (!settings_.columns.empty()) {
@@ -182,11 +186,13 @@ class generate_stage final : public exec::stateless_stage {
     }
   }
 
-  void apply(const record::batch& range, exec::output& out) const override {
+  void open(const row_range& all, exec::output& out) const override {
+    const uint64_t num_done = out.within();
+    const row_range range{all.first + num_done, all.num_rows - num_done};
     std::vector<record::batch> batches;
     if (program_) {
-      const size_t num_made = program_->generate(range.first_row, range.num_rows, pool_, batches, out.limits());
-      if (num_made < range.num_rows) out.leave(num_made);
+      const size_t num_made = program_->generate(range.first, range.num_rows, pool_, batches, out.limits());
+      if (num_made < range.num_rows) out.leave(0, num_done + num_made);
     } else {
       record::batch b;
       b.num_rows = range.num_rows;
@@ -195,13 +201,13 @@ class generate_stage final : public exec::stateless_stage {
       if (rmat_) {
         put_edges(range, rows.get());
       } else {
-        generate_records(range.first_row, range.num_rows, settings_.style, rows.get());
+        generate_records(range.first, range.num_rows, settings_.style, rows.get());
       }
       b.rows = rows.get();
       b.owner = std::move(rows);
       batches.push_back(std::move(b));
     }
-    uint64_t row = range.first_row - settings_.first;
+    uint64_t row = range.first - settings_.first;
     for (record::batch& b : batches) {
       b.first_row = row;
       row += b.num_rows;
@@ -210,9 +216,9 @@ class generate_stage final : public exec::stateless_stage {
   }
 
  private:
-  void put_edges(const record::batch& range, std::byte* to) const {
+  void put_edges(const row_range& range, std::byte* to) const {
     const uint32_t id_bytes = settings_.type[0].type.num_bytes;
-    for (uint64_t i = range.first_row; i < range.first_row + range.num_rows; ++i) {
+    for (uint64_t i = range.first; i < range.first + range.num_rows; ++i) {
       const auto [source, target] = rmat_->edge(i);
       std::memcpy(to, &source, id_bytes);
       std::memcpy(to + id_bytes, &target, id_bytes);

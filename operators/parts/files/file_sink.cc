@@ -84,7 +84,7 @@ class file_sink final : public exec::ordered_stage {
   outcome push(record::batch& in, exec::output&, waker& w) override {
     if (const outcome o = write_prologue(w); o.is_blocked()) return o;
     const std::span<const std::byte> bytes = content_ == sink_content::text
-                                                 ? std::span(in.heap, in.heap_bytes)
+                                                 ? exec::open_parcel<text_block>(in).bytes()
                                                  : std::span(in.rows, in.num_rows * in.row_bytes);
     if (const outcome o = write(bytes, taken_, w); o.is_blocked()) return o;
     if (index_ && !std::exchange(is_indexed_, true)) index_->add(in);

@@ -7,6 +7,7 @@
 
 #include "engine/exec/operator_definition.h"
 #include "operators/parts/files/row_index.h"
+#include "operators/parts/files/text_block.h"
 
 namespace flowrun::operators {
 
@@ -15,7 +16,7 @@ plan::memory_wish writing_memory(bool indexed = false);
 
 enum class sink_content {
   rows,  // the rows of each batch as they are
-  text,  // the heap of each batch: text that a stage before has made
+  text,  // text that a stage before has made: parcels of text_block
 };
 
 // `prologue` is written first, also when no batch comes. `index`: of the rows, written beside them (row_index.h); null:

@@ -15,6 +15,7 @@
 #include "engine/block/buffered_writer.h"
 #include "engine/block/stream_disks.h"
 #include "engine/container/stored_rows.h"
+#include "engine/exec/parcel.h"
 #include "operators/parts/order/stored_source.h"
 #include "operators/parts/rules/column_copy.h"
 
@@ -223,6 +224,13 @@ class scatter_stage final : public loading_stage {
   uint64_t num_unloaded_ = 0;              // blocks of it
 };
 
+// Places whose rows are to be gathered.
+struct place_range {
+  std::shared_ptr<const aligned_buffer> rows;
+  uint64_t first = 0;
+  uint64_t num_rows = 0;
+};
+
 // Hands out ranges of places, for all threads to gather.
 class range_source final : public exec::source {
  public:
@@ -230,14 +238,9 @@ class range_source final : public exec::source {
   outcome pull(exec::output& out, waker&) override {
     const uint64_t end = uint64_t{1} << rows_.from.num_bits();
     if (next_ == end) return outcome::done();
-    record::batch range;
-    range.rows = rows_.rows->data();
-    range.num_rows = std::min<uint64_t>(batch_rows_, end - next_);
-    range.row_bytes = rows_.row_bytes;
-    range.first_row = next_;
-    range.owner = rows_.rows;
-    next_ += range.num_rows;
-    out.emit(std::move(range));
+    const uint64_t num_rows = std::min<uint64_t>(batch_rows_, end - next_);
+    out.emit(exec::make_parcel(place_range{rows_.rows, next_, num_rows}, num_rows, num_rows * rows_.row_bytes));
+    next_ += num_rows;
     return outcome::ready();
   }
 
@@ -247,20 +250,25 @@ class range_source final : public exec::source {
   uint64_t next_ = 0;
 };
 
-class gather_stage final : public exec::stateless_stage {
+class gather_stage final : public exec::parcel_stage<place_range> {
  public:
-  gather_stage(bit_matrix from, record::batch_pool& pool) : from_(std::move(from)), pool_(pool) {}
-  void apply(const record::batch& in, exec::output& out) const override {
-    std::shared_ptr<std::byte[]> rows = pool_.take(in.num_rows * in.row_bytes);
-    gather(from_, in.first_row, in.num_rows, in.rows, UINT64_MAX, in.row_bytes, rows.get());
-    record::batch b = in;
+  gather_stage(bit_matrix from, uint32_t row_bytes, record::batch_pool& pool)
+      : from_(std::move(from)), row_bytes_(row_bytes), pool_(pool) {}
+  void open(const place_range& range, exec::output& out) const override {
+    std::shared_ptr<std::byte[]> rows = pool_.take(range.num_rows * row_bytes_);
+    gather(from_, range.first, range.num_rows, range.rows->data(), UINT64_MAX, row_bytes_, rows.get());
+    record::batch b;
     b.rows = rows.get();
+    b.num_rows = range.num_rows;
+    b.row_bytes = row_bytes_;
+    b.first_row = range.first;
     b.owner = std::move(rows);
     out.emit(std::move(b));
   }
 
  private:
   const bit_matrix from_;
+  const uint32_t row_bytes_;
   record::batch_pool& pool_;
 };
 
@@ -326,7 +334,7 @@ void add_permuting_in_blocks(exec::assembly& to, exec::build_context& c, const b
 void add_reading_of_blocks(exec::assembly& to, exec::build_context& c) {
   if (const auto* rows = std::any_cast<gathered>(&c.state)) {
     const size_t batch_rows = record::shape_for(c.input_type(), c.batch_bytes).max_rows;
-    to.stages.emplace_back(std::make_unique<gather_stage>(rows->from, c.job.pool()));
+    to.stages.emplace_back(std::make_unique<gather_stage>(rows->from, rows->row_bytes, c.job.pool()));
     to.head = std::make_unique<range_source>(*rows, batch_rows);
     c.state.reset();
   } else if (const auto* blocks = std::any_cast<scattered>(&c.state)) {

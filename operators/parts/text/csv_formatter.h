@@ -1,23 +1,15 @@
 // Rows into CSV text (RFC 4180, with '\n' as line end): a field is quoted only where it must be.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "engine/record/batch.h"
 #include "engine/record/row_type.h"
+#include "operators/parts/files/text_block.h"
 #include "operators/parts/text/text_scan.h"
 
 namespace flowrun::operators {
-
-// Bytes of text in a buffer of a pool.
-struct text_block {
-  std::shared_ptr<std::byte[]> owner;
-  size_t num_bytes = 0;
-  size_t num_rows = 0;  // that it is of
-  std::string_view text() const { return {reinterpret_cast<const char*>(owner.get()), num_bytes}; }
-};
 
 class csv_formatter {
  public:
