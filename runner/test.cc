@@ -12,6 +12,7 @@
 #include "runner/document.h"
 #include "runner/interrupts.h"
 #include "runner/spec_files.h"
+#include "runner/temporary_directory.h"
 #include "runner/test_preparation.h"
 #include "runner/test_run.h"
 
@@ -165,6 +166,9 @@ class test_session {
 
 }  // namespace
 
-int test(const test_arguments& arguments, terminal& screen) { return test_session(arguments, screen).run(); }
+int test(const test_arguments& arguments, terminal& screen) {
+  remove_abandoned_directories();
+  return test_session(arguments, screen).run();
+}
 
 }  // namespace flowrun::runner

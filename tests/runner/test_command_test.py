@@ -289,7 +289,8 @@ class test_command_test(process_test):
         self.assertEqual(self.files("tmp"), [])
         self.assertEqual(list((self.dir / "tmp").iterdir()), [])
 
-    def test_interruption(self):
+    def start_endless(self):
+        """A test that runs until it is stopped, and its directory."""
         self.write(
             "long.yaml",
             "flowrun: 1\nresources: {memory: 64MiB}\nnodes:\n"
@@ -297,16 +298,43 @@ class test_command_test(process_test):
             "  total: {op: reduce, in: drawn, with: {let: {sum: 'sum(value % 2)'}}}\n"
             "tests:\n  - {name: endless}\n",
         )
-        (self.dir / "tmp").mkdir()
+        (self.dir / "tmp").mkdir(exist_ok=True)
         self.environment["TMPDIR"] = str(self.dir / "tmp")
+        before = set((self.dir / "tmp").iterdir())
         started = self.start("test", "long.yaml")
         until = time.monotonic() + 30
-        while not list((self.dir / "tmp").iterdir()) and time.monotonic() < until:
+        made = set()
+        while not made and time.monotonic() < until:
             time.sleep(0.01)
+            made = set((self.dir / "tmp").iterdir()) - before
+        time.sleep(0.2)  # it is in use by now
+        return started, made.pop()
+
+    def test_interruption(self):
+        started, _ = self.start_endless()
         os.kill(started.pid, signal.SIGINT)
         started.communicate(timeout=60)
         self.assertEqual(started.returncode, 130)
         self.assertEqual(list((self.dir / "tmp").iterdir()), [])
+
+    def test_the_next_run_removes_what_a_killed_one_left(self):
+        killed, left = self.start_endless()
+        os.kill(killed.pid, signal.SIGKILL)
+        killed.communicate(timeout=60)
+        self.assertTrue(left.exists())
+        (left / "folder").mkdir(exist_ok=True)
+        (left / "folder" / "file").write_text("")
+        others = self.dir / "tmp" / "flowrun-tests"
+        others.mkdir()
+        (self.dir / "tmp" / f"{left.name}-link").symlink_to(others)
+        running, used = self.start_endless()
+        self.assertFalse(left.exists())
+        self.write("good.yaml", GOOD)
+        self.assertEqual(self.flowrun("test", "good.yaml").returncode, 0)
+        self.assertTrue(used.exists())  # its process still runs
+        self.assertTrue(others.exists())
+        os.kill(running.pid, signal.SIGINT)
+        running.communicate(timeout=60)
 
 
 if __name__ == "__main__":
