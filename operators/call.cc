@@ -193,6 +193,7 @@ class call_checker {
     bool seeks = false;
     for (const std::string& input : out_.inputs) seeks = seeks || plan::is_sought(*instance.body, input);
     node_.facts().seeks = seeks;
+    node_.facts().bodies_run = !out_.when;
     for (int i = 0; i < graph_->outputs_size(); ++i) {
       const auto port = static_cast<size_t>(i);
       const plan::output_port& given = instance.body->input_of(*instance.body->find(out_.results[port]), 0);

@@ -137,6 +137,10 @@ exec::assembly build(exec::build_context& c, const settings& s) {
   return out;
 }
 
+void look_into(const settings& s, const std::string& path) {
+  if (s.header) check_csv_header_of(path, s.type, s.format);
+}
+
 }  // namespace
 
 template <>
@@ -186,7 +190,7 @@ exec::operator_definition word<"file_read_csv">() {
       "The first line of each file is a header: it must name the columns of `type`, in order, and is skipped.";
   for (plan::parameter_declaration& p : csv_parameters()) d.parameters.push_back(std::move(p));
   d.memory = [](const plan::node&, plan::node_part) { return text_reading_memory(); };
-  return exec::define<settings>(std::move(d), check, build);
+  return exec::define<settings>(std::move(d), check, build, look_into);
 }
 
 }  // namespace flowrun::operators

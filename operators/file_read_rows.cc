@@ -8,7 +8,9 @@
 #include <atomic>
 #include <charconv>
 #include <deque>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -27,6 +29,7 @@ struct settings {
   uint64_t from = 0;  // rows [from, to) of all files together
   uint64_t to = UINT64_MAX;
   plan::order sorted_by;
+  bool index = false;
 };
 
 // "10:20", "10:", ":20".
@@ -48,6 +51,7 @@ settings read(plan::node_checker& node) {
   if (node.has("range") && !parse_range(node.text("range"), s.from, s.to))
     node.fault_at_parameter("range", fmt::format("'{}' is no range of rows", node.text("range")),
                             "FROM:TO, such as \"1000:2000\", \"1000:\" or \":2000\"");
+  s.index = node.boolean("index");
   if (!node.has("sorted_by")) return s;
   for (const plan::sort_key& key : node.sort_keys("sorted_by", expr::scope{.row = &s.type})) {
     if (key.term)
@@ -92,12 +96,27 @@ settings check(plan::node_checker& node) {
   if ((s.from > 0 || s.to < UINT64_MAX) && s.paths.size() > 1)
     node.fault_at_parameter("range", "a range needs a single file", "one path",
                             "read the parts with nodes of their own and join them with concat");
-  if (node.boolean("index")) check_index(node, s);
+  if (s.index) check_index(node, s);
   if (!node.ok()) return s;
   plan::row_estimate estimate;
   if (const auto rows = rows_in_range(node, s)) estimate = plan::exact_rows(*rows, s.type.row_bytes());
   node.set_output(0, s.type, s.sorted_by, estimate);
   return s;
+}
+
+[[noreturn]] void truncated(const std::string& path, uint64_t num_bytes, uint32_t row_bytes) {
+  throw error(error_kind::bad_data,
+              fmt::format("{}: {} bytes are {} rows of {} bytes and {} bytes more", path, num_bytes,
+                          num_bytes / row_bytes, row_bytes, num_bytes % row_bytes),
+              "was the file cut short, or is `type` not the type it was written with?");
+}
+
+file_input::part part_of(const settings& s, const std::string& path) {
+  const uint64_t row_bytes = s.type.row_bytes();
+  const auto bytes = [row_bytes](uint64_t rows) {
+    return rows > UINT64_MAX / row_bytes ? UINT64_MAX : rows * row_bytes;
+  };
+  return {path, bytes(s.from), bytes(s.to)};
 }
 
 class rows_source final : public exec::source {
@@ -128,22 +147,9 @@ class rows_source final : public exec::source {
   }
 
  private:
-  [[noreturn]] static void truncated(const std::string& path, uint64_t num_bytes, uint32_t row_bytes) {
-    throw error(error_kind::bad_data,
-                fmt::format("{}: {} bytes are {} rows of {} bytes and {} bytes more", path, num_bytes,
-                            num_bytes / row_bytes, row_bytes, num_bytes % row_bytes),
-                "was the file cut short, or is `type` not the type it was written with?");
-  }
-
   static std::vector<file_input::part> parts(const settings& s) {
     std::vector<file_input::part> all;
-    const uint64_t row_bytes = s.type.row_bytes();
-    for (const std::string& path : s.paths) {
-      const auto bytes = [row_bytes](uint64_t rows) {
-        return rows > UINT64_MAX / row_bytes ? UINT64_MAX : rows * row_bytes;
-      };
-      all.push_back({path, bytes(s.from), bytes(s.to)});
-    }
+    for (const std::string& path : s.paths) all.push_back(part_of(s, path));
     return all;
   }
 
@@ -251,6 +257,16 @@ exec::assembly build(exec::build_context& c, const settings& s) {
   return out;
 }
 
+void look_into(const settings& s, const std::string& path) {
+  if (s.index && path == index_path(s.paths.front())) return row_index::look_into(s.paths.front(), s.type, s.sorted_by);
+  std::error_code problem;
+  const uint64_t file_bytes = std::filesystem::file_size(path, problem);
+  if (problem) return;  // the run says why
+  const file_input::part part = part_of(s, path);
+  const uint64_t num_bytes = std::min(part.end, file_bytes) - std::min(part.begin, file_bytes);
+  if (num_bytes % s.type.row_bytes() != 0) truncated(path, num_bytes, s.type.row_bytes());
+}
+
 }  // namespace
 
 template <>
@@ -296,7 +312,7 @@ exec::operator_definition word<"file_read_rows">() {
   d.parameters[4].default_text = "false";
   d.parameters[4].help = "The file has an index, PATH.index; a join with skip may seek in it.";
   d.memory = [](const plan::node&, plan::node_part) { return reading_memory(); };
-  return exec::define<settings>(std::move(d), check, build);
+  return exec::define<settings>(std::move(d), check, build, look_into);
 }
 
 }  // namespace flowrun::operators

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
@@ -60,13 +61,29 @@ std::vector<plan::file_use> files_of_command(const job_arguments& job, const std
   return out;
 }
 
-// Ends with the first one's code: 66 where an input is missing, 73 where an output can't be written.
+exec::operator_set built_in_operators() {
+  exec::operator_set out;
+  for (const exec::operator_definition* d : operators::built_in_operators()) out[d->declaration.name] = d;
+  return out;
+}
+
+// Ends with the first one's code: 66 where an input is missing, 65 where it is not as its node reads it, 73 where an
+// output can't be written. What only a graph reads that may never run is a warning.
 void show_file_faults(const std::vector<exec::file_fault>& found, const std::string& text, terminal& screen) {
-  if (found.empty()) return;
   std::vector<fault> faults;
-  for (const exec::file_fault& f : found) faults.push_back(f.what);
+  std::optional<error_kind> first;
+  for (const exec::file_fault& f : found) {
+    if (!f.only_if_runs.empty()) {
+      screen.warn(fmt::format("{}:{}:{}: {}; the job will fail if '{}' runs", f.what.where.file, f.what.where.line,
+                              f.what.where.column, f.what.message, f.only_if_runs));
+      continue;
+    }
+    faults.push_back(f.what);
+    if (!first) first = f.kind;
+  }
+  if (!first) return;
   screen.show_faults(faults, text);
-  throw faults_shown(found.front().kind);
+  throw faults_shown(*first);
 }
 
 }  // namespace
@@ -83,7 +100,7 @@ loaded_job load(const job_arguments& job, const resource_arguments& given, termi
   expand_home(read.job);
   const std::string text = read.text;
   loaded_job out = planned_or_shown(std::move(read), given, screen, files_of_command(job, report));
-  if (job.look_at_files) show_file_faults(exec::look_at_files(*out.graph), text, screen);
+  if (job.look_at_files) show_file_faults(exec::look_at_files(*out.graph, built_in_operators()), text, screen);
   return out;
 }
 
@@ -147,7 +164,7 @@ exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& ar
   exec::job_settings out;
   out.graph = loaded.graph;
   out.plan = loaded.plan;
-  for (const exec::operator_definition* d : operators::built_in_operators()) out.operators[d->declaration.name] = d;
+  out.operators = built_in_operators();
   out.scratch = loaded.machine.scratch;
   out.scratch_limit = loaded.machine.scratch_limit;
   out.allocation = loaded.machine.allocation;

@@ -5,6 +5,9 @@
 //   assembly build(exec::build_context&, const settings&)    what runs
 //   return exec::define<settings>(declaration, check, build)
 //
+// A source that can tell from the size or the first bytes of a file that it can't use it also has
+//   void look_into(const settings&, const std::string& path)
+//
 // build() sees settings and types only, so everything that can be wrong with a node's parameters is found by check().
 // Settings with expressions have `void bind(const expr::scalar_values&)` (expr/scalars.h): inside of loops and graphs,
 // build() gets the settings with the values that the scalars have at that moment.
@@ -68,6 +71,9 @@ struct operator_definition {
   plan::operator_declaration declaration;
   std::function<assembly(build_context&)> build;
   std::function<void(control_context&)> control = {};  // of control nodes, instead of build
+  // Looks into a regular file that the node reads, or into its index, before the first phase. Throws what the node
+  // itself would throw for it when its phase has begun, as far as a few reads can show it. May be empty.
+  std::function<void(const plan::node&, const std::string& path)> look_into = {};
 };
 
 template <class settings>
@@ -77,19 +83,27 @@ concept has_expressions = requires(settings& s, const expr::scalar_values& value
 
 template <class settings>
 operator_definition define(plan::operator_declaration declaration, settings (*check)(plan::node_checker&),
-                           assembly (*build)(build_context&, const settings&)) {
-  declaration.check = [check](plan::node_checker& node) { return plan::checked_settings::of(check(node)); };
-  return {std::move(declaration), [build](build_context& c) {
-            const settings& checked = c.node.settings.template as<settings>();
-            if constexpr (has_expressions<settings>) {
-              if (!c.graph.scalars.empty()) {
-                settings now = checked;
-                now.bind(c.graph.scalars);
-                return build(c, now);
-              }
-            }
-            return build(c, checked);
-          }};
+                           assembly (*build)(build_context&, const settings&),
+                           void (*look_into)(const settings&, const std::string& path) = nullptr) {
+  operator_definition out;
+  out.declaration = std::move(declaration);
+  out.declaration.check = [check](plan::node_checker& node) { return plan::checked_settings::of(check(node)); };
+  out.build = [build](build_context& c) {
+    const settings& checked = c.node.settings.template as<settings>();
+    if constexpr (has_expressions<settings>) {
+      if (!c.graph.scalars.empty()) {
+        settings now = checked;
+        now.bind(c.graph.scalars);
+        return build(c, now);
+      }
+    }
+    return build(c, checked);
+  };
+  if (look_into != nullptr)
+    out.look_into = [look_into](const plan::node& n, const std::string& path) {
+      look_into(n.settings.template as<settings>(), path);
+    };
+  return out;
 }
 
 }  // namespace flowrun::exec

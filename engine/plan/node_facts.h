@@ -36,6 +36,7 @@ struct node_facts {
   std::optional<uint64_t> input_bytes;       // what a source's files hold; the planner's own
   std::optional<index_facts> index;          // that a source reads or a sink writes
   std::optional<index_facts> seeks_in_file;  // the stored input is such a file, and the node seeks in it
+  bool bodies_run = false;                   // of a control node: each of its graphs is sure to run
   bool seeks = false;                        // of a control node: something inside seeks in its inputs
   bool sought = false;                       // of a body's result: needs an index, since the next iteration seeks in it
   std::optional<uint64_t> stored_bytes;      // what a node stores in a way of its own

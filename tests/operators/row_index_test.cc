@@ -57,6 +57,15 @@ class row_index_files : public ::testing::Test {
     return rows;
   }
 
+  // That is seen without reading all of the index.
+  std::string seen_at_once() {
+    try {
+      row_index::look_into(rows_path_, type_, order_);
+    } catch (const error& e) {
+      return e.what();
+    }
+    return "none";
+  }
   std::string problem(error_kind kind = error_kind::bad_data, uint64_t most_bytes = plenty) {
     return problem(type_, order_, kind, most_bytes);
   }
@@ -109,13 +118,18 @@ TEST_F(row_index_files, refuses_what_is_damaged) {
     bad[i] ^= std::byte{1};
     store(index_path(rows_path_), bad);
     EXPECT_NE(problem(), "none") << "byte " << i;
+    if (i < 16) {
+      EXPECT_EQ(seen_at_once(), problem()) << "byte " << i;
+    }
   }
   for (size_t num_bytes = 0; num_bytes < good.size(); num_bytes += 7) {
     store(index_path(rows_path_), std::span(good).first(num_bytes));
     EXPECT_NE(problem(), "none") << num_bytes << " bytes";
+    EXPECT_EQ(seen_at_once(), problem()) << num_bytes << " bytes";
   }
   store(index_path(rows_path_), good);
   EXPECT_EQ(problem(), "none");
+  EXPECT_EQ(seen_at_once(), "none");
   store(index_path(rows_path_), std::vector<std::byte>(100));
   EXPECT_THAT(problem(), HasSubstr("no index of rows"));
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""All files are looked at before the first phase, and in check: what is missing or can't be written is told at once, not
-when its phase begins."""
+"""All files are looked at before the first phase, and in check: what is missing, can't be written, or is not what its
+node reads is told at once, not when its phase begins."""
 
 import os
 import unittest
@@ -16,6 +16,19 @@ nodes:
   both:   {op: lookup, in: {stream: sorted, table: known}, with: {by: [text]}}
   write:  {op: file.write_lines, in: sorted, with: {path: out/lines.txt}}
   more:   {op: file.write_csv, in: both, with: {path: more.csv}}
+"""
+
+# The same, and behind it a node that reads KNOWN, which is given per test, and a sink.
+BEHIND = """flowrun: 1
+types: {pair: {k: u32, v: u64}}
+graphs:
+  reading:
+    out: {out: read}
+    nodes: {read: KNOWN}
+nodes:
+  first:  {op: file.read_lines, with: {path: pipe}}
+  sorted: {op: sort, in: first, with: {by: [text]}}
+  write:  {op: file.write_lines, in: sorted, with: {path: out/lines.txt}}
 """
 
 
@@ -76,6 +89,148 @@ class files_before_the_run_test(process_test):
         self.write("job.yaml", job_with_sinks("folder").replace("write_csv", "write_rows").replace('"}}', '", index: true}}').replace("in: rows", "in: sorted") + "  sorted: {op: sort, in: rows, with: {by: [i]}}\n")
         (self.dir / "folder.index").mkdir()
         self.both(73, "job.yaml:4:56: error: can't write folder.index: it is a directory")
+
+    def behind(self, known, *nodes):
+        """A job that waits for a pipe, and has these nodes behind that; KNOWN stands for `known`."""
+        if not (self.dir / "pipe").exists():
+            os.mkfifo(self.dir / "pipe")
+        text = BEHIND if any("graph: reading" in node for node in nodes) else BEHIND.replace(
+            "graphs:\n  reading:\n    out: {out: read}\n    nodes: {read: KNOWN}\n", "")
+        text += "".join(f"  {node}\n" for node in nodes)
+        self.write("job.yaml", text.replace("KNOWN", known))
+
+    def read_csv(self, *more):
+        options = ", ".join(("path: known.csv", "header: true", "type: {a: u32, b: string}", *more))
+        self.behind(f"{{op: file.read_csv, with: {{{options}}}}}", "known: KNOWN",
+                    "more: {op: file.write_csv, in: known, with: {path: more.csv}}")
+
+    def test_a_header_with_other_columns(self):
+        self.read_csv()
+        for text in ("b,a\n1,2\n", "a\n", "a,b,c\r\n", "a,b\"\n", "\ufeff\"a\",b \n", "\"a,b\n" + "x\n" * 100_000):
+            with self.subTest(text=text[:20]):
+                self.write("known.csv", text)
+                self.both(65, "job.yaml:7:43: error: known.csv:1: the header says ", "; the type has a, b", "help: give `type`")
+
+    def test_headers_that_are_right(self):
+        for more, texts in (
+            ((), ("a,b\n", "a,b", "\"a\",\"b\"\r\n1,2\n", "", "a,b\n" + "1,2\n" * 100_000, b"\xef\xbb\xbfa,b\n")),
+            (('delimiter: ";"',), ("a;b\n",)),
+            (('quote: ""',), ("a,b\n\"",)),
+        ):
+            self.read_csv(*more)
+            for text in texts:
+                with self.subTest(text=text[:20]):
+                    self.write("known.csv", text)
+                    done = self.flowrun("check", "job.yaml")
+                    self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_header_that_is_as_long_as_what_is_read_of_it(self):
+        # The line's end, or a quote, is the last byte of what is read at once.
+        for num_bytes in (65535, 65536, 65537):
+            for quote in ("", '"'):
+                lengths = [808] * 80
+                lengths.append(num_bytes - len(quote) * 2 - sum(lengths) - len(lengths) - 1)
+                names = [f"c{i}".ljust(length, "_") for i, length in enumerate(lengths)]
+                self.behind(f"{{op: file.read_csv, with: {{path: known.csv, header: true, type: {{{': u32, '.join(names)}: u32}}}}}}",
+                            "known: KNOWN", "more: {op: file.write_csv, in: known, with: {path: more.csv}}")
+                header = ",".join(names[:-1] + [quote + names[-1] + quote]) + "\n"
+                self.assertEqual(len(header), num_bytes)
+                self.write("known.csv", header + "1,2\n")
+                done = self.flowrun("check", "job.yaml")
+                self.assertEqual(done.returncode, 0, done.stderr[:300])
+                self.write("known.csv", header[:-1 - len(quote)] + "x" + quote + "\n1,2\n")
+                self.fails(65, self.flowrun("check", "job.yaml"), "known.csv:1: field 81 of the header is ")
+
+    def test_no_header_is_asked_for(self):
+        self.behind("{op: file.read_csv, with: {path: known.csv, type: {a: u32}}}", "known: KNOWN",
+                    "more: {op: file.write_csv, in: known, with: {path: more.csv}}")
+        self.write("known.csv", "x\n")
+        self.assertEqual(self.flowrun("check", "job.yaml").returncode, 0)
+
+    def read_rows(self, *more):
+        self.behind(f"{{op: file.read_rows, with: {{{', '.join(('path: known', 'type: pair', *more))}}}}}", "known: KNOWN",
+                    "more: {op: file.write_rows, in: known, with: {path: more}}")
+
+    def test_rows_that_are_cut_short(self):
+        self.write("known", bytes(10 * 12 + 5))
+        self.read_rows()
+        self.both(65, "job.yaml:7:44: error: known: 125 bytes are 10 rows of 12 bytes and 5 bytes more", "help: was the file cut short")
+        self.read_rows('range: "2:"')
+        self.both(65, "known: 101 bytes are 8 rows of 12 bytes and 5 bytes more")
+        self.read_rows('range: "2:10"')  # what is cut short isn't read
+        self.assertEqual(self.flowrun("check", "job.yaml").returncode, 0)
+
+    def make_indexed(self, num_rows=50_000):
+        self.write("make.yaml", "flowrun: 1\nnodes:\n"
+                   f"  made: {{op: generate, with: {{rows: {num_rows}, columns: {{k: u32(i), v: i}}}}}}\n"
+                   "  write: {op: file.write_rows, in: made, with: {path: known, index: true}}\n")
+        done = self.flowrun("make.yaml", "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_an_index_of_other_rows(self):
+        self.make_indexed()
+        rows, index = (self.dir / "known").read_bytes(), (self.dir / "known.index").read_bytes()
+        self.read_rows("sorted_by: [k]", "index: true")
+        self.assertEqual(self.flowrun("check", "job.yaml").returncode, 0)
+        for what, content in (
+            ("this is no index of rows", b"?" + index[1:]),
+            ("the index has version 2, and this program reads version 1", index[:8] + b"\2" + index[9:]),
+            ("the index is cut short", index[:20]),
+            ("the index is damaged: its numbers don't fit together", index[:-40]),
+            ("this is no index of rows", b""),
+        ):
+            with self.subTest(what=what):
+                self.write("known.index", content)
+                self.both(65, f"job.yaml:7:44: error: known.index: {what}", "help: write the rows anew")
+        self.write("known.index", index)
+        self.write("known", rows[: 12 * 3000])  # the index says more than the file holds
+        self.both(65, "known.index: the index is of 50000 rows of 12 bytes, but known has 36000 bytes")
+        self.write("known", rows)
+        os.utime(self.dir / "known.index", ns=(0, os.stat(self.dir / "known").st_mtime_ns - 10**9))
+        self.both(65, "known.index: the index is older than the rows in known")
+        self.write("known.index", index)
+        self.read_rows("sorted_by: [v]", "index: true")
+        self.both(65, "known.index: the rows are sorted by the columns +0 (counted from 0), not by +1")
+
+    LOOP = ("loop: {op: loop, with: {carry: {n: {rows: [{k: 0}], type: {k: u32}}}, body: {read: KNOWN}, collect: {all: read}, BOUND}}",
+            "more: {op: file.write_rows, in: loop.all, with: {path: more}}")
+    CALL = ("call: {op: call, with: {graph: readingWHEN}}", "more: {op: file.write_rows, in: call.out, with: {path: more}}")
+    IF = ('if: {op: if, in: {n: sorted}, with: {condition: "rows(n) > 0", then: {read: KNOWN}, else: {read: KNOWN}, out: {out: read}}}',
+          "more: {op: file.write_rows, in: if.out, with: {path: more}}")
+    KNOWN = "{op: file.read_rows, with: {path: known, type: pair}}"
+
+    def test_in_a_graph_that_is_sure_to_run(self):
+        for nodes in ([node.replace("BOUND", "times: 2") for node in self.LOOP],
+                      [node.replace("BOUND", 'until: "iteration > 2"') for node in self.LOOP],
+                      [node.replace("WHEN", "") for node in self.CALL]):
+            with self.subTest(nodes=nodes):
+                self.behind(self.KNOWN, *nodes)
+                (self.dir / "known").unlink(missing_ok=True)
+                self.both(66, "error: can't open known: No such file or directory")
+                self.write("known", bytes(13))
+                self.both(65, "error: known: 13 bytes are 1 rows of 12 bytes and 1 bytes more")
+                self.write("known", bytes(12))
+                done = self.flowrun("check", "job.yaml")
+                self.assertEqual((done.returncode, "warning" in done.stderr), (0, False), done.stderr)
+
+    def test_a_file_that_two_calls_read_is_told_of_once(self):
+        calls = [node.replace("WHEN", "") for node in self.CALL]
+        self.behind(self.KNOWN, *calls, *(node.replace("call", "again").replace("op: again", "op: call").replace("more", "other") for node in calls))
+        done = self.flowrun("check", "job.yaml")
+        self.fails(66, done)
+        self.assertEqual(done.stderr.count("can't open known"), 1)
+
+    def test_in_a_graph_that_may_not_run(self):
+        for nodes, graph in (([node.replace("BOUND", "times: 0") for node in self.LOOP], "loop"),
+                             ([node.replace("WHEN", ', when: "1 > 2"') for node in self.CALL], "call"),
+                             (self.IF, "if.then")):
+            with self.subTest(nodes=nodes):
+                self.behind(self.KNOWN, *nodes)
+                done = self.flowrun("check", "job.yaml")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stderr, "flowrun: warning: job.yaml:[0-9]+:[0-9]+: can't open known: No such file or "
+                                 f"directory; the job will fail if '{graph}' runs\n")
+                self.assertNotIn("warning", self.flowrun("check", "--no-files", "job.yaml").stderr)
 
     def test_a_branch_that_may_not_run(self):
         self.write(

@@ -16,6 +16,13 @@ namespace {
 using record::type_kind;
 using record::value_type;
 
+// False where it isn't known before the run.
+bool runs_at_least_once(const expr::expression& times) {
+  const std::optional<uint64_t> bits = times.constant_bits();
+  if (!bits) return false;
+  return times.type().is_signed() ? static_cast<int64_t>(*bits) > 0 : *bits > 0;
+}
+
 class loop_checker {
  public:
   explicit loop_checker(plan::node_checker& node) : node_(node) {}
@@ -355,6 +362,7 @@ class loop_checker {
     bool seeks = false;
     for (const plan::body_input& in : request_.inputs) seeks = seeks || plan::is_sought(*body_, in.name);
     node_.facts().seeks = seeks;
+    node_.facts().bodies_run = !out_.times || runs_at_least_once(*out_.times);
     for (carried_stream& s : out_.streams) {
       s.sought = plan::is_sought(*body_, s.name);
       for (plan::node& n : body_->nodes)

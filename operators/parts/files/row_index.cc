@@ -22,6 +22,7 @@ constexpr uint32_t version = 1;
 constexpr uint64_t block_bytes = 64 * KiB;
 constexpr uint64_t longest_paged_block = 256 * KiB;
 constexpr uint64_t page = 4096;
+constexpr uint64_t longest_description = 16 * MiB;  // more than any row type has
 
 struct front {
   char magic[8];
@@ -60,24 +61,32 @@ std::string order_of(const record::row_type& type, const plan::order& sorted_by)
   return out;
 }
 
-std::vector<std::byte> content_of(const std::string& path, uint64_t most_bytes) {
-  std::error_code problem;
-  const uint64_t num_bytes = std::filesystem::file_size(path, problem);
-  std::ifstream in(path, std::ios::binary);
-  if (problem || !in)
-    throw error(error_kind::missing_input, fmt::format("can't read the index {}: {}", path, problem.message()),
-                "file.write_rows with index: true writes it; without `index` the rows are read from front to back");
-  if (num_bytes > most_bytes)
-    throw error(error_kind::resources,
-                fmt::format("the index {} has {}, and there is room for {}", path, format_bytes(num_bytes),
-                            format_bytes(most_bytes)),
-                "raise the memory budget, or leave out `index`");
-  std::vector<std::byte> out(num_bytes);
-  in.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(num_bytes));
-  if (static_cast<uint64_t>(in.gcount()) != num_bytes)
-    throw error(error_kind::io, fmt::format("can't read {}: it ended at byte {}", path, in.gcount()));
-  return out;
-}
+class index_file {
+ public:
+  explicit index_file(std::string path) : path_(std::move(path)), in_(path_, std::ios::binary) {
+    std::error_code problem;
+    num_bytes_ = std::filesystem::file_size(path_, problem);
+    if (problem || !in_)
+      throw error(error_kind::missing_input, fmt::format("can't read the index {}: {}", path_, problem.message()),
+                  "file.write_rows with index: true writes it; without `index` the rows are read from front to back");
+  }
+
+  const std::string& path() const { return path_; }
+  uint64_t num_bytes() const { return num_bytes_; }
+
+  void read(void* to, uint64_t from, uint64_t num_bytes) {
+    in_.seekg(static_cast<std::streamoff>(from));
+    in_.read(static_cast<char*>(to), static_cast<std::streamsize>(num_bytes));
+    if (static_cast<uint64_t>(in_.gcount()) != num_bytes)
+      throw error(error_kind::io,
+                  fmt::format("can't read {}: it ended at byte {}", path_, from + static_cast<uint64_t>(in_.gcount())));
+  }
+
+ private:
+  const std::string path_;
+  std::ifstream in_;
+  uint64_t num_bytes_ = 0;
+};
 
 const char* const write_anew = "write the rows anew with file.write_rows and index: true, or leave out `index`";
 
@@ -91,6 +100,59 @@ void check_age(const std::string& rows_path, const std::string& path) {
   const auto index = problem ? rows : std::filesystem::last_write_time(path, problem);
   if (!problem && index < rows)
     refuse(path, fmt::format("the index is older than the rows in {}, which have changed since", rows_path));
+}
+
+// What stands around the blocks' entries.
+struct index_frame {
+  front begin;
+  footer end;
+  std::string description;
+};
+
+// Throws error(bad_data) where the frame is not that of an index, or its numbers don't fit together. So a
+// caller may read as many entries as it says.
+index_frame frame_of(index_file& file) {
+  index_frame out{};
+  const uint64_t num_bytes = file.num_bytes();
+  if (num_bytes >= sizeof out.begin) file.read(&out.begin, 0, sizeof out.begin);
+  if (std::memcmp(out.begin.magic, magic, sizeof out.begin.magic) != 0) refuse(file.path(), "this is no index of rows");
+  if (out.begin.version != version)
+    refuse(file.path(),
+           fmt::format("the index has version {}, and this program reads version {}", out.begin.version, version));
+  if (num_bytes < sizeof out.begin + sizeof out.end) refuse(file.path(), "the index is cut short");
+  file.read(&out.end, num_bytes - sizeof out.end, sizeof out.end);
+  const uint64_t entry_bytes = uint64_t{out.begin.row_bytes} + sizeof(uint64_t);
+  const uint64_t rest = num_bytes - sizeof out.begin - sizeof out.end;
+  const footer& end = out.end;
+  if (out.begin.row_bytes == 0 || end.rows_per_block == 0 ||
+      end.description_bytes > std::min(rest, longest_description) ||
+      end.num_blocks != (rest - end.description_bytes) / entry_bytes ||
+      end.num_blocks * entry_bytes != rest - end.description_bytes ||
+      end.num_blocks != end.num_rows / end.rows_per_block + (end.num_rows % end.rows_per_block != 0 ? 1 : 0))
+    refuse(file.path(), "the index is damaged: its numbers don't fit together");
+  out.description.resize(end.description_bytes);
+  file.read(out.description.data(), sizeof out.begin + end.num_blocks * entry_bytes, end.description_bytes);
+  return out;
+}
+
+// Throws error(bad_data) where the index is of other rows than the file has now.
+void check_belongs(const index_frame& frame, const std::string& path, const std::string& rows_path,
+                   const record::row_type& type, const plan::order& sorted_by) {
+  const std::string types = frame.description.substr(0, frame.description.find('\n'));
+  const std::string order = frame.description.substr(std::min(types.size() + 1, frame.description.size()));
+  const uint32_t row_bytes = frame.begin.row_bytes;
+  if (types != types_of(type) || row_bytes != type.row_bytes())
+    refuse(path, fmt::format("the index is of rows of ({}), not of ({})", types, types_of(type)));
+  const std::string wanted = order_of(type, sorted_by);
+  if (order != wanted && !order.starts_with(wanted + " "))
+    refuse(path, fmt::format("the rows are sorted by the columns {} (counted from 0), not by {}", order, wanted));
+  std::error_code problem;
+  const uint64_t file_bytes = std::filesystem::file_size(rows_path, problem);
+  if (problem) throw error(error_kind::missing_input, fmt::format("can't read {}: {}", rows_path, problem.message()));
+  if (file_bytes / row_bytes != frame.end.num_rows || file_bytes % row_bytes != 0)
+    refuse(path, fmt::format("the index is of {} rows of {} bytes, but {} has {} bytes", frame.end.num_rows, row_bytes,
+                             rows_path, file_bytes));
+  check_age(rows_path, path);
 }
 
 }  // namespace
@@ -168,51 +230,31 @@ void row_index_builder::finish() {
 
 row_index row_index::load(const std::string& rows_path, const record::row_type& type, const plan::order& sorted_by,
                           uint64_t most_bytes) {
-  const std::string path = index_path(rows_path);
+  index_file file(index_path(rows_path));
+  if (file.num_bytes() > most_bytes)
+    throw error(error_kind::resources,
+                fmt::format("the index {} has {}, and there is room for {}", file.path(),
+                            format_bytes(file.num_bytes()), format_bytes(most_bytes)),
+                "raise the memory budget, or leave out `index`");
+  const index_frame frame = frame_of(file);
   row_index out;
-  out.content_ = content_of(path, most_bytes);
+  out.content_.resize(file.num_bytes());
+  file.read(out.content_.data(), 0, file.num_bytes());
   const std::vector<std::byte>& all = out.content_;
-  front f{};
-  footer end{};
-  if (all.size() >= sizeof f) std::memcpy(&f, all.data(), sizeof f);
-  if (std::memcmp(f.magic, magic, sizeof f.magic) != 0) refuse(path, "this is no index of rows");
-  if (f.version != version)
-    refuse(path, fmt::format("the index has version {}, and this program reads version {}", f.version, version));
-  if (all.size() < sizeof f + sizeof end) refuse(path, "the index is cut short");
-  std::memcpy(&end, all.data() + all.size() - sizeof end, sizeof end);
-  if (XXH3_64bits(all.data(), all.size() - sizeof end.checksum) != end.checksum)
-    refuse(path, "the index is damaged: its checksum is wrong");
-  // The checksum is right, so these numbers should be right, too. Still, a wrong number must not make this read beyond
-  // the end.
-  const uint64_t entry_bytes = uint64_t{f.row_bytes} + sizeof(uint64_t);
-  const uint64_t rest = all.size() - sizeof f - sizeof end;
-  if (f.row_bytes == 0 || end.rows_per_block == 0 || end.description_bytes > rest ||
-      end.num_blocks != (rest - end.description_bytes) / entry_bytes ||
-      end.num_blocks * entry_bytes != rest - end.description_bytes ||
-      end.num_blocks != end.num_rows / end.rows_per_block + (end.num_rows % end.rows_per_block != 0 ? 1 : 0))
-    refuse(path, "the index is damaged: its numbers don't fit together");
-  const std::string description(reinterpret_cast<const char*>(all.data()) + sizeof f + end.num_blocks * entry_bytes,
-                                end.description_bytes);
-  const std::string types = description.substr(0, description.find('\n'));
-  const std::string order = description.substr(std::min(types.size() + 1, description.size()));
-  if (types != types_of(type) || f.row_bytes != type.row_bytes())
-    refuse(path, fmt::format("the index is of rows of ({}), not of ({})", types, types_of(type)));
-  const std::string wanted = order_of(type, sorted_by);
-  if (order != wanted && !order.starts_with(wanted + " "))
-    refuse(path, fmt::format("the rows are sorted by the columns {} (counted from 0), not by {}", order, wanted));
-  std::error_code problem;
-  const uint64_t file_bytes = std::filesystem::file_size(rows_path, problem);
-  if (problem) throw error(error_kind::missing_input, fmt::format("can't read {}: {}", rows_path, problem.message()));
-  if (file_bytes / f.row_bytes != end.num_rows || file_bytes % f.row_bytes != 0)
-    refuse(path, fmt::format("the index is of {} rows of {} bytes, but {} has {} bytes", end.num_rows, f.row_bytes,
-                             rows_path, file_bytes));
-  check_age(rows_path, path);
-  out.entries_ = all.data() + sizeof f;
-  out.num_rows_ = end.num_rows;
-  out.num_blocks_ = end.num_blocks;
-  out.rows_per_block_ = end.rows_per_block;
-  out.row_bytes_ = f.row_bytes;
+  if (XXH3_64bits(all.data(), all.size() - sizeof frame.end.checksum) != frame.end.checksum)
+    refuse(file.path(), "the index is damaged: its checksum is wrong");
+  check_belongs(frame, file.path(), rows_path, type, sorted_by);
+  out.entries_ = all.data() + sizeof frame.begin;
+  out.num_rows_ = frame.end.num_rows;
+  out.num_blocks_ = frame.end.num_blocks;
+  out.rows_per_block_ = frame.end.rows_per_block;
+  out.row_bytes_ = frame.begin.row_bytes;
   return out;
+}
+
+void row_index::look_into(const std::string& rows_path, const record::row_type& type, const plan::order& sorted_by) {
+  index_file file(index_path(rows_path));
+  check_belongs(frame_of(file), file.path(), rows_path, type, sorted_by);
 }
 
 bool row_index::is_block(uint64_t block, std::span<const std::byte> rows) const {

@@ -70,6 +70,10 @@ class row_index {
   static row_index load(const std::string& rows_path, const record::row_type& type, const plan::order& sorted_by,
                         uint64_t most_bytes);
 
+  // Throws what load() throws, as far as the beginning and the end of the index show it: all but damage to what lies
+  // between them, and a size that is too large.
+  static void look_into(const std::string& rows_path, const record::row_type& type, const plan::order& sorted_by);
+
   uint64_t num_rows() const { return num_rows_; }
   uint64_t num_blocks() const { return num_blocks_; }
   uint32_t rows_per_block() const { return rows_per_block_; }

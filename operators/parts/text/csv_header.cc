@@ -1,8 +1,10 @@
 #include "operators/parts/text/csv_header.h"
 
+#include <fstream>
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "operators/parts/text/csv_value.h"
 
 namespace flowrun::operators {
@@ -10,6 +12,7 @@ namespace flowrun::operators {
 namespace {
 
 constexpr size_t most_names_shown = 16;
+constexpr size_t most_header_bytes = 1 * MiB;
 
 // By the rule of text_scan.h; a field's text after a closing quote is kept, so that it can't equal a name.
 std::vector<std::string> fields_of(std::string_view record, const csv_format& format) {
@@ -69,6 +72,24 @@ void check_csv_header(const std::string& path, std::string_view record, const re
               "give `type` the columns in the file's order and by its names; if the names don't matter, say `header: "
               "false` and "
               "drop the first line before, or with `on_error: skip`");
+}
+
+void check_csv_header_of(const std::string& path, const record::row_type& type, const csv_format& format) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text;
+  for (size_t wanted = 64 * KiB; wanted <= most_header_bytes; wanted *= 2) {
+    const size_t before = text.size();
+    text.resize(wanted);
+    in.read(text.data() + before, static_cast<std::streamsize>(wanted - before));
+    text.resize(before + static_cast<size_t>(in.gcount()));
+    std::string_view rest = text;
+    if (rest.starts_with(byte_order_mark)) rest.remove_prefix(byte_order_mark.size());
+    const char* const end = rest.data() + rest.size();
+    const char* const behind = record_end(rest.data(), end, format);
+    const bool whole = text.size() < wanted;
+    if (rest.empty() || (behind == end && !whole)) continue;  // a line end as the last byte may lie within quotes
+    return check_csv_header(path, {rest.data(), behind}, type, format);
+  }
 }
 
 }  // namespace flowrun::operators

@@ -1,5 +1,6 @@
 // Whether the first line of a CSV file names the columns that the job expects, in that order. A file whose columns
-// were swapped would else be read without a complaint, as long as their types agree.
+// were swapped would else be read without a complaint, as long as their types agree. It is looked at before the first
+// phase, where that takes nothing from the file, and again when the file is read.
 #pragma once
 
 #include <string>
@@ -14,5 +15,9 @@ namespace flowrun::operators {
 // are not the names of `type`.
 void check_csv_header(const std::string& path, std::string_view record, const record::row_type& type,
                       const csv_format& format);
+
+// The same for the file as it lies there. A file without a byte has no header, and one whose header is longer than any
+// that a person writes is left to the run.
+void check_csv_header_of(const std::string& path, const record::row_type& type, const csv_format& format);
 
 }  // namespace flowrun::operators
