@@ -10,7 +10,8 @@
 //
 // build() sees settings and types only, so everything that can be wrong with a node's parameters is found by check().
 // Settings with expressions have `void bind(const expr::scalar_values&)` (expr/scalars.h): inside of loops and graphs,
-// build() gets the settings with the values that the scalars have at that moment.
+// build() gets the settings with the values that the scalars have at that moment. Settings of a check that was given an
+// expression and that have no bind() are an internal error at once, in whatever job.
 #pragma once
 
 #include <any>
@@ -21,10 +22,12 @@
 #include <variant>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/exec/operator.h"
 #include "engine/exec/services.h"
 #include "engine/expr/scalars.h"
 #include "engine/plan/graph.h"
+#include "engine/plan/node_checker.h"
 #include "engine/plan/operator_declaration.h"
 #include "engine/plan/physical_plan.h"
 
@@ -87,7 +90,12 @@ operator_definition define(plan::operator_declaration declaration, settings (*ch
                            void (*look_into)(const settings&, const std::string& path) = nullptr) {
   operator_definition out;
   out.declaration = std::move(declaration);
-  out.declaration.check = [check](plan::node_checker& node) { return plan::checked_settings::of(check(node)); };
+  out.declaration.check = [check](plan::node_checker& node) {
+    settings made = check(node);
+    // Else expressions would keep scalars without a value, which only a run inside of a loop or a graph would show.
+    if constexpr (!has_expressions<settings>) FLOWRUN_CHECK(!node.ok() || !node.gave_expressions());
+    return plan::checked_settings::of(std::move(made));
+  };
   out.build = [build](build_context& c) {
     const settings& checked = c.node.settings.template as<settings>();
     if constexpr (has_expressions<settings>) {

@@ -112,6 +112,8 @@ class node_checker {
   bool require_order(size_t i, const order& need);
   bool require_adjacent(size_t i, const std::vector<std::string>& columns);
   bool ok() const { return num_faults_ == 0; }
+  // Whether the check was given an expression that may name scalars: then the settings need a bind().
+  bool gave_expressions() const { return gave_expressions_; }
 
   // --- results ---
   node_facts& facts() { return node_.facts; }
@@ -137,6 +139,7 @@ class node_checker {
   std::vector<fault>& faults_;
   sub_graphs* graphs_;
   size_t num_faults_ = 0;
+  bool gave_expressions_ = false;
   std::map<std::string, specs::Value> defaults_;  // of the declaration, as values
 };
 

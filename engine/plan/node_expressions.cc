@@ -130,6 +130,7 @@ std::vector<sort_key> node_checker::sort_keys(const std::string& name, const exp
       else if (const auto slice = key.value.as_slice())
         key.term = order_term{row[slice->column].name, key.descending, slice->from, slice->length};
     }
+    gave_expressions_ = gave_expressions_ || !key.term;
     out.push_back(std::move(key));
   }
   return out;
@@ -141,6 +142,7 @@ std::optional<expr::expression> node_checker::compiled(const specs::Value& v, co
   expr::compiled result =
       condition ? expr::compile_condition(specs::text(v), names) : expr::compile(specs::text(v), names);
   add_problems(v, result.problems);
+  gave_expressions_ = gave_expressions_ || result.value;
   return result.value;
 }
 
@@ -214,6 +216,7 @@ std::vector<std::pair<std::string, expr::aggregate>> node_checker::aggregates(co
   for (const specs::Entry* entry : entries_of(value(name))) {
     const expr::compiled_aggregate result = expr::compile_aggregate(specs::text(entry->value()), names);
     add_problems(entry->value(), result.problems);
+    gave_expressions_ = gave_expressions_ || result.value;
     if (result.value) out.emplace_back(entry->key(), *result.value);
   }
   return out;
