@@ -28,7 +28,8 @@ settings check(plan::node_checker& node) {
   if (node.input_order().empty())
     node.fault_at_parameter("index", fmt::format("the rows of '{}' are not sorted", node.input_name(0)),
                             "sorted rows: others can't be sought", "put a sort in front of it");
-  if (s.path == "-") node.fault_at_parameter("index", "standard output has no file beside it", "a file", "path: NAME");
+  if (s.path == "-" || s.path.starts_with("/dev/"))
+    node.fault_at_parameter("index", "what is no file has none beside it", "a file", "path: NAME");
   return s;
 }
 

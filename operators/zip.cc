@@ -69,11 +69,15 @@ class zip_source final : public exec::source {
         return outcome::done();
       }
       if (left.is_done() != right.is_done()) fail(left.is_done());
-      const size_t count = std::min({left_.rows_left(), right_.rows_left(), num_rows_at_once()});
+      size_t count = std::min({left_.rows_left(), right_.rows_left(), num_rows_at_once()});
       std::byte* to = builder_.append(count);
       for (size_t i = 0; i < count; ++i, to += row_bytes_) {
         left_copy_.copy(left_.rows().row(left_.position() + i), left_.heap(), to, builder_);
         right_copy_.copy(right_.rows().row(right_.position() + i), right_.heap(), to, builder_);
+        if (has_strings_ && builder_.full()) {  // long ones: the rows behind wait for the next batch
+          builder_.remove_last(count - i - 1);
+          count = i + 1;
+        }
       }
       left_.advance(count);
       right_.advance(count);

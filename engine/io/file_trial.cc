@@ -77,6 +77,8 @@ void try_output(const std::string& path) {
   }
   // Where directories are missing, the last one that is there must take a new entry, as it will have to.
   const std::filesystem::path whole(followed);
+  if (!whole.has_filename())
+    throw error(error_kind::output, fmt::format("can't write {}: it names a directory", path), "name a file in it");
   std::filesystem::path directory = whole.parent_path();
   struct stat info {};
   while (!directory.empty() && directory != directory.parent_path() && stat(directory.c_str(), &info) != 0) {

@@ -21,13 +21,20 @@ std::string number_of(const struct stat& info) {
 
 // The directory by what the system says, the rest by its spelling: directories that are missing will be made.
 std::string entry_of(const fs::path& path) {
+  // A directory is no entry that a file can be written to, but may be named: "..", "d/..".
+  struct stat itself {};
+  if (stat(path.c_str(), &itself) == 0 && S_ISDIR(itself.st_mode)) return number_of(itself);
   fs::path directory = path.parent_path();
   fs::path rest = path.filename();
   for (;;) {
     struct stat info {};
     if (stat(directory.empty() ? "." : directory.c_str(), &info) == 0) {
       rest = rest.lexically_normal();
-      if (!rest.empty() && *rest.begin() == "..") return entry_of(directory / rest);
+      if (!rest.empty() && *rest.begin() == "..") {
+        // Where the directory can't be looked into, the same question would come again.
+        const fs::path shorter = directory / rest;
+        return shorter == path ? path.lexically_normal().string() : entry_of(shorter);
+      }
       return number_of(info) + "/" + rest.string();
     }
     if (directory.empty() || directory == directory.parent_path()) return path.lexically_normal().string();

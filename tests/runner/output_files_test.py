@@ -31,6 +31,17 @@ class one_file_test(process_test):
         self.refused(job_with_sinks(("file.write_csv", "-"), ("file.write_rows", "/dev/stdout")), "both write one file")
         self.refused(job_with_sinks(("file.write_csv", "-"), ("file.write_csv", "/dev/fd/1")), "both write one file")
 
+    def test_directories(self):
+        for path in ("..", "../..", "sub/..", "/..", "new/"):
+            self.write("job.yaml", job_with_sinks(("file.write_csv", path)))
+            self.fails(73, self.flowrun("check", "job.yaml"), "directory")
+            self.fails(73, self.flowrun("run", "job.yaml"), "directory")
+
+    def test_an_index_beside_no_file(self):
+        text = "flowrun: 1\nnodes:\n  rows: {op: generate, with: {rows: 3, columns: {i: i}}}\n"
+        text += "  out: {op: file.write_rows, in: rows, with: {path: /dev/stdout, index: true}}\n"
+        self.refused(text, "what is no file has none beside it")
+
     def test_an_index(self):
         text = job_with_sinks(("file.write_csv", self.dir / "rows.index"))
         text += '  sorted: {op: sort, in: rows, with: {by: [i]}}\n'
@@ -50,7 +61,7 @@ class one_file_test(process_test):
 
     def test_the_job_itself(self):
         self.refused(job_with_sinks(("file.write_csv", "./job.yaml")), "'out0' writes 'job.yaml', which flowrun reads")
-        self.refused(job_with_sinks(("file.write_csv", "out")), "--report writes 'job.yaml', which flowrun reads",
+        self.refused(job_with_sinks(("file.write_csv", "out")), "--report writes", "which flowrun reads as 'job.yaml'",
                      arguments=("--report", self.dir / "job.yaml"))
 
     def test_standard_input_by_two_names(self):

@@ -148,7 +148,7 @@ nodes:
                    "  s: {op: generate, with: {rows: 1000, columns: {k: i * 3}}}\n"
                    "  l: {op: lookup, in: {stream: s, table: t}, with: {by: [k], kind: hash}}\n"
                    "  w: {op: file.write_rows, in: l, with: {path: out.bin}}\n")
-        for job, said in (("wide.yaml", "a row of 'r' takes 2.29 MiB"), ("table.yaml", "l (lookup, table)")):
+        for job, said in (("wide.yaml", "a row of 'r' takes 2.29 MiB"), ("table.yaml", "l.table (stored)")):
             with self.subTest(job=job):
                 done = self.flowrun("check", job, "-m", "8MiB")
                 self.assertEqual(done.returncode, 78, done.stderr)

@@ -49,6 +49,16 @@ TEST_F(identify_test, DirectoriesThatWillBeMade) {
   EXPECT_FALSE(same(home / "new/out", home / "deep/out"));
 }
 
+TEST_F(identify_test, DirectoriesThemselves) {
+  fs::create_directory(home / "sub");
+  EXPECT_TRUE(same(home / "sub/..", home.path()));
+  EXPECT_TRUE(same(home / "sub/../sub", home / "sub"));
+  EXPECT_TRUE(same("..", fs::absolute("..").string()));
+  EXPECT_FALSE(same("..", "../.."));
+  EXPECT_TRUE(same(home / "new/..", home / "new/../."));
+  EXPECT_FALSE(same(home / "new/../..", home / "new/.."));
+}
+
 TEST_F(identify_test, LinksNameWhatTheyLeadTo) {
   touch("real");
   fs::create_symlink("real", home / "link");
