@@ -135,6 +135,22 @@ TEST(split, drops_the_rest_without_a_port_for_it) {
   }
 }
 
+TEST(split, counts_the_rows) {
+  const std::string nodes = words_in +
+                            "x: {op: split, in: in, with: {ports: {third: row_number % 3 == 2}, rest: others}}\n"
+                            "third: {op: test.sink, in: x.third}\n"
+                            "others: {op: test.sink, in: x.others}\n";
+  rows in, third, others;
+  for (size_t i = 0; i < 2000; ++i) {
+    in.push_back(fmt::format("{},{}", i % 7, i));
+    (i % 3 == 2 ? third : others).push_back(in.back());
+  }
+  for (uint64_t seed = 1; seed < 5; ++seed) {
+    EXPECT_EQ(sink_of(nodes, in, "third", seed), third);
+    EXPECT_EQ(sink_of(nodes, in, "others", seed), others);
+  }
+}
+
 TEST(split, refuses_a_port_with_two_meanings) {
   const auto faults = faults_of(
       pairs_in + "x: {op: split, in: in, with: {ports: {low: a < 3}, rest: low}}\nlow: {op: test.sink, in: x.low}\n");
