@@ -51,7 +51,7 @@ phase 2: 42.8 MiB for nodes and queues, 1.50 MiB for batches in flight, 19.8 MiB
     w  sink
 
 sorts
-  s  at most 610 MiB in 34 runs of 18.0 MiB, 1 merge pass of fan-in 35, blocks of 512 KiB, scratch 595 MiB written and 595 MiB read
+  s  at most 610 MiB in 34 runs of 18.0 MiB, 1 merge pass of fan-in 35, blocks of 512 KiB, scratch 612 MiB written and 612 MiB read
      buffers: 9 blocks to write, 64 to read (34 for the runs, 30 ahead); 8 in flight per disk
 
 spilling queues
@@ -63,11 +63,11 @@ notes
 
 predicted
   input            0 B
-  scratch written  at most 1.75 GiB
-  scratch read     at most 1.75 GiB
-  peak scratch     at most 1.75 GiB
+  scratch written  at most 1.79 GiB
+  scratch read     at most 1.79 GiB
+  peak scratch     at most 1.79 GiB
   output           at most 1.19 GiB
-  peak memory      at most 64.0 MiB
+  peak memory      at most 64.0 MiB, beside the program itself
 )y");
 }
 
