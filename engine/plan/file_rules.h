@@ -37,7 +37,7 @@ check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_cat
 // The files of a source or sink whose parameters have the right shape.
 std::vector<file_use> files_of(const node& n);
 
-// And what it reads or writes beside them, once it was checked: PATH.index, where it has the fact "has_index".
+// And what it reads or writes beside them, once it was checked: PATH.index, where its facts name an index.
 std::vector<file_use> indexes_of(const node& n);
 
 // Two writers of one file, a writer that replaces what another reads, two readers of standard input or of one pipe.

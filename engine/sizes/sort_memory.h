@@ -12,6 +12,8 @@
 // and no less fan-in.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "engine/base/units.h"
@@ -29,13 +31,15 @@ constexpr uint64_t blocks_of_the_longest_rows = 8;
 constexpr uint64_t block_header_bytes = 64;
 
 // At most so much of scratch do rows take, `num_bytes` together, that lie in `num_sequences` (runs, say): blocks are
-// written whole, each sequence begins one, and no row goes across the end of one.
+// written whole, each sequence begins one, and no row goes across the end of one. Blocks are longer where a row needs
+// that.
 constexpr uint64_t bytes_in_blocks(uint64_t num_bytes, uint64_t row_bytes, uint64_t num_sequences,
                                    uint64_t block_bytes) {
   if (num_bytes == 0) return 0;
-  const uint64_t payload = block_bytes - block_header_bytes;
-  const uint64_t filled = payload - (row_bytes > 0 && row_bytes <= payload / 2 ? row_bytes - 1 : 0);
-  return (num_bytes / filled + num_sequences) * block_bytes;
+  const uint64_t row = std::clamp<uint64_t>(row_bytes, 1, GiB);
+  const uint64_t block = std::max(block_bytes, std::bit_ceil(row + block_header_bytes));
+  const uint64_t filled = (block - block_header_bytes) / row * row;
+  return (num_bytes / filled + num_sequences) * block;
 }
 
 // The first key of each block stays in memory. So much of that doesn't count, so that tiny budgets work: far less than

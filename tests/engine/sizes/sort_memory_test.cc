@@ -45,5 +45,14 @@ TEST(creator_sizes, make_no_block_longer_than_the_merger_can_read) {
     }
 }
 
+TEST(bytes_in_blocks, bound_whole_blocks_with_whole_rows) {
+  EXPECT_EQ(bytes_in_blocks(0, 8, 5, 64 * KiB), 0U);
+  EXPECT_EQ(bytes_in_blocks(8, 8, 1, 64 * KiB), 64 * KiB);
+  // Two rows to a block, one, and one to a longer block; each sequence may end with a block that is not full.
+  EXPECT_EQ(bytes_in_blocks(1000 * 30'000, 30'000, 3, 64 * KiB), 503 * 64 * KiB);
+  EXPECT_EQ(bytes_in_blocks(1000 * 40'000, 40'000, 3, 64 * KiB), 1003 * 64 * KiB);
+  EXPECT_EQ(bytes_in_blocks(1000 * 70'000, 70'000, 3, 64 * KiB), 1003 * 128 * KiB);
+}
+
 }  // namespace
 }  // namespace flowrun::sizes
