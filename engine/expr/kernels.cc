@@ -98,7 +98,9 @@ namespace baseline {
 #include "engine/expr/kernels_body.h"
 }
 
-#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// The pragmas are GCC's. Under a sanitizer one set is enough.
+#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 #define FLOWRUN_MANY_TARGETS 1
 #pragma GCC push_options
 #pragma GCC target("arch=x86-64-v3")

@@ -20,7 +20,7 @@ batch_shape shape_for(const row_type& type, size_t target_bytes) {
 }
 
 batch_builder::batch_builder(const row_type& type, batch_pool& pool, size_t target_bytes)
-    : type_(&type), pool_(&pool), shape_(shape_for(type, target_bytes)), row_bytes_(type.row_bytes()) {
+    : pool_(&pool), shape_(shape_for(type, target_bytes)), row_bytes_(type.row_bytes()) {
   for (const column& c : type.columns())
     if (c.type.is_string()) string_offsets_.push_back(c.offset);
 }

@@ -86,7 +86,6 @@ class batch_builder {
 
  private:
   void start();
-  const row_type* type_;
   batch_pool* pool_;
   batch_shape shape_;
   std::vector<uint32_t> string_offsets_;

@@ -49,8 +49,9 @@ std::vector<row_entry> read_row_entries(plan::node_checker& node, const std::str
       continue;
     }
     const named_expressions& first = out[0].columns;
-    for (const auto& [name, model] : first) {
-      const auto same = std::find_if(given.begin(), given.end(), [&](const auto& c) { return c.first == name; });
+    for (const auto& wanted : first) {
+      const auto& [name, model] = wanted;
+      const auto same = std::find_if(given.begin(), given.end(), [&](const auto& c) { return c.first == wanted.first; });
       if (same == given.end()) {
         if (node.ok())
           fault(fmt::format("entry {} has no column '{}', the first entry has", k + 1, name),
