@@ -32,6 +32,12 @@ PARTITION = READ + """  parts: {{op: partition, in: read, with: {{by: row_number
   keys: {{op: map, in: parts, with: {{k: k}}}}
   out: {{op: file.write_rows, in: keys, with: {{path: out.bin}}}}
 """
+COMPUTED_KEY = """flowrun: 1
+nodes:
+  made: {{op: generate, with: {{rows: 2000000, columns: {{k: "i * 7919 % 1000003"}}}}}}
+  sorted: {{op: sort, in: made, with: {{by: ["k * 31 % 65537"]}}}}
+  out: {{op: file.write_rows, in: sorted, with: {{path: out.bin}}}}
+"""
 WIDTHS = (100, 4_000, 20_000, 40_000, 70_000, 300_000)
 
 
@@ -97,6 +103,12 @@ class wide_row_predictions(process_test):
             for job in (QUEUE, REVERSE, PARTITION):
                 with self.subTest(width=width, job=job):
                     self.expect_as_predicted(*self.plan_and_run(job, width, "-m", "16MiB"))
+
+    # It is a column of the rows that are sorted.
+    def test_a_computed_key(self):
+        report, planned = self.plan_and_run(COMPUTED_KEY, 8, "-m", "16MiB")
+        self.assertEqual(report["sorts"][0]["runs"], report["sorts"][0]["predicted_runs"], planned)
+        self.expect_as_predicted(report, planned)
 
     # What a row of fixed width needs is known beforehand.
     def test_the_least_memory_that_check_names_is_enough(self):
