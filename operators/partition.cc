@@ -58,22 +58,28 @@ plan::order order_of(const plan::node_checker& node, const settings& s) {
 }
 
 // Full pages stay in half of the memory (external_buckets.h), the others are written; those that aren't full at the end
-// have room in the rest. A 64th for the headers of the smallest blocks.
-std::optional<plan::stored_pass> predict_pass(const plan::row_estimate& rows, const plan::pass_memory& memory) {
+// have room in the rest. A 64th for the headers of the smallest blocks, or what long rows leave free in theirs.
+std::optional<plan::stored_pass> predict_pass(uint32_t num_buckets, const plan::row_estimate& rows,
+                                              const plan::pass_memory& memory) {
   if (!rows.known) return std::nullopt;
   plan::stored_pass out;
   out.rows = rows.rows;
   out.num_bytes = rows.num_bytes;
   const uint64_t spilled = rows.num_bytes - std::min(rows.num_bytes, memory.kept_bytes / 2);
-  out.written_bytes = spilled + spilled / 64;
-  out.loads = spilled > 0 ? 1 : 0;
+  const uint64_t average = rows.num_bytes / std::max<uint64_t>(rows.rows, 1);
+  const container::external_buckets::settings how{num_buckets, memory.kept_bytes, memory.block_bytes};
+  out.written_bytes =
+      std::max(spilled + spilled / 64, container::external_buckets::written_pages(rows.num_bytes, average, how));
+  out.loads = out.written_bytes > 0 ? 1 : 0;
   return out;
 }
 
 settings check(plan::node_checker& node) {
   settings s = read(node);
   if (!node.ok()) return s;
-  node.facts().pass = predict_pass;
+  node.facts().pass = [buckets = s.num_buckets](const plan::row_estimate& rows, const plan::pass_memory& memory) {
+    return predict_pass(buckets, rows, memory);
+  };
   if (node.input_estimate().known) node.facts().stored_bytes = node.input_estimate().num_bytes;
   node.set_output(0, node.input_type(), order_of(node, s), node.input_estimate());
   return s;
@@ -147,7 +153,8 @@ exec::assembly build(exec::build_context& c, const settings& s) {
 plan::memory_wish memory(const plan::node& n, plan::node_part part) {
   plan::memory_wish wish = stored_memory(n, part);
   if (part != plan::node_part::intake) return wish;
-  const uint64_t pages = container::external_buckets::least_memory(n.settings.as<settings>().num_buckets);
+  const uint64_t pages =
+      container::external_buckets::least_memory(n.settings.as<settings>().num_buckets, n.outputs[0].type.row_bytes());
   wish.minimum = std::max(wish.minimum, pages);
   wish.maximum = std::max(wish.minimum, wish.maximum < UINT64_MAX / 8 ? 2 * wish.maximum + pages : wish.maximum);
   return wish;

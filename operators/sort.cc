@@ -194,11 +194,10 @@ settings check(plan::node_checker& node) {
   facts.drops_equal = s.unique || !s.combine.empty();
   facts.unique = s.unique;
   facts.indexed = !creating.narrow();
-  if (rows.partial) facts.row_bytes = rows.type.row_bytes();
+  if (!rows.projection.empty()) facts.row_bytes = rows.type.row_bytes();
   plan::row_estimate estimate = node.input_estimate();
-  const record::row_type& sorted = rows.partial ? rows.type : node.input_type();
   if (estimate.known)
-    facts.num_bytes = bytes_to_sort(sorted, facts.indexed, with_type(estimate, node.input_type(), sorted));
+    facts.num_bytes = bytes_to_sort(rows.type, facts.indexed, with_type(estimate, node.input_type(), rows.type));
   record::row_type output = node.input_type();
   if (!s.combine.empty()) {
     output = group_type(node.input_type(), s.columns, s.combine);

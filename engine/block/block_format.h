@@ -19,7 +19,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "engine/sizes/sort_memory.h"
+#include "engine/sizes/block_length.h"
 
 namespace flowrun::block {
 

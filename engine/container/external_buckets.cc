@@ -15,9 +15,9 @@
 #include "engine/base/error.h"
 #include "engine/block/buffered_writer.h"
 #include "engine/block/stream_disks.h"
-#include "engine/container/block_size.h"
 #include "engine/container/row_page.h"
 #include "engine/kernels/wide_rows.h"
+#include "engine/sizes/container_block.h"
 
 namespace flowrun::container {
 
@@ -25,13 +25,6 @@ namespace {
 
 constexpr uint32_t smallest_block = 4 * KiB;
 constexpr uint32_t largest_block = 256 * KiB;
-
-uint32_t block_for(const external_buckets::settings& how) {
-  if (how.block_bytes > 0) return static_cast<uint32_t>(how.block_bytes);
-  const uint64_t share = how.memory_bytes / 8 * 3 / std::max(1U, how.num_buckets);
-  return static_cast<uint32_t>(
-      std::clamp<uint64_t>(std::bit_floor(std::max<uint64_t>(share, 1)), smallest_block, largest_block));
-}
 
 }  // namespace
 
@@ -52,7 +45,7 @@ struct external_buckets::core {
         stored(std::make_shared<stored_rows>(type, manager, pool)),
         rows(type, {}),
         memory_bytes(how.memory_bytes),
-        block_bytes(block_for(how)),
+        block_bytes(block_length(how)),
         buckets(how.num_buckets, bucket{row_page(rows), nullptr, {}}) {}
 
   ~core() {
@@ -91,22 +84,21 @@ struct external_buckets::core {
     return outcome::done();
   }
 
-  unsigned num_write_buffers() const {
-    const uint64_t enough = uint64_t{blocks.num_disks()} * (2 + blocks.queue_depth() / 2);
-    return static_cast<unsigned>(
-        std::clamp<uint64_t>(memory_bytes / 8 / block_bytes, 2, std::max<uint64_t>(2, enough)));
+  unsigned num_write_buffers(uint64_t length) const {
+    return sizes::write_buffers_within(memory_bytes / 8, length, blocks.num_disks(), blocks.queue_depth());
   }
 
   // A buffer for a block with a payload of `num_bytes`; null: blocked.
   std::byte* buffer_for(size_t num_bytes, waker& w) {
     const size_t needed = round_up(num_bytes + block::block_header_bytes, io_alignment);
-    if (needed > longest_block) too_long(num_bytes);
+    if (needed > sizes::longest_stored_block) too_long(num_bytes);
     if (writer && writer->block_bytes() < needed) {
       if (flush(w).is_blocked()) return nullptr;
       writer.reset();
     }
     if (!writer) {
-      writer.emplace(blocks, static_cast<uint32_t>(std::max<size_t>(needed, block_bytes)), num_write_buffers());
+      const size_t length = std::max<size_t>(needed, block_bytes);
+      writer.emplace(blocks, static_cast<uint32_t>(length), num_write_buffers(length));
       if (!disks) {
         stream = blocks.next_stream_id();
         disks.emplace(blocks, stream);
@@ -181,7 +173,7 @@ struct external_buckets::core {
   // At least for one row of `row_bytes`. A page of the usual length is used again and again.
   void open_page(bucket& b, size_t row_bytes) {
     const size_t capacity = std::max(page_bytes(), row_bytes);
-    if (capacity > longest_block) too_long(row_bytes);
+    if (capacity > sizes::longest_stored_block) too_long(row_bytes);
     if (capacity > page_bytes()) b.memory = nullptr;
     if (b.memory == nullptr) b.memory = stored->pool.take(capacity);
     b.page.open(b.memory.get(), capacity);
@@ -248,8 +240,24 @@ external_buckets::external_buckets(const record::row_type& type, block::block_ma
 
 external_buckets::~external_buckets() = default;
 
-uint64_t external_buckets::least_memory(uint32_t num_buckets) {
-  return uint64_t{smallest_block} * num_buckets / 3 * 8 + 64 * KiB;
+uint32_t external_buckets::block_length(const settings& how) {
+  if (how.block_bytes > 0) return static_cast<uint32_t>(how.block_bytes);
+  const uint64_t share = how.memory_bytes / 8 * 3 / std::max(1U, how.num_buckets);
+  return static_cast<uint32_t>(
+      std::clamp<uint64_t>(std::bit_floor(std::max<uint64_t>(share, 1)), smallest_block, largest_block));
+}
+
+uint64_t external_buckets::least_memory(uint32_t num_buckets, uint64_t row_bytes) {
+  return std::max<uint64_t>(smallest_block, row_bytes) * num_buckets / 3 * 8 + 64 * KiB;
+}
+
+uint64_t external_buckets::written_pages(uint64_t num_bytes, uint64_t row_bytes, const settings& how) {
+  const uint64_t row = std::max<uint64_t>(row_bytes, 1);
+  const uint64_t usual = block_length(how) - block::block_header_bytes, page = std::max(usual, row);
+  const uint64_t full = page / row * row;
+  const uint64_t last = row > usual ? how.num_buckets : 0;  // pages, which have a length of their own
+  const uint64_t num_pages = num_bytes / full + last, stay = how.memory_bytes / 2 / page;
+  return (num_pages - std::min(num_pages, stay)) * round_up(full + block::block_header_bytes, io_alignment);
 }
 
 outcome external_buckets::push(uint32_t bucket, const std::byte* row, const std::byte* heap, waker& w) {

@@ -30,7 +30,13 @@ class external_buckets {
   external_buckets(const external_buckets&) = delete;
   external_buckets& operator=(const external_buckets&) = delete;
 
-  static uint64_t least_memory(uint32_t num_buckets);
+  // Pages are as long as the blocks; a row that is longer has one of its own.
+  static uint32_t block_length(const settings& how);
+  // For rows of this width, without their strings.
+  static uint64_t least_memory(uint32_t num_buckets, uint64_t row_bytes);
+  // At most so much goes to scratch of `num_bytes` of rows. Pages that aren't full at the end stay, but for those of
+  // rows that are longer than a block.
+  static uint64_t written_pages(uint64_t num_bytes, uint64_t row_bytes, const settings& how);
 
   // The row `row` goes to the end of `bucket` < num_buckets. ready: it was taken. blocked: it was not, and may come
   // again after `w` was woken. Errors as external_vector::push.

@@ -15,28 +15,29 @@
 #include "engine/base/units.h"
 #include "engine/block/block_prefetcher.h"
 #include "engine/block/prefetch_order.h"
-#include "engine/container/block_size.h"
 #include "engine/container/lent_blocks.h"
 #include "engine/container/sleepers.h"
 #include "engine/kernels/wide_rows.h"
 #include "engine/runs/run_writer.h"
+#include "engine/sizes/container_block.h"
 
 namespace flowrun::container {
 
 namespace {
 
-constexpr unsigned num_write_buffers = 2;
-constexpr unsigned num_read_buffers = 4;
+constexpr unsigned num_write_buffers = sizes::queue_write_buffers;
+constexpr unsigned num_read_buffers = sizes::queue_read_buffers;
 constexpr size_t max_lent_buffers = 2;  // of the read buffers; the others keep the reader going
 
 }  // namespace
 
 struct external_queue::core {
   core(const record::row_type& type, block::block_manager& manager, uint64_t memory_bytes, uint64_t kept_bytes)
-      : blocks(manager), rows(type, {}), block_bytes(choose_block(memory_bytes)) {
-    const uint64_t buffers = uint64_t{num_write_buffers + num_read_buffers} * block_bytes;
+      : blocks(manager),
+        rows(type, {}),
+        block_bytes(sizes::container_block(type.row_bytes(), sizes::choose_block(memory_bytes))) {
     lent.allow(max_lent_buffers);
-    row_memory = std::min(kept_bytes, memory_bytes > buffers ? memory_bytes - buffers : 0);
+    row_memory = sizes::rows_of_queue(memory_bytes, kept_bytes, block_bytes);
   }
 
   ~core() {
@@ -79,12 +80,12 @@ struct external_queue::core {
   }
 
   void open_segment(size_t longest_row) FLOWRUN_REQUIRES(mutex) {
-    const size_t needed = std::bit_ceil(longest_row + block::block_header_bytes);
-    if (needed > longest_block)
+    const uint64_t needed = sizes::block_for_row(longest_row, block_bytes);
+    if (needed > sizes::longest_stored_block)
       throw error(error_kind::bad_data,
                   fmt::format("a row of {} is too long to go to scratch", format_bytes(longest_row)),
                   "split it into several rows, or raise the memory budget so that the rows stay in memory");
-    writer.emplace(blocks, static_cast<uint32_t>(std::max<size_t>(block_bytes, needed)), num_write_buffers);
+    writer.emplace(blocks, static_cast<uint32_t>(needed), num_write_buffers);
     writer->begin_run();
   }
 

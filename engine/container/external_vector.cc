@@ -11,19 +11,12 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/container/block_size.h"
 #include "engine/container/row_page.h"
 #include "engine/kernels/wide_rows.h"
 #include "engine/runs/run_writer.h"
+#include "engine/sizes/container_block.h"
 
 namespace flowrun::container {
-
-namespace {
-
-constexpr size_t largest_piece = 256 * KiB;  // of memory, unless a row is longer
-constexpr uint64_t index_part = 16;          // one of so many parts of the memory is for where blocks lie
-
-}  // namespace
 
 struct external_vector::core {
   core(const record::row_type& type, block::block_manager& manager, record::batch_pool& pool, settings&& how)
@@ -34,18 +27,16 @@ struct external_vector::core {
         keeps_read(how.keep_read && !how.index_by.empty()),
         blocks_grow(keeps_read && how.block_bytes == 0),
         kept_bytes(std::min(how.kept_bytes, how.memory_bytes)),
-        block_bytes(how.block_bytes > 0 ? static_cast<uint32_t>(how.block_bytes)
-                    : keeps_read        ? choose_sought_block(how.memory_bytes)
-                                        : choose_block(how.memory_bytes)),
+        block_bytes(sizes::container_block(type.row_bytes(), how.block_bytes > 0 ? how.block_bytes
+                                                             : keeps_read ? sizes::choose_sought_block(how.memory_bytes)
+                                                                          : sizes::choose_block(how.memory_bytes))),
         page(rows) {
     stored->index = std::move(how.index_by);
     if (!stored->index.empty()) order.emplace(type, stored->index);
   }
 
-  unsigned num_write_buffers() const {
-    const uint64_t enough = uint64_t{blocks.num_disks()} * (2 + blocks.queue_depth() / 2);
-    return static_cast<unsigned>(
-        std::clamp<uint64_t>(memory_bytes / 4 / block_bytes, 2, std::max<uint64_t>(2, enough)));
+  unsigned num_write_buffers(uint64_t length) const {
+    return sizes::vector_write_buffers(memory_bytes, length, blocks.num_disks(), blocks.queue_depth());
   }
 
   // --- the order of the index ---
@@ -75,9 +66,9 @@ struct external_vector::core {
       if (page.is_open() && page.append(b) > 0) continue;
       close_piece();
       const size_t longest = rows.row_bytes() + rows.heap_bytes(b.rows);
-      const uint64_t wanted = std::clamp<uint64_t>(std::max(num_bytes, held), 64, largest_piece);
+      const uint64_t wanted = std::clamp<uint64_t>(std::max(num_bytes, held), 64, sizes::largest_piece);
       const size_t capacity = std::bit_ceil(std::max<size_t>(longest, wanted));
-      if (capacity > longest_block) too_long(longest);
+      if (capacity > sizes::longest_stored_block) too_long(longest);
       page_memory = stored->pool.take(capacity);
       page.open(page_memory.get(), capacity);
       held += capacity;
@@ -106,10 +97,8 @@ struct external_vector::core {
   void begin_to_spill() {
     close_piece();
     spilling = true;
-    const uint64_t buffers = uint64_t{num_write_buffers()} * block_bytes;
-    const uint64_t others = buffers + memory_bytes / index_part;
-    const uint64_t most = memory_bytes > others ? memory_bytes - others : 0;
-    const uint64_t stay = keeps_read ? 0 : std::min(kept_bytes, most);
+    const uint64_t stay =
+        keeps_read ? 0 : sizes::rows_of_vector(memory_bytes, kept_bytes, block_bytes, num_write_buffers(block_bytes));
     std::vector<row_piece>& pieces = stored->pieces;
     while (!pieces.empty() && used > stay) {
       used -= pieces.back().num_bytes;
@@ -126,9 +115,11 @@ struct external_vector::core {
   }
 
   void open_segment(size_t longest_row) {
-    const size_t needed = std::bit_ceil(longest_row + block::block_header_bytes);
-    if (needed > longest_block) too_long(longest_row);
-    writer.emplace(blocks, static_cast<uint32_t>(std::max<size_t>(block_bytes, needed)), num_write_buffers());
+    const uint64_t needed = sizes::block_for_row(longest_row, block_bytes);
+    if (needed > sizes::longest_stored_block) too_long(longest_row);
+    const unsigned num_buffers = num_write_buffers(needed);
+    writer.emplace(blocks, static_cast<uint32_t>(needed), num_buffers);
+    buffers_bytes = num_buffers * needed;
     writer->begin_run();
     segment_begin = stored->pieces.size();
   }
@@ -149,7 +140,7 @@ struct external_vector::core {
 
   bool is_time_to_grow() {
     if (!blocks_grow || 2 * uint64_t{block_bytes} > std::min<uint64_t>(MiB, memory_bytes / 16)) return false;
-    if (stored->index_bytes() < memory_bytes / index_part * (num_growths + 1)) return false;
+    if (stored->index_bytes() < memory_bytes / sizes::index_part_of_vector * (num_growths + 1)) return false;
     block_bytes *= 2;
     ++num_growths;
     return true;
@@ -245,8 +236,9 @@ struct external_vector::core {
   bool spilling = false;
   std::deque<record::batch> moving;  // from memory to scratch
   std::optional<runs::run_writer> writer;
-  bool closing = false;      // its last block is on its way: no more rows
-  size_t segment_begin = 0;  // its first piece
+  bool closing = false;        // its last block is on its way: no more rows
+  size_t segment_begin = 0;    // its first piece
+  uint64_t buffers_bytes = 0;  // of the writer
   uint64_t spilled = 0;
 };
 
@@ -274,7 +266,7 @@ uint64_t external_vector::num_bytes() const { return core_->stored->num_bytes; }
 
 uint64_t external_vector::memory_bytes() const {
   const core& c = *core_;
-  return c.held + c.stored->index_bytes() + (c.writer ? uint64_t{c.num_write_buffers()} * c.block_bytes : 0) +
+  return c.held + c.stored->index_bytes() + (c.writer ? c.buffers_bytes : 0) +
          (c.stored->cache ? c.stored->cache->held_bytes() : 0);
 }
 

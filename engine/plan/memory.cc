@@ -9,6 +9,7 @@
 #include "engine/plan/control_memory.h"
 #include "engine/plan/sort_request.h"
 #include "engine/sizes/batches_in_flight.h"
+#include "engine/sizes/container_block.h"
 #include "engine/sizes/sorted_row.h"
 #include "specs/value.h"
 
@@ -72,7 +73,8 @@ class splitter {
     if (!n.declaration->memory && !control) return;
     claimant c{index, part, 0, -1, {control ? control_wish(n, part) : n.declaration->memory(n, part), 0}};
     if (is_breaker(index))
-      c.claim.wish.minimum = std::max(c.claim.wish.minimum, sizes::least_sort_memory(plan_.resources.block_bytes));
+      c.claim.wish.minimum = std::max({c.claim.wish.minimum, sizes::least_sort_memory(plan_.resources.block_bytes),
+                                       sizes::least_memory_for_row(request_of(graph_, n, plan_.resources).row_bytes)});
     c.claim.wish.maximum = std::max(c.claim.wish.maximum, c.claim.wish.minimum);
     claimants_[x].push_back(c);
   }
@@ -91,28 +93,32 @@ class splitter {
     if (n.declaration->memory)
       c.claim.wish = n.declaration->memory(n, node_part::intake);
     else if (n.inputs[static_cast<size_t>(s.input)].as_vector)
-      c.claim.wish = vector_wish(n, graph_.input_of(n, static_cast<size_t>(s.input)).estimate);
+      c.claim.wish = vector_wish(n, graph_.input_of(n, static_cast<size_t>(s.input)));
     c.claim.wish.maximum = std::max(c.claim.wish.maximum, c.claim.wish.minimum);
     claimants_[x].push_back(c);
   }
 
   // As for a spilling queue, with all rows in memory where they are few. Of many rows, a part in memory would be held
   // for long (in a loop) and save little, unless it is the part that is sought again and again.
-  memory_wish vector_wish(const node& n, const row_estimate& rows) const {
-    memory_wish wish = queue_wish();
-    const uint64_t whole = rows.num_bytes + wish.minimum;
-    const bool fits = rows.known && whole <= plan_.resources.memory_bytes / 4;
+  memory_wish vector_wish(const node& n, const output_port& rows) const {
+    memory_wish wish = queue_wish(rows);
+    const uint64_t whole = rows.estimate.num_bytes + wish.minimum;
+    const bool fits = rows.estimate.known && whole <= plan_.resources.memory_bytes / 4;
     const uint64_t part = plan_.resources.memory_bytes / (is_sought_again(n) ? 8 : 16);
     wish.maximum = fits ? whole : std::max(wish.minimum, part);
     return wish;
   }
 
-  // A spilling queue wants two blocks and two batches to write behind, and is worth a modest share on top: small
-  // streams then never touch a disk.
-  memory_wish queue_wish() const {
+  // A spilling queue wants two blocks and two batches to write behind, or more where rows make blocks longer, and is
+  // worth a modest share on top: small streams then never touch a disk.
+  memory_wish queue_wish(const output_port& rows) const {
     const uint64_t block = plan_.resources.block_bytes > 0 ? plan_.resources.block_bytes : 64 * KiB;
-    const uint64_t minimum = 2 * block * std::max(1U, plan_.resources.num_disks) + 2 * plan_.batch_bytes;
+    const uint64_t usual = 2 * block * std::max(1U, plan_.resources.num_disks) + 2 * plan_.batch_bytes;
+    const uint64_t minimum = std::max(usual, sizes::least_container_memory(rows.type.row_bytes()));
     return {minimum, std::max(minimum, 64 * MiB), 0.25};
+  }
+  memory_wish queue_wish(const queue& q) const {
+    return queue_wish(graph_.nodes[static_cast<size_t>(q.from_node)].outputs[static_cast<size_t>(q.from_port)]);
   }
 
   int first_phase(const queue& q) const { return phase_of(q.from_node); }
@@ -142,7 +148,7 @@ class splitter {
   uint64_t passing(size_t x) const {
     uint64_t total = 0;
     for (const queue& q : plan_.queues)
-      if (passes(q, x)) total += recurs_[x] ? resting_bytes(plan_.resources) : queue_wish().minimum;
+      if (passes(q, x)) total += recurs_[x] ? resting_bytes(plan_.resources) : queue_wish(q).minimum;
     for (size_t earlier = 0; earlier < x; ++earlier)
       for (const claimant& c : claimants_[earlier])
         if (is_stored(c) && x <= last_use(c.node)) total += passing_minimum(c, x);
@@ -190,7 +196,7 @@ class splitter {
     uint64_t total = batches_of(x) + passing(x);
     for (const claimant& c : claimants_[x]) total += c.claim.wish.minimum;
     for (const queue& q : plan_.queues)
-      if (q.kind == queue_kind::spilling && first_phase(q) == static_cast<int>(x)) total += queue_wish().minimum;
+      if (q.kind == queue_kind::spilling && first_phase(q) == static_cast<int>(x)) total += queue_wish(q).minimum;
     return total;
   }
 
@@ -234,7 +240,7 @@ class splitter {
     std::vector<claimant> all = claimants_[x];
     for (size_t q = 0; q < plan_.queues.size(); ++q)
       if (plan_.queues[q].kind == queue_kind::spilling && first_phase(plan_.queues[q]) == static_cast<int>(x))
-        all.push_back({-1, node_part::whole, 0, static_cast<int>(q), {queue_wish(), 0}});
+        all.push_back({-1, node_part::whole, 0, static_cast<int>(q), {queue_wish(plan_.queues[q]), 0}});
       else if (plan_.queues[q].kind == queue_kind::bounded)
         plan_.queues[q].memory_bytes = sizes::bounded_queue_batches * plan_.batch_bytes;
     phase& out = plan_.phases[x];
@@ -363,7 +369,7 @@ class splitter {
           static_cast<int>(worst) <= last_phase(q))
         rows.emplace_back(fmt::format("{} -> {} (spilling queue)", graph_.nodes[static_cast<size_t>(q.from_node)].id,
                                       graph_.nodes[static_cast<size_t>(q.to_node)].id),
-                          recurs_[worst] ? resting_bytes(plan_.resources) : queue_wish().minimum);
+                          recurs_[worst] ? resting_bytes(plan_.resources) : queue_wish(q).minimum);
     for (size_t earlier = 0; earlier < worst; ++earlier)
       for (const claimant& c : claimants_[earlier])
         if (is_stored(c) && worst <= last_use(c.node))

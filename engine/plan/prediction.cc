@@ -1,12 +1,14 @@
 #include "engine/plan/prediction.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/sort_request.h"
 #include "engine/plan/stored_pass.h"
 #include "engine/record/row_codec.h"
+#include "engine/sizes/container_block.h"
 #include "specs/value.h"
 
 namespace flowrun::plan {
@@ -74,15 +76,51 @@ void put_pass(const stored_pass& pass, sort_prediction& out) {
 // are is known to within one.
 uint64_t in_blocks(uint64_t num_bytes, const sizes::sort_request& request, const sizes::sort_plan& sort) {
   const uint64_t row_bytes = request.rows > 0 ? request.num_bytes / request.rows : request.row_bytes;
-  const uint64_t fewer = sort.merger.fan_in - 1;  // runs, after an intermediate merge
+  const uint64_t fewer = sort.expected.fan_in - 1;  // runs, after an intermediate merge
   const uint64_t merges = sort.passes > 1 ? sort.runs / fewer + sort.passes : 0;
   return sizes::bytes_in_blocks(num_bytes, row_bytes, sort.runs + merges + (request.long_runs ? 1 : 0),
-                                sort.creator.block_bytes);
+                                sort.expected.block_bytes);
 }
 
-// The same for what a container writes in one sequence. It chooses blocks of its own, of at most 1 MiB; rows are taken
-// to be short beside them.
-uint64_t in_one_sequence(uint64_t num_bytes) { return num_bytes == 0 ? 0 : num_bytes + num_bytes / 64 + MiB; }
+// Rows on scratch.
+struct spilled_rows {
+  uint64_t written_bytes = 0;
+  uint64_t peak_bytes = 0;
+};
+
+uint64_t row_of(const output_port& rows) {
+  return std::max<uint64_t>(rows.estimate.num_bytes / std::max<uint64_t>(rows.estimate.rows, 1), rows.type.row_bytes());
+}
+
+// All rows but `kept` bytes of them, and what comes and goes as a whole with these.
+spilled_rows spilled(const output_port& rows, uint64_t kept, uint64_t whole, uint64_t block_bytes,
+                     const machine& resources) {
+  const uint64_t stays = kept - std::min(kept, std::max(whole, std::bit_ceil(row_of(rows))));
+  const uint64_t written = sizes::bytes_in_container(rows.estimate.num_bytes - std::min(rows.estimate.num_bytes, stays),
+                                                     row_of(rows), block_bytes);
+  const uint64_t block = sizes::block_for_row(row_of(rows), block_bytes);
+  return {written, written == 0 ? 0 : written + sizes::allocated_ahead(resources.num_disks, block)};
+}
+
+spilled_rows spilled_by_queue(const output_port& rows, const queue& q, const physical_plan& plan) {
+  const uint64_t block = sizes::container_block(rows.type.row_bytes(), sizes::choose_block(q.memory_bytes));
+  const uint64_t kept = sizes::rows_of_queue(q.memory_bytes, q.kept_bytes, block);
+  if (rows.estimate.num_bytes <= kept) return {};
+  return spilled(rows, kept, plan.batch_bytes, block, plan.resources);
+}
+
+// What is sought in and doesn't fit goes to scratch as a whole; its memory is for what is read from there.
+spilled_rows spilled_by_vector(const output_port& rows, uint64_t given, uint64_t kept, bool sought,
+                               const machine& resources) {
+  if (rows.estimate.num_bytes <= kept) return {};
+  const uint64_t chosen = resources.block_bytes > 0 ? resources.block_bytes
+                          : sought                  ? sizes::choose_sought_block(given)
+                                                    : sizes::choose_block(given);
+  const uint64_t block = sizes::container_block(rows.type.row_bytes(), chosen);
+  const unsigned buffers = sizes::vector_write_buffers(given, block, resources.num_disks, resources.disk_depth);
+  const uint64_t stays = sought ? 0 : sizes::rows_of_vector(given, kept, block, buffers);
+  return spilled(rows, stays, sizes::largest_piece, block, resources);
+}
 
 sort_prediction predict_sort(const graph& g, int index, const physical_plan& plan) {
   const node& n = g.nodes[static_cast<size_t>(index)];
@@ -97,11 +135,12 @@ sort_prediction predict_sort(const graph& g, int index, const physical_plan& pla
   out.rows = request.rows;
   out.num_bytes = request.num_bytes;
   out.runs = sort.runs;
-  out.fan_in = request.known ? sort.fan_in : sort.merger.fan_in;
+  out.fan_in = request.known ? sort.fan_in : sort.expected.fan_in;
   out.merge_passes = sort.passes;
-  out.block_bytes = sort.creator.block_bytes;
+  out.block_bytes = sort.expected.block_bytes;
   out.written_bytes = out.read_bytes = in_blocks(sort.written_bytes, request, sort);
-  out.peak_bytes = in_blocks(request.num_bytes - std::min(request.num_bytes, sort.kept_bytes), request, sort);
+  out.peak_bytes = in_blocks(request.num_bytes - std::min(request.num_bytes, sort.kept_bytes), request, sort) +
+                   sizes::allocated_ahead(request.num_disks, sort.expected.block_bytes);
   out.creator = sort.creator;
   out.merger = sort.merger;
   out.kept_bytes = sort.kept_bytes;
@@ -164,36 +203,35 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
   }
   for (const queue& q : plan.queues) {
     if (q.kind != queue_kind::spilling) continue;
-    const row_estimate& estimate =
-        g.nodes[static_cast<size_t>(q.from_node)].outputs[static_cast<size_t>(q.from_port)].estimate;
+    const output_port& rows = g.nodes[static_cast<size_t>(q.from_node)].outputs[static_cast<size_t>(q.from_port)];
+    const row_estimate& estimate = rows.estimate;
     const int from = phase_of(layout.gives[static_cast<size_t>(q.from_node)]),
               to = phase_of(layout.gives[static_cast<size_t>(q.to_node)]);
     count(estimate);
     // Within one phase a queue holds how far apart its branches run, at most all of it; between phases everything.
-    const uint64_t spilled = in_one_sequence(estimate.num_bytes - std::min(estimate.num_bytes, q.kept_bytes));
     if (!estimate.known) continue;
-    plan.predicted_scratch_written += spilled;
-    plan.predicted_scratch_read += spilled;
-    store(from, to, spilled);
+    const spilled_rows spilled = spilled_by_queue(rows, q, plan);
+    plan.predicted_scratch_written += spilled.written_bytes;
+    plan.predicted_scratch_read += spilled.written_bytes;
+    store(from, to, spilled.peak_bytes);
   }
   for (size_t p = 0; p < plan.pipelines.size(); ++p)
     for (const stored_input& s : plan.pipelines[p].stores) {
       const node& n = g.nodes[static_cast<size_t>(s.node)];
       const bool own = n.facts.pass != nullptr;
       if (!own && !n.inputs[static_cast<size_t>(s.input)].as_vector) continue;
-      const row_estimate& estimate = g.input_of(n, static_cast<size_t>(s.input)).estimate;
+      const output_port& rows = g.input_of(n, static_cast<size_t>(s.input));
+      const row_estimate& estimate = rows.estimate;
       count(estimate);
       if (!estimate.known) continue;
       const std::optional<stored_pass> pass = pass_of(g, s.node, s.input, plan);
-      // What is sought in and doesn't fit goes to scratch as a whole; its memory is for what is read from there.
-      const uint64_t kept = plan.kept_of(s.node, s.input);
-      const bool all = is_sought_again(n) && estimate.num_bytes > kept;
-      const uint64_t spilled =
-          pass ? pass->written_bytes
-               : in_one_sequence(estimate.num_bytes - (all ? 0 : std::min(estimate.num_bytes, kept)));
-      plan.predicted_scratch_written += spilled;
-      plan.predicted_scratch_read += spilled;
-      store(plan.pipelines[p].phase, phase_of(layout.uses(s.node)), spilled);
+      const spilled_rows spilled =
+          pass ? spilled_rows{pass->written_bytes, pass->written_bytes}
+               : spilled_by_vector(rows, plan.share_of(s.node, node_part::intake, s.input),
+                                   plan.kept_of(s.node, s.input), is_sought_again(n), plan.resources);
+      plan.predicted_scratch_written += spilled.written_bytes;
+      plan.predicted_scratch_read += spilled.written_bytes;
+      store(plan.pipelines[p].phase, phase_of(layout.uses(s.node)), spilled.peak_bytes);
     }
   for (size_t x = 0; x < num_phases; ++x)
     plan.predicted_peak_scratch = std::max({plan.predicted_peak_scratch, at_start[x], at_end[x]});

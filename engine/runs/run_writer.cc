@@ -1,16 +1,12 @@
 #include "engine/runs/run_writer.h"
 
+#include "engine/sizes/block_length.h"
+
 namespace flowrun::runs {
-
-namespace {
-
-constexpr unsigned bunch_blocks = 4;  // of a run on one disk, side by side
-
-}  // namespace
 
 run_writer::run_writer(block::block_manager& blocks, uint32_t block_bytes, unsigned num_buffers,
                        const block_coding& coding)
-    : blocks_(blocks), writer_(blocks, block_bytes, num_buffers, bunch_blocks) {
+    : blocks_(blocks), writer_(blocks, block_bytes, num_buffers, sizes::bunch_blocks) {
   if (coding.compresses()) encoder_.emplace(coding, block_bytes);
 }
 

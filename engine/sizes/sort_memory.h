@@ -12,11 +12,10 @@
 // and no less fan-in.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
 
 #include "engine/base/units.h"
+#include "engine/sizes/block_length.h"
 
 namespace flowrun::sizes {
 
@@ -27,24 +26,13 @@ constexpr uint64_t shortest_sort_block = 16 * KiB;
 // A row that needs a longer block than this part of the memory can't be sorted with it.
 constexpr uint64_t blocks_of_the_longest_rows = 8;
 
-// What each block on scratch begins with (engine/block/block_format.h).
-constexpr uint64_t block_header_bytes = 64;
-
-// At most so much of scratch do rows take, `num_bytes` together, that lie in `num_sequences` (runs, say): blocks are
-// written whole, each sequence begins one, and no row goes across the end of one. Blocks are longer where a row needs
-// that.
-constexpr uint64_t bytes_in_blocks(uint64_t num_bytes, uint64_t row_bytes, uint64_t num_sequences,
-                                   uint64_t block_bytes) {
-  if (num_bytes == 0) return 0;
-  const uint64_t row = std::clamp<uint64_t>(row_bytes, 1, GiB);
-  const uint64_t block = std::max(block_bytes, std::bit_ceil(row + block_header_bytes));
-  const uint64_t filled = (block - block_header_bytes) / row * row;
-  return (num_bytes / filled + num_sequences) * block;
-}
-
 // The first key of each block stays in memory. So much of that doesn't count, so that tiny budgets work: far less than
 // what a job may take beyond its budget.
 constexpr uint64_t first_keys_allowance = 8 * MiB;
+
+// Nor does so much of what longer blocks take in write buffers, so that rows which are only a little long have the run
+// buffer that short ones have.
+constexpr uint64_t long_buffers_allowance = 16 * MiB;
 
 struct half_budget {
   uint64_t memory_bytes = 0;
@@ -63,8 +51,9 @@ struct creator_sizes {
   unsigned runs_per_half = 1;
   // Of narrow rows, with unique: the pieces of a half may be runs by themselves, where few rows repeat.
   bool splits_halves = false;
-  // Rows that don't fit a block make blocks longer, up to what the merger can read. Above that they are refused.
+  // Long rows make blocks longer, up to what the merger can read. Rows that need more are refused.
   uint64_t longest_block = 0;
+  uint64_t least_memory = 0;  // with which it works
 };
 
 struct merger_sizes {
@@ -81,7 +70,16 @@ struct merger_sizes {
 creator_sizes divide_creator(const half_budget& budget, uint64_t merge_bytes);
 merger_sizes divide_merger(const half_budget& budget);
 
+// The same creator with blocks as long as such rows ask for, with as many write buffers as an eighth of the memory has
+// room for, and two at least. What they take beyond an eighth, or beyond what doesn't count, the halves give up. Blocks
+// beyond longest_block can't be merged.
+creator_sizes creator_for_rows(const creator_sizes& creator, const row_lengths& rows, const half_budget& budget);
+
 // The least memory with which blocks of this length can be merged.
 constexpr uint64_t least_merge_memory(uint64_t block_bytes) { return blocks_of_the_longest_rows * block_bytes; }
+// The least memory with which each half can work with rows of this length, however short the blocks are chosen.
+constexpr uint64_t least_memory_for_row(uint64_t row_bytes) {
+  return least_merge_memory(block_for_row(row_bytes, shortest_sort_block));
+}
 
 }  // namespace flowrun::sizes

@@ -21,11 +21,23 @@ uint64_t scale(uint64_t a, uint64_t b, uint64_t c) {
   return c == 0 ? 0 : static_cast<uint64_t>(static_cast<wide>(a) * b / c);
 }
 
+// With strings, as far as they are known.
+uint64_t average_row(const sort_request& r) {
+  return r.known && r.rows > 0 ? std::max<uint64_t>(r.num_bytes / r.rows, 1) : r.row_bytes;
+}
+
 // The part of `memory` that holds rows: narrow rows are widened to words, others have an index beside them.
 uint64_t rows_within(uint64_t memory, const sort_request& r) {
   if (!r.indexed) return scale(memory, r.row_bytes, word_bytes(r.row_bytes));
-  const uint64_t average = r.known && r.rows > 0 ? std::max<uint64_t>(r.num_bytes / r.rows, 1) : r.row_bytes;
-  return scale(memory, average, average + index_entry_bytes);
+  return scale(memory, average_row(r), average_row(r) + index_entry_bytes);
+}
+
+// What a stretch, one of `runs_per_half` in half the run buffer, has of rows. Those with an index are whole rows.
+uint64_t stretch_of(const sort_request& r, uint64_t half_bytes, uint64_t runs_per_half) {
+  if (!r.indexed) return std::max<uint64_t>(divide_up(rows_within(half_bytes, r), runs_per_half), 1);
+  const uint64_t stretch_bytes = std::min(half_bytes / runs_per_half, longest_stretch);
+  const uint64_t rows = stretch_bytes / (average_row(r) + index_entry_bytes);
+  return std::max<uint64_t>(rows, 1) * average_row(r);
 }
 
 // What run creation leaves of a known input.
@@ -39,7 +51,7 @@ struct formation {
 // they are written. A wide row that has no room hands the stretch over, a narrow one does when it fills it.
 formation form_halves(const sort_request& r, uint64_t half_bytes, uint64_t runs_per_half) {
   if (r.num_bytes == 0) return {};
-  const uint64_t stretch = divide_up(half_bytes, runs_per_half);
+  const uint64_t stretch = stretch_of(r, half_bytes, runs_per_half);
   uint64_t full = r.num_bytes / stretch, rest = r.num_bytes % stretch;
   if (rest == 0 && r.indexed) {
     --full;
@@ -71,8 +83,8 @@ uint64_t choose_runs_per_half(const sort_request& r, uint64_t half_bytes, const 
   const uint64_t num_halves = form_halves(r, half_bytes, 1).runs;
   if (num_halves == 0) return 1;
   for (uint64_t runs = most; runs > 1; runs /= 2)
-    if (half_bytes / runs >= least_blocks * plan.creator.block_bytes &&
-        (splits ? num_halves * runs : form_halves(r, half_bytes, runs).runs) <= plan.merger.fan_in / 4 * 3)
+    if (rows_within(half_bytes, r) / runs >= least_blocks * plan.expected.block_bytes &&
+        (splits ? num_halves * runs : form_halves(r, half_bytes, runs).runs) <= plan.expected.fan_in / 4 * 3)
       return runs;
   return 1;
 }
@@ -137,16 +149,31 @@ half_budget budget_of(const sort_request& r, uint64_t memory_bytes, uint64_t blo
           .compressed = r.compressed};
 }
 
-sort_plan plan_with_blocks(const sort_request& r, uint64_t block_bytes) {
+// How both halves divide their memory, and how the merger will for rows with the strings that are expected.
+sort_plan divide_halves(const sort_request& r, uint64_t block_bytes) {
   sort_plan out;
-  out.creator = divide_creator(budget_of(r, r.create_bytes, block_bytes), r.merge_bytes);
-  out.merger = divide_merger(budget_of(r, r.merge_bytes, block_bytes));
-  const uint64_t half_bytes = std::max<uint64_t>(rows_within(out.creator.half_bytes, r), 1);
-  const uint64_t stored_bytes = std::max<uint64_t>(rows_within(out.creator.half_bytes / 8 * 15, r), 1);
+  const half_budget creating = budget_of(r, r.create_bytes, block_bytes);
+  out.creator = divide_creator(creating, r.merge_bytes);
+  creator_sizes expected = out.creator;
+  if (r.indexed) {
+    const uint64_t fixed = r.row_bytes, average = std::max<uint64_t>(average_row(r), fixed);
+    out.creator = creator_for_rows(out.creator, {fixed, fixed + index_entry_bytes}, creating);
+    expected = creator_for_rows(out.creator, {average, average + index_entry_bytes}, creating);
+  }
+  out.merger = divide_merger(budget_of(r, r.merge_bytes, out.creator.block_bytes));
+  out.expected = divide_merger(budget_of(r, r.merge_bytes, expected.block_bytes));
+  return out;
+}
+
+sort_plan plan_with_blocks(const sort_request& r, uint64_t block_bytes) {
+  sort_plan out = divide_halves(r, block_bytes);
+  const merger_sizes& merger = out.expected;
+  const uint64_t half_bytes = out.creator.half_bytes;
+  const uint64_t stored_bytes = std::max<uint64_t>(rows_within(half_bytes / 8 * 15, r), 1);
   const uint64_t runs_per_half = choose_runs_per_half(r, half_bytes, out);
   out.creator.runs_per_half = static_cast<unsigned>(runs_per_half);
   out.creator.splits_halves = may_split(r) && runs_per_half > 1;
-  out.run_bytes = r.long_runs ? 2 * stored_bytes : divide_up(half_bytes, runs_per_half);
+  out.run_bytes = r.long_runs ? 2 * stored_bytes : stretch_of(r, half_bytes, runs_per_half);
 
   const uint64_t average = r.known && r.rows > 0 ? divide_up(r.num_bytes, r.rows) : r.row_bytes;
   const uint64_t run_limit =
@@ -164,8 +191,8 @@ sort_plan plan_with_blocks(const sort_request& r, uint64_t block_bytes) {
     return out;
   }
   out.passes = 1;
-  for (uint64_t left = out.runs; left > out.merger.fan_in; ++out.passes) left = divide_up(left, out.merger.fan_in);
-  out.fan_in = std::min(out.runs, out.merger.fan_in) + formed.kept_runs;
+  for (uint64_t left = out.runs; left > merger.fan_in; ++out.passes) left = divide_up(left, merger.fan_in);
+  out.fan_in = std::min(out.runs, merger.fan_in) + formed.kept_runs;
   if (!r.known) {
     out.runs = 0;
     return out;
@@ -174,7 +201,7 @@ sort_plan plan_with_blocks(const sort_request& r, uint64_t block_bytes) {
   const uint64_t in_runs = r.num_bytes - formed.kept_bytes;
   const uint64_t longest = r.long_runs ? divide_up(in_runs, out.runs) : out.run_bytes;
   const uint64_t run = std::min(longest, run_limit);
-  out.written_bytes = (run < longest ? out.runs * run : in_runs) + intermediate_bytes(out.runs, run, out.merger.fan_in);
+  out.written_bytes = (run < longest ? out.runs * run : in_runs) + intermediate_bytes(out.runs, run, merger.fan_in);
   out.read_bytes = out.written_bytes;
   return out;
 }
@@ -193,11 +220,13 @@ sort_plan plan_sort(const sort_request& r) {
   if (r.block_bytes > 0) return plan_with_blocks(r, r.block_bytes);
   constexpr uint64_t least_by_choice = 64 * KiB;
   const uint64_t enough_buffers = uint64_t{16} * r.num_disks;
-  sort_plan best = plan_with_blocks(r, longest_first_choice(r));
-  for (uint64_t smaller = best.creator.block_bytes / 2; smaller >= least_by_choice; smaller /= 2) {
+  const uint64_t longest = longest_first_choice(r);
+  sort_plan best = plan_with_blocks(r, longest);
+  for (uint64_t smaller = longest / 2; smaller >= least_by_choice; smaller /= 2) {
     const sort_plan other = plan_with_blocks(r, smaller);
+    if (other.expected.block_bytes == best.expected.block_bytes) break;  // the rows ask for that anyway
     const bool saves_a_pass = other.passes < best.passes;
-    const bool reads_ahead = best.merger.num_buffers < enough_buffers && other.passes <= best.passes;
+    const bool reads_ahead = best.expected.num_buffers < enough_buffers && other.passes <= best.passes;
     if (saves_a_pass || reads_ahead) best = other;
   }
   return best;

@@ -8,6 +8,9 @@
 // buffers, fills while the other half is sorted and written, so runs have half of it. The last run stays in memory
 // where it fits what may be kept.
 //
+// Long rows ask for longer blocks (block_length.h). How long strings are the sort sees only when it has them. So both
+// halves are handed what the rows without them ask for, and figures are made with the strings that are expected.
+//
 // Long runs (long_run_creator.cc): what Q and Q' hold, S, is about 15/16 of both halves. Random input makes a first run
 // of (e - 1) S and others of 2 S. This is what is predicted, to within one run; sorted input makes one run, input that
 // only descends makes runs of S.
@@ -49,6 +52,7 @@ struct sort_request {
 struct sort_plan {
   creator_sizes creator;
   merger_sizes merger;
+  merger_sizes expected;   // what becomes of the merger when long strings make blocks longer
   uint64_t run_bytes = 0;  // rows of one run, on average
   uint64_t runs = 0;       // on scratch; 0: all stays in memory, or the size is unknown
   uint64_t fan_in = 0;     // of the last merge

@@ -9,6 +9,9 @@ namespace flowrun::sizes {
 // The beginning of the key, and where the row is.
 constexpr uint64_t index_entry_bytes = 16;
 
+// Entries number the rows of a stretch of the run buffer, and strings lie in it, in 32 bits.
+constexpr uint64_t longest_stretch = 0xffff'ffff;
+
 constexpr uint64_t word_bytes(uint64_t row_bytes) { return row_bytes <= 8 ? 8 : 16; }
 
 // `num_bytes`: of the rows and their strings. `indexed`: they are not sorted as words.

@@ -6,6 +6,7 @@
 
 #include "engine/kernels/tie_breaker.h"
 #include "engine/kernels/word_sort.h"
+#include "engine/sizes/sorted_row.h"
 
 namespace flowrun::sort {
 
@@ -25,7 +26,7 @@ stretch_rules::stretch_rules(const sort_settings& s, uint64_t bytes_of_arena, si
       comparator(s.type, s.key),
       prefix(s.type, s.key),
       words(s.type, s.key),
-      arena_bytes(std::min<uint64_t>(bytes_of_arena, std::numeric_limits<uint32_t>::max())),
+      arena_bytes(std::min(bytes_of_arena, sizes::longest_stretch)),
       max_rows(std::min<uint64_t>(arena_bytes / (s.type.row_bytes() + sizeof(word128)),
                                   std::numeric_limits<uint32_t>::max())),
       most_pieces(pieces_at_most) {}

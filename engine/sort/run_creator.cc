@@ -9,7 +9,7 @@ namespace flowrun::sort {
 namespace {
 
 void check_creator_memory(const sort_resources& resources) {
-  const uint64_t least = sizes::least_sort_memory(resources.creating.block_bytes);
+  const uint64_t least = resources.creating.least_memory;
   if (resources.memory_bytes >= least) return;
   throw error(error_kind::resources,
               fmt::format("{}a sort needs at least {} with blocks of {}, and has {}", message_start(resources),

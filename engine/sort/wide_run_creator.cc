@@ -10,7 +10,6 @@
 // again (row_slices.h, slice_lanes.h). So the runs don't depend on how a stretch was cut into pieces.
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <optional>
 
@@ -29,7 +28,6 @@ namespace {
 
 using record::row_place;
 
-constexpr size_t rows_per_block = 32;  // of average length, at least, as far as the memory allows
 constexpr size_t most_pieces = 8;
 constexpr uint64_t most_slice_bytes = 256 * KiB;  // rows and their index; fits the L2 cache
 constexpr unsigned most_lanes = 8;                // slices under way; their indices are part of that slack, too
@@ -52,7 +50,7 @@ class wide_run_creator final : public run_creator {
                                                                                          : 0),
         rules_(settings_, (2 * resources.creating.half_bytes - keys_share_) / resources.creating.runs_per_half / 2,
                pieces_of_a_stretch(resources)),
-        block_bytes_(resources.creating.block_bytes),
+        sizes_(resources.creating),
         finished_(*resources.blocks),
         lanes_(slices_, settings, resources.post, lanes_of(resources)),
         ring_(settings_, resources_, [this](row_stretch& full, waker& w) { return write(full, w); }) {
@@ -117,8 +115,8 @@ class wide_run_creator final : public run_creator {
   outcome write(row_stretch& h, waker& w) {
     if (!begun_) {
       if (const outcome o = h.sorted(w); o.is_blocked()) return o;
-      const size_t average = h.held_bytes() / std::max<size_t>(h.num_rows(), 1);
-      if (const outcome o = fit_blocks(h.longest_row(), average, w); o.is_blocked()) return o;
+      const uint64_t average = h.held_bytes() / std::max<size_t>(h.num_rows(), 1);
+      if (const outcome o = fit_blocks({h.longest_row(), average}, w); o.is_blocked()) return o;
       begin(h);
     }
     for (;;) {
@@ -195,10 +193,10 @@ class wide_run_creator final : public run_creator {
                     format_bytes(sizes::least_merge_memory(needed))));
   }
 
-  // Makes sure that a row of `longest` bytes fits a block, and many of `average` bytes do. blocked: the blocks of the
-  // old size are being written out.
-  outcome fit_blocks(size_t longest, size_t average, waker& w) {
-    if (writer_ && longest <= writer_->payload_bytes()) return outcome::ready();
+  // Makes sure that each of these rows fits a block, and many of average length do. blocked: the blocks of the old size
+  // are being written out.
+  outcome fit_blocks(const sizes::row_lengths& rows, waker& w) {
+    if (writer_ && rows.longest_bytes <= writer_->payload_bytes()) return outcome::ready();
     if (writer_) {
       if (const outcome o = writer_->flush(&w); o.is_blocked()) return o;
       for (runs::run& r : writer_->take()) finished_.runs.push_back(std::move(r));
@@ -206,16 +204,12 @@ class wide_run_creator final : public run_creator {
       to_blocks_.reset();
       writer_.reset();
     }
-    // Long rows get long blocks: the first key of each block stays in memory, and should be a small part of it.
-    const size_t comfortable = std::min<size_t>(rows_per_block * average, resources_.creating.longest_block / 4);
-    const size_t needed = std::bit_ceil(std::max(longest + block::block_header_bytes, comfortable));
-    unsigned num_buffers = resources_.creating.write_buffers;
-    if (needed > block_bytes_) {
-      if (needed > resources_.creating.longest_block) refuse_long(longest, needed);
-      block_bytes_ = static_cast<uint32_t>(needed);
-      num_buffers = static_cast<unsigned>(std::clamp<uint64_t>(resources_.memory_bytes / 8 / needed, 2, num_buffers));
-    }
-    writer_.emplace(*resources_.blocks, block_bytes_, num_buffers, resources_.coding);
+    sizes_ = sizes::creator_for_rows(sizes_, rows,
+                                     {.memory_bytes = resources_.memory_bytes,
+                                      .block_bytes = sizes_.block_bytes,
+                                      .compressed = resources_.coding.compresses()});
+    if (sizes_.block_bytes > sizes_.longest_block) refuse_long(rows.longest_bytes, sizes_.block_bytes);
+    writer_.emplace(*resources_.blocks, sizes_.block_bytes, sizes_.write_buffers, resources_.coding);
     to_blocks_.emplace(*writer_, settings_.type, settings_.key);
     return outcome::ready();
   }
@@ -226,7 +220,7 @@ class wide_run_creator final : public run_creator {
   const uint64_t keys_share_;  // of the memory, for first keys of unbounded length
   const stretch_rules rules_;
   // Of the writing; the owner touches them only while that is idle.
-  uint32_t block_bytes_;
+  sizes::creator_sizes sizes_;  // with blocks for the rows so far
   std::optional<runs::run_writer> writer_;
   std::optional<runs::row_writer> to_blocks_;
   runs::sorted_runs finished_;     // by writers of smaller blocks

@@ -63,9 +63,9 @@ notes
 
 predicted
   input            0 B
-  scratch written  at most 1.79 GiB
-  scratch read     at most 1.79 GiB
-  peak scratch     at most 1.79 GiB
+  scratch written  at most 1.80 GiB
+  scratch read     at most 1.80 GiB
+  peak scratch     at most 1.80 GiB
   output           at most 1.19 GiB
   peak memory      at most 64.0 MiB, beside the program itself
 )y");

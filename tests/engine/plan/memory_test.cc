@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/base/units.h"
+#include "engine/sizes/container_block.h"
 #include "tests/engine/plan/toy_operators.h"
 
 namespace flowrun::plan {
@@ -193,6 +194,77 @@ TEST(Memory, BatchesAreSmallWhereMemoryIs) {
   machine m = machine_with(GiB);
   m.batch_bytes = 100;
   EXPECT_EQ(make_plan(g, m).plan.batch_bytes, 100u);
+}
+
+constexpr const char* wide_sort = R"(nodes:
+  a: {op: source, with: {rows: 3000, type: {x: u64, v: "bytes[39992]"}}}
+  s: {op: sort, in: a, with: {by: [x]}}
+  w: {op: sink, in: s, with: {path: o}}
+)";
+
+// Rows of 40,000 bytes in blocks of 64 KiB, which the sort makes longer: fewer are merged at once than blocks of 64 KiB
+// would let.
+TEST(Memory, LongRowsArePlannedWithTheBlocksThatTheyAskFor) {
+  const toy_operators toys;
+  const graph g = good_graph(toys, wide_sort);
+  machine m = machine_with(16 * MiB);
+  m.block_bytes = 64 * KiB;
+  const plan_result made = make_plan(g, m);
+  ASSERT_EQ(made.plan.sorts.size(), 1U);
+  const sort_prediction& sort = made.plan.sorts[0];
+  EXPECT_EQ(sort.block_bytes, 256 * KiB);
+  EXPECT_EQ(sort.creator.block_bytes, sort.block_bytes);
+  EXPECT_EQ(sort.merger.block_bytes, sort.block_bytes);
+  EXPECT_EQ(sort.merge_passes, 2U);
+  // Six rows to a block, the first runs and what is merged of them, and what is allocated ahead.
+  EXPECT_GE(sort.written_bytes, (3000U / 6 + 1) * 256 * KiB);
+  EXPECT_LE(sort.peak_bytes, (3000U / 6 + 2 * sort.runs + 10) * 256 * KiB);
+  EXPECT_TRUE(made.plan.prediction_bounds);
+}
+
+// What a row of fixed width needs is part of the least budget: a block that it fits, eight times in each half.
+TEST(Memory, TheLeastOfASortCountsItsRows) {
+  const toy_operators toys;
+  const auto least_with = [&](const std::string& type) {
+    const graph g = good_graph(toys, "nodes:\n  a: {op: source, with: {rows: 3000, type: " + type +
+                                         "}}\n  s: {op: sort, in: a, with: {by: [x]}}\n"
+                                         "  w: {op: sink, in: s, with: {path: o}}\n");
+    return least_memory(g, machine_with(0));
+  };
+  const uint64_t usual = least_with("{x: u64}");
+  EXPECT_EQ(least_with("{x: u64, v: \"bytes[4088]\"}"), usual);
+  const uint64_t wide = least_with("{x: u64, v: \"bytes[60000]\", w: \"bytes[60000]\", z: \"bytes[60000]\"}");
+  EXPECT_GE(wide, usual + 8 * 256 * KiB - MiB);  // instead of the MiB that the toy asks for
+}
+
+// Queues write and read six blocks at once, each as long as a row asks for; rows of 40,000 bytes leave much of them
+// free.
+TEST(Memory, QueuesOfLongRowsHaveRoomForTheirBlocks) {
+  const toy_operators toys;
+  const auto plan_of = [&](const std::string& type) {
+    const graph g = good_graph(toys, "nodes:\n  a: {op: source, with: {rows: 3000, type: " + type +
+                                         "}}\n  s: {op: sort, in: a, with: {by: [x]}}\n"
+                                         "  c: {op: concat, in: [s, a]}\n  w: {op: sink, in: c, with: {path: o}}\n");
+    return make_plan(g, machine_with(24 * MiB)).plan;
+  };
+  const physical_plan wide = plan_of("{x: u64, v: \"bytes[39992]\"}");
+  uint64_t expected = 0;
+  for (const sort_prediction& s : wide.sorts) expected += s.written_bytes;
+  const uint64_t by_sorts = expected;
+  for (const queue& q : wide.queues)
+    if (q.kind == queue_kind::spilling)
+      expected +=
+          sizes::bytes_in_blocks(3000 * 40'000 - q.memory_bytes, 40'000, 0, sizes::choose_block(q.memory_bytes));
+  EXPECT_GT(expected, by_sorts);
+  EXPECT_GE(wide.predicted_scratch_written, expected);
+  const physical_plan longest = plan_of(
+      "{x: u64, a: \"bytes[60000]\", b: \"bytes[60000]\", c: \"bytes[60000]\", d: \"bytes[60000]\", e: "
+      "\"bytes[60000]\"}");
+  for (const queue& q : longest.queues) {
+    if (q.kind == queue_kind::spilling) {
+      EXPECT_GE(q.memory_bytes, 6 * 512 * KiB);
+    }
+  }
 }
 
 }  // namespace

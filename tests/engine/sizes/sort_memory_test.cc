@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/sizes/sorted_row.h"
+
 namespace flowrun::sizes {
 namespace {
 
@@ -45,13 +47,63 @@ TEST(creator_sizes, make_no_block_longer_than_the_merger_can_read) {
     }
 }
 
-TEST(bytes_in_blocks, bound_whole_blocks_with_whole_rows) {
-  EXPECT_EQ(bytes_in_blocks(0, 8, 5, 64 * KiB), 0U);
-  EXPECT_EQ(bytes_in_blocks(8, 8, 1, 64 * KiB), 64 * KiB);
-  // Two rows to a block, one, and one to a longer block; each sequence may end with a block that is not full.
-  EXPECT_EQ(bytes_in_blocks(1000 * 30'000, 30'000, 3, 64 * KiB), 503 * 64 * KiB);
-  EXPECT_EQ(bytes_in_blocks(1000 * 40'000, 40'000, 3, 64 * KiB), 1003 * 64 * KiB);
-  EXPECT_EQ(bytes_in_blocks(1000 * 70'000, 70'000, 3, 64 * KiB), 1003 * 128 * KiB);
+// As many rows of average length as a quarter of the longest block holds, at most 32; write buffers in an eighth of the
+// memory.
+TEST(creator_sizes, have_longer_blocks_for_long_rows) {
+  const half_budget budget{.memory_bytes = 16 * MiB, .block_bytes = 64 * KiB};
+  const creator_sizes usual = divide_creator(budget, 8 * MiB);
+  EXPECT_EQ(usual.longest_block, MiB);
+  struct expected {
+    uint64_t row_bytes, block_bytes, write_buffers, half_bytes;
+  };
+  const uint64_t half = usual.half_bytes;
+  for (const expected& e :
+       {expected{100, 64 * KiB, 16, half}, expected{2032, 64 * KiB, 16, half}, expected{2033, 128 * KiB, 16, half},
+        expected{4096, 256 * KiB, 8, half}, expected{40'000, 256 * KiB, 8, half}, expected{262'080, 256 * KiB, 8, half},
+        expected{262'081, 512 * KiB, 4, half}, expected{600'000, MiB, 2, half}}) {
+    const creator_sizes c = creator_for_rows(usual, {e.row_bytes, e.row_bytes + index_entry_bytes}, budget);
+    EXPECT_EQ(c.block_bytes, e.block_bytes) << e.row_bytes;
+    EXPECT_EQ(c.write_buffers, e.write_buffers) << e.row_bytes;
+    EXPECT_EQ(c.half_bytes, e.half_bytes) << e.row_bytes;
+    EXPECT_EQ(c.longest_block, usual.longest_block);
+  }
+  EXPECT_GT(creator_for_rows(usual, {MiB, MiB}, budget).block_bytes, usual.longest_block);
+}
+
+// The sort asks again, once it has rows, with what the planner handed it.
+TEST(creator_sizes, stay_when_the_same_rows_ask_again) {
+  for (uint64_t memory = 384 * KiB; memory < GiB; memory = memory * 2 + 4096)
+    for (const bool compressed : {false, true})
+      for (uint64_t row = 17; row + block_header_bytes <= memory / 8; row = row * 3 / 2 + 1) {
+        const half_budget budget{.memory_bytes = memory, .block_bytes = shortest_sort_block, .compressed = compressed};
+        const row_lengths rows{row, row + index_entry_bytes};
+        const creator_sizes once = creator_for_rows(divide_creator(budget, memory), rows, budget);
+        const creator_sizes again = creator_for_rows(once, rows, budget);
+        EXPECT_EQ(once.block_bytes, again.block_bytes);
+        EXPECT_EQ(once.write_buffers, again.write_buffers);
+        EXPECT_EQ(once.half_bytes, again.half_bytes);
+        EXPECT_GE(once.block_bytes, row + block_header_bytes);
+        const uint64_t buffers = once.write_buffers + (compressed ? 1 : 0);
+        const bool pays = once.write_buffers * uint64_t{once.block_bytes} > memory / 8;
+        EXPECT_LE(2 * once.half_bytes + buffers * once.block_bytes, memory + (pays ? 0 : long_buffers_allowance));
+      }
+}
+
+TEST(least_memory_for_row, is_enough_for_both_halves_and_not_named_for_short_rows) {
+  EXPECT_LT(least_memory_for_row(4096), least_sort_memory(shortest_sort_block));
+  for (uint64_t row = 1; row < 100 * MiB; row = row * 5 / 4 + 1) {
+    const uint64_t memory = std::max(least_memory_for_row(row), least_sort_memory(shortest_sort_block));
+    for (const bool compressed : {false, true}) {
+      half_budget budget{
+          .memory_bytes = memory, .block_bytes = shortest_sort_block, .threads = 3, .compressed = compressed};
+      const creator_sizes c = creator_for_rows(divide_creator(budget, memory), {row, row + index_entry_bytes}, budget);
+      EXPECT_LE(c.block_bytes, c.longest_block) << row;
+      EXPECT_LE(c.least_memory, memory) << row;
+      EXPECT_GE(c.half_bytes, row + index_entry_bytes) << row;
+      budget.block_bytes = c.block_bytes;
+      EXPECT_TRUE(divide_merger(budget).fits) << row;
+    }
+  }
 }
 
 }  // namespace

@@ -261,5 +261,40 @@ TEST(sort_plan, blocks_are_as_short_as_the_merger_needs) {
         }
 }
 
+// 3,000 rows of 40,000 bytes in blocks of 64 KiB: the sort makes blocks of 256 KiB, of which the merger has 21.
+TEST(sort_plan, long_rows_make_longer_blocks_and_a_smaller_fan_in) {
+  sort_request r = request(3000 * 40'000, 12 * MiB, 40'000);
+  r.merge_bytes = 7 * MiB;
+  r.block_bytes = 64 * KiB;
+  const sort_plan p = plan_sort(r);
+  EXPECT_EQ(p.creator.block_bytes, 256 * KiB);
+  EXPECT_EQ(p.merger.block_bytes, 256 * KiB);
+  EXPECT_EQ(p.merger.fan_in, 21U - 2 - 5);
+  EXPECT_EQ(p.run_bytes, 144U * 40'000);  // whole rows in half of what 16 short buffers leave
+  EXPECT_EQ(p.runs, 21U);
+  EXPECT_EQ(p.passes, 2U);
+  r.row_bytes = 100;
+  r.rows = 30 * 40'000;
+  EXPECT_EQ(plan_sort(r).creator.block_bytes, 64 * KiB);
+  EXPECT_EQ(plan_sort(r).passes, 1U);
+}
+
+// What is handed over is certain; figures are made with the strings that are expected.
+TEST(sort_plan, strings_lengthen_blocks_when_the_sort_sees_them) {
+  sort_request r = request(3000 * 40'000, 12 * MiB, 40'000);
+  r.merge_bytes = 7 * MiB;
+  r.block_bytes = 64 * KiB;
+  const sort_plan fixed = plan_sort(r);
+  r.row_bytes = 24;  // with a reference to a string
+  const sort_plan p = plan_sort(r);
+  EXPECT_EQ(p.creator.block_bytes, 64 * KiB);
+  EXPECT_EQ(p.merger.block_bytes, 64 * KiB);
+  EXPECT_EQ(p.expected.block_bytes, 256 * KiB);
+  EXPECT_EQ(p.passes, fixed.passes);
+  EXPECT_EQ(p.runs, fixed.runs);
+  r.known = false;
+  EXPECT_EQ(plan_sort(r).expected.block_bytes, 64 * KiB);
+}
+
 }  // namespace
 }  // namespace flowrun::sizes
