@@ -244,6 +244,25 @@ class growing_rows_test(process_test):
             with self.subTest(columns=columns):
                 self.written(nodes, "g", "write_rows", rows * width * columns)
 
+    def test_wide_rows_of_many_streams(self):
+        width, columns, rows, streams = 60_000, 25, 20, 6
+        (self.dir / "wide.bin").write_bytes(os.urandom(width * columns) * rows)
+        listed = ", ".join(f'c{n}: "bytes[{width}]"' for n in range(columns))
+        names = [f"g{n}" for n in range(streams)]
+        text = "flowrun: 1\nnodes:\n"
+        for name in names:
+            text += f"  {name}: {{op: file.read_rows, with: {{path: wide.bin, type: {{{listed}}}}}}}\n"
+        text += f"  m: {{op: concat, in: [{', '.join(names)}]}}\n  w: {{op: file.write_rows, in: m, with: {{path: out.bin}}}}\n"
+        self.write("job.yaml", text)
+        least = -(-width * columns * 4 * streams // MIB)
+        words = ["job.yaml", "-q", "-j", 4, "-T", "scratch", "--report", "report.json", "-m"]
+        share = f"a row of 'g0' takes 1.43 MiB, and may take 1/{4 * streams} where so many streams meet"
+        self.fails(78, self.flowrun(*words, f"{least - 1}MiB"), f"memory: {least}MiB or more; {share}")
+        done = self.flowrun(*words, f"{least}MiB")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.within_budget(self.report())
+        self.assertEqual((self.dir / "out.bin").stat().st_size, width * columns * rows * streams)
+
     def test_wide_rows_to_a_slow_reader(self):
         """Many threads make batches of one row each, and none of them goes away for a while."""
         width, columns, rows = 60_000, 130, 40
