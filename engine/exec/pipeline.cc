@@ -5,7 +5,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/expr/row_too_large.h"
+#include "engine/record/row_too_large.h"
 
 namespace flowrun::exec {
 
@@ -69,8 +69,8 @@ void run_as(const std::string& name, node_counters* busy, Work work) {
   const stopwatch time(busy);
   try {
     work();
-  } catch (const expr::row_too_large& cause) {
-    throw expr::row_too_large(name, cause);
+  } catch (const record::row_too_large& cause) {
+    throw record::row_too_large(name, cause);
   }
 }
 
@@ -286,7 +286,7 @@ bool pipeline::apply_last_in_parallel(std::vector<item>& items) {
   try {
     static_cast<void>(apply_last(items, limits));  // a stage without state never waits
     return true;
-  } catch (const expr::row_too_large&) {
+  } catch (const record::row_too_large&) {
     return false;
   }
 }

@@ -6,8 +6,8 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/exec/program_stage.h"
-#include "engine/expr/row_too_large.h"
 #include "engine/plan/body_ports.h"
+#include "engine/record/row_too_large.h"
 #include "engine/sizes/batches_in_flight.h"
 
 namespace flowrun::exec {
@@ -153,7 +153,7 @@ assembly pipeline_builder::build_node(size_t node, plan::node_part part, size_t 
   if (build_engine_part(node, part, input, own)) return own;
   const plan::node& n = graph_.nodes[node];
   for (const plan::output_port& port : n.outputs)
-    if (port.type.row_bytes() > longest_row) throw expr::row_too_large(n.id, {port.type.row_bytes(), longest_row});
+    if (port.type.row_bytes() > longest_row) throw record::row_too_large(n.id, {port.type.row_bytes(), longest_row});
   const auto found = operators_.find(n.declaration->name);
   FLOWRUN_CHECK(found != operators_.end());
   uint64_t kept_bytes = 0;
@@ -167,7 +167,7 @@ assembly pipeline_builder::build_node(size_t node, plan::node_part part, size_t 
                         .memory_bytes = plan_.share_of(static_cast<int>(node), part, static_cast<int>(input)),
                         .kept_bytes = kept_bytes,
                         .sort = plan_.sort_of(static_cast<int>(node)),
-                        .batch_bytes = plan_.batch_bytes,
+                        .batches = {plan_.batch_bytes, longest_row},
                         .part = part,
                         .input = input,
                         .state = states_[node],
