@@ -87,7 +87,8 @@ class parse_stage final : public exec::parcel_stage<numbered_text> {
   void open(const numbered_text& in, exec::output& out) const override {
     const std::string_view done = in.piece.text.substr(0, out.within());
     const std::string_view text = in.piece.text.substr(done.size());
-    record::batch_builder rejects(reject_type_, pool_, batch_bytes_);
+    // (Texts are no longer than the piece.)
+    record::batch_builder rejects(reject_type_, pool_, record::rows_of_any_length(batch_bytes_));
     std::vector<record::batch> rows, rejected;
     const bool keep = settings_.on_error.what == action::to_port;
     const auto reject = [&](const malformed_record& bad) {

@@ -123,7 +123,7 @@ class rows_source final : public exec::source {
  public:
   rows_source(exec::build_context& context, const settings& s)
       : row_bytes_(s.type.row_bytes()),
-        max_rows_(record::shape_for(s.type, context.batch_bytes == 0 ? 256 * KiB : context.batch_bytes).max_rows),
+        max_rows_(record::shape_for(s.type, context.batches.target_bytes).max_rows),
         from_(s.from),
         pool_(context.job.pool()),
         held_(std::make_shared<std::atomic<unsigned>>(0)),

@@ -233,9 +233,9 @@ class generate_stage final : public exec::parcel_stage<row_range> {
 };
 
 exec::assembly build(exec::build_context& c, const settings& s) {
-  const size_t batch_bytes = c.batch_bytes == 0 ? 256 * 1024 : c.batch_bytes;
   exec::assembly out;
-  out.head = std::make_unique<range_source>(s.first, s.rows, record::shape_for(s.type, batch_bytes).max_rows);
+  out.head =
+      std::make_unique<range_source>(s.first, s.rows, record::shape_for(s.type, c.batches.target_bytes).max_rows);
   out.stages.push_back(std::make_unique<generate_stage>(s, c.job.pool()));
   return out;
 }

@@ -46,7 +46,7 @@ settings check(plan::node_checker& node) {
 
 exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
-  add_group_stages(out, c.input_type(), s.by, s.aggregates, c.output_type(), c.job.pool(), c.batch_bytes);
+  add_group_stages(out, c.input_type(), s.by, s.aggregates, c.output_type(), c.job.pool(), c.batches);
   return out;
 }
 

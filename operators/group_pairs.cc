@@ -141,7 +141,7 @@ class pair_source final : public exec::source {
         held_(c.input_type(), pairs_, columns.left),
         from_b_(c.input_type(), pairs_, places(columns)),
         b_(pairs_.row_bytes() - held_.row_bytes()),
-        builder_(pairs_, c.job.pool(), c.batch_bytes) {}
+        builder_(pairs_, c.job.pool(), c.batches) {}
 
   const record::row_type& pairs() const { return pairs_; }
 

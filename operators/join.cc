@@ -111,8 +111,8 @@ class join_source final : public exec::source {
         keys_from_right_(c.input_type(1), c.output_type(), key_columns(c.input_type(0), c.input_type(1), s)),
         row_bytes_(c.output_type().row_bytes()),
         has_matched_(!s.matched.empty()),
-        builder_(c.output_type(), c.job.pool(), c.batch_bytes),
-        group_(c.input_type(1), c.job.pool(), c.batch_bytes,
+        builder_(c.output_type(), c.job.pool(), c.batches),
+        group_(c.input_type(1), c.job.pool(), c.batches.target_bytes,
                skipping == nullptr ? c.memory_bytes : c.memory_bytes / 2) {}
 
   outcome pull(exec::output& out, waker& w) override {
@@ -351,10 +351,10 @@ exec::assembly build(exec::build_context& c, const join_settings& s) {
   exec::assembly out;
   if (s.skip) {
     auto inputs = std::make_shared<skipping_inputs>();
-    inputs->right =
-        c.node.facts.seeks_in_file
-            ? open_indexed_file(c, c.node.facts.seeks_in_file->path, 1, c.memory_bytes / 2)
-            : make_skipping_stream(std::any_cast<exec::shared_rows>(c.states[1]), c.memory_bytes / 2, c.batch_bytes);
+    inputs->right = c.node.facts.seeks_in_file
+                        ? open_indexed_file(c, c.node.facts.seeks_in_file->path, 1, c.memory_bytes / 2)
+                        : make_skipping_stream(std::any_cast<exec::shared_rows>(c.states[1]), c.memory_bytes / 2,
+                                               c.batches.target_bytes);
     auto work = std::make_unique<join_source>(c, s, inputs->left, *inputs->right, inputs->right.get());
     pushed_stream& left = inputs->left;
     out.stages.emplace_back(make_pushed_stage(std::move(work), left, std::move(inputs)));

@@ -146,7 +146,7 @@ class lookup_stage final : public exec::stateless_stage {
         missing_(s.missing),
         table_(std::move(table)),
         pool_(c.job.pool()),
-        batch_bytes_(c.batch_bytes),
+        batch_bytes_(c.batches.target_bytes),
         question_(table_->ask(stream_, stream_keys(stream_, s))),
         from_stream_(stream_, output_, stream_columns(stream_)),
         from_table_(table_->stored_type(), output_, table_columns(table_->stored_type(), s)),
@@ -217,7 +217,7 @@ class lookup_stage final : public exec::stateless_stage {
 
   // Returns how many rows of `in` are done.
   size_t with_strings(const record::batch& in, exec::output& out) const {
-    record::batch_builder builder(output_, pool_, batch_bytes_);
+    record::batch_builder builder(output_, pool_, {batch_bytes_, out.limits().row_bytes});
     std::vector<uint64_t> places;
     size_t i = 0;
     for (; i < in.num_rows && !out.full(); ++i) {

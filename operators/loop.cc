@@ -116,7 +116,7 @@ class loop {
     }
     for (const carried_stream& s : settings_.streams) context_.outputs[port++] = streams_.in.at(s.name);
     const record::row_type& type = context_.node.outputs[port].type;
-    record::batch_builder builder(type, context_.job.pool(), 4096);
+    record::batch_builder builder(type, context_.job.pool(), record::rows_of_any_length(4096));
     std::byte* const row = builder.append();
     for (size_t i = 0; i < type.num_columns(); ++i) {
       // The number of iterations comes last, unless a scalar has its name.

@@ -49,7 +49,7 @@ class merge_source final : public exec::source {
   merge_source(exec::build_context& c, const record::key& by)
       : words_(c.input_type(), by),
         compare_(c.input_type(), by),
-        builder_(c.output_type(), c.job.pool(), c.batch_bytes),
+        builder_(c.output_type(), c.job.pool(), c.batches),
         strings_(c.output_type().has_strings()),
         heads_(c.inputs.size(), in_front{this}) {
     for (exec::input_stream* in : c.inputs) cursors_.emplace_back(*in, &words_);

@@ -137,8 +137,8 @@ exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
   if (!c.is_intake()) {
     const auto rows = std::any_cast<std::shared_ptr<const container::stored_rows>>(c.states[0]);
-    out.head = make_stored_source(
-        std::make_unique<container::stored_reader>(rows, c.memory_bytes, container::direction::forward, c.batch_bytes));
+    out.head = make_stored_source(std::make_unique<container::stored_reader>(
+        rows, c.memory_bytes, container::direction::forward, c.batches.target_bytes));
     return out;
   }
   const auto u64 = record::value_type::of(record::type_kind::u64);

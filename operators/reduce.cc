@@ -74,11 +74,10 @@ class partial_stage final : public exec::stateless_stage {
   }
 
   void apply(const record::batch& in, exec::output& out) const override {
-    aggregation parts(aggregates_, output_, 0);
-    parts.add(in, {0, static_cast<uint32_t>(in.num_rows)}, false);
-    record::batch_builder builder(output_, pool_, 1);
+    aggregation parts(aggregates_, output_, 0, out.limits().row_bytes);
+    record::batch_builder builder(output_, pool_, {1, out.limits().row_bytes});
     std::byte* row = builder.append();
-    parts.store_open(row, builder);
+    parts.store_all(in, row, builder);
     if (hasher_) store_hash(hasher_->hash(in).sum, row, output_.row_bytes());
     out.emit(builder.take());
   }
@@ -94,9 +93,9 @@ class partial_stage final : public exec::stateless_stage {
 class total_stage final : public exec::ordered_stage {
  public:
   total_stage(exec::build_context& c, std::vector<column_aggregate> aggregates, bool partial, bool hash)
-      : aggregation_(std::move(aggregates), c.output_type(), 0),
+      : aggregation_(std::move(aggregates), c.output_type(), 0, c.batches.row_bytes),
         output_(c.output_type()),
-        builder_(c.output_type(), c.job.pool(), 1),
+        builder_(c.output_type(), c.job.pool(), {1, c.batches.row_bytes}),
         job_(c.job),
         node_(c.node.id),
         partial_(partial),

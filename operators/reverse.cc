@@ -29,7 +29,7 @@ settings check(plan::node_checker& node) {
 exec::assembly build(exec::build_context& c, const settings&) {
   exec::assembly out;
   const auto rows = std::any_cast<exec::shared_rows>(c.states[0]);
-  out.head = make_stored_source(rows->read(c.memory_bytes, container::direction::backward, c.batch_bytes));
+  out.head = make_stored_source(rows->read(c.memory_bytes, container::direction::backward, c.batches.target_bytes));
   return out;
 }
 

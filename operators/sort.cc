@@ -222,9 +222,9 @@ exec::assembly build_creator(exec::build_context& c, const settings& s, const so
 void combine(exec::assembly& to, exec::build_context& c, const settings& s,
              const std::optional<partial_results>& partial) {
   if (partial)
-    add_total_stage(to, partial->type, s.columns.size(), partial->totals, c.output_type(), c.job.pool(), c.batch_bytes);
+    add_total_stage(to, partial->type, s.columns.size(), partial->totals, c.output_type(), c.job.pool(), c.batches);
   else
-    add_group_stages(to, c.input_type(), s.columns, s.combine, c.output_type(), c.job.pool(), c.batch_bytes);
+    add_group_stages(to, c.input_type(), s.columns, s.combine, c.output_type(), c.job.pool(), c.batches);
   if (s.limit > 0) to.stages.push_back(make_ordered_cut(c.output_type(), repeats::none, {}, s.limit));
 }
 

@@ -60,7 +60,7 @@ class suffix_source final : public exec::source {
         reading_(std::clamp(c.memory_bytes / 16, least_reading, most_reading)),
         order_(checked_capacity()),
         letters_(std::any_cast<exec::shared_rows>(c.states[0])->read(reading_)),
-        builder_(c.output_type(), c.job.pool(), c.batch_bytes) {}
+        builder_(c.output_type(), c.job.pool(), c.batches) {}
 
   outcome pull(exec::output& out, waker& w) override {
     if (letters_ != nullptr) return read_letters(w);

@@ -137,7 +137,8 @@ class token_stage final : public exec::stateless_stage {
 exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
   out.stages.push_back(make_program(c.input_type(), {program_step::map(s.columns)}, c.job.pool()));
-  out.stages.emplace_back(std::make_unique<token_stage>(c.output_type(), s.in_token, c.job.pool(), c.batch_bytes));
+  out.stages.emplace_back(
+      std::make_unique<token_stage>(c.output_type(), s.in_token, c.job.pool(), c.batches.target_bytes));
   return out;
 }
 

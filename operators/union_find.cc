@@ -113,8 +113,8 @@ class union_stage final : public exec::ordered_stage {
         wants_labels_(!c.node.outputs[labels_port].consumers.empty()),
         sets_(num_nodes),
         pool_(c.job.pool()),
-        labels_(c.output_type(labels_port), c.job.pool(), c.batch_bytes),
-        tour_(c.output_type(tour_port), c.job.pool(), c.batch_bytes) {
+        labels_(c.output_type(labels_port), c.job.pool(), c.batches),
+        tour_(c.output_type(tour_port), c.job.pool(), c.batches) {
     if (!wants_tour(c.node)) return;
     next_.resize(num_nodes);
     for (uint64_t i = 0; i < num_nodes; ++i) next_[i] = static_cast<Id>(i);

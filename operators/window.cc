@@ -145,7 +145,7 @@ class widening_stage final : public exec::ordered_stage {
         wide_(wide_type(input, neighbours_of(s))),
         history_(input),
         padding_(constant_row(input, s.pad, c.job.pool())),
-        builder_(wide_, c.job.pool(), c.batch_bytes) {
+        builder_(wide_, c.job.pool(), wide_limits(c.batches)) {
     for (const expr::neighbour& n : neighbours_of(s)) {
       const record::column& from = input[*input.index_of(n.column)];
       parts_.push_back({n.distance, from.offset, wide_[input.num_columns() + parts_.size()].offset, from.type.num_bytes,
@@ -161,11 +161,33 @@ class widening_stage final : public exec::ordered_stage {
     bool is_string;
   };
 
+  // Wide rows go no further than the program behind, so that few copies of one are alive at once. They may be twice as
+  // long as other rows: a row and its neighbour.
+  static record::batch_limits wide_limits(record::batch_limits usual) {
+    usual.row_bytes += std::min(usual.row_bytes, UINT64_MAX - usual.row_bytes);
+    return usual;
+  }
+
+  // How many of the next wide rows, at most `most`, have texts that together don't overfill the batch. At least one.
+  size_t num_rows_that_fit(size_t most) const {
+    const size_t room = builder_.text_room();
+    size_t num_bytes = 0;
+    for (size_t i = 0; i < most; ++i) {
+      const std::byte* const row = history_.row(next_ + i * every_);
+      for (uint32_t offset : strings_) num_bytes += record::load_ref(row + offset).length;
+      for (const part& p : parts_)
+        if (p.is_string) num_bytes += record::load_ref(neighbour_row(p, i) + p.from).length;
+      if (num_bytes > room) return std::max<size_t>(i, 1);
+    }
+    return most;
+  }
+
   // False: `out` was full before.
   bool widen_until(uint64_t end, exec::output& out) {
     while (next_ < end && !out.full()) {
       const size_t room = wide_.has_strings() ? std::min(builder_.room(), few_rows) : builder_.room();
-      const auto count = static_cast<size_t>(std::min<uint64_t>((end - next_ + every_ - 1) / every_, room));
+      auto count = static_cast<size_t>(std::min<uint64_t>((end - next_ + every_ - 1) / every_, room));
+      if (wide_.has_strings()) count = num_rows_that_fit(count);
       std::byte* const to = builder_.append(count);
       copy_fields(to, history_.row(next_), count, input_bytes_);
       for (uint32_t offset : strings_)
@@ -213,13 +235,15 @@ class widening_stage final : public exec::ordered_stage {
   // The row number of a neighbour of the i-th wide row from here. Before the first row of the stream it wraps around.
   uint64_t neighbour(const part& p, size_t i) const { return next_ + i * every_ + static_cast<uint64_t>(p.distance); }
   bool is_inside(const part& p, size_t i) const { return neighbour(p, i) < history_.end(); }
+  const std::byte* neighbour_row(const part& p, size_t i) const {
+    return is_inside(p, i) ? history_.row(neighbour(p, i)) : padding_.rows;
+  }
 
   void put_neighbour(const part& p, size_t i, std::byte* to) {
-    const bool inside = is_inside(p, i);
-    const std::byte* from = (inside ? history_.row(neighbour(p, i)) : padding_.rows) + p.from;
+    const std::byte* const from = neighbour_row(p, i) + p.from;
     std::byte* const field = to + i * wide_.row_bytes() + p.to;
     if (p.is_string)
-      builder_.put_string(field, record::load_string(from, inside ? history_.heap() : padding_.heap));
+      builder_.put_string(field, record::load_string(from, is_inside(p, i) ? history_.heap() : padding_.heap));
     else
       copy_bytes(field, from, p.num_bytes);
   }

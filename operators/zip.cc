@@ -56,7 +56,7 @@ class zip_source final : public exec::source {
                     columns_to(c.input_type(1).num_columns(), c.input_type(0).num_columns())),
         row_bytes_(c.output_type().row_bytes()),
         has_strings_(c.output_type().has_strings()),
-        builder_(c.output_type(), c.job.pool(), c.batch_bytes) {}
+        builder_(c.output_type(), c.job.pool(), c.batches) {}
 
   outcome pull(exec::output& out, waker& w) override {
     for (;;) {
@@ -69,18 +69,11 @@ class zip_source final : public exec::source {
         return outcome::done();
       }
       if (left.is_done() != right.is_done()) fail(left.is_done());
-      size_t count = std::min({left_.rows_left(), right_.rows_left(), num_rows_at_once()});
-      std::byte* to = builder_.append(count);
-      for (size_t i = 0; i < count; ++i, to += row_bytes_) {
-        left_copy_.copy(left_.rows().row(left_.position() + i), left_.heap(), to, builder_);
-        right_copy_.copy(right_.rows().row(right_.position() + i), right_.heap(), to, builder_);
-        if (has_strings_ && builder_.full()) {  // long ones: the rows behind wait for the next batch
-          builder_.remove_last(count - i - 1);
-          count = i + 1;
-        }
-      }
-      left_.advance(count);
-      right_.advance(count);
+      const size_t count = std::min({left_.rows_left(), right_.rows_left(), builder_.room()});
+      if (has_strings_)
+        put_with_strings(count);
+      else
+        put(count);
       if (builder_.full()) {
         out.emit(builder_.take());
         return outcome::ready();
@@ -98,8 +91,26 @@ class zip_source final : public exec::source {
         "zip needs two streams of the same length; join them by a row number where rows may be missing");
   }
 
+  void put(size_t count) {
+    std::byte* to = builder_.append(count);
+    for (size_t i = 0; i < count; ++i, to += row_bytes_) {
+      left_copy_.copy_fields(left_.rows().row(left_.position() + i), to);
+      right_copy_.copy_fields(right_.rows().row(right_.position() + i), to);
+    }
+    left_.advance(count);
+    right_.advance(count);
+  }
+
   // Strings may fill a builder before rows do.
-  size_t num_rows_at_once() const { return has_strings_ ? std::min<size_t>(builder_.room(), 16) : builder_.room(); }
+  void put_with_strings(size_t count) {
+    for (size_t i = 0; i < count && !builder_.full(); ++i) {
+      std::byte* const to = builder_.append();
+      left_copy_.copy(left_.row(), left_.heap(), to, builder_);
+      right_copy_.copy(right_.row(), right_.heap(), to, builder_);
+      left_.advance();
+      right_.advance();
+    }
+  }
 
   std::string node_;
   std::string left_name_, right_name_;

@@ -55,7 +55,7 @@ struct build_context {
   // Of an intake: what it may still hold when its phase has ended.
   uint64_t kept_bytes = 0;
   const plan::sort_prediction* sort = nullptr;  // of a breaker: its blocks and buffers, as planned
-  size_t batch_bytes = 0;                       // target size of a batch
+  record::batch_limits batches;                 // how large to make them, and the rows in them
   plan::node_part part = plan::node_part::whole;
   size_t input = 0;         // of the intake of a node with stored inputs: which one
   std::any& state;          // of a breaker: what the intake leaves for the work

@@ -5,7 +5,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/expr/row_too_large.h"
+#include "engine/record/row_too_large.h"
 
 namespace flowrun::exec {
 
@@ -36,15 +36,14 @@ void count_out(node_counters* c, output& out) {
 // turn. On the plain executor, the only thread then looks at the stop flag.
 constexpr unsigned turns_per_task = 64;
 
-// While so much waits at the gate, the head rests. Tickets that have grown to their share of it are finished behind the
-// gate. But where rows only grow a few times as large, it pays to let several threads make them.
-constexpr uint64_t most_parked_bytes = 16 * MiB;
+// Tickets that have grown to their share of what may wait at the gate are finished behind it. But where rows only grow
+// a few times as large, it pays to let several threads make them.
 constexpr uint64_t largest_ticket_share = 4 * MiB;
 
 // Longer rows are made behind the gate, one at a time.
 constexpr uint64_t longest_parallel_row = 1 * MiB;
 
-uint64_t ticket_share(uint64_t batch_bytes, unsigned max_tickets) {
+uint64_t ticket_share(uint64_t most_parked_bytes, uint64_t batch_bytes, unsigned max_tickets) {
   const uint64_t share = most_parked_bytes / std::max(max_tickets, 1U);
   return std::max(std::min(share, largest_ticket_share), 4 * batch_bytes);
 }
@@ -70,8 +69,8 @@ void run_as(const std::string& name, node_counters* busy, Work work) {
   const stopwatch time(busy);
   try {
     work();
-  } catch (const expr::row_too_large& cause) {
-    throw expr::row_too_large(name, cause);
+  } catch (const record::row_too_large& cause) {
+    throw record::row_too_large(name, cause);
   }
 }
 
@@ -84,7 +83,7 @@ pipeline::pipeline(pipeline_tree tree, task_executor& executor, unsigned max_wor
       executor_(executor),
       max_workers_(std::max(max_workers, 1U)),
       max_tickets_(std::max(max_tickets, 1U)),
-      most_ticket_bytes_(ticket_share(tree_.limits.num_bytes, max_tickets)),
+      most_ticket_bytes_(ticket_share(tree_.most_parked_bytes, tree_.limits.num_bytes, max_tickets)),
       events_(std::move(events)),
       head_waker_(*this),
       gate_waker_(*this) {
@@ -138,7 +137,7 @@ void pipeline::post_worker_locked() {
 
 bool pipeline::may_pull_locked() const {
   if (in_head_ || head_done_ || head_waker_.blocked) return false;
-  return tickets_out_ == 0 || (tickets_out_ < max_tickets_ && parked_bytes_ < most_parked_bytes);
+  return tickets_out_ == 0 || (tickets_out_ < max_tickets_ && parked_bytes_ < tree_.most_parked_bytes);
 }
 
 bool pipeline::gate_is_ready_locked() const {
@@ -287,7 +286,7 @@ bool pipeline::apply_last_in_parallel(std::vector<item>& items) {
   try {
     static_cast<void>(apply_last(items, limits));  // a stage without state never waits
     return true;
-  } catch (const expr::row_too_large&) {
+  } catch (const record::row_too_large&) {
     return false;
   }
 }

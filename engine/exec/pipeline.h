@@ -51,6 +51,7 @@ struct pipeline_tree {
   std::vector<std::vector<uint32_t>> head_children;
   std::vector<node> stages;                            // parents before children
   expr::run_limits limits = {.num_bytes = 256 * KiB};  // of a step
+  uint64_t most_parked_bytes = 16 * MiB;               // while so much waits at the gate, the head rests
 };
 
 // What a pipeline tells the job. Called from workers.

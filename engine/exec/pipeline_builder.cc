@@ -6,8 +6,8 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/exec/program_stage.h"
-#include "engine/expr/row_too_large.h"
 #include "engine/plan/body_ports.h"
+#include "engine/record/row_too_large.h"
 #include "engine/sizes/batches_in_flight.h"
 
 namespace flowrun::exec {
@@ -148,13 +148,12 @@ bool pipeline_builder::build_engine_part(size_t node, plan::node_part part, size
 }
 
 assembly pipeline_builder::build_node(size_t node, plan::node_part part, size_t input,
-                                      std::vector<input_stream*> inputs) {
+                                      std::vector<input_stream*> inputs, uint64_t longest_row) {
   assembly own;
   if (build_engine_part(node, part, input, own)) return own;
   const plan::node& n = graph_.nodes[node];
-  const uint64_t most_bytes = sizes::longest_row(plan_.resources.memory_bytes);
   for (const plan::output_port& port : n.outputs)
-    if (port.type.row_bytes() > most_bytes) throw expr::row_too_large(n.id, {port.type.row_bytes(), most_bytes});
+    if (port.type.row_bytes() > longest_row) throw record::row_too_large(n.id, {port.type.row_bytes(), longest_row});
   const auto found = operators_.find(n.declaration->name);
   FLOWRUN_CHECK(found != operators_.end());
   uint64_t kept_bytes = 0;
@@ -168,7 +167,7 @@ assembly pipeline_builder::build_node(size_t node, plan::node_part part, size_t 
                         .memory_bytes = plan_.share_of(static_cast<int>(node), part, static_cast<int>(input)),
                         .kept_bytes = kept_bytes,
                         .sort = plan_.sort_of(static_cast<int>(node)),
-                        .batch_bytes = plan_.batch_bytes,
+                        .batches = {plan_.batch_bytes, longest_row},
                         .part = part,
                         .input = input,
                         .state = states_[node],
@@ -241,7 +240,7 @@ void pipeline_builder::build_head(pipeline_tree& tree, const plan::pipeline& p, 
   }
   if (!reads_queues) inputs.clear();
   input_stream* const flowing = reads_queues ? inputs[graph_.nodes[head].flowing_input()] : nullptr;
-  assembly first = build_node(head, plan::part_in(graph_, p, p.head), 0, std::move(inputs));
+  assembly first = build_node(head, plan::part_in(graph_, p, p.head), 0, std::move(inputs), tree.limits.row_bytes);
   // A stage that was cut off from the pipeline it would flow in.
   if (first.head == nullptr && flowing != nullptr) first.head = make_queue_source(*flowing);
   FLOWRUN_CHECK(first.head != nullptr);
@@ -259,7 +258,7 @@ void pipeline_builder::build_head(pipeline_tree& tree, const plan::pipeline& p, 
 void pipeline_builder::add_store(pipeline_tree& tree, const plan::stored_input& s, const std::map<int, tail>& tails) {
   const auto node = static_cast<size_t>(s.node);
   const plan::input_port& from = graph_.nodes[node].inputs[static_cast<size_t>(s.input)];
-  assembly built = build_node(node, plan::node_part::intake, static_cast<size_t>(s.input), {});
+  assembly built = build_node(node, plan::node_part::intake, static_cast<size_t>(s.input), {}, tree.limits.row_bytes);
   FLOWRUN_CHECK(!built.stages.empty());
   tail at = tails.at(from.from_node);
   for (size_t i = 0; i < built.stages.size(); ++i) {
@@ -290,13 +289,14 @@ void pipeline_builder::add_queue(pipeline_tree& tree, int queue, const std::map<
 pipeline_tree pipeline_builder::build(size_t index) {
   const plan::pipeline& p = plan_.pipelines[index];
   pipeline_tree tree;
-  tree.limits = {.num_bytes = plan_.batch_bytes, .row_bytes = sizes::longest_row(plan_.resources.memory_bytes)};
+  tree.limits = {.num_bytes = plan_.batch_bytes, .row_bytes = plan_.longest_row(static_cast<size_t>(p.phase))};
+  tree.most_parked_bytes = sizes::parked_bytes(plan_.phases[static_cast<size_t>(p.phase)].pipelines.size());
   std::map<int, tail> tails;
   build_head(tree, p, tails);
   for (int member : p.nodes) {
     const auto node = static_cast<size_t>(member);
     const plan::input_port& from = graph_.nodes[node].inputs[graph_.nodes[node].flowing_input()];
-    assembly built = build_node(node, plan::part_in(graph_, p, member), 0, {});
+    assembly built = build_node(node, plan::part_in(graph_, p, member), 0, {}, tree.limits.row_bytes);
     const tail parent = tails.at(from.from_node);
     const bool ends_here = graph_.nodes[node].role() == plan::operator_role::breaker;
     add_stages(tree, node, std::move(built.stages), &parent, static_cast<unsigned>(from.from_port), tails);

@@ -44,7 +44,8 @@ class pipeline_builder {
     bool is_head = false;
     uint32_t stage = 0;
   };
-  assembly build_node(size_t node, plan::node_part part, size_t input, std::vector<input_stream*> inputs);
+  assembly build_node(size_t node, plan::node_part part, size_t input, std::vector<input_stream*> inputs,
+                      uint64_t longest_row);
   bool build_engine_part(size_t node, plan::node_part part, size_t input, assembly& out);
   std::unique_ptr<source> read_results(size_t node);
   shared_rows rows_of_stream(const std::string& id);

@@ -6,7 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/expr/row_too_large.h"
+#include "engine/record/row_too_large.h"
 
 namespace flowrun::expr {
 
@@ -153,7 +153,8 @@ size_t chunk_writer::append_with_strings(const chunk_frame& frame, size_t first,
     }
     if (heap_bytes_ > 0 && heap_bytes_ + needed > most_heap) finish();  // a long row gets a batch of its own
     make_room(to - from);
-    if (to - from == 1 && needed > limits_.row_bytes) throw row_too_large(needed, limits_.row_bytes);
+    if (const uint64_t num_bytes = needed + layout_.row_bytes; to - from == 1 && num_bytes > limits_.row_bytes)
+      throw record::row_too_large(num_bytes, limits_.row_bytes);
     reserve_heap(needed);
     append_range(frame, first, from, to - from);
     from = to;

@@ -11,17 +11,17 @@
 #include "engine/base/error.h"
 #include "engine/expr/lane.h"
 #include "engine/expr/number_keys.h"
-#include "engine/expr/row_too_large.h"
 #include "engine/expr/text_fields.h"
 #include "engine/expr/version_key.h"
 #include "engine/record/float_text.h"
+#include "engine/record/row_too_large.h"
 
 namespace flowrun::expr {
 
 char* text_arena::take(size_t num_bytes) {
   if (pieces_.empty() || pieces_.back().num_bytes - used_ < num_bytes) {
     const size_t wanted = std::max(num_bytes, pieces_.empty() ? usual_bytes : pieces_.back().num_bytes);
-    if (num_bytes > most_bytes_) throw row_too_large(num_bytes, most_bytes_);
+    if (num_bytes > most_bytes_) throw record::row_too_large(num_bytes, most_bytes_);
     pieces_.push_back({pool_.take(wanted), wanted});
     used_ = 0;
   }

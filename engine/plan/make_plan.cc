@@ -6,6 +6,7 @@
 #include "engine/plan/pipelines.h"
 #include "engine/plan/prediction.h"
 #include "engine/plan/queue_kinds.h"
+#include "engine/sizes/batches_in_flight.h"
 
 namespace flowrun::plan {
 
@@ -25,6 +26,18 @@ const queue* physical_plan::queue_into(int node, int input) const {
   for (const queue& q : queues)
     if (q.to_node == node && q.to_input == input) return &q;
   return nullptr;
+}
+
+uint64_t physical_plan::num_bounded_queues(size_t phase) const {
+  uint64_t count = 0;
+  for (int p : phases[phase].pipelines)
+    for (int q : pipelines[static_cast<size_t>(p)].queues)
+      count += queues[static_cast<size_t>(q)].kind == queue_kind::bounded ? 1 : 0;
+  return count;
+}
+
+uint64_t physical_plan::longest_row(size_t phase) const {
+  return sizes::longest_row(resources.memory_bytes, num_bounded_queues(phase));
 }
 
 node_part part_in(const graph& g, const pipeline& p, int node) {

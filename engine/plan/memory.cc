@@ -200,21 +200,36 @@ class splitter {
     return total;
   }
 
-  // The node with the widest rows.
-  const node& widest() const {
-    return *std::max_element(graph_.nodes.begin(), graph_.nodes.end(),
-                             [](const node& a, const node& b) { return width_of(a) < width_of(b); });
-  }
   static uint64_t width_of(const node& n) {
     uint64_t width = 0;
     for (const output_port& port : n.outputs) width = std::max<uint64_t>(width, port.type.row_bytes());
     return width;
   }
-  // So much memory that the widest rows are no longer than sizes::longest_row.
-  uint64_t least_for_rows() const {
-    const uint64_t width = graph_.nodes.empty() ? 0 : width_of(widest());
-    return width > sizes::row_allowance ? width * sizes::copies_of_a_row : 0;
+  // The node whose rows need the most memory, so that they are no longer than sizes::longest_row.
+  struct wide_rows {
+    uint64_t memory_bytes = 0;
+    int node = -1;
+    uint64_t copies = 0;
+  };
+  wide_rows widest() const {
+    wide_rows most;
+    for (size_t x = 0; x < plan_.phases.size(); ++x) {
+      const uint64_t queues = plan_.num_bounded_queues(x);
+      const auto look_at = [&](int index) {
+        const uint64_t width = width_of(graph_.nodes[static_cast<size_t>(index)]);
+        const uint64_t wanted = sizes::least_memory_for_row(width, queues);
+        if (wanted > most.memory_bytes) most = {wanted, index, sizes::copies_of_a_row(queues)};
+      };
+      for (int p : plan_.phases[x].pipelines) {
+        const pipeline& line = plan_.pipelines[static_cast<size_t>(p)];
+        look_at(line.head);
+        for (int n : line.nodes) look_at(n);
+        for (const stored_input& s : line.stores) look_at(s.node);
+      }
+    }
+    return most;
   }
+  uint64_t least_for_rows() const { return widest().memory_bytes; }
 
   // About an eighth of the memory for batches in flight, in the cache's reach; less where the minimums ask for it.
   void choose_batch_bytes() {
@@ -391,10 +406,14 @@ class splitter {
   }
 
   void report_row(std::vector<fault>& faults) const {
-    const uint64_t needed = (least_for_rows() + MiB - 1) / MiB;
+    const wide_rows rows = widest();
+    const node& n = graph_.nodes[static_cast<size_t>(rows.node)];
+    const uint64_t needed = (rows.memory_bytes + MiB - 1) / MiB;
+    const std::string share =
+        rows.copies == 8 ? "an eighth" : fmt::format("1/{} where so many streams meet", rows.copies);
     refuse(needed,
-           fmt::format("memory: {}MiB or more; a row of '{}' takes {}, and may take an eighth", needed, widest().id,
-                       format_bytes(width_of(widest()))),
+           fmt::format("memory: {}MiB or more; a row of '{}' takes {}, and may take {}", needed, n.id,
+                       format_bytes(width_of(n)), share),
            "", faults);
   }
 

@@ -138,7 +138,10 @@ struct physical_plan {
   // What the node's intake keeps (memory_share::kept_bytes).
   uint64_t kept_of(int node, int input = 0) const;
   const queue* queue_into(int node, int input) const;  // null: not by a queue
-  const sort_prediction* sort_of(int node) const;      // null for nodes that are no breakers
+  uint64_t num_bounded_queues(size_t phase) const;
+  // In a phase: a row with its texts.
+  uint64_t longest_row(size_t phase) const;
+  const sort_prediction* sort_of(int node) const;  // null for nodes that are no breakers
 };
 
 // Which part of a node works in a pipeline.

@@ -59,10 +59,18 @@ struct batch_shape {
 // `target_bytes` is what a batch may take (rows plus heap).
 batch_shape shape_for(const row_type& type, size_t target_bytes = 256 * 1024);
 
+// How large a batch should become, and how long a row may be. A batch takes its target and one row more at most.
+struct batch_limits {
+  size_t target_bytes = 0;  // rows plus heap
+  uint64_t row_bytes = 0;   // of a row with its texts; a longer one ends the job
+};
+// For rows whose length is bounded elsewhere: rows that lie in memory as they are, or constants.
+constexpr batch_limits rows_of_any_length(size_t target_bytes = 256 * 1024) { return {target_bytes, ~uint64_t{0}}; }
+
 // Fills a batch row by row. Not thread-safe; one builder per stage and thread.
 class batch_builder {
  public:
-  batch_builder(const row_type& type, batch_pool& pool, size_t target_bytes = 256 * 1024);
+  batch_builder(const row_type& type, batch_pool& pool, const batch_limits& limits);
 
   size_t num_rows() const { return num_rows_; }
   size_t max_rows() const { return shape_.max_rows; }
@@ -71,21 +79,31 @@ class batch_builder {
   bool full() const { return num_rows_ >= shape_.max_rows || heap_num_bytes_ >= shape_.target_heap_bytes; }
   bool empty() const { return num_rows_ == 0; }
 
-  // Appends `count` rows (count <= room()) whose bytes the caller sets; string fields must be set with put_string.
+  // So many bytes of texts make the builder full. What several rows that are appended at once have in texts must fit
+  // here; else they are appended one by one.
+  size_t text_room() const {
+    return heap_num_bytes_ >= shape_.target_heap_bytes ? 0 : shape_.target_heap_bytes - heap_num_bytes_;
+  }
+
+  // Appends `count` rows (count <= room()) whose bytes the caller sets; string fields must be set with put_string,
+  // before the next rows are appended.
   std::byte* append(size_t count = 1);
-  // Takes the last `count` rows away again.
-  void remove_last(size_t count) { num_rows_ -= count; }
   // Appends a row of the same row type that lies in another batch, copying its strings.
   void append_row(const std::byte* row, const std::byte* heap);
-  // Copies `text` into the heap and stores the reference in the field. Throws error(bad_data) when the heap would pass
-  // 4 GiB.
+  // Copies `text` into the heap and stores the reference in the field. Throws row_too_large when the row becomes longer
+  // than it may be, and error(bad_data) when the heap would pass 4 GiB.
   void put_string(std::byte* field, std::string_view text);
+  // The next texts of the row take so many bytes together. Worth a call where they are long: the heap grows once.
+  void expect_texts(size_t num_bytes) {
+    if (heap_num_bytes_ + num_bytes > heap_capacity_) grow_heap(heap_num_bytes_ + num_bytes);
+  }
 
   // The rows so far as a batch; the builder is empty afterwards. first_row is left to the caller.
   batch take();
 
  private:
   void start();
+  void grow_heap(size_t num_bytes);
   batch_pool* pool_;
   batch_shape shape_;
   std::vector<uint32_t> string_offsets_;
@@ -94,7 +112,10 @@ class batch_builder {
   size_t num_rows_ = 0;
   std::shared_ptr<std::byte[]> heap_;
   size_t heap_num_bytes_ = 0;
-  size_t heap_capacity_ = 0;
+  size_t heap_capacity_ = 0;  // no more than the limit of the row that it was grown for: the next row looks again
+  size_t heap_allocated_ = 0;
+  size_t row_texts_from_ = 0;  // where the texts of the rows appended last begin
+  uint64_t longest_row_;       // with its texts
 };
 
 }  // namespace flowrun::record

@@ -27,7 +27,7 @@ class wide_run_merger final : public run_merger {
         runs_(std::move(runs)),
         slices_(settings_.type, settings_.key),
         gather_(settings_.type, *resources.pool, batch_bytes),
-        builder_(settings_.type, *resources.pool, batch_bytes) {
+        builder_(settings_.type, *resources.pool, record::rows_of_any_length(batch_bytes)) {
     uint64_t num_bytes = 0, num_rows = 0;  // on scratch
     if (!runs_.runs.empty()) {
       block_bytes_ = resources.merging.block_bytes;

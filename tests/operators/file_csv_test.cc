@@ -339,7 +339,7 @@ TEST(file_csv, what_is_written_reads_back_the_same) {
   std::mt19937_64 random(11);
   constexpr std::string_view alphabet = "abc,;\"\n\r\t \\";
   for (int round = 0; round < 50; ++round) {
-    record::batch_builder builder(type, pool, 1 << 20);
+    record::batch_builder builder(type, pool, record::rows_of_any_length(1 << 20));
     for (int r = 0; r < 40; ++r) {
       std::byte* const row = builder.append();
       for (const record::column& c : type.columns()) {
@@ -390,7 +390,7 @@ TEST(file_csv, what_is_written_reads_back_the_same) {
 TEST(file_csv, texts_that_rows_share_are_formatted_in_pieces) {
   const row_type type = make_type({"string"});
   record::batch_pool pool;
-  record::batch_builder builder(type, pool);
+  record::batch_builder builder(type, pool, record::rows_of_any_length());
   builder.put_string(builder.append(), std::string(100'000, 'x'));
   record::batch rows = builder.take();
   std::vector<std::byte> same;
@@ -438,7 +438,7 @@ TEST(file_csv, rejected_lines_end_a_piece) {
 TEST(file_csv, quotes_only_where_needed) {
   const row_type type = make_type({"string", "u8", "string"});
   record::batch_pool pool;
-  record::batch_builder builder(type, pool);
+  record::batch_builder builder(type, pool, record::rows_of_any_length());
   for (const auto& [first, second] : std::vector<std::pair<std::string, std::string>>{
            {"plain", "a b"}, {"", "x,y"}, {"say \"hi\"", ""}, {"two\nlines", "cr\r"}}) {
     std::byte* const row = builder.append();

@@ -12,7 +12,8 @@
 namespace flowrun::operators::testing {
 
 record::batch to_batch(const record::row_type& type, std::span<const std::string> text, record::batch_pool& pool) {
-  record::batch_builder builder(type, pool, std::max<size_t>(2 * type.row_bytes() * text.size(), 64));
+  record::batch_builder builder(type, pool,
+                                record::rows_of_any_length(std::max<size_t>(2 * type.row_bytes() * text.size(), 64)));
   for (const std::string& line : text) {
     std::byte* row = builder.append();
     size_t from = 0;

@@ -35,6 +35,20 @@ def texts(count, words=WORDS):
     return nodes, rows, sum(3 * words + len(str(i)) for i in range(count)) * (words + 1)
 
 
+def long_texts(name, count, mib, suffix="", key="i"):
+    """Nodes that make `count` rows {k, NAME}, with texts of `mib` MiB, the last one of which is called NAMESUFFIX; and the
+    bytes of all these texts."""
+    halves = max(int(2 * mib), 1)
+    piece = int(mib * MIB) // (16 * halves)
+    first, second, third = (f"{name}{suffix}{end}" for end in ("_0", "_1", ""))
+    nodes = {
+        first: generated(count, k=key, p=f"'{'x' * piece}'"),
+        second: f'{{op: map, in: {first}, with: {{k: k, p: "concat({", ".join(["p"] * 16)})"}}}}',
+        third: f'{{op: map, in: {second}, with: {{k: k, {name}: "concat({", ".join(["p"] * halves)})"}}}}',
+    }
+    return nodes, count * piece * 16 * halves
+
+
 class growing_rows_test(process_test):
     def run_job(self, nodes, *more):
         """Its report."""
@@ -244,6 +258,25 @@ class growing_rows_test(process_test):
             with self.subTest(columns=columns):
                 self.written(nodes, "g", "write_rows", rows * width * columns)
 
+    def test_wide_rows_of_many_streams(self):
+        width, columns, rows, streams = 60_000, 25, 20, 6
+        (self.dir / "wide.bin").write_bytes(os.urandom(width * columns) * rows)
+        listed = ", ".join(f'c{n}: "bytes[{width}]"' for n in range(columns))
+        names = [f"g{n}" for n in range(streams)]
+        text = "flowrun: 1\nnodes:\n"
+        for name in names:
+            text += f"  {name}: {{op: file.read_rows, with: {{path: wide.bin, type: {{{listed}}}}}}}\n"
+        text += f"  m: {{op: concat, in: [{', '.join(names)}]}}\n  w: {{op: file.write_rows, in: m, with: {{path: out.bin}}}}\n"
+        self.write("job.yaml", text)
+        least = -(-width * columns * 4 * streams // MIB)
+        words = ["job.yaml", "-q", "-j", 4, "-T", "scratch", "--report", "report.json", "-m"]
+        share = f"a row of 'g0' takes 1.43 MiB, and may take 1/{4 * streams} where so many streams meet"
+        self.fails(78, self.flowrun(*words, f"{least - 1}MiB"), f"memory: {least}MiB or more; {share}")
+        done = self.flowrun(*words, f"{least}MiB")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.within_budget(self.report())
+        self.assertEqual((self.dir / "out.bin").stat().st_size, width * columns * rows * streams)
+
     def test_wide_rows_to_a_slow_reader(self):
         """Many threads make batches of one row each, and none of them goes away for a while."""
         width, columns, rows = 60_000, 130, 40
@@ -281,6 +314,109 @@ class growing_rows_test(process_test):
         self.written(nodes, "g", "write_lines", 40 * 3_000_001)
         nodes["m"] = '{op: map, in: g, with: {a: "concat(text, text)", n: row_number}}'
         self.written(nodes, "m", "write_csv", 40 * 6_000_002 + 10 + 30 * 2)
+
+    def test_rows_of_long_rows(self):
+        """Rows that are put together from others, with texts of some MiB in all, in 64 MiB. Of these a row may take an
+        eighth."""
+        self.check_by_length([1, 3, 7], [9], lambda mib: self.put_together(8, mib))
+
+    def test_window_of_long_rows(self):
+        """A row with its neighbour, which only the window itself sees, may be twice as long as others."""
+
+        def windows(mib):
+            rows, num_bytes = long_texts("a", 8, mib / 2)
+            window = "{op: window, in: a, with: {before: 1, let: {p: 'length(row[-1].a)'}}}"
+            return {"window": ({**rows, "big": window}, "p", 8, num_bytes - num_bytes // 8)}
+
+        self.check_by_length([1, 7, 15], [], windows)
+        more = "{op: window, in: a, with: {before: 2, let: {p: 'length(row[-1].a) + length(row[-2].a)'}}}"
+        rows, _ = long_texts("a", 8, 6)
+        self.is_too_long({**rows, "big": more})
+
+    def test_merge_of_long_rows(self):
+        """Each stream that meets others holds some rows, so with many of them a row may take less."""
+
+        def merges(mib, count=2):
+            nodes, num_bytes = {}, 0
+            for n in range(count):
+                rows, of_these = long_texts("a", 4, mib, f"_{n}")
+                nodes.update(rows)
+                num_bytes += of_these
+            streams = ", ".join(f"a_{n}" for n in range(count))
+            return {
+                f"merge {by}": ({**nodes, "big": f"{{op: merge, in: [{streams}], with: {{{by}}}}}"}, "length(a)", 4 * count, num_bytes)
+                for by in ("by: [k]", "less: 'a.k < b.k'")
+            }
+
+        self.check_by_length([1, 3, 7], [], merges)
+        self.check_by_length([1.75], [], lambda mib: merges(mib, 8))
+        for nodes, _, _, _ in merges(4, 8).values():
+            self.is_too_long(nodes, "node 'a_", "2.00 MiB for a row")
+
+    def test_many_long_texts_of_a_group(self):
+        lets = ", ".join(f"l{n}: 'last(a)'" for n in range(61))
+        rows, _ = long_texts("a", 20, 0.5)
+        for op in ("{op: reduce, in: a, with: {let: {%s}}}", "{op: group, in: a, with: {by: [k], let: {%s}}}"):
+            self.is_too_long({**rows, "big": op % lets})
+
+    def test_long_texts_that_take_turns(self):
+        """Of many aggregates one has a long text at a time."""
+        lanes = 40
+        lets = ", ".join(f"l{n}: \"last(if(k % {lanes} == {n}, a, '-'))\"" for n in range(lanes))
+        rows, num_bytes = long_texts("a", lanes, 3)
+        total = " + ".join(f"length(l{n})" for n in range(lanes))
+        for op in ("{op: reduce, in: a, with: {let: {%s}}}", "{op: group, in: a, with: {by: [], let: {%s}}}"):
+            jobs = {op: ({**rows, "big": op % lets}, total, 1, num_bytes // lanes + lanes - 1)}
+            self.check_by_length([3], [], lambda _, jobs=jobs: jobs)
+
+    def put_together(self, count, mib):
+        """Jobs by name: nodes, what to add up of the node `big`, its rows, and that sum."""
+        a, of_a = long_texts("a", count, mib / 2)
+        b, of_b = long_texts("b", count, mib / 2)
+        both = {**a, **b}
+        few, of_few = long_texts("b", 2, mib / 2)
+        many = {**few, **long_texts("a", count, mib / 2, key="i % 2")[0]}
+        quarter, of_quarter = long_texts("a", count, mib / 4)
+        lets = ", ".join(f"l{n}: 'last(a)'" for n in range(4))
+        made = ", ".join(f'm{n}: "max(concat(a, {n}))"' for n in range(4))
+        of_lets, of_made = (" + ".join(f"length({c}{n})" for n in range(4)) for c in "lm")
+        zipped = {**both, "c": "{op: map, in: b, with: {b: b}}", "big": "{op: zip, in: {left: a, right: c}}"}
+        joined = {**both, "big": "{op: join, in: {left: a, right: b}, with: {by: [k]}}"}
+        found = {**many, "big": "{op: lookup, in: {stream: a, table: b}, with: {by: [k]}}"}
+        grouped = {**quarter, "big": f"{{op: group, in: a, with: {{by: [k], let: {{{lets}}}}}}}"}
+        made_in_groups = {**quarter, "big": f"{{op: group, in: a, with: {{by: [k], let: {{{made}}}}}}}"}
+        reduced = {**quarter, "big": f"{{op: reduce, in: a, with: {{let: {{{lets}}}}}}}"}
+        return {
+            "zip": (zipped, "length(b)", count, of_b),
+            "join": (joined, "length(a) + length(b)", count, of_a + of_b),
+            "lookup": (found, "length(b)", count, of_few * count // 2),
+            "group": (grouped, of_lets, count, 4 * of_quarter),
+            "group of new texts": (made_in_groups, of_made, count, 4 * (of_quarter + count)),
+            "reduce": (reduced, of_lets, 1, 4 * of_quarter // count),
+        }
+
+    def check_by_length(self, fitting, too_long, jobs):
+        for mib in fitting:
+            for name, (nodes, total, rows, num_bytes) in jobs(mib).items():
+                with self.subTest(job=name, mib=mib):
+                    looked = f'{{op: reduce, in: big, with: {{let: {{n: "count()", b: "sum({total})"}}}}}}'
+                    results = self.run_job({**nodes, "r": looked})["results"]
+                    sums = {r["name"]: int(r["value"]) for r in results if r["node"] == "r"}
+                    self.assertEqual(sums, {"n": rows, "b": num_bytes})
+        for mib in too_long:
+            for name, (nodes, *_) in jobs(mib).items():
+                with self.subTest(job=name, mib=mib):
+                    self.is_too_long(nodes)
+
+    def is_too_long(self, nodes, *parts):
+        """A row of the node `big` is longer than the memory allows, if `parts` don't say something else."""
+        text = "flowrun: 1\nname: long\nnodes:\n" + "".join(f"  {n}: {node}\n" for n, node in nodes.items())
+        text += '  n: {op: map, in: big, with: {n: "row_number"}}\n  w: {op: file.write_csv, in: n, with: {path: out.txt}}\n'
+        self.write("job.yaml", text)
+        done = self.flowrun("job.yaml", "-q", "-m", "64MiB", "-j", 4, "-T", "scratch", "--report", "report.json")
+        self.fails(75, done, *(parts or ["node 'big'"]), "one row takes", "help: raise the memory budget (-m)")
+        self.within_budget(self.report())
+        self.assertFalse((self.dir / "out.txt").exists())
 
     def test_a_row_longer_than_the_memory_allows(self):
         def times(n):

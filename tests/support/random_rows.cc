@@ -32,7 +32,7 @@ void random_rows::fill(const row_type& type, std::byte* row, batch_builder& buil
 
 std::vector<batch> random_rows::batches(const row_type& type, batch_pool& pool, size_t num_rows, size_t target_bytes) {
   std::vector<batch> out;
-  batch_builder builder(type, pool, target_bytes);
+  batch_builder builder(type, pool, rows_of_any_length(target_bytes));
   for (size_t i = 0; i < num_rows; ++i) {
     fill(type, builder.append(), builder);
     if (builder.full()) out.push_back(builder.take());
@@ -42,7 +42,7 @@ std::vector<batch> random_rows::batches(const row_type& type, batch_pool& pool, 
 }
 
 batch random_rows::one_batch(const row_type& type, batch_pool& pool, size_t num_rows) {
-  batch_builder builder(type, pool, size_t{1} << 30);
+  batch_builder builder(type, pool, rows_of_any_length(size_t{1} << 30));
   for (size_t i = 0; i < num_rows; ++i) fill(type, builder.append(), builder);
   return builder.take();
 }

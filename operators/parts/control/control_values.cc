@@ -150,7 +150,8 @@ given_rows check_rows(plan::node_checker& node, const specs::Value& rows, record
 
 record::batch load_rows(const std::vector<std::vector<expr::expression>>& rows, const record::row_type& type,
                         const expr::scalar_values& values, record::batch_pool& pool) {
-  record::batch_builder unsorted(type, pool, (rows.size() + 1) * (type.row_bytes() + 64) * 2);
+  record::batch_builder unsorted(type, pool,
+                                 record::rows_of_any_length((rows.size() + 1) * (type.row_bytes() + 64) * 2));
   for (const std::vector<expr::expression>& row : rows) {
     std::byte* const to = unsorted.append();
     for (size_t i = 0; i < type.num_columns(); ++i) {
@@ -175,7 +176,7 @@ record::batch load_rows(const std::vector<std::vector<expr::expression>>& rows, 
   std::sort(sequence.begin(), sequence.end(), [&](size_t a, size_t b) {
     return compare.compare(batch.row(a), batch.heap, batch.row(b), batch.heap) < 0;
   });
-  record::batch_builder sorted(type, pool, batch.num_bytes() + type.row_bytes() + 64);
+  record::batch_builder sorted(type, pool, record::rows_of_any_length(batch.num_bytes() + type.row_bytes() + 64));
   for (size_t i : sequence) sorted.append_row(batch.row(i), batch.heap);
   return sorted.take();
 }

@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/record/key.h"
+#include "engine/record/row_too_large.h"
 
 namespace flowrun::operators {
 
@@ -184,8 +185,9 @@ bool is_text(const column_aggregate& a) { return a.kind != aggregate_kind::count
 
 }  // namespace
 
-aggregation::aggregation(std::vector<column_aggregate> aggregates, const record::row_type& output, size_t first_column)
-    : row_bytes_(output.row_bytes()) {
+aggregation::aggregation(std::vector<column_aggregate> aggregates, const record::row_type& output, size_t first_column,
+                         uint64_t most_bytes)
+    : row_bytes_(output.row_bytes()), most_bytes_(most_bytes) {
   for (size_t i = 0; i < aggregates.size(); ++i) {
     lane l;
     l.what = std::move(aggregates[i]);
@@ -195,15 +197,52 @@ aggregation::aggregation(std::vector<column_aggregate> aggregates, const record:
 }
 
 void aggregation::add(const record::batch& rows, const std::vector<uint32_t>& starts, bool open) {
-  const size_t num_groups = starts.size() - 1;
+  compute(rows, starts, open);
   started_ = true;
+  uint64_t kept = row_bytes_;
+  for (lane& l : lanes_) {
+    if (!is_text(l.what)) continue;
+    if (l.what.result.is_string()) kept += l.texts.back().size();
+    if (kept > most_bytes_) throw record::row_too_large(kept, most_bytes_);
+    l.keep_last_text();
+  }
+}
+
+// The texts of the last group are kept until the next add(), and those of complete groups refer to what was kept
+// before.
+void aggregation::lane::keep_last_text() {
+  constexpr size_t short_text = 64 * 1024;
+  const std::string_view text = texts.back();
+  if (!text.empty() && text.data() == kept_text.data())
+    open_text.swap(kept_text);  // the group goes on, and so does its text
+  else if (open_text.capacity() > 2 * std::max(text.size(), short_text))
+    std::string(text).swap(open_text);  // an assignment would keep the memory of the long text
+  else
+    open_text.assign(text);
+}
+
+void aggregation::store_all(const record::batch& rows, std::byte* to, record::batch_builder& into) {
+  compute(rows, {0, static_cast<uint32_t>(rows.num_rows)}, false);
+  into.expect_texts(text_bytes(0, 1));
+  store(0, 1, to, into);
+}
+
+size_t aggregation::text_bytes(size_t from, size_t count) const {
+  size_t total = 0;
+  for (const lane& l : lanes_)
+    if (is_text(l.what) && l.what.result.is_string())
+      for (size_t g = from; g < from + count; ++g) total += l.texts[g].size();
+  return total;
+}
+
+void aggregation::compute(const record::batch& rows, const std::vector<uint32_t>& starts, bool open) {
+  const size_t num_groups = starts.size() - 1;
   for (lane& l : lanes_) {
     const column_aggregate& what = l.what;
     if (is_text(what)) {
       l.texts.clear();
       l.kept_text.swap(l.open_text);
       add_texts(what, rows, starts, open, l.kept_text, l.texts);
-      l.open_text.assign(l.texts.back());
       continue;
     }
     l.values.resize(num_groups);
@@ -274,6 +313,10 @@ void aggregation::store(size_t from, size_t count, std::byte* to, record::batch_
 }
 
 void aggregation::store_open(std::byte* to, record::batch_builder& into) const {
+  size_t num_bytes = 0;
+  for (const lane& l : lanes_)
+    if (l.what.result.is_string()) num_bytes += l.open_text.size();
+  into.expect_texts(num_bytes);
   for (const lane& l : lanes_) {
     std::byte* field = to + l.offset;
     if (is_text(l.what)) {

@@ -32,16 +32,22 @@ struct column_aggregate {
 
 class aggregation {
  public:
-  // Results go to columns of `output`, from column `first_column` on.
-  aggregation(std::vector<column_aggregate> aggregates, const record::row_type& output, size_t first_column);
+  // Results go to columns of `output`, from column `first_column` on. What is kept of an open group may take
+  // `most_bytes`, as a row of `output` with its texts: add() throws row_too_large.
+  aggregation(std::vector<column_aggregate> aggregates, const record::row_type& output, size_t first_column,
+              uint64_t most_bytes);
 
   // `starts` as group_tracker::add gives them; `open`: group 0 was open before.
   void add(const record::batch& rows, const std::vector<uint32_t>& starts, bool open);
   // Writes the results of groups [from, from + count) of the last add() into `count` rows at `to` of `into`. Once per
   // group.
   void store(size_t from, size_t count, std::byte* to, record::batch_builder& into);
+  // What the texts of groups [from, from + count) of the last add() take in their rows.
+  size_t text_bytes(size_t from, size_t count) const;
   // Writes the results of the open group, or of no rows at all (0 and empty text) when nothing was added.
   void store_open(std::byte* to, record::batch_builder& into) const;
+  // Writes the results of all of `rows`, at least one, and keeps nothing. Not together with add().
+  void store_all(const record::batch& rows, std::byte* to, record::batch_builder& into);
 
  private:
   struct lane {
@@ -52,12 +58,16 @@ class aggregation {
     uint64_t open_value = 0;
     std::string open_text;
     std::string kept_text;  // what open_text was before the last add(): texts[0] may lie in it
+    void keep_last_text();
     void store_values(size_t from, size_t count, std::byte* field, size_t stride);
     void store_text(std::string_view text, std::byte* field, record::batch_builder& into) const;
   };
+  void compute(const record::batch& rows, const std::vector<uint32_t>& starts, bool open);
+
   std::vector<lane> lanes_;
   bool started_ = false;
   uint32_t row_bytes_;
+  uint64_t most_bytes_;
 };
 
 // How to compute a list of aggregates: a projection in front, if an argument is more than a column, and the aggregates

@@ -11,11 +11,12 @@ namespace {
 
 class group_stage final : public exec::ordered_stage {
  public:
-  group_stage(const aggregation_plan& p, const record::row_type& output, record::batch_pool& pool, size_t batch_bytes)
+  group_stage(const aggregation_plan& p, const record::row_type& output, record::batch_pool& pool,
+              const record::batch_limits& limits)
       : groups_(row_groups(p.rows, p.keys)),
         keys_(p.rows, output, key_columns(p.keys)),
-        aggregation_(p.aggregates, output, p.keys.size()),
-        builder_(output, pool, batch_bytes),
+        aggregation_(p.aggregates, output, p.keys.size(), limits.row_bytes),
+        builder_(output, pool, limits),
         row_bytes_(output.row_bytes()),
         has_strings_(output.has_strings()),
         one_group_(p.keys.empty()) {}
@@ -37,13 +38,14 @@ class group_stage final : public exec::ordered_stage {
         out.leave(0, from);
         return outcome::ready();
       }
-      const size_t count = std::min(complete - from, num_rows_at_once());
+      size_t count = std::min(complete - from, num_rows_at_once());
+      // Where texts are long, one group after the other.
+      if (has_strings_ && text_bytes(in, from, count) > builder_.text_room()) count = 1;
       std::byte* to = builder_.append(count);
-      for (size_t g = from; g < from + count; ++g) {
-        const bool is_open = g == 0 && was_open_;
-        const record::batch& rows = is_open ? before_ : in;
-        keys_.copy(rows.row(is_open ? 0 : starts[g]), rows.heap, to + (g - from) * row_bytes_, builder_);
-      }
+      if (has_strings_ && count == 1) builder_.expect_texts(text_bytes(in, from, 1));
+      for (size_t g = from; g < from + count; ++g)
+        keys_.copy(first_row(in, g), g == 0 && was_open_ ? before_.heap : in.heap, to + (g - from) * row_bytes_,
+                   builder_);
       aggregation_.store(from, count, to, builder_);
       from += count;
       if (builder_.full()) out.emit(builder_.take());
@@ -67,6 +69,16 @@ class group_stage final : public exec::ordered_stage {
     std::vector<std::pair<size_t, size_t>> out;
     for (size_t k : keys) out.emplace_back(k, out.size());
     return out;
+  }
+  // The first row of group `g` of the batch at hand, which may lie in the batch before.
+  const std::byte* first_row(const record::batch& in, size_t g) const {
+    return g == 0 && was_open_ ? before_.row(0) : in.row((*starts_)[g]);
+  }
+  size_t text_bytes(const record::batch& in, size_t from, size_t count) const {
+    size_t total = aggregation_.text_bytes(from, count);
+    if (keys_.has_strings())
+      for (size_t g = from; g < from + count; ++g) total += keys_.text_bytes(first_row(in, g));
+    return total;
   }
   // With strings a builder may be full before its rows are.
   size_t num_rows_at_once() const { return std::min<size_t>(builder_.room(), has_strings_ ? 16 : 256); }
@@ -96,20 +108,20 @@ record::row_type group_type(const record::row_type& input, const std::vector<std
 
 void add_group_stages(exec::assembly& to, const record::row_type& input, const std::vector<std::string>& keys,
                       const named_aggregates& aggregates, const record::row_type& output, record::batch_pool& pool,
-                      size_t batch_bytes) {
+                      const record::batch_limits& limits) {
   const aggregation_plan p = plan_aggregation(input, keys, aggregates, false);
   if (!p.projection.empty()) to.stages.push_back(make_program(input, {program_step::map(p.projection)}, pool));
-  to.stages.emplace_back(std::make_unique<group_stage>(p, output, pool, batch_bytes));
+  to.stages.emplace_back(std::make_unique<group_stage>(p, output, pool, limits));
 }
 
 void add_total_stage(exec::assembly& to, const record::row_type& partial, size_t num_keys,
                      const std::vector<column_aggregate>& totals, const record::row_type& output,
-                     record::batch_pool& pool, size_t batch_bytes) {
+                     record::batch_pool& pool, const record::batch_limits& limits) {
   aggregation_plan p;
   p.rows = partial;
   for (size_t k = 0; k < num_keys; ++k) p.keys.push_back(k);
   p.aggregates = totals;
-  to.stages.emplace_back(std::make_unique<group_stage>(p, output, pool, batch_bytes));
+  to.stages.emplace_back(std::make_unique<group_stage>(p, output, pool, limits));
 }
 
 }  // namespace flowrun::operators

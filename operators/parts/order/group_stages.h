@@ -20,12 +20,12 @@ record::row_type group_type(const record::row_type& input, const std::vector<std
 // only one. `output` and `pool` outlive the stages.
 void add_group_stages(exec::assembly& to, const record::row_type& input, const std::vector<std::string>& keys,
                       const named_aggregates& aggregates, const record::row_type& output, record::batch_pool& pool,
-                      size_t batch_bytes);
+                      const record::batch_limits& limits);
 
 // The same for rows that are partial results: `totals` combines them (see combining()), and the first `num_keys`
 // columns are the keys.
 void add_total_stage(exec::assembly& to, const record::row_type& partial, size_t num_keys,
                      const std::vector<column_aggregate>& totals, const record::row_type& output,
-                     record::batch_pool& pool, size_t batch_bytes);
+                     record::batch_pool& pool, const record::batch_limits& limits);
 
 }  // namespace flowrun::operators

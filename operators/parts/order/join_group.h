@@ -15,7 +15,7 @@ namespace flowrun::operators {
 class join_group {
  public:
   join_group(const record::row_type& type, record::batch_pool& pool, size_t batch_bytes, uint64_t memory_bytes)
-      : builder_(type, pool, batch_bytes), memory_bytes_(memory_bytes) {
+      : builder_(type, pool, record::rows_of_any_length(batch_bytes)), memory_bytes_(memory_bytes) {
     for (const record::column& c : type.columns())
       if (c.type.is_string()) string_offsets_.push_back(c.offset);
   }

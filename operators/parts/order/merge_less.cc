@@ -237,7 +237,7 @@ class comparison {
 class merge_less_source final : public exec::source {
  public:
   merge_less_source(exec::build_context& c, const merge_condition& by)
-      : node_(c.node.id), pool_(c.job.pool()), builder_(c.output_type(), c.job.pool(), c.batch_bytes) {
+      : node_(c.node.id), pool_(c.job.pool()), builder_(c.output_type(), c.job.pool(), c.batches) {
     const size_t num_streams = c.inputs.size();
     for (size_t i = 0; i < num_streams; ++i) {
       streams_.emplace_back(*c.inputs[i], c.input_type(i), c.output_type());

@@ -333,13 +333,13 @@ void add_permuting_in_blocks(exec::assembly& to, exec::build_context& c, const b
 
 void add_reading_of_blocks(exec::assembly& to, exec::build_context& c) {
   if (const auto* rows = std::any_cast<gathered>(&c.state)) {
-    const size_t batch_rows = record::shape_for(c.input_type(), c.batch_bytes).max_rows;
+    const size_t batch_rows = record::shape_for(c.input_type(), c.batches.target_bytes).max_rows;
     to.stages.emplace_back(std::make_unique<gather_stage>(rows->from, rows->row_bytes, c.job.pool()));
     to.head = std::make_unique<range_source>(*rows, batch_rows);
     c.state.reset();
   } else if (const auto* blocks = std::any_cast<scattered>(&c.state)) {
     to.head = make_stored_source(std::make_unique<container::stored_reader>(
-        blocks->rows, c.memory_bytes, container::direction::forward, c.batch_bytes));
+        blocks->rows, c.memory_bytes, container::direction::forward, c.batches.target_bytes));
     c.state.reset();
   }
 }

@@ -144,7 +144,7 @@ void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_sett
   sort::sort_resources resources = resources_of(c, settings.type, compress);
   resources.merging = c.sort->merger;
   std::shared_ptr<sort::run_merger> merger =
-      sort::make_run_merger(settings, resources, std::move(*given), c.batch_bytes);
+      sort::make_run_merger(settings, resources, std::move(*given), c.batches.target_bytes);
   c.counters.fan_in = merger->fan_in();
   c.counters.merge_passes = merger->merge_passes();
   to.head = std::make_unique<merger_source>(merger);

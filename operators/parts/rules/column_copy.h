@@ -42,10 +42,23 @@ class column_copy {
   // The strings go into the heap of `into`, to whom the row `to` belongs.
   void copy(const std::byte* from, const std::byte* heap, std::byte* to, record::batch_builder& into) const {
     copy_fields(from, to);
-    for (const string_field& s : strings_) into.put_string(to + s.to, record::load_string(from + s.from, heap));
+    for (const string_field& s : strings_) {
+      const std::string_view text = record::load_string(from + s.from, heap);
+      if (text.size() >= long_text && &s == &strings_.front()) into.expect_texts(text_bytes(from));
+      into.put_string(to + s.to, text);
+    }
+  }
+  bool has_strings() const { return !strings_.empty(); }
+  // What copy() adds to the heap.
+  size_t text_bytes(const std::byte* from) const {
+    size_t total = 0;
+    for (const string_field& s : strings_) total += record::load_ref(from + s.from).length;
+    return total;
   }
 
  private:
+  static constexpr size_t long_text = 64 * 1024;
+
   struct span {
     uint32_t from, to, num_bytes;
   };

@@ -31,7 +31,7 @@ named_expressions read_constants(plan::node_checker& node, const std::string& pa
 }
 
 record::batch constant_row(const record::row_type& type, const named_expressions& constants, record::batch_pool& pool) {
-  record::batch_builder builder(type, pool, 1);
+  record::batch_builder builder(type, pool, record::rows_of_any_length(1));
   std::byte* to = builder.append();
   std::memset(to, 0, type.row_bytes());
   if (!constants.empty()) {

@@ -128,7 +128,7 @@ class pq_scan_source final : public exec::source {
       decoded_.push_back({message_fields_[column], lane});
     for (const auto& [column, lane] : at_end_.code().columns_used())
       group_columns_.push_back({order_fields_[column], lane});
-    for (const record::row_type& type : settings_.outputs) builders_.emplace_back(type, c.job.pool(), c.batch_bytes);
+    for (const record::row_type& type : settings_.outputs) builders_.emplace_back(type, c.job.pool(), c.batches);
   }
 
   outcome pull(exec::output& out, waker& w) override {

@@ -102,7 +102,7 @@ plan::memory_wish text_reading_memory() {
 cutter_options default_cutting(const exec::build_context& context) {
   cutter_options options;
   options.node = context.node.id;
-  options.piece_bytes = context.batch_bytes == 0 ? 256 * KiB : context.batch_bytes;
+  options.piece_bytes = context.batches.target_bytes;
   options.max_record_bytes = std::clamp(context.memory_bytes / copies_of_a_record, min_record_bytes, max_record_bytes);
   options.more_memory_helps = options.max_record_bytes < max_record_bytes;
   return options;

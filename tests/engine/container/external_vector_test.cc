@@ -243,7 +243,7 @@ sorted_input sorted_rows(scratch_rig& rig, const row_type& type, size_t num_rows
     return out.order.compare(all.row(a), all.heap, all.row(b), all.heap) < 0;
   });
   for (size_t from = 0; from < num_rows;) {
-    record::batch_builder builder(type, rig.pool(), size_t{1} << 20);
+    record::batch_builder builder(type, rig.pool(), record::rows_of_any_length(size_t{1} << 20));
     const size_t count = std::min(num_rows - from, 1 + random() % 300);
     for (size_t i = 0; i < count; ++i) builder.append_row(all.row(sequence[from + i]), all.heap);
     out.batches.push_back(builder.take());
@@ -314,7 +314,7 @@ TEST(external_vector, seeks_as_lower_bound_does) {
 TEST(external_vector, a_seek_reads_only_the_blocks_it_wants) {
   const row_type type = record::type_of({{"k", "u64"}, {"v", "u64"}});
   scratch_rig rig({.on_disk = true});
-  record::batch_builder builder(type, rig.pool(), size_t{1} << 20);
+  record::batch_builder builder(type, rig.pool(), record::rows_of_any_length(size_t{1} << 20));
   for (uint64_t i = 0; i < 16'000; ++i) std::memcpy(builder.append(), &i, sizeof i);
   const batch all = builder.take();
   const record::key index{{0, false, 0, 0}};
@@ -322,7 +322,7 @@ TEST(external_vector, a_seek_reads_only_the_blocks_it_wants) {
   const record::row_comparator order(type, index);
   // Told beforehand, the reader reads what is asked for; else it finds out, and has begun to read from the front.
   for (const bool told : {false, true}) {
-    record::batch_builder sought(type, rig.pool());
+    record::batch_builder sought(type, rig.pool(), record::rows_of_any_length());
     for (size_t row = 130; row < all.num_rows; row += 2'016) sought.append_row(all.row(row), nullptr);
     const batch keys = sought.take();
     const auto reader = vector->read(64 * KiB);
@@ -338,7 +338,7 @@ TEST(external_vector, a_seek_reads_only_the_blocks_it_wants) {
 }
 
 record::batch keys_of(scratch_rig& rig, const row_type& type, const batch& all, size_t first, size_t step_length) {
-  record::batch_builder out(type, rig.pool());
+  record::batch_builder out(type, rig.pool(), record::rows_of_any_length());
   for (size_t row = first; row < all.num_rows; row += step_length) out.append_row(all.row(row), nullptr);
   return out.take();
 }
@@ -357,7 +357,7 @@ uint64_t blocks_read_for(const external_vector& vector, const record::row_compar
 TEST(external_vector, keeps_the_blocks_that_seeks_have_read) {
   const row_type type = record::type_of({{"k", "u64"}, {"v", "u64"}});
   scratch_rig rig({.on_disk = true});
-  record::batch_builder builder(type, rig.pool(), size_t{1} << 20);
+  record::batch_builder builder(type, rig.pool(), record::rows_of_any_length(size_t{1} << 20));
   for (uint64_t i = 0; i < 16'000; ++i) std::memcpy(builder.append(), &i, sizeof i);
   const batch all = builder.take();
   const record::row_comparator order(type, {{0, false, 0, 0}});
@@ -379,7 +379,7 @@ TEST(external_vector, keeps_the_blocks_that_seeks_have_read) {
 TEST(external_vector, what_is_sought_and_fits_stays_in_memory) {
   const row_type type = record::type_of({{"k", "u64"}, {"v", "u64"}});
   scratch_rig rig({.on_disk = true});
-  record::batch_builder builder(type, rig.pool(), 64 * KiB);
+  record::batch_builder builder(type, rig.pool(), record::rows_of_any_length(64 * KiB));
   for (uint64_t i = 0; i < 1000; ++i) std::memcpy(builder.append(), &i, sizeof i);
   const batch all = builder.take();
   const auto vector = filled(rig, type, {all}, {64 * KiB, 4 * KiB, {{0, false, 0, 0}}, true});
@@ -390,7 +390,7 @@ TEST(external_vector, what_is_sought_and_fits_stays_in_memory) {
 TEST(external_vector, many_readers_share_what_they_read) {
   const row_type type = record::type_of({{"k", "u64"}, {"v", "u64"}});
   scratch_rig rig({.on_disk = true});
-  record::batch_builder builder(type, rig.pool(), size_t{1} << 20);
+  record::batch_builder builder(type, rig.pool(), record::rows_of_any_length(size_t{1} << 20));
   for (uint64_t i = 0; i < 16'000; ++i) std::memcpy(builder.append(), &i, sizeof i);
   const batch all = builder.take();
   const record::row_comparator order(type, {{0, false, 0, 0}});
@@ -414,7 +414,7 @@ TEST(external_vector, blocks_that_are_sought_grow_with_their_number) {
   external_vector vector(type, rig.blocks(), rig.pool(), {MiB, 0, {{0, false, 0, 0}}, true});
   blocking_waker w;
   for (uint64_t i = 0; i < num_rows; i += 100) {
-    record::batch_builder builder(type, rig.pool(), MiB);
+    record::batch_builder builder(type, rig.pool(), record::rows_of_any_length(MiB));
     for (uint64_t k = i; k < i + 100; ++k) {
       std::byte* row = builder.append();
       std::memset(row, 0, type.row_bytes());
@@ -444,7 +444,7 @@ TEST(external_vector, an_index_refuses_rows_out_of_order) {
     external_vector vector(type, rig.blocks(), rig.pool(), {memory, 0, {{0, true, 0, 0}}});
     counting_waker w;
     const auto push = [&](std::initializer_list<uint64_t> keys) {
-      record::batch_builder builder(type, rig.pool());
+      record::batch_builder builder(type, rig.pool(), record::rows_of_any_length());
       for (const uint64_t k : keys) std::memcpy(builder.append(), &k, sizeof k);
       batch b = builder.take();
       return vector.push(b, w);

@@ -20,7 +20,7 @@ inline std::vector<batch> random_batches(record::batch_pool& pool, const row_typ
   std::vector<batch> out;
   std::string text;
   while (num_bytes > 0) {
-    record::batch_builder builder(type, pool, 1 + random() % 20'000);
+    record::batch_builder builder(type, pool, record::rows_of_any_length(1 + random() % 20'000));
     while (!builder.full() && num_bytes > 0) {
       std::byte* row = builder.append();
       size_t taken = type.row_bytes();

@@ -38,7 +38,7 @@ class chooser final : public ordered_stage {
       if (auto* values = std::any_cast<value_set>(&state)) sets_.push_back(std::move(*values));
   }
   outcome push(record::batch& in, output& out, waker&) override {
-    record::batch_builder builder(type_, pool_, in.num_bytes() + 64);
+    record::batch_builder builder(type_, pool_, record::rows_of_any_length(in.num_bytes() + 64));
     for (size_t i = 0; i < in.num_rows; ++i) {
       const uint64_t value = first_value(in, i);
       if (std::all_of(sets_.begin(), sets_.end(), [&](const value_set& s) { return s.contains(value); }))
@@ -61,7 +61,7 @@ class set_source final : public source {
     for (std::any& state : c.states) sets_.push_back(std::any_cast<value_set>(std::move(state)));
   }
   outcome pull(output& out, waker&) override {
-    record::batch_builder builder(type_, pool_, 8 * sets_[0].size() + 64);
+    record::batch_builder builder(type_, pool_, record::rows_of_any_length(8 * sets_[0].size() + 64));
     for (uint64_t value : sets_[0])
       if (std::all_of(sets_.begin(), sets_.end(), [&](const value_set& s) { return s.contains(value); }))
         std::memcpy(builder.append(), &value, sizeof value);

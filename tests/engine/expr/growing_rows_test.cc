@@ -5,8 +5,8 @@
 #include <random>
 
 #include "engine/expr/row_program.h"
-#include "engine/expr/row_too_large.h"
 #include "engine/expr/state_program.h"
+#include "engine/record/row_too_large.h"
 #include "tests/engine/expr/program_harness.h"
 
 namespace flowrun::expr {
@@ -212,9 +212,9 @@ TEST(growing_rows, a_row_beyond_the_limit_ends_the_job) {
   try {
     run(grown);
     ADD_FAILURE() << "no error";
-  } catch (const row_too_large& e) {
+  } catch (const record::row_too_large& e) {
     EXPECT_EQ(e.exit_code(), 75);
-    EXPECT_NE(std::string(row_too_large("big", e).what()).find("node 'big': one row takes 48.8 KiB or more"),
+    EXPECT_NE(std::string(record::row_too_large("big", e).what()).find("node 'big': one row takes 48.8 KiB or more"),
               std::string::npos)
         << e.what();
     EXPECT_NE(e.hint().find("-m"), std::string::npos);

@@ -120,7 +120,7 @@ void expect_merged_all_ways(const record::row_type& type, const key& by, const b
 }
 
 batch batch_of(record::batch_pool& pool, const std::vector<std::string>& texts) {
-  record::batch_builder builder(lines, pool, size_t{1} << 30);
+  record::batch_builder builder(lines, pool, record::rows_of_any_length(size_t{1} << 30));
   for (const std::string& text : texts) builder.put_string(builder.append(), text);
   return builder.take();
 }

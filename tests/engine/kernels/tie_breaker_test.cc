@@ -44,7 +44,7 @@ void expect_ordered(const record::row_type& type, const key& by, const batch& ro
 
 void expect_ordered(const std::vector<std::string>& texts) {
   record::batch_pool pool;
-  record::batch_builder builder(lines, pool, size_t{1} << 30);
+  record::batch_builder builder(lines, pool, record::rows_of_any_length(size_t{1} << 30));
   for (const std::string& text : texts) builder.put_string(builder.append(), text);
   const batch rows = builder.take();
   ASSERT_NO_FATAL_FAILURE(expect_ordered(lines, {{0, false, 0, 0}}, rows)) << "ascending";

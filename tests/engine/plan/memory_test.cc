@@ -186,6 +186,27 @@ TEST(Memory, NothingIsKeptWhereItWouldCostAPass) {
   EXPECT_GT(without, 0u);
 }
 
+// Each stream that meets others in a phase holds rows of its own.
+TEST(Memory, RowsMayTakeLessWhereManyStreamsMeet) {
+  const toy_operators toys;
+  for (const uint64_t streams : {1, 2, 3, 10}) {
+    std::string nodes = "nodes:\n", names;
+    for (uint64_t i = 0; i < streams; ++i) {
+      nodes += fmt::format("  a{}: {{op: source, with: {{rows: 1000}}}}\n", i);
+      names += fmt::format("{}a{}", i > 0 ? ", " : "", i);
+    }
+    const graph g = good_graph(toys, nodes + "  m: {op: concat, in: [" + names + R"(]}
+  s: {op: sort, in: m, with: {by: [y]}}
+  w: {op: sink, in: s, with: {path: o}}
+)");
+    const plan_result made = make_plan(g, machine_with(256 * MiB));
+    ASSERT_TRUE(made.faults.empty());
+    ASSERT_EQ(made.plan.phases.size(), 2u);
+    EXPECT_EQ(made.plan.longest_row(0), 256 * MiB / std::max<uint64_t>(8, 4 * streams));
+    EXPECT_EQ(made.plan.longest_row(1), 32 * MiB);
+  }
+}
+
 TEST(Memory, BatchesAreSmallWhereMemoryIs) {
   const toy_operators toys;
   const graph g = good_graph(toys, three_sorts);

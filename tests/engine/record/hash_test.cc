@@ -16,7 +16,7 @@ batch shuffled(const row_type& type, const batch& rows, batch_pool& pool, uint64
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::mt19937_64 random(seed);
   std::shuffle(order.begin(), order.end(), random);
-  batch_builder builder(type, pool, size_t{1} << 24);
+  batch_builder builder(type, pool, rows_of_any_length(size_t{1} << 24));
   for (size_t i : order) builder.append_row(rows.row(i), rows.heap);
   return builder.take();
 }
@@ -71,7 +71,7 @@ TEST(row_hasher, strings_count_by_content_and_boundary) {
                                                                    {"", std::string("\0", 1)},
                                                                    {"c", "ab"}};
   for (const auto& [a, b] : values) {
-    batch_builder builder(type, pool);
+    batch_builder builder(type, pool, rows_of_any_length());
     std::byte* row = builder.append();
     builder.put_string(row, a);
     builder.put_string(row + 8, b);

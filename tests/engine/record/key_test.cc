@@ -117,7 +117,7 @@ TEST(key, bytes_from_the_left) {
 }
 
 batch strings_batch(const row_type& type, batch_pool& pool, const std::vector<std::string>& texts) {
-  batch_builder builder(type, pool, size_t{1} << 24);
+  batch_builder builder(type, pool, rows_of_any_length(size_t{1} << 24));
   for (const std::string& text : texts) builder.put_string(builder.append(), text);
   return builder.take();
 }
@@ -172,7 +172,7 @@ TEST(key, strings_from_the_left_and_shorter_ones_first) {
 TEST(key, a_string_part_ends_before_the_next_part_begins) {
   batch_pool pool;
   const row_type type = type_of({{"s", "string"}, {"n", "u16"}});
-  batch_builder builder(type, pool);
+  batch_builder builder(type, pool, rows_of_any_length());
   const std::vector<std::pair<std::string, uint16_t>> values = {
       {"a", 0xFFFF}, {std::string("a\0", 2), 0}, {"aa", 0}, {"aa", 1}, {"ab", 0}};
   for (const auto& [text, number] : values) {
@@ -204,7 +204,7 @@ TEST(key, compares_rows_of_two_types) {
   batch_pool pool;
   const row_type left = type_of({{"x", "u8"}, {"k", "i32"}, {"s", "string"}});
   const row_type right = type_of({{"s", "string"}, {"k", "i32"}});
-  batch_builder left_builder(left, pool), right_builder(right, pool);
+  batch_builder left_builder(left, pool, rows_of_any_length()), right_builder(right, pool, rows_of_any_length());
   auto put_left = [&](int32_t k, const char* s) {
     std::byte* row = left_builder.append();
     std::memcpy(row + 1, &k, 4);

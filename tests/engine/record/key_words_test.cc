@@ -59,7 +59,7 @@ void expect_agreement(const row_type& type, const key& by, const batch& rows) {
 TEST(key_words, strings_around_the_length_of_a_word) {
   const row_type type = type_of({{"s", "string"}});
   batch_pool pool;
-  batch_builder builder(type, pool, 1 << 20);
+  batch_builder builder(type, pool, rows_of_any_length(1 << 20));
   for (const size_t num_bytes : {0, 1, 10, 11, 12, 13, 21, 22, 23, 33, 34})
     for (const char filler : {'\0', 'a', '\xFF'})
       for (const char last : {'\0', 'a', '\x0B', '\x0C', '\xFF'}) {

@@ -196,7 +196,7 @@ TEST(combine_pieces, leave_each_key_once_per_run) {
   std::mt19937_64 random(1);
   for (const uint32_t distinct : {3U, 50'000U, 400'000U}) {
     for (const bool sorted : {false, true}) {
-      record::batch_builder builder(s.type, pool, 64 * 1024);
+      record::batch_builder builder(s.type, pool, record::rows_of_any_length(64 * 1024));
       std::vector<batch> input;
       constexpr uint32_t num_rows = 700'000;
       std::map<uint32_t, uint64_t> expected;

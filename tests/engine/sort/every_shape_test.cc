@@ -27,7 +27,7 @@ std::vector<sort_place> places() {
 std::vector<batch> make_rows(const record::row_type& type, record::batch_pool& pool, size_t num_rows,
                              const std::function<void(size_t i, std::byte* row, record::batch_builder&)>& fill) {
   std::vector<batch> out;
-  record::batch_builder builder(type, pool, 8 * 1024);
+  record::batch_builder builder(type, pool, record::rows_of_any_length(8 * 1024));
   for (size_t i = 0; i < num_rows; ++i) {
     fill(i, builder.append(), builder);
     if (builder.full()) out.push_back(builder.take());

@@ -220,7 +220,7 @@ TEST(external_sort, larger_blocks_and_one_disk) {
 TEST(external_sort, unique_keeps_the_first_row_of_the_input) {
   record::batch_pool pool;
   const record::row_type type = type_of({{"k", "u16"}, {"number", "u64"}});
-  record::batch_builder builder(type, pool, 8192);
+  record::batch_builder builder(type, pool, record::rows_of_any_length(8192));
   std::vector<batch> input;
   for (uint64_t i = 0; i < 60'000; ++i) {
     const auto key = static_cast<uint16_t>(i * 40503 % 1000);

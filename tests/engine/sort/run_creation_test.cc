@@ -253,7 +253,7 @@ TEST(run_creation, pieces_make_the_same_runs) {
   record::batch_pool pool;
   for (const char* const number : {"u32", "u24"}) {
     const record::row_type type = type_of({{"k", number}, {"v", "u32"}});
-    record::batch_builder builder(type, pool, 64 * 1024);
+    record::batch_builder builder(type, pool, record::rows_of_any_length(64 * 1024));
     std::vector<batch> input;
     for (const uint64_t value : random_numbers(1'200'000)) {
       const uint64_t repeated = value % 300'000 * 0x10001;

@@ -202,7 +202,7 @@ record::key columns(std::initializer_list<size_t> list) {
 std::vector<batch> numbers(record::batch_pool& pool, const std::vector<uint64_t>& values) {
   static const record::row_type type = type_of({{"k", "u64"}});
   std::vector<batch> out;
-  record::batch_builder builder(type, pool, 16 * 1024);
+  record::batch_builder builder(type, pool, record::rows_of_any_length(16 * 1024));
   for (uint64_t value : values) {
     std::memcpy(builder.append(), &value, sizeof value);
     if (builder.full()) out.push_back(builder.take());

@@ -87,7 +87,7 @@ TEST(string_sort, some_lines_longer_than_a_block) {
   record::batch_pool pool;
   random_rows source;
   std::vector<batch> input = source.batches(lines, pool, 20'000, 8 * 1024);
-  record::batch_builder builder(lines, pool, 64 * 1024);
+  record::batch_builder builder(lines, pool, record::rows_of_any_length(64 * 1024));
   for (const size_t num_bytes :
        {size_t{4000}, size_t{4024}, size_t{4032}, size_t{5000}, size_t{12'000}, size_t{20'000}})
     for (const char c : {'a', 'b'}) builder.put_string(builder.append(), std::string(num_bytes, c));
@@ -101,7 +101,7 @@ TEST(string_sort, some_lines_longer_than_a_block) {
 
 TEST(string_sort, sorted_lines_make_one_run) {
   record::batch_pool pool;
-  record::batch_builder builder(lines, pool, 8 * 1024);
+  record::batch_builder builder(lines, pool, record::rows_of_any_length(8 * 1024));
   std::vector<batch> input;
   for (int i = 0; i < 20'000; ++i) {
     builder.put_string(builder.append(), "line " + std::to_string(1'000'000 + i / 2));
@@ -125,7 +125,7 @@ TEST(string_sort, a_row_longer_than_the_memory_is_refused) {
   record::batch_pool pool;
   for (const size_t num_bytes : {size_t{30'000}, size_t{200'000}}) {  // longer than blocks may be, longer than the half
     sort_rig rig({});
-    record::batch_builder builder(lines, pool);
+    record::batch_builder builder(lines, pool, record::rows_of_any_length());
     builder.put_string(builder.append(), std::string(num_bytes, 'x'));
     std::vector<batch> input = {builder.take()};
     sort_settings settings = sort_by(lines, columns({0}));

@@ -150,7 +150,7 @@ TEST(wide_pieces_combined, leave_each_key_once_per_run) {
     std::mt19937_64 random(distinct);
     std::map<uint64_t, uint64_t> expected;
     std::vector<batch> input;
-    record::batch_builder builder(type, pool, 64 * 1024);
+    record::batch_builder builder(type, pool, record::rows_of_any_length(64 * 1024));
     for (size_t i = 0; i < 400'000; ++i) {
       const uint64_t row[3] = {random() % distinct, 7, random() % 1000};
       std::memcpy(builder.append(), row, sizeof row);

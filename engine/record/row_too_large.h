@@ -8,18 +8,20 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 
-namespace flowrun::expr {
+namespace flowrun::record {
 
 class row_too_large : public error {
  public:
   row_too_large(uint64_t num_bytes, uint64_t most_bytes)
-      : error(error_kind::resources,
-              fmt::format("one row takes {} or more, and the memory budget leaves {} for a row",
-                          format_bytes(num_bytes), format_bytes(most_bytes)),
-              "raise the memory budget (-m), of which a row may take an eighth; or cut its texts, with text[0:n]") {}
+      : error(
+            error_kind::resources,
+            fmt::format("one row takes {} or more, and the memory budget leaves {} for a row", format_bytes(num_bytes),
+                        format_bytes(most_bytes)),
+            "raise the memory budget (-m), of which a row may take an eighth, and less where many streams meet; or cut "
+            "its texts, with text[0:n]") {}
   // The same error with the name of the node in front.
   row_too_large(const std::string& node, const row_too_large& cause)
       : error(cause.kind(), fmt::format("node '{}': {}", node, cause.what()), cause.hint()) {}
 };
 
-}  // namespace flowrun::expr
+}  // namespace flowrun::record
