@@ -5,6 +5,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/expr/outside_function.h"
 #include "engine/record/row_too_large.h"
 
 namespace flowrun::exec {
@@ -63,7 +64,7 @@ class stopwatch {
   uint64_t start_;
 };
 
-// Work of a node: gets the time, and says whose row was too large.
+// Work of a node: gets the time, and says whose row was too large, or whose function failed.
 template <class Work>
 void run_as(const std::string& name, node_counters* busy, Work work) {
   const stopwatch time(busy);
@@ -71,6 +72,8 @@ void run_as(const std::string& name, node_counters* busy, Work work) {
     work();
   } catch (const record::row_too_large& cause) {
     throw record::row_too_large(name, cause);
+  } catch (const expr::call_failed& cause) {
+    throw expr::call_failed(name, cause);
   }
 }
 

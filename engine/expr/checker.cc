@@ -10,6 +10,7 @@
 #include "engine/expr/functions.h"
 #include "engine/expr/known_elsewhere.h"
 #include "engine/expr/lane.h"
+#include "engine/expr/outside_call.h"
 #include "engine/expr/scalars.h"
 
 namespace flowrun::expr {
@@ -118,6 +119,7 @@ class checker {
       site.args.push_back(check(*child));
       whole = whole && site.args.back() != nullptr;
     }
+    if (const outside_function* f = outside(s.text)) return whole ? outside(*f, site) : nullptr;
     const auto& table = functions();
     if (std::none_of(table.begin(), table.end(), [&](const function_help& f) { return f.name == s.text; })) {
       for (const function_help& a : aggregates())
@@ -126,8 +128,13 @@ class checker {
                        "aggregates stand alone, in the 'let' of group, in 'combine' of sort and in reduce");
       std::vector<std::string> known;
       for (const function_help& f : table) known.push_back(f.name);
+      if (names_.functions != nullptr)
+        for (const function_help& f : names_.functions->help()) known.push_back(f.name);
       std::string hint = known_elsewhere(s.text);
       if (hint.empty()) hint = did_you_mean(s.text, known);
+      const size_t point = s.text.find('.');
+      if (hint.empty() && point != std::string::npos)
+        hint = fmt::format("a job names the plugins that it needs: plugins: [{}]", s.text.substr(0, point));
       return fault(s.offset, fmt::format("unknown function '{}'", s.text), "a function of the expression language",
                    hint.empty() ? "`flowrun reference` lists them" : std::move(hint));
     }
@@ -135,6 +142,20 @@ class checker {
     node_ptr result;
     build_call(site, result);
     return result;
+  }
+
+  const outside_function* outside(std::string_view name) const {
+    return names_.functions == nullptr ? nullptr : names_.functions->find(name);
+  }
+
+  node_ptr outside(const outside_function& f, const call_site& site) {
+    if (!require_count(site, f.help(), f.min_args(), f.max_args())) return nullptr;
+    auto made = outside_call_node(f, site.args);
+    if (node_ptr* value = std::get_if<node_ptr>(&made)) return std::move(*value);
+    binding_fault& no = std::get<binding_fault>(made);
+    if (no.argument) return site.fault(*no.argument, std::move(no.message), std::move(no.expected), std::move(no.hint));
+    return fault(site.call.offset, fmt::format("{}: {}", site.call.text, no.message), std::move(no.expected),
+                 std::move(no.hint));
   }
 
   static std::string type_name(const node_ptr& value) { return record::to_string(value->type); }

@@ -2,9 +2,11 @@
 // collected, not only the first.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "engine/expr/expression.h"
+#include "engine/expr/functions.h"
 #include "engine/expr/node.h"
 #include "engine/expr/parser.h"
 
@@ -25,6 +27,10 @@ struct call_site {
   bool require_number(size_t i) const;
   bool require_text(size_t i) const;
 };
+
+// Reports a problem where a call has fewer or more arguments than it may have.
+bool require_count(const call_site& site, const function_help& f, size_t min_args, size_t max_args);
+constexpr size_t any_number = std::numeric_limits<size_t>::max();  // of arguments
 
 // Null when there is no such function; otherwise builds the call or reports problems and sets `result` to null.
 bool build_call(call_site& site, node_ptr& result);

@@ -166,6 +166,7 @@ chunk_code chunk_builder::build(const std::vector<value_id>& results, size_t out
       } else if (is_text_op(v.op)) {
         s.kind = step_kind::texts;
         s.texts = text_kernel_for(v.op);
+        s.call = v.call;
         num_text_steps += makes_new_text(v.op) ? 1 : 0;
         for (value_id id : v.args) s.args.push_back(operand(id));
       } else {

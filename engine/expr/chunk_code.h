@@ -41,6 +41,7 @@ struct step {
   load_kernel load = nullptr;
   lane_kernel lanes = nullptr;
   text_kernel texts = nullptr;
+  std::shared_ptr<const outside_call> call;        // keeps what imm points to
   std::vector<uint32_t> live_numbers, live_texts;  // filter: registers to compact
 };
 

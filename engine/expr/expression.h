@@ -54,6 +54,8 @@ struct constant {
   uint64_t bits = 0;        // integers and booleans as bits, floats as the bits of a double
 };
 
+class outside_functions;  // outside_function.h
+
 // What the names in an expression mean.
 struct scope {
   const record::row_type* row = nullptr;  // columns; none when null
@@ -64,6 +66,8 @@ struct scope {
   // Columns and state variables of the same name hide them. Nothing that is checked depends on their values, which
   // change from run to run (scalars.h).
   std::vector<constant> constants = {};
+  // Functions beyond the table that may be called; none when null.
+  const outside_functions* functions = nullptr;
 };
 
 struct node;  // node.h

@@ -20,8 +20,6 @@ namespace {
 using record::type_kind;
 using record::value_type;
 
-constexpr size_t any_number = std::numeric_limits<size_t>::max();
-
 struct function {
   std::string_view name, signature, help;
   size_t min_args, max_args;
@@ -322,9 +320,12 @@ constexpr function table[] = {
      text_function<opcode::crc32, type_kind::u32>},
 };
 
-std::string count_text(const function& f) {
-  if (f.max_args == any_number) return fmt::format("{} or more arguments", f.min_args);
-  return fmt::format("{} argument{}", f.min_args, f.min_args == 1 ? "" : "s");
+std::string count_text(size_t min_args, size_t max_args) {
+  const auto arguments = [](size_t n) { return fmt::format("{} argument{}", n, n == 1 ? "" : "s"); };
+  if (max_args == any_number) return fmt::format("{} or more arguments", min_args);
+  return max_args > min_args + 1    ? fmt::format("{} to {}", min_args, arguments(max_args))
+         : max_args == min_args + 1 ? fmt::format("{} or {}", min_args, arguments(max_args))
+                                    : arguments(min_args);
 }
 
 }  // namespace
@@ -353,17 +354,21 @@ bool call_site::require_text(size_t i) const {
   return false;
 }
 
+bool require_count(const call_site& site, const function_help& f, size_t min_args, size_t max_args) {
+  const size_t given = site.args.size();
+  if (given >= min_args && given <= max_args) return true;
+  site.problems.push_back({site.call.offset,
+                           fmt::format("{} takes {}, not {}", site.call.text, count_text(min_args, max_args), given),
+                           f.signature, ""});
+  return false;
+}
+
 bool build_call(call_site& site, node_ptr& result) {
   const function* const f =
       std::find_if(std::begin(table), std::end(table), [&](const function& g) { return g.name == site.call.text; });
   if (f == std::end(table)) return false;
   result = nullptr;
-  const size_t given = site.args.size();
-  if (given < f->min_args || given > f->max_args) {
-    site.problems.push_back({site.call.offset, fmt::format("{} takes {}, not {}", f->name, count_text(*f), given),
-                             std::string(f->signature), ""});
-    return true;
-  }
+  if (!require_count(site, {"", std::string(f->signature), ""}, f->min_args, f->max_args)) return true;
   result = f->build(site);
   return true;
 }

@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/expr/kernels.h"
+#include "engine/expr/outside_call.h"
 #include "engine/expr/text_kernels.h"
 
 namespace flowrun::expr {
@@ -110,7 +111,10 @@ node_ptr neighbour_node(std::string column, int distance, value_type type) {
   return n;
 }
 
-node_ptr op_node(opcode op, value_type type, std::vector<node_ptr> args, uint64_t imm) {
+namespace {
+
+// A node of a primitive, not folded.
+std::shared_ptr<node> unfolded(opcode op, value_type type, std::vector<node_ptr> args, uint64_t imm) {
   auto n = std::make_shared<node>();
   n->op = op;
   n->type = type;
@@ -122,6 +126,23 @@ node_ptr op_node(opcode op, value_type type, std::vector<node_ptr> args, uint64_
     n->uses_state = n->uses_state || arg->uses_state;
   }
   n->args = std::move(args);
+  return n;
+}
+
+}  // namespace
+
+node_ptr call_node(std::shared_ptr<const outside_call> call, value_type type, std::vector<node_ptr> args) {
+  FLOWRUN_CHECK(!type.is_bytes());
+  const opcode op = type.is_text() ? opcode::outside_text : opcode::outside_number;
+  // The address is the immediate: calls that were bound apart are never taken for one.
+  const auto address = reinterpret_cast<uintptr_t>(call->bound.get());
+  const std::shared_ptr<node> n = unfolded(op, type, std::move(args), address);
+  n->call = std::move(call);
+  return n->constant ? fold_text(*n) : n;
+}
+
+node_ptr op_node(opcode op, value_type type, std::vector<node_ptr> args, uint64_t imm) {
+  const std::shared_ptr<node> n = unfolded(op, type, std::move(args), imm);
   if (op == opcode::select && n->args[0]->constant) return n->args[n->args[0]->imm != 0 ? 1 : 2];
   if (op == opcode::select_text && n->args[0]->constant) return n->args[n->args[0]->imm != 0 ? 1 : 2];
   if (!n->constant) return n;

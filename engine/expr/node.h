@@ -14,6 +14,7 @@
 namespace flowrun::expr {
 
 struct node;
+struct outside_call;
 using node_ptr = std::shared_ptr<const node>;
 
 struct node {
@@ -22,8 +23,9 @@ struct node {
   std::vector<node_ptr> args;
   // constant: the lane. column, state: the index. cut: from << 32 | length. Else the primitive's immediate.
   uint64_t imm = 0;
-  std::string text;  // text_constant: the text; neighbour: the column's name; scalar: its name
-  int distance = 0;  // neighbour
+  std::string text;                          // text_constant: the text; neighbour: the column's name; scalar: its name
+  int distance = 0;                          // neighbour
+  std::shared_ptr<const outside_call> call;  // outside_number, outside_text
   // A number without a type of its own, u64 or (below 0) i64 while it is alone: an integer literal, or what operators
   // make of literals (exact.h). A text literal: may become bytes[N].
   bool literal = false;
@@ -49,6 +51,8 @@ node_ptr row_number_node();
 node_ptr state_node(size_t index, record::value_type type);
 // A primitive; folded when all operands are constants.
 node_ptr op_node(opcode op, record::value_type type, std::vector<node_ptr> args, uint64_t imm = 0);
+// A call of an outside function that is bound (outside_call.h); folded when all arguments are constants.
+node_ptr call_node(std::shared_ptr<const outside_call> call, record::value_type type, std::vector<node_ptr> args);
 // The same value under another type.
 node_ptr retype_node(node_ptr value, record::value_type type);
 

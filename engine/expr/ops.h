@@ -78,42 +78,49 @@
 
 #define FLOWRUN_TERNARY_OPS(X) X(select, a != 0 ? b : c)
 
-// Texts are views {pointer, length}. N: gives a number, T: gives a text. Implemented in text_kernels.cc.
-#define FLOWRUN_TEXT_OPS(X) \
-  X(length)                 \
-  X(byte_at)                \
-  X(starts_with)            \
-  X(ends_with)              \
-  X(contains)               \
-  X(crc32)                  \
-  X(text_to_u)              \
-  X(text_to_i)              \
-  X(text_to_f)              \
-  X(is_number)              \
-  X(hash_text)              \
-  X(month)                  \
-  X(eq_text)                \
-  X(lt_text)                \
-  X(cut)                    \
-  X(slice)                  \
-  X(trim)                   \
-  X(fields)                 \
-  X(keep)                   \
-  X(decimal_key)            \
-  X(size_key)               \
-  X(real_key)               \
-  X(version_key)            \
-  X(lower)                  \
-  X(upper)                  \
-  X(concat)                 \
-  X(u_to_text)              \
-  X(i_to_text)              \
-  X(f_to_text)              \
-  X(f32_to_text)            \
-  X(b_to_text)              \
-  X(select_text)            \
-  X(min_text)               \
+// Texts are views {pointer, length}. Implemented in text_kernels.cc. Those of the first list give a number, those of
+// the second a text.
+#define FLOWRUN_TEXT_TO_NUMBER_OPS(X) \
+  X(length)                           \
+  X(byte_at)                          \
+  X(starts_with)                      \
+  X(ends_with)                        \
+  X(contains)                         \
+  X(crc32)                            \
+  X(text_to_u)                        \
+  X(text_to_i)                        \
+  X(text_to_f)                        \
+  X(is_number)                        \
+  X(hash_text)                        \
+  X(month)                            \
+  X(eq_text)                          \
+  X(lt_text)
+
+#define FLOWRUN_TEXT_TO_TEXT_OPS(X) \
+  X(cut)                            \
+  X(slice)                          \
+  X(trim)                           \
+  X(fields)                         \
+  X(keep)                           \
+  X(decimal_key)                    \
+  X(size_key)                       \
+  X(real_key)                       \
+  X(version_key)                    \
+  X(lower)                          \
+  X(upper)                          \
+  X(concat)                         \
+  X(u_to_text)                      \
+  X(i_to_text)                      \
+  X(f_to_text)                      \
+  X(f32_to_text)                    \
+  X(b_to_text)                      \
+  X(select_text)                    \
+  X(min_text)                       \
   X(max_text)
+
+#define FLOWRUN_OWN_TEXT_OPS(X) FLOWRUN_TEXT_TO_NUMBER_OPS(X) FLOWRUN_TEXT_TO_TEXT_OPS(X)
+// With the calls of functions that are not in the table (outside_call.h): the first gives a number, the second a text.
+#define FLOWRUN_TEXT_OPS(X) FLOWRUN_TEXT_TO_NUMBER_OPS(X) X(outside_number) X(outside_text) FLOWRUN_TEXT_TO_TEXT_OPS(X)
 
 namespace flowrun::expr {
 
@@ -139,7 +146,7 @@ enum class opcode : uint8_t {
 constexpr size_t num_opcodes = static_cast<size_t>(opcode::count);
 constexpr bool is_text_op(opcode op) { return op >= opcode::length && op < opcode::count; }
 constexpr bool gives_text(opcode op) {
-  return op == opcode::text_constant || (op >= opcode::cut && op < opcode::count);
+  return op == opcode::text_constant || (op >= opcode::outside_text && op < opcode::count);
 }
 constexpr bool is_unary(opcode op) { return op >= opcode::neg_i && op <= opcode::ceil_f; }
 constexpr bool is_binary(opcode op) { return op >= opcode::add && op <= opcode::rand_at; }

@@ -318,6 +318,11 @@ std::vector<problem> can_pair(const expression& condition, const std::vector<boo
   std::unordered_set<const node*> seen;
   const auto visit = [&](const auto& self, const node_ptr& n) -> void {
     if (rows.of(n) != (of_a | of_b) || !out.empty() || !seen.insert(n.get()).second) return;
+    if (n->call != nullptr) {
+      out.push_back({0, "a plugin's function can't see two rows here", "functions of the expression language",
+                     "compute its value of each row in a map in front"});
+      return;
+    }
     if (is_text_op(n->op)) {
       out.push_back({0, "texts of two rows can't be compared here", "numbers",
                      "compare numbers computed from each row's text, such as a.s[0] < b.s[0], or merge `by` columns"});

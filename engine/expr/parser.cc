@@ -183,9 +183,16 @@ class parser {
         node = std::move(cell);
       } else if (take_symbol(".")) {
         if (now().kind != token_kind::name) unexpected("a column's name");
-        tree member = make(syntax_kind::member, now(), now().text);
+        const token name = tokens_[at_++];
+        const size_t opened = now().offset;
+        if (node->kind == syntax_kind::name && take_symbol("(")) {  // a plugin's function
+          node->kind = syntax_kind::call;
+          node->text += "." + name.text;
+          if (!take_symbol(")")) list(*node, opened);
+          continue;
+        }
+        tree member = make(syntax_kind::member, name, name.text);
         member->first = node->first;
-        ++at_;
         adopt(*member, std::move(node));
         node = std::move(member);
       } else {

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "engine/base/error.h"
+#include "engine/expr/outside_call.h"
 
 namespace flowrun::expr {
 
@@ -14,8 +15,9 @@ namespace {
 template <class Leaf>
 class rewriter {
  public:
-  // `leaf(n)`: what stands for a leaf; null: itself. `folds`: what has become constant is computed.
-  rewriter(Leaf leaf, bool folds) : leaf_(std::move(leaf)), folds_(folds) {}
+  // `leaf(n)`: what stands for a leaf; null: itself. `folds`: what has become constant is computed. `binds`: leaves
+  // have got values, so calls of outside functions are bound again.
+  rewriter(Leaf leaf, bool folds, bool binds) : leaf_(std::move(leaf)), folds_(folds), binds_(binds) {}
 
   node_ptr operator()(const node_ptr& n) {
     if (n->args.empty()) {
@@ -32,6 +34,11 @@ class rewriter {
     std::vector<node_ptr> args;
     for (const node_ptr& arg : n->args) args.push_back((*this)(arg));
     if (args == n->args) return n;
+    if (n->call != nullptr) {
+      std::vector<node_ptr> given;
+      for (const node_ptr& arg : n->call->given) given.push_back((*this)(arg));
+      return outside_call_again(*n, std::move(args), std::move(given), binds_);
+    }
     if (folds_) return n->op == opcode::retype ? retype_node(args[0], n->type) : op_node(n->op, n->type, args, n->imm);
     auto out = std::make_shared<node>(*n);
     out->args = std::move(args);
@@ -39,7 +46,7 @@ class rewriter {
   }
 
   Leaf leaf_;
-  const bool folds_;
+  const bool folds_, binds_;
   std::unordered_map<const node*, node_ptr> done_;
 };
 
@@ -55,6 +62,8 @@ bool has_scalars(const node& n) {
   return any_leaf(n, seen, [](const node& leaf) { return leaf.op == opcode::scalar; });
 }
 
+}  // namespace
+
 bool is_without_rows(const node& n) {
   std::unordered_set<const node*> seen;
   return !any_leaf(n, seen, [](const node& leaf) {
@@ -62,7 +71,16 @@ bool is_without_rows(const node& n) {
   });
 }
 
-}  // namespace
+node_ptr constant_value(const node_ptr& n) {
+  if (n->op == opcode::constant || n->op == opcode::text_constant) return n;
+  if (!is_without_rows(*n) || has_scalars(*n)) return nullptr;
+  // What is left to fold are numbers that vary from run to run.
+  const auto plain = [](const node& leaf) {
+    return leaf.op == opcode::constant ? scalar_node(leaf.type, leaf.imm) : nullptr;
+  };
+  const node_ptr folded = rewriter(plain, true, false)(n);
+  return folded->op == opcode::constant || folded->op == opcode::text_constant ? folded : nullptr;
+}
 
 node_ptr unbound_scalar_node(std::string name, record::value_type type) {
   auto n = std::make_shared<node>();
@@ -85,7 +103,7 @@ expression expression::with(const scalar_values& values) const {
     FLOWRUN_CHECK(found != values.end() && found->type == n.type);
     return folds ? scalar_node(n.type, found->bits) : varying_number_node(n.type, found->bits);
   };
-  return {rewriter(value_of, folds)(root_), text_};
+  return {rewriter(value_of, folds, true)(root_), text_};
 }
 
 expression expression::over(const std::vector<size_t>& places) const {
@@ -93,7 +111,7 @@ expression expression::over(const std::vector<size_t>& places) const {
     if (n.op != opcode::column) return nullptr;
     return column_node(places.at(n.imm), n.type);
   };
-  return {rewriter(moved, false)(root_), text_};
+  return {rewriter(moved, false, false)(root_), text_};
 }
 
 }  // namespace flowrun::expr

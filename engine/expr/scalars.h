@@ -16,6 +16,11 @@ using scalar_values = std::vector<constant>;
 // A leaf that stands for the scalar until values are bound.
 node_ptr unbound_scalar_node(std::string name, record::value_type type);
 
+// Uses no column, state or row number; scalars it may use.
+bool is_without_rows(const node& n);
+// The value as a constant; null where it depends on more than constants.
+node_ptr constant_value(const node_ptr& n);
+
 // Puts the values of the scalars into all expressions of `x`: an expression, optionals, lists and (name, …) pairs of
 // them, and every type that has a function bind(values) of its own. Of scalars with one name the first counts.
 template <class T>

@@ -28,8 +28,10 @@ struct scalar_step {
   bool is_text = false;  // the result
   source out;            // a slot, or a state cell that nothing reads any more in this row
   std::vector<source> args;
+  std::vector<bool> text_args;  // which of them are texts
   uint64_t imm = 0, imm2 = 0;
   text_kernel texts = nullptr;
+  std::shared_ptr<const outside_call> call;  // keeps what imm points to
 };
 
 // A state variable: its start, and where its value at the end of a row comes from.
@@ -193,7 +195,7 @@ struct state_program::memory final : scan_step {
         text_args[k].clear();
         for (size_t i = 0; i < code.args.size(); ++i) {
           text_operand operand;
-          operand.data = at(code.args[i], takes_text(code.op, i), in, operand.step);
+          operand.data = at(code.args[i], code.text_args[i], in, operand.step);
           text_args[k].push_back(operand);
         }
       } else {
@@ -222,27 +224,11 @@ struct state_program::memory final : scan_step {
     }
   }
 
-  // Whether operand `i` of a text primitive is a text.
-  static bool takes_text(opcode op, size_t i) {
-    switch (op) {
-      case opcode::byte_at:
-      case opcode::slice: return i == 0;
-      case opcode::hash_text: return i == 1;
-      case opcode::select_text: return i > 0;
-      case opcode::u_to_text:
-      case opcode::i_to_text:
-      case opcode::f_to_text:
-      case opcode::f32_to_text:
-      case opcode::b_to_text: return false;
-      default: return true;
-    }
-  }
-
   void run_text(const bound_step& s, size_t row, text_arena& arena) {
     const scalar_step& code = scalar.steps[s.index];
     row_args.clear();
     for (size_t i = 0; i < code.args.size(); ++i) {
-      const size_t cell = takes_text(code.op, i) ? sizeof(std::string_view) : sizeof(uint64_t);
+      const size_t cell = code.text_args[i] ? sizeof(std::string_view) : sizeof(uint64_t);
       const text_operand& arg = text_args[s.index][i];
       row_args.push_back({static_cast<const std::byte*>(arg.data) + row * arg.step * cell, 0});
     }
@@ -501,10 +487,14 @@ state_program state_program_builder::build() {
       s.is_text = v.is_text;
       s.out = {source::from::slot, scalar.num_slots++};
       scalar.has_text_steps = scalar.has_text_steps || is_text_op(v.op);
-      for (value_id arg : v.args) s.args.push_back(place[arg]);
+      for (value_id arg : v.args) {
+        s.args.push_back(place[arg]);
+        s.text_args.push_back(graph[arg].is_text);
+      }
       s.imm = v.imm;
       s.imm2 = v.imm2;
       if (is_text_op(v.op)) s.texts = text_kernel_for(v.op);
+      s.call = v.call;
       place[id] = s.out;
       scalar.steps.push_back(std::move(s));
     }

@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/expr/lane.h"
 #include "engine/expr/number_keys.h"
+#include "engine/expr/outside_function.h"
 #include "engine/expr/text_fields.h"
 #include "engine/expr/version_key.h"
 #include "engine/record/float_text.h"
@@ -297,6 +298,9 @@ struct max_text_of {
   static std::string_view apply(const row_args& r) { return std::max(r.text(0), r.text(1)); }
 };
 
+// The immediate of an outside call is its address.
+size_t call_outside(const text_call& call) { return reinterpret_cast<const bound_call*>(call.imm)->run(call); }
+
 template <class Primitive>
 size_t for_rows(const text_call& call) {
   using result = decltype(Primitive::apply(std::declval<const row_args&>()));
@@ -317,9 +321,11 @@ uint32_t crc32(std::string_view text) {
 
 text_kernel text_kernel_for(opcode op) {
   switch (op) {
+    case opcode::outside_number:
+    case opcode::outside_text: return call_outside;
 #define X(name) \
   case opcode::name: return for_rows<name##_of>;
-    FLOWRUN_TEXT_OPS(X)
+      FLOWRUN_OWN_TEXT_OPS(X)
 #undef X
     default: internal_error("text_kernel_for: not a text primitive");
   }
@@ -338,7 +344,8 @@ bool makes_new_text(opcode op) {
     case opcode::u_to_text:
     case opcode::i_to_text:
     case opcode::f_to_text:
-    case opcode::f32_to_text: return true;
+    case opcode::f32_to_text:
+    case opcode::outside_text: return true;
     default: return false;
   }
 }

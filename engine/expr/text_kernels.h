@@ -71,7 +71,7 @@ using text_kernel = size_t (*)(const text_call& call);
 
 // For every opcode with is_text_op().
 text_kernel text_kernel_for(opcode op);
-// Whether the texts that it gives are new ones, in the arena.
+// Whether the texts that it gives are new ones, in the arena; those of an outside function may be.
 bool makes_new_text(opcode op);
 
 // CRC-32 as in zlib and Ethernet (reflected polynomial 0xEDB88320).

@@ -142,6 +142,7 @@ value_id value_graph::visit(const node_ptr& n, context& in) {
       std::vector<value_id> args;
       for (const node_ptr& arg : n->args) args.push_back(visit(arg, in));
       id = primitive(n->op, std::move(args), n->imm);
+      if (n->call != nullptr) values_[id].call = n->call;
       break;
     }
   }

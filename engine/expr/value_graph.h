@@ -25,8 +25,9 @@ struct value {
   uint64_t imm2 = 0;  // second immediate of a primitive
   std::string text;   // of a text_constant
   bool is_text = false;
-  bool in_heap = false;   // a text that always lies in the input batch's heap
-  bool stateful = false;  // depends on a state variable
+  bool in_heap = false;                      // a text that always lies in the input batch's heap
+  bool stateful = false;                     // depends on a state variable
+  std::shared_ptr<const outside_call> call;  // of an outside function: keeps what imm points to
 };
 
 class value_graph {

@@ -20,9 +20,16 @@ constexpr size_t most_pushes = 32;  // rules that push
 
 bool is_numeric(record::value_type type) { return type.is_number() || type.is_boolean(); }
 
-// Some value of the tree is a text.
-bool has_text(const expr::node& n) {
-  return n.type.is_text() || std::any_of(n.args.begin(), n.args.end(), [](const auto& arg) { return has_text(*arg); });
+template <class Holds>
+bool any_node(const expr::node& n, Holds holds) {
+  return holds(n) || std::any_of(n.args.begin(), n.args.end(), [&](const auto& arg) { return any_node(*arg, holds); });
+}
+
+// Why rules can't compute the value, one event at a time; empty: they can.
+std::string unsuited(const expr::node& root) {
+  if (any_node(root, [](const expr::node& n) { return n.type.is_text(); })) return "has to do with text";
+  if (any_node(root, [](const expr::node& n) { return n.call != nullptr; })) return "calls a plugin's function";
+  return {};
 }
 
 std::string place(const std::string& list, size_t number, const std::string& part) {
@@ -112,11 +119,10 @@ class rule_checker {
       if (r.from) check_from(list, i, *r.from);
       if (r.to && r.emit.empty())
         node_.fault_at_parameter(place(list, i, "to"), "the rule emits nothing", "emit: {column: expression}");
-      if (r.when && has_text(*r.when->root())) refuse_text(place(list, i, "when"), *r.when);
+      if (r.when) suits(place(list, i, "when"), *r.when);
       for (auto& [name, value] : r.set) convert(list, i, "set", name, value);
       for (auto& [name, value] : r.push) convert(list, i, "push", name, value);
-      for (auto& [name, value] : r.emit)
-        if (has_text(*value.root())) refuse_text(place(list, i, "emit." + name), value);
+      for (auto& [name, value] : r.emit) suits(place(list, i, "emit." + name), value);
       if (!r.push.empty() && list == "at_end" && s_.num_group == 0)
         node_.fault_at_parameter(place(list, i, "push"), "nothing comes after the only group", "group: [column, …]");
       if (!r.emit.empty()) check_port(list, i, r);
@@ -124,9 +130,12 @@ class rule_checker {
   }
 
  private:
-  void refuse_text(const std::string& where, const expr::expression& value) {
-    node_.fault_at_parameter(where, fmt::format("'{}' has to do with text", value.text()), "numbers and booleans",
-                             "join the texts with the result");
+  bool suits(const std::string& where, const expr::expression& value) {
+    const std::string reason = unsuited(*value.root());
+    if (reason.empty()) return true;
+    node_.fault_at_parameter(where, fmt::format("'{}' {}", value.text(), reason), "numbers and booleans",
+                             "join what it gives with the result");
+    return false;
   }
 
   void check_from(const std::string& list, size_t i, const std::string& from) {
@@ -144,7 +153,7 @@ class rule_checker {
   void convert(const std::string& list, size_t i, const std::string& part, const std::string& name,
                expr::expression& value) {
     const std::string where = place(list, i, part + "." + name);
-    if (has_text(*value.root())) return refuse_text(where, value);
+    if (!suits(where, value)) return;
     std::optional<record::value_type> type;
     std::vector<std::string> names;
     if (part == "set") {

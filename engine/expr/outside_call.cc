@@ -1,0 +1,87 @@
+#include "engine/expr/outside_call.h"
+
+#include <fmt/format.h>
+
+#include "engine/base/error.h"
+#include "engine/expr/coerce.h"
+#include "engine/expr/conversion.h"
+#include "engine/expr/scalars.h"
+
+namespace flowrun::expr {
+
+namespace {
+
+given_argument described(const node_ptr& arg) {
+  given_argument out;
+  out.type = arg->type;
+  const node_ptr value = constant_value(arg);
+  out.is_constant = value != nullptr || is_without_rows(*arg);
+  if (value == nullptr) return out;
+  out.is_known = true;
+  out.lane = value->imm;
+  if (value->op == opcode::text_constant) out.text = value->text;
+  return out;
+}
+
+std::variant<binding, binding_fault> bound_to(const outside_function& function, const std::vector<node_ptr>& given) {
+  // Values outlive the views into them.
+  std::vector<given_argument> args;
+  std::vector<node_ptr> values;
+  for (const node_ptr& arg : given) {
+    values.push_back(constant_value(arg));
+    args.push_back(described(values.back() == nullptr ? arg : values.back()));
+    args.back().type = arg->type;
+  }
+  return function.bind(args);
+}
+
+std::string name_of(size_t argument) { return fmt::format("argument {}", argument + 1); }
+
+}  // namespace
+
+std::variant<node_ptr, binding_fault> outside_call_node(const outside_function& function, std::vector<node_ptr> given) {
+  std::variant<binding, binding_fault> bound = bound_to(function, given);
+  if (auto* fault = std::get_if<binding_fault>(&bound)) return std::move(*fault);
+  binding& b = std::get<binding>(bound);
+  FLOWRUN_CHECK(b.wanted.size() == given.size() && b.call != nullptr);
+  auto call = std::make_shared<outside_call>();
+  std::vector<node_ptr> args;
+  for (size_t i = 0; i < given.size(); ++i) {
+    node_ptr arg = convert(given[i], b.wanted[i]);
+    if (arg == nullptr)
+      return binding_fault{i, fmt::format("{} is {}", name_of(i), to_string(given[i]->type)), to_string(b.wanted[i]),
+                           fmt::format("write {}", converted_text("x", given[i]->type, b.wanted[i]))};
+    args.push_back(std::move(arg));
+  }
+  call->function = &function;
+  call->given = std::move(given);
+  call->bound = std::move(b.call);
+  try {
+    return call_node(std::move(call), b.result, std::move(args));
+  } catch (const error& failed) {  // over constants it runs at once
+    return binding_fault{std::nullopt, failed.what(), "", failed.hint()};
+  }
+}
+
+node_ptr outside_call_again(const node& call, std::vector<node_ptr> args, std::vector<node_ptr> given, bool binds) {
+  if (!binds) {
+    auto again = std::make_shared<outside_call>(*call.call);
+    again->given = std::move(given);
+    return call_node(std::move(again), call.type, std::move(args));
+  }
+  const outside_function& function = *call.call->function;
+  auto made = outside_call_node(function, std::move(given));
+  if (const auto* fault = std::get_if<binding_fault>(&made))
+    throw error(error_kind::bad_spec,
+                fmt::format("{}: {}{}", function.help().name, fault->message,
+                            fault->expected.empty() ? "" : fmt::format("; expected: {}", fault->expected)),
+                fault->hint);
+  node_ptr out = std::get<node_ptr>(std::move(made));
+  // Bound with a value, a call must give what it gave without.
+  if (out->type != call.type)
+    internal_error(fmt::format("{} gives {} for a value and {} before", function.help().name, to_string(out->type),
+                               to_string(call.type)));
+  return out;
+}
+
+}  // namespace flowrun::expr

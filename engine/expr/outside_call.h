@@ -1,0 +1,26 @@
+// A call of an outside function as a node: bound, its arguments converted, folded where all of them are constants.
+#pragma once
+
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "engine/expr/node.h"
+#include "engine/expr/outside_function.h"
+
+namespace flowrun::expr {
+
+// What a node of such a call has beside its converted arguments.
+struct outside_call {
+  const outside_function* function;
+  std::vector<node_ptr> given;  // the arguments before they were converted: to bind them again
+  std::shared_ptr<const bound_call> bound;
+};
+
+std::variant<node_ptr, binding_fault> outside_call_node(const outside_function& function, std::vector<node_ptr> given);
+
+// The call with other arguments of the same types. `binds`: they may have become known, so it is bound again; throws
+// error(bad_spec) when it can't be.
+node_ptr outside_call_again(const node& call, std::vector<node_ptr> args, std::vector<node_ptr> given, bool binds);
+
+}  // namespace flowrun::expr
