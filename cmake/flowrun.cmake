@@ -47,6 +47,11 @@ set(flowrun_test_headers <random> <gtest/gtest.h> <gmock/gmock.h>)
 # Gives a target one of three sets of precompiled headers: of base and the layers beside it, of those that know the job's
 # messages, of tests. The first target that asks for a set makes it; the others use the same one.
 function(flowrun_precompile target set)
+  if(set STREQUAL "tests")
+    # What is tested is optimised as it is shipped; the tests themselves are compiled in four fifths of the time. All that
+    # use one set have the same options.
+    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+  endif()
   if(NOT FLOWRUN_PRECOMPILED_HEADERS)
     return()
   endif()
@@ -74,7 +79,7 @@ function(flowrun_layer name)
   add_library(flowrun::${name} ALIAS flowrun_${name})
   target_include_directories(flowrun_${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   target_link_libraries(flowrun_${name} PUBLIC ${ARG_DEPENDS})
-  if(name MATCHES "^(specs|plan|exec|operators)$")
+  if(name MATCHES "^(specs|plan|exec|operators|plugin)$")
     flowrun_precompile(flowrun_${name} messages)
   else()
     flowrun_precompile(flowrun_${name} common)
