@@ -36,8 +36,8 @@ const std::vector<const exec::operator_definition*>& built_in_operators() {
   return pointers;
 }
 
-plan::operator_catalog built_in_catalog() {
-  plan::operator_catalog out;
+plan::vocabulary built_in_vocabulary() {
+  plan::vocabulary out;
   for (const exec::operator_definition* definition : built_in_operators()) out.add(&definition->declaration);
   return out;
 }

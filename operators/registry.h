@@ -13,7 +13,7 @@ namespace flowrun::operators {
 const std::vector<const exec::operator_definition*>& built_in_operators();
 
 // The catalog that a job is checked against.
-plan::operator_catalog built_in_catalog();
+plan::vocabulary built_in_vocabulary();
 
 // Null when there is no such operator.
 const exec::operator_definition* find_operator(const std::string& name);

@@ -2,14 +2,15 @@
 #include <algorithm>
 
 #include "engine/expr/functions.h"
+#include "engine/expr/outside_function.h"
 #include "engine/io/request.h"
 #include "engine/metrics/names.h"
 #include "engine/plan/reference.h"
 #include "engine/plan/schema_json.h"
-#include "operators/registry.h"
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/version.h"
+#include "runner/words.h"
 
 namespace flowrun::runner {
 
@@ -26,14 +27,17 @@ std::string table(const char* title, const std::vector<expr::function_help>& row
 }  // namespace
 
 int show_operators(const std::string& name) {
-  const plan::operator_catalog catalog = operators::built_in_catalog();
+  load_all_plugins();
+  const plan::vocabulary catalog = known_vocabulary();
   if (name.empty()) {
     print(plan::operator_list(catalog));
     return 0;
   }
   if (name == "expressions") {
-    print(table("operators, the tightest first", expr::operators()) + table("\nfunctions", expr::functions()) +
-          table("\naggregates (of group and reduce)", expr::aggregates()));
+    std::string out =
+        table("operators, the tightest first", expr::operators()) + table("\nfunctions", expr::functions());
+    if (catalog.functions() != nullptr) out += table("\nfunctions of plugins", catalog.functions()->help());
+    print(out + table("\naggregates (of group and reduce)", expr::aggregates()));
     return 0;
   }
   const plan::operator_declaration* found = catalog.find(name);
@@ -47,12 +51,14 @@ int show_operators(const std::string& name) {
 }
 
 int show_schema() {
-  print(plan::schema_json(operators::built_in_catalog()));
+  load_all_plugins();
+  print(plan::schema_json(known_vocabulary()));
   return 0;
 }
 
 int show_reference() {
-  print(plan::reference_markdown(operators::built_in_catalog()));
+  load_all_plugins();
+  print(plan::reference_markdown(known_vocabulary()));
   return 0;
 }
 

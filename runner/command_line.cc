@@ -46,6 +46,8 @@ class parser {
     app_.add_flag("-q,--quiet", quiet_, "Errors only: no progress, no report, no warnings.");
     app_.add_flag("-v,--verbose", verbose_, "Say more about what is going on.");
     add_word(app_, "--color", color_, "WHEN", "Colours in messages: auto, always, never. NO_COLOR is obeyed.");
+    add_words(app_, "--plugin", out_.plugins, "PATH",
+              "A plugin (.so), or a directory where jobs find the plugins that they name; repeatable.");
     app_.footer("flowrun COMMAND --help says more.");
     add_run();
     add_check();
@@ -156,6 +158,12 @@ class parser {
   void add_others() {
     CLI::App& ops = add(command::ops, "ops", "Lists the operators, or explains one.", ops_examples);
     ops.add_option("NAME", out_.operator_name, "An operator; or the word expressions.")->type_name(" ");
+    CLI::App& plugins =
+        add(command::plugins, "plugins", "Lists plugins and what is in them, tries one hard, or begins a new one.",
+            plugins_examples);
+    plugins.alias("plugin");
+    plugins.add_option("ACTION", words_, "Nothing; or check PATH; or new NAME.")->type_name(" ");
+    add_word(plugins, "--kind", kind_, "KIND", "Of new: what the plugin has: function, stateless, ordered, source.");
     add(command::schema, "schema", "Prints the JSON Schema of the job language, for editors.", schema_examples);
     add(command::reference, "reference", "Prints the reference of the job language (specs/REFERENCE.md).");
     CLI::App& gen =
@@ -204,7 +212,10 @@ class parser {
 
   words command_names() const {
     words out;
-    for (const auto& [sub, what] : commands_) out.push_back(sub->get_name());
+    for (const auto& [sub, what] : commands_) {
+      out.push_back(sub->get_name());
+      for (const std::string& alias : sub->get_aliases()) out.push_back(alias);
+    }
     return out;
   }
 
@@ -213,10 +224,10 @@ class parser {
     size_t at = 0;
     while (at < given.size()) {
       const std::string& word = given[at];
-      if (word == "--color") {
+      if (word == "--color" || word == "--plugin") {
         ++at;
       } else if (word != "-q" && word != "--quiet" && word != "-v" && word != "--verbose" &&
-                 !word.starts_with("--color=")) {
+                 !word.starts_with("--color=") && !word.starts_with("--plugin=")) {
         break;
       }
       ++at;
@@ -404,6 +415,22 @@ class parser {
     sort_out(out.depths);
   }
 
+  void finish_plugins() {
+    plugins_arguments& out = out_.plugins_command;
+    if (!words_.empty()) out.action = choice_of<std::string>("ACTION", words_[0], {{"check", "check"}, {"new", "new"}});
+    const bool is_new = out.action == "new";
+    if (words_.size() > 2) throw error(error_kind::usage, "unexpected argument '" + words_[2] + "'", hint_for_help());
+    if (!words_.empty() && words_.size() < 2)
+      throw error(error_kind::usage, fmt::format("plugins {} needs a {}", out.action, is_new ? "NAME" : "PATH"),
+                  is_new ? "flowrun plugin new geo --kind function" : "flowrun plugins check build/geo.so");
+    if (!kind_.empty() && !is_new) throw error(error_kind::usage, "--kind belongs to plugins new", hint_for_help());
+    if (words_.size() == 2) out.path = words_[1];
+    if (is_new)
+      out.kind = choice_of<std::string>(
+          "--kind", kind_.empty() ? "function" : kind_,
+          {{"function", "function"}, {"stateless", "stateless"}, {"ordered", "ordered"}, {"source", "source"}});
+  }
+
   void finish_gen() {
     if (kind_.empty() || rows_.empty())
       throw error(error_kind::usage, kind_.empty() ? "gen needs a KIND" : "gen needs --rows",
@@ -440,6 +467,7 @@ class parser {
       case command::test: finish_test(); break;
       case command::gen: finish_gen(); break;
       case command::bench_disk: finish_bench_disk(); break;
+      case command::plugins: finish_plugins(); break;
       case command::verify: out_.verify.file = file_; break;
       default: break;
     }
@@ -460,6 +488,7 @@ class parser {
   std::string format_ = "text";
   std::string file_;
   words files_;
+  words words_;  // of plugins
   std::string pattern_;
   words parameters_;
   words overrides_;

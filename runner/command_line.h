@@ -14,6 +14,7 @@ enum class command {
   plan,
   test,
   ops,
+  plugins,
   schema,
   reference,
   gen,
@@ -34,10 +35,12 @@ struct invocation {
   plan_arguments plan;
   test_arguments test;
   gen_arguments gen;
+  plugins_arguments plugins_command;
   verify_arguments verify;
   bench_disk_arguments bench_disk;
-  std::string operator_name;  // of ops; empty: all
-  std::string help;           // what to print for --help
+  std::vector<std::string> plugins;  // --plugin: files, and directories to search
+  std::string operator_name;         // of ops; empty: all
+  std::string help;                  // what to print for --help
 };
 
 // `words` are argv without the program's name. Throws error(usage).

@@ -16,6 +16,7 @@ int generate(const gen_arguments& arguments, terminal& screen);
 int test(const test_arguments& arguments, terminal& screen);
 int bench_disk(const bench_disk_arguments& arguments, terminal& screen);
 int verify(const verify_arguments& arguments, terminal& screen);
+int manage_plugins(const plugins_arguments& arguments, terminal& screen);
 
 // What flowrun says about itself (about.cc).
 int show_operators(const std::string& name);  // empty: all

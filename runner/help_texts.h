@@ -47,6 +47,17 @@ inline constexpr const char* ops_examples =
   flowrun ops sort
   flowrun ops expressions     what expressions are made of)text";
 
+inline constexpr const char* plugins_examples =
+    R"text(Examples:
+  flowrun plugins                              those of the directories in FLOWRUN_PLUGIN_PATH
+  flowrun plugins --plugin ./build/geo.so      what is in a file
+  flowrun plugin new geo --kind stateless      a folder with a plugin that builds, a job and tests
+  flowrun plugins check ./build/geo.so         tries its words hard, in a process of its own
+
+A plugin's file and its directory must belong to you or root, and nobody else may write them. Jobs name the plugins
+that they need, plugins: [geo], and call their words as geo.WORD. How to write one: docs/plugins.md.
+Exit codes of check: 0 nothing is wrong, 70 something is, 78 it can't be loaded.)text";
+
 inline constexpr const char* schema_examples =
     R"text(Example:
   flowrun schema > flowrun-1.schema.json

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "engine/base/error.h"
-#include "operators/registry.h"
+#include "runner/words.h"
 #include "specs/value.h"
 
 namespace flowrun::runner {
@@ -28,7 +28,7 @@ bool is_path(const plan::operator_declaration& d, const std::string& name) {
   return false;
 }
 
-void expand_nodes(nodes& all, const plan::operator_catalog& catalog) {
+void expand_nodes(nodes& all, const plan::vocabulary& catalog) {
   for (specs::Node& node : all) {
     const plan::operator_declaration* d = catalog.find(node.op());
     if (d != nullptr && is_map(node.with()))
@@ -54,7 +54,7 @@ void expand_home(specs::Resources& resources) {
 }
 
 void expand_home(specs::JobSpec& job) {
-  const plan::operator_catalog catalog = operators::built_in_catalog();
+  const plan::vocabulary catalog = known_vocabulary();
   expand_home(*job.mutable_resources());
   expand_nodes(*job.mutable_nodes(), catalog);
   for (specs::Graph& graph : *job.mutable_graphs()) expand_nodes(*graph.mutable_nodes(), catalog);

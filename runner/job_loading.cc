@@ -9,8 +9,8 @@
 #include "engine/base/units.h"
 #include "engine/exec/file_preflight.h"
 #include "engine/io/identify.h"
-#include "operators/registry.h"
 #include "runner/home_paths.h"
+#include "runner/words.h"
 #include "specs/yaml_reader.h"
 
 namespace flowrun::runner {
@@ -61,12 +61,6 @@ std::vector<plan::file_use> files_of_command(const job_arguments& job, const std
   return out;
 }
 
-exec::operator_set built_in_operators() {
-  exec::operator_set out;
-  for (const exec::operator_definition* d : operators::built_in_operators()) out[d->declaration.name] = d;
-  return out;
-}
-
 // Ends with the first one's code: 66 where an input is missing, 65 where it is not as its node reads it, 73 where an
 // output can't be written. What only a graph reads that may never run is a warning.
 void show_file_faults(const std::vector<exec::file_fault>& found, const std::string& text, terminal& screen) {
@@ -100,7 +94,7 @@ loaded_job load(const job_arguments& job, const resource_arguments& given, termi
   expand_home(read.job);
   const std::string text = read.text;
   loaded_job out = planned_or_shown(std::move(read), given, screen, files_of_command(job, report));
-  if (job.look_at_files) show_file_faults(exec::look_at_files(*out.graph, built_in_operators()), text, screen);
+  if (job.look_at_files) show_file_faults(exec::look_at_files(*out.graph, known_operators()), text, screen);
   return out;
 }
 
@@ -124,8 +118,9 @@ loaded_job planned_or_shown(specs::read_result read, const resource_arguments& g
 
 plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::vector<std::string>& missing,
                              std::vector<plan::file_use> own, bool may_replace_inputs) {
+  if (std::vector<fault> faults = load_plugins_of(*spec); !faults.empty()) return {{}, std::move(faults)};
   // Declarations live as long as the program; the catalog only finds them.
-  const plan::operator_catalog catalog = operators::built_in_catalog();
+  const plan::vocabulary catalog = known_vocabulary();
   const auto num_bytes = [&missing](const std::string& path) {
     std::error_code problem;
     if (std::filesystem::status(path, problem).type() == std::filesystem::file_type::not_found &&
@@ -164,7 +159,7 @@ exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& ar
   exec::job_settings out;
   out.graph = loaded.graph;
   out.plan = loaded.plan;
-  out.operators = built_in_operators();
+  out.operators = known_operators();
   out.scratch = loaded.machine.scratch;
   out.scratch_limit = loaded.machine.scratch_limit;
   out.allocation = loaded.machine.allocation;

@@ -31,7 +31,23 @@ namespace fs = std::filesystem;
 struct parsed_configuration {
   specs::Value section;  // the value of resources:, or nothing
   specs::Resources resources;
+  std::vector<std::string> plugin_directories;
 };
+
+std::vector<std::string> read_directories(const specs::Entry& entry, specs::fault_sink& faults) {
+  std::vector<std::string> out;
+  const bool is_list = specs::is_list(entry.value());
+  for (const specs::Value& item : entry.value().list().items()) {
+    if (specs::is_scalar(item) && !specs::text(item).empty())
+      out.push_back(specs::text(item));
+    else
+      faults.add(item.position(), "a directory of plugins is " + std::string(specs::kind_name(item)), "a path");
+  }
+  if (!is_list && !specs::is_null(entry.value()))
+    faults.add(entry.value().position(), "'plugins' is " + std::string(specs::kind_name(entry.value())),
+               "a list of directories, such as [/usr/local/lib/flowrun]");
+  return out;
+}
 
 parsed_configuration parse(std::string text, const std::string& path) {
   parsed_configuration out;
@@ -41,7 +57,9 @@ parsed_configuration parse(std::string text, const std::string& path) {
     const specs::source_text source(text);
     const std::optional<specs::Value> root = specs::read_yaml(source, faults);
     if (root && specs::is_map(*root)) {
-      specs::check_keys(*root, "the machine's configuration", {"resources"}, faults);
+      specs::check_keys(*root, "the machine's configuration", {"resources", "plugins"}, faults);
+      if (const specs::Entry* plugins = specs::find_entry(*root, "plugins"))
+        out.plugin_directories = read_directories(*plugins, faults);
       if (const specs::Entry* section = specs::find_entry(*root, "resources")) {
         specs::read_resources(*section, out.resources, faults);
         out.section = section->value();
@@ -128,8 +146,10 @@ std::string own_configuration_path() {
 machine_configuration read_machine_configuration() {
   for (const std::string& path : {own_configuration_path(), std::string(system_configuration_path)})
     if (is_file(path)) {
-      machine_configuration out{path, parse(content_of(path), path).resources};
+      parsed_configuration read = parse(content_of(path), path);
+      machine_configuration out{path, std::move(read.resources), std::move(read.plugin_directories)};
       expand_home(out.resources);
+      for (std::string& directory : out.plugin_directories) directory = expanded_home(directory);
       return out;
     }
   return {};
@@ -161,6 +181,8 @@ std::string merged_configuration(const std::string& old_text, const std::string&
     if (found == measured.end()) out += fmt::format("  {}: {}\n", entry.key(), scalar(specs::text(entry.value())));
   }
   for (const auto& [key, text] : measured) out += text;
+  if (!old.plugin_directories.empty()) out += "plugins:\n";
+  for (const std::string& directory : old.plugin_directories) out += fmt::format("  - {}\n", scalar(directory));
   parse(out, path);  // nothing is written that can't be read again
   return out;
 }

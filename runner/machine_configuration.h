@@ -1,5 +1,5 @@
-// The machine's configuration: a YAML file with the resources: that jobs on this machine may use. Read by every
-// command, written by flowrun bench-disk --save.
+// The machine's configuration: a YAML file with the resources: that jobs on this machine may use, and the directories
+// where plugins: lie. Read by every command, written by flowrun bench-disk --save.
 #pragma once
 
 #include <string>
@@ -21,6 +21,7 @@ std::string own_configuration_path();
 struct machine_configuration {
   std::string path;
   specs::Resources resources;
+  std::vector<std::string> plugin_directories;
 };
 
 // The user's own, else the system's. Throws error(bad_spec) when a configuration is there and wrong, with every fault

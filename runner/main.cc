@@ -13,12 +13,14 @@
 #include "runner/document.h"
 #include "runner/job_loading.h"
 #include "runner/sort_command.h"
+#include "runner/words.h"
 
 namespace flowrun::runner {
 
 namespace {
 
 int carry_out(const invocation& asked, terminal& screen) {
+  set_plugins(asked.plugins);
   switch (asked.what) {
     case command::run: return run(asked.run, screen);
     case command::check: return check(asked.check, screen);
@@ -27,6 +29,7 @@ int carry_out(const invocation& asked, terminal& screen) {
     case command::gen: return generate(asked.gen, screen);
     case command::verify: return verify(asked.verify, screen);
     case command::bench_disk: return bench_disk(asked.bench_disk, screen);
+    case command::plugins: return manage_plugins(asked.plugins_command, screen);
     case command::ops: return show_operators(asked.operator_name);
     case command::schema: return show_schema();
     case command::reference: return show_reference();

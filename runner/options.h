@@ -83,6 +83,12 @@ struct bench_disk_arguments {
   std::string format = "text";
 };
 
+struct plugins_arguments {
+  std::string action;  // empty: the list; check, new
+  std::string path;    // of check: a plugin; of new: the folder to make, whose last part is the name
+  std::string kind;    // of new
+};
+
 struct gen_arguments {
   std::string kind;
   std::string out = "-";

@@ -7,9 +7,9 @@
 #include <fstream>
 
 #include "engine/base/error.h"
-#include "operators/registry.h"
 #include "runner/difference.h"
 #include "runner/test_rows.h"
+#include "runner/words.h"
 #include "specs/value.h"
 
 namespace flowrun::runner {
@@ -190,7 +190,7 @@ class redirection {
  private:
   const fitted_test& test_;
   const std::string directory_;
-  const plan::operator_catalog catalog_ = operators::built_in_catalog();
+  const plan::vocabulary catalog_ = known_vocabulary();
 };
 
 std::string content_of(const std::string& path) {

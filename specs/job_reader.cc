@@ -53,6 +53,29 @@ void read_tests(const Entry& entry, JobSpec& job, fault_sink& faults) {
   }
 }
 
+void read_plugins(const Entry& entry, JobSpec& job, fault_sink& faults) {
+  constexpr std::string_view expected = "a list of names, such as [geo]";
+  if (is_null(entry.value())) return;
+  if (!is_list(entry.value())) {
+    faults.add(entry.value().position(), "'plugins' is " + std::string(kind_name(entry.value())),
+               std::string(expected));
+    return;
+  }
+  for (const Value& item : entry.value().list().items()) {
+    if (is_unresolved(item)) continue;
+    if (!is_scalar(item) || text(item).find('/') != std::string::npos) {
+      faults.add(
+          item.position(),
+          is_scalar(item) ? "'" + quotable(text(item)) + "' is a path" : "a plugin is " + std::string(kind_name(item)),
+          "the name of a plugin, such as geo", "where plugins lie is said by --plugin PATH, or FLOWRUN_PLUGIN_PATH");
+      continue;
+    }
+    PluginName& plugin = *job.add_plugins();
+    plugin.set_name(text(item));
+    *plugin.mutable_position() = item.position();
+  }
+}
+
 }  // namespace
 
 void read_sections(const Value& root, JobSpec& job, fault_sink& faults) {
@@ -65,8 +88,8 @@ void read_sections(const Value& root, JobSpec& job, fault_sink& faults) {
                is_scalar(root) ? "is this a job file? write 'key: value' lines" : "");
     return;
   }
-  check_keys(root, "the job", {"flowrun", "name", "doc", "params", "resources", "types", "nodes", "tests", "graphs"},
-             faults,
+  check_keys(root, "the job",
+             {"flowrun", "name", "doc", "plugins", "params", "resources", "types", "nodes", "tests", "graphs"}, faults,
              {{"version", "flowrun"},
               {"parameters", "params"},
               {"steps", "nodes"},
@@ -83,6 +106,7 @@ void read_sections(const Value& root, JobSpec& job, fault_sink& faults) {
     if (const std::string* words = expect_text(*name, "text", faults)) job.set_name(*words);
   if (const Entry* doc = find_entry(root, "doc"))
     if (const std::string* words = expect_text(*doc, "text", faults)) job.set_doc(*words);
+  if (const Entry* plugins = find_entry(root, "plugins")) read_plugins(*plugins, job, faults);
   if (const Entry* resources = find_entry(root, "resources"))
     read_resources(*resources, *job.mutable_resources(), faults);
   if (const Entry* types = find_entry(root, "types")) read_types(*types, job, faults);

@@ -25,7 +25,7 @@ class graph_checker;
 // What the checks of a job's graphs share.
 class job_checker final : public sub_graphs {
  public:
-  job_checker(std::vector<fault>& faults, const operator_catalog& catalog, const known_files& files)
+  job_checker(std::vector<fault>& faults, const vocabulary& catalog, const known_files& files)
       : faults_(faults), catalog_(catalog), known_(files) {}
 
   void run(graph& g, const outer_files& others);
@@ -35,7 +35,7 @@ class job_checker final : public sub_graphs {
   size_t num_files() const override { return files_.size(); }
   void forget_files(size_t from) override { files_.resize(from); }
 
-  const operator_catalog& catalog() const { return catalog_; }
+  const vocabulary& catalog() const { return catalog_; }
   const known_files& known() const { return known_; }
   std::vector<file_use>& files() { return files_; }
 
@@ -43,7 +43,7 @@ class job_checker final : public sub_graphs {
   void read_types(graph& g);
 
   std::vector<fault>& faults_;
-  const operator_catalog& catalog_;
+  const vocabulary& catalog_;
   const known_files& known_;
   std::vector<file_use> files_;
   std::map<std::string, graph_instance> instances_;
@@ -221,6 +221,7 @@ bool job_checker::check(const body_request& request, graph& body, std::vector<fa
   body.types = types_;
   body.path = request.path;
   body.scalars = request.scalars;
+  body.functions = catalog_.functions();
   if (depth_ == deepest) {
     faults.push_back({specs::where(job_->file(), specs::Position()),
                       fmt::format("'{}' is {} graphs deep", request.path, deepest),
@@ -261,16 +262,16 @@ endpoint_name split_endpoint(const std::string& text) {
   return {text.substr(0, dot), dot == std::string::npos ? std::string() : text.substr(dot + 1)};
 }
 
-check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog, const known_files& files,
+check_result check(std::shared_ptr<const specs::JobSpec> job, const vocabulary& catalog, const known_files& files,
                    const outer_files& others) {
   check_result result;
   result.checked.job = std::move(job);
+  result.checked.functions = catalog.functions();
   job_checker(result.faults, catalog, files).run(result.checked, others);
   return result;
 }
 
-check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog,
-                   const known_files& files) {
+check_result check(std::shared_ptr<const specs::JobSpec> job, const vocabulary& catalog, const known_files& files) {
   return check(std::move(job), catalog, files, {});
 }
 

@@ -31,7 +31,7 @@ struct outer_files {
 };
 
 // check() of graph.h with them.
-check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog, const known_files& files,
+check_result check(std::shared_ptr<const specs::JobSpec> job, const vocabulary& catalog, const known_files& files,
                    const outer_files& others);
 
 // The files of a source or sink whose parameters have the right shape.

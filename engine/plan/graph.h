@@ -68,6 +68,7 @@ struct graph {
   // Values that expressions of all nodes may name. Types are fixed when the graph is checked, values may change between
   // runs.
   std::vector<expr::constant> scalars;
+  std::shared_ptr<const expr::outside_functions> functions;  // that expressions may call; may be null
   std::shared_ptr<const specs::JobSpec> job;
   std::string path;  // of a body: the control node it belongs to, "levels.inner". Empty: the job itself
   std::vector<std::shared_ptr<const specs::Node>> own_specs;  // of nodes that the user didn't write
@@ -81,14 +82,21 @@ struct graph {
   std::string input_name(const node& n, size_t i) const;
 };
 
-// The operators a job may use, by name. Filled by operators/ (and plugins); owned by the caller who runs the job.
-class operator_catalog {
+// The words that a job may use beyond those of the language itself: operators, by name, and the functions that plugins
+// add to expressions. Owned by the caller who runs the job.
+class vocabulary {
  public:
   void add(const operator_declaration* declaration);
   const operator_declaration* find(const std::string& name) const;
   std::vector<std::string> names() const;  // sorted
+
+  void set_functions(std::shared_ptr<const expr::outside_functions> functions) { functions_ = std::move(functions); }
+  // Null when there are none.
+  const std::shared_ptr<const expr::outside_functions>& functions() const { return functions_; }
+
  private:
   std::map<std::string, const operator_declaration*> by_name_;
+  std::shared_ptr<const expr::outside_functions> functions_;
 };
 
 // What a check may ask about the files that a job reads.
@@ -119,7 +127,6 @@ struct check_result {
 
 // Types, orders, ports, unused nodes, parameters: everything that can be known before the run. Pure but for what
 // `files` answers.
-check_result check(std::shared_ptr<const specs::JobSpec> job, const operator_catalog& catalog,
-                   const known_files& files);
+check_result check(std::shared_ptr<const specs::JobSpec> job, const vocabulary& catalog, const known_files& files);
 
 }  // namespace flowrun::plan

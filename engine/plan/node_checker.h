@@ -25,7 +25,7 @@ struct sort_key {
   void bind(const expr::scalar_values& values) { expr::bind(value, values); }
 };
 
-// Scopes that operators hand over need not name the graph's scalars: they are added to each.
+// Scopes that operators hand over need not name the graph's scalars and functions: they are added to each.
 class node_checker {
  public:
   // `owner` is the graph that holds `n`. Faults go to `faults`. `files` outlives the checker.
@@ -128,7 +128,7 @@ class node_checker {
   using expression_columns = std::vector<std::pair<std::string, expr::expression>>;
   void add(const specs::Position& where, std::string message, std::string expected, std::string hint);
   void add_problems(const specs::Value& value, const std::vector<expr::problem>& problems);
-  expr::scope with_scalars(const expr::scope& scope) const;
+  expr::scope with_names(const expr::scope& scope) const;
   void add_unknown_column(const specs::Position& where, const std::string& column, size_t input);
   const parameter_declaration* declared(const std::string& name) const;
   bool known_column(const specs::Value& value, size_t input);

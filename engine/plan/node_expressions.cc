@@ -44,8 +44,9 @@ void node_checker::add_problems(const specs::Value& value, const std::vector<exp
   for (const expr::problem& p : problems) add(position_within(value, p.offset), p.message, p.expected, p.hint);
 }
 
-expr::scope node_checker::with_scalars(const expr::scope& scope) const {
+expr::scope node_checker::with_names(const expr::scope& scope) const {
   expr::scope all = scope;
+  all.functions = graph_.functions.get();
   all.constants.insert(all.constants.end(), graph_.scalars.begin(), graph_.scalars.end());
   return all;
 }
@@ -117,7 +118,7 @@ std::vector<std::pair<std::string, std::string>> node_checker::column_pairs(cons
 
 std::vector<sort_key> node_checker::sort_keys(const std::string& name, const expr::scope& scope) {
   std::vector<sort_key> out;
-  const expr::scope names = with_scalars(scope);
+  const expr::scope names = with_names(scope);
   for (const specs::Value* item : items_of(value(name))) {
     const expr::compiled_sort_term term = expr::compile_sort_term(specs::text(*item), names);
     add_problems(*item, term.problems);
@@ -138,7 +139,7 @@ std::vector<sort_key> node_checker::sort_keys(const std::string& name, const exp
 
 std::optional<expr::expression> node_checker::compiled(const specs::Value& v, const expr::scope& scope,
                                                        bool condition) {
-  const expr::scope names = with_scalars(scope);
+  const expr::scope names = with_names(scope);
   expr::compiled result =
       condition ? expr::compile_condition(specs::text(v), names) : expr::compile(specs::text(v), names);
   add_problems(v, result.problems);
@@ -212,7 +213,7 @@ node_checker::expression_columns node_checker::named_conditions(const std::strin
 std::vector<std::pair<std::string, expr::aggregate>> node_checker::aggregates(const std::string& name,
                                                                               const expr::scope& scope) {
   std::vector<std::pair<std::string, expr::aggregate>> out;
-  const expr::scope names = with_scalars(scope);
+  const expr::scope names = with_names(scope);
   for (const specs::Entry* entry : entries_of(value(name))) {
     const expr::compiled_aggregate result = expr::compile_aggregate(specs::text(entry->value()), names);
     add_problems(entry->value(), result.problems);

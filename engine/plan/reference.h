@@ -9,10 +9,10 @@
 namespace flowrun::plan {
 
 // The whole of specs/REFERENCE.md.
-std::string reference_markdown(const operator_catalog& catalog);
+std::string reference_markdown(const vocabulary& catalog);
 
 // `flowrun ops`: one line per operator.
-std::string operator_list(const operator_catalog& catalog);
+std::string operator_list(const vocabulary& catalog);
 
 // `flowrun ops NAME`.
 std::string usage_text(const operator_declaration& d);

@@ -159,7 +159,7 @@ json operator_schema(const operator_declaration& d) {
   return node;
 }
 
-json node_schema(const operator_catalog& catalog) {
+json node_schema(const vocabulary& catalog) {
   json operators = json::array(), rules = json::array();
   for (const std::string& name : catalog.names()) {
     const operator_declaration& d = *catalog.find(name);
@@ -254,11 +254,13 @@ json resources_schema() {
 
 }  // namespace
 
-std::string schema_json(const operator_catalog& catalog) {
+std::string schema_json(const vocabulary& catalog) {
   json types = map_of(reference("row_type"), id_pattern);
   types["description"] = "row types by name: {column: type}";
   json params = map_of(param_schema(), id_pattern);
   params["description"] = "parameters of the job: ${name} in the text, -p name=value on the command line";
+  json plugins = list_of({{"type", "string"}, {"pattern", "^[a-z][a-z0-9_]*$"}});
+  plugins["description"] = "plugins that the job needs, by name";
   json nodes = map_of(reference("node"), id_pattern);
   nodes["minProperties"] = 1;
   nodes["description"] = "the nodes of the dataflow, by id";
@@ -268,6 +270,7 @@ std::string schema_json(const operator_catalog& catalog) {
   schema.update(closed_map({{"flowrun", {{"const", 1}, {"description", "version of the job language"}}},
                             {"name", {{"type", "string"}}},
                             {"doc", {{"type", "string"}}},
+                            {"plugins", plugins},
                             {"params", params},
                             {"resources", resources_schema()},
                             {"types", types},

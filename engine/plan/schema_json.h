@@ -9,6 +9,6 @@
 namespace flowrun::plan {
 
 // Indented JSON with a final newline.
-std::string schema_json(const operator_catalog& catalog);
+std::string schema_json(const vocabulary& catalog);
 
 }  // namespace flowrun::plan

@@ -29,13 +29,14 @@ import disk_bound  # noqa: E402
 import inputs  # noqa: E402
 import machine  # noqa: E402
 import measure  # noqa: E402
+import plugin_calls  # noqa: E402
 import tables  # noqa: E402
 from benchmarks import all_benchmarks  # noqa: E402
 from contestants import contestants  # noqa: E402
 from trial import trial  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SPECIAL = ("expressions", "disk")  # no contestants: they print their own tables
+SPECIAL = ("expressions", "plugins", "disk")  # no contestants: they print their own tables
 
 
 def arguments():
@@ -75,6 +76,7 @@ def arguments():
     if options.list:
         print("\n".join([*(f"{b.name:14} {b.title}" for b in known.values()),
                          "expressions    nanoseconds per row of each expression primitive (no peer)",
+                         "plugins        functions of a plugin beside the built-in ones",
                          "disk           what flowrun bench-disk measures, beside fio"]))
         sys.exit(0)
     for wanted in options.names:
@@ -148,6 +150,8 @@ def main():
     if "expressions" in picked:
         print("expressions: one core, a batch in the L2 cache", flush=True)
         subprocess.run([options.programs / "expression_bench"], check=True)
+    if "plugins" in picked:
+        plugin_calls.run(options)
     if "disk" in picked:
         run_disk(options)
     picked = [name for name in picked if name not in SPECIAL]

@@ -152,6 +152,7 @@ class save_test(bench_test):
         old = (
             "# my machine\nresources:\n  memory: 50%   # half\n  threads: 3\n  io_order: arrival\n"
             f"  scratch: [{{path: {self.dir}/b/../b/, limit: 300GB, weight: 7}}, /nowhere]\n  depth: 999\n"
+            "plugins: [/opt/plugins, 'odd: one']\n"
         )
         self.write(CONFIG, old)
         done = self.bench("a", "b", "--save")
@@ -162,7 +163,8 @@ class save_test(bench_test):
         self.assertEqual((self.dir / (CONFIG + ".bak")).read_text(), old)
         text = self.home_config.read_text()
         self.assertTrue(done.stdout.endswith(f"written to {self.home_config}:\n\n" + text))
-        for part in ("\n  memory: 50%\n", "\n  threads: 3\n", "\n  io_order: arrival\n"):
+        for part in ("\n  memory: 50%\n", "\n  threads: 3\n", "\n  io_order: arrival\n",
+                     "\nplugins:\n  - /opt/plugins\n  - \"odd: one\"\n"):
             self.assertIn(part, text)
         self.assertRegex(text, rf"- path: {self.dir}/a\n      weight: [\d.]+\n    - path: {self.dir}/b\n"
                                r"      weight: [\d.]+\n      limit: 300GB\n  block_size: ")  # fmt: skip

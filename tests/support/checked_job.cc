@@ -24,7 +24,7 @@ int64_t file_bytes(const std::string& path) {
 plan::check_result check_text(const std::string& text, const more_operators& more) {
   specs::read_result spec = specs::read_job(text, "test.yaml");
   if (!spec.faults.empty()) return {{}, std::move(spec.faults)};
-  plan::operator_catalog catalog = operators::built_in_catalog();
+  plan::vocabulary catalog = operators::built_in_vocabulary();
   for (const operator_definition* d : more) catalog.add(&d->declaration);
   return plan::check(std::make_shared<specs::JobSpec>(std::move(spec.job)), catalog, file_bytes);
 }

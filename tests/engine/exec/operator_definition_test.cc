@@ -40,7 +40,7 @@ std::vector<fault> faults_with(const std::string& where) {
   declaration.parameters = {{.name = "where", .kind = plan::parameter_kind::condition, .help = "Which."}};
   const operator_definition definition =
       define<Settings>(std::move(declaration), check_condition<Settings>, build_nothing<Settings>);
-  plan::operator_catalog catalog = operators::built_in_catalog();
+  plan::vocabulary catalog = operators::built_in_vocabulary();
   catalog.add(&definition.declaration);
   const specs::read_result read = specs::read_job(
       "flowrun: 1\nnodes:\n  rows: {op: generate, with: {rows: 1, columns: {k: i}}}\n  some: {op: test.only, in: rows" +

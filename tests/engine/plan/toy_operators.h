@@ -19,11 +19,11 @@ namespace flowrun::plan {
 class toy_operators {
  public:
   toy_operators();
-  const operator_catalog& catalog() const { return catalog_; }
+  const vocabulary& catalog() const { return catalog_; }
 
  private:
   std::vector<std::unique_ptr<operator_declaration>> declarations_;
-  operator_catalog catalog_;
+  vocabulary catalog_;
 };
 
 // Reads and checks a job "nodes: …" (the version line is added in front, so nodes: is line 2). `files` are sizes by

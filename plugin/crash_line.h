@@ -1,0 +1,23 @@
+// Names the plugin in whose code the process crashed, so that nobody takes it for flowrun's.
+#pragma once
+
+#include <string>
+
+namespace flowrun::plugins {
+
+// While it lives, this thread runs code of the plugin. `who` outlives it.
+class inside {
+ public:
+  explicit inside(const std::string& who);
+  ~inside();
+  inside(const inside&) = delete;
+  inside& operator=(const inside&) = delete;
+
+ private:
+  const std::string* before_;
+};
+
+// From now on a crash inside of a plugin ends with a line on standard error, and then as it would have.
+void name_plugins_in_crashes();
+
+}  // namespace flowrun::plugins

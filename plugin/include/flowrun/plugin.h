@@ -1,0 +1,386 @@
+/* What crosses the border between flowrun and a plugin: tables of C functions, and structs of plain data.
+ *
+ * A plugin is a shared object with one exported function, flowrun_plugin_v1, and a note (.note.flowrun) that flowrun
+ * reads before it runs any code of the file. Most plugins are written in C++ with flowrun/plugin.hpp, which is compiled
+ * into the plugin and needs nothing but this file. No type of C++, no exception and no memory of an allocator crosses
+ * the border.
+ *
+ * Promise: what stands here keeps its place and its meaning as long as the major version is 1. Structs grow at their
+ * end only; the first member of each that may grow is its size as the writer knew it, and the reader reads no further.
+ * A member that the other side doesn't know counts as zero. Structs without a size never change.
+ *
+ * Rules:
+ *  - Texts are not terminated by a zero byte. A text that is handed over lives until the call returns, unless it says
+ *    otherwise.
+ *  - A function that says [any thread] is called from several threads at once; [one thread] from changing threads, one
+ *    call at a time; [loading] once, while the plugin is loaded.
+ *  - A function that fails calls fr_host.fail with the fr_problem that it was given and returns FR_FAILED (or what else
+ *    it says). It never throws and never ends the process.
+ *  - Results are functions of the input: the same rows give the same bytes, however they are cut into chunks and
+ *    batches, and on however many threads.
+ */
+#ifndef FLOWRUN_PLUGIN_H
+#define FLOWRUN_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FR_ABI_MAJOR 1
+#define FR_ABI_MINOR 0
+
+/* ---- plain data ---- */
+
+typedef struct fr_text {
+  size_t size; /* bytes */
+  const char* data;
+} fr_text;
+
+/* Value types of columns. In a row they lie packed, little endian. In an expression each is a cell of 8 bytes: integers
+ * as 64 bits (signed ones extended), bool as 0 or 1, floats as the bits of a double; texts are an fr_text. */
+enum {
+  FR_BOOL = 0,
+  FR_U8 = 1,
+  FR_U16 = 2,
+  FR_U24 = 3,
+  FR_U32 = 4,
+  FR_U40 = 5,
+  FR_U48 = 6,
+  FR_U64 = 7,
+  FR_I8 = 8,
+  FR_I16 = 9,
+  FR_I32 = 10,
+  FR_I64 = 11,
+  FR_F32 = 12,
+  FR_F64 = 13,
+  FR_BYTES = 14, /* exactly num_bytes of them */
+  FR_STRING = 15
+};
+
+typedef struct fr_type {
+  uint32_t kind;      /* FR_BOOL ... FR_STRING */
+  uint32_t num_bytes; /* of FR_BYTES: how many; of all others it is not looked at */
+} fr_type;
+
+enum { FR_OK = 0, FR_FAILED = 1, FR_DONE = 2 };
+
+/* Why something failed. The exit code of flowrun follows from it. */
+enum {
+  FR_BAD_DATA = 65,   /* the input is not as it must be */
+  FR_MISSING = 66,    /* an input isn't there */
+  FR_INTERNAL = 70,   /* a mistake in the plugin */
+  FR_OUTPUT = 73,     /* an output can't be written */
+  FR_IO = 74,         /* reading or writing failed */
+  FR_RESOURCES = 75,  /* more memory or scratch is needed than there is */
+  FR_BAD_SPEC = 78    /* the job asks for what can't be */
+};
+
+/* Takes the reason of a failure. Belongs to flowrun. */
+typedef struct fr_problem fr_problem;
+
+/* ---- flowrun, as a plugin sees it ---- */
+
+/* Lives as long as the process. */
+typedef struct fr_host {
+  size_t size;
+  uint32_t abi_minor;
+  fr_text version; /* of flowrun */
+
+  /* An interface by its name and version, such as "flowrun.queue/1"; NULL if this flowrun doesn't have it.
+   * [any thread] */
+  const void* (*interface)(const char* id);
+  /* `kind` is FR_BAD_DATA ... FR_BAD_SPEC; `hint` says what to do and may be empty. The texts are copied.
+   * [any thread] */
+  void (*fail)(fr_problem* problem, uint32_t kind, fr_text message, fr_text hint);
+} fr_host;
+
+/* ---- functions of the expression language ---- */
+
+/* An argument, when a call of a function is bound. */
+typedef struct fr_argument {
+  fr_type type;
+  uint32_t is_constant;
+  /* A constant whose value is known. Scalars of loops are constants too; their values are known only when the call is
+   * bound once more, before a run. */
+  uint32_t is_known;
+  uint64_t cell; /* of a known constant that is no text, as its type lies in a cell */
+  fr_text text;  /* of a known constant text; lives until the call returns */
+  uint64_t reserved[2];
+} fr_argument;
+
+/* What binding found: that the call is right, or what is wrong with it. */
+typedef struct fr_binding {
+  size_t size;
+  fr_type result; /* numbers, bool or FR_STRING. Cells of a narrow type must hold values of that type. */
+  /* What run() wants as the cells of each argument: FR_U64, FR_I64, FR_F64, FR_BOOL or FR_STRING. There is one for each
+   * argument; flowrun converts, or says why it can't. It comes filled in with what the arguments are. */
+  uint32_t* wanted;
+  /* For run(); destroyed with destroy_state, when no program uses it any more. May be NULL. */
+  void* state;
+  /* If bind returns FR_FAILED and the fault is that of one argument: which one. It comes as FR_NO_ARGUMENT. */
+  size_t faulty_argument;
+} fr_binding;
+#define FR_NO_ARGUMENT ((size_t)-1)
+
+/* The cells of an argument: of row i it is data[i * step]. `step` is 0 for a value that is the same for all rows. */
+typedef struct fr_cells {
+  const void* data; /* uint64_t or fr_text */
+  size_t step;      /* 0 or 1 */
+} fr_cells;
+
+/* Memory for new texts, until the chunk has been used. Belongs to flowrun. */
+typedef struct fr_arena fr_arena;
+
+/* One call for a chunk of rows. */
+typedef struct fr_call {
+  size_t size;
+  size_t num_rows; /* at least 1 */
+  size_t num_args;
+  const fr_cells* args;
+  void* out; /* num_rows cells: uint64_t, or fr_text. They overlap no argument. */
+  fr_arena* arena;
+  /* Room for a new text; NULL if it is too long for the memory budget: then return 0. */
+  char* (*take)(fr_arena* arena, size_t num_bytes);
+  /* Gives the last bytes of the last take() back. */
+  void (*give_back)(fr_arena* arena, size_t num_bytes);
+  /* Not 0: the chunk has made enough text. run() may return before it has done all rows. */
+  int (*is_full)(const fr_arena* arena);
+  fr_problem* problem;
+} fr_call;
+
+typedef struct fr_function {
+  size_t size;
+  fr_text name;      /* a lower case word; in jobs it is called as PLUGIN.NAME */
+  fr_text signature; /* for people: "encode(latitude, longitude, length) -> string" */
+  fr_text help;      /* one sentence; must not be empty */
+  uint32_t min_args, max_args;
+  void* context; /* handed to bind; lives as long as the process */
+
+  /* Whether arguments of these types are right, and what run() will get and give. Pure. Called for each call in a job,
+   * and again when scalars get new values. [any thread] */
+  int (*bind)(void* context, const fr_argument* args, size_t num_args, fr_binding* out, fr_problem* problem);
+  /* Does the first rows of the chunk, at least one, and returns how many; 0: it failed. Pure. [any thread] */
+  size_t (*run)(const void* state, const fr_call* call);
+  void (*destroy_state)(void* state); /* [any thread] */
+} fr_function;
+#define FR_ANY_NUMBER UINT32_MAX
+
+/* ---- rows ---- */
+
+typedef struct fr_column {
+  fr_text name;
+  fr_type type;    /* num_bytes is the width in the row, of all types */
+  uint32_t offset; /* from the start of the row */
+  uint32_t reserved;
+} fr_column;
+
+/* Rows are packed: columns in their order, without padding. */
+typedef struct fr_row_type {
+  const fr_column* columns;
+  size_t num_columns;
+  uint32_t row_bytes;
+  uint32_t has_strings;
+} fr_row_type;
+
+/* How a string lies in a row: where it is in the heap of its batch. */
+typedef struct fr_string {
+  uint32_t offset, length;
+} fr_string;
+
+/* Rows on their way. Nobody changes them; they live until the call returns. */
+typedef struct fr_batch {
+  const unsigned char* rows;
+  size_t num_rows;
+  uint32_t row_bytes;
+  uint32_t reserved;
+  const unsigned char* heap;
+  size_t heap_bytes;
+  uint64_t first_row; /* position of the first row in its stream, where the stream counts */
+} fr_batch;
+
+/* One key by which rows are sorted: a column, or bytes [from, from + length) of one of type bytes[N]. */
+typedef struct fr_order_term {
+  fr_text column;
+  uint32_t is_descending;
+  uint32_t from, length; /* 0: the whole column */
+  uint32_t reserved;
+} fr_order_term;
+
+/* How many rows a stream has, as far as that is known before the run. */
+typedef struct fr_estimate {
+  uint64_t rows, num_bytes; /* expected; with the bytes of strings */
+  uint32_t is_known;        /* 0: nothing is */
+  uint32_t is_exact;        /* there are just so many rows */
+  uint64_t most_rows, most_bytes; /* UINT64_MAX: no bound */
+} fr_estimate;
+
+/* Where a step leaves what it makes. All functions: only during the call that it is handed to, by its thread. */
+typedef struct fr_out {
+  size_t size;
+  void* self;
+  size_t batch_bytes;    /* about so large a batch should be: rows and strings */
+  uint64_t longest_row;  /* with its strings */
+  uint64_t within;       /* what leave() said, when rows come again; else 0 */
+  fr_problem* problem;
+  /* Memory for rows and strings, uninitialised, aligned to 64 bytes. It belongs to the batches that are emitted after it
+   * was taken. NULL: there is none, and the step returns FR_FAILED. */
+  void* (*take)(void* self, size_t num_bytes);
+  /* Hands on rows that lie in memory of take(), or in the input batch, as their strings do. FR_FAILED: the batch isn't
+   * as the output's type says; the step returns FR_FAILED. */
+  int (*emit)(void* self, uint32_t port, const fr_batch* batch);
+  /* Bytes that the step may still make. At 0, a step whose input isn't used up calls leave() and returns. */
+  uint64_t (*room)(void* self);
+  /* The rows of the input from `row` on come again; `within` says how much of the first of them is done, in a unit of
+   * the plugin's own. */
+  void (*leave)(void* self, size_t row, uint64_t within);
+} fr_out;
+
+/* ---- operators ---- */
+
+/* How an operator is run. */
+enum {
+  FR_SOURCE = 0,    /* no input */
+  FR_STATELESS = 1, /* one input; several batches at once */
+  FR_ORDERED = 2    /* one input; batch after batch, in the order of the stream */
+};
+
+/* What a parameter must look like in YAML; flowrun checks that much by itself. */
+enum {
+  FR_PARAMETER_TEXT = 0,
+  FR_PARAMETER_INTEGER = 1, /* 0 ... 2^63 - 1 */
+  FR_PARAMETER_NUMBER = 2,
+  FR_PARAMETER_BOOLEAN = 3,
+  FR_PARAMETER_BYTES = 4,   /* 64MiB */
+  FR_PARAMETER_CHOICE = 5,  /* one of `choices` */
+  FR_PARAMETER_COLUMNS = 6  /* a list of columns of the input */
+};
+
+typedef struct fr_parameter {
+  fr_text name;
+  uint32_t kind; /* FR_PARAMETER_... */
+  uint32_t is_required;
+  fr_text default_text; /* as it would stand in YAML; empty: none */
+  fr_text choices;      /* words, separated by blanks */
+  fr_text help;         /* one sentence */
+  uint64_t reserved[2];
+} fr_parameter;
+
+typedef struct fr_port {
+  fr_text name, help;
+  uint64_t reserved[2];
+} fr_port;
+
+/* A node of a job, while it is checked. Texts and types live until check() returns. */
+typedef struct fr_node {
+  size_t size;
+  void* self;
+  /* Parameters by name; each in the form that was declared, or its default. */
+  int (*has)(void* self, fr_text name);
+  fr_text (*text)(void* self, fr_text name);
+  uint64_t (*integer)(void* self, fr_text name); /* also of bytes, and of booleans */
+  double (*number)(void* self, fr_text name);
+  /* The columns by their places in the input; returns how many there are and writes at most `most`. Unknown ones are
+   * faults. */
+  size_t (*columns)(void* self, fr_text name, uint32_t* places, size_t most);
+  /* The input; an operator without one doesn't ask. */
+  const fr_row_type* (*input_type)(void* self);
+  size_t (*input_order)(void* self, const fr_order_term** terms);
+  void (*input_estimate)(void* self, fr_estimate* out);
+  /* A fault unless the input is sorted so; returns whether it is. */
+  int (*require_order)(void* self, const fr_order_term* terms, size_t num_terms);
+  /* A fault at a parameter, or with an empty name at the node. */
+  void (*fault)(void* self, fr_text parameter, fr_text message, fr_text expected, fr_text hint);
+  /* Whether there was no fault so far. */
+  int (*is_good)(void* self);
+  /* Once for each output: its columns (offsets are not looked at), how it is sorted, and how many rows it has; the last
+   * may be NULL. */
+  void (*set_output)(void* self, uint32_t port, const fr_column* columns, size_t num_columns, const fr_order_term* terms,
+                     size_t num_terms, const fr_estimate* estimate);
+} fr_node;
+
+/* A job that runs, as an operator sees it. Lives as long as what was built for it. [any thread] */
+typedef struct fr_job {
+  size_t size;
+  void* self;
+  uint32_t num_threads;
+  uint32_t reserved;
+  uint64_t memory_bytes; /* of the node */
+  int (*is_cancelled)(void* self);
+  void (*warn)(void* self, fr_text text);                 /* a line on standard error, once per text */
+  void (*report)(void* self, fr_text name, fr_text value); /* a result, for the run report */
+} fr_job;
+
+/* What runs for a node; the functions of its role are set. */
+typedef struct fr_stage {
+  size_t size;
+  void* state;
+  int (*apply)(const void* state, const fr_batch* in, const fr_out* out); /* stateless: [any thread] */
+  int (*push)(void* state, const fr_batch* in, const fr_out* out);        /* ordered: [one thread] */
+  /* Ordered, behind the last batch; may be NULL. About a batch at a time: FR_OK, and FR_DONE when there is no more. */
+  int (*finish)(void* state, const fr_out* out);
+  /* A source: about a batch, FR_OK; FR_DONE when there is no more. [one thread] */
+  int (*pull)(void* state, const fr_out* out);
+  void (*destroy)(void* state);
+} fr_stage;
+
+typedef struct fr_operator {
+  size_t size;
+  fr_text name; /* a lower case word; in jobs it is PLUGIN.NAME */
+  fr_text summary, details, order, example; /* for people: one sentence; paragraphs; "keeps: the input's order"; YAML */
+  uint32_t role;                            /* FR_SOURCE, FR_STATELESS, FR_ORDERED */
+  uint32_t has_optional_output;             /* its output needs no reader, since it does something by itself */
+  const fr_port* inputs; /* none for a source, else one */
+  size_t num_inputs;
+  const fr_port* outputs; /* none for a sink */
+  size_t num_outputs;
+  const fr_parameter* parameters;
+  size_t num_parameters;
+  void* context; /* handed to check and build; lives as long as the process */
+
+  /* Reads the parameters, sets the outputs, and leaves what build() needs. Pure: faults go to the node, FR_FAILED is for
+   * what the operator can't do anything about. [one thread] */
+  int (*check)(void* context, const fr_node* node, void** settings, fr_problem* problem);
+  void (*destroy_settings)(void* settings);
+  /* What runs. Called once for each run of the node (in a loop: for each iteration), with the settings of its check. */
+  int (*build)(void* context, const void* settings, const fr_job* job, fr_stage* out, fr_problem* problem);
+} fr_operator;
+
+/* ---- loading ---- */
+
+/* Takes what a plugin declares. The structs and their texts are copied, but for what `context` points to. */
+typedef struct fr_registrar {
+  size_t size;
+  void* self;
+  void (*add_function)(void* self, const fr_function* function);
+  fr_problem* problem;
+  void (*add_operator)(void* self, const fr_operator* op);
+} fr_registrar;
+
+/* The one export. `host` lives as long as the process, `registrar` until the call returns. Returns FR_OK or FR_FAILED.
+ * [loading] */
+typedef int (*fr_plugin_entry)(const fr_host* host, const fr_registrar* registrar);
+#define FR_PLUGIN_ENTRY "flowrun_plugin_v1"
+
+/* The note: an ELF note with the name "flowrun" and the type FR_NOTE_TYPE, whose descriptor is this struct. Texts end
+ * with a zero byte. */
+#define FR_NOTE_NAME "flowrun"
+#define FR_NOTE_TYPE 1
+enum { FR_SANITIZER_ADDRESS = 1, FR_SANITIZER_THREAD = 2, FR_SANITIZER_MEMORY = 4 };
+typedef struct fr_note {
+  uint32_t abi_major;
+  uint32_t min_abi_minor; /* the oldest flowrun that has what the plugin needs */
+  uint32_t sanitizers;    /* that the file was compiled with: FR_SANITIZER_... */
+  uint32_t reserved;
+  char name[32]; /* a lower case word: the first half of the plugin's words */
+  char version[32];
+  char compiler[64];
+} fr_note;
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif
