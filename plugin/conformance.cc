@@ -244,8 +244,9 @@ class function_trial {
     std::vector<value> expected;
     std::vector<std::vector<value>> taken(columns.size());
     for (size_t row = 0; row < num_rows; ++row) {
-      const auto result = one(single, row);
-      if (result != one(single, row)) return breach(call.shown, "gives other results, or refuses, the second time");
+      const auto result = one(call, single, row);
+      if (result != one(call, single, row))
+        return breach(call.shown, "gives other results, or refuses, the second time");
       if (!result) continue;
       if (!call.result.is_text() && !call.result.is_float() && !holds(call.result, result->lane))
         return breach(call.shown, fmt::format("gives {}, which {} doesn't hold", result->lane, to_string(call.result)));
@@ -256,10 +257,12 @@ class function_trial {
     if (!expected.empty()) in_chunks(call, taken, expected);
   }
 
-  static std::optional<value> one(const runner& rows, size_t row) {
+  // A row may be refused, as bad data; anything else is the plugin's mistake.
+  std::optional<value> one(const tried_call& call, const runner& rows, size_t row) {
     try {
       return rows.run(row, 1, expr::text_arena::usual_share)[0];
-    } catch (const error&) {
+    } catch (const error& problem) {
+      if (problem.kind() == error_kind::internal) breach(call.shown, fmt::format("fails: {}", problem.what()));
       return std::nullopt;
     }
   }

@@ -73,9 +73,10 @@ class plugin_call final : public expr::bound_call {
     call.give_back = give_back;
     call.is_full = is_full;
     call.problem = &problem;
+    call.longest_text = c.arena->longest();
     const size_t done = run_inside(call);
     if (problem.raised) std::rethrow_exception(problem.raised);
-    if (done == 0) throw expr::call_failed(error_of(problem, who_));
+    if (done == 0 || problem.kind != 0) throw expr::call_failed(error_of(problem, who_));
     if (done > c.num_rows)
       throw expr::call_failed({error_kind::internal,
                                fmt::format("{} says that it has done {} of {} rows", who_, done, c.num_rows),

@@ -50,7 +50,13 @@ std::optional<fr_note> find_in(std::string_view notes) {
   return std::nullopt;
 }
 
-std::string text_of(const char* from, size_t size) { return std::string(from, strnlen(from, size)); }
+// A terminal gets no control characters.
+std::string text_of(const char* from, size_t size) {
+  std::string out(from, strnlen(from, size));
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  return out;
+}
 
 uint32_t own_sanitizers() {
 #if defined(__SANITIZE_ADDRESS__)

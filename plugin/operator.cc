@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <sstream>
 
 #include "engine/base/error.h"
@@ -45,10 +46,14 @@ std::string fault_of(const fr_operator& t) {
   if (t.check == nullptr || t.build == nullptr) return wrong("has no check or no build");
   if (t.num_inputs != (t.role == FR_SOURCE ? 0U : 1U)) return wrong("has not as many inputs as its role says");
   if (t.num_outputs == 0 && t.role != FR_ORDERED) return wrong("has no output");
+  std::set<std::string> names;
   for (size_t i = 0; i < t.num_parameters; ++i) {
     if (!is_word(as_string(t.parameters[i].name)) || t.parameters[i].help.size == 0)
       return wrong("has a parameter without a name or help");
     if (!kind_of(t.parameters[i].kind)) return wrong("has a parameter of a kind that this flowrun doesn't know");
+    if (t.parameters[i].kind == FR_PARAMETER_COLUMNS && t.num_inputs == 0)
+      return wrong("has a parameter of columns and no input");
+    if (!names.insert(as_string(t.parameters[i].name)).second) return wrong("has two parameters of one name");
   }
   for (size_t i = 0; i < t.num_inputs + t.num_outputs; ++i) {
     const fr_port& port = i < t.num_inputs ? t.inputs[i] : t.outputs[i - t.num_inputs];

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "engine/base/units.h"
 #include "plugin/crash_line.h"
 #include "plugin/problem.h"
 #include "plugin/texts.h"
@@ -61,13 +62,17 @@ class node_view {
     };
     out.input_estimate = [](void* self, fr_estimate* to) {
       guarded(self, 0, [&](node_view& v) {
+        if (v.node_.num_inputs() == 0) v.refuse("it asks for an input, and has none");
         const plan::row_estimate& e = v.node_.input_estimate();
         *to = {e.rows, e.num_bytes, e.known, e.exact, e.most_rows, e.most_bytes};
         return 0;
       });
     };
     out.require_order = [](void* self, const fr_order_term* terms, size_t num_terms) {
-      return guarded(self, 0, [&](node_view& v) { return v.node_.require_order(0, order(terms, num_terms)) ? 1 : 0; });
+      return guarded(self, 0, [&](node_view& v) {
+        if (v.node_.num_inputs() == 0) v.refuse("it asks for an input, and has none");
+        return v.node_.require_order(0, order(terms, num_terms)) ? 1 : 0;
+      });
     };
     out.fault = [](void* self, fr_text parameter, fr_text message, fr_text expected, fr_text hint) {
       guarded(self, 0, [&](node_view& v) {
@@ -118,6 +123,7 @@ class node_view {
   }
 
   size_t columns(const std::string& name, uint32_t* places, size_t most) {
+    if (node_.num_inputs() == 0) refuse("it asks for an input, and has none");
     size_t count = 0;
     for (const std::string& column : node_.columns(name)) {
       const auto place = node_.input_type().index_of(column);
@@ -138,8 +144,13 @@ class node_view {
     std::set<std::string> names;
     for (const fr_column& c : columns) {
       const std::string name = as_string(c.name);
-      if (name.empty() || !names.insert(name).second)
-        refuse(fmt::format("its output has a column '{}' twice, or without a name", name));
+      // Names may come from the job's own parameters, so these are faults of the node.
+      if (!specs::is_id(name) || name.find('-') != std::string::npos)
+        return node_.fault_at_node(fmt::format("{} would give a column the name '{}'", who_, name),
+                                   "letters, digits and _, as expressions have them");
+      if (!names.insert(name).second)
+        return node_.fault_at_node(fmt::format("{} would give two columns the name '{}'", who_, name),
+                                   "distinct names");
       const bool is_bytes = c.type.kind == FR_BYTES;
       if (c.type.kind > FR_STRING ||
           (is_bytes && (c.type.num_bytes == 0 || c.type.num_bytes > record::max_fixed_bytes)))
@@ -148,6 +159,11 @@ class node_view {
                                     : value_type::of(static_cast<type_kind>(c.type.kind))});
     }
     if (out.empty()) refuse("its output has no columns");
+    uint64_t row_bytes = 0;
+    for (const record::column& c : out) row_bytes += c.type.num_bytes;
+    if (row_bytes > GiB)
+      return node_.fault_at_node(fmt::format("{} would give rows of {}", who_, format_bytes(row_bytes)),
+                                 "at most 1 GiB");
     record::row_type type(std::move(out));
     for (const plan::order_term& t : sorted_by)
       if (!type.index_of(t.column))

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "engine/base/units.h"
 #include "engine/record/row_too_large.h"
 #include "plugin/crash_line.h"
 #include "plugin/problem.h"
@@ -77,11 +78,12 @@ class step_output {
     table.room = [](void* self) { return static_cast<step_output*>(self)->out_.room(); };
     table.leave = [](void* self, size_t row, uint64_t within) {
       step_output& s = *static_cast<step_output*>(self);
-      if (s.in_ != nullptr) s.out_.leave(std::min(row, s.in_->num_rows), within);
+      if (s.in_ != nullptr && row < s.in_->num_rows) s.out_.leave(row, within);
     };
     const inside plugin(node_.who);
     const int done = call(&table);
-    if (problem_.raised || (done != FR_OK && done != FR_DONE)) raise(problem_, node_.who);
+    // Also where the plugin went on after something had failed: rows are missing.
+    if (problem_.raised || problem_.kind != 0 || (done != FR_OK && done != FR_DONE)) raise(problem_, node_.who);
     return done;
   }
 
@@ -94,8 +96,16 @@ class step_output {
   void* take(size_t num_bytes) {
     try {
       // A batch, and one row more.
-      const uint64_t most = node_.batches.row_bytes + 2 * uint64_t{node_.batches.target_bytes};
-      if (num_bytes > most) throw record::row_too_large(num_bytes, node_.batches.row_bytes);
+      const uint64_t target = node_.batches.target_bytes;
+      if (num_bytes > node_.batches.row_bytes + 2 * target)
+        throw record::row_too_large(num_bytes, node_.batches.row_bytes);
+      // What a step makes lies in memory until it ends.
+      taken_ += num_bytes;
+      if (taken_ > 4 * node_.batches.row_bytes + 16 * target)
+        throw error(error_kind::internal,
+                    fmt::format("{}: one step took {} of memory, where a batch takes {}", node_.who,
+                                format_bytes(taken_), format_bytes(target)),
+                    "tell the author of the plugin: a step asks full(), calls leave() and returns");
       pieces_.push_back({node_.services.pool().take(num_bytes), num_bytes});
       return pieces_.back().data.get();
     } catch (...) {
@@ -123,9 +133,21 @@ class step_output {
     return FR_FAILED;
   }
 
+  // Else a later node would read anything, or crash.
+  static bool strings_lie_in_heap(const fr_batch& b, uint32_t offset) {
+    bool good = true;
+    for (size_t i = 0; i < b.num_rows; ++i) {
+      fr_string s;
+      std::memcpy(&s, b.rows + i * b.row_bytes + offset, sizeof s);
+      good = good && uint64_t{s.offset} + s.length <= b.heap_bytes;
+    }
+    return good;
+  }
+
   int emit(uint32_t port, const fr_batch& b) {
     if (port >= node_.outputs.size()) return refuse(fmt::format("rows to output {}, which it doesn't have", port));
     if (b.num_rows == 0) return FR_OK;
+    if (b.num_rows > (uint64_t{1} << 32)) return refuse("more rows at once than there is memory for");
     const record::row_type& type = *node_.outputs[port];
     if (b.row_bytes != type.row_bytes())
       return refuse(fmt::format("rows of {} bytes to an output whose rows have {}", b.row_bytes, type.row_bytes()));
@@ -139,6 +161,9 @@ class step_output {
       out.heap = reinterpret_cast<const std::byte*>(b.heap);
       out.heap_bytes = b.heap_bytes;
     }
+    for (const record::column& c : type.columns())
+      if (c.type.is_string() && !strings_lie_in_heap(b, c.offset))
+        return refuse(fmt::format("rows whose column '{}' has a string outside of their heap", c.name));
     out.rows = reinterpret_cast<const std::byte*>(b.rows);
     out.num_rows = b.num_rows;
     out.row_bytes = b.row_bytes;
@@ -154,6 +179,7 @@ class step_output {
   const record::batch* in_;
   fr_problem problem_;
   std::vector<piece> pieces_;
+  uint64_t taken_ = 0;
 };
 
 class plugin_source final : public exec::source {

@@ -1,13 +1,15 @@
 #include "plugin/plugin_set.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include "engine/base/error.h"
@@ -80,6 +82,40 @@ fr_plugin_entry entry_of(const candidate& file) {
   return reinterpret_cast<fr_plugin_entry>(found);
 }
 
+// The bytes of a file, of which only what is looked at is read: plugins may be large.
+class mapped_file {
+ public:
+  explicit mapped_file(const std::string& path) {
+    // A pipe would wait for a writer.
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) {
+      problem_ = fmt::format("it can't be read: {}", errno_text(errno));
+      return;
+    }
+    struct stat found;
+    if (::fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode)) {
+      problem_ = "it is no file";
+    } else if (found.st_size > 0) {
+      size_ = static_cast<size_t>(found.st_size);
+      data_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+      if (data_ == MAP_FAILED) problem_ = fmt::format("it can't be read: {}", errno_text(errno));
+    }
+    ::close(descriptor);
+  }
+  mapped_file(const mapped_file&) = delete;
+  mapped_file& operator=(const mapped_file&) = delete;
+  ~mapped_file() {
+    if (size_ > 0 && data_ != MAP_FAILED) ::munmap(data_, size_);
+  }
+  const std::string& problem() const { return problem_; }  // empty: there is none
+  std::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
+
+ private:
+  void* data_ = nullptr;
+  size_t size_ = 0;
+  std::string problem_;
+};
+
 }  // namespace
 
 candidate look_at(const std::string& path) {
@@ -91,20 +127,22 @@ candidate look_at(const std::string& path) {
     out.refusal = problem.message();
     return out;
   }
-  std::ifstream in(out.path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  if (!in) {
-    out.refusal = "it can't be read";
+  // Only then is it read: nobody else changes it meanwhile. The loader would replace $LIB and $ORIGIN.
+  out.refusal = out.path.find('$') != std::string::npos ? "its path has a $, which the loader would replace"
+                                                        : distrust_of(out.path);
+  if (!out.refusal.empty()) return out;
+  const mapped_file file(out.path);
+  if (!file.problem().empty()) {
+    out.refusal = file.problem();
     return out;
   }
-  const std::optional<fr_note> note = read_note(bytes, out.refusal);
+  const std::optional<fr_note> note = read_note(file.bytes(), out.refusal);
   if (!note) return out;
   out.name = name_of(*note);
   out.version = version_of(*note);
   out.compiler = compiler_of(*note);
   out.abi = fmt::format("{}.{}", note->abi_major, note->min_abi_minor);
   out.refusal = refusal_of(*note);
-  if (out.refusal.empty()) out.refusal = distrust_of(out.path);
   return out;
 }
 

@@ -44,7 +44,10 @@ int show_operators(const std::string& name) {
   if (found == nullptr) {
     const std::string meant = did_you_mean(name, catalog.names());
     throw error(error_kind::usage, "there is no operator '" + name + "'",
-                meant.empty() ? "flowrun ops lists them" : meant);
+                !meant.empty() ? meant
+                : name.find('.') == std::string::npos
+                    ? "flowrun ops lists them"
+                    : "flowrun ops lists them; --plugin PATH gives those of a plugin");
   }
   print(plan::usage_text(*found));
   return 0;

@@ -64,7 +64,8 @@ int guarded(int argc, char** argv, bool may_be_piped_away) {
     screen->show(problem);
     return problem.exit_code();
   } catch (const error& problem) {
-    if (problem.kind() == error_kind::internal)
+    // The mistakes of plugins are of this kind, too, and say whose they are.
+    if (problem.kind() == error_kind::internal && std::string_view(problem.what()).starts_with("internal error"))
       screen->show_bug(problem.what());
     else
       screen->show(problem);

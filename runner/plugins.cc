@@ -1,9 +1,11 @@
 // flowrun plugins: what is found and what speaks against it; how a plugin keeps its promises; how to begin one.
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -75,6 +77,9 @@ int try_hard(const std::string& path) {
   return tried.breaches.empty() ? 0 : static_cast<int>(error_kind::internal);
 }
 
+constexpr int all_is_good = 42;
+constexpr unsigned most_seconds = 300;
+
 // In a process of its own: what a plugin does to its process stays there.
 int check_plugin(const std::string& path, terminal& screen) {
   const pid_t child = ::fork();
@@ -82,6 +87,8 @@ int check_plugin(const std::string& path, terminal& screen) {
     throw error(error_kind::resources, fmt::format("no process can be started: {}", errno_text(errno)),
                 "the plugin is tried in a process of its own");
   if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it goes with the command
+    ::alarm(most_seconds);
     int code = static_cast<int>(error_kind::internal);
     try {
       code = try_hard(path);
@@ -90,12 +97,25 @@ int check_plugin(const std::string& path, terminal& screen) {
       code = problem.exit_code();
     }
     std::fflush(stdout);
-    ::_exit(code);
+    // A plugin that ends the process itself says another number.
+    ::_exit(code == 0 ? all_is_good : code);
   }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == all_is_good) return 0;
+  if (WIFEXITED(status) && WEXITSTATUS(status) >= static_cast<int>(error_kind::usage)) return WEXITSTATUS(status);
+  if (WIFEXITED(status)) {
+    screen.show(error(error_kind::internal,
+                      fmt::format("{} ended its process with exit({})", path, WEXITSTATUS(status)),
+                      "a plugin never ends the process"));
+    return static_cast<int>(error_kind::internal);
+  }
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+    screen.show(error(error_kind::internal, fmt::format("{} took more than {} seconds", path, most_seconds),
+                      "a function of it may never end"));
+    return static_cast<int>(error_kind::internal);
+  }
   screen.show(error(error_kind::internal, fmt::format("{} ended its process with signal {}", path, WTERMSIG(status)),
                     "the line above says in which of its functions"));
   return static_cast<int>(error_kind::internal);

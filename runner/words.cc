@@ -24,7 +24,8 @@ struct all_words {
 };
 
 all_words& known() {
-  static all_words words;
+  // Never destroyed: a plugin may end the process while its functions are in use.
+  static all_words& words = *new all_words;
   return words;
 }
 
@@ -54,14 +55,20 @@ const std::vector<std::string>& directories() {
 std::vector<plugins::candidate> found_in(const std::string& directory) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(directory, ignored)) return {};
-  return plugins::look_into(directory);
+  try {
+    return plugins::look_into(directory);
+  } catch (const error&) {
+    return {};  // as one that isn't there
+  }
 }
 
 // The first that has the name. One that can't be loaded is better than none: it says why.
 const plugins::candidate* named(const std::vector<plugins::candidate>& found, const std::string& name) {
   const plugins::candidate* refused = nullptr;
   for (const plugins::candidate& c : found) {
-    if (c.name != name) continue;
+    // What is not to be trusted is not read: its file's name is all that is known.
+    const std::string known = c.name.empty() ? std::filesystem::path(c.path).stem().string() : c.name;
+    if (known != name) continue;
     if (c.refusal.empty()) return &c;
     if (refused == nullptr) refused = &c;
   }
@@ -115,7 +122,8 @@ std::vector<fault> load_plugins_of(const specs::JobSpec& job) {
     const plugins::candidate* const file = named(found, wanted.name());
     if (file == nullptr) {
       std::vector<std::string> names;
-      for (const plugins::candidate& c : found) names.push_back(c.name);
+      for (const plugins::candidate& c : found)
+        if (!c.name.empty()) names.push_back(c.name);
       const std::string meant = did_you_mean(wanted.name(), names);
       fail(fmt::format("there is no plugin '{}'", wanted.name()), names.empty() ? "" : one_of(names),
            meant.empty() ? searched() : meant + "; " + searched());

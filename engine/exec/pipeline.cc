@@ -336,7 +336,9 @@ outcome pipeline::carry_in_order(std::vector<item>& stack) {
 outcome pipeline::finish_stages() {
   const outcome carried = carry_in_order(stack_);
   if (carried.is_blocked()) return carried;
+  bool again = false;  // a stage that hasn't come to its end, which may be far
   while (finishing_ < tree_.stages.size()) {
+    if (again && events_.stopped()) return outcome::blocked(blocked_on::output);  // no wake will come
     pipeline_tree::node& n = tree_.stages[finishing_];
     ordered_stage* in_order = ordered(n.work);
     if (in_order == nullptr) {
@@ -347,7 +349,8 @@ outcome pipeline::finish_stages() {
     outcome result;
     run_as(n.name, n.busy, [&] { result = in_order->finish(out, gate_waker_); });
     count_out(n.output, out);
-    if (result.is_done()) ++finishing_;
+    again = !result.is_done();
+    if (!again) ++finishing_;
     const bool emitted = !out.items().empty();
     route(out.items(), n.children, stack_);
     std::reverse(stack_.begin(), stack_.end());

@@ -133,8 +133,7 @@ class checker {
       std::string hint = known_elsewhere(s.text);
       if (hint.empty()) hint = did_you_mean(s.text, known);
       const size_t point = s.text.find('.');
-      if (hint.empty() && point != std::string::npos)
-        hint = fmt::format("a job names the plugins that it needs: plugins: [{}]", s.text.substr(0, point));
+      if (hint.empty() && point != std::string::npos) hint = words_of_plugin(s.text.substr(0, point));
       return fault(s.offset, fmt::format("unknown function '{}'", s.text), "a function of the expression language",
                    hint.empty() ? "`flowrun reference` lists them" : std::move(hint));
     }
@@ -142,6 +141,16 @@ class checker {
     node_ptr result;
     build_call(site, result);
     return result;
+  }
+
+  // What a function `plugin`.WORD that isn't there may have been meant to be.
+  std::string words_of_plugin(const std::string& plugin) const {
+    std::vector<std::string> words;
+    if (names_.functions != nullptr)
+      for (const function_help& f : names_.functions->help())
+        if (f.name.starts_with(plugin + ".")) words.push_back(f.name);
+    if (words.empty()) return fmt::format("a job names the plugins that it needs: plugins: [{}]", plugin);
+    return fmt::format("the plugin {} has {}", plugin, joined(words, ", "));
   }
 
   const outside_function* outside(std::string_view name) const {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/expr/kernels.h"
 #include "engine/expr/outside_call.h"
 #include "engine/expr/text_kernels.h"
@@ -40,6 +41,7 @@ node_ptr fold_text(const node& n) {
   }
   record::batch_pool pool;
   text_arena arena(pool);
+  arena.limit(16 * MiB);  // beyond that, a constant is a mistake
   uint64_t lane = 0;
   std::string_view view;
   text_call call;

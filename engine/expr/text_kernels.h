@@ -30,6 +30,7 @@ class text_arena {
   std::string_view keep(std::string_view text);
   // Texts of so many bytes are too long: take() throws row_too_large.
   void limit(uint64_t most_bytes) { most_bytes_ = most_bytes; }
+  uint64_t longest() const { return most_bytes_; }
   // The next step begins; its share is about `num_bytes`.
   void begin_step(size_t num_bytes) { step_end_ = taken_ + num_bytes; }
   bool step_is_full() const { return taken_ >= step_end_; }

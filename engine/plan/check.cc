@@ -153,7 +153,11 @@ class graph_checker {
     n.declaration = shared_.catalog().find(name);
     if (!n.declaration && !name.empty()) {
       const std::vector<std::string> names = shared_.catalog().names();
-      fail(n.spec->op_position(), fmt::format("unknown operator '{}'", name), one_of(names), did_you_mean(name, names));
+      std::string hint = did_you_mean(name, names);
+      const size_t point = name.find('.');
+      if (hint.empty() && point != std::string::npos && !name.starts_with("file."))
+        hint = fmt::format("a job names the plugins that it needs: plugins: [{}]", name.substr(0, point));
+      fail(n.spec->op_position(), fmt::format("unknown operator '{}'", name), one_of(names), std::move(hint));
     }
     return n.declaration != nullptr;
   }

@@ -229,6 +229,9 @@ nodes:
         for call, column, *parts in (
             ("geohash.encode(1, 2, 13)", 37, "13 is no length of a geohash", "it has 1 to 12 letters"),
             ("geohash.encode(1, 2, value)", 37, "this is not a constant"),
+            ("geohash.encode(1, 2, -1)", 37, "this is not a number from 0"),
+            ("geohash.encode(1, 2, 2.5)", 37, "f64", "u64"),
+            ("geohash.encode(1, 2, '3')", 37, "string", "to_u64"),
             ("geohash.encode(1, 'x', 3)", 34, "string", "f64", "to_f64"),
             ("geohash.encode(1, 2)", 16, "takes 3 arguments, not 2", "geohash.encode(latitude, longitude, letters) → string"),
             ("geohash.encode(91, 2, 3)", 16, "there is no place at latitude 91"),
@@ -284,7 +287,14 @@ class refusal_test(plugin_tests):
                 done = self.flowrun("run", "job.yaml", "--plugin", path)
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.assertIn(part, done.stderr)
-        self.assertIn("it is no shared object", self.flowrun("plugins", "--plugin", text.parent).stdout)
+        os.mkfifo(self.dir / "folder/pipe.so")
+        with open(self.dir / "folder/large.so", "wb") as large:
+            large.truncate(1 << 40)
+        (self.dir / "folder/empty.so").write_bytes(b"")
+        (self.dir / "folder/directory.so").mkdir()
+        listed = self.flowrun("plugins", "--plugin", text.parent).stdout
+        self.assertEqual(listed.count("it is no shared object"), 3)
+        self.assertEqual(listed.count("it is no file"), 2)
 
     def test_files_that_others_may_write(self):
         for path, mode, part in (("toy.so", 0o775, "others may write the file"), ("", 0o777, "others may write the directory")):
@@ -293,6 +303,10 @@ class refusal_test(plugin_tests):
                 (plugin.parent / path).chmod(mode)
                 self.refuse(plugin, part, "toy.so")
                 (plugin.parent / path).chmod(0o755)
+
+    def test_paths_that_the_loader_would_change(self):
+        plugin = self.compile(self.dir / "plugins" / "$LIB" / "toy.so", PLUS % ("plus", "plus", ""))
+        self.refuse(plugin, "its path has a $")
 
     @unittest.skipIf(os.geteuid() != 0, "only root can give a file away")
     def test_files_of_another_user(self):
@@ -377,6 +391,12 @@ class check_test(plugin_tests):
         self.check("[](uint64_t x) { static thread_local uint64_t before; return std::exchange(before, x); }",
                    "gives other results")
 
+    def test_what_is_no_bad_data(self):
+        self.check("[](double x) { if (x > 0) throw 1; return x; }", "bad(f64): fails", "an exception of an unknown type")
+
+    def test_the_end_of_the_process(self):
+        self.check("[](double x) { if (x > 0) std::exit(0); return x; }", "ended its process with exit(0)")
+
     def test_values_that_their_type_does_not_hold(self):
         # A table by hand: the header's own can't do it.
         body = """static const auto name = std::string_view("bad");
@@ -421,6 +441,7 @@ class failure_test(plugin_tests):
         self.assertEqual(done.returncode, code, done.stderr)
         for part in ("plugin toy 1.2.3, function plus", *parts):
             self.assertIn(part, done.stderr)
+        self.assertNotIn("bug in flowrun", done.stderr)
         self.assertFalse((self.dir / "out.csv").exists())
         self.assertEqual(list((self.dir / "scratch").glob("*")) if (self.dir / "scratch").exists() else [], [])
 
@@ -476,6 +497,12 @@ class operator_test(plugin_tests):
                    rows + "  made: {op: flat_map, in: rows, with: {rows: [{value: value}, {value: value}, {value: value}]}}\n" + out)
         self.alike(rows + "  made: {op: toy.label, in: rows, with: {of: [value]}}\n" + out,
                    rows + "  made: {op: map, in: rows, with: {value: value, label: \"concat('no.', value)\"}}\n" + out)
+
+    def test_rows_passed_and_written_keep_their_order(self):
+        rows = "  rows: {op: generate, with: {rows: 20000, columns: {value: \"rand(1, i)\"}}}\n"
+        out = "  out: {op: file.write_csv, in: made, with: {path: out.csv}}\n"
+        self.alike(rows + "  made: {op: toy.beside, in: rows}\n" + out,
+                   rows + "  made: {op: flat_map, in: rows, with: {rows: [{value: value}, {value: value + 1}]}}\n" + out)
 
     def test_ordered(self):
         rows = """  drawn: {op: generate, with: {rows: 20000, columns: {value: "rand(1, i) % 300"}}}
@@ -583,7 +610,7 @@ FLOWRUN_PLUGIN("toy", "1.2.3") {
         plugin = self.operator(**parts)
         self.write("job.yaml", "flowrun: 1\nplugins: [toy]\nnodes:\n  rows: {op: generate, with: {kind: counter, rows: 100}}\n"
                                "  made: {op: toy.bad, in: rows}\n  out: {op: file.write_csv, in: made, with: {path: out.csv}}\n")
-        done = self.flowrun("job.yaml", "--plugin", plugin.parent, "-T", "scratch")
+        done = self.flowrun("job.yaml", "--plugin", plugin.parent, "-T", "scratch", "-m", "64MiB")
         self.assertEqual(done.returncode, code, done.stderr)
         for part in ("plugin toy 1.2.3", *expected):
             self.assertIn(part, done.stderr)
@@ -597,12 +624,19 @@ FLOWRUN_PLUGIN("toy", "1.2.3") {
         self.fail(70, where, "rows that lie neither in its input nor in memory that it took", apply="""
             static unsigned char mine[8]; fr_batch b = in.raw(); b.rows = mine; b.num_rows = 1;
             const fr::batch own(b); out.pass(own, 0, 1);""")
-        self.fail(70, where, "rows to output 7, which it doesn't have", apply="out.pass(in, 0, 1, 7);")
+        self.fail(70, where, "rows whose column 'a' has a string outside of their heap", check="""
+            s.type = fr::row_type({{"a", {FR_STRING, 8}}}); node.set_output(0, s.type);""", apply="""
+            auto& rows = out.rows(s.type); rows.put(rows.append(), 0, fr_string{7, 100000});""")
+        for apply in ("out.pass(in, 0, 1, 7);", "try { out.pass(in, 0, 1, 7); } catch (...) {}"):
+            self.fail(70, where, "rows to output 7, which it doesn't have", apply=apply)
+        self.fail(70, where, "one step took", apply="""
+            for (int i = 0; i < 100'000'000; ++i) { auto& rows = out.rows(s.type); rows.put(rows.append(), 0, i); }""")
 
     def test_checks(self):
         where = "plugin toy 1.2.3, operator bad"
         self.fail(70, where, "its check leaves the output 'out' without columns", check="(void)node;")
-        self.fail(70, where, "a column 'a' twice", check='node.set_output(0, fr::row_type({{"a", {FR_U64, 8}}, {"a", {FR_U64, 8}}}));')
+        self.fail(78, where, "would give two columns the name 'a'", check='node.set_output(0, fr::row_type({{"a", {FR_U64, 8}}, {"a", {FR_U64, 8}}}));')
+        self.fail(78, where, "would give a column the name 'a b'", check='node.set_output(0, fr::row_type({{"a b", {FR_U64, 8}}}));')
         self.fail(70, where, "sorted by 'b', which it doesn't have", check='node.set_output(0, s.type, {{"b"}});')
         self.fail(70, where, "it sets output 3", check="node.set_output(3, s.type);")
         self.fail(65, where, "not today", check='throw fr::error("not today");')

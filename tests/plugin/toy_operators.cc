@@ -53,6 +53,19 @@ void label(const label_settings& s, const fr::batch& in, fr::out& out) {
   }
 }
 
+// beside: each row, and one more that is written.
+struct beside_settings {
+  fr::row_type type;
+};
+void beside(const beside_settings& s, const fr::batch& in, fr::out& out) {
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (out.full()) return out.leave(i);
+    out.pass(in, i, 1);
+    fr::row_writer& rows = out.rows(s.type);
+    rows.put(rows.append(), 0, in.get<uint64_t>(i, 0) + 1);
+  }
+}
+
 // changes: of rows sorted by a column, the first one of each value.
 struct changes_settings {
   uint32_t offset = 0;
@@ -116,6 +129,15 @@ FLOWRUN_PLUGIN("toy", "1.2.3") {
                  .parameter({.name = "length", .kind = FR_PARAMETER_BYTES, .default_text = "0", .help = "At least."})
                  .check(check_label)
                  .apply(label));
+  plugin.add(fr::stateless<beside_settings>("beside")
+                 .summary("Each row and the number behind it.")
+                 .input("in", "the rows")
+                 .output("out", "twice as many")
+                 .check([](fr::node& node) {
+                   node.set_output(0, node.input());
+                   return beside_settings{node.input()};
+                 })
+                 .apply(beside));
   plugin.add(fr::ordered<changes_settings, changes_state>("changes")
                  .summary("The first row of each value.")
                  .order("needs: by")
@@ -159,9 +181,11 @@ FLOWRUN_PLUGIN("toy", "1.2.3") {
                    s.job.report("total", std::to_string(s.total));
                    fr::row_writer& rows = out.rows(s.settings->type);
                    rows.put(rows.append(), 0, s.total);
+                   return false;
                  }));
   plugin.add(total("forget").check(check_total(false)).run(start, add, [](total_state& s, fr::out&) {
     s.job.warn("forgotten: " + std::to_string(s.total));
+    return false;
   }));
   plugin.add(fr::source<upward_settings, upward_state>("upward")
                  .summary("Counts.")

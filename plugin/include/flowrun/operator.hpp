@@ -207,14 +207,30 @@ class batch {
 // Flowrun has noted already why there is no memory, or what is wrong with a batch.
 struct noted_failure {};
 
-class out;
+// What the step may still make, as of the last batch that went out.
+class step_room {
+ public:
+  explicit step_room(const fr_out& raw) : raw_(raw), left_(raw.room(raw.self)) {}
+  uint64_t left() const { return left_; }
+  // Hands on a batch.
+  void emit(uint32_t port, const fr_batch& b) {
+    if (raw_.emit(raw_.self, port, &b) != FR_OK) throw noted_failure();
+    left_ = raw_.room(raw_.self);
+  }
+
+ private:
+  const fr_out& raw_;
+  uint64_t left_;
+};
 
 // Rows for one output, one after the other; they go out by themselves.
 class row_writer {
  public:
-  row_writer(const fr_out& raw, const row_type& type, uint32_t port) : raw_(raw), type_(type), port_(port) {}
+  row_writer(const fr_out& raw, step_room& room, const row_type& type, uint32_t port)
+      : raw_(raw), room_(room), type_(type), port_(port) {}
 
-  // A row whose bytes the caller sets, before the next one.
+  // A row whose bytes the caller sets, before the next one: numbers with put(), strings with put_text(). The bytes of a
+  // row of the input may be copied, but then its strings are to be put once more: they lie in another heap.
   unsigned char* append() {
     if (num_rows_ == most_rows_ || heap_bytes_ >= heap_target()) flush();
     if (rows_ == nullptr) {
@@ -222,7 +238,9 @@ class row_writer {
       most_rows_ = std::max<size_t>(share / std::max<uint32_t>(type_.row_bytes(), 1), 1);
       rows_ = static_cast<unsigned char*>(take(most_rows_ * std::max<uint32_t>(type_.row_bytes(), 1)));
     }
-    return rows_ + num_rows_++ * type_.row_bytes();
+    unsigned char* const row = rows_ + num_rows_++ * type_.row_bytes();
+    if (type_.has_strings()) std::memset(row, 0, type_.row_bytes());  // a string that is not put is empty
+    return row;
   }
   template <class T>
   static void put(unsigned char* row, uint32_t offset, T value) {
@@ -231,7 +249,10 @@ class row_writer {
   // Into the row that was appended last.
   void put_text(unsigned char* row, uint32_t offset, std::string_view text) {
     if (heap_bytes_ + text.size() > heap_capacity_) {
-      const size_t capacity = std::max(heap_bytes_ + text.size(), heap_bytes_ == 0 ? heap_target() : 2 * heap_bytes_);
+      // Twice as much where there is so much: a batch, and one row more.
+      const auto most = static_cast<size_t>(raw_.longest_row + raw_.batch_bytes);
+      const size_t capacity =
+          std::max(heap_bytes_ + text.size(), heap_bytes_ == 0 ? heap_target() : std::min(2 * heap_bytes_, most));
       auto* const larger = static_cast<unsigned char*>(take(capacity));
       if (heap_bytes_ > 0) std::memcpy(larger, heap_, heap_bytes_);
       heap_ = larger;
@@ -244,12 +265,14 @@ class row_writer {
   void flush() {
     if (num_rows_ > 0) {
       const fr_batch b{rows_, num_rows_, type_.row_bytes(), 0, heap_, heap_bytes_, 0};
-      if (raw_.emit(raw_.self, port_, &b) != FR_OK) throw noted_failure();
+      room_.emit(port_, b);
     }
     rows_ = heap_ = nullptr;
     num_rows_ = heap_bytes_ = heap_capacity_ = 0;
   }
   uint32_t port() const { return port_; }
+  // What was written since the last batch went out.
+  uint64_t num_bytes() const { return num_rows_ * type_.row_bytes() + heap_bytes_; }
 
  private:
   size_t heap_target() const { return std::max<size_t>(raw_.batch_bytes / 2, 1); }
@@ -260,6 +283,7 @@ class row_writer {
   }
 
   const fr_out& raw_;
+  step_room& room_;
   const row_type& type_;
   const uint32_t port_;
   unsigned char *rows_ = nullptr, *heap_ = nullptr;
@@ -269,26 +293,31 @@ class row_writer {
 // Where a step leaves what it makes.
 class out {
  public:
-  explicit out(const fr_out& raw) : raw_(raw) {}
+  explicit out(const fr_out& raw) : raw_(raw), room_(raw) {}
+  out(const out&) = delete;
+  out& operator=(const out&) = delete;
 
   // Writes rows of `type`, which outlives the step, to an output. What was written goes out at the end of the step.
   row_writer& rows(const row_type& type, uint32_t port = 0) {
     for (row_writer& w : writers_)
       if (w.port() == port) return w;
-    return writers_.emplace_back(raw_, type, port);
+    return writers_.emplace_back(raw_, room_, type, port);
   }
-  // Hands on rows of the input, [from, from + count), as they are.
+  // Hands on rows of the input, [from, from + count), as they are, behind what was written.
   void pass(const batch& in, size_t from, size_t count, uint32_t port = 0) {
+    for (row_writer& w : writers_)
+      if (w.port() == port) w.flush();
     fr_batch part = in.raw();
     part.rows = in.row(from);
     part.num_rows = count;
     part.first_row += from;
-    if (raw_.emit(raw_.self, port, &part) != FR_OK) throw noted_failure();
+    room_.emit(port, part);
   }
   // No more should be made in this step: leave() the rows that aren't done, and return.
-  bool full() {
-    for (row_writer& w : writers_) w.flush();
-    return raw_.room(raw_.self) == 0;
+  bool full() const {
+    uint64_t written = 0;
+    for (const row_writer& w : writers_) written += w.num_bytes();
+    return written >= room_.left();
   }
   void leave(size_t row, uint64_t within = 0) { raw_.leave(raw_.self, row, within); }
   uint64_t within() const { return raw_.within; }
@@ -300,6 +329,7 @@ class out {
 
  private:
   const fr_out& raw_;
+  step_room room_;
   std::deque<row_writer> writers_;
 };
 
@@ -489,14 +519,15 @@ template <class Settings, class State>
 class ordered : public detail::operator_builder<ordered<Settings, State>, Settings> {
  public:
   explicit ordered(std::string name) : detail::operator_builder<ordered, Settings>(std::move(name), FR_ORDERED) {}
-  // `start` makes the state for a run; `push` gets a batch; `finish` comes behind the last one, once, if it is given.
+  // `start` makes the state for a run; `push` gets a batch; `finish`, if it is given, comes behind the last one, makes
+  // about a batch, and says whether there is more.
   ordered& run(std::function<State(const Settings&, const job&)> start,
                std::function<void(State&, const batch&, out&)> push,
-               std::function<void(State&, out&)> finish = nullptr) {
+               std::function<bool(State&, out&)> finish = nullptr) {
     this->build_ = [=](detail::running& to, const job& j) {
       auto state = std::make_shared<State>(start(ordered::settings_of(to), j));
       to.push = [push, state](const batch& in, out& o) { push(*state, in, o); };
-      if (finish) to.finish = [finish, state](out& o) { return finish(*state, o), false; };
+      if (finish) to.finish = [finish, state](out& o) { return finish(*state, o); };
     };
     return *this;
   }

@@ -149,6 +149,7 @@ typedef struct fr_call {
   /* Not 0: the chunk has made enough text. run() may return before it has done all rows. */
   int (*is_full)(const fr_arena* arena);
   fr_problem* problem;
+  uint64_t longest_text; /* take() gives no more at once */
 } fr_call;
 
 typedef struct fr_function {
@@ -226,7 +227,7 @@ typedef struct fr_out {
   uint64_t within;       /* what leave() said, when rows come again; else 0 */
   fr_problem* problem;
   /* Memory for rows and strings, uninitialised, aligned to 64 bytes. It belongs to the batches that are emitted after it
-   * was taken. NULL: there is none, and the step returns FR_FAILED. */
+   * was taken. NULL: there is none, or the step has taken far more than a batch; it returns FR_FAILED. */
   void* (*take)(void* self, size_t num_bytes);
   /* Hands on rows that lie in memory of take(), or in the input batch, as their strings do. FR_FAILED: the batch isn't
    * as the output's type says; the step returns FR_FAILED. */

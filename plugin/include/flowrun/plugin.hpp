@@ -86,7 +86,9 @@ class text_out {
   }
   void grow(size_t wanted) {
     constexpr size_t usual = 4096;
-    const size_t num_bytes = wanted <= usual / 4 ? usual : 2 * wanted;
+    // Twice as much, so that a long text is not copied for each piece; but no more than there is.
+    const size_t twice = static_cast<size_t>(std::min<uint64_t>(2 * uint64_t{wanted}, call_.longest_text));
+    const size_t num_bytes = std::max(wanted <= usual / 4 ? std::min(usual, twice) : twice, wanted);
     const char* const before = next_;
     if (next_ != nullptr) is_full_ = call_.is_full(call_.arena) != 0;
     char* const taken = call_.take(call_.arena, num_bytes);
@@ -111,7 +113,10 @@ namespace detail {
 
 // How a C++ type stands in a cell. `rank`: how well an argument of type `kind` suits; negative: not at all.
 template <class T>
-struct cell;
+struct cell {
+  static_assert(!std::is_same_v<T, T>,
+                "parameters are double, int64_t, uint64_t, bool or std::string_view, or fr::constant<> of one");
+};
 
 inline bool is_text(uint32_t kind) { return kind == FR_BYTES || kind == FR_STRING; }
 inline bool is_unsigned(uint32_t kind) { return kind >= FR_U8 && kind <= FR_U64; }
@@ -384,18 +389,20 @@ class lambda_form final : public form {
       if (!is_constant) return;
       if (!args[i].is_constant) {
         out.faulty_argument = i;
-        throw error("this is not a constant");
+        throw error("this is not a constant",
+                    "write a number, or a text in quotes; ${name} may stand for it, a parameter of the job");
       }
       is_whole = is_whole && args[i].is_known;
     };
     (look(I, at<I>::is_constant), ...);
     if constexpr (has_state) {
-      // Without the values there is nothing to run yet; the types are known all the same.
-      if (!is_whole) return;
-      const auto constants = std::tuple_cat(constant_of<I>(args[I])...);
-      // What it throws is about the one constant, if there is one only.
+      // Without the values there is nothing to run yet; the types are known all the same. Arguments that don't suit are
+      // flowrun's to refuse.
+      if (!is_whole || rank(args, std::index_sequence<I...>()) < 0) return;
+      // What is thrown is about the one constant, if there is one only.
       if constexpr ((int{at<I>::is_constant} + ... + 0) == 1)
         ((at<I>::is_constant ? void(out.faulty_argument = I) : void()), ...);
+      const auto constants = std::tuple_cat(constant_of<I>(args[I])...);
       auto state = std::apply(prepare_, constants);
       out.faulty_argument = FR_NO_ARGUMENT;
       out.state = new bound_lambda<F, decltype(state), parameters, returned>(f_, std::move(state));
@@ -417,8 +424,14 @@ class lambda_form final : public form {
         return std::tuple<value>(is_float(arg.type.kind)    ? std::bit_cast<double>(arg.cell)
                                  : is_signed(arg.type.kind) ? static_cast<double>(static_cast<int64_t>(arg.cell))
                                                             : static_cast<double>(arg.cell));
-      else
+      else {
+        // An integer of the other kind keeps its value, or is none.
+        const bool other_kind = std::same_as<value, uint64_t>
+                                    ? is_signed(arg.type.kind)
+                                    : std::same_as<value, int64_t> && is_unsigned(arg.type.kind);
+        if (other_kind && static_cast<int64_t>(arg.cell) < 0) throw error("this is not a number from 0 to 2^63 - 1");
         return std::tuple<value>(cell<value>::get(arg.cell));
+      }
     }
   }
 
