@@ -58,11 +58,20 @@ std::string text_of(const char* from, size_t size) {
   return out;
 }
 
+// GCC says it with a macro, clang with a feature.
 uint32_t own_sanitizers() {
 #if defined(__SANITIZE_ADDRESS__)
   return FR_SANITIZER_ADDRESS;
 #elif defined(__SANITIZE_THREAD__)
   return FR_SANITIZER_THREAD;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  return FR_SANITIZER_ADDRESS;
+#elif __has_feature(thread_sanitizer)
+  return FR_SANITIZER_THREAD;
+#else
+  return 0;
+#endif
 #else
   return 0;
 #endif

@@ -183,8 +183,8 @@ template <class T>
 requires std::integral<T>
 struct result<T> {
   static constexpr uint32_t log_bytes = std::countr_zero(sizeof(T));
-  static constexpr uint32_t unsigned_kinds[] = {FR_U8, FR_U16, FR_U32, FR_U64};
-  static constexpr uint32_t signed_kinds[] = {FR_I8, FR_I16, FR_I32, FR_I64};
+  static constexpr uint32_t unsigned_kinds[4] = {FR_U8, FR_U16, FR_U32, FR_U64};
+  static constexpr uint32_t signed_kinds[4] = {FR_I8, FR_I16, FR_I32, FR_I64};
   static constexpr uint32_t kind = std::same_as<T, bool> ? FR_BOOL
                                    : std::is_signed_v<T> ? signed_kinds[log_bytes]
                                                          : unsigned_kinds[log_bytes];

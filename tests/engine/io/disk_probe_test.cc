@@ -253,7 +253,7 @@ TEST(disk_probe_on_disk, measures_with_each_backend) {
     EXPECT_EQ(scratch->num_bytes(), 2 * MiB);
     const std::vector<size_t> it = {0};
     for (const probe_pattern pattern : {probe_pattern::read, probe_pattern::write, probe_pattern::mixed}) {
-      const probe_result result = probe.measure(it, {pattern, 64 * KiB, 4, 100'000, 500'000, 3});
+      const probe_result result = probe.measure(it, {pattern, 64 * KiB, 4, 1'000'000, 20'000'000, 3});
       EXPECT_EQ(result.disks[0].read > 0, pattern != probe_pattern::write);
       EXPECT_EQ(result.disks[0].write > 0, pattern != probe_pattern::read);
     }
