@@ -314,13 +314,15 @@ class bound_lambda<F, State, std::tuple<P...>, Returned> final : public bound_fo
       // One loop for columns alone, which the compiler can turn into vectors, and one for the rest.
       using stored = std::conditional_t<std::same_as<Returned, std::string_view>, fr_text, uint64_t>;
       auto* const out = static_cast<stored*>(call.out);
+      // In variables of their own: what is written to `out` can't change them.
+      const size_t num_rows = call.num_rows;
+      const std::tuple<column<I>...> columns{column<I>{call.args[I].data, call.args[I].step}...};
       if (((call.args[I].step == 1) && ...)) {
-        const std::tuple<column<I>...> columns{column<I>{call.args[I].data}...};
-        for (size_t row = 0; row < call.num_rows; ++row)
-          out[row] = result<Returned>::put(apply(std::get<I>(columns)[row]...));
+        for (size_t row = 0; row < num_rows; ++row)
+          out[row] = result<Returned>::put(apply(std::get<I>(columns).next(row)...));
       } else {
-        for (size_t row = 0; row < call.num_rows; ++row)
-          out[row] = result<Returned>::put(apply(argument<I>(call, row)...));
+        for (size_t row = 0; row < num_rows; ++row)
+          out[row] = result<Returned>::put(apply(std::get<I>(columns).at(row)...));
       }
     }
     return call.num_rows;
@@ -331,7 +333,9 @@ class bound_lambda<F, State, std::tuple<P...>, Returned> final : public bound_fo
     using held = std::tuple_element_t<I, std::tuple<P...>>;
     using stored = std::conditional_t<cell<value_of<I>>::in_text, fr_text, uint64_t>;
     const void* data;
-    held operator[](size_t row) const { return held{cell<value_of<I>>::get(static_cast<const stored*>(data)[row])}; }
+    size_t step;
+    held next(size_t row) const { return held{cell<value_of<I>>::get(static_cast<const stored*>(data)[row])}; }
+    held at(size_t row) const { return held{cell<value_of<I>>::get(static_cast<const stored*>(data)[row * step])}; }
   };
 
   const F& f_;
