@@ -11,26 +11,24 @@ namespace flowrun::expr {
 
 namespace {
 
-given_argument described(const node_ptr& arg) {
+// `value`: of a constant; outlives the result. Null: it isn't known.
+given_argument described(const node& arg, const node* value) {
   given_argument out;
-  out.type = arg->type;
-  const node_ptr value = constant_value(arg);
-  out.is_constant = value != nullptr || is_without_rows(*arg);
+  out.type = arg.type;
+  out.is_known = value != nullptr;
+  out.is_constant = out.is_known || is_without_rows(arg);
   if (value == nullptr) return out;
-  out.is_known = true;
   out.lane = value->imm;
   if (value->op == opcode::text_constant) out.text = value->text;
   return out;
 }
 
 std::variant<binding, binding_fault> bound_to(const outside_function& function, const std::vector<node_ptr>& given) {
-  // Values outlive the views into them.
   std::vector<given_argument> args;
   std::vector<node_ptr> values;
   for (const node_ptr& arg : given) {
     values.push_back(constant_value(arg));
-    args.push_back(described(values.back() == nullptr ? arg : values.back()));
-    args.back().type = arg->type;
+    args.push_back(described(*arg, values.back().get()));
   }
   return function.bind(args);
 }
