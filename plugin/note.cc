@@ -130,11 +130,11 @@ std::string refusal_of(const fr_note& note) {
   if (note.min_abi_minor > FR_ABI_MINOR)
     return fmt::format("it needs version {}.{} of the plugin interface, and this flowrun has {}.{}", note.abi_major,
                        note.min_abi_minor, FR_ABI_MAJOR, FR_ABI_MINOR);
+  if (!is_word(name_of(note)))
+    return fmt::format("its name '{}' is no word of lower case letters, digits and _", name_of(note));
   if (note.sanitizers != own_sanitizers())
     return fmt::format("it was built with {}, and this flowrun with {}", sanitizers_text(note.sanitizers),
                        sanitizers_text(own_sanitizers()));
-  if (!is_word(name_of(note)))
-    return fmt::format("its name '{}' is no word of lower case letters, digits and _", name_of(note));
   return {};
 }
 
