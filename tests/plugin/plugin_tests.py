@@ -1,0 +1,161 @@
+"""What tests of plugins share: an installed package, and plugins that are built with it as their authors do.
+
+    NAME_test.py FLOWRUN BUILD [COMPILER...] [-k NAME]
+
+BUILD is the build that FLOWRUN is of. The package is installed once for each such test, or lies in $FLOWRUN_PREFIX
+already. The first COMPILER builds the small plugins; examples are built with each.
+"""
+
+import atexit
+import functools
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/runner"))
+from flowrun_process import main, process_test  # noqa: E402
+
+__all__ = ["COMPILERS", "NOTE", "PLUGIN", "PLUS", "SANITIZERS", "job", "main", "plugin_tests"]
+
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+COMPILERS = []
+while len(sys.argv) > 1 and not sys.argv[1].startswith("-"):
+    COMPILERS.append(sys.argv.pop(1))
+COMPILERS = COMPILERS or ["g++"]
+SANITIZERS = re.findall(r"-fsanitize=[\w,]+", re.search(r"^CMAKE_CXX_FLAGS:.*$", (BUILD / "CMakeCache.txt").read_text(), re.M)[0])
+LAUNCHER = [shutil.which("ccache")] if shutil.which("ccache") else []
+NOTE = b"flowrun\0"
+
+# What a plugin is made of around what a test is about.
+PLUGIN = """#include <flowrun/plugin.hpp>
+#include <cstdlib>
+#include <fstream>
+// Whoever runs code of this file finds out: the file appears.
+static const bool loaded = [] { if (const char* f = std::getenv("LOADED")) std::ofstream(f) << "x"; return true; }();
+FLOWRUN_PLUGIN("%(name)s", "1.2.3") {
+  %(body)s
+}
+"""
+PLUS = """plugin.add(fr::function("%s").signature("%s(x) → f64").help("One more.")
+                 .overload([](double x) -> double { %s return x + 1; }));"""
+
+
+def job(expression, plugins="[toy]", rows=10):
+    return f"""flowrun: 1
+plugins: {plugins}
+nodes:
+  numbers: {{op: generate, with: {{rows: {rows}, columns: {{value: i}}}}}}
+  mapped:  {{op: map, in: numbers, with: {{y: "{expression}"}}}}
+  out:     {{op: file.write_csv, in: mapped, with: {{path: out.csv}}}}
+"""
+
+
+@functools.cache
+def place():
+    """A directory for what is made once."""
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="flowrun-test-"))
+    atexit.register(shutil.rmtree, directory)
+    return directory
+
+
+@functools.cache
+def prefix():
+    """Where the package is installed."""
+    if "FLOWRUN_PREFIX" in os.environ:
+        return pathlib.Path(os.environ["FLOWRUN_PREFIX"])
+    there = place() / "prefix"
+    subprocess.run(["cmake", "--install", BUILD, "--prefix", there], check=True, capture_output=True)
+    return there
+
+
+@functools.cache
+def compiled(text, more):
+    """The plugin with this source. Compiled apart from linking, since ccache keeps only that."""
+    there = place() / hashlib.sha256(repr((text, more)).encode()).hexdigest()[:16]
+    there.mkdir()
+    (there / "toy.cc").write_text(text)
+    flags = [*SANITIZERS, *more, "-O0" if SANITIZERS else "-O1"]
+    subprocess.run([*LAUNCHER, COMPILERS[0], "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fPIC", *flags, f"-I{prefix()}/include",
+                    "-c", "toy.cc", "-o", "toy.o"], cwd=there, check=True)
+    subprocess.run([COMPILERS[0], "-shared", *flags, "toy.o", "-o", "toy.so"], cwd=there, check=True)
+    return there / "toy.so"
+
+
+@functools.cache
+def built_example(name, compiler):
+    build = place() / f"{name}-{pathlib.Path(compiler).name}"
+    flags = [f"-DCMAKE_CXX_FLAGS={' '.join(SANITIZERS)}"] if SANITIZERS else []
+    for command in (["cmake", "-G", "Ninja", "-S", ROOT / "plugin/examples" / name, "-B", build, *configured(compiler), *flags],
+                    ["cmake", "--build", build]):
+        made = subprocess.run(command, capture_output=True, text=True)
+        if made.returncode != 0:
+            raise AssertionError(made.stdout + made.stderr)
+    build.chmod(0o755)
+    for plugin in build.glob("*.so"):
+        plugin.chmod(0o755)
+    return build
+
+
+def configured(compiler):
+    """What CMake is told so that it finds the package, and what a compiler has made before."""
+    return [f"-DCMAKE_PREFIX_PATH={prefix()}", f"-DCMAKE_CXX_COMPILER={compiler}",
+            *(f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}" for launcher in LAUNCHER)]
+
+
+class plugin_tests(process_test):
+    @classmethod
+    def setUpClass(cls):
+        cls.prefix = prefix()
+        cls.shared = place() / cls.__name__
+        cls.good = cls.compile(cls.shared / "good" / "toy.so", PLUS % ("plus", "plus", ""))
+
+    def setUp(self):
+        super().setUp()
+        # What a plugin declares is never freed, since plugins are never unloaded.
+        self.environment["ASAN_OPTIONS"] = "detect_leaks=0"
+        os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
+
+    @classmethod
+    def compile(cls, path, body, name="toy", source=PLUGIN, more=()):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.chmod(0o755)
+        shutil.copyfile(compiled(source % {"name": name, "body": body}, tuple(more)), path)
+        path.chmod(0o755)
+        return path
+
+    def plugin(self, body, **more):
+        return self.compile(self.dir / "plugins" / "toy.so", body, **more)
+
+    def example(self, name, compiler=COMPILERS[0]):
+        """The build of an example in plugin/examples, out of the tree."""
+        return built_example(name, compiler)
+
+    def refuse(self, plugin, *parts, code=78, runs=False):
+        """A job that names the plugin has a fault; nothing of it ran, nothing appears."""
+        self.write("job.yaml", job("toy.plus(f64(value))"))
+        self.environment["LOADED"] = str(self.dir / "loaded")
+        done = self.flowrun("job.yaml", "--plugin", plugin.parent)
+        self.assertEqual(done.returncode, code, done.stderr)
+        for part in ("job.yaml:2:11", *parts):
+            self.assertIn(part, done.stderr)
+        self.assertEqual((self.dir / "loaded").exists(), runs)
+        self.assertFalse((self.dir / "out.csv").exists())
+        return done
+
+    def patched(self, at, bytes_):
+        """The good plugin with other bytes in its note."""
+        content = bytearray(self.good.read_bytes())
+        note = content.find(NOTE, content.find(struct.pack("<III", 8, 144, 1)))
+        self.assertGreater(note, 0)
+        content[note + 8 + at:note + 8 + at + len(bytes_)] = bytes_
+        path = self.write("plugins/toy.so", bytes(content))
+        path.parent.chmod(0o755)
+        path.chmod(0o755)
+        return path

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""What flowrun plugin new begins builds with each compiler, and passes its tests.
+
+    scaffold_test.py FLOWRUN BUILD [COMPILER...] [-k NAME]     see plugin_tests.py
+"""
+
+import subprocess
+
+from plugin_tests import COMPILERS, SANITIZERS, configured, main, plugin_tests
+
+
+class scaffold_test(plugin_tests):
+    def test_a_new_plugin_builds_and_passes(self):
+        outputs = {"function": "0,", "stateless": "line,4\nnumber,6\nline,4\nnumber,6\nline,4\nnumber,6\n",
+                   "ordered": "", "source": "871,178\n"}
+        for number, (kind, output) in enumerate(outputs.items()):
+            with self.subTest(kind=kind):
+                folder = f"deep/{kind}"
+                done = self.flowrun("plugin", "new", folder, *(["--kind", kind] if number else []))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(sorted(p.name for p in (self.dir / folder).iterdir()),
+                                 sorted(["CMakeLists.txt", "README.md", f"{kind}.cc", "job.yaml"]))
+                flags = [f"-DCMAKE_CXX_FLAGS={' '.join(['-Wall -Wextra -Wpedantic -Wshadow -Werror', *SANITIZERS])}"]
+                for command in (["cmake", "-G", "Ninja", "-S", folder, "-B", f"{folder}/build", *flags,
+                                 *configured(COMPILERS[-number % len(COMPILERS)])],
+                                ["cmake", "--build", f"{folder}/build"], ["chmod", "-R", "go-w", f"{folder}/build"],
+                                ["ctest", "--test-dir", f"{folder}/build", "--output-on-failure"]):
+                    done = subprocess.run(command, cwd=self.dir, capture_output=True, text=True)
+                    self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                done = self.flowrun("run", f"{folder}/job.yaml", "--plugin", f"{folder}/build")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertTrue((self.dir / "output.csv").read_text().startswith(output))
+        again = self.flowrun("plugin", "new", "deep/function")
+        self.assertEqual(again.returncode, 73)
+        self.assertIn("it is there already", again.stderr)
+        for arguments in (["new", "Shop"], ["new", "shop", "--kind", "breaker"], ["new"], ["check"], ["frob"]):
+            self.assertEqual(self.flowrun("plugin", *arguments).returncode, 64, arguments)
+
+
+if __name__ == "__main__":
+    main()
