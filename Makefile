@@ -53,9 +53,10 @@ figures:  ## simulate the papers' disks and draw their figures: docs/simulation/
 	build/release/bench/disk_simulation > build/release/disk_simulation.csv
 	/usr/bin/python3 tests/bench/draw_simulation.py build/release/disk_simulation.csv docs/simulation
 
-reference: release  ## write specs/REFERENCE.md and specs/flowrun-1.schema.json anew, from the operators' declarations
+reference: release  ## write the generated pages anew: specs/REFERENCE.md, the schema, docs/plugin-reference.md
 	$(FLOWRUN) reference > build/REFERENCE.md && mv build/REFERENCE.md specs/REFERENCE.md
 	$(FLOWRUN) schema > build/schema.json && mv build/schema.json specs/flowrun-1.schema.json
+	tools/plugin-reference > build/plugin-reference.md && mv build/plugin-reference.md docs/plugin-reference.md
 
 format:  ## clang-format every source in place
 	@tools/setup --dev

@@ -6,48 +6,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "operators/parts/rules/column_copy.h"
 #include "operators/parts/rules/estimates.h"
 #include "operators/parts/rules/program.h"
+#include "operators/parts/text/token_set.h"
 #include "operators/word.h"
 
 namespace flowrun::operators {
 
 namespace {
 
-using byte_set = std::array<bool, 256>;
-
-constexpr const char* default_characters = "A-Za-z0-9_";
-
-// "a-z0-9_'": bytes and ranges of them; \t, \n, \\ and \- stand for themselves. False for a range that runs backward,
-// or a lone backslash at the end.
-bool read_bytes(const std::string& text, byte_set& out) {
-  std::vector<int> bytes;  // -1: a range's sign
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool escaped = text[i] == '\\';
-    if (escaped && ++i == text.size()) return false;
-    if (!escaped && text[i] == '-' && i > 0 && i + 1 < text.size())
-      bytes.push_back(-1);
-    else
-      bytes.push_back(static_cast<unsigned char>(escaped && text[i] == 'n'   ? '\n'
-                                                 : escaped && text[i] == 't' ? '\t'
-                                                                             : text[i]));
-  }
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    const bool range = i + 2 < bytes.size() && bytes[i + 1] < 0;
-    const int first = bytes[i], last = range ? bytes[i + 2] : first;
-    if (first < 0 || last < first) return false;
-    for (int b = first; b <= last; ++b) out[static_cast<size_t>(b)] = true;
-    if (range) i += 2;
-  }
-  return true;
-}
-
 struct settings {
   named_expressions columns;  // those kept, then the text under the token's name
-  byte_set in_token{};
+  token_set in_token;
   void bind(const expr::scalar_values& values) { expr::bind(columns, values); }
 };
 
@@ -71,12 +43,15 @@ settings read(plan::node_checker& node) {
   if (separated && node.has("characters"))
     node.fault_at_parameter("separators", "tokens has either characters or separators", "one of them");
   const char* parameter = separated ? "separators" : "characters";
-  byte_set given{};
-  if (!read_bytes(separated || node.has("characters") ? node.text(parameter) : default_characters, given))
+  const auto given = token_set::parse(
+      separated || node.has("characters") ? node.text(parameter) : std::string(token_set::default_characters),
+      separated);
+  if (given)
+    s.in_token = *given;
+  else
     node.fault_at_parameter(parameter, fmt::format("'{}' is no set of characters", node.text(parameter)),
                             "characters and ranges, such as A-Za-z0-9_",
                             "a - of its own comes first or last, or is written \\-");
-  for (size_t b = 0; b < given.size(); ++b) s.in_token[b] = separated ? !given[b] : given[b] || b >= 0x80;
   return s;
 }
 
@@ -90,7 +65,7 @@ settings check(plan::node_checker& node) {
 
 class token_stage final : public exec::stateless_stage {
  public:
-  token_stage(const record::row_type& type, const byte_set& in_token, record::batch_pool& pool, size_t batch_bytes)
+  token_stage(const record::row_type& type, const token_set& in_token, record::batch_pool& pool, size_t batch_bytes)
       : row_bytes_(type.row_bytes()),
         token_offset_(type[type.num_columns() - 1].offset),
         in_token_(in_token),
@@ -104,13 +79,11 @@ class token_stage final : public exec::stateless_stage {
     for (size_t i = 0; i < in.num_rows; ++i, at = 0) {
       const record::string_ref text = record::load_ref(in.row(i) + token_offset_);
       const auto* bytes = reinterpret_cast<const unsigned char*>(in.heap) + text.offset;
-      while (at < text.length) {
-        if (!in_token_[bytes[at]]) {
-          ++at;
-          continue;
-        }
-        uint32_t end = at + 1;
-        while (end < text.length && in_token_[bytes[end]]) ++end;
+      for (;;) {
+        const token_set::place found = in_token_.next(bytes, text.length, at);
+        if (found.from == text.length) break;
+        at = static_cast<uint32_t>(found.from);
+        const auto end = static_cast<uint32_t>(found.end);
         if (num_rows == max_rows_) {
           out.emit(sharing_heap(in, std::move(rows), num_rows, row_bytes_));
           return out.leave(i, at);
@@ -129,7 +102,7 @@ class token_stage final : public exec::stateless_stage {
 
  private:
   uint32_t row_bytes_, token_offset_;
-  byte_set in_token_;
+  token_set in_token_;
   record::batch_pool& pool_;
   size_t max_rows_;
 };

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "engine/base/error.h"
+#include "operators/parts/order/sort_stages.h"
 #include "plugin/note.h"
 #include "plugin/operator_check.h"
 #include "plugin/operator_run.h"
@@ -25,6 +26,14 @@ std::optional<plan::parameter_kind> kind_of(uint32_t kind) {
     case FR_PARAMETER_BYTES: return parameter_kind::bytes;
     case FR_PARAMETER_CHOICE: return parameter_kind::choice;
     case FR_PARAMETER_COLUMNS: return parameter_kind::columns;
+    case FR_PARAMETER_PATH: return parameter_kind::path;
+    case FR_PARAMETER_PATHS: return parameter_kind::paths;
+    case FR_PARAMETER_ROW_TYPE: return parameter_kind::row_type;
+    case FR_PARAMETER_EXPRESSION: return parameter_kind::expression;
+    case FR_PARAMETER_CONDITION: return parameter_kind::condition;
+    case FR_PARAMETER_EXPRESSIONS: return parameter_kind::named_expressions;
+    case FR_PARAMETER_SORT_KEYS: return parameter_kind::sort_keys;
+    case FR_PARAMETER_COLUMN_PAIRS: return parameter_kind::column_pairs;
     default: return std::nullopt;
   }
 }
@@ -36,15 +45,31 @@ std::vector<std::string> words_of(fr_text text) {
   return out;
 }
 
+// Of the role's one stream, which comes first, and of inputs that are stored.
+bool inputs_fit(const fr_operator& t) {
+  if (t.role == FR_SOURCE) return t.num_inputs == 0;
+  if (t.num_inputs == 0) return false;
+  bool all_stored = true;
+  for (size_t i = 0; i < t.num_inputs; ++i) {
+    const bool is_stream = t.inputs[i].storage == FR_STREAM;
+    if (t.inputs[i].storage > FR_TAKEN_IN) return false;
+    if (t.role != FR_MEETING && is_stream != (i == 0)) return false;
+    all_stored = all_stored && !is_stream;
+  }
+  // The rows of a breaker wait for nothing else; a node either meets streams or reads what is stored.
+  if (t.role == FR_BREAKER) return t.num_inputs == 1;
+  return true;
+}
+
 // Why the table can't be used; empty: it can.
 std::string fault_of(const fr_operator& t) {
   const std::string name = as_string(t.name);
   if (!is_word(name)) return fmt::format("the name '{}' is no word of lower case letters, digits and _", name);
   const auto wrong = [&](const char* what) { return fmt::format("the operator {} {}", name, what); };
-  if (t.role > FR_ORDERED) return wrong("has a role that this flowrun doesn't know");
+  if (t.role > FR_MEETING) return wrong("has a role that this flowrun doesn't know");
   if (t.summary.size == 0) return wrong("has no summary");
   if (t.check == nullptr || t.build == nullptr) return wrong("has no check or no build");
-  if (t.num_inputs != (t.role == FR_SOURCE ? 0U : 1U)) return wrong("has not as many inputs as its role says");
+  if (!inputs_fit(t)) return wrong("has not the inputs that its role says");
   if (t.num_outputs == 0 && t.role != FR_ORDERED) return wrong("has no output");
   std::set<std::string> names;
   for (size_t i = 0; i < t.num_parameters; ++i) {
@@ -71,11 +96,17 @@ plan::operator_declaration declaration_of(const fr_operator& t, const std::strin
   d.example = as_string(t.example);
   d.role = t.role == FR_SOURCE      ? plan::operator_role::source
            : t.role == FR_STATELESS ? plan::operator_role::stateless
+           : t.role == FR_BREAKER   ? plan::operator_role::breaker
+           : t.role == FR_MEETING   ? plan::operator_role::meeting
            : t.num_outputs == 0     ? plan::operator_role::sink
                                     : plan::operator_role::ordered;
   d.output_optional = t.has_optional_output != 0;
+  d.has_error_port = t.has_error_port != 0;
   for (size_t i = 0; i < t.num_inputs; ++i)
-    d.inputs.push_back({.name = as_string(t.inputs[i].name), .help = as_string(t.inputs[i].help)});
+    d.inputs.push_back({.name = as_string(t.inputs[i].name),
+                        .help = as_string(t.inputs[i].help),
+                        .stored = t.inputs[i].storage != FR_STREAM,
+                        .as_vector = t.inputs[i].storage == FR_STORED});
   for (size_t i = 0; i < t.num_outputs; ++i)
     d.outputs.push_back({.name = as_string(t.outputs[i].name), .help = as_string(t.outputs[i].help)});
   for (size_t i = 0; i < t.num_parameters; ++i) {
@@ -90,6 +121,12 @@ plan::operator_declaration declaration_of(const fr_operator& t, const std::strin
   return d;
 }
 
+plan::memory_wish memory(const plan::node& n, plan::node_part part) {
+  if (n.role() == plan::operator_role::breaker) return operators::sort_memory(n, part);
+  const plugin_settings& s = n.settings.as<plugin_settings>();
+  return s.memory[part == plan::node_part::whole ? FR_WHOLE : part == plan::node_part::intake ? FR_INTAKE : FR_WORK];
+}
+
 }  // namespace
 
 exec::operator_definition make_operator(const fr_operator& given, const std::string& plugin, const std::string& who) {
@@ -102,9 +139,8 @@ exec::operator_definition make_operator(const fr_operator& given, const std::str
   out.declaration.check = [table, name](plan::node_checker& node) {
     return plan::checked_settings::of(check_node(node, table, name));
   };
-  out.build = [table, name](exec::build_context& c) {
-    return build_node(c, table, c.node.settings.as<plugin_settings>().of_plugin, name);
-  };
+  out.declaration.memory = memory;
+  out.build = [table, name](exec::build_context& c) { return build_node(c, table, name); };
   return out;
 }
 

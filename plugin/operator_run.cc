@@ -2,266 +2,194 @@
 
 #include <fmt/format.h>
 
-#include <vector>
+#include <memory>
+#include <utility>
 
-#include "engine/base/units.h"
-#include "engine/record/row_too_large.h"
-#include "plugin/crash_line.h"
-#include "plugin/problem.h"
-#include "plugin/texts.h"
+#include "operators/parts/order/ordered_cut.h"
+#include "operators/parts/order/sort_stages.h"
+#include "operators/parts/rules/program.h"
+#include "plugin/codes.h"
+#include "plugin/operator_check.h"
+#include "plugin/step_output.h"
 
 namespace flowrun::plugins {
 
 namespace {
 
-fr_batch as_batch(const record::batch& b) {
-  return {reinterpret_cast<const unsigned char*>(b.rows), b.num_rows,   b.row_bytes, 0,
-          reinterpret_cast<const unsigned char*>(b.heap), b.heap_bytes, b.first_row};
-}
+using node_pointer = std::shared_ptr<running_node>;
 
-// What all parts of a node share, and what they were made from.
-struct running_node {
-  running_node(exec::build_context& c, std::shared_ptr<void> settings, const std::string& who)
-      : services(c.job),
-        id(c.node.id),
-        who(fmt::format("node '{}': {}", c.node.id, who)),
-        settings(std::move(settings)),
-        batches(c.batches) {
-    for (const plan::output_port& port : c.node.outputs) outputs.push_back(&port.type);
-    job.size = sizeof job;
-    job.self = this;
-    job.num_threads = c.job.threads();
-    job.memory_bytes = c.memory_bytes;
-    job.is_cancelled = [](void* self) { return static_cast<running_node*>(self)->services.cancelled() ? 1 : 0; };
-    job.warn = [](void* self, fr_text text) { static_cast<running_node*>(self)->services.warn(as_string(text)); };
-    job.report = [](void* self, fr_text name, fr_text value) {
-      running_node& node = *static_cast<running_node*>(self);
-      node.services.report_value(node.id, as_string(name), as_string(value));
-    };
-  }
-  running_node(const running_node&) = delete;
-  running_node& operator=(const running_node&) = delete;
-  ~running_node() {
-    if (stage.destroy == nullptr) return;
-    const inside plugin(who);
-    stage.destroy(stage.state);
-  }
-
-  exec::services& services;
-  const std::string id, who;
-  const std::shared_ptr<void> settings;
-  const record::batch_limits batches;
-  std::vector<const record::row_type*> outputs;
-  fr_job job{};
-  fr_stage stage{};
-};
-
-// Behind fr_out, for one call.
-class step_output {
+// A stage of the plugin. Once it is gone, nobody is woken for it, although work that was spawned may still run.
+class plugin_part {
  public:
-  step_output(const running_node& node, exec::output& out, const record::batch* in) : node_(node), out_(out), in_(in) {}
+  explicit plugin_part(node_pointer node) : node_(std::move(node)) {}
+  ~plugin_part() { node_->waker->point_to(nullptr); }
+  plugin_part(const plugin_part&) = delete;
+  plugin_part& operator=(const plugin_part&) = delete;
 
-  // Calls the plugin, and throws what came of it.
-  template <class Call>
-  int run(Call call) {
-    fr_out table{};
-    table.size = sizeof table;
-    table.self = this;
-    table.batch_bytes = node_.batches.target_bytes;
-    table.longest_row = node_.batches.row_bytes;
-    table.within = out_.within();
-    table.problem = &problem_;
-    table.take = [](void* self, size_t num_bytes) { return static_cast<step_output*>(self)->take(num_bytes); };
-    table.emit = [](void* self, uint32_t port, const fr_batch* b) {
-      return static_cast<step_output*>(self)->emit(port, *b);
-    };
-    table.room = [](void* self) { return static_cast<step_output*>(self)->out_.room(); };
-    table.leave = [](void* self, size_t row, uint64_t within) {
-      step_output& s = *static_cast<step_output*>(self);
-      if (s.in_ != nullptr && row < s.in_->num_rows) s.out_.leave(row, within);
-    };
-    const inside plugin(node_.who);
-    const int done = call(&table);
-    // Also where the plugin went on after something had failed: rows are missing.
-    if (problem_.raised || problem_.kind != 0 || (done != FR_OK && done != FR_DONE)) raise(problem_, node_.who);
-    return done;
+  running_node& node() const { return *node_; }
+  const fr_stage& stage() const { return node_->stage; }
+  // A step without input, which may end.
+  outcome step(int (*call)(void*, const fr_out*), exec::output& out, waker& w) const {
+    step_output running(*node_, out, nullptr, &w);
+    const int done = running.run([&](const fr_out* table) { return call(stage().state, table); });
+    if (done == FR_DONE) node_->check_rejected();
+    return *outcome_of(done);
   }
 
  private:
-  struct piece {
-    std::shared_ptr<std::byte[]> data;
-    size_t num_bytes;
-  };
-
-  void* take(size_t num_bytes) {
-    try {
-      // A batch, and one row more.
-      const uint64_t target = node_.batches.target_bytes;
-      if (num_bytes > node_.batches.row_bytes + 2 * target)
-        throw record::row_too_large(num_bytes, node_.batches.row_bytes);
-      // What a step makes lies in memory until it ends.
-      taken_ += num_bytes;
-      if (taken_ > 4 * node_.batches.row_bytes + 16 * target)
-        throw error(error_kind::internal,
-                    fmt::format("{}: one step took {} of memory, where a batch takes {}", node_.who,
-                                format_bytes(taken_), format_bytes(target)),
-                    "tell the author of the plugin: a step asks full(), calls leave() and returns");
-      pieces_.push_back({node_.services.pool().take(num_bytes), num_bytes});
-      return pieces_.back().data.get();
-    } catch (...) {
-      problem_.raised = std::current_exception();
-      return nullptr;
-    }
-  }
-
-  // Who keeps these bytes alive; null: nobody that is known.
-  std::shared_ptr<const void> owner_of(const void* from, size_t num_bytes) const {
-    const auto lies_in = [&](const void* begin, size_t size) {
-      const auto at = reinterpret_cast<uintptr_t>(from), start = reinterpret_cast<uintptr_t>(begin);
-      return at >= start && num_bytes <= size && at - start <= size - num_bytes;
-    };
-    for (const piece& p : pieces_)
-      if (lies_in(p.data.get(), p.num_bytes)) return p.data;
-    if (in_ != nullptr && (lies_in(in_->rows, in_->num_rows * in_->row_bytes) || lies_in(in_->heap, in_->heap_bytes)))
-      return in_->owner;
-    return nullptr;
-  }
-
-  int refuse(const std::string& what) {
-    const std::string message = fmt::format("it gives {}", what);
-    note_failure(&problem_, FR_INTERNAL, as_text(message), as_text("tell the author of the plugin"));
-    return FR_FAILED;
-  }
-
-  // Else a later node would read anything, or crash.
-  static bool strings_lie_in_heap(const fr_batch& b, uint32_t offset) {
-    bool good = true;
-    for (size_t i = 0; i < b.num_rows; ++i) {
-      fr_string s;
-      std::memcpy(&s, b.rows + i * b.row_bytes + offset, sizeof s);
-      good = good && uint64_t{s.offset} + s.length <= b.heap_bytes;
-    }
-    return good;
-  }
-
-  int emit(uint32_t port, const fr_batch& b) {
-    if (port >= node_.outputs.size()) return refuse(fmt::format("rows to output {}, which it doesn't have", port));
-    if (b.num_rows == 0) return FR_OK;
-    if (b.num_rows > (uint64_t{1} << 32)) return refuse("more rows at once than there is memory for");
-    const record::row_type& type = *node_.outputs[port];
-    if (b.row_bytes != type.row_bytes())
-      return refuse(fmt::format("rows of {} bytes to an output whose rows have {}", b.row_bytes, type.row_bytes()));
-    record::batch out;
-    const std::shared_ptr<const void> rows = owner_of(b.rows, b.num_rows * b.row_bytes);
-    if (rows == nullptr) return refuse("rows that lie neither in its input nor in memory that it took");
-    std::shared_ptr<const void> heap;
-    if (type.has_strings() && b.heap_bytes > 0) {
-      heap = owner_of(b.heap, b.heap_bytes);
-      if (heap == nullptr) return refuse("strings that lie neither in its input nor in memory that it took");
-      out.heap = reinterpret_cast<const std::byte*>(b.heap);
-      out.heap_bytes = b.heap_bytes;
-    }
-    for (const record::column& c : type.columns())
-      if (c.type.is_string() && !strings_lie_in_heap(b, c.offset))
-        return refuse(fmt::format("rows whose column '{}' has a string outside of their heap", c.name));
-    out.rows = reinterpret_cast<const std::byte*>(b.rows);
-    out.num_rows = b.num_rows;
-    out.row_bytes = b.row_bytes;
-    out.first_row = b.first_row;
-    using both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
-    out.owner = heap == nullptr || heap == rows ? rows : std::make_shared<const both>(rows, heap);
-    out_.emit(std::move(out), port);
-    return FR_OK;
-  }
-
-  const running_node& node_;
-  exec::output& out_;
-  const record::batch* in_;
-  fr_problem problem_;
-  std::vector<piece> pieces_;
-  uint64_t taken_ = 0;
+  const node_pointer node_;
 };
 
 class plugin_source final : public exec::source {
  public:
-  explicit plugin_source(std::shared_ptr<running_node> node) : node_(std::move(node)) {}
-  outcome pull(exec::output& out, waker&) override {
-    const fr_stage& stage = node_->stage;
-    step_output step(*node_, out, nullptr);
-    return step.run([&](const fr_out* table) { return stage.pull(stage.state, table); }) == FR_DONE ? outcome::done()
-                                                                                                    : outcome::ready();
-  }
+  explicit plugin_source(node_pointer node) : part_(std::move(node)) {}
+  outcome pull(exec::output& out, waker& w) override { return part_.step(part_.stage().pull, out, w); }
 
  private:
-  std::shared_ptr<running_node> node_;
+  plugin_part part_;
 };
 
 class plugin_stateless final : public exec::stateless_stage {
  public:
-  explicit plugin_stateless(std::shared_ptr<running_node> node) : node_(std::move(node)) {}
+  explicit plugin_stateless(node_pointer node) : part_(std::move(node)) {}
   void apply(const record::batch& in, exec::output& out) const override {
-    const fr_stage& stage = node_->stage;
     const fr_batch handed = as_batch(in);
-    step_output step(*node_, out, &in);
-    step.run([&](const fr_out* table) { return stage.apply(stage.state, &handed, table); });
+    step_output running(part_.node(), out, &in, nullptr);
+    running.run([&](const fr_out* table) { return part_.stage().apply(part_.stage().state, &handed, table); });
   }
 
  private:
-  std::shared_ptr<running_node> node_;
+  plugin_part part_;
 };
 
 class plugin_ordered final : public exec::ordered_stage {
  public:
-  explicit plugin_ordered(std::shared_ptr<running_node> node) : node_(std::move(node)) {}
-  outcome push(record::batch& in, exec::output& out, waker&) override {
-    const fr_stage& stage = node_->stage;
-    const fr_batch handed = as_batch(in);
-    step_output step(*node_, out, &in);
-    step.run([&](const fr_out* table) { return stage.push(stage.state, &handed, table); });
-    return outcome::ready();
+  explicit plugin_ordered(node_pointer node) : part_(std::move(node)) {}
+  outcome push(record::batch& in, exec::output& out, waker& w) override {
+    fr_batch handed = as_batch(in);
+    step_output running(part_.node(), out, &in, &w);
+    const int done =
+        running.run([&](const fr_out* table) { return part_.stage().push(part_.stage().state, &handed, table); });
+    const outcome o = *outcome_of(done);
+    if (!o.is_blocked()) return outcome::ready();
+    if (handed.num_rows > in.num_rows) part_.node().refuse("it leaves more rows than it was handed");
+    in = in.slice(in.num_rows - handed.num_rows, handed.num_rows);
+    return o;
   }
-  outcome finish(exec::output& out, waker&) override {
-    const fr_stage& stage = node_->stage;
-    if (stage.finish == nullptr) return outcome::done();
-    step_output step(*node_, out, nullptr);
-    return step.run([&](const fr_out* table) { return stage.finish(stage.state, table); }) == FR_DONE
-               ? outcome::done()
-               : outcome::ready();
+  outcome finish(exec::output& out, waker& w) override {
+    if (part_.stage().finish != nullptr) return part_.step(part_.stage().finish, out, w);
+    part_.node().check_rejected();
+    return outcome::done();
   }
 
  private:
-  std::shared_ptr<running_node> node_;
+  plugin_part part_;
+};
+
+class node_builder {
+ public:
+  node_builder(exec::build_context& c, const fr_operator& table, const std::string& who)
+      : c_(c),
+        table_(table),
+        who_(who),
+        settings_(std::make_shared<plugin_settings>(c.node.settings.as<plugin_settings>())) {
+    if (!c.graph.scalars.empty()) settings_->bind(c.graph.scalars);
+  }
+
+  exec::assembly build() {
+    const bool is_breaker = table_.role == FR_BREAKER;
+    if (c_.is_intake() && !is_breaker)
+      take_in();
+    else if (c_.is_intake())
+      make_rows_to_sort();
+    else if (is_breaker)
+      take_sorted_rows();
+    else if (table_.role == FR_SOURCE || table_.role == FR_MEETING)
+      head();
+    else
+      stages();
+    return std::move(out_);
+  }
+
+ private:
+  std::vector<const record::row_type*> outputs() const {
+    std::vector<const record::row_type*> out;
+    for (const plan::output_port& port : c_.node.outputs) out.push_back(&port.type);
+    return out;
+  }
+  node_pointer made(std::vector<const record::row_type*> outputs) {
+    auto node = std::make_shared<running_node>(c_, settings_, std::move(outputs), who_);
+    node->build(table_);
+    return node;
+  }
+  [[noreturn]] void refuse(const running_node& node) const {
+    node.refuse("what it built lacks the function of its role");
+  }
+  // What expressions compute, in front of the plugin's own stage.
+  void compute() {
+    if (settings_->rows.size() <= c_.input_type().num_columns()) return;
+    out_.stages.push_back(
+        operators::make_program(c_.input_type(), {operators::program_step::map(settings_->rows)}, c_.job.pool()));
+  }
+
+  void head() {
+    node_pointer node = made(outputs());
+    if (node->stage.pull == nullptr) refuse(*node);
+    out_.head = std::make_unique<plugin_source>(std::move(node));
+  }
+  void stages() {
+    compute();
+    node_pointer node = made(outputs());
+    const bool is_stateless = table_.role == FR_STATELESS;
+    if (is_stateless ? node->stage.apply == nullptr : node->stage.push == nullptr) refuse(*node);
+    add(std::move(node), is_stateless);
+  }
+  void add(node_pointer node, bool is_stateless) {
+    if (is_stateless)
+      out_.stages.emplace_back(std::make_unique<plugin_stateless>(std::move(node)));
+    else
+      out_.stages.emplace_back(std::make_unique<plugin_ordered>(std::move(node)));
+  }
+
+  // An input by a stage of the operator's own.
+  void take_in() {
+    const node_pointer node = made({});
+    if (node->stage.push == nullptr) refuse(*node);
+    // The stage must be gone before what it has left.
+    c_.states[c_.input] = std::shared_ptr<void>(node->stage.left, [node](void* left) {
+      if (left != nullptr && node->stage.destroy_left != nullptr) node->stage.destroy_left(left);
+    });
+    add(node, false);
+  }
+
+  void make_rows_to_sort() {
+    compute();
+    node_pointer node = made({&settings_->sort->type});
+    if (node->stage.apply != nullptr || node->stage.push != nullptr) add(node, node->stage.apply != nullptr);
+    operators::add_run_creation(out_, c_, *settings_->sort);
+  }
+  void take_sorted_rows() {
+    const sort::sort_settings& sort = *settings_->sort;
+    operators::add_merge(out_, c_, sort);
+    const operators::repeats where = sort.unique ? operators::repeats::at_batch_starts : operators::repeats::none;
+    if (sort.unique || sort.limit > 0)
+      out_.stages.push_back(operators::make_ordered_cut(sort.type, where, sort.key, sort.limit));
+    node_pointer node = made(outputs());
+    if (node->stage.push != nullptr) return add(std::move(node), false);
+    if (sort.type != c_.output_type()) node->refuse("it gives on sorted rows as they are, and its output has others");
+  }
+
+  exec::build_context& c_;
+  const fr_operator& table_;
+  const std::string& who_;
+  const std::shared_ptr<plugin_settings> settings_;
+  exec::assembly out_;
 };
 
 }  // namespace
 
-exec::assembly build_node(exec::build_context& c, const fr_operator& table, std::shared_ptr<void> settings,
-                          const std::string& who) {
-  auto node = std::make_shared<running_node>(c, std::move(settings), who);
-  fr_problem problem;
-  fr_stage made{};
-  made.size = sizeof made;
-  int done = FR_FAILED;
-  {
-    const inside plugin(node->who);
-    done = table.build(table.context, node->settings.get(), &node->job, &made, &problem);
-  }
-  if (done != FR_OK) raise(problem, node->who);
-  node->stage = known_part(made);  // from here on it is destroyed whatever comes
-  const bool is_whole = table.role == FR_SOURCE      ? made.pull != nullptr
-                        : table.role == FR_STATELESS ? made.apply != nullptr
-                                                     : made.push != nullptr;
-  if (!is_whole)
-    throw error(error_kind::internal, fmt::format("{}: what it built lacks the function of its role", node->who),
-                "tell the author of the plugin");
-  exec::assembly out;
-  if (table.role == FR_SOURCE)
-    out.head = std::make_unique<plugin_source>(std::move(node));
-  else if (table.role == FR_STATELESS)
-    out.stages.emplace_back(std::make_unique<plugin_stateless>(std::move(node)));
-  else
-    out.stages.emplace_back(std::make_unique<plugin_ordered>(std::move(node)));
-  return out;
+exec::assembly build_node(exec::build_context& c, const fr_operator& table, const std::string& who) {
+  return node_builder(c, table, who).build();
 }
 
 }  // namespace flowrun::plugins

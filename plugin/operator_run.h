@@ -1,7 +1,6 @@
 // The parts of a node of a plugin's operator, as the executor calls them.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "engine/exec/operator_definition.h"
@@ -9,8 +8,7 @@
 
 namespace flowrun::plugins {
 
-// `settings`: what the operator's check left. `who` is for errors.
-exec::assembly build_node(exec::build_context& c, const fr_operator& table, std::shared_ptr<void> settings,
-                          const std::string& who);
+// `who` is for errors.
+exec::assembly build_node(exec::build_context& c, const fr_operator& table, const std::string& who);
 
 }  // namespace flowrun::plugins

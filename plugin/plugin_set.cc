@@ -16,8 +16,10 @@
 #include "plugin/crash_line.h"
 #include "plugin/file_trust.h"
 #include "plugin/function.h"
+#include "plugin/interfaces.h"
 #include "plugin/note.h"
 #include "plugin/operator.h"
+#include "plugin/plugin_waker.h"
 #include "plugin/problem.h"
 
 namespace flowrun::plugins {
@@ -25,9 +27,6 @@ namespace flowrun::plugins {
 namespace {
 
 std::string who(const candidate& file) { return fmt::format("plugin {} {}", file.name, file.version); }
-
-// No interface yet: what a function needs is handed to it.
-const void* no_interface(const char*) { return nullptr; }
 
 struct registration {
   const candidate& file;
@@ -166,7 +165,10 @@ plugin_set::plugin_set(const std::string& version, std::function<bool(const std:
   host_.size = sizeof host_;
   host_.abi_minor = FR_ABI_MINOR;
   host_.version = {version_.size(), version_.data()};
-  host_.interface = no_interface;
+  host_.interface = interface_by_name;
+  host_.wake = [](fr_waker* waker) { waker->wake(); };
+  host_.retain_waker = [](fr_waker* waker) { waker->retain(); };
+  host_.release_waker = [](fr_waker* waker) { waker->release(); };
   host_.fail = note_failure;
 }
 

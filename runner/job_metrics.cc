@@ -66,6 +66,8 @@ void job_metrics::collect_graph(const exec::graph_record& record, metrics::sink&
       add(metric::flowrun_file_written_bytes_total, static_cast<double>(c.file_written_bytes));
     if (n.declaration->has_error_port)
       into.value(metric::flowrun_rejected_rows_total, {id}, static_cast<double>(c.rejected_rows));
+    for (const auto& [name, count] : c.named.values())
+      into.value(metric::flowrun_node_count_total, {id, n.declaration->name, name}, static_cast<double>(count));
     if (n.role() == plan::operator_role::breaker) {
       into.value(metric::flowrun_sort_runs, {id}, static_cast<double>(c.runs));
       into.value(metric::flowrun_sort_merge_passes, {id}, static_cast<double>(c.merge_passes));

@@ -3,6 +3,7 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "engine/base/error.h"
@@ -40,6 +41,7 @@ void add_node(RunReport& report, const report_input& in, const graph_record& rec
   out->set_rejected_rows(c.rejected_rows);
   out->set_file_read_bytes(c.file_read_bytes);
   out->set_file_written_bytes(c.file_written_bytes);
+  for (const auto& [name, count] : c.named.values()) (*out->mutable_counts())[name] = count;
   const int fused = record.fused_with[index];
   if (fused >= 0) out->set_fused_with(prefix + record.graph->nodes[static_cast<size_t>(fused)].id);
   auto* actual = report.mutable_actual();
@@ -177,6 +179,8 @@ std::string report_text(const RunReport& report) {
                            n.rejected_rows() == 1 ? "" : "s");
     for (const auto& s : report.sorts())
       if (s.id() == n.id()) notes += note_of(s);
+    for (const auto& [name, count] : std::map(n.counts().begin(), n.counts().end()))
+      notes += fmt::format("{}{} {}", notes.empty() ? "" : ", ", format_count(count), name);
     const bool fused = !n.fused_with().empty();
     out += fmt::format("  {:<{}}  {:<16} {:>15} {:>10} {:>9} {:>9} {:>9}  {}\n", n.id(), widest, n.op(),
                        fused ? "" : format_count(n.rows()), fused ? "" : format_bytes(n.bytes()),

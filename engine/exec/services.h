@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "engine/base/mutex.h"
 #include "engine/block/block_manager.h"
 #include "engine/io/request.h"
 #include "engine/record/batch.h"
@@ -17,6 +19,23 @@ class output_file;
 }
 
 namespace flowrun::exec {
+
+// Counters that an operator names itself. Thread-safe.
+class named_counters {
+ public:
+  void add(const std::string& name, uint64_t n) {
+    mutex_lock lock(mutex_);
+    counts_[name] += n;
+  }
+  std::map<std::string, uint64_t> values() const {
+    mutex_lock lock(mutex_);
+    return counts_;
+  }
+
+ private:
+  mutable mutex mutex_;
+  std::map<std::string, uint64_t> counts_ FLOWRUN_GUARDED_BY(mutex_);
+};
 
 // What a node counts besides what the executor counts for it. Thread-safe.
 struct node_counters {
@@ -36,6 +55,7 @@ struct node_counters {
   std::atomic<uint64_t> file_read_bytes{0};  // of user files
   std::atomic<uint64_t> file_written_bytes{0};
   std::atomic<uint64_t> file_total_bytes{0};  // what file_read_bytes will come to: for progress
+  named_counters named;
 };
 
 // Settings that tests and experts change; the defaults are right for jobs.

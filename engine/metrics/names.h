@@ -28,6 +28,7 @@ namespace flowrun::metrics {
   X(flowrun_file_read_bytes_total, counter, "Bytes read from input files.", "node,op") \
   X(flowrun_file_written_bytes_total, counter, "Bytes written to output files.", "node,op") \
   X(flowrun_rejected_rows_total, counter, "Malformed rows that a node dropped or sent to its error port.", "node") \
+  X(flowrun_node_count_total, counter, "What the operator of a plugin counts, by the name that it gives.", "node,op,name") \
   X(flowrun_loop_iterations_total, counter, "Iterations of a loop that have ended.", "node") \
   X(flowrun_sort_runs, gauge, "Sorted runs that a sort has made; 0: it stays in memory.", "node") \
   X(flowrun_sort_merge_passes, gauge, "Merge passes of a sort; 0: it stays in memory.", "node") \

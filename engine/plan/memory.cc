@@ -90,10 +90,10 @@ class splitter {
   void add_stored(size_t x, const stored_input& s) {
     const node& n = graph_.nodes[static_cast<size_t>(s.node)];
     claimant c{s.node, node_part::intake, s.input, -1, {}};
-    if (n.declaration->memory)
-      c.claim.wish = n.declaration->memory(n, node_part::intake);
-    else if (n.inputs[static_cast<size_t>(s.input)].as_vector)
+    if (is_vector(c))
       c.claim.wish = vector_wish(n, graph_.input_of(n, static_cast<size_t>(s.input)));
+    else if (n.declaration->memory)
+      c.claim.wish = n.declaration->memory(n, node_part::intake);
     c.claim.wish.maximum = std::max(c.claim.wish.maximum, c.claim.wish.minimum);
     claimants_[x].push_back(c);
   }
@@ -187,9 +187,11 @@ class splitter {
   bool is_stored(const claimant& c) const {
     return c.node >= 0 && c.part == node_part::intake && has_stored_inputs(c.node);
   }
+  // Stored in a vector for which the operator wishes nothing of its own.
   bool is_vector(const claimant& c) const {
     const node& n = graph_.nodes[static_cast<size_t>(c.node)];
-    return !n.declaration->memory && n.inputs[static_cast<size_t>(c.input)].as_vector;
+    if (!n.inputs[static_cast<size_t>(c.input)].as_vector) return false;
+    return !n.declaration->memory || n.declaration->memory(n, node_part::intake) == memory_wish();
   }
 
   uint64_t minimum_of(size_t x) const {

@@ -95,6 +95,7 @@ struct memory_wish {
   uint64_t minimum = 0;
   uint64_t maximum = 0;
   double weight = 0;
+  bool operator==(const memory_wish&) const = default;
 };
 
 struct operator_declaration {
@@ -131,7 +132,8 @@ struct operator_declaration {
   // inputs of the node are known; parameters already have their declared shape.
   std::function<checked_settings(node_checker&)> check;
   // Pure. What the node wants, given its checked types, settings and estimates. Null: nothing beyond its batches. With
-  // stored inputs, it is asked once for the intake of each of them and once for the work.
+  // stored inputs, it is asked once for the intake of each of them and once for the work; an empty wish for an intake
+  // `as_vector` leaves it to the engine.
   std::function<memory_wish(const node&, node_part)> memory;
 };
 

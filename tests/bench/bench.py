@@ -30,6 +30,7 @@ import inputs  # noqa: E402
 import machine  # noqa: E402
 import measure  # noqa: E402
 import plugin_calls  # noqa: E402
+import plugin_operators  # noqa: E402
 import tables  # noqa: E402
 from benchmarks import all_benchmarks  # noqa: E402
 from contestants import contestants  # noqa: E402
@@ -76,7 +77,7 @@ def arguments():
     if options.list:
         print("\n".join([*(f"{b.name:14} {b.title}" for b in known.values()),
                          "expressions    nanoseconds per row of each expression primitive (no peer)",
-                         "plugins        functions of a plugin beside the built-in ones",
+                         "plugins        functions and operators of a plugin beside the built-in ones",
                          "disk           what flowrun bench-disk measures, beside fio"]))
         sys.exit(0)
     for wanted in options.names:
@@ -152,6 +153,7 @@ def main():
         subprocess.run([options.programs / "expression_bench"], check=True)
     if "plugins" in picked:
         plugin_calls.run(options)
+        plugin_operators.run(options)
     if "disk" in picked:
         run_disk(options)
     picked = [name for name in picked if name not in SPECIAL]

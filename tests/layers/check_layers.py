@@ -29,8 +29,8 @@ BELOW = {
     "engine/plan": ["specs", "engine/record", "engine/expr", "engine/sizes"],
     "engine/exec": ["engine/plan", "engine/sort", "engine/container", "engine/metrics"],
     "operators": ["engine/exec"],
-    "plugin": ["engine/exec"],
-    "runner": ["operators", "plugin"],
+    "plugin": ["operators"],
+    "runner": ["plugin"],
 }
 
 # A library by its headers, and the layers that may include it. Tests may include anything.

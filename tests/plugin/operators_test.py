@@ -164,9 +164,9 @@ FLOWRUN_PLUGIN("toy", "1.2.3") {
 
     def test_what_is_wrong_with_its_rows(self):
         where = "node 'made': plugin toy 1.2.3, operator bad"
-        self.fail(70, where, "it gives rows of 8 bytes to an output whose rows have 16", check="""
+        self.fail(70, where, "it gives rows of 8 bytes where rows have 16", check="""
             node.set_output(0, fr::row_type({{"a", {FR_U64, 8}}, {"b", {FR_U64, 8}}}));""")
-        self.fail(70, where, "rows that lie neither in its input nor in memory that it took", apply="""
+        self.fail(70, where, "rows that lie neither in what it was handed nor in memory that it took", apply="""
             static unsigned char mine[8]; fr_batch b = in.raw(); b.rows = mine; b.num_rows = 1;
             const fr::batch own(b); out.pass(own, 0, 1);""")
         self.fail(70, where, "rows whose column 'a' has a string outside of their heap", check="""

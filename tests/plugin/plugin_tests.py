@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/runner"))
 from flowrun_process import main, process_test  # noqa: E402
 
-__all__ = ["COMPILERS", "NOTE", "PLUGIN", "PLUS", "SANITIZERS", "job", "main", "plugin_tests"]
+__all__ = ["COMPILERS", "NOTE", "PLUGIN", "PLUS", "ROOT", "SANITIZERS", "job", "main", "plugin_tests"]
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 COMPILERS = []

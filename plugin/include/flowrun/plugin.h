@@ -13,9 +13,13 @@
  *  - Texts are not terminated by a zero byte. A text that is handed over lives until the call returns, unless it says
  *    otherwise.
  *  - A function that says [any thread] is called from several threads at once; [one thread] from changing threads, one
- *    call at a time; [loading] once, while the plugin is loaded.
+ *    call at a time; [step] by a step (pull, push, finish) that flowrun has called, on its thread, before it returns;
+ *    [loading] once, while the plugin is loaded.
+ *  - A step that can't proceed returns FR_BLOCKED_... and gives its thread back; it never sleeps. Threads of the plugin's
+ *    own, and work that it has spawned, wake it.
  *  - A function that fails calls fr_host.fail with the fr_problem that it was given and returns FR_FAILED (or what else
- *    it says). It never throws and never ends the process.
+ *    it says). It never throws and never ends the process. Where a function of flowrun returns FR_FAILED or NULL during a
+ *    step or a build, flowrun has noted why: the plugin just returns FR_FAILED, too.
  *  - Results are functions of the input: the same rows give the same bytes, however they are cut into chunks and
  *    batches, and on however many threads.
  */
@@ -65,7 +69,17 @@ typedef struct fr_type {
   uint32_t num_bytes; /* of FR_BYTES: how many; of all others it is not looked at */
 } fr_type;
 
-enum { FR_OK = 0, FR_FAILED = 1, FR_DONE = 2 };
+/* What functions return. Blocked: not now; the node's waker (fr_job.waker) is woken when it is worth another try. What
+ * is waited for shows in metrics and reports. */
+enum {
+  FR_OK = 0,
+  FR_FAILED = 1,
+  FR_DONE = 2,
+  FR_BLOCKED_IO = 3,     /* a transfer, or something outside of the job */
+  FR_BLOCKED_MEMORY = 4, /* memory that others hold */
+  FR_BLOCKED_INPUT = 5,  /* rows that others have yet to make */
+  FR_BLOCKED_OUTPUT = 6  /* room for rows that others have yet to take */
+};
 
 /* Why something failed. The exit code of flowrun follows from it. */
 enum {
@@ -81,6 +95,9 @@ enum {
 /* Takes the reason of a failure. Belongs to flowrun. */
 typedef struct fr_problem fr_problem;
 
+/* Makes flowrun call a step again that was blocked. */
+typedef struct fr_waker fr_waker;
+
 /* ---- flowrun, as a plugin sees it ---- */
 
 /* Lives as long as the process. */
@@ -95,6 +112,13 @@ typedef struct fr_host {
   /* `kind` is FR_BAD_DATA ... FR_BAD_SPEC; `hint` says what to do and may be empty. The texts are copied.
    * [any thread] */
   void (*fail)(fr_problem* problem, uint32_t kind, fr_text message, fr_text hint);
+
+  /* A waker may be woken at any time, also when nobody waits, or when its node is gone: then nothing happens. Whoever
+   * keeps one beyond a call retains it, and releases it in the end. The pattern that loses no wake: a thread changes
+   * what the step looks at, and then wakes. [any thread] */
+  void (*wake)(fr_waker* waker);
+  void (*retain_waker)(fr_waker* waker);
+  void (*release_waker)(fr_waker* waker);
 } fr_host;
 
 /* ---- functions of the expression language ---- */
@@ -218,6 +242,28 @@ typedef struct fr_estimate {
   uint64_t most_rows, most_bytes; /* UINT64_MAX: no bound */
 } fr_estimate;
 
+/* Rows that a step takes by itself: an input of a meeting operator, stored rows, a queue. The functions: [step] */
+typedef struct fr_reader {
+  size_t size;
+  void* self;
+  /* FR_OK: `*front` is the next batch, valid until pop() or close(). FR_DONE: there is no more. FR_BLOCKED_..., FR_FAILED:
+   * the step returns it. */
+  int (*front)(void* self, const fr_batch** front);
+  void (*pop)(void* self);
+  /* Of a reader that the plugin has opened; also from destroy(). NULL of all others. */
+  void (*close)(void* self);
+} fr_reader;
+
+/* Rows that are stored as a whole, in memory or on scratch; they can be read any number of times. */
+typedef struct fr_rows {
+  size_t size;
+  void* self;
+  uint64_t num_rows, num_bytes; /* bytes with those of strings */
+  /* From the first row, or from the last to the first. `memory_bytes` for blocks that are read ahead, at least 256 KiB;
+   * it is a part of the node's memory. Returns FR_OK or FR_FAILED. [step], or in build */
+  int (*read)(void* self, uint32_t is_backward, uint64_t memory_bytes, fr_reader* out);
+} fr_rows;
+
 /* Where a step leaves what it makes. All functions: only during the call that it is handed to, by its thread. */
 typedef struct fr_out {
   size_t size;
@@ -234,8 +280,8 @@ typedef struct fr_out {
   int (*emit)(void* self, uint32_t port, const fr_batch* batch);
   /* Bytes that the step may still make. At 0, a step whose input isn't used up calls leave() and returns. */
   uint64_t (*room)(void* self);
-  /* The rows of the input from `row` on come again; `within` says how much of the first of them is done, in a unit of
-   * the plugin's own. */
+  /* The rows of the input from `row` on come again, when what was made has gone on; `within` says how much of the first
+   * of them is done, in a unit of the plugin's own. Not by a step that returns FR_BLOCKED_... */
   void (*leave)(void* self, size_t row, uint64_t within);
 } fr_out;
 
@@ -243,10 +289,28 @@ typedef struct fr_out {
 
 /* How an operator is run. */
 enum {
-  FR_SOURCE = 0,    /* no input */
-  FR_STATELESS = 1, /* one input; several batches at once */
-  FR_ORDERED = 2    /* one input; batch after batch, in the order of the stream */
+  FR_SOURCE = 0,    /* no input; pull */
+  FR_STATELESS = 1, /* one stream; several batches at once; apply */
+  FR_ORDERED = 2,   /* one stream; batch after batch, in the order of the stream; push, finish. Without outputs: a sink */
+  /* One stream, which is sorted on the way. Its two parts run one after the other: the intake (apply or push, or
+   * nothing) makes the rows that flowrun sorts, as fr_node.set_sort says; the work (push, finish, or nothing) gets them in
+   * order. */
+  FR_BREAKER = 3,
+  FR_MEETING = 4 /* several inputs, which it reads by itself; pull */
 };
+
+/* How an operator gets the rows of an input. */
+enum {
+  FR_STREAM = 0,
+  /* Flowrun stores them as a whole before the operator runs: fr_job.stored. */
+  FR_STORED = 1,
+  /* The operator takes them in by an ordered stage of its own, the intake, before it runs: it is built for FR_INTAKE with
+   * fr_job.input, and what the stage leaves (fr_stage.left) comes as fr_job.left. */
+  FR_TAKEN_IN = 2
+};
+
+/* The part of a node that is built. */
+enum { FR_WHOLE = 0, FR_INTAKE = 1, FR_WORK = 2 };
 
 /* What a parameter must look like in YAML; flowrun checks that much by itself. */
 enum {
@@ -256,7 +320,15 @@ enum {
   FR_PARAMETER_BOOLEAN = 3,
   FR_PARAMETER_BYTES = 4,   /* 64MiB */
   FR_PARAMETER_CHOICE = 5,  /* one of `choices` */
-  FR_PARAMETER_COLUMNS = 6  /* a list of columns of the input */
+  FR_PARAMETER_COLUMNS = 6, /* a list of columns of an input */
+  FR_PARAMETER_PATH = 7,    /* a file; flowrun sees to it that no two nodes write one */
+  FR_PARAMETER_PATHS = 8,   /* a file or a list of them */
+  FR_PARAMETER_ROW_TYPE = 9, /* {column: type}, or the name of a type of the job */
+  FR_PARAMETER_EXPRESSION = 10,
+  FR_PARAMETER_CONDITION = 11, /* an expression of type bool */
+  FR_PARAMETER_EXPRESSIONS = 12, /* {name: expression} */
+  FR_PARAMETER_SORT_KEYS = 13,   /* a list of columns and expressions; - in front: descending */
+  FR_PARAMETER_COLUMN_PAIRS = 14 /* a list of columns that the first two inputs have, or {column: column} */
 };
 
 typedef struct fr_parameter {
@@ -271,69 +343,145 @@ typedef struct fr_parameter {
 
 typedef struct fr_port {
   fr_text name, help;
-  uint64_t reserved[2];
+  uint32_t storage; /* of an input: FR_STREAM, FR_STORED, FR_TAKEN_IN */
+  uint32_t reserved;
+  uint64_t more[2];
 } fr_port;
+
+/* Bytes of memory that a part of a node wants while it runs. Each node gets its minimum; the rest of the budget is
+ * shared by weight, none beyond its maximum. */
+typedef struct fr_memory {
+  uint64_t minimum, maximum;
+  double weight;
+} fr_memory;
+
+/* How a breaker's rows are sorted. */
+typedef struct fr_sort {
+  size_t size;
+  const fr_column* columns; /* of the rows that the intake makes; offsets are not looked at */
+  size_t num_columns;
+  const fr_order_term* terms;
+  size_t num_terms;
+  uint64_t limit;      /* only so many rows are wanted; 0: all */
+  uint32_t is_stable;  /* equal keys keep the order of the input */
+  uint32_t is_unique;  /* only the first row of each key */
+} fr_sort;
+
+/* What becomes of rows that can't be used (on_error). */
+enum { FR_ON_ERROR_FAIL = 0, FR_ON_ERROR_SKIP = 1, FR_ON_ERROR_TO_PORT = 2 };
 
 /* A node of a job, while it is checked. Texts and types live until check() returns. */
 typedef struct fr_node {
   size_t size;
   void* self;
+  size_t num_inputs;
+  fr_text id; /* of the node, for messages */
+
   /* Parameters by name; each in the form that was declared, or its default. */
   int (*has)(void* self, fr_text name);
-  fr_text (*text)(void* self, fr_text name);
+  fr_text (*text)(void* self, fr_text name);     /* also of a path and a choice */
   uint64_t (*integer)(void* self, fr_text name); /* also of bytes, and of booleans */
   double (*number)(void* self, fr_text name);
-  /* The columns by their places in the input; returns how many there are and writes at most `most`. Unknown ones are
-   * faults. */
-  size_t (*columns)(void* self, fr_text name, uint32_t* places, size_t most);
-  /* The input; an operator without one doesn't ask. */
-  const fr_row_type* (*input_type)(void* self);
-  size_t (*input_order)(void* self, const fr_order_term** terms);
-  void (*input_estimate)(void* self, fr_estimate* out);
+  /* Lists: return how many there are and write at most `most`. */
+  size_t (*paths)(void* self, fr_text name, fr_text* out, size_t most);
+  /* The columns by their places in an input. Unknown ones are faults. */
+  size_t (*columns)(void* self, fr_text name, size_t input, uint32_t* places, size_t most);
+  /* The places in the first input and in the second, in turn; counts pairs. */
+  size_t (*column_pairs)(void* self, fr_text name, uint32_t* places, size_t most);
+  const fr_row_type* (*row_type)(void* self, fr_text name); /* NULL: none was given */
+
+  /* Expressions of the columns of the one stream. Flowrun computes them: the rows that steps get have the input's columns
+   * and, behind them, one for each expression that was asked for here, in this order. The result is that column, as it
+   * lies in those rows. Not for meeting operators. Returns whether there is one without a fault. */
+  int (*expression)(void* self, fr_text name, fr_column* out);
+  size_t (*expressions)(void* self, fr_text name, fr_column* out, size_t most);
+  /* Terms for set_sort(); keys that are more than a column become columns like expressions. */
+  size_t (*sort_keys)(void* self, fr_text name, fr_order_term* out, size_t most);
+  /* The rows that steps get: the input's columns and those of the expressions so far. */
+  const fr_row_type* (*rows)(void* self);
+
+  /* The inputs, by their places in the declaration. */
+  const fr_row_type* (*input_type)(void* self, size_t input);
+  size_t (*input_order)(void* self, size_t input, const fr_order_term** terms);
+  void (*input_estimate)(void* self, size_t input, fr_estimate* out);
   /* A fault unless the input is sorted so; returns whether it is. */
-  int (*require_order)(void* self, const fr_order_term* terms, size_t num_terms);
-  /* A fault at a parameter, or with an empty name at the node. */
+  int (*require_order)(void* self, size_t input, const fr_order_term* terms, size_t num_terms);
+
+  /* A fault at a parameter (or inside of one: "let.x"), or with an empty name at the node. */
   void (*fault)(void* self, fr_text parameter, fr_text message, fr_text expected, fr_text hint);
   /* Whether there was no fault so far. */
   int (*is_good)(void* self);
+
+  /* What the job says of rows that can't be used: FR_ON_ERROR_...; `port` is the output that they go to, whose columns the
+   * check sets like those of others. For operators with has_error_port. */
+  uint32_t (*on_error)(void* self, uint32_t* port);
+
   /* Once for each output: its columns (offsets are not looked at), how it is sorted, and how many rows it has; the last
    * may be NULL. */
   void (*set_output)(void* self, uint32_t port, const fr_column* columns, size_t num_columns, const fr_order_term* terms,
                      size_t num_terms, const fr_estimate* estimate);
+  /* Of a breaker, once. */
+  void (*set_sort)(void* self, const fr_sort* sort);
+  /* What a part wants beside its batches; nothing by itself. Not of the intake of a breaker or of stored rows, which
+   * flowrun knows. */
+  void (*set_memory)(void* self, uint32_t part, const fr_memory* memory);
 } fr_node;
 
-/* A job that runs, as an operator sees it. Lives as long as what was built for it. [any thread] */
+/* A part of a node that runs. Lives as long as what was built for it. [any thread], where nothing else is said */
 typedef struct fr_job {
   size_t size;
   void* self;
   uint32_t num_threads;
-  uint32_t reserved;
-  uint64_t memory_bytes; /* of the node */
+  uint32_t part;         /* FR_WHOLE, FR_INTAKE, FR_WORK */
+  uint64_t memory_bytes; /* of this part: its share of the budget */
   int (*is_cancelled)(void* self);
-  void (*warn)(void* self, fr_text text);                 /* a line on standard error, once per text */
+  void (*warn)(void* self, fr_text text);                  /* a line on standard error, once per text */
   void (*report)(void* self, fr_text name, fr_text value); /* a result, for the run report */
+
+  fr_waker* waker; /* of this part; lives as long as it, and longer where it is retained */
+  size_t input;    /* of the intake of an input: which one */
+  size_t num_inputs;
+  const fr_reader* inputs; /* of a meeting operator, by input; size 0 where it is stored */
+  const fr_rows* stored;   /* by input; size 0 where it is none */
+  void* const* left;       /* by input: what its intake has left, or NULL */
+
+  /* Runs work(argument) on the job's threads, later; destroy() comes behind all of it. Returns after about a batch. */
+  void (*spawn)(void* self, void (*work)(void* argument), void* argument);
+  /* Books memory of the share, for what the plugin allocates by itself. FR_FAILED: there is not so much left; the plugin
+   * does with less, or fails with FR_RESOURCES. */
+  int (*reserve)(void* self, uint64_t num_bytes);
+  void (*release)(void* self, uint64_t num_bytes);
+  /* Adds to a counter of the node, about once a batch: a metric and a line of the report. Names that flowrun knows, for
+   * progress and its own metrics: file_read_bytes, file_total_bytes (what the first will come to), file_written_bytes,
+   * rejected_rows. */
+  void (*count)(void* self, fr_text name, uint64_t n);
 } fr_job;
 
-/* What runs for a node; the functions of its role are set. */
+/* What runs for a part of a node; the functions of its role are set. */
 typedef struct fr_stage {
   size_t size;
   void* state;
   int (*apply)(const void* state, const fr_batch* in, const fr_out* out); /* stateless: [any thread] */
-  int (*push)(void* state, const fr_batch* in, const fr_out* out);        /* ordered: [one thread] */
+  /* Ordered: [one thread]. One that blocks advances `in` (rows, num_rows) beyond the rows that it has taken; the rest
+   * comes again. */
+  int (*push)(void* state, fr_batch* in, const fr_out* out);
   /* Ordered, behind the last batch; may be NULL. About a batch at a time: FR_OK, and FR_DONE when there is no more. */
   int (*finish)(void* state, const fr_out* out);
-  /* A source: about a batch, FR_OK; FR_DONE when there is no more. [one thread] */
+  /* A source, a meeting: about a batch, FR_OK; FR_DONE when there is no more. [one thread] */
   int (*pull)(void* state, const fr_out* out);
   void (*destroy)(void* state);
+  /* Of the intake of an input: what the work gets. Destroyed when the node has run. */
+  void* left;
+  void (*destroy_left)(void* left);
 } fr_stage;
 
 typedef struct fr_operator {
   size_t size;
   fr_text name; /* a lower case word; in jobs it is PLUGIN.NAME */
   fr_text summary, details, order, example; /* for people: one sentence; paragraphs; "keeps: the input's order"; YAML */
-  uint32_t role;                            /* FR_SOURCE, FR_STATELESS, FR_ORDERED */
+  uint32_t role;                            /* FR_SOURCE ... FR_MEETING */
   uint32_t has_optional_output;             /* its output needs no reader, since it does something by itself */
-  const fr_port* inputs; /* none for a source, else one */
+  const fr_port* inputs;                    /* streams first where the role has one stream */
   size_t num_inputs;
   const fr_port* outputs; /* none for a sink */
   size_t num_outputs;
@@ -341,12 +489,16 @@ typedef struct fr_operator {
   size_t num_parameters;
   void* context; /* handed to check and build; lives as long as the process */
 
-  /* Reads the parameters, sets the outputs, and leaves what build() needs. Pure: faults go to the node, FR_FAILED is for
-   * what the operator can't do anything about. [one thread] */
+  /* Reads the parameters, sets the outputs, and leaves what build() needs. Changes nothing; it may look into the files
+   * that its parameters name. Faults go to the node, FR_FAILED is for what the operator can't do anything about.
+   * [one thread] */
   int (*check)(void* context, const fr_node* node, void** settings, fr_problem* problem);
   void (*destroy_settings)(void* settings);
-  /* What runs. Called once for each run of the node (in a loop: for each iteration), with the settings of its check. */
+  /* What runs for a part of the node. Called once for each run of it (in a loop: for each iteration), with the settings
+   * of its check. */
   int (*build)(void* context, const void* settings, const fr_job* job, fr_stage* out, fr_problem* problem);
+  uint32_t has_error_port; /* a source or an ordered operator that a job may give on_error */
+  uint32_t reserved;
 } fr_operator;
 
 /* ---- loading ---- */

@@ -1,0 +1,176 @@
+#include "plugin/step_output.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <exception>
+
+#include "engine/base/units.h"
+#include "engine/record/row_too_large.h"
+#include "plugin/codes.h"
+#include "plugin/row_reader.h"
+#include "plugin/texts.h"
+
+namespace flowrun::plugins {
+
+namespace {
+
+bool lies_in(const void* from, size_t num_bytes, const void* begin, size_t size) {
+  const auto at = reinterpret_cast<uintptr_t>(from), start = reinterpret_cast<uintptr_t>(begin);
+  return at >= start && num_bytes <= size && at - start <= size - num_bytes;
+}
+
+bool holds(const record::batch& b, const void* from, size_t num_bytes) {
+  return lies_in(from, num_bytes, b.rows, b.num_rows * b.row_bytes) || lies_in(from, num_bytes, b.heap, b.heap_bytes);
+}
+
+// Else a later node would read anything, or crash.
+bool strings_lie_in_heap(const fr_batch& b, uint32_t offset) {
+  bool good = true;
+  for (size_t i = 0; i < b.num_rows; ++i) {
+    fr_string s;
+    std::memcpy(&s, b.rows + i * b.row_bytes + offset, sizeof s);
+    good = good && uint64_t{s.offset} + s.length <= b.heap_bytes;
+  }
+  return good;
+}
+
+}  // namespace
+
+fr_batch as_batch(const record::batch& b) {
+  return {reinterpret_cast<const unsigned char*>(b.rows), b.num_rows,   b.row_bytes, 0,
+          reinterpret_cast<const unsigned char*>(b.heap), b.heap_bytes, b.first_row};
+}
+
+fr_out step_output::begin() {
+  fr_out table{};
+  table.size = sizeof table;
+  table.self = this;
+  table.batch_bytes = node_.batches.target_bytes;
+  table.longest_row = node_.batches.row_bytes;
+  table.within = out_.within();
+  table.problem = &problem_;
+  table.take = [](void* self, size_t num_bytes) { return static_cast<step_output*>(self)->take(num_bytes); };
+  table.emit = [](void* self, uint32_t port, const fr_batch* b) {
+    return static_cast<step_output*>(self)->emit(port, *b);
+  };
+  table.room = [](void* self) { return static_cast<step_output*>(self)->out_.room(); };
+  table.leave = [](void* self, size_t row, uint64_t within) {
+    step_output& s = *static_cast<step_output*>(self);
+    if (s.in_ != nullptr && row < s.in_->num_rows) s.left_ = {row, within};
+  };
+  if (waker_ != nullptr) {
+    node_.step = this;
+    node_.waker->point_to(waker_);
+  }
+  return table;
+}
+
+int step_output::end(int done) {
+  if (waker_ != nullptr) node_.step = nullptr;
+  // Also where the plugin went on after something had failed: rows are missing.
+  const std::optional<outcome> o = outcome_of(done);
+  if (problem_.raised || problem_.kind != 0 || !o) raise(problem_, node_.who);
+  if (o->is_blocked() && waker_ == nullptr) node_.refuse("a stateless step is blocked, and nobody would wake it");
+  if (left_ && !o->is_blocked()) out_.leave(left_->first, left_->second);
+  return done;
+}
+
+void* step_output::take(size_t num_bytes) {
+  try {
+    // A batch, and one row more.
+    const uint64_t target = node_.batches.target_bytes;
+    if (num_bytes > node_.batches.row_bytes + 2 * target)
+      throw record::row_too_large(num_bytes, node_.batches.row_bytes);
+    // What a step makes lies in memory until it ends.
+    taken_ += num_bytes;
+    if (taken_ > 4 * node_.batches.row_bytes + 16 * target)
+      throw error(error_kind::internal,
+                  fmt::format("{}: one step took {} of memory, where a batch takes {}", node_.who, format_bytes(taken_),
+                              format_bytes(target)),
+                  "tell the author of the plugin: a step asks full(), calls leave() and returns");
+    pieces_.push_back({node_.services.pool().take(num_bytes), num_bytes});
+    return pieces_.back().data.get();
+  } catch (...) {
+    problem_.raised = std::current_exception();
+    return nullptr;
+  }
+}
+
+// Who keeps these bytes alive; null: nobody that is known.
+std::shared_ptr<const void> step_output::owner_of(const void* from, size_t num_bytes) const {
+  for (const piece& p : pieces_)
+    if (lies_in(from, num_bytes, p.data.get(), p.num_bytes)) return p.data;
+  if (in_ != nullptr && holds(*in_, from, num_bytes)) return in_->owner;
+  if (waker_ == nullptr) return nullptr;
+  for (const row_reader* reader : node_.readers)
+    if (reader->at_front() != nullptr && holds(*reader->at_front(), from, num_bytes)) return reader->at_front()->owner;
+  return nullptr;
+}
+
+void step_output::check(const fr_batch& b, const record::row_type& type) const {
+  if (b.num_rows > (uint64_t{1} << 32)) node_.refuse("it gives more rows at once than there is memory for");
+  if (b.row_bytes != type.row_bytes())
+    node_.refuse(fmt::format("it gives rows of {} bytes where rows have {}", b.row_bytes, type.row_bytes()));
+  for (const record::column& c : type.columns())
+    if (c.type.is_string() && !strings_lie_in_heap(b, c.offset))
+      node_.refuse(fmt::format("it gives rows whose column '{}' has a string outside of their heap", c.name));
+}
+
+record::batch step_output::owned(const fr_batch& b, const record::row_type& type) const {
+  check(b, type);
+  record::batch out;
+  const std::shared_ptr<const void> rows = owner_of(b.rows, b.num_rows * b.row_bytes);
+  if (rows == nullptr) node_.refuse("it gives rows that lie neither in what it was handed nor in memory that it took");
+  std::shared_ptr<const void> heap;
+  if (type.has_strings() && b.heap_bytes > 0) {
+    heap = owner_of(b.heap, b.heap_bytes);
+    if (heap == nullptr)
+      node_.refuse("it gives strings that lie neither in what it was handed nor in memory that it took");
+    out.heap = reinterpret_cast<const std::byte*>(b.heap);
+    out.heap_bytes = b.heap_bytes;
+  }
+  out.rows = reinterpret_cast<const std::byte*>(b.rows);
+  out.num_rows = b.num_rows;
+  out.row_bytes = b.row_bytes;
+  out.first_row = b.first_row;
+  using both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
+  out.owner = heap == nullptr || heap == rows ? rows : std::make_shared<const both>(rows, heap);
+  return out;
+}
+
+record::batch step_output::owned_or_copied(const fr_batch& b, const record::row_type& type) const {
+  const size_t row_bytes = b.num_rows * b.row_bytes, heap_bytes = type.has_strings() ? b.heap_bytes : 0;
+  const bool is_owned =
+      owner_of(b.rows, row_bytes) != nullptr && (heap_bytes == 0 || owner_of(b.heap, heap_bytes) != nullptr);
+  if (is_owned) return owned(b, type);
+  check(b, type);
+  const std::shared_ptr<std::byte[]> copy = node_.services.pool().take(row_bytes + heap_bytes);
+  std::memcpy(copy.get(), b.rows, row_bytes);
+  if (heap_bytes > 0) std::memcpy(copy.get() + row_bytes, b.heap, heap_bytes);
+  record::batch out;
+  out.rows = copy.get();
+  out.num_rows = b.num_rows;
+  out.row_bytes = b.row_bytes;
+  out.heap = copy.get() + row_bytes;
+  out.heap_bytes = heap_bytes;
+  out.first_row = b.first_row;
+  out.owner = copy;
+  return out;
+}
+
+int step_output::emit(uint32_t port, const fr_batch& b) {
+  try {
+    if (port >= node_.outputs.size())
+      node_.refuse(fmt::format("it gives rows to output {}, which it doesn't have", port));
+    if (b.num_rows == 0) return FR_OK;
+    if (port == 0) node_.given += b.num_rows;
+    out_.emit(owned(b, *node_.outputs[port]), port);
+    return FR_OK;
+  } catch (...) {
+    if (!problem_.raised) problem_.raised = std::current_exception();
+    return FR_FAILED;
+  }
+}
+
+}  // namespace flowrun::plugins
