@@ -38,6 +38,7 @@ running_node::running_node(exec::build_context& c, std::shared_ptr<const plugin_
   job_.waker = waker;
   job_.input = c.input;
   job_.spawn = spawn;
+  job_.fail = fail;
   job_.reserve = reserve;
   job_.release = [](void* self, uint64_t num_bytes) { static_cast<running_node*>(self)->reserved_ -= num_bytes; };
   job_.count = count;
@@ -120,6 +121,13 @@ void running_node::spawn(void* self, void (*work)(void*), void* argument) {
     const inside plugin(node->who);
     work(argument);
   });
+}
+
+void running_node::fail(void* self, uint32_t kind, fr_text message, fr_text hint) {
+  running_node& node = *static_cast<running_node*>(self);
+  fr_problem problem;
+  note_failure(&problem, kind, message, hint);
+  node.services.spawn([e = error_of(problem, node.who)] { throw e; });
 }
 
 int running_node::reserve(void* self, uint64_t num_bytes) {

@@ -72,6 +72,7 @@ class running_node : public std::enable_shared_from_this<running_node> {
  private:
   void add_inputs(exec::build_context& c);
   static void spawn(void* self, void (*work)(void*), void* argument);
+  static void fail(void* self, uint32_t kind, fr_text message, fr_text hint);
   static int reserve(void* self, uint64_t num_bytes);
   static void count(void* self, fr_text name, uint64_t n);
 

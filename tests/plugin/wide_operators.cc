@@ -122,7 +122,6 @@ struct spawned {
   spawned(const spawn_settings& given, const fr::job& j) : s(given), job(j), waker(j.waker()) {}
   fr::outcome pull(fr::out& out) {
     std::lock_guard lock(mutex);
-    if (problem) std::rethrow_exception(problem);
     fr::row_writer& rows = out.rows(numbers());
     for (; next < made; ++next) rows.put(rows.append(), 0, next);
     if (next == s.rows) return fr::outcome::done();
@@ -136,11 +135,7 @@ struct spawned {
       std::lock_guard lock(mutex);
       is_working = false;
       made = std::min(s.rows, made + 100);
-      try {
-        if (s.breaks_at > 0 && made >= s.breaks_at) throw fr::error("the work broke", "work less");
-      } catch (...) {
-        problem = std::current_exception();
-      }
+      if (s.breaks_at > 0 && made >= s.breaks_at) throw fr::error("the work broke", "work less");
     }
     job.count("pieces", 1);
     waker.wake();
@@ -151,7 +146,6 @@ struct spawned {
   std::mutex mutex;
   uint64_t made = 0, next = 0;
   bool is_working = false;
-  std::exception_ptr problem;
 };
 
 // late: a thread of its own wakes it, also long after the node is gone.

@@ -37,19 +37,24 @@ inline const fr_host*& host() {
   return the_host;
 }
 
-// Says what the exception that is being handled says.
-inline void report(fr_problem* problem) noexcept {
+// Says what the exception that is being handled says, to say(kind, message, hint).
+template <class Say>
+void describe_exception(const Say& say) noexcept {
   try {
     throw;
   } catch (const error& e) {
-    host()->fail(problem, e.kind(), as_text(e.what()), as_text(e.hint()));
+    say(e.kind(), as_text(e.what()), as_text(e.hint()));
   } catch (const std::bad_alloc&) {
-    host()->fail(problem, FR_RESOURCES, as_text("no memory is left"), as_text(""));
+    say(FR_RESOURCES, as_text("no memory is left"), as_text(""));
   } catch (const std::exception& e) {
-    host()->fail(problem, FR_INTERNAL, as_text(e.what()), as_text(""));
+    say(FR_INTERNAL, as_text(e.what()), as_text(""));
   } catch (...) {
-    host()->fail(problem, FR_INTERNAL, as_text("an exception of an unknown type"), as_text(""));
+    say(FR_INTERNAL, as_text("an exception of an unknown type"), as_text(""));
   }
+}
+inline void report(fr_problem* problem) noexcept {
+  describe_exception(
+      [problem](uint32_t kind, fr_text message, fr_text hint) { host()->fail(problem, kind, message, hint); });
 }
 
 }  // namespace detail

@@ -136,15 +136,25 @@ class job {
   void count(std::string_view name, uint64_t n) const { raw_->count(raw_->self, detail::as_text(name), n); }
 
   fr::waker waker() const { return fr::waker(raw_->waker); }
-  // Runs it on the job's threads, later. It catches what it throws.
+  // Runs it on the job's threads, later. What it throws ends the job.
   void spawn(std::function<void()> work) const {
+    struct spawned_work {
+      std::function<void()> run;
+      const fr_job* job;
+    };
     raw_->spawn(
         raw_->self,
         [](void* argument) {
-          const std::unique_ptr<std::function<void()>> all(static_cast<std::function<void()>*>(argument));
-          (*all)();
+          const std::unique_ptr<spawned_work> all(static_cast<spawned_work*>(argument));
+          try {
+            all->run();
+          } catch (...) {
+            detail::describe_exception([&](uint32_t kind, fr_text message, fr_text hint) {
+              all->job->fail(all->job->self, kind, message, hint);
+            });
+          }
         },
-        new std::function<void()>(std::move(work)));
+        new spawned_work{std::move(work), raw_});
   }
   // Books memory that the plugin allocates by itself. False: the share is used up.
   bool try_reserve(uint64_t num_bytes) const { return raw_->reserve(raw_->self, num_bytes) == FR_OK; }

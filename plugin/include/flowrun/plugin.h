@@ -447,6 +447,8 @@ typedef struct fr_job {
 
   /* Runs work(argument) on the job's threads, later; destroy() comes behind all of it. Returns after about a batch. */
   void (*spawn)(void* self, void (*work)(void* argument), void* argument);
+  /* Ends the job with an error: for spawned work, and threads of the plugin's own. Steps return FR_FAILED instead. */
+  void (*fail)(void* self, uint32_t kind, fr_text message, fr_text hint);
   /* Books memory of the share, for what the plugin allocates by itself. FR_FAILED: there is not so much left; the plugin
    * does with less, or fails with FR_RESOURCES. */
   int (*reserve)(void* self, uint64_t num_bytes);
