@@ -42,6 +42,31 @@ nodes:
         self.assertGreater(len(outputs[0]), 1000)
         self.assertEqual(set(outputs), {outputs[0]})
 
+    def test_constants_and_columns_at_all_places(self):
+        """Loops over numbers go by blocks of rows, with an eye on what is the same for all of them."""
+        plugin = self.plugin("""plugin.add(fr::function("mix").signature("mix(a, b, c) → u64").help("Mixes.")
+            .overload([](uint64_t a, uint64_t b, uint64_t c) { return a * 31 + (b < c ? b : c); }));
+          plugin.add(fr::function("fma").signature("fma(a, b) → f64").help("Multiplies, then adds.")
+            .overload([](double a, double b) { return a * b + a; }));
+          plugin.add(fr::function("odd").signature("odd(a) → bool").help("Whether it is odd.")
+            .overload([](int64_t a) { return a % 2 != 0; }));""", more=("-O2",))
+        numbers = "  numbers: {op: generate, with: {rows: ROWS, columns: {x: \"rand(1, i) % 1000\", y: \"rand(2, i)\", f: \"f64(rand(3, i)) / 7\"}}}"
+        lets = {"mix": [(f"toy.mix({a}, {b}, {c})", f"{a} * 31 + min({b}, {c})") for a in ("x", 3) for b in ("y % 1000", 500) for c in ("x", 7)],
+                "fma": [(f"toy.fma({a}, {b})", f"({a} * {b}) + {a}") for a in ("f", 0.1) for b in ("f", 3.3)],
+                "odd": [("toy.odd(x)", "x % 2 != 0")]}
+        for rows in (1, 63, 64, 65, 3000):
+            outputs = []
+            for which in (0, 1):
+                let = ", ".join(f"{name}{i}: \"{pair[which]}\"" for name, pairs in lets.items() for i, pair in enumerate(pairs))
+                self.write("job.yaml", "flowrun: 1\nplugins: [toy]\nnodes:\n" + numbers.replace("ROWS", str(rows)) + f"""
+  mapped: {{op: map, in: numbers, with: {{{let}}}}}
+  out: {{op: file.write_csv, in: mapped, with: {{path: out.csv}}}}
+""")
+                done = self.flowrun("job.yaml", "--plugin", plugin)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                outputs.append((self.dir / "out.csv").read_bytes())
+            self.assertEqual(*outputs)
+
     def test_the_file_itself_and_the_environment(self):
         for plugins, arguments, path in (("[]", ["--plugin", self.good], None), ("[toy]", [], str(self.good.parent))):
             with self.subTest(arguments=arguments):

@@ -81,7 +81,7 @@ def compiled(text, more):
     there = place() / hashlib.sha256(repr((text, more)).encode()).hexdigest()[:16]
     there.mkdir()
     (there / "toy.cc").write_text(text)
-    flags = [*SANITIZERS, *more, "-O0" if SANITIZERS else "-O1"]
+    flags = [*SANITIZERS, "-O0" if SANITIZERS else "-O1", *more]
     subprocess.run([*LAUNCHER, COMPILERS[0], "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fPIC", *flags, f"-I{prefix()}/include",
                     "-c", "toy.cc", "-o", "toy.o"], cwd=there, check=True)
     subprocess.run([COMPILERS[0], "-shared", *flags, "toy.o", "-o", "toy.so"], cwd=there, check=True)

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "flowrun/error.hpp"
+#include "flowrun/lane_loop.hpp"
 #include "flowrun/plugin.h"
 
 namespace fr {
@@ -297,8 +298,16 @@ class bound_lambda<F, State, std::tuple<P...>, Returned> final : public bound_fo
         text.append(apply(argument<I>(call, row)...));
         out[row] = text.finish_row();
       }
+    } else if constexpr (sizeof...(I) > 0 && !std::same_as<Returned, std::string_view> &&
+                         !(cell<value_of<I>>::in_text || ...)) {
+      const auto row = [this](auto... bits) {
+        return result<Returned>::put(
+            this->apply(std::tuple_element_t<I, std::tuple<P...>>{cell<value_of<I>>::get(bits)}...));
+      };
+      constexpr bool integers_alone = std::integral<Returned> && (std::integral<value_of<I>> && ...);
+      for_each_row<integers_alone, sizeof...(I)>(row, call);
     } else {
-      // One loop for columns alone, which the compiler can turn into vectors, and one for the rest.
+      // One loop for columns alone, and one for the rest.
       using stored = std::conditional_t<std::same_as<Returned, std::string_view>, fr_text, uint64_t>;
       auto* const out = static_cast<stored*>(call.out);
       // In variables of their own: what is written to `out` can't change them.
