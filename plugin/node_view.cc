@@ -263,6 +263,11 @@ void node_view::begin_expressions() {
 }
 
 fr_column node_view::computed(const std::string& hidden, const std::string& shown, const expr::expression& value) {
+  // What is a column already need not be computed.
+  if (const auto column = value.as_column()) {
+    const record::column& c = node_.input_type()[*column];
+    return {as_text(texts_.emplace_back(shown)), {static_cast<uint32_t>(c.type.kind), c.type.num_bytes}, c.offset, 0};
+  }
   if (!hidden_.insert(hidden).second) refuse(fmt::format("it asks for '{}' twice", shown));
   made_.rows.emplace_back(hidden, value);
   const record::row_type type = operators::type_of(made_.rows);

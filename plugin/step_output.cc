@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 
@@ -26,13 +27,14 @@ bool holds(const record::batch& b, const void* from, size_t num_bytes) {
 
 // Else a later node would read anything, or crash.
 bool strings_lie_in_heap(const fr_batch& b, uint32_t offset) {
-  bool good = true;
-  for (size_t i = 0; i < b.num_rows; ++i) {
+  uint64_t furthest = 0;
+  const unsigned char* field = b.rows + offset;
+  for (size_t i = 0; i < b.num_rows; ++i, field += b.row_bytes) {
     fr_string s;
-    std::memcpy(&s, b.rows + i * b.row_bytes + offset, sizeof s);
-    good = good && uint64_t{s.offset} + s.length <= b.heap_bytes;
+    std::memcpy(&s, field, sizeof s);
+    furthest = std::max(furthest, uint64_t{s.offset} + s.length);
   }
-  return good;
+  return furthest <= b.heap_bytes;
 }
 
 }  // namespace

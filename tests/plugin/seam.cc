@@ -40,14 +40,15 @@ token_settings check_tokens(fr::node& node) {
 void cut(const token_settings& s, const fr::batch& in, fr::out& out) {
   fr::row_writer& rows = out.rows_with_texts_of(in, s.output);
   const uint32_t token_offset = s.output.columns().back().offset;
-  uint64_t at = out.within();  // where the text goes on
+  const token_set in_token = s.in_token;  // here, where no row that is written can lie in it
+  uint64_t at = out.within();             // where the text goes on
   for (size_t i = 0; i < in.size(); ++i, at = 0) {
     const std::string_view text = in.text(i, s.text);
     for (;;) {
       const token_set::place found =
-          s.in_token.next(reinterpret_cast<const unsigned char*>(text.data()), text.size(), at);
+          in_token.next(reinterpret_cast<const unsigned char*>(text.data()), text.size(), at);
       if (found.from == text.size()) break;
-      if (out.full()) return out.leave(i, found.from);
+      if (rows.is_complete()) return out.leave(i, found.from);
       unsigned char* const row = rows.append();
       for (const auto& [column, to] : s.kept)
         std::memcpy(row + to, in.row(i) + column.offset, fr::width_of(column.type));
@@ -66,15 +67,14 @@ struct backward {
 struct pair_settings {
   fr::row_type output{{{"sum", {FR_U64, 8}}, {"b", {FR_U64, 8}}}};
 };
+struct number_pair {
+  uint64_t a, b;
+};
 void pairs(const pair_settings& s, const fr::batch& in, fr::out& out) {
-  fr::row_writer& rows = out.rows(s.output);
-  for (size_t i = 0; i < in.size(); ++i) {
-    const auto a = in.get<uint64_t>(i, 0), b = in.get<uint64_t>(i, 8);
-    if (a % 2 != 0) continue;
-    unsigned char* const row = rows.append();
-    rows.put(row, 0, a + b);
-    rows.put(row, 8, b);
-  }
+  out.put_each<number_pair, number_pair>(in, s.output, [](const number_pair& row, number_pair& to) {
+    to = {row.a + row.b, row.b};
+    return row.a % 2 == 0;
+  });
 }
 
 }  // namespace

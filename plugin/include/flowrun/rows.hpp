@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -185,21 +186,45 @@ class row_writer {
         type_(type),
         port_(port),
         shared_heap_(texts == nullptr ? nullptr : texts->raw().heap),
-        shared_bytes_(texts == nullptr ? 0 : texts->raw().heap_bytes) {}
+        shared_bytes_(texts == nullptr ? 0 : texts->raw().heap_bytes),
+        row_bytes_(type.row_bytes()),
+        heap_target_(std::max<size_t>(raw.batch_bytes / 2, 1)),
+        most_rows_(std::max<size_t>(
+            (type.has_strings() && texts == nullptr ? heap_target_ : raw.batch_bytes) / std::max<size_t>(row_bytes_, 1),
+            1)) {}
 
   // A row whose bytes the caller sets, before the next one: numbers with put(), strings with put_text(). The bytes of a
   // row of the input may be copied, but then its strings are to be put once more: they lie in another heap.
   unsigned char* append() {
-    if (num_rows_ == most_rows_ || heap_bytes_ >= heap_target()) flush();
-    if (rows_ == nullptr) {
-      const bool writes_texts = type_.has_strings() && shared_heap_ == nullptr;
-      const size_t share = writes_texts ? raw_.batch_bytes / 2 : raw_.batch_bytes;
-      most_rows_ = std::max<size_t>(share / std::max<uint32_t>(type_.row_bytes(), 1), 1);
-      rows_ = static_cast<unsigned char*>(take(most_rows_ * std::max<uint32_t>(type_.row_bytes(), 1)));
+    if (num_rows_ == most_rows_ || heap_bytes_ >= heap_target_) flush();
+    if (num_rows_ == 0) start();
+    return rows_ + num_rows_++ * row_bytes_;
+  }
+  // As many rows as a batch has were written: for steps that make a batch and leave the rest, cheaper than full().
+  bool is_complete() const { return num_rows_ == most_rows_ || heap_bytes_ >= heap_target_; }
+  // For packed rows without strings: f(const In& row, Out& to) says whether `to` is kept, for rows of `in` from `from`
+  // on until the batch is complete. Returns how many of them are done. The loop has no branch on what f says.
+  template <class In, class Out, class F>
+  size_t put_some(const batch& in, size_t from, F f) {
+    static_assert(std::is_trivially_copyable_v<In> && std::is_trivially_copyable_v<Out>);
+    if (sizeof(In) > in.raw().row_bytes || sizeof(Out) != row_bytes_)
+      throw error("the structs of put_each() are not as large as the rows", "tell the author of the plugin",
+                  FR_INTERNAL);
+    if (num_rows_ == most_rows_) flush();
+    if (num_rows_ == 0) start();
+    const size_t count = std::min(in.size() - from, most_rows_ - num_rows_), step = in.raw().row_bytes;
+    const unsigned char* row = in.row(from);
+    unsigned char* to = rows_ + num_rows_ * sizeof(Out);
+    for (size_t i = 0; i < count; ++i, row += step) {
+      In given;
+      std::memcpy(&given, row, sizeof given);
+      Out made;
+      const bool is_kept = f(const_cast<const In&>(given), made);
+      std::memcpy(to, &made, sizeof made);
+      to += is_kept ? sizeof made : 0;
     }
-    unsigned char* const row = rows_ + num_rows_++ * type_.row_bytes();
-    if (type_.has_strings()) std::memset(row, 0, type_.row_bytes());  // a string that is not put is empty
-    return row;
+    num_rows_ = static_cast<size_t>(to - rows_) / sizeof(Out);
+    return count;
   }
   template <class T>
   static void put(unsigned char* row, uint32_t offset, T value) {
@@ -215,7 +240,7 @@ class row_writer {
       // Twice as much where there is so much: a batch, and one row more.
       const auto most = static_cast<size_t>(raw_.longest_row + raw_.batch_bytes);
       const size_t capacity =
-          std::max(heap_bytes_ + text.size(), heap_bytes_ == 0 ? heap_target() : std::min(2 * heap_bytes_, most));
+          std::max(heap_bytes_ + text.size(), heap_bytes_ == 0 ? heap_target_ : std::min(2 * heap_bytes_, most));
       auto* const larger = static_cast<unsigned char*>(take(capacity));
       if (heap_bytes_ > 0) std::memcpy(larger, heap_, heap_bytes_);
       heap_ = larger;
@@ -238,10 +263,14 @@ class row_writer {
   }
   uint32_t port() const { return port_; }
   // What was written since the last batch went out.
-  uint64_t num_bytes() const { return num_rows_ * type_.row_bytes() + heap_bytes_; }
+  uint64_t num_bytes() const { return num_rows_ * row_bytes_ + heap_bytes_; }
 
  private:
-  size_t heap_target() const { return std::max<size_t>(raw_.batch_bytes / 2, 1); }
+  // Room for a batch. A string that is not put is empty.
+  void start() {
+    rows_ = static_cast<unsigned char*>(take(most_rows_ * row_bytes_));
+    if (type_.has_strings()) std::memset(rows_, 0, most_rows_ * row_bytes_);
+  }
   void* take(size_t num_bytes) {
     void* const out = raw_.take(raw_.self, num_bytes);
     if (out == nullptr) throw noted_failure();
@@ -253,9 +282,9 @@ class row_writer {
   const row_type& type_;
   const uint32_t port_;
   const unsigned char* const shared_heap_;
-  const size_t shared_bytes_;
+  const size_t shared_bytes_, row_bytes_, heap_target_, most_rows_;
   unsigned char *rows_ = nullptr, *heap_ = nullptr;
-  size_t num_rows_ = 0, most_rows_ = 0, heap_bytes_ = 0, heap_capacity_ = 0;
+  size_t num_rows_ = 0, heap_bytes_ = 0, heap_capacity_ = 0;
 };
 
 // Where a step leaves what it makes.
@@ -270,6 +299,17 @@ class out {
     for (row_writer& w : writers_)
       if (w.port() == port) return w;
     return writers_.emplace_back(raw_, room_, type, port);
+  }
+  // A loop over packed rows without strings, for operators that compute numbers: f(const In& row, Out& to) says whether
+  // `to` goes on. In and Out are packed structs of the rows' columns; In may be shorter than the row. Where the step
+  // has made enough, the rest comes again.
+  template <class In, class Out, class F>
+  void put_each(const batch& in, const row_type& type, F f, uint32_t port = 0) {
+    row_writer& writer = rows(type, port);
+    for (size_t i = 0; i < in.size();) {
+      if (i > 0 && full()) return leave(i);
+      i += writer.put_some<In, Out>(in, i, f);
+    }
   }
   // The same for rows whose texts are parts of the texts of `in`.
   row_writer& rows_with_texts_of(const batch& in, const row_type& type, uint32_t port = 0) {
@@ -289,6 +329,7 @@ class out {
   }
   // No more should be made in this step: leave() the rows that aren't done, and return.
   bool full() const {
+    if (writers_.size() == 1) return writers_.front().num_bytes() >= room_.left();
     uint64_t written = 0;
     for (const row_writer& w : writers_) written += w.num_bytes();
     return written >= room_.left();
