@@ -65,16 +65,24 @@ record::word128 load_hash(const std::byte* row, uint32_t row_bytes) {
   return static_cast<record::word128>(halves[1]) << 64 | halves[0];
 }
 
+// The columns of partial results: those of the output, with states for aggregates of plugins.
+record::row_type partial_type(const std::vector<column_aggregate>& aggregates, const record::row_type& output) {
+  std::vector<record::column> columns = output.columns();
+  const std::vector<column_aggregate> parts = partial_aggregates(aggregates);
+  for (size_t i = 0; i < parts.size(); ++i) columns[i].type = parts[i].result;
+  return record::row_type(std::move(columns));
+}
+
 // One row of partial results per batch. The input row is the first part of what it sees, if there is a hash.
 class partial_stage final : public exec::stateless_stage {
  public:
-  partial_stage(exec::build_context& c, const aggregation_plan& p, bool hash)
-      : aggregates_(p.aggregates), output_(c.output_type()), pool_(c.job.pool()) {
+  partial_stage(exec::build_context& c, const aggregation_plan& p, record::row_type partial, bool hash)
+      : aggregates_(partial_aggregates(p.aggregates)), output_(std::move(partial)), pool_(c.job.pool()) {
     if (hash) hasher_.emplace(c.input_type());
   }
 
   void apply(const record::batch& in, exec::output& out) const override {
-    aggregation parts(aggregates_, output_, 0, out.limits().row_bytes);
+    aggregation parts(aggregates_, output_, 0, pool_, out.limits().row_bytes);
     record::batch_builder builder(output_, pool_, {1, out.limits().row_bytes});
     std::byte* row = builder.append();
     parts.store_all(in, row, builder);
@@ -84,7 +92,7 @@ class partial_stage final : public exec::stateless_stage {
 
  private:
   std::vector<column_aggregate> aggregates_;
-  const record::row_type& output_;
+  const record::row_type output_;
   record::batch_pool& pool_;
   std::optional<record::row_hasher> hasher_;
 };
@@ -93,7 +101,7 @@ class partial_stage final : public exec::stateless_stage {
 class total_stage final : public exec::ordered_stage {
  public:
   total_stage(exec::build_context& c, std::vector<column_aggregate> aggregates, bool partial, bool hash)
-      : aggregation_(std::move(aggregates), c.output_type(), 0, c.batches.row_bytes),
+      : aggregation_(std::move(aggregates), c.output_type(), 0, c.job.pool(), c.batches.row_bytes),
         output_(c.output_type()),
         builder_(c.output_type(), c.job.pool(), {1, c.batches.row_bytes}),
         job_(c.job),
@@ -132,7 +140,7 @@ class total_stage final : public exec::ordered_stage {
   record::batch_builder builder_;
   exec::services& job_;
   std::string node_;
-  bool partial_;  // rows are partial results of the output's type
+  bool partial_;  // rows are partial results
   bool hash_;
   bool open_ = false;
   std::optional<record::row_hasher> hasher_;
@@ -145,8 +153,9 @@ exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
   if (!p.projection.empty())
     out.stages.push_back(make_program(c.input_type(), {program_step::map(p.projection)}, c.job.pool()));
-  if (partial) out.stages.emplace_back(std::make_unique<partial_stage>(c, p, s.hash));
-  const std::vector<column_aggregate> aggregates = partial ? combining(p.aggregates, c.output_type(), 0) : p.aggregates;
+  const record::row_type parts = partial_type(p.aggregates, c.output_type());
+  if (partial) out.stages.emplace_back(std::make_unique<partial_stage>(c, p, parts, s.hash));
+  const std::vector<column_aggregate> aggregates = partial ? combining(p.aggregates, parts, 0) : p.aggregates;
   out.stages.emplace_back(std::make_unique<total_stage>(c, aggregates, partial, s.hash));
   return out;
 }

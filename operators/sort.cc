@@ -58,8 +58,7 @@ settings read(plan::node_checker& node) {
   for (const plan::sort_key& k : out.keys)
     if (k.term && k.term->length == 0) out.columns.push_back(k.term->column);
   // First and last mean the order of the input, which only a stable sort keeps.
-  for (const auto& [name, aggregate] : out.combine)
-    out.stable |= aggregate.kind == expr::aggregate_kind::first || aggregate.kind == expr::aggregate_kind::last;
+  for (const auto& [name, aggregate] : out.combine) out.stable |= aggregate.is_ordered();
   return out;
 }
 
@@ -152,9 +151,13 @@ index_reason why_sorted_by_index(plan::node_checker& node, const settings& s, co
       why += " with their computed keys";
     return {std::move(why), {}};
   }
-  if (s.stable)
-    return {"a stable sort keeps them in the order of the input",
-            node.boolean("stable") ? ", or stable" : ", or first and last"};
+  if (s.stable) {
+    const bool of_plugin = std::any_of(s.combine.begin(), s.combine.end(),
+                                       [](const auto& a) { return a.second.outside && a.second.is_ordered(); });
+    return {"a stable sort keeps them in the order of the input", node.boolean("stable") ? ", or stable"
+                                                                  : of_plugin ? ", or aggregates that go by the order"
+                                                                              : ", or first and last"};
+  }
   return {"with unique, the order of the input decides which one stays", ", or make all columns keys"};
 }
 
@@ -295,8 +298,8 @@ exec::operator_definition word<"sort">() {
                    .kind = plan::parameter_kind::aggregates,
                    .help = "Make one row of each key, {name: \"sum(x)\"}: the keys and these aggregates, as a group "
                            "behind the sort would. Rows of equal keys become one wherever they meet, before they are "
-                           "written to scratch; not with sums of floats and aggregates of strings, which are made "
-                           "behind the sort."},
+                           "written to scratch; not with sums of floats, aggregates of strings and wide states of a "
+                           "plugin's aggregates, which are made behind the sort."},
                   {.name = "limit",
                    .kind = plan::parameter_kind::integer,
                    .help = "Keep only the first so many rows of the result, at least one."},

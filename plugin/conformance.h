@@ -10,9 +10,9 @@
 namespace flowrun::plugins {
 
 struct conformance {
-  uint64_t num_calls = 0;             // of combinations of argument types that a function takes
+  uint64_t num_calls = 0;             // of combinations of argument types that a function or aggregate takes
   uint64_t num_rows = 0;              // that were computed in them
-  std::vector<std::string> unused;    // functions that took no combination that was tried
+  std::vector<std::string> unused;    // words that took no combination that was tried
   std::vector<std::string> breaches;  // what is wrong, a line each
 };
 

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "plugin/aggregate.h"
 #include "plugin/crash_line.h"
 #include "plugin/file_trust.h"
 #include "plugin/function.h"
@@ -48,6 +49,10 @@ void add(void* self, Add one) {
 
 void add_function(void* self, const fr_function* table) {
   add(self, [&](registration& r) { r.to.functions.push_back(make_function(*table, r.file.name, who(r.file))); });
+}
+
+void add_aggregate(void* self, const fr_aggregate* table) {
+  add(self, [&](registration& r) { r.to.aggregates.push_back(make_aggregate(*table, r.file.name, who(r.file))); });
 }
 
 void add_operator(void* self, const fr_operator* table) {
@@ -212,6 +217,7 @@ const loaded_plugin& plugin_set::load(const candidate& file) {
   registrar.self = &to;
   registrar.add_function = add_function;
   registrar.add_operator = add_operator;
+  registrar.add_aggregate = add_aggregate;
   registrar.problem = &problem;
   const int entered = enter(file, registrar);
   if (to.raised) std::rethrow_exception(to.raised);
@@ -221,6 +227,8 @@ const loaded_plugin& plugin_set::load(const candidate& file) {
                                          : std::make_shared<expr::outside_functions>(*functions_);
   for (const auto& function : made->functions)
     if (!functions->add(*function)) refuse_twice(file, "function " + function->help().name);
+  for (const auto& aggregate : made->aggregates)
+    if (!functions->add(*aggregate)) refuse_twice(file, "function or aggregate " + aggregate->help().name);
   functions_ = std::move(functions);
   plugins_.push_back(std::move(made));
   return *plugins_.back();

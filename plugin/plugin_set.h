@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/exec/operator_definition.h"
+#include "engine/expr/outside_aggregate.h"
 #include "engine/expr/outside_function.h"
 #include "plugin/include/flowrun/plugin.h"
 
@@ -33,6 +34,7 @@ std::vector<candidate> look_into(const std::string& directory);
 struct loaded_plugin {
   candidate file;
   std::vector<std::unique_ptr<const expr::outside_function>> functions;
+  std::vector<std::unique_ptr<const expr::outside_aggregate>> aggregates;
   std::vector<std::unique_ptr<const exec::operator_definition>> operators;
 };
 
@@ -47,7 +49,7 @@ class plugin_set {
   // one has, and error(internal) for what it does wrong.
   const loaded_plugin& load(const candidate& file);
   const std::vector<std::unique_ptr<loaded_plugin>>& all() const { return plugins_; }
-  // Null when none is loaded.
+  // With the aggregates. Null when none is loaded.
   std::shared_ptr<const expr::outside_functions> functions() const { return functions_; }
 
  private:

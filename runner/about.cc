@@ -36,8 +36,13 @@ int show_operators(const std::string& name) {
   if (name == "expressions") {
     std::string out =
         table("operators, the tightest first", expr::operators()) + table("\nfunctions", expr::functions());
-    if (catalog.functions() != nullptr) out += table("\nfunctions of plugins", catalog.functions()->help());
-    print(out + table("\naggregates (of group and reduce)", expr::aggregates()));
+    const auto& of_plugins = catalog.functions();
+    if (of_plugins != nullptr && !of_plugins->help().empty())
+      out += table("\nfunctions of plugins", of_plugins->help());
+    out += table("\naggregates (of group, reduce and a sort that combines)", expr::aggregates());
+    if (of_plugins != nullptr && !of_plugins->aggregate_help().empty())
+      out += table("\naggregates of plugins", of_plugins->aggregate_help());
+    print(out);
     return 0;
   }
   const plan::operator_declaration* found = catalog.find(name);

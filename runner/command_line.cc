@@ -163,7 +163,7 @@ class parser {
             plugins_examples);
     plugins.alias("plugin");
     plugins.add_option("ACTION", words_, "Nothing; or check PATH; or new NAME.")->type_name(" ");
-    add_word(plugins, "--kind", kind_, "KIND", "Of new: what the plugin has: function, stateless, ordered, source.");
+    add_word(plugins, "--kind", kind_, "KIND", "Of new: what the plugin has: function, aggregate, stateless, ordered, source.");
     add(command::schema, "schema", "Prints the JSON Schema of the job language, for editors.", schema_examples);
     add(command::reference, "reference", "Prints the reference of the job language (specs/REFERENCE.md).");
     CLI::App& gen =
@@ -428,7 +428,11 @@ class parser {
     if (is_new)
       out.kind = choice_of<std::string>(
           "--kind", kind_.empty() ? "function" : kind_,
-          {{"function", "function"}, {"stateless", "stateless"}, {"ordered", "ordered"}, {"source", "source"}});
+          {{"function", "function"},
+           {"aggregate", "aggregate"},
+           {"stateless", "stateless"},
+           {"ordered", "ordered"},
+           {"source", "source"}});
   }
 
   void finish_gen() {

@@ -44,7 +44,7 @@ flowrun run job.yaml --plugin build               # a directory where jobs find 
 ```
 
 `@NAME@.cc` has the words; `job.yaml` shows them and tests them. `flowrun plugins check build/@NAME@.so` calls each
-function with odd values, in chunks of all sizes and from several threads. The guide is docs/plugins.md of Flowrun.
+function and aggregate with odd values, in chunks of all sizes and from several threads. The guide is docs/plugins.md of Flowrun.
 )text";
 
 inline constexpr plugin_template plugin_templates[] = {
@@ -92,6 +92,93 @@ tests:
   - name: only the last four letters are seen
     given:  {read: [[1, 4929123412345678]]}
     expect: {write: ["1,************5678"]}
+)text"},
+    {"aggregate", R"text(// @NAME@: aggregates of Flowrun, for group, reduce and a sort that combines.
+#include <cmath>
+#include <flowrun/plugin.hpp>
+
+namespace {
+
+// What is known of a group so far: plain data without pointers, which starts as it is written here.
+struct sum_and_count {
+  int64_t sum = 0;
+  uint64_t count = 0;
+};
+struct mean_so_far {
+  double mean = 0, squares = 0;
+  uint64_t count = 0;
+};
+
+}  // namespace
+
+FLOWRUN_PLUGIN("@NAME@", "0.1.0") {
+  // A state takes rows; states of parts become one; a state gives the result. Of integers these are the same numbers
+  // however the rows are divided.
+  plugin.add(fr::aggregate("mean")
+                 .signature("mean(x) → f64")
+                 .help("The mean of integers, and 0 where there are none.")
+                 .overload<sum_and_count>(
+                     [](sum_and_count& s, int64_t x) {
+                       s.sum += x;
+                       ++s.count;
+                     },
+                     [](sum_and_count& s, const sum_and_count& more) {
+                       s.sum += more.sum;
+                       s.count += more.count;
+                     },
+                     [](const sum_and_count& s) {
+                       return s.count == 0 ? 0.0 : static_cast<double>(s.sum) / static_cast<double>(s.count);
+                     }));
+
+  // Floats are rounded, so the result would depend on how rows are divided: all of a group go to one state, in order
+  // (Welford, 1962).
+  plugin.add(fr::aggregate("deviation")
+                 .signature("deviation(x) → f64")
+                 .help("The standard deviation of the numbers of a group.")
+                 .overload<mean_so_far>(
+                     [](mean_so_far& s, double x) {
+                       const double from_mean = x - s.mean;
+                       s.mean += from_mean / static_cast<double>(++s.count);
+                       s.squares += from_mean * (x - s.mean);
+                     },
+                     fr::not_combinable,
+                     [](const mean_so_far& s) {
+                       return s.count == 0 ? 0.0 : std::sqrt(s.squares / static_cast<double>(s.count));
+                     }));
+
+  // A constant is looked at once, and a wrong one is a fault at its place in the job. The others get what was made of
+  // it in front.
+  plugin.add(fr::aggregate("longer")
+                 .signature("longer(text, length) → u64")
+                 .help("How many texts have more than `length` bytes, a constant.")
+                 .overload<uint64_t>(
+                     [](uint64_t length) {
+                       if (length > 1'000'000) throw fr::error("no text is that long", "at most 1000000");
+                       return length;
+                     },
+                     [](uint64_t length, uint64_t& count, std::string_view text, fr::constant<uint64_t>) {
+                       count += text.size() > length ? 1 : 0;
+                     },
+                     [](uint64_t, uint64_t& count, uint64_t more) { count += more; },
+                     [](uint64_t, uint64_t count) { return count; }));
+}
+)text",
+     R"text(flowrun: 1
+name: @NAME@
+doc: Shows what the aggregates of the plugin do.
+plugins: [@NAME@]
+
+nodes:
+  read:   {op: generate, with: {rows: 10, columns: {key: i % 3, x: "i64(i) - 4", square: i * i}}}
+  totals: {op: sort, in: read, with: {by: [key], combine: {mean: "@NAME@.mean(x)", long: "@NAME@.longer(string(square), 1)"}}}
+  spread: {op: reduce, in: read, with: {let: {deviation: "@NAME@.deviation(x)"}}}
+  write:  {op: file.write_csv, in: totals, with: {path: output.csv}}
+  write2: {op: file.write_csv, in: spread, with: {path: spread.csv}}
+
+tests:
+  - name: the mean of each key
+    given:  {read: [[1, 0, 100], [0, 2, 1], [1, 1, 16], [0, 1, 0]]}
+    expect: {write: ["0,1.5,0", "1,0.5,2"], write2: ["0.7071067811865476"]}
 )text"},
     {"stateless", R"text(// @NAME@: an operator of Flowrun that works on each batch by itself, on several threads at once.
 #include <flowrun/plugin.hpp>

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "engine/base/error.h"
+#include "plugin/aggregate_trial.h"
 #include "plugin/conformance.h"
 #include "plugin/note.h"
 #include "runner/commands.h"
@@ -38,6 +39,8 @@ std::string described(const plugins::candidate& file) {
     out += fmt::format("  operator   {}\n             {}\n", op->declaration.name, op->declaration.summary);
   for (const auto& function : plugin->functions)
     out += fmt::format("  function   {}\n             {}\n", function->help().signature, function->help().help);
+  for (const auto& aggregate : plugin->aggregates)
+    out += fmt::format("  aggregate  {}\n             {}\n", aggregate->help().signature, aggregate->help().help);
   return out;
 }
 
@@ -62,18 +65,30 @@ int list() {
   return 0;
 }
 
+std::string counted(size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+// "3 functions, 1 aggregate"
+std::string words_of(const plugins::loaded_plugin& plugin) {
+  std::string out;
+  if (!plugin.functions.empty() || plugin.aggregates.empty()) out = counted(plugin.functions.size(), "function");
+  if (!plugin.aggregates.empty()) out += (out.empty() ? "" : ", ") + counted(plugin.aggregates.size(), "aggregate");
+  return out;
+}
+
 // In the child process.
 int try_hard(const std::string& path) {
   const plugins::candidate file = plugins::look_at(path);
   load(file);
   const plugins::loaded_plugin& plugin = *loaded(file.path);
-  const plugins::conformance tried = plugins::try_functions(plugin, 1);
+  plugins::conformance tried = plugins::try_functions(plugin, 1);
+  plugins::try_aggregates(plugin, 1, tried);
   for (const std::string& name : tried.unused)
     print(fmt::format("{}: took no combination of arguments that was tried\n", name));
   for (const std::string& line : tried.breaches) print(line + "\n");
-  print(fmt::format("{} {}: {} function{}, {} calls, {} rows: {}\n", file.name, file.version, plugin.functions.size(),
-                    plugin.functions.size() == 1 ? "" : "s", tried.num_calls, tried.num_rows,
-                    tried.breaches.empty() ? "nothing is wrong" : "NOT as it has to be"));
+  print(fmt::format("{} {}: {}, {} calls, {} rows: {}\n", file.name, file.version, words_of(plugin), tried.num_calls,
+                    tried.num_rows, tried.breaches.empty() ? "nothing is wrong" : "NOT as it has to be"));
   return tried.breaches.empty() ? 0 : static_cast<int>(error_kind::internal);
 }
 

@@ -1,7 +1,8 @@
-// Aggregates: "count()", "sum(x * 2)", "max(name)", as group, sort and reduce know them.
+// Aggregates: "count()", "sum(x * 2)", "max(name)", "sketch.distinct(word)", as group, sort and reduce know them.
 //
 // The argument is an ordinary expression over the row. Types: count gives u64; sum gives u64, i64 or f64 after its
-// argument and wraps around modulo 2^64; min, max, first and last keep the argument's type, text included.
+// argument and wraps around modulo 2^64; min, max, first and last keep the argument's type, text included. Those of
+// plugins have any number of arguments and say what they give.
 #pragma once
 
 #include <optional>
@@ -9,17 +10,34 @@
 #include <vector>
 
 #include "engine/expr/expression.h"
+#include "engine/expr/outside_aggregate.h"
 #include "engine/expr/scalars.h"
 
 namespace flowrun::expr {
 
-enum class aggregate_kind { count, sum, min, max, first, last };
+enum class aggregate_kind { count, sum, min, max, first, last, outside };
+
+// A call of an outside aggregate.
+struct aggregate_call {
+  const outside_aggregate* function = nullptr;
+  std::vector<expression> given;
+  // What update() gets of them: of the wanted types, or of narrower ones that widen into them.
+  std::vector<expression> arguments;
+  aggregate_binding bound;
+  // Binds it again. Throws error(bad_spec) when that can't be.
+  void bind(const scalar_values& values);
+  // The state after one row, as bytes[N].
+  expression state_of_row() const;
+};
 
 struct aggregate {
   aggregate_kind kind = aggregate_kind::count;
-  std::optional<expression> argument;  // none for count
+  std::optional<expression> argument;  // none for count, and for an outside aggregate
   record::value_type result;
-  void bind(const scalar_values& values) { expr::bind(argument, values); }
+  std::optional<aggregate_call> outside;
+  // Whether the order of the rows matters, as that of first and last.
+  bool is_ordered() const;
+  void bind(const scalar_values& values);
 };
 
 struct compiled_aggregate {
@@ -28,8 +46,5 @@ struct compiled_aggregate {
 };
 
 compiled_aggregate compile_aggregate(std::string_view text, const scope& names);
-
-// "count", "sum", …
-std::string_view to_string(aggregate_kind kind);
 
 }  // namespace flowrun::expr

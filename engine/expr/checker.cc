@@ -122,10 +122,9 @@ class checker {
     if (const outside_function* f = outside(s.text)) return whole ? outside(*f, site) : nullptr;
     const auto& table = functions();
     if (std::none_of(table.begin(), table.end(), [&](const function_help& f) { return f.name == s.text; })) {
-      for (const function_help& a : aggregates())
-        if (a.name == s.text)
-          return fault(s.offset, fmt::format("'{}' is an aggregate and no function", s.text), "",
-                       "aggregates stand alone, in the 'let' of group, in 'combine' of sort and in reduce");
+      if (is_aggregate(s.text))
+        return fault(s.offset, fmt::format("'{}' is an aggregate and no function", s.text), "",
+                     "aggregates stand alone, in the 'let' of group, in 'combine' of sort and in reduce");
       std::vector<std::string> known;
       for (const function_help& f : table) known.push_back(f.name);
       if (names_.functions != nullptr)
@@ -141,6 +140,12 @@ class checker {
     node_ptr result;
     build_call(site, result);
     return result;
+  }
+
+  bool is_aggregate(std::string_view name) const {
+    const auto& own = aggregates();
+    return std::any_of(own.begin(), own.end(), [&](const function_help& a) { return a.name == name; }) ||
+           (names_.functions != nullptr && names_.functions->find_aggregate(name) != nullptr);
   }
 
   // What a function `plugin`.WORD that isn't there may have been meant to be.

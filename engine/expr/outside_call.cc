@@ -23,39 +23,56 @@ given_argument described(const node& arg, const node* value) {
   return out;
 }
 
-std::variant<binding, binding_fault> bound_to(const outside_function& function, const std::vector<node_ptr>& given) {
+std::string name_of(size_t argument) { return fmt::format("argument {}", argument + 1); }
+
+}  // namespace
+
+void bind_arguments(const std::vector<node_ptr>& given,
+                    const std::function<void(const std::vector<given_argument>&)>& bind) {
   std::vector<given_argument> args;
   std::vector<node_ptr> values;
   for (const node_ptr& arg : given) {
     values.push_back(constant_value(arg));
     args.push_back(described(*arg, values.back().get()));
   }
-  return function.bind(args);
+  bind(args);
 }
 
-std::string name_of(size_t argument) { return fmt::format("argument {}", argument + 1); }
+std::variant<std::vector<node_ptr>, binding_fault> converted_arguments(const std::vector<node_ptr>& given,
+                                                                       const std::vector<record::value_type>& wanted) {
+  FLOWRUN_CHECK(wanted.size() == given.size());
+  std::vector<node_ptr> out;
+  for (size_t i = 0; i < given.size(); ++i) {
+    node_ptr arg = convert(given[i], wanted[i]);
+    if (arg == nullptr)
+      return binding_fault{i, fmt::format("{} is {}", name_of(i), to_string(given[i]->type)), to_string(wanted[i]),
+                           fmt::format("write {}", converted_text("x", given[i]->type, wanted[i]))};
+    out.push_back(std::move(arg));
+  }
+  return out;
+}
 
-}  // namespace
+void refuse_binding(const std::string& name, const binding_fault& fault) {
+  throw error(error_kind::bad_spec,
+              fmt::format("{}: {}{}", name, fault.message,
+                          fault.expected.empty() ? "" : fmt::format("; expected: {}", fault.expected)),
+              fault.hint);
+}
 
 std::variant<node_ptr, binding_fault> outside_call_node(const outside_function& function, std::vector<node_ptr> given) {
-  std::variant<binding, binding_fault> bound = bound_to(function, given);
+  std::variant<binding, binding_fault> bound;
+  bind_arguments(given, [&](const std::vector<given_argument>& args) { bound = function.bind(args); });
   if (auto* fault = std::get_if<binding_fault>(&bound)) return std::move(*fault);
   binding& b = std::get<binding>(bound);
-  FLOWRUN_CHECK(b.wanted.size() == given.size() && b.call != nullptr);
+  FLOWRUN_CHECK(b.call != nullptr);
+  auto args = converted_arguments(given, b.wanted);
+  if (auto* fault = std::get_if<binding_fault>(&args)) return std::move(*fault);
   auto call = std::make_shared<outside_call>();
-  std::vector<node_ptr> args;
-  for (size_t i = 0; i < given.size(); ++i) {
-    node_ptr arg = convert(given[i], b.wanted[i]);
-    if (arg == nullptr)
-      return binding_fault{i, fmt::format("{} is {}", name_of(i), to_string(given[i]->type)), to_string(b.wanted[i]),
-                           fmt::format("write {}", converted_text("x", given[i]->type, b.wanted[i]))};
-    args.push_back(std::move(arg));
-  }
   call->function = &function;
   call->given = std::move(given);
   call->bound = std::move(b.call);
   try {
-    return call_node(std::move(call), b.result, std::move(args));
+    return call_node(std::move(call), b.result, std::get<std::vector<node_ptr>>(std::move(args)));
   } catch (const error& failed) {  // over constants it runs at once
     return binding_fault{std::nullopt, failed.what(), "", failed.hint()};
   }
@@ -69,11 +86,7 @@ node_ptr outside_call_again(const node& call, std::vector<node_ptr> args, std::v
   }
   const outside_function& function = *call.call->function;
   auto made = outside_call_node(function, std::move(given));
-  if (const auto* fault = std::get_if<binding_fault>(&made))
-    throw error(error_kind::bad_spec,
-                fmt::format("{}: {}{}", function.help().name, fault->message,
-                            fault->expected.empty() ? "" : fmt::format("; expected: {}", fault->expected)),
-                fault->hint);
+  if (const auto* fault = std::get_if<binding_fault>(&made)) refuse_binding(function.help().name, *fault);
   node_ptr out = std::get<node_ptr>(std::move(made));
   // Bound with a value, a call must give what it gave without.
   if (out->type != call.type)

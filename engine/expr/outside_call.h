@@ -1,6 +1,7 @@
 // A call of an outside function as a node: bound, its arguments converted, folded where all of them are constants.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -18,6 +19,15 @@ struct outside_call {
 };
 
 std::variant<node_ptr, binding_fault> outside_call_node(const outside_function& function, std::vector<node_ptr> given);
+
+// `bind` gets the arguments described, with the values of those that are known.
+void bind_arguments(const std::vector<node_ptr>& given,
+                    const std::function<void(const std::vector<given_argument>&)>& bind);
+// The arguments as the call wants them, or why one can't become that.
+std::variant<std::vector<node_ptr>, binding_fault> converted_arguments(const std::vector<node_ptr>& given,
+                                                                       const std::vector<record::value_type>& wanted);
+// For a call that was bound before, without the values that its arguments have now.
+[[noreturn]] void refuse_binding(const std::string& name, const binding_fault& fault);
 
 // The call with other arguments of the same types. `binds`: they may have become known, so it is bound again; throws
 // error(bad_spec) when it can't be.

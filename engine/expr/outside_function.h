@@ -69,25 +69,24 @@ class outside_function {
   virtual std::variant<binding, binding_fault> bind(const std::vector<given_argument>& args) const = 0;
 };
 
-// Those that the expressions of a job may name. They live as long as the program.
+class outside_aggregate;  // outside_aggregate.h
+
+// Those that the expressions of a job may name, and the aggregates beside them. They live as long as the program.
 class outside_functions {
  public:
-  // False when there is one of that name already.
-  bool add(const outside_function& function) { return by_name_.emplace(function.help().name, &function).second; }
+  // False when there is a function or an aggregate of that name already.
+  bool add(const outside_function& function);
+  bool add(const outside_aggregate& aggregate);
   // Null when there is none.
-  const outside_function* find(std::string_view name) const {
-    const auto found = by_name_.find(name);
-    return found == by_name_.end() ? nullptr : found->second;
-  }
+  const outside_function* find(std::string_view name) const;
+  const outside_aggregate* find_aggregate(std::string_view name) const;
   // What is said of them, by name.
-  std::vector<function_help> help() const {
-    std::vector<function_help> out;
-    for (const auto& [name, function] : by_name_) out.push_back(function->help());
-    return out;
-  }
+  std::vector<function_help> help() const;
+  std::vector<function_help> aggregate_help() const;
 
  private:
   std::map<std::string, const outside_function*, std::less<>> by_name_;
+  std::map<std::string, const outside_aggregate*, std::less<>> aggregates_;
 };
 
 }  // namespace flowrun::expr

@@ -137,9 +137,11 @@ std::string reference_markdown(const vocabulary& catalog) {
   out += "## Expressions\n\n" + rules_markdown();
   out += "### Operators, the tightest first\n\n" + function_table(expr::operators());
   out += "### Functions\n\n" + function_table(expr::functions());
-  if (catalog.functions() != nullptr)
-    out += "\n### Functions of plugins\n\n" + function_table(catalog.functions()->help());
+  if (catalog.functions() != nullptr && !catalog.functions()->help().empty())
+    out += "### Functions of plugins\n\n" + function_table(catalog.functions()->help());
   out += "### Aggregates\n\n" + function_table(expr::aggregates());
+  if (catalog.functions() != nullptr && !catalog.functions()->aggregate_help().empty())
+    out += "### Aggregates of plugins\n\n" + function_table(catalog.functions()->aggregate_help());
   while (out.ends_with("\n\n")) out.pop_back();
   return out;
 }

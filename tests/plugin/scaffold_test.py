@@ -11,7 +11,7 @@ from plugin_tests import COMPILERS, SANITIZERS, configured, main, plugin_tests
 
 class scaffold_test(plugin_tests):
     def test_a_new_plugin_builds_and_passes(self):
-        outputs = {"function": "0,", "stateless": "line,4\nnumber,6\nline,4\nnumber,6\nline,4\nnumber,6\n",
+        outputs = {"function": "0,", "aggregate": "0,0.5,2\n1,0,2\n2,1,2\n", "stateless": "line,4\nnumber,6\nline,4\nnumber,6\nline,4\nnumber,6\n",
                    "ordered": "", "source": "871,178\n"}
         for number, (kind, output) in enumerate(outputs.items()):
             with self.subTest(kind=kind):

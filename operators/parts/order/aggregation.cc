@@ -181,17 +181,22 @@ void add_texts(const column_aggregate& what, const record::batch& rows, const st
   }
 }
 
-bool is_text(const column_aggregate& a) { return a.kind != aggregate_kind::count && a.argument.type.is_text(); }
+// Among the lanes of this file.
+bool is_text(const column_aggregate& a) {
+  return !a.outside && a.kind != aggregate_kind::count && a.argument.type.is_text();
+}
 
 }  // namespace
 
 aggregation::aggregation(std::vector<column_aggregate> aggregates, const record::row_type& output, size_t first_column,
-                         uint64_t most_bytes)
+                         record::batch_pool& pool, uint64_t most_bytes)
     : row_bytes_(output.row_bytes()), most_bytes_(most_bytes) {
   for (size_t i = 0; i < aggregates.size(); ++i) {
     lane l;
     l.what = std::move(aggregates[i]);
     l.offset = output[first_column + i].offset;
+    if (l.what.outside) l.outside = std::make_unique<outside_lane>(*l.what.outside, l.what.result, pool, most_bytes);
+    has_outside_ = has_outside_ || l.outside != nullptr;
     lanes_.push_back(std::move(l));
   }
 }
@@ -199,8 +204,14 @@ aggregation::aggregation(std::vector<column_aggregate> aggregates, const record:
 void aggregation::add(const record::batch& rows, const std::vector<uint32_t>& starts, bool open) {
   compute(rows, starts, open);
   started_ = true;
+  made_from_ = made_end_ = 0;
   uint64_t kept = row_bytes_;
   for (lane& l : lanes_) {
+    if (l.outside) {
+      kept += l.what.outside->state_bytes;
+      if (kept > most_bytes_) throw record::row_too_large(kept, most_bytes_);
+      l.outside->add(rows, starts, open);
+    }
     if (!is_text(l.what)) continue;
     if (l.what.result.is_string()) kept += l.texts.back().size();
     if (kept > most_bytes_) throw record::row_too_large(kept, most_bytes_);
@@ -222,15 +233,37 @@ void aggregation::lane::keep_last_text() {
 }
 
 void aggregation::store_all(const record::batch& rows, std::byte* to, record::batch_builder& into) {
-  compute(rows, {0, static_cast<uint32_t>(rows.num_rows)}, false);
+  const std::vector<uint32_t> starts = {0, static_cast<uint32_t>(rows.num_rows)};
+  if (row_bytes_ > most_bytes_) throw record::row_too_large(row_bytes_, most_bytes_);  // states may be wide
+  compute(rows, starts, false);
+  for (lane& l : lanes_)
+    if (l.outside) l.outside->add_whole(rows, starts);
+  made_from_ = made_end_ = 0;
+  static_cast<void>(make(0, 1));
   into.expect_texts(text_bytes(0, 1));
   store(0, 1, to, into);
+}
+
+size_t aggregation::make(size_t from, size_t count) {
+  if (!has_outside_) return count;
+  if (from < made_from_ || from >= made_end_) {
+    for (const lane& l : lanes_)
+      if (l.outside) count = std::min(count, l.outside->most_at_once());
+    size_t made = count;
+    for (lane& l : lanes_)
+      if (l.outside) made = std::min(made, l.outside->make(from, count));
+    made_from_ = from;
+    made_end_ = from + made;
+  }
+  return std::min(count, made_end_ - from);
 }
 
 size_t aggregation::text_bytes(size_t from, size_t count) const {
   size_t total = 0;
   for (const lane& l : lanes_)
-    if (is_text(l.what) && l.what.result.is_string())
+    if (l.outside)
+      total += l.outside->text_bytes(from, count);
+    else if (is_text(l.what) && l.what.result.is_string())
       for (size_t g = from; g < from + count; ++g) total += l.texts[g].size();
   return total;
 }
@@ -239,6 +272,7 @@ void aggregation::compute(const record::batch& rows, const std::vector<uint32_t>
   const size_t num_groups = starts.size() - 1;
   for (lane& l : lanes_) {
     const column_aggregate& what = l.what;
+    if (l.outside) continue;
     if (is_text(what)) {
       l.texts.clear();
       l.kept_text.swap(l.open_text);
@@ -259,6 +293,7 @@ void aggregation::compute(const record::batch& rows, const std::vector<uint32_t>
       case aggregate_kind::max: extremes<true>(what.argument.type.kind, num_bytes, in, out); break;
       case aggregate_kind::first: first_or_last(false, num_bytes, in, out); break;
       case aggregate_kind::last: first_or_last(true, num_bytes, in, out); break;
+      case aggregate_kind::outside: break;
     }
     l.open_value = out[num_groups - 1];
   }
@@ -304,7 +339,9 @@ void aggregation::lane::store_text(std::string_view text, std::byte* field, reco
 void aggregation::store(size_t from, size_t count, std::byte* to, record::batch_builder& into) {
   for (lane& l : lanes_) {
     std::byte* field = to + l.offset;
-    if (is_text(l.what)) {
+    if (l.outside) {
+      l.outside->store(from, count, field, row_bytes_, into);
+    } else if (is_text(l.what)) {
       for (size_t g = from; g < from + count; ++g, field += row_bytes_) l.store_text(l.texts[g], field, into);
     } else {
       l.store_values(from, count, field, row_bytes_);
@@ -312,14 +349,19 @@ void aggregation::store(size_t from, size_t count, std::byte* to, record::batch_
   }
 }
 
-void aggregation::store_open(std::byte* to, record::batch_builder& into) const {
+void aggregation::store_open(std::byte* to, record::batch_builder& into) {
   size_t num_bytes = 0;
   for (const lane& l : lanes_)
-    if (l.what.result.is_string()) num_bytes += l.open_text.size();
+    if (l.outside)
+      num_bytes += l.outside->open_text_bytes();
+    else if (l.what.result.is_string())
+      num_bytes += l.open_text.size();
   into.expect_texts(num_bytes);
   for (const lane& l : lanes_) {
     std::byte* field = to + l.offset;
-    if (is_text(l.what)) {
+    if (l.outside) {
+      l.outside->store_open(field, into);
+    } else if (is_text(l.what)) {
       l.store_text(l.open_text, field, into);
     } else {
       const uint64_t bits = started_ ? result_bits(l.what, l.open_value) : 0;
@@ -328,19 +370,54 @@ void aggregation::store_open(std::byte* to, record::batch_builder& into) const {
   }
 }
 
+namespace {
+
+// Arguments that must be columns: of an outside aggregate, constants are none.
+std::vector<const expr::expression*> arguments_in_rows(const expr::aggregate& a) {
+  std::vector<const expr::expression*> out;
+  if (a.argument) out.push_back(&*a.argument);
+  if (a.outside)
+    for (const expr::expression& argument : a.outside->arguments)
+      if (!argument.is_constant()) out.push_back(&argument);
+  return out;
+}
+
+// `columns`: where its arguments lie, the next one first.
+outside_use use_of(const expr::aggregate_call& call, const record::row_type& rows, const size_t* columns) {
+  outside_use out{call.bound.aggregate, call.bound.state_bytes, call.bound.is_combinable, {}, false, {}, false};
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    const expr::expression& argument = call.arguments[i];
+    outside_argument a;
+    a.wanted = call.bound.wanted[i];
+    a.is_constant = argument.is_constant();
+    if (!a.is_constant) {
+      a.column = rows[*columns++];
+    } else if (a.wanted.is_text()) {
+      a.text = argument.constant_text().value_or("");
+    } else {
+      a.lane = argument.constant_bits().value_or(0);  // scalars have values before anything runs
+    }
+    out.arguments.push_back(std::move(a));
+  }
+  return out;
+}
+
+}  // namespace
+
 aggregation_plan plan_aggregation(const record::row_type& input, const std::vector<std::string>& keys,
                                   const named_aggregates& aggregates, bool keep_row) {
   aggregation_plan out;
-  const bool columns_only = std::all_of(aggregates.begin(), aggregates.end(), [](const auto& a) {
-    return !a.second.argument || a.second.argument->as_column();
-  });
-  // Where the argument of aggregate i lies: a column of the input, or one of the projection's own.
-  std::vector<size_t> arguments(aggregates.size());
+  std::vector<const expr::expression*> arguments;
+  for (const auto& [name, a] : aggregates)
+    for (const expr::expression* argument : arguments_in_rows(a)) arguments.push_back(argument);
+  const bool columns_only =
+      std::all_of(arguments.begin(), arguments.end(), [](const auto* a) { return a->as_column().has_value(); });
+  // Where each argument lies: a column of the input, or one of the projection's own.
+  std::vector<size_t> columns;
   if (columns_only) {
     out.rows = input;
     for (const std::string& k : keys) out.keys.push_back(*input.index_of(k));
-    for (size_t i = 0; i < aggregates.size(); ++i)
-      if (const auto& argument = aggregates[i].second.argument) arguments[i] = *argument->as_column();
+    for (const expr::expression* argument : arguments) columns.push_back(*argument->as_column());
   } else {
     if (keep_row) out.projection = identity(input);
     for (const std::string& k : keys) {
@@ -348,23 +425,36 @@ aggregation_plan plan_aggregation(const record::row_type& input, const std::vect
       out.keys.push_back(keep_row ? column : out.projection.size());
       if (!keep_row) out.projection.emplace_back(k, expr::column_expression(input, column));
     }
-    for (size_t i = 0; i < aggregates.size(); ++i)
-      if (const auto& argument = aggregates[i].second.argument) {
-        arguments[i] = out.projection.size();
-        out.projection.emplace_back("(" + std::to_string(i) + ")", *argument);  // no column of a user has such a name
-      }
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      columns.push_back(out.projection.size());
+      out.projection.emplace_back("(" + std::to_string(i) + ")", *arguments[i]);  // no column of a user has such a name
+    }
     out.rows = type_of(out.projection);
   }
-  for (size_t i = 0; i < aggregates.size(); ++i) {
-    const expr::aggregate& a = aggregates[i].second;
-    out.aggregates.push_back({a.kind, a.argument ? out.rows[arguments[i]] : record::column{}, a.result});
+  const size_t* next = columns.data();
+  for (const auto& [name, a] : aggregates) {
+    column_aggregate c{a.kind, a.argument ? out.rows[*next] : record::column{}, a.result, {}};
+    if (a.outside) c.outside = use_of(*a.outside, out.rows, next);
+    next += arguments_in_rows(a).size();
+    out.aggregates.push_back(std::move(c));
   }
   return out;
 }
 
 bool can_combine(const std::vector<column_aggregate>& aggregates) {
-  return std::none_of(aggregates.begin(), aggregates.end(),
-                      [](const column_aggregate& a) { return a.kind == aggregate_kind::sum && a.result.is_float(); });
+  return std::all_of(aggregates.begin(), aggregates.end(), [](const column_aggregate& a) {
+    return a.outside ? a.outside->is_combinable : a.kind != aggregate_kind::sum || !a.result.is_float();
+  });
+}
+
+std::vector<column_aggregate> partial_aggregates(const std::vector<column_aggregate>& aggregates) {
+  std::vector<column_aggregate> out = aggregates;
+  for (column_aggregate& a : out) {
+    if (!a.outside) continue;
+    a.outside->gives_states = true;
+    a.result = record::value_type::fixed_bytes(a.outside->state_bytes);
+  }
+  return out;
 }
 
 std::vector<column_aggregate> combining(const std::vector<column_aggregate>& aggregates,
@@ -373,6 +463,10 @@ std::vector<column_aggregate> combining(const std::vector<column_aggregate>& agg
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i].kind == aggregate_kind::count) out[i].kind = aggregate_kind::sum;
     out[i].argument = partial[first_column + i];
+    if (!out[i].outside) continue;
+    out[i].outside->of_states = true;
+    out[i].outside->arguments.clear();
+    out[i].outside->states = partial[first_column + i];
   }
   return out;
 }

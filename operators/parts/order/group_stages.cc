@@ -15,7 +15,7 @@ class group_stage final : public exec::ordered_stage {
               const record::batch_limits& limits)
       : groups_(row_groups(p.rows, p.keys)),
         keys_(p.rows, output, key_columns(p.keys)),
-        aggregation_(p.aggregates, output, p.keys.size(), limits.row_bytes),
+        aggregation_(p.aggregates, output, p.keys.size(), pool, limits.row_bytes),
         builder_(output, pool, limits),
         row_bytes_(output.row_bytes()),
         has_strings_(output.has_strings()),
@@ -38,7 +38,7 @@ class group_stage final : public exec::ordered_stage {
         out.leave(0, from);
         return outcome::ready();
       }
-      size_t count = std::min(complete - from, num_rows_at_once());
+      size_t count = aggregation_.make(from, std::min(complete - from, num_rows_at_once()));
       // Where texts are long, one group after the other.
       if (has_strings_ && text_bytes(in, from, count) > builder_.text_room()) count = 1;
       std::byte* to = builder_.append(count);

@@ -15,7 +15,8 @@ class partial_combiner final : public sort::row_combiner {
     for (size_t i = 0; i < totals.size(); ++i) {
       const size_t column = num_keys + i;
       lanes_.push_back({totals[i].kind, type[column].offset, type[column].type.num_bytes,
-                        record::row_comparator(type, {{column, false, 0, 0}})});
+                        record::row_comparator(type, {{column, false, 0, 0}}),
+                        totals[i].outside ? totals[i].outside->aggregate : nullptr});
     }
   }
 
@@ -32,6 +33,11 @@ class partial_combiner final : public sort::row_combiner {
           break;
         case aggregate_kind::first: break;
         case aggregate_kind::last: take(l, into, row); break;
+        case aggregate_kind::outside: {
+          constexpr uint32_t one_row[] = {0, 1};
+          l.outside->combine({into + l.offset, 1, one_row}, row + l.offset, l.num_bytes);
+          break;
+        }
       }
     }
   }
@@ -41,6 +47,7 @@ class partial_combiner final : public sort::row_combiner {
     aggregate_kind kind;
     uint32_t offset, num_bytes;
     record::row_comparator order;
+    std::shared_ptr<const expr::bound_aggregate> outside;
   };
 
   // Sums of integers of 64 bits wrap around, signed or not; shorter ones have room for all rows.
@@ -67,6 +74,13 @@ record::value_type sum_of_few(const record::value_type& value, const record::val
 
 // What one row contributes to an aggregate.
 std::optional<expr::expression> partial_result(const expr::aggregate& a, bool few) {
+  if (a.outside) {
+    try {
+      return a.outside->state_of_row();
+    } catch (const expr::call_failed&) {  // over constants it runs at once; behind the sort it fails as all do
+      return {};
+    }
+  }
   if (a.kind == aggregate_kind::count)
     return constant("1").converted_to(few ? record::value_type::of(record::type_kind::u32) : a.result);
   if (a.kind == aggregate_kind::sum && few) return a.argument->converted_to(sum_of_few(a.argument->type(), a.result));
@@ -83,20 +97,19 @@ bool worth_it(const record::row_type& input, const record::row_type& partial) {
 
 std::optional<partial_results> plan_partial_results(const record::row_type& input, const std::vector<std::string>& keys,
                                                     const named_aggregates& aggregates, bool few) {
-  if (!can_combine(plan_aggregation(input, keys, aggregates, false).aggregates)) return {};
+  const aggregation_plan plan = plan_aggregation(input, keys, aggregates, false);
+  if (!can_combine(plan.aggregates)) return {};
   partial_results out;
   for (const std::string& k : keys) out.projection.emplace_back(k, expr::column_expression(input, *input.index_of(k)));
   for (const auto& [name, aggregate] : aggregates) {
-    if (aggregate.result.is_string()) return {};
+    if (aggregate.result.is_string() && !aggregate.outside) return {};
     const std::optional<expr::expression> part = partial_result(aggregate, few);
     if (!part) return {};
     out.projection.emplace_back(name, *part);
   }
   out.type = type_of(out.projection);
   if (!worth_it(input, out.type)) return {};
-  std::vector<column_aggregate> parts;
-  for (const auto& [name, aggregate] : aggregates) parts.push_back({aggregate.kind, {}, aggregate.result});
-  out.totals = combining(parts, out.type, keys.size());
+  out.totals = combining(plan.aggregates, out.type, keys.size());
   out.combiner = std::make_shared<partial_combiner>(out.type, keys.size(), out.totals);
   return out;
 }

@@ -5,9 +5,11 @@
 // (engine/sort/row_combiner.h), and group stages behind it combine what is left. So scratch holds each key once per
 // run, and columns that no aggregate wants never get there.
 //
+// What one row contributes to an aggregate of a plugin is the state that has seen this row only, as bytes[N].
+//
 // Not all aggregates can be taken apart: sums of floats depend on the order in which they are added, texts of any
-// length have no place of their own in a row. Nor is it worth it when partial results are much wider than the rows.
-// Then the rows are sorted as they are and grouped behind the sort.
+// length have no place of their own in a row, and plugins say which of theirs can. Nor is it worth it when partial
+// results are much wider than the rows. Then the rows are sorted as they are and grouped behind the sort.
 #pragma once
 
 #include <memory>

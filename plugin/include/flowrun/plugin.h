@@ -193,6 +193,64 @@ typedef struct fr_function {
 } fr_function;
 #define FR_ANY_NUMBER UINT32_MAX
 
+/* ---- aggregates ---- */
+
+/* What an aggregate knows of a group so far is its state: state_bytes of plain data, without pointers, since states are
+ * copied, and lie in rows on scratch. A state is started, takes rows, takes in other states, and gives its result:
+ *
+ *   start s; update s with rows 0 to 4; start t; update t with rows 5 to 9; combine s with t; finish s
+ *
+ * gives the same bytes as update s with rows 0 to 9, if FR_COMBINABLE is set, however rows that follow each other are
+ * divided: s and t may have been combined from states of smaller parts, and s may have been started only. Parts are
+ * combined in their order; without FR_ROWS_IN_ORDER in any. How rows are divided among calls of update never matters. */
+enum {
+  FR_COMBINABLE = 1,   /* states may be combined */
+  FR_ROWS_IN_ORDER = 2 /* the order of the rows matters: a sort that combines is a stable one then */
+};
+#define FR_LARGEST_STATE 65536
+
+/* What binding found, as fr_binding. */
+typedef struct fr_aggregate_binding {
+  size_t size;
+  fr_type result; /* numbers, bool or FR_STRING */
+  uint32_t* wanted;
+  void* bound; /* for the other functions; destroyed with destroy_bound. May be NULL. */
+  size_t faulty_argument;
+  /* 1 to FR_LARGEST_STATE. This, the result's type and the flags are the same when the call is bound again. */
+  uint32_t state_bytes;
+  uint32_t flags; /* FR_COMBINABLE, FR_ROWS_IN_ORDER */
+} fr_aggregate_binding;
+
+/* Where rows go: those in [starts[k], starts[k + 1]) to state k, in order. starts[0] is 0; a state may get none. */
+typedef struct fr_groups {
+  unsigned char* states; /* side by side */
+  size_t num_states;
+  const uint32_t* starts; /* num_states + 1 of them; the last is the number of rows */
+} fr_groups;
+
+/* The states of start, update and finish lie at multiples of 16 bytes, or of the largest power of two that divides
+ * state_bytes. */
+typedef struct fr_aggregate {
+  size_t size;
+  fr_text name;      /* a lower case word; in jobs it is called as PLUGIN.NAME */
+  fr_text signature; /* for people: "distinct(x) -> u64" */
+  fr_text help;      /* one sentence; must not be empty */
+  uint32_t min_args, max_args;
+  void* context; /* handed to bind; lives as long as the process */
+
+  /* As fr_function.bind. [any thread] */
+  int (*bind)(void* context, const fr_argument* args, size_t num_args, fr_aggregate_binding* out, fr_problem* problem);
+  /* All of these are pure, but for the states that they change. [any thread] */
+  int (*start)(const void* bound, unsigned char* states, size_t num_states, fr_problem* problem);
+  int (*update)(const void* bound, const fr_groups* to, const fr_cells* args, size_t num_args, fr_problem* problem);
+  /* The rows are states themselves, `step` bytes from one to the next. States of any address, on both sides, that don't
+   * overlap. Needed for FR_COMBINABLE. */
+  int (*combine)(const void* bound, const fr_groups* to, const unsigned char* from, size_t step, fr_problem* problem);
+  /* As fr_function.run, without arguments: call->num_rows states. They don't change. */
+  size_t (*finish)(const void* bound, const unsigned char* states, const fr_call* call);
+  void (*destroy_bound)(void* bound);
+} fr_aggregate;
+
 /* ---- rows ---- */
 
 typedef struct fr_column {
@@ -512,6 +570,7 @@ typedef struct fr_registrar {
   void (*add_function)(void* self, const fr_function* function);
   fr_problem* problem;
   void (*add_operator)(void* self, const fr_operator* op);
+  void (*add_aggregate)(void* self, const fr_aggregate* aggregate);
 } fr_registrar;
 
 /* The one export. `host` lives as long as the process, `registrar` until the call returns. Returns FR_OK or FR_FAILED.

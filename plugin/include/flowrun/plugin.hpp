@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "flowrun/aggregate.hpp"
 #include "flowrun/error.hpp"
 #include "flowrun/function.hpp"
 #include "flowrun/operator.hpp"
@@ -36,6 +37,12 @@ class plugin {
     const auto* const kept = new function(std::move(f));
     const fr_function table = kept->table();
     registrar_.add_function(registrar_.self, &table);
+  }
+  void add(aggregate& a) { add(std::move(a)); }
+  void add(aggregate&& a) {
+    const auto* const kept = new aggregate(std::move(a));
+    const fr_aggregate table = kept->table();
+    registrar_.add_aggregate(registrar_.self, &table);
   }
   template <class Operator>
   requires std::derived_from<std::remove_cvref_t<Operator>, detail::operator_declaration>

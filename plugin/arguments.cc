@@ -1,0 +1,127 @@
+#include "plugin/arguments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "plugin/note.h"
+#include "plugin/texts.h"
+
+namespace flowrun::plugins {
+
+namespace {
+
+using record::type_kind;
+using record::value_type;
+
+// The numbers of kinds in the header are those of type_kind, and operands and texts lie as they do there.
+static_assert(FR_BOOL == static_cast<int>(type_kind::boolean) && FR_U8 == static_cast<int>(type_kind::u8));
+static_assert(FR_U64 == static_cast<int>(type_kind::u64) && FR_I64 == static_cast<int>(type_kind::i64));
+static_assert(FR_F64 == static_cast<int>(type_kind::f64) && FR_STRING == static_cast<int>(type_kind::string));
+static_assert(sizeof(fr_cells) == sizeof(expr::text_operand) &&
+              offsetof(fr_cells, step) == offsetof(expr::text_operand, step));
+static_assert(sizeof(fr_text) == sizeof(std::string_view));
+
+bool texts_lie_alike() {
+  constexpr std::string_view view = "text";
+  fr_text text;
+  std::memcpy(&text, &view, sizeof text);
+  return text.size == view.size() && text.data == view.data();
+}
+
+char* take(fr_arena* arena, size_t num_bytes) {
+  try {
+    return arena->texts.take(num_bytes);
+  } catch (...) {
+    arena->problem.raised = std::current_exception();
+    return nullptr;
+  }
+}
+void give_back(fr_arena* arena, size_t num_bytes) { arena->texts.give_back(num_bytes); }
+int is_full(const fr_arena* arena) { return arena->texts.step_is_full() ? 1 : 0; }
+
+bool is_wide(uint32_t kind) {
+  return kind == FR_U64 || kind == FR_I64 || kind == FR_F64 || kind == FR_BOOL || kind == FR_STRING;
+}
+uint32_t wide_kind(value_type type) {
+  if (type.is_text()) return FR_STRING;
+  if (type.is_boolean()) return FR_BOOL;
+  return type.is_float() ? FR_F64 : type.is_signed() ? FR_I64 : FR_U64;
+}
+
+}  // namespace
+
+given_arguments::given_arguments(const std::vector<expr::given_argument>& given) {
+  for (const expr::given_argument& a : given) {
+    args.push_back({{static_cast<uint32_t>(a.type.kind), a.type.num_bytes},
+                    a.is_constant,
+                    a.is_known,
+                    a.lane,
+                    as_text(a.text),
+                    {}});
+    wanted.push_back(wide_kind(a.type));
+  }
+}
+
+std::optional<value_type> result_type(fr_type type) {
+  if (type.kind > FR_STRING || type.kind == FR_BYTES) return std::nullopt;
+  return value_type::of(static_cast<type_kind>(type.kind));
+}
+
+std::optional<std::vector<value_type>> wanted_types(const std::vector<uint32_t>& wanted) {
+  if (!std::all_of(wanted.begin(), wanted.end(), is_wide)) return std::nullopt;
+  std::vector<value_type> out;
+  for (const uint32_t kind : wanted) out.push_back(value_type::of(static_cast<type_kind>(kind)));
+  return out;
+}
+
+expr::binding_fault fault_of(const fr_problem& problem, size_t faulty, size_t num_args) {
+  expr::binding_fault fault;
+  if (faulty < num_args) fault.argument = faulty;
+  fault.message = problem.kind == 0 ? "the plugin refuses the call and doesn't say why" : problem.message;
+  fault.hint = problem.hint;
+  return fault;
+}
+
+fr_call call_of(const expr::text_call& c, fr_arena& arena) {
+  FLOWRUN_CHECK(texts_lie_alike());
+  fr_call call{};
+  call.size = sizeof call;
+  call.num_rows = c.num_rows;
+  call.num_args = c.num_args;
+  call.args = reinterpret_cast<const fr_cells*>(c.args);
+  call.out = c.out;
+  call.arena = &arena;
+  call.take = take;
+  call.give_back = give_back;
+  call.is_full = is_full;
+  call.problem = &arena.problem;
+  call.longest_text = arena.texts.longest();
+  return call;
+}
+
+void check_done(size_t done, size_t num_rows, const fr_problem& problem, const std::string& who) {
+  if (problem.raised) std::rethrow_exception(problem.raised);
+  if (done == 0 || problem.kind != 0) throw expr::call_failed(error_of(problem, who));
+  if (done > num_rows)
+    throw expr::call_failed({error_kind::internal,
+                             fmt::format("{} says that it has done {} of {} rows", who, done, num_rows),
+                             "tell the author of the plugin"});
+}
+
+std::string fault_of_word(const char* what, fr_text name, fr_text signature, fr_text help, uint32_t min_args,
+                          uint32_t max_args) {
+  const std::string word = as_string(name);
+  if (!is_word(word)) return fmt::format("the name '{}' is no word of lower case letters, digits and _", word);
+  if (help.size == 0) return fmt::format("the {} {} has no help", what, word);
+  if (signature.size == 0) return fmt::format("the {} {} has no signature", what, word);
+  if (min_args > max_args) return fmt::format("the {} {} takes at least more arguments than at most", what, word);
+  return {};
+}
+
+expr::function_help help_of(const std::string& plugin, fr_text name, fr_text signature, fr_text help) {
+  return {plugin + "." + as_string(name), plugin + "." + as_string(signature), as_string(help)};
+}
+
+}  // namespace flowrun::plugins
