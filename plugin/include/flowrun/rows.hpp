@@ -189,7 +189,7 @@ class row_writer {
         shared_bytes_(texts == nullptr ? 0 : texts->raw().heap_bytes),
         row_bytes_(type.row_bytes()),
         heap_target_(std::max<size_t>(raw.batch_bytes / 2, 1)),
-        most_rows_(std::max<size_t>(
+        batch_rows_(std::max<size_t>(
             (type.has_strings() && texts == nullptr ? heap_target_ : raw.batch_bytes) / std::max<size_t>(row_bytes_, 1),
             1)) {}
 
@@ -258,18 +258,23 @@ class row_writer {
           0};
       room_.emit(port_, b);
     }
-    rows_ = heap_ = nullptr;
-    num_rows_ = heap_bytes_ = heap_capacity_ = 0;
+    // The rest is for the next batch: where rows that are passed on stand in between, batches may be short.
+    rows_ = num_rows_ == most_rows_ ? nullptr : rows_ + num_rows_ * row_bytes_;
+    most_rows_ = num_rows_ == most_rows_ ? batch_rows_ : most_rows_ - num_rows_;
+    heap_ += heap_bytes_;
+    heap_capacity_ -= heap_bytes_;
+    num_rows_ = heap_bytes_ = 0;
   }
   uint32_t port() const { return port_; }
   // What was written since the last batch went out.
   uint64_t num_bytes() const { return num_rows_ * row_bytes_ + heap_bytes_; }
 
  private:
-  // Room for a batch. A string that is not put is empty.
+  // Room for a batch, unless there is some left. A string that is not put is empty.
   void start() {
-    rows_ = static_cast<unsigned char*>(take(most_rows_ * row_bytes_));
-    if (type_.has_strings()) std::memset(rows_, 0, most_rows_ * row_bytes_);
+    if (rows_ != nullptr) return;
+    rows_ = static_cast<unsigned char*>(take(batch_rows_ * row_bytes_));
+    if (type_.has_strings()) std::memset(rows_, 0, batch_rows_ * row_bytes_);
   }
   void* take(size_t num_bytes) {
     void* const out = raw_.take(raw_.self, num_bytes);
@@ -282,8 +287,9 @@ class row_writer {
   const row_type& type_;
   const uint32_t port_;
   const unsigned char* const shared_heap_;
-  const size_t shared_bytes_, row_bytes_, heap_target_, most_rows_;
+  const size_t shared_bytes_, row_bytes_, heap_target_, batch_rows_;
   unsigned char *rows_ = nullptr, *heap_ = nullptr;
+  size_t most_rows_ = batch_rows_;  // in the memory at hand
   size_t num_rows_ = 0, heap_bytes_ = 0, heap_capacity_ = 0;
 };
 
