@@ -1,8 +1,11 @@
 #include "plugin/crash_line.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <string_view>
 
 namespace flowrun::plugins {
@@ -14,27 +17,90 @@ thread_local const std::string* current = nullptr;
 // Nothing but what a signal handler may call.
 void say(std::string_view text) { static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size())); }
 
-void on_crash(int signal) {
+// A stack for the handler, of each thread that runs plugins: where a plugin has used up the thread's own, nothing is
+// left there to say so.
+class handler_stack {
+ public:
+  handler_stack() {
+    stack_t now{};
+    // A sanitizer has one already.
+    if (::sigaltstack(nullptr, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0) return;
+    size_ = std::max<size_t>(static_cast<size_t>(::sysconf(_SC_SIGSTKSZ)), size_t{64} << 10);
+    memory_ = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory_ == MAP_FAILED) return;  // then a crash has no line
+    stack_t own{};
+    own.ss_sp = memory_;
+    own.ss_size = size_;
+    ::sigaltstack(&own, nullptr);
+  }
+  ~handler_stack() {
+    if (memory_ == MAP_FAILED) return;
+    stack_t none{};
+    none.ss_flags = SS_DISABLE;
+    ::sigaltstack(&none, nullptr);
+    ::munmap(memory_, size_);
+  }
+  handler_stack(const handler_stack&) = delete;
+  handler_stack& operator=(const handler_stack&) = delete;
+
+ private:
+  void* memory_ = MAP_FAILED;
+  size_t size_ = 0;
+};
+
+// An access just below the top of the stack: there was no room for another call.
+bool is_stack_overflow(int signal, const siginfo_t& what, const void* context) {
+#if defined(__x86_64__)
+  constexpr uint64_t near = 64 * 1024;
+  const auto top = static_cast<uint64_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
+  const auto at = reinterpret_cast<uint64_t>(what.si_addr);
+  return signal == SIGSEGV && at + near > top && at < top + near;
+#else
+  static_cast<void>(signal), static_cast<void>(what), static_cast<void>(context);
+  return false;
+#endif
+}
+
+void on_crash(int signal, siginfo_t* what, void* context) {
   if (current != nullptr) {
     say("\nflowrun: a crash inside of ");
     say(*current);
-    say(signal == SIGABRT ? " (abort)\n" : signal == SIGFPE ? " (arithmetic)\n" : " (memory)\n");
+    say(signal == SIGABRT                           ? " (abort)\n"
+        : signal == SIGFPE                          ? " (arithmetic)\n"
+        : is_stack_overflow(signal, *what, context) ? " (stack overflow)\n"
+                                                    : " (memory)\n");
     say("  nothing of the job's outputs appears; tell the author of the plugin\n");
   }
   // The action is the default one again (SA_RESETHAND): the same instruction, or this, ends the process.
   static_cast<void>(std::raise(signal));
 }
 
+// Runs in the thread that called exit().
+void on_exit() {
+  if (current == nullptr) return;
+  say("\nflowrun: ");
+  say(*current);
+  say(" ended the process with exit()\n  nothing of the job's outputs appears; tell the author of the plugin\n");
+  constexpr int internal_error = 70;
+  ::_exit(internal_error);
+}
+
 }  // namespace
 
-inside::inside(const std::string& who) : before_(current) { current = &who; }
+inside::inside(const std::string& who) : before_(current) {
+  thread_local const handler_stack stack;
+  static_cast<void>(stack);
+  current = &who;
+}
 inside::~inside() { current = before_; }
 
 void name_plugins_in_crashes() {
   struct sigaction action = {};
-  action.sa_handler = on_crash;
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+  action.sa_sigaction = on_crash;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER | SA_ONSTACK | SA_SIGINFO);
   for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) ::sigaction(signal, &action, nullptr);
+  static const bool told = std::atexit(on_exit) == 0;
+  static_cast<void>(told);
 }
 
 }  // namespace flowrun::plugins

@@ -17,7 +17,8 @@ class inside {
   const std::string* before_;
 };
 
-// From now on a crash inside of a plugin ends with a line on standard error, and then as it would have.
+// From now on a crash inside of a plugin, also one of a stack that is used up, ends with a line on standard error, and
+// then as it would have. So does exit(), which then ends the process with 70, whatever it was called with.
 void name_plugins_in_crashes();
 
 }  // namespace flowrun::plugins

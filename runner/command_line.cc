@@ -162,8 +162,10 @@ class parser {
         add(command::plugins, "plugins", "Lists plugins and what is in them, tries one hard, or begins a new one.",
             plugins_examples);
     plugins.alias("plugin");
-    plugins.add_option("ACTION", words_, "Nothing; or check PATH; or new NAME.")->type_name(" ");
-    add_word(plugins, "--kind", kind_, "KIND", "Of new: what the plugin has: function, aggregate, stateless, ordered, source.");
+    plugins.add_option("ACTION", words_, "Nothing; or check PATH [JOB.yaml…]; or new NAME.")->type_name(" ");
+    add_word(plugins, "--limit", limit_, "SECONDS", "Of check: a job that runs for longer hangs; 60.");
+    add_word(plugins, "--kind", kind_, "KIND",
+             "Of new: what the plugin has: function, aggregate, stateless, ordered, source.");
     add(command::schema, "schema", "Prints the JSON Schema of the job language, for editors.", schema_examples);
     add(command::reference, "reference", "Prints the reference of the job language (specs/REFERENCE.md).");
     CLI::App& gen =
@@ -419,20 +421,26 @@ class parser {
     plugins_arguments& out = out_.plugins_command;
     if (!words_.empty()) out.action = choice_of<std::string>("ACTION", words_[0], {{"check", "check"}, {"new", "new"}});
     const bool is_new = out.action == "new";
-    if (words_.size() > 2) throw error(error_kind::usage, "unexpected argument '" + words_[2] + "'", hint_for_help());
+    const bool is_check = out.action == "check";
+    if (words_.size() > 2 && !is_check)
+      throw error(error_kind::usage, "unexpected argument '" + words_[2] + "'", hint_for_help());
     if (!words_.empty() && words_.size() < 2)
       throw error(error_kind::usage, fmt::format("plugins {} needs a {}", out.action, is_new ? "NAME" : "PATH"),
                   is_new ? "flowrun plugin new geo --kind function" : "flowrun plugins check build/geo.so");
     if (!kind_.empty() && !is_new) throw error(error_kind::usage, "--kind belongs to plugins new", hint_for_help());
-    if (words_.size() == 2) out.path = words_[1];
+    if (!limit_.empty() && !is_check)
+      throw error(error_kind::usage, "--limit belongs to plugins check", hint_for_help());
+    if (!limit_.empty())
+      out.most_seconds = static_cast<unsigned>(std::clamp<uint64_t>(number_of("--limit", limit_), 1, 86'400));
+    if (words_.size() >= 2) out.path = words_[1];
+    if (words_.size() > 2) out.jobs.assign(words_.begin() + 2, words_.end());
     if (is_new)
-      out.kind = choice_of<std::string>(
-          "--kind", kind_.empty() ? "function" : kind_,
-          {{"function", "function"},
-           {"aggregate", "aggregate"},
-           {"stateless", "stateless"},
-           {"ordered", "ordered"},
-           {"source", "source"}});
+      out.kind = choice_of<std::string>("--kind", kind_.empty() ? "function" : kind_,
+                                        {{"function", "function"},
+                                         {"aggregate", "aggregate"},
+                                         {"stateless", "stateless"},
+                                         {"ordered", "ordered"},
+                                         {"source", "source"}});
   }
 
   void finish_gen() {
@@ -493,6 +501,7 @@ class parser {
   std::string file_;
   words files_;
   words words_;  // of plugins
+  std::string limit_;
   std::string pattern_;
   words parameters_;
   words overrides_;

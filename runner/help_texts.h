@@ -52,11 +52,13 @@ inline constexpr const char* plugins_examples =
   flowrun plugins                              those of the directories in FLOWRUN_PLUGIN_PATH
   flowrun plugins --plugin ./build/geo.so      what is in a file
   flowrun plugin new geo --kind stateless      a folder with a plugin that builds, a job and tests
-  flowrun plugins check ./build/geo.so         tries its words hard, in a process of its own
+  flowrun plugins check ./build/geo.so         tries its words hard, operators by the tests of the jobs beside it
+  flowrun plugins check ./build/geo.so a.yaml  … or of these jobs
 
 A plugin's file and its directory must belong to you or root, and nobody else may write them. Jobs name the plugins
 that they need, plugins: [geo], and call their words as geo.WORD. How to write one: docs/plugins.md.
-Exit codes of check: 0 nothing is wrong, 70 something is, 78 it can't be loaded.)text";
+Exit codes of check: 0 nothing is wrong, 1 nor that, but not all operators were tried, 70 something is wrong, 78 it
+can't be loaded.)text";
 
 inline constexpr const char* schema_examples =
     R"text(Example:

@@ -84,9 +84,11 @@ struct bench_disk_arguments {
 };
 
 struct plugins_arguments {
-  std::string action;  // empty: the list; check, new
-  std::string path;    // of check: a plugin; of new: the folder to make, whose last part is the name
-  std::string kind;    // of new
+  std::string action;             // empty: the list; check, new
+  std::string path;               // of check: a plugin; of new: the folder to make, whose last part is the name
+  std::string kind;               // of new
+  std::vector<std::string> jobs;  // of check: whose tests try operators; none: those that lie near the plugin
+  unsigned most_seconds = 60;     // of check: a run of a job that takes longer hangs
 };
 
 struct gen_arguments {

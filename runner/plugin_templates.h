@@ -44,7 +44,8 @@ flowrun run job.yaml --plugin build               # a directory where jobs find 
 ```
 
 `@NAME@.cc` has the words; `job.yaml` shows them and tests them. `flowrun plugins check build/@NAME@.so` calls each
-function and aggregate with odd values, in chunks of all sizes and from several threads. The guide is docs/plugins.md of Flowrun.
+function and aggregate with odd values, in chunks of all sizes and from several threads, and runs the tests in `job.yaml`
+under many settings. The guide is docs/plugins.md of Flowrun.
 )text";
 
 inline constexpr plugin_template plugin_templates[] = {
@@ -394,15 +395,18 @@ name: @NAME@
 doc: Shows what the operator of the plugin does.
 plugins: [@NAME@]
 
+params:
+  rows: {type: int, default: 1000}
+
 nodes:
-  numbers: {op: @NAME@.collatz, with: {rows: 1000}}
+  numbers: {op: @NAME@.collatz, with: {rows: "${rows}"}}
   longest: {op: sort, in: numbers, with: {by: [-collatz, n], limit: 3}}
   write:   {op: file.write_csv, in: longest, with: {path: output.csv}}
 
 tests:
-  - name: the longest ways
-    given:  {numbers: [[1, 0], [2, 1], [3, 7], [4, 2]]}
-    expect: {write: ["3,7", "4,2", "2,1"]}
+  - name: the longest ways of the first ten
+    params: {rows: 10}
+    expect: {write: ["9,19", "7,16", "6,8"]}
 )text"},
 };
 

@@ -1,21 +1,14 @@
 // flowrun plugins: what is found and what speaks against it; how a plugin keeps its promises; how to begin one.
 #include <fmt/format.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
 #include "engine/base/error.h"
-#include "plugin/aggregate_trial.h"
-#include "plugin/conformance.h"
 #include "plugin/note.h"
 #include "runner/commands.h"
 #include "runner/document.h"
+#include "runner/plugin_check.h"
 #include "runner/plugin_templates.h"
 #include "runner/words.h"
 
@@ -65,77 +58,6 @@ int list() {
   return 0;
 }
 
-std::string counted(size_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
-// "3 functions, 1 aggregate"
-std::string words_of(const plugins::loaded_plugin& plugin) {
-  std::string out;
-  if (!plugin.functions.empty() || plugin.aggregates.empty()) out = counted(plugin.functions.size(), "function");
-  if (!plugin.aggregates.empty()) out += (out.empty() ? "" : ", ") + counted(plugin.aggregates.size(), "aggregate");
-  return out;
-}
-
-// In the child process.
-int try_hard(const std::string& path) {
-  const plugins::candidate file = plugins::look_at(path);
-  load(file);
-  const plugins::loaded_plugin& plugin = *loaded(file.path);
-  plugins::conformance tried = plugins::try_functions(plugin, 1);
-  plugins::try_aggregates(plugin, 1, tried);
-  for (const std::string& name : tried.unused)
-    print(fmt::format("{}: took no combination of arguments that was tried\n", name));
-  for (const std::string& line : tried.breaches) print(line + "\n");
-  print(fmt::format("{} {}: {}, {} calls, {} rows: {}\n", file.name, file.version, words_of(plugin), tried.num_calls,
-                    tried.num_rows, tried.breaches.empty() ? "nothing is wrong" : "NOT as it has to be"));
-  return tried.breaches.empty() ? 0 : static_cast<int>(error_kind::internal);
-}
-
-constexpr int all_is_good = 42;
-constexpr unsigned most_seconds = 300;
-
-// In a process of its own: what a plugin does to its process stays there.
-int check_plugin(const std::string& path, terminal& screen) {
-  const pid_t child = ::fork();
-  if (child < 0)
-    throw error(error_kind::resources, fmt::format("no process can be started: {}", errno_text(errno)),
-                "the plugin is tried in a process of its own");
-  if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it goes with the command
-    ::alarm(most_seconds);
-    int code = static_cast<int>(error_kind::internal);
-    try {
-      code = try_hard(path);
-    } catch (const error& problem) {
-      screen.show(problem);
-      code = problem.exit_code();
-    }
-    std::fflush(stdout);
-    // A plugin that ends the process itself says another number.
-    ::_exit(code == 0 ? all_is_good : code);
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == all_is_good) return 0;
-  if (WIFEXITED(status) && WEXITSTATUS(status) >= static_cast<int>(error_kind::usage)) return WEXITSTATUS(status);
-  if (WIFEXITED(status)) {
-    screen.show(error(error_kind::internal,
-                      fmt::format("{} ended its process with exit({})", path, WEXITSTATUS(status)),
-                      "a plugin never ends the process"));
-    return static_cast<int>(error_kind::internal);
-  }
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
-    screen.show(error(error_kind::internal, fmt::format("{} took more than {} seconds", path, most_seconds),
-                      "a function of it may never end"));
-    return static_cast<int>(error_kind::internal);
-  }
-  screen.show(error(error_kind::internal, fmt::format("{} ended its process with signal {}", path, WTERMSIG(status)),
-                    "the line above says in which of its functions"));
-  return static_cast<int>(error_kind::internal);
-}
-
 std::string filled(std::string text, const std::string& name) {
   for (size_t at = text.find("@NAME@"); at != std::string::npos; at = text.find("@NAME@", at + name.size()))
     text.replace(at, 6, name);
@@ -177,7 +99,7 @@ int begin_plugin(const std::string& path, const std::string& kind, terminal& scr
 }  // namespace
 
 int manage_plugins(const plugins_arguments& arguments, terminal& screen) {
-  if (arguments.action == "check") return check_plugin(arguments.path, screen);
+  if (arguments.action == "check") return check_plugin(arguments, screen);
   if (arguments.action == "new") return begin_plugin(arguments.path, arguments.kind, screen);
   return list();
 }

@@ -179,7 +179,8 @@ class check_test(plugin_tests):
         self.check("[](double x) { if (x > 0) throw 1; return x; }", "bad(f64): fails", "an exception of an unknown type")
 
     def test_the_end_of_the_process(self):
-        self.check("[](double x) { if (x > 0) std::exit(0); return x; }", "ended its process with exit(0)")
+        self.check("[](double x) { if (x > 0) std::exit(0); return x; }", "plugin toy 1.2.3, function bad ended the process with exit()",
+                   "ended its process with exit(70)", "a plugin never ends the process")
 
     def test_values_that_their_type_does_not_hold(self):
         # A table by hand: the header's own can't do it.

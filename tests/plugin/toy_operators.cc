@@ -1,4 +1,4 @@
-// Operators of all roles that plugins may have so far, for operators_test.py, which builds it out of the tree.
+// Operators of all roles that plugins may have so far, for operators_test.py and checks_test.py, which build it out of the tree.
 #include <flowrun/plugin.hpp>
 #include <string>
 
