@@ -36,6 +36,25 @@ nodes:
   forget:  {op: toy.forget, in: twice, with: {of: [value]}}
 tests: [{name: all, expect: {total.total: "TOTAL"}}]
 """
+# All that wide_operators.cc has, but for the source that never fails to wake and the operator that takes too much.
+WIDE = """flowrun: 1
+plugins: [wide]
+nodes:
+  spawned: {op: wide.spawned, with: {rows: 250}}
+  late:    {op: wide.late, with: {rows: 9}}
+  sleeps:  {op: wide.sleeps, with: {rows: 9}}
+  all:     {op: concat, in: [spawned, late, sleeps]}
+  sound:   {op: wide.sound, in: all, on_error: {to: bad}}
+  picked:  {op: wide.pick, in: sound, with: {where: value > 1, number: value, texts: {t: "concat('no.', value)"}}}
+  queued:  {op: wide.through_queue, in: picked}
+  back:    {op: wide.through_vector, in: queued}
+  both:    {op: wide.there_and_back, in: back}
+  names:   {op: file.write_csv, in: both, with: {path: names.csv}}
+  halved:  {op: wide.halved, in: sound.bad}
+  out:     {op: file.write_csv, in: halved, with: {path: out.csv}}
+  save:    {op: wide.save, in: all, with: {path: saved.txt, of: [value]}}
+tests: [{name: all, expect: {out: [HALVES]}}]
+"""
 
 
 class good_test(plugin_tests):
@@ -52,6 +71,15 @@ class good_test(plugin_tests):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"^toy 1.2.3: 7 operators in 1 test, each under \d\d settings: nothing is wrong\n$")
         self.assertEqual(self.files(), ["job.yaml"])
+
+    def test_all_roles(self):
+        wide = self.compile(self.shared / "wide" / "wide.so", "", source=(HERE / "wide_operators.cc").read_text().replace("%", "%%"))
+        halves = sorted({v // 2 for v in range(250) if v % 3 == 0}, reverse=True)
+        self.write("job.yaml", WIDE.replace("HALVES", ", ".join(f"'{h},half {h}'" for h in halves)))
+        done = self.flowrun("plugins", "check", wide, "job.yaml")
+        self.assertEqual(done.stdout.split("not tried:")[0], "wide 1.2.3: 10 operators in 1 test, each under 25 settings: nothing is wrong with these\n",
+                         done.stderr)
+        self.assertEqual(done.returncode, 1)
 
     def test_the_examples(self):
         for name in ("bloom", "difference", "fifo", "top"):
@@ -160,6 +188,17 @@ class faulty_test(plugin_tests):
     def test_hangs(self):
         self.check("hanging", "hangs: it didn't end within 3 s with batches of one row\n", "also: with batches of one row, 1 thread\n",
                    "a step that never returns", options=("--limit", "3"))
+
+    def test_waiting(self):
+        for word, parts in (("impatient", ["gives something else blocked at any step\n", "- 7", "+ 0", "what it did before it was blocked"]),
+                            ("asleep", ["hangs: it didn't end within 2 s as usual\n", "waits for a wake that never comes"])):
+            self.write("job.yaml", f"flowrun: 1\nplugins: [faulty]\nnodes:\n  made: {{op: faulty.{word}}}\n"
+                                   "  out: {op: file.write_csv, in: made, with: {path: out.csv}}\n"
+                                   "tests: [{name: it, expect: {out: ['7']}}]\n")
+            done = self.flowrun("plugins", "check", self.faulty, "job.yaml", "--limit", "2" if word == "asleep" else "60")
+            self.assertEqual(done.returncode, 70, done.stdout + done.stderr)
+            for part in parts:
+                self.assertIn(part, done.stdout)
 
     def test_what_is_left_behind(self):
         self.check("littering", "leaves files behind as usual\n", "tmp/faulty.tmp, 1 bytes")

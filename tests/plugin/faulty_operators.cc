@@ -30,6 +30,34 @@ void give(const settings& s, fr::out& out, uint64_t value) {
 }
 uint64_t value_of(const fr::batch& in, size_t row) { return in.get<uint64_t>(row, 0); }
 
+// impatient: takes any wake for the one that it waits for. asleep: waits for one that nobody promised.
+struct rest_settings {
+  settings s;
+  bool sleeps = false;
+};
+struct rest {
+  rest(const rest_settings& given, const fr::job& j) : s(given), job(j), waker(j.waker()) {}
+  fr::outcome pull(fr::out& out) {
+    if (!has_waited) {
+      has_waited = true;
+      if (!s.sleeps)
+        job.spawn([this] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          made = 7;
+          waker.wake();
+        });
+      return fr::outcome::blocked();
+    }
+    give(s.s, out, made);
+    return fr::outcome::done();
+  }
+  const rest_settings& s;
+  fr::job job;
+  fr::waker waker;
+  std::atomic<uint64_t> made = 0;
+  bool has_waited = false;
+};
+
 // The rows as they are, after `first`, which gets each batch.
 template <class First>
 auto pass_after(First first) {
@@ -104,6 +132,17 @@ FLOWRUN_PLUGIN("faulty", "1") {
         --at_once;
       },
       keep_type);
+  for (const bool sleeps : {false, true})
+    plugin.add(fr::source<rest_settings, rest>(sleeps ? "asleep" : "impatient")
+                   .summary("Wrong.")
+                   .output("out", "a row")
+                   .check([sleeps](fr::node& node) {
+                     rest_settings s{{}, sleeps};
+                     node.set_output(0, s.s.type);
+                     return s;
+                   })
+                   .run([](const rest_settings& s, const fr::job& job) { return rest(s, job); },
+                        [](rest& r, fr::out& out) { return r.pull(out); }));
   stateless("aborting", pass_after([](const fr::batch& in) {
               if (in.size() == 1) std::abort();
             }),
