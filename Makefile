@@ -42,7 +42,7 @@ test-%: %  ## (test-debug, test-tsan, …) build and test one preset
 	ctest --preset $* --parallel $(JOBS)
 
 bench:  ## build the benchmarks, run them beside their peers, write docs/benchmarks; BENCH="sort_u64 text --runs 3" picks
-	@tools/setup --bench
+	@tools/setup --bench --parquet
 	cmake --preset release -DFLOWRUN_BENCH=ON
 	cmake --build build/release --parallel $(JOBS) --target benchmarks
 	tests/bench/bench.py $(BENCH)
