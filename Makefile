@@ -33,7 +33,8 @@ run: setup  ## build, run the example job on Debian's dependency graph, show the
 	@printf '\nThe most common pairs of dependencies (out/$(EXAMPLE)/pairs.csv):\n'
 	@head -n 10 out/$(EXAMPLE)/pairs.csv
 
-test: setup  ## build and test the release preset, then the address and undefined-behaviour sanitizers
+test:  ## build and test the release preset, then the address and undefined-behaviour sanitizers
+	@tools/setup --parquet
 	@$(MAKE) --no-print-directory test-release
 	@$(MAKE) --no-print-directory test-asan
 
@@ -41,7 +42,7 @@ test-%: %  ## (test-debug, test-tsan, …) build and test one preset
 	ctest --preset $* --parallel $(JOBS)
 
 bench:  ## build the benchmarks, run them beside their peers, write docs/benchmarks; BENCH="sort_u64 text --runs 3" picks
-	@tools/setup --bench
+	@tools/setup --bench --parquet
 	cmake --preset release -DFLOWRUN_BENCH=ON
 	cmake --build build/release --parallel $(JOBS) --target benchmarks
 	tests/bench/bench.py $(BENCH)

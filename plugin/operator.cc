@@ -76,8 +76,6 @@ std::string fault_of(const fr_operator& t) {
     if (!is_word(as_string(t.parameters[i].name)) || t.parameters[i].help.size == 0)
       return wrong("has a parameter without a name or help");
     if (!kind_of(t.parameters[i].kind)) return wrong("has a parameter of a kind that this flowrun doesn't know");
-    if (t.parameters[i].kind == FR_PARAMETER_COLUMNS && t.num_inputs == 0)
-      return wrong("has a parameter of columns and no input");
     if (!names.insert(as_string(t.parameters[i].name)).second) return wrong("has two parameters of one name");
   }
   for (size_t i = 0; i < t.num_inputs + t.num_outputs; ++i) {

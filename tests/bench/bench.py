@@ -29,6 +29,7 @@ import disk_bound  # noqa: E402
 import inputs  # noqa: E402
 import machine  # noqa: E402
 import measure  # noqa: E402
+import parquet_scan  # noqa: E402
 import plugin_calls  # noqa: E402
 import plugin_operators  # noqa: E402
 import tables  # noqa: E402
@@ -37,7 +38,7 @@ from contestants import contestants  # noqa: E402
 from trial import trial  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SPECIAL = ("expressions", "plugins", "disk")  # no contestants: they print their own tables
+SPECIAL = ("expressions", "plugins", "parquet", "disk")  # no contestants: they print their own tables
 
 
 def arguments():
@@ -78,6 +79,7 @@ def arguments():
         print("\n".join([*(f"{b.name:14} {b.title}" for b in known.values()),
                          "expressions    nanoseconds per row of each expression primitive (no peer)",
                          "plugins        functions and operators of a plugin beside the built-in ones",
+                         "parquet        a Parquet file scanned by a plugin, beside DuckDB and Polars",
                          "disk           what flowrun bench-disk measures, beside fio"]))
         sys.exit(0)
     for wanted in options.names:
@@ -154,6 +156,8 @@ def main():
     if "plugins" in picked:
         plugin_calls.run(options)
         plugin_operators.run(options)
+    if "parquet" in picked:
+        parquet_scan.run(options)
     if "disk" in picked:
         run_disk(options)
     picked = [name for name in picked if name not in SPECIAL]

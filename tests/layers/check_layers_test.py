@@ -73,6 +73,13 @@ class layers_test(unittest.TestCase):
     def test_a_generated_header_without_its_proto(self):
         self.assert_one_breach({"specs/reader.cc": '#include "specs/jobs.pb.h"\n'}, "specs/reader.cc:1:", "jobs.pb.h")
 
+    def test_an_example_has_its_own_headers_and_no_others(self):
+        example = {"plugin/examples/top/CMakeLists.txt": "flowrun_add_plugin(top top.cc)\n",
+                   "plugin/examples/top/heap.h": "#pragma once\n"}
+        self.assertEqual(self.check({**example, "plugin/examples/top/top.cc": '#include "heap.h"\n'}), ([], []))
+        self.assert_one_breach({**example, "plugin/examples/top/top.cc": '#include "heap.h"\n#include "engine/base/error.h"\n'},
+                               "plugin/examples/top/top.cc:2:", "which is not in the repository")
+
     def test_our_own_header_in_angle_brackets(self):
         self.assert_one_breach({"specs/reader.cc": "#include <engine/base/error.h>\n"},
                                "specs/reader.cc:1:", 'write "engine/base/error.h"')

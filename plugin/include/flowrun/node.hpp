@@ -55,6 +55,8 @@ class node {
     for (const fr_text& path : found) out.emplace_back(detail::as_view(path));
     return out;
   }
+  // Of the columns of what a source reads.
+  std::vector<std::string> names(std::string_view name) const { return paths(name); }
   // Their places in an input; unknown ones are faults already.
   std::vector<uint32_t> columns(std::string_view name, size_t input = 0) const {
     std::vector<uint32_t> out(raw_.columns(raw_.self, detail::as_text(name), input, nullptr, 0));

@@ -378,7 +378,7 @@ enum {
   FR_PARAMETER_BOOLEAN = 3,
   FR_PARAMETER_BYTES = 4,   /* 64MiB */
   FR_PARAMETER_CHOICE = 5,  /* one of `choices` */
-  FR_PARAMETER_COLUMNS = 6, /* a list of columns of an input */
+  FR_PARAMETER_COLUMNS = 6, /* a list of columns of an input; of a source: names of what it reads (paths) */
   FR_PARAMETER_PATH = 7,    /* a file; flowrun sees to it that no two nodes write one */
   FR_PARAMETER_PATHS = 8,   /* a file or a list of them */
   FR_PARAMETER_ROW_TYPE = 9, /* {column: type}, or the name of a type of the job */
@@ -441,7 +441,7 @@ typedef struct fr_node {
   uint64_t (*integer)(void* self, fr_text name); /* also of bytes, and of booleans */
   double (*number)(void* self, fr_text name);
   /* Lists: return how many there are and write at most `most`. */
-  size_t (*paths)(void* self, fr_text name, fr_text* out, size_t most);
+  size_t (*paths)(void* self, fr_text name, fr_text* out, size_t most); /* also of the columns of a source */
   /* The columns by their places in an input. Unknown ones are faults. */
   size_t (*columns)(void* self, fr_text name, size_t input, uint32_t* places, size_t most);
   /* The places in the first input and in the second, in turn; counts pairs. */

@@ -333,6 +333,19 @@ class out {
     part.first_row += from;
     room_.emit(port, part);
   }
+  // Whole batches of an operator that lays out rows by itself: memory for rows or strings (see fr_out.take), and a
+  // batch that lies there, which goes out behind what was written. About batch_bytes() is right for both together.
+  unsigned char* take(size_t num_bytes) {
+    auto* const bytes = static_cast<unsigned char*>(raw_.take(raw_.self, num_bytes));
+    if (bytes == nullptr) throw noted_failure();
+    return bytes;
+  }
+  void emit(const fr_batch& whole, uint32_t port = 0) {
+    for (row_writer& w : writers_)
+      if (w.port() == port) w.flush();
+    room_.emit(port, whole);
+  }
+  size_t batch_bytes() const { return raw_.batch_bytes; }
   // No more should be made in this step: leave() the rows that aren't done, and return.
   bool full() const {
     if (writers_.size() == 1) return writers_.front().num_bytes() >= room_.left();

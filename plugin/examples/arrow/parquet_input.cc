@@ -1,0 +1,141 @@
+// Parquet: a portion is a row group.
+//
+// Each is decoded by a reader of its own, with the metadata that all share. Where a row group is large beside the
+// memory, its columns are read through buffers and not as a whole, so that it may be larger than the memory by far:
+// what lies there then is a page of each column and the rows that are being made.
+#include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "failures.h"
+#include "input_file.h"
+
+namespace columnar {
+
+namespace {
+
+constexpr int64_t buffer_bytes = 256 << 10;
+// Of a column that is read through a buffer: a page, packed and not, and a dictionary, of about 1 MiB each.
+constexpr int64_t pages_bytes = 3 << 20;
+// Of any column, and of the rows that are being made.
+constexpr int64_t column_bytes = 128 << 10, decoding_bytes = 1 << 20;
+
+class row_group final : public portion {
+ public:
+  row_group(std::string doing, std::unique_ptr<parquet::arrow::FileReader> file, int number,
+            const std::vector<int>& columns)
+      : doing_(std::move(doing)), file_(std::move(file)) {
+    rows_ = attempt(doing_, [&] { return file_->GetRecordBatchReader({number}, columns); });
+  }
+  std::shared_ptr<arrow::RecordBatch> next() override {
+    return attempt(doing_, [&] { return rows_->Next(); });
+  }
+
+ private:
+  const std::string doing_;
+  const std::unique_ptr<parquet::arrow::FileReader> file_;
+  std::unique_ptr<arrow::RecordBatchReader> rows_;
+};
+
+class parquet_input final : public input_file {
+ public:
+  parquet_input(const std::string& path, counting_pool& pool, count_bytes count)
+      : doing_("cannot read '" + path + "'"), pool_(pool), file_(open_job_file(path, pool, std::move(count))) {
+    const std::unique_ptr<parquet::arrow::FileReader> reader = make_reader({}, false);
+    metadata_ = reader->parquet_reader()->metadata();
+    attempt(doing_, [&] { return reader->GetSchema(&schema_); });
+    for (const parquet::arrow::SchemaField& field : reader->manifest().schema_fields)
+      columns_.push_back(field.column_index);
+  }
+
+  const arrow::Schema& schema() const override { return *schema_; }
+  const char* portion_name() const override { return "row group"; }
+  int num_portions() const override { return metadata_->num_row_groups(); }
+  row_count num_rows() const override { return {metadata_->num_rows(), true}; }
+
+  int64_t bytes_of(const std::vector<int>& fields) const override {
+    int64_t sum = 0;
+    for (int i = 0; i < num_portions(); ++i)
+      each_chunk(i, fields, [&](const parquet::ColumnChunkMetaData& c) { sum += c.total_uncompressed_size(); });
+    return sum;
+  }
+  int64_t stored_bytes(int number, const std::vector<int>& fields) const override {
+    int64_t sum = 0;
+    each_chunk(number, fields, [&](const parquet::ColumnChunkMetaData& c) { sum += c.total_compressed_size(); });
+    return sum;
+  }
+  void announce(int number, const std::vector<int>& fields) const override {
+    std::vector<arrow::io::ReadRange> ranges;
+    each_chunk(number, fields, [&](const parquet::ColumnChunkMetaData& c) {
+      const int64_t begin =
+          c.has_dictionary_page() && c.dictionary_page_offset() > 0 && c.dictionary_page_offset() < c.data_page_offset()
+              ? c.dictionary_page_offset()
+              : c.data_page_offset();
+      ranges.push_back({begin, c.total_compressed_size()});
+    });
+    // Only a hint: ranges that a damaged file makes up are refused, and found when they are read.
+    (void)file_->WillNeed(ranges);
+  }
+
+  int64_t memory_of(int number, const std::vector<int>& fields, bool whole) const override {
+    int64_t sum = decoding_bytes;
+    each_chunk(number, fields, [&](const parquet::ColumnChunkMetaData& c) {
+      const int64_t all = column_bytes + c.total_compressed_size() + 2 * c.total_uncompressed_size();
+      sum += whole ? all : std::min(all, pages_bytes);
+    });
+    return sum;
+  }
+
+  std::unique_ptr<portion> open(int number, const reading& how) const override {
+    std::vector<int> columns;
+    for (const int f : how.fields) columns.push_back(columns_[static_cast<size_t>(f)]);
+    const bool is_large = stored_bytes(number, how.fields) > pool_.most_bytes() / 8;
+    return std::make_unique<row_group>(doing_ + ", row group " + std::to_string(number), make_reader(how, is_large),
+                                       number, columns);
+  }
+
+ private:
+  std::unique_ptr<parquet::arrow::FileReader> make_reader(const reading& how, bool is_large) const {
+    parquet::ReaderProperties storage(&pool_);
+    storage.set_page_checksum_verification(true);  // of pages that have one
+    if (is_large) {
+      storage.enable_buffered_stream();
+      storage.set_buffer_size(buffer_bytes);
+    }
+    parquet::ArrowReaderProperties rows(/*use_threads=*/false);
+    rows.set_pre_buffer(false);
+    rows.set_batch_size(how.rows_at_once);
+    parquet::arrow::FileReaderBuilder builder;
+    attempt(doing_, [&] { return builder.Open(file_, storage, metadata_); });
+    builder.memory_pool(&pool_)->properties(rows);
+    return attempt(doing_, [&] { return builder.Build(); });
+  }
+
+  template <class Call>
+  void each_chunk(int number, const std::vector<int>& fields, Call call) const {
+    attempt(doing_, [&] {
+      const std::unique_ptr<parquet::RowGroupMetaData> group = metadata_->RowGroup(number);
+      for (const int f : fields) call(*group->ColumnChunk(columns_[static_cast<size_t>(f)]));
+      return arrow::Status::OK();
+    });
+  }
+
+  const std::string doing_;
+  counting_pool& pool_;
+  const std::shared_ptr<arrow::io::RandomAccessFile> file_;
+  std::shared_ptr<parquet::FileMetaData> metadata_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::vector<int> columns_;  // of each field: where its values lie; -1: in several places
+};
+
+}  // namespace
+
+std::unique_ptr<input_file> open_parquet(const std::string& path, counting_pool& pool, count_bytes count) {
+  return std::make_unique<parquet_input>(path, pool, std::move(count));
+}
+
+}  // namespace columnar

@@ -1,0 +1,28 @@
+// Which column types of Arrow and of flowrun stand for each other.
+//
+// Reading: numbers, bool, texts and bytes are what they are; days and times become the integers that they are stored
+// as, in their own unit. Columns that have no counterpart (decimals, lists, structs) are refused with what to do
+// instead. Writing: each type has one counterpart, the next wider one where Arrow has none as narrow.
+#pragma once
+
+#include <arrow/type.h>
+
+#include <flowrun/plugin.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace columnar {
+
+struct counterpart {
+  std::optional<fr_type> type;
+  std::string hint;  // where there is none: what to do instead
+};
+
+// What a column of the file becomes in rows.
+counterpart row_type_of(const arrow::DataType& type);
+
+// What a column of rows becomes in the file; strings become utf8, or binary if the job says so.
+std::shared_ptr<arrow::DataType> file_type_of(fr_type type, bool text_is_utf8);
+
+}  // namespace columnar
