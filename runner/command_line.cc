@@ -12,6 +12,7 @@
 #include "engine/base/units.h"
 #include "runner/help_texts.h"
 #include "runner/option_values.h"
+#include "runner/plugin_templates.h"
 #include "runner/resources.h"
 
 namespace flowrun::runner {
@@ -19,6 +20,12 @@ namespace flowrun::runner {
 namespace {
 
 using words = std::vector<std::string>;
+
+std::vector<std::pair<std::string, std::string>> plugin_kind_choices() {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const plugin_template& t : plugin_templates()) out.emplace_back(t.kind, t.kind);
+  return out;
+}
 
 CLI::Option* add_word(CLI::App& app, const std::string& names, std::string& to, const std::string& value,
                       const std::string& help) {
@@ -164,8 +171,7 @@ class parser {
     plugins.alias("plugin");
     plugins.add_option("ACTION", words_, "Nothing; or check PATH [JOB.yaml…]; or new NAME.")->type_name(" ");
     add_word(plugins, "--limit", limit_, "SECONDS", "Of check: a job that runs for longer hangs; 60.");
-    add_word(plugins, "--kind", kind_, "KIND",
-             "Of new: what the plugin has: function, aggregate, stateless, ordered, source.");
+    add_word(plugins, "--kind", kind_, "KIND", "Of new: what the plugin has: " + plugin_kinds() + ".");
     add(command::schema, "schema", "Prints the JSON Schema of the job language, for editors.", schema_examples);
     add(command::reference, "reference", "Prints the reference of the job language (specs/REFERENCE.md).");
     CLI::App& gen =
@@ -434,13 +440,7 @@ class parser {
       out.most_seconds = static_cast<unsigned>(std::clamp<uint64_t>(number_of("--limit", limit_), 1, 86'400));
     if (words_.size() >= 2) out.path = words_[1];
     if (words_.size() > 2) out.jobs.assign(words_.begin() + 2, words_.end());
-    if (is_new)
-      out.kind = choice_of<std::string>("--kind", kind_.empty() ? "function" : kind_,
-                                        {{"function", "function"},
-                                         {"aggregate", "aggregate"},
-                                         {"stateless", "stateless"},
-                                         {"ordered", "ordered"},
-                                         {"source", "source"}});
+    if (is_new) out.kind = choice_of<std::string>("--kind", kind_.empty() ? "function" : kind_, plugin_kind_choices());
   }
 
   void finish_gen() {

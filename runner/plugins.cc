@@ -85,9 +85,9 @@ int begin_plugin(const std::string& path, const std::string& kind, terminal& scr
     out.close();
     if (!out) throw error(error_kind::output, fmt::format("{} can't be written", there.string()), "is the disk full?");
   };
-  write("CMakeLists.txt", plugin_cmake);
-  write("README.md", plugin_readme);
-  for (const plugin_template& t : plugin_templates) {
+  write("CMakeLists.txt", plugin_cmake());
+  write("README.md", plugin_readme());
+  for (const plugin_template& t : plugin_templates()) {
     if (t.kind != kind) continue;
     write(name + ".cc", t.source);
     write("job.yaml", t.job);

@@ -12,7 +12,7 @@ from plugin_tests import COMPILERS, SANITIZERS, configured, main, plugin_tests
 class scaffold_test(plugin_tests):
     def test_a_new_plugin_builds_and_passes(self):
         outputs = {"function": "0,", "aggregate": "0,0.5,2\n1,0,2\n2,1,2\n", "stateless": "line,4\nnumber,6\nline,4\nnumber,6\nline,4\nnumber,6\n",
-                   "ordered": "", "source": "871,178\n"}
+                   "ordered": "", "source": "871,178\n", "breaker": "1,", "meeting": "", "sink": "6:line 0\n6:line 1\n6:line 2\n"}
         for number, (kind, output) in enumerate(outputs.items()):
             with self.subTest(kind=kind):
                 folder = f"deep/{kind}"
@@ -29,11 +29,13 @@ class scaffold_test(plugin_tests):
                     self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 done = self.flowrun("run", f"{folder}/job.yaml", "--plugin", f"{folder}/build")
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertTrue((self.dir / "output.csv").read_text().startswith(output))
+                written = next(self.dir.glob("output.*"))
+                self.assertTrue(written.read_text().startswith(output))
+                written.unlink()
         again = self.flowrun("plugin", "new", "deep/function")
         self.assertEqual(again.returncode, 73)
         self.assertIn("it is there already", again.stderr)
-        for arguments in (["new", "Shop"], ["new", "shop", "--kind", "breaker"], ["new"], ["check"], ["frob"]):
+        for arguments in (["new", "Shop"], ["new", "shop", "--kind", "loop"], ["new"], ["check"], ["frob"]):
             self.assertEqual(self.flowrun("plugin", *arguments).returncode, 64, arguments)
 
 

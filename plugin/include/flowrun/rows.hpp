@@ -336,9 +336,9 @@ class out {
   // Whole batches of an operator that lays out rows by itself: memory for rows or strings (see fr_out.take), and a
   // batch that lies there, which goes out behind what was written. About batch_bytes() is right for both together.
   unsigned char* take(size_t num_bytes) {
-    auto* const bytes = static_cast<unsigned char*>(raw_.take(raw_.self, num_bytes));
-    if (bytes == nullptr) throw noted_failure();
-    return bytes;
+    auto* const taken = static_cast<unsigned char*>(raw_.take(raw_.self, num_bytes));
+    if (taken == nullptr) throw noted_failure();
+    return taken;
   }
   void emit(const fr_batch& whole, uint32_t port = 0) {
     for (row_writer& w : writers_)
