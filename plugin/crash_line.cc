@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <string_view>
@@ -13,6 +14,9 @@ namespace flowrun::plugins {
 namespace {
 
 thread_local const std::string* current = nullptr;
+
+std::atomic<pid_t> first_to_crash = 0;  // a thread
+static_assert(std::atomic<pid_t>::is_always_lock_free);
 
 // Nothing but what a signal handler may call.
 void say(std::string_view text) { static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size())); }
@@ -61,17 +65,26 @@ bool is_stack_overflow(int signal, const siginfo_t& what, const void* context) {
 #endif
 }
 
+// Threads may crash together: one of them says its line, and then ends the process as it would have ended.
 void on_crash(int signal, siginfo_t* what, void* context) {
-  if (current != nullptr) {
-    say("\nflowrun: a crash inside of ");
-    say(*current);
-    say(signal == SIGABRT                           ? " (abort)\n"
-        : signal == SIGFPE                          ? " (arithmetic)\n"
-        : is_stack_overflow(signal, *what, context) ? " (stack overflow)\n"
-                                                    : " (memory)\n");
-    say("  nothing of the job's outputs appears; tell the author of the plugin\n");
+  const pid_t self = ::gettid();
+  pid_t first = 0;
+  if (first_to_crash.compare_exchange_strong(first, self)) {
+    if (current != nullptr) {
+      say("\nflowrun: a crash inside of ");
+      say(*current);
+      say(signal == SIGABRT                           ? " (abort)\n"
+          : signal == SIGFPE                          ? " (arithmetic)\n"
+          : is_stack_overflow(signal, *what, context) ? " (stack overflow)\n"
+                                                      : " (memory)\n");
+      say("  nothing of the job's outputs appears; tell the author of the plugin\n");
+    }
+  } else {
+    while (first != self) ::pause();
   }
-  // The action is the default one again (SA_RESETHAND): the same instruction, or this, ends the process.
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  ::sigaction(signal, &action, nullptr);
   static_cast<void>(std::raise(signal));
 }
 
@@ -97,7 +110,7 @@ inside::~inside() { current = before_; }
 void name_plugins_in_crashes() {
   struct sigaction action = {};
   action.sa_sigaction = on_crash;
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER | SA_ONSTACK | SA_SIGINFO);
+  action.sa_flags = static_cast<int>(SA_NODEFER | SA_ONSTACK | SA_SIGINFO);
   for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) ::sigaction(signal, &action, nullptr);
   static const bool told = std::atexit(on_exit) == 0;
   static_cast<void>(told);

@@ -260,7 +260,7 @@ class bad_test(aggregate_tests):
     def bad(self, update="", combine="", finish=""):
         return self.plugin(BAD % (update, combine, finish), source=HEAD + PLUGIN)
 
-    def fail(self, plugin, ops, code, *parts):
+    def ends(self, plugin, ops, code, *parts):
         for op in ops:
             for more in ((), ("--force-spill", "-m", "24MiB", "-j", "3")):
                 with self.subTest(op=op, more=more):
@@ -272,10 +272,10 @@ class bad_test(aggregate_tests):
 
     def test_exceptions_end_the_job(self):
         everywhere = (self.GROUP, self.REDUCE, self.SORT)
-        self.fail(self.bad(update='if (x == 150000) throw fr::error("that is too much", "drop it");'), everywhere, 65, "that is too much", "drop it")
-        self.fail(self.bad(update="if (x == 150000) throw 5;"), everywhere, 70, "an exception of an unknown type")
-        self.fail(self.bad(combine='throw std::runtime_error("I never combine");'), (self.REDUCE, self.SORT), 70, "I never combine")
-        self.fail(self.bad(finish='throw fr::error("no end");'), everywhere, 65, "no end")
+        self.ends(self.bad(update='if (x == 150000) throw fr::error("that is too much", "drop it");'), everywhere, 65, "that is too much", "drop it")
+        self.ends(self.bad(update="if (x == 150000) throw 5;"), everywhere, 70, "an exception of an unknown type")
+        self.ends(self.bad(combine='throw std::runtime_error("I never combine");'), (self.REDUCE, self.SORT), 70, "I never combine")
+        self.ends(self.bad(finish='throw fr::error("no end");'), everywhere, 65, "no end")
 
     @unittest.skipIf(SANITIZERS, "a sanitizer has its own line")
     def test_a_crash_names_the_plugin(self):
@@ -327,7 +327,7 @@ extern "C" __attribute__((visibility("default"))) int flowrun_plugin_v1(const fr
                 done = self.run_job(plugin, self.NODES.replace("OP", self.GROUP), code=78)
                 for name in ("job.yaml:5", "plugin toy 1.2.3, aggregate bad", part):
                     self.assertIn(name, done.stderr)
-        self.fail(self.by_hand(""), (self.GROUP,), 70, "failed and didn't say why")
+        self.ends(self.by_hand(""), (self.GROUP,), 70, "failed and didn't say why")
 
     def test_words_that_are_taken(self):
         aggregate = BAD % ("", "", "")

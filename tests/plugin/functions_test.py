@@ -178,6 +178,9 @@ class check_test(plugin_tests):
     def test_what_is_no_bad_data(self):
         self.check("[](double x) { if (x > 0) throw 1; return x; }", "bad(f64): fails", "an exception of an unknown type")
 
+    def test_texts_as_long_as_a_number_says(self):
+        self.check("[](uint64_t x, fr::text_out& out) { std::memset(out.extend(x), '*', x); }", "nothing is wrong", code=0)
+
     def test_the_end_of_the_process(self):
         self.check("[](double x) { if (x > 0) std::exit(0); return x; }", "plugin toy 1.2.3, function bad ended the process with exit()",
                    "ended its process with exit(70)", "a plugin never ends the process")
