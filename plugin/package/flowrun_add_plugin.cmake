@@ -15,6 +15,8 @@ function(flowrun_add_plugin name)
   if(NOT "${CMAKE_CXX_FLAGS}" MATCHES "-fsanitize")
     target_link_options(${name} PRIVATE "LINKER:--no-undefined")
   endif()
+  # A stack that is used up ends in its guard page, and not in the stack of another thread.
+  target_compile_options(${name} PRIVATE -fstack-clash-protection)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${name} PRIVATE -fno-gnu-unique)
   endif()

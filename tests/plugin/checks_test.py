@@ -222,6 +222,22 @@ class ending_test(plugin_tests):
         self.assertFalse((self.dir / "out.csv").exists())
 
     @unittest.skipIf(SANITIZERS, "a sanitizer has its own line")
+    def test_crashes_of_several_threads_at_once(self):
+        body = """plugin.add(fr::function("plus").signature("plus(x) → f64").help("Aborts.").overload([](double x) -> double {
+            static std::atomic<int> inside = 0;
+            if (x == 0) return x;
+            ++inside;
+            const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+            while (inside < 3 && std::chrono::steady_clock::now() < end) {}
+            std::abort(); }));"""
+        plugin = self.plugin(body, source="#include <atomic>\n#include <chrono>\n" + PLUGIN)
+        for _ in range(20):
+            self.write("job.yaml", job("toy.plus(f64(value))", rows=200000))
+            done = self.flowrun("job.yaml", "--plugin", plugin, "-j", "4", "--batch-size", "64KiB")
+            self.assertEqual(done.returncode, -6, done.stderr)
+            self.assertEqual(done.stderr.count("a crash inside of plugin toy 1.2.3, function plus (abort)"), 1, done.stderr)
+
+    @unittest.skipIf(SANITIZERS, "a sanitizer has its own line")
     def test_a_stack_that_is_used_up(self):
         # Frames smaller than the page below a stack: larger ones may leap over it, into the stack of another thread.
         body = """plugin.add(fr::function("plus").signature("plus(x) → f64").help("Deep.").overload([](double x) -> double {

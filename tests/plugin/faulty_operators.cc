@@ -207,8 +207,8 @@ FLOWRUN_PLUGIN("faulty", "1") {
                       }));
   stateless("deep", pass_after([](const fr::batch& in) {
               static const auto down = [](auto&& self, uint64_t depth) -> uint64_t {
-                volatile char room[4096] = {};
-                return depth == 0 ? 0 : self(self, depth - 1) + static_cast<uint64_t>(room[depth % 4096]) + depth;
+                volatile char room[512] = {};
+                return depth == 0 ? 0 : self(self, depth - 1) + static_cast<uint64_t>(room[depth % 512]) + depth;
               };
               if (in.size() == 1) static_cast<void>(down(down, uint64_t{1} << 40));
             }),
