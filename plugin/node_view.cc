@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/base/units.h"
 #include "operators/parts/order/sort_stages.h"
@@ -22,6 +23,12 @@ plan::order order_of(const fr_order_term* terms, size_t num_terms) {
   for (size_t i = 0; i < num_terms; ++i)
     out.push_back({as_string(terms[i].column), terms[i].is_descending != 0, terms[i].from, terms[i].length});
   return out;
+}
+
+// Parts are of bytes[N] only.
+bool is_part_of(const plan::order_term& t, value_type type) {
+  if (t.from == 0 && t.length == 0) return true;
+  return type.kind == type_kind::bytes && t.length > 0 && uint64_t{t.from} + t.length <= type.num_bytes;
 }
 
 fr_order_term shown(const plan::order_term& t) { return {as_text(t.column), t.descending, t.from, t.length, 0}; }
@@ -148,7 +155,9 @@ void node_view::set_results(fr_node& to) {
     return guarded(self, static_cast<uint32_t>(FR_ON_ERROR_FAIL), [&](node_view& v) -> uint32_t {
       using action = plan::node_checker::error_policy::action;
       const plan::node_checker::error_policy policy = v.node_.on_error();
-      if (policy.what == action::to_port) *port = static_cast<uint32_t>(v.node_.add_output(policy.port));
+      if (policy.what == action::to_port && !v.error_port_)
+        v.error_port_ = static_cast<uint32_t>(v.node_.add_output(policy.port));
+      *port = v.error_port_.value_or(0);
       return policy.what == action::fail   ? FR_ON_ERROR_FAIL
              : policy.what == action::skip ? FR_ON_ERROR_SKIP
                                            : FR_ON_ERROR_TO_PORT;
@@ -170,8 +179,13 @@ void node_view::set_results(fr_node& to) {
   to.set_memory = [](void* self, uint32_t part, const fr_memory* memory) {
     guarded(self, 0, [&](node_view& v) {
       if (part > FR_WORK) v.refuse(fmt::format("it sets the memory of a part {}, which there isn't", part));
-      v.made_.memory[part] = {memory->minimum, std::max(memory->minimum, memory->maximum),
-                              std::max(memory->weight, 0.0)};
+      if (v.node_.node().declaration->role == plan::operator_role::breaker)
+        v.refuse("it sets the memory of a breaker, all of which the sort has");
+      constexpr uint64_t most = uint64_t{1} << 50;
+      const bool is_weight = std::isfinite(memory->weight) && memory->weight >= 0;
+      v.made_.memory[part] = {std::min(memory->minimum, most),
+                              std::min(std::max(memory->minimum, memory->maximum), most),
+                              is_weight ? std::min(memory->weight, 1e6) : 0.0};
       return 0;
     });
   };
@@ -198,7 +212,8 @@ uint64_t node_view::integer(const std::string& name) {
   switch (declared(name)->kind) {
     case plan::parameter_kind::bytes: return node_.bytes(name);
     case plan::parameter_kind::boolean: return node_.boolean(name) ? 1 : 0;
-    default: return node_.integer(name);
+    case plan::parameter_kind::integer: return node_.integer(name);
+    default: refuse(fmt::format("it asks for the number of '{}', which is declared as something else", name));
   }
 }
 
@@ -276,8 +291,8 @@ fr_column node_view::computed(const std::string& hidden, const std::string& show
 }
 
 int node_view::expression(const std::string& name, fr_column* out) {
-  const expr::scope scope{.row = &node_.input_type()};
   begin_expressions();
+  const expr::scope scope{.row = &node_.input_type()};
   const auto value = declared(name)->kind == plan::parameter_kind::condition ? node_.condition(name, scope)
                                                                              : node_.expression(name, scope);
   if (!value) return 0;
@@ -374,8 +389,12 @@ void node_view::set_output(uint32_t port, const std::vector<fr_column>& columns,
     if (!type.index_of(t.column)) refuse(fmt::format("its output is sorted by '{}', which it doesn't have", t.column));
   plan::row_estimate rows;
   if (estimate != nullptr && estimate->is_known)
-    rows = {estimate->rows,          estimate->num_bytes, true,
-            estimate->is_exact != 0, estimate->most_rows, estimate->most_bytes};
+    rows = {estimate->rows,
+            estimate->num_bytes,
+            true,
+            estimate->is_exact != 0,
+            std::max(estimate->rows, estimate->most_rows),
+            std::max(estimate->num_bytes, estimate->most_bytes)};
   node_.set_output(port, std::move(type), std::move(sorted_by), rows);
 }
 
@@ -392,7 +411,7 @@ void node_view::set_sort(const fr_sort& given) {
   for (const plan::order_term& t : order_of(given.terms, given.num_terms)) {
     const auto place = sort.type.index_of(t.column);
     if (!place) refuse(fmt::format("it sorts by '{}', which its rows don't have", t.column));
-    if (uint64_t{t.from} + t.length > sort.type[*place].type.num_bytes)
+    if (!is_part_of(t, sort.type[*place].type))
       refuse(fmt::format("it sorts by bytes of '{}' that it doesn't have", t.column));
     sort.key.push_back({*place, t.descending, t.from, t.length});
   }
@@ -404,8 +423,10 @@ void node_view::set_sort(const fr_sort& given) {
   facts.unique = facts.drops_equal = sort.unique;
   facts.indexed = !sort.narrow();
   facts.row_bytes = sort.type.row_bytes();
+  // Of rows that the plugin makes itself, nothing is known.
   const plan::row_estimate& rows = node_.input_estimate();
-  if (rows.known)
+  const record::row_type as_they_come = made_.rows.empty() ? node_.input_type() : operators::type_of(made_.rows);
+  if (rows.known && sort.type == as_they_come)
     facts.num_bytes =
         operators::bytes_to_sort(sort.type, facts.indexed, operators::with_type(rows, node_.input_type(), sort.type));
   made_.sort = std::move(sort);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -68,6 +69,7 @@ class node_view {
   std::deque<shown_type> types_;
   std::vector<const fr_row_type*> inputs_;
   std::deque<std::vector<fr_order_term>> orders_;
+  std::optional<uint32_t> error_port_;
   std::set<std::string> hidden_;  // names of columns that expressions compute
 };
 

@@ -54,6 +54,8 @@ bool inputs_fit(const fr_operator& t) {
     const bool is_stream = t.inputs[i].storage == FR_STREAM;
     if (t.inputs[i].storage > FR_TAKEN_IN) return false;
     if (t.role != FR_MEETING && is_stream != (i == 0)) return false;
+    // Its steps run side by side, and nothing of it could wait for rows.
+    if (t.role == FR_STATELESS && t.inputs[i].storage == FR_STORED) return false;
     all_stored = all_stored && !is_stream;
   }
   // The rows of a breaker wait for nothing else; a node either meets streams or reads what is stored.
@@ -68,8 +70,11 @@ std::string fault_of(const fr_operator& t) {
   const auto wrong = [&](const char* what) { return fmt::format("the operator {} {}", name, what); };
   if (t.role > FR_MEETING) return wrong("has a role that this flowrun doesn't know");
   if (t.summary.size == 0) return wrong("has no summary");
-  if (t.check == nullptr || t.build == nullptr) return wrong("has no check or no build");
-  if (!inputs_fit(t)) return wrong("has not the inputs that its role says");
+  if (t.check == nullptr || t.build == nullptr)
+    return wrong("has no check or no build (in C++: no check(), run() or apply())");
+  if (!inputs_fit(t))
+    return wrong(
+        "has not the inputs that its role says (its one stream first; of a stateless one, others are taken in)");
   if (t.num_outputs == 0 && t.role != FR_ORDERED) return wrong("has no output");
   std::set<std::string> names;
   for (size_t i = 0; i < t.num_parameters; ++i) {
@@ -78,9 +83,11 @@ std::string fault_of(const fr_operator& t) {
     if (!kind_of(t.parameters[i].kind)) return wrong("has a parameter of a kind that this flowrun doesn't know");
     if (!names.insert(as_string(t.parameters[i].name)).second) return wrong("has two parameters of one name");
   }
+  std::set<std::pair<bool, std::string>> port_names;
   for (size_t i = 0; i < t.num_inputs + t.num_outputs; ++i) {
     const fr_port& port = i < t.num_inputs ? t.inputs[i] : t.outputs[i - t.num_inputs];
     if (!is_word(as_string(port.name)) || port.help.size == 0) return wrong("has a port without a name or help");
+    if (!port_names.insert({i < t.num_inputs, as_string(port.name)}).second) return wrong("has two ports of one name");
   }
   return {};
 }
@@ -122,7 +129,10 @@ plan::operator_declaration declaration_of(const fr_operator& t, const std::strin
 plan::memory_wish memory(const plan::node& n, plan::node_part part) {
   if (n.role() == plan::operator_role::breaker) return operators::sort_memory(n, part);
   const plugin_settings& s = n.settings.as<plugin_settings>();
-  return s.memory[part == plan::node_part::whole ? FR_WHOLE : part == plan::node_part::intake ? FR_INTAKE : FR_WORK];
+  if (part == plan::node_part::intake) return s.memory[FR_INTAKE];
+  // Who says what all of it wants means the part that runs.
+  return part == plan::node_part::work && s.memory[FR_WORK] != plan::memory_wish() ? s.memory[FR_WORK]
+                                                                                   : s.memory[FR_WHOLE];
 }
 
 }  // namespace

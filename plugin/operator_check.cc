@@ -8,7 +8,8 @@
 
 namespace flowrun::plugins {
 
-plugin_settings check_node(plan::node_checker& node, const fr_operator& table, const std::string& who) {
+plugin_settings check_node(plan::node_checker& node, const fr_operator& table, const std::string& plugin_operator) {
+  const std::string who = fmt::format("node '{}': {}", node.node().id, plugin_operator);
   fr_problem problem;
   plugin_settings out;
   node_view view(node, problem, who, out);

@@ -24,7 +24,7 @@ struct plugin_settings {
   void bind(const expr::scalar_values& values) { expr::bind(rows, values); }
 };
 
-// Throws error for what the plugin does wrong. `who` is for errors.
-plugin_settings check_node(plan::node_checker& node, const fr_operator& table, const std::string& who);
+// Throws error for what the plugin does wrong. `plugin_operator` names both, for errors.
+plugin_settings check_node(plan::node_checker& node, const fr_operator& table, const std::string& plugin_operator);
 
 }  // namespace flowrun::plugins

@@ -71,6 +71,7 @@ class plugin_ordered final : public exec::ordered_stage {
     const int done =
         running.run([&](const fr_out* table) { return part_.stage().push(part_.stage().state, &handed, table); });
     const outcome o = *outcome_of(done);
+    if (o.is_done()) part_.node().refuse("its push says that nothing more comes, which only finish may say");
     if (!o.is_blocked()) return outcome::ready();
     if (handed.num_rows > in.num_rows) part_.node().refuse("it leaves more rows than it was handed");
     in = in.slice(in.num_rows - handed.num_rows, handed.num_rows);

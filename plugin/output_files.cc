@@ -46,11 +46,12 @@ const fr_output_file_interface& output_files() {
       [](const fr_job* job, fr_text path) {
         running_node& node = running_node::of(job);
         fr_output_file* const none = nullptr;
+        if (!node.may_open()) return none;
         return node.guarded(none, [&] { return new fr_output_file(node, as_string(path)); });
       },
       [](fr_output_file* f, const void* data, size_t num_bytes, size_t* taken) {
         *taken = 0;
-        if (f->node.step == nullptr || f->file == nullptr) return static_cast<int>(FR_FAILED);
+        if (f->node.step == nullptr || f->file == nullptr) return f->node.fail_outside_of_steps();
         return f->node.guarded(static_cast<int>(FR_FAILED), [&] {
           const std::span<const std::byte> bytes(static_cast<const std::byte*>(data), num_bytes);
           const outcome o = f->file->write(bytes, *taken, &f->node.step->blocked_with());
@@ -60,7 +61,7 @@ const fr_output_file_interface& output_files() {
       },
       [](fr_output_file* f) {
         if (f->file == nullptr) return static_cast<int>(FR_DONE);
-        if (f->node.step == nullptr) return static_cast<int>(FR_FAILED);
+        if (f->node.step == nullptr) return f->node.fail_outside_of_steps();
         return f->node.guarded(static_cast<int>(FR_FAILED), [&] {
           const outcome o = f->file->finish(&f->node.step->blocked_with());
           if (o.is_done()) f->node.services.commit_at_end(std::move(f->file));

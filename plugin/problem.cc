@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "plugin/texts.h"
+
 namespace flowrun::plugins {
 
 namespace {
@@ -34,8 +36,8 @@ void raise(const fr_problem& problem, const std::string& who) {
 void note_failure(fr_problem* problem, uint32_t kind, fr_text message, fr_text hint) {
   if (problem == nullptr) return;
   problem->kind = kind == 0 ? static_cast<uint32_t>(FR_INTERNAL) : kind;
-  problem->message.assign(message.data, message.size);
-  problem->hint.assign(hint.data, hint.size);
+  problem->message = as_shown(message);
+  problem->hint = as_shown(hint);
 }
 
 }  // namespace flowrun::plugins

@@ -30,14 +30,24 @@ class queue_reader final : public row_reader {
   container::external_queue& from_;
 };
 
+// What it reads ahead is booked from the node's share, of which it takes a little in any case.
 class stored_rows_reader final : public row_reader {
  public:
-  stored_rows_reader(running_node& node, std::unique_ptr<container::stored_reader> from)
-      : row_reader(node), from_(std::move(from)) {}
+  stored_rows_reader(running_node& node, const container::external_vector& rows, uint64_t wanted,
+                     container::direction way)
+      : row_reader(node),
+        of_(node),
+        booked_(node.book(wanted)),
+        from_(rows.read(std::max(booked_, least), way, node.batches.target_bytes)) {}
+  ~stored_rows_reader() override { of_.unbook(booked_); }
   outcome peek(const record::batch*& front, waker& w) override { return from_->front(front, w); }
   void drop() override { from_->pop(); }
 
+  static constexpr uint64_t least = 256 * KiB;
+
  private:
+  running_node& of_;
+  const uint64_t booked_;
   const std::unique_ptr<container::stored_reader> from_;
 };
 
@@ -50,7 +60,7 @@ fr_reader row_reader::table() { return {sizeof(fr_reader), this, front, pop, nul
 int row_reader::front(void* self, const fr_batch** to) {
   row_reader& reader = *static_cast<row_reader*>(self);
   step_output* const step = reader.node_.step;
-  if (step == nullptr) return FR_FAILED;  // nobody's turn: flowrun says that the plugin failed and didn't say why
+  if (step == nullptr) return reader.node_.fail_outside_of_steps();
   return reader.node_.guarded(static_cast<int>(FR_FAILED), [&] {
     const record::batch* found = nullptr;
     const outcome o = reader.peek(found, step->blocked_with());
@@ -80,11 +90,11 @@ fr_rows stored_view::table() { return {sizeof(fr_rows), this, rows_->num_rows(),
 
 int stored_view::read(void* self, uint32_t is_backward, uint64_t memory_bytes, fr_reader* out) {
   stored_view& view = *static_cast<stored_view*>(self);
+  if (!view.node_.may_open()) return FR_FAILED;
   return view.node_.guarded(static_cast<int>(FR_FAILED), [&] {
     const auto way = is_backward != 0 ? container::direction::backward : container::direction::forward;
-    const uint64_t memory = std::max<uint64_t>(memory_bytes, 256 * KiB);
-    auto reader = std::make_unique<stored_rows_reader>(view.node_,
-                                                       view.rows_->read(memory, way, view.node_.batches.target_bytes));
+    auto reader = std::make_unique<stored_rows_reader>(view.node_, *view.rows_,
+                                                       std::max(memory_bytes, stored_rows_reader::least), way);
     fr_reader table = reader->table();
     table.close = [](void* opened) { delete static_cast<row_reader*>(opened); };
     table.self = static_cast<row_reader*>(reader.release());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 
 #include "engine/base/units.h"
@@ -21,19 +22,19 @@ running_node::running_node(exec::build_context& c, std::shared_ptr<const plugin_
       who(fmt::format("node '{}': {}", c.node.id, who)),
       settings(std::move(settings)),
       batches(c.batches),
-      memory_bytes(c.memory_bytes),
+      memory_bytes(c.node.role() == plan::operator_role::breaker ? 0 : c.memory_bytes),
       outputs(std::move(outputs)),
       waker(new fr_waker) {
   job_.size = sizeof job_;
   job_.self = this;
   job_.num_threads = c.job.threads();
   job_.part = c.part == plan::node_part::whole ? FR_WHOLE : c.part == plan::node_part::intake ? FR_INTAKE : FR_WORK;
-  job_.memory_bytes = c.memory_bytes;
+  job_.memory_bytes = memory_bytes;
   job_.is_cancelled = [](void* self) { return static_cast<running_node*>(self)->services.cancelled() ? 1 : 0; };
-  job_.warn = [](void* self, fr_text text) { static_cast<running_node*>(self)->services.warn(as_string(text)); };
+  job_.warn = [](void* self, fr_text text) { static_cast<running_node*>(self)->services.warn(as_shown(text)); };
   job_.report = [](void* self, fr_text name, fr_text value) {
     running_node& node = *static_cast<running_node*>(self);
-    node.services.report_value(node.id, as_string(name), as_string(value));
+    node.services.report_value(node.id, as_shown(name), as_shown(value));
   };
   job_.waker = waker;
   job_.input = c.input;
@@ -101,6 +102,15 @@ void running_node::keep_exception() {
   if (to != nullptr && !to->raised) to->raised = std::current_exception();
 }
 
+int running_node::fail_outside_of_steps() {
+  note_failure(
+      building, FR_INTERNAL,
+      as_text("it reads or writes rows, or what is finished already, outside of a step: while a node is built it "
+              "only opens what its steps will use"),
+      as_text("move it from start into pull, push or finish"));
+  return FR_FAILED;
+}
+
 void running_node::refuse(const std::string& what) const {
   throw error(error_kind::internal, fmt::format("{}: {}", who, what), "tell the author of the plugin");
 }
@@ -116,8 +126,10 @@ void running_node::check_rejected() const {
 
 // The node lives until the work has run, and so does what it works on.
 void running_node::spawn(void* self, void (*work)(void*), void* argument) {
-  running_node& node = *static_cast<running_node*>(self);
-  node.services.spawn([node = node.shared_from_this(), work, argument] {
+  running_node& here = *static_cast<running_node*>(self);
+  const std::shared_ptr<running_node> node = here.weak_from_this().lock();
+  if (node == nullptr) return here.services.warn(here.who + " spawns work while it is destroyed; nobody does it");
+  here.services.spawn([node, work, argument] {
     const inside plugin(node->who);
     work(argument);
   });
@@ -128,6 +140,14 @@ void running_node::fail(void* self, uint32_t kind, fr_text message, fr_text hint
   fr_problem problem;
   note_failure(&problem, kind, message, hint);
   node.services.spawn([e = error_of(problem, node.who)] { throw e; });
+}
+
+uint64_t running_node::book(uint64_t wanted) {
+  uint64_t before = reserved_, given = 0;
+  do {
+    given = std::min(wanted, memory_bytes - std::min<uint64_t>(before, memory_bytes));
+  } while (!reserved_.compare_exchange_weak(before, before + given));
+  return given;
 }
 
 int running_node::reserve(void* self, uint64_t num_bytes) {
@@ -141,7 +161,7 @@ int running_node::reserve(void* self, uint64_t num_bytes) {
 
 void running_node::count(void* self, fr_text name, uint64_t n) {
   running_node& node = *static_cast<running_node*>(self);
-  const std::string counter = as_string(name);
+  const std::string counter = as_shown(name);
   if (counter == "file_read_bytes")
     node.counters.file_read_bytes += n;
   else if (counter == "file_total_bytes")

@@ -38,7 +38,7 @@ class running_node : public std::enable_shared_from_this<running_node> {
   const std::string id, who;
   const std::shared_ptr<const plugin_settings> settings;
   const record::batch_limits batches;
-  const uint64_t memory_bytes;
+  const uint64_t memory_bytes;  // of a breaker nothing: its memory is the sort's
   const std::vector<const record::row_type*> outputs;
   fr_stage stage{};
 
@@ -50,8 +50,16 @@ class running_node : public std::enable_shared_from_this<running_node> {
   // What steps read by themselves now: their batches may be handed on.
   std::vector<const row_reader*> readers;
 
+  // Something may be opened: in build, or in a step that runs alone.
+  bool may_open() const { return step != nullptr || building != nullptr; }
+  // What is for steps only was called outside of one. Returns FR_FAILED.
+  int fail_outside_of_steps();
   // An error of flowrun's own that must wait until the plugin has returned.
   void keep_exception();
+  // Books memory of the share for what flowrun holds for the plugin: so much of `wanted` as is left. unbook() gives it
+  // back.
+  uint64_t book(uint64_t wanted);
+  void unbook(uint64_t num_bytes) { reserved_ -= num_bytes; }
   // Rows that went to the first output.
   std::atomic<uint64_t> given{0};
   // Behind the last row: throws error(bad_data) when more were rejected than the job allows.

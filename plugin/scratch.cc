@@ -35,10 +35,10 @@ record::row_type type_of(const running_node& node, const fr_column* columns, siz
 template <class Container>
 int push_rows(running_node& node, Container& to, const record::row_type& type, fr_batch* rows) {
   step_output* const step = node.step;
-  if (step == nullptr) return FR_FAILED;
+  if (step == nullptr) return node.fail_outside_of_steps();
   return node.guarded(static_cast<int>(FR_FAILED), [&] {
     if (rows->num_rows == 0) return static_cast<int>(FR_OK);
-    record::batch batch = step->owned_or_copied(*rows, type);
+    record::batch batch = step->kept(*rows, type);
     const outcome o = to.push(batch, step->blocked_with());
     const size_t taken = o.is_blocked() ? rows->num_rows - batch.num_rows : rows->num_rows;
     rows->rows += taken * rows->row_bytes;
@@ -52,32 +52,47 @@ int push_rows(running_node& node, Container& to, const record::row_type& type, f
 
 struct fr_queue {
   fr_queue(running_node& of, record::row_type t, uint64_t memory_bytes)
-      : node(of), type(std::move(t)), rows(type, of.services.blocks(), memory_bytes), reader(read_queue(of, rows)) {
+      : node(of),
+        type(std::move(t)),
+        booked(of.book(memory_bytes)),
+        rows(type, of.services.blocks(), booked),
+        reader(read_queue(of, rows)) {
     table = reader->table();
   }
   // Wakes must not come to a pipeline that is gone.
-  ~fr_queue() { rows.forget_wakers(); }
+  ~fr_queue() {
+    rows.forget_wakers();
+    node.unbook(booked);
+  }
   fr_queue(const fr_queue&) = delete;
   fr_queue& operator=(const fr_queue&) = delete;
 
   running_node& node;
   const record::row_type type;
+  const uint64_t booked;
   container::external_queue rows;
   const std::unique_ptr<row_reader> reader;
   fr_reader table;
+  bool has_ended = false;
 };
 
 struct fr_vector {
   fr_vector(running_node& of, record::row_type t, uint64_t memory_bytes)
       : node(of),
         type(std::move(t)),
-        rows(exec::make_vector(type, {}, of.services, {memory_bytes, memory_bytes, false})) {}
+        booked(of.book(memory_bytes)),
+        rows(exec::make_vector(type, {}, of.services, {booked, booked, false})) {}
+  ~fr_vector() { node.unbook(booked); }
+  fr_vector(const fr_vector&) = delete;
+  fr_vector& operator=(const fr_vector&) = delete;
 
   running_node& node;
   const record::row_type type;
+  const uint64_t booked;
   const std::shared_ptr<container::external_vector> rows;
   std::unique_ptr<stored_view> view;
   fr_rows table{};
+  bool is_finished = false;
 };
 
 namespace flowrun::plugins {
@@ -88,11 +103,17 @@ const fr_queue_interface& queues() {
       [](const fr_job* job, const fr_column* columns, size_t num_columns, uint64_t memory_bytes) {
         running_node& node = running_node::of(job);
         fr_queue* const none = nullptr;
+        if (!node.may_open()) return none;
         return node.guarded(none,
                             [&] { return new fr_queue(node, type_of(node, columns, num_columns), memory_bytes); });
       },
-      [](fr_queue* q, fr_batch* rows) { return push_rows(q->node, q->rows, q->type, rows); },
-      [](fr_queue* q) { q->node.guarded(0, [&] { return q->rows.close(), 0; }); },
+      [](fr_queue* q, fr_batch* rows) {
+        if (q->has_ended) return q->node.fail_outside_of_steps();
+        return push_rows(q->node, q->rows, q->type, rows);
+      },
+      [](fr_queue* q) {
+        if (!std::exchange(q->has_ended, true)) q->node.guarded(0, [&] { return q->rows.close(), 0; });
+      },
       [](fr_queue* q) -> const fr_reader* { return &q->table; },
       [](fr_queue* q) { delete q; }};
   return table;
@@ -104,13 +125,18 @@ const fr_vector_interface& vectors() {
       [](const fr_job* job, const fr_column* columns, size_t num_columns, uint64_t memory_bytes) {
         running_node& node = running_node::of(job);
         fr_vector* const none = nullptr;
+        if (!node.may_open()) return none;
         return node.guarded(none,
                             [&] { return new fr_vector(node, type_of(node, columns, num_columns), memory_bytes); });
       },
-      [](fr_vector* v, fr_batch* rows) { return push_rows(v->node, *v->rows, v->type, rows); },
+      [](fr_vector* v, fr_batch* rows) {
+        if (v->is_finished) return v->node.fail_outside_of_steps();
+        return push_rows(v->node, *v->rows, v->type, rows);
+      },
       [](fr_vector* v) {
-        if (v->node.step == nullptr) return static_cast<int>(FR_FAILED);
+        if (v->node.step == nullptr) return v->node.fail_outside_of_steps();
         return v->node.guarded(static_cast<int>(FR_FAILED), [&] {
+          v->is_finished = true;
           const outcome o = v->rows->finish(v->node.step->blocked_with());
           if (o.is_done()) {
             v->view = std::make_unique<stored_view>(v->node, v->rows);

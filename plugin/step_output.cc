@@ -59,7 +59,11 @@ fr_out step_output::begin() {
   table.room = [](void* self) { return static_cast<step_output*>(self)->out_.room(); };
   table.leave = [](void* self, size_t row, uint64_t within) {
     step_output& s = *static_cast<step_output*>(self);
-    if (s.in_ != nullptr && row < s.in_->num_rows) s.left_ = {row, within};
+    if (s.in_ != nullptr && row < s.in_->num_rows)
+      s.left_ = {row, within};
+    else if (s.in_ == nullptr || row > s.in_->num_rows)
+      note_failure(&s.problem_, FR_INTERNAL, as_text("it leaves rows that it was not handed"),
+                   as_text("tell the author of the plugin"));
   };
   if (waker_ != nullptr) {
     node_.step = this;
@@ -110,17 +114,22 @@ std::shared_ptr<const void> step_output::owner_of(const void* from, size_t num_b
   return nullptr;
 }
 
-void step_output::check(const fr_batch& b, const record::row_type& type) const {
+void step_output::check_shape(const fr_batch& b, const record::row_type& type) const {
   if (b.num_rows > (uint64_t{1} << 32)) node_.refuse("it gives more rows at once than there is memory for");
   if (b.row_bytes != type.row_bytes())
     node_.refuse(fmt::format("it gives rows of {} bytes where rows have {}", b.row_bytes, type.row_bytes()));
+  if (b.rows == nullptr) node_.refuse("it gives rows that lie nowhere");
+}
+
+void step_output::check_strings(const fr_batch& b, const record::row_type& type) const {
   for (const record::column& c : type.columns())
     if (c.type.is_string() && !strings_lie_in_heap(b, c.offset))
       node_.refuse(fmt::format("it gives rows whose column '{}' has a string outside of their heap", c.name));
 }
 
+// Only memory that is known to be there is looked at.
 record::batch step_output::owned(const fr_batch& b, const record::row_type& type) const {
-  check(b, type);
+  check_shape(b, type);
   record::batch out;
   const std::shared_ptr<const void> rows = owner_of(b.rows, b.num_rows * b.row_bytes);
   if (rows == nullptr) node_.refuse("it gives rows that lie neither in what it was handed nor in memory that it took");
@@ -132,6 +141,7 @@ record::batch step_output::owned(const fr_batch& b, const record::row_type& type
     out.heap = reinterpret_cast<const std::byte*>(b.heap);
     out.heap_bytes = b.heap_bytes;
   }
+  check_strings(b, type);
   out.rows = reinterpret_cast<const std::byte*>(b.rows);
   out.num_rows = b.num_rows;
   out.row_bytes = b.row_bytes;
@@ -141,21 +151,44 @@ record::batch step_output::owned(const fr_batch& b, const record::row_type& type
   return out;
 }
 
-record::batch step_output::owned_or_copied(const fr_batch& b, const record::row_type& type) const {
-  const size_t row_bytes = b.num_rows * b.row_bytes, heap_bytes = type.has_strings() ? b.heap_bytes : 0;
-  const bool is_owned =
-      owner_of(b.rows, row_bytes) != nullptr && (heap_bytes == 0 || owner_of(b.heap, heap_bytes) != nullptr);
-  if (is_owned) return owned(b, type);
-  check(b, type);
-  const std::shared_ptr<std::byte[]> copy = node_.services.pool().take(row_bytes + heap_bytes);
+// A whole batch that was handed to the step: keeping it keeps no more than its rows.
+bool step_output::is_whole_batch(const fr_batch& b) const {
+  const auto is = [&](const record::batch* known) {
+    return known != nullptr && reinterpret_cast<const std::byte*>(b.rows) == known->rows &&
+           b.num_rows == known->num_rows && reinterpret_cast<const std::byte*>(b.heap) == known->heap;
+  };
+  return is(in_) || std::any_of(node_.readers.begin(), node_.readers.end(),
+                                [&](const row_reader* reader) { return is(reader->at_front()); });
+}
+
+record::batch step_output::kept(const fr_batch& b, const record::row_type& type) const {
+  if (is_whole_batch(b)) return owned(b, type);
+  check_shape(b, type);
+  if (b.heap == nullptr && b.heap_bytes > 0) node_.refuse("it gives strings that lie nowhere");
+  check_strings(b, type);
+  size_t text_bytes = 0;
+  for (const record::column& c : type.columns())
+    for (size_t i = 0; c.type.is_string() && i < b.num_rows; ++i)
+      text_bytes += record::load_ref(reinterpret_cast<const std::byte*>(b.rows) + i * b.row_bytes + c.offset).length;
+  const size_t row_bytes = b.num_rows * b.row_bytes;
+  const std::shared_ptr<std::byte[]> copy = node_.services.pool().take(row_bytes + text_bytes);
   std::memcpy(copy.get(), b.rows, row_bytes);
-  if (heap_bytes > 0) std::memcpy(copy.get() + row_bytes, b.heap, heap_bytes);
+  size_t at = 0;
+  for (const record::column& c : type.columns())
+    for (size_t i = 0; c.type.is_string() && i < b.num_rows; ++i) {
+      std::byte* const field = copy.get() + i * b.row_bytes + c.offset;
+      record::string_ref text = record::load_ref(field);
+      if (text.length > 0) std::memcpy(copy.get() + row_bytes + at, b.heap + text.offset, text.length);
+      text.offset = static_cast<uint32_t>(at);
+      std::memcpy(field, &text, sizeof text);
+      at += text.length;
+    }
   record::batch out;
   out.rows = copy.get();
   out.num_rows = b.num_rows;
   out.row_bytes = b.row_bytes;
   out.heap = copy.get() + row_bytes;
-  out.heap_bytes = heap_bytes;
+  out.heap_bytes = text_bytes;
   out.first_row = b.first_row;
   out.owner = copy;
   return out;

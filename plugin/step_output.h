@@ -35,8 +35,8 @@ class step_output {
   fr_problem& problem() { return problem_; }
   // As a batch of this type that lives as long as it is wanted. Throws error(internal) where it is none.
   record::batch owned(const fr_batch& b, const record::row_type& type) const;
-  // The same, copied where nobody that is known keeps the rows alive.
-  record::batch owned_or_copied(const fr_batch& b, const record::row_type& type) const;
+  // The same for rows that are kept for long, wherever they lie: copied, unless they are all of a batch.
+  record::batch kept(const fr_batch& b, const record::row_type& type) const;
 
  private:
   struct piece {
@@ -53,7 +53,9 @@ class step_output {
   void* take(size_t num_bytes);
   int emit(uint32_t port, const fr_batch& b);
   std::shared_ptr<const void> owner_of(const void* from, size_t num_bytes) const;
-  void check(const fr_batch& b, const record::row_type& type) const;
+  bool is_whole_batch(const fr_batch& b) const;
+  void check_shape(const fr_batch& b, const record::row_type& type) const;
+  void check_strings(const fr_batch& b, const record::row_type& type) const;
 
   running_node& node_;
   exec::output& out_;

@@ -39,6 +39,7 @@ class watch {
                    ((what & FR_WRITABLE) != 0 ? EPOLLOUT : 0U);
     event.data.fd = descriptor;
     const bool is_new = !waiting_.contains(descriptor);
+    if (!is_new && waiting_[descriptor] != waker) return EBUSY;  // each needs a descriptor of its own (dup)
     if (epoll_ctl(epoll_, is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event) != 0) {
       // It was closed without forget(), and the number is another descriptor's now.
       if (is_new || errno != ENOENT || epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) != 0) return errno;
@@ -49,10 +50,10 @@ class watch {
     return 0;
   }
 
-  void forget(int descriptor) {
+  void forget(const fr_waker* waker, int descriptor) {
     mutex_lock lock(mutex_);
     const auto found = waiting_.find(descriptor);
-    if (found == waiting_.end()) return;
+    if (found == waiting_.end() || found->second != waker) return;
     epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
     found->second->release();
     waiting_.erase(found);
@@ -61,7 +62,7 @@ class watch {
   void after(fr_waker* waker, uint64_t milliseconds) {
     mutex_lock lock(mutex_);
     waker->retain();
-    times_.emplace(clock::now() + std::chrono::milliseconds(milliseconds), waker);
+    times_.emplace(clock::now() + std::chrono::milliseconds(std::min<uint64_t>(milliseconds, 1'000'000'000)), waker);
     const uint64_t one = 1;
     if (write(earlier_, &one, sizeof one) < 0) times_.begin()->second->wake();  // it can't fail but for a full counter
   }
@@ -122,7 +123,7 @@ const fr_wake_interface& wakes() {
       [](fr_waker* waker, int descriptor, uint32_t what) {
         return watch::of_process().when_ready(waker, descriptor, what);
       },
-      [](fr_waker*, int descriptor) { watch::of_process().forget(descriptor); },
+      [](fr_waker* waker, int descriptor) { watch::of_process().forget(waker, descriptor); },
       [](fr_waker* waker, uint64_t milliseconds) { watch::of_process().after(waker, milliseconds); }};
   return table;
 }

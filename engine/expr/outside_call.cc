@@ -43,7 +43,10 @@ std::variant<std::vector<node_ptr>, binding_fault> converted_arguments(const std
   FLOWRUN_CHECK(wanted.size() == given.size());
   std::vector<node_ptr> out;
   for (size_t i = 0; i < given.size(); ++i) {
-    node_ptr arg = convert(given[i], wanted[i]);
+    // A number below 0 would become a huge one, and nobody would see it. Of constants, the value is looked at
+    // elsewhere.
+    const bool may_wrap = given[i]->type.is_signed() && wanted[i].is_unsigned() && !given[i]->constant;
+    node_ptr arg = may_wrap ? nullptr : convert(given[i], wanted[i]);
     if (arg == nullptr)
       return binding_fault{i, fmt::format("{} is {}", name_of(i), to_string(given[i]->type)), to_string(wanted[i]),
                            fmt::format("write {}", converted_text("x", given[i]->type, wanted[i]))};

@@ -128,6 +128,17 @@ class geohash_test(plugin_tests):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"^geohash 1.0.0: 3 functions, \d+ calls, \d{3,} rows: nothing is wrong$")
 
+    def test_signed_numbers_are_no_unsigned_ones(self):
+        plugin = self.plugin("""plugin.add(fr::function("twice").signature("twice(n) → u64").help("Twice.")
+                                .overload([](uint64_t n) -> uint64_t { return 2 * n; }));""")
+        self.write("job.yaml", job("toy.twice(i64(value) - 3)"))
+        done = self.flowrun("job.yaml", "--plugin", plugin)
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertIn("is i64", done.stderr)
+        self.assertIn("u64(x)", done.stderr)
+        self.write("job.yaml", job("toy.twice(u64(i64(value) + 3))"))
+        self.assertEqual(self.flowrun("job.yaml", "--plugin", plugin).returncode, 0)
+
     def test_faults_in_a_call_stand_at_their_place(self):
         geohash = self.example("geohash")
         for call, column, *parts in (

@@ -196,7 +196,7 @@ FLOWRUN_PLUGIN("toy", "1.2.3") {
     @unittest.skipIf(SANITIZERS, "a sanitizer has its own line")
     def test_crashes(self):
         self.fail(-6, "a crash inside of node 'made': plugin toy 1.2.3, operator bad", apply="std::abort();")
-        self.fail(-6, "a crash inside of plugin toy 1.2.3, operator bad", check="std::abort();")
+        self.fail(-6, "a crash inside of node 'made': plugin toy 1.2.3, operator bad", check="std::abort();")
 
     def test_declarations(self):
         for expected, parts in (("the name 'Bad' is no word", {"name": "Bad"}),

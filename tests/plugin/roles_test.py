@@ -218,6 +218,20 @@ nodes:
         self.assertEqual(done.returncode, 66, done.stderr)
         self.assertIn("lines.fifo", done.stderr)
 
+    def test_two_nodes_and_one_descriptor(self):
+        self.fifo_job()
+        self.write("job.yaml", """flowrun: 1
+plugins: [fifo]
+nodes:
+  one: {op: fifo.lines, with: {path: lines.fifo}}
+  two: {op: fifo.lines, with: {path: lines.fifo}}
+  out: {op: file.write_lines, in: one, with: {path: out.txt}}
+  more: {op: file.write_lines, in: two, with: {path: more.txt}}
+""")
+        done = self.flowrun("job.yaml", "--plugin", self.example("fifo") / "fifo.so")
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertIn("both read", done.stderr)
+
     def test_work_that_is_spawned(self):
         nodes = "  made: {op: wide.spawned, with: {rows: 5000}}\n" + self.OUT
         self.assertEqual(self.alike(nodes).split(), [str(i) for i in range(5000)])
@@ -336,6 +350,26 @@ class other_test(role_test):
         done = self.run_job("  made: {op: wide.hungry}\n" + self.OUT, code=75)
         self.assertIn("node 'made': plugin wide 1.2.3, operator hungry: it needs", done.stderr)
         self.assertIn("-m", done.stderr)
+
+    def test_a_queue_keeps_no_more_than_its_rows(self):
+        rows = "  rows: {op: generate, with: {rows: 20000000, columns: {value: i}}}\n"
+        self.run_job(rows + "  made: {op: wide.first_of_each, in: rows}\n  n: {op: reduce, in: made, with: {let: {n: \"count()\"}}}\n",
+                     "-m", "32MiB", "--batch-size", "64KiB", "--report", "report.json")
+        self.assertGreater(int(self.report()["results"][0]["value"]), 1000)
+        self.within_budget(self.report())
+
+    def test_rows_are_read_in_steps_only(self):
+        done = self.run_job(self.ROWS + "  made: {op: wide.early, in: rows}\n" + self.OUT, code=70)
+        self.assertIn("node 'made': plugin wide 1.2.3, operator early: it reads or writes rows", done.stderr)
+        self.assertIn("move it from start into pull, push or finish", done.stderr)
+
+    def test_rows_that_a_breaker_makes_may_be_long(self):
+        rows = "  rows: {op: generate, with: {rows: 3000, columns: {value: \"rand(1, i)\"}}}\n"
+        self.run_job(rows + "  made: {op: wide.halved, in: rows, with: {length: 64KiB}}\n"
+                     "  short: {op: map, in: made, with: {half: half, n: length(text)}}\n" + self.OUT.replace("made", "short"),
+                     "-m", "256MiB", "--report", "report.json")
+        self.assertEqual({line.split(",")[1] for line in (self.dir / "out.csv").read_text().split()}, {"65536"})
+        self.within_budget(self.report())
 
     def test_they_are_documented(self):
         done = self.flowrun("ops", "wide.halved", "--plugin", self.wide)

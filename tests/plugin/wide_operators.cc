@@ -245,6 +245,7 @@ struct sound {
 
 // halved: a breaker with an intake: halves, sorted, each once, with a text.
 struct halved_settings {
+  uint64_t length = 0;
   fr::row_type sorted{{{"half", {FR_U64, 8}}, {"text", {FR_STRING, 8}}}};
 };
 void halve(const halved_settings& s, const fr::batch& in, fr::out& out) {
@@ -254,9 +255,36 @@ void halve(const halved_settings& s, const fr::batch& in, fr::out& out) {
     const uint64_t half = in.get<uint64_t>(i, 0) / 2;
     unsigned char* const row = rows.append();
     rows.put(row, 0, half);
-    rows.put_text(row, 8, "half " + std::to_string(half));
+    std::string text = "half " + std::to_string(half);
+    if (text.size() < s.length) text.resize(s.length, '.');
+    rows.put_text(row, 8, text);
   }
 }
+
+// first_of_each: one row of each batch into a queue, which gives them back.
+struct first_of_each : through_queue {
+  using through_queue::through_queue;
+  fr::batch first;
+  fr::outcome push(fr::batch& in) {
+    if (first.empty()) {
+      fr_batch one = in.raw();
+      one.num_rows = std::min<size_t>(one.num_rows, 1);
+      first = fr::batch(one);
+    }
+    const fr::outcome o = rows.push(first);
+    if (!o.is_blocked()) first = fr::batch();
+    return o;
+  }
+};
+
+// early: reads rows while it is built.
+struct early {
+  early(const nothing&, const fr::job& j) : reader(j.stored(0).forward(1 << 20)) {
+    fr::batch rows;
+    reader.front(rows);
+  }
+  fr::reader reader;
+};
 
 // hungry: reserves more memory than it was given.
 struct hungry {
@@ -348,9 +376,11 @@ FLOWRUN_PLUGIN("wide", "1.2.3") {
                  .summary("Half of each number, once.")
                  .input("in", "the rows")
                  .output("out", "the halves")
+                 .parameter({.name = "length", .kind = FR_PARAMETER_BYTES, .default_text = "0", .help = "At least."})
                  .parameter({.name = "limit", .kind = FR_PARAMETER_INTEGER, .default_text = "0", .help = "At most."})
                  .check([](fr::node& node) {
                    halved_settings s;
+                   s.length = node.bytes("length");
                    node.set_sort({.rows = s.sorted,
                                   .by = {{"half", true}},
                                   .limit = node.integer("limit"),
@@ -360,6 +390,24 @@ FLOWRUN_PLUGIN("wide", "1.2.3") {
                    return s;
                  })
                  .before(halve));
+  plugin.add(fr::ordered<input_rows, first_of_each>("first_of_each")
+                 .summary("The first row of each batch.")
+                 .input("in", "the rows")
+                 .output("out", "some of them")
+                 .check(check_container)
+                 .run([](const input_rows& s, const fr::job& j) { return first_of_each(s, j); },
+                      [](first_of_each& s, fr::batch& in, fr::out&) { return s.push(in); },
+                      [](first_of_each& s, fr::out& out) { return end_queue(s, out); }));
+  plugin.add(
+      fr::meeting<nothing, early>("early")
+          .summary("Reads too early.")
+          .stored_input("in", "the rows")
+          .output("out", "the rows")
+          .check([](fr::node& node) {
+            node.set_output(0, node.input());
+            return nothing{};
+          })
+          .run([](const nothing& s, const fr::job& j) { return early(s, j); }, [](early&, fr::out&) { return false; }));
   plugin.add(fr::source<nothing, hungry>("hungry")
                  .summary("Wants too much.")
                  .output("out", "nothing")

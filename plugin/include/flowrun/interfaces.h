@@ -66,7 +66,8 @@ enum { FR_READABLE = 1, FR_WRITABLE = 2 };
 typedef struct fr_wake_interface {
   size_t size;
   /* Once: wakes when the descriptor is ready, or its other end is gone. The descriptor stays open until then, or until
-   * forget(). Returns 0 or an errno (EPERM: a regular file, which is always ready). [any thread] */
+   * forget(). Returns 0 or an errno: EPERM, a regular file, which is always ready; EBUSY, another node waits for it
+   * (each dup()s one for itself). [any thread] */
   int (*when_ready)(fr_waker* waker, int descriptor, uint32_t what);
   /* Once this returns, the descriptor may be closed. */
   void (*forget)(fr_waker* waker, int descriptor);

@@ -108,6 +108,7 @@ class stored_rows {
   explicit stored_rows(const fr_rows& raw) : raw_(&raw) {}
   uint64_t num_rows() const { return raw_->num_rows; }
   uint64_t num_bytes() const { return raw_->num_bytes; }
+  // In start or in a step. The memory is for what is read ahead, of the node's share.
   reader forward(uint64_t memory_bytes) const { return read(0, memory_bytes); }
   reader backward(uint64_t memory_bytes) const { return read(1, memory_bytes); }
 
@@ -166,12 +167,23 @@ class job {
   }
   void release(uint64_t num_bytes) const { raw_->release(raw_->self, num_bytes); }
 
-  // Of a meeting operator.
-  reader input(size_t i) const { return reader(raw_->inputs[i]); }
-  stored_rows stored(size_t i) const { return stored_rows(raw_->stored[i]); }
+  // Of a meeting operator: an input that it reads by itself. Rows are taken from it in steps.
+  reader input(size_t i) const {
+    if (i >= raw_->num_inputs || raw_->inputs[i].size == 0)
+      throw error("input " + std::to_string(i) + " is none that it reads by itself", "only a meeting's streams are",
+                  FR_INTERNAL);
+    return reader(raw_->inputs[i]);
+  }
+  stored_rows stored(size_t i) const {
+    if (i >= raw_->num_inputs || raw_->stored[i].size == 0)
+      throw error("input " + std::to_string(i) + " is not stored", "declare it with stored_input()", FR_INTERNAL);
+    return stored_rows(raw_->stored[i]);
+  }
   // What the intake of an input has left.
   template <class Left>
   const Left& left(size_t i) const {
+    if (i >= raw_->num_inputs || raw_->left[i] == nullptr)
+      throw error("input " + std::to_string(i) + " is not taken in", "declare it with taken_in()", FR_INTERNAL);
     return *static_cast<const Left*>(static_cast<const std::shared_ptr<void>*>(raw_->left[i])->get());
   }
   const fr_job& raw() const { return *raw_; }
