@@ -93,8 +93,10 @@ node_ptr outside_call_again(const node& call, std::vector<node_ptr> args, std::v
   node_ptr out = std::get<node_ptr>(std::move(made));
   // Bound with a value, a call must give what it gave without.
   if (out->type != call.type)
-    internal_error(fmt::format("{} gives {} for a value and {} before", function.help().name, to_string(out->type),
-                               to_string(call.type)));
+    throw error(error_kind::internal,
+                fmt::format("{} is {} for the value of a scalar, and was {} before it had one", function.help().name,
+                            to_string(out->type), to_string(call.type)),
+                "tell the author of the plugin: the result's type follows from the arguments' types alone");
   return out;
 }
 

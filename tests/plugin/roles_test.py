@@ -14,7 +14,7 @@ import subprocess
 import time
 import unittest
 
-from plugin_tests import COMPILERS, ROOT, main, plugin_tests
+from plugin_tests import COMPILERS, ROOT, SANITIZERS, main, plugin_tests
 
 HERE = pathlib.Path(__file__).resolve().parent
 # The same job in ways that must give the same bytes.
@@ -357,6 +357,39 @@ class other_test(role_test):
                      "-m", "32MiB", "--batch-size", "64KiB", "--report", "report.json")
         self.assertGreater(int(self.report()["results"][0]["value"]), 1000)
         self.within_budget(self.report())
+
+    BREAKS = """#include <flowrun/plugin.hpp>
+struct nothing {};
+struct state {
+  bool has_ended = false;
+  ~state() noexcept(false) { if (has_ended) %(destroy)s; }
+};
+FLOWRUN_PLUGIN("toy", "1.2.3") {
+  plugin.add(fr::source<nothing, state>("breaks").summary("Breaks.").output("out", "rows")
+                 .check([](fr::node& node) {
+                   node.set_output(0, fr::row_type(std::vector<fr::column>{{"value", {FR_U64, 8}}}));
+                   return nothing{};
+                 })
+                 .run([](const nothing&, const fr::job&) -> state { %(build)s; return state{}; },
+                      [](state& s, fr::out&) { s.has_ended = true; return false; }));
+}
+"""
+
+    def breaks(self, code, *parts, build="", destroy="return"):
+        source = self.BREAKS % {"build": build, "destroy": destroy}
+        plugin = self.compile(self.dir / "plugins" / "toy.so", "", source=source.replace("%", "%%"), more=("-Wno-terminate",))
+        done = self.run_job("  made: {op: toy.breaks}\n" + self.OUT, code=code, plugins="toy", plugin=plugin)
+        for part in ("node 'made': plugin toy 1.2.3, operator breaks", *parts):
+            self.assertIn(part, done.stderr)
+        self.assertFalse((self.dir / "out.csv").exists())
+
+    def test_throws_in_build(self):
+        self.breaks(65, "not today", "tomorrow", build='throw fr::error("not today", "tomorrow")')
+        self.breaks(70, "an exception of an unknown type", build="throw 1")
+
+    @unittest.skipIf(SANITIZERS, "a sanitizer has its own line")
+    def test_throws_in_destroy(self):
+        self.breaks(-6, "a crash inside of", destroy="throw 1")
 
     def test_rows_are_read_in_steps_only(self):
         done = self.run_job(self.ROWS + "  made: {op: wide.early, in: rows}\n" + self.OUT, code=70)

@@ -39,23 +39,33 @@ token_settings check_tokens(fr::node& node) {
 
 void cut(const token_settings& s, const fr::batch& in, fr::out& out) {
   fr::row_writer& rows = out.rows_with_texts_of(in, s.output);
-  const uint32_t token_offset = s.output.columns().back().offset;
+  const uint32_t row_bytes = s.output.row_bytes(), token_offset = s.output.columns().back().offset;
   const token_set in_token = s.in_token;  // here, where no row that is written can lie in it
-  uint64_t at = out.within();             // where the text goes on
+  const unsigned char* const heap = in.raw().heap;
+  auto [row, room] = rows.next_rows();
+  size_t written = 0;
+  uint64_t at = out.within();  // where the text goes on
   for (size_t i = 0; i < in.size(); ++i, at = 0) {
     const std::string_view text = in.text(i, s.text);
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data());
     for (;;) {
-      const token_set::place found =
-          in_token.next(reinterpret_cast<const unsigned char*>(text.data()), text.size(), at);
+      const token_set::place found = in_token.next(bytes, text.size(), at);
       if (found.from == text.size()) break;
-      if (rows.is_complete()) return out.leave(i, found.from);
-      unsigned char* const row = rows.append();
+      if (written == room) {
+        rows.added(written);
+        return out.leave(i, found.from);
+      }
       for (const auto& [column, to] : s.kept)
         std::memcpy(row + to, in.row(i) + column.offset, fr::width_of(column.type));
-      rows.put_text(row, token_offset, text.substr(found.from, found.end - found.from));
+      rows.put(
+          row, token_offset,
+          fr_string{static_cast<uint32_t>(bytes + found.from - heap), static_cast<uint32_t>(found.end - found.from)});
+      row += row_bytes;
+      ++written;
       at = found.end;
     }
   }
+  rows.added(written);
 }
 
 struct nothing {};

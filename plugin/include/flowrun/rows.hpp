@@ -200,8 +200,18 @@ class row_writer {
     if (num_rows_ == 0) start();
     return rows_ + num_rows_++ * row_bytes_;
   }
-  // As many rows as a batch has were written: for steps that make a batch and leave the rest, cheaper than full().
-  bool is_complete() const { return num_rows_ == most_rows_ || heap_bytes_ >= heap_target_; }
+  // For tight loops: where the next rows go, and how many of them have room there, at least one. added() says how many
+  // were written. A step that fills it has made a batch: it leaves the rest.
+  struct space {
+    unsigned char* at;
+    size_t rows;
+  };
+  space next_rows() {
+    if (num_rows_ == most_rows_ || heap_bytes_ >= heap_target_) flush();
+    if (num_rows_ == 0) start();
+    return {rows_ + num_rows_ * row_bytes_, most_rows_ - num_rows_};
+  }
+  void added(size_t count) { num_rows_ += count; }
   // For packed rows without strings: f(const In& row, Out& to) says whether `to` is kept, for rows of `in` from `from`
   // on until the batch is complete. Returns how many of them are done. The loop has no branch on what f says.
   template <class In, class Out, class F>

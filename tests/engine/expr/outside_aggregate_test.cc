@@ -111,7 +111,7 @@ TEST_F(outside_aggregates, have_arguments_and_a_type) {
   EXPECT_TRUE(a.outside->arguments[0].as_column().has_value());
   EXPECT_EQ(a.outside->arguments[0].text(), "x");
   EXPECT_EQ(a.outside->arguments[1].text(), "3");
-  EXPECT_EQ(ok("toy.times((y), 3)").outside->arguments[0].type(), u64);
+  EXPECT_EQ(ok("toy.times(u64(y), 3)").outside->arguments[0].type(), u64);
 }
 
 TEST_F(outside_aggregates, have_faults_at_their_arguments) {
@@ -121,6 +121,10 @@ TEST_F(outside_aggregates, have_faults_at_their_arguments) {
   p = first_problem("toy.times(name, 1)");
   EXPECT_EQ(p.offset, 10U);
   EXPECT_THAT(p.hint, HasSubstr("to_u64(x)"));
+  // Below 0 it would become a huge number, and nobody would see it.
+  p = first_problem("toy.times(y, 1)");
+  EXPECT_EQ(p.offset, 10U);
+  EXPECT_THAT(p.hint, HasSubstr("u64(x)"));
   EXPECT_THAT(first_problem("toy.times(x)").message, HasSubstr("takes 2 arguments, not 1"));
   EXPECT_THAT(first_problem("toy.time(x, 1)").hint, HasSubstr("toy.times"));
   EXPECT_THAT(compile("toy.times(x, 1)", names).problems.at(0).message, HasSubstr("is an aggregate and no function"));
