@@ -377,7 +377,7 @@ FLOWRUN_PLUGIN("toy", "1.2.3") {
 
     def breaks(self, code, *parts, build="", destroy="return"):
         source = self.BREAKS % {"build": build, "destroy": destroy}
-        plugin = self.compile(self.dir / "plugins" / "toy.so", "", source=source.replace("%", "%%"), more=("-Wno-terminate",))
+        plugin = self.compile(self.dir / "plugins" / "toy.so", "", source=source.replace("%", "%%"))
         done = self.run_job("  made: {op: toy.breaks}\n" + self.OUT, code=code, plugins="toy", plugin=plugin)
         for part in ("node 'made': plugin toy 1.2.3, operator breaks", *parts):
             self.assertIn(part, done.stderr)
