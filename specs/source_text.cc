@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-// Bytes of the UTF-8 character at the front of `text`; 0 when it is none (RFC 3629: no overlong forms, no surrogates).
+}  // namespace
+
 size_t utf8_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(i < text.size() ? text[i] : 0); };
   const auto follows = [&](size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
@@ -31,6 +32,8 @@ size_t utf8_length(std::string_view text) {
   }
   return 0;
 }
+
+namespace {
 
 Position at(int line, size_t column) {
   Position position;

@@ -22,6 +22,8 @@ std::string plain_text(std::string text);
 // Reports what makes `text` unreadable. True when YAML may have it.
 bool check_text(std::string_view text, fault_sink& faults);
 
+// Bytes of the UTF-8 character at the front of `text`; 0 when it is none (RFC 3629: no overlong forms, no surrogates).
+size_t utf8_length(std::string_view text);
 bool is_utf8(std::string_view text);
 
 // Finds places in a text by line and column. Refers to the text, doesn't own it.
