@@ -142,14 +142,7 @@ planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_
   resources& decided = out.job.machine;
   decided = decide(given, spec->resources(), read_machine_configuration());
   check_scratch(decided);
-  plan::machine machine;
-  machine.memory_bytes = decided.memory_bytes;
-  machine.threads = decided.threads;
-  machine.num_disks = static_cast<unsigned>(decided.scratch.size());
-  if (decided.disk_depth > 0) machine.disk_depth = decided.disk_depth;
-  machine.block_bytes = decided.block_bytes;
-  machine.batch_bytes = decided.batch_bytes;
-  plan::plan_result planned = plan::make_plan(*out.job.graph, machine);
+  plan::plan_result planned = plan::make_plan(*out.job.graph, machine_of(decided));
   out.faults = std::move(planned.faults);
   out.job.plan = std::move(planned.plan);
   return out;

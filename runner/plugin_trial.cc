@@ -63,17 +63,6 @@ void note_words(const plan::graph& graph, const std::string& plugin, std::set<st
   }
 }
 
-plan::machine machine_of(const resources& decided) {
-  plan::machine out;
-  out.memory_bytes = decided.memory_bytes;
-  out.threads = decided.threads;
-  out.num_disks = static_cast<unsigned>(decided.scratch.size());
-  if (decided.disk_depth > 0) out.disk_depth = decided.disk_depth;
-  out.block_bytes = decided.block_bytes;
-  out.batch_bytes = decided.batch_bytes;
-  return out;
-}
-
 class test_trial {
  public:
   test_trial(const plugin_trial& trial, const prepared_test& prepared, const teller& tell)

@@ -140,6 +140,17 @@ block::disk_config parse_scratch(const std::string& text) {
   return {expanded_home(text), 0};
 }
 
+plan::machine machine_of(const resources& decided) {
+  plan::machine out;
+  out.memory_bytes = decided.memory_bytes;
+  out.threads = decided.threads;
+  out.num_disks = static_cast<unsigned>(decided.scratch.size());
+  if (decided.disk_depth > 0) out.disk_depth = decided.disk_depth;
+  out.block_bytes = decided.block_bytes;
+  out.batch_bytes = decided.batch_bytes;
+  return out;
+}
+
 void check_scratch(const resources& chosen) {
   if (chosen.scratch_from == "default") return;
   for (const block::disk_config& disk : chosen.scratch) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/block/block_manager.h"
+#include "engine/plan/physical_plan.h"
 #include "runner/machine_configuration.h"
 #include "runner/options.h"
 #include "specs/job.pb.h"
@@ -33,6 +34,9 @@ struct resources {
 
 resources decide(const resource_arguments& given, const specs::Resources& of_job,
                  const machine_configuration& of_machine);
+
+// As the planner wants to know it.
+plan::machine machine_of(const resources& decided);
 
 // Checks that what stands where the user wants a scratch directory is a directory, even if the job will not need it.
 // Throws error(usage) or error(bad_spec).
