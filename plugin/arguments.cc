@@ -7,6 +7,7 @@
 
 #include "plugin/note.h"
 #include "plugin/texts.h"
+#include "plugin/value_types.h"
 
 namespace flowrun::plugins {
 
@@ -65,8 +66,7 @@ given_arguments::given_arguments(const std::vector<expr::given_argument>& given)
 }
 
 std::optional<value_type> result_type(fr_type type) {
-  if (type.kind > FR_STRING || type.kind == FR_BYTES) return std::nullopt;
-  return value_type::of(static_cast<type_kind>(type.kind));
+  return type.kind == FR_BYTES ? std::nullopt : value_type_of(type);
 }
 
 std::optional<std::vector<value_type>> wanted_types(const std::vector<uint32_t>& wanted) {

@@ -9,6 +9,7 @@
 #include "operators/parts/order/sort_stages.h"
 #include "operators/parts/rules/estimates.h"
 #include "plugin/texts.h"
+#include "plugin/value_types.h"
 #include "specs/value.h"
 
 namespace flowrun::plugins {
@@ -345,11 +346,9 @@ const fr_row_type* node_view::rows() {
 // --- results ---
 
 record::column node_view::column_of(const fr_column& c) const {
-  const bool is_bytes = c.type.kind == FR_BYTES;
-  if (c.type.kind > FR_STRING || (is_bytes && (c.type.num_bytes == 0 || c.type.num_bytes > record::max_fixed_bytes)))
-    refuse(fmt::format("its column '{}' has no type", as_string(c.name)));
-  return {as_string(c.name),
-          is_bytes ? value_type::fixed_bytes(c.type.num_bytes) : value_type::of(static_cast<type_kind>(c.type.kind))};
+  const auto type = value_type_of(c.type);
+  if (!type) refuse(fmt::format("its column '{}' has no type", as_string(c.name)));
+  return {as_string(c.name), *type};
 }
 
 // Names may come from the job's own parameters, so these are faults of the node.

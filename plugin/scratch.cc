@@ -6,10 +6,10 @@
 #include "engine/container/external_vector.h"
 #include "plugin/codes.h"
 #include "plugin/interfaces.h"
-#include "plugin/node_view.h"
 #include "plugin/row_reader.h"
 #include "plugin/step_output.h"
 #include "plugin/texts.h"
+#include "plugin/value_types.h"
 
 using namespace flowrun;
 using namespace flowrun::plugins;
@@ -19,13 +19,9 @@ namespace {
 record::row_type type_of(const running_node& node, const fr_column* columns, size_t num_columns) {
   std::vector<record::column> out;
   for (size_t i = 0; i < num_columns; ++i) {
-    const fr_type type = columns[i].type;
-    const bool is_bytes = type.kind == FR_BYTES;
-    if (type.kind > FR_STRING || (is_bytes && (type.num_bytes == 0 || type.num_bytes > record::max_fixed_bytes)))
-      node.refuse("a column of the rows that it would store has no type");
-    out.push_back(
-        {as_string(columns[i].name), is_bytes ? record::value_type::fixed_bytes(type.num_bytes)
-                                              : record::value_type::of(static_cast<record::type_kind>(type.kind))});
+    const auto type = value_type_of(columns[i].type);
+    if (!type) node.refuse("a column of the rows that it would store has no type");
+    out.push_back({as_string(columns[i].name), *type});
   }
   if (out.empty()) node.refuse("the rows that it would store have no columns");
   return record::row_type(std::move(out));
