@@ -173,11 +173,7 @@ class aggregate_trial {
   }
 
  private:
-  void breach(const std::string& where, const std::string& what) {
-    const std::string line = fmt::format("{}: {}", where, what);
-    if (std::find(out_.breaches.begin(), out_.breaches.end(), line) == out_.breaches.end())
-      out_.breaches.push_back(line);
-  }
+  void breach(const std::string& where, const std::string& what) { out_.breach(where, what); }
 
   void find_call(const tried_arguments& arguments, std::vector<tried_call>& calls) {
     const std::string name = arguments.shown(aggregate_.help().name);

@@ -87,11 +87,7 @@ class function_trial {
   }
 
  private:
-  void breach(const std::string& where, const std::string& what) {
-    const std::string line = fmt::format("{}: {}", where, what);
-    if (std::find(out_.breaches.begin(), out_.breaches.end(), line) == out_.breaches.end())
-      out_.breaches.push_back(line);
-  }
+  void breach(const std::string& where, const std::string& what) { out_.breach(where, what); }
 
   void find_call(const tried_arguments& arguments, std::vector<tried_call>& calls) {
     const std::string name = arguments.shown(function_.help().name);
@@ -187,6 +183,11 @@ class function_trial {
 };
 
 }  // namespace
+
+void conformance::breach(const std::string& where, const std::string& what) {
+  const std::string line = fmt::format("{}: {}", where, what);
+  if (std::find(breaches.begin(), breaches.end(), line) == breaches.end()) breaches.push_back(line);
+}
 
 conformance try_functions(const loaded_plugin& plugin, uint64_t seed) {
   conformance out;

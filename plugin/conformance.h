@@ -14,6 +14,9 @@ struct conformance {
   uint64_t num_rows = 0;              // that were computed in them
   std::vector<std::string> unused;    // words that took no combination that was tried
   std::vector<std::string> breaches;  // what is wrong, a line each
+
+  // Each line once.
+  void breach(const std::string& where, const std::string& what);
 };
 
 // Functions: arguments of all types, constant and not; odd values (NaN, empty and long texts, bytes that are no UTF-8);
