@@ -104,7 +104,7 @@ void running_node::keep_exception() {
 
 int running_node::fail_outside_of_steps() {
   note_failure(
-      building, FR_INTERNAL,
+      step != nullptr ? &step->problem() : building, FR_INTERNAL,
       as_text("it reads or writes rows, or what is finished already, outside of a step: while a node is built it "
               "only opens what its steps will use"),
       as_text("move it from start into pull, push or finish"));

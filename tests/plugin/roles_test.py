@@ -395,6 +395,8 @@ FLOWRUN_PLUGIN("toy", "1.2.3") {
         done = self.run_job(self.ROWS + "  made: {op: wide.early, in: rows}\n" + self.OUT, code=70)
         self.assertIn("node 'made': plugin wide 1.2.3, operator early: it reads or writes rows", done.stderr)
         self.assertIn("move it from start into pull, push or finish", done.stderr)
+        done = self.run_job(self.ROWS + "  made: {op: wide.push_behind_the_end, in: rows}\n" + self.OUT, code=70)
+        self.assertIn("or what is finished already", done.stderr)
 
     def test_rows_that_a_breaker_makes_may_be_long(self):
         rows = "  rows: {op: generate, with: {rows: 3000, columns: {value: \"rand(1, i)\"}}}\n"

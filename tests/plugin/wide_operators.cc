@@ -398,6 +398,16 @@ FLOWRUN_PLUGIN("wide", "1.2.3") {
                  .run([](const input_rows& s, const fr::job& j) { return first_of_each(s, j); },
                       [](first_of_each& s, fr::batch& in, fr::out&) { return s.push(in); },
                       [](first_of_each& s, fr::out& out) { return end_queue(s, out); }));
+  plugin.add(fr::ordered<input_rows, through_queue>("push_behind_the_end")
+                 .summary("Pushes into a queue that has ended.")
+                 .input("in", "the rows")
+                 .output("out", "nothing")
+                 .check(check_container)
+                 .run([](const input_rows& s, const fr::job& j) { return through_queue(s, j); },
+                      [](through_queue& s, fr::batch& in, fr::out&) {
+                        s.rows.end();
+                        return s.rows.push(in);
+                      }));
   plugin.add(
       fr::meeting<nothing, early>("early")
           .summary("Reads too early.")
