@@ -106,7 +106,6 @@ class line_source {
   void give(fr::row_writer& rows, std::string_view line) {
     unsigned char* const row = rows.append();
     rows.put_text(row, 0, line);
-    job_.count("lines", 1);
   }
   // False: nothing is there now.
   bool read_some() {
@@ -117,6 +116,7 @@ class line_source {
     text_.resize(before + static_cast<size_t>(std::max<ssize_t>(count, 0)));
     if (count < 0 && code != EAGAIN && code != EINTR) fail(s_.path, code);
     if (count > 0) job_.count("file_read_bytes", static_cast<uint64_t>(count));
+    if (count > 0) job_.count("reads", 1);
     // A FIFO without a writer looks like one that has ended, until the first wake.
     if (count == 0 && (was_woken_ || is_file_)) return has_ended_ = true;
     return count > 0 || (count < 0 && code == EINTR);
