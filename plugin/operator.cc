@@ -49,14 +49,12 @@ std::vector<std::string> words_of(fr_text text) {
 bool inputs_fit(const fr_operator& t) {
   if (t.role == FR_SOURCE) return t.num_inputs == 0;
   if (t.num_inputs == 0) return false;
-  bool all_stored = true;
   for (size_t i = 0; i < t.num_inputs; ++i) {
     const bool is_stream = t.inputs[i].storage == FR_STREAM;
     if (t.inputs[i].storage > FR_TAKEN_IN) return false;
     if (t.role != FR_MEETING && is_stream != (i == 0)) return false;
     // Its steps run side by side, and nothing of it could wait for rows.
     if (t.role == FR_STATELESS && t.inputs[i].storage == FR_STORED) return false;
-    all_stored = all_stored && !is_stream;
   }
   // The rows of a breaker wait for nothing else; a node either meets streams or reads what is stored.
   if (t.role == FR_BREAKER) return t.num_inputs == 1;

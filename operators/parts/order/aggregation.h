@@ -46,7 +46,7 @@ class aggregation {
   // `starts` as group_tracker::add gives them; `open`: group 0 was open before. Both, and the rows, stay where they are
   // as long as results of complete groups are asked for.
   void add(const record::batch& rows, const std::vector<uint32_t>& starts, bool open);
-  // Makes results of groups from `from` on, of `count` at most, and returns of how many: they may be asked for now.
+  // Finishes groups from `from` on, at most `count` of them, and returns how many: only their results can be stored.
   size_t make(size_t from, size_t count);
   // Writes the results of groups [from, from + count) of the last add() into `count` rows at `to` of `into`. Once per
   // group.
