@@ -117,7 +117,7 @@ chunk_code chunk_builder::build(const std::vector<value_id>& results, size_t out
     FLOWRUN_CHECK(placed[id]);
     return place[id];
   };
-  // Constants of numbers never share a register with anything: they are taken first.
+  // Constants of numbers never share a register with anything: they are taken first, so theirs are the lowest.
   for (const event& e : events) {
     if (e.at != nullptr) {
       for (value_id id : e.at->needs)
@@ -212,7 +212,9 @@ void* chunk_frame::cells(register_ref r) const {
 
 text_operand chunk_frame::operand(register_ref r) const {
   if (r.where == register_ref::file::text_constants) return {&text_constants_[r.index], 0};
-  return {cells(r), 1};
+  // One cell of a constant is enough, and leaves room in the cache for what differs from row to row.
+  const bool is_constant = r.where == register_ref::file::numbers && r.index < code_.number_constants.size();
+  return {cells(r), is_constant ? size_t{0} : size_t{1}};
 }
 
 void chunk_frame::filter(const step& s, size_t& n) {
