@@ -364,6 +364,7 @@ exec::operator_definition word<"call">() {
   d.order = "needs: nothing; gives: what holds for the graph's outputs";
   d.example = "suffixes: {op: call, in: {text: names}, with: {graph: dc3}}\n";
   d.role = plan::operator_role::control;
+  d.reports = true;
   d.inputs = {{"in", "the graph's inputs", true, true}};
   d.inputs_by_name = true;
   d.outputs_from_parameters = true;

@@ -218,6 +218,7 @@ exec::operator_definition word<"check">() {
   d.order = "needs: unique needs equal values adjacent; gives: `sorted`, or the input's order";
   d.example = "sure: {op: check, in: edges, with: {sorted: [src, dst], unique: [src, dst], empty: false}}\n";
   d.role = plan::operator_role::ordered;
+  d.reports = true;
   d.inputs = {{"in", "the rows to look at"}};
   d.outputs = {{"out", "the same rows"}};
   d.output_optional = true;

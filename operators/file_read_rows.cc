@@ -128,7 +128,17 @@ class rows_source final : public exec::source {
         pool_(context.job.pool()),
         held_(std::make_shared<std::atomic<unsigned>>(0)),
         options_(reading_options(context.job, context.memory_bytes, row_bytes_)),
-        input_(context.job, context.counters, parts(s), options_) {}
+        input_(context.job, context.counters, parts(s), options_, beginning_at(context.begin_at)) {
+    if (context.begin_at == nullptr) return;
+    file_bytes_ = context.begin_at->at(1);
+    rows_queued_ = context.begin_at->at(2);
+  }
+
+  // File, byte in the part of it that is read, rows before.
+  resume::source_position position() const override {
+    const uint64_t num_rows = batches_.empty() ? rows_queued_ : batches_.front().first_row - from_;
+    return {input_.file(), file_bytes_ - straddling_.size() - (rows_queued_ - num_rows) * row_bytes_, num_rows};
+  }
 
   outcome pull(exec::output& out, waker& w) override {
     while (batches_.empty()) {

@@ -167,6 +167,8 @@ class range_source final : public exec::source {
     out.emit(exec::make_parcel(range, range.num_rows, 0));
     return outcome::ready();
   }
+  // The number of the next row.
+  resume::source_position position() const override { return {next_}; }
 
  private:
   uint64_t next_;
@@ -234,8 +236,9 @@ class generate_stage final : public exec::parcel_stage<row_range> {
 
 exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
-  out.head =
-      std::make_unique<range_source>(s.first, s.rows, record::shape_for(s.type, c.batches.target_bytes).max_rows);
+  const uint64_t first = c.begin_at != nullptr ? c.begin_at->at(0) : s.first;
+  out.head = std::make_unique<range_source>(first, s.rows - (first - s.first),
+                                            record::shape_for(s.type, c.batches.target_bytes).max_rows);
   out.stages.push_back(std::make_unique<generate_stage>(s, c.job.pool()));
   return out;
 }

@@ -187,6 +187,7 @@ exec::operator_definition word<"loop">() {
       "    until:   \"rows(new) == 0\"\n"
       "    collect: {out: level}\n";
   d.role = plan::operator_role::control;
+  d.reports = true;
   d.inputs = {{"in", "rows that the body reads, in every iteration, by the name they have here", true, true}};
   d.inputs_by_name = true;
   d.outputs_from_parameters = true;

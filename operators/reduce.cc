@@ -177,6 +177,7 @@ exec::operator_definition word<"reduce">() {
   d.order = "needs: none; gives: one row";
   d.example = "totals: {op: reduce, in: edges, with: {let: {edges: \"count()\", largest: \"max(dst)\"}, hash: true}}\n";
   d.role = plan::operator_role::ordered;
+  d.reports = true;
   d.inputs = {{"in", "the rows to add up"}};
   d.outputs = {{"out", "one row"}};
   d.output_optional = true;

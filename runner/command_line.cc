@@ -59,6 +59,7 @@ class parser {
     add_run();
     add_check();
     add_plan();
+    add_clean();
     add_test();
     add_others();
   }
@@ -117,6 +118,8 @@ class parser {
     sub.add_option("FILE", file_, "The job.")->type_name(" ");
     add_job(sub);
     add_resources(sub);
+    sub.add_flag("--resume", out_.run.resume,
+                 "Keeps on scratch what is finished: after a kill or a failure the same command goes on there.");
     add_word(sub, "--progress", progress_, "MODE", "auto, bar, plain, json (lines on standard error), none.");
     add_word(sub, "--report", out_.run.report, "FILE",
              "Writes the run report as JSON, also when the job fails; - for standard output.");
@@ -148,8 +151,16 @@ class parser {
                         "Shows what a run would do and cost: phases, pipelines, memory, scratch.", plan_examples);
     sub.add_option("FILE", file_, "The job.")->type_name(" ");
     add_word(sub, "-f,--format", format_, "FORMAT", "text, json, dot (for Graphviz).");
+    sub.add_flag("--resume", out_.plan.resume, "Also says what a run with --resume would go on with.");
     add_job(sub);
     add_resources(sub);
+  }
+
+  void add_clean() {
+    CLI::App& sub = add(command::clean, "clean",
+                        "Removes what jobs with --resume have left on scratch, but for those at work.", clean_examples);
+    sub.add_option("DIR", out_.clean.directories, "Scratch directories. Default: the machine's.")->type_name(" ");
+    sub.add_flag("-n,--dry-run", out_.clean.only_list, "Says what would be removed.");
   }
 
   void add_test() {

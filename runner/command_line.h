@@ -12,6 +12,7 @@ enum class command {
   run,
   check,
   plan,
+  clean,
   test,
   ops,
   plugins,
@@ -33,6 +34,7 @@ struct invocation {
   run_arguments run;
   check_arguments check;
   plan_arguments plan;
+  clean_arguments clean;
   test_arguments test;
   gen_arguments gen;
   plugins_arguments plugins_command;

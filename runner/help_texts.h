@@ -21,6 +21,7 @@ inline constexpr const char* run_examples =
                                        spill to two disks at once, at most 200 GiB on the second
   flowrun job.yaml -p input=edges.csv --set nodes.top.with.limit=100
   flowrun job.yaml --report report.json --progress json
+  flowrun job.yaml --resume            after a kill, the same command goes on
 
 Exit codes: 0 done, 64 wrong command line, 65 bad data, 66 no such input, 70 a bug in flowrun,
 73 an output can't be made or its disk is full, 74 reading or writing failed, 75 out of scratch or memory,
@@ -40,6 +41,16 @@ inline constexpr const char* plan_examples =
     R"text(Examples:
   flowrun plan job.yaml -m 1GiB
   flowrun plan job.yaml --format dot | dot -Tsvg > plan.svg)text";
+
+inline constexpr const char* clean_examples =
+    R"text(Examples:
+  flowrun clean -n                 what is there, and which jobs left it
+  flowrun clean                    away with it
+  flowrun clean /ssd0/tmp /ssd1/tmp
+
+A job with --resume keeps a directory flowrun-resume-KEY in each of its scratch directories until it has succeeded.
+Those of jobs that are running are left alone. Other jobs leave nothing, however they end.
+Exit codes: 0 done, 74 something can't be removed.)text";
 
 inline constexpr const char* ops_examples =
     R"text(Examples:

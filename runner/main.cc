@@ -24,6 +24,7 @@ int carry_out(const invocation& asked, terminal& screen) {
   switch (asked.what) {
     case command::run: return run(asked.run, screen);
     case command::check: return check(asked.check, screen);
+    case command::clean: return clean(asked.clean, screen);
     case command::plan: return show_plan(asked.plan, screen);
     case command::test: return test(asked.test, screen);
     case command::gen: return generate(asked.gen, screen);

@@ -50,6 +50,7 @@ struct run_arguments {
   progress_mode progress = progress_mode::automatic;
   std::string metrics_listen;  // empty: no metrics
   std::string report;          // empty: none; - for standard output
+  bool resume = false;         // keeps what is finished, and goes on with what an earlier run has left
 };
 
 struct check_arguments {
@@ -62,6 +63,12 @@ struct plan_arguments {
   job_arguments job;
   resource_arguments resources;
   std::string format = "text";
+  bool resume = false;  // also what --resume would go on with
+};
+
+struct clean_arguments {
+  std::vector<std::string> directories;  // scratch directories; none: the machine's
+  bool only_list = false;
 };
 
 struct test_arguments {

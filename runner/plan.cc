@@ -4,6 +4,7 @@
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/job_loading.h"
+#include "runner/resuming.h"
 #include "runner/scratch_room.h"
 
 namespace flowrun::runner {
@@ -16,6 +17,7 @@ int show_plan(const plan_arguments& arguments, terminal& screen) {
                      : arguments.format == "dot" ? plan::explain_dot(*loaded.graph, loaded.plan)
                                                  : plan::explain_text(*loaded.graph, loaded.plan);
   if (!text.ends_with('\n')) text += '\n';
+  if (arguments.resume && arguments.format == "text") text += describe_resume(loaded, arguments.job);
   print(text);
   return 0;
 }

@@ -16,6 +16,7 @@
 #include "runner/job_loading.h"
 #include "runner/job_metrics.h"
 #include "runner/progress_display.h"
+#include "runner/resuming.h"
 #include "runner/run.h"
 #include "runner/scratch_room.h"
 #include "specs/resource_reader.h"
@@ -109,7 +110,13 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
   }
 
   const interrupts signals;
-  exec::job job(settings_of(loaded, arguments));
+  exec::job_settings settings = settings_of(loaded, arguments);
+  if (arguments.resume) {
+    settings.manifest = open_manifest(loaded, arguments, screen);
+    for (size_t i = 0; i < settings.scratch.size(); ++i)
+      settings.scratch[i].kept_file = settings.manifest->kept_file(i);
+  }
+  exec::job job(std::move(settings));
   tell_resources(loaded.machine, arguments, job.backend_name(), screen);
   job_metrics values(job);
   const metrics::collection::attachment attached =
@@ -135,6 +142,8 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
     } catch (const error& second) {  // what ended the job is told all the same
       screen.show(second);
     }
+    if (arguments.resume)
+      screen.say("flowrun: what is finished stays: the same command goes on there (flowrun clean removes it)\n");
     if (!stopped || signals.signal() == 0) throw;
     screen.show(
         error(error_kind::cancelled, fmt::format("stopped by {}", name_of(signals.signal())), "no output was written"));

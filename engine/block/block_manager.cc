@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "engine/base/buffer.h"
@@ -20,12 +21,14 @@ namespace flowrun::block {
 struct block_manager::disk {
   disk(const disk_config& config, const manager_options& options)
       : path(config.path),
+        kept_file(config.kept_file),
         limit(config.limit),
         weight(config.weight),
         queue(options.depth > 0 ? options.depth : default_disk_depth, options.order, true),
         statistics(path, options.backend->time()) {}
 
   const std::string path;
+  const std::string kept_file;
   const uint64_t limit;
   const double weight;             // 0: measured
   io::disk_queue queue;            // thread-safe by itself
@@ -44,6 +47,8 @@ struct block_manager::disk {
   uint64_t used FLOWRUN_GUARDED_BY(mutex) = 0;
   uint64_t peak_used FLOWRUN_GUARDED_BY(mutex) = 0;
   extent_list free_space FLOWRUN_GUARDED_BY(mutex);
+  // By offset: blocks that are kept, and whether they were freed meanwhile.
+  std::unordered_map<uint64_t, bool> kept FLOWRUN_GUARDED_BY(mutex);
 
   void open(const manager_options& options) FLOWRUN_REQUIRES(mutex);
   void open_now(const manager_options& options);
@@ -64,7 +69,13 @@ void block_manager::disk::open(const manager_options& options) {
     return;
   }
   prepare_scratch_directory(path);
-  scratch = io::file::open(path, io::open_mode::scratch, {.direct = options.direct});
+  if (kept_file.empty()) {
+    scratch = io::file::open(path, io::open_mode::scratch, {.direct = options.direct});
+    return;
+  }
+  scratch = io::file::open(kept_file, io::open_mode::kept, {.direct = options.direct});
+  end = round_down(scratch->num_bytes(), io_alignment);
+  free_space.give(0, end);
 }
 
 void block_manager::disk::open_now(const manager_options& options) {
@@ -212,9 +223,59 @@ void block_manager::free(block_id id) noexcept {
   mutex_lock lock(owner.mutex);
   FLOWRUN_CHECK(id.offset + id.num_bytes <= owner.end && owner.used >= id.num_bytes);
   FLOWRUN_CHECK(!owner.queue.in_flight(id.offset));
+  if (const auto kept = owner.kept.find(id.offset); kept != owner.kept.end()) {
+    FLOWRUN_CHECK(!kept->second);
+    kept->second = true;
+    return;
+  }
   owner.free_space.give(id.offset, id.num_bytes);
   owner.used -= id.num_bytes;
   used_bytes_.fetch_sub(id.num_bytes, std::memory_order_relaxed);
+}
+
+void block_manager::keep(block_id id) {
+  if (id.num_bytes == 0) return;
+  disk& owner = *disks_.at(id.disk);
+  mutex_lock lock(owner.mutex);
+  owner.kept.emplace(id.offset, false);
+}
+
+void block_manager::let_go(block_id id) noexcept {
+  if (id.num_bytes == 0) return;
+  bool was_freed = false;
+  {
+    disk& owner = *disks_.at(id.disk);
+    mutex_lock lock(owner.mutex);
+    const auto kept = owner.kept.find(id.offset);
+    if (kept == owner.kept.end()) return;
+    was_freed = kept->second;
+    owner.kept.erase(kept);
+  }
+  if (was_freed) free(id);
+}
+
+bool block_manager::restore(block_id id) {
+  if (id.disk >= num_disks() || id.num_bytes == 0 || id.num_bytes % io_alignment != 0) return false;
+  disk& owner = *disks_[id.disk];
+  mutex_lock lock(owner.mutex);
+  if (owner.scratch == nullptr || !owner.free_space.take_at(id.offset, id.num_bytes)) return false;
+  owner.kept.emplace(id.offset, false);
+  owner.used += id.num_bytes;
+  owner.peak_used = std::max(owner.peak_used, owner.used);
+  const uint64_t now = used_bytes_.fetch_add(id.num_bytes, std::memory_order_relaxed) + id.num_bytes;
+  if (now > peak_used_bytes_.load(std::memory_order_relaxed)) peak_used_bytes_ = now;
+  return true;
+}
+
+void block_manager::sync() {
+  for (const auto& one : disks_) {
+    io::file* scratch = nullptr;
+    {
+      mutex_lock lock(one->mutex);
+      scratch = one->scratch.get();
+    }
+    if (scratch != nullptr && !scratch->is_memory()) scratch->sync();
+  }
 }
 
 void block_manager::condemn(block_id id, const std::string& cause) {

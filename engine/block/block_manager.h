@@ -10,6 +10,9 @@
 // the transfers so far (disk_weights.h), so that all are busy to the end. Each has a queue of this manager (one job),
 // with its depth and order (io/disk_queue.h), which also sees to it that no block has two transfers at once.
 //
+// A job that may be resumed has named files instead, and blocks in them that are kept: their space is used by nothing
+// else until they are let go.
+//
 // Thread-safe: one mutex per disk, held while that disk's file grows (milliseconds once in reserve_step bytes); an
 // allocation otherwise costs a map operation.
 #pragma once
@@ -35,6 +38,8 @@ struct disk_config {
   std::string path;    // made with mode 0700 when missing
   uint64_t limit = 0;  // the longest its scratch file may get, in bytes; 0: no limit
   double weight = 0;   // its speed relative to the others'; 0: measured (then all are)
+  // The file with its blocks, which stays when the process ends; empty: one without a name, which doesn't.
+  std::string kept_file = {};
 };
 
 struct manager_options {
@@ -99,6 +104,19 @@ class block_manager {
   // Gives the space back, to be used again. No transfer of the block may be in flight. Freeing twice is our bug and
   // ends the process (going on would give one block to two owners).
   void free(block_id id) noexcept;
+  // --- blocks that a later process may need (disk_config::kept_file) ---
+
+  // Its space is given to no other block, freed or not, until let_go(): what it holds stays as it is.
+  void keep(block_id id);
+  void let_go(block_id id) noexcept;
+  // A block of an earlier process: allocated and kept from now on. After open_all(), before the first allocation. False
+  // when its file doesn't have it, or another block lies there.
+  bool restore(block_id id);
+  // What has been written is on the disks, also after a loss of power. Throws error(io), error(resources).
+  void sync();
+  // Numbers of streams begin here, so that no block of an earlier process can be taken for one of this.
+  void number_streams_from(uint64_t first) { next_stream_ = first; }
+
   // A write of this block found the disk full: takes its space out of use for good, and that disk's file grows no more.
   void condemn(block_id id, const std::string& cause);
   // A write of this block failed: takes its space out of use for good, and gives out no more of that disk. True when

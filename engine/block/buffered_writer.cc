@@ -223,6 +223,16 @@ struct buffered_writer::core final : io::transfer_pool {
     return true;
   }
 
+  uint64_t num_written() {
+    if (first_error) return 0;
+    uint64_t first_open = results.size();
+    mutex_lock lock(mutex_);
+    for (const slot& one : slots())
+      if (one.now == state::in_flight || one.now == state::done)
+        first_open = std::min(first_open, writes[one.number].ticket);
+    return first_open;
+  }
+
   void forget_results() {
     mutex_lock lock(mutex_);
     FLOWRUN_CHECK(num_unsettled == 0);
@@ -282,6 +292,8 @@ void buffered_writer::flush() {
 }
 
 block_id buffered_writer::result(uint64_t ticket) const { return core_->results.at(ticket); }
+
+uint64_t buffered_writer::num_written() const { return core_->num_written(); }
 
 uint64_t buffered_writer::num_submitted() const { return core_->results.size(); }
 

@@ -68,6 +68,8 @@ class buffered_writer {
   // The same, but blocks; never from a TBB worker.
   void flush();
 
+  // The blocks of all tickets below this are written, where they will stay; 0 once a write has failed.
+  uint64_t num_written() const;
   // Where the block of `ticket` lies; final after a flush, also one that threw. The block belongs to the caller.
   // num_bytes is 0 when no disk had room for it.
   block_id result(uint64_t ticket) const;

@@ -36,6 +36,19 @@ std::optional<std::pair<uint64_t, unsigned>> extent_list::take(uint64_t block_by
   return std::nullopt;
 }
 
+bool extent_list::take_at(uint64_t offset, uint64_t num_bytes) {
+  auto found = extents_.upper_bound(offset);
+  if (found == extents_.begin()) return false;
+  --found;
+  const uint64_t begin = found->first, end = begin + found->second;
+  if (num_bytes > end - std::min(end, offset)) return false;
+  extents_.erase(found);
+  free_bytes_ -= end - begin;
+  give(begin, offset - begin);
+  give(offset + num_bytes, end - offset - num_bytes);
+  return true;
+}
+
 void extent_list::give(uint64_t offset, uint64_t num_bytes) {
   if (num_bytes == 0) return;
   const auto after = extents_.lower_bound(offset);

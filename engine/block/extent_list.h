@@ -20,6 +20,8 @@ class extent_list {
   // The same for 1 to `most_blocks` neighbouring blocks: as many as the first extent with room for one has; their
   // number too.
   std::optional<std::pair<uint64_t, unsigned>> take(uint64_t num_bytes, unsigned most_blocks);
+  // Takes [offset, offset + num_bytes) itself; false when not all of it is free.
+  bool take_at(uint64_t offset, uint64_t num_bytes);
   // Adds [offset, offset + num_bytes). Throws error(internal) when part of it is free already (freed twice).
   void give(uint64_t offset, uint64_t num_bytes);
 

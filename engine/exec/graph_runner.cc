@@ -5,6 +5,7 @@
 #include "engine/base/error.h"
 #include "engine/exec/body_runner.h"
 #include "engine/exec/control_context.h"
+#include "engine/exec/resumed_phases.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/control_memory.h"
 
@@ -58,7 +59,9 @@ graph_runner::~graph_runner() = default;
 void graph_runner::run(stream_table* streams) {
   builder_.set_streams(streams);
   const bool here = is_small(streams);
-  for (phase_ = 0; phase_ < plan_.phases.size(); ++phase_) run_phase(phase_, here);
+  const std::vector<bool> finished = finished_phases(graph_, plan_, job_.manifest());
+  for (phase_ = 0; phase_ < plan_.phases.size(); ++phase_)
+    if (!finished[phase_]) run_phase(phase_, here);
   builder_.set_streams(nullptr);
 }
 
@@ -87,6 +90,7 @@ void graph_runner::run_phase(size_t x, bool here) {
   if (control >= 0) run_control(control);
   if (!trees.empty()) host_.run_pipelines(std::move(trees), here, [this] { builder_.forget_wakers(); });
   builder_.end_phase(x);
+  if (job_.manifest() != nullptr) release_what_was_read(graph_, plan_, x, *job_.manifest());
 }
 
 // The body as the checker made it: all copies of it that run share this one.

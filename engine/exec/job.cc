@@ -14,6 +14,7 @@
 #include "engine/exec/task_executor.h"
 #include "engine/io/identify.h"
 #include "engine/io/output_file.h"
+#include "engine/resume/manifest.h"
 #include "engine/sizes/batches_in_flight.h"
 
 namespace flowrun::exec {
@@ -58,6 +59,7 @@ class job::core final : public services, public graph_host {
   ~core() override {
     stopped_ = true;  // run() may have been left by an exception while pipelines were at work
     take_down([] {});
+    if (settings_.manifest) settings_.manifest->end();  // it syncs scratch files
   }
 
   record::batch_pool& pool() override { return pool_; }
@@ -65,6 +67,7 @@ class job::core final : public services, public graph_host {
   block::block_manager& blocks() override { return *blocks_; }
   unsigned threads() const override { return settings_.plan.resources.threads; }
   const job_options& options() const override { return settings_.options; }
+  resume::manifest* manifest() override { return settings_.manifest.get(); }
   bool cancelled() const override { return stopped_.load(std::memory_order_relaxed); }
 
   void spawn(std::function<void()> work) override {
@@ -105,10 +108,20 @@ class job::core final : public services, public graph_host {
     start_cpu_ = cpu_seconds();
     tick_ = &tick;
     stop_ = &stop;
+    if (settings_.manifest) {
+      blocks_->open_all();
+      settings_.manifest->attach(*blocks_, [this](const std::string& text) { warn(text); });
+    }
     runner_->run(nullptr);
     commit_outputs();
+    if (settings_.manifest) settings_.manifest->remove();
     succeeded_ = true;
     end();
+  }
+
+  // What was read or written wrong once isn't gone on with: the next run starts over.
+  void distrust(const error& problem) {
+    if (settings_.manifest && problem.kind() == error_kind::io) settings_.manifest->spoil(problem.what());
   }
 
   void end() {
@@ -400,6 +413,10 @@ void job::open_scratch() { core_->blocks().open_all(); }
 void job::run(const std::function<void()>& tick, const std::atomic<bool>& stop) {
   try {
     core_->run(tick, stop);
+  } catch (const error& problem) {
+    core_->end();
+    core_->distrust(problem);
+    throw;
   } catch (...) {
     core_->end();
     throw;

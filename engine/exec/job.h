@@ -41,7 +41,8 @@ struct job_settings {
   // For tests: what stands between the job and its disks (faults, delays). Gets the backend, gives the one to use. May
   // be empty.
   std::function<std::unique_ptr<io::backend>(std::unique_ptr<io::backend>)> wrap_backend;
-  bool plain_executor = false;  // everything on the calling thread, in a fixed order: for tests
+  std::shared_ptr<resume::manifest> manifest;  // of a job that can be resumed; may be null
+  bool plain_executor = false;                 // everything on the calling thread, in a fixed order: for tests
   job_options options;
 };
 

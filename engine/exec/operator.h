@@ -13,6 +13,7 @@
 #include "engine/base/waker.h"
 #include "engine/expr/run_limits.h"
 #include "engine/record/batch.h"
+#include "engine/resume/source_position.h"
 
 namespace flowrun::exec {
 
@@ -72,6 +73,9 @@ class source {
   // Leaves zero or more batches in `out`. blocked: `w` will be woken. done: never called again. Returns after about a
   // batch or a millisecond of work. Throws flowrun::error: the job ends.
   virtual outcome pull(output& out, waker& w) = 0;
+  // Where the next pull() begins, in terms of its own: one that is built with build_context::begin_at gives from there
+  // on what this one would. Empty: it can't. Between two pulls.
+  virtual resume::source_position position() const { return {}; }
 };
 
 // A stage without state between batches: called from several threads at once.
@@ -95,6 +99,9 @@ class ordered_stage {
     (void)w;
     return outcome::done();
   }
+  // What is pushed from here on comes from where the pipeline's source was then. Only in pipelines that can be gone on
+  // with (pipeline_tree::notes_positions).
+  virtual void note_position(const resume::source_position& from) { (void)from; }
 };
 
 // One input of a meeting node. Called by the node's source only.

@@ -64,6 +64,11 @@ struct build_context {
   // Let go of after the phase in which the node has run.
   std::span<std::any> states = {};
 
+  // Of a job that is resumed: the source begins there; null: at its beginning.
+  const resume::source_position* begin_at = nullptr;
+  // Of the intake of a breaker: its pipeline notes positions, so what it didn't write can be read again.
+  bool notes_positions = false;
+
   bool is_intake() const { return part == plan::node_part::intake; }
 };
 

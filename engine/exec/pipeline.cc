@@ -190,6 +190,8 @@ void pipeline::pull(mutex_lock& lock) {
   head_waker_.woken = false;
   charge_locked(head_waker_, tree_.head_busy);
   lock.unlock();
+  gate_entry entry;
+  if (tree_.notes_positions) entry.from = tree_.head->position();
   output out(tree_.limits);
   outcome result;
   run_as(tree_.head_name, tree_.head_busy, [&] { result = tree_.head->pull(out, head_waker_); });
@@ -205,7 +207,6 @@ void pipeline::pull(mutex_lock& lock) {
   ++tickets_out_;
   if (may_pull_locked()) post_worker_locked();
   lock.unlock();
-  gate_entry entry;
   carry_in_parallel(std::move(items), entry);
   lock.lock();
   parked_bytes_ += entry.num_bytes;
@@ -217,12 +218,16 @@ void pipeline::pass_gate(mutex_lock& lock) {
   gate_waker_.woken = false;
   charge_locked(gate_waker_, blocked_stage_ < tree_.stages.size() ? tree_.stages[blocked_stage_].busy : nullptr);
   const bool finishing = head_done_ && !in_head_ && tickets_out_ == 0;
+  resume::source_position from;
   if (!finishing && stack_.empty()) {
-    stack_ = std::move(parked_[next_at_gate_].items);
+    gate_entry& next = parked_[next_at_gate_];
+    stack_ = std::move(next.items);
+    from = std::move(next.from);
     std::reverse(stack_.begin(), stack_.end());
   }
   if (may_pull_locked()) post_worker_locked();
   lock.unlock();
+  if (!from.empty()) note_position(from);
   const outcome result = finishing ? finish_stages() : carry_in_order(stack_);
   lock.lock();
   in_gate_ = false;
@@ -329,6 +334,11 @@ outcome pipeline::carry_in_order(std::vector<item>& stack) {
     }
   }
   return outcome::ready();
+}
+
+void pipeline::note_position(const resume::source_position& from) {
+  for (pipeline_tree::node& n : tree_.stages)
+    if (ordered_stage* const in_order = ordered(n.work)) in_order->note_position(from);
 }
 
 // After the last ticket: parents finish before their children, and what they still emit goes through the children

@@ -52,6 +52,7 @@ struct pipeline_tree {
   std::vector<node> stages;                            // parents before children
   expr::run_limits limits = {.num_bytes = 256 * KiB};  // of a step
   uint64_t most_parked_bytes = 16 * MiB;               // while so much waits at the gate, the head rests
+  bool notes_positions = false;                        // ordered stages are told where the head was
 };
 
 // What a pipeline tells the job. Called from workers.
@@ -86,6 +87,7 @@ class pipeline {
   struct gate_entry {
     std::vector<item> items;
     uint64_t num_bytes = 0;
+    resume::source_position from = {};  // where the head was
   };
   class role_waker final : public waker {
    public:
@@ -112,6 +114,7 @@ class pipeline {
              std::vector<item>& to) const;
   void carry_in_parallel(std::vector<item> items, gate_entry& entry);
   outcome carry_in_order(std::vector<item>& stack);
+  void note_position(const resume::source_position& from);
   outcome finish_stages();
   outcome apply_last(std::vector<item>& items, const expr::run_limits& limits);
   bool apply_last_in_parallel(std::vector<item>& items);

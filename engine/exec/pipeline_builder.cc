@@ -8,6 +8,7 @@
 #include "engine/exec/program_stage.h"
 #include "engine/plan/body_ports.h"
 #include "engine/record/row_too_large.h"
+#include "engine/resume/manifest.h"
 #include "engine/sizes/batches_in_flight.h"
 
 namespace flowrun::exec {
@@ -172,7 +173,9 @@ assembly pipeline_builder::build_node(size_t node, plan::node_part part, size_t 
                         .input = input,
                         .state = states_[node],
                         .counters = counters_[node],
-                        .states = stored_[node]};
+                        .states = stored_[node],
+                        .begin_at = begin_at_.empty() ? nullptr : &begin_at_,
+                        .notes_positions = notes_positions_};
   return found->second->build(context);
 }
 
@@ -286,8 +289,32 @@ void pipeline_builder::add_queue(pipeline_tree& tree, int queue, const std::map<
   attach(tree, tails.at(edge.from_node), static_cast<unsigned>(edge.from_port), stage_index);
 }
 
+// Where the rows of a single breaker come from a source through stages without state, a later process can begin at a
+// position of that source. (Which sources can tell theirs is seen when they are built.)
+void pipeline_builder::go_on(const plan::pipeline& p) {
+  begin_at_.clear();
+  notes_positions_ = false;
+  if (job_.manifest() == nullptr || p.control || p.nodes.empty() || !p.queues.empty() || !p.stores.empty()) return;
+  const auto role_of = [&](int node) { return graph_.nodes[static_cast<size_t>(node)].role(); };
+  if (role_of(p.head) != plan::operator_role::source || role_of(p.nodes.back()) != plan::operator_role::breaker) return;
+  if (!std::all_of(p.nodes.begin(), p.nodes.end() - 1,
+                   [&](int node) { return role_of(node) == plan::operator_role::stateless; }))
+    return;
+  notes_positions_ = true;
+  begin_at_ = job_.manifest()->sort(graph_.nodes[static_cast<size_t>(p.nodes.back())].id).before().position;
+}
+
+// Only if nothing but the breaker needs the order: what another stage has seen a later process wouldn't see again.
+void pipeline_builder::note_positions(pipeline_tree& tree) const {
+  const auto num_ordered = std::count_if(tree.stages.begin(), tree.stages.end(), [](const pipeline_tree::node& n) {
+    return std::holds_alternative<std::unique_ptr<ordered_stage>>(n.work);
+  });
+  tree.notes_positions = notes_positions_ && num_ordered == 1;
+}
+
 pipeline_tree pipeline_builder::build(size_t index) {
   const plan::pipeline& p = plan_.pipelines[index];
+  go_on(p);
   pipeline_tree tree;
   tree.limits = {.num_bytes = plan_.batch_bytes, .row_bytes = plan_.longest_row(static_cast<size_t>(p.phase))};
   tree.most_parked_bytes = sizes::parked_bytes(plan_.phases[static_cast<size_t>(p.phase)].pipelines.size());
@@ -305,6 +332,7 @@ pipeline_tree pipeline_builder::build(size_t index) {
   }
   for (const plan::stored_input& s : p.stores) add_store(tree, s, tails);
   for (int q : p.queues) add_queue(tree, q, tails);
+  note_positions(tree);
   return tree;
 }
 

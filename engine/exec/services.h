@@ -18,6 +18,10 @@ namespace flowrun::io {
 class output_file;
 }
 
+namespace flowrun::resume {
+class manifest;
+}
+
 namespace flowrun::exec {
 
 // Counters that an operator names itself. Thread-safe.
@@ -91,6 +95,8 @@ class services {
     static_cast<void>(name);
     return make();
   }
+  // Where a job that can be resumed notes what is finished; null: it can't be, or this is no part of it that could.
+  virtual resume::manifest* manifest() { return nullptr; }
   // A line on standard error, once per text.
   virtual void warn(const std::string& text) = 0;
 };

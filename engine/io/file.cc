@@ -181,8 +181,16 @@ std::unique_ptr<file> file::open(const std::string& path, open_mode mode, open_o
       throw error(error_kind::resources, fmt::format("can't create a scratch file in {}: {}", path, errno_text(cause)),
                   hint_for(cause, "name an existing, writable directory with resources.scratch or --scratch"));
     }
+    case open_mode::kept: {
+      descriptor = open_descriptor(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600, direct);
+      if (descriptor >= 0) break;
+      const int cause = errno;
+      throw error(error_kind::resources, fmt::format("can't open the scratch file {}: {}", path, errno_text(cause)),
+                  hint_for(cause, "name an existing, writable directory with resources.scratch or --scratch"));
+    }
   }
-  const error_kind when_full = mode == open_mode::scratch ? error_kind::resources : error_kind::output;
+  const bool is_scratch = mode == open_mode::scratch || mode == open_mode::kept;
+  const error_kind when_full = is_scratch ? error_kind::resources : error_kind::output;
   return std::unique_ptr<file>(new file(path, descriptor, direct, when_full));
 }
 

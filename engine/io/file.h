@@ -16,6 +16,7 @@ enum class open_mode {
   read,       // an existing file; error(missing_input) when it can't be opened
   write_new,  // a new file (O_CREAT | O_EXCL); error(output) when it can't be created
   scratch,    // `path` is a directory: an unlinked file in it (O_TMPFILE, or create + unlink), read and write; 0600
+  kept,       // scratch that outlives the process: the file itself, made where it is missing, never a link; 0600
 };
 
 struct open_options {

@@ -126,6 +126,8 @@ struct operator_declaration {
   // Two such branches of one stream can be zipped in step. A meeting operator with it takes its inputs at one pace
   // (zip). An operator that holds rows back (a window with `after`) says how many in node_facts::rows_behind.
   bool keeps_row_count = false;
+  // Tells something about the rows that isn't in its outputs: a line of the report, a fault that ends the job.
+  bool reports = false;
 
   // Pure. Validates the parameters against the input types and orders, reports faults, sets the row type and order of
   // each output, and gives the operator's settings, which are not looked at if there was a fault. Called once all

@@ -54,6 +54,58 @@ void run_writer::submit(uint32_t num_rows, uint32_t rows_bytes, uint32_t heap_by
   r.first_rows.insert(r.first_rows.end(), first_row, first_row + first_row_bytes);
   r.blocks.push_back(b);
   r.num_rows += num_rows;
+  tell_of_marks();
+}
+
+outcome run_writer::flush(waker* w) {
+  const outcome o = writer_.try_flush(w);
+  if (o.is_done()) tell_of_marks();
+  return o;
+}
+
+void run_writer::mark(uint64_t mark) {
+  if (!tell_) return;
+  marks_.push_back({mark, writer_.num_submitted(), runs_.size(), runs_.empty() ? 0 : runs_.back().blocks.size()});
+  tell_of_marks();
+}
+
+// Blocks [from, to) of a run as a run.
+run run_writer::part_of(size_t index, size_t from, size_t to) const {
+  const run& whole = runs_[index];
+  run part;
+  part.stream = whole.stream;
+  part.block_bytes = whole.block_bytes;
+  part.blocks.assign(whole.blocks.begin() + static_cast<std::ptrdiff_t>(from),
+                     whole.blocks.begin() + static_cast<std::ptrdiff_t>(to));
+  const uint64_t first = part.blocks.front().first_row_at;
+  const uint64_t last = to < whole.blocks.size() ? whole.blocks[to].first_row_at : whole.first_rows.size();
+  part.first_rows.assign(whole.first_rows.begin() + static_cast<std::ptrdiff_t>(first),
+                         whole.first_rows.begin() + static_cast<std::ptrdiff_t>(last));
+  for (size_t i = 0; i < part.blocks.size(); ++i) {
+    run_block& b = part.blocks[i];
+    b.id = writer_.result(tickets_[index][from + i]);
+    b.first_row_at -= first;
+    part.num_rows += b.num_rows;
+  }
+  return part;
+}
+
+void run_writer::tell_of_marks() {
+  if (marks_.empty()) return;
+  const uint64_t num_written = writer_.num_written();
+  while (!marks_.empty() && marks_.front().num_tickets <= num_written) {
+    const mark_at at = marks_.front();
+    marks_.pop_front();
+    std::vector<run> parts;
+    for (; told_runs_ < at.num_runs; ++told_runs_, told_blocks_ = 0) {
+      const bool is_last = told_runs_ + 1 == at.num_runs;
+      const size_t to = is_last ? at.num_blocks : runs_[told_runs_].blocks.size();
+      if (told_blocks_ < to) parts.push_back(part_of(told_runs_, told_blocks_, to));
+      told_blocks_ = to;
+      if (is_last) break;  // it may go on behind the mark
+    }
+    tell_(at.mark, std::move(parts));
+  }
 }
 
 std::vector<run> run_writer::take() {

@@ -2,6 +2,8 @@
 // Compressed blocks are filled in a buffer of their own and coded into that of the write-behind.
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -40,10 +42,26 @@ class run_writer {
               const std::byte* first_row = nullptr, size_t first_row_bytes = 0);
 
   // done: everything is on the disks, and take() gives the runs.
-  outcome flush(waker* w) { return writer_.try_flush(w); }
+  outcome flush(waker* w);
   std::vector<run> take();
 
+  // --- for those who keep what is written (resume/manifest.h) ---
+
+  // Is told of each mark once all that was submitted before it is on the disks: the blocks since the mark before, as
+  // runs or parts of runs.
+  using written = std::function<void(uint64_t mark, std::vector<run> blocks)>;
+  void tell_of_written(written tell) { tell_ = std::move(tell); }
+  void mark(uint64_t mark);
+
  private:
+  struct mark_at {
+    uint64_t mark = 0;
+    uint64_t num_tickets = 0;
+    size_t num_runs = 0, num_blocks = 0;  // of the last run
+  };
+  void tell_of_marks();
+  run part_of(size_t index, size_t from, size_t to) const;
+
   block::block_manager& blocks_;
   block::buffered_writer writer_;
   std::optional<block_encoder> encoder_;
@@ -51,6 +69,9 @@ class run_writer {
   std::vector<run> runs_;
   std::vector<std::vector<uint64_t>> tickets_;  // of each run's blocks
   std::optional<block::stream_disks> disks_;    // of the newest run
+  written tell_;
+  std::deque<mark_at> marks_;               // to be told
+  size_t told_runs_ = 0, told_blocks_ = 0;  // whole runs, and blocks of the one behind them
 };
 
 }  // namespace flowrun::runs

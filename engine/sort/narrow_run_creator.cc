@@ -53,7 +53,9 @@ class narrow_run_creator final : public run_creator {
         rules_(settings_, codec_),
         shape_(shape_of<Word>(resources)),
         writer_(settings_, resources_, codec_, rules_, resources.creating.write_buffers, shape_.num_pieces > 1),
-        ring_(settings_, resources_, [this](word_stretch<Word>& full, waker& w) { return writer_.write(full, w); }) {
+        ring_(settings_, resources_, [this](word_stretch<Word>& full, uint64_t rows_taken, waker& w) {
+          return writer_.write(full, rows_taken, w);
+        }) {
     for (size_t i = 0; i < 2 * stretches_of_a_half(resources); ++i) ring_.add(shape_, rules_, resources.post);
   }
   // Until the writer is gone it may wake the writing, which must then still be there, even if it is asleep.

@@ -13,6 +13,7 @@
 #include "engine/record/key.h"
 #include "engine/record/row_codec.h"
 #include "engine/runs/block_codec.h"
+#include "engine/runs/sorted_runs.h"
 #include "engine/sizes/sort_memory.h"
 #include "engine/sort/row_combiner.h"
 
@@ -52,6 +53,10 @@ struct sort_resources {
   runs::block_coding coding;         // of the runs' blocks, the same for creator and merger
   std::string node;                  // that sorts, for messages; may be empty
   block::prefetch_options prefetch;  // of a merger: how it reads ahead
+  // Of a creator whose runs another process may have to go on with; may be empty. Told that the first `rows_taken` rows
+  // are in runs on the disks, and of the blocks that came to these since the call before. From the thread that writes.
+  std::function<void(uint64_t rows_taken, std::vector<runs::run> blocks)> written;
+  bool keeps_none_once_spilled = false;  // of a creator: what stays in memory is all rows or none
 };
 
 // "node 'by_key': ", for messages.

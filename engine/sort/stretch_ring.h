@@ -30,13 +30,15 @@ namespace flowrun::sort {
 template <class Stretch>
 class stretch_ring {
  public:
-  // A step in the background. done: the whole stretch is on its way to the disks, and it is free again.
-  using write_step = std::function<outcome(Stretch&, waker&)>;
+  // A step in the background. done: the whole stretch is on its way to the disks, and it is free again. `rows_taken`:
+  // with its last row.
+  using write_step = std::function<outcome(Stretch&, uint64_t rows_taken, waker&)>;
 
   // The ring needs at least two stretches, which add() makes.
   stretch_ring(const sort_settings& settings, const sort_resources& resources, write_step write)
       : force_spill_(settings.force_spill),
         kept_bytes_(resources.kept_bytes),
+        keeps_none_once_spilled_(resources.keeps_none_once_spilled),
         write_(std::move(write)),
         writing_(resources.post) {}
 
@@ -52,8 +54,7 @@ class stretch_ring {
   Stretch& filling() { return ring_[filling_]; }
   // Another stretch is filled from now on.
   void hand_over() {
-    filling().sort_rest();
-    full_.push_back(&filling());
+    close_filling();
     filling_ = (filling_ + 1) % ring_.size();
     const size_t most_waiting = ring_.size() > 2 ? ring_.size() / 2 : 0;
     while (full_.size() > most_waiting || held_bytes() > kept_bytes_) write_first();
@@ -64,11 +65,9 @@ class stretch_ring {
     if (!closing_) {
       if (const outcome o = room(w); o.is_blocked()) return o;
       closing_ = true;
-      if (filling().num_rows() > 0) {
-        filling().sort_rest();
-        full_.push_back(&filling());
-      }
-      while (!full_.empty() && (force_spill_ || held_bytes() > kept_bytes_)) write_first();
+      if (filling().num_rows() > 0) close_filling();
+      const auto spills = [this] { return force_spill_ || (has_spilled_ && keeps_none_once_spilled_); };
+      while (!full_.empty() && (spills() || held_bytes() > kept_bytes_)) write_first();
     }
     if (const outcome o = writing_.idle(&w); o.is_blocked()) return o;
     for (Stretch& s : ring_)
@@ -78,7 +77,7 @@ class stretch_ring {
 
   // After finish(): adds what stays to the runs that were written. The ring is of no use afterwards.
   void take(runs::sorted_runs& out) {
-    for (Stretch* last : full_) out.keep(last->keep());
+    for (const full_stretch& last : full_) out.keep(last.stretch->keep());
     if (out.runs.empty() && full_.empty() && !force_spill_) out.keep(std::make_shared<runs::memory_run>());
     full_.clear();
     ring_.clear();
@@ -91,25 +90,40 @@ class stretch_ring {
   void stop_writing() { writing_.shutdown(); }
 
  private:
+  struct full_stretch {
+    Stretch* stretch;
+    uint64_t rows_taken;  // with its last row
+  };
+
   // What waits, or stays.
   uint64_t held_bytes() const {
     uint64_t num_bytes = 0;
-    for (const Stretch* s : full_) num_bytes += s->held_bytes();
+    for (const full_stretch& s : full_) num_bytes += s.stretch->held_bytes();
     return num_bytes;
   }
 
+  void close_filling() {
+    rows_taken_ += filling().num_rows();
+    filling().sort_rest();
+    full_.push_back({&filling(), rows_taken_});
+  }
+
   void write_first() {
-    Stretch& first = *full_.front();
+    const full_stretch first = full_.front();
     full_.pop_front();
-    writing_.start([this, &first](waker& w) { return write_(first, w); });
+    has_spilled_ = true;
+    writing_.start([this, first](waker& w) { return write_(*first.stretch, first.rows_taken, w); });
   }
 
   const bool force_spill_;
   const uint64_t kept_bytes_;
+  const bool keeps_none_once_spilled_;
   const write_step write_;
   std::deque<Stretch> ring_;
   size_t filling_ = 0;
-  std::deque<Stretch*> full_;  // not being written; in the end: what stays
+  std::deque<full_stretch> full_;  // not being written; in the end: what stays
+  uint64_t rows_taken_ = 0;        // by full ones
+  bool has_spilled_ = false;
   bool closing_ = false;
   background_work writing_;
 };

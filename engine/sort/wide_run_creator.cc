@@ -53,7 +53,8 @@ class wide_run_creator final : public run_creator {
         sizes_(resources.creating),
         finished_(*resources.blocks),
         lanes_(slices_, settings, resources.post, lanes_of(resources)),
-        ring_(settings_, resources_, [this](row_stretch& full, waker& w) { return write(full, w); }) {
+        ring_(settings_, resources_,
+              [this](row_stretch& full, uint64_t rows_taken, waker& w) { return write(full, rows_taken, w); }) {
     for (unsigned i = 0; i < 2 * resources.creating.runs_per_half; ++i) ring_.add(rules_, resources.post);
   }
   // Sorting and merging may wake the writing, and so may the writer as long as it lives: the writing must still be
@@ -112,7 +113,7 @@ class wide_run_creator final : public run_creator {
   }
 
   // A step in the background. done: the whole stretch is on its way to the disks.
-  outcome write(row_stretch& h, waker& w) {
+  outcome write(row_stretch& h, uint64_t rows_taken, waker& w) {
     if (!begun_) {
       if (const outcome o = h.sorted(w); o.is_blocked()) return o;
       const uint64_t average = h.held_bytes() / std::max<size_t>(h.num_rows(), 1);
@@ -137,6 +138,7 @@ class wide_run_creator final : public run_creator {
       if (!merged_.empty()) rules_.rows.copy_key(merged_.back().row, merged_.back().heap, last_);
     }
     to_blocks_->end_block();
+    writer_->mark(rows_taken);
     h.clear();
     begun_ = false;
     return outcome::done();
@@ -210,6 +212,7 @@ class wide_run_creator final : public run_creator {
                                       .compressed = resources_.coding.compresses()});
     if (sizes_.block_bytes > sizes_.longest_block) refuse_long(rows.longest_bytes, sizes_.block_bytes);
     writer_.emplace(*resources_.blocks, sizes_.block_bytes, sizes_.write_buffers, resources_.coding);
+    if (resources_.written) writer_->tell_of_written(resources_.written);
     to_blocks_.emplace(*writer_, settings_.type, settings_.key);
     return outcome::ready();
   }

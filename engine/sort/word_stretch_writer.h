@@ -47,8 +47,9 @@ class word_stretch_writer {
         num_buffers_(num_buffers),
         merges_(merges) {}
 
-  // A step. done: all of the stretch was handed to the disks, and the stretch is cleared. blocked: `w` will be woken.
-  outcome write(word_stretch<Word>& stretch, waker& w) {
+  // A step. `rows_taken`: with the last row of the stretch. done: all of the stretch was handed to the disks, and the
+  // stretch is cleared. blocked: `w` will be woken.
+  outcome write(word_stretch<Word>& stretch, uint64_t rows_taken, waker& w) {
     if (way_ == way::not_begun) {
       if (const outcome o = stretch.sorted(w); o.is_blocked()) return o;
       begin(stretch.pieces());
@@ -64,6 +65,7 @@ class word_stretch_writer {
       if (o.is_blocked()) return o;
     }
     words_->end_block();
+    writer_->mark(rows_taken);
     stretch.clear();
     way_ = way::not_begun;
     return outcome::done();
@@ -113,6 +115,7 @@ class word_stretch_writer {
       slice_buffer_ = aligned_buffer(slice_bytes);
     }
     writer_.emplace(*resources_.blocks, resources_.creating.block_bytes, num_buffers, resources_.coding);
+    if (resources_.written) writer_->tell_of_written(resources_.written);
     words_.emplace(*writer_, codec_);
   }
 

@@ -23,11 +23,12 @@ BELOW = {
     "engine/kernels": ["engine/record"],
     "engine/runs": ["engine/block", "engine/kernels"],
     "engine/sort": ["engine/runs"],
+    "engine/resume": ["engine/runs"],
     "engine/container": ["engine/runs"],
     "engine/stream": ["engine/container"],
     "specs": ["engine/base"],
     "engine/plan": ["specs", "engine/record", "engine/expr", "engine/sizes"],
-    "engine/exec": ["engine/plan", "engine/sort", "engine/container", "engine/metrics"],
+    "engine/exec": ["engine/plan", "engine/sort", "engine/container", "engine/resume", "engine/metrics"],
     "operators": ["engine/exec"],
     "plugin": ["operators"],
     "runner": ["plugin"],
@@ -39,7 +40,7 @@ LIBRARIES = [
     ("yaml-cpp", re.compile(r"yaml-cpp/"), ["specs"]),
     ("prometheus-cpp", re.compile(r"prometheus/"), ["engine/metrics"]),
     ("Protocol Buffers", re.compile(r"google/protobuf/|.*\.pb\.h$"),
-     ["specs", "engine/plan", "engine/exec", "runner"]),
+     ["specs", "engine/plan", "engine/resume", "engine/exec", "runner"]),
 ]
 AT_MOST_ONE_FILE = "prometheus-cpp"
 

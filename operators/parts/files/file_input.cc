@@ -70,7 +70,7 @@ io::file_reader_options reading_options(const exec::services& job, uint64_t memo
 }
 
 file_input::file_input(exec::services& job, exec::node_counters& counters, std::vector<part> parts,
-                       io::file_reader_options options)
+                       io::file_reader_options options, input_beginning from)
     : job_(job), counters_(counters), parts_(std::move(parts)), options_(options) {
   uint64_t total = 0;
   bool known = true;  // a pipe says nothing of its length
@@ -100,7 +100,9 @@ file_input::file_input(exec::services& job, exec::node_counters& counters, std::
     if (!cause) total += std::min(p.end, file_bytes) - std::min(p.begin, file_bytes);
   }
   if (known) counters_.file_total_bytes += total;
-  if (!parts_.empty()) open(0);
+  if (parts_.empty()) return;
+  parts_.at(from.file).begin += from.byte;
+  open(from.file);
 }
 
 void file_input::open(size_t file) {

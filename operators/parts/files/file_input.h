@@ -28,6 +28,16 @@ std::string beginning_of(const plan::node_checker& params, const std::vector<std
 // Options for reading with `memory_bytes`, in chunks that are a multiple of unit_bytes where that is possible.
 io::file_reader_options reading_options(const exec::services& job, uint64_t memory_bytes, size_t unit_bytes);
 
+// Where the first chunk comes from: a byte of a part.
+struct input_beginning {
+  size_t file = 0;
+  uint64_t byte = 0;
+};
+// Of a source whose positions begin with the file and the byte; null: all that there is.
+inline input_beginning beginning_at(const resume::source_position* position) {
+  return position == nullptr ? input_beginning() : input_beginning{position->at(0), position->at(1)};
+}
+
 class file_input {
  public:
   struct part {
@@ -37,7 +47,7 @@ class file_input {
   };
   // Throws error(missing_input) when one of the files can't be opened.
   file_input(exec::services& job, exec::node_counters& counters, std::vector<part> parts,
-             io::file_reader_options options);
+             io::file_reader_options options, input_beginning from = {});
 
   // ready: the next bytes of file(). A chunk without bytes says that file() has been read, and that the next chunk
   // belongs to the file after it. done: all files have been read.

@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/exec/parcel.h"
+#include "engine/resume/manifest.h"
 #include "engine/sizes/sorted_row.h"
 #include "engine/sort/run_creator.h"
 #include "engine/sort/run_merger.h"
@@ -51,14 +52,61 @@ class prepare_stage final : public exec::stateless_stage {
 // What run creation leaves for the merge.
 using hand_over = std::shared_ptr<runs::sorted_runs>;
 
+// Leaves out the first rows of what prepare() made.
+void drop_rows(sort::prepared_rows& rows, uint64_t count) {
+  if (auto* const batch = std::get_if<record::batch>(&rows)) *batch = batch->slice(count, batch->num_rows - count);
+  if (auto* const words = std::get_if<sort::owned_words<uint64_t>>(&rows)) words->words = words->words.subspan(count);
+  if (auto* const wide = std::get_if<sort::owned_words<record::word128>>(&rows))
+    wide->words = wide->words.subspan(count);
+}
+
+// Of a job that can be resumed: which rows of the sort's input an earlier process has left in runs.
+class resumed_input {
+ public:
+  resumed_input(resume::kept_sort* kept, bool begins_at_position) : kept_(kept) {
+    if (kept_ == nullptr) return;
+    const resume::sort_progress& before = kept_->before();
+    rows_to_skip_ = begins_at_position ? before.rows_to_skip : before.rows_taken;
+    rows_seen_ = before.rows_taken - rows_to_skip_;
+  }
+  // Of the next `count` rows, how many are in runs already.
+  uint64_t skip(uint64_t count) {
+    rows_seen_ += count;
+    const uint64_t skipped = std::min(count, rows_to_skip_);
+    rows_to_skip_ -= skipped;
+    return skipped;
+  }
+  void note_position(const resume::source_position& from) {
+    if (kept_ != nullptr) kept_->note_position(rows_seen_, from);
+  }
+  // The runs that are there come first.
+  void add_to(runs::sorted_runs& out) const {
+    if (kept_ == nullptr) return;
+    const resume::sort_progress& before = kept_->before();
+    out.runs.insert(out.runs.begin(), before.runs.begin(), before.runs.end());
+    out.num_rows += before.rows_taken;
+    if (!out.runs.empty()) std::erase_if(out.in_memory, [](const auto& run) { return run->num_rows == 0; });
+    if (out.in_memory.empty()) kept_->complete();
+  }
+
+ private:
+  resume::kept_sort* kept_;
+  uint64_t rows_to_skip_ = 0;
+  uint64_t rows_seen_ = 0;
+};
+
 class creator_stage final : public exec::ordered_stage {
  public:
-  creator_stage(std::shared_ptr<sort::run_creator> creator, uint64_t most_rows, exec::build_context& c)
+  creator_stage(std::shared_ptr<sort::run_creator> creator, uint64_t most_rows, resumed_input resumed,
+                exec::build_context& c)
       : creator_(std::move(creator)),
         most_rows_(most_rows),
         rows_left_(most_rows),
+        resumed_(resumed),
         state_(c.state),
         counters_(c.counters) {}
+
+  void note_position(const resume::source_position& from) override { resumed_.note_position(from); }
 
   outcome push(record::batch& in, exec::output&, waker& w) override {
     if (!left_) begin(in);
@@ -69,6 +117,7 @@ class creator_stage final : public exec::ordered_stage {
   outcome finish(exec::output&, waker& w) override {
     if (const outcome o = creator_->finish(w); !o.is_done()) return o;
     auto runs = std::make_shared<runs::sorted_runs>(creator_->take());
+    resumed_.add_to(*runs);
     counters_.runs = runs->runs.size();
     for (const runs::run& r : runs->runs) {
       counters_.run_bytes += r.blocks.size() * uint64_t{r.block_bytes};
@@ -86,11 +135,13 @@ class creator_stage final : public exec::ordered_stage {
                   "did an input grow? Run the job again");
     rows_left_ -= in.num_rows;
     left_ = exec::open_parcel<sort::prepared_rows>(in);
+    if (const uint64_t skipped = resumed_.skip(in.num_rows); skipped > 0) drop_rows(*left_, skipped);
   }
 
   std::shared_ptr<sort::run_creator> creator_;
   const uint64_t most_rows_;
   uint64_t rows_left_;
+  resumed_input resumed_;
   std::optional<sort::prepared_rows> left_;  // of the parcel that is being taken
   std::any& state_;
   exec::node_counters& counters_;
@@ -126,6 +177,12 @@ class refine_stage final : public exec::parcel_stage<sort::merge_part> {
   std::shared_ptr<sort::run_merger> merger_;
 };
 
+// Of the job's own graph, if it can be resumed. Long runs hold rows from all over the input until they end.
+resume::kept_sort* kept_sort_of(exec::build_context& c, const sort::sort_settings& settings) {
+  resume::manifest* const manifest = c.job.manifest();
+  return manifest == nullptr || settings.long_runs ? nullptr : &manifest->sort(c.node.id);
+}
+
 }  // namespace
 
 void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_settings settings,
@@ -133,14 +190,26 @@ void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_set
   sort::sort_resources resources = resources_of(c, settings.type, compress);
   resources.creating = c.sort->creator;
   settings.force_spill = c.job.options().force_spill;
+  resume::kept_sort* const kept = kept_sort_of(c, settings);
+  if (kept != nullptr) {
+    resources.written = [kept, before = kept->before().rows_taken](uint64_t rows, std::vector<runs::run> blocks) {
+      kept->written(before + rows, std::move(blocks));
+    };
+    resources.keeps_none_once_spilled = !c.notes_positions;
+  }
   std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(settings, resources);
   to.stages.emplace_back(std::make_unique<prepare_stage>(creator));
-  to.stages.emplace_back(std::make_unique<creator_stage>(creator, most_rows, c));
+  to.stages.emplace_back(
+      std::make_unique<creator_stage>(creator, most_rows, resumed_input(kept, c.begin_at != nullptr), c));
 }
 
 void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_settings& settings,
                runs::compression compress) {
-  const auto given = std::any_cast<hand_over>(std::exchange(c.state, {}));
+  auto given = c.state.has_value() ? std::any_cast<hand_over>(std::exchange(c.state, {})) : hand_over();
+  if (given == nullptr) {  // all of it is of an earlier process
+    given = std::make_shared<runs::sorted_runs>(c.job.blocks());
+    resumed_input(kept_sort_of(c, settings), false).add_to(*given);
+  }
   sort::sort_resources resources = resources_of(c, settings.type, compress);
   resources.merging = c.sort->merger;
   std::shared_ptr<sort::run_merger> merger =

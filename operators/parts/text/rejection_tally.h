@@ -32,6 +32,8 @@ class rejection_tally {
   // Called by the parser when so many records of a piece are done; with `ends`, the whole piece is done.
   void parsed(uint64_t num_records, bool ends);
 
+  // The job goes on without rows that are rejected.
+  bool tolerates() const { return policy_.what != plan::node_checker::error_policy::action::fail; }
   // The policy is to fail, and something was rejected.
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
   // The source, once no more pieces leave: true when all were parsed and the job may go on; otherwise `w` will be

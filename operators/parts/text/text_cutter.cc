@@ -35,12 +35,20 @@ text_cutter::text_cutter(cutter_options options, record::batch_pool& pool)
 void text_cutter::begin_file(std::string path) {
   path_ = std::move(path);
   line_ = 0;
+  offset_ = 0;
   start_.clear();
   at_start_ = true;
   header_due_ = options_.skip_header;
   carried_.clear();
   in_quotes_ = quote_pending_ = false;
   at_field_start_ = true;
+}
+
+void text_cutter::begin_within(std::string path, uint64_t offset, uint64_t num_lines) {
+  begin_file(std::move(path));
+  offset_ = offset;
+  line_ = num_lines;
+  at_start_ = header_due_ = false;
 }
 
 void text_cutter::feed(const std::shared_ptr<const void>& owner, std::string_view chunk, std::vector<text_piece>& out) {
@@ -51,13 +59,13 @@ void text_cutter::feed(const std::shared_ptr<const void>& owner, std::string_vie
         return;
       }
       if (start_.empty()) {
-        if (chunk.starts_with(byte_order_mark)) chunk.remove_prefix(byte_order_mark.size());
+        if (chunk.starts_with(byte_order_mark)) skip_mark(chunk);
       } else {  // a pipe may bring the mark in parts
         start_ += chunk;
         auto copy = std::make_shared<const std::string>(std::exchange(start_, {}));
         at_start_ = false;
         std::string_view text = *copy;
-        if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+        if (text.starts_with(byte_order_mark)) skip_mark(text);
         return feed(copy, text, out);
       }
     }
@@ -70,6 +78,11 @@ void text_cutter::feed(const std::shared_ptr<const void>& owner, std::string_vie
   at_field_start_ = !in_quotes_ && (c.end[-1] == options_.format.delimiter || c.end[-1] == options_.line_end);
   if (c.records > c.piece) emit(owner, {c.piece, c.records}, out);
   carry({c.records, c.end});
+}
+
+void text_cutter::skip_mark(std::string_view& text) {
+  text.remove_prefix(byte_order_mark.size());
+  offset_ += byte_order_mark.size();
 }
 
 void text_cutter::scan(cut& c) {
@@ -143,7 +156,7 @@ void text_cutter::emit(const std::shared_ptr<const void>& owner, std::string_vie
   const uint64_t first_line = line_;
   line_ += count_byte(text, options_.line_end);
   if (text.back() != options_.line_end) ++line_;  // the last line of a file
-  text_piece piece{owner, text, first_line};
+  text_piece piece{owner, text, first_line, std::exchange(offset_, offset_ + text.size())};
   if (header_due_) {
     header_due_ = false;
     const char* const begin = text.data();
@@ -151,6 +164,7 @@ void text_cutter::emit(const std::shared_ptr<const void>& owner, std::string_vie
     if (options_.on_header) options_.on_header(path_, {begin, behind});
     piece.first_line += count_byte({begin, behind}, options_.line_end);
     piece.text = {behind, begin + text.size()};
+    piece.offset += static_cast<uint64_t>(behind - begin);
   }
   if (!piece.text.empty()) out.push_back(std::move(piece));
 }

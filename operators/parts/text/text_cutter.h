@@ -24,6 +24,7 @@ struct text_piece {
   std::shared_ptr<const void> owner;
   std::string_view text;    // whole records, the last with its line end unless the file ends without one
   uint64_t first_line = 0;  // line ends before it in its file
+  uint64_t offset = 0;      // of its first byte in its file
 };
 
 struct cutter_options {
@@ -45,6 +46,8 @@ class text_cutter {
 
   // `path` is for messages. The file before must be finished.
   void begin_file(std::string path);
+  // The same, but what is fed begins there: at the beginning of a record that isn't the first.
+  void begin_within(std::string path, uint64_t offset, uint64_t num_lines);
   // The next bytes of the file. Appends pieces that share `owner`, or own a copy.
   // Throws error(resources) when a record is longer than max_record_bytes; error(bad_data) where more memory doesn't
   // help.
@@ -53,9 +56,12 @@ class text_cutter {
   void finish(std::vector<text_piece>& out);
   // Line ends in all pieces of this file so far, and one for a last line without.
   uint64_t num_lines() const { return line_; }
+  // Where the first byte lies that is in none of these pieces.
+  uint64_t offset() const { return offset_; }
 
  private:
   struct cut;  // state of cutting one chunk
+  void skip_mark(std::string_view& text);
   void scan(cut& c);
   void segment(cut& c, const char* from, const char* to);
   void emit(const std::shared_ptr<const void>& owner, std::string_view text, std::vector<text_piece>& out);
@@ -66,6 +72,7 @@ class text_cutter {
   record::batch_pool* pool_;
   std::string path_;
   uint64_t line_ = 0;
+  uint64_t offset_ = 0;
   std::string start_;  // the first bytes of a file, until a byte order mark can be told
   bool at_start_ = true;
   bool header_due_ = false;

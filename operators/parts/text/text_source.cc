@@ -21,9 +21,25 @@ class text_source final : public exec::source {
   text_source(exec::build_context& context, const std::vector<std::string>& paths, cutter_options options,
               std::shared_ptr<rejection_tally> tally)
       : pool_(context.job.pool()),
-        input_(context.job, context.counters, parts(paths), reading_options(context.job, context.memory_bytes, 1)),
+        input_(context.job, context.counters, parts(paths), reading_options(context.job, context.memory_bytes, 1),
+               beginning_at(context.begin_at)),
         cutter_(std::move(options), pool_),
-        tally_(std::move(tally)) {}
+        tally_(std::move(tally)) {
+    if (context.begin_at == nullptr) return;
+    const resume::source_position& at = *context.begin_at;
+    file_begun_ = input_.file() + 1;
+    cutter_.begin_within(input_.path(), at.at(1), at.at(2));
+    lines_before_ = at.at(3);
+  }
+
+  // File, byte in it, line ends before that byte, line ends in the files before. What was rejected is counted from the
+  // beginning, so where such rows may be the source can't begin anywhere else.
+  resume::source_position position() const override {
+    if (tally_ && tally_->tolerates()) return {};
+    if (pieces_.empty()) return {input_.file(), cutter_.offset(), cutter_.num_lines(), lines_before_};
+    const numbered_text& next = pieces_.front();
+    return {next.file, next.piece.offset, next.piece.first_line, next.first_row - next.piece.first_line};
+  }
 
   outcome pull(exec::output& out, waker& w) override {
     if (tally_ && tally_->failed()) return settle(w);
@@ -40,7 +56,7 @@ class text_source final : public exec::source {
       else
         cutter_.finish(cut_);
       queue_pieces();
-      if (chunk.num_bytes == 0) lines_before_ += cutter_.num_lines();
+      if (chunk.num_bytes == 0) end_file();
     }
     if (tally_) tally_->piece_left();
     const size_t num_bytes = pieces_.front().piece.text.size();
@@ -60,6 +76,12 @@ class text_source final : public exec::source {
     if (file_begun_ == input_.file() + 1) return;
     file_begun_ = input_.file() + 1;
     cutter_.begin_file(input_.path());
+  }
+
+  // Its lines are of those before from here on, also in position().
+  void end_file() {
+    lines_before_ += cutter_.num_lines();
+    cutter_.begin_within(input_.path(), cutter_.offset(), 0);
   }
 
   outcome settle(waker& w) {

@@ -204,5 +204,48 @@ TEST_F(block_manager_test, streams_have_their_own_numbers_and_disks) {
   for (uint64_t j = 0; j < 80; ++j) EXPECT_EQ(mine.next(), same.disk_of(j));
 }
 
+TEST_F(block_manager_test, space_of_a_block_that_is_kept_is_used_again_only_once_it_was_let_go) {
+  block_manager manager(memory_options(*backend_, 1));
+  const block_id kept = manager.allocate(0, 4096);
+  const block_id other = manager.allocate(0, 4096);
+  manager.keep(kept);
+  manager.free(kept);
+  EXPECT_EQ(manager.used_bytes(), 2u * 4096);
+  const block_id third = manager.allocate(0, 4096);
+  EXPECT_EQ(third.offset, 2u * 4096);
+  manager.let_go(kept);
+  EXPECT_EQ(manager.used_bytes(), 2u * 4096);
+  EXPECT_EQ(manager.allocate(0, 4096), kept);
+  // Let go before it is freed: it is a block as any other.
+  manager.keep(other);
+  manager.let_go(other);
+  manager.free(other);
+  EXPECT_EQ(manager.allocate(0, 4096), other);
+}
+
+TEST_F(block_manager_test, another_process_finds_the_blocks_in_a_file_that_stays) {
+  const temporary_directory where;
+  const std::unique_ptr<io::backend> threads = io::make_backend(io::backend_kind::threads);
+  manager_options options;
+  options.disks = {{.path = where.path(), .kept_file = where.path() + "/blocks"}};
+  options.backend = threads.get();
+  options.reserve_step = 64 * KiB;
+  std::vector<block_id> ids;
+  {
+    block_manager before(options);
+    for (int i = 0; i < 3; ++i) ids.push_back(before.allocate(0, 8192));
+    before.sync();
+  }
+  block_manager after(options);
+  after.open_all();
+  EXPECT_TRUE(after.restore(ids[1]));
+  EXPECT_FALSE(after.restore(ids[1]));
+  EXPECT_FALSE(after.restore({0, 8192, 1 << 30}));
+  EXPECT_FALSE(after.restore({7, 8192, 0}));
+  EXPECT_EQ(after.used_bytes(), 8192u);
+  EXPECT_EQ(after.allocate(0, 8192), ids[0]);
+  EXPECT_EQ(after.allocate(0, 8192), ids[2]);
+}
+
 }  // namespace
 }  // namespace flowrun::block

@@ -87,5 +87,19 @@ TEST(extent_list, agrees_with_a_bitmap) {
   }
 }
 
+TEST(extent_list, takes_a_place_that_is_named) {
+  extent_list free;
+  free.give(0, 100);
+  EXPECT_TRUE(free.take_at(40, 20));
+  EXPECT_EQ(free.free_bytes(), 80u);
+  EXPECT_FALSE(free.take_at(50, 5));
+  EXPECT_FALSE(free.take_at(30, 20));
+  EXPECT_FALSE(free.take_at(90, 20));
+  EXPECT_TRUE(free.take_at(0, 40));
+  EXPECT_TRUE(free.take_at(60, 40));
+  EXPECT_EQ(free.num_extents(), 0u);
+  EXPECT_FALSE(free.take_at(0, 1));
+}
+
 }  // namespace
 }  // namespace flowrun::block

@@ -1,0 +1,133 @@
+#include "engine/resume/resume_directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "engine/block/scratch_directory.h"
+
+namespace flowrun::resume {
+
+namespace {
+
+constexpr std::string_view name_start = "flowrun-resume-";
+
+std::string name_of(const std::string& scratch, uint64_t key) {
+  return fmt::format("{}/{}{:016x}", scratch, name_start, key);
+}
+
+// -1: it is none. Links are not followed.
+int open_directory(const std::string& path) {
+  return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+bool lock(int descriptor) { return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0; }
+bool is_ours(int descriptor) {
+  struct stat found {};
+  return ::fstat(descriptor, &found) == 0 && found.st_uid == ::geteuid();
+}
+// Another process may have removed it before it was locked.
+bool has_its_name(int descriptor, const std::string& path) {
+  struct stat held {
+  }, there{};
+  return ::fstat(descriptor, &held) == 0 && ::lstat(path.c_str(), &there) == 0 && held.st_ino == there.st_ino &&
+         held.st_dev == there.st_dev;
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& cause, const char* hint) {
+  throw error(error_kind::resources, fmt::format("can't use {}: {}", path, cause), hint);
+}
+
+// What lies on the disk in it, and when that was changed last.
+void look_into(found_directory& to) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(to.path, ignored)) {
+    struct stat found {};
+    if (::lstat(entry.path().c_str(), &found) != 0) continue;
+    to.num_bytes += static_cast<uint64_t>(found.st_blocks) * 512;
+    to.changed_s = std::max<int64_t>(to.changed_s, found.st_mtim.tv_sec);
+    if (entry.path().filename() == "manifest" && S_ISREG(found.st_mode)) to.manifest = entry.path();
+  }
+}
+
+}  // namespace
+
+resume_directory::resume_directory(const std::string& scratch, uint64_t key) : path_(name_of(scratch, key)) {
+  block::prepare_scratch_directory(scratch);
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) break;
+    lock_ = open_directory(path_);
+    if (lock_ < 0) refuse(path_, errno_text(errno), "remove what is there, or name another scratch directory (-T DIR)");
+    if (!is_ours(lock_)) refuse(path_, "it belongs to another user", "name another scratch directory (-T DIR)");
+    if (!lock(lock_)) {
+      const int cause = errno;
+      ::close(std::exchange(lock_, -1));
+      refuse(path_, cause == EWOULDBLOCK ? "another run of this job works there now" : errno_text(cause),
+             "wait until it has ended, or run without --resume");
+    }
+    if (has_its_name(lock_, path_)) {
+      ::fchmod(lock_, 0700);
+      return;
+    }
+    ::close(std::exchange(lock_, -1));
+  }
+  refuse(path_, errno_text(errno), "name a directory of yours on a disk with room as scratch (-T DIR)");
+}
+
+resume_directory::resume_directory(resume_directory&& other) noexcept
+    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+
+resume_directory::~resume_directory() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+void resume_directory::remove() noexcept {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string manifest_in(const std::string& scratch, uint64_t key) { return name_of(scratch, key) + "/manifest"; }
+
+std::vector<found_directory> find_resume_directories(const std::string& scratch) {
+  std::vector<found_directory> out;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(scratch, ignored)) {
+    if (!entry.path().filename().string().starts_with(name_start)) continue;
+    found_directory found;
+    found.path = entry.path();
+    const int descriptor = open_directory(found.path);
+    if (descriptor < 0) continue;
+    if (is_ours(descriptor)) {
+      found.is_at_work = !lock(descriptor);
+      look_into(found);
+      out.push_back(std::move(found));
+    }
+    ::close(descriptor);
+  }
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  return out;
+}
+
+bool remove_if_dead(const found_directory& found, std::string& cause) {
+  const int descriptor = open_directory(found.path);
+  if (descriptor < 0) return cause = errno_text(errno), false;
+  const bool is_dead = lock(descriptor);
+  if (is_dead) {
+    std::error_code problem;
+    std::filesystem::remove_all(found.path, problem);
+    if (problem) cause = problem.message();
+  }
+  ::close(descriptor);
+  return is_dead && cause.empty();
+}
+
+}  // namespace flowrun::resume

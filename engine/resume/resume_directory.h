@@ -1,0 +1,54 @@
+// The directories of a job that can be resumed: one in each scratch directory, flowrun-resume-KEY, mode 0700.
+//
+//   SCRATCH/flowrun-resume-KEY/blocks      the scratch file of that disk
+//   SCRATCH/flowrun-resume-KEY/manifest    in the first of them only
+//
+// The process that works there holds a lock (flock) on each directory; the system takes it away when the process ends,
+// however it ends. So a directory that can be locked belongs to nobody who is alive.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace flowrun::resume {
+
+// One that is locked, as long as this lives.
+class resume_directory {
+ public:
+  // Makes it where it is missing. Throws error(resources) when it can't be made or used, or another process works
+  // there.
+  resume_directory(const std::string& scratch, uint64_t key);
+  ~resume_directory();
+  resume_directory(resume_directory&& other) noexcept;
+  resume_directory& operator=(resume_directory&&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string blocks() const { return path_ + "/blocks"; }
+  std::string manifest() const { return path_ + "/manifest"; }
+  // With all that is in it.
+  void remove() noexcept;
+
+ private:
+  std::string path_;
+  int lock_ = -1;
+};
+
+// The manifest of the job with this key, if it has one.
+std::string manifest_in(const std::string& scratch, uint64_t key);
+
+// One that was found in a scratch directory.
+struct found_directory {
+  std::string path;
+  std::string manifest;    // empty: it has none
+  uint64_t num_bytes = 0;  // that it takes on the disk
+  int64_t changed_s = 0;   // when the newest file in it was changed, since 1970
+  bool is_at_work = false;
+};
+
+// By path. Those of other users, and scratch directories that aren't there, are left out.
+std::vector<found_directory> find_resume_directories(const std::string& scratch);
+// False: a process works there now, or it can't be removed (then `cause` says why).
+bool remove_if_dead(const found_directory& found, std::string& cause);
+
+}  // namespace flowrun::resume

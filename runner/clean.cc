@@ -1,0 +1,65 @@
+// flowrun clean: what jobs with --resume have left in scratch directories, and away with it.
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "engine/resume/manifest.h"
+#include "engine/resume/resume_directory.h"
+#include "runner/commands.h"
+#include "runner/document.h"
+#include "runner/machine_configuration.h"
+#include "runner/resources.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+std::vector<std::string> places(const clean_arguments& arguments) {
+  if (!arguments.directories.empty()) return arguments.directories;
+  std::vector<std::string> out;
+  for (const block::disk_config& disk : decide({}, {}, read_machine_configuration()).scratch) out.push_back(disk.path);
+  return out;
+}
+
+std::string described(const resume::found_directory& found) {
+  const int64_t now =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const std::string job = found.manifest.empty() ? std::string() : resume::summary_of(found.manifest).job;
+  return fmt::format("{}: {}, {} old{}", found.path, format_bytes(found.num_bytes),
+                     format_duration(static_cast<double>(std::max<int64_t>(now - found.changed_s, 0))),
+                     job.empty() ? "" : ", of " + job);
+}
+
+}  // namespace
+
+int clean(const clean_arguments& arguments, terminal& screen) {
+  uint64_t num_bytes = 0;
+  size_t num_found = 0, num_failed = 0;
+  for (const std::string& place : places(arguments))
+    for (const resume::found_directory& found : resume::find_resume_directories(place)) {
+      ++num_found;
+      std::string cause;
+      const std::string what = described(found);
+      if (found.is_at_work) {
+        print(fmt::format("{}; a job works there: left\n", what));
+      } else if (arguments.only_list) {
+        print(fmt::format("{}; would be removed\n", what));
+        num_bytes += found.num_bytes;
+      } else if (resume::remove_if_dead(found, cause)) {
+        print(fmt::format("{}; removed\n", what));
+        num_bytes += found.num_bytes;
+      } else {
+        ++num_failed;
+        screen.warn(fmt::format("{}; can't be removed: {}", what, cause.empty() ? "a job works there now" : cause));
+      }
+    }
+  if (num_found == 0)
+    screen.say(fmt::format("flowrun: nothing to clean in {}\n", fmt::join(places(arguments), ", ")));
+  else
+    screen.say(fmt::format("flowrun: {} {}\n", format_bytes(num_bytes), arguments.only_list ? "to be freed" : "freed"));
+  return num_failed == 0 ? 0 : static_cast<int>(error_kind::io);
+}
+
+}  // namespace flowrun::runner

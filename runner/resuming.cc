@@ -1,0 +1,122 @@
+#include "runner/resuming.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+#include "engine/plan/file_rules.h"
+#include "runner/version.h"
+#include "runner/words.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+std::string serialized(const specs::JobSpec& job) {
+  std::string out;
+  google::protobuf::io::StringOutputStream bytes(&out);
+  google::protobuf::io::CodedOutputStream coded(&bytes);
+  coded.SetSerializationDeterministic(true);
+  job.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return out;
+}
+
+// Of this graph and those inside of it.
+void collect_inputs(const plan::graph& g, std::set<std::string>& paths) {
+  for (const plan::node& n : g.nodes) {
+    std::vector<plan::file_use> files = plan::files_of(n);
+    for (const plan::file_use& more : plan::indexes_of(n)) files.push_back(more);
+    for (const plan::file_use& file : files) {
+      if (file.writes) continue;
+      if (file.path == "-")
+        throw error(error_kind::usage,
+                    fmt::format("--resume: '{}' reads standard input, which can't be read again", n.id),
+                    "write it to a file first, or leave out --resume");
+      paths.insert(file.path);
+    }
+    for (const auto& body : n.bodies) collect_inputs(*body, paths);
+  }
+}
+
+std::string absolute(const std::string& path) {
+  std::error_code problem;
+  const std::filesystem::path real =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(path, problem), problem);  // scratch may not be there
+  return problem ? path : real.string();
+}
+
+// The same command has the same directory; one with other parameters is another job.
+uint64_t key_of(const job_arguments& job) {
+  std::string command = absolute(job.file);
+  for (const auto& [name, value] : job.parameters) command += fmt::format("\n-p {}={}", name, value);
+  for (const auto& [path, value] : job.overrides) command += fmt::format("\n--set {}={}", path, value);
+  return resume::hash_of(command);
+}
+
+resume::job_identity identity_of(const loaded_job& loaded, const job_arguments& job) {
+  resume::job_identity out;
+  out.job = absolute(job.file);
+  out.key = key_of(job);
+  std::string scratch;
+  for (const block::disk_config& disk : loaded.machine.scratch)
+    scratch += (scratch.empty() ? "" : ", ") + absolute(disk.path);
+  out.facts = {{"the job", fmt::format("{:016x}", resume::hash_of(serialized(*loaded.graph->job))), true},
+               {"flowrun's version", std::string(version)},
+               {"the memory budget", format_bytes(loaded.machine.memory_bytes)},
+               {"the size of blocks", format_bytes(loaded.machine.block_bytes)},
+               {"the list of scratch directories", scratch}};
+  std::set<std::string> inputs;
+  collect_inputs(*loaded.graph, inputs);
+  for (const auto& plugin : loaded_plugins()) inputs.insert(plugin->file.path);
+  for (const std::string& path : inputs) out.inputs.push_back(resume::look_at_input(path));
+  return out;
+}
+
+std::vector<std::string> scratch_of(const loaded_job& loaded) {
+  std::vector<std::string> out;
+  for (const block::disk_config& disk : loaded.machine.scratch) out.push_back(disk.path);
+  return out;
+}
+
+std::string described(const std::string& node, const resume::sort_progress& sort) {
+  if (sort.is_released) return fmt::format("'{}' is done", node);
+  uint64_t num_bytes = 0;
+  for (const runs::run& r : sort.runs) num_bytes += r.stored_bytes();
+  return fmt::format("'{}' has {} rows in {} run{}, {}{}", node, format_count(sort.rows_taken), sort.runs.size(),
+                     sort.runs.size() == 1 ? "" : "s", format_bytes(num_bytes),
+                     sort.is_complete ? ", which is all of it" : "");
+}
+
+}  // namespace
+
+std::shared_ptr<resume::manifest> open_manifest(const loaded_job& loaded, const run_arguments& arguments,
+                                                terminal& screen) {
+  if (arguments.backend == io::backend_kind::memory)
+    throw error(error_kind::usage, "--resume needs scratch on disks, and --backend memory has none",
+                "leave out one of them");
+  auto out = std::make_shared<resume::manifest>(scratch_of(loaded), identity_of(loaded, arguments.job));
+  if (!out->reasons_to_start_over().empty())
+    screen.warn(fmt::format("starts over: {}", fmt::join(out->reasons_to_start_over(), "; ")));
+  for (const auto& [node, sort] : out->progress())
+    screen.say(fmt::format("flowrun: goes on: {}\n", described(node, sort)));
+  return out;
+}
+
+std::string describe_resume(const loaded_job& loaded, const job_arguments& job) {
+  const resume::manifest_summary there = resume::summary_for(scratch_of(loaded), identity_of(loaded, job));
+  if (there.job.empty()) return "resume: nothing is there; a run with --resume starts at the beginning\n";
+  if (!there.reasons_to_start_over.empty())
+    return fmt::format("resume: a run would start over: {}\n", fmt::join(there.reasons_to_start_over, "; "));
+  std::string out;
+  for (const auto& [node, sort] : there.sorts) out += fmt::format("resume: {}\n", described(node, sort));
+  return out.empty() ? "resume: nothing is finished yet\n" : out;
+}
+
+}  // namespace flowrun::runner

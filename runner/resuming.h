@@ -1,0 +1,22 @@
+// --resume: which manifest belongs to a command, and what is said about it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/resume/manifest.h"
+#include "runner/job_loading.h"
+#include "runner/options.h"
+#include "runner/terminal.h"
+
+namespace flowrun::runner {
+
+// Opens and locks the job's directories, and says what it goes on with, or why it starts over. Throws error(usage) for
+// a job that reads what can't be read again, error(resources).
+std::shared_ptr<resume::manifest> open_manifest(const loaded_job& loaded, const run_arguments& arguments,
+                                                terminal& screen);
+
+// What a run with --resume would go on with, a line each, for flowrun plan.
+std::string describe_resume(const loaded_job& loaded, const job_arguments& job);
+
+}  // namespace flowrun::runner

@@ -1,0 +1,154 @@
+// What one process notes is what the next one finds; what doesn't fit is named.
+#include "engine/resume/manifest.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "tests/support/temporary_directory.h"
+
+namespace flowrun::resume {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class manifest_test : public ::testing::Test {
+ protected:
+  manifest_test() { identity_ = {"job.yaml", 1, {{"the job", "abc", true}, {"the memory budget", "1 MiB"}}, {}}; }
+
+  // A process that attaches, does something, and ends. Its scratch has a file of its own.
+  template <class Work>
+  void process(Work work) {
+    manifest notes({where_.path()}, identity_);
+    reasons_ = notes.reasons_to_start_over();
+    block::manager_options options;
+    options.disks = {{.path = where_.path(), .kept_file = notes.kept_file(0)}};
+    options.backend = backend_.get();
+    options.reserve_step = 64 * KiB;
+    block::block_manager blocks(std::move(options));
+    blocks.open_all();
+    notes.attach(blocks, [this](const std::string& text) { warnings_ += text; });
+    work(notes, blocks);
+    notes.end();
+  }
+
+  static runs::run run_of(block::block_manager& blocks, uint64_t stream, size_t num_blocks) {
+    runs::run out;
+    out.stream = stream;
+    out.block_bytes = 4096;
+    for (size_t i = 0; i < num_blocks; ++i) {
+      runs::run_block b;
+      b.id = blocks.allocate(0, 4096);
+      b.first = (record::word128{stream} << 64U) | i;
+      b.first_row_at = out.first_rows.size();
+      b.num_rows = 10;
+      out.first_rows.push_back(std::byte(i));
+      out.num_rows += b.num_rows;
+      out.blocks.push_back(b);
+    }
+    return out;
+  }
+
+  const temporary_directory where_;
+  const std::unique_ptr<io::backend> backend_ = io::make_backend(io::backend_kind::threads);
+  job_identity identity_;
+  std::vector<std::string> reasons_;
+  std::string warnings_;
+};
+
+TEST_F(manifest_test, the_next_process_finds_runs_and_where_to_go_on) {
+  block::block_id first;
+  process([&](manifest& notes, block::block_manager& blocks) {
+    kept_sort& sort = notes.sort("by_k");
+    sort.note_position(0, {5});
+    sort.note_position(25, {6, 7});
+    runs::run run = run_of(blocks, blocks.next_stream_id(), 2);
+    first = run.blocks[0].id;
+    sort.written(20, {run});
+    runs::run more = run_of(blocks, run.stream, 1);
+    sort.written(30, {more, run_of(blocks, blocks.next_stream_id(), 1)});
+    notes.sort("other").complete();
+  });
+  process([&](manifest& notes, block::block_manager& blocks) {
+    const sort_progress& found = notes.sort("by_k").before();
+    EXPECT_EQ(found.rows_taken, 30u);
+    EXPECT_THAT(found.position, ElementsAre(6, 7));
+    EXPECT_EQ(found.rows_to_skip, 5u);
+    EXPECT_FALSE(found.is_complete);
+    ASSERT_EQ(found.runs.size(), 2u);
+    EXPECT_EQ(found.runs[0].num_rows, 30u);
+    ASSERT_EQ(found.runs[0].blocks.size(), 3u);
+    EXPECT_EQ(found.runs[0].blocks[0].id, first);
+    EXPECT_EQ(found.runs[0].blocks[1].first, (record::word128{found.runs[0].stream} << 64U) | 1);
+    EXPECT_EQ(found.runs[0].blocks[2].first_row_at, 2u);
+    EXPECT_TRUE(notes.sort("other").is_complete());
+    EXPECT_EQ(blocks.used_bytes(), 4u * 4096);
+    EXPECT_GT(blocks.next_stream_id(), found.runs[1].stream);
+  });
+  EXPECT_THAT(reasons_, IsEmpty());
+  EXPECT_EQ(warnings_, "");
+}
+
+TEST_F(manifest_test, space_is_used_again_when_a_sort_is_released) {
+  process([&](manifest& notes, block::block_manager& blocks) {
+    runs::run run = run_of(blocks, 1, 4);
+    notes.sort("a").written(40, {run});
+    for (const runs::run_block& b : run.blocks) blocks.free(b.id);
+    EXPECT_EQ(blocks.used_bytes(), 4u * 4096);
+    notes.sort("a").release();
+    notes.end();
+    EXPECT_EQ(blocks.used_bytes(), 0u);
+  });
+  process([&](manifest& notes, block::block_manager& blocks) {
+    EXPECT_TRUE(notes.sort("a").before().is_released);
+    EXPECT_EQ(blocks.used_bytes(), 0u);
+  });
+}
+
+TEST_F(manifest_test, what_has_changed_is_named_and_nothing_is_used) {
+  const auto note = [&](manifest& notes, block::block_manager& blocks) {
+    notes.sort("a").written(20, {run_of(blocks, 1, 2)});
+  };
+  const auto nothing = [&](manifest& notes, block::block_manager& blocks) {
+    EXPECT_EQ(notes.sort("a").before().rows_taken, 0u);
+    EXPECT_EQ(blocks.used_bytes(), 0u);
+  };
+  process(note);
+  identity_.facts[0].value = "abd";
+  process(nothing);
+  EXPECT_THAT(reasons_, ElementsAre("the job has changed"));
+  process(note);
+  identity_.facts[1].value = "2 MiB";
+  EXPECT_THAT(summary_for({where_.path()}, identity_).reasons_to_start_over,
+              ElementsAre("the memory budget was 1 MiB and is 2 MiB"));
+  process(nothing);
+  EXPECT_THAT(reasons_, ElementsAre("the memory budget was 1 MiB and is 2 MiB"));
+  process([&](manifest& notes, block::block_manager& blocks) {
+    note(notes, blocks);
+    notes.spoil("a disk failed");
+  });
+  process(nothing);
+  EXPECT_THAT(reasons_, ElementsAre("a disk failed"));
+  where_.write("in", "content");
+  identity_.inputs = {look_at_input(where_.path() + "/in")};
+  process(nothing);
+  EXPECT_THAT(reasons_, ElementsAre(HasSubstr("was no input")));
+  process(note);
+  where_.write("in", "c0ntent");
+  identity_.inputs = {look_at_input(where_.path() + "/in")};
+  process(nothing);
+  EXPECT_THAT(reasons_, ElementsAre(HasSubstr("the content of")));
+}
+
+TEST_F(manifest_test, success_removes_everything) {
+  process([&](manifest& notes, block::block_manager& blocks) {
+    notes.sort("a").written(20, {run_of(blocks, 1, 2)});
+    notes.remove();
+  });
+  EXPECT_TRUE(std::filesystem::is_empty(where_.path()));
+}
+
+}  // namespace
+}  // namespace flowrun::resume

@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""--resume: a job that was killed goes on where it was, gives the same bytes, and leaves nothing; what doesn't fit any
+more is not used; flowrun clean."""
+
+import json
+import os
+import random
+import re
+import signal
+import struct
+import time
+
+from flowrun_process import main, process_test
+
+MEMORY = ("-m", "16MiB", "-j", "2")
+
+SORT = """flowrun: 1
+params: {rows: {type: int, default: 6000000}}
+nodes:
+  drawn: {op: generate, with: {rows: "${rows}", columns: {k: "rand(1, i) % 1000000", i: "i"}}}
+  sorted: {op: sort, in: drawn, with: {by: [k], stable: true}}
+  out: {op: file.write_rows, in: sorted, with: {path: out/sorted}}
+"""
+# What comes from a file, in parts and with rows that fall away, and has strings.
+LINES = """flowrun: 1
+nodes:
+  lines: {op: file.read_lines, with: {path: [a.txt, empty.txt, b.txt]}}
+  some: {op: filter, in: lines, with: {where: "length(text) > 3"}}
+  numbered: {op: map, in: some, with: {text: text, copy: "concat(text, '.')"}}
+  sorted: {op: sort, in: numbered, with: {by: [text]}}
+  out: {op: file.write_csv, in: sorted, with: {path: out/sorted}}
+"""
+CSV = """flowrun: 1
+nodes:
+  rows: {op: file.read_csv, with: {path: [a.csv, b.csv], header: true, type: {k: u32, name: string}}}
+  sorted: {op: sort, in: rows, with: {by: [name, -k]}}
+  out: {op: file.write_csv, in: sorted, with: {path: out/sorted}}
+"""
+ROWS = """flowrun: 1
+nodes:
+  rows: {op: file.read_rows, with: {path: [a.rows, b.rows], type: {k: u32, v: u64}}}
+  sorted: {op: sort, in: rows, with: {by: [k], unique: true}}
+  out: {op: file.write_rows, in: sorted, with: {path: out/sorted}}
+"""
+# Two sorts behind each other, the second of what a stage with a state has made.
+TWO = """flowrun: 1
+params: {rows: {type: int, default: 3000000}}
+nodes:
+  drawn: {op: generate, with: {rows: "${rows}", columns: {k: "rand(1, i) % 100000", v: "rand(2, i)"}}}
+  by_k: {op: sort, in: drawn, with: {by: [k]}}
+  sums: {op: scan, in: by_k, with: {state: {n: "u64(0)"}, set: {n: "n + 1"}, emit: {w: "v ^ n"}}}
+  by_w: {op: sort, in: sums, with: {by: [w]}}
+  out: {op: file.write_rows, in: by_w, with: {path: out/sorted}}
+"""
+
+
+class resume_test(process_test):
+    def run_job(self, *more):
+        return self.flowrun("job.yaml", *MEMORY, "-T", "scratch", *more)
+
+    def expected(self):
+        """The bytes of a run that nobody disturbs."""
+        done = self.run_job()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        path = self.dir / "out/sorted"
+        content = path.read_bytes()
+        path.unlink()
+        return content
+
+    def kept(self):
+        return sorted((self.dir / "scratch").glob("flowrun-resume-*"))
+
+    def manifest_bytes(self):
+        return sum((d / "manifest").stat().st_size for d in self.kept() if (d / "manifest").exists())
+
+    def kill_after(self, num_bytes, *more, patience=60):
+        """Kills a run with --resume once its manifest has grown to so much. False: it was done before."""
+        job = self.start("job.yaml", *MEMORY, "-T", "scratch", "--resume", "--progress", "none", *more)
+        end = time.monotonic() + patience
+        while job.poll() is None and time.monotonic() < end and self.manifest_bytes() < num_bytes:
+            time.sleep(0.002)
+        killed = job.poll() is None
+        job.send_signal(signal.SIGKILL)
+        out, err = job.communicate()
+        if not killed:
+            self.assertEqual(job.returncode, 0, err)
+        return killed
+
+    def goes_on(self, expected, *more):
+        done = self.run_job("--resume", "--report", "report.json", *more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.dir / "out/sorted").read_bytes(), expected)
+        self.assertEqual(self.kept(), [])
+        return done, {n["id"]: int(n["rows"]) for n in json.loads((self.dir / "report.json").read_text())["nodes"]}
+
+    def killed_again_and_again(self, num_kills=3):
+        """Kills after each few records; returns the rows of the last run."""
+        expected = self.expected()
+        (self.dir / "out/sorted").unlink(missing_ok=True)
+        kills = 0
+        for _ in range(num_kills):
+            self.assertEqual(self.files("out"), [])
+            kills += self.kill_after(self.manifest_bytes() + 1500)
+        self.assertGreater(kills, 0)
+        return self.goes_on(expected)
+
+    def test_rows_from_nowhere(self):
+        self.write("job.yaml", SORT)
+        done, rows = self.killed_again_and_again()
+        taken = re.search(r"goes on: 'sorted' has ([\d,]+) rows", done.stderr)
+        self.assertIsNotNone(taken, done.stderr)
+        taken = int(taken[1].replace(",", ""))
+        # Not more is done again than a batch: the source begins behind what is in runs.
+        self.assertLessEqual(rows["drawn"], 6_000_000 - taken + 16_384)
+        self.assertEqual(rows["sorted"], 6_000_000)
+
+    def write_inputs(self, name, lines, header=""):
+        middle = len(lines) // 3
+        self.write(f"a.{name}", header + "".join(lines[:middle]))
+        self.write(f"b.{name}", header + "".join(lines[middle:]))
+
+    def test_lines(self):
+        draw = random.Random(1)
+        lines = [f"{draw.randrange(10 ** draw.randrange(1, 9))} {'x' * draw.randrange(20)}\n" for _ in range(600_000)]
+        self.write_inputs("txt", lines)
+        self.write("empty.txt", "")
+        self.write("job.yaml", LINES)
+        done, rows = self.killed_again_and_again()
+        self.assertLess(rows["lines"], len(lines))
+
+    def test_csv(self):
+        draw = random.Random(2)
+        lines = [f'{draw.randrange(1000)},"n, {draw.randrange(10**6)}\n{"y" * draw.randrange(9)}"\n' for _ in range(600_000)]
+        self.write_inputs("csv", lines, "k,name\n")
+        self.write("job.yaml", CSV)
+        done, rows = self.killed_again_and_again()
+        self.assertLess(rows["rows"], len(lines))
+
+    def test_binary_rows_without_repeats(self):
+        draw = random.Random(3)
+        rows = [struct.pack("<IQ", draw.randrange(2_000_000), i) for i in range(2_500_000)]
+        self.write("a.rows", b"".join(rows[:900_001]))
+        self.write("b.rows", b"".join(rows[900_001:]))
+        self.write("job.yaml", ROWS)
+        done, given = self.killed_again_and_again()
+        self.assertLess(given["rows"], len(rows))
+
+    def test_two_sorts(self):
+        self.write("job.yaml", TWO)
+        expected = self.expected()
+        # Far into the second sort, of which the first is no longer needed.
+        kills = [self.kill_after(n) for n in (3_000, 9_000, 13_000)]
+        self.assertTrue(kills[0])
+        self.goes_on(expected)
+
+    def test_a_run_that_nobody_disturbs_leaves_nothing(self):
+        self.write("job.yaml", SORT)
+        expected = self.expected()
+        self.goes_on(expected, "-p", "rows=6000000")
+
+    def test_after_ctrl_c(self):
+        self.write("job.yaml", SORT)
+        expected = self.expected()
+        job = self.start("job.yaml", *MEMORY, "-T", "scratch", "--resume", "--progress", "none")
+        while job.poll() is None and self.manifest_bytes() < 2_000:
+            time.sleep(0.002)
+        job.send_signal(signal.SIGINT)
+        out, err = job.communicate()
+        self.assertEqual(job.returncode, 130, err)
+        self.assertIn("the same command goes on there", err)
+        self.assertEqual(len(self.kept()), 1)
+        done, rows = self.goes_on(expected)
+        self.assertLess(rows["drawn"], 6_000_000)
+
+    def test_what_has_changed_is_not_used(self):
+        self.write_inputs("rows", ["x" * 12] * 2_000_000)
+        self.write("job.yaml", ROWS.replace(", unique: true", ""))
+
+        def change_content():
+            with open(self.dir / "a.rows", "r+b") as file:
+                file.write(b"y")
+
+        def touch():
+            os.utime(self.dir / "b.rows")
+
+        def lengthen():
+            with open(self.dir / "b.rows", "ab") as file:
+                file.write(b"z" * 12)
+
+        def other_job():
+            self.write("job.yaml", ROWS)
+
+        for change, words in (
+            (change_content, "the content of a.rows has changed"),
+            (touch, "b.rows was written meanwhile"),
+            (lengthen, "bytes and has"),
+            (other_job, "the job has changed"),
+        ):
+            with self.subTest(words):
+                self.assertTrue(self.kill_after(1_500))
+                change()
+                plan = self.flowrun("plan", "job.yaml", *MEMORY, "-T", "scratch", "--resume")
+                self.assertIn("would start over", plan.stdout)
+                expected = self.expected()
+                done, rows = self.goes_on(expected)
+                self.assertIn("starts over", done.stderr)
+                self.assertIn(words, done.stderr)
+                self.assertNotIn("goes on:", done.stderr)
+        with self.subTest("memory"):
+            self.write("job.yaml", SORT)
+            self.assertTrue(self.kill_after(1_500))
+            done = self.run_job("--resume", "-m", "20MiB")
+            self.assertIn("the memory budget was 16.0 MiB and is 20.0 MiB", done.stderr)
+            self.assertEqual(done.returncode, 0)
+
+    def test_a_manifest_that_was_cut_off(self):
+        self.write("job.yaml", SORT)
+        expected = self.expected()
+        for cut in (1, 17, 700, 10**6):
+            with self.subTest(cut=cut):
+                self.assertTrue(self.kill_after(3_000))
+                manifest = self.kept()[0] / "manifest"
+                content = manifest.read_bytes()
+                manifest.write_bytes(content[: max(len(content) - cut, 0)])
+                self.goes_on(expected)
+
+    def test_damage_is_found_and_not_gone_on_with(self):
+        self.write("job.yaml", SORT)
+        expected = self.expected()
+        self.assertTrue(self.kill_after(3_000))
+        with open(self.kept()[0] / "blocks", "r+b") as blocks:
+            blocks.seek(100_000)
+            blocks.write(b"damage")
+        done = self.run_job("--resume")
+        self.assertEqual(done.returncode, 74, done.stderr)
+        self.assertIn("scratch block damaged", done.stderr)
+        self.assertEqual(self.files("out"), [])
+        done, rows = self.goes_on(expected)
+        self.assertIn("starts over: scratch block damaged", done.stderr)
+
+    def test_two_at_once(self):
+        self.write("job.yaml", SORT)
+        first = self.start("job.yaml", *MEMORY, "-T", "scratch", "--resume", "--progress", "none", "-p", "rows=2000000000")
+        while self.manifest_bytes() < 1_000:
+            time.sleep(0.002)
+        second = self.run_job("--resume", "-p", "rows=2000000000")
+        self.assertEqual(second.returncode, 75, second.stderr)
+        self.assertIn("another run of this job works there now", second.stderr)
+        listed = self.flowrun("clean", "scratch")
+        self.assertIn("a job works there: left", listed.stdout)
+        first.send_signal(signal.SIGKILL)
+        first.communicate()
+        listed = self.flowrun("clean", "-n", "scratch")
+        self.assertIn("would be removed", listed.stdout)
+        self.assertIn("job.yaml", listed.stdout)
+        self.assertEqual(len(self.kept()), 1)
+        cleaned = self.flowrun("clean", "scratch")
+        self.assertEqual(cleaned.returncode, 0)
+        self.assertIn("removed", cleaned.stdout)
+        self.assertEqual(self.files("scratch"), [])
+        self.assertIn("nothing to clean", self.flowrun("clean", "scratch").stderr)
+
+    def test_plan_says_what_is_there(self):
+        self.write("job.yaml", SORT)
+        words = ("plan", "job.yaml", *MEMORY, "-T", "scratch", "--resume")
+        self.assertIn("resume: nothing is there", self.flowrun(*words).stdout)
+        self.assertTrue(self.kill_after(3_000))
+        before = (self.kept()[0] / "manifest").read_bytes()
+        self.assertRegex(self.flowrun(*words).stdout, r"resume: 'sorted' has [\d,. kM]+ rows in \d+ runs, ")
+        self.assertEqual((self.kept()[0] / "manifest").read_bytes(), before)
+
+    def test_what_cannot_be_resumed_is_said(self):
+        self.write("job.yaml", SORT.replace("{op: generate", "{op: generate"))
+        self.assertEqual(self.run_job("--resume", "--backend", "memory").returncode, 64)
+        self.write("job.yaml", LINES.replace("[a.txt, empty.txt, b.txt]", '"-"'))
+        done = self.run_job("--resume")
+        self.assertEqual(done.returncode, 64, done.stderr)
+        self.assertIn("'lines' reads standard input, which can't be read again", done.stderr)
+
+    def test_directories_are_private(self):
+        self.write("job.yaml", SORT)
+        self.assertTrue(self.kill_after(1_500))
+        kept = self.kept()[0]
+        self.assertEqual(kept.stat().st_mode & 0o777, 0o700)
+        for name in ("blocks", "manifest"):
+            self.assertEqual((kept / name).stat().st_mode & 0o777, 0o600)
+
+
+if __name__ == "__main__":
+    main()
