@@ -206,6 +206,113 @@ class round_trip_test(arrow_tests):
                 self.assertEqual(read_file(self.dir / "again", how).to_pydict(), table.to_pydict())
 
 
+class flat_columns_test(arrow_tests):
+    """Columns of numbers come straight from the pages of a Parquet file, other columns from Arrow's reader."""
+
+    KINDS = {"i32": pa.int32(), "u32": pa.uint32(), "i64": pa.int64(), "u64": pa.uint64(), "f32": pa.float32(), "f64": pa.float64()}
+    # Of 3000 rows: pages and batches end within runs and at their ends.
+    ABSENT = {"none": lambda i: False, "all": lambda i: True, "first": lambda i: i == 0, "last": lambda i: i == 2999,
+              "runs": lambda i: i // 97 % 2 == 1, "half": lambda i: i >= 1500, "some": lambda i: i * 7919 % 11 == 0}
+
+    def reads_as_it_is(self, table, columns=(), nulls=("bad", "zero"), **how):
+        """Nulls as zeros, and without the rows that have some."""
+        write_file(table, self.dir / "in", **how)
+        table = table.select(columns or table.schema.names)
+        empty = {"text": "", "flag": False}
+        wanted = {"bad": table.drop_null(),
+                  "zero": pa.table({name: table[name].fill_null(empty.get(name, 0)) for name in table.schema.names})}
+        for kind in nulls:
+            read = f"arrow.read_parquet path: in, columns: [{', '.join(table.schema.names)}], nulls: {kind}"
+            self.succeeds(job(read, "arrow.write_ipc path: out", policy="skip" if kind == "bad" else ""))
+            made = read_file(self.dir / "out", "ipc")
+            for name in made.schema.names:
+                self.assertEqual(made[name].to_pylist(), wanted[kind][name].to_pylist(), (name, kind, how))
+
+    def test_nulls_in_every_place(self):
+        columns = {f"{kind}_{where}": pa.array([None if absent(i) else i for i in range(3000)], type_)
+                   for kind, type_ in self.KINDS.items() for where, absent in self.ABSENT.items()}
+        columns["text"] = pa.array([None if i % 13 == 5 else "x" * (i % 9) for i in range(3000)])
+        table = pa.table(columns)
+        for version in ("1.0", "2.0"):
+            for coded, size in ((True, 1000), (False, 1000), (False, 1 << 20)):
+                how = {"data_page_version": version, "use_dictionary": coded, "data_page_size": size, "write_batch_size": 100}
+                self.reads_as_it_is(table, nulls=["zero"], row_group_size=2999, **how)
+            for where in self.ABSENT:
+                self.reads_as_it_is(table, ["u64_none", f"i32_{where}", f"f64_{where}", "text"][where == "none":], nulls=["bad"], **how)
+
+    def test_beside_other_columns(self):
+        draw = random.Random(7)
+        rows = 70001
+        table = pa.table({
+            "few": pa.array([i % 50 for i in range(rows)], pa.int32()),
+            "text": [f"{draw.getrandbits(60):x}"[:i % 15] for i in range(rows)],
+            "many": pa.array([draw.random() for _ in range(rows)]),  # its dictionary becomes too large within a chunk
+            "flag": pa.array([None if i == 40000 else i % 3 == 0 for i in range(rows)]),
+            "small": pa.array([i % 100 for i in range(rows)], pa.int8()),
+            "sparse": pa.array([i if 50000 < i < 50010 else None for i in range(rows)], pa.int64()),
+            "stamp": pa.array(range(rows), pa.timestamp("ms"))})
+        table = table.set_column(6, "stamp", table["stamp"].cast(pa.int64()))
+        for how in ({}, {"row_group_size": 33333, "dictionary_pagesize_limit": 50000, "data_page_size": 10000},
+                    {"data_page_version": "2.0", "dictionary_pagesize_limit": 50000, "compression": "zstd"},
+                    {"use_dictionary": False, "column_encoding": {"few": "DELTA_BINARY_PACKED", "many": "BYTE_STREAM_SPLIT"}}):
+            self.reads_as_it_is(table, **how)
+            self.reads_as_it_is(table, ["sparse", "many", "few"], **how)
+            self.reads_as_it_is(table, ["text", "flag"], **how)
+
+    def test_columns_that_are_required(self):
+        fields = [pa.field("a", pa.int64(), nullable=False), pa.field("b", pa.int64()), pa.field("text", pa.string(), nullable=False)]
+        rows = 20000
+        values = [list(range(rows)), [None if i % 2 else i for i in range(rows)], [str(i) for i in range(rows)]]
+        table = pa.table(values, schema=pa.schema(fields))
+        for version in ("1.0", "2.0"):
+            self.reads_as_it_is(table, data_page_version=version, data_page_size=3000, row_group_size=7777)
+
+    def test_the_row_of_a_null(self):
+        values = [None if i == 61234 else i for i in range(100000)]
+        write_file(pa.table({"b": list(range(100000)), "a": values}), self.dir / "in", row_group_size=50000)
+        self.refuses(65, job("arrow.read_parquet path: in"), "'in', row group 1, row 11234 (from 0): column 'a' is null")
+
+    def test_fewer_values_than_rows(self):
+        def varint(n):
+            n, out = n << 1, b""
+            while n >= 128:
+                n, out = n >> 7, out + bytes([n & 127 | 128])
+            return out + bytes([n])
+
+        rows = 12345
+        table = pa.table({"a": list(range(rows)), "text": ["x"] * rows, "b": [None] + list(range(rows - 1))})
+        for columns in (["a"], ["b"], ["text"], ["text", "a"]):
+            write_file(table, self.dir / "in", data_page_size=1000)
+            content = (self.dir / "in").read_bytes()
+            footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+            promised = content[footer:].replace(varint(rows), varint(rows + 1))
+            self.write("in", content[:footer] + promised)
+            self.assertEqual(pq.ParquetFile(self.dir / "in").metadata.num_rows, rows + 1)
+            self.refuses(65, job(f"arrow.read_parquet path: in, columns: [{', '.join(columns)}], nulls: zero"),
+                         "cannot read 'in', row group 0")
+
+    def test_damaged_pages(self):
+        """Without checksums values may be others, but nothing else happens."""
+        draw = random.Random(8)
+        rows = 4000
+        table = pa.table({"a": [None if i % 5 == 0 else i for i in range(rows)], "b": [i % 7 / 2 for i in range(rows)]})
+        for version in ("1.0", "2.0"):
+            write_file(table, self.dir / "in", data_page_version=version, data_page_size=2000, write_batch_size=200, compression="none")
+            whole = (self.dir / "in").read_bytes()
+            footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+            for turn in range(20):
+                damaged = bytearray(whole)
+                for _ in range(1 if turn % 2 else 20):
+                    damaged[draw.randrange(4, footer)] = draw.randrange(256)
+                self.write("in", bytes(damaged))
+                done = self.run_job(job("arrow.read_parquet path: in, nulls: zero"))
+                self.assertIn(done.returncode, (0, 65), done.stderr)
+                self.assertNotIn("internal", done.stderr)
+                if done.returncode == 0:
+                    self.assertEqual((self.dir / "out.csv").read_text().count("\n"), rows)
+                (self.dir / "out.csv").unlink(missing_ok=True)
+
+
 class fault_test(arrow_tests):
     def test_columns_without_a_counterpart(self):
         kinds = {"decimal": pa.array([1], pa.decimal128(10, 2)), "half": pa.array([1.0], pa.float16()),

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "failures.h"
+#include "flat_column.h"
 #include "input_file.h"
 
 namespace columnar {
@@ -24,21 +25,70 @@ constexpr int64_t pages_bytes = 3 << 20;
 // Of any column, and of the rows that are being made.
 constexpr int64_t column_bytes = 128 << 10, decoding_bytes = 1 << 20;
 
+struct file_column {
+  int number;  // among the file's leaves; -1: it has several
+  std::shared_ptr<arrow::Field> field;
+};
+
+// Flat columns are read here, the others by Arrow's reader, as many rows of those as of these.
 class row_group final : public portion {
  public:
   row_group(std::string doing, std::unique_ptr<parquet::arrow::FileReader> file, int number,
-            const std::vector<int>& columns)
-      : doing_(std::move(doing)), file_(std::move(file)) {
-    rows_ = attempt(doing_, [&] { return file_->GetRecordBatchReader({number}, columns); });
+            const std::vector<file_column>& columns, int64_t rows_at_once, counting_pool& pool)
+      : doing_(std::move(doing)), file_(std::move(file)), rows_at_once_(rows_at_once) {
+    attempt(doing_, [&] { return open(number, columns, pool); });
   }
   std::shared_ptr<arrow::RecordBatch> next() override {
-    return attempt(doing_, [&] { return rows_->Next(); });
+    return attempt(doing_, [&] { return read(); });
   }
 
  private:
+  arrow::Status open(int number, const std::vector<file_column>& columns, counting_pool& pool) {
+    const std::shared_ptr<parquet::RowGroupReader> group = file_->parquet_reader()->RowGroup(number);
+    const parquet::SchemaDescriptor& stored = *group->metadata()->schema();
+    rows_left_ = group->metadata()->num_rows();
+    std::vector<int> others;
+    std::vector<std::shared_ptr<arrow::Field>> fields;
+    for (const file_column& c : columns) {
+      if (c.number < 0 || !is_flat(*stored.Column(c.number), *c.field->type())) {
+        others.push_back(c.number);
+        continue;
+      }
+      flat_.push_back(open_flat_column(*group, c.number, c.field->type(), pool));
+      fields.push_back(c.field);
+    }
+    if (!others.empty()) {
+      ARROW_ASSIGN_OR_RAISE(others_, file_->GetRecordBatchReader({number}, others));
+      fields.insert(fields.end(), others_->schema()->fields().begin(), others_->schema()->fields().end());
+    }
+    schema_ = arrow::schema(std::move(fields));
+    return arrow::Status::OK();
+  }
+
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> read() {
+    std::shared_ptr<arrow::RecordBatch> others;
+    if (others_) {
+      ARROW_ASSIGN_OR_RAISE(others, others_->Next());
+    }
+    if (rows_left_ <= 0) return nullptr;
+    if (others_ && others == nullptr) return arrow::Status::Invalid("a column has too few values");
+    const int64_t num_rows = others ? others->num_rows() : std::min(rows_at_once_, rows_left_);
+    std::vector<std::shared_ptr<arrow::Array>> columns;
+    for (const std::unique_ptr<flat_column>& c : flat_) {
+      ARROW_ASSIGN_OR_RAISE(columns.emplace_back(), c->next(num_rows));
+    }
+    if (others) columns.insert(columns.end(), others->columns().begin(), others->columns().end());
+    rows_left_ -= num_rows;
+    return arrow::RecordBatch::Make(schema_, num_rows, std::move(columns));
+  }
+
   const std::string doing_;
   const std::unique_ptr<parquet::arrow::FileReader> file_;
-  std::unique_ptr<arrow::RecordBatchReader> rows_;
+  const int64_t rows_at_once_;
+  int64_t rows_left_ = 0;
+  std::vector<std::unique_ptr<flat_column>> flat_;
+  std::shared_ptr<arrow::RecordBatchReader> others_;  // null: there are none
+  std::shared_ptr<arrow::Schema> schema_;             // the flat ones first
 };
 
 class parquet_input final : public input_file {
@@ -91,11 +141,11 @@ class parquet_input final : public input_file {
   }
 
   std::unique_ptr<portion> open(int number, const reading& how) const override {
-    std::vector<int> columns;
-    for (const int f : how.fields) columns.push_back(columns_[static_cast<size_t>(f)]);
+    std::vector<file_column> columns;
+    for (const int f : how.fields) columns.push_back({columns_[static_cast<size_t>(f)], schema_->field(f)});
     const bool is_large = stored_bytes(number, how.fields) > pool_.most_bytes() / 8;
     return std::make_unique<row_group>(doing_ + ", row group " + std::to_string(number), make_reader(how, is_large),
-                                       number, columns);
+                                       number, columns, how.rows_at_once, pool_);
   }
 
  private:
