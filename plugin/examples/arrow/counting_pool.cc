@@ -12,7 +12,7 @@ namespace columnar {
 namespace {
 
 constexpr int64_t least_mapped = 64 << 10;
-constexpr int64_t most_kept = 16 << 20;
+constexpr int64_t most_kept = 64 << 20;
 
 }  // namespace
 

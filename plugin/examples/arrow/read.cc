@@ -1,6 +1,7 @@
 #include "read.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -22,7 +23,7 @@ constexpr int64_t memory_of_a_check = 64 << 20;
 // What reading may ask for beyond its minimum.
 constexpr uint64_t most_memory = uint64_t{1} << 30;
 // What is decoded at once, where the format leaves a choice.
-constexpr int64_t decoded_bytes = 256 << 10;
+constexpr int64_t decoded_bytes = 512 << 10;
 
 enum class format { parquet, ipc };
 
@@ -209,11 +210,12 @@ class rows_reader {
     return out;
   }
 
-  // About a batch of them.
+  // A power of two, as the memory is that Arrow makes for them.
   int64_t rows_at_once(const input_file& file, const std::vector<int>& fields) const {
     int64_t row_bytes = settings_.type.row_bytes();
     if (settings_.type.has_strings()) row_bytes += file.bytes_of(fields) / std::max<int64_t>(file.num_rows().rows, 1);
-    return std::clamp<int64_t>(decoded_bytes / row_bytes, 8, 64 << 10);
+    const auto fitting = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(decoded_bytes / row_bytes)));
+    return std::clamp<int64_t>(fitting, 8, 64 << 10);
   }
 
   void emit_some(fr::out& out) {
