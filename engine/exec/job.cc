@@ -12,8 +12,7 @@
 #include "engine/exec/pipeline.h"
 #include "engine/exec/pipeline_progress.h"
 #include "engine/exec/task_executor.h"
-#include "engine/io/identify.h"
-#include "engine/io/output_file.h"
+#include "engine/io/joint_commit.h"
 #include "engine/resume/manifest.h"
 #include "engine/sizes/batches_in_flight.h"
 
@@ -224,38 +223,13 @@ class job::core final : public services, public graph_host {
       for (const auto& body : n.bodies) add_records(*body);
   }
 
-  struct named_file {
-    std::string path;
-    file_identity identity;
-  };
-
-  static void refuse_if_among(const std::vector<named_file>& others, const std::string& path) {
-    const file_identity now = io::identify(path, true);
-    for (const named_file& other : others)
-      if (same_file(other.identity, now))
-        throw error(error_kind::output, fmt::format("two outputs are one file: {} and {}", other.path, path),
-                    "give each a file of its own");
-  }
-
-  // What was checked before the run may have changed since (a link that was made anew). Names that look like two may
-  // yet be one (a directory that ignores case): then the second output finds the file of the first under its name.
   void commit_outputs() {
     std::vector<std::unique_ptr<io::output_file>> outputs;
     {
       mutex_lock lock(mutex_);
       outputs.swap(outputs_);
     }
-    std::vector<named_file> all;
-    std::vector<named_file> committed;
-    for (const auto& output : outputs) {
-      refuse_if_among(all, output->path());
-      all.push_back({output->path(), io::identify(output->path(), true)});
-    }
-    for (auto& output : outputs) {
-      refuse_if_among(committed, output->path());
-      output->commit();
-      committed.push_back({output->path(), io::identify(output->path(), true)});
-    }
+    io::commit_together(outputs, output_results_);
   }
 
   void throw_if_stopped() {
@@ -361,6 +335,7 @@ class job::core final : public services, public graph_host {
   mutable mutex mutex_;
   std::exception_ptr problem_ FLOWRUN_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<io::output_file>> outputs_ FLOWRUN_GUARDED_BY(mutex_);
+  std::vector<io::output_result> output_results_;  // once they were committed, or that was tried
   std::vector<reported_value> results_ FLOWRUN_GUARDED_BY(mutex_);
   std::set<std::string> warned_ FLOWRUN_GUARDED_BY(mutex_);
   std::vector<std::string> warnings_ FLOWRUN_GUARDED_BY(mutex_);
@@ -404,6 +379,7 @@ RunReport job::core::report(const std::exception* problem) const {
   in.problem = problem;
   mutex_lock lock(mutex_);
   in.results = results_;
+  in.outputs = output_results_.empty() ? io::results_before_commit(outputs_) : output_results_;
   return make_report(in);
 }
 

@@ -155,6 +155,11 @@ RunReport make_report(const report_input& in) {
     result->set_name(r.name);
     result->set_value(r.value);
   }
+  for (const io::output_result& r : in.outputs) {
+    auto* output = report.add_outputs();
+    output->set_path(r.path);
+    output->set_state(std::string(io::to_string(r.state)));
+  }
   report.set_verdict(verdict(report));
   return report;
 }

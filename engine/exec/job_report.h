@@ -11,6 +11,7 @@
 #include "engine/exec/operator.h"
 #include "engine/exec/report.pb.h"
 #include "engine/exec/services.h"
+#include "engine/io/joint_commit.h"
 #include "engine/plan/graph.h"
 #include "engine/plan/physical_plan.h"
 
@@ -34,6 +35,7 @@ struct report_input {
   bool succeeded = false;
   const std::exception* problem = nullptr;
   std::vector<reported_value> results;
+  std::vector<io::output_result> outputs;
 };
 
 RunReport make_report(const report_input& in);

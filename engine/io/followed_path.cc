@@ -50,7 +50,23 @@ std::string followed_output(const std::string& path) {
                     "may write to",
                     path, followed.refused_link),
         fmt::format("if {} is meant, name that file", followed.path));
+  refuse_planted(followed.path);
   return followed.path;
+}
+
+void refuse_planted(const std::string& path) {
+  if (names_descriptor(path)) return;
+  struct stat found {};
+  if (lstat(path.c_str(), &found) != 0 || (!S_ISREG(found.st_mode) && !S_ISFIFO(found.st_mode))) return;
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  struct stat directory {};
+  if (stat(parent.empty() ? "." : parent.c_str(), &directory) != 0) return;
+  if (may_follow(geteuid(), found.st_uid, directory.st_uid, directory.st_mode)) return;
+  throw error(error_kind::output,
+              fmt::format("can't write {}: a {} of another user (id {}) has that name, in a directory that everybody "
+                          "may write to",
+                          path, S_ISFIFO(found.st_mode) ? "pipe" : "file", found.st_uid),
+              "write to a directory of your own, or have it removed first");
 }
 
 }  // namespace flowrun::io

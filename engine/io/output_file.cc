@@ -117,6 +117,12 @@ class output_file::core {
     if (target_ != nullptr) target_->commit(durable_);
   }
 
+  output_target* target() {
+    FLOWRUN_CHECK(finished_);
+    return target_.get();
+  }
+  bool is_durable() const { return durable_; }
+
   const std::string& path() const { return path_; }
   uint64_t num_bytes() const { return num_bytes_; }
   bool is_direct() const { return target_ != nullptr && target_->content().is_direct(); }
@@ -298,6 +304,8 @@ outcome output_file::write(std::span<const std::byte> data, size_t& consumed, wa
 }
 outcome output_file::finish(waker* waiting) { return core_->finish(waiting); }
 void output_file::commit() { core_->commit(); }
+output_target* output_file::target() { return core_->target(); }
+bool output_file::is_durable() const { return core_->is_durable(); }
 const std::string& output_file::path() const { return core_->path(); }
 uint64_t output_file::num_bytes() const { return core_->num_bytes(); }
 bool output_file::is_direct() const { return core_->is_direct(); }

@@ -21,6 +21,8 @@
 
 namespace flowrun::io {
 
+class output_target;
+
 struct output_file_options {
   size_t chunk_bytes = 1 * MiB;       // rounded up to whole pages
   unsigned depth = 4;                 // buffers; at least 2
@@ -49,6 +51,9 @@ class output_file {
   outcome finish(waker* waiting);
   // After finish() was done: durable, and under its name. Blocks for the disk. Throws error(io), error(output).
   void commit();
+  // After finish() was done: what a commit of several outputs works on (joint_commit.h). Null for a stream.
+  output_target* target();
+  bool is_durable() const;
 
   const std::string& path() const;
   uint64_t num_bytes() const;  // taken so far

@@ -1,0 +1,47 @@
+// The outputs of a job get their names together, or none of them does.
+//
+//   all: sync      all: look at the targets      one by one: place      all: sync directories
+//   ─────── a failure changes nothing ─────▶│◀── undoes what was placed ─▶│◀── all are in place, perhaps not for a
+//   power cut
+//
+// What can fail is done before the first name changes. A file that is replaced stays beside until the last output is in
+// place, so that names can be put back. A name of a new output is put back by removing it, a replaced file by
+// exchanging the two (renameat2), or by a second name of the old one where the file system can't exchange. Where it
+// can't do that either, or refuses the way back, the error and the results say what is in place.
+//
+// A power cut or kill -9 between two renames can't be undone: file systems rename one file at a time. The window is a
+// few system calls long, since all content is on the disk before. Streams (pipes, devices) are written while the job
+// runs and can't be taken back.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/io/output_file.h"
+
+namespace flowrun::io {
+
+enum class output_state {
+  as_before,    // nothing has the name, or what had it still does
+  in_place,     // the new content has it, on the disk
+  not_durable,  // it has, but a power cut may still take the name away
+  written,      // a stream
+};
+std::string_view to_string(output_state state);
+
+struct output_result {
+  std::string path;
+  output_state state = output_state::as_before;
+};
+
+// Where the outputs are before a commit, or without one.
+std::vector<output_result> results_before_commit(std::span<const std::unique_ptr<output_file>> outputs);
+
+// The outputs were finished. Blocks for the disks. Throws error(io) or error(output); `results`, in the order of the
+// outputs, then still says where each of them is.
+void commit_together(std::span<const std::unique_ptr<output_file>> outputs, std::vector<output_result>& results);
+
+}  // namespace flowrun::io
