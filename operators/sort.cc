@@ -122,6 +122,15 @@ sort::sort_settings merger_settings(const settings& s, const sorted_rows& rows) 
   return out;
 }
 
+// Of an elided sort: all its keys are columns.
+sort::sort_settings passing_rows(const record::row_type& input, const settings& s) {
+  sort::sort_settings out;
+  out.type = input;
+  for (const plan::sort_key& k : s.keys)
+    out.key.push_back({*input.index_of(k.term->column), k.descending, k.term->from, k.term->length});
+  return out;
+}
+
 void check_combine(plan::node_checker& node, const settings& s) {
   if (s.columns.size() != s.keys.size())
     node.fault_at_parameter("by", "a sort that combines needs whole columns as keys", "column or -column",
@@ -252,6 +261,7 @@ exec::assembly build(exec::build_context& c, const settings& s) {
   const sorted_rows rows = plan_rows(c.input_type(), s);
   if (c.node.elided) {
     exec::assembly out;
+    add_order_check(out, c, passing_rows(c.input_type(), s));
     if (!s.combine.empty())
       combine(out, c, s, {});
     else

@@ -125,6 +125,11 @@ class parser {
              "Writes the run report as JSON, also when the job fails; - for standard output.");
     add_word(sub, "--metrics-listen", out_.run.metrics_listen, "ADDRESS",
              "Serves metrics to Prometheus: PORT (this machine only) or HOST:PORT.");
+    sub.add_flag_callback(
+        "--verify", [this] { out_.run.verify = true; },
+        "Sorts check that they lose, add and change no row, and their order.");
+    sub.add_flag_callback(
+        "--no-verify", [this] { out_.run.verify = false; }, "They don't, whatever the job says.");
     const char* experts = "For experts";
     add_word(sub, "--backend", backend_, "NAME", "auto, io_uring, threads, mmap, memory (scratch stays in memory).")
         ->group(experts);

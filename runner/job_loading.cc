@@ -160,6 +160,8 @@ exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& ar
   out.backend = arguments.backend;
   out.plain_executor = arguments.plain_executor;
   out.options = arguments.engine;
+  const specs::JobSpec& job = *loaded.graph->job;
+  out.options.verify = arguments.verify.value_or(job.has_verify() ? job.verify() : sorts_are_verified);
   out.options.block_bytes = loaded.machine.block_bytes;
   out.options.batch_bytes = loaded.machine.batch_bytes;
   return out;

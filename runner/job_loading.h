@@ -56,6 +56,9 @@ planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_
 plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::vector<std::string>& missing,
                              std::vector<plan::file_use> own = {}, bool may_replace_inputs = false);
 
+// Unless a job or the command line says otherwise.
+constexpr bool sorts_are_verified = false;
+
 // How a run carries out a loaded job.
 exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& arguments);
 

@@ -47,6 +47,7 @@ struct run_arguments {
   exec::job_options engine;
   io::backend_kind backend = io::backend_kind::automatic;
   bool plain_executor = false;
+  std::optional<bool> verify;  // absent: as the job says, else the default (settings_of)
   progress_mode progress = progress_mode::automatic;
   std::string metrics_listen;  // empty: no metrics
   std::string report;          // empty: none; - for standard output

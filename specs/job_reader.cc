@@ -88,24 +88,29 @@ void read_sections(const Value& root, JobSpec& job, fault_sink& faults) {
                is_scalar(root) ? "is this a job file? write 'key: value' lines" : "");
     return;
   }
-  check_keys(root, "the job",
-             {"flowrun", "name", "doc", "plugins", "params", "resources", "types", "nodes", "tests", "graphs"}, faults,
-             {{"version", "flowrun"},
-              {"parameters", "params"},
-              {"steps", "nodes"},
-              {"pipeline", "nodes"},
-              {"tasks", "nodes"},
-              {"operators", "nodes"},
-              {"description", "doc"},
-              {"subgraphs", "graphs"},
-              {"functions", "graphs"},
-              {"schemas", "types"},
-              {"schema", "types"}});
+  check_keys(
+      root, "the job",
+      {"flowrun", "name", "doc", "verify", "plugins", "params", "resources", "types", "nodes", "tests", "graphs"},
+      faults,
+      {{"version", "flowrun"},
+       {"parameters", "params"},
+       {"steps", "nodes"},
+       {"pipeline", "nodes"},
+       {"tasks", "nodes"},
+       {"operators", "nodes"},
+       {"description", "doc"},
+       {"subgraphs", "graphs"},
+       {"functions", "graphs"},
+       {"schemas", "types"},
+       {"schema", "types"}});
   read_version(root, job, faults);
   if (const Entry* name = find_entry(root, "name"))
     if (const std::string* words = expect_text(*name, "text", faults)) job.set_name(*words);
   if (const Entry* doc = find_entry(root, "doc"))
     if (const std::string* words = expect_text(*doc, "text", faults)) job.set_doc(*words);
+  if (const Entry* verify = find_entry(root, "verify"))
+    if (const std::optional<bool> flag = expect_number<bool>(*verify, to_bool, "true or false", faults))
+      job.set_verify(*flag);
   if (const Entry* plugins = find_entry(root, "plugins")) read_plugins(*plugins, job, faults);
   if (const Entry* resources = find_entry(root, "resources"))
     read_resources(*resources, *job.mutable_resources(), faults);

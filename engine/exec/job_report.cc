@@ -10,6 +10,7 @@
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
+#include "engine/sort/conservation.h"
 
 namespace flowrun::exec {
 
@@ -55,6 +56,12 @@ void add_node(RunReport& report, const report_input& in, const graph_record& rec
   sort->set_fan_in(c.fan_in);
   sort->set_run_bytes(c.run_bytes);
   sort->set_stored_run_bytes(c.stored_run_bytes);
+  if (const auto level = static_cast<sort::conservation>(c.verified_as.load()); level != sort::conservation::unknown) {
+    auto* verified = sort->mutable_verified();
+    verified->set_rows_in(c.verified_rows_in);
+    verified->set_rows_out(c.verified_rows_out);
+    verified->set_compared(std::string(sort::to_string(level)));
+  }
   for (const plan::sort_prediction& p : in.plan->sorts) {
     if (record.graph != in.graph || p.node != static_cast<int>(index)) continue;
     sort->set_predicted_runs(p.runs);
@@ -77,13 +84,14 @@ void add_nodes(RunReport& report, const report_input& in, const graph_record& re
 }
 
 std::string note_of(const RunReport::Sort& s) {
-  if (s.runs() == 0) return "stayed in memory";
+  const char* const verified = s.has_verified() ? ", verified" : "";
+  if (s.runs() == 0) return std::string("stayed in memory") + verified;
   std::string out = fmt::format("{} runs, {} merge pass{}, fan-in {}", s.runs(), s.merge_passes(),
                                 s.merge_passes() == 1 ? "" : "es", s.fan_in());
   if (s.compressed() && s.run_bytes() > 0)
     out += fmt::format(", compressed to {:.0f} %",
                        100 * static_cast<double>(s.stored_run_bytes()) / static_cast<double>(s.run_bytes()));
-  return out;
+  return out + verified;
 }
 
 // What bounded the run, from where its time went.

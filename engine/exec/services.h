@@ -55,7 +55,10 @@ struct node_counters {
   std::atomic<uint64_t> stored_run_bytes{0};  // the same blocks as written
   std::atomic<uint64_t> merge_passes{0};
   std::atomic<uint64_t> fan_in{0};
-  std::atomic<uint64_t> iterations{0};       // of a loop
+  std::atomic<uint64_t> iterations{0};        // of a loop
+  std::atomic<uint64_t> verified_rows_in{0};  // of a sort whose conservation is checked (engine/sort/conservation.h)
+  std::atomic<uint64_t> verified_rows_out{0};
+  std::atomic<uint64_t> verified_as{0};      // sort::conservation_level of what was compared; 0: nothing was
   std::atomic<uint64_t> file_read_bytes{0};  // of user files
   std::atomic<uint64_t> file_written_bytes{0};
   std::atomic<uint64_t> file_total_bytes{0};  // what file_read_bytes will come to: for progress
@@ -69,6 +72,7 @@ struct job_options {
   bool force_spill = false;  // sorts and queues go to scratch even when they would fit
   bool direct = true;        // O_DIRECT for scratch and large files
   bool sync_outputs = true;  // fsync before the rename
+  bool verify = false;       // sorts count and hash their rows, in and out, and look at the order
 };
 
 class services {

@@ -259,6 +259,8 @@ std::string schema_json(const vocabulary& catalog) {
   types["description"] = "row types by name: {column: type}";
   json params = map_of(param_schema(), id_pattern);
   params["description"] = "parameters of the job: ${name} in the text, -p name=value on the command line";
+  json verify = {{"type", "boolean"}};
+  verify["description"] = "check that sorts lose, add and change no row, and their order; the command line wins";
   json plugins = list_of({{"type", "string"}, {"pattern", "^[a-z][a-z0-9_]*$"}});
   plugins["description"] = "plugins that the job needs, by name";
   json nodes = map_of(reference("node"), id_pattern);
@@ -270,6 +272,7 @@ std::string schema_json(const vocabulary& catalog) {
   schema.update(closed_map({{"flowrun", {{"const", 1}, {"description", "version of the job language"}}},
                             {"name", {{"type", "string"}}},
                             {"doc", {{"type", "string"}}},
+                            {"verify", verify},
                             {"plugins", plugins},
                             {"params", params},
                             {"resources", resources_schema()},

@@ -11,12 +11,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "engine/base/buffer.h"
 #include "engine/block/block_manager.h"
 #include "engine/record/key.h"
+#include "engine/record/row_tally.h"
 
 namespace flowrun::runs {
 
@@ -77,6 +79,7 @@ class sorted_runs {
     std::swap(runs, other.runs);
     std::swap(in_memory, other.in_memory);
     std::swap(num_rows, other.num_rows);
+    std::swap(taken, other.taken);
     return *this;
   }
   ~sorted_runs() {
@@ -94,6 +97,7 @@ class sorted_runs {
   // What came last, as far as memory could keep it, in input order; all there is when everything fitted.
   memory_runs in_memory;
   uint64_t num_rows = 0;
+  std::optional<record::row_tally> taken;  // all rows that were taken to make these runs, where that is to be verified
 
  private:
   block::block_manager* blocks_ = nullptr;

@@ -13,6 +13,7 @@
 #include "engine/exec/parcel.h"
 #include "engine/resume/manifest.h"
 #include "engine/sizes/sorted_row.h"
+#include "engine/sort/conservation.h"
 #include "engine/sort/run_creator.h"
 #include "engine/sort/run_merger.h"
 #include "operators/parts/rules/estimates.h"
@@ -36,10 +37,13 @@ sort::sort_resources resources_of(exec::build_context& c, const record::row_type
   return out;
 }
 
+// The tally is null where nothing is verified.
 class prepare_stage final : public exec::stateless_stage {
  public:
-  explicit prepare_stage(std::shared_ptr<sort::run_creator> creator) : creator_(std::move(creator)) {}
+  prepare_stage(std::shared_ptr<sort::run_creator> creator, std::shared_ptr<sort::intake_tally> taken)
+      : creator_(std::move(creator)), taken_(std::move(taken)) {}
   void apply(const record::batch& in, exec::output& out) const override {
+    if (taken_) taken_->add(in);
     sort::prepared_rows prepared = creator_->prepare(in);
     const sort::part_size size = size_of(prepared);
     out.emit(exec::make_parcel(std::move(prepared), size.num_rows, size.num_bytes));
@@ -47,6 +51,7 @@ class prepare_stage final : public exec::stateless_stage {
 
  private:
   std::shared_ptr<sort::run_creator> creator_;
+  std::shared_ptr<sort::intake_tally> taken_;
 };
 
 // What run creation leaves for the merge.
@@ -76,6 +81,7 @@ class resumed_input {
     rows_to_skip_ -= skipped;
     return skipped;
   }
+  bool has_rows_before() const { return kept_ != nullptr && kept_->before().rows_taken > 0; }
   void note_position(const resume::source_position& from) {
     if (kept_ != nullptr) kept_->note_position(rows_seen_, from);
   }
@@ -97,9 +103,10 @@ class resumed_input {
 
 class creator_stage final : public exec::ordered_stage {
  public:
-  creator_stage(std::shared_ptr<sort::run_creator> creator, uint64_t most_rows, resumed_input resumed,
-                exec::build_context& c)
+  creator_stage(std::shared_ptr<sort::run_creator> creator, std::shared_ptr<sort::intake_tally> taken,
+                uint64_t most_rows, resumed_input resumed, exec::build_context& c)
       : creator_(std::move(creator)),
+        taken_(std::move(taken)),
         most_rows_(most_rows),
         rows_left_(most_rows),
         resumed_(resumed),
@@ -123,6 +130,8 @@ class creator_stage final : public exec::ordered_stage {
       counters_.run_bytes += r.blocks.size() * uint64_t{r.block_bytes};
       counters_.stored_run_bytes += r.stored_bytes();
     }
+    // (Of rows that an earlier process took there is no tally.)
+    if (taken_ && !resumed_.has_rows_before()) runs->taken = taken_->total();
     state_ = std::move(runs);
     return outcome::done();
   }
@@ -139,6 +148,7 @@ class creator_stage final : public exec::ordered_stage {
   }
 
   std::shared_ptr<sort::run_creator> creator_;
+  std::shared_ptr<sort::intake_tally> taken_;
   const uint64_t most_rows_;
   uint64_t rows_left_;
   resumed_input resumed_;
@@ -147,40 +157,85 @@ class creator_stage final : public exec::ordered_stage {
   exec::node_counters& counters_;
 };
 
+// A part of the sorted stream, and the number of its first row.
+struct placed_part {
+  sort::merge_part part;
+  uint64_t first_row = 0;
+};
+
+// The check is null where nothing is verified.
 class merger_source final : public exec::source {
  public:
-  explicit merger_source(std::shared_ptr<sort::run_merger> merger) : merger_(std::move(merger)) {}
+  merger_source(std::shared_ptr<sort::run_merger> merger, std::shared_ptr<sort::outflow_check> check)
+      : merger_(std::move(merger)), check_(std::move(check)) {}
   outcome pull(exec::output& out, waker& w) override {
     std::vector<sort::merge_part> parts;
     const outcome o = merger_->pull(parts, w);
     for (sort::merge_part& part : parts) {
       const sort::part_size size = size_of(part);
-      out.emit(exec::make_parcel(std::move(part), size.num_rows, size.num_bytes));
+      const uint64_t first_row = check_ ? check_->place(size.num_rows) : 0;
+      out.emit(exec::make_parcel(placed_part{std::move(part), first_row}, size.num_rows, size.num_bytes));
     }
+    if (check_ && o.is_done()) check_->end();
     return o;
   }
 
  private:
   std::shared_ptr<sort::run_merger> merger_;
+  std::shared_ptr<sort::outflow_check> check_;
 };
 
-class refine_stage final : public exec::parcel_stage<sort::merge_part> {
+class refine_stage final : public exec::parcel_stage<placed_part> {
  public:
-  explicit refine_stage(std::shared_ptr<sort::run_merger> merger) : merger_(std::move(merger)) {}
-  void open(const sort::merge_part& part, exec::output& out) const override {
+  refine_stage(std::shared_ptr<sort::run_merger> merger, std::shared_ptr<sort::outflow_check> check)
+      : merger_(std::move(merger)), check_(std::move(check)) {}
+  void open(const placed_part& placed, exec::output& out) const override {
     std::vector<record::batch> rows;
-    merger_->refine(part, rows);
+    merger_->refine(placed.part, rows);
+    if (check_) check_->add(placed.first_row, size_of(placed.part).num_rows, rows);
     out.emit(rows);
   }
 
  private:
   std::shared_ptr<sort::run_merger> merger_;
+  std::shared_ptr<sort::outflow_check> check_;
 };
 
 // Of the job's own graph, if it can be resumed. Long runs hold rows from all over the input until they end.
 resume::kept_sort* kept_sort_of(exec::build_context& c, const sort::sort_settings& settings) {
   resume::manifest* const manifest = c.job.manifest();
   return manifest == nullptr || settings.long_runs ? nullptr : &manifest->sort(c.node.id);
+}
+
+// Looks at rows that pass in order already.
+class order_stage final : public exec::ordered_stage {
+ public:
+  explicit order_stage(std::shared_ptr<sort::outflow_check> check) : check_(std::move(check)) {}
+  outcome push(record::batch& in, exec::output& out, waker&) override {
+    check_->add(check_->place(in.num_rows), in.num_rows, {&in, 1});
+    out.emit(std::move(in));
+    return outcome::ready();
+  }
+  outcome finish(exec::output&, waker&) override {
+    check_->end();
+    return outcome::done();
+  }
+
+ private:
+  std::shared_ptr<sort::outflow_check> check_;
+};
+
+// Null unless the job is verified.
+std::shared_ptr<sort::outflow_check> make_check(exec::build_context& c, const sort::sort_settings& settings,
+                                                std::optional<record::row_tally> taken) {
+  if (!c.job.options().verify) return nullptr;
+  exec::node_counters* counters = &c.counters;
+  return std::make_shared<sort::outflow_check>(settings, taken, c.node.id,
+                                               [counters](const sort::conservation_result& found) {
+                                                 counters->verified_rows_in += found.rows_in;
+                                                 counters->verified_rows_out += found.rows_out;
+                                                 counters->verified_as = static_cast<uint64_t>(found.level);
+                                               });
 }
 
 }  // namespace
@@ -198,9 +253,11 @@ void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_set
     resources.keeps_none_once_spilled = !c.notes_positions;
   }
   std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(settings, resources);
-  to.stages.emplace_back(std::make_unique<prepare_stage>(creator));
+  std::shared_ptr<sort::intake_tally> taken;
+  if (c.job.options().verify) taken = std::make_shared<sort::intake_tally>(settings.type);
+  to.stages.emplace_back(std::make_unique<prepare_stage>(creator, taken));
   to.stages.emplace_back(
-      std::make_unique<creator_stage>(creator, most_rows, resumed_input(kept, c.begin_at != nullptr), c));
+      std::make_unique<creator_stage>(creator, taken, most_rows, resumed_input(kept, c.begin_at != nullptr), c));
 }
 
 void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_settings& settings,
@@ -212,12 +269,18 @@ void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_sett
   }
   sort::sort_resources resources = resources_of(c, settings.type, compress);
   resources.merging = c.sort->merger;
+  std::shared_ptr<sort::outflow_check> check = make_check(c, settings, given->taken);
   std::shared_ptr<sort::run_merger> merger =
       sort::make_run_merger(settings, resources, std::move(*given), c.batches.target_bytes);
   c.counters.fan_in = merger->fan_in();
   c.counters.merge_passes = merger->merge_passes();
-  to.head = std::make_unique<merger_source>(merger);
-  to.stages.emplace_back(std::make_unique<refine_stage>(merger));
+  to.head = std::make_unique<merger_source>(merger, check);
+  to.stages.emplace_back(std::make_unique<refine_stage>(merger, check));
+}
+
+void add_order_check(exec::assembly& to, exec::build_context& c, const sort::sort_settings& settings) {
+  if (std::shared_ptr<sort::outflow_check> check = make_check(c, settings, std::nullopt))
+    to.stages.emplace_back(std::make_unique<order_stage>(std::move(check)));
 }
 
 uint64_t bytes_to_sort(const record::row_type& type, bool indexed, const plan::row_estimate& estimate) {

@@ -3,6 +3,9 @@
 //
 //   add_run_creation   prepare ─▶ run_creator
 //   add_merge          run_merger ─▶ refine
+//
+// Where the job is verified (job_options::verify), prepare and refine count and hash the rows, and compare
+// (engine/sort/conservation.h).
 #pragma once
 
 #include <cstdint>
@@ -22,6 +25,10 @@ void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_set
 // The head of the merging part: rows of settings.type in order. Slices may repeat each other's last row.
 void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_settings& settings,
                runs::compression compress = runs::compression::none);
+
+// Instead of both, where the rows come in order: a stage that looks at their order where the job is verified, else
+// none.
+void add_order_check(exec::assembly& to, exec::build_context& c, const sort::sort_settings& settings);
 
 // The bytes that rows take while they are sorted: as words, or with 16 bytes of index for each row.
 uint64_t bytes_to_sort(const record::row_type& type, bool indexed, const plan::row_estimate& estimate);
