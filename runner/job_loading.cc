@@ -91,6 +91,7 @@ loaded_job load(const job_arguments& job, const resource_arguments& given, termi
                 similar.empty() ? "give the path of a job file (YAML)" : "did you mean '" + similar + "'?");
   }
   specs::read_result read = specs::read_job_file(job.file, job.parameters, job.overrides);
+  screen.hide(read.environment);
   expand_home(read.job);
   const std::string text = read.text;
   loaded_job out = planned_or_shown(std::move(read), given, screen, files_of_command(job, report));

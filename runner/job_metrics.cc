@@ -22,6 +22,28 @@ metrics::histogram_value histogram_of(const io::transfer_statistics& s) {
   return out;
 }
 
+// Labels are paths and names of the job.
+class masking_sink final : public metrics::sink {
+ public:
+  masking_sink(metrics::sink& into, const environment_mask& mask) : into_(into), mask_(mask) {}
+  void value(metric m, metrics::label_values labels, double value) override {
+    into_.value(m, masked(std::move(labels)), value);
+  }
+  void histogram(metric m, metrics::label_values labels, const metrics::histogram_value& value) override {
+    into_.histogram(m, masked(std::move(labels)), value);
+  }
+
+ private:
+  metrics::label_values masked(metrics::label_values labels) const {
+    if (!mask_.empty())
+      for (std::string& label : labels) label = mask_.masked(label);
+    return labels;
+  }
+
+  metrics::sink& into_;
+  const environment_mask& mask_;
+};
+
 // Of the budget, in a phase (from 1). Never more than the budget.
 uint64_t memory_given(const plan::physical_plan& plan, size_t phase) {
   if (phase == 0 || phase > plan.phases.size()) return 0;
@@ -92,7 +114,8 @@ void job_metrics::collect_disks(metrics::sink& into) const {
   }
 }
 
-void job_metrics::collect(metrics::sink& into) const {
+void job_metrics::collect(metrics::sink& sink) const {
+  masking_sink into(sink, mask_);
   const plan::physical_plan& plan = job_.plan();
   into.value(metric::flowrun_job_info, {job_.graph().job->name(), std::string(version)}, 1);
   into.value(metric::flowrun_job_progress_ratio, {}, ratio_);

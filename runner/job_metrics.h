@@ -5,19 +5,20 @@
 
 #include "engine/exec/job.h"
 #include "engine/metrics/collection.h"
+#include "runner/environment_mask.h"
 
 namespace flowrun::runner {
 
 class job_metrics {
  public:
-  // `job` outlives this object.
-  explicit job_metrics(exec::job& job) : job_(job) {}
+  // `job` and `mask`, which labels go through, outlive this object.
+  job_metrics(exec::job& job, const environment_mask& mask) : job_(job), mask_(mask) {}
 
   // On the job's thread.
   void note(const exec::job_progress& now);
   void note_success(double unix_seconds) { succeeded_at_ = unix_seconds; }
   // On any thread.
-  void collect(metrics::sink& into) const;
+  void collect(metrics::sink& sink) const;
 
  private:
   void collect_nodes(metrics::sink& into) const;
@@ -25,6 +26,7 @@ class job_metrics {
   void collect_disks(metrics::sink& into) const;
 
   exec::job& job_;
+  const environment_mask& mask_;
   std::atomic<double> ratio_{0};
   std::atomic<size_t> phase_{1};
   std::atomic<double> succeeded_at_{0};

@@ -13,9 +13,15 @@ int show_plan(const plan_arguments& arguments, terminal& screen) {
   const loaded_job loaded = load(arguments.job, arguments.resources, screen);
   for (const std::string& path : loaded.missing_inputs) screen.warn("input " + path + ": no such file");
   check_scratch_room(loaded.plan, loaded.machine, true, screen);
-  std::string text = arguments.format == "json"  ? plan::explain_json(*loaded.graph, loaded.plan)
-                     : arguments.format == "dot" ? plan::explain_dot(*loaded.graph, loaded.plan)
-                                                 : plan::explain_text(*loaded.graph, loaded.plan);
+  std::string text;
+  if (arguments.format == "json") {
+    plan::PhysicalPlan message = plan::to_proto(*loaded.graph, loaded.plan);
+    screen.mask().mask(message);
+    text = plan::explain_json(message);
+  } else {
+    text = screen.mask().masked(arguments.format == "dot" ? plan::explain_dot(*loaded.graph, loaded.plan)
+                                                          : plan::explain_text(*loaded.graph, loaded.plan));
+  }
   if (!text.ends_with('\n')) text += '\n';
   if (arguments.resume && arguments.format == "text") text += describe_resume(loaded, arguments.job);
   print(text);

@@ -79,6 +79,11 @@ void open_scratch(exec::job& job, const loaded_job& loaded, bool forced, termina
   }
 }
 
+std::string report_document(exec::RunReport report, const terminal& screen) {
+  screen.mask().mask(report);
+  return exec::report_json(report);
+}
+
 // Warnings of the job, each once, as soon as they come.
 class warning_reader {
  public:
@@ -118,7 +123,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
   }
   exec::job job(std::move(settings));
   tell_resources(loaded.machine, arguments, job.backend_name(), screen);
-  job_metrics values(job);
+  job_metrics values(job, screen.mask());
   const metrics::collection::attachment attached =
       measured.attach([&values](metrics::sink& into) { values.collect(into); });
   progress_display progress(effective_mode(arguments.progress, screen), screen);
@@ -138,7 +143,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
     progress.finish(job.progress(), stopped ? "cancelled" : "failed");
     warnings.read(job, screen);
     try {
-      if (report) report->write(exec::report_json(job.report(&problem)));
+      if (report) report->write(report_document(job.report(&problem), screen));
     } catch (const error& second) {  // what ended the job is told all the same
       screen.show(second);
     }
@@ -154,7 +159,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
   warnings.read(job, screen);
   const exec::RunReport result = job.report(nullptr);
   screen.say(exec::report_text(result));
-  if (report) report->write(exec::report_json(result));
+  if (report) report->write(report_document(result, screen));
   return 0;
 }
 

@@ -46,7 +46,9 @@ size_t terminal::width() const {
 }
 
 // When standard error itself fails there is nowhere else to say it.
-void terminal::write(std::string_view text) {
+void terminal::write(std::string_view said) {
+  const std::string masked = mask_.masked(said);
+  std::string_view text = masked;
   while (!text.empty()) {
     const ssize_t done = ::write(STDERR_FILENO, text.data(), text.size());
     if (done < 0 && errno == EINTR) continue;

@@ -1,7 +1,7 @@
 // Everything that is said to the user goes through here, to standard error: errors, warnings, the progress line.
 //
 // Colours are only for people who read a terminal. --color wins over NO_COLOR (no-color.org), which wins over what the
-// terminal is.
+// terminal is. What came from the environment is masked.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/fault.h"
+#include "runner/environment_mask.h"
 #include "runner/options.h"
 
 namespace flowrun::runner {
@@ -38,6 +39,10 @@ class terminal {
   // With -v only, "flowrun: text".
   void detail(std::string_view text);
 
+  // From here on these values are shown as ${env:NAME}.
+  void hide(const std::vector<specs::environment_value>& values) { mask_.add(values); }
+  const environment_mask& mask() const { return mask_; }
+
   // A line that the next call replaces, and that everything else said erases first.
   void redraw(const std::string& line);
   void erase_line();
@@ -51,6 +56,7 @@ class terminal {
   bool colors_ = false;
   bool unicode_ = false;
   bool line_shown_ = false;
+  environment_mask mask_;
 };
 
 }  // namespace flowrun::runner

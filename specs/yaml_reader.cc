@@ -35,12 +35,18 @@ std::string as_utf8(std::string name) {
 }
 
 void read(const source_text& source, const std::map<std::string, std::string>& parameters,
-          const override_list& overrides, JobSpec& job, value_ranges& ranges, fault_sink& faults) {
+          const override_list& overrides, read_result& result, fault_sink& faults) {
+  JobSpec& job = result.job;
   std::optional<Value> root = read_yaml(source, faults);
   if (!root) return;
   if (!overrides.empty()) apply_overrides(overrides, *root, faults);
-  expander variables(process_environment, source, faults);
-  read_parameters(find_entry(*root, "params"), parameters, job, variables, ranges, faults);
+  const auto environment = [&result](const std::string& name) {
+    std::optional<std::string> value = process_environment(name);
+    if (value) result.environment.push_back({name, *value});
+    return value;
+  };
+  expander variables(environment, source, faults);
+  read_parameters(find_entry(*root, "params"), parameters, job, variables, result.ranges, faults);
   if (!is_map(*root))
     variables.expand(*root);
   else
@@ -106,8 +112,7 @@ read_result read_job(std::string text, std::string file_name, const std::map<std
   fault_sink faults(file_name);
   result.job.set_file(file_name);
   result.text = plain_text(std::move(text));
-  if (check_text(result.text, faults))
-    read(source_text(result.text), parameters, overrides, result.job, result.ranges, faults);
+  if (check_text(result.text, faults)) read(source_text(result.text), parameters, overrides, result, faults);
   result.faults = faults.take();
   return result;
 }

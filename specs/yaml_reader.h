@@ -17,11 +17,18 @@
 
 namespace flowrun::specs {
 
+// What ${env:NAME} brought into a job: it may be a secret, and is shown to nobody.
+struct environment_value {
+  std::string name;
+  std::string value;
+};
+
 struct read_result {
-  JobSpec job;                // whole only when there are no faults
-  std::vector<fault> faults;  // by position
-  std::string text;           // what the faults' positions refer to, for render()
-  value_ranges ranges;        // of the parameters
+  JobSpec job;                                 // whole only when there are no faults
+  std::vector<fault> faults;                   // by position
+  std::string text;                            // what the faults' positions refer to, for render()
+  value_ranges ranges;                         // of the parameters
+  std::vector<environment_value> environment;  // that the job has asked for
 };
 
 // `parameters` are the -p options (name, value), `overrides` the --set options (path, value), which win over the file.

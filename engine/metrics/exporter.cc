@@ -20,6 +20,10 @@ namespace {
 // are threads for several, and none waits long.
 constexpr const char* num_threads = "16";
 constexpr const char* request_timeout_ms = "2000";
+// A scrape asks for one page in a few hundred bytes (the server takes 64 headers at most). More connections than have a
+// thread wait in short queues, and what comes beyond these is left to the system.
+constexpr const char* most_request_bytes = "8192";
+constexpr const char* most_waiting = "16";
 
 prometheus::MetricType type_of(metric_kind kind) {
   switch (kind) {
@@ -127,7 +131,9 @@ class exporter::server {
   server(const std::string& address, collection& source)
       : bridge_(std::make_shared<bridge>(source)),
         exposer_(std::vector<std::string>{"listening_ports", address, "num_threads", num_threads, "request_timeout_ms",
-                                          request_timeout_ms}) {
+                                          request_timeout_ms, "max_request_size", most_request_bytes,
+                                          "connection_queue", most_waiting, "listen_backlog", most_waiting,
+                                          "enable_keep_alive", "no", "enable_directory_listing", "no"}) {
     exposer_.RegisterCollectable(bridge_);
   }
   int port() const {

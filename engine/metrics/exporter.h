@@ -1,5 +1,6 @@
 // Serves a collection to Prometheus over HTTP, at /metrics. Off unless asked for, on the loopback interface unless told
-// otherwise. The only place that knows prometheus-cpp.
+// otherwise. Requests are bounded in size, headers, time and number, and there are no other pages. The only place that
+// knows prometheus-cpp.
 #pragma once
 
 #include <memory>

@@ -179,13 +179,13 @@ PhysicalPlan to_proto(const graph& g, const physical_plan& plan) {
   return out;
 }
 
-std::string explain_json(const graph& g, const physical_plan& plan) {
+std::string explain_json(const PhysicalPlan& plan) {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.always_print_primitive_fields = true;
   options.preserve_proto_field_names = true;
   std::string json;
-  const auto status = google::protobuf::util::MessageToJsonString(to_proto(g, plan), &json, options);
+  const auto status = google::protobuf::util::MessageToJsonString(plan, &json, options);
   if (!status.ok()) internal_error("the plan can't be written as JSON: " + status.ToString());
   return json;
 }

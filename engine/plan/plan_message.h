@@ -11,6 +11,6 @@ namespace flowrun::plan {
 PhysicalPlan to_proto(const graph& g, const physical_plan& plan);
 
 // Indented; names as in plan.proto. Numbers of 64 bits are texts, as JSON of Protocol Buffers has it.
-std::string explain_json(const graph& g, const physical_plan& plan);
+std::string explain_json(const PhysicalPlan& plan);
 
 }  // namespace flowrun::plan

@@ -75,7 +75,7 @@ TEST(Explain, JsonIsTheMessage) {
   const toy_operators toys;
   const graph g = good_graph(toys, job);
   const plan_result made = make_plan(g, machine_with(64 * MiB));
-  const nlohmann::json json = nlohmann::json::parse(explain_json(g, made.plan));
+  const nlohmann::json json = nlohmann::json::parse(explain_json(to_proto(g, made.plan)));
   EXPECT_EQ(json["job"], "demo");
   EXPECT_EQ(json["nodes"].size(), 7u);
   EXPECT_EQ(json["phases"].size(), made.plan.phases.size());

@@ -1,0 +1,97 @@
+#include "runner/environment_mask.h"
+
+#include <algorithm>
+
+namespace flowrun::runner {
+
+namespace {
+
+constexpr size_t least_bytes = 4;
+constexpr std::string_view cut_mark = "…";
+
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+}
+
+// As specs::quotable() writes it, but for its length.
+std::string without_control_characters(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  return text;
+}
+
+// In names of files and labels of graphs.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// A message shows the first bytes of the value, and that there is more.
+void replace_cut(std::string& text, std::string_view value, std::string_view by) {
+  for (size_t at = text.find(cut_mark); at != std::string::npos; at = text.find(cut_mark, at + 1))
+    for (size_t length = std::min(value.size(), at); length >= least_bytes; --length) {
+      if (text.compare(at - length, length, value, 0, length) != 0) continue;
+      text.replace(at - length, length, by);
+      at = text.find(cut_mark, at - length);
+      break;
+    }
+}
+
+}  // namespace
+
+void environment_mask::add(const std::vector<specs::environment_value>& values) {
+  for (const specs::environment_value& v : values) {
+    if (v.value.empty()) continue;
+    const std::string shown = "${env:" + v.name + "}";
+    for (const std::string& form : {v.value, without_control_characters(v.value), escaped(v.value)})
+      if (std::none_of(hidden_.begin(), hidden_.end(), [&](const hidden& h) { return h.value == form; }))
+        hidden_.push_back({form, shown});
+  }
+  std::stable_sort(hidden_.begin(), hidden_.end(),
+                   [](const hidden& a, const hidden& b) { return a.value.size() > b.value.size(); });
+}
+
+std::string environment_mask::masked(std::string_view text) const {
+  std::string out(text);
+  for (const hidden& h : hidden_) {
+    if (h.value.size() < least_bytes) {
+      replace_all(out, "'" + h.value + "'", "'" + h.shown + "'");
+      continue;
+    }
+    replace_all(out, h.value, h.shown);
+    replace_cut(out, h.value, h.shown);
+  }
+  return out;
+}
+
+void environment_mask::mask(google::protobuf::Message& message) const {
+  using google::protobuf::FieldDescriptor;
+  const auto* const reflection = message.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection->ListFields(message, &fields);
+  for (const FieldDescriptor* f : fields) {
+    const bool text = f->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+    const bool inner = f->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !f->is_map();  // keys are operators' words
+    if (!text && !inner) continue;
+    if (!f->is_repeated()) {
+      if (text)
+        reflection->SetString(&message, f, masked(reflection->GetString(message, f)));
+      else
+        mask(*reflection->MutableMessage(&message, f));
+      continue;
+    }
+    for (int i = 0; i < reflection->FieldSize(message, f); ++i) {
+      if (text)
+        reflection->SetRepeatedString(&message, f, i, masked(reflection->GetRepeatedString(message, f, i)));
+      else
+        mask(*reflection->MutableRepeatedMessage(&message, f, i));
+    }
+  }
+}
+
+}  // namespace flowrun::runner

@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+"""Nothing is exposed, nobody else leads data elsewhere: scratch, outputs, metrics, values from the environment."""
+
+import json
+import os
+import pathlib
+import socket
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+from flowrun_process import ENDLESS, SORT, job_with_sinks, main, process_test
+
+SECRET = "s3cret-Pa55word"
+OTHER_USER = 4711
+as_root = unittest.skipUnless(os.geteuid() == 0, "only root can give files to other users")
+
+
+class shared_directory_test(process_test):
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.dir, 0o755)
+        self.shared = self.dir / "shared"
+        self.shared.mkdir()
+        os.chmod(self.shared, 0o1777)  # as /tmp
+
+    def refused(self, target, *parts):
+        self.write("job.yaml", job_with_sinks(target))
+        for command in ("check", "run"):
+            self.fails(73, self.flowrun(command, "job.yaml"), *parts)
+
+    @as_root
+    def test_a_link_of_another_user(self):
+        victim = self.write("victim", "mine")
+        link = self.shared / "out"
+        link.symlink_to(victim)
+        os.lchown(link, OTHER_USER, OTHER_USER)
+        self.refused(link, "belongs to another user")
+        self.assertEqual(victim.read_text(), "mine")
+
+    @as_root
+    def test_a_pipe_and_a_file_of_another_user(self):
+        os.mkfifo(self.shared / "pipe", 0o666)
+        (self.shared / "file").write_text("theirs")
+        for name in ("pipe", "file"):
+            os.chown(self.shared / name, OTHER_USER, OTHER_USER)
+            self.refused(self.shared / name, f"of another user (id {OTHER_USER})")
+        self.assertEqual((self.shared / "file").read_text(), "theirs")
+
+    def test_a_hard_link_keeps_the_other_name(self):
+        victim = self.write("victim", "mine")
+        os.chmod(victim, 0o4700)
+        os.link(victim, self.shared / "out")
+        self.write("job.yaml", job_with_sinks(self.shared / "out"))
+        done = self.flowrun("job.yaml")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(victim.read_text(), "mine")
+        self.assertEqual((self.shared / "out").stat().st_mode & 0o7777, 0o700)
+
+    def test_a_directory_that_is_exchanged_while_the_job_runs(self):
+        (self.shared / "mine").mkdir()
+        (self.dir / "elsewhere").mkdir()
+        # The source is a pipe: the job waits until the directory has been exchanged.
+        os.mkfifo(self.dir / "rows")
+        source = "{op: file.read_rows, with: {path: rows, type: {value: u64}}}"
+        text = job_with_sinks(("file.write_rows", self.shared / "mine" / "out"), source=source)
+        self.write("job.yaml", text)
+        running = self.start("job.yaml")
+        with open(self.dir / "rows", "wb") as rows:
+            rows.write(bytes(8 * 1000))
+            rows.flush()
+            end = time.monotonic() + 30
+            while not self.has_open_output(running.pid):
+                self.assertIsNone(running.poll())
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.01)
+            (self.shared / "mine").rename(self.shared / "gone")
+            (self.shared / "mine").symlink_to(self.dir / "elsewhere")
+        _, errors = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 73, errors)
+        self.assertIn("is not the one that it was when the job began", errors)
+        self.assertEqual(list((self.dir / "elsewhere").iterdir()), [])
+
+    def has_open_output(self, pid):
+        descriptors = f"/proc/{pid}/fd"
+        for name in os.listdir(descriptors):
+            try:
+                if os.readlink(f"{descriptors}/{name}") == str(self.shared / "mine"):
+                    return True
+            except OSError:
+                pass
+        return False
+
+
+class scratch_test(process_test):
+    def run_with(self, scratch):
+        self.write("job.yaml", SORT)
+        return self.flowrun("job.yaml", "--force-spill", "-T", scratch)
+
+    def test_new_directories_are_private(self):
+        os.umask(0)
+        self.assertEqual(self.run_with(self.dir / "a" / "b").returncode, 0)
+        for name in ("a", "a/b"):
+            self.assertEqual((self.dir / name).stat().st_mode & 0o7777, 0o700)
+        self.assertEqual(list((self.dir / "a" / "b").iterdir()), [])
+
+    @as_root
+    def test_what_others_made_in_a_shared_directory(self):
+        shared = self.dir / "shared"
+        shared.mkdir()
+        os.chmod(shared, 0o1777)
+        (self.dir / "mine").mkdir()
+        (shared / "theirs").mkdir()
+        (shared / "theirs" / "below").mkdir()
+        (shared / "link").symlink_to(self.dir / "mine")
+        (shared / "root-link").symlink_to(shared / "theirs")
+        os.chown(shared / "theirs", OTHER_USER, OTHER_USER)
+        os.lchown(shared / "link", OTHER_USER, OTHER_USER)
+        for name in ("theirs", "theirs/below", "link", "root-link", "root-link/below"):
+            with self.subTest(name=name):
+                self.fails(75, self.run_with(shared / name), "of another user" if "link" != name else "another user")
+        self.assertEqual(self.run_with(shared).returncode, 0)
+
+
+class metrics_test(process_test):
+    def serve(self, *arguments):
+        self.write("job.yaml", SORT)
+        running = self.start("job.yaml", "--progress", "none", "-p", f"rows={ENDLESS}", *arguments)
+        self.addCleanup(running.communicate)
+        self.addCleanup(running.kill)
+        return running
+
+    def address(self, running):
+        line = running.stderr.readline()
+        self.assertIn("metrics at http://127.0.0.1:", line)
+        return "127.0.0.1", int(line.split(":")[-1].split("/")[0])
+
+    def listening(self, pid):
+        inodes = set()
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            target = os.readlink(f"/proc/{pid}/fd/{name}")
+            if target.startswith("socket:["):
+                inodes.add(target[8:-1])
+        found = []
+        for table in ("tcp", "tcp6"):
+            for line in pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == "0A" and fields[9] in inodes:
+                    found.append(fields[1].split(":")[0])
+        return found
+
+    def test_off_unless_asked_for_and_then_on_this_machine_only(self):
+        quiet = self.serve("-v")
+        quiet.stderr.readline()
+        self.assertEqual(self.listening(quiet.pid), [])
+        asked = self.serve("--metrics-listen", "0")
+        self.address(asked)
+        self.assertEqual(self.listening(asked.pid), ["0100007F"])
+
+    def answer(self, address, request):
+        with socket.create_connection(address, timeout=20) as connection:
+            got = b""
+            try:
+                connection.sendall(request)
+                while piece := connection.recv(65536):
+                    got += piece
+            except ConnectionError:
+                pass
+            return got.decode()
+
+    def test_requests_are_bounded(self):
+        address = self.address(self.serve("--metrics-listen", "0"))
+        self.assertIn("200 OK", self.answer(address, b"GET /metrics HTTP/1.0\r\n\r\n"))
+        long_line = b"GET /" + b"a" * 20000 + b" HTTP/1.0\r\n\r\n"
+        self.assertNotIn("200 OK", self.answer(address, long_line))
+        many = b"GET /metrics HTTP/1.0\r\n" + b"".join(b"x-%d: y\r\n" % i for i in range(2000)) + b"\r\n"
+        self.assertNotIn("200 OK", self.answer(address, many))
+        large = b"GET /metrics HTTP/1.0\r\n" + b"x: " + b"y" * 9000 + b"\r\n\r\n"
+        self.assertNotIn("200 OK", self.answer(address, large))
+        for path in ("/", "/../etc/passwd", "/etc/passwd", "/metrics/../../etc/passwd"):
+            self.assertNotIn("root:", self.answer(address, f"GET {path} HTTP/1.0\r\n\r\n".encode()))
+        self.assertIn("200 OK", self.answer(address, b"GET /metrics HTTP/1.0\r\n\r\n"))
+
+    def test_many_connections_that_say_nothing(self):
+        running = self.serve("--metrics-listen", "0")
+        address = self.address(running)
+        before = len(os.listdir(f"/proc/{running.pid}/fd"))
+        idle = []
+        for _ in range(300):
+            connection = socket.socket()
+            connection.settimeout(0.02)
+            try:
+                connection.connect(address)
+            except OSError:
+                pass
+            idle.append(connection)
+        self.assertLess(len(os.listdir(f"/proc/{running.pid}/fd")), before + 80)
+        for connection in idle:
+            connection.close()
+        self.assertIn("200 OK", self.answer(address, b"GET /metrics HTTP/1.0\r\n\r\n"))
+
+
+class environment_test(process_test):
+    JOB = """flowrun: 1
+name: "job of ${env:TOKEN}"
+params: {path: {type: string, default: "${env:TOKEN}"}}
+nodes:
+  rows: {op: generate, with: {kind: random, rows: 1000}}
+  sorted: {op: sort, in: rows, with: {by: [value]}}
+  out: {op: file.write_rows, in: sorted, with: {path: "dir-${env:TOKEN}/${path}.u64"}}
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.environment["TOKEN"] = SECRET
+
+    def expect_hidden(self, *texts):
+        for text in texts:
+            self.assertNotIn(SECRET, text)
+            self.assertNotIn(SECRET[:8], text)
+
+    def test_reports_and_plans(self):
+        self.write("job.yaml", self.JOB)
+        for format in ("text", "json", "dot"):
+            done = self.flowrun("plan", "job.yaml", "-f", format)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.expect_hidden(done.stdout, done.stderr)
+        for mode in ("plain", "json", "none"):
+            done = self.flowrun("-v", "job.yaml", "--progress", mode, "--report", "report.json", "-T", self.dir / f"t-{SECRET}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue((self.dir / f"dir-{SECRET}" / f"{SECRET}.u64").exists())
+            report = (self.dir / "report.json").read_text()
+            self.expect_hidden(done.stdout, done.stderr, report)
+            self.assertEqual(json.loads(report)["job"], "job of ${env:TOKEN}")
+            self.assertEqual(json.loads(report)["outputs"][0]["path"], "dir-${env:TOKEN}/${env:TOKEN}.u64")
+
+    def test_errors(self):
+        wrong = {
+            "a file that isn't there": '{op: file.read_rows, with: {path: "/none/${env:TOKEN}", type: {a: u64}}}',
+            "no number": '{op: generate, with: {kind: random, rows: "${env:TOKEN}"}}',
+            "no kind": '{op: generate, with: {kind: "${env:TOKEN}", rows: 1}}',
+            "no word": '{op: "${env:TOKEN}"}',
+            "an expression": '{op: generate, with: {rows: 1, columns: {x: "${env:TOKEN} +"}}}',
+        }
+        for what, node in wrong.items():
+            text = "flowrun: 1\nnodes:\n  rows: " + node
+            text += "\n  out: {op: file.write_rows, in: rows, with: {path: out}}\n"
+            self.write("job.yaml", text)
+            for command in ("check", "run", "plan"):
+                with self.subTest(what=what, command=command):
+                    done = self.flowrun(command, "job.yaml", *(("--report", "-") if command == "run" else ()))
+                    if what != "a file that isn't there" or command == "run":
+                        self.assertNotEqual(done.returncode, 0)
+                    self.expect_hidden(done.stdout, done.stderr)
+
+    def test_a_failure_while_running(self):
+        os.mkdir(self.dir / "full")
+        self.write("job.yaml", self.JOB.replace("dir-${env:TOKEN}/${path}.u64", "/proc/${env:TOKEN}"))
+        done = self.flowrun("job.yaml", "--report", "-")
+        self.assertNotEqual(done.returncode, 0)
+        self.expect_hidden(done.stdout, done.stderr)
+
+    def test_a_long_value_that_a_message_cuts(self):
+        self.environment["TOKEN"] = SECRET * 20
+        self.write("job.yaml", self.JOB.replace("rows: 1000", 'rows: "${env:TOKEN}"'))
+        done = self.flowrun("check", "job.yaml")
+        self.assertEqual(done.returncode, 78)
+        self.expect_hidden(done.stdout, done.stderr)
+        self.assertIn("${env:TOKEN}", done.stderr)
+
+    def test_a_short_value_is_hidden_where_it_is_quoted(self):
+        self.environment["TOKEN"] = "zq"
+        self.write("job.yaml", self.JOB.replace("rows: 1000", 'rows: "${env:TOKEN}"'))
+        done = self.flowrun("check", "job.yaml")
+        self.assertEqual(done.returncode, 78)
+        self.assertNotIn("'zq'", done.stderr)
+
+    def test_metrics(self):
+        self.write("job.yaml", self.JOB.replace("rows: 1000", f"rows: {ENDLESS}"))
+        running = self.start("job.yaml", "--progress", "none", "--metrics-listen", "0", "-T", self.dir / f"t-{SECRET}")
+        self.addCleanup(running.communicate)
+        self.addCleanup(running.kill)
+        line = running.stderr.readline()
+        page = urllib.request.urlopen(line.split()[-1], timeout=20).read().decode()
+        self.assertIn("flowrun_job_info", page)
+        self.expect_hidden(line, page)
+
+    def test_values_of_the_command_line_are_shown(self):
+        self.write("job.yaml", self.JOB)
+        self.environment["TOKEN"] = "elsewhere"
+        done = self.flowrun("plan", "job.yaml", "-p", "path=/none/given", "-f", "json")
+        self.assertNotIn("elsewhere", done.stdout)
+
+
+if __name__ == "__main__":
+    main()
