@@ -1,0 +1,266 @@
+"""Random expressions over known columns: drawn loosely, and drawn again where the reference says that they are wrong."""
+
+import draw_values
+from expressions import compiled
+from job_text import call, ex, name, number
+from values import FLOATS, INTEGERS, fault, is_float, is_integer, is_number, is_text, length_of, undefined
+
+COMPARED = ["==", "!=", "<", "<=", ">", ">="]
+RANGES = [b"1", b"2", b"2,2", b"1.3,1.5", b"1,2", b"2b,3", b"1.2b,2.1b", b"3", b"2.2,2", b"1,1.0"]
+SETS = [b"a-z0-9_", b"abc", b"A-Z-", b" 0-9", b"\x00-\x1f"]
+PARTS = [b"a", b"ab", b"", b" ", b"1", b"b", b"zebra", b"\xff"]
+
+
+WITH_TEXT = {
+    "string",
+    "concat",
+    "to_u64",
+    "to_i64",
+    "to_f64",
+    "is_number",
+    "month",
+    "crc32",
+    "length",
+    "starts_with",
+    "ends_with",
+    "contains",
+    "decimal_key",
+    "size_key",
+    "real_key",
+    "version_key",
+}
+
+
+def has_text(e):
+    return isinstance(e, tuple) and (
+        e[:1] in (("text",), ("byte",), ("slice",))
+        or e[0] == "call"
+        and e[1] in WITH_TEXT
+        or any(has_text(x) for x in e)
+    )
+
+
+class expression_drawer:
+    def __init__(self, r, types, texts=True):
+        self.r, self.types, self.texts = r, types, texts
+
+    def names(self, fits):
+        return [c for c, kind in self.types.items() if fits(kind)]
+
+    def draw(self, fits, depth=2):
+        """An expression whose type fits; None where none was found."""
+        for attempt in range(12):
+            e = self.any(fits, depth if attempt < 8 else 0)
+            if e is None:
+                continue
+            try:
+                if fits(compiled(e, self.types).kind) and (self.texts or not has_text(e)):
+                    return e
+            except (fault, undefined):
+                pass
+        return None
+
+    def any(self, fits, depth):
+        makers = []
+        if any(fits(k) for k in INTEGERS):
+            makers.append(self.integer)
+        if fits("string") or fits("bytes[1]"):
+            makers.append(self.text)
+        if fits("f64") or fits("f32"):
+            makers.append(self.real)
+        if fits("bool"):
+            makers.append(self.boolean)
+        return self.r.choice(makers)(depth) if makers else None
+
+    def column(self, fits):
+        names = self.names(fits)
+        return name(self.r.choice(names)) if names else None
+
+    def literal(self):
+        r = self.r
+        return number(r.choice([0, 1, 2, 3, 7, 10, 100, 255, 256, 2**32, 2**63, r.randrange(1000), -1, -5]))
+
+    def integer(self, depth):
+        r = self.r
+        if depth == 0 or r.random() < 0.2:
+            return self.column(is_integer) or (
+                call("length", self.column(is_text)) if self.names(is_text) else self.literal()
+            )
+        a = self.integer(depth - 1)
+        what = r.randrange(16)
+        if what < 5:
+            b = self.literal() if r.random() < 0.5 else self.integer(depth - 1)
+            return ex("binary", r.choice("+-*/%&|^"), a, b)
+        if what == 5:
+            return ex("binary", r.choice(["<<", ">>"]), a, number(r.choice([0, 1, 3, 8, 31, 63, 64, 70])))
+        if what == 6:
+            return ex("unary", r.choice("-+~"), a)
+        if what == 7:
+            inner = self.real(depth - 1) if r.random() < 0.3 else self.boolean(depth - 1) if r.random() < 0.2 else a
+            return call(r.choice(list(INTEGERS)), inner)
+        if what == 8:
+            return call(
+                r.choice(["min", "max"]), *[a, self.integer(depth - 1), self.integer(depth - 1)][: r.randint(2, 3)]
+            )
+        if what == 9:
+            return call(r.choice(["bit_reverse", "popcount", "parity", "clz", "ctz", "abs", "abs"]), a)
+        if what == 10:
+            return call("rand", number(r.randrange(5)), a)
+        if what == 11:
+            return call(
+                "if", self.boolean(depth - 1), a, self.integer(depth - 1) if r.random() < 0.7 else self.literal()
+            )
+        if what == 12:
+            small = ex("binary", r.choice(["+", "-", "*"]), number(r.randrange(9)), number(r.randrange(1, 9)))
+            return ex("binary", r.choice(["+", "-"]), call("i64", a), small)
+        if what == 13:
+            return ex("binary", r.choice(["<<", ">>"]), a, self.integer(0))
+        words = ["to_u64", "to_i64", "month", "crc32", "length", "byte"]
+        word, text = r.choice(words), self.text(depth - 1)
+        if word == "byte":
+            return ex("byte", text, number(r.randrange(4)) if r.random() < 0.6 else call("u8", self.integer(0)))
+        return call(word, text)
+
+    def real(self, depth):
+        r = self.r
+        if depth == 0 or r.random() < 0.2:
+            return self.column(is_float) or call("f64", self.column(is_integer) or self.literal())
+        a = self.real(depth - 1)
+        what = r.randrange(8)
+        if what < 3:
+            b = r.choice(
+                [ex("real", r.choice([0.5, 2.0, 0.1, 1e10, 3.25])), self.real(depth - 1), self.integer(depth - 1)]
+            )
+            return ex("binary", r.choice("+-*/%"), a, b)
+        if what == 3:
+            return call(r.choice(["sqrt", "floor", "ceil", "abs"]), a)
+        if what == 4:
+            return call(r.choice(FLOATS), r.choice([a, self.integer(depth - 1)]))
+        if what == 5:
+            return r.choice([ex("unary", "-", a), call(r.choice(["min", "max"]), a, self.real(depth - 1))])
+        if what == 6:
+            return call("rand_f64", number(r.randrange(5)), self.integer(depth - 1))
+        return (
+            call("to_f64", self.text(depth - 1))
+            if r.random() < 0.5
+            else call("if", self.boolean(depth - 1), a, self.real(0))
+        )
+
+    def text(self, depth):
+        r = self.r
+        if depth == 0 or r.random() < 0.2:
+            return self.column(is_text) or call("string", self.column(lambda k: True) or self.literal())
+        a = self.text(depth - 1)
+        what = r.randrange(10)
+        if what == 0:
+            return call(
+                "concat",
+                *[
+                    r.choice([a, self.anything(depth - 1), ex("text", draw_values.text(r))])
+                    for _ in range(r.randint(1, 3))
+                ]
+            )
+        if what == 1:
+            return call(r.choice(["lower", "upper", "trim"]), a)
+        if what == 2:
+            more = [ex("text", r.choice([b" ", b",", b"a"]))] if r.random() < 0.4 else []
+            return call("fields", a, ex("text", r.choice(RANGES)), *more)
+        if what == 3:
+            return call("keep", a, ex("text", r.choice(SETS)))
+        if what in (4, 5):
+            first, last = (
+                r.choice(
+                    [None, number(r.randrange(5)), self.integer(0) if r.random() < 0.2 else number(r.randrange(9))]
+                )
+                for _ in range(2)
+            )
+            return ex("slice", a, first, last)
+        if what == 6:
+            return call(r.choice(["min", "max"]), a, self.text(depth - 1))
+        if what == 7:
+            return call("if", self.boolean(depth - 1), a, self.text(depth - 1))
+        if what == 8:
+            return call("string", self.anything(depth - 1))
+        return self.column(is_text) or a
+
+    def anything(self, depth):
+        return self.r.choice([self.integer, self.real, self.text, self.boolean])(depth)
+
+    def boolean(self, depth):
+        r = self.r
+        if depth == 0 and r.random() < 0.5 and self.names(lambda k: k == "bool"):
+            return self.column(lambda k: k == "bool")
+        depth = max(depth, 1)
+        what = r.randrange(12)
+        if what < 3:
+            b = self.literal() if r.random() < 0.6 else self.integer(depth - 1)
+            return ex("binary", r.choice(COMPARED), self.integer(depth - 1), b)
+        if what == 3:
+            return ex(
+                "binary",
+                r.choice(COMPARED),
+                self.real(depth - 1),
+                r.choice([self.real(depth - 1), self.integer(depth - 1), ex("real", 1.5)]),
+            )
+        if what == 4:
+            return ex(
+                "binary",
+                r.choice(COMPARED),
+                self.text(depth - 1),
+                r.choice([self.text(depth - 1), ex("text", draw_values.text(r))]),
+            )
+        if what == 5:
+            word = r.choice(["starts_with", "ends_with", "contains"])
+            return call(word, self.text(depth - 1), r.choice([self.text(depth - 1), ex("text", r.choice(PARTS))]))
+        if what == 6:
+            return ex("unary", "not", self.boolean(depth - 1))
+        if what == 7 and depth > 1:
+            return ex("binary", r.choice(["and", "or"]), self.boolean(depth - 1), self.boolean(depth - 1))
+        if what == 8:
+            pairs = [r.choice([self.integer, self.text]) for _ in range(2)]
+            return ex("tuples", r.choice(COMPARED), tuple(p(0) for p in pairs), tuple(p(0) for p in pairs))
+        if what == 9:
+            return r.choice(
+                [
+                    call("bool", self.integer(depth - 1)),
+                    call("is_number", self.text(depth - 1)),
+                    call("bool", self.real(depth - 1)),
+                ]
+            )
+        if what == 10:
+            word = r.choice(["decimal_key", "size_key", "real_key", "version_key"])
+            return ex("binary", r.choice(["<", ">", "<=", ">="]), call(word, self.text(0)), call(word, self.text(0)))
+        seed = number(r.randrange(3))
+        return ex(
+            "binary",
+            r.choice(["==", "!="]),
+            *(call("hash64", seed, r.choice([self.integer, self.text])(0)) for _ in range(2))
+        )
+
+    # What nodes ask for
+
+    def condition(self):
+        return self.draw(lambda k: k == "bool") or name("true")
+
+    def of_kind(self, kind, depth=2):
+        """An expression of this very type; None where that is hard."""
+        if kind in INTEGERS or kind in FLOATS or kind == "bool":
+            e = self.draw(lambda k: is_number(k) or k == "bool", depth)
+            return e and call(kind, e)
+        if kind == "string":
+            e = self.draw(is_text, depth)
+            return e and call("string", e)
+        names = self.names(lambda k: k == kind)
+        return (
+            name(self.r.choice(names))
+            if names
+            else self.draw(lambda k: is_text(k) and k != "string" and length_of(k) == length_of(kind))
+        )
+
+    def aggregate(self):
+        r = self.r
+        word = r.choice(["count", "sum", "sum", "min", "max", "first", "last"])
+        if word == "count":
+            return ex("aggregate", word)
+        e = self.draw(is_number if word == "sum" else lambda k: True, 1)
+        return ex("aggregate", word, e) if e is not None else ex("aggregate", "count")

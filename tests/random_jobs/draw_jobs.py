@@ -1,0 +1,37 @@
+"""A seed gives a job: sources, some nodes, and a sink for each stream that nobody reads."""
+
+import random
+
+import draw_meetings
+from draw_control import CONTROL
+from draw_meetings import SEVERAL, SOURCES
+from draw_nodes import ONE_INPUT
+from drawing import drawing
+from job_text import ex, job
+
+FAILING = 0.03  # of the jobs may come upon data that ends them
+
+
+def draw(seed):
+    """(job, {file: what it has to hold}, or why the job has to fail)."""
+    r = random.Random(seed)
+    out = job(seed)
+    d = drawing(r, out)
+    d.may_fail = r.random() < FAILING
+    for _ in range(r.choice([1, 1, 2])):
+        r.choice(SOURCES)(d)
+    for _ in range(r.randint(1, 7)):
+        if d.failure or sum(len(t.rows) for t in d.streams.values()) > 4000:
+            break
+        if not any("hash" not in t.columns.values() for t in d.streams.values()):
+            break
+        what = r.random()
+        r.choice(ONE_INPUT if what < 0.62 else SEVERAL if what < 0.85 else CONTROL)(d)
+    out.nodes = d.nodes
+    silent = {n.id for n in out.nodes if n.op in ("check", "reduce")}
+    for s in list(d.unread):
+        if s in d.unread and not d.failure:
+            written = draw_meetings.write(d, s)
+            if not written and s not in silent:
+                d.add("reduce", s, let={d.fresh("c"): ex("aggregate", "count")})
+    return out, d.failure or d.outputs

@@ -1,0 +1,420 @@
+"""Random sources, nodes with several inputs, and sinks."""
+
+import draw_values
+import files
+from draw_expressions import expression_drawer
+from draw_nodes import some
+from job_text import call, ex, key, name, number
+from values import INTEGERS, fault, is_integer, is_number, is_text, job_fails, packed, undefined, width
+
+
+def types(d, pool, most=5):
+    return {d.fresh("c"): d.r.choice(pool) for _ in range(d.r.randint(1, most))}
+
+
+def file(d, data):
+    path = d.fresh(f"s{d.job.seed}-f")
+    d.job.files[path] = data
+    return "${in}/" + path
+
+
+def parts(d, make):
+    """One file, or a list of two."""
+    if d.r.random() < 0.85:
+        return file(d, make())
+    return [file(d, make()), file(d, make())]
+
+
+WRONG = [b"", b"x", b"999999999999999999999999", b"-1", b"1.5", b" 1", b"tru", b"300"]
+
+
+def read_csv(d):
+    r = d.r
+    columns = types(d, draw_values.TYPES)
+    delimiter = r.choice([",", ",", ",", ";", "\t", "|", " "])
+    quote = r.choice(['"', '"', '"', "'", ""])
+    end = r.choice([b"\n", b"\n", b"\n", b"\r\n"])
+    header = r.random() < 0.2
+    wrong = r.random() < 0.25
+
+    def make():
+        try:
+            rows = draw_values.rows(r, columns, draw_values.count(r))
+            lines = [files.file_text([row], columns, delimiter.encode(), quote.encode(), end) for row in rows]
+        except job_fails:
+            lines = []
+        if wrong:
+            for i in range(len(lines)):
+                if r.random() < 0.2:
+                    lines[i] = (
+                        delimiter.encode().join(
+                            r.choice(WRONG) for _ in range(r.choice([len(columns), len(columns), len(columns) + 1]))
+                        )
+                        + end
+                    )
+        head = delimiter.join(columns).encode() + end if header else b""
+        data = head + b"".join(lines)
+        if r.random() < 0.2 and data.endswith(end) and lines and not lines[-1] == end:
+            data = data[: -len(end)]
+        if r.random() < 0.1:
+            data = b"\xef\xbb\xbf" + data
+        return data
+
+    settings = {"path": parts(d, make), "type": columns}
+    settings.update({k: v for k, v, usual in [("delimiter", delimiter, ","), ("quote", quote, '"')] if v != usual})
+    if header:
+        settings["header"] = True
+    on_error = (
+        r.choice(["skip", {"to": "bad"}, {"to": "bad", "max_ratio": r.choice([0.5, 0.9, 1])}, "bad"])
+        if wrong
+        else r.choice([None, None, None, "skip"])
+    )
+    made = d.add("file.read_csv", None, on_error, **settings)
+    if made and f"{made}.bad" in d.streams:
+        d.add("map", f"{made}.bad", **{d.fresh("c"): name("text"), d.fresh("c"): name("line")})
+    return made
+
+
+def read_rows(d):
+    r = d.r
+    columns = types(d, [k for k in draw_values.TYPES if k != "string"])
+    sorted_by = (
+        [key(name(c), r.random() < 0.3) for c in d.columns(draw_table(columns), 2)] if r.random() < 0.3 else None
+    )
+
+    def make():
+        rows = draw_values.rows(r, columns, draw_values.count(r), in_text=False)
+        if sorted_by:
+            t = draw_table(columns, rows)
+            rows = [
+                row
+                for _, row in files.by_keys(
+                    list(zip(t.named(), rows)), files.sort_keys(sorted_by, t, files.NO_SCALARS)[0]
+                )
+            ]
+        return b"".join(packed(v, k) for row in rows for v, k in zip(row, columns.values()))
+
+    settings = {"path": file(d, make()) if sorted_by else parts(d, make), "type": columns}
+    if sorted_by:
+        settings["sorted_by"] = sorted_by
+    if isinstance(settings["path"], str) and r.random() < 0.2:
+        settings["range"] = r.choice(["2:9", "0:5", "3:", ":7", "50:200"])
+    return d.add("file.read_rows", None, **settings)
+
+
+def draw_table(columns, rows=()):
+    return files.table(columns, list(rows))
+
+
+def read_lines(d):
+    r = d.r
+    delimiter = r.choice(["\n", "\n", ";", "\\0"])
+    end = delimiter.replace("\\0", "\0").encode()
+
+    def make():
+        data = end.join(draw_values.text(r) for _ in range(draw_values.count(r)))
+        return data + (end if r.random() < 0.7 else b"")
+
+    settings = {"delimiter": delimiter} if delimiter != "\n" else {}
+    source = d.add("file.read_lines", None, path=parts(d, make), **settings)
+    # Two of them have the same column; a map gives it another name.
+    return source and d.add("map", source, **{d.fresh("c"): name("text")}) if r.random() < 0.5 else source
+
+
+def generate(d):
+    r = d.r
+    first = {"first": r.choice([1, 1000, 2**33])} if r.random() < 0.2 else {}
+    rows = draw_values.count(r) if r.random() < 0.6 else 2 ** r.randrange(8)
+    if r.random() < 0.2:
+        kind = r.choice(["counter", "random"])
+        seed = {"seed": r.randrange(9)} if kind == "random" and r.random() < 0.5 else {}
+        source = d.add("generate", kind=kind, rows=rows, **seed, **first)
+        return source and d.add("map", source, **{d.fresh("c"): name("i" if kind == "counter" else "value")})
+    drawer = expression_drawer(r, {"i": "u64"})
+    columns = {}
+    for _ in range(r.randint(1, 4)):
+        what, c = r.random(), d.fresh("c")
+        if what < 0.25:
+            columns[c] = name("i")
+        elif what < 0.5:
+            columns[c] = call(
+                r.choice(list(INTEGERS)),
+                ex("binary", "%", call("rand", number(r.randrange(9)), name("i")), number(r.choice([2, 5, 40, 1000]))),
+            )
+        else:
+            columns[c] = drawer.draw(lambda k: k != "hash", 2) or name("i")
+    return d.add("generate", columns=columns, rows=rows, **first)
+
+
+SOURCES = [read_csv, read_csv, read_csv, read_rows, read_rows, read_lines, generate, generate]
+
+
+# Several inputs
+
+
+def renamed(d, s, keep):
+    """A map that gives every column but `keep` a new name, so that two streams can stand side by side."""
+    t = d.streams[s]
+    return d.add("map", s, **{c if c in keep else d.fresh("c"): name(c) for c in t.columns})
+
+
+def changed(d, s):
+    """Some of the rows of a stream, all the same or in another order."""
+    r, t = d.r, d.streams[s]
+    what = r.randrange(4)
+    if what == 0:
+        return s
+    if what == 1:
+        return d.add("filter", s, where=d.drawer(t).condition())
+    if what == 2:
+        return d.add("shuffle", s)
+    return d.add("window", s, every=r.randint(1, 3), let={d.fresh("c"): name("row_number")})
+
+
+def join(d):
+    r = d.r
+    s = d.pick(lambda t: len(t.rows) <= 200)
+    if s is None:
+        return None
+    keys = d.keys(d.streams[s], 2)
+    by = [k[0][1] for k in keys]
+    other = changed(d, s)
+    if other is None:
+        return None
+    pairs = {c: c for c in by}
+    if r.random() < 0.3:
+        pairs = {c: d.fresh("c") for c in by}
+    t = d.streams[other]
+    other = d.add("map", other, **{pairs.get(c) or d.fresh("c"): name(c) for c in t.columns})
+    left = d.sorted(s, keys)
+    right = other and d.sorted(other, [key(name(pairs[k[0][1]]), k[1]) for k in keys])
+    if left is None or right is None:
+        return None
+    if r.random() < 0.3:
+        left = d.add("filter", left, where=d.drawer(d.streams[left]).condition()) or left
+    kind = r.choice(["inner", "left", "full", "semi", "anti"])
+    options = {"kind": kind} if kind != "inner" or r.random() < 0.5 else {}
+    options.update(some(r, matched=d.fresh("c"), skip=True if kind != "full" else None))
+    return d.add(
+        "join", {"left": left, "right": right}, by=by if all(a == b for a, b in pairs.items()) else pairs, **options
+    )
+
+
+def lookup(d):
+    """What a group says of a row's key."""
+    r = d.r
+    s = d.pick()
+    keys = d.keys(d.streams[s], 2)
+    by = [k[0][1] for k in keys]
+    ordered = changed(d, s)
+    ordered = ordered and d.sorted(ordered, keys)
+    if ordered is None:
+        return None
+    drawer = d.drawer(d.streams[ordered])
+    let = {d.fresh("c"): drawer.aggregate() for _ in range(r.randint(1, 2))}
+    table = d.add("group", ordered, by=by, let=let)
+    if table is None:
+        return None
+    pairs = {c: c for c in by}
+    if r.random() < 0.3:
+        pairs = {c: d.fresh("c") for c in by}
+        table = d.add("map", table, **{pairs.get(c, c): name(c) for c in d.streams[table].columns})
+    missing = r.choice(["drop", "default", "default", "fail"])
+    options = {"missing": missing} if missing != "fail" or r.random() < 0.5 else {}
+    if missing == "default" and table:
+        given = {c: d.literal(d.streams[table].columns[c]) for c in let if r.random() < 0.6}
+        if any(e is not None for e in given.values()):
+            options["defaults"] = {c: e for c, e in given.items() if e is not None}
+    options.update(some(r, kind=r.choice(["auto", "hash"])))
+    return table and d.add(
+        "lookup", {"stream": s, "table": table}, by=by if all(a == b for a, b in pairs.items()) else pairs, **options
+    )
+
+
+def dense_lookup(d):
+    """A table of small numbers, as an array."""
+    r, s = d.r, d.pick(lambda t: any(is_integer(k) for k in t.columns.values()))
+    if s is None:
+        return None
+    c = r.choice([c for c, k in d.streams[s].columns.items() if is_integer(k)])
+    n, node, value = r.choice([1, 10, 100]), d.fresh("c"), d.fresh("c")
+    table = d.add(
+        "generate",
+        rows=n,
+        columns={
+            node: call("u32", name("i")),
+            value: call(r.choice(list(INTEGERS)), ex("binary", "*", name("i"), name("i"))),
+        },
+    )
+    shift = r.choice([0, 0, 5])
+    stream = d.add(
+        "map",
+        s,
+        **{
+            **{x: name(x) for x in d.columns(d.streams[s], 3)},
+            node: call("u32", ex("binary", "%", call("u64", name(c)), number(n + shift))),
+        },
+    )
+    if table is None or stream is None:
+        return None
+    missing = {"missing": r.choice(["drop", "default"])} if shift or r.random() < 0.5 else {}
+    return d.add(
+        "lookup", {"stream": stream, "table": table}, by=[node], kind=r.choice(["auto", "array", "hash"]), **missing
+    )
+
+
+def concat(d):
+    r, s = d.r, d.pick()
+    others = [changed(d, s) for _ in range(r.randint(1, 2))]
+    columns = d.streams[s].columns
+    others = [o and d.add("map", o, **{c: name(c) for c in columns}) for o in others]
+    return d.add("concat", [s, *others]) if all(others) else None
+
+
+def merge(d):
+    r, s = d.r, d.pick()
+    keys, columns = d.keys(d.streams[s]), d.streams[s].columns
+    inputs = []
+    for _ in range(r.randint(2, 3)):
+        other = changed(d, s)
+        other = other and d.add("map", other, **{c: name(c) for c in columns})
+        inputs.append(other and d.sorted(other, keys))
+    return d.add("merge", inputs, by=keys) if all(inputs) else None
+
+
+def merge_less(d):
+    """An order that a condition says: by one column of numbers, or by what stands in another."""
+    r, s = d.r, d.pick(lambda t: any(is_number(k) for k in t.columns.values()))
+    if s is None:
+        return None
+    c = r.choice([c for c, k in d.streams[s].columns.items() if is_number(k)])
+    inputs = []
+    for i in range(r.randint(2, 3)):
+        more = {x: name(x) for x in d.columns(d.streams[s], 2)}
+        other = d.add("map", s, **{c: name(c), **more})
+        inputs.append(other and d.sorted(other, [key(name(c))]))
+    less = ex("binary", "<", name(f"a.{c}"), name(f"b.{c}"))
+    if r.random() < 0.4:
+        less = ex("tuples", "<", (name(f"a.{c}"), name("b.input")), (name(f"b.{c}"), name("a.input")))
+    return d.add("merge", inputs, less=less) if all(inputs) else None
+
+
+def zip_streams(d):
+    r, s = d.r, d.pick()
+    right = renamed(d, s, [])
+    if right and r.random() < 0.5:
+        right = d.sorted(right, d.keys(d.streams[right]))
+    return right and d.add("zip", {"left": s, "right": right})
+
+
+def pq_scan(d):
+    r = d.r
+    kinds = [r.choice(["u8", "u32", "u64", "i32", "i64", "u24"]) for _ in range(r.choice([1, 1, 2]))]
+    order = {d.fresh("c"): k for k in kinds}
+    down = [r.random() < 0.15 for _ in kinds]
+    inputs, seen = {}, dict(order)
+    for i in range(r.randint(1, 2)):
+        s = d.pick(lambda t: len(t.rows) <= 100 and any(is_integer(k) for k in t.columns.values()))
+        if s is None:
+            return None
+        t = d.streams[s]
+        names = [c for c, k in t.columns.items() if is_integer(k)]
+        columns = {
+            o: call(k, ex("binary", "%", call("u64", name(r.choice(names))), number(r.choice([3, 20, 100]))))
+            for o, k in order.items()
+        }
+        for _ in range(r.randint(0, 2)):
+            columns[d.fresh("c")] = name(r.choice(list(t.columns)))
+        s = d.add("map", s, **columns)
+        s = s and d.sorted(s, [key(name(o), x) for o, x in zip(order, down)])
+        if s is None:
+            return None
+        inputs[f"in{i}"] = s
+        seen.update({c: k for c, k in d.streams[s].columns.items() if not is_text(k)})
+    state = {d.fresh("v"): r.choice(["u64", "i64", "u8", "bool", "f64", "u32"]) for _ in range(r.randint(0, 2))}
+    message = {d.fresh("m"): r.choice(["u16", "i64", "u64", "bool"])} if r.random() < 0.4 else {}
+    drawer = expression_drawer(r, {**d.scalars.types, **seen, **message, **state}, texts=False)
+    group = list(order)[: r.randint(0, len(order))]
+    ports = {"out": None}
+    if r.random() < 0.3:
+        ports["more"] = None
+
+    def rule(ends):
+        known = (
+            expression_drawer(r, {**d.scalars.types, **{c: seen[c] for c in group}, **state}, texts=False)
+            if ends
+            else drawer
+        )
+        out = {}
+        if not ends and r.random() < 0.6:
+            out["from"] = r.choice([*inputs, "messages"])
+        if r.random() < 0.5 and known.types:
+            out["when"] = known.draw(lambda k: k == "bool", 1) or name("true")
+        if state and r.random() < 0.6 and not ends:
+            v = r.choice(list(state))
+            e = known.of_kind(state[v], 1)
+            out.update({"set": {v: e}} if e is not None else {})
+        if r.random() < 0.5:
+            first = next(iter(order))
+            later = ex("binary", "-" if down[0] else "+", call("i64", name(first)), number(r.randint(1, 30)))
+            if not ends or first in group:
+                out["push"] = {
+                    first: call(order[first], later),
+                    **{m: known.of_kind(k, 1) or number(0) for m, k in message.items()},
+                }
+        if r.random() < 0.7:
+            port = r.choice(list(ports))
+            if ports[port] is None:
+                ports[port] = {
+                    d.fresh("c"): r.choice(["u64", "i64", "bool", "f64", *order.values()])
+                    for _ in range(r.randint(1, 2))
+                }
+            if not ends and port == "out" and r.random() < 0.3 and ports[port] == {}:
+                ports[port] = dict(order)
+            out["emit"] = {c: known.of_kind(k, 1) for c, k in ports[port].items()}
+            if any(e is None for e in out["emit"].values()):
+                del out["emit"]
+            elif port != "out":
+                out["to"] = port
+        return out
+
+    rules = [x for x in (rule(False) for _ in range(r.randint(1, 4))) if set(x) & {"set", "push", "emit"}]
+    at_end = [x for x in (rule(True) for _ in range(r.randint(0, 2))) if set(x) & {"push", "emit"}]
+    if not any("emit" in x for x in rules + at_end):
+        return None
+    settings = {"order": [key(name(o), x) for o, x in zip(order, down)], "on": rules}
+    if group:
+        settings["group"] = group
+    if state:
+        settings["state"] = {v: d.constant(k) for v, k in state.items()}
+    if message:
+        settings["message"] = message
+    if at_end:
+        settings["at_end"] = at_end
+    return d.add("pq_scan", inputs, **settings) if rules else None
+
+
+SEVERAL = [join, join, join, lookup, dense_lookup, concat, merge, merge_less, zip_streams, pq_scan, pq_scan]
+
+
+# Sinks
+
+
+def write(d, s):
+    """A file of whichever kind can have these rows."""
+    r, t = d.r, d.streams[s]
+    path = {"path": "${out}/" + d.fresh(f"s{d.job.seed}-o")}
+    what = r.random()
+    if "string" not in t.columns.values() and what < 0.5:
+        if d.add("file.write_rows", s, **path):
+            return True
+    texts = [c for c, k in t.columns.items() if is_text(k)]
+    if texts and what < 0.25:
+        delimiter = {"delimiter": r.choice([";", "\\0"])} if r.random() < 0.3 else {}
+        column = {"column": r.choice(texts)}
+        if [t.columns[c] for c in texts].count("string") == 1 and r.random() < 0.5:
+            column = {}
+        if d.add("file.write_lines", s, **path, **delimiter, **column):
+            return True
+    options = some(r, header=True, delimiter=r.choice([";", "\t", "|", " "]), quote="'" if r.random() < 0.7 else "")
+    return d.add("file.write_csv", s, **path, **options) or d.add("file.write_csv", s, **path)

@@ -1,0 +1,100 @@
+"""What all who draw nodes use: the nodes so far, and the streams that come out of them, which the reference computes
+as it goes. A node that the reference calls wrong, or of which it can't say what comes out, isn't kept."""
+
+import draw_values
+from draw_expressions import expression_drawer
+from job_text import ex, key, name, node
+from tables import scalar_values
+from values import fault, is_float, is_integer, is_text, job_fails, undefined
+from whole_jobs import run_node, world
+
+
+class drawing:
+    """A job, or the body of a loop, a branch or a graph, as it grows."""
+
+    def __init__(self, r, job, streams=None, scalars=None, counter=None):
+        self.r, self.job = r, job
+        self.nodes, self.streams = [], dict(streams or {})
+        self.scalars = scalars or scalar_values()
+        self.unread = list(self.streams)
+        self.counter = counter or [0]
+        self.outputs = {}  # what sinks have to write
+        self.failure = ""  # why the job has to fail
+        self.may_fail = False
+
+    def fresh(self, prefix):
+        self.counter[0] += 1
+        return f"{prefix}{self.counter[0]}"
+
+    def add(self, op, inputs=None, on_error=None, **settings):
+        """The node's name, or None where it makes no sense. What comes out of it is in streams."""
+        n = node(self.fresh(op.split(".")[-1].split("_")[-1]), op, inputs, on_error, **settings)
+        return n.id if self.keep(n) else None
+
+    def keep(self, n):
+        about = world(self.job)
+        try:
+            out = run_node(n, self.streams, self.scalars, about)
+        except (fault, undefined):
+            return False
+        except job_fails as why:
+            if not self.may_fail:
+                return False
+            self.failure = str(why)
+            self.nodes.append(n)
+            return True
+        if sum(len(t.rows) for t in out.values()) > 1500:
+            return False
+        self.outputs.update(about.outputs)
+        self.nodes.append(n)
+        for stream in n.sources():
+            if stream in self.unread:
+                self.unread.remove(stream)
+        for port, t in out.items():
+            self.give(n.id if port == "" or (port == "out" and len(out) == 1) else f"{n.id}.{port}", t)
+        return True
+
+    def give(self, stream, t):
+        self.streams[stream] = t
+        self.unread.append(stream)
+
+    def pick(self, fits=lambda t: True):
+        """A stream that fits, mostly one that nobody reads yet; None: there is none."""
+
+        def usable(s):
+            return "hash" not in self.streams[s].columns.values() and fits(self.streams[s])
+
+        pool = [s for s in self.unread if usable(s)]
+        if not pool or self.r.random() < 0.2:
+            pool = [s for s in self.streams if usable(s)]
+        return self.r.choice(pool) if pool else None
+
+    def drawer(self, t, row_number=False, **more):
+        return expression_drawer(self.r, {**t.types(self.scalars, row_number), **more})
+
+    def columns(self, t, most, fits=lambda kind: True):
+        """Some columns in a random order."""
+        names = [c for c, k in t.columns.items() if fits(k)]
+        return self.r.sample(names, self.r.randint(min(1, len(names)), min(most, len(names))))
+
+    def keys(self, t, most=3):
+        return [key(name(c), self.r.random() < 0.3) for c in self.columns(t, most)]
+
+    def sorted(self, stream, keys):
+        """The stream behind a stable sort by columns."""
+        return self.add("sort", stream, by=keys, stable=True)
+
+    def literal(self, kind):
+        """A constant that can stand where this type is declared; None: there is none."""
+        r = self.r
+        if is_text(kind):
+            return ex("text", draw_values.text(r)) if kind == "string" else None
+        if kind == "bool":
+            return name(r.choice(["true", "false"]))
+        n = r.randrange(9)
+        return ex("real", float(n)) if is_float(kind) and r.random() < 0.5 else ex("number", n)
+
+    def constant(self, kind):
+        """The same with a type of its own."""
+        e = self.literal(kind)
+        return ex("call", kind, e) if is_integer(kind) or kind == "f32" else e

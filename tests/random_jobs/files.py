@@ -1,0 +1,227 @@
+"""Files as the reference page describes them: text with delimiters, lines, packed rows."""
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+from tables import by_keys, sort_keys, table
+from values import (
+    INTEGERS,
+    fault,
+    holds,
+    is_float,
+    is_text,
+    job_fails,
+    length_of,
+    packed,
+    single,
+    text_of,
+    undefined,
+    unpacked,
+    width,
+)
+
+# Where in the line, and the words of the reason, are for people: like the bytes of a hash, nobody promises them.
+REJECTED = {"text": "string", "line": "u64", "column": "hash", "reason": "hash"}
+
+
+def split_lines(data, delimiter, quote):
+    """[[field text, ...], raw line] of RFC 4180."""
+    at, out = 3 if data.startswith(b"\xef\xbb\xbf") else 0, []
+    while at < len(data):
+        start, fields = at, []
+        while True:
+            if quote and data[at : at + 1] == quote:
+                field, at = b"", at + 1
+                while True:
+                    end = data.find(quote, at)
+                    if end < 0:
+                        raise undefined("a quote without an end")
+                    field, at = field + data[at:end], end + 1
+                    if data[at : at + 1] != quote:
+                        break
+                    field, at = field + quote, at + 1
+            else:
+                match = re.compile(rb"[^" + re.escape(delimiter + b"\n") + rb"]*").match(data, at)
+                field, at = match.group(), match.end()
+                if data[at : at + 1] != delimiter and field.endswith(b"\r"):
+                    field = field[:-1]
+            fields.append(field)
+            if data[at : at + 1] != delimiter:
+                break
+            at += 1
+        raw = data[start:at]
+        if data[at : at + 2] == b"\r\n":
+            at += 2
+        elif data[at : at + 1] == b"\n":
+            raw, at = raw[:-1] if raw.endswith(b"\r") else raw, at + 1
+        elif at < len(data):
+            raise undefined("text behind a closing quote")
+        out.append((fields, raw))
+    return out
+
+
+REAL = re.compile(rb"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
+
+
+def field_value(text, kind):
+    """The value; None: malformed."""
+    if kind == "string":
+        return text
+    if kind.startswith("bytes"):
+        return text if len(text) == length_of(kind) else None
+    if kind == "bool":
+        return {b"true": True, b"1": True, b"false": False, b"0": False}.get(text)
+    if kind in INTEGERS:
+        if not re.match(rb"-?[0-9]+\Z", text):
+            return None
+        if text.startswith(b"-") and int(text) == 0:
+            raise undefined("-0 of an integer")
+        return int(text) if holds(kind, int(text)) else None
+    if text in (b"inf", b"-inf", b"nan"):
+        return float(text)
+    if not REAL.match(text):
+        return None
+    if float(text) == 0:
+        return float(text)
+    return single(Fraction(Decimal(text.decode()))) if kind == "f32" else float(text)
+
+
+def read_csv(settings, node, files):
+    """{port: table}."""
+    columns = settings["type"]
+    delimiter, quote = settings.get("delimiter", ",").encode(), settings.get("quote", '"').encode()
+    rows, bad, lines = [], [], 0
+    for path in paths(settings):
+        number = 1
+        for i, (fields, raw) in enumerate(split_lines(files[path], delimiter, quote)):
+            line, number = number, number + 1 + raw.count(b"\n")
+            if settings.get("header") and i == 0:
+                if fields != [c.encode() for c in columns]:
+                    raise job_fails("another header")
+                continue
+            lines += 1
+            if raw == b"" and list(columns.values()) != ["string"]:
+                values = [None]
+            elif len(fields) != len(columns):
+                values = [None]
+            else:
+                values = [field_value(f, kind) for f, kind in zip(fields, columns.values())]
+            if None in values:
+                bad.append((raw, line, 0, b""))
+            else:
+                rows.append(tuple(values))
+    how = node.on_error or "fail"
+    port = how["to"] if isinstance(how, dict) else how
+    if bad and port == "fail":
+        raise job_fails("malformed lines")
+    if isinstance(how, dict) and "max_ratio" in how and len(bad) > how["max_ratio"] * lines:
+        raise job_fails("more malformed lines than max_ratio")
+    out = {"": table(columns, rows)}
+    if port not in ("fail", "skip"):
+        out[port] = table(REJECTED, bad)
+    return out
+
+
+def paths(settings):
+    given = settings["path"]
+    return [p.removeprefix("${in}/") for p in (given if isinstance(given, list) else [given])]
+
+
+def byte(settings):
+    return settings.get("delimiter", "\n").replace("\\0", "\0").encode()
+
+
+def read_lines(settings, node, files):
+    rows = []
+    for path in paths(settings):
+        lines = files[path].split(byte(settings))
+        rows += [(line,) for line in (lines[:-1] if lines[-1] == b"" else lines)]
+    return {"": table({"text": "string"}, rows)}
+
+
+def read_rows(settings, node, files):
+    columns = settings["type"]
+    size = sum(width(k) for k in columns.values())
+    rows = []
+    for path in paths(settings):
+        data = files[path]
+        if len(data) % size:
+            raise job_fails("no multiple of the row's width")
+        for at in range(0, len(data), size):
+            row = []
+            for kind in columns.values():
+                row.append(unpacked(data[at : at + width(kind)], kind))
+                at += width(kind)
+            rows.append(tuple(row))
+    if "range" in settings:
+        if isinstance(settings["path"], list):
+            raise fault("a range of several files")
+        first, last = (int(n) if n else None for n in settings["range"].split(":"))
+        rows = rows[first or 0 : last]
+    t = table(columns, rows)
+    if "sorted_by" in settings:
+        keys, order = sort_keys(settings["sorted_by"], t, NO_SCALARS)
+        if [row for _, row in by_keys(list(zip(t.named(), rows)), keys)] != rows:
+            raise job_fails("not sorted")
+        t.order = order
+    return {"": t}
+
+
+class NO_SCALARS:
+    types, values = {}, {}
+
+
+def target(settings):
+    return settings["path"].removeprefix("${out}/")
+
+
+def write_csv(settings, t):
+    delimiter, quote = settings.get("delimiter", ",").encode(), settings.get("quote", '"').encode()
+
+    def field(text):
+        if delimiter not in text and b"\n" not in text and b"\r" not in text and (not quote or quote not in text):
+            return text
+        if not quote:
+            raise job_fails("a field that needs quotes")
+        return quote + text.replace(quote, quote + quote) + quote
+
+    lines = [[c.encode() for c in t.columns]] if settings.get("header") else []
+    lines += [[text_of(v, k) for v, k in zip(row, t.columns.values())] for row in t.rows]
+    return b"".join(delimiter.join(field(f) for f in line) + b"\n" for line in lines)
+
+
+def write_lines(settings, t):
+    texts = [c for c, k in t.columns.items() if k == "string"]
+    column = settings.get("column") or (texts[0] if len(texts) == 1 else "text")
+    if not is_text(t.columns.get(column, "u8")):
+        raise fault("lines of what is no text")
+    place = t.place(column)
+    return b"".join(row[place] + byte(settings) for row in t.rows)
+
+
+def write_rows(settings, t):
+    if "string" in t.columns.values():
+        raise fault("packed rows have no strings")
+    return b"".join(packed(v, k) for row in t.rows for v, k in zip(row, t.columns.values()))
+
+
+SOURCES = {"file.read_csv": read_csv, "file.read_lines": read_lines, "file.read_rows": read_rows}
+SINKS = {"file.write_csv": write_csv, "file.write_lines": write_lines, "file.write_rows": write_rows}
+
+
+def file_text(rows, columns, delimiter=b",", quote=b'"', end=b"\n"):
+    """A text file that has these rows."""
+    settings = {"delimiter": delimiter.decode(), "quote": quote.decode()}
+    data = write_csv(settings, table(columns, rows))
+    return data if end == b"\n" else data.replace(b"\n", end)
+
+
+def packs(columns):
+    """Whether packed files can have these columns."""
+    return "string" not in columns.values()
+
+
+def exact_text(columns, rows):
+    """Whether a text file gives these very rows: a NaN's bits are lost in texts."""
+    return not any(is_float(k) and row[i] != row[i] for row in rows for i, k in enumerate(columns.values()))

@@ -1,0 +1,163 @@
+"""How a drawn job is written: expressions as text, nodes as JSON (which is YAML)."""
+
+import json
+
+
+class ex(tuple):
+    """An expression as a tree: ("number", 7), ("real", 0.5), ("text", b"x"), ("name", "x"), ("unary", op, a),
+    ("binary", op, a, b), ("call", function, a, ...), ("byte", text, i), ("slice", text, from or None, to or None),
+    ("tuples", op, (a, ...), (b, ...)), ("aggregate", name, a or nothing)."""
+
+    __slots__ = ()
+
+    def __new__(cls, *parts):
+        return super().__new__(cls, parts)
+
+    def __getnewargs__(self):
+        return tuple(self)
+
+
+def name(text):
+    return ex("name", text)
+
+
+def number(n):
+    return ex("number", n) if n >= 0 else ex("unary", "-", ex("number", -n))
+
+
+def call(function, *arguments):
+    return ex("call", function, *arguments)
+
+
+def literal(text):
+    out = ""
+    for byte in text:
+        c = chr(byte)
+        out += f"\\{c}" if c in "'\\" else c if 32 <= byte < 127 and c != "$" else f"\\x{byte:02x}"
+    return f"'{out}'"
+
+
+def real(x):
+    text = repr(x)
+    return text if "." in text or "e" in text else text + ".0"
+
+
+def written(e):
+    head, *parts = e
+    if head == "number":
+        return str(parts[0])
+    if head == "real":
+        return real(parts[0])
+    if head == "text":
+        return literal(parts[0])
+    if head == "name":
+        return parts[0]
+    if head == "unary":
+        return f"({parts[0]}{' ' if parts[0] == 'not' else ''}{written(parts[1])})"
+    if head == "binary":
+        return f"({written(parts[1])} {parts[0]} {written(parts[2])})"
+    if head == "call" or head == "aggregate":
+        return f"{parts[0]}({', '.join(written(p) for p in parts[1:])})"
+    if head == "byte":
+        return f"{written(parts[0])}[{written(parts[1])}]"
+    if head == "slice":
+        first, last = (written(p) if p is not None else "" for p in parts[1:])
+        return f"{written(parts[0])}[{first}:{last}]"
+    if head == "tuples":
+        left, right = (f"({', '.join(written(p) for p in side)})" for side in parts[1:])
+        return f"({left} {parts[0]} {right})"
+    raise AssertionError(head)
+
+
+def outer(e):
+    """Without the parentheses around the whole."""
+    text = written(e)
+    return text[1:-1] if e[0] in ("unary", "binary", "tuples") else text
+
+
+def key_text(key):
+    """A key of a sort: (expression, descending)."""
+    e, descending = key
+    return ("-" if descending else "") + (written(e) if e[0] in ("name", "slice", "call") else f"({outer(e)})")
+
+
+class key(tuple):
+    """(expression, descending)."""
+
+    __slots__ = ()
+
+    def __new__(cls, e, descending=False):
+        return super().__new__(cls, (e, descending))
+
+    def __getnewargs__(self):
+        return tuple(self)
+
+
+def plain(value):
+    """`with` of a node as JSON has it."""
+    if isinstance(value, ex):
+        return outer(value)
+    if isinstance(value, key):
+        return key_text(value)
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, list):
+        if value and isinstance(value[0], node):
+            return {n.id: n.entry(lambda s: s) for n in value}
+        return [plain(v) for v in value]
+    return value
+
+
+class node:
+    """One node: `inputs` is None, a name, a list of names, or {port: name}."""
+
+    def __init__(self, id, op, inputs=None, on_error=None, **settings):
+        self.id, self.op, self.inputs, self.on_error, self.settings = id, op, inputs, on_error, settings
+
+    def sources(self):
+        if self.inputs is None:
+            return []
+        return list(
+            self.inputs.values()
+            if isinstance(self.inputs, dict)
+            else self.inputs if isinstance(self.inputs, list) else [self.inputs]
+        )
+
+    def entry(self, renamed):
+        out = {"op": self.op}
+        if isinstance(self.inputs, dict):
+            out["in"] = {port: renamed(s) for port, s in self.inputs.items()}
+        elif isinstance(self.inputs, list):
+            out["in"] = [renamed(s) for s in self.inputs]
+        elif self.inputs is not None:
+            out["in"] = renamed(self.inputs)
+        if self.settings:
+            out["with"] = plain(self.settings)
+        if self.on_error is not None:
+            out["on_error"] = self.on_error
+        return out
+
+
+class job:
+    """Nodes in an order in which each comes behind those it reads; graphs by name; the bytes of the input files."""
+
+    def __init__(self, seed):
+        self.seed, self.nodes, self.graphs, self.files = seed, [], {}, {}
+
+
+def yaml(jobs):
+    """Some jobs as one: the names of job number k begin with its letter."""
+    nodes, graphs = {}, {}
+    for k, j in enumerate(jobs):
+        prefix = f"j{k}" if len(jobs) > 1 else ""
+        renamed = lambda s, p=prefix: p + s
+        for n in j.nodes:
+            nodes[prefix + n.id] = n.entry(renamed)
+        for graph, declared in j.graphs.items():
+            graphs[graph] = {**declared, "nodes": plain(declared["nodes"])}
+    out = {"flowrun": 1, "params": {"in": {"type": "path"}, "out": {"type": "path"}}}
+    if graphs:
+        out["graphs"] = graphs
+    lines = ",\n".join(f" {json.dumps(n)}: {json.dumps(e)}" for n, e in nodes.items())
+    head = "".join(f"{json.dumps(k)}: {json.dumps(v)},\n" for k, v in out.items())
+    return "{" + head + '"nodes": {\n' + lines + "\n}}\n"

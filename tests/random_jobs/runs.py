@@ -1,0 +1,137 @@
+"""Runs drawn jobs with flowrun, under options that must not change what they write, and compares the files."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+from job_text import yaml
+
+# What a run may say, and what each word may be followed by. None of it changes a byte of the output.
+OPTIONS = {
+    "-j": ["1", "2", "3"],
+    "-m": ["1KiB", "24MiB", "64MiB", "200MiB"],  # what is too little becomes the least that flowrun asks for
+    "--batch-size": ["512", "700", "4096", "65536"],
+    "--block-size": ["4096", "16384", "65536"],
+    "--backend": ["auto", "io_uring", "threads", "mmap", "memory"],
+    "--allocation": ["randomised_cycling", "fully_randomised", "simple_randomised", "striping"],
+    "--io-order": ["alternating", "writes_first", "arrival"],
+    "--depth": ["1", "3", "16"],
+    "--force-spill": [],
+    "--no-direct": [],
+    "--plain-executor": [],
+}
+# The options of which there is not one without a meaning for results are tried most.
+OFTEN = ["--force-spill", "--batch-size", "--block-size", "-j"]
+REFUSED_MEMORY = re.compile(r"memory: (\d+)MiB or more")
+ENDS_OF_DATA = (65, 75, 78)  # what a job may say to data that it can't work on
+
+
+def draw_options(r, backends):
+    out = []
+    for word, values in OPTIONS.items():
+        if r.random() < (0.5 if word in OFTEN else 0.2):
+            values = [v for v in values if word != "--backend" or v in backends]
+            out += [word, r.choice(values)] if values else [word]
+    return out
+
+
+def backends_here(flowrun):
+    said = subprocess.run([flowrun, "version"], capture_output=True, text=True).stdout
+    without = re.search(r"io_uring.*(not|no )", said)
+    return [b for b in OPTIONS["--backend"] if b != "io_uring" or not without]
+
+
+class workplace:
+    """A folder for runs, in memory where the machine has such a file system."""
+
+    def __init__(self):
+        fast = pathlib.Path("/dev/shm")
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="flowrun-random-", dir=fast if fast.is_dir() else None))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def command(flowrun, folder, options):
+    return [
+        flowrun,
+        "run",
+        str(folder / "job.yaml"),
+        "-q",
+        "--no-sync",
+        "-T",
+        str(folder / "scratch"),
+        "-p",
+        f"in={folder / 'in'}",
+        "-p",
+        f"out={folder / 'out'}",
+        *options,
+    ]
+
+
+def put(jobs, folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "in").mkdir(parents=True)
+    (folder / "job.yaml").write_text(yaml(jobs))
+    for j in jobs:
+        for path, data in j.files.items():
+            (folder / "in" / path).write_bytes(data)
+
+
+def run(flowrun, folder, options, seconds=60):
+    """(exit code, what it said, {file: bytes})."""
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    words = [*options] if "-m" in options else [*options, "-m", "200MiB"]
+    for _ in range(2):
+        try:
+            done = subprocess.run(command(flowrun, folder, words), capture_output=True, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return -1, f"it did not end within {seconds} seconds", {}
+        said = done.stderr.decode(errors="replace").strip()
+        least = REFUSED_MEMORY.search(said) if done.returncode == 78 else None
+        if least is None:
+            break
+        words[words.index("-m") + 1] = f"{least[1]}MiB"
+    out = folder / "out"
+    return done.returncode, said, {p.name: p.read_bytes() for p in out.iterdir()} if out.is_dir() else {}
+
+
+def first_difference(expected, got):
+    a, b = expected.split(b"\n"), got.split(b"\n")
+    for i, (x, y) in enumerate(zip(a, b)):
+        if x != y:
+            return f"line {i + 1}: expected {x[:120]!r}, got {y[:120]!r}"
+    return f"{len(expected)} bytes expected, {len(got)} written"
+
+
+def problem_of(ended, expected):
+    """(kind, words) of what is wrong with a run; None: nothing. `expected`: files, or why the job has to fail."""
+    code, said, files = ended
+    if isinstance(expected, str):
+        if code == 0:
+            return "no error", f"it ends well, and has to fail: {expected}"
+        if code not in ENDS_OF_DATA:
+            return f"exit {code}", said
+        return ("files", f"it failed and left {sorted(files)}") if files else None
+    if code != 0:
+        line = next((x for x in said.splitlines() if "error" in x), said.splitlines()[0] if said else "")
+        return f"exit {code} " + re.sub(r"'[^']*'|[0-9]+|/\S+", "", line), said
+    for file, data in expected.items():
+        if files.get(file) != data:
+            return "bytes", f"{file}: {first_difference(data, files[file]) if file in files else 'is not there'}"
+    return (
+        ("files", f"more files than expected: {sorted(set(files) - set(expected))}")
+        if set(files) - set(expected)
+        else None
+    )
+
+
+def try_jobs(flowrun, jobs, expected, options, folder):
+    """What is wrong with a run of some jobs as one."""
+    put(jobs, folder)
+    return problem_of(run(flowrun, folder, options), expected)

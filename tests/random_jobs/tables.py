@@ -1,0 +1,343 @@
+"""Tables, and what the operators that read one stream row by row make of them: the first thing that comes to mind when
+one reads the reference page. No batches, no merging, no idea that the engine has too."""
+
+import dataclasses
+
+from expressions import compiled, condition, constant_number, declared
+from job_text import ex, key
+from values import (
+    convert,
+    fault,
+    is_float,
+    is_integer,
+    is_signed,
+    is_text,
+    job_fails,
+    key_of,
+    low_bits,
+    nothing,
+    undefined,
+)
+
+
+@dataclasses.dataclass
+class table:
+    columns: dict  # name -> type, in the order of the columns
+    rows: list  # of tuples
+    order: list = dataclasses.field(
+        default_factory=list
+    )  # [(column, descending)] by which the rows are known to be sorted
+
+    def place(self, column):
+        if column not in self.columns:
+            raise fault(f"no column {column}")
+        return list(self.columns).index(column)
+
+    def named(self, extra=()):
+        """Each row as {column: value}, with its row_number."""
+        names = list(self.columns)
+        return [{**dict(extra), "row_number": i, **dict(zip(names, row))} for i, row in enumerate(self.rows)]
+
+    def types(self, scalars, row_number=False):
+        return {**scalars.types, **({"row_number": "u64"} if row_number else {}), **self.columns}
+
+    def keys(self, columns):
+        """The key of each row, as tuples that compare."""
+        places = [(self.place(c), self.columns[c]) for c in columns]
+        return [tuple(key_of(row[i], kind) for i, kind in places) for row in self.rows]
+
+
+class scalar_values:
+    """Numbers that loops and graphs hand to expressions."""
+
+    def __init__(self, types=None, values=None):
+        self.types, self.values = dict(types or {}), dict(values or {})
+
+
+def carried(order, new_names):
+    """The leading order columns that are there under their new names: {old: new}."""
+    out = []
+    for column, descending in order:
+        if column not in new_names:
+            break
+        out.append((new_names[column], descending))
+    return out
+
+
+def bare(columns):
+    """{column of the input: column of the output} of those that are carried over unchanged."""
+    out = {}
+    for new, e in columns.items():
+        if e[0] == "name" and e[1] not in ("true", "false", "row_number"):
+            out.setdefault(e[1], new)
+    return out
+
+
+def computed(columns, types):
+    """({column: type}, function of a row that gives a tuple)."""
+    values = {c: compiled(e, types) for c, e in columns.items()}
+    for c, v in values.items():
+        if (v.kind == "hash" and columns[c][0] != "name") or v.kind.startswith("key "):
+            raise undefined("bytes that nobody promises")
+    runs = [v.run for v in values.values()]
+    return {c: v.kind for c, v in values.items()}, lambda row: tuple(run(row) for run in runs)
+
+
+def map_rows(settings, t, scalars):
+    columns, run = computed(settings, t.types(scalars, True))
+    return table(columns, [run(row) for row in t.named(scalars.values)], carried(t.order, bare(settings)))
+
+
+def filter_rows(settings, t, scalars):
+    holds = condition(settings["where"], t.types(scalars, True))
+    return table(t.columns, [row for row, named in zip(t.rows, t.named(scalars.values)) if holds(named)], t.order)
+
+
+def split(settings, t, scalars):
+    ports = {p: condition(e, t.types(scalars)) for p, e in settings["ports"].items()}
+    rest = settings.get("rest")
+    out = {p: [] for p in [*ports, *([rest] if rest else [])]}
+    for row, named in zip(t.rows, t.named(scalars.values)):
+        port = next((p for p, holds in ports.items() if holds(named)), rest)
+        if port is not None:
+            out[port].append(row)
+    return {p: table(t.columns, rows, t.order) for p, rows in out.items()}
+
+
+def entries(maps, types):
+    """Of a list of {column: expression, when: condition}: the columns, and [(condition or None, function)]."""
+    columns, out = None, []
+    for entry in maps:
+        when = condition(entry["when"], types) if "when" in entry else None
+        values = {c: e for c, e in entry.items() if c != "when"}
+        if columns is None:
+            columns, run = computed(values, types)
+        else:
+            if set(values) != set(columns):
+                raise fault("entries of different columns")
+            runs = []
+            for c, kind in columns.items():
+                value = compiled(values[c], types)
+                if value.kind != kind and not value.literal:
+                    raise fault("entries of different types")
+                if value.literal and not is_integer(kind):
+                    raise undefined("a literal beside another type")
+                runs.append(constant_number(value.known, kind).run if value.literal else value.run)
+
+            def run(row, runs=tuple(runs)):
+                return tuple(r(row) for r in runs)
+
+        out.append((when, run))
+    return columns, out
+
+
+def flat_map(settings, t, scalars):
+    columns, makers = entries(settings["rows"], t.types(scalars))
+    rows = [run(row) for row in t.named(scalars.values) for when, run in makers if when is None or when(row)]
+    same = [c for c in columns if all(e.get(c) == ex("name", c) for e in settings["rows"])]
+    return table(columns, rows, carried(t.order, {c: c for c in same}))
+
+
+def window(settings, t, scalars):
+    before, after = settings.get("before", 0), settings.get("after", 0)
+    every = settings.get("every", 1)
+    types = t.types(scalars, True)
+    for k in range(-before, after + 1):
+        types.update({f"row[{k}].{c}": kind for c, kind in t.columns.items()})
+    pads = {
+        c: declared(e, {}, t.columns[c])({}) if c in t.columns else None for c, e in settings.get("pad", {}).items()
+    }
+    pad = tuple(pads.get(c, nothing(kind)) for c, kind in t.columns.items())
+    if set(pads) - set(t.columns):
+        raise fault("pads of no column")
+    columns, run = computed(settings["let"], types)
+    rows = []
+    for i in range(0, len(t.rows), every):
+        row = {**scalars.values, "row_number": i // every, **dict(zip(t.columns, t.rows[i]))}
+        for k in range(-before, after + 1):
+            there = t.rows[i + k] if 0 <= i + k < len(t.rows) else pad
+            row.update({f"row[{k}].{c}": value for c, value in zip(t.columns, there)})
+        rows.append(t.rows[i] + run(row))
+    return table({**t.columns, **columns}, rows, t.order)
+
+
+# Aggregates
+
+
+def aggregate(e, types):
+    """(type, function of the rows of a group)."""
+    word, *argument = e[1:]
+    if word == "count":
+        return "u64", len
+    value = compiled(argument[0], types)
+    if value.constant or value.kind == "hash" or value.kind.startswith("key "):
+        raise undefined("aggregates of constants")
+    run, kind = value.run, value.kind
+    if word in ("first", "last"):
+        return kind, lambda rows: run(rows[0 if word == "first" else -1])
+    if word in ("min", "max"):
+        best = min if word == "min" else max
+        return kind, lambda rows: best((run(r) for r in rows), key=lambda v: key_of(v, kind))
+    if word != "sum" or is_text(kind) or kind == "bool":
+        raise fault(f"{word} of {kind}")
+    wide = "f64" if is_float(kind) else "i64" if is_signed(kind) else "u64"
+
+    def total(rows):
+        out = convert(run(rows[0]), kind, wide)
+        for r in rows[1:]:
+            out = add(out, run(r), wide)
+        if wide == "f64" and out == 0:
+            raise undefined("the sign of a sum that is 0")
+        return out
+
+    return wide, total
+
+
+def add(a, b, wide):
+    return convert(a + float(b), "f32", "f64") if wide == "f64" else low_bits(wide, a + b)
+
+
+def aggregated(let, types, groups, empty_too=False):
+    """Columns, and a tuple for each list of rows."""
+    made = {c: aggregate(e, types) for c, e in let.items()}
+    columns = {c: kind for c, (kind, _) in made.items()}
+    rows = [
+        tuple(run(g) for _, run in made.values()) if g else tuple(nothing(k) for k in columns.values()) for g in groups
+    ]
+    return columns, rows
+
+
+def runs_of(keys):
+    """[(from, to)] of stretches of equal neighbours."""
+    starts = [i for i in range(len(keys)) if i == 0 or keys[i] != keys[i - 1]]
+    return list(zip(starts, [*starts[1:], len(keys)]))
+
+
+def need_adjacent(t, by):
+    if set(c for c, _ in t.order[: len(by)]) != set(by):
+        raise fault(f"equal {by} are not known to be adjacent")
+
+
+def group(settings, t, scalars):
+    by = settings["by"]
+    need_adjacent(t, by)
+    named = t.named(scalars.values)
+    stretches = runs_of(t.keys(by)) if by else [(0, len(t.rows))]
+    columns, rows = aggregated(settings.get("let", {}), t.types(scalars), [named[a:b] for a, b in stretches])
+    places = [t.place(c) for c in by]
+    heads = [tuple(t.rows[a][i] for i in places) for a, _ in stretches] if by else [()]
+    order = carried(t.order, {c: c for c in by})
+    return table({**{c: t.columns[c] for c in by}, **columns}, [h + r for h, r in zip(heads, rows)], order)
+
+
+def reduce(settings, t, scalars):
+    if settings.get("hash"):
+        raise AssertionError("a hash stands for itself only beside another: see same_rows")
+    columns, rows = aggregated(settings["let"], t.types(scalars), [t.named(scalars.values)])
+    return table(columns, rows)
+
+
+def group_pairs(settings, t, scalars):
+    by = settings["by"]
+    need_adjacent(t, by)
+    types = dict(scalars.types)
+    for side in "ab":
+        types.update({f"{side}.{c}": kind for c, kind in t.columns.items()})
+    columns, run = computed(settings["let"], types)
+    holds = condition(settings["where"], types) if "where" in settings else lambda row: True
+    rows = []
+    for start, end in runs_of(t.keys(by)) if by else [(0, len(t.rows))]:
+        for j in range(start, end):
+            for i in range(start, j):
+                row = {**scalars.values}
+                row.update({f"a.{c}": v for c, v in zip(t.columns, t.rows[i])})
+                row.update({f"b.{c}": v for c, v in zip(t.columns, t.rows[j])})
+                if holds(row):
+                    rows.append(run(row))
+    names = {
+        c: new for new, e in settings["let"].items() for c in by if e in (ex("name", f"a.{c}"), ex("name", f"b.{c}"))
+    }
+    return table(columns, rows, carried(t.order, names) if by else [])
+
+
+# Sorting
+
+
+def sort_keys(keys, t, scalars):
+    """[(function of a row, descending)] and the leading keys that are columns."""
+    out, order, plain = [], [], True
+    if not keys:
+        raise fault("no keys")
+    for k in keys:
+        if not isinstance(k, key):
+            raise AssertionError(k)
+        e, descending = k
+        value = compiled(e, t.types(scalars))
+        if value.constant or value.kind == "hash":
+            raise fault("a key without a column")
+        kind = value.kind
+        of = value.run if kind.startswith("key ") else (lambda row, run=value.run, kind=kind: key_of(run(row), kind))
+        out.append((of, descending))
+        plain = plain and e[0] == "name" and e[1] in t.columns
+        if plain:
+            order.append((e[1], descending))
+    return out, order
+
+
+def by_keys(rows, keys):
+    """Stable: the least significant key first."""
+    rows = list(rows)
+    for of, descending in reversed(keys):
+        rows.sort(key=lambda pair: of(pair[0]), reverse=descending)
+    return rows
+
+
+def sort(settings, t, scalars):
+    keys, order = sort_keys(settings["by"], t, scalars)
+    pairs = by_keys(zip(t.named(scalars.values), t.rows), keys)
+    if len(settings["by"]) != len({k[0] for k in settings["by"]}):
+        raise fault("a key twice")
+    same = [tuple(of(named) for of, _ in keys) for named, _ in pairs]
+    if "combine" in settings:
+        names = [k[0][1] if k[0][0] == "name" else None for k in settings["by"]]
+        if None in names:
+            raise fault("combine wants columns")
+        groups = [[named for named, _ in pairs[a:b]] for a, b in runs_of(same)]
+        columns, rows = aggregated(settings["combine"], t.types(scalars), groups)
+        columns = {**{c: t.columns[c] for c in names}, **columns}
+        rows = [tuple(g[0][c] for c in names) + r for g, r in zip(groups, rows)]
+    else:
+        columns, rows = t.columns, [row for _, row in pairs]
+        if settings.get("unique"):
+            rows = [rows[a] for a, _ in runs_of(same)]
+        elif not settings.get("stable"):
+            for a, b in runs_of(same):
+                if any(r != rows[a] for r in rows[a:b]):
+                    raise undefined("the order of rows with equal keys")
+    if "limit" in settings:
+        rows = rows[: settings["limit"]]
+    return table(columns, rows, order)
+
+
+def check(settings, t, scalars):
+    if "sorted" in settings:
+        keys, order = sort_keys(settings["sorted"], t, scalars)
+        pairs = list(zip(t.named(scalars.values), t.rows))
+        if [row for _, row in by_keys(pairs, keys)] != t.rows:
+            raise job_fails("not sorted")
+    else:
+        order = t.order
+    if "unique" in settings:
+        keys = t.keys(settings["unique"])
+        need_adjacent(table(t.columns, t.rows, order), settings["unique"])
+        if len(set(keys)) != len(keys):
+            raise job_fails("repeats")
+    if "where" in settings:
+        holds = condition(settings["where"], t.types(scalars, True))
+        if not all(holds(row) for row in t.named(scalars.values)):
+            raise job_fails("where")
+    if "empty" in settings and settings["empty"] != (not t.rows):
+        raise job_fails("empty")
+    if "count" in settings and settings["count"] != len(t.rows):
+        raise job_fails("count")
+    return table(t.columns, t.rows, order)

@@ -1,0 +1,208 @@
+"""Values as the reference page describes them: types, conversions, texts, order, and bytes in files.
+
+An integer is an int, a float a float (an f32 one that single precision holds), a text bytes, a bool a bool. Which sign
+a NaN has that was computed is nobody's promise: it is a `loose_nan`, and whoever asks for its bits gets `undefined`.
+"""
+
+import math
+import struct
+from fractions import Fraction
+
+INTEGERS = {f"u{n}": (0, 2**n - 1) for n in (8, 16, 24, 32, 40, 48, 64)}
+INTEGERS.update({f"i{n}": (-(2 ** (n - 1)), 2 ** (n - 1) - 1) for n in (8, 16, 32, 64)})
+FLOATS = ("f32", "f64")
+TYPES = ["bool", *INTEGERS, *FLOATS, "bytes[N]", "string"]
+
+
+class undefined(Exception):
+    """The reference page doesn't say what comes out: no test draws that."""
+
+
+class fault(Exception):
+    """The job is wrong: flowrun refuses it."""
+
+
+class job_fails(Exception):
+    """The job is right and its data isn't: the run ends with an error."""
+
+
+class loose_nan(float):
+    def __new__(cls):
+        return super().__new__(cls, "nan")
+
+
+def is_integer(kind):
+    return kind in INTEGERS
+
+
+def is_float(kind):
+    return kind in FLOATS
+
+
+def is_number(kind):
+    return is_integer(kind) or is_float(kind)
+
+
+def is_text(kind):
+    return kind == "string" or kind.startswith("bytes")
+
+
+def is_signed(kind):
+    return kind in INTEGERS and kind[0] == "i"
+
+
+def length_of(kind):
+    """N of bytes[N]."""
+    return int(kind[6:-1])
+
+
+def bits_of(kind):
+    return int(kind[1:])
+
+
+def width(kind):
+    return 1 if kind == "bool" else length_of(kind) if kind.startswith("bytes") else bits_of(kind) // 8
+
+
+def nothing(kind):
+    if kind == "string":
+        return b""
+    if kind.startswith("bytes"):
+        return bytes(length_of(kind))
+    return False if kind == "bool" else 0.0 if is_float(kind) else 0
+
+
+def holds(kind, number):
+    least, most = INTEGERS[kind]
+    return least <= number <= most
+
+
+def low_bits(kind, number):
+    number %= 2 ** bits_of(kind)
+    return number - 2 ** bits_of(kind) if is_signed(kind) and number >= 2 ** (bits_of(kind) - 1) else number
+
+
+def loose(x):
+    """What a computation gives: of a NaN nobody knows the sign."""
+    return loose_nan() if x != x else x
+
+
+def single(number):
+    """The nearest single precision number of an int or a float, ties to even."""
+    if isinstance(number, float) and (number != number or math.isinf(number)):
+        return loose(number)
+    if number == 0:
+        return float(number)
+    exact = abs(Fraction(number))
+    exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
+    exponent -= Fraction(2) ** exponent > exact
+    unit = Fraction(2) ** (max(exponent, -126) - 23)
+    rounded = round(exact / unit) * unit  # Python's round of a fraction takes the even one of two
+    size = math.inf if rounded >= Fraction(2) ** 128 else float(rounded)
+    return math.copysign(size, -1.0 if number < 0 else 1.0)
+
+
+def convert(value, source, target):
+    """T(x), and what happens where a type is declared."""
+    if source == target:
+        return value
+    if target == "string":
+        return text_of(value, source)
+    if target.startswith("bytes"):
+        raise fault("no conversion to bytes")
+    if is_text(source):
+        raise fault("texts are read with to_...")
+    if target == "bool":
+        return value != 0
+    if target == "f64":
+        return loose(float(value))
+    if target == "f32":
+        return single(int(value) if source == "bool" else value)
+    if is_float(source):
+        if value != value:
+            return 0
+        least, most = INTEGERS[target]
+        return least if value <= least else most if value >= most else int(value)
+    return low_bits(target, int(value))
+
+
+# Texts
+
+
+def shortest_digits(x, kind):
+    """(digits, exponent): x = 0.digits * 10^exponent with the fewest digits that read back the same, the nearest of these."""
+    for precision in range(17):
+        text = f"{x:.{precision}e}"
+        back = float(text)
+        if (single(Fraction(text)) if kind == "f32" else back) == x:
+            mantissa, exponent = text.split("e")
+            return mantissa.replace(".", "").rstrip("0") or "0", int(exponent) + 1
+    raise AssertionError(x)
+
+
+def float_text(x, kind):
+    if x != x:
+        return "nan"
+    if math.isinf(x):
+        return "inf" if x > 0 else "-inf"
+    if x == 0:
+        return "-0" if math.copysign(1, x) < 0 else "0"
+    sign, x = ("-" if x < 0 else ""), abs(x)
+    digits, point = shortest_digits(x, kind)
+    power = point - 1
+    scientific = (
+        digits[0] + ("." + digits[1:] if len(digits) > 1 else "") + f"e{'-' if power < 0 else '+'}{abs(power):02}"
+    )
+    if point <= 0:
+        plain = "0." + "0" * -point + digits
+    elif point >= len(digits):
+        plain = str(int(x))  # a whole number is written in full
+    else:
+        plain = digits[:point] + "." + digits[point:]
+    return sign + (plain if len(plain) <= len(scientific) else scientific)
+
+
+def text_of(value, kind):
+    if is_text(kind):
+        return value
+    if kind == "bool":
+        return b"true" if value else b"false"
+    return (float_text(value, kind) if is_float(kind) else str(value)).encode()
+
+
+# Order
+
+
+def key_of(value, kind):
+    """What sorts and compares as the value does as a key; equal keys are equal bits."""
+    if is_float(kind):
+        if isinstance(value, loose_nan):
+            raise undefined("the sign of a NaN that was computed")
+        bits = int.from_bytes(packed(value, kind), "little")
+        top = 1 << (8 * width(kind) - 1)
+        return -(bits - top) - 1 if bits & top else bits
+    return int(value) if kind == "bool" else value
+
+
+# Packed rows
+
+
+def packed(value, kind):
+    if is_float(kind):
+        if isinstance(value, loose_nan):
+            raise undefined("the sign of a NaN that was computed")
+        if kind == "f32":
+            return struct.pack("<f", value)
+        return struct.pack("<d", value)
+    if is_text(kind):
+        return value
+    return int(value).to_bytes(width(kind), "little", signed=is_signed(kind))
+
+
+def unpacked(data, kind):
+    if is_float(kind):
+        return struct.unpack("<f" if kind == "f32" else "<d", data)[0]
+    if is_text(kind):
+        return data
+    number = int.from_bytes(data, "little", signed=is_signed(kind))
+    return number != 0 if kind == "bool" else number
