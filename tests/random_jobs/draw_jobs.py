@@ -4,12 +4,13 @@ import random
 
 import draw_meetings
 from draw_control import CONTROL
+from draw_failures import FAILURES
 from draw_meetings import SEVERAL, SOURCES
 from draw_nodes import ONE_INPUT
 from drawing import drawing
 from job_text import ex, job
 
-FAILING = 0.03  # of the jobs may come upon data that ends them
+FAILING = 0.05  # of the jobs may come upon data that ends them
 
 
 def draw(seed):
@@ -25,12 +26,15 @@ def draw(seed):
             break
         if not any("hash" not in t.columns.values() for t in d.streams.values()):
             break
+        if d.may_fail and r.random() < 0.4:
+            r.choice(FAILURES)(d)
+            continue
         what = r.random()
         r.choice(ONE_INPUT if what < 0.62 else SEVERAL if what < 0.85 else CONTROL)(d)
     out.nodes = d.nodes
     silent = {n.id for n in out.nodes if n.op in ("check", "reduce")}
     for s in list(d.unread):
-        if s in d.unread and not d.failure:
+        if s in d.unread:
             written = draw_meetings.write(d, s)
             if not written and s not in silent:
                 d.add("reduce", s, let={d.fresh("c"): ex("aggregate", "count")})

@@ -9,6 +9,10 @@ from values import fault, is_float, is_integer, is_text, job_fails, undefined
 from whole_jobs import run_node, world
 
 
+# The outputs that something has to read, where it is not just the one.
+ENDS = {"file.read_csv": ["", ".bad"], "file.write_csv": [], "loop": [".scalars"], "union_find": [".accepted"]}
+
+
 class drawing:
     """A job, or the body of a loop, a branch or a graph, as it grows."""
 
@@ -42,6 +46,14 @@ class drawing:
                 return False
             self.failure = str(why)
             self.nodes.append(n)
+            for stream in n.sources():
+                if stream in self.unread:
+                    self.unread.remove(stream)
+            # What nobody reads is a fault before any row is read.
+            for port in ENDS.get(n.op, [""]):
+                if port != ".bad" or (isinstance(n.on_error, dict) and n.on_error["to"] == "bad"):
+                    count = {self.fresh("c"): ex("aggregate", "count")}
+                    self.nodes.append(node(self.fresh("reduce"), "reduce", n.id + port, let=count))
             return True
         if sum(len(t.rows) for t in out.values()) > 1500:
             return False

@@ -25,7 +25,7 @@ OPTIONS = {
 # The options of which there is not one without a meaning for results are tried most.
 OFTEN = ["--force-spill", "--batch-size", "--block-size", "-j"]
 REFUSED_MEMORY = re.compile(r"memory: (\d+)MiB or more")
-ENDS_OF_DATA = (65, 75, 78)  # what a job may say to data that it can't work on
+BAD_DATA = 65
 
 
 def draw_options(r, backends):
@@ -115,7 +115,7 @@ def problem_of(ended, expected):
     if isinstance(expected, str):
         if code == 0:
             return "no error", f"it ends well, and has to fail: {expected}"
-        if code not in ENDS_OF_DATA:
+        if code != BAD_DATA:
             return f"exit {code}", said
         return ("files", f"it failed and left {sorted(files)}") if files else None
     if code != 0:
