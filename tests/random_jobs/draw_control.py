@@ -12,7 +12,14 @@ from whole_jobs import with_inputs
 
 def inside(d, inputs, scalars):
     """A drawing for nodes that see these inputs."""
-    return drawing(d.r, d.job, {p: table(t.columns, t.rows) for p, t in inputs.items()}, scalars, d.counter)
+    out = drawing(d.r, d.job, {p: table(t.columns, t.rows) for p, t in inputs.items()}, scalars, d.counter)
+    out.depth = d.depth + 1
+    return out
+
+
+def anything(d):
+    """Nodes for a body, control nodes too where it is not deep."""
+    return [*ONE_INPUT, *SEVERAL, *(CONTROL * 2 if d.depth < 2 else [])]
 
 
 def small(d, most=100):
@@ -97,8 +104,8 @@ def loop(d):
         made = r.choice([*SHRINKING, *ONE_INPUT[:4]])(inner)
         inner.streams = {**hidden, **inner.streams}
         at = made if made and made in inner.streams else at
-    if r.random() < 0.3:
-        steps(inner, [*ONE_INPUT, *SEVERAL], 1)
+    if r.random() < 0.4:
+        steps(inner, anything(inner), 1)
     last = as_before(inner, at, columns)
     if last is None:
         return None
@@ -165,7 +172,7 @@ def branch(d):
     result = d.fresh("o")
     for side in ("then", "else") if r.random() < 0.8 else ("then",):
         inner = inside(d, inputs, d.scalars)
-        steps(inner, SHRINKING if straight else [*ONE_INPUT, *SEVERAL], r.randint(0, 2))
+        steps(inner, SHRINKING if straight else anything(inner), r.randint(0, 2))
         s = inner.pick()
         if s is None:
             return None
@@ -204,7 +211,7 @@ def call_graph(d):
     values = {c: compiled(e, {}).run({}) for c, e in arguments.items()}
     scalars = scalar_values({**kinds, "call_depth": "u64"}, {**values, "call_depth": 0})
     inner = inside(d, {"rows": t}, scalars)
-    steps(inner, [*ONE_INPUT, *SEVERAL, branch], r.randint(1, 3))
+    steps(inner, anything(inner), r.randint(1, 3))
     made = [n.id for n in inner.nodes if n.id in inner.streams and "hash" not in inner.streams[n.id].columns.values()]
     if not made:
         return None

@@ -87,7 +87,9 @@ class expression_drawer:
                 call("length", self.column(is_text)) if self.names(is_text) else self.literal()
             )
         a = self.integer(depth - 1)
-        what = r.randrange(16)
+        what = r.randrange(17)
+        if what == 16:
+            return call(r.choice(["bit_reverse", "popcount", "parity", "clz", "ctz"]), a)
         if what < 5:
             b = self.literal() if r.random() < 0.5 else self.integer(depth - 1)
             return ex("binary", r.choice("+-*/%&|^"), a, b)

@@ -81,7 +81,9 @@ def no_node(d):
     s, c = integers(d)
     if s is None:
         return None
-    edges = d.add("map", s, src=call("u32", name(c)), dst=call("u32", ex("binary", "%", call("u64", name(c)), number(3))))
+    edges = d.add(
+        "map", s, src=call("u32", name(c)), dst=call("u32", ex("binary", "%", call("u64", name(c)), number(3)))
+    )
     return edges and d.add("union_find", edges, nodes=number(3))
 
 
@@ -91,9 +93,15 @@ def no_end(d):
         return None
     c = d.fresh("t")
     body = [node(d.fresh("map"), "filter", "cur", where=name("true"))]
-    return d.add("loop", {"start": s}, carry={"cur": {"from": "start"}, c: {"value": call("i64", number(0))}}, body=body,
-                 next={"cur": body[0].id, c: ex("binary", "+", name(c), number(1))},
-                 until=ex("binary", ">", name(c), number(6)), max_iterations=d.r.choice([3, 6, 7, 8]))
+    return d.add(
+        "loop",
+        {"start": s},
+        carry={"cur": {"from": "start"}, c: {"value": call("i64", number(0))}},
+        body=body,
+        next={"cur": body[0].id, c: ex("binary", "+", name(c), number(1))},
+        until=ex("binary", ">", name(c), number(6)),
+        max_iterations=d.r.choice([3, 6, 7, 8]),
+    )
 
 
 def late_push(d):
@@ -119,5 +127,21 @@ def unsorted_less(d):
     return other and d.add("merge", [s, other], less=ex("binary", "<", name(f"a.{c}"), name(f"b.{c}")))
 
 
-FAILURES = [wrong_check, wrong_check, uneven_zip, no_bucket, no_place, no_key, malformed, malformed, another_header, odd_size,
-            unsorted_file, no_node, no_end, late_push, unquoted, unsorted_less]
+FAILURES = [
+    wrong_check,
+    wrong_check,
+    uneven_zip,
+    no_bucket,
+    no_place,
+    no_key,
+    malformed,
+    malformed,
+    another_header,
+    odd_size,
+    unsorted_file,
+    no_node,
+    no_end,
+    late_push,
+    unquoted,
+    unsorted_less,
+]

@@ -8,7 +8,7 @@ from draw_failures import FAILURES
 from draw_meetings import SEVERAL, SOURCES
 from draw_nodes import ONE_INPUT
 from drawing import drawing
-from job_text import ex, job
+from job_text import ex, job, named_graphs
 
 FAILING = 0.05  # of the jobs may come upon data that ends them
 
@@ -38,4 +38,5 @@ def draw(seed):
             written = draw_meetings.write(d, s)
             if not written and s not in silent:
                 d.add("reduce", s, let={d.fresh("c"): ex("aggregate", "count")})
+    out.graphs = named_graphs(out)
     return out, d.failure or d.outputs

@@ -65,7 +65,7 @@ def narrow_sort(d):
 
 
 def sort(d):
-    if d.r.random() < 0.3:
+    if d.r.random() < 0.4:
         return narrow_sort(d)
     s, r = d.pick(), d.r
     t = d.streams[s]
@@ -312,7 +312,8 @@ def partition(d):
 
 
 def permute(d):
-    s, r = d.pick(), d.r
+    s, r = d.pick(lambda t: len(t.rows) in (2, 4, 8, 16, 32, 64, 128)) if d.r.random() < 0.5 else None, d.r
+    s = s or d.pick()
     n = len(d.streams[s].rows)
     if n > 1 and n & (n - 1) == 0 and r.random() < 0.5:
         bits = n.bit_length() - 1

@@ -8,7 +8,6 @@ from tables import scalar_values
 from values import fault, is_float, is_integer, is_text, job_fails, undefined
 from whole_jobs import run_node, world
 
-
 # The outputs that something has to read, where it is not just the one.
 ENDS = {"file.read_csv": ["", ".bad"], "file.write_csv": [], "loop": [".scalars"], "union_find": [".accepted"]}
 
@@ -25,6 +24,8 @@ class drawing:
         self.outputs = {}  # what sinks have to write
         self.failure = ""  # why the job has to fail
         self.may_fail = False
+        self.depth = 0  # of control nodes around it
+        self.most_rows = 1500
 
     def fresh(self, prefix):
         self.counter[0] += 1
@@ -55,7 +56,7 @@ class drawing:
                     count = {self.fresh("c"): ex("aggregate", "count")}
                     self.nodes.append(node(self.fresh("reduce"), "reduce", n.id + port, let=count))
             return True
-        if sum(len(t.rows) for t in out.values()) > 1500:
+        if sum(len(t.rows) for t in out.values()) > self.most_rows:
             return False
         self.outputs.update(about.outputs)
         self.nodes.append(n)

@@ -354,10 +354,11 @@ def compiled(e, types):
         return extreme(word == "max", arguments)
     if word == "if":
         return choice(*arguments)
-    if all(a.constant for a in arguments):
-        raise undefined("a function of constants only")
     kind, run = functions.compiled(word, arguments)
-    return typed(kind, run)
+    constant = all(a.constant for a in arguments)
+    if constant and kind not in ("string", "bool", "f64"):
+        raise undefined("an integer that is a constant or not")
+    return typed(kind, run, constant=constant)
 
 
 def condition(e, types):

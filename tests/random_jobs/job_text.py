@@ -1,6 +1,4 @@
-"""How a drawn job is written: expressions as text, nodes as JSON (which is YAML)."""
-
-import json
+"""What a drawn job consists of, and how expressions and settings are written."""
 
 
 class ex(tuple):
@@ -143,21 +141,25 @@ class job:
 
     def __init__(self, seed):
         self.seed, self.nodes, self.graphs, self.files = seed, [], {}, {}
+        self.plain = False  # without parameters and names of types
 
 
-def yaml(jobs):
-    """Some jobs as one: the names of job number k begin with its letter."""
-    nodes, graphs = {}, {}
-    for k, j in enumerate(jobs):
-        prefix = f"j{k}" if len(jobs) > 1 else ""
-        renamed = lambda s, p=prefix: p + s
-        for n in j.nodes:
-            nodes[prefix + n.id] = n.entry(renamed)
-        for graph, declared in j.graphs.items():
-            graphs[graph] = {**declared, "nodes": plain(declared["nodes"])}
-    out = {"flowrun": 1, "params": {"in": {"type": "path"}, "out": {"type": "path"}}}
-    if graphs:
-        out["graphs"] = graphs
-    lines = ",\n".join(f" {json.dumps(n)}: {json.dumps(e)}" for n, e in nodes.items())
-    head = "".join(f"{json.dumps(k)}: {json.dumps(v)},\n" for k, v in out.items())
-    return "{" + head + '"nodes": {\n' + lines + "\n}}\n"
+def every_node(value):
+    """The nodes in a list of nodes, and those inside of them."""
+    if isinstance(value, node):
+        yield value
+        yield from every_node(list(value.settings.values()))
+    elif isinstance(value, dict):
+        yield from every_node(list(value.values()))
+    elif isinstance(value, list):
+        for v in value:
+            yield from every_node(v)
+
+
+def named_graphs(job):
+    """The graphs that a job calls, and those that these call."""
+    named, more = set(), {n.settings["graph"] for n in every_node(job.nodes) if n.op == "call"}
+    while more - named:
+        named |= more
+        more = {n.settings["graph"] for g in named for n in every_node(job.graphs[g]["nodes"]) if n.op == "call"}
+    return {g: d for g, d in job.graphs.items() if g in named}

@@ -25,7 +25,7 @@ import draw_jobs  # noqa: E402
 import runs  # noqa: E402
 import shrink  # noqa: E402
 import words  # noqa: E402
-from job_text import yaml  # noqa: E402
+from job_yaml import yaml  # noqa: E402
 
 TOGETHER = 10  # jobs that are run as one
 
@@ -55,6 +55,7 @@ def try_seeds(flowrun, seeds, backends, deadline):
         words.count(job, seen)
         drawn.append((seed, job, expected))
     right = [d for d in drawn if not isinstance(d[2], str)]
+    earlier = {}
     with runs.workplace() as place:
 
         def alone(seed, job, expected, options):
@@ -67,7 +68,8 @@ def try_seeds(flowrun, seeds, backends, deadline):
             words.count_options(options, seen)
             together = {file: data for _, _, files in right for file, data in files.items()}
             count += 1
-            if right and runs.try_jobs(flowrun, [j for _, j, _ in right], together, options, place.folder / "all"):
+            jobs = [j for _, j, _ in right]
+            if jobs and runs.try_jobs(flowrun, jobs, together, options, place.folder / "all", earlier):
                 broken = [d for d in right if alone(*d, options)]
                 if not broken:
                     failures.append(failure(right[0][0], options, "together", f"seeds {seeds} fail only as one job"))

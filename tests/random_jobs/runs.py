@@ -6,7 +6,8 @@ import shutil
 import subprocess
 import tempfile
 
-from job_text import yaml
+from files import any_order
+from job_yaml import yaml
 
 # What a run may say, and what each word may be followed by. None of it changes a byte of the output.
 OPTIONS = {
@@ -109,8 +110,9 @@ def first_difference(expected, got):
     return f"{len(expected)} bytes expected, {len(got)} written"
 
 
-def problem_of(ended, expected):
-    """(kind, words) of what is wrong with a run; None: nothing. `expected`: files, or why the job has to fail."""
+def problem_of(ended, expected, earlier):
+    """(kind, words) of what is wrong with a run; None: nothing. `expected`: files, or why the job has to fail. Files
+    whose order nobody promises have to be as in `earlier`, which gets the first ones."""
     code, said, files = ended
     if isinstance(expected, str):
         if code == 0:
@@ -122,7 +124,10 @@ def problem_of(ended, expected):
         line = next((x for x in said.splitlines() if "error" in x), said.splitlines()[0] if said else "")
         return f"exit {code} " + re.sub(r"'[^']*'|[0-9]+|/\S+", "", line), said
     for file, data in expected.items():
-        if files.get(file) != data:
+        if isinstance(data, any_order) and file in files and data.same_rows(files[file]):
+            if earlier.setdefault(file, files[file]) != files[file]:
+                return "another order", f"{file}: {first_difference(earlier[file], files[file])}"
+        elif files.get(file) != data:
             return "bytes", f"{file}: {first_difference(data, files[file]) if file in files else 'is not there'}"
     return (
         ("files", f"more files than expected: {sorted(set(files) - set(expected))}")
@@ -131,7 +136,11 @@ def problem_of(ended, expected):
     )
 
 
-def try_jobs(flowrun, jobs, expected, options, folder):
+def try_jobs(flowrun, jobs, expected, options, folder, earlier=None):
     """What is wrong with a run of some jobs as one."""
     put(jobs, folder)
-    return problem_of(run(flowrun, folder, options), expected)
+    if earlier is None:
+        earlier = {}
+        if options and not isinstance(expected, str) and any(isinstance(x, any_order) for x in expected.values()):
+            problem_of(run(flowrun, folder, []), expected, earlier)
+    return problem_of(run(flowrun, folder, options), expected, earlier)

@@ -6,7 +6,7 @@ import time
 
 import files
 import runs
-from job_text import ex, key, name, node
+from job_text import ex, key, name, named_graphs, node
 from values import packed, width
 from whole_jobs import outcome, run_nodes, world
 from tables import scalar_values
@@ -22,27 +22,8 @@ def pruned(job):
         job.nodes = left
     text = repr([n.settings for n in job.nodes])
     job.files = {f: data for f, data in job.files.items() if "/" + f + "'" in text}
-    named = {n.settings["graph"] for n in every_node(job.nodes) if n.op == "call"}
-    while True:
-        more = named | {
-            n.settings["graph"] for g in named for n in every_node(job.graphs[g]["nodes"]) if n.op == "call"
-        }
-        if more == named:
-            break
-        named = more
-    job.graphs = {g: d for g, d in job.graphs.items() if g in named}
+    job.graphs = named_graphs(job)
     return job
-
-
-def every_node(value):
-    if isinstance(value, node):
-        yield value
-        yield from every_node(list(value.settings.values()))
-    elif isinstance(value, dict):
-        yield from every_node(list(value.values()))
-    elif isinstance(value, list):
-        for v in value:
-            yield from every_node(v)
 
 
 def other_reader(n, old, new):
@@ -273,6 +254,9 @@ def shrink(flowrun, job, expected, options, kind, folder, seconds=60):
                 return True
         return False
 
+    simple = copy.deepcopy(job)
+    simple.plain = True
+    best = fails(simple, options) or best
     tried([[]])
     while time.monotonic() < deadline and tried(list(fewer_options(best[2]))):
         pass

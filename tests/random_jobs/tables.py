@@ -24,9 +24,10 @@ from values import (
 class table:
     columns: dict  # name -> type, in the order of the columns
     rows: list  # of tuples
-    order: list = dataclasses.field(
-        default_factory=list
-    )  # [(column, descending)] by which the rows are known to be sorted
+    # [(column, descending)] by which the rows are known to be sorted
+    order: list = dataclasses.field(default_factory=list)
+    # Nobody says how rows with equal keys follow each other: only files are made of that.
+    loose: bool = False
 
     def place(self, column):
         if column not in self.columns:
@@ -298,6 +299,7 @@ def sort(settings, t, scalars):
     if len(settings["by"]) != len({k[0] for k in settings["by"]}):
         raise fault("a key twice")
     same = [tuple(of(named) for of, _ in keys) for named, _ in pairs]
+    loose = False
     if "combine" in settings:
         names = [k[0][1] if k[0][0] == "name" else None for k in settings["by"]]
         if None in names:
@@ -312,11 +314,12 @@ def sort(settings, t, scalars):
             rows = [rows[a] for a, _ in runs_of(same)]
         elif not settings.get("stable"):
             for a, b in runs_of(same):
-                if any(r != rows[a] for r in rows[a:b]):
-                    raise undefined("the order of rows with equal keys")
+                loose = loose or any(r != rows[a] for r in rows[a:b])
     if "limit" in settings:
+        if loose:
+            raise undefined("which rows of equal keys are the first")
         rows = rows[: settings["limit"]]
-    return table(columns, rows, order)
+    return table(columns, rows, order, loose)
 
 
 def check(settings, t, scalars):

@@ -10,7 +10,7 @@ import tables as t
 from expressions import compiled, condition
 from job_text import name
 from tables import scalar_values, table
-from values import fault, is_integer, is_text, job_fails, packed, undefined
+from values import fault, is_integer, is_text, job_fails, packed, undefined, width
 
 ONE_INPUT = {
     "map": t.map_rows,
@@ -196,7 +196,7 @@ def looped(settings, inputs, scalars, about):
     while True:
         # A loop that doesn't run once has the columns of what it would have made.
         idle = times is not None and iteration >= times
-        if idle and (not first or not collected):
+        if idle and not first:
             break
         inner = scalar_values(
             {**scalars.types, **types, "iteration": "u64"}, {**scalars.values, **values, "iteration": iteration}
@@ -247,10 +247,16 @@ def run_node(n, streams, scalars, about):
         if isinstance(n.inputs, dict)
         else [streams[x] for x in n.inputs] if isinstance(n.inputs, list) else streams[n.inputs]
     )
+    if n.op not in file_operators.SINKS and any(streams[x].loose for x in n.sources()):
+        raise undefined("the order of rows with equal keys")
     if n.op in file_operators.SINKS:
-        if any(k == "hash" for k in inputs.columns.values()):
+        if "hash" in inputs.columns.values():
             raise undefined("bytes of a hash")
-        about.outputs[file_operators.target(n.settings)] = file_operators.SINKS[n.op](n.settings, inputs)
+        data = file_operators.SINKS[n.op](n.settings, inputs)
+        if inputs.loose:
+            size = sum(width(k) for k in inputs.columns.values()) if n.op == "file.write_rows" else 0
+            data = file_operators.any_order(data, size)
+        about.outputs[file_operators.target(n.settings)] = data
         return {}
     if n.op in ONE_INPUT:
         return {"": ONE_INPUT[n.op](n.settings, inputs, scalars)}

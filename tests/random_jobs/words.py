@@ -1,5 +1,6 @@
 """Which words of the language were drawn, and which there are: the reference page that flowrun prints says it."""
 
+import functools
 import re
 import subprocess
 
@@ -92,12 +93,17 @@ def of_page(page):
     return out
 
 
+@functools.cache
+def page(flowrun):
+    return subprocess.run([flowrun, "reference"], capture_output=True, text=True, check=True).stdout
+
+
 def everything(flowrun):
-    page = subprocess.run([flowrun, "reference"], capture_output=True, text=True, check=True).stdout
     options = [f"option {word} {v}" for word, values in runs.OPTIONS.items() for v in values]
     options += [f"option {word}" for word, values in runs.OPTIONS.items() if not values]
-    return [*of_page(page), "on_error", *options]
+    return [*of_page(page(flowrun)), "on_error", *options]
 
 
 def never(flowrun, seen):
+    """The words that were not drawn and should have been."""
     return [w for w in dict.fromkeys(everything(flowrun)) if not seen[w] and w not in EXCLUDED]
