@@ -2,6 +2,7 @@
 
 import random
 
+import draw_large
 import draw_meetings
 from draw_control import CONTROL
 from draw_failures import FAILURES
@@ -10,6 +11,7 @@ from draw_nodes import ONE_INPUT
 from drawing import drawing
 from job_text import ex, job, named_graphs
 
+LARGE = 0.01  # of the jobs have thousands of rows
 FAILING = 0.05  # of the jobs may come upon data that ends them
 
 
@@ -18,6 +20,10 @@ def draw(seed):
     r = random.Random(seed)
     out = job(seed)
     d = drawing(r, out)
+    if r.random() < LARGE:
+        draw_large.draw(d)
+        out.nodes = d.nodes
+        return out, d.outputs
     d.may_fail = r.random() < FAILING
     for _ in range(r.choice([1, 1, 2])):
         r.choice(SOURCES)(d)

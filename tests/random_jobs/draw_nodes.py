@@ -90,6 +90,17 @@ def sort(d):
     return d.add("sort", s, by=keys, **options)
 
 
+def sort_with_ties(d):
+    """Nobody promises the order of the ties: only a file is made of that."""
+    from draw_meetings import write
+
+    if d.depth > 0:
+        return None
+    s = d.pick()
+    made = d.add("sort", s, by=d.keys(d.streams[s], 2), **some(d.r, compress="lz4"))
+    return made and write(d, made)
+
+
 def combine(d):
     s, r = d.pick(), d.r
     t = d.streams[s]
@@ -412,6 +423,7 @@ ONE_INPUT = [
     map_rows,
     sort,
     sort,
+    sort_with_ties,
     combine,
     group,
     group,

@@ -75,7 +75,8 @@ class drawing:
         """A stream that fits, mostly one that nobody reads yet; None: there is none."""
 
         def usable(s):
-            return "hash" not in self.streams[s].columns.values() and fits(self.streams[s])
+            t = self.streams[s]
+            return "hash" not in t.columns.values() and not t.loose and fits(t)
 
         pool = [s for s in self.unread if usable(s)]
         if not pool or self.r.random() < 0.2:
