@@ -2,11 +2,12 @@
 
 from draw_expressions import expression_drawer
 from draw_meetings import SEVERAL
+from expressions import compiled
 from draw_nodes import ONE_INPUT, SHRINKING, some
 from drawing import drawing
-from job_text import call, ex, key, name, number
+from job_text import call, ex, name, node, number
 from tables import scalar_values, table
-from values import INTEGERS, is_integer, is_number
+from values import INTEGERS, is_number
 from whole_jobs import with_inputs
 
 
@@ -40,18 +41,18 @@ def as_before(d, s, columns):
     return d.add("map", s, **out)
 
 
-def no_end(inner):
+def no_end(inner, used=()):
     """Streams in the body of a control node that nobody reads are faults: a reduce is silent."""
-    for s in [
-        s for s in inner.unread if "." in s or all(s != n.id or n.op not in ("check", "reduce") for n in inner.nodes)
-    ]:
+    read = {s for n in inner.nodes for s in n.sources()} | set(used)
+    silent = {n.id for n in inner.nodes if n.op in ("check", "reduce")}
+    own = {n.id for n in inner.nodes}
+    for s in [s for s in inner.streams if s.split(".")[0] in own and s not in read and s not in silent]:
         inner.add("reduce", s, let={inner.fresh("c"): ex("aggregate", "count")})
 
 
-def finished(inner, inputs, used):
-    """The body with an end for each stream; an input that nobody reads is read too."""
-    inner.unread = [s for s in inner.unread if s not in used]
-    no_end(inner)
+def finished(inner, used):
+    """The body with an end for each stream."""
+    no_end(inner, used)
     return inner.nodes
 
 
@@ -84,8 +85,6 @@ def loop(d):
         kind = r.choice(["u64", "f64", "bool", "i64"])
         carry[total], kinds[total] = {"value": d.constant(kind)}, kind
     start = {c: carry[c]["value"] for c in kinds}
-    from expressions import compiled
-
     values = {c: compiled(e, {}).run({}) for c, e in start.items()}
     scalars = scalar_values(
         {**d.scalars.types, **kinds, "iteration": "u64"}, {**d.scalars.values, **values, "iteration": 0}
@@ -110,16 +109,20 @@ def loop(d):
     if last is None:
         return None
     following = {"cur": last, count: ex("binary", "+", name(count), number(1))}
-    seen = expression_drawer(r, {**with_inputs(scalars, inner.streams).types})
     if total in kinds:
-        e = expression_drawer(r, {**scalars.types, f"rows({last})": "u64"}).of_kind(kinds[total], 1)
+        known = {**scalars.types, f"rows({last})": "u64"}
+        for n in inner.nodes:
+            if n.op == "reduce" and "hash" not in n.settings:
+                of_reduce = inner.streams[n.id].columns
+                known.update({f"{n.id}.{c}": k for c, k in of_reduce.items() if is_number(k) or k == "bool"})
+        e = expression_drawer(r, known).of_kind(kinds[total], 2)
         if e is not None:
             following[total] = e
     collected = {}
     if r.random() < 0.6:
         source = r.choice([s for s in inner.streams if s in {n.id for n in inner.nodes}])
         collected[d.fresh("o")] = source
-    body = finished(inner, streams, {"start", "other", "cur", last, *collected.values()})
+    body = finished(inner, {"start", "other", "cur", last, *collected.values()})
     settings = {"carry": carry, "body": body, "next": following}
     if collected:
         settings["collect"] = collected
@@ -182,7 +185,7 @@ def branch(d):
         inner.nodes[-1].id = result
         inner.streams[result] = inner.streams.pop(made)
         inner.unread = [result if x == made else x for x in inner.unread]
-        settings[side] = finished(inner, inputs, {*inputs, result})
+        settings[side] = finished(inner, {*inputs, result})
     settings["out"] = {"out": result}
     return d.add("if", wires, **settings)
 
@@ -206,8 +209,6 @@ def call_graph(d):
     t = d.streams[s]
     declared, kinds = graph_scalars(d)
     arguments = {c: scalar_argument(d, k) for c, k in declared.items()}
-    from expressions import compiled
-
     values = {c: compiled(e, {}).run({}) for c, e in arguments.items()}
     scalars = scalar_values({**kinds, "call_depth": "u64"}, {**values, "call_depth": 0})
     inner = inside(d, {"rows": t}, scalars)
@@ -218,7 +219,7 @@ def call_graph(d):
     result = made[-1]
     out = result if r.random() < 0.5 else {d.fresh("o"): result}
     graph = d.fresh("g") + f"x{d.job.seed}"
-    nodes = finished(inner, {}, {"rows", result})
+    nodes = finished(inner, {"rows", result})
     d.job.graphs[graph] = {"in": {"rows": r.choice(["any", dict(t.columns)])}, "out": out, "nodes": nodes}
     if declared:
         d.job.graphs[graph]["scalars"] = {c: {"type": k} for c, k in declared.items()}
@@ -252,8 +253,7 @@ def recursion(d):
         ),
     )
     steps(inner, [f for f in SHRINKING], r.randint(0, 1))
-    deeper, ordered, result = d.fresh("call"), d.fresh("map"), d.fresh("concat")
-    from job_text import node
+    deeper, result = d.fresh("call"), d.fresh("concat")
 
     when = ex(
         "binary",
@@ -263,9 +263,8 @@ def recursion(d):
     )
     inner.nodes.append(node(deeper, "call", {"rows": some_rows}, None, graph=graph, when=when, **some(r, max_depth=20)))
     last = inner.pick(lambda x: x.columns == t.columns)
-    inner.unread = [x for x in inner.unread if x not in (some_rows, last)]
     sides = [deeper, last] if r.random() < 0.5 else [last, deeper]
-    no_end(inner)
+    no_end(inner, (some_rows, last))
     inner.nodes.append(node(result, "concat", sides))
     d.job.graphs[graph] = {
         "in": {"rows": dict(t.columns)},

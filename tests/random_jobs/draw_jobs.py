@@ -11,7 +11,7 @@ from draw_nodes import ONE_INPUT
 from drawing import drawing
 from job_text import ex, job, named_graphs
 
-LARGE = 0.01  # of the jobs have thousands of rows
+LARGE = 0.012  # of the jobs have thousands of rows
 FAILING = 0.05  # of the jobs may come upon data that ends them
 
 

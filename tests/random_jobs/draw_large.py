@@ -80,11 +80,29 @@ def order(d, s):
     return d.add(d.r.choice(["shuffle", "reverse"]), s)
 
 
+SORTS = [sorted_whole, sorted_whole, sorted_in_part, grouped, combined, halves, joined, order]
+ROW_BY_ROW = [
+    draw_nodes.map_rows,
+    draw_nodes.filter_rows,
+    draw_nodes.scan_state,
+    draw_nodes.scan_numbers,
+    draw_nodes.window,
+    draw_nodes.flat_map,
+    draw_nodes.tokens,
+    draw_nodes.split,
+    draw_nodes.partition,
+    draw_nodes.reduce,
+]
+
+
 def draw(d):
     d.most_rows = 40000
     s, r = rows(d), d.r
     for _ in range(r.randint(1, 2)):
-        r.choice([sorted_whole, sorted_whole, sorted_in_part, grouped, combined, halves, joined, order])(d, s)
+        if r.random() < 0.5:
+            r.choice(SORTS)(d, s)
+        else:
+            r.choice(ROW_BY_ROW)(d)
     for s in list(d.unread):
         if s in d.unread:
             draw_meetings.write(d, s)

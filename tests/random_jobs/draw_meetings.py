@@ -5,10 +5,11 @@ import files
 from draw_expressions import expression_drawer
 from draw_nodes import some
 from job_text import call, ex, key, name, number
-from values import INTEGERS, fault, is_integer, is_number, is_text, job_fails, packed, undefined, width
+from values import INTEGERS, is_integer, is_number, is_text, job_fails, packed
 
 
 def types(d, pool, most=5):
+    most = 40 if d.r.random() < 0.02 else most
     return {d.fresh("c"): d.r.choice(pool) for _ in range(d.r.randint(1, most))}
 
 

@@ -2,9 +2,8 @@
 
 import math
 
-import draw_values
 from job_text import call, ex, key, name, number
-from values import INTEGERS, is_float, is_integer, is_number, is_signed, is_text, nothing, width
+from values import INTEGERS, is_integer, is_number, is_signed, is_text, width
 
 
 def some(r, **options):
@@ -294,7 +293,7 @@ def flat_map(d):
 
 def split(d):
     s, r = d.pick(), d.r
-    t, drawer = d.streams[s], d.drawer(d.streams[s])
+    drawer = d.drawer(d.streams[s])
     ports = {f"p{i}": drawer.condition() for i in range(r.randint(1, 3))}
     return d.add("split", s, ports=ports, **({"rest": "others"} if r.random() < 0.6 else {}))
 
@@ -407,10 +406,12 @@ def union_find(d):
     t = d.streams[s]
     names, n = [c for c, k in t.columns.items() if is_integer(k)], r.choice([1, 5, 30, 100])
     ends = r.choice([("src", "dst"), (d.fresh("c"), d.fresh("c"))])
+    kind = r.choice(["u8", "u16", "u24", "u32", "u40", "u64"])
     columns = {
-        end: call("u32", ex("binary", "%", ex("binary", "+", call("u64", name(r.choice(names))), number(k)), number(n)))
+        end: call(kind, ex("binary", "%", ex("binary", "+", call("u64", name(r.choice(names))), number(k)), number(n)))
         for k, end in enumerate(ends)
     }
+    columns.update({d.fresh("c"): name(c) for c in d.columns(t, 2)})
     edges = d.add("map", s, **columns)
     return edges and d.add(
         "union_find", edges, nodes=number(n), **({} if ends == ("src", "dst") else {"ends": list(ends)})

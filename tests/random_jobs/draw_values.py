@@ -117,7 +117,7 @@ def text(r):
         return b"".join(r.choice([b"a", b"b", b"c", b" ", b"1", b"2", b".", b"-", b"K"]) for _ in range(r.randrange(9)))
     if what < 0.99:
         return bytes(r.randrange(256) for _ in range(r.randrange(14)))
-    return r.choice([b"long ", b"x"]) * r.randrange(10, 300)
+    return r.choice([b"long ", b"x"]) * (r.randrange(10, 300) if r.random() < 0.9 else r.randrange(1000, 5000))
 
 
 def real(r):

@@ -158,7 +158,7 @@ def every_node(value):
 
 def named_graphs(job):
     """The graphs that a job calls, and those that these call."""
-    named, more = set(), {n.settings["graph"] for n in every_node(job.nodes) if n.op == "call"}
+    named, more = set(), {n.settings.get("graph") for n in every_node(job.nodes) if n.op == "call"}
     while more - named:
         named |= more
         more = {n.settings["graph"] for g in named for n in every_node(job.graphs[g]["nodes"]) if n.op == "call"}

@@ -238,7 +238,7 @@ def shrink(flowrun, job, expected, options, kind, folder, seconds=60):
 
     def fails(candidate, options):
         try:
-            wanted, why = outcome(candidate)
+            wanted, why = outcome(pruned(candidate))
         except Exception:  # no job: a name is missing, a type is wrong, or nobody knows what comes out
             return None
         wanted = wanted if wanted is not None else why
@@ -268,7 +268,7 @@ def shrink(flowrun, job, expected, options, kind, folder, seconds=60):
             while progress and time.monotonic() < deadline:
                 progress = False
                 for candidate in step(best[0]):
-                    found = fails(pruned(candidate), best[2]) if time.monotonic() < deadline else None
+                    found = fails(candidate, best[2]) if time.monotonic() < deadline else None
                     if found:
                         best, again, progress = found, True, True
                         break

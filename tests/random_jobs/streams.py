@@ -3,22 +3,21 @@
 import bisect
 
 import functions
-from expressions import compiled, condition, constant_number, declared
+from expressions import compiled, condition, declared
 from tables import add, carried, computed, entries, runs_of, sort_keys, table
 from values import (
     convert,
     fault,
+    holds,
     is_float,
     is_integer,
     is_signed,
     is_text,
     job_fails,
     key_of,
-    low_bits,
     nothing,
     undefined,
 )
-from job_text import key
 
 
 def scan(settings, t, scalars):
@@ -182,8 +181,9 @@ def suffix_sort(settings, t, scalars):
 def union_find(settings, t, scalars):
     ends = [t.place(c) for c in settings.get("ends", ["src", "dst"])]
     count = settings["nodes"][1]
-    if any(not is_integer(list(t.columns.values())[i]) for i in ends):
-        raise fault("ids are integers")
+    kinds = [list(t.columns.values())[i] for i in ends]
+    if kinds[0] != kinds[1] or kinds[0][0] != "u" or not holds(kinds[0], count - 1):
+        raise fault("ids have one unsigned type")
     component = {n: n for n in range(count)}  # the smallest node of each one's component
     accepted = []
     for row in t.rows:

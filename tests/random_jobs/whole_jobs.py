@@ -81,7 +81,7 @@ def suffixes(settings, data, scalars):
 
 def union_ports(settings, data, scalars):
     accepted, component = s.union_find(settings, data, scalars)
-    kind = "u32"
+    kind = data.columns[settings.get("ends", ["src", "dst"])[0]]
     labels = table({"node": kind, "value": kind}, sorted(component.items()), [("node", False)])
     return {"accepted": table(data.columns, accepted, data.order), "labels": labels}
 
