@@ -64,7 +64,9 @@ class drawing:
             if stream in self.unread:
                 self.unread.remove(stream)
         for port, t in out.items():
-            self.give(n.id if port == "" or (port == "out" and len(out) == 1) else f"{n.id}.{port}", t)
+            alone = port == "" or (port == "out" and len(out) == 1)
+            alone = alone or (port == next(iter(out)) and n.op in ("split", "union_find") and self.r.random() < 0.3)
+            self.give(n.id if alone else f"{n.id}.{port}", t)
         return True
 
     def give(self, stream, t):

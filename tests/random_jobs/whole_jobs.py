@@ -278,12 +278,12 @@ def run_node(n, streams, scalars, about):
 
 def run_nodes(nodes, streams, scalars, about):
     for n in nodes:
-        for port, data in run_node(n, streams, scalars, about).items():
+        for i, (port, data) in enumerate(run_node(n, streams, scalars, about).items()):
             if len(data.rows) > MOST_ROWS:
                 raise undefined("so many rows that the naive way takes long")
             streams[f"{n.id}.{port}" if port else n.id] = data
-            if port == "out":
-                streams[n.id] = data
+            if port == "out" or (i == 0 and n.op in ("split", "union_find")):
+                streams[n.id] = data  # a node alone is its first output
     return streams
 
 
