@@ -350,7 +350,8 @@ exec::operator_definition word<"call">() {
   d.details =
       "The inputs have the names of the graph's inputs; its outputs are the outputs. Further keys under `with` are the "
       "graph's scalars: expressions over the scalars that are known here, the inputs as a whole (rows(INPUT), or "
-      "INPUT.column of an input that has one row) and `memory`, the bytes that the graph's nodes have together. A "
+      "INPUT.column, a number or bool of an input that has one row) and `memory`, the bytes that the graph's nodes "
+      "have together. A "
       "graph "
       "is checked for the row types that each call gives it. `when`: a condition over the same, without which nothing "
       "runs and the outputs are empty.\n\n"

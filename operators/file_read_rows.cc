@@ -313,7 +313,8 @@ exec::operator_definition word<"file_read_rows">() {
   d.parameters[2].name = "range";
   d.parameters[2].kind = parameter_kind::text;
   d.parameters[2].help =
-      "FROM:TO, the rows to read, counted from 0, without row TO; what the file doesn't have is left out.";
+      "FROM:TO, the rows to read of a single file, counted from 0, without row TO; what the file doesn't have is left "
+      "out.";
   d.parameters[3].name = "sorted_by";
   d.parameters[3].kind = parameter_kind::sort_keys;
   d.parameters[3].help = "The columns by which the rows are sorted.";

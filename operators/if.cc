@@ -157,7 +157,8 @@ exec::operator_definition word<"if">() {
   d.summary = "Runs one of two groups of nodes, as a condition says.";
   d.details =
       "The condition is over scalars (of a loop or graph around it) and over the inputs as a whole: rows(INPUT) is the "
-      "number of its rows, INPUT.column a value of an input that has one row (a reduce), and `memory` the bytes of "
+      "number of its rows, INPUT.column a number or bool of an input that has one row (a reduce), and `memory` the "
+      "bytes of "
       "memory that the nodes inside have together. The nodes of `then` and `else` read the inputs by their names. "
       "`out` names the outputs, and for each the node that gives it, which must be in "
       "both with the same columns, or one of the inputs. Without `else` such an output is empty.";

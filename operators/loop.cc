@@ -165,7 +165,8 @@ exec::operator_definition word<"loop">() {
       "carried stream, as it is at the end; and `scalars`, one row with the carried scalars and `iterations`. Not all "
       "of "
       "them need to be read. A stream must keep its columns; it is known to be sorted as far as that holds in every "
-      "iteration (rows that stand in the spec are sorted by all their columns). `sorted_by` beside `rows` or `from` "
+      "iteration (rows that stand in the spec come sorted by all their columns, however they stand there). `sorted_by` "
+      "beside `rows` or `from` "
       "declares "
       "an order: the body counts on it, and a start or a `next` that is not proved sorted so is a fault.\n\n"
       "Without `times` a loop that has not ended after `max_iterations` is an error.";
@@ -206,7 +207,9 @@ exec::operator_definition word<"loop">() {
        .help = "The loop ends after the iteration behind which this holds."},
       {.name = "times",
        .kind = parameter_kind::expression,
-       .help = "The loop ends after so many iterations, if not before; evaluated once, below 0 is 0."},
+       .help = "The loop ends after so many iterations, if not before; evaluated once, over the scalars around the "
+               "loop; below 0 "
+               "is 0."},
       {.name = "collect",
        .kind = parameter_kind::texts_by_name,
        .help = "Outputs that have the rows of a node of all iterations: {output: node}."},

@@ -202,7 +202,8 @@ exec::operator_definition word<"merge">() {
       "a.input "
       "and b.input say which input a row is from (0 is the first in `in:`). The output has the columns that all inputs "
       "have. "
-      "Every input must be sorted by `less`; that is checked as it is read.";
+      "Every input must be sorted by `less`; that is checked as it is read. Texts of two rows can't be compared with "
+      "each other: compare numbers computed from them, or merge `by` columns.";
   d.order = "needs: every input sorted by `by` (or `less`); gives: `by` (with `less`: nothing that is known)";
   d.example =
       "all: {op: merge, in: [old, new], with: {by: [time, id]}}\n"

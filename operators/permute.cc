@@ -260,7 +260,7 @@ exec::operator_definition word<"permute">() {
        .kind = plan::parameter_kind::choice,
        .choices = {"reverse"},
        .help = "The place is the row number with its n bits in reverse order."},
-      {.name = "n", .kind = plan::parameter_kind::integer, .help = "With bits: how many; there are 2^n rows."},
+      {.name = "n", .kind = plan::parameter_kind::integer, .help = "With bits: how many, 1 to 63; there are 2^n rows."},
       {.name = "matrix",
        .kind = plan::parameter_kind::text,
        .help = "Rows of 0 and 1, separated by blanks. The first row gives the highest bit of the place: "

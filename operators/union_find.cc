@@ -316,7 +316,8 @@ exec::operator_definition word<"union_find">() {
   d.parameters = {{.name = "ends",
                    .kind = plan::parameter_kind::columns,
                    .default_text = "[src, dst]",
-                   .help = "The two columns that hold an edge's nodes."},
+                   .help = "The two columns that hold an edge's nodes, of one unsigned type; the other ports "
+                           "have it too."},
                   {.name = "nodes",
                    .kind = plan::parameter_kind::expression,
                    .required = true,

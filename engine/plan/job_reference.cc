@@ -99,7 +99,7 @@ constexpr std::string_view nodes = R"(.
 | key | value | meaning |
 |---|---|---|
 | `op` | the name of an [operator](#operators) | What the node does; has to be there. |
-| `in` | NODE, [NODE, …] or {PORT: NODE} | Whose rows it reads: one node, a list where the order of the inputs counts, or one for each named port. NODE.PORT is one output of a node that has several. |
+| `in` | NODE, [NODE, …] or {PORT: NODE} | Whose rows it reads: one node, a list where the order of the inputs counts, or one for each named port. NODE.PORT is one output of a node that has several, and NODE alone its first. |
 | `with` | a map | The operator's parameters. |
 | `on_error` | fail, skip or PORT; or {to: one of these, max_ratio: NUMBER} | What becomes of rows that can't be read, of operators that say "rejected rows". |
 | `doc` | text | A note. |

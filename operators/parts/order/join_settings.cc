@@ -80,7 +80,8 @@ std::vector<plan::parameter_declaration> join_parameters() {
        .help = "Which rows the output has."},
       {.name = "matched",
        .kind = plan::parameter_kind::text,
-       .help = "Name of a u8 column to add: 1 for a row of left only, 2 of right only, 3 of both."},
+       .help =
+           "Name of a u8 column to add: 1 for a row of left only, 2 of right only, 3 of both; not with semi and anti."},
       {.name = "skip",
        .kind = plan::parameter_kind::boolean,
        .default_text = "false",
