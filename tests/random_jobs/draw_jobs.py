@@ -4,6 +4,7 @@ import random
 
 import draw_large
 import draw_meetings
+import draw_sheets
 from draw_control import CONTROL
 from draw_failures import FAILURES
 from draw_meetings import SEVERAL, SOURCES
@@ -12,6 +13,7 @@ from drawing import drawing
 from job_text import ex, job, named_graphs
 
 LARGE = 0.012  # of the jobs have thousands of rows
+SHEETS = 0.12  # of the jobs are nothing but expressions
 FAILING = 0.05  # of the jobs may come upon data that ends them
 
 
@@ -20,8 +22,9 @@ def draw(seed):
     r = random.Random(seed)
     out = job(seed)
     d = drawing(r, out)
-    if r.random() < LARGE:
-        draw_large.draw(d)
+    what = r.random()
+    if what < LARGE + SHEETS:
+        (draw_large if what < LARGE else draw_sheets).draw(d)
         out.nodes = d.nodes
         return out, d.outputs
     d.may_fail = r.random() < FAILING

@@ -43,10 +43,11 @@ def variants(seed, backends):
 
 def try_seeds(flowrun, seeds, backends, deadline):
     """(jobs, runs, failures, drawn words) of some seeds whose jobs are run as one."""
-    drawn, failures, seen, count = [], [], collections.Counter(), 0
+    drawn, failures, seen, tried, count = [], [], collections.Counter(), 0, 0
     for seed in seeds:
         if deadline and time.monotonic() > deadline:
             break
+        tried += 1
         try:
             job, expected = draw_jobs.draw(seed)
         except Exception:
@@ -79,7 +80,7 @@ def try_seeds(flowrun, seeds, backends, deadline):
                     count += 1
                     if alone(*d, options):
                         drawn = [x for x in drawn if x is not d]
-    return len(seeds), count, failures, seen
+    return tried, count, failures, seen
 
 
 def try_all(options):
@@ -129,7 +130,9 @@ def show(options, f, folder):
 
 
 def run(options):
-    """For the long test of everything: [(what, how many, failures)]."""
+    """For the long test of everything: [(what, how many, failures)]. What `options` lacks is as on the command line."""
+    for word, value in vars(parser().parse_args(["--flowrun", options.flowrun])).items():
+        setattr(options, word, getattr(options, word, value))
     jobs, count, failures, seen = try_all(options)
     folder = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="flowrun-random-failures-"))
     shown = set()

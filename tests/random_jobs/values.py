@@ -130,14 +130,21 @@ def convert(value, source, target):
 
 
 def shortest_digits(x, kind):
-    """(digits, exponent): x = 0.digits * 10^exponent with the fewest digits that read back the same, the nearest of these."""
-    for precision in range(17):
-        text = f"{x:.{precision}e}"
-        back = float(text)
-        if (single(Fraction(text)) if kind == "f32" else back) == x:
-            mantissa, exponent = text.split("e")
-            return mantissa.replace(".", "").rstrip("0") or "0", int(exponent) + 1
+    """(digits, exponent): x = 0.digits * 10^exponent, with the fewest digits that read back the same; the nearest of
+    these. At powers of two that isn't always x rounded to so many digits."""
+    for precision in range(18):
+        mantissa, exponent = f"{x:.{precision}e}".split("e")
+        unit, middle = Fraction(10) ** (int(exponent) - precision), int(mantissa.replace(".", ""))
+        near = [n for n in (middle - 1, middle, middle + 1) if reads_as(n * unit, kind) == x]
+        if near:
+            digits = str(min(near, key=lambda n: abs(n * unit - Fraction(x))))
+            return digits.rstrip("0") or "0", int(exponent) + 1 + len(digits) - precision - 1
     raise AssertionError(x)
+
+
+def reads_as(number, kind):
+    """The nearest float."""
+    return single(number) if kind == "f32" else number.numerator / number.denominator
 
 
 def float_text(x, kind):
