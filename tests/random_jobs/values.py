@@ -6,6 +6,7 @@ a NaN has that was computed is nobody's promise: it is a `loose_nan`, and whoeve
 
 import math
 import struct
+from decimal import Decimal
 from fractions import Fraction
 
 INTEGERS = {f"u{n}": (0, 2**n - 1) for n in (8, 16, 24, 32, 40, 48, 64)}
@@ -132,19 +133,17 @@ def convert(value, source, target):
 def shortest_digits(x, kind):
     """(digits, exponent): x = 0.digits * 10^exponent, with the fewest digits that read back the same; the nearest of
     these. At powers of two that isn't always x rounded to so many digits."""
-    for precision in range(18):
+    if kind == "f64":
+        text = Decimal(repr(x)).normalize().as_tuple()  # Python promises the same of repr
+        return "".join(str(d) for d in text.digits), text.exponent + len(text.digits)
+    for precision in range(10):
         mantissa, exponent = f"{x:.{precision}e}".split("e")
         unit, middle = Fraction(10) ** (int(exponent) - precision), int(mantissa.replace(".", ""))
-        near = [n for n in (middle - 1, middle, middle + 1) if reads_as(n * unit, kind) == x]
+        near = [n for n in (middle - 1, middle, middle + 1) if single(n * unit) == x]
         if near:
-            digits = str(min(near, key=lambda n: abs(n * unit - Fraction(x))))
-            return digits.rstrip("0") or "0", int(exponent) + 1 + len(digits) - precision - 1
+            digits = str(min(near, key=lambda n: (abs(n * unit - Fraction(x)), n % 2)))
+            return digits.rstrip("0") or "0", int(exponent) + len(digits) - precision
     raise AssertionError(x)
-
-
-def reads_as(number, kind):
-    """The nearest float."""
-    return single(number) if kind == "f32" else number.numerator / number.denominator
 
 
 def float_text(x, kind):
