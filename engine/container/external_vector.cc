@@ -32,6 +32,7 @@ struct external_vector::core {
                                                                           : sizes::choose_block(how.memory_bytes))),
         page(rows) {
     stored->index = std::move(how.index_by);
+    stored->key_begin = rows.key_begin();
     if (!stored->index.empty()) order.emplace(type, stored->index);
   }
 
@@ -43,9 +44,9 @@ struct external_vector::core {
 
   void check_order(const record::batch& b) const {
     for (size_t i = 0; i < b.num_rows; ++i) {
-      const std::byte* before = i > 0 ? b.row(i - 1) : last_key.data();
-      const std::byte* heap = i > 0 ? b.heap : last_key.data();
-      if ((i == 0 && num_pushed == 0) || order->compare(before, heap, b.row(i), b.heap) <= 0) continue;
+      const record::row_place before =
+          i > 0 ? record::row_place{b.row(i - 1), b.heap} : rows.copied_key(last_key.data());
+      if ((i == 0 && num_pushed == 0) || order->compare(before.row, before.heap, b.row(i), b.heap) <= 0) continue;
       throw error(error_kind::bad_data,
                   fmt::format("row {} of an indexed stream comes before row {} in the order of the index",
                               num_pushed + i, num_pushed + i - 1),

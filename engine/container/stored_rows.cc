@@ -9,6 +9,7 @@
 #include "engine/base/error.h"
 #include "engine/container/block_window.h"
 #include "engine/container/lent_blocks.h"
+#include "engine/kernels/wide_rows.h"
 
 namespace flowrun::container {
 
@@ -213,9 +214,10 @@ struct stored_reader::core {
   // < 0, 0, > 0: the sought row comes before the piece's first row, is equal to it, or comes after it.
   int compare_to_first(const sought& what, size_t piece_number) const {
     const row_piece& p = rows->pieces[piece_number];
-    const std::byte* first = p.in_memory() ? p.rows.rows : rows->first_keys.data() + p.key_at;
-    const std::byte* heap = p.in_memory() ? p.rows.heap : first;
-    return what.order->compare(what.row, what.heap, first, heap);
+    const record::row_place first =
+        p.in_memory() ? record::row_place{p.rows.rows, p.rows.heap}
+                      : kernels::wide_rows::copied_key(rows->first_keys.data() + p.key_at, rows->key_begin);
+    return what.order->compare(what.row, what.heap, first.row, first.heap);
   }
 
   // The same for the current piece's last row.

@@ -55,7 +55,8 @@ struct stored_rows {
   record::batch_pool& pool;
   record::key index;  // the rows are sorted by it; empty: no index
   std::vector<row_piece> pieces;
-  std::vector<std::byte> first_keys;   // rows as far as the key goes (kernels::wide_rows::copy_key)
+  std::vector<std::byte> first_keys;   // of blocks (kernels::wide_rows::copy_key)
+  uint32_t key_begin = 0;              // where the key begins in a row
   std::unique_ptr<piece_cache> cache;  // of blocks that readers who seek have read; null: none
   // Gives up a piece's memory or block. By one thread, when no other can come to the piece any more.
   void release(const row_piece& p) const {

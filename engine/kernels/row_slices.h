@@ -88,6 +88,7 @@ class row_slices {
   // rows of an earlier sequence have lower numbers.
   void merge(std::span<const row_span> spans, bool unique, std::vector<record::row_place>& places) const;
 
+  const wide_rows& rows() const { return rows_; }
   // Compares the bounds' keys.
   bool less(const row_bound& a, const row_bound& b) const { return compare(a, b) < 0; }
 

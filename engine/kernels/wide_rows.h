@@ -7,6 +7,7 @@
 
 #include "engine/record/batch.h"
 #include "engine/record/key.h"
+#include "engine/record/key_words.h"
 
 namespace flowrun::kernels {
 
@@ -68,13 +69,23 @@ class wide_rows {
     return heap_end;
   }
 
-  // The front of the row as far as the key's columns reach, with the key's strings behind it, refs relative to the
-  // copy's start: enough to compare by. `row` and `heap` lie outside of `copy`, whose content is replaced.
+  // The part of the row in which the key's columns lie, with the key's strings behind it, refs relative to the copy's
+  // start: enough to compare by, at copied_key(). `row` and `heap` lie outside of `copy`, whose content is replaced.
   void copy_key(const std::byte* row, const std::byte* heap, std::vector<std::byte>& copy) const;
+  // The length of that copy.
+  size_t key_bytes(const std::byte* row) const;
+  // Where a row would lie of which `copy` is that part; only the key's columns may be looked at.
+  record::row_place copied_key(const std::byte* copy) const { return copied_key(copy, key_begin_); }
+  static record::row_place copied_key(const std::byte* copy, uint32_t key_begin) {
+    // The row itself begins outside of the copy, which is no place that a pointer could be moved to.
+    return {reinterpret_cast<const std::byte*>(reinterpret_cast<uintptr_t>(copy) - key_begin), copy};
+  }
+  uint32_t key_begin() const { return key_begin_; }
 
  private:
   uint32_t row_bytes_;
-  uint32_t key_end_ = 0;  // where the last of the key's columns ends
+  uint32_t key_begin_ = 0;  // where the first of the key's columns begins
+  uint32_t key_end_ = 0;    // where the last one ends
   std::vector<uint32_t> strings_;
   std::vector<bool> in_key_;  // by string
 };

@@ -77,6 +77,7 @@ void write(const runs::run& from, RunPart& to) {
   to.set_stream(from.stream);
   to.set_block_bytes(from.block_bytes);
   to.set_first_rows(from.first_rows.data(), from.first_rows.size());
+  to.set_forgets_first_rows(!from.knows_first_rows);
   for (const runs::run_block& b : from.blocks) {
     Block& block = *to.add_blocks();
     block.set_disk(b.id.disk);
@@ -109,6 +110,7 @@ void read(const RunPart& from, std::vector<runs::run>& to) {
     run.num_rows += b.num_rows();
     run.blocks.push_back(block);
   }
+  if (from.forgets_first_rows()) run.forget_first_rows();
 }
 
 // What all records together say.

@@ -10,8 +10,9 @@ constexpr size_t prefetch_distance = 16;
 
 }  // namespace
 
-row_writer::row_writer(run_writer& writer, const record::row_type& type, const record::key& key)
-    : writer_(writer), rows_(type, key), prefix_(type, key) {}
+row_writer::row_writer(run_writer& writer, const record::row_type& type, const record::key& key,
+                       uint64_t most_first_rows_bytes)
+    : writer_(writer), rows_(type, key), prefix_(type, key), most_first_rows_bytes_(most_first_rows_bytes) {}
 
 outcome row_writer::append(std::span<const record::row_place>& rows, waker& w) {
   const uint32_t row_bytes = rows_.row_bytes();
@@ -41,7 +42,13 @@ void row_writer::begin_block(const record::row_place& first) {
   front_ = 0;
   back_ = writer_.payload_bytes();
   first_prefix_ = prefix_(first.row, first.heap);
-  if (prefix_.whole()) return;
+  if (prefix_.whole() || !writer_.keeps_first_rows()) return;
+  if (first_rows_bytes_ + rows_.key_bytes(first.row) > most_first_rows_bytes_) {
+    writer_.forget_first_rows();
+    std::vector<std::byte>().swap(first_row_);
+    first_rows_bytes_ = 0;
+    return;
+  }
   rows_.copy_key(first.row, first.heap, first_row_);
   first_rows_bytes_ += first_row_.size();
 }

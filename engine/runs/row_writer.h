@@ -16,8 +16,9 @@ namespace flowrun::runs {
 // One thread at a time, as run_writer. Rows may come in any portions; the blocks don't depend on them.
 class row_writer {
  public:
-  // The run writer outlives this. No row may be longer, with its strings, than its blocks' payload.
-  row_writer(run_writer& writer, const record::row_type& type, const record::key& key);
+  // The run writer outlives this. No row may be longer, with its strings, than its blocks' payload. When the first rows
+  // of blocks take more than `most_first_rows_bytes`, the runs forget them.
+  row_writer(run_writer& writer, const record::row_type& type, const record::key& key, uint64_t most_first_rows_bytes);
 
   // Takes rows off the front as far as there are buffers. blocked: `w` will be woken once there is one.
   outcome append(std::span<const record::row_place>& rows, waker& w);
@@ -34,6 +35,7 @@ class row_writer {
   run_writer& writer_;
   const kernels::wide_rows rows_;
   const record::key_prefix prefix_;
+  const uint64_t most_first_rows_bytes_;
   std::byte* payload_ = nullptr;  // of the current block
   uint32_t num_rows_ = 0;         // in it; 0: it has not begun
   size_t front_ = 0;

@@ -4,11 +4,17 @@
 //   run 0            │ front, half used │ next block │        active
 //   run 1            │                                        its next block has not been wanted yet
 //   part in memory   │ front                         │        active
+//
+// Runs that know their blocks' first rows are read in the order in which the merge wants them (prediction.h). Others
+// are read each by itself, with its part of the buffers: then the front of every run must be there before a slice is
+// cut, so that a merge of k runs needs k buffers as well, but reads ahead less cleverly.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -26,12 +32,21 @@ class run_fronts {
   // each run, and memory.lookahead more, wait to be used up.
   run_fronts(block::block_manager& blocks, std::vector<run> runs, std::vector<predicted_block> sequence,
              const reading_memory& memory)
-      : runs_(std::move(runs)),
-        loaded_(runs_.size()),
-        blocks_left_(runs_.size()),
-        max_loaded_(runs_.size() + memory.lookahead),
-        reader_(blocks, runs_, std::move(sequence), memory) {
-    for (size_t r = 0; r < runs_.size(); ++r) blocks_left_[r] = runs_[r].blocks.size();
+      : run_fronts(std::move(runs), memory) {
+    readers_.push_back(std::make_unique<predicted_reader>(blocks, runs_, std::move(sequence), memory));
+  }
+  // Starts reading each run by itself. Slices may be cut only when load() is done.
+  run_fronts(block::block_manager& blocks, std::vector<run> runs, reading_memory memory)
+      : run_fronts(std::move(runs), memory) {
+    each_by_itself_ = true;
+    memory.num_buffers = std::max(1U, memory.num_buffers / static_cast<unsigned>(std::max<size_t>(runs_.size(), 1)));
+    memory.lookahead = 0;
+    for (uint32_t r = 0; r < runs_.size(); ++r) {
+      std::vector<predicted_block> sequence;
+      for (uint32_t b = 0; b < runs_[r].blocks.size(); ++b) sequence.push_back({0, b});
+      readers_.push_back(
+          std::make_unique<predicted_reader>(blocks, std::span(runs_).subspan(r, 1), std::move(sequence), memory));
+    }
   }
 
   // Before load(): all of a sequence that comes behind the runs and those that were added before it; not empty.
@@ -45,17 +60,16 @@ class run_fronts {
   // Takes in what was read, made a Segment by make(block, run). done: all that may wait is loaded. Throws error(io).
   template <class Make>
   outcome load(Make make, waker& w) {
-    while (!reader_.exhausted() && num_loaded_ < max_loaded_) {
-      const predicted_block which = reader_.upcoming();
-      block::prefetched_block block;
-      if (const outcome o = reader_.next(block, &w); !o.is_ready()) return o;
-      FLOWRUN_CHECK(block.header().stream == runs_[which.run].stream && block.header().index == which.block);
-      std::deque<Segment>& loaded = loaded_[which.run];
-      if (loaded.empty()) active_.insert(std::lower_bound(active_.begin(), active_.end(), which.run), which.run);
-      loaded.push_back(make(std::move(block), which.run));
-      --blocks_left_[which.run];
-      ++num_loaded_;
+    if (each_by_itself_) {
+      for (uint32_t r = 0; r < runs_.size(); ++r) {
+        if (!loaded_[r].empty() || blocks_left_[r] == 0) continue;
+        if (const outcome o = load_next(*readers_[r], r, make, w); !o.is_ready()) return o;
+      }
+      return outcome::done();
     }
+    predicted_reader& reader = *readers_.front();
+    while (!reader.exhausted() && num_loaded_ < max_loaded_)
+      if (const outcome o = load_next(reader, reader.upcoming().run, make, w); !o.is_ready()) return o;
     return outcome::done();
   }
 
@@ -80,17 +94,44 @@ class run_fronts {
   }
 
   const std::vector<run>& runs() const { return runs_; }
-  // The block that will be loaded next, before whose first row all slices end; null when all were loaded.
-  const predicted_block* upcoming() const { return reader_.exhausted() ? nullptr : &reader_.upcoming(); }
+  // The block that will be loaded next, before whose first row all slices end; null when all were loaded, or when each
+  // run is read by itself.
+  const predicted_block* upcoming() const {
+    return each_by_itself_ || readers_.front()->exhausted() ? nullptr : &readers_.front()->upcoming();
+  }
+  bool each_by_itself() const { return each_by_itself_; }
 
  private:
+  run_fronts(std::vector<run> runs, const reading_memory& memory)
+      : runs_(std::move(runs)),
+        loaded_(runs_.size()),
+        blocks_left_(runs_.size()),
+        max_loaded_(runs_.size() + memory.lookahead) {
+    for (size_t r = 0; r < runs_.size(); ++r) blocks_left_[r] = runs_[r].blocks.size();
+  }
+
+  template <class Make>
+  outcome load_next(predicted_reader& reader, uint32_t of_run, Make make, waker& w) {
+    const predicted_block which{of_run, reader.upcoming().block};
+    block::prefetched_block block;
+    if (const outcome o = reader.next(block, &w); !o.is_ready()) return o;
+    FLOWRUN_CHECK(block.header().stream == runs_[which.run].stream && block.header().index == which.block);
+    std::deque<Segment>& loaded = loaded_[which.run];
+    if (loaded.empty()) active_.insert(std::lower_bound(active_.begin(), active_.end(), which.run), which.run);
+    loaded.push_back(make(std::move(block), which.run));
+    --blocks_left_[which.run];
+    ++num_loaded_;
+    return outcome::ready();
+  }
+
   const std::vector<run> runs_;
   std::vector<std::deque<Segment>> loaded_;  // by run; behind the runs: what was added
   std::vector<uint32_t> active_;
   std::vector<size_t> blocks_left_;  // of each run, to be loaded
   size_t num_loaded_ = 0;
   const size_t max_loaded_;
-  predicted_reader reader_;
+  bool each_by_itself_ = false;
+  std::vector<std::unique_ptr<predicted_reader>> readers_;  // one for all runs, or one for each
 };
 
 }  // namespace flowrun::runs

@@ -25,8 +25,14 @@ void run_writer::begin_run() {
   runs_.emplace_back();
   runs_.back().stream = blocks_.next_stream_id();
   runs_.back().block_bytes = writer_.block_bytes();
+  runs_.back().knows_first_rows = keeps_first_rows_;
   tickets_.emplace_back();
   disks_.emplace(blocks_, runs_.back().stream);
+}
+
+void run_writer::forget_first_rows() {
+  keeps_first_rows_ = false;
+  for (run& r : runs_) r.forget_first_rows();
 }
 
 std::byte* run_writer::payload(waker* w) {
@@ -77,14 +83,18 @@ run run_writer::part_of(size_t index, size_t from, size_t to) const {
   part.block_bytes = whole.block_bytes;
   part.blocks.assign(whole.blocks.begin() + static_cast<std::ptrdiff_t>(from),
                      whole.blocks.begin() + static_cast<std::ptrdiff_t>(to));
-  const uint64_t first = part.blocks.front().first_row_at;
-  const uint64_t last = to < whole.blocks.size() ? whole.blocks[to].first_row_at : whole.first_rows.size();
-  part.first_rows.assign(whole.first_rows.begin() + static_cast<std::ptrdiff_t>(first),
-                         whole.first_rows.begin() + static_cast<std::ptrdiff_t>(last));
+  part.knows_first_rows = whole.knows_first_rows;
+  uint64_t first = 0;
+  if (whole.knows_first_rows) {
+    first = part.blocks.front().first_row_at;
+    const uint64_t last = to < whole.blocks.size() ? whole.blocks[to].first_row_at : whole.first_rows.size();
+    part.first_rows.assign(whole.first_rows.begin() + static_cast<std::ptrdiff_t>(first),
+                           whole.first_rows.begin() + static_cast<std::ptrdiff_t>(last));
+  }
   for (size_t i = 0; i < part.blocks.size(); ++i) {
     run_block& b = part.blocks[i];
     b.id = writer_.result(tickets_[index][from + i]);
-    b.first_row_at -= first;
+    b.first_row_at = whole.knows_first_rows ? b.first_row_at - first : 0;
     part.num_rows += b.num_rows;
   }
   return part;

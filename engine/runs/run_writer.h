@@ -41,6 +41,10 @@ class run_writer {
   void submit(uint32_t num_rows, uint32_t rows_bytes, uint32_t heap_bytes, record::word128 first,
               const std::byte* first_row = nullptr, size_t first_row_bytes = 0);
 
+  // What the runs so far know of their blocks' first rows is dropped, and those to come know nothing of theirs.
+  void forget_first_rows();
+  bool keeps_first_rows() const { return keeps_first_rows_; }
+
   // done: everything is on the disks, and take() gives the runs.
   outcome flush(waker* w);
   std::vector<run> take();
@@ -66,6 +70,7 @@ class run_writer {
   block::buffered_writer writer_;
   std::optional<block_encoder> encoder_;
   std::byte* current_ = nullptr;
+  bool keeps_first_rows_ = true;
   std::vector<run> runs_;
   std::vector<std::vector<uint64_t>> tickets_;  // of each run's blocks
   std::optional<block::stream_disks> disks_;    // of the newest run

@@ -2,13 +2,15 @@
 // memory.
 //
 // A run is a sequence of blocks whose rows ascend. The first key of each block stays in memory: it predicts the order
-// in which a merge will want the blocks (Asynchronous sorting, section 2; Knuth's forecasting).
+// in which a merge will want the blocks (Asynchronous sorting, section 2; Knuth's forecasting). Where such keys are too
+// long for the memory they are forgotten, and a merge reads each run by itself (run_fronts.h).
 //
 // What a block's payload holds depends on the row shape:
 //   narrow  (rows of <= 16 bytes, sorted as numbers) num_rows packed words of row_bytes each (record/row_codec.h)
 //   wide    a batch: rows from the front, their strings from the back, string_refs relative to the payload
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -40,10 +42,26 @@ struct run {
     for (const run_block& b : blocks) sum += b.id.num_bytes;
     return sum;
   }
-  // Wide, and only when the key is longer than its prefix: the first row of each block as far as its key goes
-  // (wide_rows::copy_key).
+  // Wide, and only when the key is longer than its prefix: the key of each block's first row (wide_rows::copy_key).
   std::vector<std::byte> first_rows;
+  bool knows_first_rows = true;  // or needs none, where prefixes are whole keys
+
+  void forget_first_rows() {
+    std::vector<std::byte>().swap(first_rows);
+    knows_first_rows = false;
+  }
 };
+
+// Whether a merge of these runs can tell which block it will want next.
+inline bool know_first_rows(const std::vector<run>& runs) {
+  return std::all_of(runs.begin(), runs.end(), [](const run& r) { return r.knows_first_rows; });
+}
+
+// What only some of the runs know is of no use.
+inline void forget_first_rows_together(std::vector<run>& runs) {
+  if (know_first_rows(runs)) return;
+  for (run& r : runs) r.forget_first_rows();
+}
 
 // A run that stayed in memory, in one or several ascending parts; only a single part has gone through `unique` as a
 // whole. Narrow: `rows` holds the parts' words. Wide: rows at the front of `rows` with their strings at its back

@@ -25,9 +25,8 @@ struct cursor {
 
   bool waits_for_block() const { return in_memory == nullptr && !block; }
   // The first row of the next block, as far as it was kept.
-  row_place first_of_next_block() const {
-    const std::byte* const row = source->first_rows.data() + source->blocks[next_block].first_row_at;
-    return {row, row};
+  row_place first_of_next_block(const kernels::wide_rows& rows) const {
+    return rows.copied_key(source->first_rows.data() + source->blocks[next_block].first_row_at);
   }
   const std::byte* memory_row(size_t number, uint32_t row_bytes) const {
     const auto* entries = reinterpret_cast<const word128*>(in_memory->entries.data());
@@ -71,7 +70,7 @@ class merge final : public row_merger::core {
       cursor& c = cursors_[r];
       c.source = &runs_[r];
       if (runs_[r].blocks.empty()) continue;
-      heads_.set(r, c.first_of_next_block(), runs_[r].blocks[0].first);
+      heads_.set(r, c.first_of_next_block(rows_), runs_[r].blocks[0].first);
     }
     auto next = static_cast<uint32_t>(runs_.size());
     for (const std::shared_ptr<const runs::memory_run>& stayed : in_memory_) {
@@ -115,9 +114,8 @@ class merge final : public row_merger::core {
     const runs::run_block& left = runs_[a.run].blocks[a.block];
     const runs::run_block& right = runs_[b.run].blocks[b.block];
     if (!Coded || left.first != right.first) return left.first < right.first;
-    const std::byte* left_row = runs_[a.run].first_rows.data() + left.first_row_at;
-    const std::byte* right_row = runs_[b.run].first_rows.data() + right.first_row_at;
-    return words_.compare({left_row, left_row}, {right_row, right_row}) < 0;
+    return words_.compare(rows_.copied_key(runs_[a.run].first_rows.data() + left.first_row_at),
+                          rows_.copied_key(runs_[b.run].first_rows.data() + right.first_row_at)) < 0;
   }
 
   // The winner's head was delivered: on to its next row.
@@ -135,7 +133,7 @@ class merge final : public row_merger::core {
     }
     const block::prefetched_block used_up = std::move(c.block);  // until the last row of it was compared
     if (c.next_block == c.source->blocks.size()) return heads_.replay_exhausted();
-    heads_.replay(c.first_of_next_block(), c.source->blocks[c.next_block].first);
+    heads_.replay(c.first_of_next_block(rows_), c.source->blocks[c.next_block].first);
   }
 
   const std::vector<runs::run> runs_;

@@ -10,15 +10,15 @@ namespace {
 using record::row_place;
 
 // The first row of a block, as far as it was kept.
-kernels::row_bound first_row(const std::vector<runs::run>& runs, const runs::predicted_block& p) {
+kernels::row_bound first_row(const std::vector<runs::run>& runs, const kernels::row_slices& slices,
+                             const runs::predicted_block& p) {
   const runs::run_block& b = runs[p.run].blocks[p.block];
-  const std::byte* kept = runs[p.run].first_rows.data() + b.first_row_at;
-  return {{kept, kept}, b.first, p.run};
+  return {slices.rows().copied_key(runs[p.run].first_rows.data() + b.first_row_at), b.first, p.run};
 }
 
 std::vector<runs::predicted_block> predict_rows(const std::vector<runs::run>& runs, const kernels::row_slices& slices) {
   return runs::predict(runs, [&](const runs::predicted_block& a, const runs::predicted_block& b) {
-    return slices.less(first_row(runs, a), first_row(runs, b));
+    return slices.less(first_row(runs, slices, a), first_row(runs, slices, b));
   });
 }
 
@@ -28,6 +28,8 @@ row_slice_merger::row_slice_merger(std::vector<runs::run> runs, runs::memory_run
                                    const sort_settings& settings, const sort_resources& resources,
                                    const merger_memory& memory, const kernels::row_slices& slices)
     : slices_(slices), row_bytes_(settings.type.row_bytes()), slice_bytes_(memory.slice_bytes), fronts_([&] {
+        if (!runs::know_first_rows(runs))
+          return runs::run_fronts<segment>(*resources.blocks, std::move(runs), memory.reading());
         std::vector<runs::predicted_block> sequence = predict_rows(runs, slices);
         return runs::run_fronts<segment>(*resources.blocks, std::move(runs), std::move(sequence), memory.reading());
       }()) {
@@ -63,6 +65,7 @@ outcome row_slice_merger::next(kernels::row_slice& slice, waker& w) {
   for (;;) {
     const outcome loaded = fronts_.load(segment_of, w);
     if (fronts_.num_active() == 0 && loaded.is_done()) return loaded;
+    if (fronts_.each_by_itself() && loaded.is_blocked()) return loaded;
     spans_.clear();
     ends_.clear();
     for (size_t i = 0; i < fronts_.num_active(); ++i) {
@@ -70,7 +73,7 @@ outcome row_slice_merger::next(kernels::row_slice& slice, waker& w) {
       ends_.push_back(fronts_.ends(i));
     }
     std::optional<kernels::row_bound> bound;
-    if (const runs::predicted_block* const next = fronts_.upcoming()) bound = first_row(fronts_.runs(), *next);
+    if (const runs::predicted_block* const next = fronts_.upcoming()) bound = first_row(fronts_.runs(), slices_, *next);
     slices_.cut(spans_, ends_, bound, slice_bytes_ / std::max<size_t>(spans_.size(), 1), counts_);
     slice = take();
     if (slice.num_rows > 0) return outcome::ready();

@@ -29,9 +29,9 @@ merger_memory memory_of(const sort_resources& resources, uint32_t longest_block,
   const uint64_t counted = first_keys - std::min(first_keys, sizes::first_keys_allowance);
   if (counted > resources.memory_bytes / 2)
     throw error(error_kind::resources,
-                fmt::format("{}the first keys of the runs' blocks take {}, more than half of the sort's memory",
+                fmt::format("{}what has to be known of the runs' blocks takes {}, more than half of the sort's memory",
                             message_start(resources), format_bytes(first_keys)),
-                "raise the memory budget (-m), or sort by a shorter key");
+                "raise the memory budget (-m)");
   if (counted == 0 && longest_block == resources.merging.block_bytes) return memory_of(resources);
   return checked(resources, sizes::divide_merger({.memory_bytes = resources.memory_bytes - counted,
                                                   .block_bytes = longest_block,

@@ -28,13 +28,15 @@ size_t num_lanes(const sort_resources& resources) { return resources.threads > 1
 wide_intermediate_merge::wide_intermediate_merge(std::vector<runs::run> runs, const sort_settings& settings,
                                                  const sort_resources& resources, const merger_memory& memory,
                                                  uint32_t block_bytes, const kernels::row_slices& slices)
-    : merger_([&] {
+    : knows_first_rows_(runs::know_first_rows(runs)),
+      merger_([&] {
         const merger_memory large = with_large_slices(memory, runs);
         return row_slice_merger(std::move(runs), {}, settings, resources, large, slices);
       }()),
       writer_(*resources.blocks, block_bytes, memory.write_buffers, resources.coding),
-      rows_(writer_, settings.type, settings.key),
+      rows_(writer_, settings.type, settings.key, resources.memory_bytes / 8 + sizes::first_keys_allowance),
       lanes_(slices, settings, resources.post, num_lanes(resources)) {
+  if (!knows_first_rows_) writer_.forget_first_rows();
   writer_.begin_run();
 }
 

@@ -26,6 +26,7 @@ class wide_intermediate_merge final : public intermediate_merge {
   runs::run take() override { return std::move(writer_.take().front()); }
 
  private:
+  const bool knows_first_rows_;  // of the runs' blocks
   row_slice_merger merger_;
   runs::run_writer writer_;
   runs::row_writer rows_;

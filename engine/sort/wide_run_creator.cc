@@ -30,7 +30,8 @@ using record::row_place;
 
 constexpr size_t most_pieces = 8;
 constexpr uint64_t most_slice_bytes = 256 * KiB;  // rows and their index; fits the L2 cache
-constexpr unsigned most_lanes = 8;                // slices under way; their indices are part of that slack, too
+constexpr size_t longest_last_key = 64 * KiB;
+constexpr unsigned most_lanes = 8;  // slices under way; their indices are part of that slack, too
 
 size_t pieces_of_a_stretch(const sort_resources& resources) {
   return resources.threads > 1 && resources.creating.runs_per_half == 1 ? most_pieces : 1;
@@ -51,6 +52,7 @@ class wide_run_creator final : public run_creator {
         rules_(settings_, (2 * resources.creating.half_bytes - keys_share_) / resources.creating.runs_per_half / 2,
                pieces_of_a_stretch(resources)),
         sizes_(resources.creating),
+        first_rows_left_(std::max(keys_share_, resources.memory_bytes / 32) + sizes::first_keys_allowance),
         finished_(*resources.blocks),
         lanes_(slices_, settings, resources.post, lanes_of(resources)),
         ring_(settings_, resources_,
@@ -96,6 +98,7 @@ class wide_run_creator final : public run_creator {
     if (writer_)
       for (runs::run& r : writer_->take()) out.runs.push_back(std::move(r));
     for (const runs::run& r : out.runs) out.num_rows += r.num_rows;
+    runs::forget_first_rows_together(out.runs);
     ring_.take(out);
     to_blocks_.reset();
     writer_.reset();
@@ -123,9 +126,7 @@ class wide_run_creator final : public run_creator {
     for (;;) {
       if (resources_.cancelled && resources_.cancelled()) throw error(error_kind::cancelled, "the sort was cancelled");
       if (showing_) {
-        const outcome o = to_blocks_->append(merged_, w);
-        check_first_rows();
-        if (o.is_blocked()) return o;
+        if (const outcome o = to_blocks_->append(merged_, w); o.is_blocked()) return o;
         lanes_.pop();
         showing_ = false;
       }
@@ -135,7 +136,7 @@ class wide_run_creator final : public run_creator {
       showing_ = true;
       merged_ = merged_.first(std::min<uint64_t>(merged_.size(), rows_left_));
       rows_left_ -= merged_.size();
-      if (!merged_.empty()) rules_.rows.copy_key(merged_.back().row, merged_.back().heap, last_);
+      if (!merged_.empty()) remember_last(merged_.back());
     }
     to_blocks_->end_block();
     writer_->mark(rows_taken);
@@ -149,7 +150,7 @@ class wide_run_creator final : public run_creator {
     row_place first = left_.front()[0];
     for (const kernels::row_span& piece : left_)
       if (rules_.compare(piece[0], first) < 0) first = piece[0];
-    const int order = last_.empty() ? 1 : rules_.compare({last_.data(), last_.data()}, first);
+    const int order = last_.empty() ? 1 : rules_.compare(rules_.rows.copied_key(last_.data()), first);
     const bool extends = writer_->has_run() && (settings_.unique ? order < 0 : order <= 0);
     if (!extends) writer_->begin_run();
     constexpr uint64_t index_bytes = sizeof(row_place);  // which is as long as the entry that held_bytes() counts
@@ -174,16 +175,12 @@ class wide_run_creator final : public run_creator {
     return outcome::ready();
   }
 
-  // What all runs keep of their blocks' first keys is part of the budget.
-  void check_first_rows() const {
-    const uint64_t keys_kept = keys_of_finished_ + to_blocks_->first_rows_bytes();
-    if (keys_share_ == 0 || keys_kept <= keys_share_ + sizes::first_keys_allowance) return;
-    throw error(
-        error_kind::resources,
-        fmt::format("{}the first keys of this sort's blocks, which stay in memory, take more than {}",
-                    message_start(resources_), format_bytes(keys_share_ + sizes::first_keys_allowance)),
-        fmt::format("raise the memory budget (-m) so that the sort gets much more than {}, or sort by a shorter key",
-                    format_bytes(resources_.memory_bytes)));
+  // The next stretch may go on where this one ends, which is not worth a copy of a long key.
+  void remember_last(const row_place& row) {
+    if (rules_.rows.key_bytes(row.row) <= longest_last_key)
+      rules_.rows.copy_key(row.row, row.heap, last_);
+    else
+      last_.clear();
   }
 
   [[noreturn]] void refuse_long(size_t longest, size_t needed) const {
@@ -202,7 +199,7 @@ class wide_run_creator final : public run_creator {
     if (writer_) {
       if (const outcome o = writer_->flush(&w); o.is_blocked()) return o;
       for (runs::run& r : writer_->take()) finished_.runs.push_back(std::move(r));
-      keys_of_finished_ += to_blocks_->first_rows_bytes();
+      first_rows_left_ -= to_blocks_->first_rows_bytes();
       to_blocks_.reset();
       writer_.reset();
     }
@@ -213,7 +210,8 @@ class wide_run_creator final : public run_creator {
     if (sizes_.block_bytes > sizes_.longest_block) refuse_long(rows.longest_bytes, sizes_.block_bytes);
     writer_.emplace(*resources_.blocks, sizes_.block_bytes, sizes_.write_buffers, resources_.coding);
     if (resources_.written) writer_->tell_of_written(resources_.written);
-    to_blocks_.emplace(*writer_, settings_.type, settings_.key);
+    if (!runs::know_first_rows(finished_.runs)) writer_->forget_first_rows();
+    to_blocks_.emplace(*writer_, settings_.type, settings_.key, first_rows_left_);
     return outcome::ready();
   }
 
@@ -226,9 +224,9 @@ class wide_run_creator final : public run_creator {
   sizes::creator_sizes sizes_;  // with blocks for the rows so far
   std::optional<runs::run_writer> writer_;
   std::optional<runs::row_writer> to_blocks_;
-  runs::sorted_runs finished_;     // by writers of smaller blocks
-  uint64_t keys_of_finished_ = 0;  // by these
-  std::vector<std::byte> last_;    // the newest run's last row
+  uint64_t first_rows_left_;     // that the runs may still keep of their blocks' first rows
+  runs::sorted_runs finished_;   // by writers of smaller blocks
+  std::vector<std::byte> last_;  // the newest run's last row
   // Of the stretch being written, once it has begun.
   bool begun_ = false;
   std::vector<kernels::row_span> left_;  // of its pieces, to be merged

@@ -32,15 +32,13 @@ class wide_run_merger final : public run_merger {
     if (!runs_.runs.empty()) {
       block_bytes_ = resources.merging.block_bytes;
       std::vector<uint64_t> sizes;
-      uint64_t kept = 0;
       for (const runs::run& r : runs_.runs) {
         sizes.push_back(r.blocks.size());
-        kept += r.first_rows.size() + r.blocks.size() * sizeof(runs::run_block);
         num_rows += r.num_rows;
         num_bytes += r.blocks.size() * r.block_bytes;
         block_bytes_ = std::max(block_bytes_, r.block_bytes);
       }
-      memory_ = memory_of(resources, block_bytes_, kept);
+      memory_ = divide_memory();
       first_merges_.emplace(sizes, memory_.fan_in, [this](std::vector<runs::run> merged) {
         return std::make_unique<wide_intermediate_merge>(std::move(merged), settings_, resources_, memory_,
                                                          block_bytes_, slices_);
@@ -61,7 +59,7 @@ class wide_run_merger final : public run_merger {
     if (settings_.limit > 0 && !settings_.unique && emitted_ >= settings_.limit) return outcome::done();
     if (!has_several(runs_) && !merging_) return pull_memory(out);
     if (first_merges_ && !first_merges_->done()) return first_merges_->advance(runs_.runs, w);
-    merging_ = true;
+    if (!std::exchange(merging_, true)) by_slices_ |= !runs::know_first_rows(runs_.runs);
     return by_slices_ ? pull_slice(out, w) : pull_rows(out, w);
   }
 
@@ -80,6 +78,23 @@ class wide_run_merger final : public run_merger {
  private:
   static constexpr uint64_t index_bytes = 16;  // of a row in a slice: its place
   static constexpr uint64_t least_rows = 4;    // of each run in a slice
+
+  // What is known of the runs' blocks takes a part of the memory. First rows that would take much are forgotten.
+  merger_memory divide_memory() {
+    uint64_t entries = 0, first_rows = 0;
+    for (const runs::run& r : runs_.runs) {
+      entries += r.blocks.size() * sizeof(runs::run_block);
+      first_rows += r.first_rows.size();
+    }
+    if (first_rows > resources_.memory_bytes / 4 + sizes::first_keys_allowance)
+      for (runs::run& r : runs_.runs) r.forget_first_rows();
+    const bool foretold = runs::know_first_rows(runs_.runs);
+    merger_memory out = memory_of(resources_, block_bytes_, entries + (foretold ? first_rows : 0));
+    // Each run that is read by itself has a block as it is stored beside the one that was decoded.
+    if (!foretold && resources_.coding.compresses())
+      out.fan_in = std::clamp<uint64_t>(out.num_buffers / 2, 2, out.fan_in);
+    return out;
+  }
 
   static bool has_several(const runs::sorted_runs& runs) {
     return !runs.runs.empty() || runs::num_parts(runs.in_memory) > 1;

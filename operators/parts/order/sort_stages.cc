@@ -90,6 +90,7 @@ class resumed_input {
     if (kept_ == nullptr) return;
     const resume::sort_progress& before = kept_->before();
     out.runs.insert(out.runs.begin(), before.runs.begin(), before.runs.end());
+    runs::forget_first_rows_together(out.runs);
     out.num_rows += before.rows_taken;
     if (!out.runs.empty()) std::erase_if(out.in_memory, [](const auto& run) { return run->num_rows == 0; });
     if (out.in_memory.empty()) kept_->complete();

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <random>
+
 #include "tests/engine/sort/sort_rig.h"
 #include "tests/support/error_of.h"
 
@@ -97,6 +100,81 @@ TEST(string_sort, some_lines_longer_than_a_block) {
     settings.unique = unique;
     EXPECT_GT(expect_sorted(settings, keeping_place(600'000), input).num_runs, 0U);
   }
+}
+
+// Keys of which each block has one or two, so that what runs would keep of them is as long as the input. They are alike
+// for long, and some are equal.
+std::vector<batch> long_keys(record::batch_pool& pool, const record::row_type& type, size_t num_rows) {
+  std::mt19937_64 draw(1);
+  std::vector<batch> input;
+  record::batch_builder builder(type, pool, record::rows_of_any_length(64 * 1024));
+  for (size_t i = 0; i < num_rows; ++i) {
+    std::byte* const row = builder.append();
+    std::string text(12'000 + draw() % 8'000, 'x');
+    if (draw() % 4 == 0) text = std::string(16'000, 'x');
+    text += std::to_string(draw() % (num_rows / 2));
+    const auto number = static_cast<uint32_t>(i);
+    if (type.num_columns() > 1) std::memcpy(row + type[0].offset, &number, sizeof number);
+    builder.put_string(row + type[type.num_columns() - 1].offset, text);
+    if (builder.full()) input.push_back(builder.take());
+  }
+  if (!builder.empty()) input.push_back(builder.take());
+  return input;
+}
+
+// The runs of such a sort, made with little memory.
+runs::sorted_runs runs_of(sort_rig& rig, const sort_settings& settings, const std::vector<batch>& input) {
+  std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
+  return create_runs(rig, *creator, input);
+}
+
+TEST(string_sort, keys_too_long_to_be_kept_for_each_block) {
+  const record::row_type numbered = type_of({{"number", "u32"}, {"line", "string"}});
+  record::batch_pool pool;
+  const std::vector<batch> input = long_keys(pool, numbered, 1'000);
+  for (int options = 0; options < 16; ++options) {
+    sort_settings settings = sort_by(numbered, {{1, (options & 1) != 0, 0, 0}});
+    settings.stable = true;
+    settings.unique = (options & 2) != 0;
+    settings.limit = (options & 4) != 0 ? 100 : 0;
+    sort_place place;
+    place.memory_bytes = 600'000;
+    place.num_threads = (options & 8) != 0 ? 3 : 0;
+    place.coding.how = (options & 8) != 0 ? runs::compression::lz4 : runs::compression::none;
+    const sort_result result = expect_sorted(settings, place, input);
+    EXPECT_GE(result.merge_passes, 2U);
+    ASSERT_FALSE(testing::Test::HasFailure()) << options;
+  }
+}
+
+TEST(string_sort, runs_keep_no_more_of_their_first_rows_than_they_may) {
+  record::batch_pool pool;
+  const std::vector<batch> input = long_keys(pool, lines, 1'000);
+  sort_place place;
+  place.memory_bytes = 600'000;
+  sort_rig rig(place);
+  const runs::sorted_runs made = runs_of(rig, sort_by(lines, columns({0})), input);
+  uint64_t kept = 0;
+  for (const runs::run& r : made.runs) kept += r.first_rows.capacity();
+  EXPECT_LE(kept, sizes::first_keys_allowance + place.memory_bytes / 8);
+  EXPECT_FALSE(runs::know_first_rows(made.runs));
+}
+
+// Of a row that begins with what the key doesn't need.
+TEST(string_sort, runs_keep_the_key_alone) {
+  const record::row_type behind = type_of({{"front", "bytes[3000]"}, {"key", "string"}, {"note", "string"}});
+  record::batch_pool pool;
+  random_rows source;
+  source.max_string_bytes = 30;
+  const std::vector<batch> input = source.batches(behind, pool, 400, 64 * 1024);
+  sort_place place;
+  place.memory_bytes = 600'000;
+  const sort_settings settings = sort_by(behind, columns({1}));
+  expect_sorted(settings, place, input);
+  sort_rig rig(place);
+  const runs::sorted_runs made = runs_of(rig, settings, input);
+  ASSERT_FALSE(made.runs.empty());
+  for (const runs::run& r : made.runs) EXPECT_LE(r.first_rows.size(), r.blocks.size() * (8 + 30));
 }
 
 TEST(string_sort, sorted_lines_make_one_run) {
