@@ -9,6 +9,7 @@
 
 #include "engine/base/broken_pipe.h"
 #include "engine/base/error.h"
+#include "engine/base/interrupted_call.h"
 #include "engine/io/followed_path.h"
 #include "engine/io/output_target.h"
 
@@ -25,10 +26,10 @@ namespace {
 
 void write_fully(int descriptor, std::string_view bytes, const std::string& name) {
   while (!bytes.empty()) {
-    const ssize_t done = ::write(descriptor, bytes.data(), bytes.size());
+    const ssize_t done = retry_interrupted([&] { return ::write(descriptor, bytes.data(), bytes.size()); });
     if (done >= 0) {
       bytes.remove_prefix(static_cast<size_t>(done));
-    } else if (errno != EINTR) {
+    } else {
       const int cause = errno;
       if (cause == EPIPE) throw broken_pipe("can't write to " + name + ": " + errno_text(cause));
       const bool full = cause == ENOSPC || cause == EDQUOT;

@@ -12,6 +12,7 @@
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/job_loading.h"
+#include "runner/last_words.h"
 #include "runner/sort_command.h"
 #include "runner/words.h"
 
@@ -95,6 +96,7 @@ void fill_standard_descriptors() {
 }  // namespace flowrun::runner
 
 int main(int argc, char** argv) {
+  flowrun::runner::set_last_words();
   flowrun::runner::fill_standard_descriptors();
   const bool may_be_piped_away =
       std::signal(SIGPIPE, SIG_IGN) == SIG_DFL;  // a reader that goes away is an error first: the job is taken down

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "engine/base/error.h"
+#include "engine/base/interrupted_call.h"
 #include "specs/expand.h"
 #include "specs/job_reader.h"
 #include "specs/overrides.h"
@@ -80,7 +81,7 @@ error is_a_directory(const std::string& path) {
 // Reads at most one byte more than a job may have, so that /dev/zero ends too.
 std::string read_file(const std::string& path) {
   constexpr std::string_view hint = "give the path of a job file (YAML)";
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
   if (descriptor < 0)
     throw error(error_kind::missing_input, "can't open the job " + path + ": " + errno_text(errno), std::string(hint));
   std::string text;
@@ -88,11 +89,11 @@ std::string read_file(const std::string& path) {
     constexpr size_t chunk_bytes = size_t{64} << 10;
     const size_t filled = text.size();
     text.resize(filled + chunk_bytes);
-    const ssize_t got = ::read(descriptor, text.data() + filled, chunk_bytes);
+    const ssize_t got = retry_interrupted([&] { return ::read(descriptor, text.data() + filled, chunk_bytes); });
     const int read_errno = errno;
     text.resize(filled + static_cast<size_t>(got > 0 ? got : 0));
     if (got == 0) break;
-    if (got < 0 && read_errno != EINTR) {
+    if (got < 0) {
       ::close(descriptor);
       if (read_errno == EISDIR) throw is_a_directory(path);
       throw error(error_kind::missing_input, "can't read the job " + path + ": " + errno_text(read_errno),

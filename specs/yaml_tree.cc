@@ -7,6 +7,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <deque>
+#include <new>
 #include <sstream>
 #include <unordered_map>
 #include <utility>
@@ -294,6 +295,8 @@ std::optional<Value> read_yaml(const source_text& source, fault_sink& faults, st
     std::optional<Position> at;
     if (!e.mark.is_null()) at = builder.position_of(e.mark);
     report_yaml_error(e.msg, {at, builder.open_bracket(), builder.last_position()}, source, faults);
+  } catch (const std::bad_alloc&) {
+    throw;                             // says nothing about the text
   } catch (const std::exception& e) {  // nothing else is known to come out of yaml-cpp, but it is not our code
     report_yaml_error(e.what(), {std::nullopt, std::nullopt, builder.last_position()}, source, faults);
   }

@@ -24,7 +24,7 @@ class arena_executor final : public task_executor {
       tasks_.push_back(std::move(task));
       ++outstanding_;
     }
-    arena_.enqueue([this] { run_first(); });
+    tell_workers();
   }
 
   bool wait(const std::function<bool()>& finished, std::chrono::milliseconds at_most) override {
@@ -54,6 +54,12 @@ class arena_executor final : public task_executor {
   }
 
  private:
+  // oneTBB starts its threads here, and where the system has none to give, it throws and keeps its locks: whatever is
+  // taken down after that waits for ever. So the process ends at this place, with the cause (runner/last_words.h).
+  void tell_workers() noexcept {
+    arena_.enqueue([this] { run_first(); });
+  }
+
   // Tasks go from thread to thread under our own mutex; oneTBB is only told how many there are.
   void run_first() {
     std::function<void()> task;

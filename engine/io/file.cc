@@ -13,6 +13,7 @@
 
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
+#include "engine/base/interrupted_call.h"
 #include "engine/base/mutex.h"
 #include "engine/base/units.h"
 #include "engine/io/open_descriptor.h"
@@ -93,13 +94,6 @@ namespace {
 std::string random_name() {
   std::random_device device;
   return fmt::format(".flowrun-{}-{:08x}{:08x}.scratch", getpid(), device(), device());
-}
-
-template <class Call>
-auto retry_interrupted(Call call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
 }
 
 std::string hint_for(int cause, std::string otherwise) {

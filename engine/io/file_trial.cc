@@ -90,7 +90,8 @@ void try_output(const std::string& path) {
   } catch (const error& problem) {
     if (directory == whole.parent_path()) throw;
     throw error(error_kind::output,
-                fmt::format("can't write {}: no directory can be made in {}", path, directory.string()),
+                fmt::format("can't write {}: no directory can be made in {} ({})", path,
+                            directory.empty() ? "." : directory.string(), problem.what()),
                 problem.hint());
   }
 }

@@ -10,8 +10,10 @@
 #include <cstring>
 
 #include "engine/base/buffer.h"
+#include "engine/base/interrupted_call.h"
 #include "engine/io/backends.h"
 #include "engine/io/file.h"
+#include "engine/io/transfer.h"
 
 namespace flowrun::io {
 
@@ -41,8 +43,9 @@ class mapping {
   // 0 or an errno: EFAULT and EHWPOISON for what would have been SIGBUS.
   int populate(direction way) const {
     const int advice = way == direction::write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+    unsigned num_retries = 0;
     while (madvise(pages_, num_bytes_, advice) != 0)
-      if (errno != EINTR && errno != EAGAIN) return errno;
+      if ((errno != EINTR && errno != EAGAIN) || ++num_retries >= transfer_progress::max_retries) return errno;
     return 0;
   }
 
@@ -58,11 +61,10 @@ enum class room { made, none, unknown };
 // `none`: errno says why. `unknown` where the file system can't reserve: growing the file by ftruncate() would cut off
 // what another thread has written behind it meanwhile.
 room make_room(int descriptor, uint64_t offset, uint64_t end) {
-  int result = 0;
-  while ((result = fallocate(descriptor, 0, static_cast<off_t>(offset), static_cast<off_t>(end - offset))) != 0 &&
-         errno == EINTR) {
-  }
-  if (result == 0) return room::made;
+  const auto reserve = [&] {
+    return fallocate(descriptor, 0, static_cast<off_t>(offset), static_cast<off_t>(end - offset));
+  };
+  if (retry_interrupted(reserve) == 0) return room::made;
   return errno == EOPNOTSUPP || errno == ENOSYS ? room::unknown : room::none;
 }
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "engine/base/buffer.h"
+#include "engine/base/interrupted_call.h"
 #include "engine/io/descriptor_stream.h"
 
 namespace flowrun::io {
@@ -25,9 +26,7 @@ bool alignment_suffices([[maybe_unused]] int descriptor) {
 }
 
 int open_uninterrupted(const std::string& path, int flags, mode_t mode) {
-  int descriptor = ::open(path.c_str(), flags, mode);
-  while (descriptor < 0 && errno == EINTR) descriptor = ::open(path.c_str(), flags, mode);
-  return descriptor;
+  return retry_interrupted([&] { return ::open(path.c_str(), flags, mode); });
 }
 
 // A new description only where direct transfers ask for one: the flag would change the file for all who share it.

@@ -126,13 +126,15 @@ class uring_backend final : public queueing_backend {
     int num_failures = 0;
     while (take_queued()) {
       const int result = io_uring_submit_and_wait(&ring_, num_failures == 0 ? 1 : 0);
-      if (result >= 0 || result == -EINTR || result == -ETIME) {
-        num_failures = 0;
-      } else if (++num_failures > max_submit_failures || (result != -EAGAIN && result != -EBUSY)) {
-        fail_unsubmitted(result);
+      if (result >= 0) {
         num_failures = 0;
       } else {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the kernel is short of memory: give it time
+        // A ring that takes nothing for a second takes nothing more: what comes then fails at once.
+        const bool hopeless = ++num_failures > max_submit_failures;
+        if (hopeless || (result != -EAGAIN && result != -EBUSY && result != -EINTR)) fail_unsubmitted(result);
+        // The kernel is short of memory: give it time. The failed call has not brought what ended meanwhile.
+        if (result != -EINTR || hopeless) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        io_uring_get_events(&ring_);
       }
       reap();
     }

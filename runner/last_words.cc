@@ -1,0 +1,56 @@
+#include "runner/last_words.h"
+
+#include <cxxabi.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <string_view>
+#include <typeinfo>
+
+#include "engine/base/error.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+std::terminate_handler end_by_a_bug = std::abort;
+
+void say(std::string_view text) { static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size())); }
+
+[[noreturn]] void end_for_want() { ::_exit(static_cast<int>(error_kind::resources)); }
+
+// What oneTBB throws: "pthread_create has failed: Resource temporarily unavailable".
+void end_if_without_threads() {
+  try {
+    throw;
+  } catch (const std::runtime_error& problem) {
+    const std::string_view what = problem.what();
+    if (!what.starts_with("pthread_create")) return;
+    say("flowrun: error: can't start a thread: ");
+    say(what);
+    say("\n  help: raise the limit of processes (ulimit -u) or of this container, or use fewer threads (-j)\n");
+    end_for_want();
+  } catch (...) {
+  }
+}
+
+// Nothing here may allocate.
+[[noreturn]] void end() {
+  const std::type_info* const thrown = abi::__cxa_current_exception_type();
+  if (thrown != nullptr && *thrown == typeid(std::bad_alloc)) {
+    say("flowrun: error: out of memory\n  help: the machine has less memory than the budget: lower it with -m\n");
+    end_for_want();
+  }
+  if (thrown != nullptr) end_if_without_threads();
+  end_by_a_bug();  // tells what was thrown, and aborts
+  std::abort();
+}
+
+}  // namespace
+
+void set_last_words() { end_by_a_bug = std::set_terminate(end); }
+
+}  // namespace flowrun::runner
