@@ -26,6 +26,11 @@ std::unique_ptr<io::backend> make_backend(const job_settings& settings) {
   return settings.wrap_backend ? settings.wrap_backend(std::move(out)) : std::move(out);
 }
 
+std::unique_ptr<task_executor> make_executor(const job_settings& settings) {
+  if (settings.make_executor) return settings.make_executor();
+  return settings.plain_executor ? make_plain_executor() : make_arena_executor(settings.plan.resources.threads);
+}
+
 constexpr uint64_t stall_ns = 60'000'000'000;  // without any progress the watchdog speaks up
 
 }  // namespace
@@ -35,9 +40,8 @@ class job::core final : public services, public graph_host {
   explicit core(job_settings settings)
       : settings_(std::move(settings)),
         backend_(make_backend(settings_)),
-        executor_(settings_.plain_executor ? make_plain_executor()
-                                           : make_arena_executor(settings_.plan.resources.threads)),
-        executor_here_(make_plain_executor()),
+        executor_(make_executor(settings_)),
+        executor_here_(settings_.make_executor ? settings_.make_executor() : make_plain_executor()),
         at_work_(executor_.get()) {
     add_records(*settings_.graph);
     block::manager_options blocks;

@@ -28,6 +28,7 @@
 namespace flowrun::exec {
 
 class RunReport;
+class task_executor;
 
 struct job_settings {
   std::shared_ptr<plan::graph> graph;
@@ -43,6 +44,8 @@ struct job_settings {
   std::function<std::unique_ptr<io::backend>(std::unique_ptr<io::backend>)> wrap_backend;
   std::shared_ptr<resume::manifest> manifest;  // of a job that can be resumed; may be null
   bool plain_executor = false;                 // everything on the calling thread, in a fixed order: for tests
+  // For tests: who runs the tasks, in place of an arena and of the calling thread. May be empty.
+  std::function<std::unique_ptr<task_executor>()> make_executor;
   job_options options;
 };
 

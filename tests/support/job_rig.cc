@@ -47,6 +47,7 @@ job_rig::job_rig(const std::string& nodes, const job_place& place) {
   settings.backend = place.backend;
   settings.wrap_backend = place.wrap_backend;
   settings.plain_executor = place.plain;
+  settings.make_executor = place.make_executor;
   settings.options.force_spill = place.force_spill;
   settings.options.direct = place.direct;
   settings.options.block_bytes = place.block_bytes;

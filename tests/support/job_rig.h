@@ -12,6 +12,7 @@
 #include "engine/base/units.h"
 #include "engine/exec/job.h"
 #include "engine/exec/report.pb.h"
+#include "engine/exec/task_executor.h"
 #include "engine/io/request.h"
 #include "tests/support/checked_job.h"
 #include "tests/support/temporary_directory.h"
@@ -30,6 +31,7 @@ struct job_place {
   uint64_t block_bytes = 0;
   uint64_t scratch_limit = 0;
   std::function<std::unique_ptr<io::backend>(std::unique_ptr<io::backend>)> wrap_backend;
+  std::function<std::unique_ptr<task_executor>()> make_executor;
   std::function<void(const plan::graph&, plan::physical_plan&)> change_plan;  // before the job gets it
   exec::more_operators more_operators;
 };
