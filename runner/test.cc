@@ -59,6 +59,7 @@ class test_session {
   void run_spec(const spec_file& spec) {
     const clock::time_point start = clock::now();
     const spec_tests tests = find_tests(spec);
+    screen_.hide(tests.environment);
     std::vector<size_t> chosen;
     for (size_t i = 0; i < tests.names.size(); ++i)
       if (lower(tests.names[i]).find(pattern_) != std::string::npos) chosen.push_back(i);
@@ -90,13 +91,14 @@ class test_session {
       tell(spec, "FAILED", fmt::format("{} of {}", failed, counted(chosen.size(), "test")));
     else if (!screen_.quiet())
       tell(spec, "ok", fmt::format("{}, {:.2f} s", counted(chosen.size(), "test"), seconds_since(start)));
-    print(details_);
+    print(screen_.mask().masked(details_));
   }
 
   // False: it failed.
   bool run_test_of(const spec_file& spec, size_t index, bool& faulty) {
     const clock::time_point start = clock::now();
     const preparation ready = prepare_test(spec, index);
+    screen_.hide(ready.environment);
     const test_case& test = ready.prepared.test;
     if (screen_.is_terminal() && !screen_.quiet())
       screen_.redraw(fmt::format("{}: {}", spec.path, test.name).substr(0, screen_.width() - 1));

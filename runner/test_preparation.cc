@@ -92,6 +92,7 @@ spec_tests find_tests(const spec_file& spec) {
     out.names.push_back(read_test_case(read.job.tests(i), static_cast<size_t>(i) + 1, ignored).name);
   out.faults = std::move(read.faults);
   out.text = std::move(read.text);
+  out.environment = std::move(read.environment);
   return out;
 }
 
@@ -110,6 +111,7 @@ preparation prepare_test(const spec_file& spec, size_t index) {
   specs::read_result read = specs::read_job(spec.text, spec.path, values);
   expand_home(read.job);
   out.text = std::move(read.text);
+  out.environment = std::move(read.environment);
   test_case& test = out.prepared.test;
   test = read_test_case(read.job.tests(number), index + 1, faults);
   if (out.faults.empty()) out.faults = faults.take();

@@ -8,6 +8,7 @@
 #include "engine/base/fault.h"
 #include "runner/spec_files.h"
 #include "runner/test_run.h"
+#include "specs/yaml_reader.h"
 
 namespace flowrun::runner {
 
@@ -16,6 +17,7 @@ struct spec_tests {
   std::vector<std::string> names;
   std::string text;           // what the faults' positions refer to
   std::vector<fault> faults;  // of the spec, for any values of its parameters
+  std::vector<specs::environment_value> environment;
 };
 spec_tests find_tests(const spec_file& spec);
 
@@ -25,6 +27,7 @@ struct preparation {
   // Of the job with these parameters: what a test that `fails` may be about.
   std::vector<fault> job_faults;
   std::string text;  // what the faults' positions refer to
+  std::vector<specs::environment_value> environment;
 };
 preparation prepare_test(const spec_file& spec, size_t index);
 

@@ -10,10 +10,10 @@
 //
 //   x ^= x >> 32    x *= odd    x ^= x >> 32    x *= odd    x ^= x >> 29
 //
-// Rows of 9 to 16 bytes are two overlapping numbers, hashed one after the other; longer ones go through XXH3. Strings
-// count with length and content.
+// Rows of 9 to 31 bytes are two or four such numbers, which may overlap, hashed one after the other. Longer ones are
+// vectors of words, each with a factor of its own. Strings go through XXH3, with their length.
 //
-// Cost: 0.2 ns for a row of eight bytes with AVX-512, 0.4 ns with AVX2; 6 ns for 100 bytes.
+// Cost with AVX-512: 0.2 ns for a row of eight bytes, 2 ns for 100 bytes. The hash is the same on every processor.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ class row_tallier {
   uint64_t hash_with_strings(const std::byte* row, const std::byte* heap) const;
 
   uint32_t row_bytes_;
-  uint64_t (*narrow_sum_)(const std::byte* rows, size_t num_rows, size_t row_bytes);
+  uint64_t (*sum_)(const std::byte* rows, size_t num_rows, size_t row_bytes);
   std::vector<uint32_t> string_offsets_;
 };
 

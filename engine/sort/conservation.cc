@@ -10,7 +10,31 @@ namespace flowrun::sort {
 
 namespace {
 
-constexpr size_t rows_at_once = 512;  // whose numbers or prefixes fit the first cache
+constexpr size_t rows_at_once = 512;  // whose numbers fit the first cache
+
+// How many of the words are smaller than the one before, without their lowest bits. It counts instead of leaving early,
+// so that the loop vectorises; the same code for each set of instructions.
+template <class Word>
+inline __attribute__((always_inline)) size_t descents_among(const Word* words, size_t count, uint32_t beside) {
+  size_t places = 0;
+  for (size_t i = 1; i < count; ++i) places += words[i - 1] >> beside > words[i] >> beside ? 1 : 0;
+  return places;
+}
+size_t descents_plain(const uint64_t* words, size_t count, uint32_t beside) {
+  return descents_among(words, count, beside);
+}
+__attribute__((target("avx2"))) size_t descents_avx2(const uint64_t* words, size_t count, uint32_t beside) {
+  return descents_among(words, count, beside);
+}
+__attribute__((target("avx512f,avx512dq,avx512vl"))) size_t descents_avx512(const uint64_t* words, size_t count,
+                                                                            uint32_t beside) {
+  return descents_among(words, count, beside);
+}
+
+count_descents best_descents() {
+  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return descents_avx512;
+  return __builtin_cpu_supports("avx2") ? descents_avx2 : descents_plain;
+}
 
 }  // namespace
 
@@ -37,48 +61,51 @@ record::row_tally intake_tally::total() const {
 
 row_order_check::row_order_check(const sort_settings& settings)
     : rows_(settings.type, settings.key),
-      prefix_(settings.type, settings.key),
-      comparator_(settings.type, settings.key) {
+      fronts_(settings.type, settings.key),
+      comparator_(settings.type, settings.key),
+      descents_(best_descents()) {
   if (!record::row_codec::fits(settings.type)) return;
   codec_.emplace(settings.type, settings.key);
   bits_beside_key_ = 8 * settings.type.row_bytes() - codec_->key_bits();
 }
 
 size_t row_order_check::first_unordered(const record::batch& rows) const {
-  if (!codec_) return first_unordered_prefix(rows);
+  if (!codec_) return first_unordered_front(rows);
   return rows.row_bytes <= sizeof(uint64_t) ? first_unordered_word<uint64_t>(rows)
                                             : first_unordered_word<record::word128>(rows);
 }
 
-// Counts in chunks instead of leaving early, so that the loop vectorises.
+// In chunks, of which neighbours share a row.
 template <class Word>
 size_t row_order_check::first_unordered_word(const record::batch& rows) const {
   std::array<Word, rows_at_once> buffer;
-  for (size_t first = 0; first + 1 < rows.num_rows; first += rows_at_once - 1) {  // chunks share a row
+  for (size_t first = 0; first + 1 < rows.num_rows; first += rows_at_once - 1) {
     const size_t count = std::min(rows_at_once, rows.num_rows - first);
     const Word* words = buffer.data();
     if (codec_->is_identity())
       words = reinterpret_cast<const Word*>(rows.row(first));
     else
       codec_->encode(rows.row(first), count, buffer.data());
-    size_t places = 0;
-    for (size_t i = 1; i < count; ++i)
-      places += words[i - 1] >> bits_beside_key_ > words[i] >> bits_beside_key_ ? 1 : 0;
-    if (places == 0) continue;
+    size_t descents = 0;
+    if constexpr (sizeof(Word) == sizeof(uint64_t))
+      descents = descents_(words, count, bits_beside_key_);
+    else
+      descents = descents_among(words, count, bits_beside_key_);
+    if (descents == 0) continue;
     for (size_t i = 1;; ++i)
       if (words[i - 1] >> bits_beside_key_ > words[i] >> bits_beside_key_) return first + i;
   }
   return rows.num_rows;
 }
 
-size_t row_order_check::first_unordered_prefix(const record::batch& rows) const {
-  std::array<record::word128, rows_at_once> prefixes;
-  const bool whole = prefix_.whole();
+// By the first bytes of keys, and by the rows where these are equal.
+size_t row_order_check::first_unordered_front(const record::batch& rows) const {
+  std::vector<uint64_t> fronts;
   for (size_t first = 0; first + 1 < rows.num_rows; first += rows_at_once - 1) {
     const size_t count = std::min(rows_at_once, rows.num_rows - first);
-    prefix_(rows.row(first), count, rows.row_bytes, rows.heap, prefixes.data());
+    fronts_.compute(rows.slice(first, count), fronts);
     for (size_t i = 1; i < count; ++i) {
-      if (prefixes[i - 1] < prefixes[i] || (whole && prefixes[i - 1] == prefixes[i])) continue;
+      if (fronts[i - 1] < fronts[i] || (fronts_.exact() && fronts[i - 1] == fronts[i])) continue;
       if (comparator_.compare(rows.row(first + i - 1), rows.heap, rows.row(first + i), rows.heap) > 0) return first + i;
     }
   }

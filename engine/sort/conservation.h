@@ -28,6 +28,7 @@
 #include "engine/base/mutex.h"
 #include "engine/kernels/wide_rows.h"
 #include "engine/record/batch.h"
+#include "engine/record/key_fronts.h"
 #include "engine/record/row_codec.h"
 #include "engine/record/row_tally.h"
 #include "engine/sort/settings.h"
@@ -56,6 +57,9 @@ class intake_tally {
   record::row_tally total_ FLOWRUN_GUARDED_BY(mutex_);
 };
 
+// How many of the words are smaller than the one before, without so many of their lowest bits.
+using count_descents = size_t (*)(const uint64_t* words, size_t count, uint32_t beside);
+
 // Whether the rows of batches ascend by the key of a sort. Thread-safe.
 class row_order_check {
  public:
@@ -69,11 +73,12 @@ class row_order_check {
  private:
   template <class Word>
   size_t first_unordered_word(const record::batch& rows) const;
-  size_t first_unordered_prefix(const record::batch& rows) const;
+  size_t first_unordered_front(const record::batch& rows) const;
 
   const kernels::wide_rows rows_;
-  const record::key_prefix prefix_;
+  const record::key_fronts fronts_;
   const record::row_comparator comparator_;
+  const count_descents descents_;
   std::optional<record::row_codec> codec_;  // where whole rows are numbers
   uint32_t bits_beside_key_ = 0;            // of these numbers, in their low end
 };

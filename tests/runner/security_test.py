@@ -286,6 +286,20 @@ nodes:
         self.assertIn("flowrun_job_info", page)
         self.expect_hidden(line, page)
 
+    def test_tests_that_fail(self):
+        text = self.JOB.split("nodes:")[0] + f"""nodes:
+  rows: {{op: file.read_csv, with: {{path: rows.csv, type: {{name: string}}}}}}
+  named: {{op: map, in: rows, with: {{name: "'${{env:TOKEN}}'"}}}}
+  out: {{op: file.write_csv, in: named, with: {{path: out}}}}
+tests:
+  - {{name: "of ${{env:TOKEN}}", given: {{rows: [a]}}, expect: {{out: [b]}}}}
+"""
+        self.write("job.yaml", text)
+        done = self.flowrun("test", "job.yaml", "-v")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("${env:TOKEN}", done.stdout)
+        self.expect_hidden(done.stdout, done.stderr)
+
     def test_values_of_the_command_line_are_shown(self):
         self.write("job.yaml", self.JOB)
         self.environment["TOKEN"] = "elsewhere"
