@@ -7,7 +7,7 @@ EXAMPLE := debian-depends
 SOURCES = $(shell find engine operators specs runner tests -name '*.cc' -o -name '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build $(PRESETS) run test bench figures reference format tidy clean
+.PHONY: help setup build $(PRESETS) run test torture bench figures reference format tidy clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -40,6 +40,11 @@ test:  ## build and test the release preset, then the address and undefined-beha
 
 test-%: %  ## (test-debug, test-tsan, …) build and test one preset
 	ctest --preset $* --parallel $(JOBS)
+
+torture: build/release/build.ninja  ## fail, kill and damage jobs at length (hours), write docs/reliability.md; TORTURE="kills bit_flips" picks
+	cmake --build build/release --parallel $(JOBS) --target flowrun failing_calls
+	tests/torture/torture.py --flowrun $(FLOWRUN) --library build/release/tests/libfailing_calls.so \
+	  --write docs/reliability.md $(TORTURE)
 
 bench:  ## build the benchmarks, run them beside their peers, write docs/benchmarks; BENCH="sort_u64 text --runs 3" picks
 	@tools/setup --bench --parquet
