@@ -18,6 +18,15 @@ namespace {
 
 std::terminate_handler end_by_a_bug = std::abort;
 
+// An exception that leaves a function that must not throw has no type here where the compiler calls terminate() itself.
+// So it is noted when this thread was refused memory.
+thread_local bool refused_memory = false;
+
+void refuse_memory() {
+  refused_memory = true;
+  throw std::bad_alloc();
+}
+
 void say(std::string_view text) { static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size())); }
 
 [[noreturn]] void end_for_want() { ::_exit(static_cast<int>(error_kind::resources)); }
@@ -40,7 +49,9 @@ void end_if_without_threads() {
 // Nothing here may allocate.
 [[noreturn]] void end() {
   const std::type_info* const thrown = abi::__cxa_current_exception_type();
-  if (thrown != nullptr && *thrown == typeid(std::bad_alloc)) {
+  const bool out_of_memory =
+      thrown != nullptr ? *thrown == typeid(std::bad_alloc) : refused_memory && std::uncaught_exceptions() > 0;
+  if (out_of_memory) {
     say("flowrun: error: out of memory\n  help: the machine has less memory than the budget: lower it with -m\n");
     end_for_want();
   }
@@ -51,6 +62,9 @@ void end_if_without_threads() {
 
 }  // namespace
 
-void set_last_words() { end_by_a_bug = std::set_terminate(end); }
+void set_last_words() {
+  end_by_a_bug = std::set_terminate(end);
+  std::set_new_handler(refuse_memory);
+}
 
 }  // namespace flowrun::runner

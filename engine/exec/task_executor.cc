@@ -4,6 +4,7 @@
 #include <tbb/task_arena.h>
 
 #include <deque>
+#include <exception>
 
 #include "engine/base/mutex.h"
 
@@ -56,8 +57,12 @@ class arena_executor final : public task_executor {
  private:
   // oneTBB starts its threads here, and where the system has none to give, it throws and keeps its locks: whatever is
   // taken down after that waits for ever. So the process ends at this place, with the cause (runner/last_words.h).
-  void tell_workers() noexcept {
-    arena_.enqueue([this] { run_first(); });
+  void tell_workers() {
+    try {
+      arena_.enqueue([this] { run_first(); });
+    } catch (...) {
+      std::terminate();
+    }
   }
 
   // Tasks go from thread to thread under our own mutex; oneTBB is only told how many there are.
