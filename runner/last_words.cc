@@ -1,6 +1,7 @@
 #include "runner/last_words.h"
 
 #include <cxxabi.h>
+#include <execinfo.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -63,6 +64,10 @@ void end_if_without_threads() {
 }  // namespace
 
 void set_last_words() {
+  // The C library loads its unwinder when an exception first goes through one of its functions, and gives up where it
+  // has no memory for that. A back trace loads it now.
+  void* frame = nullptr;
+  backtrace(&frame, 1);
   end_by_a_bug = std::set_terminate(end);
   std::set_new_handler(refuse_memory);
 }

@@ -8,6 +8,7 @@ import dataclasses
 import errno
 import os
 import re
+import subprocess
 
 from jobs import small_jobs
 from result import on_all_cores, result, row, sampled
@@ -121,13 +122,34 @@ def all_failures(options):
                 yield from failures_of(job, "threads", without, options, unnamed=False)
 
 
+# Calls on files that the library must know where the program makes them.
+ON_FILES = re.compile(
+    r"(p?readv?2?|p?writev?2?|p(read|write)v2?|open(at)?|creat|f?truncate|(posix_)?fallocate|f(data)?sync|sync(fs)?"
+    r"|sync_file_range|rename(at2?)?|(sym)?link(at)?|unlink(at)?|remove|mkdir(at)?|mmap|madvise|copy_file_range|sendfile"
+    r"|splice|msync|eventfd|pipe2?|pthread_create|io_uring_(submit.*|queue_init.*|wait.*|peek_batch_cqe))(64)?"
+)
+
+
+def symbols(path, which):
+    """Of the dynamic ones, those that are defined or not."""
+    listed = subprocess.run(["nm", "-D", which, path], capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1].split("@")[0] for line in listed.splitlines()}
+
+
+def unseen_calls(options):
+    """What the program calls behind the library's back."""
+    called = {name for name in symbols(options.flowrun, "--undefined-only") if ON_FILES.fullmatch(name)}
+    return [f"the program calls {name}, of which the library knows nothing"
+            for name in sorted(called - symbols(options.library, "--defined-only"))]
+
+
 def run(options):
     options.most_calls = 40 if options.short else 10**6
     options.most_of = {"allocation": 60, "map": 12, "sync_range": 4} if options.short else {"allocation": 400}
     failures = list(all_failures(options))
     if options.only:
         failures = [one for one in failures if options.only in str(one)]
-    problems = []
+    problems = unseen_calls(options)
     for name, found in on_all_cores(options, problems_of, failures):
         if found:
             problems.append(f"{name}: " + "; ".join(found))

@@ -63,9 +63,9 @@ def all_points(options):
                 a, b = named_points(job, backend, counts, unnamed)
                 commit += a
                 before += b
-                timed += [point(job, backend, i % 2 == 0, "" , rng.random() * took) for i in range(options.kills)]
+                timed += [point(job, backend, i % 2 == 0, "", rng.random() * took) for i in range(options.kills)]
     # Some are over before they are killed.
-    shares = (options.kills * 2 // 5, options.kills * 2 // 5, options.kills // 4)
+    shares = (options.kills // 2, options.kills // 2, options.kills // 3)
     return [one for points, share in zip((commit, before, timed), shares) for one in rng.choices(points, k=share)]
 
 
