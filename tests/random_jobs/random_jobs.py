@@ -35,13 +35,13 @@ class failure:
         self.seed, self.options, self.kind, self.what = seed, options, kind, what
 
 
-def variants(seed, backends):
+def variants(seed, known):
     """The options under which these jobs are run: none, and two drawn sets."""
     r = random.Random(f"options {seed}")
-    return [[], runs.draw_options(r, backends), runs.draw_options(r, backends)]
+    return [[], runs.draw_options(r, known), runs.draw_options(r, known)]
 
 
-def try_seeds(flowrun, seeds, backends, deadline):
+def try_seeds(flowrun, seeds, known, deadline):
     """(jobs, runs, failures, drawn words) of some seeds whose jobs are run as one."""
     drawn, failures, seen, tried, count = [], [], collections.Counter(), 0, 0
     for seed in seeds:
@@ -65,7 +65,7 @@ def try_seeds(flowrun, seeds, backends, deadline):
                 failures.append(failure(seed, options, *problem))
             return problem
 
-        for options in variants(seeds[0], backends):
+        for options in variants(seeds[0], known):
             words.count_options(options, seen)
             together = {file: data for _, _, files in right for file, data in files.items()}
             count += 1
@@ -86,12 +86,12 @@ def try_seeds(flowrun, seeds, backends, deadline):
 def try_all(options):
     """(jobs, runs, failures, drawn words)."""
     seeds = list(range(options.seed, options.seed + options.jobs))
-    backends = runs.backends_here(options.flowrun)
+    known = runs.here(options.flowrun)
     deadline = time.monotonic() + options.seconds if options.seconds else None
     jobs, count, failures, seen = 0, 0, [], collections.Counter()
     with concurrent.futures.ProcessPoolExecutor(options.processes) as pool:
         tasks = [
-            pool.submit(try_seeds, options.flowrun, seeds[i : i + TOGETHER], backends, deadline)
+            pool.submit(try_seeds, options.flowrun, seeds[i : i + TOGETHER], known, deadline)
             for i in range(0, len(seeds), TOGETHER)
         ]
         for task in concurrent.futures.as_completed(tasks):

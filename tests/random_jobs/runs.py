@@ -22,6 +22,9 @@ OPTIONS = {
     "--force-spill": [],
     "--no-direct": [],
     "--plain-executor": [],
+    "--verify": [],
+    "--resume": [],
+    "--two-disks": [],  # a second scratch directory
 }
 # The options of which there is not one without a meaning for results are tried most.
 OFTEN = ["--force-spill", "--batch-size", "--block-size", "-j"]
@@ -29,19 +32,44 @@ REFUSED_MEMORY = re.compile(r"memory: (\d+)MiB or more")
 BAD_DATA = 65
 
 
-def draw_options(r, backends):
+def draw_options(r, known):
     out = []
-    for word, values in OPTIONS.items():
+    for word, values in known.items():
         if r.random() < (0.5 if word in OFTEN else 0.2):
-            values = [v for v in values if word != "--backend" or v in backends]
             out += [word, r.choice(values)] if values else [word]
+    if "--resume" in out and "memory" in out:  # scratch in memory can't be gone on with
+        out.remove("--resume")
     return out
 
 
-def backends_here(flowrun):
+# What a run may say beside these, and why it stands in no drawn set.
+OTHER_OPTIONS = {
+    "--help": "no run",
+    "--param": "each run has two",
+    "--set": "another job; tests/runner/command_line_test.py",
+    "--scratch": "each run has one or two",
+    "--scratch-limit": "ends jobs; tests/runner/failing_disks_test.py",
+    "--no-sync": "each run has it",
+    "--no-verify": "the same as nothing, for jobs that don't say verify",
+    "--progress": "what is said beside the files; tests/runner/progress_and_report_test.py",
+    "--report": "the same",
+    "--metrics-listen": "the same",
+    "--threads": "-j",
+    "--memory": "-m",
+}
+
+
+def help_page(flowrun):
+    return subprocess.run([flowrun, "run", "--help"], capture_output=True, text=True).stdout
+
+
+def here(flowrun):
+    """The options, without those that this flowrun doesn't have and without a backend that this machine hasn't."""
+    page = help_page(flowrun)
+    own = {w: v for w, v in OPTIONS.items() if w == "--two-disks" or re.search(rf"^  .*{w}\b", page, re.M)}
     said = subprocess.run([flowrun, "version"], capture_output=True, text=True).stdout
     without = re.search(r"io_uring.*(not|no )", said)
-    return [b for b in OPTIONS["--backend"] if b != "io_uring" or not without]
+    return {**own, "--backend": [b for b in OPTIONS["--backend"] if b != "io_uring" or not without]}
 
 
 class workplace:
@@ -71,7 +99,7 @@ def command(flowrun, folder, options):
         f"in={folder / 'in'}",
         "-p",
         f"out={folder / 'out'}",
-        *options,
+        *(word for o in options for word in (["-T", str(folder / "scratch2")] if o == "--two-disks" else [o])),
     ]
 
 

@@ -4,6 +4,7 @@
 import argparse
 import collections
 import io
+import re
 import sys
 import unittest
 from contextlib import redirect_stdout
@@ -23,7 +24,7 @@ class words_test(unittest.TestCase):
     def test_every_word_is_drawn(self):
         seen = collections.Counter()
         for seed in range(0, MOST_JOBS, random_jobs.TOGETHER):
-            for options in random_jobs.variants(seed, runs.OPTIONS["--backend"]):
+            for options in random_jobs.variants(seed, runs.OPTIONS):
                 words.count_options(options, seen)
             for one in range(seed, seed + random_jobs.TOGETHER):
                 words.count(draw_jobs.draw(one)[0], seen)
@@ -49,6 +50,12 @@ class words_test(unittest.TestCase):
 
     def test_what_is_left_out_is_there(self):
         self.assertEqual(set(words.EXCLUDED) - set(words.everything(FLOWRUN)), set())
+
+    def test_every_option_of_a_run_is_drawn(self):
+        said = set(re.findall(r"--[a-z][a-z-]+", runs.help_page(FLOWRUN).split("Examples:")[0]))
+        self.assertEqual(
+            said - set(runs.OPTIONS) - set(runs.OTHER_OPTIONS), set(), "draw them, or say in runs.py why not"
+        )
 
     def test_an_error_is_found_and_made_small(self):
         options = random_jobs.parser().parse_args(
