@@ -161,7 +161,7 @@ exec::operator_definition word<"if">() {
       "bytes of "
       "memory that the nodes inside have together. The nodes of `then` and `else` read the inputs by their names. "
       "`out` names the outputs, and for each the node that gives it, which must be in "
-      "both with the same columns, or one of the inputs. Without `else` such an output is empty.";
+      "both with the same columns, or one of the inputs. Without `else` what a node gives is empty then.";
   d.order = "needs: nothing; gives: what holds in both branches";
   d.example =
       "shorter:\n"

@@ -4,10 +4,10 @@ from draw_expressions import expression_drawer
 from draw_meetings import SEVERAL
 from expressions import compiled
 from draw_nodes import ONE_INPUT, SHRINKING, some
-from drawing import drawing
-from job_text import call, ex, name, node, number
+from drawing import attempted, drawing
+from job_text import call, ex, key, name, node, number
 from tables import scalar_values, table
-from values import INTEGERS, is_number
+from values import INTEGERS, is_integer, is_number
 from whole_jobs import with_inputs
 
 
@@ -29,7 +29,7 @@ def small(d, most=100):
 
 def steps(d, makers, count):
     for _ in range(count):
-        d.r.choice(makers)(d)
+        attempted(d.r.choice(makers), d)
 
 
 def as_before(d, s, columns):
@@ -100,7 +100,7 @@ def loop(d):
         before = dict(inner.streams)
         inner.streams, hidden = {at: before[at]}, before
         inner.unread = [at]
-        made = r.choice([*SHRINKING, *ONE_INPUT[:4]])(inner)
+        made = attempted(r.choice([*SHRINKING, *ONE_INPUT[:4]]), inner)
         inner.streams = {**hidden, **inner.streams}
         at = made if made and made in inner.streams else at
     if r.random() < 0.4:
@@ -186,7 +186,7 @@ def branch(d):
         inner.streams[result] = inner.streams.pop(made)
         inner.unread = [result if x == made else x for x in inner.unread]
         settings[side] = finished(inner, {*inputs, result})
-    settings["out"] = {"out": result}
+    settings["out"] = {"out": result, **({"same": "a"} if r.random() < 0.2 else {})}
     return d.add("if", wires, **settings)
 
 
@@ -203,37 +203,76 @@ def scalar_argument(d, kind):
 
 
 def call_graph(d):
-    r, s = d.r, small(d, 200)
-    if s is None:
+    """A graph with one or two inputs and outputs, called once or twice."""
+    r, wires = d.r, {"rows": small(d, 200)}
+    if r.random() < 0.3:
+        wires["more"] = small(d, 200)
+    if None in wires.values():
         return None
-    t = d.streams[s]
+    inputs = {p: d.streams[s] for p, s in wires.items()}
     declared, kinds = graph_scalars(d)
     arguments = {c: scalar_argument(d, k) for c, k in declared.items()}
     values = {c: compiled(e, {}).run({}) for c, e in arguments.items()}
-    scalars = scalar_values({**kinds, "call_depth": "u64"}, {**values, "call_depth": 0})
-    inner = inside(d, {"rows": t}, scalars)
+    inner = inside(d, inputs, scalar_values({**kinds, "call_depth": "u64"}, {**values, "call_depth": 0}))
     steps(inner, anything(inner), r.randint(1, 3))
     made = [n.id for n in inner.nodes if n.id in inner.streams and "hash" not in inner.streams[n.id].columns.values()]
     if not made:
         return None
-    result = made[-1]
-    out = result if r.random() < 0.5 else {d.fresh("o"): result}
+    results = [made[-1], *([r.choice(made)] if r.random() < 0.3 else [])]
+    out = results[0] if len(results) == 1 and r.random() < 0.5 else {d.fresh("o"): s for s in results}
     graph = d.fresh("g") + f"x{d.job.seed}"
-    nodes = finished(inner, {"rows", result})
-    d.job.graphs[graph] = {"in": {"rows": r.choice(["any", dict(t.columns)])}, "out": out, "nodes": nodes}
+    nodes = finished(inner, {*results})
+    types = {p: r.choice(["any", dict(t.columns)]) for p, t in inputs.items()}
+    d.job.graphs[graph] = {"in": types, "out": out, "nodes": nodes}
     if declared:
         d.job.graphs[graph]["scalars"] = {c: {"type": k} for c, k in declared.items()}
     settings = {"graph": graph, **arguments}
     if r.random() < 0.3:
         settings["when"] = ex("binary", ">", name("rows(rows)"), number(r.choice([0, 5, 50])))
-    called = d.add("call", {"rows": s}, **settings)
+    called = d.add("call", wires, **settings)
     if called is None:
         del d.job.graphs[graph]
     elif r.random() < 0.4:
-        other = d.add("filter", s, where=d.drawer(t).condition())
+        other = d.add("filter", wires["rows"], where=d.drawer(inputs["rows"]).condition())
         if other:
-            d.add("call", {"rows": other}, **settings)
+            d.add("call", {**wires, "rows": other}, **settings)
     return called
+
+
+def search(d):
+    """What can be reached from some nodes: each round joins what is new with the edges, and leaves out what it saw."""
+    r, s = d.r, d.pick(lambda t: len(t.rows) <= 150 and any(is_integer(k) for k in t.columns.values()))
+    if s is None:
+        return None
+    names = [c for c, k in d.streams[s].columns.items() if is_integer(k)]
+    kind, bound = r.choice(["u8", "u32", "u40", "i64"]), number(r.choice([5, 30, 100]))
+    src, dst = (call(kind, ex("binary", "%", call("u64", name(r.choice(names))), bound)) for _ in range(2))
+    dst = call(kind, ex("binary", "%", ex("binary", "+", call("u64", dst), number(r.randrange(9))), bound))
+    edges = d.add("map", s, src=src, dst=dst)
+    edges = edges and d.add("sort", edges, by=[key(name("src")), key(name("dst"))], **some(r, unique=True))
+    if edges is None:
+        return None
+    skip = some(r, skip=True)
+    body = [
+        node("reached", "join", {"left": "new", "right": "edges"}, None, by={"at": "src"}, **skip),
+        node("ends", "map", "reached", None, at=name("dst")),
+        node("once", "sort", "ends", None, by=[key(name("at"))], unique=True),
+        node("fresh", "join", {"left": "once", "right": "seen"}, None, by=["at"], kind="anti", **some(r, skip=True)),
+        node("all", "merge", ["seen", "fresh"], None, by=[key(name("at"))]),
+        node("level", "map", "fresh", None, at=name("at"), level=name("iteration")),
+    ]
+    start = {"rows": [{"at": r.randrange(5)}], "type": {"at": kind}, "sorted_by": [key(name("at"))]}
+    carry = {"new": start, "seen": dict(start)}
+    return d.add(
+        "loop",
+        {"edges": edges},
+        carry=carry,
+        body=body,
+        next={"new": "fresh", "seen": "all"},
+        until=ex("binary", "==", name("rows(fresh)"), number(0)),
+        collect={"levels": "level"},
+        **some(r, times=number(r.randrange(5))),
+    )
 
 
 def recursion(d):
@@ -277,4 +316,4 @@ def recursion(d):
     return called
 
 
-CONTROL = [loop, loop, branch, call_graph, recursion]
+CONTROL = [loop, loop, search, branch, call_graph, recursion]

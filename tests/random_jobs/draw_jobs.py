@@ -9,7 +9,7 @@ from draw_control import CONTROL
 from draw_failures import FAILURES
 from draw_meetings import SEVERAL, SOURCES
 from draw_nodes import ONE_INPUT
-from drawing import drawing
+from drawing import attempted, drawing
 from job_text import ex, job, named_graphs
 
 LARGE = 0.012  # of the jobs have thousands of rows
@@ -33,13 +33,11 @@ def draw(seed):
     for _ in range(r.randint(1, 7)):
         if d.failure or sum(len(t.rows) for t in d.streams.values()) > 4000:
             break
-        if not any("hash" not in t.columns.values() for t in d.streams.values()):
-            break
         if d.may_fail and r.random() < 0.4:
-            r.choice(FAILURES)(d)
+            attempted(r.choice(FAILURES), d)
             continue
         what = r.random()
-        r.choice(ONE_INPUT if what < 0.62 else SEVERAL if what < 0.85 else CONTROL)(d)
+        attempted(r.choice(ONE_INPUT if what < 0.62 else SEVERAL if what < 0.85 else CONTROL), d)
     out.nodes = d.nodes
     silent = {n.id for n in out.nodes if n.op in ("check", "reduce")}
     for s in list(d.unread):

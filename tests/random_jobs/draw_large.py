@@ -3,6 +3,7 @@ expressions that the naive way computes in bearable time."""
 
 import draw_meetings
 import draw_nodes
+from drawing import attempted
 from job_text import call, ex, key, name, number
 
 
@@ -62,8 +63,9 @@ def halves(d, s):
         number(0),
     )
     parts = d.add("split", s, ports={"yes": where}, rest="no")
-    sides = [parts and d.sorted(f"{parts}.{side}", keys) for side in ("yes", "no")]
-    return all(sides) and d.add("merge", sides, by=keys)
+    streams = [x for x in (parts, f"{parts}.yes", f"{parts}.no") if x in d.streams]
+    sides = [d.sorted(x, keys) for x in streams]
+    return len(sides) == 2 and all(sides) and d.add("merge", sides, by=keys)
 
 
 def joined(d, s):
@@ -102,7 +104,7 @@ def draw(d):
         if r.random() < 0.5:
             r.choice(SORTS)(d, s)
         else:
-            r.choice(ROW_BY_ROW)(d)
+            attempted(r.choice(ROW_BY_ROW), d)
     for s in list(d.unread):
         if s in d.unread:
             draw_meetings.write(d, s)

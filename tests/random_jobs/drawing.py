@@ -12,6 +12,18 @@ from whole_jobs import run_node, world
 ENDS = {"file.read_csv": ["", ".bad"], "file.write_csv": [], "loop": [".scalars"], "union_find": [".accepted"]}
 
 
+class nothing_there(Exception):
+    """No stream is left that a node could read."""
+
+
+def attempted(maker, d):
+    """The node that a function draws; None: it found nothing that fits."""
+    try:
+        return maker(d)
+    except nothing_there:
+        return None
+
+
 class drawing:
     """A job, or the body of a loop, a branch or a graph, as it grows."""
 
@@ -73,16 +85,18 @@ class drawing:
         self.streams[stream] = t
         self.unread.append(stream)
 
-    def pick(self, fits=lambda t: True):
-        """A stream that fits, mostly one that nobody reads yet; None: there is none."""
+    def pick(self, fits=None):
+        """A stream that fits, mostly one that nobody reads yet; None: none of them does."""
 
         def usable(s):
             t = self.streams[s]
-            return "hash" not in t.columns.values() and not t.loose and fits(t)
+            return "hash" not in t.columns.values() and not t.loose and (fits is None or fits(t))
 
         pool = [s for s in self.unread if usable(s)]
         if not pool or self.r.random() < 0.2:
             pool = [s for s in self.streams if usable(s)]
+        if fits is None and not pool:
+            raise nothing_there
         return self.r.choice(pool) if pool else None
 
     def drawer(self, t, row_number=False, **more):

@@ -109,6 +109,13 @@ def unordered(data):
     return table(data.columns, data.rows)
 
 
+def in_order(data, order):
+    """What a loop counts on: the declared order, which has to be proved each time."""
+    if data.order[: len(order)] != order:
+        raise fault("not known to be sorted so")
+    return table(data.columns, data.rows, order)
+
+
 def branch(settings, inputs, scalars, about):
     known = with_inputs(scalars, inputs)
     holds_ = condition(settings["condition"], known.types)(known.values)
@@ -126,7 +133,11 @@ def branch(settings, inputs, scalars, about):
             outs[which] = {o: inner[n] for o, n in settings["out"].items()}
     taken = outs.get("then" if holds_ else "else")
     if taken is None:
-        return {o: table(v.columns, []) for o, v in outs["then"].items()}
+        sides = settings["out"]
+        return {
+            o: unordered(inputs[sides[o]]) if sides[o] in inputs else table(v.columns, [])
+            for o, v in outs["then"].items()
+        }
     other = outs.get("else" if holds_ else "then", taken)
     if any(list(other[o].columns.items()) != list(v.columns.items()) for o, v in taken.items()):
         raise fault("branches of different columns")
@@ -173,13 +184,15 @@ def called(settings, inputs, scalars, about):
 
 def looped(settings, inputs, scalars, about):
     streams, values, types = {}, {}, {}
+    orders = {c: [(k[0][1], k[1]) for k in start.get("sorted_by", [])] for c, start in settings["carry"].items()}
     for carried, start in settings["carry"].items():
         if "rows" in start:
             rows = table(start["type"], [tuple(row[c] for c in start["type"]) for row in start["rows"]])
             rows.rows = [row for _, row in sorted(zip(rows.keys(start["type"]), rows.rows))]
+            rows.order = orders[carried]
             streams[carried] = rows
         elif "from" in start:
-            streams[carried] = unordered(inputs[start["from"]])
+            streams[carried] = in_order(inputs[start["from"]], orders[carried])
         else:
             value = compiled(start["value"], scalars.types)
             if value.kind not in ("u64", "i64", "f64", "bool"):
@@ -217,7 +230,7 @@ def looped(settings, inputs, scalars, about):
         new_streams, new_values = dict(streams), dict(values)
         for carried, e in settings.get("next", {}).items():
             if carried in streams:
-                new_streams[carried] = unordered(seen[e])
+                new_streams[carried] = in_order(seen[e], orders[carried])
                 if list(seen[e].columns.items()) != list(streams[carried].columns.items()):
                     raise fault("a stream keeps its columns")
             else:
