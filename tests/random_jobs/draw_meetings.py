@@ -220,7 +220,7 @@ def lookup(d):
     if r.random() < 0.3:
         pairs = {c: d.fresh("c") for c in by}
         table = d.add("map", table, **{pairs.get(c, c): name(c) for c in d.streams[table].columns})
-    missing = r.choice(["drop", "default", "default", "fail"])
+    missing = r.choice(["drop", "default", "default", "fail", "fail", "fail"])
     options = {"missing": missing} if missing != "fail" or r.random() < 0.5 else {}
     if missing == "default" and table:
         given = {c: d.literal(d.streams[table].columns[c]) for c in let if r.random() < 0.6}

@@ -58,7 +58,7 @@ def narrow_sort(d):
         unique=True,
         limit=r.choice([1, 3, 50]),
         runs=r.choice(["halves", "long"]),
-        compress=r.choice(["none", "delta", "lz4", "zstd"]),
+        compress=r.choice(["none", "delta", "delta", "lz4", "zstd"]),
     )
     return d.add("sort", s, by=[key(name(c), r.random() < 0.3) for c in columns], **options)
 
@@ -233,7 +233,7 @@ def scan_numbers(d):
         e = d.drawer(t, True).draw(is_number, 1)
         if e is not None:
             settings["prefix_sum"] = {d.fresh("c"): e}
-            settings.update(some(r, exclusive=True))
+            settings.update({"exclusive": True} if r.random() < 0.5 else {})
     for word in ("dense_rank", "min_rank"):
         if r.random() < 0.4:
             settings[word] = {d.fresh("c"): d.columns(t, 2)}
@@ -323,6 +323,8 @@ def partition(d):
 
 def permute(d):
     s, r = d.pick(lambda t: len(t.rows) in (2, 4, 8, 16, 32, 64, 128)) if d.r.random() < 0.5 else None, d.r
+    if s is None and d.r.random() < 0.6:
+        s = d.add("generate", columns={d.fresh("c"): name("i")}, rows=2 ** d.r.randint(1, 7))
     s = s or d.pick()
     n = len(d.streams[s].rows)
     if n > 1 and n & (n - 1) == 0 and r.random() < 0.5:
@@ -369,11 +371,13 @@ def tokens(d):
 def check(d):
     """Something that holds, or where a job may fail perhaps not."""
     s, r = d.pick(), d.r
+    if r.random() < 0.4:
+        s = d.add("sort", s, by=d.keys(d.streams[s], 2), unique=True) or s
     t = d.streams[s]
     settings = {}
-    if t.order and r.random() < 0.6:
+    if t.order and r.random() < 0.8:
         settings["sorted"] = [key(name(c), down) for c, down in t.order[: r.randint(1, 3)]]
-        settings.update(some(r, unique=[k[0][1] for k in settings["sorted"]]))
+        settings.update({"unique": [k[0][1] for k in settings["sorted"]]} if r.random() < 0.6 else {})
     settings.update(
         some(
             r,
