@@ -91,14 +91,14 @@ def source(job, t, id):
 
 
 def passed_by(job):
-    """The readers of a node read its input."""
+    """The readers of a node, of whichever of its outputs, read its input."""
     for i in reversed(range(len(job.nodes))):
         for s in job.nodes[i].sources():
             out = copy.deepcopy(job)
-            id = out.nodes[i].id
-            del out.nodes[i]
+            gone = out.nodes.pop(i).id
             for n in out.nodes:
-                other_reader(n, id, s)
+                for old in [x for x in n.sources() if x.split(".")[0] == gone]:
+                    other_reader(n, old, s)
             yield out
 
 

@@ -59,7 +59,7 @@ class words_test(unittest.TestCase):
 
     def test_an_error_is_found_and_made_small(self):
         options = random_jobs.parser().parse_args(
-            ["--flowrun", FLOWRUN, "--jobs", "60", "--most-shown", "1", "--shrink", "30"]
+            ["--flowrun", FLOWRUN, "--jobs", "60", "--most-shown", "1", "--shrink", "150"]
         )
         # The mistake lies in the reference, which is as good as one in the program.
         said = io.StringIO()
