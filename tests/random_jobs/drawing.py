@@ -70,6 +70,8 @@ class drawing:
             return True
         if sum(len(t.rows) for t in out.values()) > self.most_rows:
             return False
+        if self.depth > 0 and any(t.loose for t in out.values()):
+            return False  # no file is written there
         self.outputs.update(about.outputs)
         self.nodes.append(n)
         for stream in n.sources():

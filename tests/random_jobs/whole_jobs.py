@@ -118,6 +118,8 @@ def in_order(data, order):
 
 def branch(settings, inputs, scalars, about):
     known = with_inputs(scalars, inputs)
+    if "then" not in settings:
+        raise fault("an if without then")
     holds_ = condition(settings["condition"], known.types)(known.values)
     outs = {}
     for which in ("then", "else"):
