@@ -23,7 +23,8 @@ int show_plan(const plan_arguments& arguments, terminal& screen) {
                                                           : plan::explain_text(*loaded.graph, loaded.plan));
   }
   if (!text.ends_with('\n')) text += '\n';
-  if (arguments.resume && arguments.format == "text") text += describe_resume(loaded, arguments.job);
+  if (arguments.resume && arguments.format == "text")
+    text += screen.mask().masked(describe_resume(loaded, arguments.job));
   print(text);
   return 0;
 }
