@@ -119,7 +119,9 @@ std::vector<std::byte> row_order_check::key_of(const record::batch& rows, size_t
 }
 
 bool row_order_check::may_follow(const std::vector<std::byte>& key, const std::vector<std::byte>& next) const {
-  return comparator_.compare(key.data(), key.data(), next.data(), next.data()) <= 0;
+  const record::row_place before = rows_.copied_key(key.data());
+  const record::row_place behind = rows_.copied_key(next.data());
+  return comparator_.compare(before.row, before.heap, behind.row, behind.heap) <= 0;
 }
 
 outflow_check::outflow_check(const sort_settings& settings, std::optional<record::row_tally> taken, std::string node,
