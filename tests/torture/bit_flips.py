@@ -8,9 +8,9 @@ other side did). Then the outputs are right; those are told apart.
 import dataclasses
 import random
 
+from disturbed_run import BACKENDS, on_all_cores, workplace
 from jobs import golden, small_jobs
-from result import on_all_cores, result, row
-from trial import BACKENDS, workplace
+from result import result, row
 
 EFFECTS = ("flip", "flip", "other", "stale")
 QUICK = ("split", "flat-map", "row-types", "diamond", "group-pairs", "loop-search", "partition", "pq-scan", "lookup")
@@ -46,7 +46,7 @@ def look(place, one):
     """What became of it: "detected", "unneeded", "nothing" (there was nothing to put there), or what is wrong."""
     place.prepare(one.job, False)
     log = place.beside / "damage"
-    done = place.run(one.backend, f"scratch_read:{one.number}:{one.effect}", seconds=30,
+    done = place.run(one.backend, f"scratch_read:{one.number}:{one.effect}",
                      FAILING_DAMAGE=str(log), FAILING_SEED=str(one.seed))
     happened = log.read_text().split() if log.exists() else ["nothing", "0", "0"]
     if happened[0] == "nothing" or done.code == 0:

@@ -10,9 +10,9 @@ import os
 import re
 import subprocess
 
+from disturbed_run import BACKENDS, on_all_cores, workplace
 from jobs import small_jobs
-from result import on_all_cores, result, row, sampled
-from trial import BACKENDS, workplace
+from result import result, row
 
 SHORT = "short"
 # What may go wrong with a call: errno names, or SHORT.
@@ -79,6 +79,13 @@ class failure:
         return {73, 75} if self.effect in ("ENOSPC", "EDQUOT", "EFBIG") else CODES
 
 
+def sampled(count, most):
+    """At most `most` of the numbers 1 … count, evenly, the first and the last among them."""
+    if count <= most:
+        return list(range(1, count + 1))
+    return sorted({1 + i * (count - 1) // (most - 1) for i in range(most)})
+
+
 def failures_of(job, backend, counts, options, unnamed=True):
     """Every n of every call; in the short form one effect for each n, in turn, and of very many n some."""
     turn = 0
@@ -97,7 +104,7 @@ def problems_of(place, one):
     done = place.run(one.backend, one.rules())
     if done.hung:  # or is the machine only busy?
         place.prepare(one.job, one.with_old)
-        done = place.run(one.backend, one.rules(), seconds=30)
+        done = place.run(one.backend, one.rules())
     # What can't be removed stays.
     found = place.wrong_with(done, one.cause(), one.codes(), may_leave=one.call == "unlink")
     names_file = re.search(r"\b(in/|out\b|scratch\b|job\.yaml)", done.said)

@@ -3,21 +3,24 @@
 After each: under the final names is the right output or what was there before, never a part; scratch and temporary files
 are gone. One file may stay: an output that replaces another gets its hidden name one call before the final one, because
 the kernel can't put an unnamed file in the place of another; killed in between, it is whole (or whole is what it
-replaced), and the next run of the job removes it. Where the file system has no unnamed files, an output has its hidden name all the time.
+replaced), and the next run of the job removes it. Where the file system has no unnamed files, an output has its hidden
+name all the time, and an empty scratch file has one from its opening to its unlinking, the next call.
 """
 
 import dataclasses
 import errno
 import random
+import re
 import subprocess
 import time
 
+from disturbed_run import BACKENDS, HIDDEN, OLD, ended, on_all_cores, workplace
 from jobs import small_jobs
-from result import on_all_cores, result, row
-from trial import BACKENDS, HIDDEN, OLD, ended, workplace
+from result import result, row
 
 COMMIT = ("fsync", "link", "rename", "ftruncate", "mkdir")
 BEFORE = ("read", "scratch_read", "write", "open", "open_unnamed", "fallocate", "map", "thread", "submit", "unlink")
+SCRATCH = re.compile(r"scratch/\.flowrun-.*\.scratch")
 NO_UNNAMED = f"open_unnamed:1:{errno.EOPNOTSUPP}:ever"
 
 
@@ -87,6 +90,9 @@ def wrong_leftovers(place, one):
     left = place.left_over()
     for name in left:
         hidden = HIDDEN.fullmatch(name)
+        if NO_UNNAMED in one.rules and SCRATCH.fullmatch(name) and (place.root / name).stat().st_size == 0:
+            (place.root / name).unlink()
+            continue
         whole = hidden and (place.root / name).read_bytes() in (place.job.outputs[hidden["name"]], OLD)
         if whole or hidden and NO_UNNAMED in one.rules:
             continue
@@ -102,7 +108,7 @@ def problems_of(place, one):
     wrong, any_left = wrong_leftovers(place, one)
     problems += wrong
     # The next run cleans up and does the work.
-    problems += place.wrong_with(place.run(one.backend, seconds=60), only_success=True)
+    problems += place.wrong_with(place.run(one.backend), only_success=True)
     return str(one), done.code == -9, any_left, problems
 
 

@@ -19,6 +19,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 import budget_jobs  # noqa: E402
 import measure  # noqa: E402
+from result import result, row  # noqa: E402
 
 MIB = 1 << 20
 ALLOWANCE = 64 * MIB
@@ -162,11 +163,11 @@ def trials(short, seed):
 
 
 def run(options):
-    """Rows of (what, how many, failures)."""
+    """A result (result.py)."""
     cause = may_limit()
     if cause:
         print(f"memory_cgroup: skipped: {cause}")
-        return []
+        return result([], [])
     counts, failures, most_beside = {}, [], 0
     only = getattr(options, "only", None)
     for job, processors, open_files in trials(options.short, options.seed):
@@ -184,7 +185,9 @@ def run(options):
         if wrong:
             failures.append((kind, f"{named}: {wrong}"))
     print(f"at most {most_beside / MIB:.0f} MiB beside the budget")
-    return [(kind, count, [text for of, text in failures if of == kind]) for kind, count in counts.items()]
+    wrong_of = {kind: sum(of == kind for of, _ in failures) for kind in counts}
+    rows = [row("R7", kind, f"{count} jobs: {wrong_of[kind]} wrong") for kind, count in counts.items()]
+    return result(rows, [text for _, text in failures])
 
 
 def main():
@@ -193,10 +196,10 @@ def main():
     parser.add_argument("--short", action="store_true", help="as in CI")
     parser.add_argument("--only", metavar="NAME", help="jobs with this in their name")
     parser.add_argument("--seed", type=int, default=1)
-    rows = run(parser.parse_args())
-    for what, count, failures in rows:
-        print(f"{what}: {count}, {len(failures)} failures")
-    sys.exit(1 if any(failures for _, _, failures in rows) else 0)
+    found = run(parser.parse_args())
+    for one in found.rows:
+        print(f"{one.what}: {one.figure}")
+    sys.exit(1 if found.problems else 0)
 
 
 if __name__ == "__main__":

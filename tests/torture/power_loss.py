@@ -11,9 +11,9 @@ import dataclasses
 import errno
 import pathlib
 
+from disturbed_run import BACKENDS, OLD, on_all_cores
 from jobs import small_jobs
-from result import on_all_cores, result, row
-from trial import BACKENDS, OLD
+from result import result, row
 
 BEFORE = "the file of before"
 
@@ -119,7 +119,7 @@ def travel(place, one):
     """Each moment of a run: how many, and what is wrong."""
     place.prepare(one.job, one.with_old)
     rules = "" if one.unnamed else f"open_unnamed:1:{errno.EOPNOTSUPP}:ever"
-    done = place.run(one.backend, rules, one.more, seconds=60, FAILING_JOURNAL=str(place.beside))
+    done = place.run(one.backend, rules, one.more, FAILING_JOURNAL=str(place.beside))
     problems = place.wrong_with(done, only_success=True)
     held = disk(place)
     lines = (place.beside / "log").read_text().splitlines()

@@ -6,12 +6,13 @@ The calls of the manifest are among those that a job is killed at, before they h
 
 import random
 
+from disturbed_run import BACKENDS, on_all_cores
 from jobs import small_jobs
-from result import on_all_cores, result, row
-from trial import BACKENDS
+from result import result, row
 
 KINDS = ("write", "fsync", "scratch_read", "open", "fallocate", "read", "submit", "unlink", "link", "mkdir")
 RESUME = ("--resume",)
+
 
 def points(options):
     """(job, backend, rules of each killed run)"""
@@ -32,14 +33,14 @@ def resumed(place, one):
     place.prepare(job, False)
     kills, problems = 0, []
     for rule in rules:
-        done = place.run(backend, rule, RESUME, seconds=60)
+        done = place.run(backend, rule, RESUME)
         if done.code == 0:
             break  # it was over before that call
         kills += done.code == -9
         if done.code != -9:
             problems.append(f"{rule}: it ended with {done.code}: {done.said.strip()[:300]}")
         problems += place.wrong_states(place.states())
-    problems += place.wrong_with(place.run(backend, "", RESUME, seconds=60), only_success=True)
+    problems += place.wrong_with(place.run(backend, "", RESUME), only_success=True)
     return f"{job.name}, {backend}, {' '.join(rules)}", kills, problems
 
 
