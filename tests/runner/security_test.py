@@ -282,7 +282,9 @@ nodes:
         self.addCleanup(running.communicate)
         self.addCleanup(running.kill)
         line = running.stderr.readline()
-        page = urllib.request.urlopen(line.split()[-1], timeout=20).read().decode()
+        page, end = "", time.monotonic() + 30
+        while "flowrun_job_info" not in page and time.monotonic() < end:  # it serves before the job is there
+            page = urllib.request.urlopen(line.split()[-1], timeout=20).read().decode()
         self.assertIn("flowrun_job_info", page)
         self.expect_hidden(line, page)
 
