@@ -3,8 +3,8 @@
 from draw_expressions import expression_drawer
 from draw_meetings import SEVERAL
 from expressions import compiled
-from draw_nodes import ONE_INPUT, SHRINKING, some
-from drawing import attempted, drawing
+from draw_nodes import ONE_INPUT, SHRINKING
+from drawing import attempted, drawing, some
 from job_text import call, ex, key, name, node, number
 from tables import scalar_values, table
 from values import INTEGERS, is_integer, is_number

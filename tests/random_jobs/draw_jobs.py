@@ -3,12 +3,12 @@
 import random
 
 import draw_large
-import draw_meetings
 import draw_sheets
 from draw_control import CONTROL
 from draw_failures import FAILURES
 from draw_meetings import SEVERAL, SOURCES
 from draw_nodes import ONE_INPUT
+from draw_sinks import write
 from drawing import attempted, drawing
 from job_text import ex, job, named_graphs
 
@@ -42,7 +42,7 @@ def draw(seed):
     silent = {n.id for n in out.nodes if n.op in ("check", "reduce")}
     for s in list(d.unread):
         if s in d.unread:
-            written = draw_meetings.write(d, s)
+            written = write(d, s)
             if not written and s not in silent:
                 d.add("reduce", s, let={d.fresh("c"): ex("aggregate", "count")})
     out.graphs = named_graphs(out)

@@ -1,9 +1,9 @@
 """Jobs with so many rows that sorts in little memory make several runs, and streams many batches: few nodes, and
 expressions that the naive way computes in bearable time."""
 
-import draw_meetings
 import draw_nodes
-from drawing import attempted
+from draw_sinks import write
+from drawing import attempted, some
 from job_text import call, ex, key, name, number
 
 
@@ -27,16 +27,14 @@ def rows(d):
 def sorted_whole(d, s):
     r, columns = d.r, list(d.streams[s].columns)
     r.shuffle(columns)
-    options = draw_nodes.some(r, unique=True, limit=r.choice([10, 4000]), compress=r.choice(["none", "lz4", "zstd"]))
+    options = some(r, unique=True, limit=r.choice([10, 4000]), compress=r.choice(["none", "lz4", "zstd"]))
     if r.random() < 0.4:
         options["stable"] = True
     return d.add("sort", s, by=[key(name(c), r.random() < 0.3) for c in columns], **options)
 
 
 def sorted_in_part(d, s):
-    return d.add(
-        "sort", s, by=d.keys(d.streams[s], 2), stable=True, **draw_nodes.some(d.r, compress="zstd", unique=True)
-    )
+    return d.add("sort", s, by=d.keys(d.streams[s], 2), stable=True, **some(d.r, compress="zstd", unique=True))
 
 
 def grouped(d, s):
@@ -107,4 +105,4 @@ def draw(d):
             attempted(r.choice(ROW_BY_ROW), d)
     for s in list(d.unread):
         if s in d.unread:
-            draw_meetings.write(d, s)
+            write(d, s)

@@ -1,9 +1,9 @@
-"""Random sources, nodes with several inputs, and sinks."""
+"""Random sources, and nodes with several inputs."""
 
 import draw_values
 import files
 from draw_expressions import expression_drawer
-from draw_nodes import some
+from drawing import some
 from job_text import call, ex, key, name, number
 from values import INTEGERS, is_integer, is_number, is_text, job_fails, packed
 
@@ -396,26 +396,3 @@ def pq_scan(d):
 
 
 SEVERAL = [join, join, join, lookup, dense_lookup, concat, merge, merge_less, zip_streams, pq_scan, pq_scan]
-
-
-# Sinks
-
-
-def write(d, s):
-    """A file of whichever kind can have these rows."""
-    r, t = d.r, d.streams[s]
-    path = {"path": "${out}/" + d.fresh(f"s{d.job.seed}-o")}
-    what = r.random()
-    if "string" not in t.columns.values() and what < 0.5:
-        if d.add("file.write_rows", s, **path):
-            return True
-    texts = [c for c, k in t.columns.items() if is_text(k)]
-    if texts and what < 0.25:
-        delimiter = {"delimiter": r.choice([";", "\\0"])} if r.random() < 0.3 else {}
-        column = {"column": r.choice(texts)}
-        if [t.columns[c] for c in texts].count("string") == 1 and r.random() < 0.5:
-            column = {}
-        if d.add("file.write_lines", s, **path, **delimiter, **column):
-            return True
-    options = some(r, header=True, delimiter=r.choice([";", "\t", "|", " "]), quote="'" if r.random() < 0.7 else "")
-    return d.add("file.write_csv", s, **path, **options) or d.add("file.write_csv", s, **path)

@@ -2,13 +2,11 @@
 
 import math
 
+from draw_expressions import expression_drawer
+from draw_sinks import write
+from drawing import some
 from job_text import call, ex, key, name, number
 from values import INTEGERS, is_integer, is_number, is_signed, is_text, width
-
-
-def some(r, **options):
-    """Each of the options with a chance."""
-    return {k: v for k, v in options.items() if v is not None and r.random() < 0.35}
 
 
 def filter_rows(d):
@@ -16,12 +14,12 @@ def filter_rows(d):
     return d.add("filter", s, where=d.drawer(d.streams[s], True).condition())
 
 
-def computed(d, t, types=None, least=1):
+def computed(d, t):
     """{new column: expression}: some columns as they are, some computed."""
     r, drawer, out = d.r, d.drawer(t, True), {}
     for c in d.columns(t, 4):
         out[c if r.random() < 0.6 else d.fresh("c")] = name(c)
-    for _ in range(r.randint(least, 3)):
+    for _ in range(r.randint(1, 3)):
         e = drawer.draw(lambda k: k != "hash" and not k.startswith("key "), r.randint(1, 3))
         if e is not None:
             out[d.fresh("c")] = e
@@ -91,8 +89,6 @@ def sort(d):
 
 def sort_with_ties(d):
     """Nobody promises the order of the ties: only a file is made of that."""
-    from draw_meetings import write
-
     if d.depth > 0:
         return None
     s = d.pick()
@@ -171,8 +167,6 @@ def group_pairs(d):
         return None
     by = [k[0][1] for k in keys]
     pairs = {f"{side}.{c}": k for side in "ab" for c, k in t.columns.items()}
-    from draw_expressions import expression_drawer
-
     drawer = expression_drawer(r, pairs)
     let = {c: name(f"{r.choice('ab')}.{c}") for c in by}
     for _ in range(r.randint(1, 2)):

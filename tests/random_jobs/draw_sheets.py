@@ -3,6 +3,7 @@ them. Where a chain of nodes has a few expressions, such a job has dozens."""
 
 import draw_meetings
 import draw_values
+from draw_sinks import write
 from job_text import key, name
 from tables import computed
 from values import INTEGERS, fault, packed, undefined
@@ -50,4 +51,4 @@ def draw(d):
         d.add("sort", made, by=keys, stable=True)
     for s in list(d.unread):
         if s in d.unread:
-            draw_meetings.write(d, s)
+            write(d, s)

@@ -12,6 +12,11 @@ from whole_jobs import run_node, world
 ENDS = {"file.read_csv": ["", ".bad"], "file.write_csv": [], "loop": [".scalars"], "union_find": [".accepted"]}
 
 
+def some(r, **options):
+    """Each of the options with a chance."""
+    return {k: v for k, v in options.items() if v is not None and r.random() < 0.35}
+
+
 class nothing_there(Exception):
     """No stream is left that a node could read."""
 

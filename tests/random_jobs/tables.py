@@ -198,7 +198,7 @@ def add(a, b, wide):
     return convert(a + float(b), "f32", "f64") if wide == "f64" else low_bits(wide, a + b)
 
 
-def aggregated(let, types, groups, empty_too=False):
+def aggregated(let, types, groups):
     """Columns, and a tuple for each list of rows."""
     made = {c: aggregate(e, types) for c, e in let.items()}
     columns = {c: kind for c, (kind, _) in made.items()}

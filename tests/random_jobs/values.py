@@ -12,7 +12,6 @@ from fractions import Fraction
 INTEGERS = {f"u{n}": (0, 2**n - 1) for n in (8, 16, 24, 32, 40, 48, 64)}
 INTEGERS.update({f"i{n}": (-(2 ** (n - 1)), 2 ** (n - 1) - 1) for n in (8, 16, 32, 64)})
 FLOATS = ("f32", "f64")
-TYPES = ["bool", *INTEGERS, *FLOATS, "bytes[N]", "string"]
 
 
 class undefined(Exception):

@@ -75,10 +75,6 @@ def reduced(settings, data, scalars):
     return out
 
 
-def suffixes(settings, data, scalars):
-    return s.suffix_sort(settings, data, scalars)
-
-
 def union_ports(settings, data, scalars):
     accepted, component = s.union_find(settings, data, scalars)
     kind = data.columns[settings.get("ends", ["src", "dst"])[0]]
@@ -150,7 +146,7 @@ def called(settings, inputs, scalars, about):
     graph = about.job.graphs[settings["graph"]]
     known = with_inputs(scalars, inputs)
     given = {}
-    for scalar, declaration in graph.get("scalars", {}).items():
+    for scalar in graph.get("scalars", {}):
         if scalar in settings:
             value = compiled(settings[scalar], known.types)
             if value.kind not in ("i64", "f64", "bool"):
@@ -280,7 +276,7 @@ def run_node(n, streams, scalars, about):
     if n.op == "reduce":
         return {"": reduced(n.settings, inputs, scalars)}
     if n.op == "suffix_sort":
-        rows = suffixes(n.settings, inputs, scalars)
+        rows = s.suffix_sort(n.settings, inputs, scalars)
         return {"": table({"pos": "u32"}, rows)}
     if n.op == "union_find":
         return union_ports(n.settings, inputs, scalars)
