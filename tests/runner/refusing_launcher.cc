@@ -47,11 +47,7 @@ constexpr system_call system_calls[] = {
     {"mmap", SYS_mmap, 3},
     {"openat", SYS_openat, 2},
     {"pwrite64", SYS_pwrite64, 0},
-#ifdef SYS_rename
-    {"rename", SYS_rename, 0},
-#else
-    {"rename", SYS_renameat, 0},
-#endif
+    {"rename", SYS_renameat, 0},  // which renameat() makes
 };
 
 constexpr named_number flags[] = {
