@@ -51,6 +51,19 @@ void row_stretch::clear() {
   pieces_.clear();
 }
 
+// Rows of another length than those before lie elsewhere. What only those needed goes back to the system.
+void row_stretch::give_back_pages() {
+  touched_rows_ = std::max(touched_rows_, rows_bytes_);
+  touched_strings_ = std::max(touched_strings_, rules_.arena_bytes - heap_end_);
+  touched_entries_ = std::max(touched_entries_, num_rows_ * sizeof(word128));
+  if (touched_rows_ + touched_strings_ + touched_entries_ <= rules_.arena_bytes + rules_.arena_bytes / 16) return;
+  entries_.discard_from(num_rows_ * sizeof(word128));
+  if (rows_bytes_ < heap_end_) arena_.discard(rows_bytes_, heap_end_ - rows_bytes_);
+  touched_rows_ = rows_bytes_;
+  touched_strings_ = rules_.arena_bytes - heap_end_;
+  touched_entries_ = num_rows_ * sizeof(word128);
+}
+
 size_t row_stretch::fill(const record::batch& in) {
   if (!arena_) {
     arena_ = aligned_buffer(rules_.arena_bytes);
@@ -79,6 +92,7 @@ size_t row_stretch::fill(const record::batch& in) {
   rules_.prefix(row(num_rows_), count, row_bytes, arena_.data(), entry);
   for (size_t i = 0; i < count; ++i) entry[i] = (entry[i] >> row_number_bits << row_number_bits) | (num_rows_ + i);
   num_rows_ += count;
+  give_back_pages();
   return count;
 }
 

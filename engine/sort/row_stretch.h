@@ -91,6 +91,7 @@ class row_stretch {
   size_t combine(word128* entries, size_t num_entries);
   bool have_equal_keys(word128 a, word128 b) const;
   void join();
+  void give_back_pages();
 
   const stretch_rules& rules_;
   aligned_buffer arena_;
@@ -101,6 +102,8 @@ class row_stretch {
   size_t longest_row_ = 0;    // with its strings
   size_t num_in_pieces_ = 0;  // rows
   uint64_t piece_from_ = 0;   // what these take
+  // Resident, since rows lay there at some time: of the rows, of the strings, of the entries.
+  size_t touched_rows_ = 0, touched_strings_ = 0, touched_entries_ = 0;
   std::deque<piece> pieces_;  // sorted once their works are idle
   std::deque<background_work> sorting_;
 };

@@ -5,6 +5,9 @@
 #include <cstring>
 #include <random>
 
+#include "engine/base/machine.h"
+#include "engine/base/units.h"
+#include "engine/sort/row_stretch.h"
 #include "tests/engine/sort/sort_rig.h"
 #include "tests/support/error_of.h"
 
@@ -175,6 +178,29 @@ TEST(string_sort, runs_keep_the_key_alone) {
   const runs::sorted_runs made = runs_of(rig, settings, input);
   ASSERT_FALSE(made.runs.empty());
   for (const runs::run& r : made.runs) EXPECT_LE(r.first_rows.size(), r.blocks.size() * (8 + 30));
+}
+
+// Entries of short rows take most of a stretch, strings of long ones all of it.
+TEST(string_sort, a_stretch_takes_no_more_memory_where_long_rows_follow_short_ones) {
+  constexpr uint64_t room = 64 * MiB;
+  const sort_settings settings = sort_by(lines, columns({0}));
+  const stretch_rules rules(settings, room, 1);
+  row_stretch stretch(rules, [](std::function<void()> work) { work(); });
+  record::batch_pool pool;
+  record::batch_builder builder(lines, pool, record::rows_of_any_length(64 * 1024));
+  const uint64_t before = resident_bytes();
+  uint64_t most = 0;
+  for (const size_t length : {size_t{0}, size_t{50'000}, size_t{10}}) {
+    for (;;) {
+      while (!builder.full()) builder.put_string(builder.append(), std::string(length, 'x'));
+      const batch rows = builder.take();
+      const size_t taken = stretch.fill(rows);
+      if (taken < rows.num_rows) break;
+    }
+    most = std::max(most, resident_bytes());
+    stretch.clear();
+  }
+  EXPECT_LT(most - before, room + room / 8 + 2 * MiB);
 }
 
 TEST(string_sort, sorted_lines_make_one_run) {
