@@ -81,6 +81,15 @@ def long_lines(rng, scale):
 
 
 @job
+def short_then_long(rng, scale):
+    """The index of short lines takes most of the sort's memory, and the texts of long ones all of it."""
+    long = [bytes([rng.randrange(97, 123)]) * rng.randrange(500_000, 900_000) for _ in range(int(250 * scale))]
+    content = b"\n" * 20_000_000 + b"".join(line + b"\n" for line in long)
+    return budget_job("short then long lines", "128MiB", LINES % "", {"in.txt": content},
+                      b"\n" * 20_000_000 + b"".join(line + b"\n" for line in sorted(long)))
+
+
+@job
 def compressed_lines(rng, scale):
     content, expected = sorted_lines(rng, scale, 3_000, 24 * MIB)
     return budget_job("compressed", "8MiB", LINES % ", compress: lz4", {"in.txt": content}, expected)
