@@ -24,7 +24,8 @@ def patience():
     return HANG if os.getloadavg()[0] < 2 * os.cpu_count() else LOADED
 
 
-HIDDEN = re.compile(r"out/\.(?P<name>.+)\.flowrun-\d+\.tmp")
+# Beside the output; or, from the trial before the run, in the directory where a missing one would be made.
+HIDDEN = re.compile(r"(out/)?\.(?P<name>.+)\.flowrun-\d+\.tmp")
 RIGHT, OLD_ONE, ABSENT, WRONG = "right", "old", "absent", "wrong"
 
 
