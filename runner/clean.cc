@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <filesystem>
+#include <set>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
@@ -16,9 +18,17 @@ namespace flowrun::runner {
 
 namespace {
 
+// Each once, however it is spelled.
 std::vector<std::string> places(const clean_arguments& arguments) {
-  if (!arguments.directories.empty()) return arguments.directories;
   std::vector<std::string> out;
+  std::set<std::string> seen;
+  for (const std::string& path : arguments.directories) {
+    if (!std::filesystem::is_directory(path))
+      throw error(error_kind::missing_input, fmt::format("{} is no directory", path),
+                  "name the scratch directories of the jobs (-T, or resources: scratch)");
+    if (seen.insert(std::filesystem::canonical(path).string()).second) out.push_back(path);
+  }
+  if (!out.empty()) return out;
   for (const block::disk_config& disk : decide({}, {}, read_machine_configuration()).scratch) out.push_back(disk.path);
   return out;
 }
@@ -42,7 +52,9 @@ int clean(const clean_arguments& arguments, terminal& screen) {
       ++num_found;
       std::string cause;
       const std::string what = described(found);
-      if (found.is_at_work) {
+      if (found.has_other_files) {
+        screen.warn(fmt::format("{}; it has files that no job makes: left", what));
+      } else if (found.is_at_work) {
         print(fmt::format("{}; a job works there: left\n", what));
       } else if (arguments.only_list) {
         print(fmt::format("{}; would be removed\n", what));

@@ -50,7 +50,7 @@ inline constexpr const char* clean_examples =
 
 A job with --resume keeps a directory flowrun-resume-KEY in each of its scratch directories until it has succeeded.
 Those of jobs that are running are left alone. Other jobs leave nothing, however they end.
-Exit codes: 0 done, 74 something can't be removed.)text";
+Exit codes: 0 done, 66 no such directory, 74 something can't be removed.)text";
 
 inline constexpr const char* ops_examples =
     R"text(Examples:

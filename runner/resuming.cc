@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "engine/base/error.h"
@@ -18,7 +19,9 @@ namespace flowrun::runner {
 
 namespace {
 
-std::string serialized(const specs::JobSpec& job) {
+// Without the name of its file, which may be spelled in several ways.
+std::string serialized(specs::JobSpec job) {
+  job.clear_file();
   std::string out;
   google::protobuf::io::StringOutputStream bytes(&out);
   google::protobuf::io::CodedOutputStream coded(&bytes);
@@ -70,18 +73,27 @@ resume::job_identity identity_of(const loaded_job& loaded, const job_arguments& 
   out.facts = {{"the job", fmt::format("{:016x}", resume::hash_of(serialized(*loaded.graph->job))), true},
                {"flowrun's version", std::string(version)},
                {"the memory budget", format_bytes(loaded.machine.memory_bytes)},
-               {"the size of blocks", format_bytes(loaded.machine.block_bytes)},
+               {"the size of blocks",
+                loaded.machine.block_bytes == 0 ? "the planner's choice" : format_bytes(loaded.machine.block_bytes)},
                {"the list of scratch directories", scratch}};
   std::set<std::string> inputs;
   collect_inputs(*loaded.graph, inputs);
   for (const auto& plugin : loaded_plugins()) inputs.insert(plugin->file.path);
-  for (const std::string& path : inputs) out.inputs.push_back(resume::look_at_input(path));
+  for (const std::string& path : inputs) out.inputs.push_back(resume::look_at_input(absolute(path)));
   return out;
 }
 
 std::vector<std::string> scratch_of(const loaded_job& loaded) {
   std::vector<std::string> out;
-  for (const block::disk_config& disk : loaded.machine.scratch) out.push_back(disk.path);
+  std::map<std::string, std::string> spellings;
+  for (const block::disk_config& disk : loaded.machine.scratch) {
+    const auto [other, is_new] = spellings.emplace(absolute(disk.path), disk.path);
+    if (!is_new)
+      throw error(error_kind::usage,
+                  fmt::format("--resume: two scratch directories are one: {} and {}", other->second, disk.path),
+                  "name each once");
+    out.push_back(disk.path);
+  }
   return out;
 }
 

@@ -104,7 +104,6 @@ int run(const run_arguments& arguments, terminal& screen) {
 
 int run_loaded(const loaded_job& loaded, const run_arguments& arguments, terminal& screen) {
   warn_of_ram_disks(loaded, screen);
-  if (arguments.backend != io::backend_kind::memory) check_scratch_room(loaded.plan, loaded.machine, false, screen);
   std::unique_ptr<pending_document> report;
   if (!arguments.report.empty()) report = std::make_unique<pending_document>(arguments.report);
   metrics::collection measured;
@@ -116,11 +115,16 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
 
   const interrupts signals;
   exec::job_settings settings = settings_of(loaded, arguments);
+  bool goes_on = false;
   if (arguments.resume) {
     settings.manifest = open_manifest(loaded, arguments, screen);
     for (size_t i = 0; i < settings.scratch.size(); ++i)
       settings.scratch[i].kept_file = settings.manifest->kept_file(i);
+    goes_on = !settings.manifest->progress().empty();
   }
+  // What an earlier run has left takes a part of the room that was predicted.
+  if (arguments.backend != io::backend_kind::memory && !goes_on)
+    check_scratch_room(loaded.plan, loaded.machine, false, screen);
   exec::job job(std::move(settings));
   tell_resources(loaded.machine, arguments, job.backend_name(), screen);
   job_metrics values(job, screen.mask());
@@ -147,7 +151,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
     } catch (const error& second) {  // what ended the job is told all the same
       screen.show(second);
     }
-    if (arguments.resume)
+    if (arguments.resume && (known == nullptr || known->kind() != error_kind::io))
       screen.say("flowrun: what is finished stays: the same command goes on there (flowrun clean removes it)\n");
     if (!stopped || signals.signal() == 0) throw;
     screen.show(

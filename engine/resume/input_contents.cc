@@ -61,9 +61,13 @@ input_contents look_at_input(const std::string& path) {
     throw error(error_kind::io, fmt::format("can't look at {}: {}", path, errno_text(errno)));
   input_contents out;
   out.path = path;
-  if (!S_ISREG(found.st_mode)) return out;
+  if (!S_ISREG(found.st_mode))
+    throw error(error_kind::usage, fmt::format("--resume: {} is no regular file, and can't be read again", path),
+                "copy it into a file first, or leave out --resume");
   out.num_bytes = static_cast<uint64_t>(found.st_size);
   out.modified_ns = found.st_mtim.tv_sec * 1'000'000'000 + found.st_mtim.tv_nsec;
+  out.changed_ns = found.st_ctim.tv_sec * 1'000'000'000 + found.st_ctim.tv_nsec;
+  out.inode = found.st_ino;
   if (out.num_bytes <= 2 * end_bytes) {
     file.add(0, out.num_bytes, out.content);
     return out;

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <filesystem>
 #include <optional>
+#include <random>
 #include <thread>
 
 #include "engine/base/error.h"
@@ -21,8 +23,13 @@ namespace flowrun::resume {
 namespace {
 
 constexpr uint32_t format = 1;
-// Processes number their streams apart, so that no block of one is taken for that of another.
-constexpr uint64_t streams_of_an_attempt = uint64_t{1} << 40;
+
+uint64_t random_number() {
+  std::random_device random;
+  return (uint64_t{random()} << 32U | random()) | 1;
+}
+// Processes number their streams from a place of their own, so that no block of one is taken for that of another.
+uint64_t random_stream() { return random_number() >> 2U; }
 
 Identity message_of(const job_identity& identity) {
   Identity out;
@@ -40,6 +47,8 @@ Identity message_of(const job_identity& identity) {
     to.set_num_bytes(in.num_bytes);
     to.set_modified_ns(in.modified_ns);
     to.set_content(in.content);
+    to.set_inode(in.inode);
+    to.set_changed_ns(in.changed_ns);
   }
   return out;
 }
@@ -49,6 +58,8 @@ std::string difference_of(const Identity::Input& then, const Identity::Input& no
     return fmt::format("{} had {} bytes and has {}", now.path(), then.num_bytes(), now.num_bytes());
   if (then.content() != now.content()) return fmt::format("the content of {} has changed", now.path());
   if (then.modified_ns() != now.modified_ns()) return fmt::format("{} was written meanwhile", now.path());
+  if (then.inode() != now.inode()) return fmt::format("{} is another file than it was", now.path());
+  if (then.changed_ns() != now.changed_ns()) return fmt::format("{} was changed or moved meanwhile", now.path());
   return {};
 }
 
@@ -172,6 +183,7 @@ class manifest::core {
         file_(directories_.front().manifest()) {
     told_ = read_all(file_.read());
     reasons = reasons_against(told_, identity_);
+    if (told_.identity && reasons.empty()) reasons = missing_blocks();
     if (!told_.identity || !reasons.empty()) begin_anew();
   }
   ~core() { end(); }
@@ -183,7 +195,8 @@ class manifest::core {
     blocks_ = &blocks;
     warn_ = std::move(warn);
     owner_ = &owner;
-    blocks.number_streams_from((told_.num_attempts + 1) * streams_of_an_attempt);
+    const uint64_t first_stream = random_stream();
+    blocks.number_streams_from(first_stream);
     for (auto& [node, progress] : told_.sorts) {
       kept_sort& kept = sort(node);
       for (const runs::run& r : progress.runs)
@@ -191,7 +204,8 @@ class manifest::core {
           if (!blocks.restore(b.id))
             throw error(error_kind::io,
                         fmt::format("the scratch file {} doesn't have what its manifest says", kept_file(b.id.disk)),
-                        "flowrun clean removes it; then run the job again");
+                        fmt::format("flowrun clean {} removes it; then run the job again",
+                                    std::filesystem::path(kept_file(b.id.disk)).parent_path().parent_path().string()));
           mutex_lock lock(kept.mutex_);
           kept.blocks_.push_back(b.id);
         }
@@ -199,7 +213,7 @@ class manifest::core {
     }
     told_.sorts.clear();
     Record record;
-    record.mutable_attempt()->set_first_stream((told_.num_attempts + 1) * streams_of_an_attempt);
+    record.mutable_attempt()->set_first_stream(first_stream);
     record.mutable_attempt()->set_started_s(
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count());
     file_.append(record.SerializeAsString());
@@ -245,6 +259,25 @@ class manifest::core {
     std::vector<block::block_id> free;
   };
 
+  // Files that don't have what the manifest tells of; empty: all do.
+  std::vector<std::string> missing_blocks() const {
+    std::vector<uint64_t> ends(directories_.size(), 0);
+    for (const auto& [node, sort] : told_.sorts)
+      for (const runs::run& r : sort.runs)
+        for (const runs::run_block& b : r.blocks)
+          if (b.id.disk < ends.size()) ends[b.id.disk] = std::max(ends[b.id.disk], b.id.offset + b.id.num_bytes);
+    std::vector<std::string> out;
+    for (size_t i = 0; i < directories_.size(); ++i) {
+      std::error_code problem;
+      const uint64_t length = std::filesystem::file_size(directories_[i].blocks(), problem);
+      if (ends[i] > 0 && (problem || length < ends[i]))
+        out.push_back(fmt::format("{} is not there, or too short", directories_[i].blocks()));
+      else if (ends[i] > 0 && directories_[i].owner() != told_.identity->number())
+        out.push_back(fmt::format("{} is of another run", directories_[i].blocks()));
+    }
+    return out;
+  }
+
   static std::vector<resume_directory> make_directories(const std::vector<std::string>& scratch, uint64_t key) {
     std::vector<resume_directory> out;
     for (const std::string& one : scratch) out.emplace_back(one, key);
@@ -254,9 +287,10 @@ class manifest::core {
   void begin_anew() {
     told_ = {};
     file_.clear();
-    for (const resume_directory& d : directories_) std::filesystem::remove(d.blocks());
     Record record;
     *record.mutable_identity() = identity_;
+    record.mutable_identity()->set_number(random_number());
+    for (resume_directory& d : directories_) d.begin(record.identity().number());
     file_.append(record.SerializeAsString());
   }
 

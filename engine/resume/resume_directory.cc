@@ -7,10 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -21,6 +25,24 @@ namespace flowrun::resume {
 namespace {
 
 constexpr std::string_view name_start = "flowrun-resume-";
+constexpr size_t key_digits = 16;
+constexpr std::array names = {"blocks", "manifest", "owner"};
+
+// Another process looks at a directory for a moment, or has been killed and is not gone yet.
+constexpr unsigned attempts_to_lock = 80;
+constexpr std::chrono::milliseconds pause{25};
+
+bool is_name(std::string_view name) {
+  return name.size() == name_start.size() + key_digits && name.starts_with(name_start) &&
+         name.find_first_not_of("0123456789abcdef", name_start.size()) == std::string_view::npos;
+}
+
+// 0, or the errno of what is in the way. Only what a job makes.
+int remove_all(const std::string& path) {
+  for (const char* const name : names)
+    if (::unlink((path + "/" + name).c_str()) != 0 && errno != ENOENT) return errno;
+  return ::rmdir(path.c_str()) == 0 || errno == ENOENT ? 0 : errno;
+}
 
 std::string name_of(const std::string& scratch, uint64_t key) {
   return fmt::format("{}/{}{:016x}", scratch, name_start, key);
@@ -31,6 +53,15 @@ int open_directory(const std::string& path) {
   return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 bool lock(int descriptor) { return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0; }
+bool lock_soon(int descriptor) {
+  for (unsigned attempt = 0; attempt < attempts_to_lock; ++attempt) {
+    if (lock(descriptor)) return true;
+    if (errno != EWOULDBLOCK) return false;
+    std::this_thread::sleep_for(pause);
+  }
+  errno = EWOULDBLOCK;
+  return false;
+}
 bool is_ours(int descriptor) {
   struct stat found {};
   return ::fstat(descriptor, &found) == 0 && found.st_uid == ::geteuid();
@@ -55,7 +86,9 @@ void look_into(found_directory& to) {
     if (::lstat(entry.path().c_str(), &found) != 0) continue;
     to.num_bytes += static_cast<uint64_t>(found.st_blocks) * 512;
     to.changed_s = std::max<int64_t>(to.changed_s, found.st_mtim.tv_sec);
-    if (entry.path().filename() == "manifest" && S_ISREG(found.st_mode)) to.manifest = entry.path();
+    const std::string name = entry.path().filename();
+    if (name == "manifest" && S_ISREG(found.st_mode)) to.manifest = entry.path();
+    if (std::find(names.begin(), names.end(), name) == names.end()) to.has_other_files = true;
   }
 }
 
@@ -68,7 +101,7 @@ resume_directory::resume_directory(const std::string& scratch, uint64_t key) : p
     lock_ = open_directory(path_);
     if (lock_ < 0) refuse(path_, errno_text(errno), "remove what is there, or name another scratch directory (-T DIR)");
     if (!is_ours(lock_)) refuse(path_, "it belongs to another user", "name another scratch directory (-T DIR)");
-    if (!lock(lock_)) {
+    if (!lock_soon(lock_)) {
       const int cause = errno;
       ::close(std::exchange(lock_, -1));
       refuse(path_, cause == EWOULDBLOCK ? "another run of this job works there now" : errno_text(cause),
@@ -90,10 +123,23 @@ resume_directory::~resume_directory() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-void resume_directory::remove() noexcept {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+uint64_t resume_directory::owner() const {
+  std::ifstream file(path_ + "/owner");
+  uint64_t number = 0;
+  return file >> std::hex >> number ? number : 0;
 }
+
+void resume_directory::begin(uint64_t owner) {
+  for (const std::string& path : {blocks(), path_ + "/owner"})
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT)
+      refuse(path, errno_text(errno), "remove it, or name another scratch directory (-T DIR)");
+  std::ofstream file(path_ + "/owner");
+  file << fmt::format("{:x}\n", owner);
+  file.close();
+  if (!file) refuse(path_, "can't write a file in it", "is the disk full?");
+}
+
+void resume_directory::remove() noexcept { remove_all(path_); }
 
 std::string manifest_in(const std::string& scratch, uint64_t key) { return name_of(scratch, key) + "/manifest"; }
 
@@ -101,7 +147,7 @@ std::vector<found_directory> find_resume_directories(const std::string& scratch)
   std::vector<found_directory> out;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(scratch, ignored)) {
-    if (!entry.path().filename().string().starts_with(name_start)) continue;
+    if (!is_name(entry.path().filename().string())) continue;
     found_directory found;
     found.path = entry.path();
     const int descriptor = open_directory(found.path);
@@ -120,12 +166,9 @@ std::vector<found_directory> find_resume_directories(const std::string& scratch)
 bool remove_if_dead(const found_directory& found, std::string& cause) {
   const int descriptor = open_directory(found.path);
   if (descriptor < 0) return cause = errno_text(errno), false;
-  const bool is_dead = lock(descriptor);
-  if (is_dead) {
-    std::error_code problem;
-    std::filesystem::remove_all(found.path, problem);
-    if (problem) cause = problem.message();
-  }
+  const bool is_dead = lock(descriptor) && has_its_name(descriptor, found.path);
+  if (is_dead)
+    if (const int problem = remove_all(found.path); problem != 0) cause = errno_text(problem);
   ::close(descriptor);
   return is_dead && cause.empty();
 }

@@ -2,6 +2,7 @@
 //
 //   SCRATCH/flowrun-resume-KEY/blocks      the scratch file of that disk
 //   SCRATCH/flowrun-resume-KEY/manifest    in the first of them only
+//   SCRATCH/flowrun-resume-KEY/owner       the number of the manifest that the blocks belong to
 //
 // The process that works there holds a lock (flock) on each directory; the system takes it away when the process ends,
 // however it ends. So a directory that can be locked belongs to nobody who is alive.
@@ -16,8 +17,8 @@ namespace flowrun::resume {
 // One that is locked, as long as this lives.
 class resume_directory {
  public:
-  // Makes it where it is missing. Throws error(resources) when it can't be made or used, or another process works
-  // there.
+  // Makes it where it is missing. Throws error(resources) when it can't be made or used, or another process has worked
+  // there for two seconds.
   resume_directory(const std::string& scratch, uint64_t key);
   ~resume_directory();
   resume_directory(resume_directory&& other) noexcept;
@@ -26,6 +27,10 @@ class resume_directory {
   const std::string& path() const { return path_; }
   std::string blocks() const { return path_ + "/blocks"; }
   std::string manifest() const { return path_ + "/manifest"; }
+  // The manifest whose blocks lie here; 0: none.
+  uint64_t owner() const;
+  // The blocks that are there go, and those that come belong to this manifest. Throws error(resources).
+  void begin(uint64_t owner);
   // With all that is in it.
   void remove() noexcept;
 
@@ -44,6 +49,7 @@ struct found_directory {
   uint64_t num_bytes = 0;  // that it takes on the disk
   int64_t changed_s = 0;   // when the newest file in it was changed, since 1970
   bool is_at_work = false;
+  bool has_other_files = false;  // that no job makes: it is left alone
 };
 
 // By path. Those of other users, and scratch directories that aren't there, are left out.

@@ -191,7 +191,7 @@ class resume_test(process_test):
             self.write("job.yaml", ROWS)
 
         for change, words in (
-            (change_content, "the content of a.rows has changed"),
+            (change_content, "a.rows has changed"),
             (touch, "b.rows was written meanwhile"),
             (lengthen, "bytes and has"),
             (other_job, "the job has changed"),
@@ -238,6 +238,52 @@ class resume_test(process_test):
         done, rows = self.goes_on(expected)
         self.assertIn("starts over: scratch block damaged", done.stderr)
 
+    def test_blocks_that_are_gone_or_of_another_run_are_not_used(self):
+        self.write("job.yaml", SORT)
+        expected = self.expected()
+        for change in ("remove", "shorten", "exchange"):
+            with self.subTest(change):
+                self.assertTrue(self.kill_after(3_000))
+                kept = self.kept()[0]
+                if change == "remove":
+                    (kept / "blocks").unlink()
+                elif change == "shorten":
+                    os.truncate(kept / "blocks", 4096)
+                else:
+                    (kept / "owner").write_text("12345\n")
+                done, rows = self.goes_on(expected)
+                self.assertIn("starts over", done.stderr)
+                self.assertEqual(rows["drawn"], 6_000_000)
+
+    def test_two_jobs_that_share_a_disk(self):
+        """Blocks on a disk belong to one manifest, even if another run of the same command has other disks beside it."""
+        draw = random.Random(4)
+        for name in "ab":
+            self.write(f"{name}.rows", b"".join(struct.pack("<IQ", draw.randrange(2_000_000), i) for i in range(1_500_000)))
+        self.write("job.yaml", ROWS.replace("[a.rows, b.rows]", "[in.rows]"))
+
+        def start(name, *scratch):
+            (self.dir / "in.rows").unlink(missing_ok=True)
+            os.symlink(f"{name}.rows", self.dir / "in.rows")
+            return self.start("job.yaml", *MEMORY, *scratch, "--resume", "--progress", "none")
+
+        first, second = ("-T", "one", "-T", "both"), ("-T", "two", "-T", "both")
+        expected = {}
+        for name in "ab":
+            start(name, "-T", "scratch").communicate()
+            expected[name] = (self.dir / "out/sorted").read_bytes()
+        for name, scratch in (("a", first), ("b", second), ("a", first)):
+            job = start(name, *scratch)
+            end = time.monotonic() + 0.35
+            while job.poll() is None and time.monotonic() < end:
+                time.sleep(0.01)
+            job.kill()
+            job.communicate()
+        last = start("a", *first)
+        out, err = last.communicate()
+        self.assertEqual(last.returncode, 0, err)
+        self.assertEqual((self.dir / "out/sorted").read_bytes(), expected["a"])
+
     def test_two_at_once(self):
         self.write("job.yaml", SORT)
         first = self.start("job.yaml", *MEMORY, "-T", "scratch", "--resume", "--progress", "none", "-p", "rows=2000000000")
@@ -259,6 +305,7 @@ class resume_test(process_test):
         self.assertIn("removed", cleaned.stdout)
         self.assertEqual(self.files("scratch"), [])
         self.assertIn("nothing to clean", self.flowrun("clean", "scratch").stderr)
+        self.assertEqual(self.flowrun("clean", "nowhere").returncode, 66)
 
     def test_plan_says_what_is_there(self):
         self.write("job.yaml", SORT)
@@ -276,6 +323,15 @@ class resume_test(process_test):
         done = self.run_job("--resume")
         self.assertEqual(done.returncode, 64, done.stderr)
         self.assertIn("'lines' reads standard input, which can't be read again", done.stderr)
+        os.mkfifo(self.dir / "pipe")
+        self.write("job.yaml", LINES.replace("[a.txt, empty.txt, b.txt]", "pipe"))
+        done = self.run_job("--resume")
+        self.assertEqual(done.returncode, 64, done.stderr)
+        self.assertIn("is no regular file", done.stderr)
+        self.write("job.yaml", SORT)
+        done = self.run_job("--resume", "-T", "./scratch")
+        self.assertEqual(done.returncode, 64, done.stderr)
+        self.assertIn("two scratch directories are one", done.stderr)
 
     def test_directories_are_private(self):
         self.write("job.yaml", SORT)

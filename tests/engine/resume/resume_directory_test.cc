@@ -63,5 +63,31 @@ TEST(resume_directory, is_removed_only_where_nobody_works) {
   EXPECT_TRUE(find_resume_directories(where.path()).empty());
 }
 
+TEST(resume_directory, of_others_are_left_alone) {
+  const temporary_directory where;
+  std::filesystem::create_directory(where.path() + "/flowrun-resume-notes");
+  EXPECT_TRUE(find_resume_directories(where.path()).empty());
+  const std::string name = resume_directory(where.path(), 7).path();
+  where.write(std::string(std::filesystem::path(name).filename()) + "/thesis", "x");
+  const std::vector<found_directory> found = find_resume_directories(where.path());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(found[0].has_other_files);
+  std::string cause;
+  EXPECT_FALSE(remove_if_dead(found[0], cause));
+  EXPECT_NE(cause, "");
+}
+
+TEST(resume_directory, blocks_belong_to_a_manifest) {
+  const temporary_directory where;
+  resume_directory one(where.path(), 7);
+  EXPECT_EQ(one.owner(), 0u);
+  one.begin(0x123);
+  EXPECT_EQ(one.owner(), 0x123u);
+  where.write(std::string(std::filesystem::path(one.path()).filename()) + "/blocks", "x");
+  one.begin(0x124);
+  EXPECT_FALSE(std::filesystem::exists(one.blocks()));
+  EXPECT_EQ(one.owner(), 0x124u);
+}
+
 }  // namespace
 }  // namespace flowrun::resume
