@@ -127,9 +127,10 @@ class parser {
              "Serves metrics to Prometheus: PORT (this machine only) or HOST:PORT.");
     sub.add_flag_callback(
         "--verify", [this] { out_.run.verify = true; },
-        "Sorts check that they lose, add and change no row, and their order.");
+        "All sorts check that they lose, add and change no row, and their order. Those of rows without strings do so "
+        "anyway, since it costs them next to nothing.");
     sub.add_flag_callback(
-        "--no-verify", [this] { out_.run.verify = false; }, "They don't, whatever the job says.");
+        "--no-verify", [this] { out_.run.verify = false; }, "No sort does.");
     const char* experts = "For experts";
     add_word(sub, "--backend", backend_, "NAME", "auto, io_uring, threads, mmap, memory (scratch stays in memory).")
         ->group(experts);

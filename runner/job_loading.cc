@@ -162,7 +162,9 @@ exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& ar
   out.plain_executor = arguments.plain_executor;
   out.options = arguments.engine;
   const specs::JobSpec& job = *loaded.graph->job;
-  out.options.verify = arguments.verify.value_or(job.has_verify() ? job.verify() : sorts_are_verified);
+  std::optional<bool> verify = arguments.verify;
+  if (!verify && job.has_verify()) verify = job.verify();
+  out.options.verify = !verify ? verified_sorts : *verify ? exec::verification::all : exec::verification::none;
   out.options.block_bytes = loaded.machine.block_bytes;
   out.options.batch_bytes = loaded.machine.batch_bytes;
   return out;

@@ -57,7 +57,7 @@ plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::ve
                              std::vector<plan::file_use> own = {}, bool may_replace_inputs = false);
 
 // Unless a job or the command line says otherwise.
-constexpr bool sorts_are_verified = false;
+constexpr exec::verification verified_sorts = exec::verification::fixed_width;
 
 // How a run carries out a loaded job.
 exec::job_settings settings_of(const loaded_job& loaded, const run_arguments& arguments);

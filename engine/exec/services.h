@@ -65,6 +65,13 @@ struct node_counters {
   named_counters named;
 };
 
+// Which sorts count and hash their rows, in and out, and look at their order (sort/conservation.h).
+enum class verification : uint8_t {
+  none,
+  fixed_width,  // those of rows without strings, for which it costs next to nothing
+  all,
+};
+
 // Settings that tests and experts change; the defaults are right for jobs.
 struct job_options {
   uint64_t block_bytes = 0;  // 0: the planner's choice
@@ -72,7 +79,7 @@ struct job_options {
   bool force_spill = false;  // sorts and queues go to scratch even when they would fit
   bool direct = true;        // O_DIRECT for scratch and large files
   bool sync_outputs = true;  // fsync before the rename
-  bool verify = false;       // sorts count and hash their rows, in and out, and look at the order
+  verification verify = verification::none;
 };
 
 class services {

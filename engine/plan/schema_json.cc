@@ -260,7 +260,9 @@ std::string schema_json(const vocabulary& catalog) {
   json params = map_of(param_schema(), id_pattern);
   params["description"] = "parameters of the job: ${name} in the text, -p name=value on the command line";
   json verify = {{"type", "boolean"}};
-  verify["description"] = "check that sorts lose, add and change no row, and their order; the command line wins";
+  verify["description"] =
+      "check that all sorts (without it: those of rows without strings) lose, add and change no row, and their order; "
+      "the command line wins";
   json plugins = list_of({{"type", "string"}, {"pattern", "^[a-z][a-z0-9_]*$"}});
   plugins["description"] = "plugins that the job needs, by name";
   json nodes = map_of(reference("node"), id_pattern);

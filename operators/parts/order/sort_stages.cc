@@ -226,10 +226,13 @@ class order_stage final : public exec::ordered_stage {
   std::shared_ptr<sort::outflow_check> check_;
 };
 
-// Null unless the job is verified.
+bool is_verified(const exec::build_context& c, const record::row_type& type) {
+  const exec::verification which = c.job.options().verify;
+  return which == exec::verification::all || (which == exec::verification::fixed_width && !type.has_strings());
+}
+
 std::shared_ptr<sort::outflow_check> make_check(exec::build_context& c, const sort::sort_settings& settings,
                                                 std::optional<record::row_tally> taken) {
-  if (!c.job.options().verify) return nullptr;
   exec::node_counters* counters = &c.counters;
   return std::make_shared<sort::outflow_check>(settings, taken, c.node.id,
                                                [counters](const sort::conservation_result& found) {
@@ -255,7 +258,7 @@ void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_set
   }
   std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(settings, resources);
   std::shared_ptr<sort::intake_tally> taken;
-  if (c.job.options().verify) taken = std::make_shared<sort::intake_tally>(settings.type);
+  if (is_verified(c, settings.type)) taken = std::make_shared<sort::intake_tally>(settings.type);
   to.stages.emplace_back(std::make_unique<prepare_stage>(creator, taken));
   to.stages.emplace_back(
       std::make_unique<creator_stage>(creator, taken, most_rows, resumed_input(kept, c.begin_at != nullptr), c));
@@ -270,7 +273,8 @@ void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_sett
   }
   sort::sort_resources resources = resources_of(c, settings.type, compress);
   resources.merging = c.sort->merger;
-  std::shared_ptr<sort::outflow_check> check = make_check(c, settings, given->taken);
+  std::shared_ptr<sort::outflow_check> check;
+  if (is_verified(c, settings.type)) check = make_check(c, settings, given->taken);
   std::shared_ptr<sort::run_merger> merger =
       sort::make_run_merger(settings, resources, std::move(*given), c.batches.target_bytes);
   c.counters.fan_in = merger->fan_in();
@@ -280,8 +284,8 @@ void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_sett
 }
 
 void add_order_check(exec::assembly& to, exec::build_context& c, const sort::sort_settings& settings) {
-  if (std::shared_ptr<sort::outflow_check> check = make_check(c, settings, std::nullopt))
-    to.stages.emplace_back(std::make_unique<order_stage>(std::move(check)));
+  if (c.job.options().verify == exec::verification::all)
+    to.stages.emplace_back(std::make_unique<order_stage>(make_check(c, settings, std::nullopt)));
 }
 
 uint64_t bytes_to_sort(const record::row_type& type, bool indexed, const plan::row_estimate& estimate) {
