@@ -127,8 +127,7 @@ class parser {
              "Serves metrics to Prometheus: PORT (this machine only) or HOST:PORT.");
     sub.add_flag_callback(
         "--verify", [this] { out_.run.verify = true; },
-        "All sorts check that they lose, add and change no row, and their order. Those of rows without strings do so "
-        "anyway, since it costs them next to nothing.");
+        "All sorts check that no row is lost, and the order; those without strings do anyway.");
     sub.add_flag_callback(
         "--no-verify", [this] { out_.run.verify = false; }, "No sort does.");
     const char* experts = "For experts";
