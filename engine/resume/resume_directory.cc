@@ -1,8 +1,6 @@
 #include "engine/resume/resume_directory.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +17,7 @@
 
 #include "engine/base/error.h"
 #include "engine/block/scratch_directory.h"
+#include "engine/io/directory_lock.h"
 
 namespace flowrun::resume {
 
@@ -48,32 +47,15 @@ std::string name_of(const std::string& scratch, uint64_t key) {
   return fmt::format("{}/{}{:016x}", scratch, name_start, key);
 }
 
-// -1: it is none. Links are not followed.
-int open_directory(const std::string& path) {
-  return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-bool lock(int descriptor) { return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0; }
 bool lock_soon(int descriptor) {
   for (unsigned attempt = 0; attempt < attempts_to_lock; ++attempt) {
-    if (lock(descriptor)) return true;
+    if (io::lock_directory(descriptor)) return true;
     if (errno != EWOULDBLOCK) return false;
     std::this_thread::sleep_for(pause);
   }
   errno = EWOULDBLOCK;
   return false;
 }
-bool is_ours(int descriptor) {
-  struct stat found {};
-  return ::fstat(descriptor, &found) == 0 && found.st_uid == ::geteuid();
-}
-// Another process may have removed it before it was locked.
-bool has_its_name(int descriptor, const std::string& path) {
-  struct stat held {
-  }, there{};
-  return ::fstat(descriptor, &held) == 0 && ::lstat(path.c_str(), &there) == 0 && held.st_ino == there.st_ino &&
-         held.st_dev == there.st_dev;
-}
-
 [[noreturn]] void refuse(const std::string& path, const std::string& cause, const char* hint) {
   throw error(error_kind::resources, fmt::format("can't use {}: {}", path, cause), hint);
 }
@@ -98,16 +80,17 @@ resume_directory::resume_directory(const std::string& scratch, uint64_t key) : p
   block::prepare_scratch_directory(scratch);
   for (int attempt = 0; attempt < 100; ++attempt) {
     if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) break;
-    lock_ = open_directory(path_);
+    lock_ = io::open_directory(path_);
     if (lock_ < 0) refuse(path_, errno_text(errno), "remove what is there, or name another scratch directory (-T DIR)");
-    if (!is_ours(lock_)) refuse(path_, "it belongs to another user", "name another scratch directory (-T DIR)");
+    if (!io::is_own_directory(lock_))
+      refuse(path_, "it belongs to another user", "name another scratch directory (-T DIR)");
     if (!lock_soon(lock_)) {
       const int cause = errno;
       ::close(std::exchange(lock_, -1));
       refuse(path_, cause == EWOULDBLOCK ? "another run of this job works there now" : errno_text(cause),
              "wait until it has ended, or run without --resume");
     }
-    if (has_its_name(lock_, path_)) {
+    if (io::has_its_name(lock_, path_)) {
       ::fchmod(lock_, 0700);
       return;
     }
@@ -150,10 +133,10 @@ std::vector<found_directory> find_resume_directories(const std::string& scratch)
     if (!is_name(entry.path().filename().string())) continue;
     found_directory found;
     found.path = entry.path();
-    const int descriptor = open_directory(found.path);
+    const int descriptor = io::open_directory(found.path);
     if (descriptor < 0) continue;
-    if (is_ours(descriptor)) {
-      found.is_at_work = !lock(descriptor);
+    if (io::is_own_directory(descriptor)) {
+      found.is_at_work = !io::lock_directory(descriptor);
       look_into(found);
       out.push_back(std::move(found));
     }
@@ -164,9 +147,9 @@ std::vector<found_directory> find_resume_directories(const std::string& scratch)
 }
 
 bool remove_if_dead(const found_directory& found, std::string& cause) {
-  const int descriptor = open_directory(found.path);
+  const int descriptor = io::open_directory(found.path);
   if (descriptor < 0) return cause = errno_text(errno), false;
-  const bool is_dead = lock(descriptor) && has_its_name(descriptor, found.path);
+  const bool is_dead = io::lock_directory(descriptor) && io::has_its_name(descriptor, found.path);
   if (is_dead)
     if (const int problem = remove_all(found.path); problem != 0) cause = errno_text(problem);
   ::close(descriptor);
