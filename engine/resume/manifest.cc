@@ -4,7 +4,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <filesystem>
 #include <optional>
@@ -128,13 +127,11 @@ void read(const RunPart& from, std::vector<runs::run>& to) {
 struct told {
   std::optional<Identity> identity;
   std::map<std::string, sort_progress> sorts;
-  uint64_t num_attempts = 0;
   std::string spoiled;
 
   void add(const Record& record) {
     switch (record.what_case()) {
       case Record::kIdentity: identity = record.identity(); break;
-      case Record::kAttempt: ++num_attempts; break;
       case Record::kWritten: {
         const SortWritten& w = record.written();
         sort_progress& to = sorts[w.node()];
@@ -195,8 +192,7 @@ class manifest::core {
     blocks_ = &blocks;
     warn_ = std::move(warn);
     owner_ = &owner;
-    const uint64_t first_stream = random_stream();
-    blocks.number_streams_from(first_stream);
+    blocks.number_streams_from(random_stream());
     for (auto& [node, progress] : told_.sorts) {
       kept_sort& kept = sort(node);
       for (const runs::run& r : progress.runs)
@@ -212,11 +208,6 @@ class manifest::core {
       kept.before_ = std::move(progress);
     }
     told_.sorts.clear();
-    Record record;
-    record.mutable_attempt()->set_first_stream(first_stream);
-    record.mutable_attempt()->set_started_s(
-        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count());
-    file_.append(record.SerializeAsString());
     thread_ = io::start_io_thread("flowrun-resume", [this] { save_all(); });
   }
 
