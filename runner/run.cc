@@ -123,8 +123,14 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
     goes_on = !settings.manifest->progress().empty();
   }
   // What an earlier run has left takes a part of the room that was predicted.
-  if (arguments.backend != io::backend_kind::memory && !goes_on)
-    check_scratch_room(loaded.plan, loaded.machine, false, screen);
+  if (arguments.backend != io::backend_kind::memory && !goes_on) {
+    try {
+      check_scratch_room(loaded.plan, loaded.machine, false, screen);
+    } catch (...) {
+      if (settings.manifest) settings.manifest->remove();  // nothing was begun
+      throw;
+    }
+  }
   exec::job job(std::move(settings));
   tell_resources(loaded.machine, arguments, job.backend_name(), screen);
   job_metrics values(job, screen.mask());

@@ -307,6 +307,12 @@ class resume_test(process_test):
         self.assertIn("nothing to clean", self.flowrun("clean", "scratch").stderr)
         self.assertEqual(self.flowrun("clean", "nowhere").returncode, 66)
 
+    def test_a_job_that_cannot_begin_leaves_nothing(self):
+        self.write("job.yaml", SORT)
+        done = self.run_job("--resume", "--scratch-limit", "1MiB")
+        self.assertEqual(done.returncode, 75, done.stderr)
+        self.assertEqual(self.kept(), [])
+
     def test_plan_says_what_is_there(self):
         self.write("job.yaml", SORT)
         words = ("plan", "job.yaml", *MEMORY, "-T", "scratch", "--resume")
