@@ -59,7 +59,7 @@ inline std::vector<block::fetch> fetches(std::span<const run> runs, const std::v
     block::fetch f;
     f.id = runs[p.run].blocks[p.block].id;
     f.stream = runs[p.run].stream;
-    f.index = p.block;
+    f.index = runs[p.run].blocks_before + p.block;
     out.push_back(f);
   }
   return out;

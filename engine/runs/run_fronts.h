@@ -53,11 +53,13 @@ class run_fronts {
   void add(Segment part) {
     active_.push_back(next_sequence());
     loaded_.emplace_back().push_back(std::move(part));
+    rows_taken_.push_back(0);
   }
   // The number of the sequence that is added next.
   uint32_t next_sequence() const { return static_cast<uint32_t>(loaded_.size()); }
 
-  // Takes in what was read, made a Segment by make(block, run). done: all that may wait is loaded. Throws error(io).
+  // Takes in what was read, made a Segment by make(block, run, rows_before), which leaves out the block's first
+  // rows_before rows. done: all that may wait is loaded. Throws error(io).
   template <class Make>
   outcome load(Make make, waker& w) {
     if (each_by_itself_) {
@@ -84,6 +86,15 @@ class run_fronts {
     const uint32_t r = active_[i];
     return loaded_[r].size() == 1 && (r >= runs_.size() || blocks_left_[r] == 0);
   }
+  // So many rows of it are merged.
+  void took(size_t i, size_t num_rows) { rows_taken_[active_[i]] += num_rows; }
+  // What was taken of all runs; empty where some rows are in memory only.
+  merge_position position() const {
+    merge_position out;
+    if (loaded_.size() > runs_.size()) return out;
+    for (size_t r = 0; r < runs_.size(); ++r) out.push_back({runs_[r].stream, runs_[r].rows_before + rows_taken_[r]});
+    return out;
+  }
   // The front of an active sequence was used up. Others keep their places, but for those behind it where nothing else
   // of it is loaded.
   void drop_front(size_t i) {
@@ -105,6 +116,7 @@ class run_fronts {
   run_fronts(std::vector<run> runs, const reading_memory& memory)
       : runs_(std::move(runs)),
         loaded_(runs_.size()),
+        rows_taken_(runs_.size(), 0),
         blocks_left_(runs_.size()),
         max_loaded_(runs_.size() + memory.lookahead) {
     for (size_t r = 0; r < runs_.size(); ++r) blocks_left_[r] = runs_[r].blocks.size();
@@ -115,10 +127,11 @@ class run_fronts {
     const predicted_block which{of_run, reader.upcoming().block};
     block::prefetched_block block;
     if (const outcome o = reader.next(block, &w); !o.is_ready()) return o;
-    FLOWRUN_CHECK(block.header().stream == runs_[which.run].stream && block.header().index == which.block);
+    const run& from = runs_[which.run];
+    FLOWRUN_CHECK(block.header().stream == from.stream && block.header().index == from.blocks_before + which.block);
     std::deque<Segment>& loaded = loaded_[which.run];
     if (loaded.empty()) active_.insert(std::lower_bound(active_.begin(), active_.end(), which.run), which.run);
-    loaded.push_back(make(std::move(block), which.run));
+    loaded.push_back(make(std::move(block), which.run, which.block == 0 ? from.rows_before_in_block : 0));
     --blocks_left_[which.run];
     ++num_loaded_;
     return outcome::ready();
@@ -126,6 +139,7 @@ class run_fronts {
 
   const std::vector<run> runs_;
   std::vector<std::deque<Segment>> loaded_;  // by run; behind the runs: what was added
+  std::vector<uint64_t> rows_taken_;         // likewise
   std::vector<uint32_t> active_;
   std::vector<size_t> blocks_left_;  // of each run, to be loaded
   size_t num_loaded_ = 0;

@@ -46,6 +46,11 @@ struct run {
   std::vector<std::byte> first_rows;
   bool knows_first_rows = true;  // or needs none, where prefixes are whole keys
 
+  // Where a merge goes on that another process began: what that one took of the run is not in it any more.
+  uint64_t rows_before = 0;           // in front of those that are left
+  uint32_t blocks_before = 0;         // in front of blocks[0]
+  uint32_t rows_before_in_block = 0;  // in blocks[0]
+
   void forget_first_rows() {
     std::vector<std::byte>().swap(first_rows);
     knows_first_rows = false;
@@ -62,6 +67,14 @@ inline void forget_first_rows_together(std::vector<run>& runs) {
   if (know_first_rows(runs)) return;
   for (run& r : runs) r.forget_first_rows();
 }
+
+// How far a merge has come: the rows that it has taken of each of its runs.
+struct rows_of_run {
+  uint64_t stream = 0;
+  uint64_t num_rows = 0;
+  bool operator==(const rows_of_run&) const = default;
+};
+using merge_position = std::vector<rows_of_run>;
 
 // A run that stayed in memory, in one or several ascending parts; only a single part has gone through `unique` as a
 // whole. Narrow: `rows` holds the parts' words. Wide: rows at the front of `rows` with their strings at its back
@@ -105,6 +118,9 @@ class sorted_runs {
     for (const run& r : runs)
       for (const run_block& b : r.blocks) blocks_->free(b.id);
   }
+
+  // Leaves out what a merge of these runs had taken there. False: it is no position in them. Before they are merged.
+  bool begin_at(const merge_position& position);
 
   void keep(std::shared_ptr<const memory_run> last) {
     num_rows += last->num_rows;

@@ -5,8 +5,10 @@
 
 namespace flowrun::sort {
 
-intermediate_merges::intermediate_merges(const std::vector<uint64_t>& run_sizes, uint64_t fan_in, beginning begin)
+intermediate_merges::intermediate_merges(const std::vector<uint64_t>& run_sizes, uint64_t fan_in, beginning begin,
+                                         ending end)
     : begin_(std::move(begin)),
+      end_(std::move(end)),
       steps_(plan_merges(run_sizes, fan_in)),
       passes_(merge_passes(run_sizes.size(), steps_)) {}
 
@@ -14,10 +16,15 @@ outcome intermediate_merges::advance(std::vector<runs::run>& runs, waker& w) {
   const merge_step& plan = steps_[next_];
   const auto first = runs.begin() + static_cast<std::ptrdiff_t>(plan.first);
   const auto last = first + static_cast<std::ptrdiff_t>(plan.count);
-  if (!merge_) merge_ = begin_(std::vector<runs::run>(std::make_move_iterator(first), std::make_move_iterator(last)));
+  if (!merge_) {
+    streams_.clear();
+    for (auto r = first; r != last; ++r) streams_.push_back(r->stream);
+    merge_ = begin_(std::vector<runs::run>(std::make_move_iterator(first), std::make_move_iterator(last)));
+  }
   const outcome s = merge_->advance(w);
   if (!s.is_done()) return s;
   *first = merge_->take();
+  if (end_) end_(streams_, *first);
   runs.erase(first + 1, last);
   merge_.reset();
   ++next_;

@@ -29,8 +29,11 @@ class intermediate_merges {
   // Begins to merge these runs, and takes their blocks: they are freed as they are read.
   using beginning = std::function<std::unique_ptr<intermediate_merge>(std::vector<runs::run>)>;
 
-  // For runs of these sizes, in any unit, so that at most `fan_in` are left.
-  intermediate_merges(const std::vector<uint64_t>& run_sizes, uint64_t fan_in, beginning begin);
+  // As sort_resources::merged.
+  using ending = std::function<void(const std::vector<uint64_t>& streams, const runs::run& made)>;
+
+  // For runs of these sizes, in any unit, so that at most `fan_in` are left. `end` may be empty.
+  intermediate_merges(const std::vector<uint64_t>& run_sizes, uint64_t fan_in, beginning begin, ending end = {});
 
   bool done() const { return next_ == steps_.size(); }
   // How often a row is read, at most, by these merges and the last one.
@@ -40,11 +43,13 @@ class intermediate_merges {
   outcome advance(std::vector<runs::run>& runs, waker& w);
 
  private:
-  beginning begin_;
+  const beginning begin_;
+  const ending end_;
   std::vector<merge_step> steps_;
   uint64_t passes_ = 0;
   size_t next_ = 0;
   std::unique_ptr<intermediate_merge> merge_;
+  std::vector<uint64_t> streams_;  // of the runs that it merges
 };
 
 }  // namespace flowrun::sort

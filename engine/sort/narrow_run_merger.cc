@@ -104,10 +104,11 @@ class narrow_run_merger final : public run_merger {
     memory_ = memory_of(resources);
     std::vector<uint64_t> sizes;
     for (const runs::run& r : runs_.runs) sizes.push_back(r.num_rows);
-    first_merges_.emplace(sizes, memory_.fan_in, [this](std::vector<runs::run> merged) {
+    const auto begin = [this](std::vector<runs::run> merged) {
       return std::make_unique<narrow_intermediate_merge<Word>>(std::move(merged), codec_, resources_, memory_,
                                                                memory_.block_bytes, settings_);
-    });
+    };
+    first_merges_.emplace(sizes, memory_.fan_in, begin, resources_.merged);
     fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + runs_.in_memory.size();
   }
 
@@ -137,6 +138,7 @@ class narrow_run_merger final : public run_merger {
     give(words, slice.words, out);
   }
 
+  runs::merge_position position() const override { return merger_ ? merger_->position() : runs::merge_position(); }
   uint64_t fan_in() const override { return fan_in_; }
   uint64_t merge_passes() const override { return first_merges_ ? first_merges_->passes() : 0; }
 

@@ -19,6 +19,7 @@ struct cursor {
   const runs::run* source = nullptr;  // null: a part of a run in memory
   const runs::memory_run* in_memory = nullptr;
   uint32_t next_block = 0;
+  uint64_t rows_taken = 0;
   block::prefetched_block block;  // empty: the head is the first row of next_block, kept in memory
   uint32_t row_number = 0;
   uint64_t end = 0;  // of the part in memory: the first row number behind it
@@ -44,6 +45,7 @@ struct cursor {
 struct row_merger::core {
   virtual ~core() = default;
   virtual outcome next(row_view& out, waker& w) = 0;
+  virtual runs::merge_position position() const = 0;
 };
 
 namespace {
@@ -97,16 +99,28 @@ class merge final : public row_merger::core {
         const outcome s = reader_->next(c.block, &w);
         if (s.is_blocked()) return s;
         FLOWRUN_CHECK(s.is_ready() && c.block.header().stream == c.source->stream &&
-                      c.block.header().index == c.next_block);
-        ++c.next_block;
+                      c.block.header().index == c.source->blocks_before + c.next_block);
         c.row_number = 0;
         heads_.move_head(winner, {c.block.payload(), c.block.payload()});
+        if (c.next_block++ == 0 && c.source->rows_before_in_block > 0) {
+          pass(c.source->rows_before_in_block);
+          continue;
+        }
       }
       delivered_ = true;
+      ++c.rows_taken;
       if (unique_ && heads_.repeats_last()) continue;
       out = {heads_.head(winner).row, heads_.head(winner).heap};
       return outcome::ready();
     }
+  }
+
+  runs::merge_position position() const override {
+    runs::merge_position out;
+    if (cursors_.size() > runs_.size()) return out;
+    for (size_t r = 0; r < runs_.size(); ++r)
+      out.push_back({runs_[r].stream, runs_[r].rows_before + cursors_[r].rows_taken});
+    return out;
   }
 
  private:
@@ -116,6 +130,15 @@ class merge final : public row_merger::core {
     if (!Coded || left.first != right.first) return left.first < right.first;
     return words_.compare(rows_.copied_key(runs_[a.run].first_rows.data() + left.first_row_at),
                           rows_.copied_key(runs_[b.run].first_rows.data() + right.first_row_at)) < 0;
+  }
+
+  // The winner's first rows were taken before this merge began: on to the row behind them, which its block has.
+  void pass(uint32_t num_rows) {
+    if (unique_) static_cast<void>(heads_.repeats_last());
+    cursor& c = cursors_[heads_.winner()];
+    c.row_number = num_rows;
+    const row_place& first = heads_.head(heads_.winner());
+    heads_.replay({first.row + num_rows * size_t{rows_.row_bytes()}, first.heap});
   }
 
   // The winner's head was delivered: on to its next row.
@@ -163,5 +186,6 @@ row_merger::row_merger(std::vector<runs::run> runs, runs::memory_runs in_memory,
     : core_(make_merge(std::move(runs), std::move(in_memory), settings, resources, memory)) {}
 row_merger::~row_merger() = default;
 outcome row_merger::next(row_view& out, waker& w) { return core_->next(out, w); }
+runs::merge_position row_merger::position() const { return core_->position(); }
 
 }  // namespace flowrun::sort

@@ -30,6 +30,8 @@ class row_merger {
     const std::byte* heap = nullptr;
   };
   outcome next(row_view& out, waker& w);
+  // As run_merger::position(): behind the row that was delivered last.
+  runs::merge_position position() const;
 
   struct core;
 

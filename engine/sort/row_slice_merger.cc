@@ -50,6 +50,7 @@ kernels::row_slice row_slice_merger::take() {
     slice.parts.push_back(front.rows.first(counts_[i]));
     slice.owners.push_back(front.owner);
     slice.num_rows += counts_[i];
+    fronts_.took(i, counts_[i]);
     front.rows.drop(counts_[i]);
     if (front.rows.num_rows == 0) fronts_.drop_front(i);
   }
@@ -58,9 +59,9 @@ kernels::row_slice row_slice_merger::take() {
 }
 
 outcome row_slice_merger::next(kernels::row_slice& slice, waker& w) {
-  const auto segment_of = [this](block::prefetched_block block, uint32_t run) {
-    const row_place front{block.payload(), block.payload()};
-    return segment{{front, nullptr, block.header().num_rows, row_bytes_, run}, block.owner()};
+  const auto segment_of = [this](block::prefetched_block block, uint32_t run, uint32_t before) {
+    const row_place front{block.payload() + before * size_t{row_bytes_}, block.payload()};
+    return segment{{front, nullptr, block.header().num_rows - before, row_bytes_, run}, block.owner()};
   };
   for (;;) {
     const outcome loaded = fronts_.load(segment_of, w);

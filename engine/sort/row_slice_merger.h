@@ -27,6 +27,8 @@ class row_slice_merger {
 
   // ready: the next slice. Throws error(io).
   outcome next(kernels::row_slice& slice, waker& w);
+  // As run_merger::position().
+  runs::merge_position position() const { return fronts_.position(); }
 
  private:
   struct segment {

@@ -31,6 +31,10 @@ class run_merger {
   // The rest of the work, which needs no order: turns a part that pull() gave into rows, once. Called from several
   // threads at once.
   virtual void refine(const merge_part& part, std::vector<record::batch>& out) const = 0;
+  // How far the last merge has come, between two calls of pull(): what is pulled from here on is what a merger gives
+  // whose runs begin there (sorted_runs::begin_at). Empty before that merge begins, and where some rows are in memory
+  // only.
+  virtual runs::merge_position position() const = 0;
   // Runs that the last merge takes at once; 0 when nothing was spilled.
   virtual uint64_t fan_in() const = 0;
   // How often a row is read from scratch, at most: 0 when nothing was spilled.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/base/resumable.h"
 #include "engine/block/block_manager.h"
@@ -57,6 +58,9 @@ struct sort_resources {
   // are in runs on the disks, and of the blocks that came to these since the call before. From the thread that writes.
   std::function<void(uint64_t rows_taken, std::vector<runs::run> blocks)> written;
   bool keeps_none_once_spilled = false;  // of a creator: what stays in memory is all rows or none
+  // Of a merger whose runs another process may have to go on with; may be empty. Told that an intermediate merge has
+  // made `made`, which is on the disks, of the neighbouring runs with these streams.
+  std::function<void(const std::vector<uint64_t>& streams, const runs::run& made)> merged;
 };
 
 // "node 'by_key': ", for messages.

@@ -69,6 +69,7 @@ void slice_merger<Word>::take(size_t num_words, word_slice<Word>& slice) {
     }
     to += counts_[i];
     slice.ends.push_back(static_cast<size_t>(to - slice.words.get()));
+    fronts_.took(i, counts_[i]);
     front.at += counts_[i] * front.word_bytes;
     front.num_words -= counts_[i];
     if (front.num_words == 0) fronts_.drop_front(i);
@@ -77,8 +78,9 @@ void slice_merger<Word>::take(size_t num_words, word_slice<Word>& slice) {
 
 template <class Word>
 outcome slice_merger<Word>::next(word_slice<Word>& slice, waker& w) {
-  const auto segment_of = [this](block::prefetched_block block, uint32_t) {
-    return segment{block.payload(), block.header().num_rows, codec_.row_bytes(), block.owner()};
+  const auto segment_of = [this](block::prefetched_block block, uint32_t, uint32_t before) {
+    const size_t word_bytes = codec_.row_bytes();
+    return segment{block.payload() + before * word_bytes, block.header().num_rows - before, word_bytes, block.owner()};
   };
   for (;;) {
     const outcome loaded = fronts_.load(segment_of, w);

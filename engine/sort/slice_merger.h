@@ -34,6 +34,8 @@ class slice_merger {
 
   // ready: the next slice. Throws error(io).
   outcome next(word_slice<Word>& slice, waker& w);
+  // As run_merger::position().
+  runs::merge_position position() const { return fronts_.position(); }
 
  private:
   // What is left of a loaded block, packed words that are unpacked when they are taken; or of a part in memory, whole

@@ -39,10 +39,11 @@ class wide_run_merger final : public run_merger {
         block_bytes_ = std::max(block_bytes_, r.block_bytes);
       }
       memory_ = divide_memory();
-      first_merges_.emplace(sizes, memory_.fan_in, [this](std::vector<runs::run> merged) {
+      const auto begin = [this](std::vector<runs::run> merged) {
         return std::make_unique<wide_intermediate_merge>(std::move(merged), settings_, resources_, memory_,
                                                          block_bytes_, slices_);
-      });
+      };
+      first_merges_.emplace(sizes, memory_.fan_in, begin, resources_.merged);
       fan_in_ = std::min<uint64_t>(sizes.size(), memory_.fan_in) + runs_.in_memory.size();
     } else {
       memory_.slice_bytes = resources.merging.slice_bytes;
@@ -72,6 +73,10 @@ class wide_run_merger final : public run_merger {
     gather_(places, out);
   }
 
+  runs::merge_position position() const override {
+    if (slice_merger_) return slice_merger_->position();
+    return merger_ ? merger_->position() : runs::merge_position();
+  }
   uint64_t fan_in() const override { return fan_in_; }
   uint64_t merge_passes() const override { return first_merges_ ? first_merges_->passes() : 0; }
 

@@ -49,9 +49,14 @@ TEST(intermediate_merges, are_none_where_one_merge_takes_all_runs) {
 TEST(intermediate_merges, put_each_new_run_in_the_place_of_its_parts) {
   const std::vector<uint64_t> sizes = {9, 8, 1, 2, 7, 9, 9};
   size_t num_begun = 0;
-  intermediate_merges merges(sizes, 3, [&](std::vector<runs::run> from) {
+  std::vector<std::vector<uint64_t>> told;
+  const auto begin = [&](std::vector<runs::run> from) {
     ++num_begun;
     return std::make_unique<made_up_merge>(from);
+  };
+  intermediate_merges merges(sizes, 3, begin, [&](const std::vector<uint64_t>& streams, const runs::run& made) {
+    EXPECT_EQ(made.stream, streams.front());
+    told.push_back(streams);
   });
   std::vector<runs::run> runs = runs_of(sizes);
   no_waker nobody;
@@ -63,6 +68,8 @@ TEST(intermediate_merges, put_each_new_run_in_the_place_of_its_parts) {
   }
   EXPECT_EQ(num_begun, plan_merges(sizes, 3).size());
   EXPECT_EQ(num_blocked, num_begun);
+  ASSERT_EQ(told.size(), num_begun);
+  for (size_t i = 0; i < told.size(); ++i) EXPECT_EQ(told[i].size(), plan_merges(sizes, 3)[i].count);
   EXPECT_EQ(runs.size(), 3U);
   EXPECT_EQ(merges.passes(), merge_passes(sizes.size(), plan_merges(sizes, 3)));
   // In input order, and each has the rows from its first part up to the next run.
