@@ -1,5 +1,6 @@
 #include "engine/io/output_file.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -55,7 +56,8 @@ class output_file::core {
       stream_ = descriptor_stream::open(followed, direction::write);
       thread_ = start_io_thread("flowrun-write", [this] { write_stream(); });
     } else {
-      target_ = std::make_unique<output_target>(followed, options.direct);
+      target_ = std::make_unique<output_target>(followed, options.direct, options.kept_path);
+      if (!options.kept_path.empty()) go_on(options.kept_bytes);
       // The unnamed file has no path of its own to ask by.
       if (reserve_bytes_ > 0 && !may_reserve(fmt::format("/proc/self/fd/{}", target_->content().descriptor())))
         reserve_bytes_ = 0;
@@ -123,6 +125,22 @@ class output_file::core {
   }
   bool is_durable() const { return durable_; }
 
+  std::string keep(const std::string& suffix) { return target_->keep(suffix); }
+  std::shared_ptr<file> content() const {
+    const int descriptor = fcntl(target_->content().descriptor(), F_DUPFD_CLOEXEC, 0);
+    if (descriptor < 0)
+      throw error(error_kind::output, fmt::format("can't write {}: {}", path_, errno_text(errno)),
+                  "raise the limit of open files (ulimit -n)");
+    return file::adopt(descriptor, path_, target_->content().is_direct());
+  }
+  uint64_t num_bytes_written() {
+    mutex_lock lock(mutex_);
+    uint64_t out = offset_;
+    for (const auto& s : slots_)
+      if (s->is_in_flight) out = std::min(out, s->transfer.offset);
+    return out;
+  }
+
   const std::string& path() const { return path_; }
   uint64_t num_bytes() const { return num_bytes_; }
   bool is_direct() const { return target_ != nullptr && target_->content().is_direct(); }
@@ -134,8 +152,9 @@ class output_file::core {
     void wake() noexcept override { owner.written(*this); }
 
     core& owner;
-    const size_t number;  // of its buffer in the arena
-    request transfer;     // a stream uses data, num_bytes and the link only
+    const size_t number;        // of its buffer in the arena
+    bool is_in_flight = false;  // guarded by mutex_
+    request transfer;           // a stream uses data, num_bytes and the link only
   };
 
   std::byte* buffer_of(const slot& s) { return arena_.data() + s.number * chunk_bytes_; }
@@ -156,6 +175,22 @@ class output_file::core {
     if (!arena_) arena_ = aligned_buffer(slots_.size() * chunk_bytes_);
     free_.pop_back();
     return taken;
+  }
+
+  // Behind the first bytes of the file. The last page of them, which may be part of the next write, is read again.
+  void go_on(uint64_t num_bytes) {
+    num_bytes_ = num_bytes;
+    length_ = target_->content().num_bytes();
+    filled_ = num_bytes % io_alignment;
+    offset_ = num_bytes - filled_;
+    if (filled_ == 0) return;
+    filling_ = take_free(nullptr);
+    const int64_t result = target_->content().read_at(offset_, buffer_of(*filling_), io_alignment);
+    if (result < static_cast<int64_t>(filled_))
+      throw error(error_kind::io,
+                  fmt::format("can't read what is there of {}: {}", path_,
+                              result < 0 ? errno_text(static_cast<int>(-result)) : "it is too short"),
+                  "run the job again");
   }
 
   // Extends the file before the writes get there: 1 chunk, 2, 4, … up to reserve_bytes. A refusal is no failure:
@@ -197,6 +232,7 @@ class output_file::core {
     {
       mutex_lock lock(mutex_);
       ++num_in_flight_;
+      full.is_in_flight = true;
       if (stream_ != nullptr) queue_.push(r);
     }
     if (stream_ != nullptr)
@@ -226,6 +262,7 @@ class output_file::core {
   void settle(slot& s, const std::exception_ptr& failure) noexcept FLOWRUN_REQUIRES(mutex_) {
     if (failure != nullptr && failure_ == nullptr) failure_ = failure;
     free_.push_back(&s);  // has room for all
+    s.is_in_flight = false;
     --num_in_flight_;
     if (num_in_flight_ == 0) changed_.notify_all();
     if (waker* const woken = std::exchange(waiting_, nullptr)) woken->wake();
@@ -306,6 +343,9 @@ outcome output_file::finish(waker* waiting) { return core_->finish(waiting); }
 void output_file::commit() { core_->commit(); }
 output_target* output_file::target() { return core_->target(); }
 bool output_file::is_durable() const { return core_->is_durable(); }
+std::string output_file::keep(const std::string& suffix) { return core_->keep(suffix); }
+std::shared_ptr<file> output_file::content() const { return core_->content(); }
+uint64_t output_file::num_bytes_written() const { return core_->num_bytes_written(); }
 const std::string& output_file::path() const { return core_->path(); }
 uint64_t output_file::num_bytes() const { return core_->num_bytes(); }
 bool output_file::is_direct() const { return core_->is_direct(); }

@@ -29,6 +29,10 @@ struct output_file_options {
   bool direct = true;                 // where the file system can
   uint64_t reserve_bytes = 64 * MiB;  // the largest step of reserving ahead; 0: never
   bool durable = true;                // commit() waits until the content is on the disk (fsync)
+  // Goes on behind the first `kept_bytes` bytes of the file that keep() gave this path in another process; empty:
+  // begins.
+  std::string kept_path = {};
+  uint64_t kept_bytes = 0;
 };
 
 // One thread at a time calls; wakes come from any thread.
@@ -54,6 +58,14 @@ class output_file {
   // After finish() was done: what a commit of several outputs works on (joint_commit.h). Null for a stream.
   output_target* target();
   bool is_durable() const;
+
+  // What was taken stays when this is gone, in a file with a hidden name that ends so, until it is committed. Returns
+  // the path of it. Not of a stream. Throws error(output).
+  std::string keep(const std::string& suffix);
+  // That file, for others who sync it. Not of a stream.
+  std::shared_ptr<file> content() const;
+  // The first so many bytes have been handed to the file system.
+  uint64_t num_bytes_written() const;
 
   const std::string& path() const;
   uint64_t num_bytes() const;  // taken so far

@@ -93,7 +93,8 @@ int output_target::new_directories::make(const std::string& directory) {
 }
 
 // A link is kept, and what it names is made or replaced.
-output_target::output_target(const std::string& path, bool direct) : path_(followed_output(path)) {
+output_target::output_target(const std::string& path, bool direct, const std::string& kept)
+    : path_(followed_output(path)) {
   const std::filesystem::path full(path_);
   if (full.filename().empty() || full.filename() == "." || full.filename() == "..")
     throw error(error_kind::output, fmt::format("can't write {}: it names a directory", path), "name a file in it");
@@ -103,7 +104,10 @@ output_target::output_target(const std::string& path, bool direct) : path_(follo
   remove_leftovers();
   try {
     open_directory();
-    open(direct);
+    if (kept.empty())
+      open(direct);
+    else
+      open_kept(kept, direct);
   } catch (...) {
     if (descriptor_ >= 0) close(descriptor_);  // no destructor will
     throw;
@@ -112,7 +116,7 @@ output_target::output_target(const std::string& path, bool direct) : path_(follo
 }
 
 output_target::~output_target() {
-  if (!temporary_.empty()) unlinkat(descriptor_, temporary_.c_str(), 0);
+  if (!temporary_.empty() && !is_kept_) unlinkat(descriptor_, temporary_.c_str(), 0);
   close(descriptor_);
 }
 
@@ -140,6 +144,30 @@ void output_target::open(bool direct) {
     fail("write", errno);
   }
   open_sibling(direct);
+}
+
+void output_target::open_kept(const std::string& kept, bool direct) {
+  bool is_direct = direct;
+  const int descriptor = open_descriptor(kept, O_RDWR | O_NOFOLLOW, 0, is_direct);
+  if (descriptor < 0) fail("go on with what is there of", errno);
+  temporary_ = std::filesystem::path(kept).filename().string();
+  is_kept_ = true;
+  content_ = file::adopt(descriptor, path_, is_direct);
+}
+
+std::string output_target::keep(const std::string& suffix) {
+  if (is_kept_) return directory_ + "/" + temporary_;
+  const std::string name = fmt::format(".{}.{}", name_.substr(0, 200), suffix);
+  if (unlinkat(descriptor_, name.c_str(), 0) != 0 && errno != ENOENT) fail("replace what was left of", errno);
+  if (temporary_.empty()) {
+    if (!link_to(name)) fail("write", EEXIST);
+  } else if (renameat(descriptor_, temporary_.c_str(), descriptor_, name.c_str()) != 0) {
+    fail("write", errno);
+  }
+  temporary_ = name;
+  is_kept_ = true;
+  made_.keep();
+  return directory_ + "/" + name;
 }
 
 void output_target::open_sibling(bool direct) {

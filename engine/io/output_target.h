@@ -6,6 +6,8 @@
 // the file system has no unnamed files, the sibling exists from the start, and the destructor removes it. A process
 // that is killed meanwhile leaves its sibling, and the next output of that name takes it away: living processes hold a
 // lock on theirs (flock).
+// An output of which a later process may go on with what is there (keep()) has a hidden name of its own instead, which
+// stays when the process ends.
 // Directories that had to be made for an output go with it when it is abandoned, as long as nothing lies in them.
 //
 //   sync() prepare() place() settle() sync_directory()       one output: commit()
@@ -30,14 +32,18 @@ class output_target {
   // a stream. Throws error(output) when it is a directory.
   static bool is_stream(const std::string& path);
 
-  // Follows a symbolic link to what it names; creates missing directories. Throws error(output).
-  output_target(const std::string& path, bool direct);
+  // Follows a symbolic link to what it names; creates missing directories. `kept`: the name that keep() gave in another
+  // process; empty: it is a new file. Throws error(output).
+  output_target(const std::string& path, bool direct, const std::string& kept = {});
   ~output_target();
   output_target(const output_target&) = delete;
   output_target& operator=(const output_target&) = delete;
 
   // The bytes; its path() is the final one, for messages.
   file& content() { return *content_; }
+  // Gives the content the name ".NAME.SUFFIX", which stays until a commit, also when this is gone; returns its path.
+  // What had the name goes. Throws error(output).
+  std::string keep(const std::string& suffix);
   // Blocks for the disk, unless `durable` is false: then a power cut may still lose the content. Throws error(io)
   // or error(output); the name is then as it was before.
   void commit(bool durable = true);
@@ -64,6 +70,7 @@ class output_target {
   void look_at_directory();
   bool look_at_target() const;
   void open(bool direct);
+  void open_kept(const std::string& kept, bool direct);
   void open_sibling(bool direct);
   void remove_leftovers() const;
   std::string sibling_name(int number) const;
@@ -102,6 +109,7 @@ class output_target {
   int descriptor_ = -1;  // of the directory
   new_directories made_;
   std::string temporary_;  // the name of the sibling, while it exists
+  bool is_kept_ = false;   // it stays
   std::string old_;        // the name of what was replaced, while it is kept
   state state_ = state::as_before;
   std::unique_ptr<file> content_;

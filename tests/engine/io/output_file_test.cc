@@ -82,6 +82,47 @@ TEST_P(output_file_test, appears_whole_at_commit) {
   EXPECT_EQ(home.num_entries(), 1U);
 }
 
+TEST_P(output_file_test, another_process_goes_on_with_what_was_kept) {
+  std::mt19937 random(4);
+  for (int round = 0; round < 40; ++round) {
+    const bool replaces = round % 3 == 0;
+    if (replaces) store(home / "out", random_bytes(10, 1));
+    const auto content = random_bytes(60'000 + random() % 60'000, static_cast<unsigned>(round));
+    const std::span<const std::byte> all(content);
+    const size_t first = round % 4 == 0 ? 4096 * (1 + random() % 5) : 1 + random() % 50'000;
+    output_file_options options{.chunk_bytes = 8192, .direct = round % 2 == 0, .reserve_bytes = 30'000};
+    {
+      output_file out(*io, home / "out", options);
+      write_all(out, all.first(first));
+      EXPECT_LE(out.num_bytes_written(), first);
+      options.kept_path = out.keep("flowrun-resume-1");
+      EXPECT_EQ(out.keep("flowrun-resume-1"), options.kept_path);
+      write_all(out, random_bytes(30'000, 5));  // what comes behind the mark counts for nothing
+      while (out.num_bytes_written() < first) std::this_thread::yield();
+      out.content()->sync();
+    }
+    EXPECT_EQ(home.num_entries(), replaces ? 2U : 1U);
+    options.kept_bytes = first;
+    {
+      output_file out(*io, home / "out", options);
+      EXPECT_EQ(out.num_bytes(), first);
+      write_all(out, all.subspan(first));
+      finish(out);
+      out.commit();
+    }
+    ASSERT_EQ(load(home / "out"), content);
+    EXPECT_EQ(home.num_entries(), 1U);
+    std::filesystem::remove(home / "out");
+  }
+}
+
+TEST_P(output_file_test, what_was_kept_may_be_gone) {
+  const output_file_options options{.kept_path = home / ".out.flowrun-resume-1", .kept_bytes = 5};
+  EXPECT_THAT(error_of([&] { output_file(*io, home / "out", options); }).what(), HasSubstr("No such file"));
+  store(home / ".out.flowrun-resume-1", random_bytes(4, 1));
+  EXPECT_THAT(error_of([&] { output_file(*io, home / "out", options); }).what(), HasSubstr("too short"));
+}
+
 TEST_P(output_file_test, leaves_nothing_when_abandoned) {
   const auto content = random_bytes(100'000);
   store(home / "kept", content);
