@@ -19,6 +19,10 @@ namespace flowrun::runner {
 
 namespace {
 
+// What is written twice of an output where a process ends; a sync for each.
+constexpr uint64_t least_between_marks = 1 * MiB;
+constexpr uint64_t most_between_marks = 1 * GiB;
+
 // Without the name of its file, which may be spelled in several ways.
 std::string serialized(specs::JobSpec job) {
   job.clear_file();
@@ -78,6 +82,7 @@ resume::job_identity identity_of(const loaded_job& loaded, const job_arguments& 
                {"the list of scratch directories", scratch}};
   std::set<std::string> inputs;
   collect_inputs(*loaded.graph, inputs);
+  out.bytes_between_marks = std::clamp(loaded.machine.memory_bytes / 8, least_between_marks, most_between_marks);
   for (const auto& plugin : loaded_plugins()) inputs.insert(plugin->file.path);
   for (const std::string& path : inputs) out.inputs.push_back(resume::look_at_input(absolute(path)));
   return out;
@@ -106,6 +111,10 @@ std::string described(const std::string& node, const resume::sort_progress& sort
                      sort.is_complete ? ", which is all of it" : "");
 }
 
+std::string described(const std::string& node, const resume::output_progress& output) {
+  return fmt::format("'{}' has written {}", node, format_bytes(output.num_bytes));
+}
+
 }  // namespace
 
 std::shared_ptr<resume::manifest> open_manifest(const loaded_job& loaded, const run_arguments& arguments,
@@ -118,6 +127,8 @@ std::shared_ptr<resume::manifest> open_manifest(const loaded_job& loaded, const 
     screen.warn(fmt::format("starts over: {}", fmt::join(out->reasons_to_start_over(), "; ")));
   for (const auto& [node, sort] : out->progress())
     screen.say(fmt::format("flowrun: goes on: {}\n", described(node, sort)));
+  for (const auto& [node, output] : out->outputs())
+    screen.say(fmt::format("flowrun: goes on: {}\n", described(node, output)));
   return out;
 }
 
@@ -128,6 +139,7 @@ std::string describe_resume(const loaded_job& loaded, const job_arguments& job) 
     return fmt::format("resume: a run would start over: {}\n", fmt::join(there.reasons_to_start_over, "; "));
   std::string out;
   for (const auto& [node, sort] : there.sorts) out += fmt::format("resume: {}\n", described(node, sort));
+  for (const auto& [node, output] : there.outputs) out += fmt::format("resume: {}\n", described(node, output));
   return out.empty() ? "resume: nothing is finished yet\n" : out;
 }
 

@@ -66,7 +66,8 @@ struct build_context {
 
   // Of a job that is resumed: the source begins there; null: at its beginning.
   const resume::source_position* begin_at = nullptr;
-  // Of the intake of a breaker: its pipeline notes positions, so what it didn't write can be read again.
+  // Of the end of a pipeline: it is told where the head was (ordered_stage::note_position), so what it didn't write can be
+  // read again.
   bool notes_positions = false;
 
   bool is_intake() const { return part == plan::node_part::intake; }

@@ -29,6 +29,12 @@ pipeline_builder::pipeline_builder(const plan::graph& g, const plan::physical_pl
   for (size_t i = 0; i < g.nodes.size(); ++i) stored_[i].resize(g.nodes[i].inputs.size());
 }
 
+namespace {
+
+bool is_ordered(const pipeline_tree::node& n) { return std::holds_alternative<std::unique_ptr<ordered_stage>>(n.work); }
+
+}  // namespace
+
 int pipeline_builder::phase_of_reader(const plan::queue& q) const {
   for (const plan::pipeline& p : plan_.pipelines)
     if (p.head == q.to_node) return p.phase;
@@ -289,27 +295,23 @@ void pipeline_builder::add_queue(pipeline_tree& tree, int queue, const std::map<
   attach(tree, tails.at(edge.from_node), static_cast<unsigned>(edge.from_port), stage_index);
 }
 
-// Where the rows of a single breaker come from a source through stages without state, a later process can begin at a
-// position of that source. (Which sources can tell theirs is seen when they are built.)
+// Where the rows of a single breaker or sink come from a source or a sort through stages without state, a later process
+// can begin at a position of that source. (Which sources can tell theirs is seen when they are built.)
 void pipeline_builder::go_on(const plan::pipeline& p) {
   begin_at_.clear();
   notes_positions_ = false;
   if (job_.manifest() == nullptr || p.control || p.nodes.empty() || !p.queues.empty() || !p.stores.empty()) return;
   const auto role_of = [&](int node) { return graph_.nodes[static_cast<size_t>(node)].role(); };
-  if (role_of(p.head) != plan::operator_role::source || role_of(p.nodes.back()) != plan::operator_role::breaker) return;
+  const plan::operator_role head = role_of(p.head), end = role_of(p.nodes.back());
+  if (head != plan::operator_role::source && head != plan::operator_role::breaker) return;
+  if (end != plan::operator_role::breaker && end != plan::operator_role::sink) return;
   if (!std::all_of(p.nodes.begin(), p.nodes.end() - 1,
                    [&](int node) { return role_of(node) == plan::operator_role::stateless; }))
     return;
   notes_positions_ = true;
-  begin_at_ = job_.manifest()->sort(graph_.nodes[static_cast<size_t>(p.nodes.back())].id).before().position;
-}
-
-// Only if nothing but the breaker needs the order: what another stage has seen a later process wouldn't see again.
-void pipeline_builder::note_positions(pipeline_tree& tree) const {
-  const auto num_ordered = std::count_if(tree.stages.begin(), tree.stages.end(), [](const pipeline_tree::node& n) {
-    return std::holds_alternative<std::unique_ptr<ordered_stage>>(n.work);
-  });
-  tree.notes_positions = notes_positions_ && num_ordered == 1;
+  const std::string& id = graph_.nodes[static_cast<size_t>(p.nodes.back())].id;
+  begin_at_ = end == plan::operator_role::sink ? job_.manifest()->output(id).before().position
+                                               : job_.manifest()->sort(id).before().position;
 }
 
 pipeline_tree pipeline_builder::build(size_t index) {
@@ -322,6 +324,8 @@ pipeline_tree pipeline_builder::build(size_t index) {
   build_head(tree, p, tails);
   for (int member : p.nodes) {
     const auto node = static_cast<size_t>(member);
+    // Only if nothing but the end needs the order: what another stage has seen a later process wouldn't see again.
+    notes_positions_ &= std::none_of(tree.stages.begin(), tree.stages.end(), is_ordered);
     const plan::input_port& from = graph_.nodes[node].inputs[graph_.nodes[node].flowing_input()];
     assembly built = build_node(node, plan::part_in(graph_, p, member), 0, {}, tree.limits.row_bytes);
     const tail parent = tails.at(from.from_node);
@@ -332,7 +336,7 @@ pipeline_tree pipeline_builder::build(size_t index) {
   }
   for (const plan::stored_input& s : p.stores) add_store(tree, s, tails);
   for (int q : p.queues) add_queue(tree, q, tails);
-  note_positions(tree);
+  tree.notes_positions = notes_positions_;
   return tree;
 }
 

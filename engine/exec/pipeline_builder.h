@@ -47,7 +47,6 @@ class pipeline_builder {
   assembly build_node(size_t node, plan::node_part part, size_t input, std::vector<input_stream*> inputs,
                       uint64_t longest_row);
   void go_on(const plan::pipeline& p);
-  void note_positions(pipeline_tree& tree) const;
   bool build_engine_part(size_t node, plan::node_part part, size_t input, assembly& out);
   std::unique_ptr<source> read_results(size_t node);
   shared_rows rows_of_stream(const std::string& id);

@@ -23,9 +23,24 @@ void kept_sort::written(uint64_t rows_taken, std::vector<runs::run> blocks) {
       rows_to_skip = rows_taken - places_.front().rows_taken;
     }
     for (const runs::run& r : blocks)
-      for (const runs::run_block& b : r.blocks) blocks_.push_back(b.id);
+      for (const runs::run_block& b : r.blocks) blocks_[r.stream].push_back(b.id);
   }
   owner_.save_written(*this, rows_taken, blocks, position, rows_to_skip);
+}
+
+void kept_sort::merged(const std::vector<uint64_t>& streams, const runs::run& made) {
+  std::vector<block::block_id> free;
+  {
+    mutex_lock lock(mutex_);
+    for (const uint64_t stream : streams) {
+      const auto found = blocks_.find(stream);
+      if (found == blocks_.end()) continue;
+      free.insert(free.end(), found->second.begin(), found->second.end());
+      blocks_.erase(found);
+    }
+    for (const runs::run_block& b : made.blocks) blocks_[made.stream].push_back(b.id);
+  }
+  owner_.save_merged(*this, streams, made, std::move(free));
 }
 
 void kept_sort::complete() {
@@ -38,7 +53,8 @@ void kept_sort::release() {
   std::vector<block::block_id> blocks;
   {
     mutex_lock lock(mutex_);
-    blocks.swap(blocks_);
+    for (const auto& [stream, of_run] : blocks_) blocks.insert(blocks.end(), of_run.begin(), of_run.end());
+    blocks_.clear();
   }
   owner_.save_released(*this, std::move(blocks));
 }

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,8 @@ class kept_sort {
   void note_position(uint64_t rows_taken, source_position position);
   // As sort_resources::written, counted from the first row of the sort's input. On any thread.
   void written(uint64_t rows_taken, std::vector<runs::run> blocks);
+  // As sort_resources::merged. From here on the new run is there instead.
+  void merged(const std::vector<uint64_t>& streams, const runs::run& made);
   // No row is anywhere else than in the runs.
   void complete();
   bool is_complete() const { return complete_.load() || before_.is_complete; }
@@ -61,7 +64,7 @@ class kept_sort {
   std::atomic<bool> complete_{false};
   mutex mutex_;
   std::deque<place> places_ FLOWRUN_GUARDED_BY(mutex_);
-  std::vector<block::block_id> blocks_ FLOWRUN_GUARDED_BY(mutex_);  // that are kept
+  std::map<uint64_t, std::vector<block::block_id>> blocks_ FLOWRUN_GUARDED_BY(mutex_);  // that are kept, by stream
 };
 
 }  // namespace flowrun::resume

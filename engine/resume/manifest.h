@@ -5,7 +5,8 @@
 // waits for it. Blocks that records tell of are kept: their space is not used again as long as a later process may need
 // them (block_manager::keep).
 //
-// The unit is a part of a sort's runs, about half of the sort's memory. All else is done again.
+// The units: a part of a sort's runs, about half of the sort's memory; an intermediate merge; so many bytes of an
+// output that a sort or a source is written to. All else is done again.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/units.h"
 #include "engine/block/block_manager.h"
 #include "engine/resume/input_contents.h"
+#include "engine/resume/kept_output.h"
 #include "engine/resume/kept_sort.h"
 
 namespace flowrun::resume {
@@ -34,6 +37,7 @@ struct job_identity {
   };
   std::vector<fact> facts;
   std::vector<input_contents> inputs;
+  uint64_t bytes_between_marks = 1 * GiB;  // of an output
 };
 
 class manifest {
@@ -49,6 +53,7 @@ class manifest {
   const std::vector<std::string>& reasons_to_start_over() const { return reasons_; }
   // What can be gone on with, by node.
   std::map<std::string, sort_progress> progress() const;
+  std::map<std::string, output_progress> outputs() const;
   // Of one scratch directory (disk_config::kept_file).
   std::string kept_file(size_t disk) const;
 
@@ -57,6 +62,7 @@ class manifest {
   void attach(block::block_manager& blocks, std::function<void(const std::string&)> warn);
   // Of the job's own graph. Never null after attach().
   kept_sort& sort(const std::string& node);
+  kept_output& output(const std::string& node);
   // What is there must not be used again.
   void spoil(const std::string& why);
   // Waits until all records are written.
@@ -67,8 +73,14 @@ class manifest {
   // For kept_sort.
   void save_written(kept_sort& sort, uint64_t rows_taken, const std::vector<runs::run>& blocks,
                     const source_position& position, uint64_t rows_to_skip);
+  void save_merged(kept_sort& sort, const std::vector<uint64_t>& streams, const runs::run& made,
+                   std::vector<block::block_id> merged);
   void save_complete(kept_sort& sort);
   void save_released(kept_sort& sort, std::vector<block::block_id> blocks);
+  // For kept_output.
+  void save_output(kept_output& output, std::shared_ptr<io::file> content, const output_progress& written);
+  uint64_t bytes_between_marks() const;
+  std::string output_suffix() const;
 
  private:
   class core;
@@ -80,10 +92,14 @@ class manifest {
 struct manifest_summary {
   std::string job;  // path of its file; empty: there is no manifest, or it says nothing
   std::map<std::string, sort_progress> sorts;
+  std::map<std::string, output_progress> outputs;
   std::vector<std::string> reasons_to_start_over;
 };
 manifest_summary summary_of(const std::string& path);
 manifest_summary summary_for(const std::vector<std::string>& scratch, const job_identity& identity);
+
+// Removes the parts of outputs that this manifest tells of, which lie beside the outputs.
+void remove_outputs_of(const std::string& path) noexcept;
 
 // For facts whose text is long or secret, and for keys.
 uint64_t hash_of(std::string_view text);

@@ -18,6 +18,7 @@
 #include "engine/base/error.h"
 #include "engine/block/scratch_directory.h"
 #include "engine/io/directory_lock.h"
+#include "engine/resume/manifest.h"
 
 namespace flowrun::resume {
 
@@ -150,6 +151,7 @@ bool remove_if_dead(const found_directory& found, std::string& cause) {
   const int descriptor = io::open_directory(found.path);
   if (descriptor < 0) return cause = errno_text(errno), false;
   const bool is_dead = io::lock_directory(descriptor) && io::has_its_name(descriptor, found.path);
+  if (is_dead && !found.manifest.empty()) remove_outputs_of(found.manifest);
   if (is_dead)
     if (const int problem = remove_all(found.path); problem != 0) cause = errno_text(problem);
   ::close(descriptor);

@@ -54,7 +54,8 @@ struct found_directory {
 
 // By path. Those of other users, and scratch directories that aren't there, are left out.
 std::vector<found_directory> find_resume_directories(const std::string& scratch);
-// False: a process works there now, or it can't be removed (then `cause` says why).
+// With the parts of outputs that its manifest tells of. False: a process works there now, or it can't be removed (then
+// `cause` says why).
 bool remove_if_dead(const found_directory& found, std::string& cause);
 
 }  // namespace flowrun::resume

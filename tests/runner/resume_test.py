@@ -42,6 +42,22 @@ nodes:
   sorted: {op: sort, in: rows, with: {by: [k], unique: true}}
   out: {op: file.write_rows, in: sorted, with: {path: out/sorted}}
 """
+# Two sorts behind each other, with nothing between them that has a state.
+CHAIN = """flowrun: 1
+nodes:
+  drawn: {op: generate, with: {rows: 4000000, columns: {k: "rand(1, i) % 100000", v: "rand(2, i)"}}}
+  by_k: {op: sort, in: drawn, with: {by: [k, v]}}
+  mixed: {op: map, in: by_k, with: {w: "k ^ (v % 65536)", v: v}}
+  by_w: {op: sort, in: mixed, with: {by: [w, v], stable: true}}
+  out: {op: file.write_rows, in: by_w, with: {path: out/sorted}}
+"""
+# From a file to a file, without a sort.
+COPY = """flowrun: 1
+nodes:
+  rows: {op: file.read_rows, with: {path: [a.rows, b.rows], type: {k: u32, v: u64}}}
+  some: {op: filter, in: rows, with: {where: "v % 3 > 0"}}
+  out: {op: file.write_csv, in: some, with: {path: out/sorted, header: true}}
+"""
 # Two sorts behind each other, the second of what a stage with a state has made.
 TWO = """flowrun: 1
 params: {rows: {type: int, default: 3000000}}
@@ -73,11 +89,30 @@ class resume_test(process_test):
     def manifest_bytes(self):
         return sum((d / "manifest").stat().st_size for d in self.kept() if (d / "manifest").exists())
 
-    def kill_after(self, num_bytes, *more, patience=60):
+    def is_hidden_part(self, name):
+        return name.startswith(".sorted.flowrun-resume-")
+
+    def part_of_output(self):
+        """What lies beside the output while it is written; empty: nothing is noted of it yet."""
+        return [name for name in self.files("out") if self.is_hidden_part(name)]
+
+    def kill_after(self, num_bytes, *more):
         """Kills a run with --resume once its manifest has grown to so much. False: it was done before."""
+        return self.kill_when(lambda: self.manifest_bytes() >= num_bytes, *more)
+
+    def kill_while_writing(self, *more):
+        """Kills a run with --resume once two marks of its output are noted."""
+
+        def is_far():
+            said = self.flowrun("plan", "job.yaml", *MEMORY, "-T", "scratch", "--resume", *more).stdout
+            return "'out' has written" in said
+
+        return self.kill_when(lambda: self.part_of_output() and is_far(), *more)
+
+    def kill_when(self, is_time, *more, patience=60):
         job = self.start("job.yaml", *MEMORY, "-T", "scratch", "--resume", "--progress", "none", *more)
         end = time.monotonic() + patience
-        while job.poll() is None and time.monotonic() < end and self.manifest_bytes() < num_bytes:
+        while job.poll() is None and time.monotonic() < end and not is_time():
             time.sleep(0.002)
         killed = job.poll() is None
         job.send_signal(signal.SIGKILL)
@@ -99,7 +134,7 @@ class resume_test(process_test):
         (self.dir / "out/sorted").unlink(missing_ok=True)
         kills = 0
         for _ in range(num_kills):
-            self.assertEqual(self.files("out"), [])
+            self.assertEqual([name for name in self.files("out") if not self.is_hidden_part(name)], [])
             kills += self.kill_after(self.manifest_bytes() + 1500)
         self.assertGreater(kills, 0)
         return self.goes_on(expected)
@@ -152,6 +187,109 @@ class resume_test(process_test):
         kills = [self.kill_after(n) for n in (3_000, 9_000, 13_000)]
         self.assertTrue(kills[0])
         self.goes_on(expected)
+
+    def test_the_last_merge(self):
+        self.write("job.yaml", SORT)
+        expected = self.expected()
+        written = 0
+        for _ in range(2):
+            self.assertTrue(self.kill_while_writing())
+            size = (self.dir / "out" / self.part_of_output()[0]).stat().st_size
+            self.assertGreaterEqual(size, written)
+            written = size
+        plan = self.flowrun("plan", "job.yaml", *MEMORY, "-T", "scratch", "--resume")
+        self.assertRegex(plan.stdout, r"resume: 'out' has written [\d.]+ MiB")
+        done, rows = self.goes_on(expected)
+        self.assertRegex(done.stderr, r"goes on: 'out' has written [\d.]+ MiB")
+        self.assertEqual(rows["drawn"], 0)
+        self.assertLess(rows["sorted"], 6_000_000)
+        self.assertEqual(self.files("out"), ["sorted"])
+
+    def test_the_last_merge_of_strings(self):
+        draw = random.Random(7)
+        self.write_inputs("txt", [f"{draw.randrange(10 ** draw.randrange(1, 9))} {'x' * draw.randrange(20)}\n" for _ in range(900_000)])
+        self.write("empty.txt", "")
+        self.write("job.yaml", LINES)
+        expected = self.expected()
+        self.assertTrue(self.kill_while_writing())
+        done, rows = self.goes_on(expected)
+        self.assertEqual(rows["lines"], 0)
+        self.assertLess(rows["out"], rows["sorted"] + 1)
+        self.assertLess(rows["sorted"], 800_000)
+
+    def test_a_part_of_an_output_that_is_gone_or_changed_is_written_again(self):
+        self.write("job.yaml", SORT)
+        expected = self.expected()
+        for change in ("remove", "shorten", "exchange"):
+            with self.subTest(change):
+                self.assertTrue(self.kill_while_writing())
+                part = self.dir / "out" / self.part_of_output()[0]
+                if change == "remove":
+                    part.unlink()
+                elif change == "shorten":
+                    os.truncate(part, 1000)
+                else:
+                    content = part.read_bytes()
+                    (self.dir / "out/new").write_bytes(content[::-1])
+                    (self.dir / "out/new").rename(part)
+                done, rows = self.goes_on(expected)
+                self.assertNotIn("'out' has written", done.stderr)
+                self.assertEqual((rows["drawn"], rows["sorted"]), (0, 6_000_000))
+                self.assertEqual(self.files("out"), ["sorted"])
+                (self.dir / "out/sorted").unlink()
+
+    def test_clean_and_another_job_take_the_part_of_an_output_away(self):
+        self.write("job.yaml", SORT)
+        self.assertTrue(self.kill_while_writing())
+        self.assertEqual(self.flowrun("clean", "-n", "scratch").returncode, 0)
+        self.assertEqual(len(self.part_of_output()), 1)
+        self.assertEqual(self.flowrun("clean", "scratch").returncode, 0)
+        self.assertEqual(self.files("out") + self.files("scratch"), [])
+        self.assertTrue(self.kill_while_writing())
+        self.write("job.yaml", SORT.replace("stable: true", "stable: false").replace("out/sorted", "out/other"))
+        done = self.run_job("--resume")
+        self.assertIn("starts over: the job has changed", done.stderr)
+        self.assertEqual(self.files("out"), ["other"])
+
+    def test_a_sort_that_reads_another_one(self):
+        self.write("job.yaml", CHAIN)
+        expected = self.expected()
+
+        def is_in_second():
+            said = self.flowrun("plan", "job.yaml", *MEMORY, "-T", "scratch", "--resume").stdout
+            return "'by_w' has" in said
+
+        self.assertTrue(self.kill_when(is_in_second))
+        done, rows = self.goes_on(expected)
+        self.assertEqual(rows["drawn"], 0)
+        self.assertLess(rows["by_k"], 4_000_000)
+
+    def test_from_a_file_to_a_file(self):
+        draw = random.Random(8)
+        rows = [struct.pack("<IQ", draw.randrange(2_000_000), i) for i in range(2_500_000)]
+        self.write("a.rows", b"".join(rows[:900_001]))
+        self.write("b.rows", b"".join(rows[900_001:]))
+        self.write("job.yaml", COPY)
+        expected = self.expected()
+        self.assertTrue(self.kill_while_writing())
+        done, given = self.goes_on(expected)
+        self.assertLess(given["rows"], len(rows))
+
+    def test_intermediate_merges(self):
+        self.write("job.yaml", SORT)
+        more = ("-m", "7MiB", "--block-size", "256KiB")
+        expected = self.expected()
+        plan = self.flowrun("plan", "job.yaml", *MEMORY, "-T", "scratch", *more)
+        self.assertRegex(plan.stdout, r"[2-9] (merge )?passes")
+
+        def has_merged():
+            said = self.flowrun("plan", "job.yaml", *MEMORY, "-T", "scratch", "--resume", *more).stdout
+            runs = re.search(r"in (\d+) runs?, .*all of it", said)
+            return runs and int(runs[1]) < 50
+
+        self.assertTrue(self.kill_when(has_merged, *more))
+        done, rows = self.goes_on(expected, *more)
+        self.assertEqual(rows["drawn"], 0)
 
     def test_a_run_that_nobody_disturbs_leaves_nothing(self):
         self.write("job.yaml", SORT)

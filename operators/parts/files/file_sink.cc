@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/io/output_file.h"
+#include "engine/resume/manifest.h"
 
 namespace flowrun::operators {
 
@@ -68,17 +69,55 @@ class index_sink {
   bool finished_ = false;
 };
 
+// Of a job that can be resumed: marks how far the output has come, so that a later process goes on from there.
+class output_marks {
+ public:
+  output_marks(resume::kept_output& kept, io::output_file& file) : kept_(kept), file_(file), last_(file.num_bytes()) {}
+
+  // What is written from here on came from there.
+  void note_position(const resume::source_position& from) {
+    if (next_ || file_.num_bytes() - last_ < kept_.bytes_between_marks()) return;
+    next_ = {file_.num_bytes(), from};
+  }
+  // Saves a mark once what comes before it is written.
+  void look() {
+    if (!next_ || file_.num_bytes_written() < next_->num_bytes) return;
+    const std::string path = file_.keep(kept_.suffix());
+    last_ = next_->num_bytes;
+    kept_.written(file_.content(), path, last_, std::move(next_->position));
+    next_.reset();
+  }
+
+ private:
+  struct mark {
+    uint64_t num_bytes;
+    resume::source_position position;
+  };
+  resume::kept_output& kept_;
+  io::output_file& file_;
+  uint64_t last_;  // bytes before the last mark
+  std::optional<mark> next_;
+};
+
 class file_sink final : public exec::ordered_stage {
  public:
   file_sink(exec::build_context& context, const std::string& path, sink_content content, std::string prologue,
             std::unique_ptr<row_index_builder> index)
-      : job_(context.job),
-        counters_(context.counters),
-        content_(content),
-        prologue_(std::move(prologue)),
-        file_(std::make_unique<io::output_file>(context.job.backend(), path == "-" ? "/dev/stdout" : path,
-                                                writing_options(context, index != nullptr))) {
+      : job_(context.job), counters_(context.counters), content_(content), prologue_(std::move(prologue)) {
+    io::output_file_options options = writing_options(context, index != nullptr);
+    resume::kept_output* const kept = index ? nullptr : kept_output_of(context);
+    if (kept != nullptr && kept->before().num_bytes > 0) {
+      options.kept_path = kept->before().path;
+      options.kept_bytes = kept->before().num_bytes;
+      prologue_taken_ = prologue_.size();
+    }
+    file_ = std::make_unique<io::output_file>(job_.backend(), path == "-" ? "/dev/stdout" : path, options);
+    if (kept != nullptr && !file_->is_stream()) marks_.emplace(*kept, *file_);
     if (index) index_.emplace(context, path, std::move(index));
+  }
+
+  void note_position(const resume::source_position& from) override {
+    if (marks_) marks_->note_position(from);
   }
 
   outcome push(record::batch& in, exec::output&, waker& w) override {
@@ -87,6 +126,7 @@ class file_sink final : public exec::ordered_stage {
                                                  ? exec::open_parcel<text_block>(in).bytes()
                                                  : std::span(in.rows, in.num_rows * in.row_bytes);
     if (const outcome o = write(bytes, taken_, w); o.is_blocked()) return o;
+    if (marks_) marks_->look();
     if (index_ && !std::exchange(is_indexed_, true)) index_->add(in);
     if (index_)
       if (const outcome o = index_->write(w); o.is_blocked()) return o;
@@ -102,12 +142,18 @@ class file_sink final : public exec::ordered_stage {
     // Only now, since an index must not be older than its rows.
     if (index_)
       if (const outcome o = index_->finish(w); o.is_blocked()) return o;
+    marks_.reset();
     job_.commit_at_end(std::move(file_));
     if (index_) job_.commit_at_end(index_->take_file());
     return outcome::done();
   }
 
  private:
+  // Null: nothing of it can be gone on with.
+  static resume::kept_output* kept_output_of(exec::build_context& context) {
+    return context.notes_positions ? &context.job.manifest()->output(context.node.id) : nullptr;
+  }
+
   // Writes what is left behind `taken` bytes.
   outcome write(std::span<const std::byte> bytes, size_t& taken, waker& w) {
     if (taken == bytes.size()) return outcome::ready();
@@ -127,6 +173,7 @@ class file_sink final : public exec::ordered_stage {
   size_t taken_ = 0;         // bytes of the batch at hand that are written
   bool is_indexed_ = false;  // the batch at hand
   std::unique_ptr<io::output_file> file_;
+  std::optional<output_marks> marks_;  // of file_
   std::optional<index_sink> index_;
 };
 

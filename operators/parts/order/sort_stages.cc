@@ -167,8 +167,8 @@ struct placed_part {
 // The check is null where nothing is verified.
 class merger_source final : public exec::source {
  public:
-  merger_source(std::shared_ptr<sort::run_merger> merger, std::shared_ptr<sort::outflow_check> check)
-      : merger_(std::move(merger)), check_(std::move(check)) {}
+  merger_source(std::shared_ptr<sort::run_merger> merger, std::shared_ptr<sort::outflow_check> check, bool is_kept)
+      : merger_(std::move(merger)), check_(std::move(check)), is_kept_(is_kept) {}
   outcome pull(exec::output& out, waker& w) override {
     std::vector<sort::merge_part> parts;
     const outcome o = merger_->pull(parts, w);
@@ -180,10 +180,17 @@ class merger_source final : public exec::source {
     if (check_ && o.is_done()) check_->end();
     return o;
   }
+  resume::source_position position() const override {
+    resume::source_position out;
+    if (!is_kept_) return out;
+    for (const runs::rows_of_run& r : merger_->position()) out.insert(out.end(), {r.stream, r.num_rows});
+    return out;
+  }
 
  private:
   std::shared_ptr<sort::run_merger> merger_;
   std::shared_ptr<sort::outflow_check> check_;
+  const bool is_kept_;  // the runs, for a later process
 };
 
 class refine_stage final : public exec::parcel_stage<placed_part> {
@@ -206,6 +213,13 @@ class refine_stage final : public exec::parcel_stage<placed_part> {
 resume::kept_sort* kept_sort_of(exec::build_context& c, const sort::sort_settings& settings) {
   resume::manifest* const manifest = c.job.manifest();
   return manifest == nullptr || settings.long_runs ? nullptr : &manifest->sort(c.node.id);
+}
+
+// `from`: what merger_source::position() gave in an earlier process.
+bool begin_at(runs::sorted_runs& runs, const resume::source_position& from) {
+  runs::merge_position position;
+  for (size_t i = 0; i + 1 < from.size(); i += 2) position.push_back({from[i], from[i + 1]});
+  return runs.begin_at(position);
 }
 
 // Looks at rows that pass in order already.
@@ -254,7 +268,7 @@ void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_set
     resources.written = [kept, before = kept->before().rows_taken](uint64_t rows, std::vector<runs::run> blocks) {
       kept->written(before + rows, std::move(blocks));
     };
-    resources.keeps_none_once_spilled = !c.notes_positions;
+    resources.keeps_none_once_spilled = true;
   }
   std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(settings, resources);
   std::shared_ptr<sort::intake_tally> taken;
@@ -270,16 +284,29 @@ void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_sett
   if (given == nullptr) {  // all of it is of an earlier process
     given = std::make_shared<runs::sorted_runs>(c.job.blocks());
     resumed_input(kept_sort_of(c, settings), false).add_to(*given);
+    c.counters.runs = given->runs.size();
   }
+  resume::kept_sort* const kept = kept_sort_of(c, settings);
+  const bool is_kept = kept != nullptr && kept->is_complete() && !given->runs.empty();
+  bool fits = c.begin_at == nullptr || begin_at(*given, *c.begin_at);
   sort::sort_resources resources = resources_of(c, settings.type, compress);
   resources.merging = c.sort->merger;
+  if (is_kept)
+    resources.merged = [kept](const std::vector<uint64_t>& streams, const runs::run& made) {
+      kept->merged(streams, made);
+    };
   std::shared_ptr<sort::outflow_check> check;
   if (is_verified(c, settings.type)) check = make_check(c, settings, given->taken);
   std::shared_ptr<sort::run_merger> merger =
       sort::make_run_merger(settings, resources, std::move(*given), c.batches.target_bytes);
+  fits &= c.begin_at == nullptr || merger->merge_passes() <= 1;
+  if (!fits)
+    throw error(error_kind::io,
+                fmt::format("node '{}': what is there of its last merge doesn't fit its runs", c.node.id),
+                "run the job again: it starts over");
   c.counters.fan_in = merger->fan_in();
   c.counters.merge_passes = merger->merge_passes();
-  to.head = std::make_unique<merger_source>(merger, check);
+  to.head = std::make_unique<merger_source>(merger, check, is_kept);
   to.stages.emplace_back(std::make_unique<refine_stage>(merger, check));
 }
 

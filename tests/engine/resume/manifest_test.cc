@@ -107,6 +107,67 @@ TEST_F(manifest_test, space_is_used_again_when_a_sort_is_released) {
   });
 }
 
+TEST_F(manifest_test, a_merged_run_takes_the_place_of_its_parts) {
+  uint64_t streams[4];
+  process([&](manifest& notes, block::block_manager& blocks) {
+    kept_sort& sort = notes.sort("a");
+    std::vector<runs::run> parts;
+    for (uint64_t& stream : streams) parts.push_back(run_of(blocks, stream = blocks.next_stream_id(), 2));
+    sort.written(80, {parts[0], parts[1], parts[2]});
+    const runs::run made = run_of(blocks, streams[3], 4);
+    for (const size_t i : {1, 2})
+      for (const runs::run_block& b : parts[i].blocks) blocks.free(b.id);
+    EXPECT_EQ(blocks.used_bytes(), 12u * 4096);  // those that were merged are kept until that is noted
+    sort.merged({streams[1], streams[2]}, made);
+    notes.end();
+    EXPECT_EQ(blocks.used_bytes(), 8u * 4096);
+  });
+  process([&](manifest& notes, block::block_manager& blocks) {
+    const sort_progress& found = notes.sort("a").before();
+    ASSERT_EQ(found.runs.size(), 2u);
+    EXPECT_EQ(found.runs[0].stream, streams[0]);
+    EXPECT_EQ(found.runs[1].stream, streams[3]);
+    EXPECT_EQ(found.runs[1].num_rows, 40u);
+    EXPECT_EQ(blocks.used_bytes(), 6u * 4096);
+    for (const runs::run& r : found.runs)
+      for (const runs::run_block& b : r.blocks) blocks.free(b.id);
+    notes.sort("a").release();
+    notes.end();
+    EXPECT_EQ(blocks.used_bytes(), 0u);
+  });
+}
+
+TEST_F(manifest_test, the_next_process_finds_the_part_of_an_output) {
+  const std::string path = where_.path() + "/.out.flowrun-resume-1";
+  const auto mark = [&](manifest& notes, block::block_manager&) {
+    where_.write(".out.flowrun-resume-1", "0123456789");
+    const std::shared_ptr<io::file> content = io::file::open(path, io::open_mode::read);
+    notes.output("out").written(content, path, 4, {1});
+    notes.output("out").written(content, path, 8, {2, 3});
+  };
+  process(mark);
+  const auto found = [&](manifest& notes, block::block_manager&) {
+    EXPECT_EQ(notes.output("out").before().path, path);
+    EXPECT_EQ(notes.output("out").before().num_bytes, 8u);
+    EXPECT_THAT(notes.output("out").before().position, ElementsAre(2, 3));
+  };
+  process(found);
+  process(found);
+  const auto lost = [&](manifest& notes, block::block_manager&) {
+    EXPECT_EQ(notes.output("out").before().num_bytes, 0u);
+    EXPECT_FALSE(std::filesystem::exists(path));
+  };
+  std::filesystem::resize_file(path, 7);
+  process(lost);
+  process(mark);
+  std::filesystem::rename(path, path + "2");
+  where_.write(".out.flowrun-resume-1", "of another file");
+  process(lost);
+  process(mark);
+  identity_.facts[0].value = "another job";
+  process(lost);
+}
+
 TEST_F(manifest_test, what_has_changed_is_named_and_nothing_is_used) {
   const auto note = [&](manifest& notes, block::block_manager& blocks) {
     notes.sort("a").written(20, {run_of(blocks, 1, 2)});

@@ -1,0 +1,37 @@
+// What the records of a manifest say, all together (resume.proto).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/resume/kept_output.h"
+#include "engine/resume/kept_sort.h"
+#include "engine/resume/manifest.h"
+#include "engine/resume/resume.pb.h"
+
+namespace flowrun::resume {
+
+struct manifest_content {
+  std::optional<Identity> identity;
+  std::map<std::string, sort_progress> sorts;
+  std::map<std::string, output_progress> outputs;
+  std::string spoiled;  // why nothing of it is to be used; empty: it may be
+
+  void add(const Record& record);
+
+ private:
+  void add(const SortMerged& merged);
+};
+
+// Up to the first record that is none.
+manifest_content content_of(const std::vector<std::string>& records);
+// Why what they tell can't be used for this job; empty: it can, or they tell nothing.
+std::vector<std::string> reasons_against(const manifest_content& all, const Identity& identity);
+
+Identity message_of(const job_identity& identity);
+RunPart message_of(const runs::run& run);
+
+}  // namespace flowrun::resume
