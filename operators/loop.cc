@@ -10,6 +10,8 @@
 #include <cstring>
 
 #include "engine/base/error.h"
+#include "engine/resume/manifest.h"
+#include "operators/parts/control/loop_notes.h"
 #include "operators/parts/control/loop_settings.h"
 #include "operators/word.h"
 
@@ -24,6 +26,7 @@ class loop {
 
   void run() {
     start();
+    if (notes_) notes_->go_on(iteration_, scalars_, streams_, collected_);
     for (;; ++iteration_) {
       if (times_ && iteration_ == *times_) break;
       if (!times_ && iteration_ == settings_.max_iterations) give_up();
@@ -42,6 +45,7 @@ class loop {
         ++iteration_;
         break;
       }
+      if (notes_) notes_->note(iteration_ + 1, scalars_, streams_);
     }
     finish();
   }
@@ -61,6 +65,8 @@ class loop {
     context_.inputs.clear();  // so rows that only start the loop are freed when others take their place
     for (size_t i = 0; i < settings_.collected.size(); ++i)
       collected_.push_back(context_.is_read(i) ? context_.make_vector(settings_.collected[i].type, {}) : nullptr);
+    if (resume::manifest* const manifest = context_.job.manifest())
+      notes_.emplace(context_, settings_, manifest->loop(context_.node.id), streams_, collected_);
   }
 
   exec::shared_rows loaded(const carried_stream& s) {
@@ -79,7 +85,10 @@ class loop {
     scalars_.back().bits = iteration_;
     context_.run_body(0, streams_, values_of(with_outer(scalars_, outer_)));
     for (size_t i = 0; i < collected_.size(); ++i)
-      if (collected_[i] != nullptr) append_rows(context_, *rows_of(settings_.collected[i].from), *collected_[i]);
+      if (collected_[i] != nullptr) {
+        append_rows(context_, *rows_of(settings_.collected[i].from), *collected_[i]);
+        if (notes_) notes_->collect(i, *rows_of(settings_.collected[i].from));
+      }
     const std::vector<expr::constant> mentioned = settings_.mentioned.values(context_, streams_);
     next_scalars(mentioned);
     const bool last = settings_.until && holds(*settings_.until, all_values(mentioned));
@@ -136,6 +145,7 @@ class loop {
   exec::stream_table streams_;
   std::vector<expr::constant> scalars_;  // the carried ones, and the iteration
   std::vector<std::shared_ptr<container::external_vector>> collected_;
+  std::optional<loop_notes> notes_;  // of a job that can be resumed
   std::optional<uint64_t> times_;
   uint64_t iteration_ = 0;
 };

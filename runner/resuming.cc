@@ -115,6 +115,10 @@ std::string described(const std::string& node, const resume::output_progress& ou
   return fmt::format("'{}' has written {}", node, format_bytes(output.num_bytes));
 }
 
+std::string described(const std::string& node, const resume::loop_progress& loop) {
+  return fmt::format("'{}' has done {} iterations", node, format_count(loop.iteration));
+}
+
 }  // namespace
 
 std::shared_ptr<resume::manifest> open_manifest(const loaded_job& loaded, const run_arguments& arguments,
@@ -129,6 +133,8 @@ std::shared_ptr<resume::manifest> open_manifest(const loaded_job& loaded, const 
     screen.say(fmt::format("flowrun: goes on: {}\n", described(node, sort)));
   for (const auto& [node, output] : out->outputs())
     screen.say(fmt::format("flowrun: goes on: {}\n", described(node, output)));
+  for (const auto& [node, loop] : out->loops())
+    screen.say(fmt::format("flowrun: goes on: {}\n", described(node, loop)));
   return out;
 }
 
@@ -140,6 +146,7 @@ std::string describe_resume(const loaded_job& loaded, const job_arguments& job) 
   std::string out;
   for (const auto& [node, sort] : there.sorts) out += fmt::format("resume: {}\n", described(node, sort));
   for (const auto& [node, output] : there.outputs) out += fmt::format("resume: {}\n", described(node, output));
+  for (const auto& [node, loop] : there.loops) out += fmt::format("resume: {}\n", described(node, loop));
   return out.empty() ? "resume: nothing is finished yet\n" : out;
 }
 

@@ -43,6 +43,8 @@ struct control_context {
   // Runs body i of the node (a recursive call's is 0) once. `streams.in` has a vector for each stream that the body
   // reads, `streams.out` gets the results. `scalars` are the values of the body's scalars, in their order.
   std::function<void(size_t i, stream_table& streams, const std::vector<uint64_t>& scalars)> run_body;
+  // Calls `step` until it is no longer blocked; waits for the disks.
+  std::function<outcome(const std::function<outcome(waker&)>& step)> complete;
   // "iteration 17": for the progress. Throws when the job has to stop.
   std::function<void(const std::string& what)> note;
 };

@@ -136,6 +136,13 @@ void graph_runner::run_control(int node) {
   context.append = [&](container::external_vector& rows, record::batch b) { append_all(host_, rows, std::move(b)); };
   context.finish = [&](container::external_vector& rows) { finish_all(host_, rows); };
   context.next_of = [&](container::external_vector::reader& rows) { return next_of(host_, rows); };
+  context.complete = [&](const std::function<outcome(waker&)>& step) {
+    for (;;) {
+      const outcome o = step(host_.wakeup());
+      if (!o.is_blocked()) return o;
+      host_.wait();
+    }
+  };
   context.run_body = [&](size_t body, stream_table& streams, const std::vector<uint64_t>& scalars) {
     body_of(node, body, resources, plan::carries(n) ? carried : result).run(streams, scalars);
   };

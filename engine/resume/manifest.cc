@@ -64,21 +64,23 @@ class manifest::core {
     blocks.number_streams_from(random_stream());
     for (auto& [node, progress] : told_.sorts) {
       kept_sort& kept = sort(node);
-      for (const runs::run& r : progress.runs)
-        for (const runs::run_block& b : r.blocks) {
-          if (!blocks.restore(b.id))
-            throw error(error_kind::io,
-                        fmt::format("the scratch file {} doesn't have what its manifest says", kept_file(b.id.disk)),
-                        fmt::format("flowrun clean {} removes it; then run the job again",
-                                    std::filesystem::path(kept_file(b.id.disk)).parent_path().parent_path().string()));
-          mutex_lock lock(kept.mutex_);
-          kept.blocks_[r.stream].push_back(b.id);
-        }
+      mutex_lock lock(kept.mutex_);
+      for (const runs::run& r : progress.runs) restore(r, kept.blocks_[r.stream]);
       kept.before_ = std::move(progress);
     }
     told_.sorts.clear();
     for (auto& [node, progress] : told_.outputs) output(node).before_ = std::move(progress);
     told_.outputs.clear();
+    for (auto& [node, progress] : told_.loops) {
+      kept_loop& kept = loop(node);
+      std::vector<block::block_id> collected;  // which stay
+      for (const auto& [stream, rows] : progress.carried)
+        for (const runs::run& r : rows) restore(r, kept.blocks_[stream]);
+      for (const stream_runs& rows : progress.collected)
+        for (const runs::run& r : rows) restore(r, collected);
+      kept.before_ = std::move(progress);
+    }
+    told_.loops.clear();
     thread_ = io::start_io_thread("flowrun-resume", [this] { save_all(); });
   }
 
@@ -89,6 +91,24 @@ class manifest::core {
     return *one;
   }
 
+  // The blocks of the run are taken over, and added to `blocks`.
+  void restore(const runs::run& r, std::vector<block::block_id>& blocks) {
+    for (const runs::run_block& b : r.blocks) {
+      if (!blocks_->restore(b.id))
+        throw error(error_kind::io,
+                    fmt::format("the scratch file {} doesn't have what its manifest says", kept_file(b.id.disk)),
+                    fmt::format("flowrun clean {} removes it; then run the job again",
+                                std::filesystem::path(kept_file(b.id.disk)).parent_path().parent_path().string()));
+      blocks.push_back(b.id);
+    }
+  }
+
+  kept_loop& loop(const std::string& node) {
+    mutex_lock lock(mutex_);
+    std::unique_ptr<kept_loop>& one = loops_[node];
+    if (one == nullptr) one = std::make_unique<kept_loop>(*owner_, node);
+    return *one;
+  }
   kept_output& output(const std::string& node) {
     mutex_lock lock(mutex_);
     std::unique_ptr<kept_output>& one = outputs_[node];
@@ -133,10 +153,16 @@ class manifest::core {
   // Files that don't have what the manifest tells of; empty: all do.
   std::vector<std::string> missing_blocks() const {
     std::vector<uint64_t> ends(directories_.size(), 0);
-    for (const auto& [node, sort] : told_.sorts)
-      for (const runs::run& r : sort.runs)
+    const auto look = [&](const std::vector<runs::run>& rows) {
+      for (const runs::run& r : rows)
         for (const runs::run_block& b : r.blocks)
           if (b.id.disk < ends.size()) ends[b.id.disk] = std::max(ends[b.id.disk], b.id.offset + b.id.num_bytes);
+    };
+    for (const auto& [node, sort] : told_.sorts) look(sort.runs);
+    for (const auto& [node, loop] : told_.loops) {
+      for (const auto& [stream, rows] : loop.carried) look(rows);
+      for (const stream_runs& rows : loop.collected) look(rows);
+    }
     std::vector<std::string> out;
     for (size_t i = 0; i < directories_.size(); ++i) {
       std::error_code problem;
@@ -227,6 +253,7 @@ class manifest::core {
   std::deque<to_save> waiting_ FLOWRUN_GUARDED_BY(mutex_);
   std::map<std::string, std::unique_ptr<kept_sort>> sorts_ FLOWRUN_GUARDED_BY(mutex_);
   std::map<std::string, std::unique_ptr<kept_output>> outputs_ FLOWRUN_GUARDED_BY(mutex_);
+  std::map<std::string, std::unique_ptr<kept_loop>> loops_ FLOWRUN_GUARDED_BY(mutex_);
 };
 
 manifest::manifest(const std::vector<std::string>& scratch, const job_identity& identity)
@@ -235,12 +262,14 @@ manifest::~manifest() = default;
 
 std::map<std::string, sort_progress> manifest::progress() const { return core_->before().sorts; }
 std::map<std::string, output_progress> manifest::outputs() const { return core_->before().outputs; }
+std::map<std::string, loop_progress> manifest::loops() const { return core_->before().loops; }
 std::string manifest::kept_file(size_t disk) const { return core_->kept_file(disk); }
 void manifest::attach(block::block_manager& blocks, std::function<void(const std::string&)> warn) {
   core_->attach(blocks, std::move(warn), *this);
 }
 kept_sort& manifest::sort(const std::string& node) { return core_->sort(node); }
 kept_output& manifest::output(const std::string& node) { return core_->output(node); }
+kept_loop& manifest::loop(const std::string& node) { return core_->loop(node); }
 uint64_t manifest::bytes_between_marks() const { return core_->bytes_between_marks(); }
 std::string manifest::output_suffix() const { return core_->output_suffix(); }
 void manifest::end() noexcept { core_->end(); }
@@ -303,16 +332,35 @@ void manifest::save_output(kept_output& output, std::shared_ptr<io::file> conten
   core_->save({.record = std::move(record), .output = std::move(content)});
 }
 
+void manifest::save_loop(kept_loop& loop, const loop_step& step, std::vector<block::block_id> replaced) {
+  const auto give_away = [&](const stream_runs& rows) {
+    for (const runs::run& r : rows)
+      for (const runs::run_block& b : r.blocks) {
+        core_->blocks()->keep(b.id);
+        core_->blocks()->free(b.id);
+      }
+  };
+  for (const auto& [stream, rows] : step.carried) give_away(rows);
+  for (const stream_runs& rows : step.collected) give_away(rows);
+  Record record;
+  *record.mutable_loop() = message_of(loop.node(), step);
+  core_->save({.record = std::move(record), .syncs_blocks = true, .free = std::move(replaced)});
+}
+
 manifest_summary summary_of(const std::string& path) {
   manifest_content all = content_of(records_of(path));
-  return {all.identity ? all.identity->job() : std::string(), std::move(all.sorts), std::move(all.outputs), {}};
+  return {all.identity ? all.identity->job() : std::string(),
+          std::move(all.sorts),
+          std::move(all.outputs),
+          std::move(all.loops),
+          {}};
 }
 
 manifest_summary summary_for(const std::vector<std::string>& scratch, const job_identity& identity) {
   manifest_content all = content_of(records_of(manifest_in(scratch.front(), identity.key)));
   std::vector<std::string> reasons = reasons_against(all, message_of(identity));
   return {all.identity ? all.identity->job() : std::string(), std::move(all.sorts), std::move(all.outputs),
-          std::move(reasons)};
+          std::move(all.loops), std::move(reasons)};
 }
 
 void remove_outputs_of(const std::string& path) noexcept {

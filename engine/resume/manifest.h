@@ -6,7 +6,7 @@
 // them (block_manager::keep).
 //
 // The units: a part of a sort's runs, about half of the sort's memory; an intermediate merge; so many bytes of an
-// output that a sort or a source is written to. All else is done again.
+// output that a sort or a source is written to; the state of a loop between two iterations. All else is done again.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@
 #include "engine/base/units.h"
 #include "engine/block/block_manager.h"
 #include "engine/resume/input_contents.h"
+#include "engine/resume/kept_loop.h"
 #include "engine/resume/kept_output.h"
 #include "engine/resume/kept_sort.h"
 
@@ -54,6 +55,7 @@ class manifest {
   // What can be gone on with, by node.
   std::map<std::string, sort_progress> progress() const;
   std::map<std::string, output_progress> outputs() const;
+  std::map<std::string, loop_progress> loops() const;
   // Of one scratch directory (disk_config::kept_file).
   std::string kept_file(size_t disk) const;
 
@@ -63,6 +65,7 @@ class manifest {
   // Of the job's own graph. Never null after attach().
   kept_sort& sort(const std::string& node);
   kept_output& output(const std::string& node);
+  kept_loop& loop(const std::string& node);
   // What is there must not be used again.
   void spoil(const std::string& why);
   // Waits until all records are written.
@@ -81,6 +84,8 @@ class manifest {
   void save_output(kept_output& output, std::shared_ptr<io::file> content, const output_progress& written);
   uint64_t bytes_between_marks() const;
   std::string output_suffix() const;
+  // For kept_loop.
+  void save_loop(kept_loop& loop, const loop_step& step, std::vector<block::block_id> replaced);
 
  private:
   class core;
@@ -93,6 +98,7 @@ struct manifest_summary {
   std::string job;  // path of its file; empty: there is no manifest, or it says nothing
   std::map<std::string, sort_progress> sorts;
   std::map<std::string, output_progress> outputs;
+  std::map<std::string, loop_progress> loops;
   std::vector<std::string> reasons_to_start_over;
 };
 manifest_summary summary_of(const std::string& path);

@@ -108,6 +108,22 @@ RunPart message_of(const runs::run& from) {
   return to;
 }
 
+LoopIteration message_of(const std::string& node, const loop_step& step) {
+  LoopIteration to;
+  to.set_node(node);
+  to.set_iteration(step.iteration);
+  to.mutable_scalars()->Assign(step.scalars.begin(), step.scalars.end());
+  for (const auto& [stream, rows] : step.carried) {
+    LoopIteration::Rows& one = (*to.mutable_carried())[stream];
+    for (const runs::run& r : rows) *one.add_runs() = message_of(r);
+  }
+  for (const stream_runs& rows : step.collected) {
+    LoopIteration::Rows& one = *to.add_collected();
+    for (const runs::run& r : rows) *one.add_runs() = message_of(r);
+  }
+  return to;
+}
+
 void manifest_content::add(const Record& record) {
   switch (record.what_case()) {
     case Record::kIdentity: identity = record.identity(); break;
@@ -131,6 +147,7 @@ void manifest_content::add(const Record& record) {
       outputs[o.node()] = {o.path(), o.inode(), o.num_bytes(), {o.position().begin(), o.position().end()}};
       break;
     }
+    case Record::kLoop: add(record.loop()); break;
     case Record::kSpoiled: spoiled = record.spoiled().why(); break;
     case Record::WHAT_NOT_SET: break;
   }
@@ -149,6 +166,19 @@ void manifest_content::add(const SortMerged& merged) {
   read(merged.run(), made);
   *first = std::move(made.front());
   all.erase(first + 1, first + merged.streams_size());
+}
+
+void manifest_content::add(const LoopIteration& loop) {
+  loop_progress& to = loops[loop.node()];
+  to.iteration = loop.iteration();
+  to.scalars.assign(loop.scalars().begin(), loop.scalars().end());
+  for (const auto& [stream, rows] : loop.carried()) {
+    to.carried[stream].clear();
+    for (const RunPart& part : rows.runs()) read(part, to.carried[stream]);
+  }
+  to.collected.resize(std::max(to.collected.size(), static_cast<size_t>(loop.collected_size())));
+  for (int i = 0; i < loop.collected_size(); ++i)
+    for (const RunPart& part : loop.collected(i).runs()) read(part, to.collected[static_cast<size_t>(i)]);
 }
 
 manifest_content content_of(const std::vector<std::string>& records) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/resume/kept_loop.h"
 #include "engine/resume/kept_output.h"
 #include "engine/resume/kept_sort.h"
 #include "engine/resume/manifest.h"
@@ -18,12 +19,14 @@ struct manifest_content {
   std::optional<Identity> identity;
   std::map<std::string, sort_progress> sorts;
   std::map<std::string, output_progress> outputs;
+  std::map<std::string, loop_progress> loops;
   std::string spoiled;  // why nothing of it is to be used; empty: it may be
 
   void add(const Record& record);
 
  private:
   void add(const SortMerged& merged);
+  void add(const LoopIteration& loop);
 };
 
 // Up to the first record that is none.
@@ -33,5 +36,6 @@ std::vector<std::string> reasons_against(const manifest_content& all, const Iden
 
 Identity message_of(const job_identity& identity);
 RunPart message_of(const runs::run& run);
+LoopIteration message_of(const std::string& node, const loop_step& step);
 
 }  // namespace flowrun::resume

@@ -51,6 +51,29 @@ nodes:
   by_w: {op: sort, in: mixed, with: {by: [w, v], stable: true}}
   out: {op: file.write_rows, in: by_w, with: {path: out/sorted}}
 """
+# Streams that change in every iteration, one that never does, one that is collected; scalars; strings.
+LOOP = """flowrun: 1
+nodes:
+  drawn: {op: generate, with: {rows: 40000, columns: {k: "rand(1, i) % 20000", name: "concat('n', string(i))"}}}
+  sorted: {op: sort, in: drawn, with: {by: [k, name]}}
+  walk:
+    op: loop
+    in: {base: sorted}
+    with:
+      carry: {cur: {from: base}, fixed: {from: base}, last: {rows: [], type: {k: u64, name: string}}, t: {value: 1}}
+      body:
+        moved: {op: map, in: cur, with: {k: "(k * 7 + t) % 20011", name: name}}
+        ordered: {op: sort, in: moved, with: {by: [k, name]}}
+        some: {op: filter, in: ordered, with: {where: "(k + t) % 97 == 0"}}
+        again: {op: join, in: {left: some, right: fixed}, with: {by: [k], kind: semi}}
+      next: {cur: ordered, last: again, t: "t + rows(again) + iteration"}
+      times: 150
+      collect: {seen: some}
+  out: {op: file.write_csv, in: walk.seen, with: {path: out/sorted}}
+  end: {op: file.write_csv, in: walk.cur, with: {path: out/end}}
+  last: {op: file.write_csv, in: walk.last, with: {path: out/last}}
+  scalars: {op: file.write_csv, in: walk.scalars, with: {path: out/scalars}}
+"""
 # From a file to a file, without a sort.
 COPY = """flowrun: 1
 nodes:
@@ -274,6 +297,32 @@ class resume_test(process_test):
         self.assertTrue(self.kill_while_writing())
         done, given = self.goes_on(expected)
         self.assertLess(given["rows"], len(rows))
+
+    def test_a_loop(self):
+        self.write("job.yaml", LOOP)
+        self.run_job()
+        expected = {name: (self.dir / "out" / name).read_bytes() for name in self.files("out")}
+        self.assertEqual(len(expected), 4)
+
+        def iterations_noted():
+            said = self.flowrun("plan", "job.yaml", *MEMORY, "-T", "scratch", "--resume").stdout
+            done = re.search(r"'walk' has done (\d+) iterations", said)
+            return int(done[1]) if done else 0
+
+        noted = 0
+        for _ in range(3):
+            self.assertTrue(self.kill_when(lambda: iterations_noted() > noted))
+            self.assertGreater(iterations_noted(), noted)
+            noted = iterations_noted()
+        done = self.run_job("--resume", "--report", "report.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"goes on: 'walk' has done {noted} iterations", done.stderr)
+        for name, content in expected.items():
+            self.assertEqual((self.dir / "out" / name).read_bytes(), content, name)
+        report = json.loads((self.dir / "report.json").read_text())
+        rows = {n["id"]: int(n["rows"]) for n in report["nodes"]}
+        self.assertEqual(rows["walk.ordered"], 40_000 * (150 - noted))
+        self.assertEqual(self.kept(), [])
 
     def test_intermediate_merges(self):
         self.write("job.yaml", SORT)

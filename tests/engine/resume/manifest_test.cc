@@ -168,6 +168,31 @@ TEST_F(manifest_test, the_next_process_finds_the_part_of_an_output) {
   process(lost);
 }
 
+TEST_F(manifest_test, the_next_process_finds_the_state_of_a_loop) {
+  process([&](manifest& notes, block::block_manager& blocks) {
+    kept_loop& loop = notes.loop("levels");
+    loop.written(
+        {3, {7}, {{"cur", {run_of(blocks, 1, 2)}}, {"prev", {run_of(blocks, 2, 1)}}}, {{run_of(blocks, 3, 1)}}});
+    loop.written({5, {8}, {{"cur", {run_of(blocks, 4, 3)}}}, {{run_of(blocks, 5, 1)}}});
+    notes.end();
+    EXPECT_EQ(blocks.used_bytes(), 6u * 4096);  // what was carried before has made room
+  });
+  process([&](manifest& notes, block::block_manager& blocks) {
+    const loop_progress& found = notes.loop("levels").before();
+    EXPECT_EQ(found.iteration, 5u);
+    EXPECT_THAT(found.scalars, ElementsAre(8));
+    ASSERT_EQ(found.carried.size(), 2u);
+    ASSERT_EQ(found.carried.at("cur").size(), 1u);
+    EXPECT_EQ(found.carried.at("cur")[0].num_rows, 30u);
+    EXPECT_EQ(found.carried.at("prev")[0].stream, 2u);
+    ASSERT_EQ(found.collected.size(), 1u);
+    ASSERT_EQ(found.collected[0].size(), 2u);
+    EXPECT_EQ(found.collected[0][1].stream, 5u);
+    EXPECT_EQ(blocks.used_bytes(), 6u * 4096);
+    EXPECT_EQ(notes.loop("other").before().iteration, 0u);
+  });
+}
+
 TEST_F(manifest_test, what_has_changed_is_named_and_nothing_is_used) {
   const auto note = [&](manifest& notes, block::block_manager& blocks) {
     notes.sort("a").written(20, {run_of(blocks, 1, 2)});
