@@ -109,11 +109,11 @@ class workplace:
             said, _ = started.communicate()
             return ended(started.returncode, said, hung=True)
 
-    def counts(self, backend, **variables):
+    def counts(self, backend, more=(), **variables):
         """How many calls of each kind the job makes when nothing fails."""
         self.prepare(self.job, False)
         path = self.beside / "counts"
-        done = self.run(backend, FAILING_COUNTS=str(path), **variables)
+        done = self.run(backend, "", more, FAILING_COUNTS=str(path), **variables)
         problems = self.wrong_with(done, "", only_success=True)
         if problems:
             raise RuntimeError(f"{self.job.name}, {backend}, undisturbed: {problems}")

@@ -49,20 +49,66 @@ def golden(name):
     return small_job(name, files_of(folder, NOT_INPUTS), files_of(folder / "expected"), options)
 
 
-def several_runs():
+def rows_as_bytes(rows):
+    return b"".join(struct.pack("<QQ", *row) for row in rows)
+
+
+def several_runs(num_rows=120_000):
     rng = random.Random(15)
-    rows = [(rng.randrange(2**64), i) for i in range(120_000)]
-    content = {order: b"".join(struct.pack("<QQ", *row) for row in rows) for order, rows in
-               (("drawn", rows), ("sorted", sorted(rows)))}
-    inputs = {"job.yaml": SORT.encode(), "in.bin": content["drawn"]}
+    rows = [(rng.randrange(2**64), i) for i in range(num_rows)]
+    inputs = {"job.yaml": SORT.encode(), "in.bin": rows_as_bytes(rows)}
     options = ("-m", "3MiB", "--block-size", "64KiB")
-    return small_job("several-runs", inputs, {"sorted.bin": content["sorted"]}, options)
+    return small_job("several-runs", inputs, {"sorted.bin": rows_as_bytes(sorted(rows))}, options)
+
+
+# A loop whose streams change in every iteration.
+WALK = """flowrun: 1
+name: walk
+params:
+  dir: {type: path}
+  out: {type: path}
+nodes:
+  rows: {op: file.read_rows, with: {path: "${dir}/in.bin", type: {k: u64, v: u64}}}
+  walk:
+    op: loop
+    in: {base: rows}
+    with:
+      carry: {cur: {from: base}, t: {value: 1}}
+      body:
+        moved: {op: map, in: cur, with: {k: "(k * 7 + t) % 20011", v: v}}
+        ordered: {op: sort, in: moved, with: {by: [k, v]}}
+        some: {op: filter, in: ordered, with: {where: "(k + t) % 17 == 0"}}
+      next: {cur: ordered, t: "t + rows(some)"}
+      times: 40
+      collect: {seen: some}
+  seen: {op: file.write_rows, in: walk.seen, with: {path: "${out}/seen.bin"}}
+  end: {op: file.write_rows, in: walk.cur, with: {path: "${out}/end.bin"}}
+"""
+
+
+def walk():
+    rng = random.Random(16)
+    rows = [(rng.randrange(20011), i) for i in range(3000)]
+    inputs = {"job.yaml": WALK.encode(), "in.bin": rows_as_bytes(rows)}
+    seen, t = [], 1
+    for _ in range(40):
+        rows = sorted(((k * 7 + t) % 20011, v) for k, v in rows)
+        some = [row for row in rows if (row[0] + t) % 17 == 0]
+        seen += some
+        t += len(some)
+    outputs = {"seen.bin": rows_as_bytes(seen), "end.bin": rows_as_bytes(rows)}
+    return small_job("walk", inputs, outputs, ("-m", "24MiB", "--block-size", "4096"))
 
 
 # A sort with a merge; CSV and groups; a join of two sorts; a loop with three outputs; sorted text.
 FEW = ("group", "join-columns", "loop-search", "zip")
 MANY = FEW + ("checks", "csv-rejects", "diamond", "group-pairs", "joins", "lines", "lookup", "merge-strings", "pq-scan",
               "records", "row-types", "scan-ranks", "sort-strings", "tokens", "union-find")
+
+
+def jobs_to_resume(short):
+    """What goes on in a last merge and in a loop, and the small jobs."""
+    return [several_runs(400_000), walk(), *small_jobs(short)]
 
 
 def small_jobs(short):
