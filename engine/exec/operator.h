@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -101,7 +102,17 @@ class ordered_stage {
   }
   // What is pushed from here on comes from where the pipeline's source was then. Only in pipelines that can be gone on
   // with (pipeline_tree::notes_positions).
-  virtual void note_position(const resume::source_position& from) { (void)from; }
+  virtual void note_position(const resume::pipeline_position& from) { (void)from; }
+
+  // --- of a stage in front of the end of such a pipeline ---
+
+  // Before the first push: from here on it holds nothing back of what it has taken but what state() says. False: it
+  // can't.
+  virtual bool keep_state() { return false; }
+  // What it knows of the rows that it has taken, for another process. Between two batches.
+  virtual std::string state() const { return {}; }
+  // After keep_state(): it has taken the rows before. `state` is of the same stage of the same job.
+  virtual void begin_with(const std::string& state) { (void)state; }
 };
 
 // One input of a meeting node. Called by the node's source only.

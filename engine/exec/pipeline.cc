@@ -227,7 +227,7 @@ void pipeline::pass_gate(mutex_lock& lock) {
   }
   if (may_pull_locked()) post_worker_locked();
   lock.unlock();
-  if (!from.empty()) note_position(from);
+  if (!from.empty()) note_position(std::move(from));
   const outcome result = finishing ? finish_stages() : carry_in_order(stack_);
   lock.lock();
   in_gate_ = false;
@@ -336,9 +336,17 @@ outcome pipeline::carry_in_order(std::vector<item>& stack) {
   return outcome::ready();
 }
 
-void pipeline::note_position(const resume::source_position& from) {
-  for (pipeline_tree::node& n : tree_.stages)
-    if (ordered_stage* const in_order = ordered(n.work)) in_order->note_position(from);
+// The last ordered stage is told, with the states of those before it.
+void pipeline::note_position(resume::source_position from) {
+  resume::pipeline_position at{std::move(from), {}};
+  ordered_stage* end = nullptr;
+  for (pipeline_tree::node& n : tree_.stages) {
+    ordered_stage* const in_order = ordered(n.work);
+    if (in_order == nullptr) continue;
+    if (end != nullptr) at.states.push_back(end->state());
+    end = in_order;
+  }
+  if (end != nullptr) end->note_position(at);
 }
 
 // After the last ticket: parents finish before their children, and what they still emit goes through the children

@@ -114,7 +114,7 @@ class pipeline {
              std::vector<item>& to) const;
   void carry_in_parallel(std::vector<item> items, gate_entry& entry);
   outcome carry_in_order(std::vector<item>& stack);
-  void note_position(const resume::source_position& from);
+  void note_position(resume::source_position from);
   outcome finish_stages();
   outcome apply_last(std::vector<item>& items, const expr::run_limits& limits);
   bool apply_last_in_parallel(std::vector<item>& items);

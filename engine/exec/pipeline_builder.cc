@@ -29,12 +29,6 @@ pipeline_builder::pipeline_builder(const plan::graph& g, const plan::physical_pl
   for (size_t i = 0; i < g.nodes.size(); ++i) stored_[i].resize(g.nodes[i].inputs.size());
 }
 
-namespace {
-
-bool is_ordered(const pipeline_tree::node& n) { return std::holds_alternative<std::unique_ptr<ordered_stage>>(n.work); }
-
-}  // namespace
-
 int pipeline_builder::phase_of_reader(const plan::queue& q) const {
   for (const plan::pipeline& p : plan_.pipelines)
     if (p.head == q.to_node) return p.phase;
@@ -180,7 +174,7 @@ assembly pipeline_builder::build_node(size_t node, plan::node_part part, size_t 
                         .state = states_[node],
                         .counters = counters_[node],
                         .states = stored_[node],
-                        .begin_at = begin_at_.empty() ? nullptr : &begin_at_,
+                        .begin_at = begin_at_.source.empty() ? nullptr : &begin_at_.source,
                         .notes_positions = notes_positions_};
   return found->second->build(context);
 }
@@ -295,23 +289,42 @@ void pipeline_builder::add_queue(pipeline_tree& tree, int queue, const std::map<
   attach(tree, tails.at(edge.from_node), static_cast<unsigned>(edge.from_port), stage_index);
 }
 
-// Where the rows of a single breaker or sink come from a source or a sort through stages without state, a later process
-// can begin at a position of that source. (Which sources can tell theirs is seen when they are built.)
+// Where the rows of a single breaker or sink come from a source or a sort through stages whose state can be kept, a
+// later process can begin at a position of that source. (Which sources can tell theirs, and which stages their state,
+// is seen when they are built.)
 void pipeline_builder::go_on(const plan::pipeline& p) {
-  begin_at_.clear();
+  begin_at_ = {};
   notes_positions_ = false;
   if (job_.manifest() == nullptr || p.control || p.nodes.empty() || !p.queues.empty() || !p.stores.empty()) return;
-  const auto role_of = [&](int node) { return graph_.nodes[static_cast<size_t>(node)].role(); };
+  const auto role_of = [&](int node) {
+    const plan::node& n = graph_.nodes[static_cast<size_t>(node)];
+    return n.elided ? plan::operator_role::ordered : n.role();
+  };
   const plan::operator_role head = role_of(p.head), end = role_of(p.nodes.back());
   if (head != plan::operator_role::source && head != plan::operator_role::breaker) return;
   if (end != plan::operator_role::breaker && end != plan::operator_role::sink) return;
-  if (!std::all_of(p.nodes.begin(), p.nodes.end() - 1,
-                   [&](int node) { return role_of(node) == plan::operator_role::stateless; }))
+  if (!std::all_of(p.nodes.begin(), p.nodes.end() - 1, [&](int node) {
+        return role_of(node) == plan::operator_role::stateless || role_of(node) == plan::operator_role::ordered;
+      }))
     return;
   notes_positions_ = true;
   const std::string& id = graph_.nodes[static_cast<size_t>(p.nodes.back())].id;
   begin_at_ = end == plan::operator_role::sink ? job_.manifest()->output(id).before().position
                                                : job_.manifest()->sort(id).before().position;
+}
+
+// What the stages in front of the end have seen a later process wouldn't see again.
+void pipeline_builder::keep_states(pipeline_tree& tree) {
+  if (!notes_positions_) return;
+  std::vector<ordered_stage*> stages;
+  for (pipeline_tree::node& n : tree.stages)
+    if (auto* const in_order = std::get_if<std::unique_ptr<ordered_stage>>(&n.work)) stages.push_back(in_order->get());
+  for (ordered_stage* const s : stages) notes_positions_ &= s->keep_state();
+  if (begin_at_.source.empty()) return;
+  if (!notes_positions_ || begin_at_.states.size() != stages.size())
+    throw error(error_kind::io, "what an earlier process has left of a pipeline doesn't fit its stages",
+                "run the job again: it starts over");
+  for (size_t i = 0; i < stages.size(); ++i) stages[i]->begin_with(begin_at_.states[i]);
 }
 
 pipeline_tree pipeline_builder::build(size_t index) {
@@ -324,8 +337,7 @@ pipeline_tree pipeline_builder::build(size_t index) {
   build_head(tree, p, tails);
   for (int member : p.nodes) {
     const auto node = static_cast<size_t>(member);
-    // Only if nothing but the end needs the order: what another stage has seen a later process wouldn't see again.
-    notes_positions_ &= std::none_of(tree.stages.begin(), tree.stages.end(), is_ordered);
+    if (member == p.nodes.back()) keep_states(tree);
     const plan::input_port& from = graph_.nodes[node].inputs[graph_.nodes[node].flowing_input()];
     assembly built = build_node(node, plan::part_in(graph_, p, member), 0, {}, tree.limits.row_bytes);
     const tail parent = tails.at(from.from_node);

@@ -47,6 +47,7 @@ class pipeline_builder {
   assembly build_node(size_t node, plan::node_part part, size_t input, std::vector<input_stream*> inputs,
                       uint64_t longest_row);
   void go_on(const plan::pipeline& p);
+  void keep_states(pipeline_tree& tree);
   bool build_engine_part(size_t node, plan::node_part part, size_t input, assembly& out);
   std::unique_ptr<source> read_results(size_t node);
   shared_rows rows_of_stream(const std::string& id);
@@ -75,7 +76,7 @@ class pipeline_builder {
   std::vector<std::vector<shared_rows>> results_;    // of control nodes, by node and output
   std::vector<std::unique_ptr<edge_queue>> queues_;  // by index in the plan
   // Of the pipeline being built, in a job that can be resumed:
-  resume::source_position begin_at_;  // of its head; empty: at the beginning
+  resume::pipeline_position begin_at_;
   bool notes_positions_ = false;
 };
 

@@ -10,7 +10,7 @@ uint64_t kept_output::bytes_between_marks() const { return owner_.bytes_between_
 std::string kept_output::suffix() const { return owner_.output_suffix(); }
 
 void kept_output::written(std::shared_ptr<io::file> content, const std::string& path, uint64_t num_bytes,
-                          source_position position) {
+                          pipeline_position position) {
   owner_.save_output(*this, std::move(content), {path, 0, num_bytes, std::move(position)});
 }
 

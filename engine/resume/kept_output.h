@@ -20,8 +20,8 @@ class manifest;
 struct output_progress {
   std::string path;  // the hidden name
   uint64_t inode = 0;
-  uint64_t num_bytes = 0;    // 0: nothing
-  source_position position;  // of the row behind them
+  uint64_t num_bytes = 0;      // 0: nothing
+  pipeline_position position;  // of the row behind them
 };
 
 class kept_output {
@@ -39,7 +39,7 @@ class kept_output {
   // The first bytes have been written to `content`, which has the hidden name `path`. They are synced, and the mark is
   // saved, by another thread.
   void written(std::shared_ptr<io::file> content, const std::string& path, uint64_t num_bytes,
-               source_position position);
+               pipeline_position position);
 
  private:
   friend class manifest;

@@ -6,14 +6,14 @@
 
 namespace flowrun::resume {
 
-void kept_sort::note_position(uint64_t rows_taken, source_position position) {
+void kept_sort::note_position(uint64_t rows_taken, pipeline_position position) {
   mutex_lock lock(mutex_);
   if (!places_.empty() && places_.back().rows_taken == rows_taken) places_.pop_back();
   places_.push_back({rows_taken, std::move(position)});
 }
 
 void kept_sort::written(uint64_t rows_taken, std::vector<runs::run> blocks) {
-  source_position position;
+  pipeline_position position;
   uint64_t rows_to_skip = rows_taken;
   {
     mutex_lock lock(mutex_);

@@ -25,7 +25,7 @@ class manifest;
 struct sort_progress {
   uint64_t rows_taken = 0;
   std::vector<runs::run> runs;
-  source_position position;   // empty: from the beginning
+  pipeline_position position;
   uint64_t rows_to_skip = 0;  // of what the source gives from there on
   bool is_complete = false;
   bool is_released = false;
@@ -40,7 +40,7 @@ class kept_sort {
   const std::string& node() const { return node_; }
 
   // The rows from row `rows_taken` of the sort's input on came from there. Ascending.
-  void note_position(uint64_t rows_taken, source_position position);
+  void note_position(uint64_t rows_taken, pipeline_position position);
   // As sort_resources::written, counted from the first row of the sort's input. On any thread.
   void written(uint64_t rows_taken, std::vector<runs::run> blocks);
   // As sort_resources::merged. From here on the new run is there instead.
@@ -55,7 +55,7 @@ class kept_sort {
   friend class manifest;
   struct place {
     uint64_t rows_taken;
-    source_position position;
+    pipeline_position position;
   };
 
   manifest& owner_;

@@ -282,7 +282,7 @@ void manifest::spoil(const std::string& why) {
 }
 
 void manifest::save_written(kept_sort& sort, uint64_t rows_taken, const std::vector<runs::run>& blocks,
-                            const source_position& position, uint64_t rows_to_skip) {
+                            const pipeline_position& position, uint64_t rows_to_skip) {
   // At once: freed or not, they stay as they are from here on.
   for (const runs::run& r : blocks)
     for (const runs::run_block& b : r.blocks) core_->blocks()->keep(b.id);
@@ -291,7 +291,7 @@ void manifest::save_written(kept_sort& sort, uint64_t rows_taken, const std::vec
   to.set_node(sort.node());
   to.set_rows_taken(rows_taken);
   for (const runs::run& r : blocks) *to.add_runs() = message_of(r);
-  to.mutable_position()->Assign(position.begin(), position.end());
+  *to.mutable_position() = message_of(position);
   to.set_rows_to_skip(rows_to_skip);
   core_->save({.record = std::move(record), .syncs_blocks = true});
 }
@@ -328,7 +328,7 @@ void manifest::save_output(kept_output& output, std::shared_ptr<io::file> conten
   to.set_path(written.path);
   to.set_inode(found.st_ino);
   to.set_num_bytes(written.num_bytes);
-  to.mutable_position()->Assign(written.position.begin(), written.position.end());
+  *to.mutable_position() = message_of(written.position);
   core_->save({.record = std::move(record), .output = std::move(content)});
 }
 

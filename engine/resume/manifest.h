@@ -75,7 +75,7 @@ class manifest {
 
   // For kept_sort.
   void save_written(kept_sort& sort, uint64_t rows_taken, const std::vector<runs::run>& blocks,
-                    const source_position& position, uint64_t rows_to_skip);
+                    const pipeline_position& position, uint64_t rows_to_skip);
   void save_merged(kept_sort& sort, const std::vector<uint64_t>& streams, const runs::run& made,
                    std::vector<block::block_id> merged);
   void save_complete(kept_sort& sort);

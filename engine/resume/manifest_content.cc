@@ -65,7 +65,18 @@ void read(const RunPart& from, std::vector<runs::run>& to) {
   if (from.forgets_first_rows()) run.forget_first_rows();
 }
 
+pipeline_position position_of(const Position& from) {
+  return {{from.source().begin(), from.source().end()}, {from.states().begin(), from.states().end()}};
+}
+
 }  // namespace
+
+Position message_of(const pipeline_position& from) {
+  Position to;
+  to.mutable_source()->Assign(from.source.begin(), from.source.end());
+  for (const std::string& state : from.states) to.add_states(state);
+  return to;
+}
 
 Identity message_of(const job_identity& identity) {
   Identity out;
@@ -132,7 +143,7 @@ void manifest_content::add(const Record& record) {
       sort_progress& to = sorts[w.node()];
       to.rows_taken = w.rows_taken();
       for (const RunPart& part : w.runs()) read(part, to.runs);
-      to.position.assign(w.position().begin(), w.position().end());
+      to.position = position_of(w.position());
       to.rows_to_skip = w.rows_to_skip();
       break;
     }
@@ -144,7 +155,7 @@ void manifest_content::add(const Record& record) {
     case Record::kMerged: add(record.merged()); break;
     case Record::kOutput: {
       const OutputWritten& o = record.output();
-      outputs[o.node()] = {o.path(), o.inode(), o.num_bytes(), {o.position().begin(), o.position().end()}};
+      outputs[o.node()] = {o.path(), o.inode(), o.num_bytes(), position_of(o.position())};
       break;
     }
     case Record::kLoop: add(record.loop()); break;

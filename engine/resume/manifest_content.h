@@ -35,6 +35,7 @@ manifest_content content_of(const std::vector<std::string>& records);
 std::vector<std::string> reasons_against(const manifest_content& all, const Identity& identity);
 
 Identity message_of(const job_identity& identity);
+Position message_of(const pipeline_position& from);
 RunPart message_of(const runs::run& run);
 LoopIteration message_of(const std::string& node, const loop_step& step);
 

@@ -75,7 +75,7 @@ class output_marks {
   output_marks(resume::kept_output& kept, io::output_file& file) : kept_(kept), file_(file), last_(file.num_bytes()) {}
 
   // What is written from here on came from there.
-  void note_position(const resume::source_position& from) {
+  void note_position(const resume::pipeline_position& from) {
     if (next_ || file_.num_bytes() - last_ < kept_.bytes_between_marks()) return;
     next_ = {file_.num_bytes(), from};
   }
@@ -91,7 +91,7 @@ class output_marks {
  private:
   struct mark {
     uint64_t num_bytes;
-    resume::source_position position;
+    resume::pipeline_position position;
   };
   resume::kept_output& kept_;
   io::output_file& file_;
@@ -116,7 +116,7 @@ class file_sink final : public exec::ordered_stage {
     if (index) index_.emplace(context, path, std::move(index));
   }
 
-  void note_position(const resume::source_position& from) override {
+  void note_position(const resume::pipeline_position& from) override {
     if (marks_) marks_->note_position(from);
   }
 

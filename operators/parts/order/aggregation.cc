@@ -370,6 +370,22 @@ void aggregation::store_open(std::byte* to, record::batch_builder& into) {
   }
 }
 
+void aggregation::write_state(state_writer& out) const {
+  out.number(started_ ? 1 : 0);
+  for (const lane& l : lanes_) {
+    out.number(l.open_value);
+    out.text(l.open_text);
+  }
+}
+
+void aggregation::begin_with(state_reader& in) {
+  started_ = in.number() != 0;
+  for (lane& l : lanes_) {
+    l.open_value = in.number();
+    l.open_text = in.text();
+  }
+}
+
 namespace {
 
 // Arguments that must be columns: of an outside aggregate, constants are none.

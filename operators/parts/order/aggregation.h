@@ -22,6 +22,7 @@
 #include "engine/expr/aggregate.h"
 #include "engine/record/batch.h"
 #include "operators/parts/order/outside_lane.h"
+#include "operators/parts/order/stage_state.h"
 #include "operators/parts/rules/program.h"
 
 namespace flowrun::operators {
@@ -57,6 +58,13 @@ class aggregation {
   void store_open(std::byte* to, record::batch_builder& into);
   // Writes the results of all of `rows`, at least one, and keeps nothing. Not together with add().
   void store_all(const record::batch& rows, std::byte* to, record::batch_builder& into);
+
+  // --- what is known of the open group, for another process ---
+
+  // False: there are aggregates of plugins, whose states nobody else can read.
+  bool has_state() const { return !has_outside_; }
+  void write_state(state_writer& out) const;
+  void begin_with(state_reader& in);
 
  private:
   struct lane {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "operators/parts/order/row_groups.h"
+#include "operators/parts/order/stage_state.h"
 #include "operators/parts/rules/column_copy.h"
 
 namespace flowrun::operators {
@@ -13,13 +14,27 @@ class group_stage final : public exec::ordered_stage {
  public:
   group_stage(const aggregation_plan& p, const record::row_type& output, record::batch_pool& pool,
               const record::batch_limits& limits)
-      : groups_(row_groups(p.rows, p.keys)),
+      : rows_(p.rows),
+        groups_(row_groups(p.rows, p.keys)),
         keys_(p.rows, output, key_columns(p.keys)),
         aggregation_(p.aggregates, output, p.keys.size(), pool, limits.row_bytes),
         builder_(output, pool, limits),
         row_bytes_(output.row_bytes()),
         has_strings_(output.has_strings()),
         one_group_(p.keys.empty()) {}
+
+  bool keep_state() override { return gives_all_ = aggregation_.has_state(); }
+  std::string state() const override {
+    state_writer out;
+    out.row(rows_, groups_.last());
+    aggregation_.write_state(out);
+    return out.take();
+  }
+  void begin_with(const std::string& state) override {
+    state_reader in(state);
+    groups_.begin_with(in.row(rows_));
+    aggregation_.begin_with(in);
+  }
 
   outcome push(record::batch& in, exec::output& out, waker&) override {
     // When a batch comes again, so many of its groups are done already.
@@ -51,6 +66,7 @@ class group_stage final : public exec::ordered_stage {
       if (builder_.full()) out.emit(builder_.take());
     }
     before_ = {};
+    if (gives_all_) out.emit(builder_.take());
     return outcome::ready();
   }
 
@@ -83,6 +99,7 @@ class group_stage final : public exec::ordered_stage {
   // With strings a builder may be full before its rows are.
   size_t num_rows_at_once() const { return std::min<size_t>(builder_.room(), has_strings_ ? 16 : 256); }
 
+  const record::row_type rows_;
   group_tracker groups_;
   column_copy keys_;
   aggregation aggregation_;
@@ -90,6 +107,7 @@ class group_stage final : public exec::ordered_stage {
   uint32_t row_bytes_;
   bool has_strings_;
   bool one_group_;
+  bool gives_all_ = false;  // of a batch, at once
   // Of the batch at hand.
   bool was_open_ = false;
   record::batch before_;  // the first row of the group that was open

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "operators/parts/order/stage_state.h"
+
 namespace flowrun::operators {
 
 namespace {
@@ -9,7 +11,20 @@ namespace {
 class ordered_cut final : public exec::ordered_stage {
  public:
   ordered_cut(const record::row_type& type, repeats where, const record::key& key, uint64_t limit)
-      : where_(where), comparator_(type, key), limit_(limit) {}
+      : type_(type), where_(where), comparator_(type, key), limit_(limit) {}
+
+  bool keep_state() override { return true; }
+  std::string state() const override {
+    state_writer out;
+    out.number(passed_);
+    out.row(type_, last_);
+    return out.take();
+  }
+  void begin_with(const std::string& state) override {
+    state_reader in(state);
+    passed_ = in.number();
+    last_ = in.row(type_);
+  }
 
   outcome push(record::batch& in, exec::output& out, waker&) override {
     if (where_ == repeats::none) {
@@ -43,6 +58,7 @@ class ordered_cut final : public exec::ordered_stage {
     out.emit(std::move(b));
   }
 
+  const record::row_type type_;
   const repeats where_;
   const record::row_comparator comparator_;
   const uint64_t limit_;

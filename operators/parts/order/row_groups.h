@@ -40,6 +40,8 @@ class group_tracker {
   bool open() const { return last_.num_rows > 0; }
   // The last row seen; valid when open. Keeps its batch alive.
   const record::batch& last() const { return last_; }
+  // As if this row had been the last one; none: there was none.
+  void begin_with(record::batch last) { last_ = std::move(last); }
 
  private:
   row_groups groups_;

@@ -82,7 +82,7 @@ class resumed_input {
     return skipped;
   }
   bool has_rows_before() const { return kept_ != nullptr && kept_->before().rows_taken > 0; }
-  void note_position(const resume::source_position& from) {
+  void note_position(const resume::pipeline_position& from) {
     if (kept_ != nullptr) kept_->note_position(rows_seen_, from);
   }
   // The runs that are there come first.
@@ -114,7 +114,7 @@ class creator_stage final : public exec::ordered_stage {
         state_(c.state),
         counters_(c.counters) {}
 
-  void note_position(const resume::source_position& from) override { resumed_.note_position(from); }
+  void note_position(const resume::pipeline_position& from) override { resumed_.note_position(from); }
 
   outcome push(record::batch& in, exec::output&, waker& w) override {
     if (!left_) begin(in);

@@ -1,6 +1,7 @@
 #include "operators/parts/rules/program.h"
 
 #include "engine/base/error.h"
+#include "operators/parts/order/stage_state.h"
 
 namespace flowrun::operators {
 
@@ -19,6 +20,13 @@ class counting_program final : public exec::ordered_stage {
     if (num_taken < in.num_rows) out.leave(num_taken);
     return outcome::ready();
   }
+  bool keep_state() override { return true; }
+  std::string state() const override {
+    state_writer out;
+    out.number(next_row_);
+    return out.take();
+  }
+  void begin_with(const std::string& state) override { next_row_ = state_reader(state).number(); }
 
  private:
   expr::row_program program_;

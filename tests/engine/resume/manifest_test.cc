@@ -62,8 +62,8 @@ TEST_F(manifest_test, the_next_process_finds_runs_and_where_to_go_on) {
   block::block_id first;
   process([&](manifest& notes, block::block_manager& blocks) {
     kept_sort& sort = notes.sort("by_k");
-    sort.note_position(0, {5});
-    sort.note_position(25, {6, 7});
+    sort.note_position(0, {{5}, {}});
+    sort.note_position(25, {{6, 7}, {"state", std::string(1, 0)}});
     runs::run run = run_of(blocks, blocks.next_stream_id(), 2);
     first = run.blocks[0].id;
     sort.written(20, {run});
@@ -74,7 +74,8 @@ TEST_F(manifest_test, the_next_process_finds_runs_and_where_to_go_on) {
   process([&](manifest& notes, block::block_manager& blocks) {
     const sort_progress& found = notes.sort("by_k").before();
     EXPECT_EQ(found.rows_taken, 30u);
-    EXPECT_THAT(found.position, ElementsAre(6, 7));
+    EXPECT_THAT(found.position.source, ElementsAre(6, 7));
+    EXPECT_THAT(found.position.states, ElementsAre("state", std::string(1, 0)));
     EXPECT_EQ(found.rows_to_skip, 5u);
     EXPECT_FALSE(found.is_complete);
     ASSERT_EQ(found.runs.size(), 2u);
@@ -142,14 +143,14 @@ TEST_F(manifest_test, the_next_process_finds_the_part_of_an_output) {
   const auto mark = [&](manifest& notes, block::block_manager&) {
     where_.write(".out.flowrun-resume-1", "0123456789");
     const std::shared_ptr<io::file> content = io::file::open(path, io::open_mode::read);
-    notes.output("out").written(content, path, 4, {1});
-    notes.output("out").written(content, path, 8, {2, 3});
+    notes.output("out").written(content, path, 4, {{1}, {}});
+    notes.output("out").written(content, path, 8, {{2, 3}, {}});
   };
   process(mark);
   const auto found = [&](manifest& notes, block::block_manager&) {
     EXPECT_EQ(notes.output("out").before().path, path);
     EXPECT_EQ(notes.output("out").before().num_bytes, 8u);
-    EXPECT_THAT(notes.output("out").before().position, ElementsAre(2, 3));
+    EXPECT_THAT(notes.output("out").before().position.source, ElementsAre(2, 3));
   };
   process(found);
   process(found);
