@@ -126,7 +126,11 @@ std::shared_ptr<resume::manifest> open_manifest(const loaded_job& loaded, const 
   if (arguments.backend == io::backend_kind::memory)
     throw error(error_kind::usage, "--resume needs scratch on disks, and --backend memory has none",
                 "leave out one of them");
-  auto out = std::make_shared<resume::manifest>(scratch_of(loaded), identity_of(loaded, arguments.job));
+  resume::job_identity identity = identity_of(loaded, arguments.job);
+  identity.facts.push_back({"the choice of --verify", !arguments.verify   ? "left out"
+                                                      : *arguments.verify ? "--verify"
+                                                                          : "--no-verify"});
+  auto out = std::make_shared<resume::manifest>(scratch_of(loaded), identity);
   if (!out->reasons_to_start_over().empty())
     screen.warn(fmt::format("starts over: {}", fmt::join(out->reasons_to_start_over(), "; ")));
   for (const auto& [node, sort] : out->progress())

@@ -109,8 +109,12 @@ class ordered_stage {
   // Before the first push: from here on it holds nothing back of what it has taken but what state() says. False: it
   // can't.
   virtual bool keep_state() { return false; }
-  // What it knows of the rows that it has taken, for another process. Between two batches.
-  virtual std::string state() const { return {}; }
+  // What it knows of the rows that it has taken, for another process. Between two batches; what is pushed from here on
+  // comes from where the source was then.
+  virtual std::string state(const resume::source_position& from) const {
+    (void)from;
+    return {};
+  }
   // After keep_state(): it has taken the rows before. `state` is of the same stage of the same job.
   virtual void begin_with(const std::string& state) { (void)state; }
 };

@@ -343,7 +343,7 @@ void pipeline::note_position(resume::source_position from) {
   for (pipeline_tree::node& n : tree_.stages) {
     ordered_stage* const in_order = ordered(n.work);
     if (in_order == nullptr) continue;
-    if (end != nullptr) at.states.push_back(end->state());
+    if (end != nullptr) at.states.push_back(end->state(at.source));
     end = in_order;
   }
   if (end != nullptr) end->note_position(at);

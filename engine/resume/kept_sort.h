@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/base/mutex.h"
+#include "engine/record/row_tally.h"
 #include "engine/resume/source_position.h"
 #include "engine/runs/sorted_runs.h"
 
@@ -27,6 +28,10 @@ struct sort_progress {
   std::vector<runs::run> runs;
   pipeline_position position;
   uint64_t rows_to_skip = 0;  // of what the source gives from there on
+  // Where rows are tallied (record/row_tally.h): those of the sort's input before the position, and all of them, once
+  // it is complete.
+  std::optional<record::row_tally> before_position;
+  std::optional<record::row_tally> all;
   bool is_complete = false;
   bool is_released = false;
 };
@@ -39,14 +44,14 @@ class kept_sort {
   const sort_progress& before() const { return before_; }
   const std::string& node() const { return node_; }
 
-  // The rows from row `rows_taken` of the sort's input on came from there. Ascending.
-  void note_position(uint64_t rows_taken, pipeline_position position);
+  // The rows from row `rows_taken` of the sort's input on came from there, and `tally` is of those before. Ascending.
+  void note_position(uint64_t rows_taken, pipeline_position position, std::optional<record::row_tally> tally);
   // As sort_resources::written, counted from the first row of the sort's input. On any thread.
   void written(uint64_t rows_taken, std::vector<runs::run> blocks);
   // As sort_resources::merged. From here on the new run is there instead.
   void merged(const std::vector<uint64_t>& streams, const runs::run& made);
   // No row is anywhere else than in the runs.
-  void complete();
+  void complete(const std::optional<record::row_tally>& all);
   bool is_complete() const { return complete_.load() || before_.is_complete; }
   // The runs are needed no more, by no process.
   void release();
@@ -56,6 +61,7 @@ class kept_sort {
   struct place {
     uint64_t rows_taken;
     pipeline_position position;
+    std::optional<record::row_tally> tally;
   };
 
   manifest& owner_;

@@ -281,18 +281,18 @@ void manifest::spoil(const std::string& why) {
   core_->save({.record = std::move(record)});
 }
 
-void manifest::save_written(kept_sort& sort, uint64_t rows_taken, const std::vector<runs::run>& blocks,
-                            const pipeline_position& position, uint64_t rows_to_skip) {
+void manifest::save_written(kept_sort& sort, const sort_progress& written) {
   // At once: freed or not, they stay as they are from here on.
-  for (const runs::run& r : blocks)
+  for (const runs::run& r : written.runs)
     for (const runs::run_block& b : r.blocks) core_->blocks()->keep(b.id);
   Record record;
   SortWritten& to = *record.mutable_written();
   to.set_node(sort.node());
-  to.set_rows_taken(rows_taken);
-  for (const runs::run& r : blocks) *to.add_runs() = message_of(r);
-  *to.mutable_position() = message_of(position);
-  to.set_rows_to_skip(rows_to_skip);
+  to.set_rows_taken(written.rows_taken);
+  for (const runs::run& r : written.runs) *to.add_runs() = message_of(r);
+  *to.mutable_position() = message_of(written.position);
+  to.set_rows_to_skip(written.rows_to_skip);
+  if (written.before_position) *to.mutable_before_position() = message_of(*written.before_position);
   core_->save({.record = std::move(record), .syncs_blocks = true});
 }
 
@@ -307,9 +307,10 @@ void manifest::save_merged(kept_sort& sort, const std::vector<uint64_t>& streams
   core_->save({.record = std::move(record), .syncs_blocks = true, .free = std::move(merged)});
 }
 
-void manifest::save_complete(kept_sort& sort) {
+void manifest::save_complete(kept_sort& sort, const std::optional<record::row_tally>& all) {
   Record record;
   record.mutable_complete()->set_node(sort.node());
+  if (all) *record.mutable_complete()->mutable_all() = message_of(*all);
   core_->save({.record = std::move(record)});
 }
 

@@ -74,11 +74,11 @@ class manifest {
   void remove() noexcept;
 
   // For kept_sort.
-  void save_written(kept_sort& sort, uint64_t rows_taken, const std::vector<runs::run>& blocks,
-                    const pipeline_position& position, uint64_t rows_to_skip);
+  // `written`: with the runs since the call before only.
+  void save_written(kept_sort& sort, const sort_progress& written);
   void save_merged(kept_sort& sort, const std::vector<uint64_t>& streams, const runs::run& made,
                    std::vector<block::block_id> merged);
-  void save_complete(kept_sort& sort);
+  void save_complete(kept_sort& sort, const std::optional<record::row_tally>& all);
   void save_released(kept_sort& sort, std::vector<block::block_id> blocks);
   // For kept_output.
   void save_output(kept_output& output, std::shared_ptr<io::file> content, const output_progress& written);

@@ -69,7 +69,16 @@ pipeline_position position_of(const Position& from) {
   return {{from.source().begin(), from.source().end()}, {from.states().begin(), from.states().end()}};
 }
 
+record::row_tally tally_of(const Tally& from) { return {from.num_rows(), from.sum()}; }
+
 }  // namespace
+
+Tally message_of(const record::row_tally& from) {
+  Tally to;
+  to.set_num_rows(from.num_rows);
+  to.set_sum(from.sum);
+  return to;
+}
 
 Position message_of(const pipeline_position& from) {
   Position to;
@@ -145,9 +154,16 @@ void manifest_content::add(const Record& record) {
       for (const RunPart& part : w.runs()) read(part, to.runs);
       to.position = position_of(w.position());
       to.rows_to_skip = w.rows_to_skip();
+      to.before_position.reset();
+      if (w.has_before_position()) to.before_position = tally_of(w.before_position());
       break;
     }
-    case Record::kComplete: sorts[record.complete().node()].is_complete = true; break;
+    case Record::kComplete: {
+      sort_progress& to = sorts[record.complete().node()];
+      to.is_complete = true;
+      if (record.complete().has_all()) to.all = tally_of(record.complete().all());
+      break;
+    }
     case Record::kReleased:
       sorts[record.released().node()].is_released = true;
       sorts[record.released().node()].runs.clear();

@@ -36,6 +36,7 @@ std::vector<std::string> reasons_against(const manifest_content& all, const Iden
 
 Identity message_of(const job_identity& identity);
 Position message_of(const pipeline_position& from);
+Tally message_of(const record::row_tally& from);
 RunPart message_of(const runs::run& run);
 LoopIteration message_of(const std::string& node, const loop_step& step);
 

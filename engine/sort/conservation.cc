@@ -48,17 +48,6 @@ std::string_view to_string(conservation level) {
   return "?";
 }
 
-void intake_tally::add(const record::batch& rows) {
-  const record::row_tally tally = tallier_.tally(rows);
-  mutex_lock lock(mutex_);
-  total_ += tally;
-}
-
-record::row_tally intake_tally::total() const {
-  mutex_lock lock(mutex_);
-  return total_;
-}
-
 row_order_check::row_order_check(const sort_settings& settings)
     : rows_(settings.type, settings.key),
       fronts_(settings.type, settings.key),
@@ -134,6 +123,22 @@ outflow_check::outflow_check(const sort_settings& settings, std::optional<record
       tallier_(settings.type),
       order_(settings) {}
 
+void outflow_check::begin_at(uint64_t first_row, const record::row_tally& given) {
+  placed_ = first_row;
+  mutex_lock lock(mutex_);
+  done_ = first_row;
+  given_ = given_before_ = given;
+}
+
+record::row_tally outflow_check::given_before(uint64_t first_row) {
+  mutex_lock lock(mutex_);
+  while (!parts_.empty() && parts_.begin()->first < first_row) {
+    given_before_ += parts_.begin()->second;
+    parts_.erase(parts_.begin());
+  }
+  return given_before_;
+}
+
 uint64_t outflow_check::place(size_t num_rows) {
   const uint64_t first = placed_;
   placed_ += num_rows;
@@ -155,6 +160,7 @@ void outflow_check::add(uint64_t first_row, size_t num_rows, std::span<const rec
   if (first != nullptr) ends = {order_.key_of(*first, 0), order_.key_of(*last, last->num_rows - 1)};
   mutex_lock lock(mutex_);
   given_ += tally;
+  if (keeps_parts_) parts_[first_row] = tally;
   done_ += num_rows;
   if (first != nullptr) join(first_row, num_rows, std::move(ends));
   complete_if_done();

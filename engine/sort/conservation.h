@@ -1,6 +1,6 @@
 // No record is lost or added: what a sort took beside what it gives, and whether that is in order.
 //
-//   take-in   prepare(batch) ── counted and hashed ─▶ run creator ─▶ sorted_runs::taken
+//   take-in   batch ── counted and hashed (record/row_tally.h) ─▶ run creator ─▶ sorted_runs::taken
 //   give-out  run merger ─▶ pull() ── numbered ─▶ refine() ── counted, hashed, order looked at ─▶
 //
 // Both look at rows as they come and go, not at what the sort makes of them, so whatever happens between is covered:
@@ -44,19 +44,6 @@ enum class conservation : uint8_t {
 };
 std::string_view to_string(conservation level);
 
-// The rows that a sort takes, added up. Thread-safe.
-class intake_tally {
- public:
-  explicit intake_tally(const record::row_type& type) : tallier_(type) {}
-  void add(const record::batch& rows);
-  record::row_tally total() const;
-
- private:
-  const record::row_tallier tallier_;
-  mutable mutex mutex_;
-  record::row_tally total_ FLOWRUN_GUARDED_BY(mutex_);
-};
-
 // How many of the words are smaller than the one before, without so many of their lowest bits.
 using count_descents = size_t (*)(const uint64_t* words, size_t count, uint32_t beside);
 
@@ -98,8 +85,17 @@ class outflow_check {
   outflow_check(const sort_settings& settings, std::optional<record::row_tally> taken, std::string node,
                 std::function<void(const conservation_result&)> on_complete);
 
+  // Before all else: another process has looked at the rows before `first_row`.
+  void begin_at(uint64_t first_row, const record::row_tally& given);
+  // From here on given_before() may be asked.
+  void keep_parts() { keeps_parts_ = true; }
+  // The rows of the parts before `first_row`, which is the first of a part and never less than in the call before. All
+  // of these parts have been looked at.
+  record::row_tally given_before(uint64_t first_row);
+
   // A part of so many rows comes next: the number of its first row.
   uint64_t place(size_t num_rows);
+  uint64_t num_placed() const { return placed_; }
   // What was made of the part. Throws error(internal) where rows are out of order, and at the end.
   void add(uint64_t first_row, size_t num_rows, std::span<const record::batch> rows);
   // The last part was placed; it may still be worked on. Throws error(internal).
@@ -127,13 +123,16 @@ class outflow_check {
   const record::row_tallier tallier_;
   const row_order_check order_;
   uint64_t placed_ = 0;  // rows in parts
+  bool keeps_parts_ = false;
 
   mutex mutex_;
   record::row_tally given_ FLOWRUN_GUARDED_BY(mutex_);
-  uint64_t done_ FLOWRUN_GUARDED_BY(mutex_) = 0;                         // rows of parts that were looked at
-  std::map<uint64_t, key_copy> open_starts_ FLOWRUN_GUARDED_BY(mutex_);  // by the number of the part's first row
-  std::map<uint64_t, key_copy> open_ends_ FLOWRUN_GUARDED_BY(mutex_);    // by that of the row behind
-  std::optional<uint64_t> all_ FLOWRUN_GUARDED_BY(mutex_);               // once it is known how many there are
+  record::row_tally given_before_ FLOWRUN_GUARDED_BY(mutex_);               // as it was asked last
+  std::map<uint64_t, record::row_tally> parts_ FLOWRUN_GUARDED_BY(mutex_);  // since then, by their first row
+  uint64_t done_ FLOWRUN_GUARDED_BY(mutex_) = 0;                            // rows of parts that were looked at
+  std::map<uint64_t, key_copy> open_starts_ FLOWRUN_GUARDED_BY(mutex_);     // by the number of the part's first row
+  std::map<uint64_t, key_copy> open_ends_ FLOWRUN_GUARDED_BY(mutex_);       // by that of the row behind
+  std::optional<uint64_t> all_ FLOWRUN_GUARDED_BY(mutex_);                  // once it is known how many there are
 };
 
 }  // namespace flowrun::sort

@@ -50,7 +50,7 @@ class stage_state : public testing::Test {
       const stage_pointer whole = make();
       ASSERT_TRUE(whole->keep_state());
       for (const batch& b : all) {
-        states.push_back(whole->state());
+        states.push_back(whole->state({}));
         given.push_back(push(*whole, output, b));
       }
       given.push_back(finish(*whole, output));

@@ -179,6 +179,10 @@ class resume_test(process_test):
     def goes_on(self, expected, *more):
         done = self.run_job("--resume", "--report", "report.json", *more)
         self.assertEqual(done.returncode, 0, done.stderr)
+        # No row was lost between the processes.
+        for sort in json.loads((self.dir / "report.json").read_text())["sorts"]:
+            compared = sort.get("verified", {}).get("compared")
+            self.assertIn(compared, (None, "order, rows, content", "order, at most as many rows"), sort)
         self.assertEqual((self.dir / "out/sorted").read_bytes(), expected)
         self.assertEqual(self.kept(), [])
         return done, {n["id"]: int(n["rows"]) for n in json.loads((self.dir / "report.json").read_text())["nodes"]}
@@ -264,11 +268,13 @@ class resume_test(process_test):
         draw = random.Random(7)
         self.write_inputs("txt", [f"{draw.randrange(10 ** draw.randrange(1, 9))} {'x' * draw.randrange(20)}\n" for _ in range(900_000)])
         self.write("empty.txt", "")
-        self.write("job.yaml", LINES)
+        self.write("job.yaml", LINES.replace("flowrun: 1", "flowrun: 1\nverify: true"))
         expected = self.expected()
         self.assertTrue(self.kill_while_writing())
         done, rows = self.goes_on(expected)
         self.assertEqual(rows["lines"], 0)
+        (sort,) = json.loads((self.dir / "report.json").read_text())["sorts"]
+        self.assertEqual(sort["verified"]["compared"], "order, rows, content")
         self.assertLess(rows["sorted"], expected.count(b"\n"))
 
     def test_the_last_merge_in_front_of_stages_with_a_state(self):

@@ -24,7 +24,7 @@ class group_stage final : public exec::ordered_stage {
         one_group_(p.keys.empty()) {}
 
   bool keep_state() override { return gives_all_ = aggregation_.has_state(); }
-  std::string state() const override {
+  std::string state(const resume::source_position&) const override {
     state_writer out;
     out.row(rows_, groups_.last());
     aggregation_.write_state(out);

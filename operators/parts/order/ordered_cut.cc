@@ -14,7 +14,7 @@ class ordered_cut final : public exec::ordered_stage {
       : type_(type), where_(where), comparator_(type, key), limit_(limit) {}
 
   bool keep_state() override { return true; }
-  std::string state() const override {
+  std::string state(const resume::source_position&) const override {
     state_writer out;
     out.number(passed_);
     out.row(type_, last_);

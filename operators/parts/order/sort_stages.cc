@@ -16,6 +16,7 @@
 #include "engine/sort/conservation.h"
 #include "engine/sort/run_creator.h"
 #include "engine/sort/run_merger.h"
+#include "operators/parts/order/stage_state.h"
 #include "operators/parts/rules/estimates.h"
 
 namespace flowrun::operators {
@@ -37,21 +38,27 @@ sort::sort_resources resources_of(exec::build_context& c, const record::row_type
   return out;
 }
 
-// The tally is null where nothing is verified.
+// Rows on their way into runs, and their tally where that is to be verified.
+struct tallied_rows {
+  sort::prepared_rows rows;
+  record::row_tally tally;
+};
+
 class prepare_stage final : public exec::stateless_stage {
  public:
-  prepare_stage(std::shared_ptr<sort::run_creator> creator, std::shared_ptr<sort::intake_tally> taken)
-      : creator_(std::move(creator)), taken_(std::move(taken)) {}
+  prepare_stage(std::shared_ptr<sort::run_creator> creator, const record::row_type& type, bool verifies)
+      : creator_(std::move(creator)) {
+    if (verifies) tallier_.emplace(type);
+  }
   void apply(const record::batch& in, exec::output& out) const override {
-    if (taken_) taken_->add(in);
-    sort::prepared_rows prepared = creator_->prepare(in);
-    const sort::part_size size = size_of(prepared);
-    out.emit(exec::make_parcel(std::move(prepared), size.num_rows, size.num_bytes));
+    tallied_rows made{creator_->prepare(in), tallier_ ? tallier_->tally(in) : record::row_tally()};
+    const sort::part_size size = size_of(made.rows);
+    out.emit(exec::make_parcel(std::move(made), size.num_rows, size.num_bytes));
   }
 
  private:
   std::shared_ptr<sort::run_creator> creator_;
-  std::shared_ptr<sort::intake_tally> taken_;
+  std::optional<record::row_tallier> tallier_;  // where rows are verified
 };
 
 // What run creation leaves for the merge.
@@ -73,7 +80,10 @@ class resumed_input {
     const resume::sort_progress& before = kept_->before();
     rows_to_skip_ = begins_at_position ? before.rows_to_skip : before.rows_taken;
     rows_seen_ = before.rows_taken - rows_to_skip_;
+    if (begins_at_position) tally_before_ = before.before_position;
   }
+  // Of the rows that don't come again; nullopt: it isn't known.
+  const std::optional<record::row_tally>& tally_before() const { return tally_before_; }
   // Of the next `count` rows, how many are in runs already.
   uint64_t skip(uint64_t count) {
     rows_seen_ += count;
@@ -81,9 +91,9 @@ class resumed_input {
     rows_to_skip_ -= skipped;
     return skipped;
   }
-  bool has_rows_before() const { return kept_ != nullptr && kept_->before().rows_taken > 0; }
-  void note_position(const resume::pipeline_position& from) {
-    if (kept_ != nullptr) kept_->note_position(rows_seen_, from);
+  // `tally`: of the rows so far.
+  void note_position(const resume::pipeline_position& from, const std::optional<record::row_tally>& tally) {
+    if (kept_ != nullptr) kept_->note_position(rows_seen_, from, tally);
   }
   // The runs that are there come first.
   void add_to(runs::sorted_runs& out) const {
@@ -93,28 +103,30 @@ class resumed_input {
     runs::forget_first_rows_together(out.runs);
     out.num_rows += before.rows_taken;
     if (!out.runs.empty()) std::erase_if(out.in_memory, [](const auto& run) { return run->num_rows == 0; });
-    if (out.in_memory.empty()) kept_->complete();
+    if (before.is_complete) out.taken = before.all;
+    if (out.in_memory.empty()) kept_->complete(out.taken);
   }
 
  private:
   resume::kept_sort* kept_;
   uint64_t rows_to_skip_ = 0;
   uint64_t rows_seen_ = 0;
+  std::optional<record::row_tally> tally_before_ = record::row_tally();
 };
 
 class creator_stage final : public exec::ordered_stage {
  public:
-  creator_stage(std::shared_ptr<sort::run_creator> creator, std::shared_ptr<sort::intake_tally> taken,
-                uint64_t most_rows, resumed_input resumed, exec::build_context& c)
+  creator_stage(std::shared_ptr<sort::run_creator> creator, bool verifies, uint64_t most_rows, resumed_input resumed,
+                exec::build_context& c)
       : creator_(std::move(creator)),
-        taken_(std::move(taken)),
+        tally_(verifies ? resumed.tally_before() : std::nullopt),
         most_rows_(most_rows),
         rows_left_(most_rows),
         resumed_(resumed),
         state_(c.state),
         counters_(c.counters) {}
 
-  void note_position(const resume::pipeline_position& from) override { resumed_.note_position(from); }
+  void note_position(const resume::pipeline_position& from) override { resumed_.note_position(from, tally_); }
 
   outcome push(record::batch& in, exec::output&, waker& w) override {
     if (!left_) begin(in);
@@ -125,14 +137,13 @@ class creator_stage final : public exec::ordered_stage {
   outcome finish(exec::output&, waker& w) override {
     if (const outcome o = creator_->finish(w); !o.is_done()) return o;
     auto runs = std::make_shared<runs::sorted_runs>(creator_->take());
+    runs->taken = tally_;
     resumed_.add_to(*runs);
     counters_.runs = runs->runs.size();
     for (const runs::run& r : runs->runs) {
       counters_.run_bytes += r.blocks.size() * uint64_t{r.block_bytes};
       counters_.stored_run_bytes += r.stored_bytes();
     }
-    // (Of rows that an earlier process took there is no tally.)
-    if (taken_ && !resumed_.has_rows_before()) runs->taken = taken_->total();
     state_ = std::move(runs);
     return outcome::done();
   }
@@ -144,12 +155,14 @@ class creator_stage final : public exec::ordered_stage {
                   fmt::format("there are more than {} rows, against what was planned", most_rows_),
                   "did an input grow? Run the job again");
     rows_left_ -= in.num_rows;
-    left_ = exec::open_parcel<sort::prepared_rows>(in);
+    const auto& given = exec::open_parcel<tallied_rows>(in);
+    left_ = given.rows;
+    if (tally_) *tally_ += given.tally;
     if (const uint64_t skipped = resumed_.skip(in.num_rows); skipped > 0) drop_rows(*left_, skipped);
   }
 
   std::shared_ptr<sort::run_creator> creator_;
-  std::shared_ptr<sort::intake_tally> taken_;
+  std::optional<record::row_tally> tally_;  // of the rows so far, where they are verified
   const uint64_t most_rows_;
   uint64_t rows_left_;
   resumed_input resumed_;
@@ -183,7 +196,9 @@ class merger_source final : public exec::source {
   resume::source_position position() const override {
     resume::source_position out;
     if (!is_kept_) return out;
-    for (const runs::rows_of_run& r : merger_->position()) out.insert(out.end(), {r.stream, r.num_rows});
+    const runs::merge_position at = merger_->position();
+    if (!at.empty()) out.push_back(check_ ? check_->num_placed() : 0);
+    for (const runs::rows_of_run& r : at) out.insert(out.end(), {r.stream, r.num_rows});
     return out;
   }
 
@@ -218,9 +233,35 @@ resume::kept_sort* kept_sort_of(exec::build_context& c, const sort::sort_setting
 // `from`: what merger_source::position() gave in an earlier process.
 bool begin_at(runs::sorted_runs& runs, const resume::source_position& from) {
   runs::merge_position position;
-  for (size_t i = 0; i + 1 < from.size(); i += 2) position.push_back({from[i], from[i + 1]});
+  for (size_t i = 1; i + 1 < from.size(); i += 2) position.push_back({from[i], from[i + 1]});
   return runs.begin_at(position);
 }
+
+// Where a merge that is verified can be gone on with: tells what the check knows of the rows that have passed.
+class tally_stage final : public exec::ordered_stage {
+ public:
+  explicit tally_stage(std::shared_ptr<sort::outflow_check> check) : check_(std::move(check)) { check_->keep_parts(); }
+  outcome push(record::batch& in, exec::output& out, waker&) override {
+    out.emit(std::move(in));
+    return outcome::ready();
+  }
+  bool keep_state() override { return true; }
+  std::string state(const resume::source_position& from) const override {
+    const record::row_tally tally = check_->given_before(from.front());
+    state_writer out;
+    for (const uint64_t value : {from.front(), tally.num_rows, tally.sum}) out.number(value);
+    return out.take();
+  }
+  void begin_with(const std::string& state) override {
+    state_reader in(state);
+    const uint64_t first_row = in.number();
+    const uint64_t num_rows = in.number();
+    check_->begin_at(first_row, {num_rows, in.number()});
+  }
+
+ private:
+  std::shared_ptr<sort::outflow_check> check_;
+};
 
 // Looks at rows that pass in order already.
 class order_stage final : public exec::ordered_stage {
@@ -231,6 +272,13 @@ class order_stage final : public exec::ordered_stage {
     out.emit(std::move(in));
     return outcome::ready();
   }
+  bool keep_state() override { return true; }
+  std::string state(const resume::source_position&) const override {
+    state_writer out;
+    out.number(check_->num_placed());
+    return out.take();
+  }
+  void begin_with(const std::string& state) override { check_->begin_at(state_reader(state).number(), {}); }
   outcome finish(exec::output&, waker&) override {
     check_->end();
     return outcome::done();
@@ -271,11 +319,10 @@ void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_set
     resources.keeps_none_once_spilled = true;
   }
   std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(settings, resources);
-  std::shared_ptr<sort::intake_tally> taken;
-  if (is_verified(c, settings.type)) taken = std::make_shared<sort::intake_tally>(settings.type);
-  to.stages.emplace_back(std::make_unique<prepare_stage>(creator, taken));
+  const bool verifies = is_verified(c, settings.type);
+  to.stages.emplace_back(std::make_unique<prepare_stage>(creator, settings.type, verifies));
   to.stages.emplace_back(
-      std::make_unique<creator_stage>(creator, taken, most_rows, resumed_input(kept, c.begin_at != nullptr), c));
+      std::make_unique<creator_stage>(creator, verifies, most_rows, resumed_input(kept, c.begin_at != nullptr), c));
 }
 
 void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_settings& settings,
@@ -308,6 +355,7 @@ void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_sett
   c.counters.merge_passes = merger->merge_passes();
   to.head = std::make_unique<merger_source>(merger, check, is_kept);
   to.stages.emplace_back(std::make_unique<refine_stage>(merger, check));
+  if (check && kept != nullptr) to.stages.emplace_back(std::make_unique<tally_stage>(check));
 }
 
 void add_order_check(exec::assembly& to, exec::build_context& c, const sort::sort_settings& settings) {

@@ -21,7 +21,7 @@ class counting_program final : public exec::ordered_stage {
     return outcome::ready();
   }
   bool keep_state() override { return true; }
-  std::string state() const override {
+  std::string state(const resume::source_position&) const override {
     state_writer out;
     out.number(next_row_);
     return out.take();

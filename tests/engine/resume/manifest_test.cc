@@ -62,14 +62,14 @@ TEST_F(manifest_test, the_next_process_finds_runs_and_where_to_go_on) {
   block::block_id first;
   process([&](manifest& notes, block::block_manager& blocks) {
     kept_sort& sort = notes.sort("by_k");
-    sort.note_position(0, {{5}, {}});
-    sort.note_position(25, {{6, 7}, {"state", std::string(1, 0)}});
+    sort.note_position(0, {{5}, {}}, std::nullopt);
+    sort.note_position(25, {{6, 7}, {"state", std::string(1, 0)}}, record::row_tally{25, 77});
     runs::run run = run_of(blocks, blocks.next_stream_id(), 2);
     first = run.blocks[0].id;
     sort.written(20, {run});
     runs::run more = run_of(blocks, run.stream, 1);
     sort.written(30, {more, run_of(blocks, blocks.next_stream_id(), 1)});
-    notes.sort("other").complete();
+    notes.sort("other").complete(record::row_tally{1, 2});
   });
   process([&](manifest& notes, block::block_manager& blocks) {
     const sort_progress& found = notes.sort("by_k").before();
@@ -77,6 +77,9 @@ TEST_F(manifest_test, the_next_process_finds_runs_and_where_to_go_on) {
     EXPECT_THAT(found.position.source, ElementsAre(6, 7));
     EXPECT_THAT(found.position.states, ElementsAre("state", std::string(1, 0)));
     EXPECT_EQ(found.rows_to_skip, 5u);
+    EXPECT_EQ(found.before_position, (record::row_tally{25, 77}));
+    EXPECT_EQ(found.all, std::nullopt);
+    EXPECT_EQ(notes.sort("other").before().all, (record::row_tally{1, 2}));
     EXPECT_FALSE(found.is_complete);
     ASSERT_EQ(found.runs.size(), 2u);
     EXPECT_EQ(found.runs[0].num_rows, 30u);

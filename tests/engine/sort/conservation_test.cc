@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "engine/base/error.h"
 #include "tests/engine/sort/sort_rig.h"
@@ -82,12 +83,13 @@ conservation_result sort_with(const sort_settings& settings, const sort_place& p
                               const tampering& fault = {}) {
   sort_rig rig(place);
   std::unique_ptr<run_creator> creator = make_run_creator(settings, rig.resources());
-  intake_tally taken(settings.type);
-  for (const batch& b : input) taken.add(b);
+  const record::row_tallier tallier(settings.type);
+  record::row_tally taken;
+  for (const batch& b : input) taken += tallier.tally(b);
   if (fault.input) fault.input(input);
   runs::sorted_runs made = create_runs(rig, *creator, input);
   creator.reset();
-  made.taken = taken.total();
+  made.taken = taken;
   if (fault.runs) fault.runs(made, rig.blocks());
   conservation_result found;
   outflow_check check(settings, made.taken, "by_key", [&](const conservation_result& r) { found = r; });
@@ -279,6 +281,42 @@ TEST_F(conservation_test, what_drops_rows_is_held_to_bounds) {
     settings.limit = 3000;
     EXPECT_EQ(sort_with(settings, {}, input).level, conservation::everything);
   }
+}
+
+TEST_F(conservation_test, goes_on_with_what_another_process_has_looked_at) {
+  const sort_settings settings = shapes().front().settings;
+  const record::row_tallier tallier(settings.type);
+  std::vector<uint64_t> words(1000);
+  std::iota(words.begin(), words.end(), uint64_t{7});
+  std::vector<batch> parts;
+  for (const batch& b : numbers(pool_, words))
+    for (size_t at = 0; at < b.num_rows; at += 90) parts.push_back(b.slice(at, std::min<size_t>(90, b.num_rows - at)));
+  ASSERT_GT(parts.size(), 8U);
+  record::row_tally taken;
+  for (const batch& b : parts) taken += tallier.tally(b);
+
+  outflow_check first(settings, taken, "by_key", {});
+  first.keep_parts();
+  std::vector<uint64_t> places;
+  for (const batch& b : parts) places.push_back(first.place(b.num_rows));
+  for (const size_t i : {2, 0, 3, 1, 5, 4}) first.add(places[i], parts[i].num_rows, {&parts[i], 1});
+  EXPECT_EQ(first.given_before(places[2]).num_rows, places[2]);
+  const record::row_tally before = first.given_before(places[4]);
+  EXPECT_EQ(before.num_rows, places[4]);
+
+  const auto rest = [&](size_t left_out) {
+    conservation_result found;
+    outflow_check second(settings, taken, "by_key", [&](const conservation_result& r) { found = r; });
+    second.begin_at(places[4], before);
+    for (size_t i = 4; i < parts.size(); ++i)
+      if (i != left_out) second.add(second.place(parts[i].num_rows), parts[i].num_rows, {&parts[i], 1});
+    second.end();
+    return found;
+  };
+  const conservation_result whole = rest(parts.size());
+  EXPECT_EQ(whole.level, conservation::everything);
+  EXPECT_EQ(whole.rows_out, 1000U);
+  EXPECT_THAT(error_of([&] { rest(4); }).what(), HasSubstr("it took 1,000 rows and gave 910"));
 }
 
 TEST_F(conservation_test, too_few_rows_for_a_limit_are_found) {
