@@ -31,6 +31,19 @@ uint64_t random_number() {
 // Processes number their streams from a place of their own, so that no block of one is taken for that of another.
 uint64_t random_stream() { return random_number() >> 2U; }
 
+// Behind the last of the blocks of one disk. Nothing, where they can't be blocks, or share a place.
+std::optional<uint64_t> end_of(std::vector<block::block_id>& blocks) {
+  std::sort(blocks.begin(), blocks.end(),
+            [](const block::block_id& a, const block::block_id& b) { return a.offset < b.offset; });
+  uint64_t end = 0;
+  for (const block::block_id& b : blocks) {
+    if (b.num_bytes == 0 || b.num_bytes % io_alignment != 0 || b.offset % io_alignment != 0 || b.offset < end)
+      return std::nullopt;
+    if (__builtin_add_overflow(b.offset, uint64_t{b.num_bytes}, &end)) return std::nullopt;
+  }
+  return end;
+}
+
 // Of a name that output_suffix() made, and no other.
 void remove_output(const std::string& path) noexcept {
   if (path.find(".flowrun-resume-") != std::string::npos) unlink(path.c_str());
@@ -152,16 +165,26 @@ class manifest::core {
  private:
   // Files that don't have what the manifest tells of; empty: all do.
   std::vector<std::string> missing_blocks() const {
-    std::vector<uint64_t> ends(directories_.size(), 0);
+    std::vector<std::vector<block::block_id>> of_disks(directories_.size());
+    bool are_known = true;
     const auto look = [&](const std::vector<runs::run>& rows) {
       for (const runs::run& r : rows)
-        for (const runs::run_block& b : r.blocks)
-          if (b.id.disk < ends.size()) ends[b.id.disk] = std::max(ends[b.id.disk], b.id.offset + b.id.num_bytes);
+        for (const runs::run_block& b : r.blocks) {
+          are_known &= b.id.disk < of_disks.size();
+          if (b.id.disk < of_disks.size()) of_disks[b.id.disk].push_back(b.id);
+        }
     };
     for (const auto& [node, sort] : told_.sorts) look(sort.runs);
     for (const auto& [node, loop] : told_.loops) {
       for (const auto& [stream, rows] : loop.carried) look(rows);
       for (const stream_runs& rows : loop.collected) look(rows);
+    }
+    if (!are_known) return {damaged};
+    std::vector<uint64_t> ends;
+    for (std::vector<block::block_id>& blocks : of_disks) {
+      const std::optional<uint64_t> end = end_of(blocks);
+      if (!end) return {damaged};
+      ends.push_back(*end);
     }
     std::vector<std::string> out;
     for (size_t i = 0; i < directories_.size(); ++i) {

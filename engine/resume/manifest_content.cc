@@ -42,18 +42,20 @@ std::vector<std::string> differences(const Identity& then, const Identity& now) 
   return out;
 }
 
-// Behind the blocks of the same stream, or as a new run.
-void read(const RunPart& from, std::vector<runs::run>& to) {
+// Behind the blocks of the same stream, or as a new run. False for what no process has written.
+bool read(const RunPart& from, std::vector<runs::run>& to) {
   if (to.empty() || to.back().stream != from.stream()) {
     to.emplace_back();
     to.back().stream = from.stream();
     to.back().block_bytes = from.block_bytes();
   }
   runs::run& run = to.back();
+  if (run.block_bytes != from.block_bytes()) return false;
   const uint64_t rows_before = run.first_rows.size();
   const auto* const rows = reinterpret_cast<const std::byte*>(from.first_rows().data());
   run.first_rows.insert(run.first_rows.end(), rows, rows + from.first_rows().size());
   for (const Block& b : from.blocks()) {
+    if (b.first_row_at() > from.first_rows().size()) return false;
     runs::run_block block;
     block.id = {b.disk(), b.num_bytes(), b.offset()};
     block.first = (record::word128{b.first_high()} << 64U) | b.first_low();
@@ -63,6 +65,11 @@ void read(const RunPart& from, std::vector<runs::run>& to) {
     run.blocks.push_back(block);
   }
   if (from.forgets_first_rows()) run.forget_first_rows();
+  return true;
+}
+
+bool read(const google::protobuf::RepeatedPtrField<RunPart>& from, std::vector<runs::run>& to) {
+  return std::all_of(from.begin(), from.end(), [&](const RunPart& part) { return read(part, to); });
 }
 
 pipeline_position position_of(const Position& from) {
@@ -146,18 +153,11 @@ LoopIteration message_of(const std::string& node, const loop_step& step) {
 
 void manifest_content::add(const Record& record) {
   switch (record.what_case()) {
-    case Record::kIdentity: identity = record.identity(); break;
-    case Record::kWritten: {
-      const SortWritten& w = record.written();
-      sort_progress& to = sorts[w.node()];
-      to.rows_taken = w.rows_taken();
-      for (const RunPart& part : w.runs()) read(part, to.runs);
-      to.position = position_of(w.position());
-      to.rows_to_skip = w.rows_to_skip();
-      to.before_position.reset();
-      if (w.has_before_position()) to.before_position = tally_of(w.before_position());
+    case Record::kIdentity:
+      if (identity) spoiled = damaged;
+      identity = record.identity();
       break;
-    }
+    case Record::kWritten: add(record.written()); break;
     case Record::kComplete: {
       sort_progress& to = sorts[record.complete().node()];
       to.is_complete = true;
@@ -180,17 +180,27 @@ void manifest_content::add(const Record& record) {
   }
 }
 
+void manifest_content::add(const SortWritten& written) {
+  sort_progress& to = sorts[written.node()];
+  to.rows_taken = written.rows_taken();
+  if (!read(written.runs(), to.runs)) spoiled = damaged;
+  to.position = position_of(written.position());
+  to.rows_to_skip = written.rows_to_skip();
+  if (to.rows_to_skip > to.rows_taken) spoiled = damaged;
+  to.before_position.reset();
+  if (written.has_before_position()) to.before_position = tally_of(written.before_position());
+}
+
 // The new run takes the place of those that it was made of.
 void manifest_content::add(const SortMerged& merged) {
   std::vector<runs::run>& all = sorts[merged.node()].runs;
   const auto first = std::search(all.begin(), all.end(), merged.streams().begin(), merged.streams().end(),
                                  [](const runs::run& r, uint64_t stream) { return r.stream == stream; });
-  if (first == all.end() || merged.streams().empty()) {
-    spoiled = "runs were merged of which nothing is known";
+  std::vector<runs::run> made;
+  if (first == all.end() || merged.streams().empty() || !read(merged.run(), made)) {
+    spoiled = damaged;
     return;
   }
-  std::vector<runs::run> made;
-  read(merged.run(), made);
   *first = std::move(made.front());
   all.erase(first + 1, first + merged.streams_size());
 }
@@ -201,18 +211,21 @@ void manifest_content::add(const LoopIteration& loop) {
   to.scalars.assign(loop.scalars().begin(), loop.scalars().end());
   for (const auto& [stream, rows] : loop.carried()) {
     to.carried[stream].clear();
-    for (const RunPart& part : rows.runs()) read(part, to.carried[stream]);
+    if (!read(rows.runs(), to.carried[stream])) spoiled = damaged;
   }
   to.collected.resize(std::max(to.collected.size(), static_cast<size_t>(loop.collected_size())));
   for (int i = 0; i < loop.collected_size(); ++i)
-    for (const RunPart& part : loop.collected(i).runs()) read(part, to.collected[static_cast<size_t>(i)]);
+    if (!read(loop.collected(i).runs(), to.collected[static_cast<size_t>(i)])) spoiled = damaged;
 }
 
 manifest_content content_of(const std::vector<std::string>& records) {
   manifest_content out;
   for (const std::string& bytes : records) {
     Record record;
-    if (!record.ParseFromString(bytes)) break;
+    if (!record.ParseFromString(bytes)) {
+      out.spoiled = damaged;
+      break;
+    }
     out.add(record);
   }
   return out;

@@ -15,6 +15,9 @@
 
 namespace flowrun::resume {
 
+// Of records that are whole and say what can't be.
+inline constexpr const char* damaged = "its manifest is damaged";
+
 struct manifest_content {
   std::optional<Identity> identity;
   std::map<std::string, sort_progress> sorts;
@@ -25,6 +28,7 @@ struct manifest_content {
   void add(const Record& record);
 
  private:
+  void add(const SortWritten& written);
   void add(const SortMerged& merged);
   void add(const LoopIteration& loop);
 };

@@ -4,12 +4,17 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <functional>
 
+#include "engine/resume/record_file.h"
+#include "engine/resume/resume.pb.h"
+#include "engine/resume/resume_directory.h"
 #include "tests/support/temporary_directory.h"
 
 namespace flowrun::resume {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -230,6 +235,59 @@ TEST_F(manifest_test, what_has_changed_is_named_and_nothing_is_used) {
   identity_.inputs = {look_at_input(where_.path() + "/in")};
   process(nothing);
   EXPECT_THAT(reasons_, ElementsAre(HasSubstr("the content of")));
+}
+
+// A record that is whole, with a right checksum, and says what no process has written.
+TEST_F(manifest_test, a_record_that_cannot_be_is_named_and_nothing_is_used) {
+  const auto block = [](Record& record) -> Block& {
+    SortWritten& written = *record.mutable_written();
+    written.set_node("a");
+    written.set_rows_taken(10);
+    RunPart& part = *written.add_runs();
+    part.set_stream(1);
+    part.set_block_bytes(4096);
+    Block& out = *part.add_blocks();
+    out.set_num_bytes(4096);
+    out.set_num_rows(10);
+    return out;
+  };
+  const std::vector<std::function<void(Record&)>> wrong = {
+      [&](Record& r) { block(r).set_disk(7); },
+      [&](Record& r) { block(r).set_offset(~uint64_t{0} - 4095); },
+      [&](Record& r) { block(r).set_offset(100); },
+      [&](Record& r) { block(r).set_num_bytes(0); },
+      [&](Record& r) { block(r).set_first_row_at(1); },
+      [&](Record& r) {
+        const Block one = block(r);
+        *r.mutable_written()->mutable_runs(0)->add_blocks() = one;  // twice the same place
+      },
+      [&](Record& r) {
+        block(r);
+        r.mutable_written()->set_rows_to_skip(11);
+      },
+      [&](Record& r) {
+        block(r);
+        RunPart part = r.written().runs(0);
+        part.set_block_bytes(8192);
+        part.clear_blocks();
+        *r.mutable_written()->add_runs() = part;
+      },
+      [&](Record& r) { r.mutable_identity()->set_format(1); },
+  };
+  for (size_t i = 0; i < wrong.size(); ++i) {
+    process([](manifest&, block::block_manager& blocks) { blocks.allocate(0, 4096); });
+    Record record;
+    wrong[i](record);
+    record_file(manifest_in(where_.path(), identity_.key)).append(record.SerializeAsString());
+    process([&](manifest& notes, block::block_manager& blocks) {
+      EXPECT_EQ(notes.sort("a").before().rows_taken, 0u) << i;
+      EXPECT_EQ(blocks.used_bytes(), 0u) << i;
+    });
+    EXPECT_THAT(reasons_, Contains("its manifest is damaged")) << i;
+  }
+  record_file(manifest_in(where_.path(), identity_.key)).append("\xFF\xFF");  // no record at all
+  process([](manifest&, block::block_manager&) {});
+  EXPECT_THAT(reasons_, ElementsAre("its manifest is damaged"));
 }
 
 TEST_F(manifest_test, success_removes_everything) {
