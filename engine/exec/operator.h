@@ -106,9 +106,11 @@ class ordered_stage {
 
   // --- of a stage in front of the end of such a pipeline ---
 
-  // Before the first push: from here on it holds nothing back of what it has taken but what state() says. False: it
-  // can't.
-  virtual bool keep_state() { return false; }
+  // Whether what it knows of the rows that it has taken can be told.
+  virtual bool has_state() const { return false; }
+  // Before the first push, if all stages in front of the end have one: from here on it holds nothing back of what it has
+  // taken but what state() says.
+  virtual void keep_state() {}
   // What it knows of the rows that it has taken, for another process. Between two batches; what is pushed from here on
   // comes from where the source was then.
   virtual std::string state(const resume::source_position& from) const {

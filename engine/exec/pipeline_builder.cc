@@ -319,7 +319,9 @@ void pipeline_builder::keep_states(pipeline_tree& tree) {
   std::vector<ordered_stage*> stages;
   for (pipeline_tree::node& n : tree.stages)
     if (auto* const in_order = std::get_if<std::unique_ptr<ordered_stage>>(&n.work)) stages.push_back(in_order->get());
-  for (ordered_stage* const s : stages) notes_positions_ &= s->keep_state();
+  notes_positions_ = std::all_of(stages.begin(), stages.end(), [](const ordered_stage* s) { return s->has_state(); });
+  if (notes_positions_)
+    for (ordered_stage* const s : stages) s->keep_state();
   if (begin_at_.source.empty()) return;
   if (!notes_positions_ || begin_at_.states.size() != stages.size())
     throw error(error_kind::io, "what an earlier process has left of a pipeline doesn't fit its stages",

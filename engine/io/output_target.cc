@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <functional>
 #include <system_error>
 #include <utility>
 
@@ -157,7 +158,10 @@ void output_target::open_kept(const std::string& kept, bool direct) {
 
 std::string output_target::keep(const std::string& suffix) {
   if (is_kept_) return directory_ + "/" + temporary_;
-  const std::string name = fmt::format(".{}.{}", name_.substr(0, 200), suffix);
+  // Within the 255 bytes that a name may have, and no two outputs have the same.
+  const std::string own =
+      name_.size() <= 200 ? name_ : fmt::format("{}-{:016x}", name_.substr(0, 180), std::hash<std::string>()(name_));
+  const std::string name = fmt::format(".{}.{}", own, suffix);
   if (unlinkat(descriptor_, name.c_str(), 0) != 0 && errno != ENOENT) fail("replace what was left of", errno);
   if (temporary_.empty()) {
     if (!link_to(name)) fail("write", EEXIST);

@@ -23,7 +23,8 @@ class group_stage final : public exec::ordered_stage {
         has_strings_(output.has_strings()),
         one_group_(p.keys.empty()) {}
 
-  bool keep_state() override { return gives_all_ = aggregation_.has_state(); }
+  bool has_state() const override { return aggregation_.has_state(); }
+  void keep_state() override { gives_all_ = true; }
   std::string state(const resume::source_position&) const override {
     state_writer out;
     out.row(rows_, groups_.last());

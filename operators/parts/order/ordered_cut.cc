@@ -13,7 +13,7 @@ class ordered_cut final : public exec::ordered_stage {
   ordered_cut(const record::row_type& type, repeats where, const record::key& key, uint64_t limit)
       : type_(type), where_(where), comparator_(type, key), limit_(limit) {}
 
-  bool keep_state() override { return true; }
+  bool has_state() const override { return true; }
   std::string state(const resume::source_position&) const override {
     state_writer out;
     out.number(passed_);

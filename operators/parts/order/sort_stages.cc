@@ -240,12 +240,13 @@ bool begin_at(runs::sorted_runs& runs, const resume::source_position& from) {
 // Where a merge that is verified can be gone on with: tells what the check knows of the rows that have passed.
 class tally_stage final : public exec::ordered_stage {
  public:
-  explicit tally_stage(std::shared_ptr<sort::outflow_check> check) : check_(std::move(check)) { check_->keep_parts(); }
+  explicit tally_stage(std::shared_ptr<sort::outflow_check> check) : check_(std::move(check)) {}
   outcome push(record::batch& in, exec::output& out, waker&) override {
     out.emit(std::move(in));
     return outcome::ready();
   }
-  bool keep_state() override { return true; }
+  bool has_state() const override { return true; }
+  void keep_state() override { check_->keep_parts(); }
   std::string state(const resume::source_position& from) const override {
     const record::row_tally tally = check_->given_before(from.front());
     state_writer out;
@@ -272,7 +273,7 @@ class order_stage final : public exec::ordered_stage {
     out.emit(std::move(in));
     return outcome::ready();
   }
-  bool keep_state() override { return true; }
+  bool has_state() const override { return true; }
   std::string state(const resume::source_position&) const override {
     state_writer out;
     out.number(check_->num_placed());

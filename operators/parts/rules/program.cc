@@ -20,7 +20,7 @@ class counting_program final : public exec::ordered_stage {
     if (num_taken < in.num_rows) out.leave(num_taken);
     return outcome::ready();
   }
-  bool keep_state() override { return true; }
+  bool has_state() const override { return true; }
   std::string state(const resume::source_position&) const override {
     state_writer out;
     out.number(next_row_);

@@ -116,6 +116,13 @@ TEST_P(output_file_test, another_process_goes_on_with_what_was_kept) {
   }
 }
 
+TEST_P(output_file_test, long_names_are_kept_apart) {
+  const std::string stem(240, 'x');
+  output_file first(*io, home / (stem + "1").c_str()), second(*io, home / (stem + "2").c_str());
+  EXPECT_NE(first.keep("flowrun-resume-0123456789abcdef"), second.keep("flowrun-resume-0123456789abcdef"));
+  EXPECT_EQ(home.num_entries(), 2U);
+}
+
 TEST_P(output_file_test, what_was_kept_may_be_gone) {
   const output_file_options options{.kept_path = home / ".out.flowrun-resume-1", .kept_bytes = 5};
   EXPECT_THAT(error_of([&] { output_file(*io, home / "out", options); }).what(), HasSubstr("No such file"));
