@@ -14,7 +14,7 @@ import pathlib
 import sys
 import time
 
-PARTS = ("failing_calls", "kills", "resumes", "bit_flips", "power_loss", "memory_cgroup", "seeded_schedules",
+PARTS = ("failing_calls", "kills", "resumes", "work_again", "bit_flips", "power_loss", "memory_cgroup", "seeded_schedules",
          "against_reference")
 BEGIN, END = "<!-- figures: written by make torture -->", "<!-- end of the figures -->"
 
