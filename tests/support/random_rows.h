@@ -31,7 +31,7 @@ struct random_rows {
   batch one_batch(const row_type& type, batch_pool& pool, size_t num_rows);
 
  private:
-  std::string make_text(std::mt19937_64& from);
+  std::string make_text(uint64_t seed) const;
 };
 
 // A row's content in a form that doesn't depend on where its strings lie.

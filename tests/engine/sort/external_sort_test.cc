@@ -79,15 +79,15 @@ TEST_P(each_shape, in_memory) {
 TEST_P(each_shape, short_runs) {
   for (const unsigned runs_per_half : {2U, 8U}) {
     sort_place place;
-    place.memory_bytes = MiB;
+    place.memory_bytes = MiB / 2;
     place.num_threads = 3;
     place.runs_per_half = runs_per_half;
-    const std::vector<batch> rows = input(2'500'000, runs_per_half == 2 ? 0 : 11);
+    const std::vector<batch> rows = input(1'250'000, runs_per_half == 2 ? 0 : 11);
     for (const record::key& key : shape_.keys) {
       place.kept_bytes = 0;
       const sort_result written = expect_sorted(sort_by(shape_.type, key), place, rows);
       EXPECT_FALSE(written.in_memory);
-      place.kept_bytes = MiB / 2;
+      place.kept_bytes = place.memory_bytes / 2;
       const sort_result kept = expect_sorted(sort_by(shape_.type, key), place, rows);
       EXPECT_TRUE(kept.in_memory);
       EXPECT_LT(kept.scratch_bytes, written.scratch_bytes);

@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "tests/engine/sort/stable_order.h"
+
 namespace flowrun::sort {
 
 sort_rig::sort_rig(const sort_place& place, std::unique_ptr<io::backend> backend)
@@ -116,43 +118,21 @@ sort_result sort_rows(const sort_settings& settings, const sort_place& place, co
   return result;
 }
 
-std::vector<std::string> expected_rows(const sort_settings& settings, const std::vector<batch>& input) {
-  struct place_of_row {
-    const batch* in;
-    size_t number;
-    const std::byte* row() const { return in->row(number); }
-  };
-  std::vector<place_of_row> rows;
-  for (const batch& b : input)
-    for (size_t i = 0; i < b.num_rows; ++i) rows.push_back({&b, i});
-  record::key by = settings.key;
-  if (settings.narrow())
-    for (size_t i = 0; i < settings.type.num_columns(); ++i) by.push_back({i, false, 0, 0});
-  const record::row_comparator order(settings.type, by);
-  const record::row_comparator key_order(settings.type, settings.key);
-  auto compare = [](const record::row_comparator& how, const place_of_row& a, const place_of_row& b) {
-    return how.compare(a.row(), a.in->heap, b.row(), b.in->heap);
-  };
-  std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return compare(order, a, b) < 0; });
-  if (settings.unique)
-    rows.erase(std::unique(rows.begin(), rows.end(),
-                           [&](const auto& a, const auto& b) { return compare(key_order, a, b) == 0; }),
-               rows.end());
-  if (settings.limit > 0 && rows.size() > settings.limit) rows.resize(settings.limit);
-  std::vector<std::string> out;
-  for (const place_of_row& r : rows) out.push_back(record::content_of(settings.type, r.row(), r.in->heap));
-  return out;
-}
-
 sort_result expect_sorted(const sort_settings& settings, const sort_place& place, const std::vector<batch>& input) {
-  const sort_result result = sort_rows(settings, place, input);
-  const std::vector<std::string> expected = expected_rows(settings, input);
-  EXPECT_EQ(result.rows.size(), expected.size());
-  for (size_t i = 0; i < std::min(expected.size(), result.rows.size()); ++i) {
-    if (result.rows[i] == expected[i]) continue;
-    ADD_FAILURE() << to_string(settings.type) << ": row " << i << " of " << expected.size() << " is wrong";
-    break;
+  sort_result result = sort_rows(settings, place, input);
+  const std::shared_ptr<const stable_order> order = stable_order_of(settings, input);
+  const size_t limit = settings.limit > 0 ? settings.limit : order->rows.size();
+  size_t num_expected = 0;
+  bool right = true;
+  for (size_t i = 0; i < order->rows.size() && num_expected < limit; ++i) {
+    if (settings.unique && order->repeats[i]) continue;
+    if (right && num_expected < result.rows.size() && result.rows[num_expected] != order->rows[i]) {
+      ADD_FAILURE() << to_string(settings.type) << ": row " << num_expected << " is wrong";
+      right = false;
+    }
+    ++num_expected;
   }
+  EXPECT_EQ(result.rows.size(), num_expected);
   return result;
 }
 

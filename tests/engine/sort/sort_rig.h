@@ -74,10 +74,7 @@ std::vector<batch> merge_runs(sort_rig& rig, const sort_settings& settings, run_
 
 sort_result sort_rows(const sort_settings& settings, const sort_place& place, const std::vector<batch>& input);
 
-// The same by std::stable_sort.
-std::vector<std::string> expected_rows(const sort_settings& settings, const std::vector<batch>& input);
-
-// Sorts and compares row by row.
+// Sorts, and compares row by row with std::stable_sort.
 sort_result expect_sorted(const sort_settings& settings, const sort_place& place, const std::vector<batch>& input);
 
 // The runs of rows with one thread and with several, which sort a half in pieces: the same blocks. Returns how many.
