@@ -6,7 +6,7 @@ import os
 import random
 import struct
 
-from flowrun_process import main, process_test
+from flowrun_process import SANITIZED, main, process_test
 
 MAKE = """flowrun: 1
 params: {rows: {type: int}, step: {type: int, default: 3}}
@@ -59,9 +59,9 @@ class indexed_file_test(process_test):
 
     def test_finds_what_reading_all_finds(self):
         chance = random.Random(1)
-        for rows in (0, 1, 2, 5000, ROWS):
+        for rows in (0, 2, ROWS) if SANITIZED else (0, 1, 2, 5000, ROWS):
             self.make(rows)
-            for keys in (0, 1, 30, 3000):
+            for keys in (0, 30, 3000) if SANITIZED else (0, 1, 30, 3000):
                 largest = max(rows * 3 // 2 + 10, 3)
                 first = chance.randrange(largest)
                 chosen = [chance.randrange(first, largest) for _ in range(keys)] + [0, largest] * (keys > 1)

@@ -10,16 +10,17 @@ import signal
 import struct
 import time
 
-from flowrun_process import main, process_test
+from flowrun_process import SANITIZED, main, process_test
 
 MEMORY = ("-m", "16MiB", "-j", "2")
+NUM_ROWS = 4_000_000 if SANITIZED else 6_000_000  # slower there, so it is killed as early
 
-SORT = """flowrun: 1
-params: {rows: {type: int, default: 6000000}}
+SORT = f"""flowrun: 1
+params: {{rows: {{type: int, default: {NUM_ROWS}}}}}
 nodes:
-  drawn: {op: generate, with: {rows: "${rows}", columns: {k: "rand(1, i) % 1000000", i: "i"}}}
-  sorted: {op: sort, in: drawn, with: {by: [k], stable: true}}
-  out: {op: file.write_rows, in: sorted, with: {path: out/sorted}}
+  drawn: {{op: generate, with: {{rows: "${{rows}}", columns: {{k: "rand(1, i) % 1000000", i: "i"}}}}}}
+  sorted: {{op: sort, in: drawn, with: {{by: [k], stable: true}}}}
+  out: {{op: file.write_rows, in: sorted, with: {{path: out/sorted}}}}
 """
 # What comes from a file, in parts and with rows that fall away, and has strings.
 LINES = """flowrun: 1
@@ -205,8 +206,8 @@ class resume_test(process_test):
         self.assertIsNotNone(taken, done.stderr)
         taken = int(taken[1].replace(",", ""))
         # Not more is done again than a batch: the source begins behind what is in runs.
-        self.assertLessEqual(rows["drawn"], 6_000_000 - taken + 16_384)
-        self.assertEqual(rows["sorted"], 6_000_000)
+        self.assertLessEqual(rows["drawn"], NUM_ROWS - taken + 16_384)
+        self.assertEqual(rows["sorted"], NUM_ROWS)
 
     def write_inputs(self, name, lines, header=""):
         middle = len(lines) // 3
@@ -393,7 +394,7 @@ class resume_test(process_test):
     def test_a_run_that_nobody_disturbs_leaves_nothing(self):
         self.write("job.yaml", SORT)
         expected = self.expected()
-        self.goes_on(expected, "-p", "rows=6000000")
+        self.goes_on(expected, "-p", f"rows={NUM_ROWS}")
 
     def test_after_ctrl_c(self):
         self.write("job.yaml", SORT)
@@ -407,7 +408,7 @@ class resume_test(process_test):
         self.assertIn("the same command goes on there", err)
         self.assertEqual(len(self.kept()), 1)
         done, rows = self.goes_on(expected)
-        self.assertLess(rows["drawn"], 6_000_000)
+        self.assertLess(rows["drawn"], NUM_ROWS)
 
     def test_what_has_changed_is_not_used(self):
         self.write_inputs("rows", ["x" * 12] * 2_000_000)
@@ -453,7 +454,7 @@ class resume_test(process_test):
     def test_a_manifest_that_was_cut_off(self):
         self.write("job.yaml", SORT)
         expected = self.expected()
-        for cut in (1, 17, 700, 10**6):
+        for cut in (17, 10**6) if SANITIZED else (1, 17, 700, 10**6):
             with self.subTest(cut=cut):
                 self.assertTrue(self.kill_after(3_000))
                 manifest = self.kept()[0] / "manifest"
@@ -490,7 +491,7 @@ class resume_test(process_test):
                     (kept / "owner").write_text("12345\n")
                 done, rows = self.goes_on(expected)
                 self.assertIn("starts over", done.stderr)
-                self.assertEqual(rows["drawn"], 6_000_000)
+                self.assertEqual(rows["drawn"], NUM_ROWS)
 
     def test_two_jobs_that_share_a_disk(self):
         """Blocks on a disk belong to one manifest, even if another run of the same command has other disks beside it."""

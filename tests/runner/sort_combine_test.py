@@ -4,7 +4,7 @@ memory and spilled with tiny blocks."""
 
 import random
 
-from flowrun_process import main, process_test
+from flowrun_process import SANITIZED, main, process_test
 
 JOB = """flowrun: 1
 name: combining
@@ -86,7 +86,8 @@ class sort_combine_test(process_test):
         self.write("job.yaml", COMPRESSING)
         apart = None
         for compress in ("none", "delta", "lz4", "zstd"):
-            for variant in ([], ["--force-spill", "--block-size", "16384", "-j", "3"]):
+            variants = ([], ["--force-spill", "--block-size", "16384", "-j", "3"])
+            for variant in variants[1:] if SANITIZED else variants:
                 with self.subTest(compress=compress, variant=variant):
                     with_compress = f"--set=nodes.combined.with.compress={compress}"
                     done = self.flowrun("job.yaml", "-m", "24MiB", "--report", "report.json", with_compress, *variant)

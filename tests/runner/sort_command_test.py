@@ -9,7 +9,7 @@ import subprocess
 from flowrun_process import FLOWRUN, ROOT, SANITIZED, main, process_test
 
 # A sanitizer makes each process slow to start.
-ROUNDS = int(os.environ.get("FLOWRUN_SORT_ROUNDS", "60" if SANITIZED else "300"))
+ROUNDS = int(os.environ.get("FLOWRUN_SORT_ROUNDS", "20" if SANITIZED else "300"))
 
 
 def random_text(draw, end):
@@ -147,7 +147,7 @@ class larger_inputs(sort_test):
         )
 
     def test_real_files(self):
-        names = [path for path in sorted(ROOT.glob("engine/*/*.cc"))[:60]]
+        names = [path for path in sorted(ROOT.glob("engine/*/*.cc"))[: 20 if SANITIZED else 60]]
         self.write("text", b"".join(path.read_bytes() for path in names))
         for options in ([], ["-r"], ["-u"], ["-f"], ["-b"], ["-d", "-u"], ["-k2"], ["-k2,2", "-u"], ["-s", "-k1.3,1.5"], ["-t(", "-k2"]):
             with self.subTest(options=options):
@@ -158,10 +158,10 @@ class larger_inputs(sort_test):
         self.same("-z", "binary")
 
     def test_with_spilling(self):
-        self.write("text", self.lines(600_000))
+        self.write("text", self.lines(300_000 if SANITIZED else 600_000))
         for options in ([], ["-t,", "-k2,2n"], ["-t,", "-k2,2nr", "-u"]):
             with self.subTest(options=options):
-                self.same(*options, "-S", "20M", "-T", ".", "text")
+                self.same(*options, "-S", "10M" if SANITIZED else "20M", "-T", ".", "text")
         self.assertEqual(self.files(), ["text"])
 
     def test_scratch_in_tmpdir(self):

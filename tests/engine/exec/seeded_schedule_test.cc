@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "tests/support/job_rig.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/seeded_world.h"
 
 namespace flowrun::exec {
@@ -16,7 +17,7 @@ namespace {
 
 struct seed_range {
   uint64_t first = 1;
-  uint64_t count = 1000;
+  uint64_t count = sanitized ? 200 : 1000;
 };
 
 seed_range seeds() {

@@ -10,6 +10,7 @@
 #include "engine/sort/row_stretch.h"
 #include "tests/engine/sort/sort_rig.h"
 #include "tests/support/error_of.h"
+#include "tests/support/sanitized.h"
 
 namespace flowrun::sort {
 namespace {
@@ -180,17 +181,9 @@ TEST(string_sort, runs_keep_the_key_alone) {
   for (const runs::run& r : made.runs) EXPECT_LE(r.first_rows.size(), r.blocks.size() * (8 + 30));
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#elif defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define SANITIZED false
-#endif
-
 // Entries of short rows take most of a stretch, strings of long ones all of it.
 TEST(string_sort, a_stretch_takes_no_more_memory_where_long_rows_follow_short_ones) {
-  if (SANITIZED) GTEST_SKIP() << "a sanitizer's own memory is not the stretch's";
+  if (sanitized) GTEST_SKIP() << "a sanitizer's own memory is not the stretch's";
   constexpr uint64_t room = 64 * MiB;
   const sort_settings settings = sort_by(lines, columns({0}));
   const stretch_rules rules(settings, room, 1);
