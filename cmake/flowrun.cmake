@@ -87,13 +87,24 @@ function(flowrun_layer name)
 endfunction()
 
 # flowrun_test(NAME SOURCES file... [DEPENDS target...] [LABELS label...])
-# One GoogleTest program tests_NAME; ctest runs each of its suites' cases.
+# One GoogleTest program tests_NAME. ctest runs each of its cases in a process of its own, so that `ctest -R` finds it by
+# its name. With FLOWRUN_TEST_SHARDS (the presets of sanitizers, whose programs take longer to start than most cases to
+# run) it runs so many processes instead, each with its share of the cases: tests_NAME.1, tests_NAME.2, …
 function(flowrun_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
   add_executable(tests_${name} ${ARG_SOURCES})
   target_link_libraries(tests_${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
   set_target_properties(tests_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   flowrun_precompile(tests_${name} tests)
-  gtest_discover_tests(tests_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}")
+  if(FLOWRUN_TEST_SHARDS EQUAL 0)
+    gtest_discover_tests(tests_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} DISCOVERY_TIMEOUT 60
+      PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}")
+    return()
+  endif()
+  foreach(shard RANGE 1 ${FLOWRUN_TEST_SHARDS})
+    math(EXPR index "${shard} - 1")
+    add_test(NAME tests_${name}.${shard} COMMAND tests_${name} --gtest_brief=1 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(tests_${name}.${shard} PROPERTIES TIMEOUT 600 LABELS "${ARG_LABELS}"
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${FLOWRUN_TEST_SHARDS};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()
