@@ -41,7 +41,7 @@ set(flowrun_common_headers
   <algorithm> <array> <atomic> <bit> <condition_variable> <cstdint> <cstring> <deque> <exception> <filesystem> <functional>
   <limits> <map> <memory> <mutex> <optional> <set> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant>
   <vector> <fmt/format.h>)
-set(flowrun_message_headers "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/specs/job.pb.h>")
+set(flowrun_message_headers <specs/job.pb.h>)
 set(flowrun_test_headers <random> <gtest/gtest.h> <gmock/gmock.h>)
 
 # Gives a target one of three sets of precompiled headers: of base and the layers beside it, of those that know the job's
