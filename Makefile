@@ -1,6 +1,8 @@
 # Two commands for a stranger: `make run` and `make test`. Everything else is for those who stay.
 
 JOBS ?= $(shell nproc)
+# Tests wait for disks, too.
+TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 PRESETS := release debug asan tsan
 FLOWRUN := build/release/bin/flowrun
 EXAMPLE := debian-depends
@@ -39,7 +41,7 @@ test:  ## build and test the release preset, then the address and undefined-beha
 	@$(MAKE) --no-print-directory test-asan
 
 test-%: %  ## (test-debug, test-tsan, …) build and test one preset
-	ctest --preset $* --parallel $(JOBS)
+	ctest --preset $* --parallel $(TEST_JOBS)
 
 torture: build/release/build.ninja  ## fail, kill and damage jobs at length (hours), write docs/reliability.md; TORTURE="kills bit_flips" picks
 	cmake --build build/release --parallel $(JOBS) --target flowrun failing_calls
