@@ -28,7 +28,7 @@ class job:
     make: typing.Callable  # rng -> case
     widths: list | None  # of the columns of the result; None: text
     checker: str | None = None
-    num_cases: int = 200
+    num_cases: int = 60
     own: tuple = ()  # parameters that the checker doesn't have
 
 
@@ -190,7 +190,7 @@ def numbers_case(rng):
 JOBS = {
     "bfs": job(search_case, VALUE, "check-bfs"),
     "bfs-mm": job(clustered_search_case, VALUE, "check-bfs", own=("seed",)),
-    "bit-reversal": job(reversal_case, [8], num_cases=60),
+    "bit-reversal": job(reversal_case, [8]),
     "colouring": job(colouring_case, VALUE, "check-colouring"),
     "colouring-planar": job(planar_case, VALUE, "check-colouring"),
     "components": job(of_graph(references.components), VALUE, "check-components"),
@@ -198,18 +198,18 @@ JOBS = {
     "components-sweep": job(of_graph(references.components), VALUE, "check-components"),
     "dag-longest-path": job(of_graph(references.longest_paths, graphs.dag), VALUE, "check-dag-longest-path"),
     "degree": job(of_graph(references.degrees), VALUE),
-    "grid-graph": job(grid_case, EDGE, num_cases=60),
+    "grid-graph": job(grid_case, EDGE),
     "list-ranking": job(of_graph(references.ranks, graphs.lists), VALUE, "check-list-ranking"),
-    "matrix-transpose": job(transpose_case, [8], num_cases=60),
+    "matrix-transpose": job(transpose_case, [8]),
     "mis": job(mis_case, [4], "check-mis"),
     "mst": job(weighted_case, WEIGHTED_EDGE, "check-mst"),
     "mst-boruvka": job(weighted_case, WEIGHTED_EDGE, "check-mst"),
-    "radix-sort": job(numbers_case, [8], num_cases=60),
+    "radix-sort": job(numbers_case, [8]),
     "mst-sweep": job(weighted_case, WEIGHTED_EDGE, "check-mst"),
     "ngrams": job(ngrams_case, [8, 8]),
-    "random-graph": job(random_graph_case, EDGE, num_cases=60),
-    "rmat-graph": job(rmat_case, EDGE, num_cases=60),
-    "sort-benchmark": job(records_case, [1] * 100, "check-sort", num_cases=60),
+    "random-graph": job(random_graph_case, EDGE),
+    "rmat-graph": job(rmat_case, EDGE),
+    "sort-benchmark": job(records_case, [1] * 100, "check-sort"),
     "spanning-forest": job(forest_case, EDGE, "check-spanning-forest"),
     "suffix-array": job(covered_text_case, [5], "check-suffix-array", own=("in_memory", "position")),
     "suffix-array-doubling": job(text_case, [5], "check-suffix-array"),
