@@ -1,12 +1,14 @@
 """What tests of plugins share: an installed package, and plugins that are built with it as their authors do.
 
     NAME_test.py FLOWRUN BUILD [COMPILER...] [-k NAME]
+    plugin_tests.py FLOWRUN BUILD [COMPILER...]     reads in $FLOWRUN_PREFIX what all small plugins include, for the others
 
 BUILD is the build that FLOWRUN is of. The package is installed once for each such test, or lies in $FLOWRUN_PREFIX
 already. The first COMPILER builds the small plugins; examples are built with each.
 """
 
 import atexit
+import fcntl
 import functools
 import hashlib
 import os
@@ -31,6 +33,8 @@ while len(sys.argv) > 1 and not sys.argv[1].startswith("-"):
 COMPILERS = COMPILERS or ["g++"]
 SANITIZERS = re.findall(r"-fsanitize=[\w,]+", re.search(r"^CMAKE_CXX_FLAGS:.*$", (BUILD / "CMakeCache.txt").read_text(), re.M)[0])
 LAUNCHER = [shutil.which("ccache")] if shutil.which("ccache") else []
+OPTIMISED = ["-O0" if SANITIZERS else "-O1"]
+TOYS_INCLUDE = ("flowrun/plugin.hpp", "cstdlib", "fstream", "stdexcept")
 NOTE = b"flowrun\0"
 
 # What a plugin is made of around what a test is about.
@@ -75,23 +79,56 @@ def prefix():
     return there
 
 
+def compile_toy(folder, *arguments):
+    """With the flags of all small plugins: those of a precompiled header are the same."""
+    sloppiness = {"CCACHE_SLOPPINESS": "pch_defines,time_macros,include_file_mtime,include_file_ctime"}  # as its manual says
+    subprocess.run([*LAUNCHER, COMPILERS[0], "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fPIC", *SANITIZERS, *OPTIMISED,
+                    f"-I{prefix()}/include", *arguments], cwd=folder, check=True, env={**os.environ, **sloppiness})
+
+
+@functools.cache
+def toys_header():
+    """What small plugins include, read once for all of them: it takes longer than what they add."""
+    folder = prefix() / "toys"
+    if not (folder / "toys.h.gch").exists():
+        folder.mkdir(exist_ok=True)
+        (folder / "toys.h").write_text("".join(f"#include <{header}>\n" for header in TOYS_INCLUDE))
+        compile_toy(folder, "-x", "c++-header", "-c", "toys.h", "-o", "toys.h.gch")
+    return folder / "toys.h"
+
+
 @functools.cache
 def compiled(text, more):
     """The plugin with this source. Compiled apart from linking, since ccache keeps only that."""
     there = place() / hashlib.sha256(repr((text, more)).encode()).hexdigest()[:16]
     there.mkdir()
     (there / "toy.cc").write_text(text)
-    flags = [*SANITIZERS, "-O0" if SANITIZERS else "-O1", *more]
-    subprocess.run([*LAUNCHER, COMPILERS[0], "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fPIC", *flags, f"-I{prefix()}/include",
-                    "-c", "toy.cc", "-o", "toy.o"], cwd=there, check=True)
-    subprocess.run([COMPILERS[0], "-shared", *flags, "toy.o", "-o", "toy.so"], cwd=there, check=True)
+    read = [] if more else ["-include", toys_header()]
+    compile_toy(there, *more, *read, "-c", "toy.cc", "-o", "toy.o")
+    subprocess.run([COMPILERS[0], "-shared", *SANITIZERS, *OPTIMISED, *more, "toy.o", "-o", "toy.so"], cwd=there, check=True)
     return there / "toy.so"
 
 
 @functools.cache
 def built_example(name, compiler):
-    build = place() / f"{name}-{pathlib.Path(compiler).name}"
-    flags = [f"-DCMAKE_CXX_FLAGS={' '.join(SANITIZERS)}"] if SANITIZERS else []
+    """Built once for all tests that share an installation."""
+    folder = prefix() / "examples"
+    folder.mkdir(exist_ok=True)
+    build = folder / f"{name}-{pathlib.Path(compiler).name}"
+    with open(f"{build}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (build / "built").exists():
+            build_example(name, compiler, build)
+            (build / "built").touch()
+    return build
+
+
+def build_example(name, compiler, build):
+    # The first compiler builds them as their authors do. For the others all sources are one, since reading the headers
+    # takes longest; and for a sanitizer, because what is optimised well takes it longer to build than to run.
+    flags = ["-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0"] if SANITIZERS or compiler != COMPILERS[0] else []
+    if SANITIZERS:
+        flags += ["-DCMAKE_BUILD_TYPE=Sanitized", f"-DCMAKE_CXX_FLAGS={' '.join([*SANITIZERS, '-O1'])}"]
     for command in (["cmake", "-G", "Ninja", "-S", ROOT / "plugin/examples" / name, "-B", build, *configured(compiler), *flags],
                     ["cmake", "--build", build]):
         made = subprocess.run(command, capture_output=True, text=True)
@@ -100,7 +137,6 @@ def built_example(name, compiler):
     build.chmod(0o755)
     for plugin in build.glob("*.so"):
         plugin.chmod(0o755)
-    return build
 
 
 def configured(compiler):
@@ -159,3 +195,7 @@ class plugin_tests(process_test):
         path.parent.chmod(0o755)
         path.chmod(0o755)
         return path
+
+
+if __name__ == "__main__":
+    toys_header()

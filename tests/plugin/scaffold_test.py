@@ -13,7 +13,9 @@ class scaffold_test(plugin_tests):
     def test_a_new_plugin_builds_and_passes(self):
         outputs = {"function": "0,", "aggregate": "0,0.5,2\n1,0,2\n2,1,2\n", "stateless": "line,4\nnumber,6\nline,4\nnumber,6\nline,4\nnumber,6\n",
                    "ordered": "", "source": "871,178\n", "breaker": "1,", "meeting": "", "sink": "6:line 0\n6:line 1\n6:line 2\n"}
-        for number, (kind, output) in enumerate(outputs.items()):
+        kinds = list(outputs.items())
+        # Eight times the same to a sanitizer: what they include. All roles run under it in roles_test.py.
+        for number, (kind, output) in enumerate(kinds[:3] if SANITIZERS else kinds):
             with self.subTest(kind=kind):
                 folder = f"deep/{kind}"
                 done = self.flowrun("plugin", "new", folder, *(["--kind", kind] if number else []))

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "failures.h"
+#include "file_format.h"
 #include "portion_stream.h"
 #include "row_packer.h"
 #include "type_map.h"
@@ -25,10 +26,9 @@ constexpr uint64_t most_memory = uint64_t{1} << 30;
 // What is decoded at once, where the format leaves a choice.
 constexpr int64_t decoded_bytes = 512 << 10;
 
-enum class format { parquet, ipc };
-
-std::unique_ptr<input_file> open(format f, const std::string& path, counting_pool& pool, count_bytes count) {
-  return f == format::parquet ? open_parquet(path, pool, std::move(count)) : open_ipc(path, pool, std::move(count));
+std::unique_ptr<input_file> open(file_format f, const std::string& path, counting_pool& pool, count_bytes count) {
+  return f == file_format::parquet ? open_parquet(path, pool, std::move(count))
+                                   : open_ipc(path, pool, std::move(count));
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -38,7 +38,7 @@ std::string list_of(const std::vector<std::string>& names) {
 }
 
 struct read_settings {
-  format from = format::parquet;
+  file_format from = file_format::parquet;
   std::vector<std::string> paths;
   std::vector<std::string> wanted;  // columns; empty: all
   bool nulls_are_zero = false;
@@ -153,7 +153,7 @@ void look_into_files(fr::node& node, read_settings& s) {
   node.set_memory(memory);
 }
 
-read_settings check(fr::node& node, format from) {
+read_settings check_reading(fr::node& node, file_format from) {
   read_settings s;
   s.from = from;
   s.paths = node.paths("path");
@@ -189,7 +189,7 @@ class rows_reader {
   }
 
  private:
-  // (What check() has seen may have been replaced since.)
+  // (What check_reading() has seen may have been replaced since.)
   std::vector<source_file> open_files() {
     std::vector<source_file> out;
     for (const std::string& path : settings_.paths) {
@@ -282,7 +282,7 @@ class rows_reader {
 
 void declare_readers(fr::plugin& plugin) {
   using reader = std::unique_ptr<rows_reader>;
-  const auto declare = [&](format from, const char* word, const char* what, const char* portions) {
+  const auto declare = [&](file_format from, const char* word, const char* what, const char* portions) {
     plugin.add(
         fr::source<read_settings, reader>(word)
             .summary(std::string("Reads ") + what + ": a row of each of its rows.")
@@ -310,13 +310,13 @@ void declare_readers(fr::plugin& plugin) {
                         .help = "What a null is: its row is bad, which ends the job unless on_error says otherwise; or "
                                 "it is 0, false or empty."})
             .error_port()
-            .check([from](fr::node& node) { return check(node, from); })
+            .check([from](fr::node& node) { return check_reading(node, from); })
             .run([](const read_settings& s, const fr::job& job) { return std::make_unique<rows_reader>(s, job); },
                  [](reader& r, fr::out& out) { return r->pull(out); }));
   };
-  declare(format::parquet, "read_parquet", "a Parquet file",
+  declare(file_format::parquet, "read_parquet", "a Parquet file",
           "Row groups may be larger than the memory: of each column a page lies there at a time.");
-  declare(format::ipc, "read_ipc", "an Arrow IPC file (Feather, version 2)",
+  declare(file_format::ipc, "read_ipc", "an Arrow IPC file (Feather, version 2)",
           "Its record batches must fit into the memory of the node.");
 }
 

@@ -8,16 +8,15 @@
 #include <utility>
 
 #include "column_chunk.h"
+#include "file_format.h"
 #include "output_encoder.h"
 
 namespace columnar {
 
 namespace {
 
-enum class format { parquet, ipc };
-
 struct write_settings {
-  format to = format::parquet;
+  file_format to = file_format::parquet;
   encoding how;
   bool text_is_utf8 = true;
   fr::row_type type;
@@ -28,14 +27,14 @@ constexpr uint64_t memory_of_a_file = 4 << 20;
 // Two chunks, and what encoding them takes.
 constexpr uint64_t memory_of_chunks = 12 << 20;
 
-write_settings check(fr::node& node, format to) {
+write_settings check_writing(fr::node& node, file_format to) {
   write_settings s;
   s.to = to;
   s.how.path = node.text("path");
   s.how.compression = node.text("compression");
   s.text_is_utf8 = node.text("text") == "utf8";
   fr::memory_wish memory{memory_of_chunks + memory_of_a_file, 0, 0.1};
-  if (to == format::parquet) {
+  if (to == file_format::parquet) {
     s.how.rows_of_group = static_cast<int64_t>(node.integer("row_group"));
     s.how.bytes_of_group = static_cast<int64_t>(node.bytes("row_group_bytes"));
     if (s.how.rows_of_group < 1) node.fault("row_group", "a row group of 0 rows", "at least 1");
@@ -55,9 +54,9 @@ class rows_writer {
       : settings_(s),
         pool_(static_cast<int64_t>(job.memory_bytes() - std::min(job.memory_bytes() / 4, memory_of_a_file))),
         bytes_(std::make_shared<byte_collector>(pool_)),
-        chunk_(s.type, s.text_is_utf8, s.to == format::parquet ? 8192 : 65536, pool_),
-        encoder_(s.to == format::parquet ? encode_parquet(s.how, chunk_.schema(), bytes_, pool_)
-                                         : encode_ipc(s.how, chunk_.schema(), bytes_, pool_)),
+        chunk_(s.type, s.text_is_utf8, s.to == file_format::parquet ? 8192 : 65536, pool_),
+        encoder_(s.to == file_format::parquet ? encode_parquet(s.how, chunk_.schema(), bytes_, pool_)
+                                              : encode_ipc(s.how, chunk_.schema(), bytes_, pool_)),
         file_(job, s.how.path) {
     job.reserve(static_cast<uint64_t>(pool_.most_bytes()));
   }
@@ -84,7 +83,7 @@ class rows_writer {
  private:
   // Of the row group, behind what the chunk has.
   int64_t rows_left() const {
-    if (settings_.to != format::parquet) return INT64_MAX;
+    if (settings_.to != file_format::parquet) return INT64_MAX;
     return settings_.how.rows_of_group - rows_of_group_ - chunk_.num_rows();
   }
 
@@ -93,7 +92,7 @@ class rows_writer {
     encoder_->write(*rows);
     rows_of_group_ += rows->num_rows();
     bytes_of_group_ += bytes_of(*rows);
-    if (settings_.to == format::parquet &&
+    if (settings_.to == file_format::parquet &&
         (rows_of_group_ >= settings_.how.rows_of_group || bytes_of_group_ >= settings_.how.bytes_of_group)) {
       encoder_->end_portion();
       rows_of_group_ = bytes_of_group_ = 0;
@@ -131,7 +130,7 @@ class rows_writer {
 
 void declare_writers(fr::plugin& plugin) {
   using writer = std::unique_ptr<rows_writer>;
-  const auto declare = [](format to, const char* word, const char* what, const char* ending) {
+  const auto declare = [](file_format to, const char* word, const char* what, const char* ending) {
     return fr::ordered<write_settings, writer>(word)
         .summary(std::string("Writes its rows as ") + what + ".")
         .details(
@@ -148,13 +147,13 @@ void declare_writers(fr::plugin& plugin) {
                     .default_text = "utf8",
                     .choices = "utf8 binary",
                     .help = "What strings become: texts, which must be UTF-8, or any bytes."})
-        .check([to](fr::node& node) { return check(node, to); })
+        .check([to](fr::node& node) { return check_writing(node, to); })
         .run([](const write_settings& s, const fr::job& job) { return std::make_unique<rows_writer>(s, job); },
              [](writer& w, fr::batch& rows, fr::out&) { return w->push(rows); },
              [](writer& w, fr::out&) { return w->finish(); });
   };
   plugin.add(
-      declare(format::parquet, "write_parquet", "a Parquet file", ".parquet")
+      declare(file_format::parquet, "write_parquet", "a Parquet file", ".parquet")
           .parameter({.name = "compression",
                       .kind = FR_PARAMETER_CHOICE,
                       .default_text = "snappy",
@@ -169,7 +168,7 @@ void declare_writers(fr::plugin& plugin) {
                       .default_text = "16MiB",
                       .help = "A row group ends when its rows have so many bytes. They are in memory until then: "
                               "the node asks for twice as much, and 16 MiB."}));
-  plugin.add(declare(format::ipc, "write_ipc", "an Arrow IPC file (Feather, version 2)", ".arrow")
+  plugin.add(declare(file_format::ipc, "write_ipc", "an Arrow IPC file (Feather, version 2)", ".arrow")
                  .parameter({.name = "compression",
                              .kind = FR_PARAMETER_CHOICE,
                              .default_text = "none",

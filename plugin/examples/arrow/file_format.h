@@ -1,0 +1,8 @@
+// The kinds of files that are read and written.
+#pragma once
+
+namespace columnar {
+
+enum class file_format { parquet, ipc };
+
+}  // namespace columnar
