@@ -262,7 +262,7 @@ class resume_test(process_test):
         done, rows = self.goes_on(expected)
         self.assertRegex(done.stderr, r"goes on: 'out' has written [\d.]+ MiB")
         self.assertEqual(rows["drawn"], 0)
-        self.assertLess(rows["sorted"], 6_000_000)
+        self.assertLess(rows["sorted"], NUM_ROWS)
         self.assertEqual(self.files("out"), ["sorted"])
 
     def test_the_last_merge_of_strings(self):
@@ -308,7 +308,7 @@ class resume_test(process_test):
                     (self.dir / "out/new").rename(part)
                 done, rows = self.goes_on(expected)
                 self.assertNotIn("'out' has written", done.stderr)
-                self.assertEqual((rows["drawn"], rows["sorted"]), (0, 6_000_000))
+                self.assertEqual((rows["drawn"], rows["sorted"]), (0, NUM_ROWS))
                 self.assertEqual(self.files("out"), ["sorted"])
                 (self.dir / "out/sorted").unlink()
 
