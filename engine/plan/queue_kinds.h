@@ -6,7 +6,8 @@
 // phase. Branches in step are an exception. A node that takes its inputs at one pace (zip) and is fed by branches of
 // one stream that keep the number of rows needs both at the same time; such queues count as one edge. One batch must
 // not grow into more batches than a queue holds before the other branch has its turn: the rows of such a branch are at
-// most twice as wide as the stream's, and without strings. Cost: queues x (queues + pipelines) of a phase.
+// most twice as wide as the stream's, and without strings. Cost: linear in the queues and pipelines of a phase, but for
+// the queues into nodes of one pace, each of which looks at all before it.
 #pragma once
 
 #include "engine/plan/pipelines.h"

@@ -108,6 +108,31 @@ TEST(Pipelines, BranchesThatMeetAgainSpill) {
             "1: a l r l=j r=j, j w");
 }
 
+// Each pair of branches is a circle of its own, and what lies between two of them is on none. There are so many that a
+// walk over all of them for each queue would take minutes.
+TEST(Pipelines, ManyBranchesThatMeetAgain) {
+  constexpr int num_pairs = 2500;
+  std::string nodes = "nodes:\n  d0: {op: source}\n";
+  for (int i = 1; i <= num_pairs; ++i)
+    nodes += fmt::format(
+        "  a{0}: {{op: filter, in: d{1}, with: {{where: \"x > y\"}}}}\n  b{0}: {{op: filter, in: d{1}, with: {{where: "
+        "\"x < "
+        "y\"}}}}\n  c{0}: {{op: concat, in: [a{0}, b{0}]}}\n  d{0}: {{op: concat, in: [c{0}]}}\n",
+        i, i - 1);
+  nodes += fmt::format("  w: {{op: sink, in: d{}, with: {{path: o}}}}\n", num_pairs);
+  const toy_operators toys;
+  const graph g = good_graph(toys, nodes);
+  const plan_result made = make_plan(g, machine_with(1024 * GiB));
+  ASSERT_TRUE(made.faults.empty());
+  for (const queue& q : made.plan.queues) {
+    const std::string& to = g.nodes[static_cast<size_t>(q.to_node)].id;
+    ASSERT_EQ(q.kind == queue_kind::spilling, to[0] == 'c') << to;
+    if (to[0] != 'c') continue;
+    const int pair = std::stoi(to.substr(1));
+    ASSERT_EQ(q.reason, fmt::format("branches of 'd{}' meet again at 'c{}' and can't run in step", pair - 1, pair));
+  }
+}
+
 TEST(Pipelines, AStreamThatMeetsItsOwnSortSpillsAcrossPhases) {
   EXPECT_EQ(drawing(R"(nodes:
   a: {op: source, with: {sorted_by: [x]}}
