@@ -90,6 +90,23 @@ bool check_indentation(std::string_view text, fault_sink& faults) {
   return faults.num_faults() == faults_before;
 }
 
+// yaml-cpp looks as far ahead as a list or a map in brackets goes, and keeps some 300 bytes of memory for each sign in
+// it. Quotes and comments count as well: where they end is for it to tell.
+bool check_flow_signs(std::string_view text, fault_sink& faults) {
+  size_t count = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool is_sign = text[i] == '[' || text[i] == '{' || text[i] == ',';
+    if (!is_sign || ++count <= max_flow_signs) continue;
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(i), '\n');
+    const size_t column = i - (text.substr(0, i).rfind('\n') + 1) + 1;  // npos + 1 is 0
+    faults.add(at(static_cast<int>(line), column),
+               fmt::format("more than {} brackets, braces and commas", max_flow_signs), "a smaller job",
+               "data belongs into files that a node reads");
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string plain_text(std::string text) {
@@ -112,7 +129,7 @@ bool check_text(std::string_view text, fault_sink& faults) {
     faults.add(at(1, 1), "the file is UTF-16", "text in UTF-8", "save the file as UTF-8");
     return false;
   }
-  return check_characters(text, faults) && check_indentation(text, faults);
+  return check_characters(text, faults) && check_indentation(text, faults) && check_flow_signs(text, faults);
 }
 
 bool is_utf8(std::string_view text) {

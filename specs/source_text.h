@@ -15,6 +15,7 @@
 namespace flowrun::specs {
 
 constexpr size_t max_text_bytes = size_t{4} << 20;
+constexpr size_t max_flow_signs = 1'000'000;  // opening brackets and braces, and commas
 
 // What the editor's conveniences added: a UTF-8 byte order mark goes, CRLF becomes LF. Lines and columns stay the same.
 std::string plain_text(std::string text);

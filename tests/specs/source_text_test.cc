@@ -41,6 +41,15 @@ TEST(source_text, wrong_utf8_is_refused) {
     EXPECT_TRUE(is_utf8(right));
 }
 
+// What yaml-cpp would take a gigabyte for.
+TEST(source_text, brackets_are_bounded) {
+  const std::string open(max_flow_signs, '[');
+  EXPECT_THAT(faults_in("a:\n" + open + "["), ElementsAre("2:1000001 more than 1000000 brackets, braces and commas"));
+  EXPECT_THAT(faults_in("[a" + std::string(max_flow_signs, ',')), ElementsAre(HasSubstr("more than 1000000")));
+  fault_sink faults("job.yaml");
+  EXPECT_TRUE(check_text(open, faults));
+}
+
 TEST(source_text, utf16_is_named) {
   EXPECT_THAT(faults_in(std::string("\xFF\xFE"
                                     "f\0l\0",
