@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include <chrono>
 #include <cstring>
@@ -132,6 +133,19 @@ TEST_F(row_index_files, refuses_what_is_damaged) {
   EXPECT_EQ(seen_at_once(), "none");
   store(index_path(rows_path_), std::vector<std::byte>(100));
   EXPECT_THAT(problem(), HasSubstr("no index of rows"));
+}
+
+// With a right checksum, as somebody would make it who wants the reader to take memory for four billion rows.
+TEST_F(row_index_files, refuses_blocks_that_no_writer_makes) {
+  write(1000, type_);
+  std::vector<std::byte> index = load(index_path(rows_path_));
+  constexpr size_t rows_per_block_at = 16, checksum_at = 8;  // from the end
+  const uint32_t many = ~uint32_t{0};
+  std::memcpy(index.data() + index.size() - rows_per_block_at, &many, sizeof many);
+  const uint64_t checksum = XXH3_64bits(index.data(), index.size() - checksum_at);
+  std::memcpy(index.data() + index.size() - checksum_at, &checksum, sizeof checksum);
+  store(index_path(rows_path_), index);
+  EXPECT_THAT(problem(), HasSubstr("its numbers don't fit together"));
 }
 
 TEST_F(row_index_files, refuses_what_belongs_to_other_rows) {

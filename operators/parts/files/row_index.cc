@@ -121,11 +121,14 @@ index_frame frame_of(index_file& file) {
            fmt::format("the index has version {}, and this program reads version {}", out.begin.version, version));
   if (num_bytes < sizeof out.begin + sizeof out.end) refuse(file.path(), "the index is cut short");
   file.read(&out.end, num_bytes - sizeof out.end, sizeof out.end);
-  const uint64_t entry_bytes = uint64_t{out.begin.row_bytes} + sizeof(uint64_t);
+  const uint64_t row_bytes = out.begin.row_bytes;
+  const uint64_t entry_bytes = row_bytes + sizeof(uint64_t);
   const uint64_t rest = num_bytes - sizeof out.begin - sizeof out.end;
   const footer& end = out.end;
-  if (out.begin.row_bytes == 0 || end.rows_per_block == 0 ||
-      end.description_bytes > std::min(rest, longest_description) ||
+  // A reader takes memory for whole blocks.
+  const bool has_blocks = row_bytes > 0 && end.rows_per_block > 0 &&
+                          end.rows_per_block * row_bytes <= std::max(longest_paged_block, row_bytes);
+  if (!has_blocks || end.description_bytes > std::min(rest, longest_description) ||
       end.num_blocks != (rest - end.description_bytes) / entry_bytes ||
       end.num_blocks * entry_bytes != rest - end.description_bytes ||
       end.num_blocks != end.num_rows / end.rows_per_block + (end.num_rows % end.rows_per_block != 0 ? 1 : 0))
