@@ -14,6 +14,7 @@
 #include "engine/expr/outside_function.h"
 #include "engine/expr/text_fields.h"
 #include "engine/expr/version_key.h"
+#include "engine/record/float_reading.h"
 #include "engine/record/float_text.h"
 #include "engine/record/row_too_large.h"
 
@@ -74,9 +75,13 @@ template <class Number>
 bool parse_number(std::string_view text, Number& value) {
   value = 0;
   if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
-  const char* const last = text.data() + text.size();
-  const auto [end, status] = std::from_chars(text.data(), last, value);
-  if (status == std::errc() && end == last && !text.empty()) return true;
+  if constexpr (std::is_floating_point_v<Number>) {
+    if (record::read_float(text, value)) return true;
+  } else {
+    const char* const last = text.data() + text.size();
+    const auto [end, status] = std::from_chars(text.data(), last, value);
+    if (status == std::errc() && end == last && !text.empty()) return true;
+  }
   value = 0;
   return false;
 }

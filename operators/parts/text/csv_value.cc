@@ -1,13 +1,12 @@
 #include "operators/parts/text/csv_value.h"
 
-#include <fast_float/fast_float.h>
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 
+#include "engine/record/float_reading.h"
 #include "engine/record/float_text.h"
 
 namespace flowrun::operators {
@@ -49,11 +48,7 @@ std::string_view without_plus(std::string_view field) {
 template <class Float>
 bool parse_float(std::string_view field, std::byte* to) {
   Float value = 0;
-  const char* const end = field.data() + field.size();
-  const auto [stop, status] = fast_float::from_chars(field.data(), end, value);
-  if (status != std::errc() || stop != end) return false;
-  // 1e999 is out of range; "inf" is a value.
-  if (std::isinf(value) && field.find_first_of("0123456789") != std::string_view::npos) return false;
+  if (!record::read_float(field, value)) return false;
   std::memcpy(to, &value, sizeof value);
   return true;
 }

@@ -179,6 +179,8 @@ TEST(operators, give_the_documented_values) {
       {"to_f64('2.5e3')", f(2500)},
       {"to_f64('x')", f(0)},
       {"to_f64('1e999')", f(0)},
+      {"to_f64('-1e-400')", f(-0.0)},  // the nearest one, as in a field of a CSV file
+      {"is_number('1e-400')", u(1)},
       {"fields('a,b,c', '2,2', ',')", s("b")},
       {"fields('a,b,c', '2', ',')", s("b,c")},
       {"fields('a,b,c', '1,2', ',')", s("a,b")},
