@@ -22,6 +22,12 @@ namespace {
 
 class graph_checker;
 
+// Checking and planning take time for each of them.
+constexpr uint64_t most_graphs = 4096;
+constexpr const char* fewer_graphs = "fewer calls and loops inside of each other";
+constexpr const char* fewer_graphs_hint =
+    "a graph counts once for each node that runs it, with all graphs inside of it";
+
 // What the checks of a job's graphs share.
 class job_checker final : public sub_graphs {
  public:
@@ -41,6 +47,8 @@ class job_checker final : public sub_graphs {
 
  private:
   void read_types(graph& g);
+  uint64_t num_graphs(const graph& g);
+  void count_graphs(const graph& g);
 
   std::vector<fault>& faults_;
   const vocabulary& catalog_;
@@ -49,7 +57,9 @@ class job_checker final : public sub_graphs {
   std::map<std::string, graph_instance> instances_;
   std::shared_ptr<const specs::JobSpec> job_;
   std::map<std::string, record::row_type> types_;
-  int depth_ = 0;  // of bodies in bodies
+  int depth_ = 0;            // of bodies in bodies
+  uint64_t num_bodies_ = 0;  // that were checked
+  std::map<const graph*, uint64_t> num_graphs_;
 };
 
 class graph_checker {
@@ -215,7 +225,15 @@ void job_checker::run(graph& g, const outer_files& others) {
   read_types(g);
   types_ = g.types;
   graph_checker(g, faults_, *this).run(g.job->nodes(), nullptr);
+  if (faults_.empty()) count_graphs(g);
   check_files(g.job->file(), files_, others, faults_);
+}
+
+// What can't be checked is told of where the body begins.
+fault fault_of(const specs::JobSpec& job, const body_request& request, std::string message, std::string expected,
+               std::string hint) {
+  const specs::Position position = request.nodes->empty() ? specs::Position() : request.nodes->Get(0).position();
+  return {specs::where(job.file(), position), std::move(message), std::move(expected), std::move(hint)};
 }
 
 bool job_checker::check(const body_request& request, graph& body, std::vector<fault>& faults) {
@@ -227,16 +245,43 @@ bool job_checker::check(const body_request& request, graph& body, std::vector<fa
   body.scalars = request.scalars;
   body.functions = catalog_.functions();
   if (depth_ == deepest) {
-    faults.push_back({specs::where(job_->file(), specs::Position()),
-                      fmt::format("'{}' is {} graphs deep", request.path, deepest),
-                      "fewer loops and calls inside of each other",
-                      "a graph that calls itself with ever new row types never comes to an end"});
+    faults.push_back(fault_of(*job_, request, fmt::format("'{}' is {} graphs deep", request.path, deepest),
+                              "fewer loops and calls inside of each other",
+                              "a graph that calls itself with ever new row types never comes to an end"));
+    return false;
+  }
+  if (++num_bodies_ > most_graphs) {
+    faults.push_back(fault_of(*job_, request, fmt::format("the job has more than {} graphs", most_graphs), fewer_graphs,
+                              fewer_graphs_hint));
     return false;
   }
   ++depth_;
   graph_checker(body, faults, *this).run(*request.nodes, &request);
   --depth_;
   return faults.size() == before;
+}
+
+// A body counts once for each node that runs it, for so often it is planned: graphs that call the next one twice each
+// are few to write and many to plan. What is beyond most_graphs is not counted.
+uint64_t job_checker::num_graphs(const graph& g) {
+  const auto [known, is_new] = num_graphs_.try_emplace(&g, 1);
+  if (!is_new) return known->second;
+  uint64_t sum = 1;
+  for (const node& n : g.nodes)
+    for (const auto& body : n.bodies) sum = std::min(sum + num_graphs(*body), most_graphs + 1);
+  return num_graphs_[&g] = sum;
+}
+
+void job_checker::count_graphs(const graph& g) {
+  uint64_t sum = 0;
+  for (const node& n : g.nodes) {
+    for (const auto& body : n.bodies) sum += num_graphs(*body);
+    if (sum <= most_graphs) continue;
+    faults_.push_back({specs::where(g.job->file(), n.spec->position()),
+                       fmt::format("with '{}' the job has more than {} graphs", n.id, most_graphs), fewer_graphs,
+                       fewer_graphs_hint});
+    return;
+  }
 }
 
 void job_checker::read_types(graph& g) {
