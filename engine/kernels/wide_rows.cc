@@ -32,6 +32,16 @@ void wide_rows::copy_key(const std::byte* row, const std::byte* heap, std::vecto
   }
 }
 
+bool wide_rows::holds_key(std::span<const std::byte> copy) const {
+  if (copy.size() < key_end_ - key_begin_) return false;
+  for (size_t i = 0; i < strings_.size(); ++i) {
+    if (!in_key_[i]) continue;
+    const record::string_ref ref = record::load_ref(copy.data() + (strings_[i] - key_begin_));
+    if (ref.offset > copy.size() || ref.length > copy.size() - ref.offset) return false;
+  }
+  return true;
+}
+
 size_t wide_rows::key_bytes(const std::byte* row) const {
   size_t num_bytes = key_end_ - key_begin_;
   for (size_t i = 0; i < strings_.size(); ++i)

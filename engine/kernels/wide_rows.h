@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/record/batch.h"
@@ -72,6 +73,8 @@ class wide_rows {
   // The part of the row in which the key's columns lie, with the key's strings behind it, refs relative to the copy's
   // start: enough to compare by, at copied_key(). `row` and `heap` lie outside of `copy`, whose content is replaced.
   void copy_key(const std::byte* row, const std::byte* heap, std::vector<std::byte>& copy) const;
+  // Whether these bytes begin with such a copy, whatever they are: no comparison looks beyond them then.
+  bool holds_key(std::span<const std::byte> copy) const;
   // The length of that copy.
   size_t key_bytes(const std::byte* row) const;
   // Where a row would lie of which `copy` is that part; only the key's columns may be looked at.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <any>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "engine/resume/manifest.h"
 #include "engine/sizes/sorted_row.h"
 #include "engine/sort/conservation.h"
+#include "engine/sort/kept_first_rows.h"
 #include "engine/sort/run_creator.h"
 #include "engine/sort/run_merger.h"
 #include "operators/parts/order/stage_state.h"
@@ -75,8 +77,9 @@ void drop_rows(sort::prepared_rows& rows, uint64_t count) {
 // Of a job that can be resumed: which rows of the sort's input an earlier process has left in runs.
 class resumed_input {
  public:
-  resumed_input(resume::kept_sort* kept, bool begins_at_position) : kept_(kept) {
+  resumed_input(resume::kept_sort* kept, const sort::sort_settings& settings, bool begins_at_position) : kept_(kept) {
     if (kept_ == nullptr) return;
+    settings_ = settings;
     const resume::sort_progress& before = kept_->before();
     rows_to_skip_ = begins_at_position ? before.rows_to_skip : before.rows_taken;
     rows_seen_ = before.rows_taken - rows_to_skip_;
@@ -99,7 +102,9 @@ class resumed_input {
   void add_to(runs::sorted_runs& out) const {
     if (kept_ == nullptr) return;
     const resume::sort_progress& before = kept_->before();
-    out.runs.insert(out.runs.begin(), before.runs.begin(), before.runs.end());
+    std::vector<runs::run> runs = before.runs;
+    sort::forget_unsound_first_rows(settings_, runs);
+    out.runs.insert(out.runs.begin(), std::make_move_iterator(runs.begin()), std::make_move_iterator(runs.end()));
     runs::forget_first_rows_together(out.runs);
     out.num_rows += before.rows_taken;
     if (!out.runs.empty()) std::erase_if(out.in_memory, [](const auto& run) { return run->num_rows == 0; });
@@ -109,6 +114,7 @@ class resumed_input {
 
  private:
   resume::kept_sort* kept_;
+  sort::sort_settings settings_;
   uint64_t rows_to_skip_ = 0;
   uint64_t rows_seen_ = 0;
   std::optional<record::row_tally> tally_before_ = record::row_tally();
@@ -322,8 +328,8 @@ void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_set
   std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(settings, resources);
   const bool verifies = is_verified(c, settings.type);
   to.stages.emplace_back(std::make_unique<prepare_stage>(creator, settings.type, verifies));
-  to.stages.emplace_back(
-      std::make_unique<creator_stage>(creator, verifies, most_rows, resumed_input(kept, c.begin_at != nullptr), c));
+  to.stages.emplace_back(std::make_unique<creator_stage>(creator, verifies, most_rows,
+                                                         resumed_input(kept, settings, c.begin_at != nullptr), c));
 }
 
 void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_settings& settings,
@@ -331,7 +337,7 @@ void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_sett
   auto given = c.state.has_value() ? std::any_cast<hand_over>(std::exchange(c.state, {})) : hand_over();
   if (given == nullptr) {  // all of it is of an earlier process
     given = std::make_shared<runs::sorted_runs>(c.job.blocks());
-    resumed_input(kept_sort_of(c, settings), false).add_to(*given);
+    resumed_input(kept_sort_of(c, settings), settings, false).add_to(*given);
     c.counters.runs = given->runs.size();
   }
   resume::kept_sort* const kept = kept_sort_of(c, settings);
