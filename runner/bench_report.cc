@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/units.h"
+#include "runner/exact_bytes.h"
 
 namespace flowrun::runner {
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -11,10 +10,10 @@
 #include <optional>
 
 #include "engine/base/error.h"
-#include "engine/base/units.h"
 #include "engine/io/followed_path.h"
 #include "engine/io/output_target.h"
 #include "runner/document.h"
+#include "runner/exact_bytes.h"
 #include "runner/home_paths.h"
 #include "specs/grammar.h"
 #include "specs/resource_reader.h"
@@ -153,18 +152,6 @@ machine_configuration read_machine_configuration() {
       return out;
     }
   return {};
-}
-
-std::string exact_bytes(uint64_t num_bytes) {
-  struct unit {
-    uint64_t num_bytes;
-    const char* name;
-  };
-  static constexpr std::array units = {unit{1024 * GiB, "TiB"},   unit{GiB, "GiB"},      unit{MiB, "MiB"},
-                                       unit{1'000'000'000, "GB"}, unit{1'000'000, "MB"}, unit{KiB, "KiB"}};
-  for (const unit& u : units)
-    if (num_bytes > 0 && num_bytes % u.num_bytes == 0) return fmt::format("{}{}", num_bytes / u.num_bytes, u.name);
-  return std::to_string(num_bytes);
 }
 
 std::string merged_configuration(const std::string& old_text, const std::string& path, const measured_disks& disks) {

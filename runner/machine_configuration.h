@@ -43,9 +43,6 @@ struct measured_disks {
 // that it gives to these directories. Throws error(bad_spec) when the old text is wrong; `path` is for the message.
 std::string merged_configuration(const std::string& old_text, const std::string& path, const measured_disks& disks);
 
-// "1MiB", "500GB", "12345": as a person would write it; it reads as exactly this number.
-std::string exact_bytes(uint64_t num_bytes);
-
 // Where a configuration is to be written to.
 class configuration_file {
  public:

@@ -6,7 +6,7 @@
 
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
-#include "runner/machine_configuration.h"
+#include "runner/exact_bytes.h"
 #include "specs/value.h"
 
 namespace flowrun::runner {
