@@ -1,0 +1,45 @@
+"""R11: the fuzzers of tests/fuzz with the sanitizers, each for an hour, or a minute in short; as many at once as there
+are cores. Builds them first, in a build of their own."""
+
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+
+from result import result, row
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
+import fuzz  # noqa: E402
+
+SHORT, LONG = 60, 3600
+
+
+def build():
+    subprocess.run(["cmake", "--preset", "fuzz"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", "build/fuzz", "--target", "fuzzers"], cwd=ROOT, check=True,
+                   stdout=subprocess.DEVNULL)
+    return ROOT / "build" / "fuzz" / "fuzz"
+
+
+def run(options):
+    seconds = SHORT if options.short else LONG
+    programs = build()
+
+    def one(target):
+        return fuzz.fuzz(programs, target, seconds, options.seed, fuzz.default_keep())
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as several:
+        outcomes = list(several.map(one, fuzz.targets()))
+    problems = []
+    for o in outcomes:
+        print(f"  {o.target}: {o.runs:,} inputs, {len(o.findings)} findings", flush=True)
+        for f in o.findings:
+            print(f"{f.what}\nthe input: {f.path}", flush=True)
+            problems.append(f"{o.target}: {f.path}")
+        if o.runs == 0 and not o.findings:
+            problems.append(f"{o.target}: nothing was tried")
+    inputs = sum(o.runs for o in outcomes)
+    figure = f"{len(outcomes)} targets, {seconds // 60} min each, {inputs:,} inputs: {len(problems)} findings"
+    return result([row("R11", "fuzzers, with the address and undefined-behaviour sanitizers", figure)], problems)
