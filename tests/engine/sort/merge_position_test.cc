@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/sort/sort_rig.h"
+#include "tests/engine/sort/stable_order.h"
 
 namespace flowrun::sort {
 namespace {

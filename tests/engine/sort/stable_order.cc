@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
 
 #include "tests/support/random_rows.h"
 
@@ -24,6 +25,12 @@ XXH128_hash_t hash_of(const std::vector<batch>& input) {
   }
   return XXH3_128bits_digest(state.get());
 }
+
+// All rows in order, without `unique` and `limit`.
+struct stable_order {
+  std::vector<std::string> rows;
+  std::vector<bool> repeats;  // this row has the key of the one before it
+};
 
 stable_order sort_stably(const sort_settings& settings, const std::vector<batch>& input, bool narrow) {
   struct place_of_row {
@@ -65,8 +72,6 @@ struct kept_order {
 
 constexpr size_t most_kept = 2;  // of rows that are sorted whole, and of the same rows by index
 
-}  // namespace
-
 std::shared_ptr<const stable_order> stable_order_of(const sort_settings& settings, const std::vector<batch>& input) {
   static std::deque<kept_order> kept;
   const XXH128_hash_t hash = hash_of(input);
@@ -79,6 +84,17 @@ std::shared_ptr<const stable_order> stable_order_of(const sort_settings& setting
   auto order = std::make_shared<const stable_order>(sort_stably(settings, input, narrow));
   kept.push_back({settings.type, settings.key, narrow, hash, order});
   return order;
+}
+
+}  // namespace
+
+std::vector<std::string> expected_rows(const sort_settings& settings, const std::vector<batch>& input) {
+  const std::shared_ptr<const stable_order> order = stable_order_of(settings, input);
+  const size_t limit = settings.limit > 0 ? settings.limit : order->rows.size();
+  std::vector<std::string> out;
+  for (size_t i = 0; i < order->rows.size() && out.size() < limit; ++i)
+    if (!settings.unique || !order->repeats[i]) out.push_back(order->rows[i]);
+  return out;
 }
 
 }  // namespace flowrun::sort

@@ -2,7 +2,6 @@
 // orders are kept, since under a sanitizer it takes longer to know the answer than to sort.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,14 +10,7 @@
 
 namespace flowrun::sort {
 
-// All rows in order; `unique` and `limit` of the settings are left to whoever reads it.
-struct stable_order {
-  std::vector<std::string> rows;
-  std::vector<bool> repeats;  // this row has the key of the one before it
-};
-
-// Not thread-safe.
-std::shared_ptr<const stable_order> stable_order_of(const sort_settings& settings,
-                                                    const std::vector<record::batch>& input);
+// The contents of the rows that a sort must give. Not thread-safe.
+std::vector<std::string> expected_rows(const sort_settings& settings, const std::vector<record::batch>& input);
 
 }  // namespace flowrun::sort
