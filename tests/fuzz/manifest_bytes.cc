@@ -53,10 +53,10 @@ void look_at_file(const temporary_directory& where, std::string_view bytes) {
   must_hold(resume::records_of(path) == found, "{} records and one more are others", found.size() - 1);
 }
 
-void look_at_progress(const resume::sort_progress& progress) {
-  must_hold(progress.rows_to_skip <= progress.rows_taken, "{} of {} rows are left out", progress.rows_to_skip,
-            progress.rows_taken);
-  for (const runs::run& r : progress.runs) {
+// How many bytes of blocks they have.
+uint64_t look_at_runs(const std::vector<runs::run>& runs) {
+  uint64_t num_bytes = 0;
+  for (const runs::run& r : runs) {
     uint64_t sum = 0;
     for (const runs::run_block& b : r.blocks) {
       sum += b.num_rows;
@@ -64,14 +64,23 @@ void look_at_progress(const resume::sort_progress& progress) {
                 b.first_row_at, r.first_rows.size());
     }
     must_hold(sum == r.num_rows, "{} rows in blocks of {}", sum, r.num_rows);
+    num_bytes += r.stored_bytes();
   }
+  return num_bytes;
 }
 
-uint64_t bytes_in_blocks(const std::map<std::string, resume::sort_progress>& sorts) {
-  uint64_t sum = 0;
-  for (const auto& [node, progress] : sorts)
-    for (const runs::run& r : progress.runs) sum += r.stored_bytes();
-  return sum;
+// The same, of all that is to be gone on with.
+uint64_t look_at_progress(const resume::manifest& found) {
+  uint64_t num_bytes = 0;
+  for (const auto& [node, sort] : found.progress()) {
+    must_hold(sort.rows_to_skip <= sort.rows_taken, "{} of {} rows are left out", sort.rows_to_skip, sort.rows_taken);
+    num_bytes += look_at_runs(sort.runs);
+  }
+  for (const auto& [node, loop] : found.loops()) {
+    for (const auto& [stream, rows] : loop.carried) num_bytes += look_at_runs(rows);
+    for (const resume::stream_runs& rows : loop.collected) num_bytes += look_at_runs(rows);
+  }
+  return num_bytes;
 }
 
 void look_at_resuming(const temporary_directory& where, std::string_view bytes) {
@@ -89,10 +98,10 @@ void look_at_resuming(const temporary_directory& where, std::string_view bytes) 
   }
   static const std::unique_ptr<io::backend> backend = io::make_backend(io::backend_kind::memory);
   resume::manifest second(scratch, identity);
-  const std::map<std::string, resume::sort_progress> sorts = second.progress();
-  for (const auto& [node, progress] : sorts) look_at_progress(progress);
+  const uint64_t num_bytes = look_at_progress(second);
   for (const std::string& reason : second.reasons_to_start_over()) must_hold(!reason.empty(), "a reason says nothing");
-  must_hold(second.reasons_to_start_over().empty() || sorts.empty(), "what doesn't fit is used");
+  must_hold(second.reasons_to_start_over().empty() || (second.progress().empty() && second.loops().empty()),
+            "what doesn't fit is used");
   block::manager_options options;
   options.disks = {{.path = where.path(), .kept_file = kept}};
   options.backend = backend.get();
@@ -100,8 +109,7 @@ void look_at_resuming(const temporary_directory& where, std::string_view bytes) 
   block::block_manager blocks(std::move(options));
   blocks.open_all();
   second.attach(blocks, [](const std::string& text) { fail(text); });
-  must_hold(blocks.used_bytes() == bytes_in_blocks(sorts), "{} bytes are kept, and {} told of", blocks.used_bytes(),
-            bytes_in_blocks(sorts));
+  must_hold(blocks.used_bytes() == num_bytes, "{} bytes are kept, and {} told of", blocks.used_bytes(), num_bytes);
   second.end();
   second.remove();
 }
