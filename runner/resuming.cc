@@ -11,6 +11,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/io/followed_path.h"
 #include "engine/plan/file_rules.h"
 #include "runner/version.h"
 #include "runner/words.h"
@@ -35,20 +36,28 @@ std::string serialized(specs::JobSpec job) {
   return out;
 }
 
+struct job_files {
+  std::set<std::string> inputs;
+  std::map<std::string, std::string> outputs;  // by who writes them
+};
+
 // Of this graph and those inside of it.
-void collect_inputs(const plan::graph& g, std::set<std::string>& paths) {
+void collect_files(const plan::graph& g, job_files& out) {
   for (const plan::node& n : g.nodes) {
     std::vector<plan::file_use> files = plan::files_of(n);
     for (const plan::file_use& more : plan::indexes_of(n)) files.push_back(more);
     for (const plan::file_use& file : files) {
-      if (file.writes) continue;
+      if (file.writes) {
+        out.outputs[file.who] = file.path;
+        continue;
+      }
       if (file.path == "-")
         throw error(error_kind::usage,
                     fmt::format("--resume: '{}' reads standard input, which can't be read again", n.id),
                     "write it to a file first, or leave out --resume");
-      paths.insert(file.path);
+      out.inputs.insert(file.path);
     }
-    for (const auto& body : n.bodies) collect_inputs(*body, paths);
+    for (const auto& body : n.bodies) collect_files(*body, out);
   }
 }
 
@@ -80,11 +89,14 @@ resume::job_identity identity_of(const loaded_job& loaded, const job_arguments& 
                {"the size of blocks",
                 loaded.machine.block_bytes == 0 ? "the planner's choice" : format_bytes(loaded.machine.block_bytes)},
                {"the list of scratch directories", scratch}};
-  std::set<std::string> inputs;
-  collect_inputs(*loaded.graph, inputs);
+  job_files files;
+  collect_files(*loaded.graph, files);
+  for (const auto& [who, path] : files.outputs)
+    out.facts.push_back(
+        {fmt::format("where {} is written", who), path == "-" ? path : absolute(io::followed_output(path))});
   out.bytes_between_marks = std::clamp(loaded.machine.memory_bytes / 8, least_between_marks, most_between_marks);
-  for (const auto& plugin : loaded_plugins()) inputs.insert(plugin->file.path);
-  for (const std::string& path : inputs) out.inputs.push_back(resume::look_at_input(absolute(path)));
+  for (const auto& plugin : loaded_plugins()) files.inputs.insert(plugin->file.path);
+  for (const std::string& path : files.inputs) out.inputs.push_back(resume::look_at_input(absolute(path)));
   return out;
 }
 

@@ -314,16 +314,26 @@ void pipeline_builder::go_on(const plan::pipeline& p) {
 }
 
 // What the stages in front of the end have seen a later process wouldn't see again.
+bool pipeline_builder::have_states(const pipeline_tree& tree, const ordered_stage* end) {
+  return std::all_of(tree.stages.begin(), tree.stages.end(), [&](const pipeline_tree::node& n) {
+    const auto* const in_order = std::get_if<std::unique_ptr<ordered_stage>>(&n.work);
+    return in_order == nullptr || in_order->get() == end || (*in_order)->has_state();
+  });
+}
+
+// Once all stages are there, of which the end may have made some.
 void pipeline_builder::keep_states(pipeline_tree& tree) {
   if (!notes_positions_) return;
   std::vector<ordered_stage*> stages;
   for (pipeline_tree::node& n : tree.stages)
     if (auto* const in_order = std::get_if<std::unique_ptr<ordered_stage>>(&n.work)) stages.push_back(in_order->get());
-  notes_positions_ = std::all_of(stages.begin(), stages.end(), [](const ordered_stage* s) { return s->has_state(); });
-  if (notes_positions_)
+  if (!stages.empty()) tree.notes_positions = have_states(tree, stages.back());
+  if (tree.notes_positions) {
+    stages.pop_back();
     for (ordered_stage* const s : stages) s->keep_state();
+  }
   if (begin_at_.source.empty()) return;
-  if (!notes_positions_ || begin_at_.states.size() != stages.size())
+  if (!tree.notes_positions || begin_at_.states.size() != stages.size())
     throw error(error_kind::io, "what an earlier process has left of a pipeline doesn't fit its stages",
                 "run the job again: it starts over");
   for (size_t i = 0; i < stages.size(); ++i) stages[i]->begin_with(begin_at_.states[i]);
@@ -339,7 +349,7 @@ pipeline_tree pipeline_builder::build(size_t index) {
   build_head(tree, p, tails);
   for (int member : p.nodes) {
     const auto node = static_cast<size_t>(member);
-    if (member == p.nodes.back()) keep_states(tree);
+    if (member == p.nodes.back()) notes_positions_ &= have_states(tree, nullptr);
     const plan::input_port& from = graph_.nodes[node].inputs[graph_.nodes[node].flowing_input()];
     assembly built = build_node(node, plan::part_in(graph_, p, member), 0, {}, tree.limits.row_bytes);
     const tail parent = tails.at(from.from_node);
@@ -350,7 +360,7 @@ pipeline_tree pipeline_builder::build(size_t index) {
   }
   for (const plan::stored_input& s : p.stores) add_store(tree, s, tails);
   for (int q : p.queues) add_queue(tree, q, tails);
-  tree.notes_positions = notes_positions_;
+  keep_states(tree);
   return tree;
 }
 

@@ -47,6 +47,7 @@ class pipeline_builder {
   assembly build_node(size_t node, plan::node_part part, size_t input, std::vector<input_stream*> inputs,
                       uint64_t longest_row);
   void go_on(const plan::pipeline& p);
+  static bool have_states(const pipeline_tree& tree, const ordered_stage* end);
   void keep_states(pipeline_tree& tree);
   bool build_engine_part(size_t node, plan::node_part part, size_t input, assembly& out);
   std::unique_ptr<source> read_results(size_t node);

@@ -126,6 +126,7 @@ class output_file::core {
   bool is_durable() const { return durable_; }
 
   std::string keep(const std::string& suffix) { return target_->keep(suffix); }
+  std::string clear_kept(const std::string& suffix) const { return target_->clear_kept(suffix); }
   std::shared_ptr<file> content() const {
     const int descriptor = fcntl(target_->content().descriptor(), F_DUPFD_CLOEXEC, 0);
     if (descriptor < 0)
@@ -344,6 +345,7 @@ void output_file::commit() { core_->commit(); }
 output_target* output_file::target() { return core_->target(); }
 bool output_file::is_durable() const { return core_->is_durable(); }
 std::string output_file::keep(const std::string& suffix) { return core_->keep(suffix); }
+std::string output_file::clear_kept(const std::string& suffix) const { return core_->clear_kept(suffix); }
 std::shared_ptr<file> output_file::content() const { return core_->content(); }
 uint64_t output_file::num_bytes_written() const { return core_->num_bytes_written(); }
 const std::string& output_file::path() const { return core_->path(); }

@@ -62,6 +62,8 @@ class output_file {
   // What was taken stays when this is gone, in a file with a hidden name that ends so, until it is committed. Returns
   // the path of it. Not of a stream. Throws error(output).
   std::string keep(const std::string& suffix);
+  // The path that keep() would give. What has that name, of an earlier process, is removed.
+  std::string clear_kept(const std::string& suffix) const;
   // That file, for others who sync it. Not of a stream.
   std::shared_ptr<file> content() const;
   // The first so many bytes have been handed to the file system.

@@ -156,13 +156,28 @@ void output_target::open_kept(const std::string& kept, bool direct) {
   content_ = file::adopt(descriptor, path_, is_direct);
 }
 
-std::string output_target::keep(const std::string& suffix) {
-  if (is_kept_) return directory_ + "/" + temporary_;
-  // Within the 255 bytes that a name may have, and no two outputs have the same.
+// Within the 255 bytes that a name may have, and no two outputs have the same.
+std::string output_target::kept_name(const std::string& suffix) const {
   const std::string own =
       name_.size() <= 200 ? name_ : fmt::format("{}-{:016x}", name_.substr(0, 180), std::hash<std::string>()(name_));
-  const std::string name = fmt::format(".{}.{}", own, suffix);
+  return fmt::format(".{}.{}", own, suffix);
+}
+
+// From anywhere.
+std::string output_target::path_of(const std::string& name) const {
+  return (std::filesystem::absolute(directory_) / name).string();
+}
+
+std::string output_target::clear_kept(const std::string& suffix) const {
+  const std::string name = kept_name(suffix);
   if (unlinkat(descriptor_, name.c_str(), 0) != 0 && errno != ENOENT) fail("replace what was left of", errno);
+  return path_of(name);
+}
+
+std::string output_target::keep(const std::string& suffix) {
+  if (is_kept_) return path_of(temporary_);
+  const std::string path = clear_kept(suffix);
+  const std::string name = kept_name(suffix);
   if (temporary_.empty()) {
     if (!link_to(name)) fail("write", EEXIST);
   } else if (renameat(descriptor_, temporary_.c_str(), descriptor_, name.c_str()) != 0) {
@@ -171,7 +186,7 @@ std::string output_target::keep(const std::string& suffix) {
   temporary_ = name;
   is_kept_ = true;
   made_.keep();
-  return directory_ + "/" + name;
+  return path;
 }
 
 void output_target::open_sibling(bool direct) {

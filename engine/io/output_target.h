@@ -44,6 +44,8 @@ class output_target {
   // Gives the content the name ".NAME.SUFFIX", which stays until a commit, also when this is gone; returns its path.
   // What had the name goes. Throws error(output).
   std::string keep(const std::string& suffix);
+  // The path that keep() would give. What has the name is removed.
+  std::string clear_kept(const std::string& suffix) const;
   // Blocks for the disk, unless `durable` is false: then a power cut may still lose the content. Throws error(io)
   // or error(output); the name is then as it was before.
   void commit(bool durable = true);
@@ -74,6 +76,8 @@ class output_target {
   void open_sibling(bool direct);
   void remove_leftovers() const;
   std::string sibling_name(int number) const;
+  std::string kept_name(const std::string& suffix) const;
+  std::string path_of(const std::string& name) const;
   void take_over_permissions() const;
   bool link_to(const std::string& name) const;
   void link_sibling();

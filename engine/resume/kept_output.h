@@ -5,6 +5,7 @@
 // source. Until the job succeeds they lie in a file with a hidden name beside the output's own.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,6 +37,11 @@ class kept_output {
   // What the end of the hidden name is, which no other job uses.
   std::string suffix() const;
 
+  // An output without a mark, which may get the hidden name `path`: from here on no earlier one counts.
+  void begin(const std::string& path);
+  // That is noted, so that the name may be given. (Else nobody would know of a file that was left, or an earlier mark
+  // would be taken for one of this file.)
+  bool has_begun() const { return is_begun_ || before_.num_bytes > 0; }
   // The first bytes have been written to `content`, which has the hidden name `path`. They are synced, and the mark is
   // saved, by another thread.
   void written(std::shared_ptr<io::file> content, const std::string& path, uint64_t num_bytes,
@@ -46,6 +52,7 @@ class kept_output {
   manifest& owner_;
   const std::string node_;
   output_progress before_;
+  std::atomic<bool> is_begun_{false};
 };
 
 }  // namespace flowrun::resume

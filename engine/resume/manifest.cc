@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <filesystem>
 #include <optional>
@@ -42,6 +43,13 @@ std::optional<uint64_t> end_of(std::vector<block::block_id>& blocks) {
     if (__builtin_add_overflow(b.offset, uint64_t{b.num_bytes}, &end)) return std::nullopt;
   }
   return end;
+}
+
+// Whether the file still has the bytes that it is told to have.
+bool is_there(const output_progress& kept) {
+  struct stat found {};
+  return kept.num_bytes > 0 && lstat(kept.path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+         found.st_ino == kept.inode && static_cast<uint64_t>(found.st_size) >= kept.num_bytes;
 }
 
 // Of a name that output_suffix() made, and no other.
@@ -136,6 +144,7 @@ class manifest::core {
     Record record;
     bool syncs_blocks = false;               // first
     std::shared_ptr<io::file> output = {};   // that is synced first; null: none
+    std::atomic<bool>* is_saved = nullptr;   // set once it is written; null: nobody asks
     std::vector<block::block_id> free = {};  // that are let go once it is written
   };
   void save(to_save one) {
@@ -150,11 +159,10 @@ class manifest::core {
   void end() noexcept {
     {
       mutex_lock lock(mutex_);
-      if (ended_) return;
       ended_ = true;
       changed_.notify_all();
     }
-    if (thread_.joinable()) thread_.join();
+    if (thread_.joinable()) thread_.join();  // which may have ended itself, when it could write no more
   }
 
   void remove() noexcept {
@@ -207,12 +215,9 @@ class manifest::core {
   // Nothing tells whether a file that is not what it was has the first bytes of the output: the merge begins anew.
   void forget_lost_outputs() {
     std::erase_if(told_.outputs, [](const auto& one) {
-      const output_progress& kept = one.second;
-      struct stat found {};
-      const bool is_there = lstat(kept.path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
-                            found.st_ino == kept.inode && static_cast<uint64_t>(found.st_size) >= kept.num_bytes;
-      if (!is_there) remove_output(kept.path);
-      return !is_there;
+      if (is_there(one.second)) return false;
+      remove_output(one.second.path);
+      return true;
     });
   }
 
@@ -250,6 +255,7 @@ class manifest::core {
       for (const to_save& r : records) {
         if (r.output) r.output->sync();
         file_.append(r.record.SerializeAsString());
+        if (r.is_saved != nullptr) *r.is_saved = true;
         for (const block::block_id id : r.free) blocks_->let_go(id);
       }
       return true;
@@ -343,6 +349,13 @@ void manifest::save_released(kept_sort& sort, std::vector<block::block_id> block
   core_->save({.record = std::move(record), .free = std::move(blocks)});
 }
 
+void manifest::save_begun(kept_output& output, const std::string& path) {
+  Record record;
+  record.mutable_output()->set_node(output.node());
+  record.mutable_output()->set_path(path);
+  core_->save({.record = std::move(record), .is_saved = &output.is_begun_});
+}
+
 void manifest::save_output(kept_output& output, std::shared_ptr<io::file> content, const output_progress& written) {
   struct stat found {};
   if (fstat(content->descriptor(), &found) != 0) return;
@@ -383,6 +396,7 @@ manifest_summary summary_of(const std::string& path) {
 manifest_summary summary_for(const std::vector<std::string>& scratch, const job_identity& identity) {
   manifest_content all = content_of(records_of(manifest_in(scratch.front(), identity.key)));
   std::vector<std::string> reasons = reasons_against(all, message_of(identity));
+  std::erase_if(all.outputs, [](const auto& one) { return !is_there(one.second); });
   return {all.identity ? all.identity->job() : std::string(), std::move(all.sorts), std::move(all.outputs),
           std::move(all.loops), std::move(reasons)};
 }

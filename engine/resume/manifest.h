@@ -81,6 +81,7 @@ class manifest {
   void save_complete(kept_sort& sort, const std::optional<record::row_tally>& all);
   void save_released(kept_sort& sort, std::vector<block::block_id> blocks);
   // For kept_output.
+  void save_begun(kept_output& output, const std::string& path);
   void save_output(kept_output& output, std::shared_ptr<io::file> content, const output_progress& written);
   uint64_t bytes_between_marks() const;
   std::string output_suffix() const;

@@ -325,6 +325,73 @@ class resume_test(process_test):
         self.assertIn("starts over: the job has changed", done.stderr)
         self.assertEqual(self.files("out"), ["other"])
 
+    def test_two_outputs_whose_names_begin_alike(self):
+        stem = "n" * 210
+        job = SORT.replace("out/sorted", f"out/{stem}1")
+        job += f"  again: {{op: sort, in: drawn, with: {{by: [i]}}}}\n  out2: {{op: file.write_rows, in: again, with: {{path: out/{stem}2}}}}\n"
+        self.write("job.yaml", job)
+        self.assertEqual(self.run_job().returncode, 0)
+        expected = {name: (self.dir / "out" / name).read_bytes() for name in self.files("out")}
+        self.assertEqual(len(expected), 2)
+        self.kill_when(lambda: any(name.startswith(".") for name in self.files("out")))
+        done = self.run_job("--resume")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({name: (self.dir / "out" / name).read_bytes() for name in self.files("out")}, expected)
+
+    def test_rows_in_an_order_of_their_own(self):
+        """Shuffle and permute number the rows that they take."""
+        for op in ("{op: shuffle, in: drawn, with: {seed: 3}}", "{op: permute, in: drawn, with: {to: \"row_number ^ 1\"}}"):
+            with self.subTest(op):
+                self.write("job.yaml", SORT.replace("{op: sort, in: drawn, with: {by: [k], stable: true}}", op))
+                expected = self.expected()
+                self.assertTrue(self.kill_after(1_500))
+                self.goes_on(expected)
+                (self.dir / "out/sorted").unlink()
+
+    def test_a_part_of_an_output_that_nothing_is_noted_of_goes(self):
+        self.write("job.yaml", SORT)
+        expected = self.expected()
+        self.assertTrue(self.kill_while_writing())
+        (part,) = self.part_of_output()
+        manifest = self.kept()[0] / "manifest"
+        manifest.write_bytes(manifest.read_bytes()[:100])
+        self.goes_on(expected)
+        self.assertEqual(self.files("out"), ["sorted"])
+        # With so much memory nothing is noted of the output at all.
+        self.assertTrue(self.kill_while_writing())
+        done = self.run_job("--resume", "-m", "400MiB")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.files("out"), ["sorted"])
+
+    def test_another_place_of_an_output_starts_over(self):
+        self.write("job.yaml", SORT)
+        expected = self.expected()
+        for name in ("one", "two"):
+            (self.dir / name).mkdir()
+        os.symlink("../one/target", self.dir / "out/sorted")
+        self.assertTrue(self.kill_when(lambda: len(self.files("one")) > 0))
+        (self.dir / "out/sorted").unlink()
+        os.symlink("../two/target", self.dir / "out/sorted")
+        done, rows = self.goes_on(expected)
+        self.assertIn("starts over: where 'out' is written was", done.stderr)
+        self.assertEqual((self.files("one"), self.files("two")), ([], ["target"]))
+
+    def test_a_manifest_that_can_no_longer_be_written(self):
+        self.write("job.yaml", SORT)
+        expected = self.expected()
+        small = self.dir / "small"
+        small.mkdir()
+        if os.geteuid() != 0 or os.system(f"mount -t tmpfs -o size=160k tmpfs {small}") != 0:
+            self.skipTest("needs root, to mount a small file system")
+        try:
+            done = self.flowrun("job.yaml", *MEMORY, "-T", "small", "-T", "scratch", "--resume")
+            self.assertIn(done.returncode, (0, 75), done.stderr)
+            self.assertNotIn("terminate", done.stderr)
+            if done.returncode == 0:
+                self.assertEqual((self.dir / "out/sorted").read_bytes(), expected)
+        finally:
+            os.system(f"umount {small}")
+
     def test_a_sort_that_reads_another_one(self):
         self.write("job.yaml", CHAIN)
         expected = self.expected()

@@ -72,7 +72,9 @@ class index_sink {
 // Of a job that can be resumed: marks how far the output has come, so that a later process goes on from there.
 class output_marks {
  public:
-  output_marks(resume::kept_output& kept, io::output_file& file) : kept_(kept), file_(file), last_(file.num_bytes()) {}
+  output_marks(resume::kept_output& kept, io::output_file& file) : kept_(kept), file_(file), last_(file.num_bytes()) {
+    if (kept_.before().num_bytes == 0) kept_.begin(file_.clear_kept(kept_.suffix()));
+  }
 
   // What is written from here on came from there.
   void note_position(const resume::pipeline_position& from) {
@@ -81,7 +83,7 @@ class output_marks {
   }
   // Saves a mark once what comes before it is written.
   void look() {
-    if (!next_ || file_.num_bytes_written() < next_->num_bytes) return;
+    if (!next_ || !kept_.has_begun() || file_.num_bytes_written() < next_->num_bytes) return;
     const std::string path = file_.keep(kept_.suffix());
     last_ = next_->num_bytes;
     kept_.written(file_.content(), path, last_, std::move(next_->position));

@@ -324,6 +324,7 @@ void add_run_creation(exec::assembly& to, exec::build_context& c, sort::sort_set
       kept->written(before + rows, std::move(blocks));
     };
     resources.keeps_none_once_spilled = true;
+    settings.force_spill |= kept->before().rows_taken > 0;  // as if this process had spilled those
   }
   std::shared_ptr<sort::run_creator> creator = sort::make_run_creator(settings, resources);
   const bool verifies = is_verified(c, settings.type);
