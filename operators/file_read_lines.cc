@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/units.h"
 #include "engine/exec/parcel.h"
 #include "operators/parts/files/file_input.h"
 #include "operators/parts/rules/estimates.h"
@@ -63,18 +64,26 @@ class line_stage final : public exec::parcel_stage<numbered_text> {
       b.num_rows = num_rows;
       b.row_bytes = sizeof(record::string_ref);
       b.heap_bytes = static_cast<size_t>(p - heap_begin);
-      std::shared_ptr<std::byte[]> heap = pool_.take(b.heap_bytes);
-      std::memcpy(heap.get(), heap_begin, b.heap_bytes);
-      b.heap = heap.get();
       b.first_row = row_number;
       row_number += num_rows;
-      b.owner = std::make_shared<std::pair<std::shared_ptr<std::byte[]>, std::shared_ptr<std::byte[]>>>(
-          std::move(rows), std::move(heap));
+      std::shared_ptr<const void> text_owner = in.piece.owner;
+      b.heap = reinterpret_cast<const std::byte*>(heap_begin);
+      // A long line that was put together is not copied again.
+      if (!in.piece.is_copy || b.heap_bytes < least_shared_bytes) {
+        std::shared_ptr<std::byte[]> heap = pool_.take(b.heap_bytes);
+        std::memcpy(heap.get(), heap_begin, b.heap_bytes);
+        b.heap = heap.get();
+        text_owner = std::move(heap);
+      }
+      b.owner = std::make_shared<std::pair<std::shared_ptr<std::byte[]>, std::shared_ptr<const void>>>(
+          std::move(rows), std::move(text_owner));
       out.emit(std::move(b));
     }
   }
 
  private:
+  static constexpr size_t least_shared_bytes = 64 * KiB;
+
   const char delimiter_;
   const size_t max_rows_;
   record::batch_pool& pool_;
@@ -83,6 +92,7 @@ class line_stage final : public exec::parcel_stage<numbered_text> {
 exec::assembly build(exec::build_context& c, const settings& s) {
   cutter_options cutting = default_cutting(c);
   cutting.line_end = s.delimiter;
+  cutting.max_record_bytes = longest_line(c, cutting);
   exec::assembly out;
   out.head = make_text_source(c, s.paths, cutting, nullptr);
   out.stages.push_back(std::make_unique<line_stage>(s.delimiter, c.job.pool(), cutting.piece_bytes));

@@ -140,7 +140,8 @@ void pipeline::post_worker_locked() {
 
 bool pipeline::may_pull_locked() const {
   if (in_head_ || head_done_ || head_waker_.blocked) return false;
-  return tickets_out_ == 0 || (tickets_out_ < max_tickets_ && parked_bytes_ < tree_.most_parked_bytes);
+  if (tickets_out_ == 0) return true;
+  return long_tickets_ == 0 && tickets_out_ < max_tickets_ && parked_bytes_ < tree_.most_parked_bytes;
 }
 
 bool pipeline::gate_is_ready_locked() const {
@@ -205,6 +206,11 @@ void pipeline::pull(mutex_lock& lock) {
   if (items.empty()) return;
   const uint64_t ticket = next_ticket_++;
   ++tickets_out_;
+  entry.is_long = std::any_of(items.begin(), items.end(), [&](const item& one) {
+    return one.batch.num_rows == 1 &&
+           one.batch.num_bytes() > std::max(longest_parallel_row, 4 * tree_.limits.num_bytes);
+  });
+  if (entry.is_long) ++long_tickets_;
   if (may_pull_locked()) post_worker_locked();
   lock.unlock();
   carry_in_parallel(std::move(items), entry);
@@ -241,6 +247,7 @@ void pipeline::pass_gate(mutex_lock& lock) {
   } else {
     const auto passed = parked_.find(next_at_gate_++);
     parked_bytes_ -= passed->second.num_bytes;
+    if (passed->second.is_long) --long_tickets_;
     parked_.erase(passed);
     --tickets_out_;
   }

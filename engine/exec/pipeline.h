@@ -11,7 +11,7 @@
 // there are large. A stage that has made a batch from a part of its input leaves the rest: what it made goes through
 // the stages behind it first. A ticket that has grown to its share is finished behind the gate, where each piece goes
 // all the way before the next one is made. So is a ticket with a very long row, since behind the gate there is only one
-// such row at a time.
+// such row at a time; and while one that the head gave is under way, the head rests.
 //
 // A head or a stage that is blocked leaves the pipeline's waker behind, and its thread returns to the executor; the
 // wake posts a new worker.
@@ -88,6 +88,7 @@ class pipeline {
     std::vector<item> items;
     uint64_t num_bytes = 0;
     resume::source_position from = {};  // where the head was
+    bool is_long = false;               // the head gave a very long row
   };
   class role_waker final : public waker {
    public:
@@ -137,6 +138,7 @@ class pipeline {
   bool head_done_ FLOWRUN_GUARDED_BY(mutex_) = false;
   uint64_t next_ticket_ FLOWRUN_GUARDED_BY(mutex_) = 0;
   unsigned tickets_out_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  unsigned long_tickets_ FLOWRUN_GUARDED_BY(mutex_) = 0;  // of these
   bool in_gate_ FLOWRUN_GUARDED_BY(mutex_) = false;
   uint64_t next_at_gate_ FLOWRUN_GUARDED_BY(mutex_) = 0;
   std::map<uint64_t, gate_entry> parked_ FLOWRUN_GUARDED_BY(mutex_);

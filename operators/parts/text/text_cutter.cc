@@ -10,6 +10,8 @@ namespace flowrun::operators {
 
 namespace {
 
+constexpr size_t least_long_record = MiB;
+
 const char* find_last(const char* from, const char* to, char byte) {
   const void* found = from == to ? nullptr : memrchr(from, byte, static_cast<size_t>(to - from));
   return static_cast<const char*>(found);
@@ -40,6 +42,7 @@ void text_cutter::begin_file(std::string path) {
   at_start_ = true;
   header_due_ = options_.skip_header;
   carried_.clear();
+  long_record_.reset();
   in_quotes_ = quote_pending_ = false;
   at_field_start_ = true;
 }
@@ -127,7 +130,7 @@ void text_cutter::scan(cut& c) {
 // [from, to) lies outside quotes: records may end there.
 void text_cutter::segment(cut& c, const char* from, const char* to) {
   const char line_end = options_.line_end;
-  if (!carried_.empty()) {  // the record that began in an earlier chunk comes first
+  if (carried_bytes() > 0) {  // the record that began in an earlier chunk comes first
     const char* found = find_byte(from, to, line_end);
     if (found == to) return;
     emit_carried({c.begin, found + 1}, c.out);
@@ -145,6 +148,7 @@ void text_cutter::segment(cut& c, const char* from, const char* to) {
       const char* found = find_byte(std::max(from, target), to, line_end);
       if (found == to) return;
       c.records = found + 1;
+      check_length(static_cast<size_t>(found - c.piece));
     }
     emit(c.owner, {c.piece, c.records}, c.out);
     c.piece = c.records;
@@ -152,11 +156,12 @@ void text_cutter::segment(cut& c, const char* from, const char* to) {
   }
 }
 
-void text_cutter::emit(const std::shared_ptr<const void>& owner, std::string_view text, std::vector<text_piece>& out) {
+void text_cutter::emit(const std::shared_ptr<const void>& owner, std::string_view text, std::vector<text_piece>& out,
+                       bool is_copy) {
   const uint64_t first_line = line_;
   line_ += count_byte(text, options_.line_end);
   if (text.back() != options_.line_end) ++line_;  // the last line of a file
-  text_piece piece{owner, text, first_line, std::exchange(offset_, offset_ + text.size())};
+  text_piece piece{owner, text, first_line, std::exchange(offset_, offset_ + text.size()), is_copy};
   if (header_due_) {
     header_due_ = false;
     const char* const begin = text.data();
@@ -169,31 +174,53 @@ void text_cutter::emit(const std::shared_ptr<const void>& owner, std::string_vie
   if (!piece.text.empty()) out.push_back(std::move(piece));
 }
 
+// Of the next record, without its line end.
+void text_cutter::check_length(size_t num_bytes) const {
+  if (num_bytes <= options_.max_record_bytes) return;
+  const bool memory = options_.more_memory_helps;
+  std::string advice = "split it";
+  if (memory)
+    advice =
+        fmt::format("give the job more memory (-m, or memory: under resources:), so that '{}' has more", options_.node);
+  throw error(
+      memory ? error_kind::resources : error_kind::bad_data,
+      fmt::format("{}:{}: a line is longer than {}, the most that '{}' reads{}", path_, line_ + 1,
+                  format_bytes(options_.max_record_bytes), options_.node, memory ? " with the memory it has" : ""),
+      options_.format.quote ? "is a quoted field never closed? If the line is right, " + advice : advice);
+}
+
 void text_cutter::carry(std::string_view text) {
-  if (carried_.size() + text.size() > options_.max_record_bytes) {
-    const bool memory = options_.more_memory_helps;
-    const std::string advice =
-        memory ? fmt::format("give the job more memory (-m, or memory: under resources:), so that '{}' has more",
-                             options_.node)
-               : "split it";
-    throw error(
-        memory ? error_kind::resources : error_kind::bad_data,
-        fmt::format("{}:{}: a line is longer than {}, the most that '{}' reads{}", path_, line_ + 1,
-                    format_bytes(options_.max_record_bytes), options_.node, memory ? " with the memory it has" : ""),
-        options_.format.quote ? "is a quoted field never closed? If the line is right, " + advice : advice);
+  check_length(carried_bytes() + text.size());
+  if (!long_record_) {
+    carried_ += text;
+    if (carried_.size() < least_long_record) return;
+    long_record_ = std::make_shared<aligned_buffer>(options_.max_record_bytes + 1);
+    long_bytes_ = 0;
+    text = carried_;
   }
-  carried_ += text;
+  std::memcpy(long_record_->data() + long_bytes_, text.data(), text.size());
+  long_bytes_ += text.size();
+  if (!carried_.empty()) std::string().swap(carried_);
 }
 
 void text_cutter::emit_carried(std::string_view rest, std::vector<text_piece>& out) {
-  const size_t num_bytes = carried_.size() + rest.size();
-  const std::shared_ptr<std::byte[]> whole = pool_->take(num_bytes);
-  auto* const text = reinterpret_cast<char*>(whole.get());
-  std::memcpy(text, carried_.data(), carried_.size());
-  if (!rest.empty()) std::memcpy(text + carried_.size(), rest.data(), rest.size());
+  const size_t num_bytes = carried_bytes() + rest.size();
+  check_length(num_bytes - (rest.empty() ? 0 : 1));
+  std::shared_ptr<void> owner;
+  char* text = nullptr;
+  if (long_record_) {
+    text = reinterpret_cast<char*>(long_record_->data());
+    owner = std::move(long_record_);
+  } else {
+    const std::shared_ptr<std::byte[]> whole = pool_->take(num_bytes);
+    text = reinterpret_cast<char*>(whole.get());
+    std::memcpy(text, carried_.data(), carried_.size());
+    owner = whole;
+  }
+  if (!rest.empty()) std::memcpy(text + num_bytes - rest.size(), rest.data(), rest.size());
   carried_.clear();
   if (carried_.capacity() > 4 * options_.piece_bytes) carried_.shrink_to_fit();
-  emit(whole, {text, num_bytes}, out);
+  emit(owner, {text, num_bytes}, out, true);
 }
 
 void text_cutter::finish(std::vector<text_piece>& out) {
@@ -202,7 +229,7 @@ void text_cutter::finish(std::vector<text_piece>& out) {
     at_start_ = false;
     feed(copy, *copy, out);
   }
-  if (!carried_.empty()) emit_carried({}, out);
+  if (carried_bytes() > 0) emit_carried({}, out);
 }
 
 }  // namespace flowrun::operators

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/buffer.h"
 #include "engine/record/batch.h"
 #include "operators/parts/text/text_scan.h"
 
@@ -25,6 +26,7 @@ struct text_piece {
   std::string_view text;    // whole records, the last with its line end unless the file ends without one
   uint64_t first_line = 0;  // line ends before it in its file
   uint64_t offset = 0;      // of its first byte in its file
+  bool is_copy = false;     // it owns a copy, and no buffer that a reader waits for
 };
 
 struct cutter_options {
@@ -35,9 +37,9 @@ struct cutter_options {
   size_t piece_bytes = 1 << 18;
   // Looks at the header of each file, with its line end, and may throw; may be empty.
   std::function<void(const std::string& path, std::string_view record)> on_header;
-  size_t max_record_bytes = 1 << 26;
-  bool more_memory_helps = true;  // against records that are longer
-  std::string node;               // that reads, for the message
+  size_t max_record_bytes = 1 << 26;  // without its line end
+  bool more_memory_helps = true;      // against records that are longer
+  std::string node;                   // that reads, for the message
 };
 
 class text_cutter {
@@ -64,7 +66,10 @@ class text_cutter {
   void skip_mark(std::string_view& text);
   void scan(cut& c);
   void segment(cut& c, const char* from, const char* to);
-  void emit(const std::shared_ptr<const void>& owner, std::string_view text, std::vector<text_piece>& out);
+  void emit(const std::shared_ptr<const void>& owner, std::string_view text, std::vector<text_piece>& out,
+            bool is_copy = false);
+  void check_length(size_t num_bytes) const;
+  size_t carried_bytes() const { return long_record_ ? long_bytes_ : carried_.size(); }
   void carry(std::string_view text);
   void emit_carried(std::string_view rest, std::vector<text_piece>& out);
 
@@ -77,6 +82,9 @@ class text_cutter {
   bool at_start_ = true;
   bool header_due_ = false;
   std::string carried_;  // a record that began in earlier chunks
+  // The same once it is long: room for the longest, of which only what is used is resident.
+  std::shared_ptr<aligned_buffer> long_record_;
+  size_t long_bytes_ = 0;
   bool in_quotes_ = false;
   bool quote_pending_ = false;  // the last byte was a quote within quotes: closing, or the first of two
   bool at_field_start_ = true;  // the next byte is the first of a field

@@ -15,6 +15,7 @@ namespace {
 constexpr uint64_t copies_of_a_record = 4;
 constexpr uint64_t min_record_bytes = 1 * MiB;
 constexpr uint64_t max_record_bytes = 32 * MiB;
+constexpr uint64_t lone_record_bytes = 16 * MiB;
 
 class text_source final : public exec::source {
  public:
@@ -121,11 +122,18 @@ plan::memory_wish text_reading_memory() {
   return wish;
 }
 
+size_t longest_line(const exec::build_context& context, const cutter_options& options) {
+  return std::max<uint64_t>(options.max_record_bytes, std::min(2 * context.batches.row_bytes, lone_record_bytes));
+}
+
 cutter_options default_cutting(const exec::build_context& context) {
   cutter_options options;
   options.node = context.node.id;
   options.piece_bytes = context.batches.target_bytes;
   options.max_record_bytes = std::clamp(context.memory_bytes / copies_of_a_record, min_record_bytes, max_record_bytes);
+  // A row may be so long in any node, and what becomes of one that is read goes on alone.
+  options.max_record_bytes =
+      std::max<uint64_t>(options.max_record_bytes, std::min(context.batches.row_bytes, lone_record_bytes));
   options.more_memory_helps = options.max_record_bytes < max_record_bytes;
   return options;
 }

@@ -29,7 +29,10 @@ std::unique_ptr<exec::source> make_text_source(exec::build_context& context, con
 // What a source of text asks of the planner: the buffers of reading ahead, and on top what long records take.
 plan::memory_wish text_reading_memory();
 
-// Pieces of about the size of a batch, records of at most a quarter of the node's memory (from 1 MiB to 32 MiB).
+// Pieces of about the size of a batch, records of at most a quarter of the node's memory (from 1 MiB to 32 MiB), or as
+// long as a row of the job may be (up to 16 MiB).
 cutter_options default_cutting(const exec::build_context& context);
+// The most for lines, of which rows are made without another copy: up to a quarter of the job's memory.
+size_t longest_line(const exec::build_context& context, const cutter_options& options);
 
 }  // namespace flowrun::operators
