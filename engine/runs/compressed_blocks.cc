@@ -76,8 +76,8 @@ uint32_t block_encoder::encode(block::block_header& header, std::byte* to) {
 
 // Shared by the decoder and the leases of its blocks.
 struct block_decoder::buffers {
-  buffers(uint32_t num_bytes, size_t num_blocks)
-      : block_bytes(round_up(num_bytes, io_alignment)), arena(block_bytes * num_blocks) {
+  buffers(uint32_t num_bytes, size_t num_blocks, size_t more_blocks)
+      : block_bytes(round_up(num_bytes, io_alignment)), arena(block_bytes * num_blocks), num_more(more_blocks) {
     free.reserve(num_blocks);
     for (size_t i = num_blocks; i-- > 0;) free.push_back(arena.data() + i * block_bytes);
   }
@@ -86,6 +86,22 @@ struct block_decoder::buffers {
   aligned_buffer arena;  // of all buffers: large enough for huge pages
   flowrun::mutex mutex;
   std::vector<std::byte*> free FLOWRUN_GUARDED_BY(mutex);
+  size_t num_more FLOWRUN_GUARDED_BY(mutex);  // that may still be allocated
+  waker* waiter FLOWRUN_GUARDED_BY(mutex) = nullptr;
+
+  bool has_room(waker* w) {
+    mutex_lock lock(mutex);
+    const bool is_there = !free.empty() || num_more > 0;
+    waiter = is_there ? nullptr : w;
+    return is_there;
+  }
+  void forget_waiter() {
+    mutex_lock lock(mutex);
+    waiter = nullptr;
+  }
+  void wake() FLOWRUN_REQUIRES(mutex) {
+    if (waker* const w = std::exchange(waiter, nullptr)) w->wake();
+  }
 
   static std::shared_ptr<std::byte> take(const std::shared_ptr<buffers>& from) {
     std::byte* taken = nullptr;
@@ -94,24 +110,37 @@ struct block_decoder::buffers {
       if (!from->free.empty()) {
         taken = from->free.back();
         from->free.pop_back();
+      } else {
+        FLOWRUN_CHECK(from->num_more > 0);
+        --from->num_more;
       }
     }
     if (taken == nullptr) {
       auto one_more = std::make_shared<aligned_buffer>(from->block_bytes);
-      return {one_more, one_more->data()};
+      return {one_more->data(), [from, one_more](std::byte*) {
+                *one_more = aligned_buffer();
+                mutex_lock lock(from->mutex);
+                ++from->num_more;
+                from->wake();
+              }};
     }
     return {taken, [from](std::byte* buffer) {
               mutex_lock lock(from->mutex);
               from->free.push_back(buffer);  // within what was reserved
+              from->wake();
             }};
   }
 };
 
-block_decoder::block_decoder(const block_coding& coding, uint32_t block_bytes, size_t num_blocks)
+block_decoder::block_decoder(const block_coding& coding, uint32_t block_bytes, size_t num_blocks, size_t more_blocks)
     : how_(coding.how),
       block_bytes_(block_bytes),
       codec_(make_block_codec(coding)),
-      buffers_(std::make_shared<buffers>(block_bytes, num_blocks)) {}
+      buffers_(std::make_shared<buffers>(block_bytes, num_blocks, more_blocks)) {}
+
+block_decoder::~block_decoder() { buffers_->forget_waiter(); }
+
+bool block_decoder::has_room(waker* w) { return buffers_->has_room(w); }
 
 block::prefetched_block block_decoder::decode(const block::prefetched_block& stored) {
   std::shared_ptr<std::byte> buffer = buffers::take(buffers_);

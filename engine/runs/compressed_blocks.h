@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "engine/base/buffer.h"
+#include "engine/base/waker.h"
 #include "engine/block/block_format.h"
 #include "engine/block/prefetched_block.h"
 #include "engine/runs/block_codec.h"
@@ -42,11 +43,15 @@ class block_encoder {
 // decoder is gone.
 class block_decoder {
  public:
-  // Room for `num_blocks` decoded blocks at a time of up to `block_bytes`; more than those, while they last, are
-  // allocated one by one.
-  block_decoder(const block_coding& coding, uint32_t block_bytes, size_t num_blocks);
+  // Room for `num_blocks` decoded blocks at a time of up to `block_bytes`. Up to `more_blocks` beyond those, while they
+  // last, are allocated one by one.
+  block_decoder(const block_coding& coding, uint32_t block_bytes, size_t num_blocks, size_t more_blocks);
+  ~block_decoder();
 
-  // The block as it was filled; empty when `stored` isn't a block of this coding and length.
+  // Whether there is room for one more; else `w` (may be null) will be woken once a block was let go, if the decoder
+  // lives until then.
+  bool has_room(waker* w);
+  // Only where there is room. The block as it was filled; empty when `stored` isn't a block of this coding and length.
   block::prefetched_block decode(const block::prefetched_block& stored);
 
  private:

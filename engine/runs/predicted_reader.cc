@@ -43,7 +43,7 @@ predicted_reader::predicted_reader(block::block_manager& blocks, std::span<const
     for (const run& r : runs) longest = std::max(longest, r.block_bytes);
     for (const block::block_id& id : ids_) longest_stored = std::max(longest_stored, id.num_bytes);
     const buffer_counts counts = divide_for_decoding(runs.size(), memory, longest, longest_stored);
-    decoder_.emplace(memory.coding, longest, std::min(counts.num_held, most_buffers));
+    decoder_.emplace(memory.coding, longest, std::min(counts.num_held, most_buffers), memory.beyond_bytes / longest);
     num_buffers = ahead = std::min(counts.num_ahead, most_buffers);
   }
   block::prefetch_options options = memory.prefetch;
@@ -68,6 +68,7 @@ outcome predicted_reader::next(block::prefetched_block& out, waker* w) {
 
 outcome predicted_reader::next_decoded(block::prefetched_block& out, waker* w) {
   out.reset();
+  if (!decoder_->has_room(w)) return outcome::blocked(blocked_on::memory);
   block::prefetched_block stored;
   const outcome s = prefetcher_->next(stored, w);
   if (!s.is_ready()) return s;

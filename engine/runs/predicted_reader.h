@@ -18,6 +18,7 @@
 #include "engine/runs/compressed_blocks.h"
 #include "engine/runs/prediction.h"
 #include "engine/runs/sorted_runs.h"
+#include "engine/sizes/sort_memory.h"
 
 namespace flowrun::runs {
 
@@ -27,6 +28,9 @@ struct reading_memory {
   unsigned lookahead = 2;    // of these, merged at a time beyond one per run
   block_coding coding;       // of the runs
   block::prefetch_options prefetch;
+  // Decoded blocks that slices under way still hold when the merge has used them up may take so much beyond the
+  // buffers.
+  uint64_t beyond_bytes = sizes::long_buffers_allowance;
 };
 
 // One thread at a time. The block manager outlives the reader.

@@ -39,7 +39,9 @@ class run_fronts {
   run_fronts(block::block_manager& blocks, std::vector<run> runs, reading_memory memory)
       : run_fronts(std::move(runs), memory) {
     each_by_itself_ = true;
-    memory.num_buffers = std::max(1U, memory.num_buffers / static_cast<unsigned>(std::max<size_t>(runs_.size(), 1)));
+    const size_t num_runs = std::max<size_t>(runs_.size(), 1);
+    memory.num_buffers = std::max(1U, memory.num_buffers / static_cast<unsigned>(num_runs));
+    memory.beyond_bytes /= num_runs;
     memory.lookahead = 0;
     for (uint32_t r = 0; r < runs_.size(); ++r) {
       std::vector<predicted_block> sequence;

@@ -89,7 +89,7 @@ void expect_decoded(block_decoder& decoder, const block::prefetched_block& store
 TEST(compressed_blocks, come_back_whatever_they_hold) {
   for (const block_coding& coding : codings()) {
     block_encoder encoder(coding, block_bytes);
-    block_decoder decoder(coding, block_bytes, 1);
+    block_decoder decoder(coding, block_bytes, 1, 0);
     for (const content rows : {content::text, content::noise, content::zeros, content::ascending}) {
       for (const size_t num_bytes : {size_t{8}, size_t{800}, size_t{40'000}, size_t{payload_bytes}}) {
         const filled_block in{make(rows, num_bytes), {}};
@@ -103,7 +103,7 @@ TEST(compressed_blocks, rows_and_strings_are_coded_apart) {
   for (const block_coding& coding : codings()) {
     if (coding.how == compression::delta) continue;  // rows without strings only
     block_encoder encoder(coding, block_bytes);
-    block_decoder decoder(coding, block_bytes, 2);
+    block_decoder decoder(coding, block_bytes, 2, 0);
     for (const content rows : {content::text, content::noise}) {
       for (const content heap : {content::text, content::noise}) {
         for (const size_t heap_bytes : {size_t{1}, size_t{15'000}, payload_bytes - size_t{20'000}}) {
@@ -147,7 +147,7 @@ TEST(compressed_blocks, more_than_planned_may_be_held_and_outlive_the_decoder) {
   std::vector<filled_block> in;
   {
     block_encoder encoder({compression::lz4}, block_bytes);
-    block_decoder decoder({compression::lz4}, block_bytes, 2);
+    block_decoder decoder({compression::lz4}, block_bytes, 2, 4);
     for (uint64_t i = 0; i < 6; ++i) {
       in.push_back({make(content::text, 30'000, i), {}});
       held.push_back(decoder.decode(encode(encoder, in.back())));
@@ -161,11 +161,39 @@ TEST(compressed_blocks, more_than_planned_may_be_held_and_outlive_the_decoder) {
     EXPECT_TRUE(std::equal(in[i].rows.begin(), in[i].rows.end(), held[i].payload()));
 }
 
+// One of those that were planned comes back, then one of those beyond them.
+TEST(compressed_blocks, are_waited_for_where_all_that_may_be_held_are) {
+  struct counting_waker final : waker {
+    void wake() noexcept override { ++count; }
+    int count = 0;
+  } woken;
+  block_encoder encoder({compression::lz4}, block_bytes);
+  block_decoder decoder({compression::lz4}, block_bytes, 1, 1);
+  const block::prefetched_block stored = encode(encoder, {make(content::text, 30'000), {}});
+  std::vector<block::prefetched_block> held(2);
+  for (block::prefetched_block& one : held) {
+    EXPECT_TRUE(decoder.has_room(&woken));
+    one = decoder.decode(stored);
+  }
+  for (block::prefetched_block& one : held) {
+    const int before = woken.count;
+    EXPECT_FALSE(decoder.has_room(&woken));
+    EXPECT_FALSE(decoder.has_room(&woken));
+    one.reset();
+    EXPECT_EQ(woken.count, before + 1);
+    EXPECT_TRUE(decoder.has_room(&woken));
+    one = decoder.decode(stored);
+  }
+  EXPECT_FALSE(decoder.has_room(&woken));
+  held.clear();
+  EXPECT_EQ(woken.count, 3);
+}
+
 TEST(compressed_blocks, of_another_coding_or_length_are_refused) {
   block_encoder encoder({compression::lz4}, block_bytes);
   const block::prefetched_block stored = encode(encoder, {make(content::text, 40'000), {}});
-  block_decoder same({compression::lz4}, block_bytes, 1), other({compression::zstd}, block_bytes, 1),
-      shorter({compression::lz4}, block_bytes / 2, 1);
+  block_decoder same({compression::lz4}, block_bytes, 1, 0), other({compression::zstd}, block_bytes, 1, 0),
+      shorter({compression::lz4}, block_bytes / 2, 1, 0);
   EXPECT_TRUE(same.decode(stored));
   EXPECT_FALSE(other.decode(stored));
   EXPECT_FALSE(shorter.decode(stored));
@@ -178,7 +206,7 @@ TEST(compressed_blocks, survive_any_content) {
   std::mt19937_64 random(7);
   for (const block_coding& coding : codings()) {
     block_encoder encoder(coding, block_bytes);
-    block_decoder decoder(coding, block_bytes, 1);
+    block_decoder decoder(coding, block_bytes, 1, 0);
     const bool strings = coding.how != compression::delta;
     const filled_block in{make(strings ? content::text : content::ascending, 16'000),
                           strings ? make(content::text, 9'000) : bytes{}};
