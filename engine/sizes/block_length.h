@@ -6,7 +6,7 @@
 // here with the widths that it knows, and the sort with those that it sees (creator_for_rows in sort_memory.h).
 //
 // Example: rows of 40,000 bytes, blocks of 64 KiB, 12.4 MiB to create runs and 7.45 MiB to merge them. A block shall
-// have a quarter of 953 KiB, the longest that can be merged: it has 256 KiB and six rows. 22 of them fit the memory of
+// have a quarter of 953 KiB, an eighth of the smaller memory: it has 256 KiB and six rows. 22 of them fit the memory of
 // the merge, which takes 15 runs at once instead of 71.
 #pragma once
 
@@ -29,18 +29,24 @@ constexpr uint64_t block_for_row(uint64_t row_bytes, uint64_t least_bytes) {
   return std::max(least_bytes, std::bit_ceil(std::min(row_bytes, longest_row) + block_header_bytes));
 }
 
+// The same in a sort, where memory is divided into blocks: those of very long rows are little longer than these.
+constexpr uint64_t sort_block_for_row(uint64_t row_bytes, uint64_t least_bytes) {
+  constexpr uint64_t step = 64 * KiB;
+  if (row_bytes < MiB) return block_for_row(row_bytes, least_bytes);
+  return std::max(least_bytes, (row_bytes + block_header_bytes + step - 1) / step * step);
+}
+
 // With their strings, and in `average_bytes` with their entry of the index.
 struct row_lengths {
   uint64_t longest_bytes = 0;
   uint64_t average_bytes = 0;
 };
 
-// The length of a sort's blocks, of at least `least_bytes`; `longest_block` is what the memory allows. More than that
-// only where a row is too long for it.
-constexpr uint64_t block_for_rows(const row_lengths& rows, uint64_t least_bytes, uint64_t longest_block) {
-  const uint64_t most = longest_block / 4;
+// The length of a sort's blocks, of at least `least_bytes`, and more than `most` only where the longest row asks for
+// it.
+constexpr uint64_t block_for_rows(const row_lengths& rows, uint64_t least_bytes, uint64_t most) {
   const uint64_t comfortable = rows.average_bytes > most / rows_per_block ? most : rows_per_block * rows.average_bytes;
-  return std::max(block_for_row(rows.longest_bytes, least_bytes), std::bit_ceil(comfortable));
+  return std::max(sort_block_for_row(rows.longest_bytes, least_bytes), std::bit_ceil(comfortable));
 }
 
 // Blocks of one stream that are allocated side by side on a disk.

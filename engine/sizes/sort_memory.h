@@ -23,8 +23,8 @@ namespace flowrun::sizes {
 constexpr uint64_t least_sort_memory(uint64_t block_bytes) { return 24 * block_bytes; }
 // The shortest blocks that are chosen for a sort; shorter ones only where they are asked for.
 constexpr uint64_t shortest_sort_block = 16 * KiB;
-// A row that needs a longer block than this part of the memory can't be sorted with it.
-constexpr uint64_t blocks_of_the_longest_rows = 8;
+// With so many blocks of the longest rows two runs and more are merged, and read ahead.
+constexpr uint64_t blocks_of_long_rows = 8;
 
 // The first key of each block stays in memory. So much of that doesn't count, so that tiny budgets work: far less than
 // what a job may take beyond its budget.
@@ -41,6 +41,7 @@ struct half_budget {
   unsigned disk_depth = 8;  // transfers under way per disk
   unsigned threads = 1;
   bool compressed = false;  // the runs
+  bool folds = false;       // rows with equal keys become one; two of the rows that are sorted by index are held for it
 };
 
 struct creator_sizes {
@@ -51,9 +52,12 @@ struct creator_sizes {
   unsigned runs_per_half = 1;
   // Of narrow rows, with unique: the pieces of a half may be runs by themselves, where few rows repeat.
   bool splits_halves = false;
-  // Long rows make blocks longer, up to what the merger can read. Rows that need more are refused.
+  // Long rows make blocks longer, up to what the merger can read where nothing stays in memory. Rows that need more are
+  // refused.
   uint64_t longest_block = 0;
-  uint64_t least_memory = 0;  // with which it works
+  uint64_t longest_beside_kept = 0;  // the same where as much stays as may
+  uint64_t comfortable_block = 0;    // that many rows of average length may make, so that many runs are merged
+  uint64_t least_memory = 0;         // with which it works
 };
 
 struct merger_sizes {
@@ -63,11 +67,13 @@ struct merger_sizes {
   unsigned num_buffers = 0;    // blocks in memory, all together, when fan_in runs are merged
   uint64_t slice_bytes = 0;    // narrow rows: words of one slice
   unsigned write_buffers = 2;  // of an intermediate merge
-  bool fits = false;           // at least two runs can be merged
+  bool fits = false;           // at least two runs can be merged: of the longest rows, with a buffer for each
+  uint64_t kept_bytes = 0;     // more memory, for long rows, where nothing has stayed there
 };
 
-// One run for each half; `merge_bytes` is the memory of the other half of the sort.
-creator_sizes divide_creator(const half_budget& budget, uint64_t merge_bytes);
+// One run for each half; `merge_bytes` is the memory of the other half of the sort, which has `kept_bytes` more where
+// nothing stays in memory.
+creator_sizes divide_creator(const half_budget& budget, uint64_t merge_bytes, uint64_t kept_bytes = 0);
 merger_sizes divide_merger(const half_budget& budget);
 
 // The same creator with blocks as long as such rows ask for, with as many write buffers as an eighth of the memory has
@@ -75,11 +81,18 @@ merger_sizes divide_merger(const half_budget& budget);
 // beyond longest_block can't be merged.
 creator_sizes creator_for_rows(const creator_sizes& creator, const row_lengths& rows, const half_budget& budget);
 
-// The least memory with which blocks of this length can be merged.
-constexpr uint64_t least_merge_memory(uint64_t block_bytes) { return blocks_of_the_longest_rows * block_bytes; }
-// The least memory with which each half can work with rows of this length, however short the blocks are chosen.
+// The least memory with which blocks as long as budget.block_bytes can be merged, and the longest blocks that can be
+// merged with budget.memory_bytes. Compressed ones are read into two more, and rows that are held count as blocks. One
+// block doesn't count, as far as longer write buffers don't.
+uint64_t least_merge_memory(const half_budget& budget);
+uint64_t longest_merged_block(const half_budget& budget);
+// What run creation has for rows where a stretch of half the run buffer would have no room for one: the memory beside
+// two write buffers, in one stretch. Two rows of the longest blocks and more.
+uint64_t longest_rows_memory(const half_budget& budget);
+// The least memory with which the planner lets each half work with rows of this length, however short the blocks are
+// chosen.
 constexpr uint64_t least_memory_for_row(uint64_t row_bytes) {
-  return least_merge_memory(block_for_row(row_bytes, shortest_sort_block));
+  return blocks_of_long_rows * block_for_row(row_bytes, shortest_sort_block);
 }
 
 }  // namespace flowrun::sizes

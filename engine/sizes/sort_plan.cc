@@ -146,14 +146,15 @@ half_budget budget_of(const sort_request& r, uint64_t memory_bytes, uint64_t blo
           .num_disks = r.num_disks,
           .disk_depth = r.disk_depth,
           .threads = r.threads,
-          .compressed = r.compressed};
+          .compressed = r.compressed,
+          .folds = r.dedups};
 }
 
 // How both halves divide their memory, and how the merger will for rows with the strings that are expected.
 sort_plan divide_halves(const sort_request& r, uint64_t block_bytes) {
   sort_plan out;
   const half_budget creating = budget_of(r, r.create_bytes, block_bytes);
-  out.creator = divide_creator(creating, r.merge_bytes);
+  out.creator = divide_creator(creating, r.merge_bytes, r.kept_bytes);
   creator_sizes expected = out.creator;
   if (r.indexed) {
     const uint64_t fixed = r.row_bytes, average = std::max<uint64_t>(average_row(r), fixed);
@@ -161,6 +162,7 @@ sort_plan divide_halves(const sort_request& r, uint64_t block_bytes) {
     expected = creator_for_rows(out.creator, {average, average + index_entry_bytes}, creating);
   }
   out.merger = divide_merger(budget_of(r, r.merge_bytes, out.creator.block_bytes));
+  out.merger.kept_bytes = r.kept_bytes;
   out.expected = divide_merger(budget_of(r, r.merge_bytes, expected.block_bytes));
   return out;
 }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "engine/base/error.h"
 #include "engine/kernels/tie_breaker.h"
 #include "engine/kernels/word_sort.h"
 #include "engine/sizes/sorted_row.h"
@@ -32,7 +33,7 @@ stretch_rules::stretch_rules(const sort_settings& s, uint64_t bytes_of_arena, si
       most_pieces(pieces_at_most) {}
 
 row_stretch::row_stretch(const stretch_rules& rules, const task_poster& post)
-    : rules_(rules), heap_end_(rules.arena_bytes) {
+    : rules_(rules), arena_bytes_(rules.arena_bytes), heap_end_(rules.arena_bytes) {
   for (size_t i = 0; i < rules.most_pieces; ++i) sorting_.emplace_back(post);
 }
 
@@ -41,34 +42,49 @@ void row_stretch::shutdown() {
 }
 
 uint64_t row_stretch::held_bytes() const {
-  return rows_bytes_ + num_rows_ * sizeof(word128) + (rules_.arena_bytes - heap_end_);
+  return rows_bytes_ + num_rows_ * sizeof(word128) + (arena_bytes_ - heap_end_);
 }
 
 void row_stretch::clear() {
   num_rows_ = rows_bytes_ = longest_row_ = num_in_pieces_ = 0;
   piece_from_ = 0;
-  heap_end_ = rules_.arena_bytes;
+  heap_end_ = arena_bytes_;
   pieces_.clear();
+}
+
+void row_stretch::give_back() {
+  FLOWRUN_CHECK(num_rows_ == 0);
+  arena_.discard_from(0);
+  entries_.discard_from(0);
+  touched_rows_ = touched_strings_ = touched_entries_ = 0;
+}
+
+void row_stretch::take_room(const stretch_room& room) {
+  if (num_rows_ > 0 || room.num_bytes == arena_bytes_) return;
+  give_back();
+  arena_bytes_ = heap_end_ = room.num_bytes;
+  if (arena_bytes_ > arena_.num_bytes()) arena_ = aligned_buffer(arena_bytes_);
 }
 
 // Rows of another length than those before lie elsewhere. What only those needed goes back to the system.
 void row_stretch::give_back_pages() {
   touched_rows_ = std::max(touched_rows_, rows_bytes_);
-  touched_strings_ = std::max(touched_strings_, rules_.arena_bytes - heap_end_);
+  touched_strings_ = std::max(touched_strings_, arena_bytes_ - heap_end_);
   touched_entries_ = std::max(touched_entries_, num_rows_ * sizeof(word128));
-  if (touched_rows_ + touched_strings_ + touched_entries_ <= rules_.arena_bytes + rules_.arena_bytes / 16) return;
+  if (touched_rows_ + touched_strings_ + touched_entries_ <= arena_bytes_ + arena_bytes_ / 16) return;
   entries_.discard_from(num_rows_ * sizeof(word128));
   if (rows_bytes_ < heap_end_) arena_.discard(rows_bytes_, heap_end_ - rows_bytes_);
   touched_rows_ = rows_bytes_;
-  touched_strings_ = rules_.arena_bytes - heap_end_;
+  touched_strings_ = arena_bytes_ - heap_end_;
   touched_entries_ = num_rows_ * sizeof(word128);
 }
 
-size_t row_stretch::fill(const record::batch& in) {
+size_t row_stretch::fill(const record::batch& in, const stretch_room& room) {
   if (!arena_) {
     arena_ = aligned_buffer(rules_.arena_bytes);
     entries_ = aligned_buffer((rules_.max_rows + 1) * sizeof(word128));
   }
+  take_room(room);
   const kernels::wide_rows& rows = rules_.rows;
   const uint32_t row_bytes = rows.row_bytes();
   size_t count = 0;
@@ -82,7 +98,8 @@ size_t row_stretch::fill(const record::batch& in) {
       const std::byte* from = in.row(count);
       const size_t strings_bytes = rows.heap_bytes(from);
       const size_t front = rows_bytes_ + row_bytes + (num_rows_ + count + 1) * sizeof(word128);
-      if (front + strings_bytes + (rules_.arena_bytes - heap_end_) > rules_.arena_bytes) break;
+      if (front + strings_bytes + (arena_bytes_ - heap_end_) > arena_bytes_) break;
+      if (row_bytes + strings_bytes > room.longest_row) break;
       heap_end_ = rows.place(from, in.heap, arena_.data(), arena_.data() + rows_bytes_, heap_end_);
       rows_bytes_ += row_bytes;
       longest_row_ = std::max(longest_row_, row_bytes + strings_bytes);

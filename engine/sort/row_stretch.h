@@ -45,6 +45,14 @@ struct stretch_rules {
   }
 };
 
+// How much a stretch may take, and of which rows. Where these are long, blocks and their buffers take more, and
+// stretches less. Where a stretch would have no room for them it has that of all stretches, while the others are empty.
+struct stretch_room {
+  uint64_t num_bytes = 0;    // for rows, strings and entries
+  uint64_t longest_row = 0;  // with its strings
+  bool alone = false;        // of all stretches together
+};
+
 // One thread at a time, beside those that sort.
 class row_stretch {
  public:
@@ -55,13 +63,14 @@ class row_stretch {
   size_t longest_row() const { return longest_row_; }  // with its strings
   uint64_t held_bytes() const;                         // rows, strings and entries
 
-  // Takes rows as long as they fit; returns how many.
-  size_t fill(const record::batch& in);
+  // Takes rows as long as they fit and none is too long; returns how many. Another room than before counts when the
+  // stretch is filled anew.
+  size_t fill(const record::batch& in, const stretch_room& room);
   // What fill() took since the last piece is one: it is sorted in the background. No rows: no piece.
   void sort_rest();
   // Whether what fill() took since the last piece is large enough to be one.
   bool has_piece() const {
-    return rules_.most_pieces > 1 && held_bytes() - piece_from_ >= rules_.arena_bytes / rules_.most_pieces;
+    return rules_.most_pieces > 1 && held_bytes() - piece_from_ >= arena_bytes_ / rules_.most_pieces;
   }
   // ready: all pieces are sorted; else `w` will be woken once one more is. Throws what sorting threw.
   outcome sorted(waker& w);
@@ -73,6 +82,8 @@ class row_stretch {
 
   // To be filled again.
   void clear();
+  // Empty: its pages go back to the system until it is filled.
+  void give_back();
   // Waits until nothing is being sorted.
   void shutdown();
 
@@ -91,9 +102,11 @@ class row_stretch {
   size_t combine(word128* entries, size_t num_entries);
   bool have_equal_keys(word128 a, word128 b) const;
   void join();
+  void take_room(const stretch_room& room);
   void give_back_pages();
 
   const stretch_rules& rules_;
+  uint64_t arena_bytes_;  // for rows, strings and entries
   aligned_buffer arena_;
   aligned_buffer entries_;
   size_t num_rows_ = 0;

@@ -10,11 +10,13 @@ namespace flowrun::sort {
 
 namespace {
 
-merger_memory checked(const sort_resources& resources, const sizes::merger_sizes& sizes) {
+merger_memory checked(const sort_resources& resources, const sizes::merger_sizes& sizes, bool folds = false) {
+  const sizes::half_budget least{
+      .block_bytes = sizes.block_bytes, .compressed = resources.coding.compresses(), .folds = folds};
   if (!sizes.fits)
     throw error(error_kind::resources,
                 fmt::format("{}merging blocks of {} needs at least {}, and has {}", message_start(resources),
-                            format_bytes(sizes.block_bytes), format_bytes(sizes::least_merge_memory(sizes.block_bytes)),
+                            format_bytes(sizes.block_bytes), format_bytes(sizes::least_merge_memory(least)),
                             format_bytes(resources.memory_bytes)),
                 "raise the memory budget (-m)");
   merger_memory out{sizes, resources.coding, resources.prefetch};
@@ -25,7 +27,7 @@ merger_memory checked(const sort_resources& resources, const sizes::merger_sizes
 
 merger_memory memory_of(const sort_resources& resources) { return checked(resources, resources.merging); }
 
-merger_memory memory_of(const sort_resources& resources, uint32_t longest_block, uint64_t first_keys) {
+merger_memory memory_of(const sort_resources& resources, uint32_t longest_block, uint64_t first_keys, bool folds) {
   const uint64_t counted = first_keys - std::min(first_keys, sizes::first_keys_allowance);
   if (counted > resources.memory_bytes / 2)
     throw error(error_kind::resources,
@@ -33,12 +35,14 @@ merger_memory memory_of(const sort_resources& resources, uint32_t longest_block,
                             message_start(resources), format_bytes(first_keys)),
                 "raise the memory budget (-m)");
   if (counted == 0 && longest_block == resources.merging.block_bytes) return memory_of(resources);
-  return checked(resources, sizes::divide_merger({.memory_bytes = resources.memory_bytes - counted,
-                                                  .block_bytes = longest_block,
-                                                  .num_disks = resources.blocks->num_disks(),
-                                                  .disk_depth = resources.blocks->queue_depth(),
-                                                  .threads = resources.threads,
-                                                  .compressed = resources.coding.compresses()}));
+  const sizes::merger_sizes sizes = sizes::divide_merger({.memory_bytes = resources.memory_bytes - counted,
+                                                          .block_bytes = longest_block,
+                                                          .num_disks = resources.blocks->num_disks(),
+                                                          .disk_depth = resources.blocks->queue_depth(),
+                                                          .threads = resources.threads,
+                                                          .compressed = resources.coding.compresses(),
+                                                          .folds = folds});
+  return checked(resources, sizes, folds);
 }
 
 std::unique_ptr<run_merger> make_run_merger(const sort_settings& settings, const sort_resources& resources,

@@ -56,6 +56,6 @@ struct merger_memory : sizes::merger_sizes {
 // As the merger was handed it. Throws error(resources) when two runs' blocks don't fit.
 merger_memory memory_of(const sort_resources& resources);
 // Where blocks are longer than was planned, or `first_keys` bytes of runs take a part of the memory.
-merger_memory memory_of(const sort_resources& resources, uint32_t longest_block, uint64_t first_keys);
+merger_memory memory_of(const sort_resources& resources, uint32_t longest_block, uint64_t first_keys, bool folds);
 
 }  // namespace flowrun::sort

@@ -33,6 +33,8 @@ struct sort_settings {
   std::shared_ptr<const row_combiner> combiner;
   bool long_runs = false;  // runs of twice the memory instead of half of it; only where narrow()
 
+  // Rows of equal keys become one, wherever they meet.
+  bool folds() const { return unique || combiner != nullptr; }
   // Narrow: whole rows are sorted as numbers. Where input order matters, rows go by index instead.
   bool narrow() const {
     if (!record::row_codec::fits(type) || stable) return false;

@@ -50,6 +50,17 @@ class stretch_ring {
 
   // ready: the stretch that is being filled, or comes next, is free. blocked: `w` will be woken.
   outcome room(waker& w) { return writing_.at_most(ring_.size() - 1 - full_.size(), &w); }
+  // The same, and all others are free, and have given their pages back: for a stretch that takes the memory of several.
+  // Stretch has give_back() for this. blocked: `w` will be woken.
+  outcome alone(waker& w) {
+    while (!full_.empty()) write_first();
+    if (const outcome o = writing_.idle(&w); o.is_blocked()) return o;
+    for (Stretch& s : ring_)
+      if (&s != &filling()) s.give_back();
+    return outcome::ready();
+  }
+  // What stays in memory is all rows or none, from now on.
+  void keep_none_once_spilled() { keeps_none_once_spilled_ = true; }
   // Only after room() was ready.
   Stretch& filling() { return ring_[filling_]; }
   // Another stretch is filled from now on.
@@ -117,7 +128,7 @@ class stretch_ring {
 
   const bool force_spill_;
   const uint64_t kept_bytes_;
-  const bool keeps_none_once_spilled_;
+  bool keeps_none_once_spilled_;
   const write_step write_;
   std::deque<Stretch> ring_;
   size_t filling_ = 0;

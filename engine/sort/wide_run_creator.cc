@@ -17,6 +17,7 @@
 #include "engine/base/units.h"
 #include "engine/runs/row_writer.h"
 #include "engine/runs/run_writer.h"
+#include "engine/sizes/sorted_row.h"
 #include "engine/sort/row_stretch.h"
 #include "engine/sort/run_creator_kinds.h"
 #include "engine/sort/slice_lanes.h"
@@ -49,8 +50,8 @@ class wide_run_creator final : public run_creator {
         slices_(settings.type, settings.key),
         keys_share_(kernels::wide_rows(settings.type, settings.key).has_strings_in_key() ? resources.memory_bytes / 8
                                                                                          : 0),
-        rules_(settings_, (2 * resources.creating.half_bytes - keys_share_) / resources.creating.runs_per_half / 2,
-               pieces_of_a_stretch(resources)),
+        rules_(settings_, bytes_of_stretch(resources.creating), pieces_of_a_stretch(resources)),
+        room_{rules_.arena_bytes, resources.creating.block_bytes - sizes::block_header_bytes, false},
         sizes_(resources.creating),
         first_rows_left_(std::max(keys_share_, resources.memory_bytes / 32) + sizes::first_keys_allowance),
         finished_(*resources.blocks),
@@ -77,13 +78,28 @@ class wide_run_creator final : public run_creator {
       // The stretch to be filled is still being written.
       if (const outcome o = ring_.room(w); o.is_blocked()) return o;
       row_stretch& filling = ring_.filling();
-      const size_t taken = filling.fill(left);
+      if ((room_.alone || room_shrinks_) && filling.num_rows() == 0) {
+        if (const outcome o = ring_.alone(w); o.is_blocked()) return o;
+        room_shrinks_ = false;
+      }
+      const size_t taken = filling.fill(left, room_);
       left = left.slice(taken, left.num_rows - taken);
       if (left.num_rows == 0) {
         if (filling.has_piece()) filling.sort_rest();
         return outcome::ready();
       }
-      if (filling.num_rows() == 0) refuse(left);
+      const uint64_t next_row = rules_.rows.row_bytes() + rules_.rows.heap_bytes(left.row(0));
+      if (next_row > room_.longest_row) {
+        const stretch_room before = std::exchange(room_, room_for(next_row));
+        // The merge needs the memory of what would stay.
+        if (room_.longest_row + sizes::block_header_bytes > resources_.creating.longest_beside_kept)
+          ring_.keep_none_once_spilled();
+        if (room_.num_bytes == before.num_bytes) continue;
+        room_shrinks_ = true;
+        if (filling.num_rows() == 0) continue;
+      } else if (filling.num_rows() == 0) {
+        refuse(left);
+      }
       ring_.hand_over();
     }
   }
@@ -106,12 +122,36 @@ class wide_run_creator final : public run_creator {
   }
 
  private:
+  uint64_t bytes_of_stretch(const sizes::creator_sizes& sizes) const {
+    const uint64_t halves = 2 * sizes.half_bytes;
+    return (halves - std::min(halves, keys_share_)) / resources_.creating.runs_per_half / 2;
+  }
+  sizes::half_budget budget_with(uint64_t block_bytes) const {
+    return {.memory_bytes = resources_.memory_bytes,
+            .block_bytes = block_bytes,
+            .compressed = resources_.coding.compresses(),
+            .folds = settings_.folds()};
+  }
+  // For rows as long as this one, and those that take no longer blocks. One that is too long for any may still stay in
+  // memory.
+  stretch_room room_for(uint64_t row_bytes) const {
+    const sizes::creator_sizes& usual_sizes = resources_.creating;
+    const sizes::creator_sizes sizes =
+        sizes::creator_for_rows(usual_sizes, {row_bytes, 0}, budget_with(usual_sizes.block_bytes));
+    if (sizes.block_bytes > sizes.longest_block) return {room_.num_bytes, row_bytes, room_.alone};
+    const uint64_t longest = sizes.block_bytes - sizes::block_header_bytes;
+    const uint64_t usual = bytes_of_stretch(sizes);
+    if (!room_.alone && usual >= longest + 2 * sizes::index_entry_bytes)
+      return {std::min(room_.num_bytes, usual), longest, false};
+    return {std::min(sizes::longest_rows_memory(budget_with(sizes.block_bytes)), sizes::longest_stretch), longest,
+            true};
+  }
   [[noreturn]] void refuse(const record::batch& in) const {
     throw error(
         error_kind::resources,
         fmt::format("{}a row of {} doesn't fit the {} that a piece of the sort's memory has", message_start(resources_),
                     format_bytes(rules_.rows.row_bytes() + rules_.rows.heap_bytes(in.row(0))),
-                    format_bytes(rules_.arena_bytes)),
+                    format_bytes(room_.num_bytes)),
         "raise the memory budget (-m), or shorten the strings before the sort");
   }
 
@@ -189,7 +229,7 @@ class wide_run_creator final : public run_creator {
         fmt::format("{}a row of {} is too long for a sort that merges blocks of {} at most", message_start(resources_),
                     format_bytes(longest), format_bytes(resources_.creating.longest_block)),
         fmt::format("raise the memory budget (-m) so that both halves of the sort get {} (see flowrun plan)",
-                    format_bytes(sizes::least_merge_memory(needed))));
+                    format_bytes(sizes::least_merge_memory(budget_with(needed)))));
   }
 
   // Makes sure that each of these rows fits a block, and many of average length do. blocked: the blocks of the old size
@@ -203,10 +243,7 @@ class wide_run_creator final : public run_creator {
       to_blocks_.reset();
       writer_.reset();
     }
-    sizes_ = sizes::creator_for_rows(sizes_, rows,
-                                     {.memory_bytes = resources_.memory_bytes,
-                                      .block_bytes = sizes_.block_bytes,
-                                      .compressed = resources_.coding.compresses()});
+    sizes_ = sizes::creator_for_rows(sizes_, rows, budget_with(sizes_.block_bytes));
     if (sizes_.block_bytes > sizes_.longest_block) refuse_long(rows.longest_bytes, sizes_.block_bytes);
     writer_.emplace(*resources_.blocks, sizes_.block_bytes, sizes_.write_buffers, resources_.coding);
     if (resources_.written) writer_->tell_of_written(resources_.written);
@@ -220,6 +257,8 @@ class wide_run_creator final : public run_creator {
   const kernels::row_slices slices_;
   const uint64_t keys_share_;  // of the memory, for first keys of unbounded length
   const stretch_rules rules_;
+  stretch_room room_;          // of stretches from now on
+  bool room_shrinks_ = false;  // the next stretch is the first that has it
   // Of the writing; the owner touches them only while that is idle.
   sizes::creator_sizes sizes_;  // with blocks for the rows so far
   std::optional<runs::run_writer> writer_;

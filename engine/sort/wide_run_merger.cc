@@ -18,12 +18,19 @@ namespace {
 
 using record::word128;
 
+sort_resources with_what_is_not_kept(sort_resources resources, const runs::sorted_runs& runs) {
+  const bool has_kept =
+      std::any_of(runs.in_memory.begin(), runs.in_memory.end(), [](const auto& kept) { return kept->num_rows > 0; });
+  if (!has_kept) resources.memory_bytes += resources.merging.kept_bytes;
+  return resources;
+}
+
 class wide_run_merger final : public run_merger {
  public:
   wide_run_merger(const sort_settings& settings, const sort_resources& resources, runs::sorted_runs runs,
                   size_t batch_bytes)
       : settings_(settings),
-        resources_(resources),
+        resources_(with_what_is_not_kept(resources, runs)),
         runs_(std::move(runs)),
         slices_(settings_.type, settings_.key),
         gather_(settings_.type, *resources.pool, batch_bytes),
@@ -84,17 +91,22 @@ class wide_run_merger final : public run_merger {
   static constexpr uint64_t index_bytes = 16;  // of a row in a slice: its place
   static constexpr uint64_t least_rows = 4;    // of each run in a slice
 
-  // What is known of the runs' blocks takes a part of the memory. First rows that would take much are forgotten.
+  // What is known of the runs' blocks takes a part of the memory. First rows that would take much, or what the merge
+  // needs at least, are forgotten.
   merger_memory divide_memory() {
     uint64_t entries = 0, first_rows = 0;
     for (const runs::run& r : runs_.runs) {
       entries += r.blocks.size() * sizeof(runs::run_block);
       first_rows += r.first_rows.size();
     }
-    if (first_rows > resources_.memory_bytes / 4 + sizes::first_keys_allowance)
+    const uint64_t least = sizes::least_merge_memory(
+        {.block_bytes = block_bytes_, .compressed = resources_.coding.compresses(), .folds = settings_.folds()});
+    const uint64_t beside = resources_.memory_bytes - std::min(resources_.memory_bytes, least);
+    if (first_rows > resources_.memory_bytes / 4 + sizes::first_keys_allowance ||
+        entries + first_rows > beside + sizes::first_keys_allowance)
       for (runs::run& r : runs_.runs) r.forget_first_rows();
     const bool foretold = runs::know_first_rows(runs_.runs);
-    merger_memory out = memory_of(resources_, block_bytes_, entries + (foretold ? first_rows : 0));
+    merger_memory out = memory_of(resources_, block_bytes_, entries + (foretold ? first_rows : 0), settings_.folds());
     // Each run that is read by itself has a block as it is stored beside the one that was decoded.
     if (!foretold && resources_.coding.compresses())
       out.fan_in = std::clamp<uint64_t>(out.num_buffers / 2, 2, out.fan_in);

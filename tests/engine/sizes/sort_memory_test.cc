@@ -17,7 +17,7 @@ TEST(merger_sizes, fit_and_leave_room_to_read_ahead) {
       EXPECT_GE(m.num_buffers, m.fan_in + m.lookahead + 2);
       EXPECT_LE(m.num_buffers * block + 3 * m.slice_bytes * 2, memory + 64 * KiB) << memory;
     }
-    EXPECT_FALSE(divide_merger({.memory_bytes = block * 4, .block_bytes = block}).fits);
+    EXPECT_FALSE(divide_merger({.memory_bytes = block * 3 - 1, .block_bytes = block}).fits);
   }
 }
 
@@ -25,14 +25,48 @@ TEST(merger_sizes, fit_with_the_least_memory_that_is_named_and_not_with_less) {
   for (const unsigned num_disks : {1U, 4U, 64U})
     for (const bool compressed : {false, true})
       for (uint64_t block = 4 * KiB; block <= 64 * MiB; block *= 2) {
-        half_budget b{.memory_bytes = least_merge_memory(block),
-                      .block_bytes = block,
-                      .num_disks = num_disks,
-                      .threads = 3,
-                      .compressed = compressed};
+        half_budget b{.block_bytes = block, .num_disks = num_disks, .threads = 3, .compressed = compressed};
+        b.memory_bytes = least_merge_memory(b);
         EXPECT_TRUE(divide_merger(b).fits);
-        b.memory_bytes -= 4;  // a quarter is rounded down
+        b.memory_bytes -= 1;
         EXPECT_FALSE(divide_merger(b).fits);
+      }
+}
+
+// Blocks of the runs, of writing and of coding, and rows that are held, together take no more than there is.
+TEST(merger_sizes, of_the_longest_rows_have_a_buffer_for_each_run) {
+  for (const bool compressed : {false, true})
+    for (const bool folds : {false, true})
+      for (uint64_t block = MiB; block <= 64 * MiB; block += 3 * MiB) {
+        half_budget b{.block_bytes = block, .threads = 3, .compressed = compressed, .folds = folds};
+        for (b.memory_bytes = least_merge_memory(b); b.memory_bytes < 20 * block; b.memory_bytes += block / 3) {
+          const merger_sizes m = divide_merger(b);
+          EXPECT_TRUE(m.fits);
+          EXPECT_GE(m.fan_in, 2U);
+          EXPECT_GE(m.num_buffers, m.fan_in + m.lookahead);
+          // Those that are read ahead while blocks are decoded are among the buffers, but for the longest.
+          const uint64_t coding = !compressed ? 0 : m.lookahead > 0 ? 1 : 2;
+          const uint64_t slices = m.lookahead > 0 ? 4 * m.slice_bytes : 0;
+          EXPECT_LE((m.num_buffers + 2 + coding + (folds ? 2 : 0)) * block + slices,
+                    b.memory_bytes + long_buffers_allowance)
+              << block << " " << b.memory_bytes;
+        }
+      }
+}
+
+// The longest blocks that run creation may make can be merged, and two rows of them fit its memory.
+TEST(longest_merged_block, is_what_the_least_memory_says) {
+  for (const bool compressed : {false, true})
+    for (const bool folds : {false, true})
+      for (uint64_t memory = MiB; memory < GiB; memory += memory / 3 + 4096) {
+        half_budget b{.memory_bytes = memory, .compressed = compressed, .folds = folds};
+        b.block_bytes = longest_merged_block(b);
+        EXPECT_LE(least_merge_memory(b), memory);
+        EXPECT_GE(longest_rows_memory(b), 2 * b.block_bytes);
+        EXPECT_LE(longest_rows_memory(b) + (2 + compressed + 2 * folds) * b.block_bytes,
+                  memory + long_buffers_allowance);
+        ++b.block_bytes;
+        EXPECT_GT(least_merge_memory(b), memory);
       }
 }
 
@@ -42,17 +76,27 @@ TEST(creator_sizes, make_no_block_longer_than_the_merger_can_read) {
       const creator_sizes c = divide_creator({.memory_bytes = create, .block_bytes = shortest_sort_block}, merge);
       EXPECT_TRUE(divide_merger({.memory_bytes = merge, .block_bytes = c.longest_block}).fits)
           << create << " " << merge;
-      EXPECT_LE(c.longest_block * 8, create);
+      EXPECT_LE(least_merge_memory({.block_bytes = c.longest_block}), create);
       EXPECT_LE(2 * c.half_bytes + c.write_buffers * shortest_sort_block, create);
     }
 }
 
-// As many rows of average length as a quarter of the longest block holds, at most 32; write buffers in an eighth of the
-// memory.
+// What may stay in memory is the merger's where nothing does.
+TEST(creator_sizes, make_longer_blocks_where_nothing_stays) {
+  const half_budget budget{.memory_bytes = 56 * MiB, .block_bytes = MiB};
+  const creator_sizes c = divide_creator(budget, 31 * MiB, 28 * MiB);
+  EXPECT_GT(c.longest_block, 16 * MiB + 64 * KiB);
+  EXPECT_EQ(c.longest_beside_kept, 31 * MiB / 3 / 4096 * 4096);
+  EXPECT_TRUE(divide_merger({.memory_bytes = 59 * MiB, .block_bytes = c.longest_block}).fits);
+  EXPECT_TRUE(divide_merger({.memory_bytes = 31 * MiB, .block_bytes = c.longest_beside_kept}).fits);
+}
+
+// As many rows of average length as a quarter of an eighth of the memory holds, at most 32; write buffers in an eighth
+// of the memory.
 TEST(creator_sizes, have_longer_blocks_for_long_rows) {
   const half_budget budget{.memory_bytes = 16 * MiB, .block_bytes = 64 * KiB};
   const creator_sizes usual = divide_creator(budget, 8 * MiB);
-  EXPECT_EQ(usual.longest_block, MiB);
+  EXPECT_EQ(usual.longest_block, 8 * MiB / 3 / 4096 * 4096);
   struct expected {
     uint64_t row_bytes, block_bytes, write_buffers, half_bytes;
   };
@@ -67,7 +111,9 @@ TEST(creator_sizes, have_longer_blocks_for_long_rows) {
     EXPECT_EQ(c.half_bytes, e.half_bytes) << e.row_bytes;
     EXPECT_EQ(c.longest_block, usual.longest_block);
   }
-  EXPECT_GT(creator_for_rows(usual, {MiB, MiB}, budget).block_bytes, usual.longest_block);
+  EXPECT_EQ(creator_for_rows(usual, {MiB, 0}, budget).block_bytes, MiB + 64 * KiB);  // and no power of two
+  EXPECT_EQ(creator_for_rows(usual, {2 * MiB - block_header_bytes, 0}, budget).block_bytes, 2 * MiB);
+  EXPECT_GT(creator_for_rows(usual, {3 * MiB, 0}, budget).block_bytes, usual.longest_block);
 }
 
 // The sort asks again, once it has rows, with what the planner handed it.
