@@ -80,6 +80,28 @@ def long_lines(rng, scale):
     return budget_job("long lines", "24MiB", LINES % "", {"in.txt": content}, expected)
 
 
+def very_long(rng, longest):
+    return bytes([rng.randrange(97, 100)]) * rng.randrange(longest // 2, longest) + b"%d" % rng.randrange(10**6)
+
+
+@job
+def longest_lines(rng, scale):
+    """A quarter of the memory each, among many short ones."""
+    lines = [very_long(rng, 16 * MIB - 16) for _ in range(int(12 * scale))]
+    lines += [b"%d" % rng.randrange(10**12) for _ in range(int(500_000 * scale))]
+    rng.shuffle(lines)
+    return budget_job("longest lines", "64MiB", LINES % "", {"in.txt": b"\n".join(lines) + b"\n"},
+                      b"".join(line + b"\n" for line in sorted(lines)))
+
+
+@job
+def long_unique_lines(rng, scale):
+    lines = [very_long(rng, 6 * MIB) for _ in range(int(16 * scale))]
+    lines += rng.choices(lines, k=len(lines) // 2)
+    return budget_job("long unique lines", "48MiB", LINES % ", unique: true", {"in.txt": b"\n".join(lines) + b"\n"},
+                      b"".join(line + b"\n" for line in sorted(set(lines))))
+
+
 @job
 def short_then_long(rng, scale):
     """The index of short lines takes most of the sort's memory, and the texts of long ones all of it."""
@@ -113,6 +135,50 @@ def combined(rng, scale):
   out: {op: file.write_csv, in: sorted, with: {path: out.bin}}
 """, {"in.csv": b"".join(b"%s,%d\n" % row for row in rows)},
                       b"".join(b"%s,%d\n" % (key, sums[key]) for key in sorted(sums)))
+
+
+@job
+def long_combined(rng, scale):
+    """Rows of equal long keys become one."""
+    keys = [very_long(rng, 4 * MIB) for _ in range(int(8 * scale))]
+    rows = [(rng.choice(keys), rng.randrange(100)) for _ in range(int(30 * scale))]
+    sums = {}
+    for key, value in rows:
+        sums[key] = sums.get(key, 0) + value
+    return budget_job("long combined keys", "48MiB", """  rows: {op: file.read_csv, with: {path: in.csv, type: {k: string, v: u64}}}
+  sorted: {op: sort, in: rows, with: {by: [k], combine: {v: "sum(v)"}}}
+  out: {op: file.write_csv, in: sorted, with: {path: out.bin}}
+""", {"in.csv": b"".join(b"%s,%d\n" % row for row in rows)},
+                      b"".join(b"%s,%d\n" % (key, sums[key]) for key in sorted(sums)))
+
+
+@job
+def long_joined(rng, scale):
+    """Long texts on both sides of a join."""
+    sides = [[(k, very_long(rng, 3 * MIB)) for k in range(int(12 * scale))] for _ in range(2)]
+    mixed = [rng.sample(side, len(side)) for side in sides]
+    return budget_job("long joined texts", "64MiB", """  l: {op: file.read_csv, with: {path: l.csv, type: {k: u32, a: string}}}
+  r: {op: file.read_csv, with: {path: r.csv, type: {k: u32, b: string}}}
+  ls: {op: sort, in: l, with: {by: [k]}}
+  rs: {op: sort, in: r, with: {by: [k]}}
+  both: {op: join, in: {left: ls, right: rs}, with: {by: [k]}}
+  out: {op: file.write_csv, in: both, with: {path: out.bin}}
+""", {name: b"".join(b"%d,%s\n" % row for row in side) for name, side in zip(("l.csv", "r.csv"), mixed)},
+                      b"".join(b"%d,%s,%s\n" % (k, a, b) for (k, a), (_, b) in zip(*sides)))
+
+
+@job
+def long_last(rng, scale):
+    """Groups that keep their last text, which is long."""
+    rows = [(k, very_long(rng, 6 * MIB)) for k in range(int(6 * scale)) for _ in range(3)]
+    last = dict(rows)
+    rows.sort(key=lambda row: row[0] * 7919 % 101)
+    return budget_job("long last texts", "64MiB", """  rows: {op: file.read_csv, with: {path: in.csv, type: {k: u32, t: string}}}
+  sorted: {op: sort, in: rows, with: {by: [k], stable: true}}
+  kept: {op: group, in: sorted, with: {by: [k], let: {t: last(t)}}}
+  out: {op: file.write_csv, in: kept, with: {path: out.bin}}
+""", {"in.csv": b"".join(b"%d,%s\n" % row for row in rows)},
+                      b"".join(b"%d,%s\n" % row for row in sorted(last.items())))
 
 
 @job
