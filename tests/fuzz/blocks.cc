@@ -124,7 +124,7 @@ void look_at_decoded(const block::prefetched_block& block) {
 // A sealed block whose payload is anything.
 void look_at_compressed(input& in) {
   const runs::block_coding coding = coding_of(in);
-  runs::block_decoder decoder(coding, block_bytes, 1);
+  runs::block_decoder decoder(coding, block_bytes, 1, 0);
   block::block_header fields;
   fields.stream = place.stream;
   fields.index = place.index;
@@ -144,7 +144,7 @@ void look_at_coded_block(input& in) {
   const runs::block_coding coding = coding_of(in);
   const size_t multiple = coding.word_bytes > 0 ? coding.word_bytes : 1;
   runs::block_encoder encoder(coding, block_bytes);
-  runs::block_decoder decoder(coding, block_bytes, 1);
+  runs::block_decoder decoder(coding, block_bytes, 1, 0);
   block::block_header header;
   header.stream = place.stream;
   header.index = place.index;
