@@ -112,8 +112,10 @@ void name_plugins_in_crashes() {
   action.sa_sigaction = on_crash;
   action.sa_flags = static_cast<int>(SA_NODEFER | SA_ONSTACK | SA_SIGINFO);
   for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) ::sigaction(signal, &action, nullptr);
-  static const bool told = std::atexit(on_exit) == 0;
-  static_cast<void>(told);
+  // Several threads of a plugin may call exit() at once. Each then takes the function that was registered last, and those
+  // that come too late would destroy what the others still use. So there is one for each of them.
+  constexpr int threads_at_once = 64;
+  for (int i = 0; i < threads_at_once; ++i) static_cast<void>(std::atexit(on_exit));
 }
 
 }  // namespace flowrun::plugins

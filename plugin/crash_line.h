@@ -18,7 +18,9 @@ class inside {
 };
 
 // From now on a crash inside of a plugin, also one of a stack that is used up, ends with a line on standard error, and
-// then as it would have. So does exit(), which then ends the process with 70, whatever it was called with.
+// then as it would have. So does exit(), which then ends the process with 70, whatever it was called with. To be called
+// before a plugin is loaded, and again after that, since what is registered last comes first in exit(): else the static
+// objects of the plugin would be destroyed while other threads use them.
 void name_plugins_in_crashes();
 
 }  // namespace flowrun::plugins

@@ -181,7 +181,9 @@ int plugin_set::enter(const candidate& file, const fr_registrar& registrar) cons
   name_plugins_in_crashes();
   const std::string name = who(file);
   const inside plugin(name);  // its static objects are made while it is loaded
-  return entry_of(file)(&host_, &registrar);
+  const auto entry = entry_of(file);
+  name_plugins_in_crashes();
+  return entry(&host_, &registrar);
 }
 
 void plugin_set::check_operators(const loaded_plugin& plugin) const {

@@ -35,6 +35,7 @@ class thread_backend final : public queueing_backend {
         carry_out_(carry_out) {
     // One thread must be had; fewer than wanted are slower, not wrong.
     lane& first = lanes_[nullptr];
+    first.threads.reserve(max_threads_);
     try {
       first.threads.push_back(start_io_thread("flowrun-io", [this, &first] { run(first); }));
     } catch (const std::system_error& failure) {
@@ -95,6 +96,7 @@ class thread_backend final : public queueing_backend {
   // Without another thread it is slower, not wrong.
   void add_thread(lane& own) noexcept FLOWRUN_REQUIRES(mutex_) {
     try {
+      own.threads.reserve(max_threads_);  // before there is a thread that nobody would join
       own.threads.push_back(start_io_thread("flowrun-io", [this, &own] { run(own); }));
     } catch (const std::exception&) {
     }

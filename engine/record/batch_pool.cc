@@ -89,14 +89,21 @@ struct batch_pool::state {
     return data;
   }
 
+  // False when there is no memory left even to note it.
+  bool take_in(const buffer& b) noexcept FLOWRUN_REQUIRES(mutex) {
+    try {
+      free[b.size_class].buffers.push_back(b.data);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    free_bytes += bytes_of(b.size_class);
+    return true;
+  }
+
   void give_back(buffer b) noexcept {
     {
       mutex_lock lock(mutex);
-      if (free_bytes + bytes_of(b.size_class) <= most_free) {
-        free[b.size_class].buffers.push_back(b.data);
-        free_bytes += bytes_of(b.size_class);
-        return;
-      }
+      if (free_bytes + bytes_of(b.size_class) <= most_free && take_in(b)) return;
       held -= bytes_of(b.size_class);
     }
     release(b);

@@ -22,11 +22,11 @@ run_writer::~run_writer() {
 }
 
 void run_writer::begin_run() {
+  tickets_.emplace_back();  // first: no run is without its tickets, also where there is no memory for one of them
   runs_.emplace_back();
   runs_.back().stream = blocks_.next_stream_id();
   runs_.back().block_bytes = writer_.block_bytes();
   runs_.back().knows_first_rows = keeps_first_rows_;
-  tickets_.emplace_back();
   disks_.emplace(blocks_, runs_.back().stream);
 }
 
@@ -50,15 +50,25 @@ void run_writer::submit(uint32_t num_rows, uint32_t rows_bytes, uint32_t heap_by
   header.num_rows = num_rows;
   header.rows_bytes = rows_bytes;
   header.heap_bytes = heap_bytes;
-  std::byte* full = std::exchange(current_, nullptr);
-  const uint32_t stored_bytes = encoder_ ? encoder_->encode(header, full) : writer_.block_bytes();
-  tickets_.back().push_back(writer_.submit(full, disks_->next(), header, stored_bytes));
   run_block b;
   b.num_rows = num_rows;
   b.first = first;
   b.first_row_at = r.first_rows.size();
-  r.first_rows.insert(r.first_rows.end(), first_row, first_row + first_row_bytes);
-  r.blocks.push_back(b);
+  // Others may look at the runs when this has failed, for want of memory or disk space: each block has its ticket.
+  std::vector<uint64_t>& tickets = tickets_.back();
+  try {
+    r.first_rows.insert(r.first_rows.end(), first_row, first_row + first_row_bytes);
+    r.blocks.push_back(b);
+    tickets.push_back(0);
+    const uint32_t stored_bytes = encoder_ ? encoder_->encode(header, current_) : writer_.block_bytes();
+    const unsigned disk = disks_->next();
+    tickets.back() = writer_.submit(std::exchange(current_, nullptr), disk, header, stored_bytes);
+  } catch (...) {
+    tickets.resize(header.index);
+    r.blocks.resize(header.index);
+    r.first_rows.resize(b.first_row_at);
+    throw;
+  }
   r.num_rows += num_rows;
   tell_of_marks();
 }
