@@ -229,7 +229,7 @@ TEST(file_lines, may_be_as_long_as_the_memory_allows) {
   // A quarter of the job's memory, whatever its reader has.
   dir.write("in", "short\n" + std::string(17'000'000, 'x') + "\n");
   options.memory_bytes = 16 << 20;
-  EXPECT_THAT(error_of(nodes, options), HasSubstr(path + ":2: a line is longer than 16.0 MiB"));
+  EXPECT_THAT(error_of(nodes, options), HasSubstr(path + ":2: a line is longer than 12.0 MiB"));
 }
 
 TEST(file_lines, are_copied_byte_for_byte) {
