@@ -131,6 +131,14 @@ std::string described(const std::string& node, const resume::loop_progress& loop
   return fmt::format("'{}' has done {} iterations", node, format_count(loop.iteration));
 }
 
+std::vector<std::string> described(const resume::manifest_summary& there) {
+  std::vector<std::string> out;
+  for (const auto& [node, sort] : there.sorts) out.push_back(described(node, sort));
+  for (const auto& [node, output] : there.outputs) out.push_back(described(node, output));
+  for (const auto& [node, loop] : there.loops) out.push_back(described(node, loop));
+  return out;
+}
+
 }  // namespace
 
 std::shared_ptr<resume::manifest> open_manifest(const loaded_job& loaded, const run_arguments& arguments,
@@ -145,12 +153,7 @@ std::shared_ptr<resume::manifest> open_manifest(const loaded_job& loaded, const 
   auto out = std::make_shared<resume::manifest>(scratch_of(loaded), identity);
   if (!out->reasons_to_start_over().empty())
     screen.warn(fmt::format("starts over: {}", fmt::join(out->reasons_to_start_over(), "; ")));
-  for (const auto& [node, sort] : out->progress())
-    screen.say(fmt::format("flowrun: goes on: {}\n", described(node, sort)));
-  for (const auto& [node, output] : out->outputs())
-    screen.say(fmt::format("flowrun: goes on: {}\n", described(node, output)));
-  for (const auto& [node, loop] : out->loops())
-    screen.say(fmt::format("flowrun: goes on: {}\n", described(node, loop)));
+  for (const std::string& one : described(out->found())) screen.say(fmt::format("flowrun: goes on: {}\n", one));
   return out;
 }
 
@@ -160,9 +163,7 @@ std::string describe_resume(const loaded_job& loaded, const job_arguments& job) 
   if (!there.reasons_to_start_over.empty())
     return fmt::format("resume: a run would start over: {}\n", fmt::join(there.reasons_to_start_over, "; "));
   std::string out;
-  for (const auto& [node, sort] : there.sorts) out += fmt::format("resume: {}\n", described(node, sort));
-  for (const auto& [node, output] : there.outputs) out += fmt::format("resume: {}\n", described(node, output));
-  for (const auto& [node, loop] : there.loops) out += fmt::format("resume: {}\n", described(node, loop));
+  for (const std::string& one : described(there)) out += fmt::format("resume: {}\n", one);
   return out.empty() ? "resume: nothing is finished yet\n" : out;
 }
 

@@ -120,7 +120,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
     settings.manifest = open_manifest(loaded, arguments, screen);
     for (size_t i = 0; i < settings.scratch.size(); ++i)
       settings.scratch[i].kept_file = settings.manifest->kept_file(i);
-    goes_on = !settings.manifest->progress().empty();
+    goes_on = settings.manifest->found().has_progress();
   }
   // What an earlier run has left takes a part of the room that was predicted.
   if (arguments.backend != io::backend_kind::memory && !goes_on) {

@@ -52,6 +52,11 @@ bool is_there(const output_progress& kept) {
          found.st_ino == kept.inode && static_cast<uint64_t>(found.st_size) >= kept.num_bytes;
 }
 
+manifest_summary summary_from(manifest_content all, std::vector<std::string> reasons) {
+  return {all.identity ? all.identity->job() : std::string(), std::move(all.sorts), std::move(all.outputs),
+          std::move(all.loops), std::move(reasons)};
+}
+
 // Of a name that output_suffix() made, and no other.
 void remove_output(const std::string& path) noexcept {
   if (path.find(".flowrun-resume-") != std::string::npos) unlink(path.c_str());
@@ -289,9 +294,7 @@ manifest::manifest(const std::vector<std::string>& scratch, const job_identity& 
     : core_(std::make_unique<core>(scratch, identity, reasons_)) {}
 manifest::~manifest() = default;
 
-std::map<std::string, sort_progress> manifest::progress() const { return core_->before().sorts; }
-std::map<std::string, output_progress> manifest::outputs() const { return core_->before().outputs; }
-std::map<std::string, loop_progress> manifest::loops() const { return core_->before().loops; }
+manifest_summary manifest::found() const { return summary_from(core_->before(), reasons_); }
 std::string manifest::kept_file(size_t disk) const { return core_->kept_file(disk); }
 void manifest::attach(block::block_manager& blocks, std::function<void(const std::string&)> warn) {
   core_->attach(blocks, std::move(warn), *this);
@@ -386,19 +389,14 @@ void manifest::save_loop(kept_loop& loop, const loop_step& step, std::vector<blo
 
 manifest_summary summary_of(const std::string& path) {
   manifest_content all = content_of(records_of(path));
-  return {all.identity ? all.identity->job() : std::string(),
-          std::move(all.sorts),
-          std::move(all.outputs),
-          std::move(all.loops),
-          {}};
+  return summary_from(std::move(all), {});
 }
 
 manifest_summary summary_for(const std::vector<std::string>& scratch, const job_identity& identity) {
   manifest_content all = content_of(records_of(manifest_in(scratch.front(), identity.key)));
   std::vector<std::string> reasons = reasons_against(all, message_of(identity));
   std::erase_if(all.outputs, [](const auto& one) { return !is_there(one.second); });
-  return {all.identity ? all.identity->job() : std::string(), std::move(all.sorts), std::move(all.outputs),
-          std::move(all.loops), std::move(reasons)};
+  return summary_from(std::move(all), std::move(reasons));
 }
 
 void remove_outputs_of(const std::string& path) noexcept {

@@ -41,6 +41,16 @@ struct job_identity {
   uint64_t bytes_between_marks = 1 * GiB;  // of an output
 };
 
+// What a manifest says, for people who ask.
+struct manifest_summary {
+  std::string job;  // path of its file; empty: there is no manifest, or it says nothing
+  std::map<std::string, sort_progress> sorts;
+  std::map<std::string, output_progress> outputs;
+  std::map<std::string, loop_progress> loops;
+  std::vector<std::string> reasons_to_start_over;
+  bool has_progress() const { return !sorts.empty() || !outputs.empty() || !loops.empty(); }
+};
+
 class manifest {
  public:
   // Makes and locks the job's directories in these scratch directories, reads what is there, and throws away what
@@ -52,10 +62,8 @@ class manifest {
 
   // Why what was there is not used; empty: it is, or there was nothing.
   const std::vector<std::string>& reasons_to_start_over() const { return reasons_; }
-  // What can be gone on with, by node.
-  std::map<std::string, sort_progress> progress() const;
-  std::map<std::string, output_progress> outputs() const;
-  std::map<std::string, loop_progress> loops() const;
+  // What can be gone on with. Before attach().
+  manifest_summary found() const;
   // Of one scratch directory (disk_config::kept_file).
   std::string kept_file(size_t disk) const;
 
@@ -94,14 +102,7 @@ class manifest {
   std::unique_ptr<core> core_;
 };
 
-// What a manifest says, for people who ask; nothing is changed.
-struct manifest_summary {
-  std::string job;  // path of its file; empty: there is no manifest, or it says nothing
-  std::map<std::string, sort_progress> sorts;
-  std::map<std::string, output_progress> outputs;
-  std::map<std::string, loop_progress> loops;
-  std::vector<std::string> reasons_to_start_over;
-};
+// Nothing is changed.
 manifest_summary summary_of(const std::string& path);
 manifest_summary summary_for(const std::vector<std::string>& scratch, const job_identity& identity);
 

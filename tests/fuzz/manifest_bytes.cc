@@ -70,13 +70,13 @@ uint64_t look_at_runs(const std::vector<runs::run>& runs) {
 }
 
 // The same, of all that is to be gone on with.
-uint64_t look_at_progress(const resume::manifest& found) {
+uint64_t look_at_progress(const resume::manifest_summary& found) {
   uint64_t num_bytes = 0;
-  for (const auto& [node, sort] : found.progress()) {
+  for (const auto& [node, sort] : found.sorts) {
     must_hold(sort.rows_to_skip <= sort.rows_taken, "{} of {} rows are left out", sort.rows_to_skip, sort.rows_taken);
     num_bytes += look_at_runs(sort.runs);
   }
-  for (const auto& [node, loop] : found.loops()) {
+  for (const auto& [node, loop] : found.loops) {
     for (const auto& [stream, rows] : loop.carried) num_bytes += look_at_runs(rows);
     for (const resume::stream_runs& rows : loop.collected) num_bytes += look_at_runs(rows);
   }
@@ -98,10 +98,9 @@ void look_at_resuming(const temporary_directory& where, std::string_view bytes) 
   }
   static const std::unique_ptr<io::backend> backend = io::make_backend(io::backend_kind::memory);
   resume::manifest second(scratch, identity);
-  const uint64_t num_bytes = look_at_progress(second);
+  const uint64_t num_bytes = look_at_progress(second.found());
   for (const std::string& reason : second.reasons_to_start_over()) must_hold(!reason.empty(), "a reason says nothing");
-  must_hold(second.reasons_to_start_over().empty() || (second.progress().empty() && second.loops().empty()),
-            "what doesn't fit is used");
+  must_hold(second.reasons_to_start_over().empty() || !second.found().has_progress(), "what doesn't fit is used");
   block::manager_options options;
   options.disks = {{.path = where.path(), .kept_file = kept}};
   options.backend = backend.get();

@@ -86,7 +86,8 @@ class output_marks {
     if (!next_ || !kept_.has_begun() || file_.num_bytes_written() < next_->num_bytes) return;
     const std::string path = file_.keep(kept_.suffix());
     last_ = next_->num_bytes;
-    kept_.written(file_.content(), path, last_, std::move(next_->position));
+    if (content_ == nullptr) content_ = file_.content();
+    kept_.written(content_, path, last_, std::move(next_->position));
     next_.reset();
   }
 
@@ -97,7 +98,8 @@ class output_marks {
   };
   resume::kept_output& kept_;
   io::output_file& file_;
-  uint64_t last_;  // bytes before the last mark
+  std::shared_ptr<io::file> content_;  // of the file, for those who sync it
+  uint64_t last_;                      // bytes before the last mark
   std::optional<mark> next_;
 };
 
