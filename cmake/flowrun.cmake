@@ -32,6 +32,7 @@ find_package(ZLIB REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
+find_library(RE2_LIBRARY re2 REQUIRED)  # its re2.pc says -pthread, which precompiled headers refuse
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 
 # Headers of the standard library and of packages that most sources include, read once for all of them. Headers of the

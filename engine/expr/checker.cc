@@ -7,10 +7,10 @@
 #include "engine/base/fault.h"
 #include "engine/expr/coerce.h"
 #include "engine/expr/exact.h"
+#include "engine/expr/function_table.h"
 #include "engine/expr/functions.h"
 #include "engine/expr/known_elsewhere.h"
 #include "engine/expr/lane.h"
-#include "engine/expr/outside_call.h"
 #include "engine/expr/scalars.h"
 
 namespace flowrun::expr {
@@ -133,8 +133,12 @@ class checker {
       if (hint.empty()) hint = did_you_mean(s.text, known);
       const size_t point = s.text.find('.');
       if (hint.empty() && point != std::string::npos) hint = words_of_plugin(s.text.substr(0, point));
-      return fault(s.offset, fmt::format("unknown function '{}'", s.text), "a function of the expression language",
-                   hint.empty() ? "`flowrun reference` lists them" : std::move(hint));
+      if (!hint.empty())
+        return fault(s.offset, fmt::format("unknown function '{}'", s.text), "a function of the expression language",
+                     std::move(hint));
+      std::sort(known.begin(), known.end());
+      return fault(s.offset, fmt::format("unknown function '{}'", s.text), one_of(known, known.size()),
+                   "`flowrun reference` says what they do");
     }
     if (!whole) return nullptr;
     node_ptr result;
@@ -164,12 +168,7 @@ class checker {
 
   node_ptr outside(const outside_function& f, const call_site& site) {
     if (!require_count(site, f.help(), f.min_args(), f.max_args())) return nullptr;
-    auto made = outside_call_node(f, site.args);
-    if (node_ptr* value = std::get_if<node_ptr>(&made)) return std::move(*value);
-    binding_fault& no = std::get<binding_fault>(made);
-    if (no.argument) return site.fault(*no.argument, std::move(no.message), std::move(no.expected), std::move(no.hint));
-    return fault(site.call.offset, fmt::format("{}: {}", site.call.text, no.message), std::move(no.expected),
-                 std::move(no.hint));
+    return bound_call_of(f, site);
   }
 
   static std::string type_name(const node_ptr& value) { return record::to_string(value->type); }

@@ -5,13 +5,19 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
+#include "engine/base/error.h"
+#include "engine/expr/byte_set.h"
 #include "engine/expr/checker.h"
 #include "engine/expr/coerce.h"
 #include "engine/expr/conversion.h"
 #include "engine/expr/exact.h"
+#include "engine/expr/function_table.h"
 #include "engine/expr/lane.h"
+#include "engine/expr/outside_call.h"
 #include "engine/expr/text_fields.h"
+#include "engine/expr/text_kernels.h"
 
 namespace flowrun::expr {
 
@@ -19,12 +25,6 @@ namespace {
 
 using record::type_kind;
 using record::value_type;
-
-struct function {
-  std::string_view name, signature, help;
-  size_t min_args, max_args;
-  node_ptr (*build)(const call_site& site);
-};
 
 value_type type_of(type_kind kind) { return value_type::of(kind); }
 
@@ -39,21 +39,6 @@ node_ptr cast_to(const call_site& s) {
         Kind == type_kind::boolean ? "a number" : "a number or a bool",
         fmt::format("write {} to read it from a text", converted_text("x", s.args[0]->type, value_type::of(Kind))));
   return result;
-}
-
-// Values at argument `at` and behind have no type in common.
-node_ptr no_common_type(const call_site& s, size_t at, const std::vector<node_ptr>& values) {
-  const auto any = [&](auto holds) { return std::any_of(values.begin(), values.end(), holds); };
-  const auto other =
-      std::find_if(values.begin(), values.end(), [&](const node_ptr& v) { return v->type != values[0]->type; });
-  const bool text = any([](const node_ptr& v) { return v->type.is_text(); });
-  const bool truth = any([](const node_ptr& v) { return v->type.is_boolean(); });
-  return s.fault(at,
-                 fmt::format("{} and {} have no common type", to_string(values[0]->type), to_string((*other)->type)),
-                 text || truth ? "all numbers, all texts or all bools" : "all signed, or all unsigned",
-                 text    ? "write string(x) for what is no text"
-                 : truth ? "write u8(x) to count true as 1"
-                         : common_kind_hint(values));
 }
 
 node_ptr if_function(const call_site& s) {
@@ -204,26 +189,11 @@ node_ptr fields_function(const call_site& s) {
   return op_node(opcode::fields, type_of(type_kind::string), std::move(args), flags);
 }
 
-// 256 bytes: 1 for each byte that is in a set such as 'a-z0-9_'.
-std::string table_of(std::string_view set) {
-  std::string table(256, '\0');
-  for (size_t i = 0; i < set.size(); ++i) {
-    const auto low = static_cast<unsigned char>(set[i]);
-    auto high = low;
-    if (i + 2 < set.size() && set[i + 1] == '-') {
-      high = static_cast<unsigned char>(set[i + 2]);
-      i += 2;
-    }
-    for (unsigned c = low; c <= high; ++c) table[c] = 1;
-  }
-  return table;
-}
-
 node_ptr keep_function(const call_site& s) {
   if (!s.require_text(0)) return nullptr;
   const std::string* const set = constant_text(s, 1, "a set of bytes such as 'a-z0-9'");
   if (set == nullptr) return nullptr;
-  return op_node(opcode::keep, type_of(type_kind::string), {s.args[0], text_node(table_of(*set))});
+  return op_node(opcode::keep, type_of(type_kind::string), {s.args[0], text_node(byte_set(*set))});
 }
 
 constexpr std::string_view integer_cast_help =
@@ -280,8 +250,6 @@ constexpr function table[] = {
      text_function<opcode::lower, type_kind::string>},
     {"upper", "upper(text) → string", "a-z as A-Z; other bytes stay.", 1, 1,
      text_function<opcode::upper, type_kind::string>},
-    {"trim", "trim(text) → string", "Without white space at both ends.", 1, 1,
-     text_function<opcode::trim, type_kind::string>},
     {"fields", "fields(text, range[, separator]) → string",
      "The part of the text that sort -k takes as a key. The range is a constant FIELD[.BYTE][b][,FIELD[.BYTE][b]], "
      "counted from 1: '2,2' is field 2, '2' all from there on, '1.3,1.5' bytes 3 to 5 of field 1; b counts bytes from "
@@ -320,6 +288,59 @@ constexpr function table[] = {
      text_function<opcode::crc32, type_kind::u32>},
 };
 
+// Where the parts stand in the reference page: numbers with numbers, texts with texts.
+constexpr std::string_view last_before_reals = "ceil";
+
+std::vector<function> all_functions() {
+  std::vector<function> out;
+  const auto append = [&](std::span<const function> part) { out.insert(out.end(), part.begin(), part.end()); };
+  for (const function& f : table) {
+    out.push_back(f);
+    if (f.name == last_before_reals) append(real_functions());
+  }
+  append(text_functions());
+  append(regular_expression_functions());
+  return out;
+}
+
+// The whole table.
+const std::vector<function>& known_functions() {
+  static const std::vector<function> functions = all_functions();
+  return functions;
+}
+
+// A function of the table that has a `bind`.
+class bound_function final : public outside_function {
+ public:
+  explicit bound_function(const function& f)
+      : function_(f), help_{std::string(f.name), std::string(f.signature), std::string(f.help)} {}
+  const function_help& help() const override { return help_; }
+  size_t min_args() const override { return function_.min_args; }
+  size_t max_args() const override { return function_.max_args; }
+  std::variant<binding, binding_fault> bind(const std::vector<given_argument>& args) const override {
+    return function_.bind(args);
+  }
+
+ private:
+  const function& function_;
+  function_help help_;
+};
+
+const std::map<std::string_view, bound_function>& bound_functions() {
+  static const std::map<std::string_view, bound_function> functions = [] {
+    std::map<std::string_view, bound_function> out;
+    for (const function& f : known_functions())
+      if (f.bind != nullptr) out.try_emplace(f.name, f);
+    return out;
+  }();
+  return functions;
+}
+
+class never_run final : public bound_call {
+ public:
+  size_t run(const text_call&) const override { internal_error("a call ran before its constants had values"); }
+};
+
 std::string count_text(size_t min_args, size_t max_args) {
   const auto arguments = [](size_t n) { return fmt::format("{} argument{}", n, n == 1 ? "" : "s"); };
   if (max_args == any_number) return fmt::format("{} or more arguments", min_args);
@@ -329,6 +350,41 @@ std::string count_text(size_t min_args, size_t max_args) {
 }
 
 }  // namespace
+
+node_ptr no_common_type(const call_site& s, size_t at, const std::vector<node_ptr>& values) {
+  const auto any = [&](auto holds) { return std::any_of(values.begin(), values.end(), holds); };
+  const auto other =
+      std::find_if(values.begin(), values.end(), [&](const node_ptr& v) { return v->type != values[0]->type; });
+  const bool text = any([](const node_ptr& v) { return v->type.is_text(); });
+  const bool truth = any([](const node_ptr& v) { return v->type.is_boolean(); });
+  return s.fault(at,
+                 fmt::format("{} and {} have no common type", to_string(values[0]->type), to_string((*other)->type)),
+                 text || truth ? "all numbers, all texts or all bools" : "all signed, or all unsigned",
+                 text    ? "write string(x) for what is no text"
+                 : truth ? "write u8(x) to count true as 1"
+                         : common_kind_hint(values));
+}
+
+node_ptr bound_call_of(const outside_function& function, const call_site& site) {
+  auto made = outside_call_node(function, site.args);
+  if (node_ptr* value = std::get_if<node_ptr>(&made)) return std::move(*value);
+  binding_fault& no = std::get<binding_fault>(made);
+  if (no.argument) return site.fault(*no.argument, std::move(no.message), std::move(no.expected), std::move(no.hint));
+  site.problems.push_back({site.call.offset, fmt::format("{}: {}", site.call.text, no.message), std::move(no.expected),
+                           std::move(no.hint)});
+  return nullptr;
+}
+
+std::optional<binding_fault> text_needed(const std::vector<given_argument>& args, size_t i) {
+  if (args[i].type.is_text()) return {};
+  return binding_fault{i, fmt::format("this is {}", to_string(args[i].type)), "string or bytes[N]", "write string(x)"};
+}
+std::optional<binding_fault> integer_needed(const std::vector<given_argument>& args, size_t i) {
+  if (args[i].type.is_integer()) return {};
+  return binding_fault{i, fmt::format("this is {}", to_string(args[i].type)), "an integer",
+                       args[i].type.is_text() ? "write to_u64(text)" : "write i64(x)"};
+}
+std::shared_ptr<const bound_call> call_without_value() { return std::make_shared<never_run>(); }
 
 node_ptr call_site::fault(size_t i, std::string message, std::string expected, std::string hint) const {
   problems.push_back(
@@ -364,19 +420,20 @@ bool require_count(const call_site& site, const function_help& f, size_t min_arg
 }
 
 bool build_call(call_site& site, node_ptr& result) {
-  const function* const f =
-      std::find_if(std::begin(table), std::end(table), [&](const function& g) { return g.name == site.call.text; });
-  if (f == std::end(table)) return false;
+  const std::vector<function>& all = known_functions();
+  const auto f = std::find_if(all.begin(), all.end(), [&](const function& g) { return g.name == site.call.text; });
+  if (f == all.end()) return false;
   result = nullptr;
   if (!require_count(site, {"", std::string(f->signature), ""}, f->min_args, f->max_args)) return true;
-  result = f->build(site);
+  result = f->bind != nullptr ? bound_call_of(bound_functions().at(f->name), site) : f->build(site);
   return true;
 }
 
 const std::vector<function_help>& functions() {
   static const std::vector<function_help> help = [] {
     std::vector<function_help> out;
-    for (const function& f : table) out.push_back({std::string(f.name), std::string(f.signature), std::string(f.help)});
+    for (const function& f : known_functions())
+      out.push_back({std::string(f.name), std::string(f.signature), std::string(f.help)});
     return out;
   }();
   return help;

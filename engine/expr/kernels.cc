@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/expr/lane.h"
 #include "engine/expr/primitive.h"
+#include "engine/expr/real_math.h"
 
 namespace flowrun::expr {
 

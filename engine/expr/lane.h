@@ -51,6 +51,20 @@ FLOWRUN_LANE uint64_t rem_i(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(static_cast<int64_t>(a) % divisor);
 }
 
+// Rounds down; the rest has the sign of b.
+FLOWRUN_LANE uint64_t floor_div_i(uint64_t a, uint64_t b) {
+  const int64_t rest = static_cast<int64_t>(rem_i(a, b));
+  return div_i(a, b) - (rest != 0 && (rest < 0) != (static_cast<int64_t>(b) < 0) ? 1 : 0);
+}
+FLOWRUN_LANE uint64_t floor_mod_i(uint64_t a, uint64_t b) {
+  const uint64_t rest = rem_i(a, b);
+  return rest != 0 && ((rest ^ b) & sign_bit) != 0 ? rest + b : rest;
+}
+// -1, 0 or 1 as i64; 0 for NaN.
+FLOWRUN_LANE uint64_t sign_f(uint64_t a) {
+  return static_cast<uint64_t>(int64_t{f(a) > 0 ? 1 : 0} - int64_t{f(a) < 0 ? 1 : 0});
+}
+
 // IEEE 754 division: x / 0 is an infinity, 0 / 0 is NaN. The sanitizer calls that undefined, the hardware doesn't.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_UNDEFINED__)
 inline __attribute__((no_sanitize("float-divide-by-zero"))) double div_f(double a, double b) { return a / b; }

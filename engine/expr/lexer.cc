@@ -38,7 +38,9 @@ class lexer {
         ++at_;
       if (at_ >= text_.size()) break;
       const char c = text_[at_];
-      if (is_letter(c)) {
+      if (c == 'r' && (peek(1) == '\'' || peek(1) == '"')) {
+        raw_literal(peek(1));
+      } else if (is_letter(c)) {
         name();
       } else if (is_digit(c) || (c == '.' && is_digit(peek(1)))) {
         number();
@@ -106,6 +108,15 @@ class lexer {
     tokens_.push_back(std::move(t));
   }
 
+  // r'\d+': as it stands, for regular expressions.
+  void raw_literal(char quote) {
+    const size_t from = at_, begin = from + 2, end = text_.find(quote, begin);
+    if (end == std::string_view::npos)
+      fault(from, "text literal without its end", fmt::format("a closing {}", quote == '"' ? "\"" : "'"));
+    at_ = end == std::string_view::npos ? text_.size() : end + 1;
+    tokens_.push_back({token_kind::text, from, at_ - from, std::string(text_.substr(begin, end - begin)), 0});
+  }
+
   void literal(char quote) {
     const size_t from = at_++;
     std::string value;
@@ -134,7 +145,10 @@ class lexer {
           }
           break;
         }
-        default: fault(escape, "unknown escape in a text", "one of \\n \\t \\r \\0 \\\\ \\' \\\" \\x41"); break;
+        default:
+          fault(escape, "unknown escape in a text", "one of \\n \\t \\r \\0 \\\\ \\' \\\" \\x41",
+                "in r'…' a backslash is itself, for regular expressions");
+          break;
       }
     }
     if (at_ >= text_.size())

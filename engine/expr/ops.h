@@ -31,6 +31,14 @@
   X(sign_extend, lane::sign_extend(a, m))                                             \
   X(div_u_magic, lane::div_magic(a, m, m2))                                           \
   X(plain_f, a == lane::sign_bit ? 0 : a)                                             \
+  X(sign_i, lane::sign_mask(a) | (a != 0))                                            \
+  X(sign_f, lane::sign_f(a))                                                          \
+  X(trunc_f, lane::bits(__builtin_trunc(lane::f(a))))                                 \
+  X(round_f, lane::bits(__builtin_round(lane::f(a))))                                 \
+  X(exp_f, real_math::exp(a))                                                         \
+  X(log_f, real_math::log(a))                                                         \
+  X(log2_f, real_math::log2(a))                                                       \
+  X(log10_f, real_math::log10(a))                                                     \
   X(sqrt_f, lane::bits(__builtin_sqrt(lane::f(a))))                                   \
   X(floor_f, lane::bits(__builtin_floor(lane::f(a))))                                 \
   X(ceil_f, lane::bits(__builtin_ceil(lane::f(a))))
@@ -48,6 +56,12 @@
   X(mul_f, lane::bits(lane::f(a) * lane::f(b)))                                      \
   X(div_f, lane::bits(lane::div_f(lane::f(a), lane::f(b))))                          \
   X(rem_f, lane::bits(__builtin_fmod(lane::f(a), lane::f(b))))                       \
+  X(floor_div_i, lane::floor_div_i(a, b))                                            \
+  X(floor_mod_i, lane::floor_mod_i(a, b))                                            \
+  X(floor_div_f, real_math::floor_div(a, b))                                         \
+  X(floor_mod_f, real_math::floor_mod(a, b))                                         \
+  X(pow_f, real_math::pow(a, b))                                                     \
+  X(round_to, real_math::round_to(a, b))                                             \
   X(bit_and, (a & b))                                                                \
   X(bit_or, a | b)                                                                   \
   X(bit_xor, a ^ b)                                                                  \
@@ -99,7 +113,6 @@
 #define FLOWRUN_TEXT_TO_TEXT_OPS(X) \
   X(cut)                            \
   X(slice)                          \
-  X(trim)                           \
   X(fields)                         \
   X(keep)                           \
   X(decimal_key)                    \

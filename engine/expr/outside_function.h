@@ -45,6 +45,8 @@ class bound_call {
   virtual ~bound_call() = default;
   // As a text_kernel (text_kernels.h). Arguments are as `wanted` says. Throws call_failed: the job ends.
   virtual size_t run(const text_call& call) const = 0;
+  // Every text that it gives is empty or a part of its first argument, so that none has to be copied.
+  virtual bool gives_parts() const { return false; }
 };
 
 struct binding {

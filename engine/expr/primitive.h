@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/expr/lane.h"
 #include "engine/expr/ops.h"
+#include "engine/expr/real_math.h"
 
 namespace flowrun::expr {
 

@@ -12,6 +12,7 @@
 #include "engine/expr/lane.h"
 #include "engine/expr/number_keys.h"
 #include "engine/expr/outside_function.h"
+#include "engine/expr/row_args.h"
 #include "engine/expr/text_fields.h"
 #include "engine/expr/version_key.h"
 #include "engine/record/float_reading.h"
@@ -50,25 +51,6 @@ void text_arena::clear() {
 }
 
 namespace {
-
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-// The operands of one row.
-class row_args {
- public:
-  row_args(const text_call& call, size_t row) : call_(call), row_(row) {}
-  uint64_t lane(size_t i) const { return static_cast<const uint64_t*>(call_.args[i].data)[row_ * call_.args[i].step]; }
-  std::string_view text(size_t i) const {
-    return static_cast<const std::string_view*>(call_.args[i].data)[row_ * call_.args[i].step];
-  }
-  size_t num_args() const { return call_.num_args; }
-  uint64_t imm() const { return call_.imm; }
-  text_arena& arena() const { return *call_.arena; }
-
- private:
-  const text_call& call_;
-  size_t row_;
-};
 
 // A whole text as a number; 0 where it isn't one (also on overflow).
 template <class Number>
@@ -186,14 +168,6 @@ struct slice_of {
     const uint64_t from = std::min<uint64_t>(r.lane(1), text.size());
     const uint64_t to = std::min<uint64_t>(r.lane(2), text.size());
     return text.substr(from, to > from ? to - from : 0);
-  }
-};
-struct trim_of {
-  static std::string_view apply(const row_args& r) {
-    std::string_view text = r.text(0);
-    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-    return text;
   }
 };
 struct fields_of {

@@ -6,6 +6,7 @@
 #include "engine/expr/expression.h"
 #include "engine/expr/kernels.h"
 #include "engine/expr/lane.h"
+#include "engine/expr/outside_call.h"
 
 namespace flowrun::expr {
 
@@ -91,8 +92,7 @@ value_id value_graph::primitive(opcode op, std::vector<value_id> args, uint64_t 
   switch (op) {
     case opcode::cut:
     case opcode::slice:
-    case opcode::fields:
-    case opcode::trim: v.in_heap = values_[args[0]].in_heap; break;
+    case opcode::fields: v.in_heap = values_[args[0]].in_heap; break;
     case opcode::select_text: v.in_heap = values_[args[1]].in_heap && values_[args[2]].in_heap; break;
     case opcode::min_text:
     case opcode::max_text: v.in_heap = values_[args[0]].in_heap && values_[args[1]].in_heap; break;
@@ -142,7 +142,10 @@ value_id value_graph::visit(const node_ptr& n, context& in) {
       std::vector<value_id> args;
       for (const node_ptr& arg : n->args) args.push_back(visit(arg, in));
       id = primitive(n->op, std::move(args), n->imm);
-      if (n->call != nullptr) values_[id].call = n->call;
+      if (n->call != nullptr) {
+        values_[id].call = n->call;
+        if (n->call->bound->gives_parts()) values_[id].in_heap = values_[values_[id].args[0]].in_heap;
+      }
       break;
     }
   }

@@ -8,6 +8,8 @@ from values import FLOATS, INTEGERS, fault, is_float, is_integer, is_number, is_
 COMPARED = ["==", "!=", "<", "<=", ">", ">="]
 RANGES = [b"1", b"2", b"2,2", b"1.3,1.5", b"1,2", b"2b,3", b"1.2b,2.1b", b"3", b"2.2,2", b"1,1.0"]
 SETS = [b"a-z0-9_", b"abc", b"A-Z-", b" 0-9", b"\x00-\x1f"]
+PATTERNS = [b"[a-z]+", b"([0-9]+)", b"^a", b"b$", b"(a|b)(1?)", b"[0-9]+ *[a-z]", b"(?i)AB"]
+REPLACEMENTS = [b"", b"x", rb"<\0>", rb"\0\0"]
 PARTS = [b"a", b"ab", b"", b" ", b"1", b"b", b"zebra", b"\xff"]
 
 
@@ -28,6 +30,9 @@ WITH_TEXT = {
     "size_key",
     "real_key",
     "version_key",
+    "find",
+    "hex",
+    "regex_matches",
 }
 
 
@@ -87,7 +92,14 @@ class expression_drawer:
                 call("length", self.column(is_text)) if self.names(is_text) else self.literal()
             )
         a = self.integer(depth - 1)
-        what = r.randrange(17)
+        what = r.randrange(20)
+        if what == 17:
+            b = self.literal() if r.random() < 0.6 else self.integer(depth - 1)
+            return call(r.choice(["floor_div", "floor_mod"]), a, b)
+        if what == 18:
+            return call("sign", self.real(depth - 1) if r.random() < 0.5 else a)
+        if what == 19:
+            return call("find", self.text(depth - 1), ex("text", r.choice(PARTS)))
         if what == 16:
             return call(r.choice(["bit_reverse", "popcount", "parity", "clz", "ctz"]), a)
         if what < 5:
@@ -128,7 +140,15 @@ class expression_drawer:
         if depth == 0 or r.random() < 0.2:
             return self.column(is_float) or call("f64", self.column(is_integer) or self.literal())
         a = self.real(depth - 1)
-        what = r.randrange(8)
+        what = r.randrange(12)
+        if what == 8:
+            return call(r.choice(["trunc", "round", "exp", "log", "log2", "log10"]), r.choice([a, self.integer(depth - 1)]))
+        if what == 9:
+            return call("round", a, number(r.choice([0, 1, 2, 3, -1, -2])))
+        if what == 10:
+            return call("pow", a, r.choice([number(2), ex("real", 0.5), self.real(0)]))
+        if what == 11:
+            return call(r.choice(["coalesce", "nullif", "floor_div", "floor_mod"]), a, self.real(depth - 1))
         if what < 3:
             b = r.choice(
                 [ex("real", r.choice([0.5, 2.0, 0.1, 1e10, 3.25])), self.real(depth - 1), self.integer(depth - 1)]
@@ -153,7 +173,18 @@ class expression_drawer:
         if depth == 0 or r.random() < 0.2:
             return self.column(is_text) or call("string", self.column(lambda k: True) or self.literal())
         a = self.text(depth - 1)
-        what = r.randrange(10)
+        what = r.randrange(14)
+        if what == 10:
+            return self.cut_text(a)
+        if what == 11:
+            word = r.choice(["regex_extract", "regex_replace"])
+            more = [ex("text", r.choice(REPLACEMENTS))] if word == "regex_replace" else []
+            return call(word, a, ex("text", r.choice(PATTERNS)), *more)
+        if what == 12:
+            word = r.choice(["hex", "unhex", "bytes", "hex"])
+            return call(word, a, number(r.randint(1, 9))) if word == "bytes" else call(word, r.choice([a, self.integer(0)]))
+        if what == 13:
+            return call(r.choice(["coalesce", "nullif"]), a, self.text(depth - 1))
         if what == 0:
             return call(
                 "concat",
@@ -163,7 +194,7 @@ class expression_drawer:
                 ]
             )
         if what == 1:
-            return call(r.choice(["lower", "upper", "trim"]), a)
+            return call(r.choice(["lower", "upper", "trim", "trim_left", "trim_right"]), a)
         if what == 2:
             more = [ex("text", r.choice([b" ", b",", b"a"]))] if r.random() < 0.4 else []
             return call("fields", a, ex("text", r.choice(RANGES)), *more)
@@ -185,6 +216,17 @@ class expression_drawer:
             return call("string", self.anything(depth - 1))
         return self.column(is_text) or a
 
+    def cut_text(self, a):
+        r = self.r
+        word = r.choice(["trim", "trim_left", "trim_right", "split_part", "replace", "pad_left", "pad_right"])
+        if word == "split_part":
+            return call(word, a, ex("text", r.choice([b" ", b",", b"a", b""])), number(r.randint(-3, 4)))
+        if word == "replace":
+            return call(word, a, ex("text", r.choice(PARTS)), ex("text", r.choice(PARTS)))
+        if word.startswith("pad"):
+            return call(word, a, number(r.randrange(12)), *([ex("text", b"0")] if r.random() < 0.5 else []))
+        return call(word, a, ex("text", r.choice(SETS)))
+
     def anything(self, depth):
         return self.r.choice([self.integer, self.real, self.text, self.boolean])(depth)
 
@@ -193,7 +235,11 @@ class expression_drawer:
         if depth == 0 and r.random() < 0.5 and self.names(lambda k: k == "bool"):
             return self.column(lambda k: k == "bool")
         depth = max(depth, 1)
-        what = r.randrange(12)
+        what = r.randrange(14)
+        if what == 12:
+            return call("regex_matches", self.text(depth - 1), ex("text", r.choice(PATTERNS)))
+        if what == 13:
+            return call("is_nan", self.real(depth - 1))
         if what < 3:
             b = self.literal() if r.random() < 0.6 else self.integer(depth - 1)
             return ex("binary", r.choice(COMPARED), self.integer(depth - 1), b)

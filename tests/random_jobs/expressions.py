@@ -278,6 +278,50 @@ def choice(condition, a, b):
     return typed(kind, lambda row: x(row) if c(row) else y(row))
 
 
+def floor_division(word, a, b):
+    if not is_number(a.kind) or not is_number(b.kind):
+        raise fault(f"{word} of {a.kind} and {b.kind}")
+    if a.constant and b.constant:
+        raise undefined("floor_div of constants")
+    kind = common([a, b])
+    a, b = to(a, kind), to(b, kind)
+    x, y = a.run, b.run
+    divides = word == "floor_div"
+
+    def of_integers(row):
+        p, q = x(row), y(row)
+        return 0 if q == 0 else low_bits(kind, p // q if divides else p % q)
+
+    def of_floats(row):
+        p, q = x(row), y(row)
+        if math.isinf(p) or p != p or q == 0 or q != q:
+            raise undefined("floor_div of what has no end")
+        return loose(p // q if divides else p % q)
+
+    return typed(kind, of_floats if kind == "f64" else of_integers)
+
+
+def with_missing(word, arguments):
+    kind, values = one_type(arguments)
+    if kind != "string" and not is_float(kind):
+        raise fault(f"no value of {kind} is missing")
+    runs = [v.run for v in values]
+    constant = all(v.constant for v in values)
+    if word == "nullif":
+        x, y = runs
+        missing = b"" if kind == "string" else loose(math.nan)
+        return typed(kind, lambda row: missing if x(row) == y(row) else x(row), constant=constant)
+
+    def first(row):
+        for run in runs:
+            value = run(row)
+            if value != b"" and value == value:
+                return value
+        return value
+
+    return typed(kind, first, constant=constant)
+
+
 def position(value):
     if not is_integer(value.kind):
         raise fault("a position is an integer")
@@ -354,6 +398,10 @@ def compiled(e, types):
         return extreme(word == "max", arguments)
     if word == "if":
         return choice(*arguments)
+    if word in ("floor_div", "floor_mod"):
+        return floor_division(word, *arguments)
+    if word in ("coalesce", "nullif"):
+        return with_missing(word, arguments)
     kind, run = functions.compiled(word, arguments)
     constant = all(a.constant for a in arguments)
     if constant and kind not in ("string", "bool", "f64"):

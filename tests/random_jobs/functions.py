@@ -57,7 +57,54 @@ BITS = {
     "clz": leading_zeros,
     "ctz": trailing_zeros,
 }
-REALS = {"sqrt": square_root, "floor": whole(math.floor), "ceil": whole(math.ceil)}
+
+
+def half_away(x):
+    size = math.floor(abs(Fraction(x)) + Fraction(1, 2))
+    return -size if x < 0 else size
+
+
+def logarithm(f):
+    return lambda x: loose(f(x) if x > 0 else -math.inf if x == 0 else math.nan)
+
+
+def power_of_e(x):
+    try:
+        return loose(math.exp(x))
+    except OverflowError:
+        return math.inf
+
+
+REALS = {
+    "sqrt": square_root,
+    "floor": whole(math.floor),
+    "ceil": whole(math.ceil),
+    "trunc": whole(math.trunc),
+    "round": whole(half_away),
+    "exp": power_of_e,
+    "log": logarithm(math.log),
+    "log2": logarithm(math.log2),
+    "log10": logarithm(math.log10),
+}
+
+
+def power(x, y):
+    try:
+        return loose(math.pow(x, y))
+    except (OverflowError, ValueError):
+        raise undefined("powers beyond the range of f64")
+
+
+def rounded(x, digits):
+    """x times the power of ten, rounded, and divided by it."""
+    if x != x or math.isinf(x) or not -20 < digits < 20:
+        raise undefined("rounding to very many digits")
+    unit = 10.0 ** abs(digits)
+    scaled = x * unit if digits >= 0 else x / unit
+    if abs(scaled) >= 2**52:
+        raise undefined("rounding what has no digits there")
+    n = math.copysign(float(half_away(scaled)), x)
+    return n / unit if digits >= 0 else n * unit
 
 
 # Texts
@@ -101,6 +148,28 @@ def real_number(text):
 
 
 WHITE = b" \t\n\v\f\r"
+
+
+def bytes_of_hex(text):
+    return bytes.fromhex(text.decode()) if re.fullmatch(rb"([0-9a-fA-F]{2})*", text) else b""
+
+
+def part_of(text, separator, n):
+    parts = text.split(separator) if separator else [text]
+    if n < 0:
+        n += len(parts) + 1
+    return parts[n - 1] if 1 <= n <= len(parts) else b""
+
+
+TRIMS = {"trim": bytes.strip, "trim_left": bytes.lstrip, "trim_right": bytes.rstrip}
+PADS = {"pad_left": bytes.rjust, "pad_right": bytes.ljust}
+
+
+def pattern_of(pattern):
+    """Python's, of one that is drawn: its $ is before a newline at the end, too."""
+    return re.compile(pattern.replace(b"$", rb"\Z"))
+
+
 TEXTS = {
     "length": ("u64", 1, len),
     "starts_with": ("bool", 2, lambda a, b: a.startswith(b)),
@@ -108,7 +177,9 @@ TEXTS = {
     "contains": ("bool", 2, lambda a, b: b in a),
     "lower": ("string", 1, lambda a: ascii_case(a, 65, 90, 32)),
     "upper": ("string", 1, lambda a: ascii_case(a, 97, 122, -32)),
-    "trim": ("string", 1, lambda a: a.strip(WHITE)),
+    "find": ("i64", 2, bytes.find),
+    "replace": ("string", 3, lambda a, b, c: a.replace(b, c) if b else a),
+    "unhex": ("string", 1, lambda a: bytes_of_hex(a)),
     "to_u64": ("u64", 1, whole_number("u64")),
     "to_i64": ("i64", 1, whole_number("i64")),
     "to_f64": ("f64", 1, lambda a: real_number(a) or 0.0 if real_number(a) != 0 else real_number(a)),
@@ -168,16 +239,21 @@ def cut(text, spec, separator):
     return text[start:end] if start < end else b""
 
 
-def kept(text, members):
+def members_of(spec):
     out, i = set(), 0
-    while i < len(members):
-        if i + 2 < len(members) and members[i + 1] == ord("-"):
-            out.update(range(members[i], members[i + 2] + 1))
+    while i < len(spec):
+        if i + 2 < len(spec) and spec[i + 1] == ord("-"):
+            out.update(range(spec[i], spec[i + 2] + 1))
             i += 3
         else:
-            out.add(members[i])
+            out.add(spec[i])
             i += 1
-    return bytes(b for b in text if b in out)
+    return out
+
+
+def kept(text, spec):
+    members = members_of(spec)
+    return bytes(b for b in text if b in members)
 
 
 MONTHS = [b"JAN", b"FEB", b"MAR", b"APR", b"MAY", b"JUN", b"JUL", b"AUG", b"SEP", b"OCT", b"NOV", b"DEC"]
@@ -317,6 +393,44 @@ def pure(f, arguments):
     return lambda row: f(*(r(row) for r in runs))
 
 
+def mixed_text(word, arguments):
+    """Texts with a number: how long, or which part."""
+    kinds = [a.kind for a in arguments]
+    number = 2 if word == "split_part" else 1
+    if not all(is_integer(k) if i == number else is_text(k) for i, k in enumerate(kinds)):
+        raise fault(f"{word} of {kinds}")
+    if word == "split_part":
+        return "string", pure(part_of, arguments)
+    if word == "bytes":
+        n = arguments[1].known
+        if n is None or not 1 <= n <= 65536:
+            raise fault("no length of bytes[N]")
+        return f"bytes[{n}]", pure(lambda t, _: t[:n].ljust(n, b"\0"), arguments)
+
+    def padded(text, n, fill=b" "):
+        if n > 1000:
+            raise undefined("long texts")
+        return PADS[word](text, max(n, 0), fill)
+
+    return "string", pure(padded, arguments)
+
+
+def regular_expression(word, arguments):
+    if not all(a.constant for a in arguments[1:]) or arguments[0].constant:
+        raise fault("patterns are constants")
+    pattern = pattern_of(arguments[1].run({}))
+    if word == "regex_matches":
+        return "bool", pure(lambda t: pattern.search(t) is not None, arguments[:1])
+    if word == "regex_extract":
+        def extracted(t):
+            found = pattern.search(t)
+            return (found.group(0) or b"") if found else b""
+
+        return "string", pure(extracted, arguments[:1])
+    by = arguments[2].run({})
+    return "string", pure(lambda t: pattern.sub(lambda m: by.replace(rb"\0", m.group(0)), t), arguments[:1])
+
+
 def compiled(word, arguments):
     """(type, function of a row)."""
     kinds = [a.kind for a in arguments]
@@ -327,10 +441,28 @@ def compiled(word, arguments):
         if not is_integer(kinds[0]):
             raise fault(f"{word} of {kinds[0]}")
         return "u64", pure(lambda x: BITS[word](x & MASK), arguments)
-    if word in REALS:
+    if word in REALS and len(arguments) == 1:
         if not is_number(kinds[0]):
             raise fault(f"{word} of {kinds[0]}")
         return "f64", pure(lambda x: REALS[word](convert(x, kinds[0], "f64")), arguments)
+    if word in ("pow", "round"):
+        if not is_number(kinds[0]) or not (is_number(kinds[1]) if word == "pow" else is_integer(kinds[1])):
+            raise fault(f"{word} of {kinds}")
+        f = power if word == "pow" else rounded
+        target = "f64" if word == "pow" else "i64"
+        return "f64", pure(lambda x, y: f(convert(x, kinds[0], "f64"), convert(y, kinds[1], target)), arguments)
+    if word in ("sign", "is_nan"):
+        if not is_number(kinds[0]):
+            raise fault(f"{word} of {kinds[0]}")
+        if word == "is_nan":
+            return "bool", pure(lambda x: x != x, arguments)
+        return "i64", pure(lambda x: (x > 0) - (x < 0), arguments)
+    if word == "hex" and not is_text(kinds[0]):
+        if not is_integer(kinds[0]) or is_signed(kinds[0]):
+            raise fault(f"hex of {kinds[0]}")
+        return "string", pure(lambda x: b"%x" % x, arguments)
+    if word in ("split_part", "bytes", "pad_left", "pad_right"):
+        return mixed_text(word, arguments)
     if word == "abs":
         if not is_number(kinds[0]):
             raise fault(f"abs of {kinds[0]}")
@@ -346,6 +478,13 @@ def compiled(word, arguments):
         return "f64", pure(lambda seed, i: (rand(seed, i) >> 11) / 2**53, arguments)
     if not all(is_text(k) for k in kinds):
         raise fault(f"{word} of {kinds}")
+    if word == "hex":
+        return "string", pure(lambda t: t.hex().encode(), arguments)
+    if word in TRIMS:
+        sets = bytes(members_of(arguments[1].run({}))) if len(arguments) > 1 else WHITE
+        return "string", pure(lambda t: TRIMS[word](t, sets), arguments[:1])
+    if word.startswith("regex_"):
+        return regular_expression(word, arguments)
     if word in TEXTS:
         kind, count, f = TEXTS[word]
         if len(arguments) != count:
