@@ -168,12 +168,14 @@ exec::operator_definition word<"reduce">() {
   d.name = "reduce";
   d.summary = "Reduces a stream to one row of aggregates.";
   d.details =
-      "The aggregates are those of group: count(), sum(x), min(x), max(x), first(x), last(x). With `hash: true` two "
+      "The aggregates are those of group: count(), sum(x), avg(x), min(x), max(x), first(x), last(x), variance(x), "
+      "stddev(x), "
+      "approx_count_distinct(x). With `hash: true` two "
       "columns "
       "hash_low and hash_high are added: a 128-bit hash of the rows that doesn't depend on their order, to compare two "
       "streams. "
       "The values also appear in the run report, so the output need not be used. An empty input gives 0 and empty "
-      "text.";
+      "text, and NaN for a mean.";
   d.order = "needs: none; gives: one row";
   d.example = "totals: {op: reduce, in: edges, with: {let: {edges: \"count()\", largest: \"max(dst)\"}, hash: true}}\n";
   d.role = plan::operator_role::ordered;

@@ -10,7 +10,9 @@
 #include "engine/expr/checker.h"
 #include "engine/expr/coerce.h"
 #include "engine/expr/functions.h"
+#include "engine/expr/known_elsewhere.h"
 #include "engine/expr/outside_function.h"
+#include "engine/expr/own_aggregates.h"
 #include "engine/expr/parser.h"
 
 namespace flowrun::expr {
@@ -39,7 +41,9 @@ class aggregate_compiler {
   }
 
  private:
-  static constexpr const char* known = "one of count(), sum(x), min(x), max(x), first(x), last(x)";
+  static constexpr const char* known =
+      "one of count(), sum(x), avg(x), min(x), max(x), first(x), last(x), variance(x), stddev(x), "
+      "approx_count_distinct(x)";
 
   void fault(size_t offset, std::string message, std::string expected = {}, std::string hint = {}) {
     result_.problems.push_back({offset, std::move(message), std::move(expected), std::move(hint)});
@@ -48,6 +52,7 @@ class aggregate_compiler {
   void compile(const syntax& tree) {
     if (tree.kind == syntax_kind::name) {
       const bool is_aggregate =
+          find_own_aggregate(tree.text) != nullptr ||
           std::find(names_of_kinds.begin(), names_of_kinds.end(), tree.text) != names_of_kinds.end();
       return fault(tree.offset, fmt::format("'{}' is no aggregate", tree.text), known,
                    is_aggregate ? fmt::format("write {}({})", tree.text, tree.text == "count" ? "" : "x")
@@ -63,6 +68,7 @@ class aggregate_compiler {
   }
 
   const outside_aggregate* outside(std::string_view name) const {
+    if (const outside_aggregate* own = find_own_aggregate(name)) return own;
     return names_.functions == nullptr ? nullptr : names_.functions->find_aggregate(name);
   }
 
@@ -71,7 +77,10 @@ class aggregate_compiler {
     if (is_function)
       return fault(tree.offset, fmt::format("'{}' is a function and no aggregate", tree.text), known,
                    fmt::format("compute inside the aggregate, as in first({}(x)), or in a map behind", tree.text));
-    std::vector<std::string> words{names_of_kinds.begin(), names_of_kinds.end()};
+    if (std::string other = aggregate_known_elsewhere(tree.text); !other.empty())
+      return fault(tree.offset, fmt::format("unknown aggregate '{}'", tree.text), known, std::move(other));
+    std::vector<std::string> words;
+    for (const function_help& f : aggregates()) words.push_back(f.name);
     if (names_.functions != nullptr)
       for (const function_help& f : names_.functions->aggregate_help()) words.push_back(f.name);
     std::string hint = did_you_mean(tree.text, words);

@@ -16,6 +16,7 @@
 #include "engine/expr/function_table.h"
 #include "engine/expr/lane.h"
 #include "engine/expr/outside_call.h"
+#include "engine/expr/own_aggregates.h"
 #include "engine/expr/text_fields.h"
 #include "engine/expr/text_kernels.h"
 
@@ -460,14 +461,18 @@ const std::vector<function_help>& operators() {
 }
 
 const std::vector<function_help>& aggregates() {
-  static const std::vector<function_help> help = {
-      {"count", "count() → u64", "Rows."},
-      {"sum", "sum(x)", "The sum, modulo 2^64 for integers: u64, i64 or f64."},
-      {"min", "min(x)", "The smallest value, in x's type."},
-      {"max", "max(x)", "The largest value, in x's type."},
-      {"first", "first(x)", "The value of the first row in input order."},
-      {"last", "last(x)", "The value of the last row in input order."},
-  };
+  static const std::vector<function_help> help = [] {
+    std::vector<function_help> out = {
+        {"count", "count() → u64", "Rows."},
+        {"sum", "sum(x)", "The sum, modulo 2^64 for integers: u64, i64 or f64."},
+        {"min", "min(x)", "The smallest value, in x's type."},
+        {"max", "max(x)", "The largest value, in x's type."},
+        {"first", "first(x)", "The value of the first row in input order."},
+        {"last", "last(x)", "The value of the last row in input order."},
+    };
+    out.insert(out.end(), own_aggregates().begin(), own_aggregates().end());
+    return out;
+  }();
   return help;
 }
 

@@ -90,12 +90,31 @@ constexpr other_name others[] = {
     {"case", "if(condition, a, b)"},
 };
 
-}  // namespace
+constexpr other_name other_aggregates[] = {
+    {"mean", "avg(x)"},
+    {"average", "avg(x)"},
+    {"std", "stddev(x)"},
+    {"stdev", "stddev(x)"},
+    {"stddev_samp", "stddev(x)"},
+    {"var", "variance(x)"},
+    {"var_samp", "variance(x)"},
+    {"any_value", "first(x)"},
+    {"count_distinct", "approx_count_distinct(x); or sort by the keys and x with unique: true, and count()"},
+    {"nunique", "approx_count_distinct(x); or sort by the keys and x with unique: true, and count()"},
+    {"count_if", "sum(u8(condition))"},
+    {"countif", "sum(u8(condition))"},
+};
 
-std::string known_elsewhere(std::string_view function) {
-  for (const other_name& o : others)
-    if (o.name == function) return fmt::format("write {}", o.write);
+template <size_t Size>
+std::string written_here(const other_name (&names)[Size], std::string_view name) {
+  for (const other_name& o : names)
+    if (o.name == name) return fmt::format("write {}", o.write);
   return {};
 }
+
+}  // namespace
+
+std::string known_elsewhere(std::string_view function) { return written_here(others, function); }
+std::string aggregate_known_elsewhere(std::string_view aggregate) { return written_here(other_aggregates, aggregate); }
 
 }  // namespace flowrun::expr

@@ -8,5 +8,7 @@ namespace flowrun::expr {
 
 // What to write here instead: "write length(text)" for len. Empty for names that are nothing elsewhere.
 std::string known_elsewhere(std::string_view function);
+// The same of aggregates: "write avg(x)" for mean.
+std::string aggregate_known_elsewhere(std::string_view aggregate);
 
 }  // namespace flowrun::expr

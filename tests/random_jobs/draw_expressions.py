@@ -307,8 +307,8 @@ class expression_drawer:
 
     def aggregate(self):
         r = self.r
-        word = r.choice(["count", "sum", "sum", "min", "max", "first", "last"])
+        word = r.choice(["count", "sum", "sum", "min", "max", "first", "last", "avg", "variance", "stddev"])
         if word == "count":
             return ex("aggregate", word)
-        e = self.draw(is_number if word == "sum" else lambda k: True, 1)
+        e = self.draw(is_number if word in ("sum", "avg", "variance", "stddev") else lambda k: True, 1)
         return ex("aggregate", word, e) if e is not None else ex("aggregate", "count")

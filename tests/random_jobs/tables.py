@@ -2,6 +2,7 @@
 one reads the reference page. No batches, no merging, no idea that the engine has too."""
 
 import dataclasses
+import math
 
 from expressions import compiled, condition, constant_number, declared
 from job_text import ex, key
@@ -14,6 +15,7 @@ from values import (
     is_text,
     job_fails,
     key_of,
+    loose,
     low_bits,
     nothing,
     undefined,
@@ -179,8 +181,12 @@ def aggregate(e, types):
     if word in ("min", "max"):
         best = min if word == "min" else max
         return kind, lambda rows: best((run(r) for r in rows), key=lambda v: key_of(v, kind))
-    if word != "sum" or is_text(kind) or kind == "bool":
+    if word == "approx_count_distinct":
+        raise undefined("how far an estimate is off")
+    if word not in ("sum", "avg", "variance", "stddev") or is_text(kind) or kind == "bool":
         raise fault(f"{word} of {kind}")
+    if word != "sum":
+        return "f64", moment(word, run, kind)
     wide = "f64" if is_float(kind) else "i64" if is_signed(kind) else "u64"
 
     def total(rows):
@@ -194,8 +200,49 @@ def aggregate(e, types):
     return wide, total
 
 
+def moment(word, run, kind):
+    """Mean, variance or standard deviation: of integers exact up to the last divisions."""
+
+    def of_integers(rows):
+        values = [run(r) for r in rows]
+        n, total = len(values), sum(values)
+        if max(abs(total), n * sum(v * v for v in values)) >= 2**53:
+            raise undefined("the last bit of a quotient of large numbers")
+        if word == "avg":
+            return total / n
+        if n < 2:
+            return loose(math.nan)
+        variance = (n * sum(v * v for v in values) - total * total) / n / (n - 1)
+        return variance if word == "variance" else math.sqrt(variance)
+
+    def of_floats(rows):
+        values = [convert(run(r), kind, "f64") for r in rows]
+        if word == "avg":
+            total = 0.0
+            for v in values:
+                total += v
+            if total == 0:
+                raise undefined("the sign of a sum that is 0")
+            return loose(total / len(values))
+        mean = squares = 0.0
+        for n, v in enumerate(values, 1):
+            difference = v - mean
+            mean += difference / n
+            squares += difference * (v - mean)
+        if len(values) < 2:
+            return loose(math.nan)
+        variance = squares / (len(values) - 1)
+        return loose(variance if word == "variance" else math.sqrt(variance) if variance >= 0 else math.nan)
+
+    return of_floats if is_float(kind) else of_integers
+
+
 def add(a, b, wide):
     return convert(a + float(b), "f32", "f64") if wide == "f64" else low_bits(wide, a + b)
+
+
+def of_no_rows(e, kind):
+    return loose(math.nan) if e[1] in ("avg", "variance", "stddev") else nothing(kind)
 
 
 def aggregated(let, types, groups):
@@ -203,7 +250,7 @@ def aggregated(let, types, groups):
     made = {c: aggregate(e, types) for c, e in let.items()}
     columns = {c: kind for c, (kind, _) in made.items()}
     rows = [
-        tuple(run(g) for _, run in made.values()) if g else tuple(nothing(k) for k in columns.values()) for g in groups
+        tuple(run(g) for _, run in made.values()) if g else tuple(of_no_rows(let[c], k) for c, k in columns.items()) for g in groups
     ]
     return columns, rows
 
