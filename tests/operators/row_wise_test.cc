@@ -60,6 +60,22 @@ TEST(map, keeps_the_order_of_columns_carried_over) {
             "{a: u64, b: u32} by nothing");
 }
 
+TEST(map, keeps_all_columns_but_some) {
+  const std::string in = "in: {op: test.rows, with: {type: {a: u32, b: u32, s: string}, sorted_by: [a, -b]}}\n";
+  const auto mapped = [&](const std::string& with) {
+    return in + "x: {op: map, in: in, with: {" + with + "}}\n" + out_of_x;
+  };
+  EXPECT_EQ(output_of(mapped("'*': all"), "x"), "{a: u32, b: u32, s: string} by a, -b");
+  EXPECT_EQ(output_of(mapped("c: a, '*': 'all but b , s'"), "x"), "{a: u32, c: u32} by a");
+  EXPECT_EQ(output_of(mapped("t: s, b: u8(b), '*': all but s"), "x"), "{a: u32, b: u8, t: string} by a");
+  EXPECT_EQ(output_of(mapped("'*': all but a, x: a"), "x"), "{b: u32, s: string, x: u32} by x, -b");
+  EXPECT_THAT(run_all_ways(mapped("t: \"concat(s, '!')\", b: b + 1, '*': all but s"), {{"in", {"1,2,x", "3,4,y"}}}),
+              ElementsAre("1,3,x!", "3,5,y!"));
+  EXPECT_THAT(faults_of(mapped("'*': all but bb")), ElementsAre(HasSubstr("'in' has no column 'bb'")));
+  EXPECT_THAT(faults_of(mapped("'*': but b")), ElementsAre(HasSubstr("'but b' says nothing about columns")));
+  EXPECT_THAT(faults_of(mapped("'*': 'all but a, b, s'")), ElementsAre(HasSubstr("a map needs at least one column")));
+}
+
 TEST(map, reports_faults_in_expressions) {
   const auto faults = faults_of(pairs_in + "x: {op: map, in: in, with: {y: aa + 1, z: \"b +\"}}\n" + out_of_x);
   ASSERT_EQ(faults.size(), 2u);
