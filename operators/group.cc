@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "engine/base/fault.h"
 #include "operators/parts/order/group_stages.h"
+#include "operators/parts/order/sort_combine.h"
 #include "operators/parts/rules/estimates.h"
 #include "operators/word.h"
 
@@ -24,6 +26,15 @@ settings read(plan::node_checker& node) {
   return out;
 }
 
+// Instead of a sort in front: it writes one row of each key, where the aggregates can be taken apart.
+std::string combining_sort(const plan::node_checker& node, const settings& s) {
+  const bool few = node.input_estimate().most_rows <= few_rows;
+  if (s.aggregates.empty() || !plan_partial_results(node.input_type(), s.by, s.aggregates, few)) return {};
+  return fmt::format(
+      "cheaper, let a sort do both:  {}: {{op: sort, in: {}, with: {{by: [{}], combine: …}}}}  with what is in 'let'",
+      node.node().id, node.input_name(0), joined(s.by, ", "));
+}
+
 settings check(plan::node_checker& node) {
   settings s = read(node);
   if (!node.ok()) return s;
@@ -35,7 +46,7 @@ settings check(plan::node_checker& node) {
       node.fault_at_parameter("let." + name, fmt::format("'{}' is a key of the group", name), "a name of its own");
   if (s.by.empty() && s.aggregates.empty())
     node.fault_at_node("a group needs keys or aggregates", "by: [column, …] or let: {name: aggregate, …}");
-  if (!s.by.empty()) node.require_adjacent(0, s.by);
+  if (!s.by.empty()) node.require_adjacent(0, s.by, combining_sort(node, s));
   if (!node.ok()) return s;
   record::row_type output = group_type(input, s.by, s.aggregates);
   plan::row_estimate estimate =

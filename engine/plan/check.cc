@@ -9,6 +9,7 @@
 #include "engine/plan/body_ports.h"
 #include "engine/plan/connections.h"
 #include "engine/plan/file_rules.h"
+#include "engine/plan/known_elsewhere.h"
 #include "engine/plan/node_checker.h"
 #include "engine/plan/output_rules.h"
 #include "engine/plan/parameter_shape.h"
@@ -163,7 +164,8 @@ class graph_checker {
     n.declaration = shared_.catalog().find(name);
     if (!n.declaration && !name.empty()) {
       const std::vector<std::string> names = shared_.catalog().names();
-      std::string hint = did_you_mean(name, names);
+      std::string hint = known_elsewhere(name);
+      if (hint.empty()) hint = did_you_mean(name, names);
       const size_t point = name.find('.');
       if (hint.empty() && point != std::string::npos && !name.starts_with("file."))
         hint = fmt::format("a job names the plugins that it needs: plugins: [{}]", name.substr(0, point));

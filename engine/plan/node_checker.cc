@@ -162,7 +162,7 @@ bool node_checker::require_order(size_t i, const order& need) {
   return false;
 }
 
-bool node_checker::require_adjacent(size_t i, const std::vector<std::string>& columns) {
+bool node_checker::require_adjacent(size_t i, const std::vector<std::string>& columns, std::string_view other_way) {
   if (adjacent(input_order(i), columns)) return true;
   order need;
   for (const std::string& column : columns) need.push_back({column});
@@ -173,8 +173,8 @@ bool node_checker::require_adjacent(size_t i, const std::vector<std::string>& co
       i, fmt::format("'{}' needs equal {} of '{}' next to each other", node_.declaration->name, to_string(need), input),
       fmt::format("rows sorted by {} in any sequence; what is known is: sorted by {}", to_string(need),
                   to_string(input_order(i))),
-      fmt::format("add  {}_sorted: {{op: sort, in: {}, with: {{by: {}}}}}  and read from {}_sorted", id, input,
-                  yaml_list(need), id));
+      fmt::format("add  {}_sorted: {{op: sort, in: {}, with: {{by: {}}}}}  and read from {}_sorted{}{}", id, input,
+                  yaml_list(need), id, other_way.empty() ? "" : "; or ", other_way));
   return false;
 }
 

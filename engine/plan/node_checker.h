@@ -110,7 +110,8 @@ class node_checker {
   // Faults unless input i is sorted by `need`; the message names the missing sort: "add  {op: sort, in: X, with: {by:
   // [..]}}".
   bool require_order(size_t i, const order& need);
-  bool require_adjacent(size_t i, const std::vector<std::string>& columns);
+  // The same for equal values next to each other; `other_way`: what helps, too.
+  bool require_adjacent(size_t i, const std::vector<std::string>& columns, std::string_view other_way = {});
   bool ok() const { return num_faults_ == 0; }
   // Whether the check was given an expression that may name scalars: then the settings need a bind().
   bool gave_expressions() const { return gave_expressions_; }

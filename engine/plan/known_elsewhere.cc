@@ -1,0 +1,106 @@
+#include "engine/plan/known_elsewhere.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace flowrun::plan {
+
+namespace {
+
+struct other_name {
+  std::string_view name, write;
+};
+
+constexpr std::string_view columns = "map for columns, with: {column: expression, …}; filter chooses rows";
+constexpr std::string_view rows = "filter, with: {where: condition}";
+constexpr std::string_view ordered = "sort, with: {by: [column, -column]}";
+constexpr std::string_view distinct = "sort, with: {by: [column, …], unique: true}";
+constexpr std::string_view grouped =
+    "group behind a sort, or a sort that does both, with: {by: [column], combine: {n: count()}}";
+constexpr std::string_view first_rows =
+    "filter, with: {where: row_number < 10}, or a sort, with: {by: [-column], limit: 10}";
+constexpr std::string_view later_rows = "filter, with: {where: row_number >= 10}";
+constexpr std::string_view top = "sort, with: {by: [-column], limit: 10}";
+constexpr std::string_view one_after_the_other = "concat, or merge for inputs that are sorted and stay so";
+constexpr std::string_view neighbours = "window, with: {before: 1, let: {step: \"x - row[-1].x\"}}";
+constexpr std::string_view several_rows = "flat_map, or tokens for the words of a text";
+constexpr std::string_view sampled = "filter, with: {where: \"rand_f64(1, row_number) < 0.01\"}";
+constexpr std::string_view joined = "join of inputs that are sorted by the keys, or lookup where one of them is small";
+
+constexpr other_name others[] = {
+    {"select", columns},
+    {"project", columns},
+    {"rename", columns},
+    {"mutate", columns},
+    {"assign", columns},
+    {"with_column", columns},
+    {"with_columns", columns},
+    {"drop", "map with the columns that stay; filter drops rows"},
+    {"where", rows},
+    {"having", rows},
+    {"query", rows},
+    {"grep", "filter, with: {where: \"regex_matches(line, 'pattern')\"}"},
+    {"order", ordered},
+    {"order_by", ordered},
+    {"sort_by", ordered},
+    {"sort_values", ordered},
+    {"arrange", ordered},
+    {"unique", distinct},
+    {"distinct", distinct},
+    {"uniq", distinct},
+    {"dedup", distinct},
+    {"deduplicate", distinct},
+    {"drop_duplicates", distinct},
+    {"group_by", grouped},
+    {"aggregate", grouped},
+    {"agg", grouped},
+    {"summarize", grouped},
+    {"summarise", grouped},
+    {"count", "reduce, with: {let: {n: count()}}, or group to count by keys"},
+    {"sum", "reduce, with: {let: {total: sum(x)}}, or group to sum up by keys"},
+    {"limit", first_rows},
+    {"head", first_rows},
+    {"take", first_rows},
+    {"skip", later_rows},
+    {"offset", later_rows},
+    {"top", top},
+    {"top_k", top},
+    {"nlargest", top},
+    {"union", one_after_the_other},
+    {"union_all", one_after_the_other},
+    {"append", one_after_the_other},
+    {"cat", one_after_the_other},
+    {"lag", neighbours},
+    {"lead", neighbours},
+    {"shift", neighbours},
+    {"diff", neighbours},
+    {"rolling", neighbours},
+    {"fill", "scan, which carries a value from row to row"},
+    {"ffill", "scan, which carries a value from row to row"},
+    {"cumsum", "scan, which carries a value from row to row"},
+    {"explode", several_rows},
+    {"unnest", several_rows},
+    {"flatten", several_rows},
+    {"sample", sampled},
+    {"inner_join", joined},
+    {"left_join", joined},
+    {"intersect", joined},
+    {"except", joined},
+    {"read_csv", "file.read_csv"},
+    {"write_csv", "file.write_csv"},
+    {"to_csv", "file.write_csv"},
+    {"read_lines", "file.read_lines"},
+};
+
+}  // namespace
+
+std::string known_elsewhere(std::string_view op) {
+  std::string name;  // "Order by" is order_by
+  for (const char c : op) name += c == ' ' || c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  const auto* const found =
+      std::find_if(std::begin(others), std::end(others), [&](const other_name& o) { return o.name == name; });
+  return found == std::end(others) ? std::string() : fmt::format("write {}", found->write);
+}
+
+}  // namespace flowrun::plan
