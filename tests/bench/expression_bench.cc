@@ -154,12 +154,48 @@ void programs() {
   scan("scan total = if(src > dst, total + 1, 0), emit total", {{"total", "total"}}, "if(src > dst, total + 1, 0)");
 }
 
+// Lines as a web server writes them: what looking into them costs.
+void texts() {
+  const record::row_type line({{"line", record::value_type::of(record::type_kind::string), 0}});
+  std::mt19937_64 random(3);
+  record::batch_pool pool;
+  record::batch_builder builder(line, pool, {256 * 1024, uint64_t{1} << 32});
+  const size_t n = std::min<size_t>(builder.room(), 16384);
+  for (size_t i = 0; i < n; ++i) {
+    const std::string text =
+        fmt::format("{}.{}.{}.{} - - [23/Nov/2026:13:{:02}:{:02}] \"{} /shop/item/{}?ref={:x} HTTP/1.1\" {} {}",
+                    random() % 256, random() % 256, random() % 256, random() % 256, random() % 60, random() % 60,
+                    random() % 8 == 0 ? "POST" : "GET", random() % 100000, random(), random() % 16 == 0 ? 500 : 200,
+                    random() % 50000);
+    builder.put_string(builder.append(), text);
+  }
+  const record::batch in = builder.take();
+  std::vector<record::batch> out;
+  const expr::scope names{.row = &line};
+  fmt::print("\n{:<64}{:>10}\n", "map of lines of a log (90 bytes)", "ns per row");
+  for (const char* value :
+       {R"(regex_matches(line, r'" 5\d\d '))", R"(regex_matches(line, 'POST.*HTTP'))",
+        R"(regex_extract(line, r'item/(\d+)', 1))", R"(regex_extract(line, r'"(GET|POST) (\S+) HTTP', 2))",
+        R"(regex_replace(line, r'\d+\.\d+\.\d+\.\d+', 'x'))", R"(regex_replace(line, '[0-9]+', '#'))",
+        R"(split_part(line, ' ', 6))", R"(replace(line, 'shop', 'store'))", R"(find(line, 'HTTP'))"}) {
+    expr::row_program_builder program_builder(line);
+    program_builder.map({{"x", compiled(value, names)}});
+    const expr::row_program program = program_builder.build();
+    const double ns = nanoseconds_per_row(n, [&] {
+      out.clear();
+      program.run(in, 0, pool, out);
+    });
+    fmt::print("{:<64}{:>10.1f}\n", value, ns);
+  }
+}
+
 }  // namespace
 
 int main() {
   try {
     primitives();
     programs();
+    texts();
   } catch (const error& e) {
     fmt::print(stderr, "expression_bench: {}\n", e.what());
     return e.exit_code();

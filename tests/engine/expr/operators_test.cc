@@ -75,9 +75,15 @@ TEST(operators, give_the_documented_values) {
       {"nullif(1.5, 2)", f(1.5)},
       {"find('banana', 'na')", i(2)},
       {"find('banana', '')", i(0)},
+      {"find('" + std::string(1000, 'a') + "b', 'ab')", i(999)},
       {"find('banana', 'nan ')", i(-1)},
       {"replace('banana', 'an', 'x')", s("bxxa")},
       {"replace('aaa', 'aa', '')", s("a")},
+      {"replace('" + std::string(50, 'a') + "b', 'a', 'cd')", s([] {
+         std::string out;
+         for (int k = 0; k < 50; ++k) out += "cd";
+         return out + "b";
+       }())},
       {"replace('abc', '', 'x')", s("abc")},
       {"replace('aa', 'a', '')", s("")},
       {"split_part('a,b,,d', ',', 2)", s("b")},
