@@ -11,6 +11,7 @@
 #include "operators/parts/text/csv_header.h"
 #include "operators/parts/text/csv_parser.h"
 #include "operators/parts/text/csv_settings.h"
+#include "operators/parts/text/file_column.h"
 #include "operators/parts/text/rejection_tally.h"
 #include "operators/parts/text/text_source.h"
 #include "operators/word.h"
@@ -23,7 +24,8 @@ using action = plan::node_checker::error_policy::action;
 
 struct settings {
   std::vector<std::string> paths;
-  record::row_type type;
+  record::row_type type;        // of the fields
+  record::row_type given_type;  // and with the file's name
   csv_format format;
   bool header = false;
   plan::node_checker::error_policy on_error;
@@ -36,6 +38,7 @@ settings read(plan::node_checker& node) {
   s.format = read_csv_format(node);
   s.header = node.boolean("header");
   s.on_error = node.on_error();
+  s.given_type = with_file_column(node, s.type);
   return s;
 }
 
@@ -70,7 +73,7 @@ settings check(plan::node_checker& node) {
   if (!node.ok()) return s;
   const plan::row_estimate rows = estimate(node, s);
   if (port > 0) node.set_output(port, reject_type());
-  node.set_output(0, s.type, {}, rows);
+  node.set_output(0, s.given_type, {}, rows);
   return s;
 }
 
@@ -82,7 +85,8 @@ class parse_stage final : public exec::parcel_stage<numbered_text> {
         reject_type_(reject_type()),
         tally_(std::move(tally)),
         pool_(pool),
-        batch_bytes_(batch_bytes) {}
+        file_column_(settings_.type, settings_.given_type, settings_.paths),
+        batch_bytes_(file_column_.without(batch_bytes)) {}
 
   void open(const numbered_text& in, exec::output& out) const override {
     const std::string_view done = in.piece.text.substr(0, out.within());
@@ -104,7 +108,10 @@ class parse_stage final : public exec::parcel_stage<numbered_text> {
       return true;
     };
     const uint64_t first_line = in.piece.first_line + count_byte(done, '\n');
-    const csv_parser::progress parsed = parser_.parse(text, first_line, pool_, batch_bytes_, rows, reject, out.room());
+    const csv_parser::progress parsed =
+        parser_.parse(text, first_line, pool_, batch_bytes_, rows, reject, file_column_.without(out.room()));
+    if (settings_.given_type.num_columns() > settings_.type.num_columns())
+      for (record::batch& b : rows) b = file_column_.add(b, in.file, pool_);
     if (!rejects.empty()) rejected.push_back(rejects.take());
     out.emit(rows, 0);
     out.emit(rejected, 1);
@@ -119,6 +126,7 @@ class parse_stage final : public exec::parcel_stage<numbered_text> {
   const record::row_type reject_type_;
   const std::shared_ptr<rejection_tally> tally_;
   record::batch_pool& pool_;
+  const file_column file_column_;
   const size_t batch_bytes_;
 };
 
@@ -179,7 +187,7 @@ exec::operator_definition word<"file_read_csv">() {
   d.parameters[0].name = "path";
   d.parameters[0].kind = parameter_kind::paths;
   d.parameters[0].required = true;
-  d.parameters[0].help = "A file, or a list of files that are read one after another; - is standard input.";
+  d.parameters[0].help = input_path_help;
   d.parameters[1].name = "type";
   d.parameters[1].kind = parameter_kind::row_type;
   d.parameters[1].required = true;
@@ -190,6 +198,7 @@ exec::operator_definition word<"file_read_csv">() {
   d.parameters[2].help =
       "The first line of each file is a header: it must name the columns of `type`, in order, and is skipped.";
   for (plan::parameter_declaration& p : csv_parameters()) d.parameters.push_back(std::move(p));
+  d.parameters.push_back(file_column_parameter());
   d.memory = [](const plan::node&, plan::node_part) { return text_reading_memory(); };
   return exec::define<settings>(std::move(d), check, build, look_into);
 }

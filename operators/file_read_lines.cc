@@ -9,6 +9,7 @@
 #include "engine/exec/parcel.h"
 #include "operators/parts/files/file_input.h"
 #include "operators/parts/rules/estimates.h"
+#include "operators/parts/text/file_column.h"
 #include "operators/parts/text/line_delimiter.h"
 #include "operators/parts/text/text_source.h"
 #include "operators/word.h"
@@ -20,25 +21,30 @@ namespace {
 struct settings {
   std::vector<std::string> paths;
   char delimiter = '\n';
+  record::row_type type;
 };
 
 record::row_type line_type() { return record::row_type({{"text", record::value_type::of(record::type_kind::string)}}); }
 
 settings check(plan::node_checker& node) {
-  settings s{node.paths("path"), line_delimiter(node)};
+  settings s{node.paths("path"), line_delimiter(node), with_file_column(node, line_type())};
   if (!node.ok()) return s;
   plan::row_estimate estimate;
   const int64_t file_bytes = total_file_bytes(node, s.paths);
   if (file_bytes >= 0)
     estimate = of_text(static_cast<uint64_t>(file_bytes), beginning_of(node, s.paths), s.delimiter, 1, line_type());
-  node.set_output(0, line_type(), {}, estimate);
+  node.set_output(0, s.type, {}, estimate);
   return s;
 }
 
 class line_stage final : public exec::parcel_stage<numbered_text> {
  public:
-  line_stage(char delimiter, record::batch_pool& pool, size_t batch_bytes)
-      : delimiter_(delimiter), max_rows_(record::shape_for(line_type(), batch_bytes).max_rows), pool_(pool) {}
+  line_stage(const settings& s, record::batch_pool& pool, size_t batch_bytes)
+      : delimiter_(s.delimiter),
+        max_rows_(record::shape_for(s.type, batch_bytes).max_rows),
+        names_file_(s.type.num_columns() > 1),
+        file_column_(line_type(), s.type, s.paths),
+        pool_(pool) {}
 
   void open(const numbered_text& in, exec::output& out) const override {
     const std::string_view text = in.piece.text;
@@ -77,7 +83,7 @@ class line_stage final : public exec::parcel_stage<numbered_text> {
       }
       b.owner = std::make_shared<std::pair<std::shared_ptr<std::byte[]>, std::shared_ptr<const void>>>(
           std::move(rows), std::move(text_owner));
-      out.emit(std::move(b));
+      out.emit(names_file_ ? file_column_.add(b, in.file, pool_) : std::move(b));
     }
   }
 
@@ -86,6 +92,8 @@ class line_stage final : public exec::parcel_stage<numbered_text> {
 
   const char delimiter_;
   const size_t max_rows_;
+  const bool names_file_;
+  const file_column file_column_;
   record::batch_pool& pool_;
 };
 
@@ -95,7 +103,7 @@ exec::assembly build(exec::build_context& c, const settings& s) {
   cutting.max_record_bytes = longest_line(c, cutting);
   exec::assembly out;
   out.head = make_text_source(c, s.paths, cutting, nullptr);
-  out.stages.push_back(std::make_unique<line_stage>(s.delimiter, c.job.pool(), cutting.piece_bytes));
+  out.stages.push_back(std::make_unique<line_stage>(s, c.job.pool(), cutting.piece_bytes));
   return out;
 }
 
@@ -112,15 +120,18 @@ exec::operator_definition word<"file_read_lines">() {
       "line may "
       "lack its delimiter.";
   d.order = "gives: nothing known; rows come in the order of the files";
-  d.example = "log: {op: file.read_lines, with: {path: [access.log.1, access.log]}}\n";
+  d.example =
+      "log: {op: file.read_lines, with: {path: [access.log.1, access.log]}}\n"
+      "all: {op: file.read_lines, with: {path: \"access.log*\", file_column: file}}\n";
   d.role = plan::operator_role::source;
   d.outputs = {{"out", "one row for each line"}};
   d.parameters.resize(1);
   d.parameters[0].name = "path";
   d.parameters[0].kind = parameter_kind::paths;
   d.parameters[0].required = true;
-  d.parameters[0].help = "A file, or a list of files that are read one after another; - is standard input.";
+  d.parameters[0].help = input_path_help;
   d.parameters.push_back(line_delimiter_parameter());
+  d.parameters.push_back(file_column_parameter());
   d.memory = [](const plan::node&, plan::node_part) { return text_reading_memory(); };
   return exec::define<settings>(std::move(d), check, build);
 }

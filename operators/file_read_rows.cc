@@ -305,7 +305,7 @@ exec::operator_definition word<"file_read_rows">() {
   d.parameters[0].name = "path";
   d.parameters[0].kind = parameter_kind::paths;
   d.parameters[0].required = true;
-  d.parameters[0].help = "A file, or a list of files that are read one after another; - is standard input.";
+  d.parameters[0].help = input_path_help;
   d.parameters[1].name = "type";
   d.parameters[1].kind = parameter_kind::row_type;
   d.parameters[1].required = true;

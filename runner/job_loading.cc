@@ -10,6 +10,7 @@
 #include "engine/exec/file_preflight.h"
 #include "engine/io/identify.h"
 #include "runner/home_paths.h"
+#include "runner/path_patterns.h"
 #include "runner/words.h"
 #include "specs/yaml_reader.h"
 
@@ -92,7 +93,12 @@ loaded_job load(const job_arguments& job, const resource_arguments& given, termi
   }
   specs::read_result read = specs::read_job_file(job.file, job.parameters, job.overrides);
   screen.hide(read.environment);
-  expand_home(read.job);
+  if (read.faults.empty()) {
+    // Plugins have sources, too. What is wrong with them is told by the check.
+    load_plugins_of(read.job);
+    expand_home(read.job);
+    expand_path_patterns(read.job, job.look_at_files, read.faults);
+  }
   const std::string text = read.text;
   loaded_job out = planned_or_shown(std::move(read), given, screen, files_of_command(job, report));
   if (job.look_at_files) show_file_faults(exec::look_at_files(*out.graph, known_operators()), text, screen);

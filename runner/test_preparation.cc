@@ -4,6 +4,7 @@
 
 #include "runner/home_paths.h"
 #include "runner/job_loading.h"
+#include "runner/path_patterns.h"
 #include "specs/parameters.h"
 #include "specs/yaml_reader.h"
 
@@ -110,6 +111,8 @@ preparation prepare_test(const spec_file& spec, size_t index) {
   out.faults = faults.take();
   specs::read_result read = specs::read_job(spec.text, spec.path, values);
   expand_home(read.job);
+  std::vector<fault> none;
+  expand_path_patterns(read.job, false, none);  // a test has rows of its own for files that are missing
   out.text = std::move(read.text);
   out.environment = std::move(read.environment);
   test_case& test = out.prepared.test;

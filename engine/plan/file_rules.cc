@@ -98,10 +98,12 @@ void check_files(const std::string& job_file, const std::vector<file_use>& files
     identities.push_back(others.identify ? others.identify(use.path, use.writes) : by_spelling(use.path, use.writes));
   file_comparison comparison(job_file, faults);
   for (size_t i = 1; i < all.size(); ++i)
-    for (size_t j = 0; j < i; ++j)
+    for (size_t j = 0; j < i; ++j) {
+      if (!all[i].writes && !all[j].writes && !identities[i].read_once) continue;  // there may be thousands of them
       if (same_file(identities[i], identities[j]) &&
           !comparison.compare(all[j], all[i], identities[i].read_once, others.may_replace_inputs))
         break;
+    }
 }
 
 }  // namespace flowrun::plan

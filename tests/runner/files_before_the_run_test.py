@@ -60,6 +60,30 @@ class files_before_the_run_test(process_test):
         self.write("known.csv", "text,n\n").chmod(0)
         self.both(66, "can't open known.csv: Permission denied")
 
+    def test_wildcards(self):
+        for name in ("logs/b.csv", "logs/a.csv", "logs/d/c.csv", "logs/[a].txt"):
+            self.write(name, f"{name}\n")
+        self.write("logs/a.txt", "wrong\n")
+        source = '{op: file.read_lines, with: {path: ["logs/*.csv", "logs/[a].txt", "**/c.*"], file_column: file}}'
+        self.write("job.yaml", job_with_sinks("out", source=source))
+        self.assertEqual(self.flowrun("-q", "job.yaml").returncode, 0)
+        names = ["logs/a.csv", "logs/b.csv", "logs/[a].txt", "logs/d/c.csv"]
+        self.assertEqual((self.dir / "out").read_text(), "".join(f"{name},{name}\n" for name in names))
+        csv = '{op: file.read_csv, with: {path: "logs/*.txt", type: {x: string}, file_column: from}}'
+        self.write("job.yaml", job_with_sinks("out", source=csv))
+        self.assertEqual(self.flowrun("-q", "job.yaml").returncode, 0)
+        self.assertEqual((self.dir / "out").read_text(), "logs/[a].txt,logs/[a].txt\nwrong,logs/a.txt\n")
+
+    def test_wildcards_that_match_nothing(self):
+        self.write("logs/a.csv", "a\n")
+        self.write("job.yaml", job_with_sinks("out", source='{op: file.read_lines, with: {path: ["logs/*.cvs"]}}'))
+        self.both(78, "job.yaml:3:45: error: no file matches 'logs/*.cvs'; the directory 'logs' has a.csv")
+        self.write("job.yaml", job_with_sinks("out", source='{op: file.read_lines, with: {path: "nowhere/**/x"}}'))
+        self.both(78, "no file matches 'nowhere/**/x': there is no directory 'nowhere'")
+        twice = '{op: file.read_csv, with: {path: "logs/*", type: {x: string}, file_column: x}}'
+        self.write("job.yaml", job_with_sinks("out", source=twice))
+        self.both(78, "the rows have a column 'x' already")
+
     def test_all_at_once(self):
         self.write("a-file", "")
         (self.dir / "folder").mkdir()

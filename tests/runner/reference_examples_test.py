@@ -55,7 +55,8 @@ EXAMPLES = {
     "concat": [example({"old": rows("k: u32", "1", "2"), "new": rows("k: u32", "0")}, {"all": ["1", "2", "0"]})],
     "file.read_csv": [example({}, {"edges": ["1,2", "3,4"]}, {"edges.txt": "1 2\n5;6\n3 4\n"},
                               {"out/rejected.txt": b"5;6\n"})],
-    "file.read_lines": [example({}, {"log": ["first", "second", "third"]},
+    "file.read_lines": [example({}, {"log": ["first", "second", "third"],
+                                     "all": ["third,access.log", "first,access.log.1", "second,access.log.1"]},
                                 {"access.log.1": "first\nsecond\n", "access.log": "third"})],
     "file.read_rows": [example(
         {}, {"edges": ["1,2", "1,3"], "known": ["0", "1", "2"]}, {"edges.u32x2": u32(1, 2, 1, 3)},

@@ -20,6 +20,11 @@ namespace flowrun::operators {
 // What a source of files asks of the planner: two sets of eight buffers, from 64 KiB to 1 MiB each.
 plan::memory_wish reading_memory();
 
+// The help of the parameter `path`.
+inline constexpr const char* input_path_help =
+    "A file, or a list of files that are read one after another; - is standard input. Wildcards stand for the files "
+    "that they match, sorted by name: * and ? within a name, [a-z], ** for any directories.";
+
 // Bytes of all files together, or a negative value when one is unknown (a pipe, or not there yet).
 int64_t total_file_bytes(const plan::node_checker& params, const std::vector<std::string>& paths);
 // The first blocks of the first file that has some; empty where none can be looked at.

@@ -1,0 +1,107 @@
+#include "runner/path_patterns.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "engine/io/path_pattern.h"
+#include "runner/words.h"
+#include "specs/value.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+using nodes = google::protobuf::RepeatedPtrField<specs::Node>;
+
+constexpr size_t most_names_shown = 5;
+
+class pattern_expansion {
+ public:
+  pattern_expansion(const std::string& job_file, bool must_match, std::vector<fault>& faults)
+      : catalog_(known_vocabulary()), job_file_(job_file), must_match_(must_match), faults_(faults) {}
+
+  void expand(nodes& all) {
+    for (specs::Node& node : all) {
+      const plan::operator_declaration* d = catalog_.find(node.op());
+      if (d != nullptr && d->role == plan::operator_role::source && is_map(node.with()))
+        for (specs::Entry& entry : *node.mutable_with()->mutable_map()->mutable_entries())
+          if (takes_several(*d, entry.key())) expand(*entry.mutable_value());
+      for (specs::Body& body : *node.mutable_bodies()) expand(*body.mutable_nodes());
+    }
+  }
+
+ private:
+  static bool takes_several(const plan::operator_declaration& d, const std::string& name) {
+    return std::any_of(d.parameters.begin(), d.parameters.end(), [&](const plan::parameter_declaration& p) {
+      return p.name == name && p.kind == plan::parameter_kind::paths;
+    });
+  }
+
+  void expand(specs::Value& value) {
+    specs::List out;
+    bool is_changed = false;
+    const auto add = [&](const specs::Value& item) {
+      const std::vector<std::string> matches = matches_of(item);
+      is_changed = is_changed || !matches.empty();
+      if (matches.empty()) *out.add_items() = item;
+      for (const std::string& path : matches) {
+        specs::Value& one = *out.add_items();
+        one = item;
+        one.mutable_scalar()->set_text(path);
+      }
+    };
+    if (is_scalar(value)) add(value);
+    if (is_list(value))
+      for (const specs::Value& item : value.list().items()) add(item);
+    if (is_changed) *value.mutable_list() = std::move(out);
+  }
+
+  // Empty: it is no pattern, or there is a fault.
+  std::vector<std::string> matches_of(const specs::Value& item) {
+    if (!is_scalar(item) || is_unresolved(item) || !io::is_path_pattern(specs::text(item))) return {};
+    io::path_matches found = io::match_paths(specs::text(item));
+    if (must_match_ && (found.paths.empty() || !found.problem.empty())) fail(item, found);
+    return std::move(found.paths);
+  }
+
+  void fail(const specs::Value& item, const io::path_matches& found) {
+    const std::string& pattern = specs::text(item);
+    std::string message = fmt::format("no file matches '{}'", pattern), hint;
+    if (!found.problem.empty()) {
+      message = fmt::format("can't search for '{}': {}", pattern, found.problem);
+      hint = "check the permissions";
+    } else if (struct stat info{}; stat(found.directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+      message += fmt::format(": there is no directory '{}'", found.directory);
+      hint = "check the path; relative paths start at the working directory";
+    } else if (found.names.empty()) {
+      message += fmt::format(": the directory '{}' is empty", found.directory);
+    } else {
+      const size_t count = std::min(found.names.size(), most_names_shown);
+      const std::vector<std::string> first(found.names.begin(),
+                                           found.names.begin() + static_cast<std::ptrdiff_t>(count));
+      message += fmt::format("; the directory '{}' has {}{}", found.directory, joined(first, ", "),
+                             count < found.names.size() ? ", …" : "");
+      hint = did_you_mean(pattern.substr(pattern.rfind('/') + 1), found.names);
+    }
+    faults_.push_back({specs::where(job_file_, item.position()), std::move(message),
+                       "a pattern that matches files: * and ? within a name, [a-z], ** for any directories",
+                       std::move(hint)});
+  }
+
+  const plan::vocabulary catalog_;
+  const std::string& job_file_;
+  const bool must_match_;
+  std::vector<fault>& faults_;
+};
+
+}  // namespace
+
+void expand_path_patterns(specs::JobSpec& job, bool must_match, std::vector<fault>& faults) {
+  pattern_expansion expansion(job.file(), must_match, faults);
+  expansion.expand(*job.mutable_nodes());
+  for (specs::Graph& graph : *job.mutable_graphs()) expansion.expand(*graph.mutable_nodes());
+}
+
+}  // namespace flowrun::runner
