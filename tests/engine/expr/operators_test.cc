@@ -127,6 +127,8 @@ TEST(operators, give_the_documented_values) {
       {"regex_replace('baac', 'a*', 'x')", s("xbxcx")},
       {"regex_replace('\\xc3\\xa9', '', '-')", s("-\xc3\xa9-")},
       {"regex_replace('abc', 'x', 'y')", s("abc")},
+      {"regex_replace(unhex('z'), '', '-')", s("-")},
+      {"regex_extract(unhex('z'), '(a?)', 1)", s("")},
       {"7 / 2", u(3)},
       {"7 / 0", u(0)},
       {"7 % 0", u(0)},
