@@ -10,7 +10,9 @@
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
+#include "engine/plan/file_rules.h"
 #include "engine/sort/conservation.h"
+#include "specs/value.h"
 
 namespace flowrun::exec {
 
@@ -94,6 +96,31 @@ std::string note_of(const RunReport::Sort& s) {
   return out + verified;
 }
 
+// What lies in a file that a sink has written, so that the report alone is enough to read it.
+void describe(const plan::graph& graph, const plan::node& sink, RunReport::Output& out) {
+  out.set_node(sink.id);
+  out.set_op(sink.declaration->name);
+  for (const record::column& c : graph.input_of(sink, 0).type.columns()) {
+    auto* column = out.add_columns();
+    column->set_name(c.name);
+    column->set_type(record::to_string(c.type));
+  }
+  for (const specs::Entry& entry : sink.spec->with().map().entries()) {
+    if (!specs::is_scalar(entry.value()) || entry.key() == "path") continue;
+    auto* setting = out.add_with();
+    setting->set_name(entry.key());
+    setting->set_value(specs::text(entry.value()));
+  }
+}
+
+void describe_output(const plan::graph& graph, RunReport::Output& out) {
+  for (const plan::node& n : graph.nodes) {
+    if (plan::is_internal(n) || n.declaration->role != plan::operator_role::sink) continue;
+    for (const plan::file_use& use : plan::files_of(n))
+      if (use.path == out.path() || (use.path == "-" && out.path() == "/dev/stdout")) return describe(graph, n, out);
+  }
+}
+
 // What bounded the run, from where its time went.
 std::string verdict(const RunReport& report) {
   const double available = report.wall_seconds() * report.threads();
@@ -167,6 +194,7 @@ RunReport make_report(const report_input& in) {
     auto* output = report.add_outputs();
     output->set_path(r.path);
     output->set_state(std::string(io::to_string(r.state)));
+    describe_output(*in.graph, *output);
   }
   report.set_verdict(verdict(report));
   return report;

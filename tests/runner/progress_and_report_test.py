@@ -154,6 +154,35 @@ class report_test(process_test):
             self.assertIn("scratch_written_bytes", report[side])
         self.assertEqual(int(report["actual"]["output_bytes"]), 4000000)
 
+    def test_a_report_says_how_its_outputs_are_read(self):
+        rows = "{op: generate, with: {rows: 3, columns: {id: i, part: u24(i), text: string(i)}}}"
+        self.write(
+            "job.yaml",
+            f"""flowrun: 1
+nodes:
+  rows: {rows}
+  narrow: {{op: map, in: rows, with: {{id: id, part: part}}}}
+  text: {{op: file.write_csv, in: rows, with: {{path: "${{env:TOKEN}}.csv", header: true, delimiter: "${{env:SEPARATOR}}"}}}}
+  kept: {{op: file.write_rows, in: narrow, with: {{path: kept.bin, index: true}}}}
+""",
+        )
+        self.environment.update(TOKEN="secret-name", SEPARATOR=";")
+        done = self.flowrun("job.yaml", "-q", "--report", "report.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        outputs = {output["path"]: output for output in self.report()["outputs"]}
+        self.assertEqual(set(outputs), {"${env:TOKEN}.csv", "kept.bin", "kept.bin.index"})
+        text = outputs["${env:TOKEN}.csv"]
+        self.assertEqual((text["node"], text["op"]), ("text", "file.write_csv"))
+        self.assertEqual(
+            [(column["name"], column["type"]) for column in text["columns"]],
+            [("id", "u64"), ("part", "u24"), ("text", "string")],
+        )
+        self.assertEqual(
+            {setting["name"]: setting["value"] for setting in text["with"]}, {"header": "true", "delimiter": ";"}
+        )
+        self.assertEqual(outputs["kept.bin"]["node"], "kept")
+        self.assertEqual((outputs["kept.bin.index"]["node"], outputs["kept.bin.index"]["columns"]), ("", []))
+
     def test_on_standard_output(self):
         self.write("job.yaml", SORT)
         self.assertEqual(json.loads(self.flowrun("job.yaml", "--report", "-").stdout)["status"], "succeeded")
