@@ -1,0 +1,176 @@
+"""run, check and plan: a job as a path, a dict or YAML text, and the options of the command as keywords."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from contextlib import ExitStack
+from typing import Any, Callable, Mapping, Sequence, Union, cast
+
+from flowrun.errors import Fault, error_of, faults_in
+from flowrun.outputs import PathOf, Result, TemporaryFolder
+from flowrun.process import PathLike, Stream, carry_out, program_at
+from flowrun.reports import Plan, Progress, Report, typed
+
+Job = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+Values = Union[Mapping[str, object], None]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    if isinstance(value, (list, tuple, Mapping)):
+        return json.dumps(value, ensure_ascii=False)  # JSON is YAML
+    return str(value)
+
+
+def _file_of(job: Job, stack: ExitStack) -> str:
+    """The job's file; a dict or a text, which has several lines, is written to one that goes with the stack."""
+    if isinstance(job, os.PathLike) or (isinstance(job, str) and "\n" not in job):
+        return os.fspath(job)
+    text = job if isinstance(job, str) else json.dumps(job, ensure_ascii=False, indent=1)
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="flowrun-job-"))
+    path = os.path.join(folder, "job.yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def _words(
+    command: str,
+    job: str,
+    params: Values,
+    binary: PathLike | None,
+    plugins: Sequence[PathLike],
+    settings: Values,
+    memory: int | str | None,
+    threads: int | None,
+    scratch: PathLike | Sequence[PathLike] | None,
+    scratch_limit: int | str | None,
+) -> list[str]:
+    words = [program_at(binary), "--color=never", *(f"--plugin={os.fspath(path)}" for path in plugins), command, job]
+    for name, value in (params or {}).items():
+        words += ["-p", f"{name}={_text(value)}"]
+    for name, value in (settings or {}).items():
+        words += ["--set", f"{name}={_text(value)}"]
+    if isinstance(scratch, (str, os.PathLike)):
+        scratch = [scratch]
+    for directory in scratch or ():
+        words += ["-T", os.fspath(directory)]
+    for option, given in (("--memory", memory), ("--threads", threads), ("--scratch-limit", scratch_limit)):
+        if given is not None:
+            words.append(f"{option}={given}")
+    return words
+
+
+def _warnings(messages: str) -> list[str]:
+    mark = "flowrun: warning: "
+    return [line[len(mark) :] for line in messages.splitlines() if line.startswith(mark)]
+
+
+def run(
+    job: Job,
+    params: Values = None,
+    *,
+    memory: int | str | None = None,
+    threads: int | None = None,
+    scratch: PathLike | Sequence[PathLike] | None = None,
+    scratch_limit: int | str | None = None,
+    resume: bool = False,
+    verify: bool | None = None,
+    plugins: Sequence[PathLike] = (),
+    outputs: Mapping[str, PathLike | None] | None = None,
+    settings: Values = None,
+    progress: Callable[[Progress], object] | None = None,
+    cwd: PathLike | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: Stream = None,
+    stdout: Stream = None,
+    binary: PathLike | None = None,
+) -> Result:
+    """Runs a job: a path, a dict, or YAML text of several lines. Raises FlowrunError.
+
+    `params` are what -p gives, `settings` what --set does: {"nodes.top.with.limit": 5}. `outputs` says where nodes write,
+    {node: path}; None is a temporary file, which goes when nobody can read it any more. `progress` is called about once
+    a second. `env` is added to the environment. A KeyboardInterrupt stops the job, which leaves nothing.
+    """
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="flowrun-report-"))
+        kept = TemporaryFolder() if None in (outputs or {}).values() else None
+        changes = dict(settings or {})
+        for node, path in (outputs or {}).items():
+            place = os.path.join(kept.name, node) if kept is not None and path is None else path
+            changes[f"nodes.{node}.with.path"] = place
+        words = _words(
+            "run", _file_of(job, stack), params, binary, plugins, changes, memory, threads, scratch, scratch_limit
+        )
+        report_file = os.path.join(folder, "report.json")
+        words += [f"--report={report_file}", f"--progress={'json' if progress else 'none'}"]
+        if resume:
+            words.append("--resume")
+        if verify is not None:
+            words.append("--verify" if verify else "--no-verify")
+        code, _, said = carry_out(words, cwd=cwd, env=env, stdin=stdin, stdout=stdout, progress=progress)
+        report: Report | None = None
+        if os.path.exists(report_file):
+            with open(report_file, encoding="utf-8") as file:
+                report = cast(Report, typed(json.load(file), Report))
+        if code != 0 or report is None:
+            raise error_of(code, said, report)
+        return Result(report, _warnings(said), PathOf(cwd, env, kept))
+
+
+def check(
+    job: Job,
+    params: Values = None,
+    *,
+    memory: int | str | None = None,
+    threads: int | None = None,
+    scratch: PathLike | Sequence[PathLike] | None = None,
+    scratch_limit: int | str | None = None,
+    files: bool = True,
+    plugins: Sequence[PathLike] = (),
+    settings: Values = None,
+    cwd: PathLike | None = None,
+    env: Mapping[str, str] | None = None,
+    binary: PathLike | None = None,
+) -> list[Fault]:
+    """All that is wrong with a job; an empty list if nothing is. `files`: looks at the files that it reads and writes."""
+    with ExitStack() as stack:
+        words = _words(
+            "check", _file_of(job, stack), params, binary, plugins, settings, memory, threads, scratch, scratch_limit
+        )
+        code, _, said = carry_out(words + ([] if files else ["--no-files"]), cwd=cwd, env=env)
+        faults = faults_in(said)
+        if code not in (0, 65, 66, 73, 78) or (code != 0 and not faults):
+            raise error_of(code, said)
+        return faults if code != 0 else []
+
+
+def plan(
+    job: Job,
+    params: Values = None,
+    *,
+    memory: int | str | None = None,
+    threads: int | None = None,
+    scratch: PathLike | Sequence[PathLike] | None = None,
+    scratch_limit: int | str | None = None,
+    plugins: Sequence[PathLike] = (),
+    settings: Values = None,
+    cwd: PathLike | None = None,
+    env: Mapping[str, str] | None = None,
+    binary: PathLike | None = None,
+) -> Plan:
+    """What a run would do and cost. Raises FlowrunError."""
+    with ExitStack() as stack:
+        words = _words(
+            "plan", _file_of(job, stack), params, binary, plugins, settings, memory, threads, scratch, scratch_limit
+        )
+        code, out, said = carry_out([*words, "--format=json"], cwd=cwd, env=env, stdout=subprocess.PIPE)
+        if code != 0:
+            raise error_of(code, said)
+        return cast(Plan, typed(json.loads(out), Plan))

@@ -1,0 +1,210 @@
+"""What a job has written, as arrays and tables."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import tempfile
+import weakref
+from typing import TYPE_CHECKING, Any, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from flowrun.reports import OutputFile, Report
+from flowrun.row_types import dtype_of, is_odd, widened, widened_column
+
+if TYPE_CHECKING:
+    import pyarrow
+
+# What can't be read as numbers by a name of NumPy's.
+_ARROW = {"bool": "bool_", "u24": "uint32", "u40": "uint64", "u48": "uint64", "f32": "float32", "f64": "float64"}
+
+
+class Output:
+    """A file that a node of the job has written: file.write_rows, file.write_csv or file.write_lines."""
+
+    def __init__(self, told: OutputFile, path: str, keeper: object = None):
+        self.node = told["node"]
+        self.op = told["op"]
+        self.path = path
+        self.state = told["state"]
+        self.columns = [(column["name"], column["type"]) for column in told["columns"]]
+        self.settings = {setting["name"]: setting["value"] for setting in told["with"]}
+        self._keeper = keeper  # a temporary folder lives as long as somebody may read in it
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{name}: {kind}" for name, kind in self.columns)
+        return f"<flowrun.Output {self.node!r} {self.path!r} {{{columns}}}>"
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the rows in the file. TypeError where a column is text."""
+        return dtype_of(self.columns)
+
+    def rows(self) -> npt.NDArray[Any]:
+        """The rows of a row file as they lie there, mapped into memory and read-only."""
+        self._must_be("file.write_rows", "rows()", "array() or table()")
+        if os.path.getsize(self.path) == 0:  # which can't be mapped
+            return np.empty(0, self.dtype)
+        return np.memmap(self.path, self.dtype, mode="r")
+
+    def array(self) -> npt.NDArray[Any]:
+        """A structured array. Of a row file it is mapped into memory and nothing is copied, unless there are columns of
+        24, 40 or 48 bits, which become numbers of 32 and 64. A text file is read as a whole; its texts are Python's."""
+        if self.op == "file.write_rows":
+            return widened(self.rows())
+        return self._array_of_text()
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """One column. Only the columns of 24, 40 and 48 bits are copied."""
+        if self.op != "file.write_rows":
+            picked: npt.NDArray[Any] = self._array_of_text()[name]
+            return picked
+        rows = self.rows()
+        of_rows: npt.NDArray[Any] = rows[name]
+        return widened_column(of_rows) if is_odd((rows.dtype.fields or {})[name][0]) else of_rows
+
+    def table(self) -> pyarrow.Table:
+        """A pyarrow.Table. A row file with one column of 8, 16, 32 or 64 bits, or of bytes, is not copied."""
+        try:
+            import pyarrow
+        except ImportError as missing:
+            raise ImportError("table() needs pyarrow: pip install 'flowrun[arrow]'; array() does without") from missing
+        if self.op == "file.write_csv":
+            return self._table_of_csv()
+        if self.op == "file.write_lines":
+            return pyarrow.table({self.columns[0][0]: pyarrow.array(self._lines(), pyarrow.string())})
+        return pyarrow.table({name: self._arrow_column(name, kind) for name, kind in self.columns})
+
+    def _must_be(self, op: str, what: str, instead: str) -> None:
+        if self.op != op:
+            raise TypeError(f"{self.node!r} is written by {self.op}, and {what} reads what {op} writes: take {instead}")
+
+    def _arrow_column(self, name: str, kind: str) -> Any:
+        import pyarrow
+
+        column = self.column(name)
+        if not kind.startswith("bytes["):
+            return pyarrow.array(np.ascontiguousarray(column))
+        width = column.dtype.itemsize
+        dense = np.ascontiguousarray(column)
+        return pyarrow.Array.from_buffers(
+            pyarrow.binary(width), len(dense), [None, pyarrow.py_buffer(dense.view("u1"))]
+        )
+
+    def _csv_form(self) -> tuple[str, str, bool]:
+        form = self.settings
+        delimiter = form.get("delimiter", ",").replace("\\t", "\t")
+        return delimiter, form.get("quote", '"'), form.get("header", "false") == "true"
+
+    def _table_of_csv(self) -> Any:
+        import pyarrow
+        import pyarrow.csv
+
+        def arrow_type(kind: str) -> Any:
+            if kind == "string":
+                return pyarrow.string()
+            if kind.startswith("bytes["):
+                return pyarrow.binary()
+            name = _ARROW.get(kind) or kind.replace("u", "uint", 1).replace("i", "int", 1 if kind[0] == "i" else 0)
+            return getattr(pyarrow, name)()
+
+        delimiter, quote, header = self._csv_form()
+        types = {name: arrow_type(kind) for name, kind in self.columns}
+        if os.path.getsize(self.path) == 0:
+            return pyarrow.schema(list(types.items())).empty_table()
+        return pyarrow.csv.read_csv(
+            self.path,
+            pyarrow.csv.ReadOptions(column_names=list(types), skip_rows=int(header)),
+            pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=quote or False, newlines_in_values=True),
+            pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[]),
+        )
+
+    def _lines(self) -> list[str]:
+        delimiter = self.settings.get("delimiter", "\n").replace("\\0", "\0").replace("\\n", "\n")
+        with open(self.path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+            lines = file.read().split(delimiter)
+        return lines[:-1] if lines[-1] == "" else lines
+
+    def _array_of_text(self) -> npt.NDArray[Any]:
+        fields = [(name, "O" if kind == "string" else _text_dtype(name, kind)) for name, kind in self.columns]
+        if self.op == "file.write_lines":
+            wanted = self.settings.get("column", self.columns[0][0])
+            return np.array([(line,) for line in self._lines()], [(wanted, "O")])
+        self._must_be("file.write_csv", "array()", "its own reader")
+        delimiter, quote, header = self._csv_form()
+        with open(self.path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+            quoting = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
+            lines = csv.reader(file, delimiter=delimiter, quotechar=quote or None, quoting=quoting)
+            if header:
+                next(lines)
+            rows = [tuple(map(_value, line, (kind for _, kind in self.columns))) for line in lines]
+        return np.array(rows, fields)
+
+
+def _text_dtype(name: str, kind: str) -> Any:
+    wide = {"u24": "u32", "u40": "u64", "u48": "u64"}.get(kind, kind)
+    return dtype_of([(name, wide)])[name]
+
+
+def _value(text: str, kind: str) -> Any:
+    if kind == "string":
+        return text
+    if kind == "bool":
+        return text == "true"
+    if kind.startswith("bytes["):
+        return text.encode("utf-8", "surrogateescape")
+    return float(text) if kind.startswith("f") else int(text)
+
+
+class Result(Mapping[str, Output]):
+    """A job that has succeeded: `result["write"]` is what the node `write` has written, `report` what was done."""
+
+    def __init__(self, report: Report, warnings: list[str], folder: PathOf):
+        self.report = report
+        self.warnings = warnings
+        self._outputs = {
+            told["node"]: Output(told, folder.of(told["path"]), folder.temporary)
+            for told in report["outputs"]
+            if told["node"]
+        }
+
+    def __getitem__(self, node: str) -> Output:
+        if node not in self._outputs:
+            raise KeyError(f"{node!r} has written no file; these nodes have: {', '.join(self._outputs) or 'none'}")
+        return self._outputs[node]
+
+    def __iter__(self) -> Any:
+        return iter(self._outputs)
+
+    def __len__(self) -> int:
+        return len(self._outputs)
+
+
+class TemporaryFolder:
+    """Goes when the last output in it does. Arrays that are mapped from its files stay as they are."""
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="flowrun-rows-")
+        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+
+
+class PathOf:
+    """Paths as the report has them, from here: it is told relative to the job's folder, and masks the environment."""
+
+    def __init__(
+        self,
+        cwd: str | os.PathLike[str] | None,
+        env: Mapping[str, str] | None,
+        temporary: TemporaryFolder | None,
+    ):
+        self.temporary = temporary
+        self._cwd = os.path.abspath(cwd or ".")
+        self._environment = {**os.environ, **(env or {})}
+
+    def of(self, path: str) -> str:
+        whole = re.sub(r"\$\{env:([^}]*)\}", lambda name: self._environment.get(name[1], name[0]), path)
+        return os.path.join(self._cwd, whole)

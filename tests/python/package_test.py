@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""The Python package: what jobs write comes as arrays, what is wrong as exceptions, and Ctrl-C leaves nothing.
+
+    PYTHONPATH=python package_test.py FLOWRUN [test…]
+"""
+
+import doctest
+import gc
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+os.environ["FLOWRUN"] = str(pathlib.Path(sys.argv.pop(1)).resolve())
+
+import flowrun  # noqa: E402
+import flowrun.row_types  # noqa: E402
+import numpy as np  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ALL_KINDS = {
+    "b": "i % 3 == 0", "c": "u8(i * 50)", "d": "u16(i * 9001)", "e": "u24(i * 4000037)", "f": "u32(i * 999999937)",
+    "g": "u40(i * 999999999989)", "h": "u48(i * 77777777777777)", "k": "rand(1, i)", "m": "i8(-50 * i64(i))",
+    "n": "i16(-9000 * i64(i))", "o": "i32(-5 * i64(i))", "p": "-7 * i64(i)", "q": "f32(i / 4.0)", "r": "i / 3.0",
+}  # fmt: skip
+
+
+def job_of(columns, sink="file.write_rows", rows=5, **more):
+    return {
+        "flowrun": 1,
+        "nodes": {
+            "rows": {"op": "generate", "with": {"rows": rows, "columns": columns}},
+            "out": {"op": sink, "in": "rows", "with": {"path": "out/rows", **more}},
+        },
+    }
+
+
+class package_test(unittest.TestCase):
+    def setUp(self):
+        kept = tempfile.TemporaryDirectory(prefix="flowrun-python-")
+        self.addCleanup(kept.cleanup)
+        self.dir = pathlib.Path(kept.name)
+
+    def files(self):
+        return sorted(str(path.relative_to(self.dir)) for path in self.dir.rglob("*") if path.is_file())
+
+    def test_the_examples(self):
+        self.assertEqual(doctest.testfile(str(ROOT / "python/README.md"), module_relative=False).failed, 0)
+        self.assertEqual(doctest.testmod(flowrun.row_types).failed, 0)
+
+    def test_every_type_is_the_same_as_text_and_as_rows(self):
+        as_rows = flowrun.run(job_of(ALL_KINDS), cwd=self.dir)["out"]
+        self.assertEqual(as_rows.dtype.itemsize, 57)
+        as_text = flowrun.run(job_of(ALL_KINDS, "file.write_csv", header=True, delimiter=";"), cwd=self.dir)["out"]
+        self.assertEqual(as_text.settings, {"header": "true", "delimiter": ";"})
+        text = as_text.array()
+        flowrun.run(job_of(ALL_KINDS), cwd=self.dir)
+        rows = as_rows.array()
+        self.assertEqual(rows.dtype.names, tuple(ALL_KINDS))
+        for name in ALL_KINDS:
+            self.assertEqual(rows[name].tolist(), text[name].tolist(), name)
+            self.assertEqual(as_rows.column(name).tolist(), text[name].tolist(), name)
+        self.assertEqual(rows["e"].tolist(), [i * 4000037 % 2**24 for i in range(5)])
+        self.assertEqual(rows["g"].tolist(), [i * 999999999989 % 2**40 for i in range(5)])
+        self.assertEqual(rows["h"].tolist(), [i * 77777777777777 % 2**48 for i in range(5)])
+
+    def test_rows_are_mapped_where_numpy_has_their_types(self):
+        rows = flowrun.run(job_of({"id": "i", "small": "u8(i)"}), cwd=self.dir)["out"].array()
+        self.assertIsInstance(rows, np.memmap)
+        self.assertEqual(rows.tolist(), [(i, i) for i in range(5)])
+        with self.assertRaises(ValueError):
+            rows["id"] = 1
+
+    def test_an_empty_file(self):
+        for sink in ("file.write_rows", "file.write_csv"):
+            self.assertEqual(len(flowrun.run(job_of({"id": "i"}, sink, rows=0), cwd=self.dir)["out"].array()), 0)
+
+    def test_arrays_go_in_and_come_out(self):
+        given = np.array([(b"ab", 7, True), (b"a\0", 2**40 - 1, False)], [("key", "S2"), ("n", "<u8"), ("ok", "?")])
+        given.tofile(self.dir / "in.bin")
+        job = {
+            "flowrun": 1,
+            "nodes": {
+                "in": {"op": "file.read_rows", "with": {"path": "in.bin", "type": flowrun.row_type_of(given.dtype)}},
+                "sorted": {"op": "sort", "in": "in", "with": {"by": ["key"]}},
+                "out": {"op": "file.write_rows", "in": "sorted", "with": {"path": "out.bin"}},
+            },
+        }
+        out = flowrun.run(job, cwd=self.dir)["out"].array()
+        self.assertEqual(out.dtype, given.dtype)
+        self.assertEqual(out.tobytes(), given[::-1].tobytes())
+        for wrong in (np.dtype([("a", "u1"), ("b", "<u4")], align=True), np.dtype([("a", ">u4")]), np.dtype("<u4"), [("a", "U3")]):
+            with self.assertRaises(TypeError):
+                flowrun.row_type_of(wrong)
+
+    def test_text_has_no_fixed_width(self):
+        job = job_of({"name": "concat('n, \"', i, '\"')", "id": "i"}, "file.write_csv", rows=2)
+        out = flowrun.run(job, cwd=self.dir)["out"]
+        self.assertEqual(out.array().tolist(), [('n, "0"', 0), ('n, "1"', 1)])
+        with self.assertRaisesRegex(TypeError, "'name' is of type string.*file.write_csv"):
+            out.dtype
+        with self.assertRaisesRegex(TypeError, "written by file.write_csv"):
+            out.rows()
+        job["nodes"]["out"]["op"] = "file.write_rows"
+        self.assertEqual([fault.column > 0 for fault in flowrun.check(job, cwd=self.dir)], [True])
+        lines = flowrun.run(job_of({"text": "string(i)"}, "file.write_lines", rows=3), cwd=self.dir)["out"].array()
+        self.assertEqual(lines["text"].tolist(), ["0", "1", "2"])
+
+    def test_arrow_tables(self):
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            with self.assertRaisesRegex(ImportError, r"flowrun\[arrow\]"):
+                flowrun.run(job_of({"id": "i"}), cwd=self.dir)["out"].table()
+            return
+        rows = flowrun.run(job_of(ALL_KINDS), cwd=self.dir, outputs={"out": None})["out"]
+        text = flowrun.run(job_of({**ALL_KINDS, "s": "if(i == 1, '', string(i))"}, "file.write_csv", header=True), cwd=self.dir)["out"]
+        expected = [dict(zip(ALL_KINDS, row)) for row in rows.array().tolist()]
+        self.assertEqual(rows.table().to_pylist(), expected)
+        self.assertEqual(text.table().drop(["s"]).to_pylist(), expected)
+        self.assertEqual(text.table()["s"].to_pylist(), ["0", "", "2", "3", "4"])
+
+    def test_temporary_files_go_with_the_result(self):
+        result = flowrun.run(job_of({"id": "i"}), cwd=self.dir, outputs={"out": None})
+        path = pathlib.Path(result["out"].path)
+        array = result["out"].array()
+        self.assertTrue(path.exists())
+        self.assertEqual(self.files(), [])
+        del result
+        gc.collect()
+        self.assertFalse(path.parent.exists())
+        self.assertEqual(array["id"].tolist(), [0, 1, 2, 3, 4])
+
+    def test_parameters_of_all_types(self):
+        text = """flowrun: 1
+params: {rows: {type: int, required: true}, on: {type: bool, required: true}, half: {type: float, required: true}, out: {type: path, required: true}}
+nodes:
+  rows: {op: generate, with: {rows: "${rows}", columns: {x: "if(${on}, ${half}, 0.0)"}}}
+  out: {op: file.write_rows, in: rows, with: {path: "${out}"}}
+"""
+        result = flowrun.run(text, {"rows": 2, "on": True, "half": 0.25, "out": self.dir / "x = y.bin"}, threads=1)
+        self.assertEqual(result["out"].array()["x"].tolist(), [0.25, 0.25])
+        self.assertEqual((result.report["threads"], result.report["nodes"][0]["rows"]), (1, 2))
+
+    def test_errors_of_each_kind(self):
+        (self.dir / "in.csv").write_text("a,1\nb,x\n")
+        job = {
+            "flowrun": 1,
+            "nodes": {
+                "in": {"op": "file.read_csv", "with": {"path": "in.csv", "type": {"k": "string", "v": "u32"}}},
+                "out": {"op": "file.write_csv", "in": "in", "with": {"path": "out.csv"}},
+            },
+        }
+        with self.assertRaises(flowrun.BadDataError) as caught:
+            flowrun.run(job, cwd=self.dir)
+        fault = caught.exception.faults[0]
+        self.assertEqual((fault.file, fault.line, fault.column, caught.exception.exit_code), ("in.csv", 2, 3, 65))
+        self.assertEqual(fault.message, 'expected u32, got "x"')
+        self.assertIn("on_error", fault.advice)
+        self.assertEqual(caught.exception.report["status"], "failed")
+        with self.assertRaises(flowrun.InputMissingError):
+            flowrun.run(job, cwd=self.dir, settings={"nodes.in.with.path": "no.csv"})
+        with self.assertRaises(flowrun.UsageError):
+            flowrun.run(job, cwd=self.dir, memory="much")
+        with self.assertRaises(flowrun.ProgramNotFoundError):
+            flowrun.run(job, binary="/no/flowrun")
+        faults = flowrun.check(job, cwd=self.dir, settings={"nodes.in.op": "file.read_cvs", "nodes.out.op": "file.write_cvs"})
+        self.assertEqual(len(faults), 2)
+        self.assertEqual([fault.advice for fault in faults], ["did you mean 'file.read_csv'?", "did you mean 'file.write_csv'?"])
+        self.assertEqual(flowrun.check(job, cwd=self.dir), [])
+        self.assertEqual(self.files(), ["in.csv"])
+
+    def test_ctrl_c_stops_the_job(self):
+        job = job_of({"v": "rand(1, i)"}, rows=2 * 10**9)
+        # Scratch is of the folder, so that whatever was left would be seen.
+        begun = threading.Event()
+        threading.Thread(target=lambda: (begun.wait(), os.kill(os.getpid(), signal.SIGINT)), daemon=True).start()
+        start = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            flowrun.run(job, cwd=self.dir, scratch=self.dir / "scratch", progress=lambda _: begun.set())
+        self.assertLess(time.monotonic() - start, 20)
+        self.assertEqual(self.files(), [])
+        children = subprocess.run(["ps", "--ppid", str(os.getpid()), "-o", "comm="], capture_output=True, text=True).stdout
+        self.assertNotIn("flowrun", children)
+
+    def test_a_callback_that_fails_stops_the_job(self):
+        def fail(_):
+            raise RuntimeError("enough")
+
+        with self.assertRaisesRegex(RuntimeError, "enough"):
+            flowrun.run(job_of({"v": "rand(1, i)"}, rows=2 * 10**9), cwd=self.dir, progress=fail)
+        self.assertEqual(self.files(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
