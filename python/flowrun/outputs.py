@@ -65,7 +65,7 @@ class Output:
             return picked
         rows = self.rows()
         of_rows: npt.NDArray[Any] = rows[name]
-        return widened_column(of_rows) if is_odd((rows.dtype.fields or {})[name][0]) else of_rows
+        return widened_column(of_rows) if is_odd(rows.dtype[name]) else of_rows
 
     def table(self) -> pyarrow.Table:
         """A pyarrow.Table. A row file with one column of 8, 16, 32 or 64 bits, or of bytes, is not copied."""
@@ -76,7 +76,7 @@ class Output:
         if self.op == "file.write_csv":
             return self._table_of_csv()
         if self.op == "file.write_lines":
-            return pyarrow.table({self.columns[0][0]: pyarrow.array(self._lines(), pyarrow.string())})
+            return pyarrow.table({self._line_column(): pyarrow.array(self._lines(), pyarrow.string())})
         return pyarrow.table({name: self._arrow_column(name, kind) for name, kind in self.columns})
 
     def _must_be(self, op: str, what: str, instead: str) -> None:
@@ -123,6 +123,11 @@ class Output:
             pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[]),
         )
 
+    def _line_column(self) -> str:
+        """Which column file.write_lines takes: the one that is named, the only text, or text."""
+        texts = [name for name, kind in self.columns if kind == "string"]
+        return self.settings.get("column", texts[0] if len(texts) == 1 else "text")
+
     def _lines(self) -> list[str]:
         delimiter = self.settings.get("delimiter", "\n").replace("\\0", "\0").replace("\\n", "\n")
         with open(self.path, encoding="utf-8", errors="surrogateescape", newline="") as file:
@@ -130,15 +135,16 @@ class Output:
         return lines[:-1] if lines[-1] == "" else lines
 
     def _array_of_text(self) -> npt.NDArray[Any]:
-        fields = [(name, "O" if kind == "string" else _text_dtype(name, kind)) for name, kind in self.columns]
         if self.op == "file.write_lines":
-            wanted = self.settings.get("column", self.columns[0][0])
-            return np.array([(line,) for line in self._lines()], [(wanted, "O")])
+            return np.array([(line,) for line in self._lines()], [(self._line_column(), "O")])
         self._must_be("file.write_csv", "array()", "its own reader")
         delimiter, quote, header = self._csv_form()
+        fields = [(name, "O" if kind == "string" else _text_dtype(name, kind)) for name, kind in self.columns]
         with open(self.path, encoding="utf-8", errors="surrogateescape", newline="") as file:
-            quoting = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
-            lines = csv.reader(file, delimiter=delimiter, quotechar=quote or None, quoting=quoting)
+            if quote:
+                lines = csv.reader(file, delimiter=delimiter, quotechar=quote)
+            else:
+                lines = csv.reader(file, delimiter=delimiter, quotechar=None, quoting=csv.QUOTE_NONE)
             if header:
                 next(lines)
             rows = [tuple(map(_value, line, (kind for _, kind in self.columns))) for line in lines]

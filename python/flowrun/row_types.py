@@ -97,12 +97,11 @@ def widened_column(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def widened(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The rows with u24 as u32, and u40 and u48 as u64: the same array if there are none, else a copy."""
-    names, fields = rows.dtype.names or (), rows.dtype.fields or {}
-    if not any(is_odd(fields[name][0]) for name in names):
+    fields = {name: rows.dtype[name] for name in rows.dtype.names or ()}
+    if not any(map(is_odd, fields.values())):
         return rows
-    out = np.empty(
-        len(rows), [(n, _WIDE[fields[n][0].itemsize] if is_odd(fields[n][0]) else fields[n][0]) for n in names]
-    )
-    for name in names:
-        out[name] = widened_column(rows[name]) if is_odd(fields[name][0]) else rows[name]
+    wide = [(name, np.dtype(_WIDE[field.itemsize]) if is_odd(field) else field) for name, field in fields.items()]
+    out = np.empty(len(rows), wide)
+    for name, field in fields.items():
+        out[name] = widened_column(rows[name]) if is_odd(field) else rows[name]
     return out

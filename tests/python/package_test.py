@@ -108,8 +108,8 @@ class package_test(unittest.TestCase):
             out.rows()
         job["nodes"]["out"]["op"] = "file.write_rows"
         self.assertEqual([fault.column > 0 for fault in flowrun.check(job, cwd=self.dir)], [True])
-        lines = flowrun.run(job_of({"text": "string(i)"}, "file.write_lines", rows=3), cwd=self.dir)["out"].array()
-        self.assertEqual(lines["text"].tolist(), ["0", "1", "2"])
+        lines = flowrun.run(job_of({"id": "i", "line": "string(i)"}, "file.write_lines", rows=3), cwd=self.dir)["out"].array()
+        self.assertEqual(lines["line"].tolist(), ["0", "1", "2"])
 
     def test_arrow_tables(self):
         try:
