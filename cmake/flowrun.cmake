@@ -34,6 +34,9 @@ pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 find_library(RE2_LIBRARY re2 REQUIRED)  # its re2.pc says -pthread, which precompiled headers refuse
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
+pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
+find_package(BZip2 REQUIRED)
 
 # Headers of the standard library and of packages that most sources include, read once for all of them. Headers of the
 # project are not among them, so that a change compiles what it must and no more; but the job's messages are, which

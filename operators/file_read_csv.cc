@@ -7,7 +7,6 @@
 
 #include "engine/exec/parcel.h"
 #include "operators/parts/files/file_input.h"
-#include "operators/parts/rules/estimates.h"
 #include "operators/parts/text/csv_header.h"
 #include "operators/parts/text/csv_parser.h"
 #include "operators/parts/text/csv_settings.h"
@@ -24,6 +23,7 @@ using action = plan::node_checker::error_policy::action;
 
 struct settings {
   std::vector<std::string> paths;
+  input_facts inputs;
   record::row_type type;        // of the fields
   record::row_type given_type;  // and with the file's name
   csv_format format;
@@ -60,18 +60,12 @@ uint64_t least_record_bytes(const record::row_type& type) {
   return type.num_columns() + static_cast<uint64_t>(numbers);
 }
 
-plan::row_estimate estimate(const plan::node_checker& node, const settings& s) {
-  const int64_t file_bytes = total_file_bytes(node, s.paths);
-  if (file_bytes < 0) return {};
-  return of_text(static_cast<uint64_t>(file_bytes), beginning_of(node, s.paths), '\n', least_record_bytes(s.type),
-                 s.type);
-}
-
 settings check(plan::node_checker& node) {
   settings s = read(node);
   const size_t port = s.on_error.what == action::to_port ? node.add_output(s.on_error.port) : 0;
   if (!node.ok()) return s;
-  const plan::row_estimate rows = estimate(node, s);
+  s.inputs = look_at_inputs(node, s.paths);
+  const plan::row_estimate rows = rows_of_text(s.inputs, '\n', least_record_bytes(s.type), s.type);
   if (port > 0) node.set_output(port, reject_type());
   node.set_output(0, s.given_type, {}, rows);
   return s;
@@ -132,7 +126,7 @@ class parse_stage final : public exec::parcel_stage<numbered_text> {
 
 exec::assembly build(exec::build_context& c, const settings& s) {
   auto tally = std::make_shared<rejection_tally>(s.on_error, s.paths, c.counters);
-  cutter_options cutting = default_cutting(c);
+  cutter_options cutting = default_cutting(c, s.inputs);
   cutting.format = s.format;
   cutting.skip_byte_order_mark = true;
   cutting.skip_header = s.header;
@@ -199,7 +193,7 @@ exec::operator_definition word<"file_read_csv">() {
       "The first line of each file is a header: it must name the columns of `type`, in order, and is skipped.";
   for (plan::parameter_declaration& p : csv_parameters()) d.parameters.push_back(std::move(p));
   d.parameters.push_back(file_column_parameter());
-  d.memory = [](const plan::node&, plan::node_part) { return text_reading_memory(); };
+  d.memory = [](const plan::node& n, plan::node_part) { return text_reading_memory(n.settings.as<settings>().inputs); };
   return exec::define<settings>(std::move(d), check, build, look_into);
 }
 

@@ -8,7 +8,6 @@
 #include "engine/base/units.h"
 #include "engine/exec/parcel.h"
 #include "operators/parts/files/file_input.h"
-#include "operators/parts/rules/estimates.h"
 #include "operators/parts/text/file_column.h"
 #include "operators/parts/text/line_delimiter.h"
 #include "operators/parts/text/text_source.h"
@@ -22,6 +21,7 @@ struct settings {
   std::vector<std::string> paths;
   char delimiter = '\n';
   record::row_type type;
+  input_facts inputs = {};
 };
 
 record::row_type line_type() { return record::row_type({{"text", record::value_type::of(record::type_kind::string)}}); }
@@ -29,11 +29,8 @@ record::row_type line_type() { return record::row_type({{"text", record::value_t
 settings check(plan::node_checker& node) {
   settings s{node.paths("path"), line_delimiter(node), with_file_column(node, line_type())};
   if (!node.ok()) return s;
-  plan::row_estimate estimate;
-  const int64_t file_bytes = total_file_bytes(node, s.paths);
-  if (file_bytes >= 0)
-    estimate = of_text(static_cast<uint64_t>(file_bytes), beginning_of(node, s.paths), s.delimiter, 1, line_type());
-  node.set_output(0, s.type, {}, estimate);
+  s.inputs = look_at_inputs(node, s.paths);
+  node.set_output(0, s.type, {}, rows_of_text(s.inputs, s.delimiter, 1, line_type()));
   return s;
 }
 
@@ -98,7 +95,7 @@ class line_stage final : public exec::parcel_stage<numbered_text> {
 };
 
 exec::assembly build(exec::build_context& c, const settings& s) {
-  cutter_options cutting = default_cutting(c);
+  cutter_options cutting = default_cutting(c, s.inputs);
   cutting.line_end = s.delimiter;
   cutting.max_record_bytes = longest_line(c, cutting);
   exec::assembly out;
@@ -132,7 +129,7 @@ exec::operator_definition word<"file_read_lines">() {
   d.parameters[0].help = input_path_help;
   d.parameters.push_back(line_delimiter_parameter());
   d.parameters.push_back(file_column_parameter());
-  d.memory = [](const plan::node&, plan::node_part) { return text_reading_memory(); };
+  d.memory = [](const plan::node& n, plan::node_part) { return text_reading_memory(n.settings.as<settings>().inputs); };
   return exec::define<settings>(std::move(d), check, build);
 }
 

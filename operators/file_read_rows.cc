@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/io/decoder.h"
 #include "operators/parts/files/file_input.h"
 #include "operators/parts/files/row_index.h"
 #include "operators/parts/order/row_order.h"
@@ -30,6 +31,8 @@ struct settings {
   uint64_t to = UINT64_MAX;
   plan::order sorted_by;
   bool index = false;
+  bool decode = true;
+  input_facts inputs;
 };
 
 // "10:20", "10:", ":20".
@@ -52,6 +55,7 @@ settings read(plan::node_checker& node) {
     node.fault_at_parameter("range", fmt::format("'{}' is no range of rows", node.text("range")),
                             "FROM:TO, such as \"1000:2000\", \"1000:\" or \":2000\"");
   s.index = node.boolean("index");
+  s.decode = node.text("compression") == "auto";
   if (!node.has("sorted_by")) return s;
   for (const plan::sort_key& key : node.sort_keys("sorted_by", expr::scope{.row = &s.type})) {
     if (key.term)
@@ -64,11 +68,16 @@ settings read(plan::node_checker& node) {
 }
 
 // Rows in the files, as far as their sizes are known.
-std::optional<uint64_t> rows_in_range(const plan::node_checker& node, const settings& s) {
-  const int64_t file_bytes = total_file_bytes(node, s.paths);
-  if (file_bytes < 0) return std::nullopt;
-  const uint64_t rows = static_cast<uint64_t>(file_bytes) / std::max<uint32_t>(s.type.row_bytes(), 1);
-  return std::min(s.to, rows) - std::min(s.from, rows);
+plan::row_estimate estimate(const settings& s) {
+  if (!s.inputs.num_bytes) return {};
+  const uint64_t rows = *s.inputs.num_bytes / std::max<uint32_t>(s.type.row_bytes(), 1);
+  plan::row_estimate out = plan::exact_rows(std::min(s.to, rows) - std::min(s.from, rows), s.type.row_bytes());
+  if (s.inputs.estimated) {
+    out.exact = false;
+    out.most_rows = s.to - s.from;  // without a range there is no bound
+    out.most_bytes = plan::bound_times(out.most_rows, s.type.row_bytes());
+  }
+  return out;
 }
 
 // A join that skips may then seek in the file (join_settings.cc).
@@ -96,11 +105,11 @@ settings check(plan::node_checker& node) {
   if ((s.from > 0 || s.to < UINT64_MAX) && s.paths.size() > 1)
     node.fault_at_parameter("range", "a range needs a single file", "one path",
                             "read the parts with nodes of their own and join them with concat");
+  s.inputs = look_at_inputs(node, s.paths, s.decode && !s.index);
+  s.inputs.beginning.clear();
   if (s.index) check_index(node, s);
   if (!node.ok()) return s;
-  plan::row_estimate estimate;
-  if (const auto rows = rows_in_range(node, s)) estimate = plan::exact_rows(*rows, s.type.row_bytes());
-  node.set_output(0, s.type, s.sorted_by, estimate);
+  node.set_output(0, s.type, s.sorted_by, estimate(s));
   return s;
 }
 
@@ -127,7 +136,7 @@ class rows_source final : public exec::source {
         from_(s.from),
         pool_(context.job.pool()),
         held_(std::make_shared<std::atomic<unsigned>>(0)),
-        options_(reading_options(context.job, context.memory_bytes, row_bytes_)),
+        options_(reading_options(context.job, context.memory_bytes, row_bytes_, s.decode && !s.index)),
         input_(context.job, context.counters, parts(s), options_, beginning_at(context.begin_at)) {
     if (context.begin_at == nullptr) return;
     file_bytes_ = context.begin_at->at(1);
@@ -269,6 +278,7 @@ exec::assembly build(exec::build_context& c, const settings& s) {
 
 void look_into(const settings& s, const std::string& path) {
   if (s.index && path == index_path(s.paths.front())) return row_index::look_into(s.paths.front(), s.type, s.sorted_by);
+  if (s.decode && io::is_compressed(path)) return;  // its length is known when it has been read
   std::error_code problem;
   const uint64_t file_bytes = std::filesystem::file_size(path, problem);
   if (problem) return;  // the run says why
@@ -301,7 +311,7 @@ exec::operator_definition word<"file_read_rows">() {
       "known: {op: file.read_rows, with: {path: known.u64, type: {key: u64}, sorted_by: [key], index: true}}\n";
   d.role = plan::operator_role::source;
   d.outputs = {{"out", "the rows"}};
-  d.parameters.resize(5);
+  d.parameters.resize(6);
   d.parameters[0].name = "path";
   d.parameters[0].kind = parameter_kind::paths;
   d.parameters[0].required = true;
@@ -322,7 +332,17 @@ exec::operator_definition word<"file_read_rows">() {
   d.parameters[4].kind = parameter_kind::boolean;
   d.parameters[4].default_text = "false";
   d.parameters[4].help = "The file has an index, PATH.index; a join with skip may seek in it.";
-  d.memory = [](const plan::node&, plan::node_part) { return reading_memory(); };
+  d.parameters[5].name = "compression";
+  d.parameters[5].kind = parameter_kind::choice;
+  d.parameters[5].choices = {"auto", "none"};
+  d.parameters[5].default_text = "auto";
+  d.parameters[5].help =
+      "none: the rows lie in the file as they are, though its first bytes may look like compressed content by chance. "
+      "A "
+      "file with an index is never compressed.";
+  d.memory = [](const plan::node& n, plan::node_part) {
+    return reading_memory(n.settings.as<settings>().inputs.decoder_bytes);
+  };
   return exec::define<settings>(std::move(d), check, build, look_into);
 }
 

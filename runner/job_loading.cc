@@ -26,8 +26,7 @@ int64_t file_bytes(const std::string& path) {
 }
 
 // What sizes of texts are estimated from: a few blocks, so that checking stays a matter of milliseconds.
-std::string file_beginning(const std::string& path) {
-  constexpr size_t most_bytes = 256 * 1024;
+std::string file_beginning(const std::string& path, size_t most_bytes) {
   std::string out(most_bytes, '\0');
   std::ifstream in(path, std::ios::binary);
   in.read(out.data(), static_cast<std::streamsize>(out.size()));

@@ -99,6 +99,7 @@ int64_t descriptor_stream::read(std::byte* data, size_t num_bytes) {
     else if (errno != EINTR && errno != EAGAIN)
       return -errno;
   }
+  num_read_ += filled;
   return static_cast<int64_t>(filled);
 }
 

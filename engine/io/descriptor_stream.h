@@ -10,24 +10,25 @@
 #include <string>
 #include <string_view>
 
+#include "engine/io/byte_stream.h"
 #include "engine/io/transfer.h"
 
 namespace flowrun::io {
 
-class descriptor_stream {
+class descriptor_stream final : public byte_stream {
  public:
   // Throws error(missing_input) or error(output). Doesn't wait for the other end of a FIFO when reading.
   static std::unique_ptr<descriptor_stream> open(const std::string& path, direction way);
-  ~descriptor_stream();
+  ~descriptor_stream() override;
   descriptor_stream(const descriptor_stream&) = delete;
   descriptor_stream& operator=(const descriptor_stream&) = delete;
 
   const std::string& path() const { return path_; }
-  // Fills `data` unless the input ends first. Returns the bytes read, or a negative errno; -ECANCELED after stop().
-  int64_t read(std::byte* data, size_t num_bytes);
+  int64_t read(std::byte* data, size_t num_bytes) override;
+  uint64_t num_taken() const override { return num_read_; }
   // Writes all. Returns num_bytes, or a negative errno; -ECANCELED after stop().
   int64_t write(const std::byte* data, size_t num_bytes);
-  void stop() noexcept;
+  void stop() noexcept override;
 
  private:
   descriptor_stream(std::string path, int descriptor, int stopper);
@@ -35,6 +36,7 @@ class descriptor_stream {
 
   std::string path_;
   int descriptor_;
+  uint64_t num_read_ = 0;
   int stopper_;  // an eventfd, readable once stopped
 };
 

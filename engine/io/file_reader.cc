@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/io/decoded_stream.h"
 #include "engine/io/descriptor_stream.h"
 #include "engine/io/file.h"
 #include "engine/io/file_pieces.h"
@@ -35,6 +36,16 @@ bool is_positional(const std::string& path) {
   return S_ISDIR(info.st_mode) || (S_ISREG(info.st_mode) && info.st_size > 0);
 }
 
+uint64_t plus(uint64_t begin, uint64_t more) { return more > UINT64_MAX - begin ? UINT64_MAX : begin + more; }
+
+// The first bytes of a file from `origin` on; none where they can't be read, which reading then says.
+std::vector<std::byte> first_bytes(const std::string& path, uint64_t origin) {
+  std::vector<std::byte> out(header_bytes);
+  const int64_t got = file::open(path, open_mode::read)->read_at(origin, out.data(), out.size());
+  out.resize(static_cast<size_t>(std::max<int64_t>(got, 0)));
+  return out;
+}
+
 }  // namespace
 
 class file_reader::core {
@@ -45,10 +56,32 @@ class file_reader::core {
     const size_t chunk_bytes = std::max<size_t>(options.chunk_bytes, 1);
     const unsigned depth = std::clamp(options.depth, 1U, max_depth);
     const size_t num_buffers = depth + std::max(options.max_held, 1U);
+    stream_options streaming{chunk_bytes, depth, num_buffers, begin, end};
     if (!is_positional(path_)) {
-      stream_ = std::make_unique<stream_chunks>(io, path_, stream_options{chunk_bytes, depth, num_buffers, begin, end},
-                                                statistics);
+      std::unique_ptr<byte_stream> from;
+      if (options.decoding) {
+        const decoding_memory memory = divide_for_pipe(options.decoding->memory_bytes, chunk_bytes, num_buffers);
+        streaming.chunk_bytes = memory.chunk_bytes;
+        from = recognised_pipe(path_, memory);
+      } else {
+        from = descriptor_stream::open(path_, direction::read);
+      }
+      stream_ = std::make_unique<stream_chunks>(io, std::move(from), path_, streaming, statistics);
       return;
+    }
+    if (options.decoding) {
+      const uint64_t origin = options.decoding->origin;
+      const std::vector<std::byte> first = first_bytes(path_, origin);
+      if (const encoding content = recognise(first); content != encoding::plain) {
+        const decoding_memory memory =
+            divide_for_file(options.decoding->memory_bytes, chunk_bytes, num_buffers, decoder_bytes(content, first));
+        streaming.chunk_bytes = memory.chunk_bytes;
+        stream_ = std::make_unique<stream_chunks>(
+            io, decoded_file(io, path_, content, origin, options.cache, memory, statistics), path_, streaming, nullptr);
+        return;
+      }
+      begin = plus(begin, origin);
+      end = plus(end, origin);
     }
     pieces_ = std::make_unique<file_pieces>(open_regular(path_, options.cache, begin, end), chunk_bytes, begin, end,
                                             statistics);
@@ -64,14 +97,17 @@ class file_reader::core {
     if (stream_ != nullptr) {
       stream_piece piece;
       const outcome o = stream_->next(piece, waiting);
-      if (o.is_ready()) out = {std::move(piece.owner), piece.data, piece.num_bytes, piece.offset};
+      if (!o.is_ready()) return o;
+      const auto taken = static_cast<size_t>(piece.num_taken - taken_);
+      taken_ = piece.num_taken;
+      out = {std::move(piece.owner), piece.data, piece.num_bytes, piece.offset, taken};
       return o;
     }
     read_piece piece;
     const outcome o = window_->next(piece, waiting);
     if (!o.is_ready()) return o;
     const file_pieces::place at = pieces_->place_of(piece.number);
-    out = {std::move(piece.owner), piece.memory + at.skip, at.num_bytes, at.offset};
+    out = {std::move(piece.owner), piece.memory + at.skip, at.num_bytes, at.offset, at.num_bytes};
     return o;
   }
 
@@ -89,10 +125,11 @@ class file_reader::core {
 
  private:
   const std::string path_;
-  // A file uses the first two, a pipe or device the third.
+  // A file uses the first two; a pipe or device, and what is decoded, the third.
   std::unique_ptr<file_pieces> pieces_;
   std::unique_ptr<read_window> window_;
   std::unique_ptr<stream_chunks> stream_;
+  uint64_t taken_ = 0;  // by the stream, up to the last piece
 };
 
 file_reader::file_reader(backend& io, const std::string& path, file_reader_options options, uint64_t begin,

@@ -12,7 +12,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/mutex.h"
-#include "engine/io/descriptor_stream.h"
 #include "engine/io/io_thread.h"
 #include "engine/io/statistics.h"
 #include "engine/io/transfer_pool.h"
@@ -21,12 +20,13 @@ namespace flowrun::io {
 
 class stream_chunks::core final : public transfer_pool {
  public:
-  core(backend& io, const std::string& path, const stream_options& options, disk_statistics* statistics)
+  core(backend& io, std::unique_ptr<byte_stream> from, const std::string& path, const stream_options& options,
+       disk_statistics* statistics)
       : transfer_pool(io, options.num_buffers, options.chunk_bytes),
         path_(path),
         options_(options),
         statistics_(statistics),
-        stream_(descriptor_stream::open(path, direction::read)) {}
+        stream_(std::move(from)) {}
 
   void start() {
     thread_ = start_io_thread("flowrun-read", [this] { read(); });
@@ -41,6 +41,7 @@ class stream_chunks::core final : public transfer_pool {
       room_.notify_all();
     }
     thread_.join();
+    stream_.reset();  // before what it uses; buffers that are lent live on
     {
       mutex_lock lock(mutex_);
       for (const chunk& one : ready_) drop(*one.buffer);
@@ -64,7 +65,7 @@ class stream_chunks::core final : public transfer_pool {
       ready_.pop_front();
       room_.notify_all();
     }
-    out = {lend(*first.buffer), first.buffer->memory, first.num_bytes, first.buffer->position};
+    out = {lend(*first.buffer), first.buffer->memory, first.num_bytes, first.buffer->position, first.num_taken};
     return outcome::ready();
   }
 
@@ -72,6 +73,7 @@ class stream_chunks::core final : public transfer_pool {
   struct chunk {
     slot* buffer = nullptr;
     size_t num_bytes = 0;
+    uint64_t num_taken = 0;
   };
 
   void choose(batch&, bool) override FLOWRUN_REQUIRES(mutex_) {}  // the thread reads
@@ -98,13 +100,14 @@ class stream_chunks::core final : public transfer_pool {
         const uint64_t upto = std::min(skipping ? options_.begin : options_.end, grid);
         const auto wanted = static_cast<size_t>(upto - position);
         const int64_t got = read_into(one.memory, wanted);
+        const uint64_t taken = stream_->num_taken();
         lock.lock();
         if (got <= 0 || skipping) {
           drop(one);
         } else {
           one.now = state::held;
           one.position = position;
-          ready_.push_back({&one, static_cast<size_t>(got)});
+          ready_.push_back({&one, static_cast<size_t>(got), taken});
           wake();
         }
         if (got < 0 && got != -ECANCELED)
@@ -132,7 +135,7 @@ class stream_chunks::core final : public transfer_pool {
   const std::string path_;
   const stream_options options_;
   disk_statistics* const statistics_;
-  const std::unique_ptr<descriptor_stream> stream_;
+  std::unique_ptr<byte_stream> stream_;
   std::thread thread_;
 
   condition room_;  // to read, or stopped
@@ -142,9 +145,9 @@ class stream_chunks::core final : public transfer_pool {
   std::exception_ptr failure_;  // due after the pieces before it
 };
 
-stream_chunks::stream_chunks(backend& io, const std::string& path, const stream_options& options,
-                             disk_statistics* statistics)
-    : core_(std::make_shared<core>(io, path, options, statistics)) {
+stream_chunks::stream_chunks(backend& io, std::unique_ptr<byte_stream> from, const std::string& path,
+                             const stream_options& options, disk_statistics* statistics)
+    : core_(std::make_shared<core>(io, std::move(from), path, options, statistics)) {
   core_->start();
 }
 stream_chunks::~stream_chunks() { core_->stop(); }

@@ -1,4 +1,5 @@
-// What comes out of a pipe or a device, in pieces: a plain thread of its own reads ahead as far as there are buffers.
+// What comes out of a pipe or a device, or what compressed content stands for, in pieces: a plain thread of its own
+// reads ahead as far as there are buffers.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,7 @@
 
 #include "engine/base/outcome.h"
 #include "engine/base/waker.h"
+#include "engine/io/byte_stream.h"
 #include "engine/io/request.h"
 
 namespace flowrun::io {
@@ -25,13 +27,15 @@ struct stream_piece {
   const std::byte* data = nullptr;
   size_t num_bytes = 0;
   uint64_t offset = 0;
+  uint64_t num_taken = 0;  // byte_stream::num_taken() behind this piece
 };
 
 // One thread at a time.
 class stream_chunks {
  public:
-  // Throws error(missing_input) when it can't be opened. `statistics` may be null.
-  stream_chunks(backend& io, const std::string& path, const stream_options& options, disk_statistics* statistics);
+  // `path` is for messages; `statistics` may be null.
+  stream_chunks(backend& io, std::unique_ptr<byte_stream> from, const std::string& path, const stream_options& options,
+                disk_statistics* statistics);
   // Doesn't wait for a silent pipe.
   ~stream_chunks();
   stream_chunks(const stream_chunks&) = delete;

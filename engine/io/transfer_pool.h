@@ -4,7 +4,7 @@
 //
 // What to transfer next is decided by a policy, which derives from this. There are five: block/block_prefetcher.cc
 // reads as a schedule says, read_window.h on from where its consumer is, and container/block_pool_reader.cc what it is
-// told to. stream_chunks.cc takes what a pipe has, and block/buffered_writer.cc writes behind.
+// told to. stream_chunks.cc takes what a pipe or a decoder gives, and block/buffered_writer.cc writes behind.
 //
 // Transfers are chosen under the lock and submitted without it, several at a time: a backend may end them before
 // submit() returns, on the same thread. Nothing is allocated per transfer: a request, and the control block of the

@@ -107,17 +107,19 @@ struct known_files {
   requires std::is_invocable_r_v<int64_t, Sizes, const std::string&> known_files(Sizes sizes)
       : sizes_(std::move(sizes)) {}
   template <class Sizes>
-  known_files(Sizes sizes, std::function<std::string(const std::string&)> beginnings)
+  known_files(Sizes sizes, std::function<std::string(const std::string&, size_t)> beginnings)
       : sizes_(std::move(sizes)), beginnings_(std::move(beginnings)) {}
 
   // Negative: unknown.
   int64_t num_bytes(const std::string& path) const { return sizes_ ? sizes_(path) : -1; }
-  // Its first blocks; empty: they can't be looked at.
-  std::string beginning(const std::string& path) const { return beginnings_ ? beginnings_(path) : std::string(); }
+  // Its first `most_bytes` bytes; empty: they can't be looked at.
+  std::string beginning(const std::string& path, size_t most_bytes) const {
+    return beginnings_ ? beginnings_(path, most_bytes) : std::string();
+  }
 
  private:
   std::function<int64_t(const std::string&)> sizes_;
-  std::function<std::string(const std::string&)> beginnings_;
+  std::function<std::string(const std::string&, size_t)> beginnings_;
 };
 
 struct check_result {

@@ -86,7 +86,9 @@ class node_checker {
   };
   error_policy on_error() const;
   int64_t file_bytes(const std::string& path) const { return files_.num_bytes(path); }
-  std::string file_beginning(const std::string& path) const { return files_.beginning(path); }
+  std::string file_beginning(const std::string& path, size_t most_bytes) const {
+    return files_.beginning(path, most_bytes);
+  }
 
   // --- for control nodes: parameters with a shape of their own, and graphs inside ---
   const graph& owner() const { return graph_; }

@@ -117,7 +117,7 @@ void look_at_plan(const plan::graph& graph, const plan::physical_plan& made, con
 
 void look_at_job(const specs::read_result& read) {
   static const plan::vocabulary words = operators::built_in_vocabulary();
-  const plan::known_files files(size_of_file, [](const std::string&) { return std::string("a,b\n1,22\n"); });
+  const plan::known_files files(size_of_file, [](const std::string&, size_t) { return std::string("a,b\n1,22\n"); });
   plan::check_result checked =
       plan::check(std::make_shared<specs::JobSpec>(read.job), words, files, plan::outer_files{});
   look_at_faults(read, checked.faults);

@@ -100,6 +100,8 @@ def read_rows(d):
         settings["sorted_by"] = sorted_by
     if isinstance(settings["path"], str) and r.random() < 0.2:
         settings["range"] = r.choice(["2:9", "0:5", "3:", ":7", "50:200"])
+    if r.random() < 0.2:
+        settings["compression"] = r.choice(["auto", "none"])
     return d.add("file.read_rows", None, **settings)
 
 

@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <bit>
 #include <filesystem>
+#include <map>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
+#include "engine/io/decoded_stream.h"
+#include "engine/io/decoder.h"
 
 namespace flowrun::operators {
 
@@ -19,6 +23,13 @@ constexpr unsigned read_ahead = 8;  // chunks being read or ready
 constexpr unsigned max_held = 8;    // chunks in the hands of the pipeline
 constexpr size_t min_chunk_bytes = 64 * KiB;
 constexpr size_t max_chunk_bytes = 1 * MiB;
+constexpr uint64_t unplanned_bytes = 256 * MiB;
+
+// What sizes are estimated from.
+constexpr size_t sample_bytes = 256 * KiB;
+constexpr size_t most_block_bytes = 1 * MiB;  // of bzip2, which gives nothing before a block is whole
+constexpr size_t most_sampled_text = 4 * MiB;
+constexpr double usual_expansion = 4;  // of text, where the first block is longer than what is looked at
 
 std::string real_path(const std::string& path) { return path == "-" ? "/dev/stdin" : path; }
 
@@ -34,28 +45,47 @@ void leave_standard_input_at_end() { ::lseek(STDIN_FILENO, 0, SEEK_END); }
 
 }  // namespace
 
-plan::memory_wish reading_memory() {
-  return {(read_ahead + max_held) * min_chunk_bytes, (read_ahead + max_held) * max_chunk_bytes, 0.1};
-}
-
-int64_t total_file_bytes(const plan::node_checker& params, const std::vector<std::string>& paths) {
-  int64_t total = 0;
+input_facts look_at_inputs(const plan::node_checker& node, const std::vector<std::string>& paths, bool decode) {
+  input_facts out;
+  uint64_t total = 0;
   bool known = true;
-  for (const std::string& path : paths) {  // all, also behind one that is missing: the caller learns of each one
-    const int64_t num_bytes = path == "-" ? -1 : params.file_bytes(path);
-    known = known && num_bytes >= 0;
-    total += num_bytes;
+  std::map<io::encoding, double> expansions;  // as the first file of each kind has them
+  for (const std::string& path : paths) {     // all, also behind one that is missing: the checker notes each one
+    const int64_t file_bytes = path == "-" ? -1 : node.file_bytes(path);
+    known = known && file_bytes >= 0;
+    if (file_bytes <= 0) continue;
+    const std::string header = decode ? node.file_beginning(path, io::header_bytes) : std::string();
+    const io::encoding content = io::recognise(std::as_bytes(std::span(header)));
+    if (content == io::encoding::plain) {
+      if (out.beginning.empty()) out.beginning = node.file_beginning(path, sample_bytes);
+      total += static_cast<uint64_t>(file_bytes);
+      continue;
+    }
+    out.estimated = true;
+    out.decoder_bytes = std::max(out.decoder_bytes, io::decoder_bytes(content, std::as_bytes(std::span(header))));
+    const auto [expansion, first] = expansions.try_emplace(content, usual_expansion);
+    if (first) {
+      const size_t looked_at = content == io::encoding::bzip2 ? most_block_bytes : sample_bytes;
+      const std::string sample = node.file_beginning(path, looked_at);
+      io::decoded_text decoded = io::decoded_beginning(content, std::as_bytes(std::span(sample)), most_sampled_text);
+      if (decoded.num_taken > 0 && !decoded.text.empty())
+        expansion->second = static_cast<double>(decoded.text.size()) / static_cast<double>(decoded.num_taken);
+      if (out.beginning.empty()) out.beginning = decoded.text.substr(0, sample_bytes);
+    }
+    total += static_cast<uint64_t>(static_cast<double>(file_bytes) * expansion->second);
   }
-  return known ? total : -1;
+  if (known) out.num_bytes = total;
+  return out;
 }
 
-std::string beginning_of(const plan::node_checker& params, const std::vector<std::string>& paths) {
-  for (const std::string& path : paths)
-    if (path != "-" && params.file_bytes(path) > 0) return params.file_beginning(path);
-  return {};
+plan::memory_wish reading_memory(uint64_t decoder_bytes) {
+  const uint64_t decoding = io::least_decoding_bytes(decoder_bytes);
+  return {(read_ahead + max_held) * min_chunk_bytes + decoding, (read_ahead + max_held) * max_chunk_bytes + decoding,
+          0.1};
 }
 
-io::file_reader_options reading_options(const exec::services& job, uint64_t memory_bytes, size_t unit_bytes) {
+io::file_reader_options reading_options(const exec::services& job, uint64_t memory_bytes, size_t unit_bytes,
+                                        bool decode) {
   const uint64_t share = memory_bytes == 0 ? max_chunk_bytes : memory_bytes / (read_ahead + max_held);
   size_t chunk_bytes = std::bit_floor(std::clamp<uint64_t>(share, min_chunk_bytes, max_chunk_bytes));
   // Whole pages and whole units, so that (nearly) no unit straddles two chunks.
@@ -65,6 +95,8 @@ io::file_reader_options reading_options(const exec::services& job, uint64_t memo
   options.chunk_bytes = chunk_bytes;
   options.depth = read_ahead;
   options.max_held = max_held;
+  // (Without a plan, as in tests, there is no limit to keep.)
+  if (decode) options.decoding = io::decoding_options{memory_bytes == 0 ? unplanned_bytes : memory_bytes};
   options.cache = job.options().direct ? io::caching::automatic : io::caching::buffered;
   return options;
 }
@@ -91,13 +123,11 @@ file_input::file_input(exec::services& job, exec::node_counters& counters, std::
     // What has no length of its own (/proc) is read from where it stands.
     if (standard && file_bytes > 0) {
       const uint64_t start = standard_input_offset();
-      p.begin += start;
-      if (p.end < UINT64_MAX - start)
-        p.end += start;
-      else
-        standard_file_ = static_cast<size_t>(&p - parts_.data());
+      p.origin = start;
+      if (p.end == UINT64_MAX) standard_file_ = static_cast<size_t>(&p - parts_.data());
     }
-    if (!cause) total += std::min(p.end, file_bytes) - std::min(p.begin, file_bytes);
+    const uint64_t content_bytes = file_bytes - std::min(p.origin, file_bytes);
+    if (!cause) total += std::min(p.end, content_bytes) - std::min(p.begin, content_bytes);
   }
   if (known) counters_.file_total_bytes += total;
   if (parts_.empty()) return;
@@ -108,6 +138,7 @@ file_input::file_input(exec::services& job, exec::node_counters& counters, std::
 void file_input::open(size_t file) {
   reader_.reset();  // gives its buffers back first
   const part& p = parts_[file];
+  if (options_.decoding) options_.decoding->origin = p.origin;
   reader_ = std::make_unique<io::file_reader>(job_.backend(), p.path, options_, p.begin, p.end);
   file_ = file;
   next_ = file + 1;
@@ -125,7 +156,7 @@ outcome file_input::next(io::chunk& out, waker& w) {
     if (file_ == standard_file_) leave_standard_input_at_end();
     out = {};
   }
-  counters_.file_read_bytes += out.num_bytes;
+  counters_.file_read_bytes += out.file_bytes;
   return outcome::ready();
 }
 

@@ -1,11 +1,12 @@
 // Several input files as one sequence of chunks, read ahead; "-" is standard input.
 //
-// All sources of files share this: opening, ranges, counting bytes for the report and the progress bar, and how much
-// memory reading ahead may take.
+// All sources of files share this: opening, ranges, decoding what is compressed, counting bytes for the report and the
+// progress bar, and how much memory reading ahead may take.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,23 +18,33 @@
 
 namespace flowrun::operators {
 
-// What a source of files asks of the planner: two sets of eight buffers, from 64 KiB to 1 MiB each.
-plan::memory_wish reading_memory();
+// What is known of a source's files before the run. Each file's first bytes tell whether it is compressed.
+struct input_facts {
+  std::optional<uint64_t> num_bytes;  // of content, all files together; nothing: one is unknown (a pipe, or not there)
+  bool estimated = false;             // from what the first blocks of a compressed file stand for
+  std::string beginning;              // of the first file that has some; empty where none can be looked at
+  uint64_t decoder_bytes = 0;         // that the most demanding decoder takes; 0: no file is known to be compressed
+};
+// `decode`: else compressed files are taken as they are.
+input_facts look_at_inputs(const plan::node_checker& node, const std::vector<std::string>& paths, bool decode = true);
+
+// What a source of files asks of the planner: two sets of eight buffers, from 64 KiB to 1 MiB each, and what decoding
+// takes (input_facts::decoder_bytes).
+plan::memory_wish reading_memory(uint64_t decoder_bytes = 0);
 
 // The help of the parameter `path`.
 inline constexpr const char* input_path_help =
     "A file, or a list of files that are read one after another; - is standard input. Wildcards stand for the files "
-    "that they match, sorted by name: * and ? within a name, [a-z], ** for any directories.";
+    "that they match, sorted by name: * and ? within a name, [a-z], ** for any directories. Content that is compressed "
+    "with gzip, zstd, bzip2 or xz is decoded.";
 
-// Bytes of all files together, or a negative value when one is unknown (a pipe, or not there yet).
-int64_t total_file_bytes(const plan::node_checker& params, const std::vector<std::string>& paths);
-// The first blocks of the first file that has some; empty where none can be looked at.
-std::string beginning_of(const plan::node_checker& params, const std::vector<std::string>& paths);
+// Options for reading with `memory_bytes`, in chunks that are a multiple of unit_bytes where that is possible. With
+// `decode`, for file_input, which decodes compressed content within the same memory.
+io::file_reader_options reading_options(const exec::services& job, uint64_t memory_bytes, size_t unit_bytes,
+                                        bool decode = false);
 
-// Options for reading with `memory_bytes`, in chunks that are a multiple of unit_bytes where that is possible.
-io::file_reader_options reading_options(const exec::services& job, uint64_t memory_bytes, size_t unit_bytes);
-
-// Where the first chunk comes from: a byte of a part.
+// Where the first chunk comes from: a byte of a part, of its text if it is compressed. (Which is then decoded from its
+// beginning.)
 struct input_beginning {
   size_t file = 0;
   uint64_t byte = 0;
@@ -45,10 +56,12 @@ inline input_beginning beginning_at(const resume::source_position* position) {
 
 class file_input {
  public:
+  // The bytes [begin, end) of a file, or of its text if it is compressed.
   struct part {
     std::string path;
     uint64_t begin = 0;
     uint64_t end = UINT64_MAX;
+    uint64_t origin = 0;  // the byte of the file that they are counted from
   };
   // Throws error(missing_input) when one of the files can't be opened.
   file_input(exec::services& job, exec::node_counters& counters, std::vector<part> parts,

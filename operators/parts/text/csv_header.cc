@@ -1,10 +1,10 @@
 #include "operators/parts/text/csv_header.h"
 
-#include <fstream>
 #include <vector>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/io/decoder.h"
 #include "operators/parts/text/csv_value.h"
 
 namespace flowrun::operators {
@@ -75,19 +75,13 @@ void check_csv_header(const std::string& path, std::string_view record, const re
 }
 
 void check_csv_header_of(const std::string& path, const record::row_type& type, const csv_format& format) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text;
   for (size_t wanted = 64 * KiB; wanted <= most_header_bytes; wanted *= 2) {
-    const size_t before = text.size();
-    text.resize(wanted);
-    in.read(text.data() + before, static_cast<std::streamsize>(wanted - before));
-    text.resize(before + static_cast<size_t>(in.gcount()));
-    std::string_view rest = text;
+    const io::decoded_text text = io::text_beginning(path, wanted);
+    std::string_view rest = text.text;
     if (rest.starts_with(byte_order_mark)) rest.remove_prefix(byte_order_mark.size());
     const char* const end = rest.data() + rest.size();
     const char* const behind = record_end(rest.data(), end, format);
-    const bool whole = text.size() < wanted;
-    if (rest.empty() || (behind == end && !whole)) continue;  // a line end as the last byte may lie within quotes
+    if (rest.empty() || (behind == end && !text.whole)) continue;  // a line end as the last byte may lie within quotes
     return check_csv_header(path, {rest.data(), behind}, type, format);
   }
 }

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/exec/parcel.h"
-#include "operators/parts/files/file_input.h"
+#include "operators/parts/rules/estimates.h"
 
 namespace flowrun::operators {
 
@@ -22,7 +22,7 @@ class text_source final : public exec::source {
   text_source(exec::build_context& context, const std::vector<std::string>& paths, cutter_options options,
               std::shared_ptr<rejection_tally> tally)
       : pool_(context.job.pool()),
-        input_(context.job, context.counters, parts(paths), reading_options(context.job, context.memory_bytes, 1),
+        input_(context.job, context.counters, parts(paths), reading_options(context.job, context.memory_bytes, 1, true),
                beginning_at(context.begin_at)),
         cutter_(std::move(options), pool_),
         tally_(std::move(tally)) {
@@ -116,9 +116,18 @@ std::unique_ptr<exec::source> make_text_source(exec::build_context& context, con
   return std::make_unique<text_source>(context, paths, std::move(options), std::move(tally));
 }
 
-plan::memory_wish text_reading_memory() {
-  plan::memory_wish wish = reading_memory();
-  wish.maximum = std::max(wish.maximum, copies_of_a_record * max_record_bytes);
+plan::row_estimate rows_of_text(input_facts& inputs, char line_end, uint64_t least_record_bytes,
+                                const record::row_type& type) {
+  const std::string beginning = std::exchange(inputs.beginning, {});
+  if (!inputs.num_bytes) return {};
+  plan::row_estimate out = of_text(*inputs.num_bytes, beginning, line_end, least_record_bytes, type);
+  if (inputs.estimated) out.most_rows = out.most_bytes = plan::row_estimate::unbounded;
+  return out;
+}
+
+plan::memory_wish text_reading_memory(const input_facts& inputs) {
+  plan::memory_wish wish = reading_memory(inputs.decoder_bytes);
+  wish.maximum = std::max(wish.maximum, copies_of_a_record * max_record_bytes + inputs.decoder_bytes);
   return wish;
 }
 
@@ -126,11 +135,12 @@ size_t longest_line(const exec::build_context& context, const cutter_options& op
   return std::max<uint64_t>(options.max_record_bytes, std::min(2 * context.batches.row_bytes, lone_record_bytes));
 }
 
-cutter_options default_cutting(const exec::build_context& context) {
+cutter_options default_cutting(const exec::build_context& context, const input_facts& inputs) {
+  const uint64_t memory_bytes = context.memory_bytes - std::min(context.memory_bytes, inputs.decoder_bytes);
   cutter_options options;
   options.node = context.node.id;
   options.piece_bytes = context.batches.target_bytes;
-  options.max_record_bytes = std::clamp(context.memory_bytes / copies_of_a_record, min_record_bytes, max_record_bytes);
+  options.max_record_bytes = std::clamp(memory_bytes / copies_of_a_record, min_record_bytes, max_record_bytes);
   // A row may be so long in any node, and what becomes of one that is read goes on alone.
   options.max_record_bytes =
       std::max<uint64_t>(options.max_record_bytes, std::min(context.batches.row_bytes, lone_record_bytes));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/exec/operator_definition.h"
+#include "operators/parts/files/file_input.h"
 #include "operators/parts/text/rejection_tally.h"
 #include "operators/parts/text/text_cutter.h"
 
@@ -26,12 +27,18 @@ struct numbered_text {
 std::unique_ptr<exec::source> make_text_source(exec::build_context& context, const std::vector<std::string>& paths,
                                                cutter_options options, std::shared_ptr<rejection_tally> tally);
 
-// What a source of text asks of the planner: the buffers of reading ahead, and on top what long records take.
-plan::memory_wish text_reading_memory();
+// Estimates the rows of `type` in text files, where each record ends with `line_end` and has at least
+// `least_record_bytes`. What is decoded has no bound. Lets the sample go.
+plan::row_estimate rows_of_text(input_facts& inputs, char line_end, uint64_t least_record_bytes,
+                                const record::row_type& type);
 
-// Pieces of about the size of a batch, records of at most a quarter of the node's memory (from 1 MiB to 32 MiB), or as
-// long as a row of the job may be (up to 16 MiB).
-cutter_options default_cutting(const exec::build_context& context);
+// What a source of text asks of the planner: the buffers of reading ahead, what decoding takes, and on top what long
+// records take.
+plan::memory_wish text_reading_memory(const input_facts& inputs);
+
+// Pieces of about the size of a batch, records of at most a quarter of the node's memory without what decoding takes
+// (from 1 MiB to 32 MiB), or as long as a row of the job may be (up to 16 MiB).
+cutter_options default_cutting(const exec::build_context& context, const input_facts& inputs);
 // The most for lines, of which rows are made without another copy: up to a quarter of the job's memory.
 size_t longest_line(const exec::build_context& context, const cutter_options& options);
 
