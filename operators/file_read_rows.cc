@@ -340,9 +340,7 @@ exec::operator_definition word<"file_read_rows">() {
       "none: the rows lie in the file as they are, though its first bytes may look like compressed content by chance. "
       "A "
       "file with an index is never compressed.";
-  d.memory = [](const plan::node& n, plan::node_part) {
-    return reading_memory(n.settings.as<settings>().inputs.decoder_bytes);
-  };
+  d.memory = [](const plan::node& n, plan::node_part) { return reading_memory(n.settings.as<settings>().inputs); };
   return exec::define<settings>(std::move(d), check, build, look_into);
 }
 

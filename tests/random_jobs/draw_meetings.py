@@ -2,6 +2,7 @@
 
 import draw_values
 import files
+import stored
 from draw_expressions import expression_drawer
 from drawing import some
 from job_text import call, ex, key, name, number
@@ -100,8 +101,10 @@ def read_rows(d):
         settings["sorted_by"] = sorted_by
     if isinstance(settings["path"], str) and r.random() < 0.2:
         settings["range"] = r.choice(["2:9", "0:5", "3:", ":7", "50:200"])
+    read = settings["path"] if isinstance(settings["path"], list) else [settings["path"]]
     if r.random() < 0.2:
-        settings["compression"] = r.choice(["auto", "none"])
+        compressed = any(stored.how(path.removeprefix("${in}/")) for path in read)
+        settings["compression"] = "auto" if compressed else r.choice(["auto", "none"])
     return d.add("file.read_rows", None, **settings)
 
 

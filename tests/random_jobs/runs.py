@@ -8,6 +8,7 @@ import tempfile
 
 from files import any_order
 from job_yaml import yaml
+from stored import stored
 
 # What a run may say, and what each word may be followed by. None of it changes a byte of the output.
 OPTIONS = {
@@ -109,7 +110,7 @@ def put(jobs, folder):
     (folder / "job.yaml").write_text(yaml(jobs))
     for j in jobs:
         for path, data in j.files.items():
-            (folder / "in" / path).write_bytes(data)
+            (folder / "in" / path).write_bytes(stored(path, data))
 
 
 def run(flowrun, folder, options, seconds=60):

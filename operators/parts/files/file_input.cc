@@ -53,6 +53,7 @@ input_facts look_at_inputs(const plan::node_checker& node, const std::vector<std
   for (const std::string& path : paths) {     // all, also behind one that is missing: the checker notes each one
     const int64_t file_bytes = path == "-" ? -1 : node.file_bytes(path);
     known = known && file_bytes >= 0;
+    out.any_unseen = out.any_unseen || (decode && file_bytes < 0);
     if (file_bytes <= 0) continue;
     const std::string header = decode ? node.file_beginning(path, io::header_bytes) : std::string();
     const io::encoding content = io::recognise(std::as_bytes(std::span(header)));
@@ -78,10 +79,12 @@ input_facts look_at_inputs(const plan::node_checker& node, const std::vector<std
   return out;
 }
 
-plan::memory_wish reading_memory(uint64_t decoder_bytes) {
-  const uint64_t decoding = io::least_decoding_bytes(decoder_bytes);
-  return {(read_ahead + max_held) * min_chunk_bytes + decoding, (read_ahead + max_held) * max_chunk_bytes + decoding,
-          0.1};
+plan::memory_wish reading_memory(const input_facts& inputs) {
+  constexpr uint64_t largest_unseen = 130 * MiB;  // the window of zstd --long, which is what zstd(1) decodes unasked
+  const uint64_t decoding = io::least_decoding_bytes(inputs.decoder_bytes);
+  const uint64_t most_decoding = inputs.any_unseen ? std::max(decoding, largest_unseen) : decoding;
+  return {(read_ahead + max_held) * min_chunk_bytes + decoding,
+          (read_ahead + max_held) * max_chunk_bytes + most_decoding, 0.1};
 }
 
 io::file_reader_options reading_options(const exec::services& job, uint64_t memory_bytes, size_t unit_bytes,

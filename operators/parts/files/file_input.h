@@ -24,13 +24,14 @@ struct input_facts {
   bool estimated = false;             // from what the first blocks of a compressed file stand for
   std::string beginning;              // of the first file that has some; empty where none can be looked at
   uint64_t decoder_bytes = 0;         // that the most demanding decoder takes; 0: no file is known to be compressed
+  bool any_unseen = false;            // a pipe, or not there yet: may be compressed
 };
 // `decode`: else compressed files are taken as they are.
 input_facts look_at_inputs(const plan::node_checker& node, const std::vector<std::string>& paths, bool decode = true);
 
 // What a source of files asks of the planner: two sets of eight buffers, from 64 KiB to 1 MiB each, and what decoding
-// takes (input_facts::decoder_bytes).
-plan::memory_wish reading_memory(uint64_t decoder_bytes = 0);
+// takes; where that is not known, as much as it may be worth where there is plenty.
+plan::memory_wish reading_memory(const input_facts& inputs);
 
 // The help of the parameter `path`.
 inline constexpr const char* input_path_help =

@@ -126,7 +126,7 @@ plan::row_estimate rows_of_text(input_facts& inputs, char line_end, uint64_t lea
 }
 
 plan::memory_wish text_reading_memory(const input_facts& inputs) {
-  plan::memory_wish wish = reading_memory(inputs.decoder_bytes);
+  plan::memory_wish wish = reading_memory(inputs);
   wish.maximum = std::max(wish.maximum, copies_of_a_record * max_record_bytes + inputs.decoder_bytes);
   return wish;
 }
