@@ -136,7 +136,7 @@ class rows_source final : public exec::source {
         from_(s.from),
         pool_(context.job.pool()),
         held_(std::make_shared<std::atomic<unsigned>>(0)),
-        options_(reading_options(context.job, context.memory_bytes, row_bytes_, s.decode && !s.index)),
+        options_(options(context, s)),
         input_(context.job, context.counters, parts(s), options_, beginning_at(context.begin_at)) {
     if (context.begin_at == nullptr) return;
     file_bytes_ = context.begin_at->at(1);
@@ -166,6 +166,13 @@ class rows_source final : public exec::source {
   }
 
  private:
+  static io::file_reader_options options(const exec::build_context& context, const settings& s) {
+    io::file_reader_options out =
+        reading_options(context.job, context.memory_bytes, s.type.row_bytes(), s.decode && !s.index);
+    if (out.decoding) out.decoding->hint = "if its rows only begin as compressed content does, say compression: none";
+    return out;
+  }
+
   static std::vector<file_input::part> parts(const settings& s) {
     std::vector<file_input::part> all;
     for (const std::string& path : s.paths) all.push_back(part_of(s, path));

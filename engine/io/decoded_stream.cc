@@ -92,8 +92,13 @@ class bytes_of_pipe final : public encoded_bytes {
 
 class decoded_stream final : public byte_stream {
  public:
-  decoded_stream(std::unique_ptr<encoded_bytes> from, std::string path, encoding content, uint64_t memory_bytes)
-      : from_(std::move(from)), path_(std::move(path)), memory_bytes_(memory_bytes), decoder_(content, memory_bytes) {}
+  decoded_stream(std::unique_ptr<encoded_bytes> from, std::string path, encoding content, uint64_t memory_bytes,
+                 std::string hint)
+      : from_(std::move(from)),
+        path_(std::move(path)),
+        hint_(std::move(hint)),
+        memory_bytes_(memory_bytes),
+        decoder_(content, memory_bytes) {}
 
   int64_t read(std::byte* data, size_t num_bytes) override {
     size_t filled = 0;
@@ -143,11 +148,12 @@ class decoded_stream final : public byte_stream {
         error_kind::bad_data,
         fmt::format("{}: its {} data {} at byte {} of the file, in what begins at byte {}: {}", path_,
                     name_of(decoder_.content()), what, decoder_.num_taken(), decoder_.member_begin(), why.what()),
-        "was it copied as a whole? Make or get the file again");
+        "was it copied as a whole? Make or get the file again" + (hint_.empty() ? hint_ : "; " + hint_));
   }
 
   const std::unique_ptr<encoded_bytes> from_;
   const std::string path_;
+  const std::string hint_;
   const uint64_t memory_bytes_;
   std::atomic<bool> stopped_ = false;
   decoder decoder_;
@@ -157,8 +163,8 @@ class decoded_stream final : public byte_stream {
 
 class pipe_stream final : public byte_stream {
  public:
-  pipe_stream(const std::string& path, const decoding_memory& memory)
-      : pipe_(descriptor_stream::open(path, direction::read)), memory_(memory) {}
+  pipe_stream(const std::string& path, const decoding_memory& memory, std::string hint)
+      : pipe_(descriptor_stream::open(path, direction::read)), memory_(memory), hint_(std::move(hint)) {}
 
   int64_t read(std::byte* data, size_t num_bytes) override {
     if (!recognised_) {
@@ -182,12 +188,13 @@ class pipe_stream final : public byte_stream {
     first_ = {memory_of_first_.data(), static_cast<size_t>(got)};
     if (const encoding content = recognise(first_); content != encoding::plain)
       decoded_.emplace(std::make_unique<bytes_of_pipe>(*pipe_, first_, memory_.input_bytes), pipe_->path(), content,
-                       memory_.decoder_bytes);
+                       memory_.decoder_bytes, hint_);
     return 0;
   }
 
   const std::unique_ptr<descriptor_stream> pipe_;
   const decoding_memory memory_;
+  const std::string hint_;
   std::array<std::byte, telling_bytes> memory_of_first_{};
   std::span<const std::byte> first_;  // read, and not given
   bool recognised_ = false;
@@ -222,13 +229,15 @@ uint64_t least_decoding_bytes(uint64_t decoder_bytes) {
 }
 
 std::unique_ptr<byte_stream> decoded_file(backend& io, const std::string& path, encoding content, uint64_t origin,
-                                          caching cache, const decoding_memory& memory, disk_statistics* statistics) {
+                                          caching cache, const decoding_memory& memory, disk_statistics* statistics,
+                                          const std::string& hint) {
   return std::make_unique<decoded_stream>(std::make_unique<bytes_of_file>(io, path, origin, cache, memory, statistics),
-                                          path, content, memory.decoder_bytes);
+                                          path, content, memory.decoder_bytes, hint);
 }
 
-std::unique_ptr<byte_stream> recognised_pipe(const std::string& path, const decoding_memory& memory) {
-  return std::make_unique<pipe_stream>(path, memory);
+std::unique_ptr<byte_stream> recognised_pipe(const std::string& path, const decoding_memory& memory,
+                                             const std::string& hint) {
+  return std::make_unique<pipe_stream>(path, memory, hint);
 }
 
 }  // namespace flowrun::io

@@ -31,11 +31,14 @@ decoding_memory divide_for_pipe(uint64_t memory_bytes, size_t chunk_bytes, size_
 uint64_t least_decoding_bytes(uint64_t decoder_bytes);
 
 // The file's content from the byte `origin` on, which is compressed. read() throws error(bad_data) where it is damaged,
-// error(resources) where decoding takes more memory than there is, and what file_reader::next() throws.
+// error(resources) where decoding takes more memory than there is, and what file_reader::next() throws. `hint`: what
+// else to do about damage.
 std::unique_ptr<byte_stream> decoded_file(backend& io, const std::string& path, encoding content, uint64_t origin,
-                                          caching cache, const decoding_memory& memory, disk_statistics* statistics);
+                                          caching cache, const decoding_memory& memory, disk_statistics* statistics,
+                                          const std::string& hint = {});
 
 // What comes out of a pipe or device, decoded if it is compressed, else as it is. Throws as descriptor_stream::open().
-std::unique_ptr<byte_stream> recognised_pipe(const std::string& path, const decoding_memory& memory);
+std::unique_ptr<byte_stream> recognised_pipe(const std::string& path, const decoding_memory& memory,
+                                             const std::string& hint = {});
 
 }  // namespace flowrun::io

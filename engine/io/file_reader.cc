@@ -62,7 +62,7 @@ class file_reader::core {
       if (options.decoding) {
         const decoding_memory memory = divide_for_pipe(options.decoding->memory_bytes, chunk_bytes, num_buffers);
         streaming.chunk_bytes = memory.chunk_bytes;
-        from = recognised_pipe(path_, memory);
+        from = recognised_pipe(path_, memory, options.decoding->hint);
       } else {
         from = descriptor_stream::open(path_, direction::read);
       }
@@ -77,7 +77,8 @@ class file_reader::core {
             divide_for_file(options.decoding->memory_bytes, chunk_bytes, num_buffers, decoder_bytes(content, first));
         streaming.chunk_bytes = memory.chunk_bytes;
         stream_ = std::make_unique<stream_chunks>(
-            io, decoded_file(io, path_, content, origin, options.cache, memory, statistics), path_, streaming, nullptr);
+            io, decoded_file(io, path_, content, origin, options.cache, memory, statistics, options.decoding->hint),
+            path_, streaming, nullptr);
         return;
       }
       begin = plus(begin, origin);

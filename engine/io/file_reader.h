@@ -30,6 +30,7 @@ enum class caching : uint8_t {
 struct decoding_options {
   uint64_t memory_bytes = 0;  // for decoding and all buffers; chunks of text are as much smaller as that takes
   uint64_t origin = 0;        // the byte of the file where the content begins
+  std::string hint = {};      // what to do about damage besides getting the file again
 };
 
 struct file_reader_options {

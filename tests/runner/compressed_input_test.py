@@ -130,6 +130,7 @@ class compressed_input_test(resuming_test):
         refused = self.run_it(job("file.read_rows", "in"))
         self.assertEqual(refused.returncode, 65)
         self.assertIn("gzip", refused.stderr)
+        self.assertIn("say compression: none", refused.stderr)
 
     def test_a_range_and_cut_rows(self):
         rng = random.Random(2)
