@@ -79,8 +79,8 @@ std::optional<std::vector<value_type>> wanted_types(const std::vector<uint32_t>&
 expr::binding_fault fault_of(const fr_problem& problem, size_t faulty, size_t num_args) {
   expr::binding_fault fault;
   if (faulty < num_args) fault.argument = faulty;
-  fault.message = problem.kind == 0 ? "the plugin refuses the call and doesn't say why" : problem.message;
-  fault.hint = problem.hint;
+  fault.message = problem.said ? problem.said->message : "the plugin refuses the call and doesn't say why";
+  if (problem.said) fault.hint = problem.said->hint;
   return fault;
 }
 

@@ -11,9 +11,10 @@
 
 namespace flowrun::plugins {
 
-namespace {
+constinit thread_local const std::string* plugin_inside = nullptr;
+constinit thread_local bool has_handler_stack = false;
 
-thread_local const std::string* current = nullptr;
+namespace {
 
 std::atomic<pid_t> first_to_crash = 0;  // a thread
 static_assert(std::atomic<pid_t>::is_always_lock_free);
@@ -70,9 +71,9 @@ void on_crash(int signal, siginfo_t* what, void* context) {
   const pid_t self = ::gettid();
   pid_t first = 0;
   if (first_to_crash.compare_exchange_strong(first, self)) {
-    if (current != nullptr) {
+    if (plugin_inside != nullptr) {
       say("\nflowrun: a crash inside of ");
-      say(*current);
+      say(*plugin_inside);
       say(signal == SIGABRT                           ? " (abort)\n"
           : signal == SIGFPE                          ? " (arithmetic)\n"
           : is_stack_overflow(signal, *what, context) ? " (stack overflow)\n"
@@ -90,9 +91,9 @@ void on_crash(int signal, siginfo_t* what, void* context) {
 
 // Runs in the thread that called exit().
 void on_exit() {
-  if (current == nullptr) return;
+  if (plugin_inside == nullptr) return;
   say("\nflowrun: ");
-  say(*current);
+  say(*plugin_inside);
   say(" ended the process with exit()\n  nothing of the job's outputs appears; tell the author of the plugin\n");
   constexpr int internal_error = 70;
   ::_exit(internal_error);
@@ -100,20 +101,19 @@ void on_exit() {
 
 }  // namespace
 
-inside::inside(const std::string& who) : before_(current) {
+void make_handler_stack() {
   thread_local const handler_stack stack;
   static_cast<void>(stack);
-  current = &who;
+  has_handler_stack = true;
 }
-inside::~inside() { current = before_; }
 
 void name_plugins_in_crashes() {
   struct sigaction action = {};
   action.sa_sigaction = on_crash;
   action.sa_flags = static_cast<int>(SA_NODEFER | SA_ONSTACK | SA_SIGINFO);
   for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) ::sigaction(signal, &action, nullptr);
-  // Several threads of a plugin may call exit() at once. Each then takes the function that was registered last, and those
-  // that come too late would destroy what the others still use. So there is one for each of them.
+  // Several threads of a plugin may call exit() at once. Each then takes the function that was registered last, and
+  // those that come too late would destroy what the others still use. So there is one for each of them.
   constexpr int threads_at_once = 64;
   for (int i = 0; i < threads_at_once; ++i) static_cast<void>(std::atexit(on_exit));
 }

@@ -5,11 +5,21 @@
 
 namespace flowrun::plugins {
 
-// While it lives, this thread runs code of the plugin. `who` outlives it.
+// Of this thread: whose code it runs, null where it is flowrun's own; and whether it has a stack for what handles
+// crashes.
+extern constinit thread_local const std::string* plugin_inside;
+extern constinit thread_local bool has_handler_stack;
+void make_handler_stack();
+
+// While it lives, this thread runs code of the plugin. `who` outlives it. (There is one for each chunk of 1,024 rows
+// that goes through a function.)
 class inside {
  public:
-  explicit inside(const std::string& who);
-  ~inside();
+  explicit inside(const std::string& who) : before_(plugin_inside) {
+    if (!has_handler_stack) make_handler_stack();
+    plugin_inside = &who;
+  }
+  ~inside() { plugin_inside = before_; }
   inside(const inside&) = delete;
   inside& operator=(const inside&) = delete;
 

@@ -25,7 +25,7 @@ error_kind kind_of(uint32_t kind) {
 error error_of(const fr_problem& problem, const std::string& who) {
   if (problem.kind == 0)
     return {error_kind::internal, fmt::format("{} failed and didn't say why", who), "tell the author of the plugin"};
-  return {kind_of(problem.kind), fmt::format("{}: {}", who, problem.message), problem.hint};
+  return {kind_of(problem.kind), fmt::format("{}: {}", who, problem.said->message), problem.said->hint};
 }
 
 void raise(const fr_problem& problem, const std::string& who) {
@@ -36,8 +36,7 @@ void raise(const fr_problem& problem, const std::string& who) {
 void note_failure(fr_problem* problem, uint32_t kind, fr_text message, fr_text hint) {
   if (problem == nullptr) return;
   problem->kind = kind == 0 ? static_cast<uint32_t>(FR_INTERNAL) : kind;
-  problem->message = as_shown(message);
-  problem->hint = as_shown(hint);
+  problem->said.emplace(as_shown(message), as_shown(hint));
 }
 
 }  // namespace flowrun::plugins

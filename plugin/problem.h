@@ -2,14 +2,19 @@
 #pragma once
 
 #include <exception>
+#include <optional>
 #include <string>
 
 #include "engine/base/error.h"
 #include "plugin/include/flowrun/plugin.h"
 
+// One is made for each call, so it is next to nothing where all goes well.
 struct fr_problem {
+  struct words {
+    std::string message, hint;
+  };
   uint32_t kind = 0;  // 0: nothing was said
-  std::string message, hint;
+  std::optional<words> said;
   // What flowrun itself threw while the plugin called it: it doesn't cross the plugin, and goes on behind it.
   std::exception_ptr raised;
 };

@@ -203,6 +203,7 @@ chunk_frame::chunk_frame(const chunk_code& code, record::batch_pool& pool)
   texts_ = reinterpret_cast<std::string_view*>(memory_.get() + number_bytes);
   for (const auto& [index, lane] : code.number_constants) std::fill_n(numbers_at(index), code.rows_per_chunk, lane);
   for (const std::string& text : code.text_constants) text_constants_.push_back(text);
+  prepare_calls();
 }
 
 void* chunk_frame::cells(register_ref r) const {
@@ -233,22 +234,25 @@ void chunk_frame::filter(const step& s, size_t& n) {
   selected_ = true;
 }
 
-size_t chunk_frame::run_texts(const step& s, size_t n) {
-  constexpr size_t few = 8;
-  text_operand on_stack[few];
-  std::vector<text_operand> on_heap;
-  text_operand* args = on_stack;
-  if (s.args.size() > few) {
-    on_heap.resize(s.args.size());
-    args = on_heap.data();
+void chunk_frame::prepare_calls() {
+  for (const step& s : code_.steps)
+    if (s.kind == step_kind::texts)
+      for (const register_ref r : s.args) operands_.push_back(operand(r));
+  const text_operand* args = operands_.data();
+  for (const step& s : code_.steps) {
+    text_call& call = calls_.emplace_back();
+    if (s.kind != step_kind::texts) continue;
+    call.args = args;
+    call.num_args = s.args.size();
+    call.out = cells(s.out);
+    call.imm = s.imm;
+    call.arena = &arena_;
+    args += s.args.size();
   }
-  for (size_t i = 0; i < s.args.size(); ++i) args[i] = operand(s.args[i]);
-  text_call call;
-  call.args = args;
-  call.num_args = s.args.size();
-  call.out = cells(s.out);
-  call.imm = s.imm;
-  call.arena = &arena_;
+}
+
+size_t chunk_frame::run_texts(const step& s, size_t n) {
+  text_call& call = calls_[static_cast<size_t>(&s - code_.steps.data())];
   call.num_rows = n;
   arena_.begin_step(code_.arena_share);
   return s.texts(call);

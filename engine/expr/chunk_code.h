@@ -99,6 +99,8 @@ class chunk_builder {
 class chunk_frame {
  public:
   chunk_frame(const chunk_code& code, record::batch_pool& pool);
+  chunk_frame(const chunk_frame&) = delete;
+  chunk_frame& operator=(const chunk_frame&) = delete;
 
   // Runs all steps over the first of `num_rows` <= code.rows_per_chunk rows: all of them, unless their texts get long.
   // Returns how many survive. `scan` serves the scan step, if any.
@@ -124,6 +126,7 @@ class chunk_frame {
 
  private:
   void filter(const step& s, size_t& n);
+  void prepare_calls();
   size_t run_texts(const step& s, size_t n);
   size_t run_scan(const step& s, scan_step& scan, size_t n);
   void cut(size_t& n, size_t done);
@@ -137,6 +140,9 @@ class chunk_frame {
   uint64_t* numbers_ = nullptr;
   std::string_view* texts_ = nullptr;
   std::vector<std::string_view> text_constants_;
+  // What each step over texts, or that calls a function, is handed, but for the number of rows; of the others nothing.
+  std::vector<text_call> calls_;
+  std::vector<text_operand> operands_;  // of all of them
   text_arena arena_;
   size_t num_taken_ = 0, num_scanned_ = 0, rows_wanted_;
   bool selected_ = false;

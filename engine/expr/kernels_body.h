@@ -99,6 +99,23 @@ static void copy_any(std::byte* __restrict to, size_t to_row_bytes, const std::b
     __builtin_memcpy(to + i * to_row_bytes, from + (rows == nullptr ? i : rows[i]) * from_row_bytes, num_bytes);
 }
 
+// More than NumWords words, and at most one more: the last word overlaps the one before it. A call of memcpy for each
+// row takes longer than such a row.
+template <size_t NumWords>
+static void copy_words(std::byte* __restrict to, size_t to_row_bytes, const std::byte* __restrict from,
+                       size_t from_row_bytes, const uint16_t* __restrict rows, size_t num_bytes, size_t n) {
+  if (rows == nullptr && to_row_bytes == num_bytes && from_row_bytes == num_bytes) {
+    if (n > 0) __builtin_memcpy(to, from, n * num_bytes);
+    return;
+  }
+  for (size_t i = 0; i < n; ++i) {
+    std::byte* const out = to + i * to_row_bytes;
+    const std::byte* const in = from + (rows == nullptr ? i : rows[i]) * from_row_bytes;
+    for (size_t at = 0; at < NumWords; ++at) copy_piece<8>(out + 8 * at, in + 8 * at);
+    copy_piece<8>(out + num_bytes - 8, in + num_bytes - 8);
+  }
+}
+
 static copy_kernel copy_for(size_t num_bytes) {
   switch (num_bytes) {
     case 1: return copy_fixed<1>;
@@ -112,6 +129,16 @@ static copy_kernel copy_for(size_t num_bytes) {
     case 16: return copy_fixed<16>;
     case 24: return copy_fixed<24>;
     case 32: return copy_fixed<32>;
+    default: break;
+  }
+  switch ((num_bytes - 1) / 8) {
+    case 1: return copy_words<1>;
+    case 2: return copy_words<2>;
+    case 3: return copy_words<3>;
+    case 4: return copy_words<4>;
+    case 5: return copy_words<5>;
+    case 6: return copy_words<6>;
+    case 7: return copy_words<7>;
     default: return copy_any;
   }
 }

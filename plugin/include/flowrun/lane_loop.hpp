@@ -96,6 +96,7 @@ __attribute__((target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512cd,avx512dq,a
 over_lanes_avx512(const F& f, const fr_call& call, Arguments all) {
   over_lanes(f, call, all);
 }
+enum class processor { plain, avx2, avx512 };
 inline bool has_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
          __builtin_cpu_supports("popcnt");
@@ -104,6 +105,10 @@ inline bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
+// Asked once, when the plugin is loaded.
+inline const processor this_processor = has_avx512() ? processor::avx512
+                                        : has_avx2() ? processor::avx2
+                                                     : processor::plain;
 #undef FR_WIDE_VECTORS
 #endif
 
@@ -113,8 +118,8 @@ void for_each_row(const F& f, const fr_call& call) {
   constexpr auto all = std::make_index_sequence<NumArguments>();
 #ifdef FR_FOR_PROCESSORS
   if constexpr (IntegersAlone)
-    if (has_avx512()) return over_lanes_avx512(f, call, all);
-  if (has_avx2()) return over_lanes_avx2(f, call, all);
+    if (this_processor == processor::avx512) return over_lanes_avx512(f, call, all);
+  if (this_processor != processor::plain) return over_lanes_avx2(f, call, all);
 #endif
   over_lanes(f, call, all);
 }

@@ -155,7 +155,7 @@ TEST(kernels, select_and_compact_rows) {
 
 TEST(kernels, copy_ranges_of_rows) {
   for (size_t s = 0; s < num_kernel_sets(); ++s) {
-    for (size_t num_bytes = 1; num_bytes <= 40; ++num_bytes) {
+    for (size_t num_bytes = 1; num_bytes <= 80; ++num_bytes) {
       const size_t from_bytes = num_bytes + 2, to_bytes = num_bytes + 5, n = 100;
       std::vector<std::byte> from(n * from_bytes), to(n * to_bytes, std::byte{0x77});
       for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 31);
