@@ -408,6 +408,26 @@ class fault_test(arrow_tests):
                 made.unlink(missing_ok=True)
             self.assertEqual(good.num_rows, 3000)
 
+    def test_damaged_pages_of_snappy(self):
+        """Without checksums, what is damaged may be read as other values, and else is refused."""
+        draw = random.Random(8)
+        table = pa.table({"a": [i * i for i in range(5000)], "b": [None if i % 9 == 0 else i / 7 for i in range(5000)]})
+        for version in ("1.0", "2.0"):
+            write_file(table, self.dir / "in", row_group_size=2500, data_page_version=version, data_page_size=2000)
+            whole = (self.dir / "in").read_bytes()
+            first, refused = pq.ParquetFile(self.dir / "in").metadata, 0
+            end = first.row_group(1).column(1).dictionary_page_offset + first.row_group(1).column(1).total_compressed_size
+            for _ in range(30 if not SANITIZERS else 10):
+                damaged = bytearray(whole)
+                damaged[draw.randrange(4, end)] ^= 1 << draw.randrange(8)
+                self.write("in", bytes(damaged))
+                done = self.run_job(job("arrow.read_parquet path: in, nulls: zero"))
+                self.assertIn(done.returncode, (0, 65, 75), done.stderr)
+                self.assertNotIn("internal", done.stderr)
+                refused += done.returncode == 65
+                (self.dir / "out.csv").unlink(missing_ok=True)
+            self.assertGreater(refused, 0)
+
     def test_a_bad_page_of_a_later_row_group(self):
         table = pa.table({"a": random.Random(4).choices(range(1 << 60), k=50000)})
         write_file(table, self.dir / "in", row_group_size=10000, use_dictionary=False, compression="none",

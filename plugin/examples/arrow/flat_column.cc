@@ -135,14 +135,13 @@ bool is_flat(const parquet::ColumnDescriptor& column, const arrow::DataType& typ
   }
 }
 
-std::unique_ptr<flat_column> open_flat_column(parquet::RowGroupReader& group, int column,
+std::unique_ptr<flat_column> open_flat_column(const parquet::ColumnDescriptor& column,
+                                              std::unique_ptr<parquet::PageReader> pages,
                                               std::shared_ptr<arrow::DataType> type, counting_pool& pool) {
-  const parquet::ColumnDescriptor& stored = *group.metadata()->schema()->Column(column);
-  std::unique_ptr<parquet::PageReader> pages = group.GetColumnPageReader(column);
   const auto open = [&]<class Stored>(Stored) -> std::unique_ptr<flat_column> {
-    return std::make_unique<typed_column<Stored>>(stored, std::move(pages), std::move(type), pool);
+    return std::make_unique<typed_column<Stored>>(column, std::move(pages), std::move(type), pool);
   };
-  switch (stored.physical_type()) {
+  switch (column.physical_type()) {
     case parquet::Type::INT32: return open(parquet::Int32Type());
     case parquet::Type::INT64: return open(parquet::Int64Type());
     case parquet::Type::FLOAT: return open(parquet::FloatType());

@@ -7,7 +7,7 @@
 #include <arrow/array.h>
 #include <arrow/result.h>
 #include <arrow/type.h>
-#include <parquet/file_reader.h>
+#include <parquet/column_reader.h>
 #include <parquet/schema.h>
 
 #include <cstdint>
@@ -28,8 +28,9 @@ class flat_column {
 // Whether values of this type lie in the file's column as they do in memory, one for each row or none.
 bool is_flat(const parquet::ColumnDescriptor& column, const arrow::DataType& type);
 
-// A column of which that is true, in one row group.
-std::unique_ptr<flat_column> open_flat_column(parquet::RowGroupReader& group, int column,
+// A column of which that is true, in one row group, of which these are its pages.
+std::unique_ptr<flat_column> open_flat_column(const parquet::ColumnDescriptor& column,
+                                              std::unique_ptr<parquet::PageReader> pages,
                                               std::shared_ptr<arrow::DataType> type, counting_pool& pool);
 
 }  // namespace columnar

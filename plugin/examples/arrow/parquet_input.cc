@@ -9,11 +9,13 @@
 #include <parquet/metadata.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "failures.h"
 #include "flat_column.h"
 #include "input_file.h"
+#include "snappy_pages.h"
 
 namespace columnar {
 
@@ -33,17 +35,21 @@ struct file_column {
 // Flat columns are read here, the others by Arrow's reader, as many rows of those as of these.
 class row_group final : public portion {
  public:
+  // `open_pages`: those of a column of the row group.
+  using open_pages = std::function<std::unique_ptr<parquet::PageReader>(parquet::RowGroupReader& group, int column)>;
+
   row_group(std::string doing, std::unique_ptr<parquet::arrow::FileReader> file, int number,
-            const std::vector<file_column>& columns, int64_t rows_at_once, counting_pool& pool)
+            const std::vector<file_column>& columns, int64_t rows_at_once, counting_pool& pool, const open_pages& pages)
       : doing_(std::move(doing)), file_(std::move(file)), rows_at_once_(rows_at_once) {
-    attempt(doing_, [&] { return open(number, columns, pool); });
+    attempt(doing_, [&] { return open(number, columns, pool, pages); });
   }
   std::shared_ptr<arrow::RecordBatch> next() override {
     return attempt(doing_, [&] { return read(); });
   }
 
  private:
-  arrow::Status open(int number, const std::vector<file_column>& columns, counting_pool& pool) {
+  arrow::Status open(int number, const std::vector<file_column>& columns, counting_pool& pool,
+                     const open_pages& pages) {
     const std::shared_ptr<parquet::RowGroupReader> group = file_->parquet_reader()->RowGroup(number);
     const parquet::SchemaDescriptor& stored = *group->metadata()->schema();
     rows_left_ = group->metadata()->num_rows();
@@ -54,7 +60,7 @@ class row_group final : public portion {
         others.push_back(c.number);
         continue;
       }
-      flat_.push_back(open_flat_column(*group, c.number, c.field->type(), pool));
+      flat_.push_back(open_flat_column(*stored.Column(c.number), pages(*group, c.number), c.field->type(), pool));
       fields.push_back(c.field);
     }
     if (!others.empty()) {
@@ -120,13 +126,7 @@ class parquet_input final : public input_file {
   }
   void announce(int number, const std::vector<int>& fields) const override {
     std::vector<arrow::io::ReadRange> ranges;
-    each_chunk(number, fields, [&](const parquet::ColumnChunkMetaData& c) {
-      const int64_t begin =
-          c.has_dictionary_page() && c.dictionary_page_offset() > 0 && c.dictionary_page_offset() < c.data_page_offset()
-              ? c.dictionary_page_offset()
-              : c.data_page_offset();
-      ranges.push_back({begin, c.total_compressed_size()});
-    });
+    each_chunk(number, fields, [&](const parquet::ColumnChunkMetaData& c) { ranges.push_back(stored_range(c)); });
     // Only a hint: ranges that a damaged file makes up are refused, and found when they are read.
     (void)file_->WillNeed(ranges);
   }
@@ -144,23 +144,31 @@ class parquet_input final : public input_file {
     std::vector<file_column> columns;
     for (const int f : how.fields) columns.push_back({columns_[static_cast<size_t>(f)], schema_->field(f)});
     const bool is_large = stored_bytes(number, how.fields) > pool_.most_bytes() / 8;
+    const auto pages = [&](parquet::RowGroupReader& group, int column) {
+      auto own = open_snappy_pages(file_, *metadata_, number, column, storage(is_large), pool_);
+      return own ? std::move(own) : group.GetColumnPageReader(column);
+    };
     return std::make_unique<row_group>(doing_ + ", row group " + std::to_string(number), make_reader(how, is_large),
-                                       number, columns, how.rows_at_once, pool_);
+                                       number, columns, how.rows_at_once, pool_, pages);
   }
 
  private:
-  std::unique_ptr<parquet::arrow::FileReader> make_reader(const reading& how, bool is_large) const {
-    parquet::ReaderProperties storage(&pool_);
-    storage.set_page_checksum_verification(true);  // of pages that have one
+  parquet::ReaderProperties storage(bool is_large) const {
+    parquet::ReaderProperties out(&pool_);
+    out.set_page_checksum_verification(true);  // of pages that have one
     if (is_large) {
-      storage.enable_buffered_stream();
-      storage.set_buffer_size(buffer_bytes);
+      out.enable_buffered_stream();
+      out.set_buffer_size(buffer_bytes);
     }
+    return out;
+  }
+
+  std::unique_ptr<parquet::arrow::FileReader> make_reader(const reading& how, bool is_large) const {
     parquet::ArrowReaderProperties rows(/*use_threads=*/false);
     rows.set_pre_buffer(false);
     rows.set_batch_size(how.rows_at_once);
     parquet::arrow::FileReaderBuilder builder;
-    attempt(doing_, [&] { return builder.Open(file_, storage, metadata_); });
+    attempt(doing_, [&] { return builder.Open(file_, storage(is_large), metadata_); });
     builder.memory_pool(&pool_)->properties(rows);
     return attempt(doing_, [&] { return builder.Build(); });
   }
