@@ -15,17 +15,22 @@ struct other_name {
 constexpr std::string_view columns = "map for columns, with: {column: expression, …}; filter chooses rows";
 constexpr std::string_view rows = "filter, with: {where: condition}";
 constexpr std::string_view ordered = "sort, with: {by: [column, -column]}";
-constexpr std::string_view distinct = "sort, with: {by: [column, …], unique: true}";
+constexpr std::string_view distinct =
+    "sort, with: {by: [column, …], unique: true}; for input that is sorted, limit, with: {count: 1, by: [column, …]}";
 constexpr std::string_view grouped =
     "group behind a sort, or a sort that does both, with: {by: [column], combine: {n: count()}}";
-constexpr std::string_view first_rows =
-    "filter, with: {where: row_number < 10}, or a sort, with: {by: [-column], limit: 10}";
-constexpr std::string_view later_rows = "filter, with: {where: row_number >= 10}";
-constexpr std::string_view top = "sort, with: {by: [-column], limit: 10}";
+constexpr std::string_view first_rows = "limit, with: {count: 10}";
+constexpr std::string_view later_rows = "limit, with: {skip: 10}";
+constexpr std::string_view top =
+    "sort, with: {by: [-column], limit: 10}; for the top of each group, sort by [key, -column] and then limit, with: "
+    "{count: 10, by: [key]}";
 constexpr std::string_view one_after_the_other = "concat, or merge for inputs that are sorted and stay so";
 constexpr std::string_view neighbours = "window, with: {before: 1, let: {step: \"x - row[-1].x\"}}";
 constexpr std::string_view several_rows = "flat_map, or tokens for the words of a text";
-constexpr std::string_view sampled = "filter, with: {where: \"rand_f64(1, row_number) < 0.01\"}";
+constexpr std::string_view sampled =
+    "filter, with: {where: \"rand_f64(1, row_number) < 0.01\"} for a share, or shuffle, with: {limit: 1000} for so "
+    "many "
+    "rows";
 constexpr std::string_view joined = "join of inputs that are sorted by the keys, or lookup where one of them is small";
 
 constexpr other_name others[] = {
@@ -59,9 +64,11 @@ constexpr other_name others[] = {
     {"summarise", grouped},
     {"count", "reduce, with: {let: {n: count()}}, or group to count by keys"},
     {"sum", "reduce, with: {let: {total: sum(x)}}, or group to sum up by keys"},
-    {"limit", first_rows},
     {"head", first_rows},
     {"take", first_rows},
+    {"first", first_rows},
+    {"fetch", first_rows},
+    {"limit_by", "limit, with: {count: 10, by: [key]}"},
     {"skip", later_rows},
     {"offset", later_rows},
     {"top", top},

@@ -62,6 +62,10 @@ TEST(estimates, bounds_go_on_through_the_graph) {
   EXPECT_EQ(times(filtered, 3).most_rows, 300U);
   EXPECT_EQ(sum(filtered, exact).most_rows, 200U);
   EXPECT_EQ(limited(filtered, 10, narrow).most_bytes, 80U);
+  EXPECT_EQ(skipped(filtered, 90, narrow).most_bytes, 80U);
+  const plan::row_estimate later = skipped(exact, 30, narrow);
+  EXPECT_TRUE(later.exact && later.rows == 70 && later.num_bytes == 560 && later.most_rows == 70);
+  EXPECT_EQ(skipped(exact, 101, narrow).most_bytes, 0U);
   // Nothing is known of texts that an expression makes.
   const record::row_type text({{"t", value_type::of(type_kind::string)}});
   EXPECT_FALSE(with_type(filtered, narrow, text).bounds_bytes());
@@ -71,6 +75,7 @@ TEST(estimates, bounds_go_on_through_the_graph) {
   open.known = true;
   open.rows = 5;
   EXPECT_EQ(times(open, 7).most_rows, plan::row_estimate::unbounded);
+  EXPECT_EQ(skipped(open, 7, narrow).most_rows, plan::row_estimate::unbounded);
   EXPECT_EQ(sum(open, exact).most_bytes, plan::row_estimate::unbounded);
 }
 

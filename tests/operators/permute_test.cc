@@ -182,6 +182,21 @@ TEST(shuffle, gives_every_row_once_in_another_order) {
   }
 }
 
+TEST(shuffle, keeps_the_first_rows_of_its_order) {
+  for (const auto& [input, in] : {std::pair(numbers_in, numbers(3000)), std::pair(texts_in, texts(3000))}) {
+    const auto shuffled = [&, &input = input, &in = in](const std::string& more) {
+      return run_all_ways(input + "x: {op: shuffle, in: in, with: {seed: 4" + more + "}}\n" + out_of_x, {{"in", in}});
+    };
+    const rows all = shuffled("");
+    for (const size_t limit : {1, 7, 2000, 3000, 4000}) {
+      const rows expected(all.begin(), all.begin() + static_cast<ptrdiff_t>(std::min(limit, all.size())));
+      EXPECT_EQ(shuffled(fmt::format(", limit: {}", limit)), expected) << limit;
+    }
+  }
+  EXPECT_THAT(faults_of(numbers_in + "x: {op: shuffle, in: in, with: {limit: 0}}\n" + out_of_x),
+              ElementsAre(HasSubstr("a limit of 0 leaves no rows")));
+}
+
 // Equal rows too: the places of a few distinct values look random.
 TEST(shuffle, is_uniform) {
   rows in(4000, "0");

@@ -7,6 +7,7 @@
 #include "engine/expr/aggregate.h"
 #include "operators/parts/order/group_stages.h"
 #include "operators/parts/order/ordered_cut.h"
+#include "operators/parts/order/row_limit.h"
 #include "operators/parts/order/stage_state.h"
 #include "operators/parts/rules/program.h"
 #include "tests/support/random_rows.h"
@@ -92,6 +93,14 @@ TEST_F(stage_state, of_a_cut) {
            {repeats::none, 50}, {repeats::at_batch_starts, 0}, {repeats::anywhere, 0}, {repeats::anywhere, 70}})
     expect_to_go_on(type_, [&, where = where, limit = limit] {
       return std::get<stage_pointer>(make_ordered_cut(type_, where, {{0, false, 0, 0}}, limit));
+    });
+}
+
+TEST_F(stage_state, of_a_limit) {
+  for (const auto& [keys, skip, count] : std::vector<std::tuple<std::vector<size_t>, uint64_t, uint64_t>>{
+           {{}, 0, 50}, {{}, 30, 70}, {{0}, 0, 1}, {{0}, 1, 2}, {{0, 1}, 0, 1}})
+    expect_to_go_on(type_, [&, keys = keys, skip = skip, count = count] {
+      return std::get<stage_pointer>(make_row_limit(type_, keys, skip, count, pool_));
     });
 }
 

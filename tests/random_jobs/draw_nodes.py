@@ -122,6 +122,23 @@ def group(d):
     return d.add("group", ordered, by=by, let=let)
 
 
+def limit(d):
+    s, r = d.pick(), d.r
+    t = d.streams[s]
+    options = some(r, skip=r.choice([1, 2, 10, 300]))
+    if r.random() < 0.8 or not options:
+        options["count"] = r.choice([1, 2, 5, 100])
+    if r.random() < 0.4:
+        return d.add("limit", s, **options)
+    keys = d.keys(t, 2)
+    ordered = d.sorted(s, keys)
+    if ordered is None:
+        return None
+    by = [k[0][1] for k in keys]
+    r.shuffle(by)
+    return d.add("limit", ordered, by=by, **options)
+
+
 def reduce(d):
     s, r = d.pick(), d.r
     t = d.streams[s]
@@ -296,7 +313,7 @@ def order(d):
     s, r = d.pick(), d.r
     if r.random() < 0.5:
         return d.add("reverse", s)
-    return d.add("shuffle", s, **some(r, seed=r.randrange(9)))
+    return d.add("shuffle", s, **some(r, seed=r.randrange(9), limit=r.choice([1, 5, 100])))
 
 
 def partition(d):
@@ -426,6 +443,7 @@ ONE_INPUT = [
     combine,
     group,
     group,
+    limit,
     reduce,
     same_rows,
     group_pairs,
@@ -444,4 +462,4 @@ ONE_INPUT = [
     union_find,
 ]
 # Those that can stand in bodies of loops: they don't make more rows.
-SHRINKING = [filter_rows, sort, order, partition]
+SHRINKING = [filter_rows, sort, order, partition, limit]

@@ -89,7 +89,7 @@ def reverse(settings, t, scalars):
 
 def shuffle(settings, t, scalars):
     seed = settings.get("seed", 0)
-    places = sorted(range(len(t.rows)), key=lambda i: functions.rand(seed, i))
+    places = sorted(range(len(t.rows)), key=lambda i: functions.rand(seed, i))[: settings.get("limit")]
     return table(t.columns, [t.rows[i] for i in places])
 
 

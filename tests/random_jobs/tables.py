@@ -278,6 +278,18 @@ def group(settings, t, scalars):
     return table({**{c: t.columns[c] for c in by}, **columns}, [h + r for h, r in zip(heads, rows)], order)
 
 
+def limit(settings, t, scalars):
+    by, skip = settings.get("by", []), settings.get("skip", 0)
+    need_adjacent(t, by)
+    if settings.get("count", 1) == 0 or ("count" not in settings and skip == 0):
+        raise fault("no rows, or all of them")
+    rows = []
+    for start, end in runs_of(t.keys(by)) if by else [(0, len(t.rows))]:
+        group = t.rows[start:end][skip:]
+        rows += group[: settings.get("count", len(group))]
+    return table(t.columns, rows, t.order)
+
+
 def reduce(settings, t, scalars):
     if settings.get("hash"):
         raise AssertionError("a hash stands for itself only beside another: see same_rows")

@@ -19,6 +19,7 @@ ONE_INPUT = {
     "window": t.window,
     "group": t.group,
     "group_pairs": t.group_pairs,
+    "limit": t.limit,
     "sort": t.sort,
     "check": t.check,
     "scan": s.scan,

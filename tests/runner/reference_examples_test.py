@@ -89,6 +89,9 @@ EXAMPLES = {
          "customers": rows("id: u32, name: string", "2,Eva", "3,Udo", by="id"),
          "reached": rows("node: u32", "4", "5", by="node"), "visited": rows("node: u32", "4", by="node")},
         {"known": ["1,ink,,1", "2,cup,Eva,3", "2,pen,Eva,3"], "fresh": ["5"]})],
+    "limit": [example(
+        {"names": rows("name: string", "d", "a", "c", "b"), "sorted": rows(EDGES, "1,5", "3,1", "1,2", by="src, dst")},
+        {"page": ["a", "c"], "firsts": ["1,2", "3,1"]})],
     "lookup": [example({"edges": FEW_EDGES, "degrees": rows("node: u32, degree: u32", "3,9", "1,7")},
                        {"ranked": ["1,2,7", "3,3,9", "4,1,0"]})],
     "loop": [example({"edges": rows(EDGES, "0,1", "1,0", "1,2", "2,1", "0,3", "3,0", by="src, dst")},
@@ -113,7 +116,7 @@ EXAMPLES = {
         {"sorted": rows("c0: u8, c1: u8, c2: u8, amount: u32, time: u32", "1,1,1,10,100", "1,1,1,20,130", "1,2,0,5,110", by="c0, c1, c2, amount")},
         {"numbered": ["1,1,1,10,100,0,10", "1,1,1,20,130,1,30", "1,2,0,5,110,2,35"],
          "names": ["1,1,1,10,100,0", "1,1,1,20,130,0", "1,2,0,5,110,1"], "gaps": ["100,100", "130,30", "110,-20"]})],
-    "shuffle": [example({"edges": rows(EDGES, *(f"{i},0" for i in range(100)))}, {"mixed": is_shuffled})],
+    "shuffle": [example({"edges": rows(EDGES, *(f"{i},0" for i in range(100)))}, {"mixed": is_shuffled, "some": lambda lines: len(set(lines)) == 10})],
     "sort": [example({"degrees": rows("src: u32, deg: u32", *(f"{i},{i // 2}" for i in range(12)))},
                      {"top": [f"{i ^ 1},{i // 2}" for i in range(11, 1, -1)]})],
     "split": [example({"edges": FEW_EDGES}, {"sides.down": ["4,1"], "sides.loops": ["3,3"]}, written={"up.bin": u32(1, 2)})],

@@ -33,6 +33,11 @@ STATES = {
   groups: {op: group, in: sorted, with: {by: [k], let: {n: count(), all: sum(v), least: min(name), last: last(name), v: first(v)}}}""",
         "groups",
     ),
+    "limit of groups": (
+        TEXTS + """sorted: {op: sort, in: texts, with: {by: [k, name]}}
+  limited: {op: limit, in: sorted, with: {by: [k], skip: 1, count: 38}}""",
+        "limited",
+    ),
     "numbered": (
         """sorted: {op: sort, in: drawn, with: {by: [k, v]}}
   numbered: {op: map, in: sorted, with: {k: k, rank: row_number}}""",

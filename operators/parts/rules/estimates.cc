@@ -67,6 +67,18 @@ plan::row_estimate limited(plan::row_estimate input, uint64_t limit, const recor
   return input;
 }
 
+plan::row_estimate skipped(plan::row_estimate input, uint64_t skip, const record::row_type& type) {
+  if (skip == 0) return input;
+  const uint64_t rows = input.rows - std::min(input.rows, skip);
+  input.num_bytes = input.rows == 0 ? 0 : input.num_bytes / input.rows * rows;
+  input.rows = rows;
+  input.exact = input.exact && !type.has_strings();
+  if (input.most_rows != plan::row_estimate::unbounded) input.most_rows -= std::min(input.most_rows, skip);
+  if (!type.has_strings())
+    input.most_bytes = std::min(input.most_bytes, plan::bound_times(input.most_rows, type.row_bytes()));
+  return input;
+}
+
 plan::row_estimate of_text(uint64_t total_bytes, std::string_view sample, char line_end, uint64_t least_record_bytes,
                            const record::row_type& type) {
   plan::row_estimate out;

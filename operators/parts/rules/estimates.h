@@ -27,6 +27,9 @@ plan::row_estimate times(plan::row_estimate input, uint64_t factor);
 // Only the first `limit` rows of `type`, of which `input` may have more.
 plan::row_estimate limited(plan::row_estimate input, uint64_t limit, const record::row_type& type);
 
+// All but the first `skip` rows of `type`.
+plan::row_estimate skipped(plan::row_estimate input, uint64_t skip, const record::row_type& type);
+
 // Records of a text that is looked at: `total_bytes` of text of which `sample` is the beginning. A record ends with
 // `line_end` and has at least `least_record_bytes`; the rows have `type`, and their strings are cut from the text.
 plan::row_estimate of_text(uint64_t total_bytes, std::string_view sample, char line_end, uint64_t least_record_bytes,

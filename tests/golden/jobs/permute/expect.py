@@ -3,6 +3,8 @@ from golden_data import csv, packed, rand, write
 drawn = [(i, rand(3, i) & 0xFFFF) for i in range(4096)]
 mixed = sorted(drawn, key=lambda row: rand(9, row[0]))
 write("expected/mixed.bin", packed("IH", mixed))
+hundred = sorted(drawn, key=lambda row: rand(8, row[0]))[:100]
+write("expected/hundred.bin", packed("IH", hundred))
 
 
 def permuted(rows, place):
