@@ -4,12 +4,16 @@
 // an expression reads. A program then computes over wide rows, in parallel, and drops the neighbours again. Rows wait
 // until the rows behind them are there. Memory: the rows of the window and a batch, packed. Rows without strings have
 // their place from the start; strings may outgrow the node's memory, and then the job ends with a way out.
+//
+// With `reset` wide rows are made of one group after the other: what lies beyond the group is beyond the end.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "operators/parts/order/row_groups.h"
 #include "operators/parts/order/row_history.h"
 #include "operators/parts/rules/column_copy.h"
 #include "operators/parts/rules/constant_row.h"
@@ -24,17 +28,20 @@ namespace {
 constexpr uint64_t max_distance = 1 << 20;
 constexpr uint64_t history_copies = 2;  // of the rows needed: what is dropped leaves late
 constexpr size_t few_rows = 16;         // whose strings may fill a batch before the rows do
+constexpr uint64_t group_bytes = 8;     // to know where a group of one row begins
 
 struct settings {
   int before = 0, after = 0;
   uint64_t every = 1;
   named_expressions pad;  // constants, converted to the type of their column
   named_expressions let;
-  uint64_t row_bytes = 0;  // of the input
+  std::vector<std::string> reset;  // columns
+  uint64_t row_bytes = 0;          // of the input
   bool has_strings = false;
 
   uint64_t window_bytes() const {
-    return (static_cast<uint64_t>(before) + static_cast<uint64_t>(after) + 1) * row_bytes;
+    return (static_cast<uint64_t>(before) + static_cast<uint64_t>(after) + 1) *
+           (row_bytes + (reset.empty() ? 0 : group_bytes));
   }
   void bind(const expr::scalar_values& values) { expr::bind_all(values, pad, let); }
 };
@@ -59,6 +66,7 @@ settings read(plan::node_checker& node) {
   }
   s.row_bytes = input.row_bytes();
   s.has_strings = input.has_strings();
+  s.reset = node.columns("reset");
   if (node.has("pad")) s.pad = read_constants(node, "pad", input, node.input_name(0));
   s.let = node.named_expressions("let",
                                  expr::scope{.row = &input, .row_number = true, .before = s.before, .after = s.after});
@@ -121,7 +129,7 @@ class widening_stage final : public exec::ordered_stage {
       if (history_copies * history_.num_bytes() > memory_bytes_) fail();
       if (num_stored == in.num_rows) return outcome::ready();
       const size_t count = std::min(in.num_rows - num_stored, strings_.empty() ? in.num_rows : few_rows);
-      history_.append(in.slice(num_stored, count));
+      store(in.slice(num_stored, count));
       num_stored += count;
     }
     out.leave(0, num_stored);
@@ -144,6 +152,8 @@ class widening_stage final : public exec::ordered_stage {
         input_bytes_(input.row_bytes()),
         wide_(wide_type(input, neighbours_of(s))),
         history_(input),
+        has_groups_(!s.reset.empty()),
+        groups_(row_groups(input, places_of(input, s.reset))),
         padding_(constant_row(input, s.pad, c.job.pool())),
         builder_(wide_, c.job.pool(), wide_limits(c.batches)) {
     for (const expr::neighbour& n : neighbours_of(s)) {
@@ -168,6 +178,29 @@ class widening_stage final : public exec::ordered_stage {
     return usual;
   }
 
+  static std::vector<size_t> places_of(const record::row_type& type, const std::vector<std::string>& columns) {
+    std::vector<size_t> out;
+    for (const std::string& column : columns) out.push_back(*type.index_of(column));
+    return out;
+  }
+
+  void store(const record::batch& rows) {
+    if (has_groups_) {
+      const bool open = groups_.open();
+      const std::vector<uint32_t>& starts = groups_.add(rows);
+      for (size_t g = 0; g + 1 < starts.size(); ++g)
+        if (g > 0 || !open) group_starts_.push_back(history_.end() + starts[g]);
+    }
+    history_.append(rows);
+  }
+
+  // Finds the group of the next row, as far as its rows are there.
+  void find_group() {
+    while (group_starts_.size() > 1 && group_starts_[1] <= next_) group_starts_.pop_front();
+    group_begin_ = has_groups_ ? group_starts_.front() : 0;
+    group_end_ = group_starts_.size() > 1 ? group_starts_[1] : history_.end();
+  }
+
   // How many of the next wide rows, at most `most`, have texts that together don't overfill the batch. At least one.
   size_t num_rows_that_fit(size_t most) const {
     const size_t room = builder_.text_room();
@@ -185,8 +218,10 @@ class widening_stage final : public exec::ordered_stage {
   // False: `out` was full before.
   bool widen_until(uint64_t end, exec::output& out) {
     while (next_ < end && !out.full()) {
+      find_group();
       const size_t room = wide_.has_strings() ? std::min(builder_.room(), few_rows) : builder_.room();
-      auto count = static_cast<size_t>(std::min<uint64_t>((end - next_ + every_ - 1) / every_, room));
+      const uint64_t rows_left = std::min(end, group_end_) - next_;
+      auto count = static_cast<size_t>(std::min<uint64_t>((rows_left + every_ - 1) / every_, room));
       if (wide_.has_strings()) count = num_rows_that_fit(count);
       std::byte* const to = builder_.append(count);
       copy_fields(to, history_.row(next_), count, input_bytes_);
@@ -218,7 +253,7 @@ class widening_stage final : public exec::ordered_stage {
     }
   }
 
-  // The rows in the middle have their neighbours in the history, those at the ends of the stream beyond it.
+  // The rows in the middle have their neighbours in their group, those at its ends beyond it.
   void put_neighbours(const part& p, size_t count, std::byte* to) {
     size_t i = 0;
     if (!p.is_string) {
@@ -234,7 +269,9 @@ class widening_stage final : public exec::ordered_stage {
 
   // The row number of a neighbour of the i-th wide row from here. Before the first row of the stream it wraps around.
   uint64_t neighbour(const part& p, size_t i) const { return next_ + i * every_ + static_cast<uint64_t>(p.distance); }
-  bool is_inside(const part& p, size_t i) const { return neighbour(p, i) < history_.end(); }
+  bool is_inside(const part& p, size_t i) const {
+    return neighbour(p, i) >= group_begin_ && neighbour(p, i) < group_end_;
+  }
   const std::byte* neighbour_row(const part& p, size_t i) const {
     return is_inside(p, i) ? history_.row(neighbour(p, i)) : padding_.rows;
   }
@@ -265,6 +302,12 @@ class widening_stage final : public exec::ordered_stage {
   uint32_t input_bytes_;
   record::row_type wide_;
   row_history history_;
+  bool has_groups_;
+  group_tracker groups_;
+  // Of the groups that have rows in the history from the next row on; the first one is that of the next row, once
+  // find_group() has looked. Empty where all rows are one group.
+  std::deque<uint64_t> group_starts_;
+  uint64_t group_begin_ = 0, group_end_ = 0;  // of the next row's group, as far as it is there
   record::batch padding_;
   record::batch_builder builder_;
   std::vector<part> parts_;
@@ -295,11 +338,13 @@ exec::operator_definition word<"window">() {
       "`after` "
       "reach. Beyond the ends of the stream a neighbour has the values of `pad`, or 0 and empty text. The output has "
       "the "
-      "columns of the input, then those of `let`.\n\n"
+      "columns of the input, then those of `let`. With `reset` rows have neighbours in their own group only.\n\n"
       "With `every` only the first row, the one so many rows behind it, and so on, come out, with their neighbours; "
       "row_number counts the rows that come out.";
   d.order = "keeps: the input's order";
-  d.example = "steps: {op: window, in: sorted, with: {before: 1, let: {step: \"x - row[-1].x\"}, pad: {x: 0}}}\n";
+  d.example =
+      "steps: {op: window, in: sorted, with: {before: 1, let: {step: \"x - row[-1].x\"}, pad: {x: 0}}}\n"
+      "pairs: {op: window, in: visits, with: {after: 1, let: {next: \"row[1].page\"}, reset: [visitor]}}\n";
   d.role = plan::operator_role::ordered;
   d.inputs = {{"in", "the rows, in the order in which they are neighbours"}};
   d.outputs = {{"out", "one row for each input row (with `every`, for some), in the same order"}};
@@ -318,6 +363,9 @@ exec::operator_definition word<"window">() {
                   {.name = "pad",
                    .kind = plan::parameter_kind::named_expressions,
                    .help = "Values of columns beyond the ends, constants; 0 or empty otherwise."},
+                  {.name = "reset",
+                   .kind = plan::parameter_kind::columns,
+                   .help = "Columns: where one of them changes, a group ends, and so does what its rows can see."},
                   {.name = "let",
                    .kind = plan::parameter_kind::named_expressions,
                    .required = true,
@@ -325,7 +373,7 @@ exec::operator_definition word<"window">() {
   d.keeps_row_count = true;
   d.memory = [](const plan::node& n, plan::node_part) {
     const settings& s = n.settings.as<settings>();
-    const uint64_t num_bytes = history_copies * s.window_bytes() + 512 * KiB;
+    const uint64_t num_bytes = history_copies * s.window_bytes() + (s.reset.empty() ? 512 * KiB : 768 * KiB);
     if (!s.has_strings) return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes, .weight = 0};
     return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes + 256 * MiB, .weight = 0.1};
   };

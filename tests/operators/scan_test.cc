@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 #include "engine/base/error.h"
@@ -196,6 +197,43 @@ TEST(window, gives_every_so_many_rows) {
   EXPECT_THAT(run_all_ways(strings, {{"in", {"a", "bb", "", "dddd", "e"}}}), ElementsAre("a,bb", ",dddd", "e,"));
 }
 
+TEST(window, looks_within_groups) {
+  for (const auto& [longest, every] :
+       std::vector<std::pair<size_t, size_t>>{{1, 1}, {4, 1}, {4, 3}, {700, 1}, {9, 5}}) {
+    std::mt19937_64 random(longest);
+    rows in, expected;
+    std::vector<std::array<size_t, 3>> all;  // the group, its begin and its end
+    for (size_t k = 0; all.size() < 2500; ++k) {
+      const size_t begin = all.size(), length = 1 + random() % longest;
+      for (size_t i = 0; i < length; ++i) all.push_back({k, begin, begin + length});
+    }
+    for (size_t i = 0; i < all.size(); ++i)
+      in.push_back(fmt::format("{},{},{}", all[i][0] % 2, i, std::string(i % 5, 's')));
+    for (size_t i = 0; i < all.size(); i += every) {
+      const auto at = [&, i = i](size_t place) { return place >= all[i][1] && place < all[i][2] ? place : 70000; };
+      const auto text = [&, i = i](size_t place) { return at(place) == place ? std::string(place % 5, 's') : "none"; };
+      expected.push_back(
+          fmt::format("{},{},{},{},{},{}", in[i], at(i - 1), at(i + 2), at(i - 3), text(i + 1), i / every));
+    }
+    const std::string nodes =
+        fmt::format(
+            "in: {{op: test.rows, with: {{type: {{k: u8, n: u32, s: string}}}}}}\n"
+            "x: {{op: window, in: in, with: {{before: 3, after: 2, every: {}, reset: [k], pad: {{n: 70000, s: "
+            "\"'none'\"}},\n    let: {{a: \"row[-1].n\", b: \"row[2].n\", c: \"row[-3].n\", d: \"row[1].s\", i: "
+            "row_number}}}}}}\n",
+            every) +
+        out_of_x;
+    EXPECT_EQ(run_all_ways(nodes, {{"in", in}}), expected) << longest << ", " << every;
+  }
+  const std::string numbers =
+      "in: {op: test.rows, with: {type: {k: u8, n: u32}, sorted_by: [k]}}\n"
+      "x: {op: window, in: in, with: {after: 1, reset: [k], let: {next: \"row[1].n\"}}}\n" +
+      out_of_x;
+  EXPECT_THAT(run_all_ways(numbers, {{"in", {"1,5", "1,6", "2,7", "3,8", "3,9"}}}),
+              ElementsAre("1,5,6", "1,6,0", "2,7,0", "3,8,9", "3,9,0"));
+  EXPECT_THAT(run_all_ways(numbers, {{"in", {}}}), IsEmpty());
+}
+
 TEST(window, carries_strings) {
   const std::string nodes =
       "in: {op: test.rows, with: {type: {s: string, n: u8}, sorted_by: [n]}}\n"
@@ -261,6 +299,7 @@ TEST(window, reports_faults) {
   EXPECT_THAT(faults("before: 1, pad: {u: 1}, let: {w: \"row[-1].v\"}"),
               ElementsAre(HasSubstr("'in' has no column 'u'")));
   EXPECT_THAT(faults("before: 1, pad: {v: \"'a'\"}, let: {w: \"row[-1].v\"}"), ElementsAre(HasSubstr("i32")));
+  EXPECT_THAT(faults("before: 1, reset: [u], let: {w: \"row[-1].v\"}"), ElementsAre(HasSubstr("no column 'u'")));
   EXPECT_THAT(faults("every: 0, before: 1, let: {w: \"row[-1].v\"}"), ElementsAre(HasSubstr("1 or more")));
   EXPECT_THAT(faults("before: 10000000, let: {w: \"row[-1].v\"}"), ElementsAre(HasSubstr("too wide")));
 }

@@ -270,7 +270,7 @@ def window(d):
         if e is not None:
             let[d.fresh("c")] = e
     settings = {"before": before, "after": after}
-    settings.update(some(r, every=r.randint(1, 4)))
+    settings.update(some(r, every=r.randint(1, 4), reset=d.columns(t, 2)))
     if r.random() < 0.4:
         pads = {c: d.literal(t.columns[c]) for c in d.columns(t, 2)}
         settings["pad"] = {c: e for c, e in pads.items() if e is not None} or None

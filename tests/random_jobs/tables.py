@@ -150,6 +150,7 @@ def window(settings, t, scalars):
     pads = {
         c: declared(e, {}, t.columns[c])({}) if c in t.columns else None for c, e in settings.get("pad", {}).items()
     }
+    resets = t.keys(settings.get("reset", []))
     pad = tuple(pads.get(c, nothing(kind)) for c, kind in t.columns.items())
     if set(pads) - set(t.columns):
         raise fault("pads of no column")
@@ -158,7 +159,9 @@ def window(settings, t, scalars):
     for i in range(0, len(t.rows), every):
         row = {**scalars.values, "row_number": i // every, **dict(zip(t.columns, t.rows[i]))}
         for k in range(-before, after + 1):
-            there = t.rows[i + k] if 0 <= i + k < len(t.rows) else pad
+            low, high = min(i, i + k), max(i, i + k)
+            inside = low >= 0 and high < len(t.rows) and len(set(resets[low : high + 1])) == 1
+            there = t.rows[i + k] if inside else pad
             row.update({f"row[{k}].{c}": value for c, value in zip(t.columns, there)})
         rows.append(t.rows[i] + run(row))
     return table({**t.columns, **columns}, rows, t.order)

@@ -127,7 +127,9 @@ EXAMPLES = {
     "union_find": [example({"edges": rows(EDGES, "1,2", "3,3", "2,1", "3,0")},
                            written={"forest.bin": u32(1, 2, 3, 0), "labels.bin": u32(0, 0, 1, 1, 2, 1, 3, 0)},
                            change=("nodes.components.with.nodes=4",))],
-    "window": [example({"sorted": rows("x: u32", "3", "10", "11", by="x")}, {"steps": ["3,3", "10,7", "11,1"]})],
+    "window": [example(
+        {"sorted": rows("x: u32", "3", "10", "11", by="x"), "visits": rows("visitor: u32, page: string", "1,a", "1,b", "2,c")},
+        {"steps": ["3,3", "10,7", "11,1"], "pairs": ["1,a,b", "1,b,", "2,c,"]})],
     "zip": [example({"sorted": rows("x: u32", "9", "4", by="x"), "names": rows("name: string", "a", "b"), "values": rows("v: u32", "2", "1")},
                     {"ranks": ["4,0", "9,1"], "paired": ["a,2", "b,1"]})],
 }
