@@ -13,6 +13,7 @@
 #include "engine/base/units.h"
 #include "engine/expr/conversion.h"
 #include "operators/parts/order/lookup_table.h"
+#include "operators/parts/rules/added_columns.h"
 #include "operators/parts/rules/column_copy.h"
 #include "operators/parts/rules/constant_row.h"
 #include "operators/parts/rules/estimates.h"
@@ -93,15 +94,9 @@ settings check(plan::node_checker& node) {
       node.fault_at_parameter("defaults." + name, fmt::format("'{}' is a key", name), "a column that is added");
   if (!node.ok()) return s;
   std::vector<record::column> columns = stream.columns();
-  for (const record::column& c : table.columns()) {
-    if (s.is_key(c.name)) continue;
-    if (stream.index_of(c.name))
-      node.fault_at_input(table_input,
-                          fmt::format("both '{}' and '{}' have a column '{}'", node.input_name(0),
-                                      node.input_name(table_input), c.name),
-                          "distinct names, except for keys", "rename or drop it with a map in front of the table");
-    columns.push_back(c);
-  }
+  std::vector<std::string> keys;
+  for (const auto& [l, r] : s.by) keys.push_back(r);
+  add_columns(node, keys, columns);
   if (!node.ok()) return s;
   record::row_type output(std::move(columns));
   plan::row_estimate estimate = with_type(node.input_estimate(0), stream, output);
@@ -283,7 +278,9 @@ exec::operator_definition word<"lookup">() {
   d.details =
       "The table is read first, as a whole; then each row of the stream gets the columns that the table has for its "
       "key, which "
-      "must be unique there. The output has the columns of the stream, then those of the table without its keys. "
+      "must be unique there. The output has the columns of the stream, then those of the table without its keys, under "
+      "other "
+      "names where `rename` says so. "
       "Unlike "
       "a join "
       "it needs no order on either side and keeps the stream's; but the table must fit the memory.\n\n"
@@ -298,23 +295,26 @@ exec::operator_definition word<"lookup">() {
   d.inputs = {{"stream", "the rows that columns are added to"},
               {.name = "table", .help = "the rows to look up, one for each key", .stored = true}};
   d.outputs = {{"out", "the rows of the stream with the table's columns"}};
-  d.parameters = {{.name = "by",
-                   .kind = plan::parameter_kind::column_pairs,
-                   .required = true,
-                   .help = "The keys: columns that both have, or a map {column of the stream: column of the table}."},
-                  {.name = "missing",
-                   .kind = plan::parameter_kind::choice,
-                   .default_text = "fail",
-                   .choices = {"fail", "drop", "default"},
-                   .help = "What happens to a row whose key the table doesn't have."},
-                  {.name = "defaults",
-                   .kind = plan::parameter_kind::named_expressions,
-                   .help = "With missing: default, the values of added columns, constants; 0 or empty otherwise."},
-                  {.name = "kind",
-                   .kind = plan::parameter_kind::choice,
-                   .default_text = "auto",
-                   .choices = {"auto", "array", "hash"},
-                   .help = "How the table lies in memory; auto: an array while keys are dense."}};
+  d.parameters = {
+      {.name = "by",
+       .kind = plan::parameter_kind::column_pairs,
+       .required = true,
+       .help = "The keys: columns that both have, or a map {column of the stream: column of the table}."},
+      rename_parameter("table"),
+      {.name = "missing",
+       .kind = plan::parameter_kind::choice,
+       .default_text = "fail",
+       .choices = {"fail", "drop", "default"},
+       .help = "What happens to a row whose key the table doesn't have."},
+      {.name = "defaults",
+       .kind = plan::parameter_kind::named_expressions,
+       .help = "With missing: default, the values of added columns, by their names in the table, constants; 0 or "
+               "empty otherwise."},
+      {.name = "kind",
+       .kind = plan::parameter_kind::choice,
+       .default_text = "auto",
+       .choices = {"auto", "array", "hash"},
+       .help = "How the table lies in memory; auto: an array while keys are dense."}};
   d.memory = memory;
   return exec::define<settings>(std::move(d), check, build);
 }

@@ -2,6 +2,7 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "operators/parts/order/stream_cursor.h"
+#include "operators/parts/rules/added_columns.h"
 #include "operators/parts/rules/column_copy.h"
 #include "operators/parts/rules/estimates.h"
 #include "operators/word.h"
@@ -13,16 +14,8 @@ namespace {
 struct settings {};
 
 settings check(plan::node_checker& node) {
-  const record::row_type& left = node.input_type(0);
-  const record::row_type& right = node.input_type(1);
-  std::vector<record::column> columns = left.columns();
-  for (const record::column& c : right.columns()) {
-    if (left.index_of(c.name))
-      node.fault_at_input(
-          1, fmt::format("both '{}' and '{}' have a column '{}'", node.input_name(0), node.input_name(1), c.name),
-          "distinct names", "rename or drop it with a map in front of the zip");
-    columns.push_back(c);
-  }
+  std::vector<record::column> columns = node.input_type(0).columns();
+  const auto names = add_columns(node, {}, columns);
   if (!node.ok()) return {};
   record::row_type output(std::move(columns));
   plan::row_estimate estimate = sum(node.input_estimate(0), node.input_estimate(1));
@@ -32,8 +25,9 @@ settings check(plan::node_checker& node) {
   for (const size_t known : {0, 1})
     if (node.input_estimate(known).known && !node.input_estimate(1 - known).known)
       estimate = with_type(node.input_estimate(known), node.input_type(known), output);
-  const plan::order& order = node.input_order(0).empty() ? node.input_order(1) : node.input_order(0);
-  node.set_output(0, std::move(output), order, estimate);
+  plan::order order = node.input_order(0);
+  if (order.empty()) order = plan::carried_over(node.input_order(1), names);
+  node.set_output(0, std::move(output), std::move(order), estimate);
   return {};
 }
 
@@ -135,7 +129,9 @@ exec::operator_definition word<"zip">() {
   d.name = "zip";
   d.summary = "Puts the columns of two streams side by side.";
   d.details =
-      "Row i of the output is row i of `left` followed by row i of `right`. The job ends with an error when one has "
+      "Row i of the output is row i of `left` followed by row i of `right`, whose columns may get other names "
+      "(`rename`). "
+      "The job ends with an error when one has "
       "more rows.";
   d.order = "keeps: the order of left, or where nothing is known of it, of right";
   d.example =
@@ -145,6 +141,7 @@ exec::operator_definition word<"zip">() {
   d.keeps_row_count = true;  // takes its inputs at one pace
   d.inputs = {{"left", "gives the first columns"}, {"right", "gives the other columns"}};
   d.outputs = {{"out", "the columns of left, then the columns of right"}};
+  d.parameters = {rename_parameter("right")};
   return exec::define<settings>(std::move(d), check, build);
 }
 

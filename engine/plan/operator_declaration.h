@@ -35,6 +35,7 @@ enum class parameter_kind {
   named_expressions,  // a map {name: expression}
   named_conditions,   // a map {name: condition}
   named_columns,      // a map {name: a list of column names of the (first) input}
+  new_names,          // a map {column: its new name} (join, lookup, zip)
   expression_rows,    // a list of maps {name: expression} (flat_map)
   aggregates,         // a map {name: "count()" | "sum(x)" | "min(x)" | "max(x)" | "first(x)" | "last(x)"}
   nodes,              // nodes inside of the node: {id: {op: …}} (loop, if)

@@ -48,6 +48,13 @@ class shape_checker {
           texts(inner, entry.value());
         }
         return;
+      case parameter_kind::new_names:
+        if (!specs::is_map(v)) return wrong(p, v);
+        for (const specs::Entry& entry : v.map().entries()) {
+          column_name(entry);
+          new_name(entry);
+        }
+        return;
       case parameter_kind::expression_rows:
         if (!specs::is_list(v)) return wrong(p, v);
         if (v.list().items().empty()) fail(v.position(), fmt::format("'{}' is an empty list", p.name), describe(p));
@@ -114,6 +121,16 @@ class shape_checker {
       fail(v.position(), fmt::format("'{}' is an empty list", p.name), describe(p));
   }
 
+  void new_name(const specs::Entry& entry) {
+    const Value& name = entry.value();
+    if (specs::is_unresolved(name))
+      good_ = false;  // already reported
+    else if (specs::is_scalar(name))
+      column_name(name.position(), specs::text(name));
+    else
+      fail(name.position(), fmt::format("'{}' is {}", entry.key(), specs::kind_name(name)), "the column's new name");
+  }
+
   // A map by ids, of maps or of texts.
   void ids_with(const parameter_declaration& p, const Value& v, bool maps) {
     if (!specs::is_map(v)) return wrong(p, v);
@@ -166,13 +183,12 @@ class shape_checker {
   }
 
  public:
-  void column_name(const specs::Entry& entry) {
-    if (!specs::is_column_name(entry.key()))
-      fail(entry.key_position(), fmt::format("'{}' can't name a column", entry.key()),
-           "a letter or _, then letters, digits and _");
-    else if (expr::is_reserved_word(entry.key()))
-      fail(entry.key_position(), fmt::format("'{}' can't name a column: expressions use the word", entry.key()),
-           "another name");
+  void column_name(const specs::Entry& entry) { column_name(entry.key_position(), entry.key()); }
+  void column_name(const specs::Position& where, const std::string& name) {
+    if (!specs::is_column_name(name))
+      fail(where, fmt::format("'{}' can't name a column", name), "a letter or _, then letters, digits and _");
+    else if (expr::is_reserved_word(name))
+      fail(where, fmt::format("'{}' can't name a column: expressions use the word", name), "another name");
   }
 
   record::row_type type(const Value& v) {
@@ -243,6 +259,7 @@ std::string describe(const parameter_declaration& p) {
     case parameter_kind::aggregates: return "a map {column: aggregate}, such as {n: \"count()\"}";
     case parameter_kind::column_pairs: return "a list of columns, or a map {left column: right column}";
     case parameter_kind::named_columns: return "a map {column: list of columns}, such as {rank: [src, dst]}";
+    case parameter_kind::new_names: return "a map {column: new name}";
     case parameter_kind::expression_rows: return "a list of maps {column: expression}";
     case parameter_kind::nodes: return "a map of nodes {id: {op: …}}";
     case parameter_kind::carried:

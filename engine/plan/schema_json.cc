@@ -97,6 +97,7 @@ json parameter_schema(const parameter_declaration& p) {
     case parameter_kind::named_conditions: out = map_of(expression, id_pattern); break;
     case parameter_kind::aggregates: out = map_of({{"type", "string"}}, column_pattern); break;
     case parameter_kind::named_columns: out = map_of(one_or_list({{"type", "string"}}), column_pattern); break;
+    case parameter_kind::new_names: out = map_of({{"type", "string"}}, column_pattern); break;
     case parameter_kind::expression_rows: out = list_of(map_of(expression, column_pattern)); break;
     case parameter_kind::nodes: out = map_of(reference("node"), id_pattern); break;
     case parameter_kind::carried: out = map_of(reference("carried"), id_pattern); break;

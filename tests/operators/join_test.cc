@@ -76,6 +76,22 @@ rows naive(const std::vector<keyed>& left, const std::vector<keyed>& right, cons
   return out;
 }
 
+TEST(join, gives_columns_of_right_other_names) {
+  const auto nodes = [](const std::string& with) {
+    return left_right("{k: u8, v: string}", "[k]", "{id: u8, v: string, k: u16}", "[id]") +
+           "x: {op: join, in: {left: l, right: r}, with: {by: {k: id}, " + with + "}}\n" + out_of_x;
+  };
+  const std::string renamed = nodes("kind: full, matched: m, rename: {v: w, k: k2}");
+  EXPECT_THAT(run_all_ways(renamed, {{"l", {"1,a", "2,b"}}, {"r", {"2,c,9", "3,d,8"}}}),
+              ElementsAre("1,a,,0,1", "2,b,c,9,3", "3,,d,8,2"));
+  EXPECT_EQ(output_of(renamed, "x"), "{k: u8, v: string, w: string, k2: u16, m: u8} by k");
+  EXPECT_THAT(faults_of(nodes("rename: {id: i, v: w, k: k2}")), ElementsAre(HasSubstr("'id' is a key")));
+  EXPECT_THAT(faults_of(nodes("rename: {v: w, k: k2}, matched: w")),
+              ElementsAre(HasSubstr("the output has a column 'w' already")));
+  EXPECT_THAT(faults_of(nodes("rename: {v: w}, kind: semi")), ElementsAre(HasSubstr("rows of left only")));
+  EXPECT_THAT(faults_of(nodes("rename: {v: w}")), ElementsAre(HasSubstr("with: {rename: {k: r_k}}")));
+}
+
 TEST(join, is_what_nested_loops_give) {
   std::mt19937_64 random(7);
   for (const char* kind : {"inner", "left", "full", "semi", "anti"}) {

@@ -88,6 +88,17 @@ TEST(lookup, adds_nothing_from_a_table_of_keys) {
   EXPECT_THAT(run_all_ways(nodes, {{"s", {}}, {"t", {"3", "1"}}}), IsEmpty());
 }
 
+TEST(lookup, gives_columns_of_the_table_other_names) {
+  const std::string nodes =
+      "a: {op: test.rows, with: {type: {k: u8, v: string}}}\n"
+      "b: {op: test.rows, with: {type: {k: u8, v: string, n: u16}}}\n"
+      "x: {op: lookup, in: {stream: a, table: b}, with: {by: [k], rename: {v: w}, missing: default, defaults: {v: "
+      "\"'no'\", n: 7}}}\n"
+      "out: {op: test.sink, in: x}\n";
+  EXPECT_THAT(run_all_ways(nodes, {{"a", {"2,x", "1,y"}}, {"b", {"1,p,3"}}}), ElementsAre("2,x,no,7", "1,y,p,3"));
+  EXPECT_EQ(output_of(nodes, "x"), "{k: u8, v: string, w: string, n: u16} by nothing");
+}
+
 TEST(lookup, keeps_the_streams_order) {
   EXPECT_EQ(output_of("s: {op: test.rows, with: {type: {k: u8, n: u8}, sorted_by: [-n]}}\n"
                       "t: {op: test.rows, with: {type: {v: f32, k: u8}}}\n"

@@ -131,6 +131,14 @@ TEST(zip, puts_columns_side_by_side) {
   EXPECT_EQ(output_of(nodes, "x"), "{n: u32, m: u64, s: string} by n");
 }
 
+TEST(zip, gives_columns_of_right_other_names) {
+  const std::string nodes = source("a", "{n: u32, s: string}") + source("b", "{n: u8, s: string, m: u8}", "[n, -s]") +
+                            "x: {op: zip, in: {left: a, right: b}, with: {rename: {s: t, n: k}}}\n" + out_of_x;
+  EXPECT_THAT(run_all_ways(nodes, {{"a", {"1,a", "2,b"}}, {"b", {"3,c,4", "5,d,6"}}}),
+              ElementsAre("1,a,3,c,4", "2,b,5,d,6"));
+  EXPECT_EQ(output_of(nodes, "x"), "{n: u32, s: string, k: u8, t: string, m: u8} by k, -t");
+}
+
 TEST(zip, wants_equal_lengths) {
   const std::string nodes =
       source("a", "{n: u32}") + source("b", "{m: u8}") + "x: {op: zip, in: {left: a, right: b}}\n" + out_of_x;
@@ -149,6 +157,19 @@ TEST(zip, refuses_columns_of_the_same_name) {
   EXPECT_THAT(faults_of(source("a", "{n: u32}") + source("b", "{n: u8}") + "x: {op: zip, in: {left: a, right: b}}\n" +
                         out_of_x),
               ElementsAre(HasSubstr("both 'a' and 'b' have a column 'n'")));
+  const auto faults = [](const std::string& rename) {
+    return faults_of(source("a", "{n: u32, m: u8}") + source("b", "{n: u8, m: u8, b_n: u8}") +
+                     "x: {op: zip, in: {left: a, right: b}, with: {rename: " + rename + "}}\n" + out_of_x);
+  };
+  EXPECT_THAT(faults("{}"),
+              ElementsAre(HasSubstr("both 'a' and 'b' have the columns 'n', 'm' (expected: distinct "
+                                    "names) (help: rename in the zip, with: {rename: {n: b_n_2, m: b_m}}")));
+  EXPECT_THAT(faults("{n: k, m: k}"), ElementsAre(HasSubstr("the output has a column 'k' already")));
+  EXPECT_THAT(faults("{n: b_n, m: k}"), ElementsAre(HasSubstr("the output has a column 'b_n' already")));
+  EXPECT_THAT(faults("{n: m, m: n}"), ElementsAre(HasSubstr("has a column 'm' already"), HasSubstr("'n' already")));
+  EXPECT_THAT(faults("{n: k, m: l, o: p}"), ElementsAre(HasSubstr("'b' has no column 'o'")));
+  EXPECT_THAT(faults("{n: \"k-1\", m: l}"), ElementsAre(HasSubstr("'k-1' can't name a column")));
+  EXPECT_THAT(faults("{n: [k], m: l}"), ElementsAre(HasSubstr("'n' is a list")));
 }
 
 }  // namespace

@@ -177,6 +177,12 @@ def changed(d, s):
     return d.add("window", s, every=r.randint(1, 3), let={d.fresh("c"): name("row_number")})
 
 
+def new_names(d, columns, taken):
+    """New names for the columns that are taken, and for some others."""
+    chosen = [c for c in columns if c in taken or d.r.random() < 0.2]
+    return {"rename": {c: d.fresh("c") for c in chosen}} if chosen else {}
+
+
 def join(d):
     r = d.r
     s = d.pick(lambda t: len(t.rows) <= 200)
@@ -191,7 +197,8 @@ def join(d):
     if r.random() < 0.3:
         pairs = {c: d.fresh("c") for c in by}
     t = d.streams[other]
-    other = d.add("map", other, **{pairs.get(c) or d.fresh("c"): name(c) for c in t.columns})
+    same_names = r.random() < 0.4 and not set(pairs.values()) & (set(t.columns) - set(by))
+    other = d.add("map", other, **{pairs.get(c) or (c if same_names else d.fresh("c")): name(c) for c in t.columns})
     left = d.sorted(s, keys)
     right = other and d.sorted(other, [key(name(pairs[k[0][1]]), k[1]) for k in keys])
     if left is None or right is None:
@@ -201,6 +208,9 @@ def join(d):
     kind = r.choice(["inner", "left", "full", "semi", "anti"])
     options = {"kind": kind} if kind != "inner" or r.random() < 0.5 else {}
     options.update(some(r, matched=d.fresh("c"), skip=True if kind != "full" else None))
+    if kind not in ("semi", "anti"):
+        added = [c for c in d.streams[right].columns if c not in pairs.values()]
+        options.update(new_names(d, added, d.streams[left].columns))
     return d.add(
         "join", {"left": left, "right": right}, by=by if all(a == b for a, b in pairs.items()) else pairs, **options
     )
@@ -232,6 +242,9 @@ def lookup(d):
         if any(e is not None for e in given.values()):
             options["defaults"] = {c: e for c, e in given.items() if e is not None}
     options.update(some(r, kind=r.choice(["auto", "hash"])))
+    if table:
+        added = [c for c in d.streams[table].columns if c not in pairs.values()]
+        options.update(new_names(d, added, d.streams[s].columns))
     return table and d.add(
         "lookup", {"stream": s, "table": table}, by=by if all(a == b for a, b in pairs.items()) else pairs, **options
     )
@@ -307,10 +320,11 @@ def merge_less(d):
 
 def zip_streams(d):
     r, s = d.r, d.pick()
-    right = renamed(d, s, [])
+    right = renamed(d, s, []) if r.random() < 0.6 else s
     if right and r.random() < 0.5:
         right = d.sorted(right, d.keys(d.streams[right]))
-    return right and d.add("zip", {"left": s, "right": right})
+    names = right and new_names(d, d.streams[right].columns, d.streams[s].columns)
+    return right and d.add("zip", {"left": s, "right": right}, **names)
 
 
 def pq_scan(d):

@@ -269,6 +269,16 @@ def key_pairs(by):
     return by if isinstance(by, dict) else {c: c for c in by}
 
 
+def new_names(settings, columns, taken):
+    """{column: its name in the output} of the columns that are added to those that are taken."""
+    names = {c: settings.get("rename", {}).get(c, c) for c in columns}
+    if set(settings.get("rename", {})) - set(columns):
+        raise fault("a new name for no column")
+    if len({*taken, *names.values()}) != len(taken) + len(names):
+        raise fault("a column twice")
+    return names
+
+
 def join(settings, inputs, scalars):
     left, right = inputs["left"], inputs["right"]
     pairs, kind = key_pairs(settings["by"]), settings.get("kind", "inner")
@@ -285,10 +295,11 @@ def join(settings, inputs, scalars):
     places = [right.place(c) for c in added]
     if kind in ("semi", "anti"):
         added = []
-        if "matched" in settings:
+        if "matched" in settings or "rename" in settings:
             raise fault("rows of left only")
     matched = settings.get("matched")
-    columns = {**left.columns, **{c: right.columns[c] for c in added}, **({matched: "u8"} if matched else {})}
+    names = new_names(settings, added, left.columns)
+    columns = {**left.columns, **{names[c]: right.columns[c] for c in added}, **({matched: "u8"} if matched else {})}
     if len(columns) != len(left.columns) + len(added) + bool(matched):
         raise fault("a column twice")
     partners = {}
@@ -325,8 +336,7 @@ def lookup(settings, inputs, scalars):
     if any(stream.columns.get(a) is None or stream.columns[a] != known.columns.get(b) for a, b in pairs.items()):
         raise fault("keys of different types")
     added = {c: k for c, k in known.columns.items() if c not in pairs.values()}
-    if set(added) & set(stream.columns):
-        raise fault("a column twice")
+    names = new_names(settings, added, stream.columns)
     places = [known.place(c) for c in added]
     values = {}
     for k, row in zip(known.keys(pairs.values()), known.rows):
@@ -346,18 +356,16 @@ def lookup(settings, inputs, scalars):
             raise job_fails("a key that the table doesn't have")
         elif missing == "default":
             rows.append(row + default)
-    return table({**stream.columns, **added}, rows, stream.order)
+    return table({**stream.columns, **{names[c]: k for c, k in added.items()}}, rows, stream.order)
 
 
 def zip_streams(settings, inputs, scalars):
     left, right = inputs["left"], inputs["right"]
-    if set(left.columns) & set(right.columns):
-        raise fault("a column twice")
+    names = new_names(settings, right.columns, left.columns)
     if len(left.rows) != len(right.rows):
         raise job_fails("one side has more rows")
-    return table(
-        {**left.columns, **right.columns}, [a + b for a, b in zip(left.rows, right.rows)], left.order or right.order
-    )
+    columns = {**left.columns, **{names[c]: k for c, k in right.columns.items()}}
+    return table(columns, [a + b for a, b in zip(left.rows, right.rows)], left.order or carried(right.order, names))
 
 
 # Events

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/expr/conversion.h"
+#include "operators/parts/rules/added_columns.h"
 #include "operators/parts/rules/estimates.h"
 
 namespace flowrun::operators {
@@ -32,18 +33,6 @@ plan::order left_order(const plan::order& have, const std::vector<std::pair<std:
   plan::order out;
   for (const auto& [left, right] : by) out.push_back({left, false});
   return out;
-}
-
-// The columns of right that join the output, checked against those of left.
-void add_right_columns(plan::node_checker& node, const join_settings& s, std::vector<record::column>& columns) {
-  for (const record::column& c : node.input_type(1).columns()) {
-    if (s.is_right_key(c.name)) continue;
-    if (node.input_type(0).index_of(c.name))
-      node.fault_at_input(
-          1, fmt::format("both '{}' and '{}' have a column '{}'", node.input_name(0), node.input_name(1), c.name),
-          "distinct names, except for keys", "rename or drop it with a map in front of the join");
-    columns.push_back(c);
-  }
 }
 
 // The settings, before anything is checked.
@@ -78,6 +67,7 @@ std::vector<plan::parameter_declaration> join_parameters() {
        .default_text = "inner",
        .choices = {"inner", "left", "full", "semi", "anti"},
        .help = "Which rows the output has."},
+      rename_parameter("right"),
       {.name = "matched",
        .kind = plan::parameter_kind::text,
        .help =
@@ -119,9 +109,13 @@ join_settings check_join(plan::node_checker& node) {
   node.require_order(1, s.right_order);
   std::vector<record::column> columns = left.columns();
   if (s.gives_right_columns()) {
-    add_right_columns(node, s, columns);
-  } else if (!s.matched.empty()) {
-    node.fault_at_parameter("matched", "semi and anti joins give rows of left only", "no `matched` here");
+    std::vector<std::string> keys;
+    for (const auto& [l, r] : s.by) keys.push_back(r);
+    add_columns(node, keys, columns);
+  } else {
+    for (const char* name : {"matched", "rename"})
+      if (node.has(name))
+        node.fault_at_parameter(name, "semi and anti joins give rows of left only", fmt::format("no `{}` here", name));
   }
   if (!s.matched.empty()) {
     if (std::any_of(columns.begin(), columns.end(), [&](const record::column& c) { return c.name == s.matched; }))
