@@ -11,12 +11,14 @@ namespace flowrun::operators {
 namespace {
 
 struct settings {
-  std::string path;
+  written_file to;
   csv_format format;
   bool header = false;
 };
 
-settings check(plan::node_checker& node) { return {node.text("path"), read_csv_format(node), node.boolean("header")}; }
+settings check(plan::node_checker& node) {
+  return {read_written_file(node), read_csv_format(node), node.boolean("header")};
+}
 
 class format_stage final : public exec::stateless_stage {
  public:
@@ -38,7 +40,7 @@ exec::assembly build(exec::build_context& c, const settings& s) {
   std::string prologue = s.header ? formatter.header() : std::string();
   exec::assembly out;
   out.stages.push_back(std::make_unique<format_stage>(std::move(formatter), c.job.pool()));
-  out.stages.push_back(make_file_sink(c, s.path, sink_content::text, std::move(prologue)));
+  out.stages.push_back(make_file_sink(c, s.to, sink_content::text, std::move(prologue)));
   return out;
 }
 
@@ -62,17 +64,14 @@ exec::operator_definition word<"file_write_csv">() {
   d.example = "write: {op: file.write_csv, in: top, with: {path: out/degree.csv, header: true}}\n";
   d.role = plan::operator_role::sink;
   d.inputs = {{"in", "the rows"}};
-  d.parameters.resize(2);
-  d.parameters[0].name = "path";
-  d.parameters[0].kind = parameter_kind::path;
-  d.parameters[0].required = true;
-  d.parameters[0].help = "The file; - is standard output. Missing directories are made.";
-  d.parameters[1].name = "header";
-  d.parameters[1].kind = parameter_kind::boolean;
-  d.parameters[1].default_text = "false";
-  d.parameters[1].help = "The first line names the columns.";
+  d.parameters = written_file_parameters();
+  plan::parameter_declaration& header = d.parameters.emplace_back();
+  header.name = "header";
+  header.kind = parameter_kind::boolean;
+  header.default_text = "false";
+  header.help = "The first line names the columns.";
   for (plan::parameter_declaration& p : csv_parameters()) d.parameters.push_back(std::move(p));
-  d.memory = [](const plan::node&, plan::node_part) { return writing_memory(); };
+  d.memory = [](const plan::node& n, plan::node_part) { return writing_memory(n.settings.as<settings>().to); };
   return exec::define<settings>(std::move(d), check, build);
 }
 

@@ -44,13 +44,13 @@ std::optional<size_t> find_column(plan::node_checker& node) {
 }
 
 struct settings {
-  std::string path;
+  written_file to;
   size_t column = 0;
   char delimiter = '\n';
 };
 
 settings check(plan::node_checker& node) {
-  return {node.text("path"), find_column(node).value_or(0), line_delimiter(node)};
+  return {read_written_file(node), find_column(node).value_or(0), line_delimiter(node)};
 }
 
 class line_stage final : public exec::stateless_stage {
@@ -88,7 +88,7 @@ class line_stage final : public exec::stateless_stage {
 exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
   out.stages.push_back(std::make_unique<line_stage>(c.input_type()[s.column], s.delimiter, c.job.pool()));
-  out.stages.push_back(make_file_sink(c, s.path, sink_content::text));
+  out.stages.push_back(make_file_sink(c, s.to, sink_content::text));
   return out;
 }
 
@@ -108,16 +108,13 @@ exec::operator_definition word<"file_write_lines">() {
   d.example = "rejects: {op: file.write_lines, in: edges.bad, with: {path: out/rejected.txt}}\n";
   d.role = plan::operator_role::sink;
   d.inputs = {{"in", "rows with a column of text"}};
-  d.parameters.resize(2);
-  d.parameters[0].name = "path";
-  d.parameters[0].kind = parameter_kind::path;
-  d.parameters[0].required = true;
-  d.parameters[0].help = "The file; - is standard output. Missing directories are made.";
-  d.parameters[1].name = "column";
-  d.parameters[1].kind = parameter_kind::text;
-  d.parameters[1].help = "The column to write; by default the only string, or else the one named text.";
+  d.parameters = written_file_parameters();
+  plan::parameter_declaration& column = d.parameters.emplace_back();
+  column.name = "column";
+  column.kind = parameter_kind::text;
+  column.help = "The column to write; by default the only string, or else the one named text.";
   d.parameters.push_back(line_delimiter_parameter());
-  d.memory = [](const plan::node&, plan::node_part) { return writing_memory(); };
+  d.memory = [](const plan::node& n, plan::node_part) { return writing_memory(n.settings.as<settings>().to); };
   return exec::define<settings>(std::move(d), check, build);
 }
 

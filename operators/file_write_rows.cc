@@ -11,12 +11,12 @@ namespace flowrun::operators {
 namespace {
 
 struct settings {
-  std::string path;
+  written_file to;
   bool index = false;
 };
 
 settings check(plan::node_checker& node) {
-  settings s{node.text("path"), node.boolean("index")};
+  settings s{read_written_file(node), node.boolean("index")};
   for (const record::column& c : node.input_type().columns())
     if (c.type.is_string())
       node.fault_at_input(
@@ -24,12 +24,15 @@ settings check(plan::node_checker& node) {
           "columns of fixed width",
           fmt::format("write text with file.write_csv, or leave '{}' out with a map", c.name));
   if (!s.index) return s;
-  node.facts().index.emplace().path = s.path;
+  node.facts().index.emplace().path = s.to.path;
   if (node.input_order().empty())
     node.fault_at_parameter("index", fmt::format("the rows of '{}' are not sorted", node.input_name(0)),
                             "sorted rows: others can't be sought", "put a sort in front of it");
-  if (s.path == "-" || s.path.starts_with("/dev/"))
+  if (s.to.path == "-" || s.to.path.starts_with("/dev/"))
     node.fault_at_parameter("index", "what is no file has none beside it", "a file", "path: NAME");
+  else if (s.to.content != io::encoding::plain)
+    node.fault_at_parameter("index", "in a compressed file no row can be sought", "a file that isn't compressed",
+                            "compression: none, or a path without the ending");
   return s;
 }
 
@@ -37,7 +40,7 @@ exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
   std::unique_ptr<row_index_builder> index;
   if (s.index) index = std::make_unique<row_index_builder>(c.input_type(), c.input_order());
-  out.stages.push_back(make_file_sink(c, s.path, sink_content::rows, {}, std::move(index)));
+  out.stages.push_back(make_file_sink(c, s.to, sink_content::rows, {}, std::move(index)));
   return out;
 }
 
@@ -60,16 +63,15 @@ exec::operator_definition word<"file_write_rows">() {
       "kept:  {op: file.write_rows, in: sorted, with: {path: out/sorted.u32x2, index: true}}\n";
   d.role = plan::operator_role::sink;
   d.inputs = {{"in", "the rows; no strings"}};
-  d.parameters.resize(2);
-  d.parameters[0].name = "path";
-  d.parameters[0].kind = plan::parameter_kind::path;
-  d.parameters[0].required = true;
-  d.parameters[0].help = "The file; - is standard output. Missing directories are made.";
-  d.parameters[1].name = "index";
-  d.parameters[1].kind = plan::parameter_kind::boolean;
-  d.parameters[1].default_text = "false";
-  d.parameters[1].help = "Writes an index of the rows, which must be sorted, to PATH.index.";
-  d.memory = [](const plan::node& n, plan::node_part) { return writing_memory(n.facts.index.has_value()); };
+  d.parameters = written_file_parameters();
+  plan::parameter_declaration& index = d.parameters.emplace_back();
+  index.name = "index";
+  index.kind = plan::parameter_kind::boolean;
+  index.default_text = "false";
+  index.help = "Writes an index of the rows, which must be sorted, to PATH.index.";
+  d.memory = [](const plan::node& n, plan::node_part) {
+    return writing_memory(n.settings.as<settings>().to, n.facts.index.has_value());
+  };
   return exec::define<settings>(std::move(d), check, build);
 }
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
+import gzip
+import io
+import lzma
 import os
 import re
 import shutil
 import tempfile
 import weakref
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO, Mapping, TextIO, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +23,8 @@ from flowrun.row_types import dtype_of, is_odd, widened, widened_column
 if TYPE_CHECKING:
     import pyarrow
 
+# How a file is compressed, by its name, where the job doesn't say.
+_ENDINGS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 # What can't be read as numbers by a name of NumPy's.
 _ARROW = {"bool": "bool_", "u24": "uint32", "u40": "uint64", "u48": "uint64", "f32": "float32", "f64": "float64"}
 
@@ -44,9 +50,31 @@ class Output:
         """The dtype of the rows in the file. TypeError where a column is text."""
         return dtype_of(self.columns)
 
+    @property
+    def compression(self) -> str:
+        """none, gzip, zstd, bzip2 or xz: as the job says, or the file's name."""
+        said = self.settings.get("compression", "auto")
+        if said != "auto":
+            return said
+        return next((how for ending, how in _ENDINGS.items() if self.path.endswith(ending)), "none")
+
+    def _open(self) -> BinaryIO:
+        """What is in the file, without its compression."""
+        if self.compression in ("none", "zstd"):
+            content: BinaryIO = open(self.path, "rb")
+            return content if self.compression == "none" else _zstd(content)
+        opens: Any = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}[self.compression]
+        return cast(BinaryIO, opens(self.path, "rb"))
+
+    def _open_text(self) -> TextIO:
+        return io.TextIOWrapper(self._open(), encoding="utf-8", errors="surrogateescape", newline="")
+
     def rows(self) -> npt.NDArray[Any]:
-        """The rows of a row file as they lie there, mapped into memory and read-only."""
+        """The rows of a row file as they lie there, mapped into memory and read-only; of a compressed one a copy."""
         self._must_be("file.write_rows", "rows()", "array() or table()")
+        if self.compression != "none":
+            with self._open() as file:
+                return np.frombuffer(file.read(), self.dtype)
         if os.path.getsize(self.path) == 0:  # which can't be mapped
             return np.empty(0, self.dtype)
         return np.memmap(self.path, self.dtype, mode="r")
@@ -114,10 +142,14 @@ class Output:
 
         delimiter, quote, header = self._csv_form()
         types = {name: arrow_type(kind) for name, kind in self.columns}
-        if os.path.getsize(self.path) == 0:
+        content: Any = self.path
+        if self.compression != "none":
+            with self._open() as file:
+                content = pyarrow.BufferReader(file.read())
+        if (os.path.getsize(self.path) if content is self.path else content.size()) == 0:
             return pyarrow.schema(list(types.items())).empty_table()
         return pyarrow.csv.read_csv(
-            self.path,
+            content,
             pyarrow.csv.ReadOptions(column_names=list(types), skip_rows=int(header)),
             pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=quote or False, newlines_in_values=True),
             pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[]),
@@ -130,7 +162,7 @@ class Output:
 
     def _lines(self) -> list[str]:
         delimiter = self.settings.get("delimiter", "\n").replace("\\0", "\0").replace("\\n", "\n")
-        with open(self.path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        with self._open_text() as file:
             lines = file.read().split(delimiter)
         return lines[:-1] if lines[-1] == "" else lines
 
@@ -140,7 +172,7 @@ class Output:
         self._must_be("file.write_csv", "array()", "its own reader")
         delimiter, quote, header = self._csv_form()
         fields = [(name, "O" if kind == "string" else _text_dtype(name, kind)) for name, kind in self.columns]
-        with open(self.path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        with self._open_text() as file:
             if quote:
                 lines = csv.reader(file, delimiter=delimiter, quotechar=quote)
             else:
@@ -149,6 +181,15 @@ class Output:
                 next(lines)
             rows = [tuple(map(_value, line, (kind for _, kind in self.columns))) for line in lines]
         return np.array(rows, fields)
+
+
+def _zstd(content: BinaryIO) -> BinaryIO:
+    """Python has no zstd before 3.14; pyarrow has it."""
+    try:
+        import pyarrow
+    except ImportError as missing:
+        raise ImportError("an output that is compressed with zstd needs pyarrow: pip install 'flowrun[arrow]'") from missing
+    return cast(BinaryIO, pyarrow.CompressedInputStream(pyarrow.PythonFile(content, "r"), "zstd"))
 
 
 def _text_dtype(name: str, kind: str) -> Any:

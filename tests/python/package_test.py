@@ -53,6 +53,21 @@ class package_test(unittest.TestCase):
         self.assertEqual(doctest.testfile(str(ROOT / "python/README.md"), module_relative=False).failed, 0)
         self.assertEqual(doctest.testmod(flowrun.row_types).failed, 0)
 
+    def test_compressed_outputs_are_read_as_others(self):
+        columns = {"t": "concat('a ', i)", "x": "i"}
+        for how, ending in (("gzip", ".gz"), ("bzip2", ".bz2"), ("xz", ".xz")):
+            for more in ({"path": "out/rows" + ending}, {"compression": how}):
+                made = flowrun.run(job_of(columns, "file.write_csv", header=True, **more), cwd=self.dir)["out"]
+                self.assertEqual(made.compression, how)
+                self.assertEqual(made.array().tolist(), [(f"a {i}", i) for i in range(5)])
+                made = flowrun.run(job_of({"x": "i"}, **more), cwd=self.dir)["out"]
+                self.assertEqual(made.array().tolist(), [(i,) for i in range(5)])
+                made = flowrun.run(job_of(columns, "file.write_lines", column="t", **more), cwd=self.dir)["out"]
+                self.assertEqual(made.array().tolist(), [(f"a {i}",) for i in range(5)])
+        plain = flowrun.run(job_of(columns, "file.write_csv", path="out/rows.gz", compression="none"), cwd=self.dir)["out"]
+        self.assertEqual(plain.compression, "none")
+        self.assertEqual(len(plain.array()), 5)
+
     def test_every_type_is_the_same_as_text_and_as_rows(self):
         as_rows = flowrun.run(job_of(ALL_KINDS), cwd=self.dir)["out"]
         self.assertEqual(as_rows.dtype.itemsize, 57)

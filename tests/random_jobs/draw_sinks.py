@@ -1,13 +1,25 @@
 """A sink for a stream."""
 
+import stored
 from drawing import some
 from values import is_text
+
+
+def place(d):
+    """The file, some of them compressed: as their names say, or as the job says and their names end."""
+    r, name = d.r, d.fresh(f"s{d.job.seed}-o")
+    if r.random() < 0.75:
+        return {"path": "${out}/" + name, **some(r, compression=r.choice(["none", "auto"]))}
+    ending, (word, _) = r.choice(list(stored.OUTPUTS.items()))
+    if r.random() < 0.5:
+        return {"path": "${out}/" + name + ending, **some(r, compression="auto")}
+    return {"path": "${out}/" + name + "-" + word, "compression": word}
 
 
 def write(d, s):
     """A file of whichever kind can have these rows."""
     r, t = d.r, d.streams[s]
-    path = {"path": "${out}/" + d.fresh(f"s{d.job.seed}-o")}
+    path = place(d)
     what = r.random()
     if "string" not in t.columns.values() and what < 0.5:
         if d.add("file.write_rows", s, **path):

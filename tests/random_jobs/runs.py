@@ -8,7 +8,7 @@ import tempfile
 
 from files import any_order
 from job_yaml import yaml
-from stored import stored
+from stored import stored, written
 
 # What a run may say, and what each word may be followed by. None of it changes a byte of the output.
 OPTIONS = {
@@ -128,7 +128,7 @@ def run(flowrun, folder, options, seconds=60):
             break
         words[words.index("-m") + 1] = f"{least[1]}MiB"
     out = folder / "out"
-    return done.returncode, said, {p.name: p.read_bytes() for p in out.iterdir()} if out.is_dir() else {}
+    return done.returncode, said, {p.name: written(p.name, p.read_bytes()) for p in out.iterdir()} if out.is_dir() else {}
 
 
 def first_difference(expected, got):

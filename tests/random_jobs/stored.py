@@ -23,3 +23,19 @@ def how(path):
 def stored(path, data):
     compress = how(path)
     return compress(data) if compress else data
+
+
+# How the outputs of these names are compressed, and what gives their text back. (Python has no zstd.)
+OUTPUTS = {
+    ".gz": ("gzip", gzip.decompress),
+    ".bz2": ("bzip2", bz2.decompress),
+    ".xz": ("xz", lzma.decompress),
+}
+
+
+def written(path, data):
+    """What was written to the output, without its compression."""
+    for name, (word, text_of) in OUTPUTS.items():
+        if path.endswith((name, "-" + word)):
+            return text_of(data)
+    return data

@@ -6,8 +6,10 @@
 #include <span>
 #include <utility>
 
+#include "engine/io/encoder.h"
 #include "engine/io/output_file.h"
 #include "engine/resume/manifest.h"
+#include "operators/parts/files/encoded_output.h"
 
 namespace flowrun::operators {
 
@@ -21,8 +23,16 @@ constexpr size_t max_buffer_bytes = 1 * MiB;
 constexpr unsigned num_index_buffers = 2;
 constexpr uint64_t index_memory = num_index_buffers * min_buffer_bytes;
 
-io::output_file_options writing_options(const exec::build_context& context, bool indexed) {
-  const uint64_t memory = context.memory_bytes - std::min(context.memory_bytes, indexed ? index_memory : 0);
+// What is left for compressing.
+uint64_t memory_to_encode(const exec::build_context& context) {
+  constexpr uint64_t least = min_buffers * min_buffer_bytes;
+  return context.memory_bytes - std::min(context.memory_bytes, least);
+}
+
+io::output_file_options writing_options(const exec::build_context& context, bool indexed, io::encoding content) {
+  uint64_t memory = context.memory_bytes - std::min(context.memory_bytes, indexed ? index_memory : 0);
+  // What is compressed is shorter, and slower, than what it stands for.
+  if (content != io::encoding::plain) memory = min_buffers * min_buffer_bytes;
   io::output_file_options options;
   options.chunk_bytes = std::bit_floor(std::clamp<uint64_t>(memory / 8, min_buffer_bytes, max_buffer_bytes));
   options.depth = static_cast<unsigned>(std::clamp<uint64_t>(memory / options.chunk_bytes, min_buffers, max_buffers));
@@ -36,7 +46,7 @@ class index_sink {
  public:
   index_sink(exec::build_context& context, const std::string& rows_path, std::unique_ptr<row_index_builder> index)
       : counters_(context.counters), index_(std::move(index)) {
-    io::output_file_options options = writing_options(context, true);
+    io::output_file_options options = writing_options(context, true, io::encoding::plain);
     options.chunk_bytes = min_buffer_bytes;
     options.depth = num_index_buffers;
     file_ = std::make_unique<io::output_file>(context.job.backend(), index_path(rows_path), options);
@@ -105,11 +115,14 @@ class output_marks {
 
 class file_sink final : public exec::ordered_stage {
  public:
-  file_sink(exec::build_context& context, const std::string& path, sink_content content, std::string prologue,
+  file_sink(exec::build_context& context, const written_file& to, sink_content content, std::string prologue,
             std::unique_ptr<row_index_builder> index)
       : job_(context.job), counters_(context.counters), content_(content), prologue_(std::move(prologue)) {
-    io::output_file_options options = writing_options(context, index != nullptr);
-    resume::kept_output* const kept = index ? nullptr : kept_output_of(context);
+    const std::string& path = to.path;
+    io::output_file_options options = writing_options(context, index != nullptr, to.content);
+    // (Members of compressed content end where the text says, which is not where a mark would be.)
+    const bool is_plain = to.content == io::encoding::plain;
+    resume::kept_output* const kept = index || !is_plain ? nullptr : kept_output_of(context);
     if (kept != nullptr && kept->before().num_bytes > 0) {
       options.kept_path = kept->before().path;
       options.kept_bytes = kept->before().num_bytes;
@@ -118,6 +131,7 @@ class file_sink final : public exec::ordered_stage {
     file_ = std::make_unique<io::output_file>(job_.backend(), path == "-" ? "/dev/stdout" : path, options);
     if (kept != nullptr && !file_->is_stream()) marks_.emplace(*kept, *file_);
     if (index) index_.emplace(context, path, std::move(index));
+    if (!is_plain) encoded_.emplace(job_, counters_, to.content, memory_to_encode(context));
   }
 
   void note_position(const resume::pipeline_position& from) override {
@@ -142,6 +156,8 @@ class file_sink final : public exec::ordered_stage {
   outcome finish(exec::output&, waker& w) override {
     if (file_ == nullptr) return outcome::done();
     if (const outcome o = write_prologue(w); o.is_blocked()) return o;
+    if (encoded_)
+      if (const outcome o = encoded_->finish(*file_, w); o.is_blocked()) return o;
     if (const outcome o = file_->finish(&w); o.is_blocked()) return o;
     // Only now, since an index must not be older than its rows.
     if (index_)
@@ -162,6 +178,11 @@ class file_sink final : public exec::ordered_stage {
   outcome write(std::span<const std::byte> bytes, size_t& taken, waker& w) {
     if (taken == bytes.size()) return outcome::ready();
     size_t consumed = 0;
+    if (encoded_) {
+      const outcome o = encoded_->write(bytes.subspan(taken), consumed, *file_, w);
+      taken += consumed;
+      return o;
+    }
     const outcome o = file_->write(bytes.subspan(taken), consumed, &w);
     taken += consumed;
     counters_.file_written_bytes += consumed;
@@ -177,21 +198,52 @@ class file_sink final : public exec::ordered_stage {
   size_t taken_ = 0;         // bytes of the batch at hand that are written
   bool is_indexed_ = false;  // the batch at hand
   std::unique_ptr<io::output_file> file_;
-  std::optional<output_marks> marks_;  // of file_
+  std::optional<encoded_output> encoded_;  // in front of file_, where it is compressed
+  std::optional<output_marks> marks_;      // of file_
   std::optional<index_sink> index_;
 };
 
 }  // namespace
 
-plan::memory_wish writing_memory(bool indexed) {
+std::vector<plan::parameter_declaration> written_file_parameters() {
+  std::vector<plan::parameter_declaration> out(2);
+  out[0].name = "path";
+  out[0].kind = plan::parameter_kind::path;
+  out[0].required = true;
+  out[0].help = "The file; - is standard output. Missing directories are made.";
+  out[1].name = "compression";
+  out[1].kind = plan::parameter_kind::choice;
+  out[1].default_text = "auto";
+  out[1].choices = {"auto", "none", "gzip", "zstd", "bzip2", "xz"};
+  out[1].help =
+      "How the file is compressed. auto: as its name says, which ends with .gz, .zst, .bz2 or .xz, or not at all.";
+  return out;
+}
+
+written_file read_written_file(plan::node_checker& node) {
+  using io::encoding;
+  written_file out{node.text("path")};
+  const std::string how = node.text("compression");
+  if (how == "auto") out.content = io::encoding_of_name(out.path);
+  for (const encoding e : {encoding::gzip, encoding::zstd, encoding::bzip2, encoding::xz})
+    if (how == io::name_of(e)) out.content = e;
+  return out;
+}
+
+plan::memory_wish writing_memory(const written_file& to, bool indexed) {
+  if (to.content != io::encoding::plain) {
+    constexpr uint64_t buffers = min_buffers * min_buffer_bytes, most_pieces = 16;
+    const uint64_t piece = encoding_bytes(to.content);
+    return {buffers + piece, buffers + most_pieces * piece, 0.1};
+  }
   const uint64_t more = indexed ? index_memory : 0;
   return {min_buffers * min_buffer_bytes + more, max_buffers * max_buffer_bytes + more, 0.1};
 }
 
-std::unique_ptr<exec::ordered_stage> make_file_sink(exec::build_context& context, const std::string& path,
+std::unique_ptr<exec::ordered_stage> make_file_sink(exec::build_context& context, const written_file& to,
                                                     sink_content content, std::string prologue,
                                                     std::unique_ptr<row_index_builder> index) {
-  return std::make_unique<file_sink>(context, path, content, std::move(prologue), std::move(index));
+  return std::make_unique<file_sink>(context, to, content, std::move(prologue), std::move(index));
 }
 
 }  // namespace flowrun::operators
