@@ -9,11 +9,13 @@
 #include <bit>
 #include <numeric>
 
+#include "engine/base/calendar.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
 #include "operators/parts/control/control_values.h"
 #include "operators/word.h"
+#include "specs/parameters.h"
 #include "specs/value.h"
 
 namespace flowrun::operators {
@@ -113,6 +115,19 @@ class call_checker {
     for (const plan::input_port& in : given) out_.inputs.push_back(in.name);
   }
 
+  // A date stands there as one: 2026-11-23, which as an expression would be a difference of numbers.
+  static specs::Value as_expression(const specs::Value& given, specs::ParamType type) {
+    specs::Value out = given;
+    int64_t time = 0;
+    if (!specs::is_scalar(given)) return out;
+    const std::string& text = specs::text(given);
+    const bool is_time = type == specs::PARAM_DATE        ? calendar::parse_date(text, time)
+                         : type == specs::PARAM_TIMESTAMP ? calendar::parse_timestamp(text, time)
+                                                          : false;
+    if (is_time) out.mutable_scalar()->set_text(fmt::format("to_{}('{}')", specs::param_type_name(type), text));
+    return out;
+  }
+
   void match_scalars() {
     std::vector<std::string> names;
     for (const specs::Param& p : graph_->scalars()) names.push_back(p.name());
@@ -130,32 +145,37 @@ class call_checker {
                             fmt::format("with: {{{}: value}}", p.name()));
         continue;
       }
-      input_values mentioned(node_, *given);
+      const specs::Value spelled = as_expression(*given, p.type());
+      input_values mentioned(node_, spelled);
       if (!node_.ok()) return;
-      if (auto value = check_scalar(node_, *given, mentioned.names()))
+      if (auto value = check_scalar(node_, spelled, mentioned.names()))
         add_scalar(p, *given, *std::move(value), std::move(mentioned));
     }
   }
 
   void add_scalar(const specs::Param& p, const specs::Value& given, expr::expression value, input_values mentioned) {
     const value_type type = value.type();
-    const bool whole = !type.is_boolean() && !type.is_float();
+    const bool whole = type.is_integer();
     bool right = false;
     switch (p.type()) {
       case specs::PARAM_BOOL: right = type.is_boolean(); break;
       case specs::PARAM_INT: right = whole; break;
       case specs::PARAM_FLOAT:
-        right = !type.is_boolean();
+        right = type.is_number();
         if (right) value = value.converted_to(value_type::of(type_kind::f64)).value();
         break;
+      case specs::PARAM_DATE: right = type.is_date(); break;
+      case specs::PARAM_TIMESTAMP: right = type.is_timestamp(); break;
       default: break;
     }
     if (!right)
       node_.fault_at(given.position(), fmt::format("this is no value for the scalar '{}'", p.name()),
-                     p.type() == specs::PARAM_BOOL    ? "a condition"
-                     : p.type() == specs::PARAM_INT   ? "a whole number"
-                     : p.type() == specs::PARAM_FLOAT ? "a number"
-                                                      : "a scalar of type int, float or bool");
+                     p.type() == specs::PARAM_BOOL        ? "a condition"
+                     : p.type() == specs::PARAM_INT       ? "a whole number"
+                     : p.type() == specs::PARAM_FLOAT     ? "a number"
+                     : p.type() == specs::PARAM_DATE      ? "a date, as of to_date"
+                     : p.type() == specs::PARAM_TIMESTAMP ? "a timestamp, as of to_timestamp"
+                                                          : "a scalar of type int, float, bool, date or timestamp");
     out_.scalars.push_back({p.name(), std::move(value), std::move(mentioned)});
   }
 

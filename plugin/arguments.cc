@@ -20,6 +20,7 @@ using record::value_type;
 static_assert(FR_BOOL == static_cast<int>(type_kind::boolean) && FR_U8 == static_cast<int>(type_kind::u8));
 static_assert(FR_U64 == static_cast<int>(type_kind::u64) && FR_I64 == static_cast<int>(type_kind::i64));
 static_assert(FR_F64 == static_cast<int>(type_kind::f64) && FR_STRING == static_cast<int>(type_kind::string));
+static_assert(FR_DATE == static_cast<int>(type_kind::date) && FR_TIMESTAMP == static_cast<int>(type_kind::timestamp));
 static_assert(sizeof(fr_cells) == sizeof(expr::text_operand) &&
               offsetof(fr_cells, step) == offsetof(expr::text_operand, step));
 static_assert(sizeof(fr_text) == sizeof(std::string_view));
@@ -43,11 +44,12 @@ void give_back(fr_arena* arena, size_t num_bytes) { arena->texts.give_back(num_b
 int is_full(const fr_arena* arena) { return arena->texts.step_is_full() ? 1 : 0; }
 
 bool is_wide(uint32_t kind) {
-  return kind == FR_U64 || kind == FR_I64 || kind == FR_F64 || kind == FR_BOOL || kind == FR_STRING;
+  return kind == FR_U64 || kind == FR_I64 || kind == FR_F64 || kind == FR_BOOL || kind == FR_STRING ||
+         kind == FR_DATE || kind == FR_TIMESTAMP;
 }
 uint32_t wide_kind(value_type type) {
   if (type.is_text()) return FR_STRING;
-  if (type.is_boolean()) return FR_BOOL;
+  if (type.is_boolean() || type.is_time()) return static_cast<uint32_t>(type.kind);
   return type.is_float() ? FR_F64 : type.is_signed() ? FR_I64 : FR_U64;
 }
 

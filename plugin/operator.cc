@@ -124,6 +124,37 @@ plan::operator_declaration declaration_of(const fr_operator& t, const std::strin
   return d;
 }
 
+constexpr uint32_t first_with_times = 1;
+
+// A plugin that was built before there were times would take their kinds for none that it knows. False with a fault.
+bool refuse_times(plan::node_checker& node, const fr_operator& t) {
+  bool good = true;
+  constexpr const char* expected = "columns of other types";
+  constexpr const char* hint = "build the plugin anew, or let a map make numbers of them with to_i64(x)";
+  const auto time_in = [](const record::row_type& type) -> std::string {
+    for (const record::column& c : type.columns())
+      if (c.type.is_time())
+        return fmt::format("the plugin was built before there were columns such as '{}', of {}", c.name,
+                           to_string(c.type));
+    return {};
+  };
+  for (size_t i = 0; i < node.num_inputs(); ++i)
+    if (std::string what = time_in(node.input_type(i)); !what.empty()) {
+      node.fault_at_input(i, std::move(what), expected, hint);
+      good = false;
+    }
+  for (size_t i = 0; i < t.num_parameters; ++i) {
+    const std::string name = as_string(t.parameters[i].name);
+    if (t.parameters[i].kind != FR_PARAMETER_ROW_TYPE || !node.has(name)) continue;
+    const std::optional<record::row_type> type = node.row_type(name);
+    if (std::string what = type ? time_in(*type) : std::string(); !what.empty()) {
+      node.fault_at_parameter(name, std::move(what), expected, hint);
+      good = false;
+    }
+  }
+  return good;
+}
+
 plan::memory_wish memory(const plan::node& n, plan::node_part part) {
   if (n.role() == plan::operator_role::breaker) return operators::sort_memory(n, part);
   const plugin_settings& s = n.settings.as<plugin_settings>();
@@ -135,14 +166,17 @@ plan::memory_wish memory(const plan::node& n, plan::node_part part) {
 
 }  // namespace
 
-exec::operator_definition make_operator(const fr_operator& given, const std::string& plugin, const std::string& who) {
+exec::operator_definition make_operator(const fr_operator& given, const std::string& plugin, const std::string& who,
+                                        uint32_t abi_minor) {
   const fr_operator table = known_part(given);
   if (const std::string no = fault_of(table); !no.empty())
     throw error(error_kind::internal, fmt::format("{}: {}", who, no), "tell the author of the plugin");
   const std::string name = fmt::format("{}, operator {}", who, as_string(table.name));
   exec::operator_definition out;
   out.declaration = declaration_of(table, plugin);
-  out.declaration.check = [table, name](plan::node_checker& node) {
+  out.declaration.check = [table, name, abi_minor](plan::node_checker& node) {
+    if (abi_minor < first_with_times && !refuse_times(node, table))
+      return plan::checked_settings::of(plugin_settings());
     return plan::checked_settings::of(check_node(node, table, name));
   };
   out.declaration.memory = memory;

@@ -57,8 +57,8 @@ void add_aggregate(void* self, const fr_aggregate* table) {
 
 void add_operator(void* self, const fr_operator* table) {
   add(self, [&](registration& r) {
-    r.to.operators.push_back(
-        std::make_unique<const exec::operator_definition>(make_operator(*table, r.file.name, who(r.file))));
+    r.to.operators.push_back(std::make_unique<const exec::operator_definition>(
+        make_operator(*table, r.file.name, who(r.file), r.file.abi_minor)));
   });
 }
 
@@ -146,6 +146,7 @@ candidate look_at(const std::string& path) {
   out.version = version_of(*note);
   out.compiler = compiler_of(*note);
   out.abi = fmt::format("{}.{}", note->abi_major, note->min_abi_minor);
+  out.abi_minor = note->min_abi_minor;
   out.refusal = refusal_of(*note);
   return out;
 }

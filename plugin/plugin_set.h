@@ -22,7 +22,8 @@ struct candidate {
   std::string path;           // absolute, without symbolic links
   std::string name, version;  // of its note
   std::string compiler;
-  std::string abi;      // "1.0"
+  std::string abi;  // "1.0"
+  uint32_t abi_minor = 0;
   std::string refusal;  // why it can't be loaded; empty: nothing speaks against it
 };
 

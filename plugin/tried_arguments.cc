@@ -11,8 +11,8 @@ namespace {
 using record::type_kind;
 using record::value_type;
 
-constexpr type_kind wide_kinds[] = {type_kind::u64, type_kind::i64, type_kind::f64, type_kind::boolean,
-                                    type_kind::string};
+constexpr type_kind wide_kinds[] = {type_kind::u64,    type_kind::i64,  type_kind::f64,      type_kind::boolean,
+                                    type_kind::string, type_kind::date, type_kind::timestamp};
 constexpr size_t most_combinations = 4000;
 
 }  // namespace
@@ -22,6 +22,7 @@ odd_value odd_values::of(value_type type) {
     case type_kind::boolean: return {random_() % 2, {}};
     case type_kind::f64: return {std::bit_cast<uint64_t>(real()), {}};
     case type_kind::string: return {0, text()};
+    case type_kind::date: return {static_cast<uint64_t>(int64_t{static_cast<int32_t>(integer())}), {}};
     default: return {integer(), {}};
   }
 }
@@ -136,7 +137,7 @@ bool holds(value_type type, uint64_t lane) {
   if (type.is_boolean()) return lane <= 1;
   const uint32_t bits = 8 * type.num_bytes;
   if (type.is_unsigned()) return bits == 64 || lane >> bits == 0;
-  if (!type.is_signed() || bits == 64) return true;
+  if (!type.has_sign() || bits == 64) return true;
   const auto number = static_cast<int64_t>(lane);
   const int64_t most = (int64_t{1} << (bits - 1)) - 1;
   return number >= -most - 1 && number <= most;

@@ -25,6 +25,8 @@ std::string stand_in(const specs::Param& param, const specs::value_range& range)
     case specs::PARAM_INT:
     case specs::PARAM_FLOAT: return "1";
     case specs::PARAM_BOOL: return "false";
+    case specs::PARAM_DATE:
+    case specs::PARAM_TIMESTAMP: return "2026-01-01";
     case specs::PARAM_BYTES: return "64MiB";
     case specs::PARAM_PATH: return std::string(unset_directory) + param.name();
     case specs::PARAM_ENUM: return param.values_size() > 0 ? param.values(0) : "";

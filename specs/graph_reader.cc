@@ -81,8 +81,8 @@ void read_outputs(const Entry& entry, Graph& graph, fault_sink& faults) {
 }
 
 void read_scalar_type(const Entry& entry, Param& scalar, fault_sink& faults) {
-  constexpr std::array<ParamType, 3> types = {PARAM_INT, PARAM_FLOAT, PARAM_BOOL};
-  constexpr std::string_view expected = "one of int, float, bool";
+  constexpr std::array<ParamType, 5> types = {PARAM_INT, PARAM_FLOAT, PARAM_BOOL, PARAM_DATE, PARAM_TIMESTAMP};
+  constexpr std::string_view expected = "one of int, float, bool, date, timestamp";
   const std::string* word = expect_text(entry, expected, faults);
   if (!word) return;
   const auto* const found =
@@ -91,7 +91,7 @@ void read_scalar_type(const Entry& entry, Param& scalar, fault_sink& faults) {
     scalar.set_type(*found);
   else
     faults.add(entry.value().position(), fmt::format("'{}' is no type of a scalar", quotable(*word)),
-               std::string(expected), "a scalar is a number that expressions use; use params: for text");
+               std::string(expected), "a scalar is a number or a time that expressions use; use params: for text");
 }
 
 void read_scalar(const Entry& entry, Graph& graph, fault_sink& faults) {
@@ -111,12 +111,12 @@ void read_scalar(const Entry& entry, Graph& graph, fault_sink& faults) {
     read_scalar_type(*type, scalar, faults);
   else
     faults.add(entry.key_position(), fmt::format("the scalar '{}' has no type", quotable(entry.key())),
-               "type: one of int, float, bool");
+               "type: one of int, float, bool, date, timestamp");
   if (const Entry* help = find_entry(value, "help"))
     if (const std::string* words = expect_text(*help, "text", faults)) scalar.set_help(*words);
   const Entry* fallback = find_entry(value, "default");
   scalar.set_required(fallback == nullptr);
-  const std::string* number = fallback ? expect_text(*fallback, "a number, true or false", faults) : nullptr;
+  const std::string* number = fallback ? expect_text(*fallback, "a number, true or false, or a time", faults) : nullptr;
   if (!number || faults.num_faults() != faults_before) return;
   if (const std::string expected = misfit(scalar, *number); !expected.empty())
     faults.add(fallback->value().position(),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/base/calendar.h"
 #include "engine/base/units.h"
 #include "specs/grammar.h"
 #include "specs/value.h"
@@ -11,13 +12,15 @@ namespace flowrun::specs {
 
 namespace {
 
-constexpr std::array<param_type_help, 7> types = {{{"string", "any text"},
+constexpr std::array<param_type_help, 9> types = {{{"string", "any text"},
                                                    {"int", "a whole number of 64 bits, with or without sign"},
                                                    {"float", "a decimal number"},
                                                    {"bool", "true or false"},
                                                    {"bytes", "a number of bytes: 512, 64MiB, 1.5GiB"},
                                                    {"path", "a path that is not empty"},
-                                                   {"enum", "one of `values`"}}};
+                                                   {"enum", "one of `values`"},
+                                                   {"date", "a date such as 2026-11-23"},
+                                                   {"timestamp", "a time such as 2026-11-23T22:15:03Z"}}};
 
 std::vector<std::string> type_names() {
   std::vector<std::string> out;
@@ -25,9 +28,10 @@ std::vector<std::string> type_names() {
   return out;
 }
 
-const habits type_habits = {{"str", "string"},   {"text", "string"},  {"integer", "int"},  {"u64", "int"},
-                            {"i64", "int"},      {"number", "float"}, {"double", "float"}, {"f64", "float"},
-                            {"boolean", "bool"}, {"file", "path"},    {"size", "bytes"}};
+const habits type_habits = {{"str", "string"},     {"text", "string"},  {"integer", "int"},  {"u64", "int"},
+                            {"i64", "int"},        {"number", "float"}, {"double", "float"}, {"f64", "float"},
+                            {"boolean", "bool"},   {"file", "path"},    {"size", "bytes"},   {"datetime", "timestamp"},
+                            {"time", "timestamp"}, {"day", "date"}};
 
 bool read_type(const Entry& entry, Param& param, fault_sink& faults) {
   const std::vector<std::string> names = type_names();
@@ -171,12 +175,23 @@ std::span<const param_type_help> param_types() { return types; }
 
 namespace {
 
+// A text that doesn't look like a time is answered by an example, others by what is wrong with them.
+std::string time_help(ParamType type, const std::string& why) {
+  const std::string help(types[static_cast<size_t>(type)].values);
+  return why.starts_with("a date ") || why.starts_with("a timestamp ") ? help : help + "; " + why;
+}
+
 std::string type_misfit(const Param& param, const std::string& text) {
+  int64_t time = 0;
   switch (param.type()) {
     case PARAM_INT: return to_int(text) || to_uint(text) ? "" : "a whole number";
     case PARAM_FLOAT: return to_double(text) ? "" : "a number";
     case PARAM_BOOL: return to_bool(text) ? "" : "true or false";
     case PARAM_BYTES: return parse_bytes(text) ? "" : "a number of bytes: 512, 64MiB, 1.5GiB";
+    case PARAM_DATE:
+      return calendar::parse_date(text, time) ? "" : time_help(param.type(), calendar::why_no_date(text));
+    case PARAM_TIMESTAMP:
+      return calendar::parse_timestamp(text, time) ? "" : time_help(param.type(), calendar::why_no_timestamp(text));
     case PARAM_PATH: return !text.empty() && text.find('\0') == std::string::npos ? "" : "a path that is not empty";
     case PARAM_ENUM:
       return std::find(param.values().begin(), param.values().end(), text) != param.values().end()

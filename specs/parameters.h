@@ -1,8 +1,8 @@
 // The params: section: declarations, their types, and the values that this run gives them.
 //
-// Types are string, int, float, bool, bytes (64MiB), path and enum (with `values`). A parameter without default is
-// required unless it says `required: false`. Numbers may have a least and a greatest value (value_range.h). A default
-// may use ${env:…} and the parameters declared above it.
+// Types are string, int, float, bool, bytes (64MiB), path, enum (with `values`), date and timestamp. A parameter
+// without default is required unless it says `required: false`. Numbers may have a least and a greatest value
+// (value_range.h). A default may use ${env:…} and the parameters declared above it.
 #pragma once
 
 #include <map>

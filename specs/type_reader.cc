@@ -9,18 +9,53 @@ namespace flowrun::specs {
 
 namespace {
 
-const std::vector<std::string> value_types = {"u8",  "u16", "u24", "u32", "u40", "u48",  "u64",      "i8",
-                                              "i16", "i32", "i64", "f32", "f64", "bool", "bytes[N]", "string"};
+const std::vector<std::string> value_types = {"u8",  "u16",  "u24",      "u32",    "u40",  "u48",
+                                              "u64", "i8",   "i16",      "i32",    "i64",  "f32",
+                                              "f64", "bool", "bytes[N]", "string", "date", "timestamp"};
 
 // Names that other systems use.
-const habits foreign_types = {
-    {"uint8", "u8"},    {"uint16", "u16"},     {"uint32", "u32"},     {"uint64", "u64"},      {"byte", "u8"},
-    {"uint", "u64"},    {"int8", "i8"},        {"int16", "i16"},      {"int32", "i32"},       {"int64", "i64"},
-    {"int", "i64"},     {"integer", "i64"},    {"long", "i64"},       {"bigint", "i64"},      {"float32", "f32"},
-    {"float64", "f64"}, {"float", "f32"},      {"double", "f64"},     {"boolean", "bool"},    {"str", "string"},
-    {"text", "string"}, {"varchar", "string"}, {"bytes", "bytes[N]"}, {"binary", "bytes[N]"}, {"char", "bytes[1]"},
-    {"short", "i16"},   {"smallint", "i16"},   {"tinyint", "i8"},     {"size", "u64"},        {"unsigned", "u64"},
-    {"real", "f64"},    {"number", "f64"},     {"logical", "bool"},   {"utf8", "string"},     {"blob", "bytes[N]"}};
+const habits foreign_types = {{"uint8", "u8"},
+                              {"uint16", "u16"},
+                              {"uint32", "u32"},
+                              {"uint64", "u64"},
+                              {"byte", "u8"},
+                              {"uint", "u64"},
+                              {"int8", "i8"},
+                              {"int16", "i16"},
+                              {"int32", "i32"},
+                              {"int64", "i64"},
+                              {"int", "i64"},
+                              {"integer", "i64"},
+                              {"long", "i64"},
+                              {"bigint", "i64"},
+                              {"float32", "f32"},
+                              {"float64", "f64"},
+                              {"float", "f32"},
+                              {"double", "f64"},
+                              {"boolean", "bool"},
+                              {"str", "string"},
+                              {"text", "string"},
+                              {"varchar", "string"},
+                              {"bytes", "bytes[N]"},
+                              {"binary", "bytes[N]"},
+                              {"char", "bytes[1]"},
+                              {"short", "i16"},
+                              {"smallint", "i16"},
+                              {"tinyint", "i8"},
+                              {"size", "u64"},
+                              {"unsigned", "u64"},
+                              {"real", "f64"},
+                              {"number", "f64"},
+                              {"logical", "bool"},
+                              {"utf8", "string"},
+                              {"blob", "bytes[N]"},
+                              {"date32", "date"},
+                              {"day", "date"},
+                              {"datetime", "timestamp"},
+                              {"timestamptz", "timestamp"},
+                              {"datetime64", "timestamp"},
+                              {"time", "timestamp"},
+                              {"instant", "timestamp"}};
 
 // What `word`, a name from another system, is called here; empty if no other system uses that name.
 std::string_view foreign_type(std::string_view word) {

@@ -116,8 +116,12 @@ class aggregate_compiler {
       value.result = root->type;
       if (kind == aggregate_kind::sum) {
         if (!root->type.is_number())
-          return fault(argument.first, fmt::format("sum: this is {}", record::to_string(root->type)), "a number",
-                       root->type.is_boolean() ? "write sum(u8(x)) to count" : "write sum(to_u64(x)) to read numbers");
+          return fault(
+              argument.first, fmt::format("sum: this is {}", record::to_string(root->type)), "a number",
+              root->type.is_time()
+                  ? "write sum(date_diff('second', from, to)) for lengths of time; min(x) and max(x) take times"
+              : root->type.is_boolean() ? "write sum(u8(x)) to count"
+                                        : "write sum(to_u64(x)) to read numbers");
         value.result = wide_type(lane_kind_of(root->type));
       }
       value.argument.emplace(root, source_of(text_, tree, 0));

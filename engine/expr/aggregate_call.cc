@@ -64,9 +64,13 @@ bool is_same(const aggregate_binding& a, const aggregate_binding& b) {
 
 std::variant<aggregate_call, binding_fault> make_aggregate_call(const outside_aggregate& function,
                                                                 std::vector<expression> given) {
-  const std::vector<node_ptr> roots = roots_of(given);
+  std::vector<node_ptr> roots = roots_of(given);
   std::variant<aggregate_binding, binding_fault> bound;
-  bind_arguments(roots, [&](const std::vector<given_argument>& args) { bound = function.bind(args); });
+  const auto bind = [&] {
+    bind_arguments(roots, [&](const std::vector<given_argument>& args) { bound = function.bind(args); });
+  };
+  bind();
+  if (const auto* b = std::get_if<aggregate_binding>(&bound); b != nullptr && texts_as_times(roots, b->wanted)) bind();
   if (auto* fault = std::get_if<binding_fault>(&bound)) return std::move(*fault);
   aggregate_call call;
   call.function = &function;

@@ -12,6 +12,7 @@
 #include "engine/expr/known_elsewhere.h"
 #include "engine/expr/lane.h"
 #include "engine/expr/scalars.h"
+#include "engine/expr/times.h"
 
 namespace flowrun::expr {
 
@@ -174,6 +175,7 @@ class checker {
   static std::string type_name(const node_ptr& value) { return record::to_string(value->type); }
 
   static std::string number_hint(const node_ptr& value, bool integer) {
+    if (value->type.is_time()) return std::string(number_of_time_hint(value->type));
     if (!value->type.is_text()) return "write u8(x) to count true as 1";
     return integer ? "write to_u64(x) or to_i64(x) to read a number from a text"
                    : "write to_u64(x), to_i64(x) or to_f64(x) to read a number from a text";
@@ -182,7 +184,9 @@ class checker {
   bool require_boolean(const syntax& s, const node_ptr& value, std::string_view op) {
     if (value->type.is_boolean()) return true;
     fault(s.first, fmt::format("'{}' needs bool, this is {}", op, type_name(value)), "bool",
-          value->type.is_text() ? "write x == 'text'" : "write x != 0");
+          value->type.is_text()   ? "write x == 'text'"
+          : value->type.is_time() ? "compare it: x >= '2026-11-23'"
+                                  : "write x != 0");
     return false;
   }
 
@@ -247,7 +251,13 @@ class checker {
     }
     if (comparison) {
       if (node_ptr result = compare(op, a, b)) return result;
+      if (a->type.is_time() || b->type.is_time()) return time_problem(s, incomparable_times(a, b));
       return incomparable(s.offset, a, b);
+    }
+    if (a->type.is_time() || b->type.is_time()) {
+      time_fault why;
+      node_ptr result = time_arithmetic(op, a, b, why);
+      return result != nullptr ? result : time_problem(s, std::move(why));
     }
     const bool integers = op == "&" || op == "|" || op == "^" || op == "<<" || op == ">>";
     std::string_view hint;
@@ -257,6 +267,11 @@ class checker {
                second = require_number(right, b, op, integers, hint);
     if (!first || !second) return nullptr;
     return arithmetic(s, a, b);
+  }
+
+  node_ptr time_problem(const syntax& s, time_fault why) {
+    return fault(s.children[static_cast<size_t>(why.argument)]->first, std::move(why.message), std::move(why.expected),
+                 std::move(why.hint));
   }
 
   node_ptr incomparable(size_t offset, const node_ptr& a, const node_ptr& b) {
@@ -293,6 +308,11 @@ class checker {
       a.push_back(check(*left.children[i]));
       b.push_back(check(*right.children[i]));
       if (a[i] == nullptr || b[i] == nullptr) {
+        right_so_far = false;
+      } else if (compare("==", a[i], b[i]) == nullptr && (a[i]->type.is_time() || b[i]->type.is_time())) {
+        time_fault why = incomparable_times(a[i], b[i]);
+        const syntax& at = *(why.argument == 0 ? left : right).children[i];
+        fault(at.first, std::move(why.message), std::move(why.expected), std::move(why.hint));
         right_so_far = false;
       } else if (compare("==", a[i], b[i]) == nullptr) {
         incomparable(right.children[i]->first, a[i], b[i]);

@@ -5,6 +5,7 @@
 #include "engine/base/error.h"
 #include "engine/expr/exact.h"
 #include "engine/expr/lane.h"
+#include "engine/expr/times.h"
 
 namespace flowrun::expr {
 
@@ -73,6 +74,8 @@ lane_kind lane_kind_of(value_type type) {
   if (type.is_unsigned()) return lane_kind::unsigned_integer;
   if (type.is_signed()) return lane_kind::signed_integer;
   if (type.is_float()) return lane_kind::real;
+  if (type.is_date()) return lane_kind::date;
+  if (type.is_timestamp()) return lane_kind::timestamp;
   return type.is_boolean() ? lane_kind::boolean : lane_kind::text;
 }
 
@@ -83,6 +86,8 @@ value_type wide_type(lane_kind kind) {
     case lane_kind::real: return value_type::of(type_kind::f64);
     case lane_kind::boolean: return value_type::of(type_kind::boolean);
     case lane_kind::text: return value_type::of(type_kind::string);
+    case lane_kind::date: return value_type::of(type_kind::date);
+    case lane_kind::timestamp: return value_type::of(type_kind::timestamp);
   }
   internal_error("wide_type: unknown lane");
 }
@@ -135,6 +140,12 @@ node_ptr to_kind(const node_ptr& value, lane_kind kind) { return kind == lane_ki
 bool unify(std::vector<node_ptr>& values) {
   const auto all = [&](auto holds) { return std::all_of(values.begin(), values.end(), holds); };
   if (all([&](const node_ptr& v) { return v->type == values[0]->type; })) return true;
+  if (const auto time = std::find_if(values.begin(), values.end(), [](const node_ptr& v) { return v->type.is_time(); });
+      time != values.end()) {
+    const value_type type = (*time)->type;
+    for (node_ptr& v : values) v = as_time(v, type);
+    return all([&](const node_ptr& v) { return v->type == type; });
+  }
   if (all([](const node_ptr& v) { return v->type.is_number(); })) {
     const std::optional<lane_kind> kind = common_kind(values);
     if (!kind) return false;
@@ -161,7 +172,7 @@ node_ptr cast(const node_ptr& value, value_type type) {
   const value_type from = value->type;
   if (from == type) return retype_node(value, type);
   if (type.is_string()) return as_text(value);
-  if (from.is_text() || type.is_bytes()) return nullptr;
+  if (from.is_text() || type.is_bytes() || from.is_time() || type.is_time()) return nullptr;
   if (type.is_boolean()) {
     if (from.is_float()) return truth(opcode::ne_f, value, number_node(value_type::of(type_kind::f64), 0));
     return truth(opcode::ne, value, number_node(from, 0));
@@ -181,6 +192,10 @@ node_ptr cast(const node_ptr& value, value_type type) {
 node_ptr convert(const node_ptr& value, value_type type) {
   const value_type from = value->type;
   if (is_literal_of(*value, type)) return retype_node(value, type);
+  if (type.is_time() && from.is_text()) {
+    node_ptr time = as_time(value, type);
+    return time->type == type ? time : nullptr;
+  }
   const bool allowed = from == type || (from.is_integer() && type.is_integer()) ||
                        (from.is_number() && type.is_float()) || (from.is_bytes() && type.is_string());
   return allowed && !misfit_of(*value, type) ? cast(value, type) : nullptr;
@@ -190,6 +205,8 @@ node_ptr as_text(const node_ptr& value) {
   const value_type text = value_type::of(type_kind::string);
   switch (lane_kind_of(value->type)) {
     case lane_kind::text: return retype_node(value, text);
+    case lane_kind::date: return op_node(opcode::date_to_text, text, {value});
+    case lane_kind::timestamp: return op_node(opcode::timestamp_to_text, text, {value});
     case lane_kind::boolean: return op_node(opcode::b_to_text, text, {value});
     case lane_kind::unsigned_integer: return op_node(opcode::u_to_text, text, {value});
     case lane_kind::signed_integer: return op_node(opcode::i_to_text, text, {value});
@@ -203,11 +220,14 @@ node_ptr not_node(const node_ptr& condition) { return op_node(opcode::not_b, boo
 node_ptr and_node(const node_ptr& a, const node_ptr& b) { return truth(opcode::bit_and, a, b); }
 node_ptr or_node(const node_ptr& a, const node_ptr& b) { return truth(opcode::bit_or, a, b); }
 
-node_ptr compare(std::string_view op, const node_ptr& a, const node_ptr& b) {
+node_ptr compare(std::string_view op, const node_ptr& left, const node_ptr& right) {
+  const node_ptr a = right->type.is_time() ? as_time(left, right->type) : left;
+  const node_ptr b = left->type.is_time() ? as_time(right, left->type) : right;
+  const bool times = a->type.is_time() && a->type == b->type;
   const bool texts = a->type.is_text() && b->type.is_text();
   const bool booleans = a->type.is_boolean() && b->type.is_boolean();
   const bool numbers = a->type.is_number() && b->type.is_number();
-  if (!texts && !booleans && !numbers) return nullptr;
+  if (!texts && !booleans && !numbers && !times) return nullptr;
   // > and >= are < and <= with the sides exchanged.
   if (op[0] == '>') return compare(mirrored(op), b, a);
   if (texts) {
@@ -219,6 +239,7 @@ node_ptr compare(std::string_view op, const node_ptr& a, const node_ptr& b) {
     return truth(op == "==" ? eq : op == "!=" ? ne : op == "<" ? lt : le, x, y);
   };
   if (booleans) return by_op(opcode::eq, opcode::ne, opcode::lt_u, opcode::le_u, a, b);
+  if (times) return by_op(opcode::eq, opcode::ne, opcode::lt_i, opcode::le_i, a, b);
   if (a->type.is_float() || b->type.is_float())
     return by_op(opcode::eq_f, opcode::ne_f, opcode::lt_f, opcode::le_f, to_real(a), to_real(b));
   if (a->type.is_signed() == b->type.is_signed())

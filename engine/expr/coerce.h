@@ -12,10 +12,10 @@
 namespace flowrun::expr {
 
 // How a value lies in a register.
-enum class lane_kind { unsigned_integer, signed_integer, real, boolean, text };
+enum class lane_kind { unsigned_integer, signed_integer, real, boolean, text, date, timestamp };
 
 lane_kind lane_kind_of(record::value_type type);
-// u64, i64, f64, bool or string.
+// u64, i64, f64, bool, string, date or timestamp.
 record::value_type wide_type(lane_kind kind);
 
 // The type that two numbers meet in: f64 with a float on either side; else u64 if all are unsigned; else i64, which
@@ -29,7 +29,8 @@ node_ptr to_real(const node_ptr& value);
 node_ptr to_kind(const node_ptr& value, lane_kind kind);
 
 // Brings values to one type in place: the same type stays, numbers meet as above, a text literal of N bytes becomes
-// bytes[N] beside bytes[N], other texts become string. False when they have nothing in common.
+// bytes[N] beside bytes[N], other texts become string, a constant text beside times becomes a time. False when they
+// have nothing in common.
 bool unify(std::vector<node_ptr>& values);
 
 // The smaller or larger of two numbers of which one is u64 and the other signed, by value: a minimum is i64, a maximum

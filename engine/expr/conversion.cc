@@ -4,6 +4,7 @@
 
 #include "engine/expr/exact.h"
 #include "engine/expr/node.h"
+#include "engine/expr/times.h"
 
 namespace flowrun::expr {
 
@@ -19,11 +20,24 @@ std::string number_in(std::string_view text, value_type to) {
   return to.kind == wide ? read : fmt::format("{}({})", to_string(to), read);
 }
 
+// A time, or what becomes one: "to_date(x)", "i32(to_i64(x))".
+std::string time_in(std::string_view text, value_type from, value_type to) {
+  if (to.is_time()) {
+    if (from.is_boolean()) return "";
+    return from.is_float() ? fmt::format("to_{}(i64({}))", to_string(to), text)
+                           : fmt::format("to_{}({})", to_string(to), text);
+  }
+  if (!to.is_number()) return "";
+  const std::string number = fmt::format("to_i64({})", text);
+  return to.kind == type_kind::i64 ? number : fmt::format("{}({})", to_string(to), number);
+}
+
 }  // namespace
 
 std::string converted_text(std::string_view text, value_type from, value_type to) {
   if (from == to) return std::string(text);
   if (to.is_string()) return fmt::format("string({})", text);
+  if (to.is_time() || (from.is_time() && !to.is_bytes())) return time_in(text, from, to);
   if (to.is_bytes())
     return from.is_bytes() && from.num_bytes > to.num_bytes ? fmt::format("{}[0:{}]", text, to.num_bytes) : "";
   if (to.is_boolean()) return from.is_text() ? fmt::format("{} == 'true'", text) : fmt::format("{} != 0", text);
@@ -39,6 +53,7 @@ std::string one_type_text(std::string_view a, value_type type_of_a, std::string_
 
 problem conversion_problem(const expression& value, value_type to) {
   if (const auto no = misfit_of(*value.root(), to)) return {0, no->message, no->expected, no->hint};
+  if (const auto no = time_misfit(*value.root(), to)) return {0, no->message, no->expected, no->hint};
   const std::string text = converted_text(value.text(), value.type(), to);
   return {0, fmt::format("'{}' is {}", value.text(), to_string(value.type())), to_string(to),
           text.empty() ? "" : fmt::format("write {}", text)};

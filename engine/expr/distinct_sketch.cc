@@ -109,6 +109,7 @@ std::variant<aggregate_binding, binding_fault> bind_distinct(const std::vector<g
   const type_kind wanted = type.is_text()      ? type_kind::string
                            : type.is_float()   ? type_kind::f64
                            : type.is_boolean() ? type_kind::boolean
+                           : type.is_time()    ? type.kind
                            : type.is_signed()  ? type_kind::i64
                                                : type_kind::u64;
   aggregate_binding out;

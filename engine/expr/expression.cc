@@ -111,7 +111,9 @@ compiled compile_condition(std::string_view text, const scope& names) {
   const record::value_type type = result.value->type();
   result.value.reset();
   result.problems.push_back({0, fmt::format("the condition is {}", to_string(type)), "bool",
-                             type.is_text() ? "write x == 'text'" : "write x != 0"});
+                             type.is_text()   ? "write x == 'text'"
+                             : type.is_time() ? "compare it: x >= '2026-11-23'"
+                                              : "write x != 0"});
   return result;
 }
 

@@ -25,6 +25,7 @@ struct function {
 
 std::span<const function> real_functions();
 std::span<const function> text_functions();
+std::span<const function> time_functions();
 std::span<const function> regular_expression_functions();
 
 // A call of a function that is bound, with its problems.

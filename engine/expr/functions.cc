@@ -19,6 +19,7 @@
 #include "engine/expr/own_aggregates.h"
 #include "engine/expr/text_fields.h"
 #include "engine/expr/text_kernels.h"
+#include "engine/expr/times.h"
 
 namespace flowrun::expr {
 
@@ -34,6 +35,12 @@ node_ptr cast_to(const call_site& s) {
   if (const auto no = misfit_of(*s.args[0], value_type::of(Kind)))
     return s.fault(0, no->message, no->expected, no->hint);
   const node_ptr result = cast(s.args[0], value_type::of(Kind));
+  if (result == nullptr && s.args[0]->type.is_time()) {
+    const std::string text = converted_text("x", s.args[0]->type, value_type::of(Kind));
+    return s.fault(0, fmt::format("{} can't become {}", to_string(s.args[0]->type), to_string(value_type::of(Kind))),
+                   "a number or a bool",
+                   text.empty() ? "compare it: x >= '2026-11-23'" : fmt::format("write {}", text));
+  }
   if (result == nullptr)
     return s.fault(
         0, fmt::format("{} can't become {}", to_string(s.args[0]->type), to_string(value_type::of(Kind))),
@@ -45,7 +52,9 @@ node_ptr cast_to(const call_site& s) {
 node_ptr if_function(const call_site& s) {
   if (!s.args[0]->type.is_boolean())
     return s.fault(0, fmt::format("the condition is {}", to_string(s.args[0]->type)), "bool",
-                   s.args[0]->type.is_text() ? "write x == 'text'" : "write x != 0");
+                   s.args[0]->type.is_text()   ? "write x == 'text'"
+                   : s.args[0]->type.is_time() ? "compare it: x >= '2026-11-23'"
+                                               : "write x != 0");
   std::vector<node_ptr> values = {s.args[1], s.args[2]};
   if (!unify(values)) return no_common_type(s, 2, values);
   return op_node(values[0]->type.is_text() ? opcode::select_text : opcode::select, values[0]->type,
@@ -60,10 +69,10 @@ struct extreme_ops {
 
 node_ptr extreme_of(const std::vector<node_ptr>& values, const extreme_ops& ops) {
   const value_type type = values[0]->type;
-  const opcode op = type.is_text()     ? ops.of_text
-                    : type.is_float()  ? ops.of_real
-                    : type.is_signed() ? ops.of_signed
-                                       : ops.of_unsigned;
+  const opcode op = type.is_text()    ? ops.of_text
+                    : type.is_float() ? ops.of_real
+                    : type.has_sign() ? ops.of_signed
+                                      : ops.of_unsigned;
   node_ptr result = values[0];
   for (size_t k = 1; k < values.size(); ++k) result = op_node(op, type, {result, values[k]});
   return result;
@@ -144,6 +153,11 @@ node_ptr text_function(const call_site& s) {
   bool texts = true;
   for (size_t i = 0; i < s.args.size(); ++i) texts = s.require_text(i) && texts;
   return texts ? op_node(Op, value_type::of(Result), s.args) : nullptr;
+}
+
+node_ptr to_i64_function(const call_site& s) {
+  const value_type i64 = type_of(type_kind::i64);
+  return s.args[0]->type.is_time() ? retype_node(s.args[0], i64) : text_function<opcode::text_to_i, type_kind::i64>(s);
 }
 
 node_ptr length_function(const call_site& s) {
@@ -274,13 +288,12 @@ constexpr function table[] = {
     {"version_key", "version_key(text) → string",
      "Bytes that sort as names with versions do (sort -V): 1.9 before 1.10, 1.0~rc1 before 1.0.", 1, 1,
      text_function<opcode::version_key, type_kind::string>},
-    {"month", "month(text) → u8",
-     "1 to 12 if the text begins, behind blanks, with jan, feb, … dec in any case; else 0 (sort -M).", 1, 1,
-     text_function<opcode::month, type_kind::u8>},
     {"to_u64", "to_u64(text) → u64", "The number that the whole text is; 0 if it is none or doesn't fit.", 1, 1,
      text_function<opcode::text_to_u, type_kind::u64>},
-    {"to_i64", "to_i64(text) → i64", "The number that the whole text is; 0 if it is none or doesn't fit.", 1, 1,
-     text_function<opcode::text_to_i, type_kind::i64>},
+    {"to_i64", "to_i64(x) → i64",
+     "The number that the whole text is; 0 if it is none or doesn't fit. Of a date the days since 1970-01-01, of a "
+     "timestamp the microseconds.",
+     1, 1, to_i64_function},
     {"to_f64", "to_f64(text) → f64", "The number that the whole text is; 0 if it is none or doesn't fit.", 1, 1,
      text_function<opcode::text_to_f, type_kind::f64>},
     {"is_number", "is_number(text) → bool", "Whether to_f64 can read the text.", 1, 1,
@@ -300,6 +313,7 @@ std::vector<function> all_functions() {
     if (f.name == last_before_reals) append(real_functions());
   }
   append(text_functions());
+  append(time_functions());
   append(regular_expression_functions());
   return out;
 }
@@ -353,6 +367,16 @@ std::string count_text(size_t min_args, size_t max_args) {
 }  // namespace
 
 node_ptr no_common_type(const call_site& s, size_t at, const std::vector<node_ptr>& values) {
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i]->type.is_time())
+      for (size_t k = 0; k < values.size(); ++k)
+        if (values[k]->type != values[i]->type) {
+          time_fault why = incomparable_times(values[std::min(i, k)], values[std::max(i, k)]);
+          const std::string types =
+              fmt::format("{} and {} have no common type", to_string(values[i]->type), to_string(values[k]->type));
+          const bool of_text = time_misfit(*values[k], values[i]->type).has_value();
+          return s.fault(at + k, of_text ? why.message : types, std::move(why.expected), std::move(why.hint));
+        }
   const auto any = [&](auto holds) { return std::any_of(values.begin(), values.end(), holds); };
   const auto other =
       std::find_if(values.begin(), values.end(), [&](const node_ptr& v) { return v->type != values[0]->type; });
@@ -383,7 +407,9 @@ std::optional<binding_fault> text_needed(const std::vector<given_argument>& args
 std::optional<binding_fault> integer_needed(const std::vector<given_argument>& args, size_t i) {
   if (args[i].type.is_integer()) return {};
   return binding_fault{i, fmt::format("this is {}", to_string(args[i].type)), "an integer",
-                       args[i].type.is_text() ? "write to_u64(text)" : "write i64(x)"};
+                       std::string(args[i].type.is_text()   ? "write to_u64(text)"
+                                   : args[i].type.is_time() ? number_of_time_hint(args[i].type)
+                                                            : "write i64(x)")};
 }
 std::shared_ptr<const bound_call> call_without_value() { return std::make_shared<never_run>(); }
 
@@ -396,13 +422,17 @@ node_ptr call_site::fault(size_t i, std::string message, std::string expected, s
 bool call_site::require_integer(size_t i) const {
   if (args[i]->type.is_integer()) return true;
   fault(i, fmt::format("this is {}", to_string(args[i]->type)), "an integer",
-        args[i]->type.is_text() ? "write to_u64(text), or hash64(1, text)" : "write u64(x)");
+        std::string(args[i]->type.is_text()   ? "write to_u64(text), or hash64(1, text)"
+                    : args[i]->type.is_time() ? number_of_time_hint(args[i]->type)
+                                              : "write u64(x)"));
   return false;
 }
 bool call_site::require_number(size_t i) const {
   if (args[i]->type.is_number()) return true;
   fault(i, fmt::format("this is {}", to_string(args[i]->type)), "a number",
-        args[i]->type.is_text() ? "write to_f64(x) to read a number from a text" : "write u8(x) to count true as 1");
+        std::string(args[i]->type.is_text()   ? "write to_f64(x) to read a number from a text"
+                    : args[i]->type.is_time() ? number_of_time_hint(args[i]->type)
+                                              : "write u8(x) to count true as 1"));
   return false;
 }
 bool call_site::require_text(size_t i) const {

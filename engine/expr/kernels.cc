@@ -8,6 +8,7 @@
 #include "engine/expr/lane.h"
 #include "engine/expr/primitive.h"
 #include "engine/expr/real_math.h"
+#include "engine/expr/time_lane.h"
 
 namespace flowrun::expr {
 

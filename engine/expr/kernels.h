@@ -28,10 +28,10 @@ using copy_kernel = void (*)(std::byte* to, size_t to_row_bytes, const std::byte
 
 struct kernel_set {
   const char* name;
-  lane_kernel lanes[num_opcodes];      // all operands in registers
-  lane_kernel immediate[num_opcodes];  // binary ops whose right operand is m
-  load_kernel load[16];                // by type_kind
-  store_kernel store[16];
+  lane_kernel lanes[num_opcodes];            // all operands in registers
+  lane_kernel immediate[num_opcodes];        // binary ops whose right operand is m
+  load_kernel load[record::num_type_kinds];  // by type_kind
+  store_kernel store[record::num_type_kinds];
   // out[i] = first_row + (rows == null ? i : rows[i])
   void (*number_rows)(uint64_t* out, uint64_t first_row, const uint16_t* rows, size_t n);
   // Writes the positions of the set lanes to `positions` (n of them are written to); returns how many there are.

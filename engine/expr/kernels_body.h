@@ -198,6 +198,8 @@ static kernel_set make_set(const char* name) {
   field(type_kind::i64, load_rows<plain_field<uint64_t>>, store_rows<plain_field<uint64_t>>);
   field(type_kind::f32, load_rows<float_field>, store_rows<float_field>);
   field(type_kind::f64, load_rows<plain_field<uint64_t>>, store_rows<plain_field<uint64_t>>);
+  field(type_kind::date, load_rows<plain_field<int32_t>>, store_rows<plain_field<int32_t>>);
+  field(type_kind::timestamp, load_rows<plain_field<uint64_t>>, store_rows<plain_field<uint64_t>>);
   set.number_rows = number_rows;
   set.positions = positions_of;
   set.compact = compact_lanes;

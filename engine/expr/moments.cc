@@ -212,7 +212,10 @@ std::variant<aggregate_binding, binding_fault> bind_moment(const std::vector<giv
   if (type.is_signed()) return bound_to<OfSigned, Result>(type_kind::i64);
   if (type.is_integer()) return bound_to<OfUnsigned, Result>(type_kind::u64);
   return binding_fault{0, fmt::format("this is {}", to_string(type)), "a number",
-                       type.is_boolean() ? "write u8(x) to count true as 1" : "write to_f64(x) to read numbers"};
+                       type.is_time()
+                           ? "write avg(to_i64(x)), or avg(date_diff('second', from, to)) for lengths of time"
+                       : type.is_boolean() ? "write u8(x) to count true as 1"
+                                           : "write to_f64(x) to read numbers"};
 }
 
 template <class Result>

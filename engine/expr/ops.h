@@ -40,6 +40,17 @@
   X(log2_f, real_math::log2(a))                                                       \
   X(log10_f, real_math::log10(a))                                                     \
   X(sqrt_f, lane::bits(__builtin_sqrt(lane::f(a))))                                   \
+  X(days_of_us, time_lane::days_of_us(a))                                             \
+  X(us_of_days, time_lane::us_of_days(a))                                             \
+  X(to_days, time_lane::to_days(a))                                                   \
+  X(to_us, time_lane::to_us(a))                                                       \
+  X(scaled, time_lane::scaled(a, m))                                                  \
+  X(part_of_day, time_lane::part_of_day(a, m))                                        \
+  X(part_of_clock, time_lane::part_of_clock(a, m))                                    \
+  X(unit_of_day, time_lane::unit_of_day(a, m))                                        \
+  X(unit_of_us, time_lane::unit_of_us(a, m))                                          \
+  X(trunc_day, time_lane::trunc_day(a, m))                                            \
+  X(trunc_us, time_lane::trunc_us(a, m))                                              \
   X(floor_f, lane::bits(__builtin_floor(lane::f(a))))                                 \
   X(ceil_f, lane::bits(__builtin_ceil(lane::f(a))))
 
@@ -56,6 +67,11 @@
   X(mul_f, lane::bits(lane::f(a) * lane::f(b)))                                      \
   X(div_f, lane::bits(lane::div_f(lane::f(a), lane::f(b))))                          \
   X(rem_f, lane::bits(__builtin_fmod(lane::f(a), lane::f(b))))                       \
+  X(add_days, time_lane::add_days(a, b))                                             \
+  X(sub_days, time_lane::sub_days(a, b))                                             \
+  X(add_us, time_lane::add_us(a, b))                                                 \
+  X(add_months, time_lane::add_months(a, b))                                         \
+  X(add_months_us, time_lane::add_months_us(a, b))                                   \
   X(floor_div_i, lane::floor_div_i(a, b))                                            \
   X(floor_mod_i, lane::floor_mod_i(a, b))                                            \
   X(floor_div_f, real_math::floor_div(a, b))                                         \
@@ -127,6 +143,8 @@
   X(f_to_text)                      \
   X(f32_to_text)                    \
   X(b_to_text)                      \
+  X(date_to_text)                   \
+  X(timestamp_to_text)              \
   X(select_text)                    \
   X(min_text)                       \
   X(max_text)

@@ -6,6 +6,7 @@
 #include "engine/expr/coerce.h"
 #include "engine/expr/conversion.h"
 #include "engine/expr/scalars.h"
+#include "engine/expr/times.h"
 
 namespace flowrun::expr {
 
@@ -38,6 +39,16 @@ void bind_arguments(const std::vector<node_ptr>& given,
   bind(args);
 }
 
+bool texts_as_times(std::vector<node_ptr>& given, const std::vector<record::value_type>& wanted) {
+  bool found = false;
+  for (size_t i = 0; i < given.size() && i < wanted.size(); ++i) {
+    if (!wanted[i].is_time() || given[i]->type == wanted[i]) continue;
+    given[i] = as_time(given[i], wanted[i]);
+    found = found || given[i]->type == wanted[i];
+  }
+  return found;
+}
+
 std::variant<std::vector<node_ptr>, binding_fault> converted_arguments(const std::vector<node_ptr>& given,
                                                                        const std::vector<record::value_type>& wanted) {
   FLOWRUN_CHECK(wanted.size() == given.size());
@@ -47,6 +58,8 @@ std::variant<std::vector<node_ptr>, binding_fault> converted_arguments(const std
     // elsewhere.
     const bool may_wrap = given[i]->type.is_signed() && wanted[i].is_unsigned() && !given[i]->constant;
     node_ptr arg = may_wrap ? nullptr : convert(given[i], wanted[i]);
+    if (const auto no = arg == nullptr ? time_misfit(*given[i], wanted[i]) : std::nullopt)
+      return binding_fault{i, no->message, no->expected, no->hint};
     if (arg == nullptr)
       return binding_fault{i, fmt::format("{} is {}", name_of(i), to_string(given[i]->type)), to_string(wanted[i]),
                            fmt::format("write {}", converted_text("x", given[i]->type, wanted[i]))};
@@ -65,6 +78,8 @@ void refuse_binding(const std::string& name, const binding_fault& fault) {
 std::variant<node_ptr, binding_fault> outside_call_node(const outside_function& function, std::vector<node_ptr> given) {
   std::variant<binding, binding_fault> bound;
   bind_arguments(given, [&](const std::vector<given_argument>& args) { bound = function.bind(args); });
+  if (const auto* b = std::get_if<binding>(&bound); b != nullptr && texts_as_times(given, b->wanted))
+    bind_arguments(given, [&](const std::vector<given_argument>& args) { bound = function.bind(args); });
   if (auto* fault = std::get_if<binding_fault>(&bound)) return std::move(*fault);
   binding& b = std::get<binding>(bound);
   FLOWRUN_CHECK(b.call != nullptr);

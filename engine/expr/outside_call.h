@@ -24,6 +24,10 @@ std::variant<node_ptr, binding_fault> outside_call_node(const outside_function& 
 void bind_arguments(const std::vector<node_ptr>& given,
                     const std::function<void(const std::vector<given_argument>&)>& bind);
 // The arguments as the call wants them, or why one can't become that.
+// Makes times of constant texts where times are wanted; then the call is to be bound again, with these. False: there
+// are none.
+bool texts_as_times(std::vector<node_ptr>& given, const std::vector<record::value_type>& wanted);
+
 std::variant<std::vector<node_ptr>, binding_fault> converted_arguments(const std::vector<node_ptr>& given,
                                                                        const std::vector<record::value_type>& wanted);
 // For a call that was bound before, without the values that its arguments have now.

@@ -32,7 +32,7 @@ bool put_key(const node& n, std::string& out) {
 }
 
 value_type lane_type(value_type type) {
-  return value_type::of(type.is_signed() ? type_kind::i64 : type.is_float() ? type_kind::f64 : type_kind::u64);
+  return value_type::of(type.has_sign() ? type_kind::i64 : type.is_float() ? type_kind::f64 : type_kind::u64);
 }
 
 const node_ptr& without_retype(const node_ptr& n) {

@@ -11,6 +11,7 @@
 #include "engine/expr/lane.h"
 #include "engine/expr/ops.h"
 #include "engine/expr/real_math.h"
+#include "engine/expr/time_lane.h"
 
 namespace flowrun::expr {
 

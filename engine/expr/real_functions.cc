@@ -104,8 +104,10 @@ node_ptr coalesce_function(const call_site& s) {
   if (!unify(values)) return no_common_type(s, 0, values);
   const value_type type = values[0]->type;
   if (missing_value(type) == nullptr)
-    return never_missing(
-        s, type, type.is_bytes() ? "write coalesce(string(a), b)" : "write if(x != 0, x, y) where 0 is missing");
+    return never_missing(s, type,
+                         type.is_bytes()  ? "write coalesce(string(a), b)"
+                         : type.is_time() ? "write if(x != '1970-01-01', x, y) where that day is missing"
+                                          : "write if(x != 0, x, y) where 0 is missing");
   node_ptr result = values.back();
   for (size_t k = values.size() - 1; k-- > 0;) result = selected(is_there(values[k]), values[k], result);
   return result;
@@ -119,6 +121,7 @@ node_ptr nullif_function(const call_site& s) {
   if (missing == nullptr)
     return never_missing(s, type,
                          type.is_bytes()     ? "write nullif(string(x), y)"
+                         : type.is_time()    ? "write if(x == y, a, b)"
                          : type.is_boolean() ? "write if(x == y, a, b)"
                                              : "write nullif(f64(x), y); integers divided by 0 give 0");
   return selected(compare("==", values[0], values[1]), missing, values[0]);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "engine/base/calendar.h"
 #include "engine/base/error.h"
 #include "engine/expr/lane.h"
 #include "engine/expr/number_keys.h"
@@ -267,6 +268,24 @@ struct f32_to_text_of {
 struct b_to_text_of {
   static std::string_view apply(const row_args& r) { return r.lane(0) != 0 ? "true" : "false"; }
 };
+// What `write(value, to)` writes, of at most so many bytes.
+template <class Write>
+std::string_view printed_time(const row_args& r, size_t most, Write write) {
+  char* const out = r.arena().take(most);
+  const auto length = static_cast<size_t>(write(static_cast<int64_t>(r.lane(0)), out) - out);
+  r.arena().give_back(most - length);
+  return {out, length};
+}
+struct date_to_text_of {
+  static std::string_view apply(const row_args& r) {
+    return printed_time(r, calendar::max_date_chars, calendar::write_date);
+  }
+};
+struct timestamp_to_text_of {
+  static std::string_view apply(const row_args& r) {
+    return printed_time(r, calendar::max_timestamp_chars, calendar::write_timestamp);
+  }
+};
 struct select_text_of {
   static std::string_view apply(const row_args& r) { return r.lane(0) != 0 ? r.text(1) : r.text(2); }
 };
@@ -324,6 +343,8 @@ bool makes_new_text(opcode op) {
     case opcode::i_to_text:
     case opcode::f_to_text:
     case opcode::f32_to_text:
+    case opcode::date_to_text:
+    case opcode::timestamp_to_text:
     case opcode::outside_text: return true;
     default: return false;
   }

@@ -134,7 +134,7 @@ A graph under `graphs:` is a part of a job with a name. `call` runs it, any numb
 |---|---|---|
 | `in` | {NAME: type} or {NAME: any} | The inputs, which its nodes read by name. An input of any type takes what the caller gives. |
 | `out` | NODE, {NAME: NODE} or {NAME: {from: NODE, type: T}} | The outputs and the nodes they come from; a single one is called out. The type has to stand there if the graph calls itself. |
-| `scalars` | {NAME: {type: int, float or bool, default: NUMBER}} | Numbers that callers give under `with`, and expressions name. |
+| `scalars` | {NAME: {type: int, float, bool, date or timestamp, default: VALUE}} | Numbers and times that callers give under `with`, and expressions name. |
 | `nodes` | a map {NAME: node} | The nodes. They see each other, the inputs and the scalars, nothing else. |
 | `doc` | text | What it does. |
 

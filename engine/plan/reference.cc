@@ -114,6 +114,18 @@ std::string resources_markdown() {
              orders, specs::io_order_names().front());
 }
 
+constexpr std::string_view about_times =
+    "A `date` is a number of days since 1970-01-01 (i32), a `timestamp` one of microseconds since then, UTC (i64); "
+    "both "
+    "are ordered, compared and used as keys as such. Texts of them have the years 0001 to 9999: `2026-11-23`, and "
+    "`2026-11-23T22:15:03.123456Z`, where T may be a blank, and seconds, fraction and zone may be left out; a zone "
+    "such as "
+    "`+02:00` is taken off, and more than six digits of a fraction are cut. Beside a time, a constant text in an "
+    "expression is one: `day >= '2026-01-01'`. `date + n` adds days, the difference of two dates is in days, that of "
+    "two "
+    "timestamps in microseconds; `date_add` and `date_diff` have other units. What is computed stops at 0001-01-01 and "
+    "9999-12-31.\n\n";
+
 }  // namespace
 
 std::string reference_markdown(const vocabulary& catalog) {
@@ -133,7 +145,7 @@ std::string reference_markdown(const vocabulary& catalog) {
   for (const std::string& name : catalog.names()) out += operator_markdown(*catalog.find(name));
   out += resources_markdown();
   out += "## Value types\n\nRows are packed, little endian, in the order of the columns. A column is " +
-         std::string(record::value_type_names()) + ".\n\n";
+         std::string(record::value_type_names()) + ".\n\n" + std::string(about_times);
   out += "## Expressions\n\n" + rules_markdown();
   out += "### Operators, the tightest first\n\n" + function_table(expr::operators());
   out += "### Functions\n\n" + function_table(expr::functions());

@@ -4,7 +4,7 @@
 // A piece is a number, or up to eight bytes of bytes[N]. Its bits are
 //
 //   unsigned, bool   themselves
-//   signed           with the sign turned over
+//   signed, times    with the sign turned over
 //   floats           with the sign turned over, and all bits where the sign was set (IEEE 754 totalOrder)
 //   bytes[N]         most significant first
 //   descending       all of these complemented
@@ -63,12 +63,14 @@ struct key_piece {
   uint64_t load(const std::byte* row) const { return ordered(load_unsigned(row + offset, num_bytes)); }
 };
 
+inline bool is_twos_complement(type_kind kind) { return value_type{kind, 0}.has_sign(); }
+
 // Not for strings.
 inline key_piece piece_of(type_kind kind, bool descending, uint32_t offset, uint32_t num_bytes) {
   key_piece p{key_piece::transform::exclusive_or, offset, num_bytes, descending ? low_mask(num_bytes) : 0};
   if (kind == type_kind::bytes) p.order = key_piece::transform::big_endian;
   if (kind == type_kind::f32 || kind == type_kind::f64) p.order = key_piece::transform::floating;
-  if (kind >= type_kind::i8 && kind <= type_kind::i64) p.flip ^= uint64_t{1} << (8 * num_bytes - 1);
+  if (is_twos_complement(kind)) p.flip ^= uint64_t{1} << (8 * num_bytes - 1);
   return p;
 }
 

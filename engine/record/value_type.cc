@@ -15,7 +15,7 @@ struct named_kind {
   uint32_t num_bytes;
 };
 
-constexpr std::array<named_kind, 15> named_kinds = {{
+constexpr std::array<named_kind, 17> named_kinds = {{
     {"bool", type_kind::boolean, 1},
     {"u8", type_kind::u8, 1},
     {"u16", type_kind::u16, 2},
@@ -31,6 +31,8 @@ constexpr std::array<named_kind, 15> named_kinds = {{
     {"f32", type_kind::f32, 4},
     {"f64", type_kind::f64, 8},
     {"string", type_kind::string, sizeof(string_ref)},
+    {"date", type_kind::date, 4},
+    {"timestamp", type_kind::timestamp, 8},
 }};
 
 }  // namespace
@@ -64,6 +66,8 @@ std::string to_string(value_type type) {
   return "?";
 }
 
-std::string_view value_type_names() { return "bool u8 u16 u24 u32 u40 u48 u64 i8 i16 i32 i64 f32 f64 bytes[N] string"; }
+std::string_view value_type_names() {
+  return "bool u8 u16 u24 u32 u40 u48 u64 i8 i16 i32 i64 f32 f64 bytes[N] string date timestamp";
+}
 
 }  // namespace flowrun::record

@@ -1,6 +1,7 @@
 // The value types of the job language and how wide they lie in a packed row.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,10 +23,13 @@ enum class type_kind : uint8_t {
   i32,
   i64,  // two's complement, little endian
   f32,
-  f64,     // IEEE 754
-  bytes,   // exactly N bytes
-  string,  // any number of bytes, in the batch's heap
+  f64,        // IEEE 754
+  bytes,      // exactly N bytes
+  string,     // any number of bytes, in the batch's heap
+  date,       // days since 1970-01-01, as i32
+  timestamp,  // microseconds since 1970-01-01, UTC, as i64
 };
+constexpr size_t num_type_kinds = 18;
 
 // In a row a string is {u32 offset, u32 length} into the heap of its batch.
 struct string_ref {
@@ -42,6 +46,10 @@ struct value_type {
   bool is_integer() const { return is_unsigned() || is_signed(); }
   bool is_float() const { return kind == type_kind::f32 || kind == type_kind::f64; }
   bool is_number() const { return is_integer() || is_float(); }
+  bool is_date() const { return kind == type_kind::date; }
+  bool is_timestamp() const { return kind == type_kind::timestamp; }
+  bool is_time() const { return is_date() || is_timestamp(); }  // no number, but ordered as one
+  bool has_sign() const { return is_signed() || is_time(); }    // lies in two's complement
   bool is_boolean() const { return kind == type_kind::boolean; }
   bool is_string() const { return kind == type_kind::string; }
   bool is_bytes() const { return kind == type_kind::bytes; }

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flowrun.reports import OutputFile, Report
-from flowrun.row_types import dtype_of, is_odd, widened, widened_column
+from flowrun.row_types import DATE, dates_of, dtype_of, is_odd, widened, widened_column, with_dates
 
 if TYPE_CHECKING:
     import pyarrow
@@ -81,18 +81,20 @@ class Output:
 
     def array(self) -> npt.NDArray[Any]:
         """A structured array. Of a row file it is mapped into memory and nothing is copied, unless there are columns of
-        24, 40 or 48 bits, which become numbers of 32 and 64. A text file is read as a whole; its texts are Python's."""
+        24, 40 or 48 bits, which become numbers of 32 and 64, or dates, which become datetime64[D]. A text file is read as a whole; its texts are Python's."""
         if self.op == "file.write_rows":
-            return widened(self.rows())
+            return with_dates(widened(self.rows()), (name for name, kind in self.columns if kind == "date"))
         return self._array_of_text()
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """One column. Only the columns of 24, 40 and 48 bits are copied."""
+        """One column. Only dates, and the columns of 24, 40 and 48 bits, are copied."""
         if self.op != "file.write_rows":
             picked: npt.NDArray[Any] = self._array_of_text()[name]
             return picked
         rows = self.rows()
         of_rows: npt.NDArray[Any] = rows[name]
+        if dict(self.columns)[name] == "date":
+            return dates_of(of_rows)
         return widened_column(of_rows) if is_odd(rows.dtype[name]) else of_rows
 
     def table(self) -> pyarrow.Table:
@@ -115,6 +117,8 @@ class Output:
         import pyarrow
 
         column = self.column(name)
+        if kind == "timestamp":
+            return pyarrow.array(np.ascontiguousarray(column)).cast(pyarrow.timestamp("us", "UTC"))
         if not kind.startswith("bytes["):
             return pyarrow.array(np.ascontiguousarray(column))
         width = column.dtype.itemsize
@@ -137,6 +141,10 @@ class Output:
                 return pyarrow.string()
             if kind.startswith("bytes["):
                 return pyarrow.binary()
+            if kind == "date":
+                return pyarrow.date32()
+            if kind == "timestamp":
+                return pyarrow.timestamp("us", "UTC")
             name = _ARROW.get(kind) or kind.replace("u", "uint", 1).replace("i", "int", 1 if kind[0] == "i" else 0)
             return getattr(pyarrow, name)()
 
@@ -193,6 +201,8 @@ def _zstd(content: BinaryIO) -> BinaryIO:
 
 
 def _text_dtype(name: str, kind: str) -> Any:
+    if kind == "date":
+        return DATE
     wide = {"u24": "u32", "u40": "u64", "u48": "u64"}.get(kind, kind)
     return dtype_of([(name, wide)])[name]
 
@@ -204,6 +214,10 @@ def _value(text: str, kind: str) -> Any:
         return text == "true"
     if kind.startswith("bytes["):
         return text.encode("utf-8", "surrogateescape")
+    if kind == "date":
+        return np.datetime64(text, "D")
+    if kind == "timestamp":
+        return np.datetime64(text.removesuffix("Z"), "us")
     return float(text) if kind.startswith("f") else int(text)
 
 

@@ -20,7 +20,11 @@ _NUMBERS = {
     "i64": "<i8",
     "f32": "<f4",
     "f64": "<f8",
+    "timestamp": "<M8[us]",
 }
+# A date is a number of days of 32 bits; NumPy has dates of 64.
+_DAYS = np.dtype("<i4")
+DATE = np.dtype("<M8[D]")
 # NumPy has no numbers of these widths: their bytes, and what holds them as numbers.
 _ODD = {"u24": (3, "<u4"), "u40": (5, "<u8"), "u48": (6, "<u8")}
 _WIDE = {width: number for width, number in _ODD.values()}
@@ -30,7 +34,8 @@ def dtype_of(columns: Iterable[tuple[str, str]]) -> np.dtype[Any]:
     """The dtype of a row file with these columns, (name, type) each.
 
     u24, u40 and u48 are fields of bytes, which `widened` makes numbers of. bytes[N] is S<N>: equal where all bytes are
-    equal, but NumPy takes zero bytes at the end off when it gives a single value. Text has no fixed width: TypeError.
+    equal, but NumPy takes zero bytes at the end off when it gives a single value. timestamp is datetime64[us]; date is a
+    field of i4, the days since 1970-01-01, which `with_dates` makes datetime64[D] of. Text has no fixed width: TypeError.
 
     >>> dtype_of([("id", "u32"), ("ok", "bool"), ("key", "bytes[3]")]).itemsize
     8
@@ -39,6 +44,8 @@ def dtype_of(columns: Iterable[tuple[str, str]]) -> np.dtype[Any]:
     for name, kind in columns:
         if kind in _NUMBERS:
             fields.append((name, _NUMBERS[kind]))
+        elif kind == "date":
+            fields.append((name, _DAYS))
         elif kind in _ODD:
             fields.append((name, "u1", (_ODD[kind][0],)))
         elif found := re.fullmatch(r"bytes\[(\d+)\]", kind):
@@ -92,6 +99,23 @@ def widened_column(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
     number = np.dtype(_WIDE[width])
     out = np.zeros(len(column), number)
     out.view("u1").reshape(len(column), number.itemsize)[:, :width] = column
+    return out
+
+
+def dates_of(days: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Days since 1970-01-01 as datetime64[D]: a copy."""
+    return days.astype("<i8").view(DATE)
+
+
+def with_dates(rows: npt.NDArray[Any], names: Iterable[str]) -> npt.NDArray[Any]:
+    """The rows with these columns, of days, as datetime64[D]: the same array if there are none, else a copy."""
+    dates = set(names)
+    if not dates:
+        return rows
+    fields = rows.dtype.names or ()
+    out = np.empty(len(rows), [(name, DATE if name in dates else rows.dtype[name]) for name in fields])
+    for name in fields:
+        out[name] = dates_of(rows[name]) if name in dates else rows[name]
     return out
 
 

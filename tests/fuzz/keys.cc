@@ -30,11 +30,13 @@ using record::word128;
 int sign(int x) { return x < 0 ? -1 : x > 0 ? 1 : 0; }
 
 row_type type_of(input& in) {
-  constexpr const char* types[] = {"u64", "string", "u8",  "i64", "f64",      "bytes[3]",  "i8",  "f32",
-                                   "u24", "u48",    "u16", "i32", "bytes[9]", "bytes[21]", "u32", "bool"};
+  constexpr const char* types[] = {"u64",      "string",    "u8",  "i64",  "f64",  "bytes[3]",
+                                   "i8",       "f32",       "u24", "u48",  "u16",  "i32",
+                                   "bytes[9]", "bytes[21]", "u32", "bool", "date", "timestamp"};
   std::vector<record::column> columns(1 + in.below(4));
   for (size_t i = 0; i < columns.size(); ++i)
-    columns[i] = {std::string(1, static_cast<char>('a' + i)), *record::parse_value_type(types[in.below(16)])};
+    columns[i] = {std::string(1, static_cast<char>('a' + i)),
+                  *record::parse_value_type(types[in.below(std::size(types))])};
   return row_type(std::move(columns));
 }
 

@@ -304,6 +304,8 @@ TEST(file_csv, integers_must_fit_their_type) {
        {"1", "-1.5e3", "0.1", "inf", "-inf", "nan", "5e-324", "+1", "+.5", "+inf"},
        {"", "1e999", "+1e999", "1.5x", " 1", "+", "++1", "+-1", "0x10"}},
       {"f32", {"1.5", "3.4028235e38"}, {"1e39", "a"}},
+      {"date", {"2026-11-23", "0001-01-01"}, {"", "2026-02-29", "23.11.2026", "2026-11-23T10:00", " 2026-11-23"}},
+      {"timestamp", {"2026-11-23", "2026-11-23 10:00", "2026-11-23T22:15:03.5+01:00"}, {"", "2026-11-23T24:00", "now"}},
       {"bytes[3]", {"abc", "   ", "+12"}, {"ab", "abcd", "", "+123"}},
   };
   for (const row& r : table) {
@@ -319,6 +321,11 @@ TEST(file_csv, integers_must_fit_their_type) {
   EXPECT_EQ(refusal(value_type::of(type_kind::u8), "+300"), "expected u8 (0 to 255), got \"+300\"");
   EXPECT_EQ(refusal(value_type::of(type_kind::i8), "-300"), "expected i8 (-128 to 127), got \"-300\"");
   EXPECT_EQ(refusal(value_type::of(type_kind::i64), ""), "expected i64, got an empty field");
+  EXPECT_EQ(refusal(value_type::of(type_kind::date), "2026-02-29"),
+            "expected date, got \"2026-02-29\": February 2026 has 28 days");
+  EXPECT_EQ(refusal(value_type::of(type_kind::date), ""), "expected date (such as 2026-11-23), got an empty field");
+  EXPECT_EQ(refusal(value_type::of(type_kind::timestamp), "2026-01-01T25:00"),
+            "expected timestamp, got \"2026-01-01T25:00\": hours are 00 to 23");
   EXPECT_EQ(refusal(value_type::fixed_bytes(2), "a\n\x01"), "expected bytes[2], got \"a\\x0A\\x01\" of 3 bytes");
 }
 
@@ -332,8 +339,9 @@ TEST(file_csv, every_nan_is_one_text) {
 }
 
 TEST(file_csv, what_is_written_reads_back_the_same) {
-  const std::vector<std::string> types = {"bool", "u8",  "u16", "u24", "u32", "u40", "u48",      "u64",
-                                          "i8",   "i16", "i32", "i64", "f32", "f64", "bytes[5]", "string"};
+  const std::vector<std::string> types = {"bool", "u8",  "u16",      "u24",    "u32",  "u40",
+                                          "u48",  "u64", "i8",       "i16",    "i32",  "i64",
+                                          "f32",  "f64", "bytes[5]", "string", "date", "timestamp"};
   const row_type type = make_type(types);
   record::batch_pool pool;
   std::mt19937_64 random(11);
@@ -350,6 +358,12 @@ TEST(file_csv, what_is_written_reads_back_the_same) {
         } else if (c.type.is_bytes()) {
           for (size_t k = 0; k < c.type.num_bytes; ++k)
             row[c.offset + k] = static_cast<std::byte>(alphabet[random() % alphabet.size()]);
+        } else if (c.type.is_date()) {
+          const auto days = static_cast<int32_t>(random() % 3'652'059) - 719'162;  // years 1 to 9999
+          std::memcpy(row + c.offset, &days, sizeof days);
+        } else if (c.type.is_timestamp()) {
+          const int64_t us = static_cast<int64_t>(random() % 315'537'897'600'000'000) - 62'135'596'800'000'000;
+          std::memcpy(row + c.offset, &us, sizeof us);
         } else if (c.type.is_boolean()) {
           row[c.offset] = static_cast<std::byte>(random() & 1);
         } else {
@@ -384,6 +398,24 @@ TEST(file_csv, what_is_written_reads_back_the_same) {
         }
     EXPECT_EQ(at, 40U);
   }
+}
+
+TEST(file_csv, times_are_quoted_where_a_colon_is_the_delimiter) {
+  const row_type type = make_type({"timestamp", "date", "u8"});
+  record::batch_pool pool;
+  record::batch_builder builder(type, pool, record::rows_of_any_length(1 << 20));
+  const int64_t us = 1'500'000;
+  std::memset(builder.append(), 0, type.row_bytes());
+  std::memcpy(builder.append(), &us, sizeof us);
+  const record::batch in = builder.take();
+  std::memset(const_cast<std::byte*>(in.row(1)) + sizeof us, 0, type.row_bytes() - sizeof us);
+  const csv_format format{':', '"'};
+  const text_block text = csv_formatter(type, format).format(in, pool);
+  EXPECT_EQ(text.text(), "\"1970-01-01T00:00:00Z\":1970-01-01:0\n\"1970-01-01T00:00:01.500000Z\":1970-01-01:0\n");
+  std::vector<record::batch> rows;
+  EXPECT_EQ(parse_in_pieces(csv_parser(type, format), text.text(), pool, 1 << 20, rows), 2U);
+  EXPECT_THROW(csv_formatter(type, {':', std::nullopt}).format(in, pool), error);
+  EXPECT_EQ(csv_formatter(type, {',', std::nullopt}).format(in, pool).num_rows, 2U);
 }
 
 // What shares its texts with others is written as often as they are: a piece ends with a row, not with the batch.

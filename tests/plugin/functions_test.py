@@ -67,6 +67,44 @@ nodes:
                 outputs.append((self.dir / "out.csv").read_bytes())
             self.assertEqual(*outputs)
 
+    def test_dates_and_timestamps(self):
+        plugin = self.plugin("""plugin.add(fr::function("next").signature("next(t)").help("The next day, or second.")
+            .overload([](fr::date d) { return fr::date{d.days + 1}; })
+            .overload([](fr::timestamp t) { return fr::timestamp{t.microseconds + 1'000'000}; }));
+          plugin.add(fr::function("until").signature("until(t, end) → i64").help("Days until a constant one.")
+            .overload([](fr::date d, fr::constant<fr::date> end) { return int64_t{end.value.days} - d.days; }));
+          plugin.add(fr::function("since").signature("since(begin, t) → i64").help("Days since a constant one.")
+            .overload([](fr::date begin) { return begin.days; },
+                      [](const int32_t& first, fr::constant<fr::date>, fr::date d) { return int64_t{d.days} - first; }));""")
+        self.write("job.yaml", """flowrun: 1
+plugins: [toy]
+nodes:
+  rows: {op: generate, with: {rows: 2, columns: {day: "to_date('2026-02-27') + i", at: "to_timestamp(1000000 * i)"}}}
+  made:
+    op: map
+    in: rows
+    with: {day: toy.next(day), at: toy.next(at), left: "toy.until(day, '2026-03-01')", same: "toy.next(day) == day + 1"}
+  out: {op: file.write_csv, in: made, with: {path: out.csv}}
+""")
+        done = self.flowrun("job.yaml", "--plugin", plugin)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.dir / "out.csv").read_text(),
+                         "2026-02-28,1970-01-01T00:00:01Z,2,true\n2026-03-01,1970-01-01T00:00:02Z,1,true\n")
+        since = "toy.since({}, to_date('2026-01-01') + value)"
+        for begin in ("to_date('2025-12-31')", "'2025-12-31'"):
+            self.write("job.yaml", job(since.format(begin), rows=2))
+            done = self.flowrun("job.yaml", "--plugin", plugin)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((self.dir / "out.csv").read_text(), "1\n2\n")
+        self.write("job.yaml", job(since.format("'2025-11-31'")))
+        done = self.flowrun("job.yaml", "--plugin", plugin)
+        self.assertEqual(done.returncode, 78)
+        self.assertIn("'2025-11-31' is no date: November 2025 has 30 days", done.stderr)
+        self.write("job.yaml", job("toy.next(value)"))
+        done = self.flowrun("job.yaml", "--plugin", plugin)
+        self.assertEqual(done.returncode, 78)
+        self.assertIn("its forms are (date), (timestamp)", done.stderr)
+
     def test_the_file_itself_and_the_environment(self):
         for plugins, arguments, path in (("[]", ["--plugin", self.good], None), ("[toy]", [], str(self.good.parent))):
             with self.subTest(arguments=arguments):
@@ -96,7 +134,7 @@ nodes:
     def test_what_flowrun_says_about_it(self):
         listed = self.flowrun("plugins", "--plugin", self.good.parent)
         self.assertEqual(listed.returncode, 0, listed.stderr)
-        for part in ("toy 1.2.3", str(self.good), "1.0, built with", "toy.plus(x) → f64", "One more."):
+        for part in ("toy 1.2.3", str(self.good), "1.1, built with", "toy.plus(x) → f64", "One more."):
             self.assertIn(part, listed.stdout)
         for command in (["ops", "expressions"], ["reference"]):
             self.assertIn("toy.plus(x) → f64", self.flowrun("--plugin", self.good, *command).stdout)

@@ -4,6 +4,7 @@
     PYTHONPATH=python package_test.py FLOWRUN [test…]
 """
 
+import datetime
 import doctest
 import gc
 import os
@@ -27,6 +28,7 @@ ALL_KINDS = {
     "b": "i % 3 == 0", "c": "u8(i * 50)", "d": "u16(i * 9001)", "e": "u24(i * 4000037)", "f": "u32(i * 999999937)",
     "g": "u40(i * 999999999989)", "h": "u48(i * 77777777777777)", "k": "rand(1, i)", "m": "i8(-50 * i64(i))",
     "n": "i16(-9000 * i64(i))", "o": "i32(-5 * i64(i))", "p": "-7 * i64(i)", "q": "f32(i / 4.0)", "r": "i / 3.0",
+    "t": "to_date('1969-12-30') + i", "u": "to_timestamp(-1500000 * i64(i))",
 }  # fmt: skip
 
 
@@ -70,7 +72,7 @@ class package_test(unittest.TestCase):
 
     def test_every_type_is_the_same_as_text_and_as_rows(self):
         as_rows = flowrun.run(job_of(ALL_KINDS), cwd=self.dir)["out"]
-        self.assertEqual(as_rows.dtype.itemsize, 57)
+        self.assertEqual(as_rows.dtype.itemsize, 69)
         as_text = flowrun.run(job_of(ALL_KINDS, "file.write_csv", header=True, delimiter=";"), cwd=self.dir)["out"]
         self.assertEqual(as_text.settings, {"header": "true", "delimiter": ";"})
         text = as_text.array()
@@ -82,6 +84,8 @@ class package_test(unittest.TestCase):
             self.assertEqual(as_rows.column(name).tolist(), text[name].tolist(), name)
         self.assertEqual(rows["e"].tolist(), [i * 4000037 % 2**24 for i in range(5)])
         self.assertEqual(rows["g"].tolist(), [i * 999999999989 % 2**40 for i in range(5)])
+        self.assertEqual(rows["t"].tolist(), [datetime.date(1969, 12, 30) + datetime.timedelta(i) for i in range(5)])
+        self.assertEqual(rows["u"][1], np.datetime64("1969-12-31T23:59:58.500000"))
         self.assertEqual(rows["h"].tolist(), [i * 77777777777777 % 2**48 for i in range(5)])
 
     def test_rows_are_mapped_where_numpy_has_their_types(self):
@@ -136,6 +140,8 @@ class package_test(unittest.TestCase):
         rows = flowrun.run(job_of(ALL_KINDS), cwd=self.dir, outputs={"out": None})["out"]
         text = flowrun.run(job_of({**ALL_KINDS, "s": "if(i == 1, '', string(i))"}, "file.write_csv", header=True), cwd=self.dir)["out"]
         expected = [dict(zip(ALL_KINDS, row)) for row in rows.array().tolist()]
+        for row in expected:
+            row["u"] = row["u"].replace(tzinfo=datetime.timezone.utc)
         self.assertEqual(rows.table().to_pylist(), expected)
         self.assertEqual(text.table().drop(["s"]).to_pylist(), expected)
         self.assertEqual(text.table()["s"].to_pylist(), ["0", "", "2", "3", "4"])

@@ -1,9 +1,10 @@
 """Random expressions over known columns: drawn loosely, and drawn again where the reference says that they are wrong."""
 
 import draw_values
+import times
 from expressions import compiled
 from job_text import call, ex, name, number
-from values import FLOATS, INTEGERS, fault, is_float, is_integer, is_number, is_text, length_of, undefined
+from values import FLOATS, INTEGERS, TIMES, fault, is_float, is_integer, is_number, is_text, is_time, length_of, undefined
 
 COMPARED = ["==", "!=", "<", "<=", ">", ">="]
 RANGES = [b"1", b"2", b"2,2", b"1.3,1.5", b"1,2", b"2b,3", b"1.2b,2.1b", b"3", b"2.2,2", b"1,1.0"]
@@ -33,6 +34,11 @@ WITH_TEXT = {
     "find",
     "hex",
     "regex_matches",
+    "to_date",
+    "to_timestamp",
+    "is_date",
+    "is_timestamp",
+    "strftime",
 }
 
 
@@ -75,6 +81,8 @@ class expression_drawer:
             makers.append(self.real)
         if fits("bool"):
             makers.append(self.boolean)
+        if fits("date") or fits("timestamp"):
+            makers.append(self.time)
         return self.r.choice(makers)(depth) if makers else None
 
     def column(self, fits):
@@ -92,7 +100,9 @@ class expression_drawer:
                 call("length", self.column(is_text)) if self.names(is_text) else self.literal()
             )
         a = self.integer(depth - 1)
-        what = r.randrange(20)
+        what = r.randrange(22)
+        if what >= 20:
+            return self.number_of_time(depth - 1)
         if what == 17:
             b = self.literal() if r.random() < 0.6 else self.integer(depth - 1)
             return call(r.choice(["floor_div", "floor_mod"]), a, b)
@@ -135,6 +145,47 @@ class expression_drawer:
             return ex("byte", text, number(r.randrange(4)) if r.random() < 0.6 else call("u8", self.integer(0)))
         return call(word, text)
 
+    def unit(self, least=0):
+        return ex("text", self.r.choice(times.UNITS[least:]).encode())
+
+    def number_of_time(self, depth):
+        r = self.r
+        what, t = r.randrange(8), self.time(depth)
+        if what == 0:
+            return ex("binary", "-", t, self.time(depth))
+        if what == 1:
+            return call("to_i64", t)
+        if what < 4:
+            return call("date_diff", self.unit(), t, self.time(depth))
+        parts = [w for w in times.WORDS[8:] if w not in ("hour", "minute", "second", "microsecond") or r.random() < 0.7]
+        return call(r.choice(parts), t)
+
+    def time(self, depth):
+        r, pattern = self.r, ex("text", self.r.choice(times.PATTERNS))
+        if depth <= 0 or r.random() < 0.2:
+            return self.column(is_time) or call(r.choice(["to_date", "to_timestamp"]), self.integer(0))
+        a = self.time(depth - 1)
+        what = r.randrange(9)
+        if what == 0:
+            return ex("binary", r.choice("+-"), a, self.integer(0) if r.random() < 0.5 else number(r.randrange(400)))
+        if what == 1:
+            return ex("binary", "+", number(r.randrange(400)), a)
+        if what == 2:
+            return call("date_trunc", self.unit(r.choice([0, 5])), a)
+        if what == 3:
+            n = number(r.randrange(-30, 30)) if r.random() < 0.7 else self.integer(0)
+            return call("date_add", self.unit(r.choice([0, 5])), n, a)
+        if what == 4:
+            return call(r.choice(["to_date", "to_timestamp"]), r.choice([a, self.text(0), self.integer(0)]))
+        if what == 5:
+            word = r.choice(["to_date", "to_timestamp"])
+            return call(word, call("strftime", a, pattern) if r.random() < 0.7 else self.text(0), pattern)
+        if what == 6:
+            return call(r.choice(["min", "max"]), a, self.time(depth - 1))
+        if what == 7:
+            return call("if", self.boolean(depth - 1), a, self.time(depth - 1))
+        return a
+
     def real(self, depth):
         r = self.r
         if depth == 0 or r.random() < 0.2:
@@ -173,7 +224,9 @@ class expression_drawer:
         if depth == 0 or r.random() < 0.2:
             return self.column(is_text) or call("string", self.column(lambda k: True) or self.literal())
         a = self.text(depth - 1)
-        what = r.randrange(14)
+        what = r.randrange(15)
+        if what == 14:
+            return call("strftime", self.time(depth - 1), ex("text", r.choice(times.PATTERNS)))
         if what == 10:
             return self.cut_text(a)
         if what == 11:
@@ -228,14 +281,19 @@ class expression_drawer:
         return call(word, a, ex("text", r.choice(SETS)))
 
     def anything(self, depth):
-        return self.r.choice([self.integer, self.real, self.text, self.boolean])(depth)
+        return self.r.choice([self.integer, self.real, self.text, self.boolean, self.time])(depth)
 
     def boolean(self, depth):
         r = self.r
         if depth == 0 and r.random() < 0.5 and self.names(lambda k: k == "bool"):
             return self.column(lambda k: k == "bool")
         depth = max(depth, 1)
-        what = r.randrange(14)
+        what = r.randrange(16)
+        if what == 14:
+            return ex("binary", r.choice(COMPARED), self.time(depth - 1), self.time(depth - 1))
+        if what == 15:
+            pattern = [ex("text", r.choice(times.PATTERNS))] if r.random() < 0.5 else []
+            return call(r.choice(["is_date", "is_timestamp"]), self.text(depth - 1), *pattern)
         if what == 12:
             return call("regex_matches", self.text(depth - 1), ex("text", r.choice(PATTERNS)))
         if what == 13:
@@ -298,6 +356,8 @@ class expression_drawer:
         if kind == "string":
             e = self.draw(is_text, depth)
             return e and call("string", e)
+        if kind in TIMES:
+            return self.draw(lambda k: k == kind, depth)
         names = self.names(lambda k: k == kind)
         return (
             name(self.r.choice(names))

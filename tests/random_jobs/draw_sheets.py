@@ -6,9 +6,9 @@ import draw_values
 from draw_sinks import write
 from job_text import key, name
 from tables import computed
-from values import INTEGERS, fault, packed, undefined
+from values import INTEGERS, TIMES, fault, packed, undefined
 
-KINDS = [*INTEGERS, "bool", "f32", "f64", "bytes[3]", "bytes[12]"]
+KINDS = [*INTEGERS, *TIMES, "bool", "f32", "f64", "bytes[3]", "bytes[12]"]
 
 
 def source(d):

@@ -3,7 +3,7 @@
 import math
 import struct
 
-from values import INTEGERS, is_float, length_of, single
+from values import DAY, INTEGERS, TIMES, is_float, is_time, length_of, single
 
 WORDS = [
     b"",
@@ -42,6 +42,10 @@ WORDS = [
     b"a,b;c|d",
     b"1e3",
     b"tail ",
+    b"2026-02-28",
+    b"2026-02-29",
+    b"1.2.2026",
+    b"2026-11-23 22:15:03.5+01:00",
 ]
 NUMBERS = [
     b"0",
@@ -91,7 +95,7 @@ REALS = [
     1e-5,
     100000000.0,
 ]
-TYPES = [*INTEGERS, "bool", "f32", "f64", "string", "string", "bytes[1]", "bytes[3]", "bytes[12]", "bytes[20]"]
+TYPES = [*INTEGERS, *TIMES, *TIMES, "bool", "f32", "f64", "string", "string", "bytes[1]", "bytes[3]", "bytes[12]", "bytes[20]"]
 FEW = 0.4  # of the columns have few different values
 
 
@@ -105,6 +109,16 @@ def number(r, kind):
     if what < 0.8:
         return r.randrange(max(least, -1000), min(most, 1000) + 1)
     return r.randrange(least, most + 1)
+
+
+def time(r, kind):
+    least, most = TIMES[kind]
+    what, day = r.random(), 1 if kind == "date" else DAY
+    if what < 0.3:
+        return r.randrange(-2, 5) * day + (r.randrange(-3, 4) if kind == "timestamp" else 0)
+    if what < 0.6:
+        return 20_000 * day + r.randrange(800 * day)
+    return r.choice([least, most, least + 1, most - 1]) if what < 0.7 else r.randrange(least, most + 1)
 
 
 def text(r):
@@ -142,6 +156,8 @@ def value(r, kind, in_text=True):
     if kind.startswith("bytes"):
         n = length_of(kind)
         return (text(r) + bytes(r.choice([0, 32, 97]) for _ in range(n)))[:n]
+    if is_time(kind):
+        return time(r, kind)
     if is_float(kind):
         if not in_text and r.random() < 0.05:
             return strange_nan(kind)

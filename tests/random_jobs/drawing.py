@@ -5,7 +5,7 @@ import draw_values
 from draw_expressions import expression_drawer
 from job_text import ex, key, name, node
 from tables import scalar_values
-from values import fault, is_float, is_integer, is_text, job_fails, undefined
+from values import fault, is_float, is_integer, is_text, is_time, job_fails, undefined
 from whole_jobs import run_node, world
 
 # The outputs that something has to read, where it is not just the one.
@@ -126,6 +126,8 @@ class drawing:
         r = self.r
         if is_text(kind):
             return ex("text", draw_values.text(r)) if kind == "string" else None
+        if is_time(kind):
+            return None
         if kind == "bool":
             return name(r.choice(["true", "false"]))
         n = r.randrange(9)

@@ -7,6 +7,7 @@ a.x, row[-1].x, rows(input).
 import math
 
 import functions
+import times
 from values import (
     INTEGERS,
     convert,
@@ -17,6 +18,7 @@ from values import (
     is_number,
     is_signed,
     is_text,
+    is_time,
     length_of,
     loose,
     low_bits,
@@ -180,6 +182,10 @@ def binary(op, a, b):
     if op in COMPARISONS:
         return compared(op, a, b)
     bits = op in ("&", "|", "^", "<<", ">>")
+    if is_time(a.kind) or is_time(b.kind):
+        if a.constant and b.constant:
+            raise undefined("times that are constants")
+        return typed(*times.arithmetic(op, a, b))
     for v in (a, b):
         if not (is_integer(v.kind) if bits else is_number(v.kind)):
             raise fault(f"{op} of {v.kind}")

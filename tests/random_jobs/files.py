@@ -4,6 +4,7 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 
+import times
 from tables import by_keys, sort_keys, table
 from values import (
     INTEGERS,
@@ -11,6 +12,7 @@ from values import (
     holds,
     is_float,
     is_text,
+    is_time,
     job_fails,
     length_of,
     packed,
@@ -97,6 +99,8 @@ def field_value(text, kind):
         if text.startswith(b"-") and int(text) == 0:
             raise undefined("-0 of an integer")
         return int(text) if holds(kind, int(text)) else None
+    if is_time(kind):
+        return times.read(text, kind)
     if text in (b"inf", b"-inf", b"nan"):
         return float(text)
     if not REAL.match(text):

@@ -7,7 +7,8 @@ import zlib
 from decimal import Decimal
 from fractions import Fraction
 
-from values import convert, fault, holds, is_float, is_integer, is_number, is_signed, is_text, length_of, loose, text_of
+import times
+from values import convert, fault, holds, is_float, is_integer, is_number, is_signed, is_text, is_time, length_of, loose, text_of
 from values import low_bits, undefined
 
 MASK = 2**64 - 1
@@ -437,6 +438,10 @@ def compiled(word, arguments):
     if word == "concat":
         pairs = [(a.run, a.kind) for a in arguments]
         return "string", lambda row: b"".join(text_of(run(row), kind) for run, kind in pairs)
+    if word in times.WORDS and not (word == "month" and is_text(kinds[0])):
+        return times.compiled(word, arguments)
+    if word == "to_i64" and is_time(kinds[0]):
+        return "i64", arguments[0].run
     if word in BITS:
         if not is_integer(kinds[0]):
             raise fault(f"{word} of {kinds[0]}")

@@ -13,6 +13,7 @@ from values import (
     is_integer,
     is_signed,
     is_text,
+    is_time,
     job_fails,
     key_of,
     nothing,
@@ -57,7 +58,7 @@ def numbered(settings, t, scalars):
         added.append([i - a for a, b in stretches for i in range(a, b)])
     for c, e in settings.get("prefix_sum", {}).items():
         value = compiled(e, t.types(scalars, True))
-        if is_text(value.kind) or value.kind == "bool" or value.constant:
+        if is_text(value.kind) or is_time(value.kind) or value.kind == "bool" or value.constant:
             raise fault("sums of texts")
         columns[c] = wide = "f64" if is_float(value.kind) else "i64" if is_signed(value.kind) else "u64"
         sums = []

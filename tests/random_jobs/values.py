@@ -6,12 +6,16 @@ a NaN has that was computed is nobody's promise: it is a `loose_nan`, and whoeve
 
 import math
 import struct
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 
 INTEGERS = {f"u{n}": (0, 2**n - 1) for n in (8, 16, 24, 32, 40, 48, 64)}
 INTEGERS.update({f"i{n}": (-(2 ** (n - 1)), 2 ** (n - 1) - 1) for n in (8, 16, 32, 64)})
 FLOATS = ("f32", "f64")
+DAY = 86_400_000_000  # microseconds
+# Days and microseconds since 1970-01-01, of the years 1 to 9999.
+TIMES = {"date": (-719162, 2932896), "timestamp": (-719162 * DAY, 2932897 * DAY - 1)}
 
 
 class undefined(Exception):
@@ -47,6 +51,10 @@ def is_text(kind):
     return kind == "string" or kind.startswith("bytes")
 
 
+def is_time(kind):
+    return kind in TIMES
+
+
 def is_signed(kind):
     return kind in INTEGERS and kind[0] == "i"
 
@@ -61,6 +69,8 @@ def bits_of(kind):
 
 
 def width(kind):
+    if is_time(kind):
+        return 4 if kind == "date" else 8
     return 1 if kind == "bool" else length_of(kind) if kind.startswith("bytes") else bits_of(kind) // 8
 
 
@@ -110,8 +120,8 @@ def convert(value, source, target):
         return text_of(value, source)
     if target.startswith("bytes"):
         raise fault("no conversion to bytes")
-    if is_text(source):
-        raise fault("texts are read with to_...")
+    if is_text(source) or is_time(source) or is_time(target):
+        raise fault("texts and times are read with to_...")
     if target == "bool":
         return value != 0
     if target == "f64":
@@ -167,11 +177,22 @@ def float_text(x, kind):
     return sign + (plain if len(plain) <= len(scientific) else scientific)
 
 
+def time_text(value, kind):
+    day = date.fromordinal(719163 + (value if kind == "date" else value // DAY))
+    out = f"{day.year:04}-{day.month:02}-{day.day:02}"
+    if kind == "timestamp":
+        seconds, us = divmod(value % DAY, 10**6)
+        out += f"T{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}" + (f".{us:06}Z" if us else "Z")
+    return out.encode()
+
+
 def text_of(value, kind):
     if is_text(kind):
         return value
     if kind == "bool":
         return b"true" if value else b"false"
+    if is_time(kind):
+        return time_text(value, kind)
     return (float_text(value, kind) if is_float(kind) else str(value)).encode()
 
 
@@ -201,7 +222,7 @@ def packed(value, kind):
         return struct.pack("<d", value)
     if is_text(kind):
         return value
-    return int(value).to_bytes(width(kind), "little", signed=is_signed(kind))
+    return int(value).to_bytes(width(kind), "little", signed=is_signed(kind) or is_time(kind))
 
 
 def unpacked(data, kind):
@@ -209,5 +230,5 @@ def unpacked(data, kind):
         return struct.unpack("<f" if kind == "f32" else "<d", data)[0]
     if is_text(kind):
         return data
-    number = int.from_bytes(data, "little", signed=is_signed(kind))
+    number = int.from_bytes(data, "little", signed=is_signed(kind) or is_time(kind))
     return number != 0 if kind == "bool" else number

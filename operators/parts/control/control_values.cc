@@ -28,7 +28,7 @@ uint64_t load_lane(const std::byte* field, value_type type) {
   const unsigned shift = 64 - 8 * type.num_bytes;
   if (type.is_float() && type.num_bytes == 4)
     return std::bit_cast<uint64_t>(static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))));
-  if (type.is_signed()) return static_cast<uint64_t>(static_cast<int64_t>(bits << shift) >> shift);
+  if (type.has_sign()) return static_cast<uint64_t>(static_cast<int64_t>(bits << shift) >> shift);
   return bits;
 }
 
@@ -54,7 +54,7 @@ void add_memory(std::vector<expr::constant>& names, const std::vector<expr::cons
 }  // namespace
 
 std::optional<value_type> scalar_type(value_type t) {
-  if (t.is_boolean()) return t;
+  if (t.is_boolean() || t.is_time()) return t;
   if (t.is_float()) return value_type::of(type_kind::f64);
   if (t.is_signed()) return value_type::of(type_kind::i64);
   if (t.is_unsigned()) return value_type::of(type_kind::u64);
@@ -76,7 +76,7 @@ std::optional<expr::expression> check_scalar(plan::node_checker& node, const spe
   const std::optional<expr::expression> value = node.compiled(text, expr::scope{.constants = names});
   if (!value) return std::nullopt;
   if (const std::optional<value_type> type = scalar_type(value->type())) return value->converted_to(*type);
-  node.fault_at(text.position(), "a scalar can't be a text", "a number or a condition");
+  node.fault_at(text.position(), "a scalar can't be a text", "a number, a time or a condition");
   return std::nullopt;
 }
 

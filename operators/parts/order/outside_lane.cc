@@ -37,9 +37,11 @@ void load_numbers(const record::value_type& type, const std::byte* from, size_t 
     case type_kind::u32: return load_lanes<uint32_t>(from, stride, count, out, as_is);
     case type_kind::u64:
     case type_kind::i64:
+    case type_kind::timestamp:
     case type_kind::f64: return load_lanes<uint64_t>(from, stride, count, out, as_is);
     case type_kind::i8: return load_lanes<int8_t>(from, stride, count, out, extended);
     case type_kind::i16: return load_lanes<int16_t>(from, stride, count, out, extended);
+    case type_kind::date:
     case type_kind::i32: return load_lanes<int32_t>(from, stride, count, out, extended);
     case type_kind::f32:
       return load_lanes<float>(from, stride, count, out,

@@ -19,7 +19,7 @@ uint64_t ordered_field::decode_slowly(uint64_t bits) const {
   const uint64_t raw = record::from_order_bits(type.kind, type.num_bytes, bits);
   if (type.kind == record::type_kind::f32)
     return std::bit_cast<uint64_t>(static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(raw))));
-  if (!type.is_signed()) return raw;
+  if (!type.has_sign()) return raw;
   const unsigned unused = 64 - num_bits();
   return static_cast<uint64_t>(static_cast<int64_t>(raw << unused) >> unused);
 }

@@ -18,7 +18,7 @@ using rule = pq_scan_settings::rule;
 
 constexpr size_t most_pushes = 32;  // rules that push
 
-bool is_numeric(record::value_type type) { return type.is_number() || type.is_boolean(); }
+bool is_numeric(record::value_type type) { return !type.is_text(); }
 
 template <class Holds>
 bool any_node(const expr::node& n, Holds holds) {

@@ -8,6 +8,7 @@
 #include "engine/expr/kernels.h"
 #include "engine/record/float_text.h"
 #include "operators/parts/rules/pq_scan_program.h"
+#include "operators/parts/text/value_text.h"
 
 namespace flowrun::operators {
 
@@ -85,7 +86,9 @@ std::string text_of(const std::vector<std::pair<std::string, std::pair<record::v
   for (const auto& [name, value] : columns) {
     const auto& [type, lane] = value;
     out += fmt::format("{}{}: ", out.empty() ? "{" : ", ", name);
-    if (type.is_float())
+    if (type.is_time())
+      out += value_text(type, reinterpret_cast<const std::byte*>(&lane), nullptr);
+    else if (type.is_float())
       out += record::float_text(std::bit_cast<double>(lane));
     else if (type.is_signed())
       out += fmt::format("{}", static_cast<int64_t>(lane));

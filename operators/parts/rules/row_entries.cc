@@ -13,11 +13,12 @@ namespace {
 
 constexpr const char* condition_name = "when";
 
-// The value as a column of type `wanted`: itself, or an integer constant that fits.
+// The value as a column of type `wanted`: itself, an integer constant that fits, or a constant text of a time.
 std::optional<expr::expression> as_type(const expr::expression& value, record::value_type wanted) {
   if (value.type() == wanted) return value;
   const bool integer = value.type().is_integer() && value.constant_bits();
-  return integer ? value.converted_to(wanted) : std::nullopt;
+  const bool time = wanted.is_time() && value.type().is_text();
+  return integer || time ? value.converted_to(wanted) : std::nullopt;
 }
 
 }  // namespace
@@ -51,7 +52,8 @@ std::vector<row_entry> read_row_entries(plan::node_checker& node, const std::str
     const named_expressions& first = out[0].columns;
     for (const auto& wanted : first) {
       const auto& [name, model] = wanted;
-      const auto same = std::find_if(given.begin(), given.end(), [&](const auto& c) { return c.first == wanted.first; });
+      const auto same =
+          std::find_if(given.begin(), given.end(), [&](const auto& c) { return c.first == wanted.first; });
       if (same == given.end()) {
         if (node.ok())
           fault(fmt::format("entry {} has no column '{}', the first entry has", k + 1, name),

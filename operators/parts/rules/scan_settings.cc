@@ -73,10 +73,11 @@ void read_shorthands(plan::node_checker& node, scan_settings& s) {
   for (auto& [name, value] :
        node.named_expressions("prefix_sum", expr::scope{.row = &node.input_type(), .row_number = true})) {
     if (!value.type().is_number()) {
-      node.fault_at_parameter("prefix_sum." + name, fmt::format("'{}' is {}", value.text(), to_string(value.type())),
-                              "a number",
-                              value.type().is_boolean() ? fmt::format("write u8({}) to count", value.text())
-                                                        : fmt::format("write to_f64({})", value.text()));
+      node.fault_at_parameter(
+          "prefix_sum." + name, fmt::format("'{}' is {}", value.text(), to_string(value.type())), "a number",
+          value.type().is_time()      ? fmt::format("write date_diff('second', from, to), or to_i64({})", value.text())
+          : value.type().is_boolean() ? fmt::format("write u8({}) to count", value.text())
+                                      : fmt::format("write to_f64({})", value.text()));
       continue;
     }
     s.sums.emplace_back(name, *value.converted_to(sum_type(value.type())));

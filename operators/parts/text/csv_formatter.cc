@@ -24,7 +24,12 @@ char* put_quoted(std::string_view field, char quote, char* to) {
 }  // namespace
 
 csv_formatter::csv_formatter(record::row_type type, csv_format format) : type_(std::move(type)), format_(format) {
-  for (const record::column& c : type_.columns()) number_chars_ += c.type.is_text() ? 1 : max_value_chars + 1;
+  for (const record::column& c : type_.columns()) number_chars_ += c.type.is_text() ? 1 : max_value_chars + 3;
+}
+
+// No number has a delimiter or a quote in it, but a time of day has colons.
+bool csv_formatter::may_need_quotes(const record::value_type& type) const {
+  return type.is_text() || (type.is_timestamp() && (format_.delimiter == ':' || format_.quote == ':'));
 }
 
 void csv_formatter::refuse_unquoted(std::string_view field, const std::string& column) const {
@@ -54,11 +59,13 @@ text_block csv_formatter::format(const record::batch& in, record::batch_pool& po
     reserve(number_chars_);
     for (const record::column& c : type_.columns()) {
       const std::byte* const at = row + c.offset;
-      if (!c.type.is_text()) {
+      if (!may_need_quotes(c.type)) {
         to = format_value(c.type, at, to);
       } else {
-        const std::string_view field = c.type.is_string()
-                                           ? record::load_string(at, in.heap)
+        char time[max_value_chars];
+        const std::string_view field = c.type.is_string() ? record::load_string(at, in.heap)
+                                       : c.type.is_timestamp()
+                                           ? std::string_view(time, format_value(c.type, at, time))
                                            : std::string_view(reinterpret_cast<const char*>(at), c.type.num_bytes);
         const char quote = format_.quote.value_or('\n');
         const bool needs_quotes = contains_any(field, format_.delimiter, quote, '\n', '\r');

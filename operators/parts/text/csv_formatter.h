@@ -24,6 +24,8 @@ class csv_formatter {
  private:
   [[noreturn]] void refuse_unquoted(std::string_view field, const std::string& column) const;
 
+  bool may_need_quotes(const record::value_type& type) const;
+
   record::row_type type_;
   csv_format format_;
   size_t number_chars_ = 0;  // most bytes that numbers, delimiters and the line end of a row take

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "engine/base/calendar.h"
 #include "engine/record/float_reading.h"
 #include "engine/record/float_text.h"
 
@@ -89,7 +90,16 @@ bool parse_value(value_type type, std::string_view field, std::byte* to) {
     std::memcpy(to, &bits, type.num_bytes);
     return true;
   }
+  int64_t time = 0;
   switch (type.kind) {
+    case type_kind::date:
+      if (!calendar::parse_date(field, time)) return false;
+      std::memcpy(to, &time, sizeof(int32_t));
+      return true;
+    case type_kind::timestamp:
+      if (!calendar::parse_timestamp(field, time)) return false;
+      std::memcpy(to, &time, sizeof time);
+      return true;
     case type_kind::f32: return parse_float<float>(field, to);
     case type_kind::f64: return parse_float<double>(field, to);
     case type_kind::bytes:
@@ -130,6 +140,11 @@ std::string refusal(value_type type, std::string_view field) {
   } else if (type.is_signed()) {
     const auto most = static_cast<int64_t>(largest_unsigned(type.num_bytes) >> 1);
     range = fmt::format(" ({} to {})", -most - 1, most);
+  } else if (type.is_time() && !field.empty()) {
+    return fmt::format("expected {}, got {}: {}", to_string(type), got,
+                       type.is_date() ? calendar::why_no_date(field) : calendar::why_no_timestamp(field));
+  } else if (type.is_time()) {
+    range = type.is_date() ? " (such as 2026-11-23)" : " (such as 2026-11-23T22:15:03Z)";
   } else if (type.is_boolean()) {
     range = " (true, false, 1 or 0)";
   } else if (type.is_bytes()) {
@@ -149,6 +164,8 @@ char* format_value(value_type type, const std::byte* from, char* to) {
     return std::to_chars(to, end, value).ptr;
   }
   if (type.is_signed()) return std::to_chars(to, end, load_signed(from, type.num_bytes)).ptr;
+  if (type.is_date()) return calendar::write_date(load_signed(from, type.num_bytes), to);
+  if (type.is_timestamp()) return calendar::write_timestamp(load_signed(from, type.num_bytes), to);
   if (type.kind == type_kind::f32) return format_float<float>(from, to);
   if (type.kind == type_kind::f64) return format_float<double>(from, to);
   const std::string_view word = *from != std::byte{0} ? "true" : "false";

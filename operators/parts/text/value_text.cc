@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "engine/base/calendar.h"
 #include "engine/record/float_text.h"
 #include "engine/record/key.h"
 
@@ -43,7 +44,10 @@ std::string value_text(const record::value_type& type, const std::byte* field, c
   if (type.kind == record::type_kind::f64) return record::float_text(std::bit_cast<double>(bits));
   if (type.is_unsigned()) return fmt::format("{}", bits);
   const unsigned shift = 64 - 8 * type.num_bytes;
-  return fmt::format("{}", static_cast<int64_t>(bits << shift) >> shift);
+  const int64_t number = static_cast<int64_t>(bits << shift) >> shift;
+  if (!type.is_time()) return fmt::format("{}", number);
+  char time[calendar::max_timestamp_chars];
+  return {time, type.is_date() ? calendar::write_date(number, time) : calendar::write_timestamp(number, time)};
 }
 
 std::string row_text(const record::row_type& type, const std::byte* row, const std::byte* heap) {

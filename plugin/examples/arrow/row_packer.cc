@@ -5,6 +5,7 @@
 #include <arrow/util/bit_util.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 namespace columnar {
@@ -69,7 +70,10 @@ void look_at(const arrow::Array& array, uint32_t width, cells& to) {
       to.how = cells::layout::text_view;
       to.views = &array;
       break;
-    default: to.width = width; to.values = bytes(1) == nullptr ? nullptr : bytes(1) + data.offset * width;
+    default:
+      to.width = width;
+      to.values = bytes(1) == nullptr ? nullptr : bytes(1) + data.offset * width;
+      to.scale = scale_of(*array.type());
   }
 }
 
@@ -118,6 +122,19 @@ void put_fixed(const cells& c, int64_t from, int64_t count, unsigned char* to, s
     if (!c.entries.empty() && c.is_null(from + i)) continue;  // a dictionary may be empty then
     const int64_t place = c.entries.empty() ? from + i : c.entries[static_cast<size_t>(from + i)];
     std::memcpy(to + static_cast<size_t>(i) * row_bytes, c.values + place * c.width, c.width);
+  }
+}
+
+// To microseconds; what is beyond 64 bits stops at their ends.
+void rescale(const time_scale& scale, int64_t count, unsigned char* at, size_t row_bytes) {
+  for (int64_t i = 0; i < count; ++i, at += row_bytes) {
+    int64_t time = 0;
+    std::memcpy(&time, at, sizeof time);
+    if (scale.divide > 1)
+      time = time / scale.divide - (time % scale.divide < 0 ? 1 : 0);
+    else if (__builtin_mul_overflow(time, scale.multiply, &time))
+      time = (static_cast<signed char>(at[7]) < 0) ? INT64_MIN : INT64_MAX;
+    std::memcpy(at, &time, sizeof time);
   }
 }
 
@@ -221,6 +238,7 @@ void row_packer::pack(int64_t from, int64_t count, unsigned char* rows, unsigned
         put_bits(c, from + done, now, to, row_bytes);
       else
         put_texts(c, from + done, now, to, row_bytes, heap, heap_bytes);
+      if (c.scale.multiply > 1 || c.scale.divide > 1) rescale(c.scale, now, to, row_bytes);
       if (c.has_nulls && !is_text(c)) clear_nulls(c, fr::width_of(type_[k].type), from + done, now, to, row_bytes);
     }
   }

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "type_map.h"
+
 namespace columnar {
 
 // A column of one record batch: where its values lie. Nulls are looked at apart from values.
@@ -23,6 +25,7 @@ struct cells {
   int64_t first_bit = 0;                // of `bits`
   const void* offsets = nullptr;        // of texts: of row 0
   const arrow::Array* views = nullptr;  // of `text_view`
+  time_scale scale;                     // of timestamps
   std::vector<int64_t> entries;         // of a dictionary: which value each row has; empty: its own
   bool has_nulls = false;
   std::shared_ptr<arrow::Array> rows, dictionary;  // keep it alive; `dictionary` may be null

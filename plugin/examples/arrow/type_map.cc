@@ -30,13 +30,13 @@ counterpart row_type_of(const arrow::DataType& type) {
     case Type::UINT64: return is(FR_U64);
     case Type::INT8: return is(FR_I8);
     case Type::INT16: return is(FR_I16);
+    case Type::DATE32: return is(FR_DATE);
+    case Type::DATE64:
+    case Type::TIMESTAMP: return is(FR_TIMESTAMP);
     case Type::INT32:
-    case Type::DATE32:
     case Type::TIME32: return is(FR_I32);
     case Type::INT64:
-    case Type::DATE64:
     case Type::TIME64:
-    case Type::TIMESTAMP:
     case Type::DURATION: return is(FR_I64);
     case Type::FLOAT: return is(FR_F32);
     case Type::DOUBLE: return is(FR_F64);
@@ -65,6 +65,18 @@ counterpart row_type_of(const arrow::DataType& type) {
   }
 }
 
+time_scale scale_of(const arrow::DataType& type) {
+  if (type.id() == arrow::Type::DATE64) return {1000, 1};
+  if (type.id() != arrow::Type::TIMESTAMP) return {};
+  switch (static_cast<const arrow::TimestampType&>(type).unit()) {
+    case arrow::TimeUnit::SECOND: return {1'000'000, 1};
+    case arrow::TimeUnit::MILLI: return {1000, 1};
+    case arrow::TimeUnit::MICRO: return {};
+    case arrow::TimeUnit::NANO: return {1, 1000};
+  }
+  return {};
+}
+
 std::shared_ptr<arrow::DataType> file_type_of(fr_type type, bool text_is_utf8) {
   switch (type.kind) {
     case FR_BOOL: return arrow::boolean();
@@ -81,6 +93,8 @@ std::shared_ptr<arrow::DataType> file_type_of(fr_type type, bool text_is_utf8) {
     case FR_I64: return arrow::int64();
     case FR_F32: return arrow::float32();
     case FR_F64: return arrow::float64();
+    case FR_DATE: return arrow::date32();
+    case FR_TIMESTAMP: return arrow::timestamp(arrow::TimeUnit::MICRO, "UTC");
     case FR_BYTES: return arrow::fixed_size_binary(static_cast<int32_t>(type.num_bytes));
     default: return text_is_utf8 ? arrow::utf8() : arrow::binary();
   }

@@ -1,6 +1,7 @@
 // Which column types of Arrow and of flowrun stand for each other.
 //
-// Reading: numbers, bool, texts and bytes are what they are; days and times become the integers that they are stored
+// Reading: numbers, bool, texts, bytes and dates are what they are; timestamps of any unit become microseconds, with
+// the zone left out, as they are UTC in the file; times of day and durations become the integers that they are stored
 // as, in their own unit. Columns that have no counterpart (decimals, lists, structs) are refused with what to do
 // instead. Writing: each type has one counterpart, the next wider one where Arrow has none as narrow.
 #pragma once
@@ -22,7 +23,14 @@ struct counterpart {
 // What a column of the file becomes in rows.
 counterpart row_type_of(const arrow::DataType& type);
 
-// What a column of rows becomes in the file; strings become utf8, or binary if the job says so.
+// What makes microseconds of a timestamp in the file: value * multiply / divide, rounded down.
+struct time_scale {
+  int64_t multiply = 1, divide = 1;
+};
+time_scale scale_of(const arrow::DataType& type);
+
+// What a column of rows becomes in the file; strings become utf8, or binary if the job says so;
+// timestamps are UTC.
 std::shared_ptr<arrow::DataType> file_type_of(fr_type type, bool text_is_utf8);
 
 }  // namespace columnar

@@ -259,9 +259,9 @@ class lambdas_form final
 
 }  // namespace detail
 
-// An aggregate: a state for each group, which takes the rows of the group and gives a result. State is a struct of plain
-// data without pointers, and starts as State{}. Lambdas are const, and pure but for the state: they run on several
-// threads. What finish may return, and the parameters of update behind the state, are those of functions.
+// An aggregate: a state for each group, which takes the rows of the group and gives a result. State is a struct of
+// plain data without pointers, and starts as State{}. Lambdas are const, and pure but for the state: they run on
+// several threads. What finish may return, and the parameters of update behind the state, are those of functions.
 class aggregate {
  public:
   explicit aggregate(std::string name) : name_(std::move(name)) {}

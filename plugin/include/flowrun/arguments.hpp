@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -94,13 +95,24 @@ class text_out {
   bool is_full_ = false;
 };
 
+// Times, as parameters and as results. (std::chrono::sys_days{std::chrono::days{d.days}} is the same day.)
+struct date {
+  int32_t days;  // since 1970-01-01
+  auto operator<=>(const date&) const = default;
+};
+struct timestamp {
+  int64_t microseconds;  // since 1970-01-01, UTC
+  auto operator<=>(const timestamp&) const = default;
+};
+
 namespace detail {
 
 // How a C++ type stands in a cell. `rank`: how well an argument of type `kind` suits; negative: not at all.
 template <class T>
 struct cell {
   static_assert(!std::is_same_v<T, T>,
-                "parameters are double, int64_t, uint64_t, bool or std::string_view, or fr::constant<> of one");
+                "parameters are double, int64_t, uint64_t, bool, std::string_view, fr::date or fr::timestamp, or "
+                "fr::constant<> of one");
 };
 
 inline bool is_text(uint32_t kind) { return kind == FR_BYTES || kind == FR_STRING; }
@@ -149,6 +161,23 @@ struct cell<std::string_view> {
   static int rank(uint32_t kind) { return is_text(kind) ? 0 : -1; }
 };
 
+template <>
+struct cell<date> {
+  static constexpr uint32_t wanted = FR_DATE;
+  static constexpr const char* name = "date";
+  static constexpr bool in_text = false;
+  static date get(uint64_t bits) { return {static_cast<int32_t>(static_cast<int64_t>(bits))}; }
+  static int rank(uint32_t kind) { return kind == FR_DATE ? 0 : -1; }
+};
+template <>
+struct cell<timestamp> {
+  static constexpr uint32_t wanted = FR_TIMESTAMP;
+  static constexpr const char* name = "timestamp";
+  static constexpr bool in_text = false;
+  static timestamp get(uint64_t bits) { return {static_cast<int64_t>(bits)}; }
+  static int rank(uint32_t kind) { return kind == FR_TIMESTAMP ? 0 : -1; }
+};
+
 // A parameter of a function: a value of each row, or a constant.
 template <class T>
 struct parameter {
@@ -184,6 +213,16 @@ template <>
 struct result<float> {
   static constexpr uint32_t kind = FR_F32;
   static uint64_t put(float value) { return std::bit_cast<uint64_t>(static_cast<double>(value)); }
+};
+template <>
+struct result<date> {
+  static constexpr uint32_t kind = FR_DATE;
+  static uint64_t put(date value) { return static_cast<uint64_t>(int64_t{value.days}); }
+};
+template <>
+struct result<timestamp> {
+  static constexpr uint32_t kind = FR_TIMESTAMP;
+  static uint64_t put(timestamp value) { return static_cast<uint64_t>(value.microseconds); }
 };
 // A view into an argument, or into something that lives as long as the plugin.
 template <>
@@ -314,6 +353,7 @@ struct parameter_list<std::tuple<P...>> {
     out.faulty_argument = FR_NO_ARGUMENT;
     return made;
   }
+
  private:
   template <size_t... I>
   static auto constants([[maybe_unused]] const fr_argument* args, std::index_sequence<I...>) {

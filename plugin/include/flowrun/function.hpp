@@ -130,10 +130,10 @@ class lambda_form final
 
 // A function of the expression language: vectors of rows go through lambdas that compute one row.
 //
-// Parameters of a lambda: double, int64_t, uint64_t, bool, std::string_view, and fr::constant<> of these. It returns a
-// number or bool (of whatever width), a std::string_view into an argument, a std::string, or nothing, with a last
-// parameter fr::text_out& that takes the text. It must be const, and give the same for the same arguments: it runs on
-// several threads, and over constants before the job.
+// Parameters of a lambda: double, int64_t, uint64_t, bool, std::string_view, fr::date, fr::timestamp, and fr::constant<>
+// of these. It returns a number or bool (of whatever width), a time, a std::string_view into an argument, a std::string,
+// or nothing, with a last parameter fr::text_out& that takes the text. It must be const, and give the same for the same
+// arguments: it runs on several threads, and over constants before the job.
 class function {
  public:
   explicit function(std::string name) : name_(std::move(name)) {}

@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 #define FR_ABI_MAJOR 1
-#define FR_ABI_MINOR 0
+#define FR_ABI_MINOR 1
 
 /* ---- plain data ---- */
 
@@ -44,7 +44,8 @@ typedef struct fr_text {
 } fr_text;
 
 /* Value types of columns. In a row they lie packed, little endian. In an expression each is a cell of 8 bytes: integers
- * as 64 bits (signed ones extended), bool as 0 or 1, floats as the bits of a double; texts are an fr_text. */
+ * as 64 bits (signed ones extended), bool as 0 or 1, floats as the bits of a double; texts are an fr_text. Times are
+ * signed integers of 4 and 8 bytes, in the Gregorian calendar and UTC. */
 enum {
   FR_BOOL = 0,
   FR_U8 = 1,
@@ -61,11 +62,13 @@ enum {
   FR_F32 = 12,
   FR_F64 = 13,
   FR_BYTES = 14, /* exactly num_bytes of them */
-  FR_STRING = 15
+  FR_STRING = 15,
+  FR_DATE = 16,     /* days since 1970-01-01; since 1.1 */
+  FR_TIMESTAMP = 17 /* microseconds since 1970-01-01; since 1.1 */
 };
 
 typedef struct fr_type {
-  uint32_t kind;      /* FR_BOOL ... FR_STRING */
+  uint32_t kind;      /* FR_BOOL ... FR_TIMESTAMP */
   uint32_t num_bytes; /* of FR_BYTES: how many; of all others it is not looked at */
 } fr_type;
 
@@ -138,9 +141,9 @@ typedef struct fr_argument {
 /* What binding found: that the call is right, or what is wrong with it. */
 typedef struct fr_binding {
   size_t size;
-  fr_type result; /* numbers, bool or FR_STRING. Cells of a narrow type must hold values of that type. */
-  /* What run() wants as the cells of each argument: FR_U64, FR_I64, FR_F64, FR_BOOL or FR_STRING. There is one for each
-   * argument; flowrun converts, or says why it can't. It comes filled in with what the arguments are. */
+  fr_type result; /* numbers, bool, FR_STRING or times. Cells of a narrow type must hold values of that type. */
+  /* What run() wants as the cells of each argument: FR_U64, FR_I64, FR_F64, FR_BOOL, FR_STRING, FR_DATE or
+   * FR_TIMESTAMP. There is one for each argument; flowrun converts, or says why it can't. It comes filled in with what the arguments are. */
   uint32_t* wanted;
   /* For run(); destroyed with destroy_state, when no program uses it any more. May be NULL. */
   void* state;
@@ -212,7 +215,7 @@ enum {
 /* What binding found, as fr_binding. */
 typedef struct fr_aggregate_binding {
   size_t size;
-  fr_type result; /* numbers, bool or FR_STRING */
+  fr_type result; /* numbers, bool, FR_STRING or times */
   uint32_t* wanted;
   void* bound; /* for the other functions; destroyed with destroy_bound. May be NULL. */
   size_t faulty_argument;

@@ -26,7 +26,7 @@ struct column {
 };
 
 inline uint32_t width_of(fr_type type) {
-  constexpr uint32_t widths[] = {1, 1, 2, 3, 4, 5, 6, 8, 1, 2, 4, 8, 4, 8, 0, 8};
+  constexpr uint32_t widths[] = {1, 1, 2, 3, 4, 5, 6, 8, 1, 2, 4, 8, 4, 8, 0, 8, 4, 8};
   return type.kind == FR_BYTES ? type.num_bytes : widths[type.kind];
 }
 

@@ -155,7 +155,7 @@ TEST(advice, of_aggregates_is_accepted) {
 TEST(advice, of_conversions_gives_the_type) {
   std::vector<record::column> all;
   for (const char* name : {"bool", "u8", "u16", "u24", "u32", "u40", "u48", "u64", "i8", "i16", "i32", "i64", "f32",
-                           "f64", "string", "bytes[2]", "bytes[9]"})
+                           "f64", "string", "bytes[2]", "bytes[9]", "date", "timestamp"})
     all.push_back({"c" + std::to_string(all.size()), record::parse_value_type(name).value()});
   const record::row_type type(all);
   size_t none = 0;
@@ -166,7 +166,7 @@ TEST(advice, of_conversions_gives_the_type) {
       if (text.empty()) continue;
       EXPECT_EQ(testing::compiled_ok(text, scope{.row = &type}).type(), to.type) << text;
     }
-  EXPECT_EQ(none, 15u * 2 + 1) << "only to bytes[N] there is no way, but from longer ones";
+  EXPECT_EQ(none, 17u * 2 + 1 + 4) << "no way leads to bytes[N], but from longer ones, and none from bool to times and back";
   // Keys of two inputs.
   EXPECT_EQ(one_type_text("k", all[7].type, "r", all[14].type), "r: to_u64(r)");
   EXPECT_EQ(one_type_text("k", all[14].type, "r", all[7].type), "r: string(r)");

@@ -51,9 +51,9 @@ void read_field(const record::batch& b, const std::byte* field, value_type t, ce
     out.emplace<double>(narrow);
   } else {
     uint64_t bits = low_bytes(field, t.num_bytes);
-    const bool negative = t.is_signed() && (bits >> (8 * t.num_bytes - 1)) != 0;
+    const bool negative = t.has_sign() && (bits >> (8 * t.num_bytes - 1)) != 0;
     if (negative && t.num_bytes < 8) bits |= ~uint64_t{0} << (8 * t.num_bytes);
-    if (t.is_signed())
+    if (t.has_sign())
       out.emplace<int64_t>(static_cast<int64_t>(bits));
     else
       out.emplace<uint64_t>(bits);

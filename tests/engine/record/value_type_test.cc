@@ -11,11 +11,11 @@ namespace {
 
 TEST(value_type, names_and_widths_go_both_ways) {
   const std::vector<std::pair<std::string, uint32_t>> widths = {
-      {"bool", 1},  {"u8", 1},  {"u16", 2},      {"u24", 3},
-      {"u32", 4},   {"u40", 5}, {"u48", 6},      {"u64", 8},
-      {"i8", 1},    {"i16", 2}, {"i32", 4},      {"i64", 8},
-      {"f32", 4},   {"f64", 8}, {"bytes[1]", 1}, {"bytes[65536]", 65536},
-      {"string", 8}};
+      {"bool", 1},   {"u8", 1},   {"u16", 2},      {"u24", 3},
+      {"u32", 4},    {"u40", 5},  {"u48", 6},      {"u64", 8},
+      {"i8", 1},     {"i16", 2},  {"i32", 4},      {"i64", 8},
+      {"f32", 4},    {"f64", 8},  {"bytes[1]", 1}, {"bytes[65536]", 65536},
+      {"string", 8}, {"date", 4}, {"timestamp", 8}};
   for (const auto& [name, num_bytes] : widths) {
     const auto type = parse_value_type(name);
     ASSERT_TRUE(type) << name;
@@ -34,7 +34,7 @@ TEST(value_type, each_named_type_parses) {
     if (name == "bytes[N]") name = "bytes[7]";
     EXPECT_TRUE(parse_value_type(name)) << name;
   }
-  EXPECT_EQ(count, 16);
+  EXPECT_EQ(count, 18);
 }
 
 TEST(value_type, refuses_everything_else) {
@@ -73,6 +73,11 @@ TEST(value_type, families) {
   EXPECT_TRUE(is("bytes[3]", &value_type::is_text));
   EXPECT_TRUE(is("string", &value_type::is_text));
   EXPECT_FALSE(is("string", &value_type::is_bytes));
+  EXPECT_TRUE(is("date", &value_type::is_time));
+  EXPECT_TRUE(is("timestamp", &value_type::has_sign));
+  EXPECT_TRUE(is("i32", &value_type::has_sign));
+  EXPECT_FALSE(is("u32", &value_type::has_sign));
+  EXPECT_FALSE(is("date", &value_type::is_number));
 }
 
 TEST(value_type, bytes_have_no_width_of_their_own) { EXPECT_THROW(value_type::of(type_kind::bytes), error); }
