@@ -72,7 +72,7 @@ exec::operator_definition word<"group">() {
       "Rows of a group must follow each other, as they do behind a sort by the keys (in any sequence). The output has "
       "the keys, "
       "then the aggregates of `let`: count(), sum(x), avg(x), min(x), max(x), first(x), last(x), variance(x), "
-      "stddev(x), approx_count_distinct(x), where x is any expression. "
+      "stddev(x), approx_count_distinct(x), approx_quantile(x, q), where x is any expression. "
       "sum gives u64, "
       "i64 or f64 and wraps around; min and max go by the order that a sort uses; first and last go by the order of "
       "the input.\n\n"

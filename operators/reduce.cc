@@ -170,7 +170,7 @@ exec::operator_definition word<"reduce">() {
   d.details =
       "The aggregates are those of group: count(), sum(x), avg(x), min(x), max(x), first(x), last(x), variance(x), "
       "stddev(x), "
-      "approx_count_distinct(x). With `hash: true` two "
+      "approx_count_distinct(x), approx_quantile(x, q). With `hash: true` two "
       "columns "
       "hash_low and hash_high are added: a 128-bit hash of the rows that doesn't depend on their order, to compare two "
       "streams. "

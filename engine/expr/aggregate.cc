@@ -43,7 +43,7 @@ class aggregate_compiler {
  private:
   static constexpr const char* known =
       "one of count(), sum(x), avg(x), min(x), max(x), first(x), last(x), variance(x), stddev(x), "
-      "approx_count_distinct(x)";
+      "approx_count_distinct(x), approx_quantile(x, q)";
 
   void fault(size_t offset, std::string message, std::string expected = {}, std::string hint = {}) {
     result_.problems.push_back({offset, std::move(message), std::move(expected), std::move(hint)});

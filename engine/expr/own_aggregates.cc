@@ -23,7 +23,8 @@ class table_aggregate final : public outside_aggregate {
 };
 
 const std::vector<std::span<const own_aggregate>>& families() {
-  static const std::vector<std::span<const own_aggregate>> all = {moment_aggregates(), distinct_aggregates()};
+  static const std::vector<std::span<const own_aggregate>> all = {moment_aggregates(), distinct_aggregates(),
+                                                                  quantile_aggregates()};
   return all;
 }
 

@@ -23,5 +23,6 @@ const std::vector<function_help>& own_aggregates();
 
 std::span<const own_aggregate> moment_aggregates();    // avg, variance, stddev
 std::span<const own_aggregate> distinct_aggregates();  // approx_count_distinct
+std::span<const own_aggregate> quantile_aggregates();  // approx_quantile
 
 }  // namespace flowrun::expr

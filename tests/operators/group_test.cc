@@ -146,6 +146,34 @@ TEST(group, needs_its_groups_adjacent) {
       HasSubstr("total"));
 }
 
+TEST(group, estimates_quantiles_the_same_way_in_any_parts) {
+  std::mt19937_64 random(15);
+  rows in;
+  std::vector<double> exact;  // the median of each group
+  for (const size_t length : {1U, 4096U, 3U, 9001U}) {
+    std::vector<uint64_t> values;
+    while (values.size() < length) values.push_back(1000 + random() % 50000);
+    for (const uint64_t v : values) in.push_back(fmt::format("{},{}", exact.size(), v));
+    std::sort(values.begin(), values.end());
+    exact.push_back(static_cast<double>(values[(length - 1) / 2] + values[length / 2]) / 2);
+  }
+  const rows found =
+      run_all_ways(source("{k: u8, v: u32}", "[k]") +
+                       "x: {op: group, in: in, with: {by: [k], let: {m: \"approx_quantile(v, 0.5)\"}}}\n" + out_of_x,
+                   {{"in", in}});
+  ASSERT_EQ(found.size(), exact.size());
+  for (size_t k = 0; k < exact.size(); ++k) {
+    const double median = std::stod(found[k].substr(found[k].find(',') + 1));
+    EXPECT_NEAR(median, exact[k], k < 3 ? 0 : exact[k] / 256) << k;
+  }
+  EXPECT_EQ(run_all_ways("in: {op: test.rows, with: {type: {k: u8, v: u32}}}\n"
+                         "x: {op: reduce, in: in, with: {let: {m: \"approx_quantile(v, 0.75)\"}}}\n" +
+                             out_of_x,
+                         {{"in", in}})
+                .size(),
+            1U);
+}
+
 TEST(reduce, adds_up_a_stream) {
   const auto data = random_groups(13, 5000, -1000, 1000);
   rows in;

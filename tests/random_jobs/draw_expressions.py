@@ -367,8 +367,12 @@ class expression_drawer:
 
     def aggregate(self):
         r = self.r
-        word = r.choice(["count", "sum", "sum", "min", "max", "first", "last", "avg", "variance", "stddev"])
+        of_numbers = ["sum", "avg", "variance", "stddev", "approx_quantile"]
+        word = r.choice(["count", "sum", "min", "max", "first", "last", "approx_count_distinct", *of_numbers])
         if word == "count":
             return ex("aggregate", word)
-        e = self.draw(is_number if word in ("sum", "avg", "variance", "stddev") else lambda k: True, 1)
-        return ex("aggregate", word, e) if e is not None else ex("aggregate", "count")
+        e = self.draw(is_number if word in of_numbers else lambda k: True, 1)
+        if e is None:
+            return ex("aggregate", "count")
+        more = [r.choice([number(0), number(1), ex("real", 0.5), ex("real", 0.25), ex("real", 0.9)])]
+        return ex("aggregate", word, e, *(more if word == "approx_quantile" else []))

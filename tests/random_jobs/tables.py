@@ -13,6 +13,7 @@ from values import (
     is_integer,
     is_signed,
     is_text,
+    is_time,
     job_fails,
     key_of,
     loose,
@@ -185,8 +186,12 @@ def aggregate(e, types):
         best = min if word == "min" else max
         return kind, lambda rows: best((run(r) for r in rows), key=lambda v: key_of(v, kind))
     if word == "approx_count_distinct":
-        raise undefined("how far an estimate is off")
-    if word not in ("sum", "avg", "variance", "stddev") or is_text(kind) or kind == "bool":
+        return "u64", lambda rows: distinct((run(r) for r in rows), kind)
+    if word == "approx_quantile":
+        if is_text(kind) or is_time(kind) or kind == "bool":
+            raise fault(f"{word} of {kind}")
+        return "f64", quantile(run, kind, argument[1][1])
+    if word not in ("sum", "avg", "variance", "stddev") or is_text(kind) or is_time(kind) or kind == "bool":
         raise fault(f"{word} of {kind}")
     if word != "sum":
         return "f64", moment(word, run, kind)
@@ -201,6 +206,31 @@ def aggregate(e, types):
         return out
 
     return wide, total
+
+
+def distinct(values, kind):
+    """Exact up to 384 values."""
+    count = len({key_of(v, kind) for v in values})
+    if count > 384:
+        raise undefined("how far an estimate is off")
+    return count
+
+
+def quantile(run, kind, q):
+    """Exact up to 4,096 values, between two of them in proportion."""
+
+    def of(rows):
+        if len(rows) > 4096:
+            raise undefined("how far an estimate is off")
+        values = sorted((convert(run(r), kind, "f64") for r in rows), key=lambda v: key_of(v, "f64"))
+        place = q * float(len(values) - 1)
+        below = math.floor(place)
+        a, b, part = values[below], values[min(below + 1, len(values) - 1)], place - below
+        if not part > 0 or a == b:
+            return a
+        return loose(a + (b - a) * part if math.isfinite(b - a) else a * (1 - part) + b * part)
+
+    return of
 
 
 def moment(word, run, kind):
@@ -245,7 +275,7 @@ def add(a, b, wide):
 
 
 def of_no_rows(e, kind):
-    return loose(math.nan) if e[1] in ("avg", "variance", "stddev") else nothing(kind)
+    return loose(math.nan) if e[1] in ("avg", "variance", "stddev", "approx_quantile") else nothing(kind)
 
 
 def aggregated(let, types, groups):

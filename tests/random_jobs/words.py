@@ -20,7 +20,6 @@ EXCLUDED = {
     "file.read_csv.file_column": "paths differ from run to run; tests/runner/files_before_the_run_test.py",
     "file.read_lines.file_column": "the same",
     "file.write_rows.index": "two runs; tests/runner/indexed_file_test.py",
-    "aggregate approx_count_distinct": "an estimate; tests/engine/expr/own_aggregates_test.cc",
     "file.write_csv compression zstd": "Python can't read it; tests/runner/compressed_output_test.py",
     "file.write_lines compression zstd": "the same",
     "file.write_rows compression zstd": "the same",

@@ -120,7 +120,8 @@ TEST(own_aggregates, agree_with_two_passes) {
 }
 
 TEST(own_aggregates, know_which_can_be_combined) {
-  for (const char* text : {"avg(u)", "variance(small)", "approx_count_distinct(name)", "approx_count_distinct(x)"}) {
+  for (const char* text : {"avg(u)", "variance(small)", "approx_count_distinct(name)", "approx_count_distinct(x)",
+                           "approx_quantile(x, 0.5)", "approx_quantile(u, 1)"}) {
     EXPECT_TRUE(compiled_aggregate_of(text).outside->bound.is_combinable) << text;
     EXPECT_FALSE(compiled_aggregate_of(text).is_ordered()) << text;
   }
@@ -132,19 +133,98 @@ TEST(own_aggregates, know_which_can_be_combined) {
 
 TEST(own_aggregates, estimate_how_many_values_there_are) {
   std::mt19937_64 random(5);
-  for (const uint64_t distinct :
-       {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{100}, uint64_t{5000}, uint64_t{300000}}) {
+  for (const uint64_t distinct : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{32}, uint64_t{33}, uint64_t{100},
+                                  uint64_t{384}, uint64_t{385}, uint64_t{5000}, uint64_t{300000}}) {
     std::vector<uint64_t> numbers;
     for (uint64_t k = 0; k < distinct; ++k) numbers.insert(numbers.end(), 1 + random() % 2, k * 1000);
     std::shuffle(numbers.begin(), numbers.end(), random);
     const auto near = [&](uint64_t found) {
-      EXPECT_NEAR(static_cast<double>(found), static_cast<double>(distinct), 0.05 * static_cast<double>(distinct));
+      const double share = distinct <= 384 ? 0 : 0.05;
+      EXPECT_NEAR(static_cast<double>(found), static_cast<double>(distinct), share * static_cast<double>(distinct));
     };
     near(result_of("approx_count_distinct(u)", numbers));
     std::vector<std::string> texts;
     for (const uint64_t n : numbers) texts.push_back(std::to_string(n));
     near(result_of("approx_count_distinct(name)", std::vector<std::string_view>(texts.begin(), texts.end())));
   }
+}
+
+// Linear between neighbours, as NumPy has it by default.
+double plain_quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  const double place = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<size_t>(place);
+  const double a = values[below], b = values[std::min(below + 1, values.size() - 1)];
+  return a + (b - a) * (place - static_cast<double>(below));
+}
+
+double quantile_of(const std::string& x, double q, const std::vector<double>& values) {
+  std::vector<uint64_t> cells;
+  for (const double v : values)
+    cells.push_back(x == "x" ? std::bit_cast<uint64_t>(v) : static_cast<uint64_t>(static_cast<int64_t>(v)));
+  return std::bit_cast<double>(result_of("approx_quantile(" + x + ", " + std::to_string(q) + ")", cells));
+}
+
+TEST(own_aggregates, give_quantiles_of_few_values) {
+  EXPECT_EQ(quantile_of("x", 0.5, {3, 1, 2}), 2);
+  EXPECT_EQ(quantile_of("i", 0.5, {-4, 10, 2, 1}), 1.5);
+  EXPECT_EQ(quantile_of("u", 0, {7, 5, 9}), 5);
+  EXPECT_EQ(quantile_of("small", 1, {7, -5, 9}), 9);
+  EXPECT_EQ(quantile_of("x", 0.75, {-0.5}), -0.5);
+  EXPECT_TRUE(std::isnan(quantile_of("x", 0.5, {})));
+  const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  EXPECT_EQ(quantile_of("x", 0.5, {infinity, nan, 1, -infinity, 2}), 2);
+  EXPECT_EQ(quantile_of("x", 0.25, {infinity, nan, -infinity, 2}), -infinity);
+  EXPECT_EQ(quantile_of("x", 0.5, {infinity, infinity}), infinity);
+  EXPECT_TRUE(std::isnan(quantile_of("x", 1, {nan, 1})));
+  EXPECT_EQ(quantile_of("x", 0.5, {-1.5e308, 1.5e308}), 0);
+  std::mt19937_64 random(8);
+  std::vector<double> values;
+  while (values.size() < 4096) {
+    values.push_back(static_cast<double>(random() % 1000) / 8 - 30);
+    if (values.size() % 500 != 96) continue;
+    for (const double q : {0.0, 0.125, 0.5, 0.9375, 1.0})
+      EXPECT_EQ(quantile_of("x", q, values), plain_quantile(values, q));
+  }
+}
+
+TEST(own_aggregates, give_quantiles_of_many_values_within_what_is_promised) {
+  std::mt19937_64 random(9);
+  const auto draw = [&](size_t count, auto value) {
+    std::vector<double> out;
+    for (size_t i = 0; i < count; ++i) out.push_back(value(std::generate_canonical<double, 53>(random)));
+    return out;
+  };
+  struct few {
+    std::vector<double> values;
+    double promised;
+  };
+  const std::vector<few> cases = {
+      {draw(4097, [](double r) { return 1 + r; }), 1.0 / 256},
+      {draw(20000, [](double r) { return 40000 * r + 1; }), 1.0 / 256},
+      {draw(20000, [](double r) { return std::exp(20 * r); }), 1.0 / 128},
+      {draw(20000, [](double r) { return std::exp(40 * r - 20) * (r < 0.5 ? -1 : 1); }), 1.0 / 128},
+      {draw(20000, [](double r) { return std::exp(1400 * r - 700); }), 0.5},
+      {draw(20000, [](double r) { return r < 0.4   ? 0
+                                         : r < 0.7 ? -3
+                                                   : 1000 * r; }), 1.0 / 256},
+      {draw(20000, [](double) { return 7.25; }), 0},
+  };
+  for (const auto& [values, promised] : cases)
+    for (const double q : {0.0, 0.001, 0.1, 0.5, 0.55, 0.9, 0.999, 1.0}) {
+      const double exact = plain_quantile(values, q);
+      EXPECT_NEAR(quantile_of("x", q, values), exact, promised * std::abs(exact) + 1e-300)
+          << values.size() << ", " << q;
+    }
+  const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  std::vector<double> mixed = draw(8000, [](double r) { return r; });
+  mixed.insert(mixed.end(), 1000, infinity);
+  mixed.insert(mixed.begin(), 1000, -infinity);
+  mixed.insert(mixed.begin(), 1000, nan);
+  EXPECT_EQ(quantile_of("x", 0.05, mixed), -infinity);
+  EXPECT_NEAR(quantile_of("x", 5000.0 / 11000, mixed), 0.5, 0.02);
+  EXPECT_EQ(quantile_of("x", 0.9, mixed), infinity);
+  EXPECT_TRUE(std::isnan(quantile_of("x", 0.95, mixed)));
 }
 
 TEST(own_aggregates, say_what_is_wrong) {
@@ -157,6 +237,13 @@ TEST(own_aggregates, say_what_is_wrong) {
   EXPECT_THAT(fault("avg").hint, HasSubstr("write avg(x)"));
   EXPECT_THAT(fault("mean(u)").hint, HasSubstr("write avg(x)"));
   EXPECT_THAT(fault("count_distinct(u)").hint, HasSubstr("write approx_count_distinct(x)"));
+  EXPECT_THAT(fault("median(u)").hint, HasSubstr("write approx_quantile(x, 0.5)"));
+  EXPECT_THAT(fault("approx_quantile(name, 0.5)").hint, HasSubstr("to_f64(x)"));
+  EXPECT_THAT(fault("approx_quantile(u, 1.5)").message, HasSubstr("1.5 is no quantile"));
+  EXPECT_THAT(fault("approx_quantile(u, -1)").message, HasSubstr("-1 is no quantile"));
+  EXPECT_THAT(fault("approx_quantile(u, x)").message, HasSubstr("this differs from row to row"));
+  EXPECT_THAT(fault("approx_quantile(u, 'a')").expected, HasSubstr("from 0 to 1"));
+  EXPECT_THAT(fault("approx_quantile(u)").message, HasSubstr("approx_quantile takes 2 arguments, not 1"));
   EXPECT_THAT(fault("varianc(u)").hint, HasSubstr("did you mean 'variance'?"));
   EXPECT_THAT(compile("avg(u) + 1", scope{.row = &columns}).problems.at(0).message,
               HasSubstr("is an aggregate and no function"));
