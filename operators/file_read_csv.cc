@@ -7,9 +7,12 @@
 
 #include "engine/exec/parcel.h"
 #include "operators/parts/files/file_input.h"
+#include "operators/parts/text/csv_columns.h"
 #include "operators/parts/text/csv_header.h"
+#include "operators/parts/text/csv_missing.h"
 #include "operators/parts/text/csv_parser.h"
 #include "operators/parts/text/csv_settings.h"
+#include "operators/parts/text/csv_times.h"
 #include "operators/parts/text/file_column.h"
 #include "operators/parts/text/rejection_tally.h"
 #include "operators/parts/text/text_source.h"
@@ -25,9 +28,12 @@ struct settings {
   std::vector<std::string> paths;
   input_facts inputs;
   record::row_type type;        // of the fields
+  record::row_type read_type;   // and with the columns that tell what is missing
   record::row_type given_type;  // and with the file's name
   csv_format format;
-  bool header = false;
+  csv_columns columns;
+  csv_times times;
+  csv_missing missing;
   plan::node_checker::error_policy on_error;
 };
 
@@ -36,9 +42,12 @@ settings read(plan::node_checker& node) {
   s.paths = node.paths("path");
   if (auto type = node.row_type("type")) s.type = *std::move(type);
   s.format = read_csv_format(node);
-  s.header = node.boolean("header");
+  s.columns = read_csv_columns(node, s.type);
   s.on_error = node.on_error();
-  s.given_type = with_file_column(node, s.type);
+  s.times = read_csv_times(node, s.type);
+  s.missing = read_csv_missing(node, s.type, s.times);
+  s.read_type = node.ok() ? with_told_columns(s.type, s.missing) : s.type;
+  s.given_type = with_file_column(node, s.read_type);
   return s;
 }
 
@@ -52,12 +61,25 @@ record::row_type reject_type() {
                            {"reason", value_type::of(type_kind::string)}});
 }
 
-// The bytes of the shortest record: a byte that ends each field, and a digit for each number. Texts may be empty.
-uint64_t least_record_bytes(const record::row_type& type) {
-  const auto numbers = std::count_if(type.columns().begin(), type.columns().end(), [](const record::column& c) {
-    return !c.type.is_string() && c.type.kind != record::type_kind::bytes;
-  });
-  return type.num_columns() + static_cast<uint64_t>(numbers);
+// The bytes of the shortest record: a byte that ends each field, and a digit for each number. Texts may be empty, and
+// so may be what is missing.
+uint64_t least_record_bytes(const settings& s) {
+  uint64_t out = s.type.num_columns();
+  for (size_t i = 0; i < s.type.num_columns(); ++i)
+    if (!s.type[i].type.is_text() && !(s.missing.columns[i].allowed && s.missing.any_empty)) ++out;
+  return out;
+}
+
+plan::row_estimate estimate(settings& s) {
+  const std::string sample = s.columns.by_header ? s.inputs.beginning : std::string();
+  plan::row_estimate out = rows_of_text(s.inputs, '\n', least_record_bytes(s), s.type);
+  if (!sample.empty() && s.inputs.num_bytes)
+    out = with_texts_of(out, sample, *s.inputs.num_bytes, s.columns, s.type, s.format);
+  const uint64_t told_bytes = s.read_type.row_bytes() - s.type.row_bytes();
+  out.num_bytes += out.rows * told_bytes;
+  const uint64_t most_added = plan::bound_times(out.most_rows, told_bytes + s.missing.default_texts.size());
+  out.most_bytes = plan::bound_plus(out.most_bytes, most_added);
+  return out;
 }
 
 settings check(plan::node_checker& node) {
@@ -65,21 +87,27 @@ settings check(plan::node_checker& node) {
   const size_t port = s.on_error.what == action::to_port ? node.add_output(s.on_error.port) : 0;
   if (!node.ok()) return s;
   s.inputs = look_at_inputs(node, s.paths);
-  const plan::row_estimate rows = rows_of_text(s.inputs, '\n', least_record_bytes(s.type), s.type);
+  const plan::row_estimate rows = estimate(s);
   if (port > 0) node.set_output(port, reject_type());
   node.set_output(0, s.given_type, {}, rows);
   return s;
 }
 
+// By the file's index. The head looks at a file's header before any piece of that file leaves it, and each layout is
+// written once, so the stage that parses needs no lock.
+using csv_layouts = std::vector<std::shared_ptr<const csv_layout>>;
+
 class parse_stage final : public exec::parcel_stage<numbered_text> {
  public:
-  parse_stage(settings s, std::shared_ptr<rejection_tally> tally, record::batch_pool& pool, size_t batch_bytes)
+  parse_stage(settings s, std::shared_ptr<const csv_layouts> layouts, std::shared_ptr<rejection_tally> tally,
+              record::batch_pool& pool, size_t batch_bytes)
       : settings_(std::move(s)),
-        parser_(settings_.type, settings_.format),
+        layouts_(std::move(layouts)),
+        parser_(settings_.read_type, settings_.format, settings_.missing, settings_.times),
         reject_type_(reject_type()),
         tally_(std::move(tally)),
         pool_(pool),
-        file_column_(settings_.type, settings_.given_type, settings_.paths),
+        file_column_(settings_.read_type, settings_.given_type, settings_.paths),
         batch_bytes_(file_column_.without(batch_bytes)) {}
 
   void open(const numbered_text& in, exec::output& out) const override {
@@ -102,9 +130,11 @@ class parse_stage final : public exec::parcel_stage<numbered_text> {
       return true;
     };
     const uint64_t first_line = in.piece.first_line + count_byte(done, '\n');
+    const csv_layout* const layout = (*layouts_)[in.file].get();
+    FLOWRUN_CHECK(layout != nullptr || !settings_.columns.by_header);
     const csv_parser::progress parsed =
-        parser_.parse(text, first_line, pool_, batch_bytes_, rows, reject, file_column_.without(out.room()));
-    if (settings_.given_type.num_columns() > settings_.type.num_columns())
+        parser_.parse(text, first_line, pool_, batch_bytes_, rows, reject, file_column_.without(out.room()), layout);
+    if (settings_.given_type.num_columns() > settings_.read_type.num_columns())
       for (record::batch& b : rows) b = file_column_.add(b, in.file, pool_);
     if (!rejects.empty()) rejected.push_back(rejects.take());
     out.emit(rows, 0);
@@ -116,6 +146,7 @@ class parse_stage final : public exec::parcel_stage<numbered_text> {
 
  private:
   const settings settings_;
+  const std::shared_ptr<const csv_layouts> layouts_;
   const csv_parser parser_;
   const record::row_type reject_type_;
   const std::shared_ptr<rejection_tally> tally_;
@@ -129,19 +160,29 @@ exec::assembly build(exec::build_context& c, const settings& s) {
   cutter_options cutting = default_cutting(c, s.inputs);
   cutting.format = s.format;
   cutting.skip_byte_order_mark = true;
-  cutting.skip_header = s.header;
-  cutting.on_header = [type = s.type, format = s.format](const std::string& path, std::string_view record) {
-    check_csv_header(path, record, type, format);
+  cutting.skip_header = s.columns.header;
+  auto layouts = std::make_shared<csv_layouts>(s.paths.size());
+  cutting.on_header = [s, layouts](size_t file, const std::string& path, std::string_view record) {
+    (*layouts)[file] = look_at_header(s.columns, path, record, s.type, s.format);
   };
-  const size_t piece_bytes = cutting.piece_bytes;
+  const auto on_header = cutting.on_header;
+  const size_t piece_bytes = cutting.piece_bytes, header_bytes = cutting.max_record_bytes + 1;
   exec::assembly out;
   out.head = make_text_source(c, s.paths, std::move(cutting), tally);
-  out.stages.push_back(std::make_unique<parse_stage>(s, std::move(tally), c.job.pool(), piece_bytes));
+  if (c.begin_at != nullptr && s.columns.by_header) {  // behind the header of that file
+    const size_t file = beginning_at(c.begin_at).file;
+    with_csv_header_of(s.paths[file], s.format, header_bytes,
+                       [&](std::string_view record) { on_header(file, s.paths[file], record); });
+  }
+  out.stages.push_back(
+      std::make_unique<parse_stage>(s, std::move(layouts), std::move(tally), c.job.pool(), piece_bytes));
   return out;
 }
 
 void look_into(const settings& s, const std::string& path) {
-  if (s.header) check_csv_header_of(path, s.type, s.format);
+  if (!s.columns.header) return;
+  with_csv_header_of(path, s.format, usual_header_bytes,
+                     [&](std::string_view record) { look_at_header(s.columns, path, record, s.type, s.format); });
 }
 
 }  // namespace
@@ -158,9 +199,20 @@ exec::operator_definition word<"file_read_csv">() {
       "for one, and delimiters and line ends within are part of it. Lines end with \\n or \\r\\n; the last one may "
       "lack it. A "
       "UTF-8 byte order mark is skipped.\n\n"
+      "With `columns: header` the header of each file says which field is which column of `type`: names are compared "
+      "byte for byte, blanks and all, and of several files each may have an order of its own. Fields that `type` "
+      "doesn't name are skipped, whatever they hold, but each line must have as many fields as the header.\n\n"
+      "`null_values` says which texts stand for a missing value, in all columns of `type`. Rows have no NULLs: a "
+      "column "
+      "with a `default` becomes that, one that `missing` names becomes zero or empty, and a bool column behind those "
+      "of "
+      "`type` is true; with both it becomes the default. A missing value of any other column makes its line malformed. "
+      "Quotes keep a text from being a missing value (\"\" is an empty string where an empty field is missing), but "
+      "make no difference to a number or a bool.\n\n"
       "A line that is no row of `type` is malformed: a wrong number of fields, an integer that is no number or out of "
       "range, "
-      "a bool other than true, false, 1 or 0, a bytes[N] of another length. Blanks are not skipped. An empty line is a "
+      "a bool other than true, false, 1 or 0, a date or timestamp that is none, a bytes[N] of another length. Blanks "
+      "are not skipped. An empty line is a "
       "row only "
       "if the type is a single string. The first malformed line ends the job, unless `on_error: skip` drops such lines "
       "or "
@@ -177,7 +229,7 @@ exec::operator_definition word<"file_read_csv">() {
   d.role = plan::operator_role::source;
   d.outputs = {{"out", "the rows"}};
   d.has_error_port = true;
-  d.parameters.resize(3);
+  d.parameters.resize(2);
   d.parameters[0].name = "path";
   d.parameters[0].kind = parameter_kind::paths;
   d.parameters[0].required = true;
@@ -185,13 +237,11 @@ exec::operator_definition word<"file_read_csv">() {
   d.parameters[1].name = "type";
   d.parameters[1].kind = parameter_kind::row_type;
   d.parameters[1].required = true;
-  d.parameters[1].help = "The columns in the order of the fields.";
-  d.parameters[2].name = "header";
-  d.parameters[2].kind = parameter_kind::boolean;
-  d.parameters[2].default_text = "false";
-  d.parameters[2].help =
-      "The first line of each file is a header: it must name the columns of `type`, in order, and is skipped.";
+  d.parameters[1].help = "The columns in the order of the fields; with `columns: header` those to take, in any order.";
+  for (plan::parameter_declaration& p : csv_column_parameters()) d.parameters.push_back(std::move(p));
   for (plan::parameter_declaration& p : csv_parameters()) d.parameters.push_back(std::move(p));
+  d.parameters.push_back(csv_times_parameter());
+  for (plan::parameter_declaration& p : csv_missing_parameters()) d.parameters.push_back(std::move(p));
   d.parameters.push_back(file_column_parameter());
   d.memory = [](const plan::node& n, plan::node_part) { return text_reading_memory(n.settings.as<settings>().inputs); };
   return exec::define<settings>(std::move(d), check, build, look_into);

@@ -39,12 +39,27 @@ std::string node_checker::text(const std::string& name) const {
   return v ? specs::text(*v) : std::string();
 }
 
-std::vector<std::string> node_checker::paths(const std::string& name) const {
+std::vector<std::string> node_checker::texts(const std::string& name) const {
   std::vector<std::string> out;
   const specs::Value* v = value(name);
   if (!v) return out;
   if (specs::is_scalar(*v)) out.push_back(specs::text(*v));
   for (const specs::Value& item : v->list().items()) out.push_back(specs::text(item));
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> node_checker::column_texts(const std::string& name,
+                                                                            const record::row_type& type) {
+  std::vector<std::pair<std::string, std::string>> out;
+  const specs::Value* v = value(name);
+  if (!v) return out;
+  for (const specs::Entry& entry : v->map().entries()) {
+    if (type.index_of(entry.key()))
+      out.emplace_back(entry.key(), specs::text(entry.value()));
+    else
+      add(entry.key_position(), fmt::format("'type' has no column '{}'", entry.key()), one_of(type.names()),
+          did_you_mean(entry.key(), type.names()));
+  }
   return out;
 }
 

@@ -44,9 +44,10 @@ class node_checker {
   // --- parameters (values have the declared shape; a fault was already reported otherwise and check() is not called)
   // ---
   bool has(const std::string& name) const;
-  const specs::Value* value(const std::string& name) const;  // null when absent and without default
-  std::string text(const std::string& name) const;           // also path, choice; the default when absent
-  std::vector<std::string> paths(const std::string& name) const;
+  const specs::Value* value(const std::string& name) const;       // null when absent and without default
+  std::string text(const std::string& name) const;                // also path, choice; the default when absent
+  std::vector<std::string> texts(const std::string& name) const;  // one or a list, as they are
+  std::vector<std::string> paths(const std::string& name) const { return texts(name); }
   uint64_t integer(const std::string& name) const;
   uint64_t bytes(const std::string& name) const;
   bool boolean(const std::string& name) const;
@@ -56,6 +57,9 @@ class node_checker {
   std::vector<std::pair<std::string, std::string>> column_pairs(const std::string& name);
   // {name: columns of input 0}, in order: parameter_kind::named_columns. Known columns only; faults for others.
   std::vector<std::pair<std::string, std::vector<std::string>>> named_columns(const std::string& name);
+  // {name: text}, in order: parameter_kind::column_texts. Known columns of `type` only; faults for
+  // others.
+  std::vector<std::pair<std::string, std::string>> column_texts(const std::string& name, const record::row_type& type);
   std::vector<sort_key> sort_keys(const std::string& name, const expr::scope& scope);
   std::optional<expr::expression> expression(const std::string& name, const expr::scope& scope);
   std::optional<expr::expression> condition(const std::string& name, const expr::scope& scope);

@@ -41,6 +41,8 @@ enum class parameter_kind {
   nodes,              // nodes inside of the node: {id: {op: …}} (loop, if)
   carried,            // a map {name: {rows: …} | {from: …} | {value: …}} (loop)
   texts_by_name,      // a map {name: text}: nodes or expressions (loop, if)
+  texts,              // a text or a list of texts, which may be empty
+  column_texts,       // a map {column of the node's row type: text} (file.read_csv)
   rules,              // a list of rules {from, when, set, push, emit, to} (pq_scan)
 };
 

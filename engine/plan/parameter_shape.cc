@@ -30,11 +30,13 @@ class shape_checker {
     switch (p.kind) {
       case parameter_kind::paths:
       case parameter_kind::columns:
-      case parameter_kind::sort_keys: return texts(p, v);
+      case parameter_kind::sort_keys:
+      case parameter_kind::texts: return texts(p, v);
       case parameter_kind::row_type: type(v); return;
       case parameter_kind::named_expressions:
       case parameter_kind::named_conditions:
-      case parameter_kind::aggregates: return map_of_texts(p, v);
+      case parameter_kind::aggregates:
+      case parameter_kind::column_texts: return map_of_texts(p, v);
       case parameter_kind::texts_by_name: return ids_with(p, v, false);
       case parameter_kind::carried: return ids_with(p, v, true);
       case parameter_kind::nodes: return wrong(p, v);  // nodes are no part of `with`, once they are read
@@ -73,6 +75,10 @@ class shape_checker {
       good_ = false;  // already reported
       return;
     }
+    if (specs::is_null(v) && (p.kind == parameter_kind::texts || p.kind == parameter_kind::column_texts))
+      return fail(
+          v.position(), fmt::format("'{}' is nothing", p.name), "text",
+          "YAML takes null, ~ and a missing value for nothing; as texts they stand in quotes, such as \"null\"");
     if (!specs::is_scalar(v)) return wrong(p, v);
     const std::string& text = specs::text(v);
     bool right = true;
@@ -89,7 +95,9 @@ class shape_checker {
         right = std::find(p.choices.begin(), p.choices.end(), text) != p.choices.end();
         hint = right ? "" : did_you_mean(text, p.choices);
         break;
-      case parameter_kind::text: break;  // also the empty text
+      case parameter_kind::text:
+      case parameter_kind::texts:
+      case parameter_kind::column_texts: break;  // also the empty text
       case parameter_kind::path:
       case parameter_kind::paths:  // a blank is a name like any other
         if (text.empty()) return fail(v.position(), fmt::format("'{}' is empty", p.name), describe(p));
@@ -265,6 +273,8 @@ std::string describe(const parameter_declaration& p) {
     case parameter_kind::carried:
       return "a map {name: {rows: [{column: value}], type: T}, or {from: INPUT}, or {value: expression}}";
     case parameter_kind::texts_by_name: return "a map {name: node or expression}";
+    case parameter_kind::texts: return "a text, or a list of texts";
+    case parameter_kind::column_texts: return "a map {column: text}";
     case parameter_kind::rules: return "a list of rules {from, when, set, push, emit, to}";
   }
   return {};

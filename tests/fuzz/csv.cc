@@ -2,7 +2,7 @@
 //
 // What holds of every text: however it is cut into chunks and pieces, the same rows come of it, and the same records
 // are refused for the same reasons; where all columns are strings, those that a reader finds which takes one byte at a
-// time; and rows that are written read as the same rows.
+// time, and the same with some of the columns, taken by header; and rows that are written read as the same rows.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -10,6 +10,8 @@
 #include "engine/base/error.h"
 #include "operators/parts/text/csv_formatter.h"
 #include "operators/parts/text/csv_header.h"
+#include "operators/parts/text/csv_layout.h"
+#include "operators/parts/text/csv_missing.h"
 #include "operators/parts/text/csv_parser.h"
 #include "operators/parts/text/csv_value.h"
 #include "operators/parts/text/text_cutter.h"
@@ -80,9 +82,10 @@ void append_rows(const row_type& type, const std::vector<record::batch>& batches
 
 // One piece of whole records, in steps of about `most_bytes`.
 void parse_piece(const row_type& type, const csv_format& format, std::string_view text, uint64_t first_line,
-                 uint64_t most_bytes, parsed& out) {
+                 uint64_t most_bytes, parsed& out, const operators::csv_layout* layout = nullptr,
+                 const operators::csv_missing& missing = {}) {
   record::batch_pool pool;
-  const operators::csv_parser parser(type, format);
+  const operators::csv_parser parser(type, format, missing);
   while (!text.empty()) {
     std::vector<record::batch> rows;
     const auto done = parser.parse(
@@ -93,7 +96,7 @@ void parse_piece(const row_type& type, const csv_format& format, std::string_vie
           out.bad.push_back({std::string(bad.text), bad.reason, bad.line, bad.column});
           return true;
         },
-        most_bytes);
+        most_bytes, layout);
     must_hold(done.num_bytes > 0 && done.num_bytes <= text.size(), "{} bytes of {} were read", done.num_bytes,
               text.size());
     const std::string_view read = text.substr(0, done.num_bytes);
@@ -102,6 +105,48 @@ void parse_piece(const row_type& type, const csv_format& format, std::string_vie
     append_rows(type, rows, out.rows);
     for (record::batch& b : rows) out.batches.push_back(std::move(b));
   }
+}
+
+// Every other column, the last one first, as a header may say it: what the whole records have there.
+void look_at_layout(const row_type& type, const csv_format& format, std::string_view text, const parsed& whole) {
+  const auto& columns = type.columns();
+  if (!std::all_of(columns.begin(), columns.end(), [](const auto& c) { return c.type.is_string(); })) return;
+  operators::csv_layout layout;
+  layout.num_fields = columns.size();
+  const size_t num_taken = (columns.size() + 1) / 2;
+  for (size_t i = 0; i < num_taken; ++i) layout.taken.push_back({2 * i, num_taken - 1 - i});
+  const row_type taken({columns.begin(), columns.begin() + static_cast<ptrdiff_t>(num_taken)});
+  parsed found, expected;
+  parse_piece(taken, format, text, 0, ~uint64_t{0}, found, &layout);
+  for (const fields& row : whole.rows) {
+    fields& chosen = expected.rows.emplace_back(num_taken);
+    for (const auto& f : layout.taken) chosen[f.column] = row[f.field];
+  }
+  must_hold(found.rows == expected.rows, "{} rows by header, {} whole", found.rows.size(), expected.rows.size());
+  must_hold(found.bad == whole.bad, "{} records are refused by header, {} whole", found.bad.size(), whole.bad.size());
+}
+
+// A reader that looks for missing values, and finds none that has a default, reads the same rows.
+void look_at_missing(const row_type& type, const csv_format& format, std::string_view text, const parsed& whole) {
+  operators::csv_missing missing;
+  missing.texts = {"7", "a text that no input has"};
+  missing.any_number = true;
+  missing.columns.resize(type.num_columns());
+  missing.values.resize(type.row_bytes());
+  missing.default_texts = "texts of defaults";
+  parsed found;
+  parse_piece(type, format, text, 0, ~uint64_t{0}, found, nullptr, missing);
+  must_hold(found.rows.size() + found.bad.size() == whole.rows.size() + whole.bad.size(), "{} records, and {} whole",
+            found.rows.size() + found.bad.size(), whole.rows.size() + whole.bad.size());
+  size_t at = 0;
+  for (const fields& row : whole.rows) {  // but for those with a 7, which are refused
+    if (at < found.rows.size() && found.rows[at] == row)
+      ++at;
+    else
+      must_hold(std::any_of(row.begin(), row.end(), [](const std::string& field) { return field == "7"; }),
+                "a row is not read that has no missing value");
+  }
+  must_hold(at == found.rows.size(), "{} rows of {}", at, found.rows.size());
 }
 
 parsed parse_in_pieces(const row_type& type, const csv_format& format, std::string_view text, size_t chunk_bytes,
@@ -207,7 +252,11 @@ void look_at_writing(const row_type& type, const csv_format& format, const parse
 void look_at_header(const row_type& type, const csv_format& format, std::string_view text) {
   const char* const end = operators::record_end(text.data(), text.data() + text.size(), format);
   try {
-    operators::check_csv_header("in.csv", {text.data(), static_cast<size_t>(end - text.data())}, type, format);
+    const std::string_view record(text.data(), static_cast<size_t>(end - text.data()));
+    const operators::csv_layout layout = operators::layout_by_header("in.csv", record, type.names(), format);
+    must_hold(layout.taken.size() == type.num_columns() && layout.num_fields >= layout.taken.size(), "{} of {} fields",
+              layout.taken.size(), layout.num_fields);
+    operators::check_csv_header("in.csv", record, type, format);
   } catch (const error& refused) {
     must_hold(refused.kind() == error_kind::bad_data, "a header is refused: {}", refused.what());
   }
@@ -231,6 +280,8 @@ void try_input(std::string_view bytes) {
   must_hold(whole.rows == pieces.rows && whole.bad == pieces.bad, "{} rows at once, {} in pieces", whole.rows.size(),
             pieces.rows.size());
   look_at_strings(type, format, text, whole);
+  look_at_layout(type, format, text, whole);
+  look_at_missing(type, format, text, whole);
   look_at_writing(type, format, whole, most_bytes);
   look_at_header(type, format, text);
 }

@@ -64,7 +64,8 @@ def malformed(d):
 
 
 def another_header(d):
-    return d.add("file.read_csv", path=file(d, b"other\n1\n"), type={d.fresh("c"): "u8"}, header=True)
+    how = d.r.choice([{"header": True}, {"columns": "header"}])
+    return d.add("file.read_csv", path=file(d, b"other\n1\n"), type={d.fresh("c"): "u8"}, **how)
 
 
 def odd_size(d):

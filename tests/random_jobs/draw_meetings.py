@@ -3,10 +3,11 @@
 import draw_values
 import files
 import stored
+import times
 from draw_expressions import expression_drawer
 from drawing import some
 from job_text import call, ex, key, name, number
-from values import INTEGERS, is_integer, is_number, is_text, job_fails, packed
+from values import INTEGERS, is_integer, is_number, is_text, is_time, job_fails, length_of, packed, text_of
 
 
 def types(d, pool, most=5):
@@ -27,7 +28,48 @@ def parts(d, make):
     return [file(d, make()), file(d, make())]
 
 
-WRONG = [b"", b"x", b"999999999999999999999999", b"-1", b"1.5", b" 1", b"tru", b"300"]
+WRONG = [b"", b"x", b"999999999999999999999999", b"-1", b"1.5", b" 1", b"tru", b"300", b"2026-02-29", b"2026-02-28", b"2026-01-01T24:00"]
+
+
+def header_names(d, columns, blanks):
+    """What headers call some of the columns; with blanks only where those may stand in a name."""
+    some = [c for c in columns if d.r.random() < 0.3]
+    shapes = ["{}-", "0{}", "\u00e4{}", "#.{}", *(["Amount ({})"] if blanks else [])]
+    return {c: d.r.choice(shapes).format(c) for c in some}
+
+
+def fields_by_header(d, columns, names):
+    """The columns as a file may have them: in another order, with more among them."""
+    more = {d.fresh("x"): d.r.choice(draw_values.TYPES) for _ in range(d.r.choice([0, 0, 1, 2, 30]))}
+    found = list({**columns, **more}.items())
+    d.r.shuffle(found)
+    return dict(found)
+
+
+def field(value, kind, pattern):
+    """What a file has, in the column's form if it has one."""
+    if pattern is None:
+        return text_of(value, kind)
+    return times.printed(value * (times.DAY if kind == "date" else 1), pattern.encode())
+
+
+def missing_values(d, columns, forms):
+    """null_values, default and missing. Most columns may be missing, so that not all lines are malformed."""
+    r = d.r
+    out = {"null_values": r.sample(["", "NA", "-", "0", "7", "null", "nan"], r.randint(1, 3))}
+    default, told = {}, {}
+    for c, kind in columns.items():
+        if r.random() < 0.6:
+            texts = ["", "none", "a, b", 'say "x"', "\u00e4;\t|"] if kind == "string" else []
+            if is_text(kind):
+                default[c] = r.choice(texts or ["x" * length_of(kind)])
+            else:
+                default[c] = field(draw_values.value(r, kind), kind, forms.get(c)).decode()
+        if r.random() < 0.5:
+            told[c] = d.fresh("c")
+    out.update({"default": default} if default else {})
+    out.update({"missing": told} if told else {})
+    return out
 
 
 def read_csv(d):
@@ -36,13 +78,25 @@ def read_csv(d):
     delimiter = r.choice([",", ",", ",", ";", "\t", "|", " "])
     quote = r.choice(['"', '"', '"', "'", ""])
     end = r.choice([b"\n", b"\n", b"\n", b"\r\n"])
-    header = r.random() < 0.2
+    by_header = r.random() < 0.25
+    header = r.random() < (0.5 if by_header else 0.2)
     wrong = r.random() < 0.25
+    names = header_names(d, columns, quote or delimiter != " ") if by_header else {}
+    forms = {c: r.choice(times.PATTERNS).decode() for c, k in columns.items() if is_time(k) and r.random() < 0.4}
+    missing = missing_values(d, columns, forms) if r.random() < 0.3 else {}
+    wrong = wrong or bool(missing) and r.random() < 0.7
+    nulls = [n.encode() for n in missing.get("null_values", [])]
+    allowed = {*missing.get("default", {}), *missing.get("missing", {})}
 
     def make():
+        found = fields_by_header(d, columns, names) if by_header else columns  # as the file has them
         try:
-            rows = draw_values.rows(r, columns, draw_values.count(r))
-            lines = [files.file_text([row], columns, delimiter.encode(), quote.encode(), end) for row in rows]
+            rows = draw_values.rows(r, found, draw_values.count(r))
+            shown = {c: "string" if c in forms else k for c, k in found.items()}
+            rows = [
+                tuple(field(v, k, forms[c]) if c in forms else v for v, (c, k) in zip(row, found.items())) for row in rows
+            ]
+            lines = [files.file_text([row], shown, delimiter.encode(), quote.encode(), end) for row in rows]
         except job_fails:
             lines = []
         if wrong:
@@ -50,11 +104,25 @@ def read_csv(d):
                 if r.random() < 0.2:
                     lines[i] = (
                         delimiter.encode().join(
-                            r.choice(WRONG) for _ in range(r.choice([len(columns), len(columns), len(columns) + 1]))
+                            r.choice(WRONG) for _ in range(r.choice([len(found), len(found), len(found) + 1]))
                         )
                         + end
                     )
-        head = delimiter.join(columns).encode() + end if header else b""
+        for i in range(len(lines) if nulls else 0):
+            values = lines[i][: -len(end)].split(delimiter.encode())
+            if len(values) == len(found) and not (quote and quote.encode() in lines[i]):  # nothing is in quotes
+                for at, c in enumerate(found):
+                    if r.random() < 0.3 and (wrong or c not in columns or c in allowed):
+                        values[at] = r.choice(nulls)
+                        if quote and r.random() < 0.2:
+                            values[at] = quote.encode() + values[at] + quote.encode()
+            lines[i] = delimiter.encode().join(values) + end
+        if by_header:
+            wanted = {names.get(c, c): c for c in found}
+            text = {c: "string" for c in found}
+            head = files.file_text([tuple(n.encode() for n in wanted)], text, delimiter.encode(), quote.encode(), end)
+        else:
+            head = delimiter.join(columns).encode() + end if header else b""
         data = head + b"".join(lines)
         if r.random() < 0.2 and data.endswith(end) and lines and not lines[-1] == end:
             data = data[: -len(end)]
@@ -66,6 +134,15 @@ def read_csv(d):
     settings.update({k: v for k, v, usual in [("delimiter", delimiter, ","), ("quote", quote, '"')] if v != usual})
     if header:
         settings["header"] = True
+    if by_header:
+        settings["columns"] = "header"
+    elif r.random() < 0.1:
+        settings["columns"] = "position"
+    if names:
+        settings["names"] = names
+    if forms:
+        settings["format"] = forms
+    settings.update(missing)
     on_error = (
         r.choice(["skip", {"to": "bad"}, {"to": "bad", "max_ratio": r.choice([0.5, 0.9, 1])}, "bad"])
         if wrong

@@ -47,12 +47,13 @@ class any_order(bytes):
 
 
 def split_lines(data, delimiter, quote):
-    """[[field text, ...], raw line] of RFC 4180."""
+    """([field text, ...], [whether it is in quotes, ...], raw line) of RFC 4180."""
     at, out = 3 if data.startswith(b"\xef\xbb\xbf") else 0, []
     while at < len(data):
-        start, fields = at, []
+        start, fields, quoted = at, [], []
         while True:
-            if quote and data[at : at + 1] == quote:
+            quoted.append(bool(quote) and data[at : at + 1] == quote)
+            if quoted[-1]:
                 field, at = b"", at + 1
                 while True:
                     end = data.find(quote, at)
@@ -78,7 +79,7 @@ def split_lines(data, delimiter, quote):
             raw, at = raw[:-1] if raw.endswith(b"\r") else raw, at + 1
         elif at < len(data):
             raise undefined("text behind a closing quote")
-        out.append((fields, raw))
+        out.append((fields, quoted, raw))
     return out
 
 
@@ -110,37 +111,70 @@ def field_value(text, kind):
     return single(Fraction(Decimal(text.decode()))) if kind == "f32" else float(text)
 
 
+def is_missing(settings, column, text, quoted):
+    kind = settings["type"][column]
+    return not (quoted and is_text(kind)) and text in [n.encode() for n in settings.get("null_values", [])]
+
+
+def formed_value(settings, column, text, kind):
+    """The same in the column's form, if it has one."""
+    if column not in settings.get("format", {}):
+        return field_value(text, kind)
+    us = times.read_with(text, settings["format"][column].encode())
+    return us if us is None or kind == "timestamp" else us // times.DAY
+
+
+def read_field(settings, column, text, quoted):
+    """The value; None: malformed."""
+    kind = settings["type"][column]
+    if not is_missing(settings, column, text, quoted):
+        return formed_value(settings, column, text, kind)
+    if column in settings.get("default", {}):
+        return formed_value(settings, column, settings["default"][column].encode(), kind)
+    zero = 0 if is_time(kind) else b"" if kind == "string" else bytes(length_of(kind)) if is_text(kind) else field_value(b"0", kind)
+    return zero if column in settings.get("missing", {}) else None
+
+
 def read_csv(settings, node, files):
     """{port: table}."""
     columns = settings["type"]
     delimiter, quote = settings.get("delimiter", ",").encode(), settings.get("quote", '"').encode()
+    told = settings.get("missing", {})
+    if not set(told).union(settings.get("default", {})) <= set(columns) or len({*columns, *told.values()}) < len(columns) + len(told):
+        raise fault("an unknown column, or a name that is there already")
     rows, bad, lines = [], [], 0
     for path in paths(settings):
-        number = 1
-        for i, (fields, raw) in enumerate(split_lines(files[path], delimiter, quote)):
+        number, places = 1, list(range(len(columns)))  # of the columns among the fields
+        size = len(columns)
+        for i, (fields, quoted, raw) in enumerate(split_lines(files[path], delimiter, quote)):
             line, number = number, number + 1 + raw.count(b"\n")
+            if settings.get("columns") == "header" and i == 0:
+                names = [settings.get("names", {}).get(c, c).encode() for c in columns]
+                if any(fields.count(name) != 1 for name in names):
+                    raise job_fails("a column that the header lacks or has twice")
+                places, size = [fields.index(name) for name in names], len(fields)
+                continue
             if settings.get("header") and i == 0:
                 if fields != [c.encode() for c in columns]:
                     raise job_fails("another header")
                 continue
             lines += 1
-            if raw == b"" and list(columns.values()) != ["string"]:
-                values = [None]
-            elif len(fields) != len(columns):
+            if len(fields) != size:
                 values = [None]
             else:
-                values = [field_value(f, kind) for f, kind in zip(fields, columns.values())]
+                values = [read_field(settings, c, fields[at], quoted[at]) for at, c in zip(places, columns)]
             if None in values:
                 bad.append((raw, line, 0, b""))
             else:
-                rows.append(tuple(values))
+                at = dict(zip(columns, places))
+                rows.append(tuple(values) + tuple(is_missing(settings, c, fields[at[c]], quoted[at[c]]) for c in told))
     how = node.on_error or "fail"
     port = how["to"] if isinstance(how, dict) else how
     if bad and port == "fail":
         raise job_fails("malformed lines")
     if isinstance(how, dict) and "max_ratio" in how and len(bad) > how["max_ratio"] * lines:
         raise job_fails("more malformed lines than max_ratio")
-    out = {"": table(columns, rows)}
+    out = {"": table({**columns, **{c: "bool" for c in told.values()}}, rows)}
     if port not in ("fail", "skip"):
         out[port] = table(REJECTED, bad)
     return out

@@ -152,6 +152,8 @@ def fewer_columns(job):
                     settings["sorted_by"] = [k for k in settings["sorted_by"] if k[0][1] != column]
                 out.files[path] = b"".join(packed(v, k) for row in left.rows for v, k in zip(row, columns.values()))
             else:
+                for other in ("columns", "names", "null_values", "default", "missing"):
+                    settings.pop(other, None)
                 same = {k: v for k, v in settings.items() if k in ("delimiter", "quote", "header")}
                 out.files[path] = files.write_csv(same, left)
             yield out

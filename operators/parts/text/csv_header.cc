@@ -1,6 +1,6 @@
 #include "operators/parts/text/csv_header.h"
 
-#include <vector>
+#include <algorithm>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
@@ -12,10 +12,10 @@ namespace flowrun::operators {
 namespace {
 
 constexpr size_t most_names_shown = 16;
-constexpr size_t most_header_bytes = 1 * MiB;
 
-// By the rule of text_scan.h; a field's text after a closing quote is kept, so that it can't equal a name.
-std::vector<std::string> fields_of(std::string_view record, const csv_format& format) {
+}  // namespace
+
+std::vector<std::string> fields_of_record(std::string_view record, const csv_format& format) {
   if (record.ends_with('\n')) record.remove_suffix(1);
   if (record.ends_with('\r')) record.remove_suffix(1);
   std::vector<std::string> fields;
@@ -40,8 +40,7 @@ std::vector<std::string> fields_of(std::string_view record, const csv_format& fo
   }
 }
 
-// "a, b, c": names as they are, everything else quoted and shortened.
-std::string listed(const std::vector<std::string>& names) {
+std::string listed_names(const std::vector<std::string>& names) {
   std::string out;
   for (size_t i = 0; i < names.size(); ++i) {
     if (i > 0) out += ", ";
@@ -54,35 +53,36 @@ std::string listed(const std::vector<std::string>& names) {
   return out;
 }
 
-}  // namespace
-
 void check_csv_header(const std::string& path, std::string_view record, const record::row_type& type,
                       const csv_format& format) {
-  const std::vector<std::string> found = fields_of(record, format);
+  const std::vector<std::string> found = fields_of_record(record, format);
   const std::vector<std::string> expected = type.names();
   if (found == expected) return;
   size_t first = 0;
   while (first < found.size() && first < expected.size() && found[first] == expected[first]) ++first;
-  throw error(error_kind::bad_data,
-              first < most_names_shown
-                  ? fmt::format("{}:1: the header says {}; the type has {}", path, listed(found), listed(expected))
-                  : fmt::format("{}:1: field {} of the header is {}; the type has {}", path, first + 1,
-                                first < found.size() ? quoted_excerpt(found[first]) : "missing",
-                                first < expected.size() ? quoted_excerpt(expected[first]) : "no such column"),
-              "give `type` the columns in the file's order and by its names; if the names don't matter, say `header: "
-              "false` and "
-              "drop the first line before, or with `on_error: skip`");
+  throw error(
+      error_kind::bad_data,
+      first < most_names_shown
+          ? fmt::format("{}:1: the header says {}; the type has {}", path, listed_names(found), listed_names(expected))
+          : fmt::format("{}:1: field {} of the header is {}; the type has {}", path, first + 1,
+                        first < found.size() ? quoted_excerpt(found[first]) : "missing",
+                        first < expected.size() ? quoted_excerpt(expected[first]) : "no such column"),
+      "give `type` the columns in the file's order and by its names; if the names don't matter, say `header: "
+      "false` and "
+      "drop the first line before, or with `on_error: skip`");
 }
 
-void check_csv_header_of(const std::string& path, const record::row_type& type, const csv_format& format) {
-  for (size_t wanted = 64 * KiB; wanted <= most_header_bytes; wanted *= 2) {
+void with_csv_header_of(const std::string& path, const csv_format& format, size_t most_bytes,
+                        const std::function<void(std::string_view record)>& look) {
+  for (size_t wanted = std::min(64 * KiB, most_bytes);; wanted = std::min(2 * wanted, most_bytes)) {
     const io::decoded_text text = io::text_beginning(path, wanted);
     std::string_view rest = text.text;
     if (rest.starts_with(byte_order_mark)) rest.remove_prefix(byte_order_mark.size());
     const char* const end = rest.data() + rest.size();
     const char* const behind = record_end(rest.data(), end, format);
-    if (rest.empty() || (behind == end && !text.whole)) continue;  // a line end as the last byte may lie within quotes
-    return check_csv_header(path, {rest.data(), behind}, type, format);
+    // A line end as the last byte may lie within quotes.
+    if (!rest.empty() && (behind != end || text.whole)) return look({rest.data(), behind});
+    if (wanted == most_bytes || text.whole) return;
   }
 }
 

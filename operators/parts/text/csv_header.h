@@ -3,8 +3,10 @@
 // phase, where that takes nothing from the file, and again when the file is read.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/record/row_type.h"
 #include "operators/parts/text/text_scan.h"
@@ -16,8 +18,18 @@ namespace flowrun::operators {
 void check_csv_header(const std::string& path, std::string_view record, const record::row_type& type,
                       const csv_format& format);
 
-// The same for the file as it lies there. A file without a byte has no header, and one whose header is longer than any
-// that a person writes is left to the run.
-void check_csv_header_of(const std::string& path, const record::row_type& type, const csv_format& format);
+// Calls `look` for the header of the file as it lies there. A file without a byte has no header, and one whose header
+// is longer than `most_bytes` is left alone.
+void with_csv_header_of(const std::string& path, const csv_format& format, size_t most_bytes,
+                        const std::function<void(std::string_view record)>& look);
+// More than a person writes.
+constexpr size_t usual_header_bytes = size_t{1} << 20;
+
+// The fields of a record, with its line end or without. By the rule of text_scan.h; text after a closing quote is kept,
+// so that the field can't equal a name.
+std::vector<std::string> fields_of_record(std::string_view record, const csv_format& format);
+
+// "a, b, c": names as they are, everything else quoted and shortened; "…" behind the first few.
+std::string listed_names(const std::vector<std::string>& names);
 
 }  // namespace flowrun::operators

@@ -12,7 +12,8 @@ namespace {
 
 // Up to eight digits that end at the delimiter or '\n', all at once: stores the number and returns its end. Null when
 // the field is anything else, or the text is too near its end to be loaded as a whole.
-const char* parse_short_number(const char* p, const char* end, char delimiter, uint32_t num_bytes, std::byte* to) {
+inline __attribute__((always_inline)) const char* parse_short_number(const char* p, const char* end, char delimiter,
+                                                                     uint32_t num_bytes, std::byte* to) {
   constexpr uint64_t zeros = 0x3030303030303030;
   if (end - p < 9) return nullptr;
   uint64_t word;
@@ -29,7 +30,13 @@ const char* parse_short_number(const char* p, const char* end, char delimiter, u
       ((word & 0x000000FF000000FF) * 0x000F424000000064 + (word >> 16 & 0x000000FF000000FF) * 0x0000271000000001) >> 32;
   const uint64_t value = number & 0xFFFFFFFF;
   if (num_bytes < 4 && value >> (8 * num_bytes) != 0) return nullptr;
-  std::memcpy(to, &value, num_bytes);
+  switch (num_bytes) {  // a copy whose length is known is one instruction
+    case 1: std::memcpy(to, &value, 1); break;
+    case 2: std::memcpy(to, &value, 2); break;
+    case 4: std::memcpy(to, &value, 4); break;
+    case 8: std::memcpy(to, &value, 8); break;
+    default: std::memcpy(to, &value, num_bytes);
+  }
   return p + num_digits;
 }
 
@@ -38,17 +45,28 @@ const char* parse_short_number(const char* p, const char* end, char delimiter, u
 // The batch in the making. Both buffers are as large as the rest of the text can make it, so storing needs no checks.
 class csv_parser::filler {
  public:
-  filler(const record::row_type& type, record::batch_pool& pool, size_t batch_bytes, std::vector<record::batch>& out)
-      : type_(type), pool_(pool), shape_(record::shape_for(type, batch_bytes)), out_(out) {}
+  // `num_fields`: of each record. `texts`: what each batch's heap begins with.
+  filler(const record::row_type& type, size_t num_fields, const std::string& texts, record::batch_pool& pool,
+         size_t batch_bytes, std::vector<record::batch>& out)
+      : type_(type),
+        num_fields_(std::max<size_t>(num_fields, 1)),
+        texts_(texts),
+        pool_(pool),
+        shape_(record::shape_for(type, batch_bytes)),
+        out_(out) {}
 
   // A row to fill; `text_left` are the bytes of text from its record on.
   std::byte* begin_row(size_t text_left) {
-    if (num_rows_ == capacity_ || heap_used_ >= shape_.target_heap_bytes) {
+    if (num_rows_ == capacity_ || heap_used_ >= shape_.target_heap_bytes + texts_.size()) {
       flush();
       // A record has a byte for each field, but for the last field of the last record.
-      capacity_ = std::min(shape_.max_rows, text_left / std::max<size_t>(type_.num_columns(), 1) + 1);
+      capacity_ = std::min(shape_.max_rows, text_left / num_fields_ + 1);
       rows_ = pool_.take(capacity_ * std::max<size_t>(type_.row_bytes(), 1));
-      if (type_.has_strings()) heap_ = pool_.take(std::max<size_t>(text_left, 1));
+      if (type_.has_strings()) {
+        heap_ = pool_.take(std::max<size_t>(text_left + texts_.size(), 1));
+        if (!texts_.empty()) std::memcpy(heap_.get(), texts_.data(), texts_.size());
+        heap_used_ = texts_.size();
+      }
     }
     row_start_heap_ = heap_used_;
     return rows_.get() + num_rows_ * type_.row_bytes();
@@ -90,6 +108,8 @@ class csv_parser::filler {
  private:
   using buffer = std::shared_ptr<std::byte[]>;
   const record::row_type& type_;
+  const size_t num_fields_;
+  const std::string& texts_;
   record::batch_pool& pool_;
   record::batch_shape shape_;
   std::vector<record::batch>& out_;
@@ -105,20 +125,37 @@ class csv_parser::filler {
 struct csv_parser::failure {
   const char* where = nullptr;  // first byte of the field at fault
   std::string reason;
+
+  std::nullptr_t at(const char* place, std::string what) {
+    where = place;
+    reason = std::move(what);
+    return nullptr;
+  }
 };
 
-csv_parser::csv_parser(record::row_type type, csv_format format) : type_(std::move(type)), format_(format) {}
+csv_parser::csv_parser(record::row_type type, csv_format format, csv_missing missing, csv_times times)
+    : type_(std::move(type)),
+      format_(format),
+      missing_(std::move(missing)),
+      times_(std::move(times)),
+      in_order_(csv_layout::in_order(type_.num_columns() - missing_.told_by.size())),
+      skip_(format) {
+  missing_.columns.resize(type_.num_columns());
+}
 
 csv_parser::progress csv_parser::parse(std::string_view text, uint64_t first_line, record::batch_pool& pool,
                                        size_t batch_bytes, std::vector<record::batch>& rows,
-                                       const std::function<bool(const malformed_record&)>& reject,
-                                       uint64_t most_bytes) const {
-  if (text.size() > UINT32_MAX)
+                                       const std::function<bool(const malformed_record&)>& reject, uint64_t most_bytes,
+                                       const csv_layout* layout) const {
+  if (text.size() > UINT32_MAX - missing_.default_texts.size())
     throw error(error_kind::bad_data, fmt::format("line {}: longer than 4 GiB", first_line + 1),
                 "split the line or store it as several rows");
   const char* p = text.data();
   const char* const end = p + text.size();
-  filler to(type_, pool, batch_bytes, rows);
+  const bool in_order = layout == nullptr || *layout == in_order_;
+  const bool all = missing_.any() || times_.any();
+  if (layout == nullptr) layout = &in_order_;
+  filler to(type_, layout->num_fields, missing_.default_texts, pool, batch_bytes, rows);
   failure why;
   progress done;
   uint64_t rejected_bytes = 0;
@@ -127,7 +164,9 @@ csv_parser::progress csv_parser::parse(std::string_view text, uint64_t first_lin
   while (p != end && to.num_bytes() + rejected_bytes < most_bytes) {
     ++done.num_records;
     std::byte* const row = to.begin_row(static_cast<size_t>(end - p));
-    const char* const next = parse_record(p, end, row, to, why);
+    const char* const next = all        ? parse_record<way::with_all>(p, end, *layout, row, to, why)
+                             : in_order ? parse_record<way::in_order>(p, end, *layout, row, to, why)
+                                        : parse_record<way::by_layout>(p, end, *layout, row, to, why);
     if (next != nullptr) [[likely]] {
       to.end_row();
       p = next;
@@ -157,24 +196,114 @@ csv_parser::progress csv_parser::parse(std::string_view text, uint64_t first_lin
   return done;
 }
 
-// Behind the record's line end; null and `why` when it is malformed.
-const char* csv_parser::parse_record(const char* p, const char* end, std::byte* row, filler& to, failure& why) const {
-  const auto fail = [&why](const char* where, std::string reason) -> const char* {
-    why.where = where;
-    why.reason = std::move(reason);
-    return nullptr;
-  };
+namespace {
+
+std::string wrong_number(size_t expected, size_t got) {
+  return fmt::format("expected {} fields, got {}", expected, got);
+}
+
+std::string no_value(const std::string& column, std::string_view field) {
+  return fmt::format("a missing value ({}) where none is allowed: '{}' has neither `default` nor `missing`",
+                     field.empty() ? "an empty field" : quoted_excerpt(field), column);
+}
+
+}  // namespace
+
+// The field that begins at `p`: its text, without quotes, and where it ends: before a delimiter or '\n', or at end.
+// Null and `why` when it is malformed.
+inline __attribute__((always_inline)) const char* csv_parser::read_field(const char* p, const char* end,
+                                                                         std::string_view& field,
+                                                                         std::string& unescaped, failure& why) const {
+  const char* const start = p;
   const char delimiter = format_.delimiter;
-  const size_t num_columns = type_.num_columns();
+  if (p != end && format_.quote && *p == *format_.quote) {
+    bool escaped = false;
+    const char* const closing = find_closing_quote(p + 1, end, *format_.quote, escaped);
+    if (closing == end) return why.at(start, "a quoted field is never closed");
+    field = {p + 1, closing};
+    if (escaped) {
+      unescaped.clear();
+      for (size_t i = 0; i < field.size(); ++i) {
+        unescaped += field[i];
+        if (field[i] == *format_.quote) ++i;
+      }
+      field = unescaped;
+    }
+    p = closing + 1;
+    const bool crlf = end - p >= 2 && p[0] == '\r' && p[1] == '\n';
+    const bool last_cr = end - p == 1 && *p == '\r';
+    if (crlf || last_cr) ++p;
+    if (p != end && *p != delimiter && *p != '\n') return why.at(start, "text after a closing quote");
+    return p;
+  }
+  p = find_either(p, end, delimiter, '\n');
+  const char* behind = p;
+  if ((p == end || *p == '\n') && behind != start && behind[-1] == '\r' && delimiter != '\r') --behind;
+  field = {start, behind};
+  return p;
+}
+
+// What is wrong with the fields from number `field` on, which begins at `p`, up to number `next`; or, where that is
+// num_fields, with the record's end.
+void csv_parser::explain_skip(const char* p, const char* end, size_t field, size_t next, size_t num_fields,
+                              failure& why) const {
+  std::string_view text;
   std::string unescaped;
-  for (size_t c = 0; c < num_columns; ++c) {
-    const record::column& column = type_[c];
+  for (;; ++field, ++p) {
     const char* const start = p;
-    if (column.type.is_unsigned()) {
+    if (field == next) return void(why.at(start, wrong_number(num_fields, field + count_fields(p, end))));
+    p = read_field(p, end, text, unescaped, why);
+    if (p == nullptr) return;
+    if (p == end || *p == '\n') return void(why.at(start, wrong_number(num_fields, field + 1)));
+  }
+}
+
+// Of the rest of a record, as far as its quotes tell.
+size_t csv_parser::count_fields(const char* p, const char* end) const {
+  bool escaped = false;
+  for (size_t fields = 1;; ++fields, ++p) {
+    if (p != end && format_.quote && *p == *format_.quote) p = find_closing_quote(p + 1, end, *format_.quote, escaped);
+    p = find_either(p, end, format_.delimiter, '\n');
+    if (p == end || *p == '\n') return fields;
+  }
+}
+
+// Behind the record's line end; null and `why` when it is malformed.
+template <csv_parser::way how>
+const char* csv_parser::parse_record(const char* p, const char* end, const csv_layout& layout, std::byte* row,
+                                     filler& to, failure& why) const {
+  constexpr bool in_order = how == way::in_order, with_all = how == way::with_all;
+  const char delimiter = format_.delimiter;
+  const size_t num_taken = in_order ? type_.num_columns() : layout.taken.size();
+  const size_t num_fields = in_order ? num_taken : layout.num_fields;
+  std::string unescaped;
+  size_t next = 0;  // the field that begins at p
+  for (size_t i = 0; i < num_taken; ++i, ++next) {
+    if constexpr (in_order) next = i;
+    if constexpr (!in_order) {
+      const size_t wanted = layout.taken[i].field;
+      if (wanted != next) {
+        const char* const behind = skip_.fields(p, end, wanted - next);
+        if (behind == nullptr) {
+          explain_skip(p, end, next, wanted, num_fields, why);
+          return nullptr;
+        }
+        p = behind;
+        next = wanted;
+      }
+    }
+    const size_t number = in_order ? i : layout.taken[i].column;
+    const record::column& column = type_[number];
+    const bool last = next + 1 == num_fields;
+    const char* const start = p;
+    std::byte* told = nullptr;  // whether it is missing
+    if constexpr (with_all) {
+      if (const std::optional<size_t> offset = missing_.columns[number].told_by) *(told = row + *offset) = std::byte{0};
+    }
+    if (column.type.is_unsigned() && !(with_all && missing_.any_number)) {
       if (const char* const behind =
               parse_short_number(p, end, delimiter, column.type.num_bytes, row + column.offset)) {
         p = behind;
-        const bool last = c + 1 == num_columns;
         if (last == (*p == '\n')) {
           ++p;
           if (last) return p;
@@ -184,54 +313,32 @@ const char* csv_parser::parse_record(const char* p, const char* end, std::byte* 
       }
     }
     std::string_view field;
-    if (p != end && format_.quote && *p == *format_.quote) {
-      bool escaped = false;
-      const char* const closing = find_closing_quote(p + 1, end, *format_.quote, escaped);
-      if (closing == end) return fail(start, "a quoted field is never closed");
-      field = {p + 1, closing};
-      if (escaped) {
-        unescaped.clear();
-        for (size_t i = 0; i < field.size(); ++i) {
-          unescaped += field[i];
-          if (field[i] == *format_.quote) ++i;
-        }
-        field = unescaped;
-      }
-      p = closing + 1;
-      const bool crlf = end - p >= 2 && p[0] == '\r' && p[1] == '\n';
-      const bool last_cr = end - p == 1 && *p == '\r';
-      if (crlf || last_cr) ++p;
-      if (p != end && *p != delimiter && *p != '\n') return fail(start, "text after a closing quote");
-    } else {
-      p = find_either(p, end, delimiter, '\n');
-      const char* behind = p;
-      if ((p == end || *p == '\n') && behind != start && behind[-1] == '\r' && delimiter != '\r') --behind;
-      field = {start, behind};
-    }
+    p = read_field(p, end, field, unescaped, why);
+    if (p == nullptr) return nullptr;
     const bool line_ends = p == end || *p == '\n';
-    const bool last = c + 1 == num_columns;
-    if (line_ends && !last) return fail(start, fmt::format("expected {} fields, got {}", num_columns, c + 1));
-    if (column.type.is_string()) {
+    if (line_ends && !last) return why.at(start, wrong_number(num_fields, next + 1));
+    const bool quoted = with_all && start != end && format_.quote && *start == *format_.quote;
+    if (with_all && !(quoted && column.type.is_text()) && missing_.is_missing(field)) {
+      if (!missing_.columns[number].allowed) return why.at(start, no_value(column.name, field));
+      std::memcpy(row + column.offset, missing_.values.data() + column.offset, column.type.num_bytes);
+      if (told != nullptr) *told = std::byte{1};
+    } else if (column.type.is_string()) {
       to.put_string(row + column.offset, field);
+    } else if (with_all && times_.has(number)) {
+      if (!times_.parse(number, column.type, field, row + column.offset))
+        return why.at(start, times_.refusal(number, column.type, field));
     } else if (!parse_value(column.type, field, row + column.offset)) {
-      return fail(start, refusal(column.type, field));
+      return why.at(start, refusal(column.type, field));
     }
     if (last) {
       if (line_ends) return p == end ? end : p + 1;
-      size_t fields = num_columns;
-      const char* const extra = p + 1;
-      bool quoted = false;
-      for (const char* q = p; q != end && *q != '\n'; ++fields) {  // count them all for the message
-        ++q;
-        if (q != end && format_.quote && *q == *format_.quote)
-          q = find_closing_quote(q + 1, end, *format_.quote, quoted);
-        q = find_either(q, end, delimiter, '\n');
-      }
-      return fail(extra, fmt::format("expected {} fields, got {}", num_columns, fields));
+      return why.at(p + 1, wrong_number(num_fields, num_fields + count_fields(p + 1, end)));
     }
     ++p;  // the delimiter
   }
-  return fail(p, "no columns");  // a type has at least one
+  const char* const behind = in_order ? nullptr : skip_.last_fields(p, end, num_fields - next);
+  if (behind == nullptr) explain_skip(p, end, next, num_fields, num_fields, why);
+  return behind;
 }
 
 }  // namespace flowrun::operators

@@ -34,8 +34,9 @@ text_cutter::text_cutter(cutter_options options, record::batch_pool& pool)
   options_.piece_bytes = std::max<size_t>(options_.piece_bytes, 1);
 }
 
-void text_cutter::begin_file(std::string path) {
+void text_cutter::begin_file(std::string path, size_t file) {
   path_ = std::move(path);
+  file_ = file;
   line_ = 0;
   offset_ = 0;
   start_.clear();
@@ -47,11 +48,12 @@ void text_cutter::begin_file(std::string path) {
   at_field_start_ = true;
 }
 
-void text_cutter::begin_within(std::string path, uint64_t offset, uint64_t num_lines) {
-  begin_file(std::move(path));
+void text_cutter::begin_within(std::string path, uint64_t offset, uint64_t num_lines, size_t file) {
+  begin_file(std::move(path), file);
   offset_ = offset;
   line_ = num_lines;
-  at_start_ = header_due_ = false;
+  at_start_ = offset == 0;
+  header_due_ = header_due_ && num_lines == 0;  // behind a byte order mark, say
 }
 
 void text_cutter::feed(const std::shared_ptr<const void>& owner, std::string_view chunk, std::vector<text_piece>& out) {
@@ -166,7 +168,7 @@ void text_cutter::emit(const std::shared_ptr<const void>& owner, std::string_vie
     header_due_ = false;
     const char* const begin = text.data();
     const char* const behind = record_end(begin, begin + text.size(), options_.format);
-    if (options_.on_header) options_.on_header(path_, {begin, behind});
+    if (options_.on_header) options_.on_header(file_, path_, {begin, behind});
     piece.first_line += count_byte({begin, behind}, options_.line_end);
     piece.text = {behind, begin + text.size()};
     piece.offset += static_cast<uint64_t>(behind - begin);

@@ -35,8 +35,9 @@ struct cutter_options {
   bool skip_byte_order_mark = false;
   bool skip_header = false;  // the first record of each file is dropped
   size_t piece_bytes = 1 << 18;
-  // Looks at the header of each file, with its line end, and may throw; may be empty.
-  std::function<void(const std::string& path, std::string_view record)> on_header;
+  // Looks at the header of each file, with its line end, before a piece of that file is cut, and may throw; may be
+  // empty. `file`: as begin_file was told.
+  std::function<void(size_t file, const std::string& path, std::string_view record)> on_header;
   size_t max_record_bytes = 1 << 26;  // without its line end
   bool more_memory_helps = true;      // against records that are longer
   std::string node;                   // that reads, for the message
@@ -46,10 +47,10 @@ class text_cutter {
  public:
   text_cutter(cutter_options options, record::batch_pool& pool);
 
-  // `path` is for messages. The file before must be finished.
-  void begin_file(std::string path);
-  // The same, but what is fed begins there: at the beginning of a record that isn't the first.
-  void begin_within(std::string path, uint64_t offset, uint64_t num_lines);
+  // `path` is for messages, `file` is its index. The file before must be finished.
+  void begin_file(std::string path, size_t file = 0);
+  // The same, but what is fed begins there: at the beginning of a record, of the first where there are no lines before.
+  void begin_within(std::string path, uint64_t offset, uint64_t num_lines, size_t file = 0);
   // The next bytes of the file. Appends pieces that share `owner`, or own a copy.
   // Throws error(resources) when a record is longer than max_record_bytes; error(bad_data) where more memory doesn't
   // help.
@@ -76,6 +77,7 @@ class text_cutter {
   cutter_options options_;
   record::batch_pool* pool_;
   std::string path_;
+  size_t file_ = 0;
   uint64_t line_ = 0;
   uint64_t offset_ = 0;
   std::string start_;  // the first bytes of a file, until a byte order mark can be told

@@ -29,7 +29,7 @@ class text_source final : public exec::source {
     if (context.begin_at == nullptr) return;
     const resume::source_position& at = *context.begin_at;
     file_begun_ = input_.file() + 1;
-    cutter_.begin_within(input_.path(), at.at(1), at.at(2));
+    cutter_.begin_within(input_.path(), at.at(1), at.at(2), input_.file());
     lines_before_ = at.at(3);
   }
 
@@ -76,7 +76,7 @@ class text_source final : public exec::source {
   void begin_file() {
     if (file_begun_ == input_.file() + 1) return;
     file_begun_ = input_.file() + 1;
-    cutter_.begin_file(input_.path());
+    cutter_.begin_file(input_.path(), input_.file());
   }
 
   // Its lines are of those before from here on, also in position().
