@@ -25,7 +25,16 @@ constexpr std::string_view top =
     "sort, with: {by: [-column], limit: 10}; for the top of each group, sort by [key, -column] and then limit, with: "
     "{count: 10, by: [key]}";
 constexpr std::string_view one_after_the_other = "concat, or merge for inputs that are sorted and stay so";
-constexpr std::string_view neighbours = "window, with: {before: 1, let: {step: \"x - row[-1].x\"}}";
+constexpr std::string_view neighbours =
+    "window, with: {before: 1, let: {step: \"x - row[-1].x\"}}, and reset: [key] for neighbours of the same key only";
+constexpr std::string_view numbered =
+    "scan, with: {number: n}, min_rank or dense_rank for equal values, and reset: [key] to begin anew with each key";
+constexpr std::string_view filled =
+    "scan, with: {state: {last: 0}, set: {last: \"if(x == 0, last, x)\"}}: a condition says what is missing";
+constexpr std::string_view running =
+    "scan, with: {prefix_sum: {total: x}}, and reset: [key] to begin anew with each key";
+constexpr std::string_view of_groups =
+    "a sort by [key, column], then window or scan with reset: [key], or limit with by: [key]";
 constexpr std::string_view several_rows = "flat_map, or tokens for the words of a text";
 constexpr std::string_view sampled =
     "filter, with: {where: \"rand_f64(1, row_number) < 0.01\"} for a share, or shuffle, with: {limit: 1000} for so "
@@ -73,7 +82,9 @@ constexpr other_name others[] = {
     {"offset", later_rows},
     {"top", top},
     {"top_k", top},
+    {"topk", top},
     {"nlargest", top},
+    {"nsmallest", top},
     {"union", one_after_the_other},
     {"union_all", one_after_the_other},
     {"append", one_after_the_other},
@@ -83,13 +94,29 @@ constexpr other_name others[] = {
     {"shift", neighbours},
     {"diff", neighbours},
     {"rolling", neighbours},
-    {"fill", "scan, which carries a value from row to row"},
-    {"ffill", "scan, which carries a value from row to row"},
-    {"cumsum", "scan, which carries a value from row to row"},
+    {"fill", filled},
+    {"ffill", filled},
+    {"fillna", filled},
+    {"fill_null", filled},
+    {"forward_fill", filled},
+    {"cumsum", running},
+    {"running_total", running},
+    {"row_number", numbered},
+    {"rank", numbered},
+    {"dense_rank", numbered},
+    {"cumcount", numbered},
+    {"over", of_groups},
+    {"partition_by", of_groups},
     {"explode", several_rows},
     {"unnest", several_rows},
     {"flatten", several_rows},
+    {"melt", several_rows},
+    {"unpivot", several_rows},
     {"sample", sampled},
+    {"tablesample", sampled},
+    {"sample_n", sampled},
+    {"sample_frac", sampled},
+    {"reservoir", sampled},
     {"inner_join", joined},
     {"left_join", joined},
     {"intersect", joined},
