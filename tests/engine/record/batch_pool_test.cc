@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/machine.h"
+#include "tests/support/sanitized.h"
 
 namespace flowrun::record {
 namespace {
@@ -55,7 +56,10 @@ TEST(batch_pool, gives_large_surplus_back_to_the_system) {
   EXPECT_EQ(pool.peak_bytes(), 64 * MiB);
   pool.trim();
   EXPECT_EQ(pool.held_bytes(), batch_pool::always_kept);
-  EXPECT_LE(resident_bytes(), before + batch_pool::always_kept + 1 * MiB);
+  // A sanitizer's notes of the memory stay.
+  if (!sanitized) {
+    EXPECT_LE(resident_bytes(), before + batch_pool::always_kept + 1 * MiB);
+  }
 }
 
 TEST(batch_pool, keeps_what_is_taken_again_and_again) {
