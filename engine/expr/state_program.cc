@@ -46,6 +46,7 @@ struct state_cell {
 struct capture {
   bool is_text = false;
   source from;
+  bool in_heap = false;  // a text of the input batch, which must not be moved: the output refers to the batch's heap
 };
 
 struct scalar_code {
@@ -152,8 +153,8 @@ struct state_program::memory final : scan_step {
       for (const bound_capture& c : captured) c.out[row] = c.from.get(row);
       for (size_t k : text_captures) {
         const text_operand from = text_at(scalar.captures[k].from, in);
-        static_cast<std::string_view*>(out[k])[row] =
-            arena.keep(static_cast<const std::string_view*>(from.data)[row * from.step]);
+        const std::string_view text = static_cast<const std::string_view*>(from.data)[row * from.step];
+        static_cast<std::string_view*>(out[k])[row] = scalar.captures[k].in_heap ? text : arena.keep(text);
       }
       if (scalar.reads_old_state_late) {
         for (const update& u : updates) next_lanes[u.cell] = u.from.get(row);
@@ -499,7 +500,7 @@ state_program state_program_builder::build() {
       scalar.steps.push_back(std::move(s));
     }
   }
-  for (value_id id : captures) scalar.captures.push_back({graph[id].is_text, place[id]});
+  for (value_id id : captures) scalar.captures.push_back({graph[id].is_text, place[id], graph[id].in_heap});
   scalar.cells = std::move(state_->cells);
   for (size_t k = 0; k < scalar.cells.size(); ++k) {
     state_cell& cell = scalar.cells[k];

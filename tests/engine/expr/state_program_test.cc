@@ -101,6 +101,23 @@ TEST(state_program, variables_can_change_places) {
   EXPECT_EQ(run(program, items(4), 2), (std::vector<row>{swapped, back, swapped, back}));
 }
 
+// Both texts lie in the input batch, so the result shares its heap: what the state chooses must stay where it is.
+TEST(state_program, chooses_between_texts_of_the_input) {
+  program_text text({{"limit", "3"}, {"n", "0"}});
+  text.builder->set(1, text.over("n + 1"));
+  text.emit({{"chosen", "if(x >= limit, name, name[0:2])"}, {"n", "n"}});
+  state_program program = text.builder->build();
+  const auto rows = items(500);
+  std::vector<row> expected;
+  for (uint64_t i = 0; i < rows.size(); ++i) {
+    const std::string name = std::get<std::string>(rows[i][2]);
+    expected.push_back({std::get<int64_t>(rows[i][1]) >= 3 ? name : name.substr(0, 2), i + 1});
+  }
+  EXPECT_EQ(run(program, rows, 500), expected);
+  program.reset();
+  EXPECT_EQ(run(program, rows, 7), expected);
+}
+
 TEST(state_program, starts_anew_with_each_group) {
   program_text text({{"best", "-1000"}, {"first", "''"}, {"n", "0"}});
   text.builder->reset_on_change({text.over("group")});
