@@ -211,7 +211,7 @@ TEST(window, looks_within_groups) {
       in.push_back(fmt::format("{},{},{}", all[i][0] % 2, i, std::string(i % 5, 's')));
     for (size_t i = 0; i < all.size(); i += every) {
       const auto at = [&, i = i](size_t place) { return place >= all[i][1] && place < all[i][2] ? place : 70000; };
-      const auto text = [&, i = i](size_t place) { return at(place) == place ? std::string(place % 5, 's') : "none"; };
+      const auto text = [&](size_t place) { return at(place) == place ? std::string(place % 5, 's') : "none"; };
       expected.push_back(
           fmt::format("{},{},{},{},{},{}", in[i], at(i - 1), at(i + 2), at(i - 3), text(i + 1), i / every));
     }
