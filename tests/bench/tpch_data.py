@@ -94,38 +94,38 @@ def named(prefix, numbers):
 DAYS = matrix([str(day) for day in np.arange(FIRST_DAY, LAST_DAY + 1)])
 
 
+class weighted:
+    """Words, the heavier of which are drawn more often."""
+
+    def __init__(self, weights):
+        self.words = list(weights)
+        self.sums = np.cumsum(list(weights.values())).tolist()
+
+    def one(self, rng):
+        return rng.choices(self.words, cum_weights=self.sums)[0]
+
+
 def sentences(seed):
     """Words as the grammar of the specification puts them together; all comments are pieces of this."""
     rng = random.Random(seed)
+    nouns, adjectives, verbs, adverbs, auxiliaries, prepositions, ends = map(weighted, (
+        words.NOUNS, words.ADJECTIVES, words.VERBS, words.ADVERBS, words.AUXILIARIES, words.PREPOSITIONS, words.ENDS))
+    noun_phrases = [[nouns], [adjectives, nouns], [adjectives, adjectives, nouns], [adverbs, adjectives, nouns]]
+    verb_phrases = [[verbs], [auxiliaries, verbs], [verbs, adverbs], [auxiliaries, verbs, adverbs]]
 
-    def one(weighted):
-        return rng.choices(list(weighted), cum_weights=cumulative[id(weighted)])[0]
-
-    cumulative = {}
-    for weighted in (words.NOUNS, words.ADJECTIVES, words.VERBS, words.ADVERBS, words.AUXILIARIES, words.PREPOSITIONS, words.ENDS):
-        sums = np.cumsum(list(weighted.values()))
-        cumulative[id(weighted)] = sums.tolist()
-
-    def noun_phrase():
-        kind = rng.randrange(6)
-        first = [[], [words.ADJECTIVES], [words.ADJECTIVES] * 2, [words.ADVERBS, words.ADJECTIVES]][kind % 4]
-        return [one(part) for part in [*first, words.NOUNS]]
-
-    def verb_phrase():
-        parts = [[words.VERBS], [words.AUXILIARIES, words.VERBS], [words.VERBS, words.ADVERBS],
-                 [words.AUXILIARIES, words.VERBS, words.ADVERBS]]
-        return [one(part) for part in rng.choice(parts)]
+    def phrase(kinds):
+        return [part.one(rng) for part in rng.choice(kinds)]
 
     def place():
-        return [one(words.PREPOSITIONS), "the", *noun_phrase()]
+        return [prepositions.one(rng), "the", *phrase(noun_phrases)]
 
-    out, size = [], 0
+    pieces, size = [], 0
     while size < POOL_BYTES + LONGEST_COMMENT:
-        behind = rng.choice([[], place, noun_phrase])
-        sentence = [*noun_phrase(), *(place() if rng.random() < 0.4 else []), *verb_phrase(), *(behind() if behind else [])]
-        out.append(" ".join(sentence) + one(words.ENDS))
-        size += len(out[-1]) + 1
-    return np.frombuffer(" ".join(out).encode(), dtype=np.uint8)
+        sentence = [*phrase(noun_phrases), *(place() if rng.random() < 0.4 else []), *phrase(verb_phrases)]
+        sentence += rng.choice([list, place, lambda: phrase(noun_phrases)])()
+        pieces.append(" ".join(sentence) + ends.one(rng))
+        size += len(pieces[-1]) + 1
+    return np.frombuffer(" ".join(pieces).encode(), dtype=np.uint8)
 
 
 class comments:

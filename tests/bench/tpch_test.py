@@ -24,6 +24,28 @@ INDEXES = ["lineitem (l_orderkey)", "lineitem (l_partkey, l_suppkey)", "orders (
 KINDS = {"INTEGER": int, "DECIMAL(15,2)": float, "VARCHAR": str, "DATE": str}
 
 
+# What holds of the tables; each counts exceptions.
+FACTS = {
+    "a part has four suppliers":
+        "SELECT COUNT(*) FROM (SELECT 1 FROM partsupp GROUP BY ps_partkey HAVING COUNT(DISTINCT ps_suppkey) <> 4)",
+    "what is sold has been offered":
+        "SELECT COUNT(*) FROM lineitem WHERE NOT EXISTS "
+        "(SELECT 1 FROM partsupp WHERE ps_partkey = l_partkey AND ps_suppkey = l_suppkey)",
+    "every third customer has no orders": "SELECT COUNT(*) FROM orders WHERE o_custkey % 3 = 0",
+    "orders have lines": "SELECT COUNT(*) FROM orders WHERE NOT EXISTS (SELECT 1 FROM lineitem WHERE l_orderkey = o_orderkey)",
+    "lines are shipped after the order and come after that":
+        "SELECT COUNT(*) FROM lineitem JOIN orders ON l_orderkey = o_orderkey "
+        "WHERE l_shipdate <= o_orderdate OR l_receiptdate <= l_shipdate",
+    "an order's price is that of its lines":
+        "SELECT COUNT(*) FROM (SELECT o_totalprice, SUM(l_extendedprice * (1 + l_tax) * (1 - l_discount)) AS price FROM lineitem "
+        "JOIN orders ON l_orderkey = o_orderkey GROUP BY o_orderkey) WHERE ABS(o_totalprice - price) > 0.00501",
+    "an order's status is that of its lines":
+        "SELECT COUNT(*) FROM (SELECT o_orderstatus, MIN(l_linestatus) AS low, MAX(l_linestatus) AS high FROM lineitem "
+        "JOIN orders ON l_orderkey = o_orderkey GROUP BY o_orderkey) "
+        "WHERE o_orderstatus <> CASE WHEN low = high THEN low ELSE 'P' END",
+}
+
+
 def loaded(data):
     database = sqlite3.connect(":memory:")
     database.execute("PRAGMA case_sensitive_like = ON")
@@ -59,11 +81,16 @@ def main():
         data, out, spilled = place / "data", place / "out.csv", place / "spilled.csv"
         tpch_data.make(data, SCALE)
         database = loaded(data)
+        for fact, exceptions in FACTS.items():
+            if found := database.execute(exceptions).fetchone()[0]:
+                print(f"the tables: {fact}: {found} exceptions")
+                failed += 1
         for name in options.questions:
             values = VALUES.get(name, {})
             questions.run_job(options.flowrun, name, data, out, values, ["-m", "256MiB", "-j", "3", "-T", place])
             questions.run_job(options.flowrun, name, data, spilled, values,
-                              ["-m", "64MiB", "-j", "1", "-T", place, "--force-spill", "--block-size", "4KiB", "--batch-size", "4KiB"])
+                              ["-m", "64MiB", "-j", "1", "-T", place, "--force-spill", "--block-size", "4KiB",
+                               "--batch-size", "4KiB"])
             problem = questions.difference(questions.answer(out.read_text()), answer_of(database, name, values))
             if not problem and spilled.read_bytes() != out.read_bytes():
                 problem = "from scratch come other bytes"
