@@ -11,17 +11,18 @@ namespace {
 
 TEST(value_type, names_and_widths_go_both_ways) {
   const std::vector<std::pair<std::string, uint32_t>> widths = {
-      {"bool", 1},   {"u8", 1},   {"u16", 2},      {"u24", 3},
-      {"u32", 4},    {"u40", 5},  {"u48", 6},      {"u64", 8},
-      {"i8", 1},     {"i16", 2},  {"i32", 4},      {"i64", 8},
-      {"f32", 4},    {"f64", 8},  {"bytes[1]", 1}, {"bytes[65536]", 65536},
-      {"string", 8}, {"date", 4}, {"timestamp", 8}};
+      {"bool", 1},       {"u8", 1},   {"u16", 2},       {"u24", 3},
+      {"u32", 4},        {"u40", 5},  {"u48", 6},       {"u64", 8},
+      {"i8", 1},         {"i16", 2},  {"i32", 4},       {"i64", 8},
+      {"f32", 4},        {"f64", 8},  {"bytes[1]", 1},  {"bytes[65536]", 65536},
+      {"string", 8},     {"date", 4}, {"timestamp", 8}, {"decimal[0]", 8},
+      {"decimal[18]", 8}};
   for (const auto& [name, num_bytes] : widths) {
     const auto type = parse_value_type(name);
     ASSERT_TRUE(type) << name;
     EXPECT_EQ(type->num_bytes, num_bytes) << name;
     EXPECT_EQ(to_string(*type), name);
-    if (!type->is_bytes()) {
+    if (!type->is_bytes() && !type->is_decimal()) {
       EXPECT_EQ(value_type::of(type->kind), *type);
     }
   }
@@ -32,9 +33,10 @@ TEST(value_type, each_named_type_parses) {
   int count = 0;
   for (std::string name; names >> name; ++count) {
     if (name == "bytes[N]") name = "bytes[7]";
+    if (name == "decimal[S]") name = "decimal[2]";
     EXPECT_TRUE(parse_value_type(name)) << name;
   }
-  EXPECT_EQ(count, 18);
+  EXPECT_EQ(count, 19);
 }
 
 TEST(value_type, refuses_everything_else) {
@@ -56,6 +58,11 @@ TEST(value_type, refuses_everything_else) {
                            "bytes[1]]",
                            "bytes[99999999999999999999]",
                            "bytes[0x4]",
+                           "decimal",
+                           "decimal[]",
+                           "decimal[19]",
+                           "decimal[-1]",
+                           "decimal(12,2)",
                            "string ",
                            " u8"})
     EXPECT_FALSE(parse_value_type(text)) << text;
@@ -78,6 +85,10 @@ TEST(value_type, families) {
   EXPECT_TRUE(is("i32", &value_type::has_sign));
   EXPECT_FALSE(is("u32", &value_type::has_sign));
   EXPECT_FALSE(is("date", &value_type::is_number));
+  EXPECT_TRUE(is("decimal[2]", &value_type::has_sign));
+  EXPECT_FALSE(is("decimal[2]", &value_type::is_number));
+  EXPECT_EQ(*parse_value_type("decimal[2]"), value_type::decimal(2));
+  EXPECT_NE(value_type::decimal(3), value_type::decimal(2));
 }
 
 TEST(value_type, bytes_have_no_width_of_their_own) { EXPECT_THROW(value_type::of(type_kind::bytes), error); }
