@@ -114,6 +114,7 @@ class aggregate_compiler {
       const node_ptr root = check(argument, names_, result_.problems);
       if (root == nullptr) return;
       value.result = root->type;
+      if (kind == aggregate_kind::sum && root->type.is_decimal()) return compile_outside(tree, decimal_sum());
       if (kind == aggregate_kind::sum) {
         if (!root->type.is_number())
           return fault(

@@ -1,8 +1,8 @@
 // Aggregates: "count()", "sum(x * 2)", "max(name)", "sketch.distinct(word)", as group, sort and reduce know them.
 //
 // The argument is an ordinary expression over the row. Types: count gives u64; sum gives u64, i64 or f64 after its
-// argument and wraps around modulo 2^64; min, max, first and last keep the argument's type, text included. Those of
-// plugins have any number of arguments and say what they give.
+// argument and wraps around modulo 2^64 (that of decimals is exact, and an aggregate with a state); min, max, first and
+// last keep the argument's type, text included. Those of plugins have any number of arguments and say what they give.
 #pragma once
 
 #include <optional>

@@ -78,7 +78,8 @@ std::variant<aggregate_call, binding_fault> make_aggregate_call(const outside_ag
   auto converted = converted_arguments(roots, call.bound.wanted);
   if (auto* fault = std::get_if<binding_fault>(&converted)) return std::move(*fault);
   for (size_t i = 0; i < given.size(); ++i) {
-    const bool widens = lane_kind_of(given[i].type()) == lane_kind_of(call.bound.wanted[i]);
+    const record::value_type from = given[i].type(), to = call.bound.wanted[i];
+    const bool widens = from.is_decimal() ? from == to : lane_kind_of(from) == lane_kind_of(to);
     call.arguments.push_back(widens ? given[i]
                                     : expression(std::get<std::vector<node_ptr>>(converted)[i], given[i].text()));
   }

@@ -6,6 +6,7 @@
 
 #include "engine/base/fault.h"
 #include "engine/expr/coerce.h"
+#include "engine/expr/decimals.h"
 #include "engine/expr/exact.h"
 #include "engine/expr/function_table.h"
 #include "engine/expr/functions.h"
@@ -33,7 +34,7 @@ class checker {
   node_ptr check(const syntax& s) {
     switch (s.kind) {
       case syntax_kind::integer: return number_node(value_type::of(type_kind::u64), s.integer, true);
-      case syntax_kind::real: return number_node(value_type::of(type_kind::f64), s.integer);
+      case syntax_kind::real: return real_literal_node(lane::f(s.integer), s.text);
       case syntax_kind::text: return text_node(s.text);
       case syntax_kind::name: return name(s);
       case syntax_kind::call: return call(s);
@@ -176,6 +177,7 @@ class checker {
 
   static std::string number_hint(const node_ptr& value, bool integer) {
     if (value->type.is_time()) return std::string(number_of_time_hint(value->type));
+    if (value->type.is_decimal()) return std::string(integer_of_decimal_hint);
     if (!value->type.is_text()) return "write u8(x) to count true as 1";
     return integer ? "write to_u64(x) or to_i64(x) to read a number from a text"
                    : "write to_u64(x), to_i64(x) or to_f64(x) to read a number from a text";
@@ -207,16 +209,29 @@ class checker {
     const node_ptr value = check(child);
     if (value == nullptr) return nullptr;
     if (s.text == "not") return require_boolean(child, value, s.text) ? not_node(value) : nullptr;
+    return with_sign(s, value);
+  }
+
+  FLOWRUN_OWN_FRAME node_ptr with_sign(const syntax& s, const node_ptr& value) {
+    const syntax& child = *s.children[0];
+    if (value->type.is_decimal() && s.text != "~") return s.text == "+" ? value : negative_of(s, value);
     if (!require_number(child, value, s.text, s.text == "~")) return nullptr;
     const lane_kind kind = lane_kind_of(value->type);
     if (s.text == "+") return value;
     if (s.text == "~") return op_node(opcode::bit_not, wide_type(kind), {value});
-    if (kind == lane_kind::real) return op_node(opcode::neg_f, wide_type(kind), {value});
+    if (kind == lane_kind::real)
+      return with_exact_digits("-", literal_node(0), value, op_node(opcode::neg_f, wide_type(kind), {value}));
     if (is_known_integer(*value)) return negative(s, *value);
     if (value->type == value_type::of(type_kind::u64))
       return fault(s.offset, "'-' of u64: no integer type holds all of its values", "a signed or a narrower number",
                    "write -i64(x)");
     return op_node(opcode::neg_i, value_type::of(type_kind::i64), {value});
+  }
+
+  node_ptr negative_of(const syntax& s, const node_ptr& decimal) {
+    if (node_ptr result = negative_decimal(decimal)) return result;
+    return fault(s.offset, fmt::format("minus this number does not fit in {}", type_name(decimal)), "",
+                 "write -f64(x)");
   }
 
   // Minus a constant, as on paper.
@@ -251,13 +266,19 @@ class checker {
     }
     if (comparison) {
       if (node_ptr result = compare(op, a, b)) return result;
-      if (a->type.is_time() || b->type.is_time()) return time_problem(s, incomparable_times(a, b));
+      if (a->type.is_time() || b->type.is_time()) return operand_problem(s, incomparable_times(a, b));
+      if (a->type.is_decimal() || b->type.is_decimal()) return operand_problem(s, incomparable_decimals(a, b));
       return incomparable(s.offset, a, b);
     }
     if (a->type.is_time() || b->type.is_time()) {
-      time_fault why;
+      operand_fault why;
       node_ptr result = time_arithmetic(op, a, b, why);
-      return result != nullptr ? result : time_problem(s, std::move(why));
+      return result != nullptr ? result : operand_problem(s, std::move(why));
+    }
+    if (a->type.is_decimal() || b->type.is_decimal()) {
+      operand_fault why;
+      node_ptr result = decimal_arithmetic(op, a, b, why);
+      return result != nullptr ? result : operand_problem(s, std::move(why));
     }
     const bool integers = op == "&" || op == "|" || op == "^" || op == "<<" || op == ">>";
     std::string_view hint;
@@ -269,7 +290,7 @@ class checker {
     return arithmetic(s, a, b);
   }
 
-  node_ptr time_problem(const syntax& s, time_fault why) {
+  node_ptr operand_problem(const syntax& s, operand_fault why) {
     return fault(s.children[static_cast<size_t>(why.argument)]->first, std::move(why.message), std::move(why.expected),
                  std::move(why.hint));
   }
@@ -292,6 +313,11 @@ class checker {
     return fault(s.offset, "a tuple can only be compared with a tuple", "for example (a, b) < (c, d)");
   }
 
+  // Times and decimals say themselves why they can't be compared.
+  static bool has_own_rules(const node_ptr& a, const node_ptr& b) {
+    return a->type.is_time() || b->type.is_time() || a->type.is_decimal() || b->type.is_decimal();
+  }
+
   FLOWRUN_OWN_FRAME node_ptr tuples(const syntax& s) {
     const syntax& left = *s.children[0];
     const syntax& right = *s.children[1];
@@ -309,8 +335,9 @@ class checker {
       b.push_back(check(*right.children[i]));
       if (a[i] == nullptr || b[i] == nullptr) {
         right_so_far = false;
-      } else if (compare("==", a[i], b[i]) == nullptr && (a[i]->type.is_time() || b[i]->type.is_time())) {
-        time_fault why = incomparable_times(a[i], b[i]);
+      } else if (compare("==", a[i], b[i]) == nullptr && has_own_rules(a[i], b[i])) {
+        const bool times = a[i]->type.is_time() || b[i]->type.is_time();
+        operand_fault why = times ? incomparable_times(a[i], b[i]) : incomparable_decimals(a[i], b[i]);
         const syntax& at = *(why.argument == 0 ? left : right).children[i];
         fault(at.first, std::move(why.message), std::move(why.expected), std::move(why.hint));
         right_so_far = false;
@@ -374,6 +401,7 @@ class checker {
       default: code = opcode::bit_xor; break;
     }
     const node_ptr result = op_node(code, wide_type(*kind), {to_kind(a, *kind), to_kind(b, *kind)});
+    if (real) return with_exact_digits(op, a, b, result);
     return literals ? literal_node(exact_value(*result)) : result;
   }
 

@@ -25,6 +25,7 @@ struct call_site {
   node_ptr fault(size_t i, std::string message, std::string expected = {}, std::string hint = {}) const;
   bool require_integer(size_t i) const;
   bool require_number(size_t i) const;
+  bool require_real(size_t i) const;  // a number or a decimal, for to_real (coerce.h)
   bool require_text(size_t i) const;
 };
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
+#include "engine/expr/decimals.h"
 #include "engine/expr/exact.h"
 #include "engine/expr/lane.h"
 #include "engine/expr/times.h"
+#include "engine/record/decimal_text.h"
 
 namespace flowrun::expr {
 
@@ -76,6 +78,7 @@ lane_kind lane_kind_of(value_type type) {
   if (type.is_float()) return lane_kind::real;
   if (type.is_date()) return lane_kind::date;
   if (type.is_timestamp()) return lane_kind::timestamp;
+  if (type.is_decimal()) return lane_kind::decimal;
   return type.is_boolean() ? lane_kind::boolean : lane_kind::text;
 }
 
@@ -88,6 +91,7 @@ value_type wide_type(lane_kind kind) {
     case lane_kind::text: return value_type::of(type_kind::string);
     case lane_kind::date: return value_type::of(type_kind::date);
     case lane_kind::timestamp: return value_type::of(type_kind::timestamp);
+    case lane_kind::decimal: break;
   }
   internal_error("wide_type: unknown lane");
 }
@@ -132,6 +136,7 @@ std::string common_kind_hint(const std::vector<node_ptr>& values) {
 node_ptr to_real(const node_ptr& value) {
   const value_type real = value_type::of(type_kind::f64);
   if (value->type.is_float()) return value;
+  if (value->type.is_decimal()) return decimal_to_real(value);
   return op_node(value->type.is_signed() ? opcode::i_to_f : opcode::u_to_f, real, {value});
 }
 
@@ -146,6 +151,8 @@ bool unify(std::vector<node_ptr>& values) {
     for (node_ptr& v : values) v = as_time(v, type);
     return all([&](const node_ptr& v) { return v->type == type; });
   }
+  if (std::any_of(values.begin(), values.end(), [](const node_ptr& v) { return v->type.is_decimal(); }))
+    return unify_decimals(values);
   if (all([](const node_ptr& v) { return v->type.is_number(); })) {
     const std::optional<lane_kind> kind = common_kind(values);
     if (!kind) return false;
@@ -172,7 +179,7 @@ node_ptr cast(const node_ptr& value, value_type type) {
   const value_type from = value->type;
   if (from == type) return retype_node(value, type);
   if (type.is_string()) return as_text(value);
-  if (from.is_text() || type.is_bytes() || from.is_time() || type.is_time()) return nullptr;
+  if (from.is_text() || type.is_bytes() || from.is_time() || type.is_time() || type.is_decimal()) return nullptr;
   if (type.is_boolean()) {
     if (from.is_float()) return truth(opcode::ne_f, value, number_node(value_type::of(type_kind::f64), 0));
     return truth(opcode::ne, value, number_node(from, 0));
@@ -186,18 +193,25 @@ node_ptr cast(const node_ptr& value, value_type type) {
     if (type.is_unsigned()) return op_node(opcode::f_to_u, type, {value}, low_bits(type.num_bytes));
     return op_node(opcode::f_to_i, type, {value}, low_bits(type.num_bytes) >> 1);
   }
+  if (from.is_decimal()) {
+    const uint64_t unit = static_cast<uint64_t>(record::powers_of_ten[from.scale]);
+    const value_type i64 = value_type::of(type_kind::i64);
+    return cast_integer(op_node(opcode::div_i, i64, {value, number_node(i64, unit)}), type);
+  }
   return cast_integer(value, type);
 }
 
 node_ptr convert(const node_ptr& value, value_type type) {
   const value_type from = value->type;
   if (is_literal_of(*value, type)) return retype_node(value, type);
+  if (type.is_decimal()) return as_decimal(value, type);
   if (type.is_time() && from.is_text()) {
     node_ptr time = as_time(value, type);
     return time->type == type ? time : nullptr;
   }
   const bool allowed = from == type || (from.is_integer() && type.is_integer()) ||
-                       (from.is_number() && type.is_float()) || (from.is_bytes() && type.is_string());
+                       ((from.is_number() || from.is_decimal()) && type.is_float()) ||
+                       (from.is_bytes() && type.is_string());
   return allowed && !misfit_of(*value, type) ? cast(value, type) : nullptr;
 }
 
@@ -207,6 +221,7 @@ node_ptr as_text(const node_ptr& value) {
     case lane_kind::text: return retype_node(value, text);
     case lane_kind::date: return op_node(opcode::date_to_text, text, {value});
     case lane_kind::timestamp: return op_node(opcode::timestamp_to_text, text, {value});
+    case lane_kind::decimal: return op_node(opcode::decimal_to_text, text, {value}, value->type.scale);
     case lane_kind::boolean: return op_node(opcode::b_to_text, text, {value});
     case lane_kind::unsigned_integer: return op_node(opcode::u_to_text, text, {value});
     case lane_kind::signed_integer: return op_node(opcode::i_to_text, text, {value});
@@ -227,9 +242,11 @@ node_ptr compare(std::string_view op, const node_ptr& left, const node_ptr& righ
   const bool texts = a->type.is_text() && b->type.is_text();
   const bool booleans = a->type.is_boolean() && b->type.is_boolean();
   const bool numbers = a->type.is_number() && b->type.is_number();
-  if (!texts && !booleans && !numbers && !times) return nullptr;
+  const bool decimals = a->type.is_decimal() || b->type.is_decimal();
+  if (!texts && !booleans && !numbers && !times && !decimals) return nullptr;
   // > and >= are < and <= with the sides exchanged.
   if (op[0] == '>') return compare(mirrored(op), b, a);
+  if (decimals) return compare_decimals(op, a, b);
   if (texts) {
     if (op == "==") return truth(opcode::eq_text, a, b);
     if (op == "!=") return not_node(truth(opcode::eq_text, a, b));

@@ -12,10 +12,10 @@
 namespace flowrun::expr {
 
 // How a value lies in a register.
-enum class lane_kind { unsigned_integer, signed_integer, real, boolean, text, date, timestamp };
+enum class lane_kind { unsigned_integer, signed_integer, real, boolean, text, date, timestamp, decimal };
 
 lane_kind lane_kind_of(record::value_type type);
-// u64, i64, f64, bool, string, date or timestamp.
+// u64, i64, f64, bool, string, date or timestamp; decimals are as wide as they get.
 record::value_type wide_type(lane_kind kind);
 
 // The type that two numbers meet in: f64 with a float on either side; else u64 if all are unsigned; else i64, which
@@ -24,13 +24,14 @@ record::value_type wide_type(lane_kind kind);
 std::optional<lane_kind> common_kind(const std::vector<node_ptr>& values);
 // What to write where there is no common kind.
 std::string common_kind_hint(const std::vector<node_ptr>& values);
+// A number or a decimal.
 node_ptr to_real(const node_ptr& value);
 // A number as a lane of `kind` (from common_kind, so no narrowing).
 node_ptr to_kind(const node_ptr& value, lane_kind kind);
 
 // Brings values to one type in place: the same type stays, numbers meet as above, a text literal of N bytes becomes
-// bytes[N] beside bytes[N], other texts become string, a constant text beside times becomes a time. False when they
-// have nothing in common.
+// bytes[N] beside bytes[N], other texts become string, a constant text beside times becomes a time, and decimals meet
+// as decimals.h says. False when they have nothing in common.
 bool unify(std::vector<node_ptr>& values);
 
 // The smaller or larger of two numbers of which one is u64 and the other signed, by value: a minimum is i64, a maximum

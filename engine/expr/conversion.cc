@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/expr/decimals.h"
 #include "engine/expr/exact.h"
 #include "engine/expr/node.h"
 #include "engine/expr/times.h"
@@ -37,7 +38,10 @@ std::string time_in(std::string_view text, value_type from, value_type to) {
 std::string converted_text(std::string_view text, value_type from, value_type to) {
   if (from == to) return std::string(text);
   if (to.is_string()) return fmt::format("string({})", text);
+  const bool date_of_decimal = to.is_time() && from.is_decimal(), decimal_of_date = to.is_decimal() && from.is_time();
+  if (date_of_decimal || decimal_of_date) return "";
   if (to.is_time() || (from.is_time() && !to.is_bytes())) return time_in(text, from, to);
+  if (to.is_decimal()) return from.is_boolean() ? "" : fmt::format("to_decimal({}, {})", text, to.scale);
   if (to.is_bytes())
     return from.is_bytes() && from.num_bytes > to.num_bytes ? fmt::format("{}[0:{}]", text, to.num_bytes) : "";
   if (to.is_boolean()) return from.is_text() ? fmt::format("{} == 'true'", text) : fmt::format("{} != 0", text);
@@ -54,6 +58,7 @@ std::string one_type_text(std::string_view a, value_type type_of_a, std::string_
 problem conversion_problem(const expression& value, value_type to) {
   if (const auto no = misfit_of(*value.root(), to)) return {0, no->message, no->expected, no->hint};
   if (const auto no = time_misfit(*value.root(), to)) return {0, no->message, no->expected, no->hint};
+  if (const auto no = decimal_misfit(*value.root(), to)) return {0, no->message, no->expected, no->hint};
   const std::string text = converted_text(value.text(), value.type(), to);
   return {0, fmt::format("'{}' is {}", value.text(), to_string(value.type())), to_string(to),
           text.empty() ? "" : fmt::format("write {}", text)};

@@ -217,15 +217,15 @@ class distinct_sketch final : public bound_aggregate {
 
 std::variant<aggregate_binding, binding_fault> bind_distinct(const std::vector<given_argument>& args) {
   const value_type type = args[0].type;
-  const type_kind wanted = type.is_text()      ? type_kind::string
-                           : type.is_float()   ? type_kind::f64
-                           : type.is_boolean() ? type_kind::boolean
-                           : type.is_time()    ? type.kind
-                           : type.is_signed()  ? type_kind::i64
-                                               : type_kind::u64;
+  const type_kind wide = type.is_text()      ? type_kind::string
+                         : type.is_float()   ? type_kind::f64
+                         : type.is_boolean() ? type_kind::boolean
+                         : type.is_time()    ? type.kind
+                         : type.is_signed()  ? type_kind::i64
+                                             : type_kind::u64;
   aggregate_binding out;
   out.result = value_type::of(type_kind::u64);
-  out.wanted = {value_type::of(wanted)};
+  out.wanted = {type.is_decimal() ? type : value_type::of(wide)};
   out.state_bytes = state_bytes;
   out.is_combinable = true;
   out.aggregate = std::make_shared<distinct_sketch>(out.wanted[0]);

@@ -31,7 +31,7 @@ class event_program::compiler {
   std::optional<uint64_t> known(value_id id) const {
     const value& v = graph_[id];
     if (v.op == opcode::constant) return v.imm;
-    if (!is_numeric_op(v.op)) return std::nullopt;
+    if (!is_numeric_op(v.op) || may_fail(v.op)) return std::nullopt;
     uint64_t args[3] = {0, 0, 0};
     bool all = true;
     for (size_t i = 0; i < v.args.size(); ++i) {

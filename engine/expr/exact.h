@@ -40,4 +40,10 @@ struct misfit {
 };
 std::optional<misfit> misfit_of(const node& value, record::value_type type);
 
+// Why an operator can't be made of two values: argument 0 or 1 is at fault.
+struct operand_fault {
+  int argument = 0;
+  std::string message, expected, hint;
+};
+
 }  // namespace flowrun::expr

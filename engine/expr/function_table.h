@@ -26,12 +26,20 @@ struct function {
 std::span<const function> real_functions();
 std::span<const function> text_functions();
 std::span<const function> time_functions();
+std::span<const function> decimal_functions();
 std::span<const function> regular_expression_functions();
 
 // A call of a function that is bound, with its problems.
 node_ptr bound_call_of(const outside_function& function, const call_site& site);
-// Reports that the values, at argument `at` and behind, have no type in common.
+// Reports that the values, the last arguments, have no type in common; at argument `at` where none is more to blame.
 node_ptr no_common_type(const call_site& s, size_t at, const std::vector<node_ptr>& values);
+
+enum class rounding { nearest, toward_zero, down, up };
+// What round, trunc, floor and ceil make of a decimal, argument 0; argument 1, if there is one, says how many digits
+// stay behind the point.
+node_ptr rounded_decimal(const call_site& s, rounding how);
+// What abs makes of one; the least has none, and ends the job.
+node_ptr absolute_decimal(const call_site& s);
 
 // Arguments of functions that are bound. Each returns the fault, if there is one.
 std::optional<binding_fault> text_needed(const std::vector<given_argument>& args, size_t i);

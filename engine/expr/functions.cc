@@ -12,6 +12,7 @@
 #include "engine/expr/checker.h"
 #include "engine/expr/coerce.h"
 #include "engine/expr/conversion.h"
+#include "engine/expr/decimals.h"
 #include "engine/expr/exact.h"
 #include "engine/expr/function_table.h"
 #include "engine/expr/lane.h"
@@ -103,6 +104,7 @@ node_ptr max_function(const call_site& s) {
 }
 
 node_ptr abs_function(const call_site& s) {
+  if (s.args[0]->type.is_decimal()) return absolute_decimal(s);
   if (!s.require_number(0)) return nullptr;
   const node_ptr& x = s.args[0];
   if (x->type.is_float()) return op_node(opcode::abs_f, type_of(type_kind::f64), {x});
@@ -113,8 +115,13 @@ node_ptr abs_function(const call_site& s) {
 
 template <opcode Op>
 node_ptr real_function(const call_site& s) {
-  if (!s.require_number(0)) return nullptr;
+  if (!s.require_real(0)) return nullptr;
   return op_node(Op, type_of(type_kind::f64), {to_real(s.args[0])});
+}
+// Of a decimal, a decimal.
+template <opcode Op, rounding How>
+node_ptr whole_number(const call_site& s) {
+  return s.args[0]->type.is_decimal() ? rounded_decimal(s, How) : real_function<Op>(s);
 }
 
 template <opcode Op>
@@ -236,10 +243,14 @@ constexpr function table[] = {
      1, cast_to<type_kind::string>},
     {"min", "min(a, b, …)", "The smallest; texts compare byte by byte.", 2, any_number, min_function},
     {"max", "max(a, b, …)", "The largest; texts compare byte by byte.", 2, any_number, max_function},
-    {"abs", "abs(x)", "The value without its sign; the smallest i64 stays as it is.", 1, 1, abs_function},
+    {"abs", "abs(x)",
+     "The value without its sign; the smallest i64 stays as it is, and the smallest decimal ends the job.", 1, 1,
+     abs_function},
     {"sqrt", "sqrt(x) → f64", "The square root; NaN below 0.", 1, 1, real_function<opcode::sqrt_f>},
-    {"floor", "floor(x) → f64", "The next whole number at or below x.", 1, 1, real_function<opcode::floor_f>},
-    {"ceil", "ceil(x) → f64", "The next whole number at or above x.", 1, 1, real_function<opcode::ceil_f>},
+    {"floor", "floor(x)", "The next whole number at or below x: f64, of a decimal decimal[0].", 1, 1,
+     whole_number<opcode::floor_f, rounding::down>},
+    {"ceil", "ceil(x)", "The next whole number at or above x: f64, of a decimal decimal[0].", 1, 1,
+     whole_number<opcode::ceil_f, rounding::up>},
     {"bit_reverse", "bit_reverse(x) → u64", "The 64 bits in reverse order.", 1, 1, bits_function<opcode::bit_reverse>},
     {"popcount", "popcount(x) → u64", "How many of the 64 bits are set.", 1, 1, bits_function<opcode::popcount>},
     {"parity", "parity(x) → u64", "1 if an odd number of the 64 bits is set, else 0.", 1, 1,
@@ -313,6 +324,7 @@ std::vector<function> all_functions() {
     if (f.name == last_before_reals) append(real_functions());
   }
   append(text_functions());
+  append(decimal_functions());
   append(time_functions());
   append(regular_expression_functions());
   return out;
@@ -366,17 +378,43 @@ std::string count_text(size_t min_args, size_t max_args) {
 
 }  // namespace
 
+namespace {
+
+// The first value that is no decimal, or that has no room for the digits behind the point that others have.
+node_ptr no_common_decimal(const call_site& s, const node_ptr& decimal, const std::vector<node_ptr>& values) {
+  const size_t first = s.args.size() - values.size();
+  uint32_t scale = 0;
+  for (const node_ptr& v : values)
+    if (const node_ptr exact = exact_decimal(v)) scale = std::max<uint32_t>(scale, exact->type.scale);
+  for (size_t k = 0; k < values.size(); ++k) {
+    const value_type wide = value_type::decimal(scale);
+    if (as_decimal(values[k], wide) != nullptr) continue;
+    if (auto no = decimal_misfit(*values[k], wide)) return s.fault(first + k, no->message, no->expected, no->hint);
+    if (values[k]->type.is_float()) continue;  // beside which decimals are floats
+    operand_fault why = incomparable_decimals(decimal, values[k]);
+    return s.fault(first + k,
+                   fmt::format("{} and {} have no common type", to_string(decimal->type), to_string(values[k]->type)),
+                   std::move(why.expected), std::move(why.hint));
+  }
+  return s.fault(first, "these values have no common type", "all decimals and numbers");
+}
+
+}  // namespace
+
 node_ptr no_common_type(const call_site& s, size_t at, const std::vector<node_ptr>& values) {
+  const size_t first = s.args.size() - values.size();
   for (size_t i = 0; i < values.size(); ++i)
     if (values[i]->type.is_time())
       for (size_t k = 0; k < values.size(); ++k)
         if (values[k]->type != values[i]->type) {
-          time_fault why = incomparable_times(values[std::min(i, k)], values[std::max(i, k)]);
+          operand_fault why = incomparable_times(values[std::min(i, k)], values[std::max(i, k)]);
           const std::string types =
               fmt::format("{} and {} have no common type", to_string(values[i]->type), to_string(values[k]->type));
           const bool of_text = time_misfit(*values[k], values[i]->type).has_value();
-          return s.fault(at + k, of_text ? why.message : types, std::move(why.expected), std::move(why.hint));
+          return s.fault(first + k, of_text ? why.message : types, std::move(why.expected), std::move(why.hint));
         }
+  for (const node_ptr& v : values)
+    if (v->type.is_decimal()) return no_common_decimal(s, v, values);
   const auto any = [&](auto holds) { return std::any_of(values.begin(), values.end(), holds); };
   const auto other =
       std::find_if(values.begin(), values.end(), [&](const node_ptr& v) { return v->type != values[0]->type; });
@@ -422,19 +460,22 @@ node_ptr call_site::fault(size_t i, std::string message, std::string expected, s
 bool call_site::require_integer(size_t i) const {
   if (args[i]->type.is_integer()) return true;
   fault(i, fmt::format("this is {}", to_string(args[i]->type)), "an integer",
-        std::string(args[i]->type.is_text()   ? "write to_u64(text), or hash64(1, text)"
-                    : args[i]->type.is_time() ? number_of_time_hint(args[i]->type)
-                                              : "write u64(x)"));
+        std::string(args[i]->type.is_text()      ? "write to_u64(text), or hash64(1, text)"
+                    : args[i]->type.is_time()    ? number_of_time_hint(args[i]->type)
+                    : args[i]->type.is_decimal() ? integer_of_decimal_hint
+                                                 : "write u64(x)"));
   return false;
 }
 bool call_site::require_number(size_t i) const {
   if (args[i]->type.is_number()) return true;
   fault(i, fmt::format("this is {}", to_string(args[i]->type)), "a number",
-        std::string(args[i]->type.is_text()   ? "write to_f64(x) to read a number from a text"
-                    : args[i]->type.is_time() ? number_of_time_hint(args[i]->type)
-                                              : "write u8(x) to count true as 1"));
+        std::string(args[i]->type.is_text()      ? "write to_f64(x) to read a number from a text"
+                    : args[i]->type.is_time()    ? number_of_time_hint(args[i]->type)
+                    : args[i]->type.is_decimal() ? "write f64(x)"
+                                                 : "write u8(x) to count true as 1"));
   return false;
 }
+bool call_site::require_real(size_t i) const { return args[i]->type.is_decimal() || require_number(i); }
 bool call_site::require_text(size_t i) const {
   if (args[i]->type.is_text()) return true;
   fault(i, fmt::format("this is {}", to_string(args[i]->type)), "string or bytes[N]", "write string(x)");
@@ -475,8 +516,9 @@ const std::vector<function_help>& operators() {
       {"[]", "text[i] → u8", "The byte at position i, 0 beyond the end. text[a:b] is a slice; a or b may be left out."},
       {"- + ~", "-x  +x  ~x", "Sign and bitwise complement; minus an unsigned integer is i64, and minus u64 a fault."},
       {"* / %", "a * b  a / b  a % b",
-       "x / 0 and x % 0 are 0 for integers; / rounds toward 0 and % has the sign of a."},
-      {"+ -", "a + b  a - b", "Modulo 2^64 for integers."},
+       "x / 0 and x % 0 are 0 for integers; / rounds toward 0 and % has the sign of a. Of decimals * is exact, / gives "
+       "f64."},
+      {"+ -", "a + b  a - b", "Modulo 2^64 for integers; exact for decimals, which end the job beyond their range."},
       {"<< >>", "a << n  a >> n", "Shifts by 64 or more give 0; >> of a signed integer keeps the sign."},
       {"&", "a & b", "Bitwise and."},
       {"^", "a ^ b", "Bitwise exclusive or."},
@@ -494,7 +536,10 @@ const std::vector<function_help>& aggregates() {
   static const std::vector<function_help> help = [] {
     std::vector<function_help> out = {
         {"count", "count() → u64", "Rows."},
-        {"sum", "sum(x)", "The sum, modulo 2^64 for integers: u64, i64 or f64."},
+        {"sum", "sum(x)",
+         "The sum, modulo 2^64 for integers: u64, i64 or f64. Of decimals it is exact, in x's type; the job ends where "
+         "it "
+         "is beyond that."},
         {"min", "min(x)", "The smallest value, in x's type."},
         {"max", "max(x)", "The largest value, in x's type."},
         {"first", "first(x)", "The value of the first row in input order."},

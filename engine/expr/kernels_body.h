@@ -200,6 +200,7 @@ static kernel_set make_set(const char* name) {
   field(type_kind::f64, load_rows<plain_field<uint64_t>>, store_rows<plain_field<uint64_t>>);
   field(type_kind::date, load_rows<plain_field<int32_t>>, store_rows<plain_field<int32_t>>);
   field(type_kind::timestamp, load_rows<plain_field<uint64_t>>, store_rows<plain_field<uint64_t>>);
+  field(type_kind::decimal, load_rows<plain_field<uint64_t>>, store_rows<plain_field<uint64_t>>);
   set.number_rows = number_rows;
   set.positions = positions_of;
   set.compact = compact_lanes;

@@ -3,7 +3,7 @@
 // Of integers, the count, the sum and the sum of squares are kept exactly (64, 128 and 192 bits), so that parts can be
 // combined in any order and the result is a function of the values alone; what is rounded is the last division. Of
 // floats, avg adds up row after row as sum does, and the variance is Welford's (Technometrics 4, 1962): these depend on
-// the order of the rows, and can't be combined.
+// the order of the rows, and can't be combined. Decimals are integers, until the last division.
 #include <fmt/format.h>
 
 #include <array>
@@ -14,6 +14,7 @@
 #include "engine/expr/lane.h"
 #include "engine/expr/own_aggregates.h"
 #include "engine/expr/text_kernels.h"
+#include "engine/record/decimal_text.h"
 
 namespace flowrun::expr {
 
@@ -87,9 +88,9 @@ struct integer_mean {
     count += other.count;
     add_to(sum, other.sum);
   }
-  double mean() const {
+  double mean(double unit) const {
     if (count == 0) return nothing;
-    const double size = real(size_of(sum, IsSigned)) / static_cast<double>(count);
+    const double size = real(size_of(sum, IsSigned)) / (static_cast<double>(count) * unit);
     return IsSigned && (sum[1] & lane::sign_bit) != 0 ? -size : size;
   }
 };
@@ -111,12 +112,12 @@ struct integer_variance {
     add_to(squares, other.squares);
   }
   // (n Σx² - (Σx)²) / (n (n - 1)), exact up to the division.
-  double variance() const {
+  double variance(double unit) const {
     if (first.count < 2) return nothing;
     const long_number<2> size = size_of(first.sum, IsSigned);
     long_number<4> difference = product(squares, long_number<1>{first.count});
     add_to(difference, negative(product(size, size)));
-    return real(difference) / static_cast<double>(first.count) / static_cast<double>(first.count - 1);
+    return real(difference) / (static_cast<double>(first.count) * unit) / (static_cast<double>(first.count - 1) * unit);
   }
 };
 
@@ -129,7 +130,7 @@ struct float_mean {
     sum += lane::f(value);
   }
   void add(const float_mean&) {}
-  double mean() const { return count == 0 ? nothing : sum / static_cast<double>(count); }
+  double mean(double) const { return count == 0 ? nothing : sum / static_cast<double>(count); }
 };
 
 struct float_variance {
@@ -143,13 +144,15 @@ struct float_variance {
     squares += difference * (lane::f(value) - mean);
   }
   void add(const float_variance&) {}
-  double variance() const { return count < 2 ? nothing : squares / static_cast<double>(count - 1); }
+  double variance(double) const { return count < 2 ? nothing : squares / static_cast<double>(count - 1); }
 };
 
 // States are copied in and out: those that are combined lie at any address.
 template <class State, class Result>
 class moment final : public bound_aggregate {
  public:
+  // `unit`: 10^S, of decimal[S].
+  explicit moment(double unit) : unit_(unit) {}
   void start(std::byte* states, size_t num_states) const override {
     for (size_t k = 0; k < num_states; ++k) put({}, states + k * sizeof(State));
   }
@@ -170,7 +173,7 @@ class moment final : public bound_aggregate {
   }
   size_t finish(const std::byte* states, const text_call& call) const override {
     auto* const out = static_cast<uint64_t*>(call.out);
-    for (size_t k = 0; k < call.num_rows; ++k) out[k] = lane::bits(Result{}(at(states + k * sizeof(State))));
+    for (size_t k = 0; k < call.num_rows; ++k) out[k] = lane::bits(Result{}(at(states + k * sizeof(State)), unit_));
     return call.num_rows;
   }
 
@@ -181,36 +184,40 @@ class moment final : public bound_aggregate {
     return state;
   }
   static void put(const State& state, std::byte* to) { std::memcpy(to, &state, sizeof state); }
+
+  const double unit_;
 };
 
 struct mean_of {
-  double operator()(const auto& state) const { return state.mean(); }
+  double operator()(const auto& state, double unit) const { return state.mean(unit); }
 };
 struct variance_of {
-  double operator()(const auto& state) const { return state.variance(); }
+  double operator()(const auto& state, double unit) const { return state.variance(unit); }
 };
 struct deviation_of {
-  double operator()(const auto& state) const { return std::sqrt(state.variance()); }
+  double operator()(const auto& state, double unit) const { return std::sqrt(state.variance(unit)); }
 };
 
 template <class State, class Result>
-aggregate_binding bound_to(type_kind wanted) {
+aggregate_binding bound_to(value_type wanted, double unit = 1) {
   aggregate_binding out;
   out.result = value_type::of(type_kind::f64);
-  out.wanted = {value_type::of(wanted)};
+  out.wanted = {wanted};
   out.state_bytes = sizeof(State);
   out.is_combinable = State::is_combinable;
   out.is_ordered = !State::is_combinable;
-  out.aggregate = std::make_shared<moment<State, Result>>();
+  out.aggregate = std::make_shared<moment<State, Result>>(unit);
   return out;
 }
 
 template <class OfUnsigned, class OfSigned, class OfFloats, class Result>
 std::variant<aggregate_binding, binding_fault> bind_moment(const std::vector<given_argument>& args) {
   const value_type type = args[0].type;
-  if (type.is_float()) return bound_to<OfFloats, Result>(type_kind::f64);
-  if (type.is_signed()) return bound_to<OfSigned, Result>(type_kind::i64);
-  if (type.is_integer()) return bound_to<OfUnsigned, Result>(type_kind::u64);
+  if (type.is_float()) return bound_to<OfFloats, Result>(value_type::of(type_kind::f64));
+  if (type.is_signed()) return bound_to<OfSigned, Result>(value_type::of(type_kind::i64));
+  if (type.is_integer()) return bound_to<OfUnsigned, Result>(value_type::of(type_kind::u64));
+  if (type.is_decimal())
+    return bound_to<OfSigned, Result>(type, static_cast<double>(record::powers_of_ten[type.scale]));
   return binding_fault{0, fmt::format("this is {}", to_string(type)), "a number",
                        type.is_time()
                            ? "write avg(to_i64(x)), or avg(date_diff('second', from, to)) for lengths of time"

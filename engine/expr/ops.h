@@ -1,7 +1,8 @@
 // The primitives: one list from which the vector kernels, the row-at-a-time interpreter, constant folding and the names
 // are all generated, so that they can't disagree.
 //
-// Every number lives in an 8-byte lane: u64, i64 as two's complement, f64 as its bits, bool as 0 or 1. In the
+// Every number lives in an 8-byte lane: u64, i64 as two's complement, f64 as its bits, bool as 0 or 1, a decimal as the
+// i64 of its units. In the
 // expressions below a, b, c are the operands' lanes and m is an immediate.
 #pragma once
 
@@ -51,6 +52,10 @@
   X(unit_of_us, time_lane::unit_of_us(a, m))                                          \
   X(trunc_day, time_lane::trunc_day(a, m))                                            \
   X(trunc_us, time_lane::trunc_us(a, m))                                              \
+  X(decimal_of_u, decimal_lane::of_unsigned(a))                                       \
+  X(decimal_of_f, decimal_lane::of_f(a, m))                                           \
+  X(decimal_to_f, decimal_lane::to_f(a, m))                                           \
+  X(round_decimal, decimal_lane::rounded(a, m))                                       \
   X(floor_f, lane::bits(__builtin_floor(lane::f(a))))                                 \
   X(ceil_f, lane::bits(__builtin_ceil(lane::f(a))))
 
@@ -72,6 +77,9 @@
   X(add_us, time_lane::add_us(a, b))                                                 \
   X(add_months, time_lane::add_months(a, b))                                         \
   X(add_months_us, time_lane::add_months_us(a, b))                                   \
+  X(add_decimal, decimal_lane::add(a, b))                                            \
+  X(sub_decimal, decimal_lane::sub(a, b))                                            \
+  X(mul_decimal, decimal_lane::mul(a, b))                                            \
   X(floor_div_i, lane::floor_div_i(a, b))                                            \
   X(floor_mod_i, lane::floor_mod_i(a, b))                                            \
   X(floor_div_f, real_math::floor_div(a, b))                                         \
@@ -121,6 +129,8 @@
   X(text_to_i)                        \
   X(text_to_f)                        \
   X(is_number)                        \
+  X(text_to_decimal)                  \
+  X(is_decimal)                       \
   X(hash_text)                        \
   X(month)                            \
   X(eq_text)                          \
@@ -145,6 +155,7 @@
   X(b_to_text)                      \
   X(date_to_text)                   \
   X(timestamp_to_text)              \
+  X(decimal_to_text)                \
   X(select_text)                    \
   X(min_text)                       \
   X(max_text)
@@ -186,7 +197,12 @@ constexpr bool is_commutative(opcode op) {
   return op == opcode::add || op == opcode::mul || op == opcode::add_f || op == opcode::mul_f ||
          op == opcode::bit_and || op == opcode::bit_or || op == opcode::bit_xor || op == opcode::eq ||
          op == opcode::ne || op == opcode::eq_f || op == opcode::ne_f || op == opcode::min_u || op == opcode::max_u ||
-         op == opcode::min_i || op == opcode::max_i;
+         op == opcode::min_i || op == opcode::max_i || op == opcode::add_decimal || op == opcode::mul_decimal;
+}
+// Throws call_failed for some operands: it is not folded where rows may never come to it.
+constexpr bool may_fail(opcode op) {
+  return op == opcode::decimal_of_u || op == opcode::decimal_of_f || op == opcode::add_decimal ||
+         op == opcode::sub_decimal || op == opcode::mul_decimal;
 }
 
 std::string_view to_string(opcode op);

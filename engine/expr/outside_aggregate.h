@@ -43,6 +43,11 @@ class bound_aggregate {
   virtual void start(std::byte* states, size_t num_states) const = 0;
   // `args`: an operand for each argument, as `wanted` says.
   virtual void update(const row_targets& to, const text_operand* args) const = 0;
+  // Whether update_in_rows() does what update() does.
+  virtual bool reads_rows() const { return false; }
+  // Of one argument, of 8 bytes: that of row 0 is at `field`, and `stride` bytes further is the next one. (Copying them
+  // into lanes first would cost more than adding them up.)
+  virtual void update_in_rows(const row_targets&, const std::byte* /*field*/, size_t /*stride*/) const {}
   // The rows are states, `step` bytes from one to the next. Neither they nor those of `to` need lie at such addresses.
   virtual void combine(const row_targets& to, const std::byte* from, size_t step) const = 0;
   // As a text_kernel (text_kernels.h) without arguments: call.num_rows states give as many cells.

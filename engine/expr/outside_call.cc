@@ -5,6 +5,7 @@
 #include "engine/base/error.h"
 #include "engine/expr/coerce.h"
 #include "engine/expr/conversion.h"
+#include "engine/expr/decimals.h"
 #include "engine/expr/scalars.h"
 #include "engine/expr/times.h"
 
@@ -59,6 +60,8 @@ std::variant<std::vector<node_ptr>, binding_fault> converted_arguments(const std
     const bool may_wrap = given[i]->type.is_signed() && wanted[i].is_unsigned() && !given[i]->constant;
     node_ptr arg = may_wrap ? nullptr : convert(given[i], wanted[i]);
     if (const auto no = arg == nullptr ? time_misfit(*given[i], wanted[i]) : std::nullopt)
+      return binding_fault{i, no->message, no->expected, no->hint};
+    if (const auto no = arg == nullptr ? decimal_misfit(*given[i], wanted[i]) : std::nullopt)
       return binding_fault{i, no->message, no->expected, no->hint};
     if (arg == nullptr)
       return binding_fault{i, fmt::format("{} is {}", name_of(i), to_string(given[i]->type)), to_string(wanted[i]),

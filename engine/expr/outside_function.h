@@ -51,7 +51,7 @@ class bound_call {
 
 struct binding {
   record::value_type result;               // bytes[N] it is not
-  std::vector<record::value_type> wanted;  // of each argument: u64, i64, f64, bool, string, date or timestamp
+  std::vector<record::value_type> wanted;  // of each argument: u64, i64, f64, bool, string, date, timestamp or decimal
   std::shared_ptr<const bound_call> call;
 };
 // Why a call can't be bound: `argument` is the one at fault, if it is one.

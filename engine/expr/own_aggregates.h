@@ -21,6 +21,9 @@ const outside_aggregate* find_own_aggregate(std::string_view name);
 // What is said of them, in the order of the reference page.
 const std::vector<function_help>& own_aggregates();
 
+// sum, of decimals.
+const outside_aggregate& decimal_sum();
+
 std::span<const own_aggregate> moment_aggregates();    // avg, variance, stddev
 std::span<const own_aggregate> distinct_aggregates();  // approx_count_distinct
 std::span<const own_aggregate> quantile_aggregates();  // approx_quantile

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/expr/decimal_lane.h"
 #include "engine/expr/lane.h"
 #include "engine/expr/ops.h"
 #include "engine/expr/real_math.h"

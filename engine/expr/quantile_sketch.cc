@@ -255,7 +255,7 @@ class quantile_sketch final : public bound_aggregate {
 std::variant<aggregate_binding, binding_fault> bind_quantile(const std::vector<given_argument>& args) {
   const value_type type = args[0].type;
   const given_argument& q = args[1];
-  if (!type.is_number())
+  if (!type.is_number() && !type.is_decimal())
     return binding_fault{0, fmt::format("this is {}", to_string(type)), "a number",
                          type.is_time() ? "write approx_quantile(to_i64(x), q), and to_date or to_timestamp behind it"
                          : type.is_boolean() ? "write u8(x) to count true as 1"
@@ -270,7 +270,8 @@ std::variant<aggregate_binding, binding_fault> bind_quantile(const std::vector<g
             : q.type.is_signed() ? static_cast<double>(static_cast<int64_t>(q.lane))
                                  : static_cast<double>(q.lane);
   if (!(value >= 0 && value <= 1)) return binding_fault{1, fmt::format("{} is no quantile", value), wanted_q, {}};
-  const type_kind numbers = type.is_float() ? type_kind::f64 : type.is_signed() ? type_kind::i64 : type_kind::u64;
+  const bool is_real = type.is_float() || type.is_decimal();
+  const type_kind numbers = is_real ? type_kind::f64 : type.is_signed() ? type_kind::i64 : type_kind::u64;
   aggregate_binding out;
   out.result = value_type::of(type_kind::f64);
   out.wanted = {value_type::of(numbers), value_type::of(type_kind::f64)};

@@ -19,17 +19,18 @@ value_type type_of(type_kind kind) { return value_type::of(kind); }
 
 template <opcode Op>
 node_ptr real_function(const call_site& s) {
-  if (!s.require_number(0)) return nullptr;
+  if (!s.require_real(0)) return nullptr;
   return op_node(Op, type_of(type_kind::f64), {to_real(s.args[0])});
 }
 
 node_ptr pow_function(const call_site& s) {
-  const bool base = s.require_number(0), exponent = s.require_number(1);
+  const bool base = s.require_real(0), exponent = s.require_real(1);
   if (!base || !exponent) return nullptr;
   return op_node(opcode::pow_f, type_of(type_kind::f64), {to_real(s.args[0]), to_real(s.args[1])});
 }
 
 node_ptr round_function(const call_site& s) {
+  if (s.args[0]->type.is_decimal()) return rounded_decimal(s, rounding::nearest);
   if (s.args.size() == 1) return real_function<opcode::round_f>(s);
   const bool number = s.require_number(0), digits = s.require_integer(1);
   if (!number || !digits) return nullptr;
@@ -37,12 +38,19 @@ node_ptr round_function(const call_site& s) {
                  {to_real(s.args[0]), cast(s.args[1], type_of(type_kind::i64))});
 }
 
+node_ptr trunc_function(const call_site& s) {
+  if (s.args[0]->type.is_decimal()) return rounded_decimal(s, rounding::toward_zero);
+  if (s.args.size() == 1) return real_function<opcode::trunc_f>(s);
+  return s.fault(1, fmt::format("{} is cut to a whole number only", to_string(s.args[0]->type)), "trunc(x)",
+                 "write round(x, n), or trunc(to_decimal(x, 18), n)");
+}
+
 node_ptr sign_function(const call_site& s) {
-  if (!s.require_number(0)) return nullptr;
+  if (!s.require_real(0)) return nullptr;
   const node_ptr& x = s.args[0];
   const value_type result = type_of(type_kind::i64);
   if (x->type.is_float()) return op_node(opcode::sign_f, result, {x});
-  if (x->type.is_signed()) return op_node(opcode::sign_i, result, {x});
+  if (x->type.has_sign()) return op_node(opcode::sign_i, result, {x});
   return op_node(opcode::min_u, result, {x, number_node(type_of(type_kind::u64), 1)});
 }
 
@@ -120,17 +128,21 @@ node_ptr nullif_function(const call_site& s) {
   const node_ptr missing = missing_value(type);
   if (missing == nullptr)
     return never_missing(s, type,
-                         type.is_bytes()     ? "write nullif(string(x), y)"
-                         : type.is_time()    ? "write if(x == y, a, b)"
-                         : type.is_boolean() ? "write if(x == y, a, b)"
-                                             : "write nullif(f64(x), y); integers divided by 0 give 0");
+                         type.is_bytes()  ? "write nullif(string(x), y)"
+                         : type.is_time() ? "write if(x == y, a, b)"
+                         : type.is_boolean() || type.is_decimal()
+                             ? "write if(x == y, a, b)"
+                             : "write nullif(f64(x), y); integers divided by 0 give 0");
   return selected(compare("==", values[0], values[1]), missing, values[0]);
 }
 
 constexpr function table[] = {
-    {"trunc", "trunc(x) → f64", "The next whole number toward 0.", 1, 1, real_function<opcode::trunc_f>},
-    {"round", "round(x[, n]) → f64",
-     "The nearest whole number, or number with n digits behind the point (below 0: before it); halves go away from 0.",
+    {"trunc", "trunc(x[, n])",
+     "The next whole number toward 0: f64. A decimal is cut to n digits behind the point, a constant; without it to 0.",
+     1, 2, trunc_function},
+    {"round", "round(x[, n])",
+     "The nearest whole number, or number with n digits behind the point (below 0: before it); halves go away from 0. "
+     "It is f64; of a decimal it is a decimal with that many digits behind the point, and n a constant.",
      1, 2, round_function},
     {"exp", "exp(x) → f64", "e to the power of x.", 1, 1, real_function<opcode::exp_f>},
     {"log", "log(x) → f64", "The natural logarithm; -inf of 0, NaN below.", 1, 1, real_function<opcode::log_f>},

@@ -9,6 +9,7 @@ const std::vector<example_column>& example_columns() {
                                                       {"i", "i64", "-5"},
                                                       {"x", "f64", "2.5"},
                                                       {"ok", "bool", "true"},
+                                                      {"price", "decimal[2]", "12.50"},
                                                       {"text", "string", "12"}};
   return columns;
 }
@@ -97,6 +98,39 @@ const std::vector<value_rule>& value_rules() {
         {"1e300 * 1e300", "f64", "inf"},
         {"0.0 - 0.0 == -0.0", "bool", "true"},
         {"0.0 / 0 == 0.0 / 0", "bool", "false"}}},
+      {"Decimals",
+       "A decimal[S] is an integer of 64 bits that counts units of 10^-S: decimal[2] has -92233720368547758.08 to "
+       "92233720368547758.07. A literal or a constant text beside a decimal is the decimal that its digits spell, and "
+       "integers are decimals without digits behind the point. + - % and whatever brings values to one type give the "
+       "larger scale, * the sum of both, of at most 18; x % 0 is 0. All of it is exact, and so are comparisons, of any "
+       "scales. / and "
+       "whatever has a float on a side are f64, of the nearest f64 of each. A result that is beyond 64 bits ends the "
+       "job: "
+       "decimals never wrap around. (Both values of an if are computed, also the one that is not taken.) Where a type "
+       "is "
+       "declared, integers, literals, texts and decimals of a smaller scale become that decimal without a word; "
+       "to_decimal and round give fewer digits. i64(x) and the other integers round toward 0. A literal that no "
+       "decimal "
+       "stands beside is an f64.",
+       {{"price", "decimal[2]", "12.50"},
+        {"price * 1.19", "decimal[4]", "14.8750"},
+        {"round(price * 1.19, 2)", "decimal[2]", "14.88"},
+        {"price + 1", "decimal[2]", "13.50"},
+        {"price - '0.005'", "decimal[3]", "12.495"},
+        {"price * (1 - 0.1)", "decimal[3]", "11.250"},
+        {"price / 4", "f64", "3.125"},
+        {"price % 5", "decimal[2]", "2.50"},
+        {"price == 12.5", "bool", "true"},
+        {"price < 12.501", "bool", "true"},
+        {"price * x", "f64", "31.25"},
+        {"-price", "decimal[2]", "-12.50"},
+        {"i64(price)", "i64", "12"},
+        {"to_decimal('7.345', 2)", "decimal[2]", "7.35"},
+        {"to_decimal(0.1, 18)", "decimal[18]", "0.100000000000000000"},
+        {"max(price, 20)", "decimal[2]", "20.00"},
+        {"price == 'x'", "", "'x' is no decimal: a decimal has digits, a point and a sign, as in -12.50"},
+        {"price & 1", "", "'&' needs integers, this is decimal[2]"},
+        {"price * to_decimal(n, 17)", "", "'*' of decimal[2] and decimal[17] has 19 digits behind the point"}}},
       {"Random numbers",
        "rand(seed, i) is number i of a sequence that the seed alone decides, on every machine and with any number of "
        "threads: m(m(seed) + i * 0x9E3779B97F4A7C15) modulo 2^64, where m adds 0x9E3779B97F4A7C15 and mixes the bits "

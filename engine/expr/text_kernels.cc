@@ -16,6 +16,7 @@
 #include "engine/expr/row_args.h"
 #include "engine/expr/text_fields.h"
 #include "engine/expr/version_key.h"
+#include "engine/record/decimal_text.h"
 #include "engine/record/float_reading.h"
 #include "engine/record/float_text.h"
 #include "engine/record/row_too_large.h"
@@ -145,6 +146,19 @@ struct is_number_of {
     return parse_number(r.text(0), value);
   }
 };
+struct text_to_decimal_of {
+  static uint64_t apply(const row_args& r) {
+    int64_t units = 0;
+    const auto how = record::read_decimal(r.text(0), static_cast<uint32_t>(r.imm()), units, true);
+    return how == record::decimal_reading::done ? static_cast<uint64_t>(units) : 0;
+  }
+};
+struct is_decimal_of {
+  static uint64_t apply(const row_args& r) {
+    int64_t units = 0;
+    return record::read_decimal(r.text(0), static_cast<uint32_t>(r.imm()), units) == record::decimal_reading::done;
+  }
+};
 struct month_of {
   static uint64_t apply(const row_args& r) { return month_number(r.text(0)); }
 };
@@ -270,7 +284,7 @@ struct b_to_text_of {
 };
 // What `write(value, to)` writes, of at most so many bytes.
 template <class Write>
-std::string_view printed_time(const row_args& r, size_t most, Write write) {
+std::string_view printed(const row_args& r, size_t most, Write write) {
   char* const out = r.arena().take(most);
   const auto length = static_cast<size_t>(write(static_cast<int64_t>(r.lane(0)), out) - out);
   r.arena().give_back(most - length);
@@ -278,12 +292,19 @@ std::string_view printed_time(const row_args& r, size_t most, Write write) {
 }
 struct date_to_text_of {
   static std::string_view apply(const row_args& r) {
-    return printed_time(r, calendar::max_date_chars, calendar::write_date);
+    return printed(r, calendar::max_date_chars, calendar::write_date);
   }
 };
 struct timestamp_to_text_of {
   static std::string_view apply(const row_args& r) {
-    return printed_time(r, calendar::max_timestamp_chars, calendar::write_timestamp);
+    return printed(r, calendar::max_timestamp_chars, calendar::write_timestamp);
+  }
+};
+struct decimal_to_text_of {
+  static std::string_view apply(const row_args& r) {
+    return printed(r, record::max_decimal_chars, [&](int64_t units, char* to) {
+      return record::write_decimal(units, static_cast<uint32_t>(r.imm()), to);
+    });
   }
 };
 struct select_text_of {
@@ -345,6 +366,7 @@ bool makes_new_text(opcode op) {
     case opcode::f32_to_text:
     case opcode::date_to_text:
     case opcode::timestamp_to_text:
+    case opcode::decimal_to_text:
     case opcode::outside_text: return true;
     default: return false;
   }

@@ -54,7 +54,7 @@ std::string_view number_of_time_hint(value_type type) {
                         : "write to_i64(x) for the microseconds since 1970-01-01";
 }
 
-time_fault incomparable_times(const node_ptr& a, const node_ptr& b) {
+operand_fault incomparable_times(const node_ptr& a, const node_ptr& b) {
   const int other = a->type.is_time() ? 1 : 0;
   const node_ptr& time = other == 1 ? a : b;
   const node_ptr& beside = other == 1 ? b : a;
@@ -71,7 +71,7 @@ time_fault incomparable_times(const node_ptr& a, const node_ptr& b) {
           fmt::format("two values of {}, or a text such as '2026-11-23'", type), std::move(hint)};
 }
 
-node_ptr time_arithmetic(std::string_view op, const node_ptr& left, const node_ptr& right, time_fault& fault) {
+node_ptr time_arithmetic(std::string_view op, const node_ptr& left, const node_ptr& right, operand_fault& fault) {
   const value_type i64 = value_type::of(type_kind::i64);
   const bool minus = op == "-";
   // Only a difference has a time on both sides.

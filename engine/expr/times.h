@@ -24,14 +24,9 @@ node_ptr as_count(const node_ptr& value);
 // What to write where a number or a condition is wanted, and a time is given.
 std::string_view number_of_time_hint(record::value_type type);
 
-// Why + and - can't be made of two values of which one is a time: argument 0 or 1 is at fault.
-struct time_fault {
-  int argument = 0;
-  std::string message, expected, hint;
-};
-// `op` is any binary operator but comparisons, and and or. Null with a fault.
-node_ptr time_arithmetic(std::string_view op, const node_ptr& a, const node_ptr& b, time_fault& fault);
+// Of two values of which one is a time. `op` is any binary operator but comparisons, and and or. Null with a fault.
+node_ptr time_arithmetic(std::string_view op, const node_ptr& a, const node_ptr& b, operand_fault& fault);
 // What says why two values, of which one is a time, have no order and no common type.
-time_fault incomparable_times(const node_ptr& a, const node_ptr& b);
+operand_fault incomparable_times(const node_ptr& a, const node_ptr& b);
 
 }  // namespace flowrun::expr

@@ -77,7 +77,7 @@ value_id value_graph::primitive(opcode op, std::vector<value_id> args, uint64_t 
     bool all_constant = true;
     for (size_t i = 0; i < args.size(); ++i) all_constant = all_constant && is_constant(i);
     const auto lane = [&](size_t i) { return i < args.size() ? values_[args[i]].imm : 0; };
-    if (all_constant) return number(evaluate(op, lane(0), lane(1), lane(2), imm, 0));
+    if (all_constant && !may_fail(op)) return number(evaluate(op, lane(0), lane(1), lane(2), imm, 0));
     if (op == opcode::select && is_constant(0)) return values_[args[0]].imm != 0 ? args[1] : args[2];
     // Constants go right, where they can be immediates; equal values get one order, so that a + b and b + a are one.
     if (is_commutative(op) && (is_constant(0) || (!is_constant(1) && args[1] < args[0]))) std::swap(args[0], args[1]);

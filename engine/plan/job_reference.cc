@@ -51,7 +51,7 @@ tests:
 | `graphs` | a map {NAME: graph} | [Graphs](#graphs) that `call` runs. |
 | `tests` | a list | [Tests](#tests), which `flowrun test` runs. |
 
-Keys that are not known are faults, everywhere. Names of nodes, ports, parameters and row types begin with a letter or _ and go on with letters, digits, _ and -; names of columns and scalars, which expressions name, have no -. Inside {…} and […] YAML ends a plain word at any of `[ ] { } ,`: write "${name}", "bytes[16]" and "key[0:4]" in quotes there.
+Keys that are not known are faults, everywhere. Names of nodes, ports, parameters and row types begin with a letter or _ and go on with letters, digits, _ and -; names of columns and scalars, which expressions name, have no -. Inside {…} and […] YAML ends a plain word at any of `[ ] { } ,`: write "${name}", "bytes[16]", "decimal[2]" and "key[0:4]" in quotes there.
 
 )";
 

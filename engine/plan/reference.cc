@@ -126,6 +126,16 @@ constexpr std::string_view about_times =
     "timestamps in microseconds; `date_add` and `date_diff` have other units. What is computed stops at 0001-01-01 and "
     "9999-12-31.\n\n";
 
+constexpr std::string_view about_decimals =
+    "A `decimal[S]` is exact, as money wants it: an integer of 64 bits (i64) that counts units of 10^-S, S from 0 to "
+    "18, "
+    "ordered, compared and used as a key as that. Its text has S digits behind the point: `-12.50` of decimal[2]. "
+    "Texts "
+    "that are read may have fewer digits, or more zeros at the end; other digits behind the S-th make them malformed. "
+    "Expressions compute with decimals as the rules below say. In a row file it takes 8 bytes. Inside {…} and […], "
+    "write "
+    "\"decimal[2]\" in quotes.\n\n";
+
 }  // namespace
 
 std::string reference_markdown(const vocabulary& catalog) {
@@ -145,7 +155,7 @@ std::string reference_markdown(const vocabulary& catalog) {
   for (const std::string& name : catalog.names()) out += operator_markdown(*catalog.find(name));
   out += resources_markdown();
   out += "## Value types\n\nRows are packed, little endian, in the order of the columns. A column is " +
-         std::string(record::value_type_names()) + ".\n\n" + std::string(about_times);
+         std::string(record::value_type_names()) + ".\n\n" + std::string(about_times) + std::string(about_decimals);
   out += "## Expressions\n\n" + rules_markdown();
   out += "### Operators, the tightest first\n\n" + function_table(expr::operators());
   out += "### Functions\n\n" + function_table(expr::functions());

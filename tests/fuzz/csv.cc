@@ -51,8 +51,8 @@ csv_format format_of(input& in) {
 }
 
 row_type type_of(input& in) {
-  constexpr const char* types[] = {"string", "u8",  "u32",  "u64",      "i16",    "i64",  "f32",
-                                   "f64",    "u24", "bool", "bytes[3]", "string", "date", "timestamp"};
+  constexpr const char* types[] = {"string", "u8",   "u32",      "u64",    "i16",  "i64",       "f32",       "f64",
+                                   "u24",    "bool", "bytes[3]", "string", "date", "timestamp", "decimal[2]"};
   std::vector<record::column> columns(1 + in.below(4));
   const bool only_strings = in.flag();
   for (size_t i = 0; i < columns.size(); ++i)

@@ -30,9 +30,9 @@ using record::word128;
 int sign(int x) { return x < 0 ? -1 : x > 0 ? 1 : 0; }
 
 row_type type_of(input& in) {
-  constexpr const char* types[] = {"u64",      "string",    "u8",  "i64",  "f64",  "bytes[3]",
-                                   "i8",       "f32",       "u24", "u48",  "u16",  "i32",
-                                   "bytes[9]", "bytes[21]", "u32", "bool", "date", "timestamp"};
+  constexpr const char* types[] = {"u64", "string", "u8",   "i64",       "f64",       "bytes[3]", "i8",
+                                   "f32", "u24",    "u48",  "u16",       "i32",       "bytes[9]", "bytes[21]",
+                                   "u32", "bool",   "date", "timestamp", "decimal[2]"};
   std::vector<record::column> columns(1 + in.below(4));
   for (size_t i = 0; i < columns.size(); ++i)
     columns[i] = {std::string(1, static_cast<char>('a' + i)),
@@ -119,8 +119,8 @@ int part_order(const record::column& c, const record::key_part& part, const std:
     return sign(std::memcmp(a + part.from, b + part.from, part.length > 0 ? part.length : c.type.num_bytes));
   if (c.type.kind == type_kind::f32) return float_order<float, uint32_t>(a, b);
   if (c.type.kind == type_kind::f64) return float_order<double, uint64_t>(a, b);
-  return c.type.is_signed() ? number_order<int64_t>(a, b, c.type.num_bytes)
-                            : number_order<uint64_t>(a, b, c.type.num_bytes);
+  return c.type.has_sign() ? number_order<int64_t>(a, b, c.type.num_bytes)
+                           : number_order<uint64_t>(a, b, c.type.num_bytes);
 }
 
 int compare(const row_type& type, const key& by, const record::batch& rows, size_t i, size_t j) {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "engine/expr/aggregate.h"
+#include "engine/expr/exact.h"
 #include "engine/expr/own_aggregates.h"
 #include "engine/expr/text_kernels.h"
 #include "tests/engine/expr/program_harness.h"
@@ -17,8 +18,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const record::row_type columns =
-    testing::type_of({{"u", "u64"}, {"i", "i64"}, {"x", "f64"}, {"small", "i8"}, {"name", "string"}, {"ok", "bool"}});
+const record::row_type columns = testing::type_of({{"u", "u64"},
+                                                   {"i", "i64"},
+                                                   {"x", "f64"},
+                                                   {"small", "i8"},
+                                                   {"name", "string"},
+                                                   {"ok", "bool"},
+                                                   {"price", "decimal[2]"}});
 
 aggregate compiled_aggregate_of(const std::string& text) {
   const compiled_aggregate c = compile_aggregate(text, scope{.row = &columns});
@@ -89,6 +95,37 @@ TEST(own_aggregates, do_not_wrap) {
   const int64_t least = std::numeric_limits<int64_t>::min();
   EXPECT_EQ(real_of("avg(i)", {least, least}), -0x1p63);
   EXPECT_EQ(real_of("variance(i)", {least, least + 2, least + 1}), 1);
+}
+
+TEST(own_aggregates, of_decimals_count_units) {
+  EXPECT_EQ(real_of("avg(price)", {100, 250}), 1.75);
+  EXPECT_DOUBLE_EQ(real_of("variance(price)", {200, 400, 400, 400, 500, 500, 700, 900}), 32.0 / 7);
+  EXPECT_DOUBLE_EQ(real_of("stddev(price)", {-300, 300}), std::sqrt(18.0));
+}
+
+TEST(own_aggregates, sums_of_decimals_are_exact_whatever_comes_first) {
+  const auto sum = [](const std::vector<int64_t>& units) {
+    return static_cast<int64_t>(result_of("sum(price)", units));
+  };
+  constexpr int64_t most = std::numeric_limits<int64_t>::max(), least = std::numeric_limits<int64_t>::min();
+  EXPECT_EQ(sum({}), 0);
+  EXPECT_EQ(sum({10, -20, 5}), -5);
+  EXPECT_EQ(sum({most, most, least, least}), -2);
+  EXPECT_EQ(sum({least, most, -1, 1}), -1);
+  std::mt19937_64 random(5);
+  for (const size_t count : {1, 7, 1000, 3001}) {
+    std::vector<int64_t> units(count);
+    exact_number expected = 0;
+    for (int64_t& u : units) expected += u = static_cast<int64_t>(random()) >> (random() % 64);
+    for (; expected < least || expected > most; expected += units.back())
+      units.push_back(expected > most ? least : most);
+    EXPECT_EQ(sum(units), static_cast<int64_t>(expected));
+  }
+  const aggregate_binding b = compiled_aggregate_of("sum(price)").outside->bound;
+  for (const std::vector<int64_t>& units : {std::vector{most, int64_t{1}}, std::vector{least, int64_t{-1}}}) {
+    state s = seen(b, units, 0, 2);
+    EXPECT_THROW(result_of(b, s), call_failed);
+  }
 }
 
 TEST(own_aggregates, agree_with_two_passes) {

@@ -13,7 +13,9 @@ record::batch example_row(const record::row_type& type) {
   testing::row row;
   for (const example_column& c : example_columns()) {
     const std::string value(c.value);
-    row.push_back(testing::evaluate_constant(c.type == "string" ? "'" + value + "'" : value));
+    row.push_back(testing::evaluate_constant(c.type == "string"       ? "'" + value + "'"
+                                             : c.type == "decimal[2]" ? "to_decimal('" + value + "', 2)"
+                                                                      : value));
   }
   return testing::pack(type, {row});
 }

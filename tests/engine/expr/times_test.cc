@@ -82,6 +82,7 @@ TEST(times, a_text_that_is_none_is_a_fault_at_its_place) {
   EXPECT_THAT(refusal("at == 'noon'").message, HasSubstr("'noon' is no timestamp"));
   EXPECT_EQ(refusal("max(day, 'x')").offset, 9U);
   EXPECT_THAT(refusal("if(ok, 'x', day)").message, HasSubstr("'x' is no date"));
+  EXPECT_EQ(refusal("if(ok, day, 'x')").offset, 12U);
   EXPECT_THAT(refusal("day - '2026-13-01'").message, HasSubstr("there is no month 13"));
   EXPECT_THAT(refusal("date_diff('day', 'x', at)").message, HasSubstr("'x' is no timestamp"));
   EXPECT_THAT(refusal("to_date('2026-02-30')").message, HasSubstr("February 2026 has 28 days"));
