@@ -163,7 +163,8 @@ exec::operator_definition word<"loop">() {
   d.details =
       "`carry` names what goes from one iteration to the next: streams, which start with rows that stand in the spec "
       "(`rows`, and their `type`) or with an input of the loop (`from`), and scalars, which start with the `value` of "
-      "an expression and are u64, i64, f64, bool, date or timestamp after it. The nodes of `body` read carried streams "
+      "an expression and are u64, i64, f64, bool, date, timestamp or a decimal after it. The nodes of `body` read "
+      "carried streams "
       "and the loop's "
       "inputs by their names, and every expression in it may name a scalar, or `iteration`, which counts from 0.\n\n"
       "`next` says what follows: for a stream a node of the body (or another stream), for a scalar an expression. What "

@@ -8,6 +8,7 @@
 #include <bit>
 #include <optional>
 
+#include "engine/expr/decimal_lane.h"
 #include "engine/expr/state_program.h"
 #include "operators/parts/order/row_groups.h"
 #include "operators/parts/rules/column_copy.h"
@@ -61,25 +62,38 @@ expr::state_program compile(const record::row_type& input, const scan_settings& 
   return builder.build();
 }
 
+// What is added up: integers of 64 bits wrap around, and decimals end the job where a sum doesn't fit.
+struct integers {
+  static uint64_t sum(uint64_t a, uint64_t b) { return a + b; }
+};
+struct decimals {
+  static uint64_t sum(uint64_t a, uint64_t b) { return expr::decimal_lane::add(a, b); }
+};
+struct floats {
+  static uint64_t sum(uint64_t a, uint64_t b) {
+    return std::bit_cast<uint64_t>(std::bit_cast<double>(a) + std::bit_cast<double>(b));
+  }
+};
+
 // A column that becomes a running sum, in rows that have its terms there.
 struct running_column {
   uint32_t offset;
-  bool floating;  // f64; else an integer of 64 bits
+  record::value_type type;  // of 8 bytes
   bool exclusive;
   uint64_t sum = 0;
 };
 
-template <class Number>
+template <class Numbers>
 void accumulate(std::byte* column, size_t stride, size_t num_rows, bool exclusive, uint64_t& carried) {
-  Number sum = std::bit_cast<Number>(carried);
+  uint64_t sum = carried;
   for (size_t i = 0; i < num_rows; ++i, column += stride) {
-    Number term;
+    uint64_t term;
     std::memcpy(&term, column, sizeof term);
-    const Number next = sum + term;
+    const uint64_t next = Numbers::sum(sum, term);
     std::memcpy(column, exclusive ? &sum : &next, sizeof next);
     sum = next;
   }
-  carried = std::bit_cast<uint64_t>(sum);
+  carried = sum;
 }
 
 // A column that becomes a rank: runs of rows with equal values in some columns, within a group.
@@ -141,10 +155,10 @@ class running_stage final : public exec::ordered_stage {
         if (g > 0 || !open) c.sum = 0;
         std::byte* column = rows.get() + starts[g] * in.row_bytes + c.offset;
         const size_t num_rows = starts[g + 1] - starts[g];
-        if (c.floating)
-          accumulate<double>(column, in.row_bytes, num_rows, c.exclusive, c.sum);
-        else
-          accumulate<uint64_t>(column, in.row_bytes, num_rows, c.exclusive, c.sum);
+        const auto add_up = c.type.is_float()     ? accumulate<floats>
+                            : c.type.is_decimal() ? accumulate<decimals>
+                                                  : accumulate<integers>;
+        add_up(column, in.row_bytes, num_rows, c.exclusive, c.sum);
       }
     }
     for (rank_column& r : ranks_) r.put(in, starts, open, rows.get());
@@ -165,7 +179,7 @@ void build_shorthands(exec::build_context& c, const scan_settings& s, exec::asse
   named_expressions terms = identity(input);
   std::vector<running_column> columns;
   const auto add = [&](const std::string& name, expr::expression term, bool exclusive) {
-    columns.push_back({output[terms.size()].offset, term.type().is_float(), exclusive});
+    columns.push_back({output[terms.size()].offset, term.type(), exclusive});
     terms.emplace_back(name, std::move(term));
   };
   if (!s.number.empty()) add(s.number, constant("u64(1)"), true);  // the exclusive sum of ones

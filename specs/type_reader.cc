@@ -1,5 +1,7 @@
 #include "specs/type_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/base/fault.h"
@@ -9,9 +11,9 @@ namespace flowrun::specs {
 
 namespace {
 
-const std::vector<std::string> value_types = {"u8",  "u16",  "u24",      "u32",    "u40",  "u48",
-                                              "u64", "i8",   "i16",      "i32",    "i64",  "f32",
-                                              "f64", "bool", "bytes[N]", "string", "date", "timestamp"};
+const std::vector<std::string> value_types = {"u8",       "u16",    "u24",  "u32",       "u40",       "u48", "u64",
+                                              "i8",       "i16",    "i32",  "i64",       "f32",       "f64", "bool",
+                                              "bytes[N]", "string", "date", "timestamp", "decimal[S]"};
 
 // Names that other systems use.
 const habits foreign_types = {{"uint8", "u8"},
@@ -55,7 +57,15 @@ const habits foreign_types = {{"uint8", "u8"},
                               {"timestamptz", "timestamp"},
                               {"datetime64", "timestamp"},
                               {"time", "timestamp"},
-                              {"instant", "timestamp"}};
+                              {"instant", "timestamp"},
+                              {"decimal", "decimal[S]"},
+                              {"decimal64", "decimal[S]"},
+                              {"decimal128", "decimal[S]"},
+                              {"numeric", "decimal[S]"},
+                              {"dec", "decimal[S]"},
+                              {"money", "decimal[S]"},
+                              {"currency", "decimal[S]"},
+                              {"fixed", "decimal[S]"}};
 
 // What `word`, a name from another system, is called here; empty if no other system uses that name.
 std::string_view foreign_type(std::string_view word) {
@@ -70,12 +80,27 @@ std::string_view foreign_type(std::string_view word) {
   return {};
 }
 
-std::optional<uint64_t> bytes_length(std::string_view text) {
-  constexpr std::string_view prefix = "bytes[";
+// 16 in "bytes[16]" for the prefix "bytes[".
+std::optional<uint64_t> number_within(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix) || !text.ends_with("]")) return std::nullopt;
   const std::string_view digits = text.substr(prefix.size(), text.size() - prefix.size() - 1);
   if (digits.find('x') != std::string_view::npos || digits.find('o') != std::string_view::npos) return std::nullopt;
   return to_uint(digits);
+}
+std::optional<uint64_t> bytes_length(std::string_view text) { return number_within(text, "bytes["); }
+std::optional<uint64_t> decimal_scale(std::string_view text) { return number_within(text, "decimal["); }
+
+// What decimal(12, 2), numeric(12,2) or dec(5), of SQL and Arrow, is called here; empty for other words.
+std::string decimal_of_sql(std::string_view word) {
+  const size_t open = word.find('(');
+  if (open == std::string_view::npos || !word.ends_with(')') || foreign_type(word.substr(0, open)) != "decimal[S]")
+    return {};
+  std::string_view scale = "0", inside = word.substr(open + 1, word.size() - open - 2);
+  if (const size_t comma = inside.find(','); comma != std::string_view::npos) scale = inside.substr(comma + 1);
+  while (scale.starts_with(' ')) scale.remove_prefix(1);
+  const std::optional<uint64_t> digits = to_uint(scale);
+  if (!digits || *digits > max_decimal_scale) return {};
+  return fmt::format("here it is called 'decimal[{}]': {} digits behind the point, in 64 bits", *digits, *digits);
 }
 
 void check_value_type(const std::string& word, const Position& position, fault_sink& faults) {
@@ -86,8 +111,13 @@ void check_value_type(const std::string& word, const Position& position, fault_s
                "use string for text without a fixed length");
     return;
   }
+  if (decimal_scale(word)) {
+    faults.add(position, "'" + word + "' is out of range", fmt::format("decimal[0] to decimal[{}]", max_decimal_scale),
+               "the number says how many digits are behind the point");
+    return;
+  }
   const std::string message = "unknown type '" + quotable(word) + "'";
-  if (foreign_type(word).empty())
+  if (foreign_type(word).empty() && decimal_of_sql(word).empty())
     faults.add_unknown(position, message, word, value_types);
   else
     faults.add(position, message, expected, value_type_hint(word));
@@ -116,7 +146,9 @@ void read_column(const Entry& entry, TypeDecl& type, fault_sink& faults) {
 
 bool is_value_type(std::string_view text) {
   if (const std::optional<uint64_t> length = bytes_length(text)) return *length >= 1 && *length <= max_bytes_type;
-  return text != "bytes[N]" && std::find(value_types.begin(), value_types.end(), text) != value_types.end();
+  if (const std::optional<uint64_t> scale = decimal_scale(text)) return *scale <= max_decimal_scale;
+  return text != "bytes[N]" && text != "decimal[S]" &&
+         std::find(value_types.begin(), value_types.end(), text) != value_types.end();
 }
 
 void read_types(const Entry& section, JobSpec& job, fault_sink& faults) {
@@ -138,8 +170,10 @@ void read_types(const Entry& section, JobSpec& job, fault_sink& faults) {
 }
 
 std::string value_type_hint(std::string_view word) {
+  if (std::string here = decimal_of_sql(word); !here.empty()) return here;
   const std::string_view ours = foreign_type(word);
   if (ours == "bytes[N]") return "say how many: \"bytes[16]\"";
+  if (ours == "decimal[S]") return "say how many digits are behind the point: \"decimal[2]\"";
   return ours.empty() ? did_you_mean(word, value_types) : "here it is called '" + std::string(ours) + "'";
 }
 

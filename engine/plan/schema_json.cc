@@ -54,8 +54,8 @@ json definitions() {
   out["value_type"] = {{"anyOf",
                         {json{{"enum",
                                {"u8", "u16", "u24", "u32", "u40", "u48", "u64", "i8", "i16", "i32", "i64", "f32", "f64",
-                                "bool", "string"}}},
-                         json{{"type", "string"}, {"pattern", "^bytes\\[[0-9]+\\]$|\\$\\{"}}}},
+                                "bool", "string", "date", "timestamp"}}},
+                         json{{"type", "string"}, {"pattern", "^(bytes|decimal)\\[[0-9]+\\]$|\\$\\{"}}}},
                        {"description", std::string(record::value_type_names())}};
   out["row_type"] = map_of(reference("value_type"), column_pattern);
   out["row_type"]["minProperties"] = 1;

@@ -115,7 +115,7 @@ def loop(d):
             if n.op == "reduce" and "hash" not in n.settings:
                 of_reduce = inner.streams[n.id].columns
                 known.update({f"{n.id}.{c}": k for c, k in of_reduce.items() if is_number(k) or k == "bool"})
-        e = expression_drawer(r, known).of_kind(kinds[total], 2)
+        e = expression_drawer(r, known, scalars=set(known)).of_kind(kinds[total], 2)
         if e is not None:
             following[total] = e
     collected = {}
@@ -142,7 +142,7 @@ def loop(d):
 
 def condition_over(d, inputs, scalars):
     known = with_inputs(scalars, inputs)
-    drawer = expression_drawer(d.r, known.types)
+    drawer = expression_drawer(d.r, known.types, scalars=set(known.types))
     e = drawer.draw(lambda k: k == "bool", 1) if d.r.random() < 0.5 else None
     return (
         e

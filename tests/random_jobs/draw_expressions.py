@@ -4,7 +4,7 @@ import draw_values
 import times
 from expressions import compiled
 from job_text import call, ex, name, number
-from values import FLOATS, INTEGERS, TIMES, fault, is_float, is_integer, is_number, is_text, is_time, length_of, undefined
+from values import FLOATS, INTEGERS, TIMES, fault, is_decimal, is_float, is_integer, is_number, is_text, is_time, length_of, scale_of, undefined
 
 COMPARED = ["==", "!=", "<", "<=", ">", ">="]
 RANGES = [b"1", b"2", b"2,2", b"1.3,1.5", b"1,2", b"2b,3", b"1.2b,2.1b", b"3", b"2.2,2", b"1,1.0"]
@@ -39,6 +39,8 @@ WITH_TEXT = {
     "is_date",
     "is_timestamp",
     "strftime",
+    "to_decimal",
+    "is_decimal",
 }
 
 
@@ -51,9 +53,21 @@ def has_text(e):
     )
 
 
+def mentions(e, names):
+    return isinstance(e, tuple) and (e[:1] == ("name",) and e[1] in names or any(mentions(x, names) for x in e))
+
+
+def makes_decimals(e):
+    return isinstance(e, tuple) and (e[:2] == ("call", "to_decimal") or any(makes_decimals(x) for x in e))
+
+
 class expression_drawer:
-    def __init__(self, r, types, texts=True):
-        self.r, self.types, self.texts = r, types, texts
+    def __init__(self, r, types, texts=True, scalars=()):
+        self.r, self.types, self.texts, self.scalars = r, types, texts, scalars
+
+    def may_fail_without_rows(self, e):
+        """What is made of scalars alone is computed once, and a decimal may be too large then, also if there is no row."""
+        return bool(self.scalars) and makes_decimals(e) and mentions(e, self.scalars)
 
     def names(self, fits):
         return [c for c, kind in self.types.items() if fits(kind)]
@@ -65,6 +79,8 @@ class expression_drawer:
             if e is None:
                 continue
             try:
+                if self.may_fail_without_rows(e):
+                    continue
                 if fits(compiled(e, self.types).kind) and (self.texts or not has_text(e)):
                     return e
             except (fault, undefined):
@@ -83,6 +99,9 @@ class expression_drawer:
             makers.append(self.boolean)
         if fits("date") or fits("timestamp"):
             makers.append(self.time)
+        # Where rules of events and of pairs are drawn, what is computed of which rows isn't said.
+        if self.texts and any(fits(k) for k in draw_values.DECIMALS):
+            makers.append(self.decimal)
         return self.r.choice(makers)(depth) if makers else None
 
     def column(self, fits):
@@ -186,6 +205,30 @@ class expression_drawer:
             return call("if", self.boolean(depth - 1), a, self.time(depth - 1))
         return a
 
+    def decimal(self, depth):
+        r = self.r
+        scale = number(r.choice([0, 1, 2, 2, 3, 5]))
+        made = call("to_decimal", r.choice([self.text(0), self.integer(0), self.real(0)]), scale)
+        if depth <= 0 or r.random() < 0.2:
+            return self.column(is_decimal) or made
+        a = self.decimal(depth - 1)
+        what = r.randrange(10)
+        if what < 4:
+            small = [number(r.randrange(-5, 20)), ex("real", r.choice([0.5, 1.19, 0.25, 100.125])), ex("text", b"-0.05")]
+            b = r.choice([*small, self.decimal(depth - 1), self.decimal(0), self.integer(0)])
+            return ex("binary", r.choice("+-*%/"), *((a, b) if r.random() < 0.7 else (b, a)))
+        if what == 4:
+            return call(r.choice(["round", "trunc"]), a, number(r.randrange(-2, 4)))
+        if what == 5:
+            return call(r.choice(["round", "trunc", "floor", "ceil", "abs"]), a)
+        if what == 6:
+            return call(r.choice(["min", "max"]), a, r.choice([self.decimal(0), self.integer(0), ex("real", 12.75)]))
+        if what == 7:
+            return call("if", self.boolean(depth - 1), a, self.decimal(depth - 1))
+        if what == 8:
+            return ex("unary", r.choice("+-"), a)
+        return made
+
     def real(self, depth):
         r = self.r
         if depth == 0 or r.random() < 0.2:
@@ -281,14 +324,19 @@ class expression_drawer:
         return call(word, a, ex("text", r.choice(SETS)))
 
     def anything(self, depth):
-        return self.r.choice([self.integer, self.real, self.text, self.boolean, self.time])(depth)
+        return self.r.choice([self.integer, self.real, self.text, self.boolean, self.time, self.decimal])(depth)
 
     def boolean(self, depth):
         r = self.r
         if depth == 0 and r.random() < 0.5 and self.names(lambda k: k == "bool"):
             return self.column(lambda k: k == "bool")
         depth = max(depth, 1)
-        what = r.randrange(16)
+        what = r.randrange(18)
+        if what == 16:
+            b = r.choice([self.decimal(depth - 1), self.integer(0), self.real(0), ex("real", 12.345), ex("text", b"1.5")])
+            return ex("binary", r.choice(COMPARED), self.decimal(depth - 1), b)
+        if what == 17:
+            return call("is_decimal", self.text(depth - 1), number(r.randrange(4)))
         if what == 14:
             return ex("binary", r.choice(COMPARED), self.time(depth - 1), self.time(depth - 1))
         if what == 15:
@@ -351,11 +399,14 @@ class expression_drawer:
     def of_kind(self, kind, depth=2):
         """An expression of this very type; None where that is hard."""
         if kind in INTEGERS or kind in FLOATS or kind == "bool":
-            e = self.draw(lambda k: is_number(k) or k == "bool", depth)
+            e = self.draw(lambda k: is_number(k) or is_decimal(k) or k == "bool", depth)
             return e and call(kind, e)
         if kind == "string":
             e = self.draw(is_text, depth)
             return e and call("string", e)
+        if is_decimal(kind):
+            e = self.draw(lambda k: is_decimal(k) or is_number(k), depth)
+            return e and call("to_decimal", e, number(scale_of(kind)))
         if kind in TIMES:
             return self.draw(lambda k: k == kind, depth)
         names = self.names(lambda k: k == kind)
@@ -371,7 +422,7 @@ class expression_drawer:
         word = r.choice(["count", "sum", "min", "max", "first", "last", "approx_count_distinct", *of_numbers])
         if word == "count":
             return ex("aggregate", word)
-        e = self.draw(is_number if word in of_numbers else lambda k: True, 1)
+        e = self.draw((lambda k: is_number(k) or is_decimal(k)) if word in of_numbers else lambda k: True, 1)
         if e is None:
             return ex("aggregate", "count")
         more = [r.choice([number(0), number(1), ex("real", 0.5), ex("real", 0.25), ex("real", 0.9)])]

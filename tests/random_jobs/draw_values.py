@@ -3,7 +3,7 @@
 import math
 import struct
 
-from values import DAY, INTEGERS, TIMES, is_float, is_time, length_of, single
+from values import DAY, INTEGERS, TIMES, is_decimal, is_float, is_time, length_of, single
 
 WORDS = [
     b"",
@@ -42,6 +42,8 @@ WORDS = [
     b"a,b;c|d",
     b"1e3",
     b"tail ",
+    b"12.345",
+    b"-0.5",
     b"2026-02-28",
     b"2026-02-29",
     b"1.2.2026",
@@ -95,7 +97,8 @@ REALS = [
     1e-5,
     100000000.0,
 ]
-TYPES = [*INTEGERS, *TIMES, *TIMES, "bool", "f32", "f64", "string", "string", "bytes[1]", "bytes[3]", "bytes[12]", "bytes[20]"]
+DECIMALS = ["decimal[0]", "decimal[2]", "decimal[2]", "decimal[5]"]
+TYPES = [*INTEGERS, *TIMES, *TIMES, *DECIMALS, "bool", "f32", "f64", "string", "string", "bytes[1]", "bytes[3]", "bytes[12]", "bytes[20]"]
 FEW = 0.4  # of the columns have few different values
 
 
@@ -119,6 +122,15 @@ def time(r, kind):
     if what < 0.6:
         return 20_000 * day + r.randrange(800 * day)
     return r.choice([least, most, least + 1, most - 1]) if what < 0.7 else r.randrange(least, most + 1)
+
+
+def decimal(r):
+    what = r.random()
+    if what < 0.6:
+        return r.choice([0, 1, -1, 5, 99, 100, 150, 250, -250, 1250, 12345])
+    if what < 0.97:
+        return r.randrange(-(10**6), 10**6)
+    return r.choice([2**63 - 1, -(2**63), r.randrange(-(10**15), 10**15)])
 
 
 def text(r):
@@ -158,6 +170,8 @@ def value(r, kind, in_text=True):
         return (text(r) + bytes(r.choice([0, 32, 97]) for _ in range(n)))[:n]
     if is_time(kind):
         return time(r, kind)
+    if is_decimal(kind):
+        return decimal(r)
     if is_float(kind):
         if not in_text and r.random() < 0.05:
             return strange_nan(kind)

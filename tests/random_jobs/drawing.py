@@ -5,7 +5,7 @@ import draw_values
 from draw_expressions import expression_drawer
 from job_text import ex, key, name, node
 from tables import scalar_values
-from values import fault, is_float, is_integer, is_text, is_time, job_fails, undefined
+from values import fault, is_decimal, is_float, is_integer, is_text, is_time, job_fails, scale_of, undefined
 from whole_jobs import run_node, world
 
 # The outputs that something has to read, where it is not just the one.
@@ -107,7 +107,8 @@ class drawing:
         return self.r.choice(pool) if pool else None
 
     def drawer(self, t, row_number=False, **more):
-        return expression_drawer(self.r, {**t.types(self.scalars, row_number), **more})
+        types = {**t.types(self.scalars, row_number), **more}
+        return expression_drawer(self.r, types, scalars=set(self.scalars.types))
 
     def columns(self, t, most, fits=lambda kind: True):
         """Some columns in a random order."""
@@ -136,4 +137,6 @@ class drawing:
     def constant(self, kind):
         """The same with a type of its own."""
         e = self.literal(kind)
+        if is_decimal(kind):
+            return ex("call", "to_decimal", e, ex("number", scale_of(kind)))
         return ex("call", kind, e) if is_integer(kind) or kind == "f32" else e

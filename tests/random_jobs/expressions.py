@@ -5,7 +5,9 @@ a.x, row[-1].x, rows(input).
 """
 
 import math
+import re
 
+import decimals
 import functions
 import times
 from values import (
@@ -13,6 +15,7 @@ from values import (
     convert,
     fault,
     holds,
+    is_decimal,
     is_float,
     is_integer,
     is_number,
@@ -22,16 +25,37 @@ from values import (
     length_of,
     loose,
     low_bits,
+    read_decimal,
     undefined,
 )
 
 
 class typed:
     """A checked expression. `known`: the number of a constant integer; `literal`: one without a type; `constant`: no
-    column is in it."""
+    column is in it; `digits`: (scale, units) of the decimal that a literal or a text spells."""
 
-    def __init__(self, kind, run, known=None, literal=False, constant=False):
+    def __init__(self, kind, run, known=None, literal=False, constant=False, digits=None):
         self.kind, self.run, self.known, self.literal, self.constant = kind, run, known, literal, constant
+        self.digits = digits
+
+
+def spelled(text):
+    """The `digits` of a text."""
+    scale = len(text.split(b".", 1)[1]) if b"." in text else 0
+    units = read_decimal(text, scale) if scale <= 18 else None
+    return None if units is None else (scale, units)
+
+
+def all_of(taken, *others):
+    """The first one's value, where the others are computed as well: a decimal among them may be too large."""
+    for run in others:
+        try:
+            run()
+        except decimals.too_large:
+            raise
+        except undefined:
+            pass
+    return taken()
 
 
 def constant_number(n, kind=None):
@@ -73,6 +97,9 @@ def to(value, kind):
 def one_type(values):
     """What min, max and if do: the same type stays, numbers meet, a literal text becomes bytes[N] beside its like."""
     kinds = {v.kind for v in values}
+    if any(is_decimal(k) for k in kinds):
+        kind, runs = decimals.one_type(values)
+        return kind, [typed(kind, run, constant=v.constant) for run, v in zip(runs, values)]
     if len(kinds) == 1 and not (all(v.literal for v in values)):
         return values[0].kind, values
     if all(is_number(k) for k in kinds):
@@ -145,7 +172,10 @@ COMPARISONS = {
 
 def compared(op, a, b):
     """The two sides of a comparison, as functions of which Python's comparison is right."""
-    if is_number(a.kind) and is_number(b.kind):
+    if is_decimal(a.kind) or is_decimal(b.kind):
+        x, y = decimals.sides(a, b)
+        a, b = typed(a.kind, x, constant=a.constant), typed(b.kind, y, constant=b.constant)
+    elif is_number(a.kind) and is_number(b.kind):
         if is_float(a.kind) or is_float(b.kind):
             a, b = to(a, "f64"), to(b, "f64")
     elif not (is_text(a.kind) and is_text(b.kind)) and not a.kind == b.kind == "bool" and not a.kind == b.kind:
@@ -160,6 +190,8 @@ def tuples(op, left, right):
     pairs = [(compared("<", a, b).run, compared(">", a, b).run, compared("==", a, b).run) for a, b in zip(left, right)]
 
     def run(row):
+        for less, _, _ in pairs:
+            all_of(lambda: None, lambda less=less: less(row))
         for less, greater, equal in pairs:
             if not equal(row):
                 if not less(row) and not greater(row):
@@ -177,7 +209,9 @@ def binary(op, a, b):
         x, y = a.run, b.run
         both = op == "and"
         return typed(
-            "bool", lambda row: (x(row) and y(row)) if both else (x(row) or y(row)), constant=a.constant and b.constant
+            "bool",
+            lambda row: all_of(lambda: (x(row) and y(row)) if both else (x(row) or y(row)), lambda: x(row), lambda: y(row)),
+            constant=a.constant and b.constant
         )
     if op in COMPARISONS:
         return compared(op, a, b)
@@ -186,6 +220,10 @@ def binary(op, a, b):
         if a.constant and b.constant:
             raise undefined("times that are constants")
         return typed(*times.arithmetic(op, a, b))
+    if is_decimal(a.kind) or is_decimal(b.kind):
+        if a.constant and b.constant:
+            raise undefined("decimals that are constants")
+        return typed(*decimals.arithmetic(op, a, b, FLOAT_OPS))
     for v in (a, b):
         if not (is_integer(v.kind) if bits else is_number(v.kind)):
             raise fault(f"{op} of {v.kind}")
@@ -219,6 +257,8 @@ def unary(op, a):
         if a.kind != "bool":
             raise fault("not of what is no bool")
         return typed("bool", lambda row: not x(row), constant=a.constant)
+    if is_decimal(a.kind) and op in "+-":
+        return a if op == "+" else typed(a.kind, lambda row: decimals.within(-x(row)), constant=a.constant)
     if not (is_integer(a.kind) if op == "~" else is_number(a.kind)):
         raise fault(f"{op} of {a.kind}")
     if op == "+":
@@ -245,6 +285,10 @@ def cast(kind, a):
     if is_text(a.kind) and kind != "string":
         raise fault("texts are read with to_...")
     run, source = a.run, a.kind
+    if is_decimal(source) and kind != "string":
+        if a.constant:
+            raise undefined("a decimal that is a constant")
+        return typed(kind, lambda row: decimals.cast(kind, source, run(row), convert))
     return typed(kind, lambda row: convert(run(row), source, kind), constant=a.constant)
 
 
@@ -281,7 +325,7 @@ def choice(condition, a, b):
     if condition.constant:
         raise undefined("a condition that is a constant")
     c, x, y = condition.run, a.run, b.run
-    return typed(kind, lambda row: x(row) if c(row) else y(row))
+    return typed(kind, lambda row: all_of(lambda: x(row) if c(row) else y(row), lambda: x(row), lambda: y(row)))
 
 
 def floor_division(word, a, b):
@@ -319,6 +363,7 @@ def with_missing(word, arguments):
         return typed(kind, lambda row: missing if x(row) == y(row) else x(row), constant=constant)
 
     def first(row):
+        all_of(lambda: None, *(lambda run=run: run(row) for run in runs))
         for run in runs:
             value = run(row)
             if value != b"" and value == value:
@@ -365,9 +410,12 @@ def slice_of(text, first, last):
 
     def run(row):
         least, most = max(0, a(row)), max(0, b(row))
-        return f(row)[least:most] if least < most else b""
+        return all_of(lambda: f(row)[least:most] if least < most else b"", lambda: f(row))
 
     return typed("string", run, constant=text.constant)
+
+
+DECIMALS_TOO = ("round", "trunc", "floor", "ceil", "abs", "sign")
 
 
 def compiled(e, types):
@@ -375,9 +423,10 @@ def compiled(e, types):
     if head == "number":
         return constant_number(parts[0])
     if head == "real":
-        return typed("f64", lambda row, x=parts[0]: x, constant=True)
+        digits = spelled(repr(parts[0]).encode()) if re.fullmatch(r"[0-9]+\.[0-9]+", repr(parts[0])) else None
+        return typed("f64", lambda row, x=parts[0]: x, constant=True, digits=digits)
     if head == "text":
-        return typed("string", lambda row, x=parts[0]: x, constant=True)
+        return typed("string", lambda row, x=parts[0]: x, constant=True, digits=spelled(parts[0]))
     if head == "name":
         if parts[0] in ("true", "false"):
             return typed("bool", lambda row, x=parts[0] == "true": x, constant=True)
@@ -408,6 +457,10 @@ def compiled(e, types):
         return floor_division(word, *arguments)
     if word in ("coalesce", "nullif"):
         return with_missing(word, arguments)
+    if word in decimals.WORDS or (is_decimal(arguments[0].kind) and word in DECIMALS_TOO):
+        if arguments[0].constant:
+            raise undefined("a decimal that is a constant")
+        return typed(*decimals.compiled(word, arguments))
     kind, run = functions.compiled(word, arguments)
     constant = all(a.constant for a in arguments)
     if constant and kind not in ("string", "bool", "f64"):
@@ -422,11 +475,27 @@ def condition(e, types):
     return out.run
 
 
+def declared_decimal(value, kind):
+    if not is_decimal(kind):
+        if not is_float(kind):
+            raise fault(f"{value.kind} is no {kind}")
+        run, source = value.run, value.kind
+        return lambda row: convert(decimals.real(run(row), source), "f64", kind)
+    known = decimals.exact(value)
+    if known is None or known[0] > decimals.scale_of(kind):
+        if value.constant:
+            raise undefined("a constant with more digits, which may be 0")
+        raise fault(f"{value.kind} is no {kind}")
+    return decimals.at_scale(known, decimals.scale_of(kind))
+
+
 def declared(e, types, kind):
     """Where a type is declared: integers become that integer type, numbers that float type."""
     value = compiled(e, types)
     if value.kind == kind:
         return value.run
+    if is_decimal(kind) or is_decimal(value.kind):
+        return declared_decimal(value, kind)
     if value.known is not None and kind in INTEGERS:
         return constant_number(value.known, kind).run
     if (is_integer(value.kind) and kind in INTEGERS) or (is_number(value.kind) and is_float(kind)):

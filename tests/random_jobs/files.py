@@ -10,12 +10,15 @@ from values import (
     INTEGERS,
     fault,
     holds,
+    is_decimal,
     is_float,
     is_text,
     is_time,
     job_fails,
     length_of,
     packed,
+    read_decimal,
+    scale_of,
     single,
     text_of,
     undefined,
@@ -102,6 +105,8 @@ def field_value(text, kind):
         return int(text) if holds(kind, int(text)) else None
     if is_time(kind):
         return times.read(text, kind)
+    if is_decimal(kind):
+        return read_decimal(text, scale_of(kind))
     if text in (b"inf", b"-inf", b"nan"):
         return float(text)
     if not REAL.match(text):
@@ -131,7 +136,7 @@ def read_field(settings, column, text, quoted):
         return formed_value(settings, column, text, kind)
     if column in settings.get("default", {}):
         return formed_value(settings, column, settings["default"][column].encode(), kind)
-    zero = 0 if is_time(kind) else b"" if kind == "string" else bytes(length_of(kind)) if is_text(kind) else field_value(b"0", kind)
+    zero = 0 if is_time(kind) or is_decimal(kind) else b"" if kind == "string" else bytes(length_of(kind)) if is_text(kind) else field_value(b"0", kind)
     return zero if column in settings.get("missing", {}) else None
 
 

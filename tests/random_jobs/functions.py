@@ -7,8 +7,9 @@ import zlib
 from decimal import Decimal
 from fractions import Fraction
 
+import decimals
 import times
-from values import convert, fault, holds, is_float, is_integer, is_number, is_signed, is_text, is_time, length_of, loose, text_of
+from values import convert, fault, holds, is_decimal, is_float, is_integer, is_number, is_signed, is_text, is_time, length_of, loose, text_of
 from values import low_bits, undefined
 
 MASK = 2**64 - 1
@@ -447,6 +448,8 @@ def compiled(word, arguments):
             raise fault(f"{word} of {kinds[0]}")
         return "u64", pure(lambda x: BITS[word](x & MASK), arguments)
     if word in REALS and len(arguments) == 1:
+        if is_decimal(kinds[0]):
+            return "f64", pure(lambda x: REALS[word](decimals.real(x, kinds[0])), arguments)
         if not is_number(kinds[0]):
             raise fault(f"{word} of {kinds[0]}")
         return "f64", pure(lambda x: REALS[word](convert(x, kinds[0], "f64")), arguments)

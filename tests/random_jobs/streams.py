@@ -2,13 +2,15 @@
 
 import bisect
 
+import decimals
 import functions
 from expressions import compiled, condition, declared
-from tables import add, carried, computed, entries, runs_of, sort_keys, table
+from tables import add, carried, computed, entries, is_made, runs_of, sort_keys, table
 from values import (
     convert,
     fault,
     holds,
+    is_decimal,
     is_float,
     is_integer,
     is_signed,
@@ -43,9 +45,20 @@ def scan(settings, t, scalars):
         row.update(now)
         for c, update in updates.items():
             row[c] = now[c] = update(row)
-        rows += [run(row) for when, run in makers if when is None or when(row)]
+        rows += [run(row) for when, run in makers if is_made(when, run, row)]
     same = [c for c in columns if all(tuple(e.get(c, ())) == ("name", c) for e in maps)]
     return table(columns, rows, carried(t.order, {c: c for c in same}))
+
+
+def decimal_sums(stretches, terms, exclusive):
+    out = []
+    for a, b in stretches:
+        total = 0
+        for term in terms[a:b]:
+            after = decimals.within(total + term)
+            out.append(total if exclusive else after)
+            total = after
+    return out
 
 
 def numbered(settings, t, scalars):
@@ -60,6 +73,10 @@ def numbered(settings, t, scalars):
         value = compiled(e, t.types(scalars, True))
         if is_text(value.kind) or is_time(value.kind) or value.kind == "bool" or value.constant:
             raise fault("sums of texts")
+        if is_decimal(value.kind):
+            columns[c] = value.kind
+            added.append(decimal_sums(stretches, [value.run(n) for n in named], settings.get("exclusive")))
+            continue
         columns[c] = wide = "f64" if is_float(value.kind) else "i64" if is_signed(value.kind) else "u64"
         sums = []
         for a, b in stretches:

@@ -4,11 +4,13 @@ one reads the reference page. No batches, no merging, no idea that the engine ha
 import dataclasses
 import math
 
-from expressions import compiled, condition, constant_number, declared
+import decimals
+from expressions import all_of, compiled, condition, constant_number, declared
 from job_text import ex, key
 from values import (
     convert,
     fault,
+    is_decimal,
     is_float,
     is_integer,
     is_signed,
@@ -19,6 +21,7 @@ from values import (
     loose,
     low_bits,
     nothing,
+    scale_of,
     undefined,
 )
 
@@ -102,10 +105,21 @@ def split(settings, t, scalars):
     rest = settings.get("rest")
     out = {p: [] for p in [*ports, *([rest] if rest else [])]}
     for row, named in zip(t.rows, t.named(scalars.values)):
-        port = next((p for p, holds in ports.items() if holds(named)), rest)
+        port = all_of(
+            lambda named=named: next((p for p, holds in ports.items() if holds(named)), rest),
+            *(lambda holds=holds, named=named: holds(named) for holds in ports.values()),
+        )
         if port is not None:
             out[port].append(row)
     return {p: table(t.columns, rows, t.order) for p, rows in out.items()}
+
+
+def is_made(when, run, row):
+    """Whether there is a row of it; what it would have is computed all the same."""
+    made = when is None or when(row)
+    if not made:
+        all_of(lambda: None, lambda: run(row))
+    return made
 
 
 def entries(maps, types):
@@ -137,7 +151,7 @@ def entries(maps, types):
 
 def flat_map(settings, t, scalars):
     columns, makers = entries(settings["rows"], t.types(scalars))
-    rows = [run(row) for row in t.named(scalars.values) for when, run in makers if when is None or when(row)]
+    rows = [run(row) for row in t.named(scalars.values) for when, run in makers if is_made(when, run, row)]
     same = [c for c in columns if all(e.get(c) == ex("name", c) for e in settings["rows"])]
     return table(columns, rows, carried(t.order, {c: c for c in same}))
 
@@ -181,7 +195,7 @@ def aggregate(e, types):
         raise undefined("aggregates of constants")
     run, kind = value.run, value.kind
     if word in ("first", "last"):
-        return kind, lambda rows: run(rows[0 if word == "first" else -1])
+        return kind, lambda rows: all_of(lambda: run(rows[0 if word == "first" else -1]), *(lambda r=r: run(r) for r in rows))
     if word in ("min", "max"):
         best = min if word == "min" else max
         return kind, lambda rows: best((run(r) for r in rows), key=lambda v: key_of(v, kind))
@@ -195,6 +209,8 @@ def aggregate(e, types):
         raise fault(f"{word} of {kind}")
     if word != "sum":
         return "f64", moment(word, run, kind)
+    if is_decimal(kind):
+        return kind, lambda rows: decimals.within(sum(run(r) for r in rows))
     wide = "f64" if is_float(kind) else "i64" if is_signed(kind) else "u64"
 
     def total(rows):
@@ -216,13 +232,17 @@ def distinct(values, kind):
     return count
 
 
+def as_real(value, kind):
+    return decimals.real(value, kind) if is_decimal(kind) else convert(value, kind, "f64")
+
+
 def quantile(run, kind, q):
     """Exact up to 4,096 values, between two of them in proportion."""
 
     def of(rows):
         if len(rows) > 4096:
             raise undefined("how far an estimate is off")
-        values = sorted((convert(run(r), kind, "f64") for r in rows), key=lambda v: key_of(v, "f64"))
+        values = sorted((as_real(run(r), kind) for r in rows), key=lambda v: key_of(v, "f64"))
         place = q * float(len(values) - 1)
         below = math.floor(place)
         a, b, part = values[below], values[min(below + 1, len(values) - 1)], place - below
@@ -241,11 +261,12 @@ def moment(word, run, kind):
         n, total = len(values), sum(values)
         if max(abs(total), n * sum(v * v for v in values)) >= 2**53:
             raise undefined("the last bit of a quotient of large numbers")
+        unit = 10.0 ** scale_of(kind) if is_decimal(kind) else 1.0
         if word == "avg":
-            return total / n
+            return total / (n * unit)
         if n < 2:
             return loose(math.nan)
-        variance = (n * sum(v * v for v in values) - total * total) / n / (n - 1)
+        variance = (n * sum(v * v for v in values) - total * total) / (n * unit) / ((n - 1) * unit)
         return variance if word == "variance" else math.sqrt(variance)
 
     def of_floats(rows):

@@ -5,6 +5,7 @@ a NaN has that was computed is nobody's promise: it is a `loose_nan`, and whoeve
 """
 
 import math
+import re
 import struct
 from datetime import date
 from decimal import Decimal
@@ -55,6 +56,15 @@ def is_time(kind):
     return kind in TIMES
 
 
+def is_decimal(kind):
+    return kind.startswith("decimal")
+
+
+def scale_of(kind):
+    """S of decimal[S]."""
+    return int(kind[8:-1])
+
+
 def is_signed(kind):
     return kind in INTEGERS and kind[0] == "i"
 
@@ -69,6 +79,8 @@ def bits_of(kind):
 
 
 def width(kind):
+    if is_decimal(kind):
+        return 8
     if is_time(kind):
         return 4 if kind == "date" else 8
     return 1 if kind == "bool" else length_of(kind) if kind.startswith("bytes") else bits_of(kind) // 8
@@ -120,7 +132,7 @@ def convert(value, source, target):
         return text_of(value, source)
     if target.startswith("bytes"):
         raise fault("no conversion to bytes")
-    if is_text(source) or is_time(source) or is_time(target):
+    if is_text(source) or is_time(source) or is_time(target) or is_decimal(source) or is_decimal(target):
         raise fault("texts and times are read with to_...")
     if target == "bool":
         return value != 0
@@ -186,11 +198,33 @@ def time_text(value, kind):
     return out.encode()
 
 
+DECIMAL = re.compile(rb"([+-]?)([0-9]*)(?:\.([0-9]*))?\Z")
+
+
+def read_decimal(text, scale, rounds=False):
+    """Units, or None: it is none."""
+    found = DECIMAL.match(text)
+    if not found or not (found[2] or found[3]):
+        return None
+    exact = Fraction(int(found[2] + (found[3] or b"")) * 10**scale, 10 ** len(found[3] or b""))
+    if exact.denominator != 1 and not rounds:
+        return None
+    units = math.floor(exact + Fraction(1, 2)) * (-1 if found[1] == b"-" else 1)
+    return units if -(2**63) <= units < 2**63 else None
+
+
+def decimal_text(units, scale):
+    digits = f"{abs(units):0{scale + 1}}"
+    return ("-" * (units < 0) + (digits[:-scale] + "." + digits[-scale:] if scale else digits)).encode()
+
+
 def text_of(value, kind):
     if is_text(kind):
         return value
     if kind == "bool":
         return b"true" if value else b"false"
+    if is_decimal(kind):
+        return decimal_text(value, scale_of(kind))
     if is_time(kind):
         return time_text(value, kind)
     return (float_text(value, kind) if is_float(kind) else str(value)).encode()
@@ -222,7 +256,7 @@ def packed(value, kind):
         return struct.pack("<d", value)
     if is_text(kind):
         return value
-    return int(value).to_bytes(width(kind), "little", signed=is_signed(kind) or is_time(kind))
+    return int(value).to_bytes(width(kind), "little", signed=is_signed(kind) or is_time(kind) or is_decimal(kind))
 
 
 def unpacked(data, kind):
@@ -230,5 +264,5 @@ def unpacked(data, kind):
         return struct.unpack("<f" if kind == "f32" else "<d", data)[0]
     if is_text(kind):
         return data
-    number = int.from_bytes(data, "little", signed=is_signed(kind) or is_time(kind))
+    number = int.from_bytes(data, "little", signed=is_signed(kind) or is_time(kind) or is_decimal(kind))
     return number != 0 if kind == "bool" else number

@@ -94,7 +94,7 @@ def of_page(page):
         )
     out += ["operator " + s for s in ("==", "!=", "<=", ">", ">=")]
     types = re.search(r"^Rows are packed.*?A column is (.*)\.$", page, re.M)[1].split()
-    out += [f"type {t}" for t in types]
+    out += ["type " + t.replace("[S]", "[N]") for t in types]
     return out
 
 

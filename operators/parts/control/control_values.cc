@@ -54,7 +54,7 @@ void add_memory(std::vector<expr::constant>& names, const std::vector<expr::cons
 }  // namespace
 
 std::optional<value_type> scalar_type(value_type t) {
-  if (t.is_boolean() || t.is_time()) return t;
+  if (t.is_boolean() || t.is_time() || t.is_decimal()) return t;
   if (t.is_float()) return value_type::of(type_kind::f64);
   if (t.is_signed()) return value_type::of(type_kind::i64);
   if (t.is_unsigned()) return value_type::of(type_kind::u64);

@@ -14,8 +14,8 @@
 
 namespace flowrun::operators {
 
-// The type of the scalar that holds a value of type `t`: u64, i64, f64, bool, date or timestamp. nullopt for a text, which can't be a
-// scalar.
+// The type of the scalar that holds a value of type `t`: u64, i64, f64, bool, date, timestamp or a decimal. nullopt for
+// a text, which can't be a scalar.
 std::optional<record::value_type> scalar_type(record::value_type t);
 
 // The value of a checked expression over nothing but named values.

@@ -107,6 +107,7 @@ void extremes(type_kind kind, uint32_t num_bytes, const group_rows& in, uint64_t
     case type_kind::date:
     case type_kind::i32: return extremes<4, flipped_sign, IsMax>(in, out);
     case type_kind::timestamp:
+    case type_kind::decimal:
     case type_kind::i64: return extremes<8, flipped_sign, IsMax>(in, out);
     case type_kind::f32: return extremes<4, floating, IsMax>(in, out);
     case type_kind::f64: return extremes<8, floating, IsMax>(in, out);

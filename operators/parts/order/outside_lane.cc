@@ -38,6 +38,7 @@ void load_numbers(const record::value_type& type, const std::byte* from, size_t 
     case type_kind::u64:
     case type_kind::i64:
     case type_kind::timestamp:
+    case type_kind::decimal:
     case type_kind::f64: return load_lanes<uint64_t>(from, stride, count, out, as_is);
     case type_kind::i8: return load_lanes<int8_t>(from, stride, count, out, extended);
     case type_kind::i16: return load_lanes<int16_t>(from, stride, count, out, extended);
@@ -111,6 +112,10 @@ void outside_lane::fold(const expr::row_targets& to) {
 }
 
 void outside_lane::fold_cells(const expr::row_targets& to) {
+  if (use_.aggregate->reads_rows() && !use_.arguments[0].is_constant) {
+    use_.aggregate->update_in_rows(to, rows_.rows + use_.arguments[0].column.offset, rows_.row_bytes);
+    return;
+  }
   const uint32_t end = to.starts[to.num_states];
   size_t group = 0;  // the first with rows in the chunk
   for (uint32_t from = to.starts[0]; from < end;) {

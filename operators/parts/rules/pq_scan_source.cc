@@ -86,7 +86,7 @@ std::string text_of(const std::vector<std::pair<std::string, std::pair<record::v
   for (const auto& [name, value] : columns) {
     const auto& [type, lane] = value;
     out += fmt::format("{}{}: ", out.empty() ? "{" : ", ", name);
-    if (type.is_time())
+    if (type.is_time() || type.is_decimal())
       out += value_text(type, reinterpret_cast<const std::byte*>(&lane), nullptr);
     else if (type.is_float())
       out += record::float_text(std::bit_cast<double>(lane));

@@ -13,12 +13,14 @@ namespace {
 
 constexpr const char* condition_name = "when";
 
-// The value as a column of type `wanted`: itself, an integer constant that fits, or a constant text of a time.
+// The value as a column of type `wanted`: itself, a constant number that fits, or a constant text of a time or a
+// decimal.
 std::optional<expr::expression> as_type(const expr::expression& value, record::value_type wanted) {
   if (value.type() == wanted) return value;
   const bool integer = value.type().is_integer() && value.constant_bits();
   const bool time = wanted.is_time() && value.type().is_text();
-  return integer || time ? value.converted_to(wanted) : std::nullopt;
+  const bool decimal = wanted.is_decimal() && value.is_constant();
+  return integer || time || decimal ? value.converted_to(wanted) : std::nullopt;
 }
 
 }  // namespace

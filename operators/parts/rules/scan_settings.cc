@@ -15,6 +15,7 @@ using record::type_kind;
 
 // The type that a sum of such numbers has.
 record::value_type sum_type(const record::value_type& type) {
+  if (type.is_decimal()) return type;
   return record::value_type::of(type.is_float() ? type_kind::f64 : type.is_signed() ? type_kind::i64 : type_kind::u64);
 }
 
@@ -72,7 +73,7 @@ void read_shorthands(plan::node_checker& node, scan_settings& s) {
   if (!node.has("prefix_sum")) return;
   for (auto& [name, value] :
        node.named_expressions("prefix_sum", expr::scope{.row = &node.input_type(), .row_number = true})) {
-    if (!value.type().is_number()) {
+    if (!value.type().is_number() && !value.type().is_decimal()) {
       node.fault_at_parameter(
           "prefix_sum." + name, fmt::format("'{}' is {}", value.text(), to_string(value.type())), "a number",
           value.type().is_time()      ? fmt::format("write date_diff('second', from, to), or to_i64({})", value.text())

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "engine/base/calendar.h"
+#include "engine/record/decimal_text.h"
 #include "engine/record/float_reading.h"
 #include "engine/record/float_text.h"
 
@@ -100,6 +101,12 @@ bool parse_value(value_type type, std::string_view field, std::byte* to) {
       if (!calendar::parse_timestamp(field, time)) return false;
       std::memcpy(to, &time, sizeof time);
       return true;
+    case type_kind::decimal: {
+      int64_t units = 0;
+      if (record::read_decimal(field, type.scale, units) != record::decimal_reading::done) return false;
+      std::memcpy(to, &units, sizeof units);
+      return true;
+    }
     case type_kind::f32: return parse_float<float>(field, to);
     case type_kind::f64: return parse_float<double>(field, to);
     case type_kind::bytes:
@@ -143,6 +150,10 @@ std::string refusal(value_type type, std::string_view field) {
   } else if (type.is_time() && !field.empty()) {
     return fmt::format("expected {}, got {}: {}", to_string(type), got,
                        type.is_date() ? calendar::why_no_date(field) : calendar::why_no_timestamp(field));
+  } else if (type.is_decimal() && !field.empty()) {
+    return fmt::format("expected {}, got {}: {}", to_string(type), got, record::why_no_decimal(field, type.scale));
+  } else if (type.is_decimal()) {
+    range = " (such as " + record::decimal_text(12 * record::powers_of_ten[type.scale] / 10, type.scale) + ")";
   } else if (type.is_time()) {
     range = type.is_date() ? " (such as 2026-11-23)" : " (such as 2026-11-23T22:15:03Z)";
   } else if (type.is_boolean()) {
@@ -166,6 +177,7 @@ char* format_value(value_type type, const std::byte* from, char* to) {
   if (type.is_signed()) return std::to_chars(to, end, load_signed(from, type.num_bytes)).ptr;
   if (type.is_date()) return calendar::write_date(load_signed(from, type.num_bytes), to);
   if (type.is_timestamp()) return calendar::write_timestamp(load_signed(from, type.num_bytes), to);
+  if (type.is_decimal()) return record::write_decimal(load_signed(from, type.num_bytes), type.scale, to);
   if (type.kind == type_kind::f32) return format_float<float>(from, to);
   if (type.kind == type_kind::f64) return format_float<double>(from, to);
   const std::string_view word = *from != std::byte{0} ? "true" : "false";

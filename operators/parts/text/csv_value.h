@@ -1,8 +1,9 @@
 // One value as text, and back, for every value type but string.
 //
 // Reading is strict: the whole field must be the value. No blanks, nothing out of range; a number may have a sign, + or
-// -. Times are as engine/base/calendar.h reads and writes them. Floats are written as engine/record/float_text.h says,
-// so writing and reading a file changes no value (a NaN stays a NaN, but not its payload).
+// -. Times are as engine/base/calendar.h reads and writes them, decimals as engine/record/decimal_text.h. Floats are
+// written as engine/record/float_text.h says, so writing and reading a file changes no value (a NaN stays a NaN, but
+// not its payload).
 #pragma once
 
 #include <cstddef>

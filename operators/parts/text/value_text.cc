@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "engine/base/calendar.h"
+#include "engine/record/decimal_text.h"
 #include "engine/record/float_text.h"
 #include "engine/record/key.h"
 
@@ -45,6 +46,7 @@ std::string value_text(const record::value_type& type, const std::byte* field, c
   if (type.is_unsigned()) return fmt::format("{}", bits);
   const unsigned shift = 64 - 8 * type.num_bytes;
   const int64_t number = static_cast<int64_t>(bits << shift) >> shift;
+  if (type.is_decimal()) return record::decimal_text(number, type.scale);
   if (!type.is_time()) return fmt::format("{}", number);
   char time[calendar::max_timestamp_chars];
   return {time, type.is_date() ? calendar::write_date(number, time) : calendar::write_timestamp(number, time)};
