@@ -84,6 +84,7 @@ class plugin_aggregate final : public expr::outside_aggregate {
 
   std::variant<expr::aggregate_binding, expr::binding_fault> bind(
       const std::vector<expr::given_argument>& given) const override {
+    if (auto no = decimal_given(given)) return *std::move(no);
     given_arguments handed(given);
     fr_problem problem;
     fr_aggregate_binding out{};

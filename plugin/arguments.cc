@@ -67,8 +67,17 @@ given_arguments::given_arguments(const std::vector<expr::given_argument>& given)
   }
 }
 
+std::optional<expr::binding_fault> decimal_given(const std::vector<expr::given_argument>& given) {
+  for (size_t i = 0; i < given.size(); ++i)
+    if (given[i].type.is_decimal())
+      return expr::binding_fault{i,
+                                 fmt::format("this is {}: words of plugins take no decimals", to_string(given[i].type)),
+                                 "a value of another type", "write f64(x), or i64(x * 100) for a number of hundredths"};
+  return {};
+}
+
 std::optional<value_type> result_type(fr_type type) {
-  return type.kind == FR_BYTES ? std::nullopt : value_type_of(type);
+  return type.kind == FR_BYTES || type.kind >= FR_DECIMAL ? std::nullopt : value_type_of(type);
 }
 
 std::optional<std::vector<value_type>> wanted_types(const std::vector<uint32_t>& wanted) {

@@ -25,6 +25,9 @@ struct given_arguments {
   std::vector<uint32_t> wanted;
 };
 
+// The fault where a decimal is given: only rows have them.
+std::optional<expr::binding_fault> decimal_given(const std::vector<expr::given_argument>& given);
+
 // What a plugin says that a call gives, and that it wants; nullopt: types that there are not.
 std::optional<record::value_type> result_type(fr_type type);
 std::optional<std::vector<record::value_type>> wanted_types(const std::vector<uint32_t>& wanted);

@@ -53,6 +53,7 @@ class plugin_function final : public expr::outside_function {
   }
 
   std::variant<expr::binding, expr::binding_fault> bind(const std::vector<expr::given_argument>& given) const override {
+    if (auto no = decimal_given(given)) return *std::move(no);
     given_arguments handed(given);
     fr_problem problem;
     fr_binding out{};

@@ -37,13 +37,13 @@ fr_order_term shown(const plan::order_term& t) { return {as_text(t.column), t.de
 }  // namespace
 
 node_view::shown_type::shown_type(const record::row_type& from) : type(from) {
-  for (const record::column& c : type.columns())
-    columns.push_back({as_text(c.name), {static_cast<uint32_t>(c.type.kind), c.type.num_bytes}, c.offset, 0});
+  for (const record::column& c : type.columns()) columns.push_back({as_text(c.name), fr_type_of(c.type), c.offset, 0});
   raw = {columns.data(), columns.size(), type.row_bytes(), type.has_strings()};
 }
 
-node_view::node_view(plan::node_checker& node, fr_problem& problem, const std::string& who, plugin_settings& made)
-    : node_(node), problem_(problem), who_(who), made_(made) {
+node_view::node_view(plan::node_checker& node, fr_problem& problem, const std::string& who, plugin_settings& made,
+                     bool knows_decimals)
+    : node_(node), problem_(problem), who_(who), knows_decimals_(knows_decimals), made_(made) {
   made_.max_ratio = node.on_error().max_ratio;
 }
 
@@ -282,13 +282,22 @@ fr_column node_view::computed(const std::string& hidden, const std::string& show
   // What is a column already need not be computed.
   if (const auto column = value.as_column()) {
     const record::column& c = node_.input_type()[*column];
-    return {as_text(texts_.emplace_back(shown)), {static_cast<uint32_t>(c.type.kind), c.type.num_bytes}, c.offset, 0};
+    return {as_text(texts_.emplace_back(shown)), fr_type_of(c.type), c.offset, 0};
   }
   if (!hidden_.insert(hidden).second) refuse(fmt::format("it asks for '{}' twice", shown));
   made_.rows.emplace_back(hidden, value);
   const record::row_type type = operators::type_of(made_.rows);
   const record::column& c = type.columns().back();
-  return {as_text(texts_.emplace_back(shown)), {static_cast<uint32_t>(c.type.kind), c.type.num_bytes}, c.offset, 0};
+  return {as_text(texts_.emplace_back(shown)), fr_type_of(c.type), c.offset, 0};
+}
+
+bool node_view::refuse_decimal(const std::string& parameter, const expr::expression& value) {
+  if (!value.type().is_decimal() || knows_decimals_) return false;
+  node_.fault_at_parameter(
+      parameter,
+      fmt::format("this is {}, and the plugin was built before there were decimals", to_string(value.type())),
+      "a value of another type", instead_of_decimals);
+  return true;
 }
 
 int node_view::expression(const std::string& name, fr_column* out) {
@@ -296,7 +305,7 @@ int node_view::expression(const std::string& name, fr_column* out) {
   const expr::scope scope{.row = &node_.input_type()};
   const auto value = declared(name)->kind == plan::parameter_kind::condition ? node_.condition(name, scope)
                                                                              : node_.expression(name, scope);
-  if (!value) return 0;
+  if (!value || refuse_decimal(name, *value)) return 0;
   *out = computed(name + "[]", name, *value);
   return 1;
 }
@@ -310,6 +319,7 @@ size_t node_view::expressions(const std::string& name, fr_column* out, size_t mo
   }
   size_t count = 0;
   for (const auto& [key, value] : node_.named_expressions(name, expr::scope{.row = &node_.input_type()})) {
+    if (refuse_decimal(name + "." + key, value)) continue;
     if (count < most) out[count] = computed(name + "[" + key + "]", key, value);
     ++count;
   }

@@ -15,7 +15,9 @@ namespace flowrun::plugins {
 // What it hands out lives as long as it does. What flowrun throws waits in `problem` until the plugin has returned.
 class node_view {
  public:
-  node_view(plan::node_checker& node, fr_problem& problem, const std::string& who, plugin_settings& made);
+  // `knows_decimals`: whether the plugin was built when there were any.
+  node_view(plan::node_checker& node, fr_problem& problem, const std::string& who, plugin_settings& made,
+            bool knows_decimals);
   // Refers to this object.
   fr_node table();
 
@@ -47,6 +49,8 @@ class node_view {
   // Where expressions come from: rows of the one stream.
   void begin_expressions();
   fr_column computed(const std::string& hidden, const std::string& shown, const expr::expression& value);
+  // With a fault, where it is one that the plugin doesn't know.
+  bool refuse_decimal(const std::string& parameter, const expr::expression& value);
   int expression(const std::string& name, fr_column* out);
   size_t expressions(const std::string& name, fr_column* out, size_t most);
   size_t sort_keys(const std::string& name, fr_order_term* out, size_t most);
@@ -62,6 +66,7 @@ class node_view {
   plan::node_checker& node_;
   fr_problem& problem_;
   const std::string& who_;
+  const bool knows_decimals_;
   plugin_settings& made_;
   const plan::parameter_declaration* declared(const std::string& name) const;
 

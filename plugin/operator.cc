@@ -11,6 +11,7 @@
 #include "plugin/operator_check.h"
 #include "plugin/operator_run.h"
 #include "plugin/texts.h"
+#include "plugin/value_types.h"
 
 namespace flowrun::plugins {
 
@@ -124,22 +125,28 @@ plan::operator_declaration declaration_of(const fr_operator& t, const std::strin
   return d;
 }
 
-constexpr uint32_t first_with_times = 1;
+constexpr uint32_t first_with_times = 1, first_with_decimals = 2;
 
-// A plugin that was built before there were times would take their kinds for none that it knows. False with a fault.
-bool refuse_times(plan::node_checker& node, const fr_operator& t) {
+// A plugin that was built before there were times, or decimals, would take their kinds for none that it knows. False
+// with a fault.
+bool refuse_unknown_types(plan::node_checker& node, const fr_operator& t, uint32_t abi_minor) {
   bool good = true;
   constexpr const char* expected = "columns of other types";
-  constexpr const char* hint = "build the plugin anew, or let a map make numbers of them with to_i64(x)";
-  const auto time_in = [](const record::row_type& type) -> std::string {
-    for (const record::column& c : type.columns())
-      if (c.type.is_time())
-        return fmt::format("the plugin was built before there were columns such as '{}', of {}", c.name,
-                           to_string(c.type));
+  const char* hint = "";
+  const auto unknown_in = [&](const record::row_type& type) -> std::string {
+    for (const record::column& c : type.columns()) {
+      const bool is_new_time = c.type.is_time() && abi_minor < first_with_times;
+      const bool is_new_decimal = c.type.is_decimal() && abi_minor < first_with_decimals;
+      if (!is_new_time && !is_new_decimal) continue;
+      hint = is_new_time ? "build the plugin anew, or let a map make numbers of them with to_i64(x)"
+                         : "build the plugin anew, or let a map make numbers of them with f64(x) or i64(x * 100)";
+      return fmt::format("the plugin was built before there were columns such as '{}', of {}", c.name,
+                         to_string(c.type));
+    }
     return {};
   };
   for (size_t i = 0; i < node.num_inputs(); ++i)
-    if (std::string what = time_in(node.input_type(i)); !what.empty()) {
+    if (std::string what = unknown_in(node.input_type(i)); !what.empty()) {
       node.fault_at_input(i, std::move(what), expected, hint);
       good = false;
     }
@@ -147,7 +154,7 @@ bool refuse_times(plan::node_checker& node, const fr_operator& t) {
     const std::string name = as_string(t.parameters[i].name);
     if (t.parameters[i].kind != FR_PARAMETER_ROW_TYPE || !node.has(name)) continue;
     const std::optional<record::row_type> type = node.row_type(name);
-    if (std::string what = type ? time_in(*type) : std::string(); !what.empty()) {
+    if (std::string what = type ? unknown_in(*type) : std::string(); !what.empty()) {
       node.fault_at_parameter(name, std::move(what), expected, hint);
       good = false;
     }
@@ -175,9 +182,8 @@ exec::operator_definition make_operator(const fr_operator& given, const std::str
   exec::operator_definition out;
   out.declaration = declaration_of(table, plugin);
   out.declaration.check = [table, name, abi_minor](plan::node_checker& node) {
-    if (abi_minor < first_with_times && !refuse_times(node, table))
-      return plan::checked_settings::of(plugin_settings());
-    return plan::checked_settings::of(check_node(node, table, name));
+    if (!refuse_unknown_types(node, table, abi_minor)) return plan::checked_settings::of(plugin_settings());
+    return plan::checked_settings::of(check_node(node, table, name, abi_minor >= first_with_decimals));
   };
   out.declaration.memory = memory;
   out.build = [table, name](exec::build_context& c) { return build_node(c, table, name); };

@@ -8,11 +8,12 @@
 
 namespace flowrun::plugins {
 
-plugin_settings check_node(plan::node_checker& node, const fr_operator& table, const std::string& plugin_operator) {
+plugin_settings check_node(plan::node_checker& node, const fr_operator& table, const std::string& plugin_operator,
+                           bool knows_decimals) {
   const std::string who = fmt::format("node '{}': {}", node.node().id, plugin_operator);
   fr_problem problem;
   plugin_settings out;
-  node_view view(node, problem, who, out);
+  node_view view(node, problem, who, out, knows_decimals);
   const fr_node handed = view.table();
   void* made = nullptr;
   const inside plugin(who);

@@ -25,6 +25,8 @@ struct plugin_settings {
 };
 
 // Throws error for what the plugin does wrong. `plugin_operator` names both, for errors.
-plugin_settings check_node(plan::node_checker& node, const fr_operator& table, const std::string& plugin_operator);
+// `knows_decimals`: as of node_view.
+plugin_settings check_node(plan::node_checker& node, const fr_operator& table, const std::string& plugin_operator,
+                           bool knows_decimals);
 
 }  // namespace flowrun::plugins

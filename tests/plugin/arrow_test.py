@@ -5,6 +5,7 @@ with pyarrow, which this runs in.
     build/pyarrow/bin/python arrow_test.py FLOWRUN BUILD [COMPILER...]     BUILD is the build that FLOWRUN is of
 """
 
+import decimal
 import math
 import os
 import pathlib
@@ -86,6 +87,11 @@ def every_type(rows=5000):
         columns[name] = pa.array(values, pa.int64()).cast(pa.timestamp(unit, zone))
         expected[name] = pa.array([math.floor(v * scale) if scale >= 1 else v // 1000 for v in values],
                                   pa.int64()).cast(pa.timestamp("us", "UTC"))
+    for name, kind in (("money", pa.decimal128(18, 2)), ("digits", pa.decimal128(9, 9)), ("whole", pa.decimal128(38, 0)),
+                       ("wide", pa.decimal256(40, 4))):
+        most = 10**min(kind.precision, 18) - 1
+        values = [decimal.Decimal(draw.choice((most, -most, draw.randint(-most, most)))).scaleb(-kind.scale) for _ in range(rows)]
+        columns[name], expected[name] = pa.array(values, kind), pa.array(values, pa.decimal128(19, kind.scale))
     return pa.table(columns), pa.table(expected)
 
 
@@ -322,7 +328,7 @@ class flat_columns_test(arrow_tests):
 
 class fault_test(arrow_tests):
     def test_columns_without_a_counterpart(self):
-        kinds = {"decimal": pa.array([1], pa.decimal128(10, 2)), "half": pa.array([1.0], pa.float16()),
+        kinds = {"decimal": pa.array([1], pa.decimal128(38, 20)), "half": pa.array([1.0], pa.float16()),
                  "list": pa.array([[1]]), "struct": pa.array([{"x": 1}]), "map": pa.array([[(1, 2)]], pa.map_(pa.int8(), pa.int8())),
                  "nothing": pa.nulls(1)}
         for name, values in kinds.items():
@@ -332,6 +338,16 @@ class fault_test(arrow_tests):
                     parts = (f"column '{name}' of 'in' is of type", "leave it out: columns")
                     self.refuses(78, job(f"arrow.read_{how} path: in"), "job.yaml:4:", *parts)
                     self.refuses(78, job(f"arrow.read_{how} path: in, columns: [{name}]"), *parts)
+
+    def test_decimals_that_are_too_large(self):
+        values = [decimal.Decimal(1), decimal.Decimal(2**63 - 1), decimal.Decimal(-(2**63)), decimal.Decimal(2**63)]
+        for how in FORMATS:
+            write_file(pa.table({"x": pa.array(values[:3], pa.decimal128(30, 0))}), self.dir / "in", how)
+            self.succeeds(job(f"arrow.read_{how} path: in"))
+            self.assertEqual((self.dir / "out.csv").read_text(), "".join(f"{v}\n" for v in values[:3]))
+            write_file(pa.table({"x": pa.array(values, pa.decimal128(30, 0))}), self.dir / "in", how)
+            (self.dir / "out.csv").unlink()
+            self.refuses(65, job(f"arrow.read_{how} path: in"), "a decimal of the column 'x' does not fit in 64 bits")
 
     def test_names(self):
         write_file(pa.table({"Unit Price": [1], "a": [2]}), self.dir / "in")

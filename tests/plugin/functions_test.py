@@ -134,7 +134,7 @@ nodes:
     def test_what_flowrun_says_about_it(self):
         listed = self.flowrun("plugins", "--plugin", self.good.parent)
         self.assertEqual(listed.returncode, 0, listed.stderr)
-        for part in ("toy 1.2.3", str(self.good), "1.1, built with", "toy.plus(x) → f64", "One more."):
+        for part in ("toy 1.2.3", str(self.good), "1.2, built with", "toy.plus(x) → f64", "One more."):
             self.assertIn(part, listed.stdout)
         for command in (["ops", "expressions"], ["reference"]):
             self.assertIn("toy.plus(x) → f64", self.flowrun("--plugin", self.good, *command).stdout)
@@ -186,6 +186,7 @@ class geohash_test(plugin_tests):
             ("geohash.encode(1, 2, 2.5)", 37, "f64", "u64"),
             ("geohash.encode(1, 2, '3')", 37, "string", "to_u64"),
             ("geohash.encode(1, 'x', 3)", 34, "string", "f64", "to_f64"),
+            ("geohash.encode(1, to_decimal(2, 1), 3)", 34, "decimal[1]", "words of plugins take no decimals", "f64(x)"),
             ("geohash.encode(1, 2)", 16, "takes 3 arguments, not 2", "geohash.encode(latitude, longitude, letters) → string"),
             ("geohash.encode(91, 2, 3)", 16, "there is no place at latitude 91"),
             ("geohash.encod(1, 2, 3)", 16, "unknown function 'geohash.encod'", "geohash.encode"),

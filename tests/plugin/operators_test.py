@@ -45,19 +45,22 @@ class operator_test(plugin_tests):
                    rows + "  made: {op: map, in: rows, with: {value: value, label: \"concat('no.', value)\"}}\n" + out)
 
     def test_columns_that_are_younger_than_the_plugin(self):
-        """One that was built for version 1.0 doesn't know times; one of today passes them on."""
-        rows = "  rows: {op: generate, with: {rows: 3, columns: {value: i, day: \"to_date('2026-01-01') + i\"}}}\n"
+        """One that was built for version 1.0 knows neither times nor decimals, one for 1.1 no decimals; one of today passes
+        them on."""
+        rows = "  rows: {op: generate, with: {rows: 3, columns: {value: i, price: \"to_decimal(i, 2)\", day: \"to_date('2026-01-01') + i\"}}}\n"
         made = "  made: {op: toy.beside, in: rows}\n  out: {op: file.write_csv, in: made, with: {path: out.csv}}\n"
         new, old = self.toy.read_bytes(), self.dir / "old" / "toy.so"
         self.run_job(rows + made)
-        self.assertIn("2026-01-03", (self.dir / "out.csv").read_text())
-        at = new.index(struct.pack("<II", 1, 1), new.index(b"flowrun\0"))
+        self.assertIn("2.00,2026-01-03", (self.dir / "out.csv").read_text())
+        at = new.index(struct.pack("<II", 1, 2), new.index(b"flowrun\0"))
         old.parent.mkdir()
-        old.write_bytes(new[: at + 4] + struct.pack("<I", 0) + new[at + 8 :])
-        self.write("job.yaml", "flowrun: 1\nplugins: [toy]\nnodes:\n" + rows + made)
-        done = self.flowrun("job.yaml", "--plugin", old.parent)
-        self.assertEqual(done.returncode, 78, done.stderr)
-        self.assertIn("the plugin was built before there were columns such as 'day', of date", done.stderr)
+        for minor, column in ((1, "'price', of decimal[2]"), (0, "'day', of date")):
+            old.write_bytes(new[: at + 4] + struct.pack("<I", minor) + new[at + 8 :])
+            given = rows if minor == 1 else rows.replace('price: "to_decimal(i, 2)", ', "")
+            self.write("job.yaml", "flowrun: 1\nplugins: [toy]\nnodes:\n" + given + made)
+            done = self.flowrun("job.yaml", "--plugin", old.parent)
+            self.assertEqual(done.returncode, 78, done.stderr)
+            self.assertIn(f"the plugin was built before there were columns such as {column}", done.stderr)
 
     def test_rows_passed_and_written_keep_their_order(self):
         rows = "  rows: {op: generate, with: {rows: 20000, columns: {value: \"rand(1, i)\"}}}\n"

@@ -28,7 +28,16 @@ void gather(const unsigned char* from, size_t row_bytes, int64_t count, uint8_t*
   }
 }
 
+// Integers of 8 bytes become those of 16.
+void extend(const unsigned char* from, size_t row_bytes, int64_t count, uint8_t* to) {
+  for (int64_t i = 0; i < count; ++i, from += row_bytes, to += 16) {
+    std::memcpy(to, from, 8);
+    std::memset(to + 8, static_cast<signed char>(from[7]) < 0 ? 0xFF : 0, 8);
+  }
+}
+
 uint32_t width_in_file(fr_type type) {
+  if (fr::decimal_scale(type)) return 16;
   switch (type.kind) {
     case FR_U24: return 4;
     case FR_U40:
@@ -151,6 +160,7 @@ void column_chunk::append_numbers(column& c, const fr::batch& rows, size_t from,
     return;
   }
   uint8_t* const to = values + num_rows_ * c.width;
+  if (fr::decimal_scale(c.of_rows.type)) return extend(first, row_bytes, count, to);
   switch (c.of_rows.type.kind) {
     case FR_U24: return gather<3, 4>(first, row_bytes, count, to);
     case FR_U40: return gather<5, 8>(first, row_bytes, count, to);

@@ -70,6 +70,14 @@ void look_at(const arrow::Array& array, uint32_t width, cells& to) {
       to.how = cells::layout::text_view;
       to.views = &array;
       break;
+    case Type::DECIMAL32:
+    case Type::DECIMAL64:
+    case Type::DECIMAL128:
+    case Type::DECIMAL256:
+      to.how = cells::layout::decimal;
+      to.width = static_cast<uint32_t>(static_cast<const arrow::FixedSizeBinaryType&>(*array.type()).byte_width());
+      to.values = bytes(1) == nullptr ? nullptr : bytes(1) + data.offset * to.width;
+      break;
     default:
       to.width = width;
       to.values = bytes(1) == nullptr ? nullptr : bytes(1) + data.offset * width;
@@ -122,6 +130,26 @@ void put_fixed(const cells& c, int64_t from, int64_t count, unsigned char* to, s
     if (!c.entries.empty() && c.is_null(from + i)) continue;  // a dictionary may be empty then
     const int64_t place = c.entries.empty() ? from + i : c.entries[static_cast<size_t>(from + i)];
     std::memcpy(to + static_cast<size_t>(i) * row_bytes, c.values + place * c.width, c.width);
+  }
+}
+
+// Integers of 4 to 32 bytes to 8.
+void put_decimals(const cells& c, const std::string& name, int64_t from, int64_t count, unsigned char* to,
+                  size_t row_bytes) {
+  constexpr uint32_t width = sizeof(int64_t);
+  for (int64_t i = 0; i < count; ++i) {
+    if (c.is_null(from + i)) continue;
+    const int64_t place = c.entries.empty() ? from + i : c.entries[static_cast<size_t>(from + i)];
+    const uint8_t* const value = c.values + place * c.width;
+    const uint8_t sign = (value[c.width - 1] & 0x80) != 0 ? 0xFF : 0;
+    int64_t units = sign != 0 ? -1 : 0;
+    std::memcpy(&units, value, std::min(c.width, width));
+    bool fits = (units < 0) == (sign != 0);
+    for (uint32_t k = width; k < c.width; ++k) fits = fits && value[k] == sign;
+    if (!fits)
+      throw fr::error("a decimal of the column '" + name + "' does not fit in 64 bits",
+                      "have it written with fewer digits, or as a double");
+    std::memcpy(to + static_cast<size_t>(i) * row_bytes, &units, sizeof units);
   }
 }
 
@@ -234,6 +262,8 @@ void row_packer::pack(int64_t from, int64_t count, unsigned char* rows, unsigned
       unsigned char* const to = tile + type_[k].offset;
       if (c.how == cells::layout::fixed)
         put_fixed(c, from + done, now, to, row_bytes);
+      else if (c.how == cells::layout::decimal)
+        put_decimals(c, type_[k].name, from + done, now, to, row_bytes);
       else if (c.how == cells::layout::bits)
         put_bits(c, from + done, now, to, row_bytes);
       else

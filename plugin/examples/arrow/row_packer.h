@@ -17,10 +17,10 @@ namespace columnar {
 
 // A column of one record batch: where its values lie. Nulls are looked at apart from values.
 struct cells {
-  enum class layout { fixed, bits, text, large_text, text_view };
+  enum class layout { fixed, decimal, bits, text, large_text, text_view };
 
   layout how = layout::fixed;
-  uint32_t width = 0;                   // of `fixed`
+  uint32_t width = 0;                   // of `fixed` and `decimal`, in the file
   const uint8_t* values = nullptr;      // of row 0
   int64_t first_bit = 0;                // of `bits`
   const void* offsets = nullptr;        // of texts: of row 0

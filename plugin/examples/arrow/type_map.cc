@@ -18,6 +18,12 @@ counterpart fixed_bytes(const arrow::DataType& type) {
   return {fr_type{FR_BYTES, static_cast<uint32_t>(width)}, {}};
 }
 
+counterpart decimal(const arrow::DataType& type) {
+  const int32_t scale = static_cast<const arrow::DecimalType&>(type).scale();
+  if (scale < 0 || scale > 18) return none("have it written with 0 to 18 digits behind the point, or as a double");
+  return is(FR_DECIMAL + static_cast<uint32_t>(scale));
+}
+
 }  // namespace
 
 counterpart row_type_of(const arrow::DataType& type) {
@@ -53,7 +59,7 @@ counterpart row_type_of(const arrow::DataType& type) {
     case Type::DECIMAL32:
     case Type::DECIMAL64:
     case Type::DECIMAL128:
-    case Type::DECIMAL256: return none("have it written as a double, or as an integer of the smallest unit");
+    case Type::DECIMAL256: return decimal(type);
     case Type::LIST:
     case Type::LARGE_LIST:
     case Type::FIXED_SIZE_LIST:
@@ -78,6 +84,8 @@ time_scale scale_of(const arrow::DataType& type) {
 }
 
 std::shared_ptr<arrow::DataType> file_type_of(fr_type type, bool text_is_utf8) {
+  constexpr int32_t most_digits = 19;
+  if (const auto scale = fr::decimal_scale(type)) return arrow::decimal128(most_digits, static_cast<int32_t>(*scale));
   switch (type.kind) {
     case FR_BOOL: return arrow::boolean();
     case FR_U8: return arrow::uint8();

@@ -2,8 +2,9 @@
 //
 // Reading: numbers, bool, texts, bytes and dates are what they are; timestamps of any unit become microseconds, with
 // the zone left out, as they are UTC in the file; times of day and durations become the integers that they are stored
-// as, in their own unit. Columns that have no counterpart (decimals, lists, structs) are refused with what to do
-// instead. Writing: each type has one counterpart, the next wider one where Arrow has none as narrow.
+// as, in their own unit; decimals are those of the same scale, of at most 18 digits behind the point. Columns that have
+// no counterpart (lists, structs) are refused with what to do instead. Writing: each type has one counterpart, the next
+// wider one where Arrow has none as narrow.
 #pragma once
 
 #include <arrow/type.h>
@@ -30,7 +31,7 @@ struct time_scale {
 time_scale scale_of(const arrow::DataType& type);
 
 // What a column of rows becomes in the file; strings become utf8, or binary if the job says so;
-// timestamps are UTC.
+// timestamps are UTC, and decimals have as many digits as 64 bits may have.
 std::shared_ptr<arrow::DataType> file_type_of(fr_type type, bool text_is_utf8);
 
 }  // namespace columnar

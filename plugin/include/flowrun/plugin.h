@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 #define FR_ABI_MAJOR 1
-#define FR_ABI_MINOR 1
+#define FR_ABI_MINOR 2
 
 /* ---- plain data ---- */
 
@@ -63,12 +63,13 @@ enum {
   FR_F64 = 13,
   FR_BYTES = 14, /* exactly num_bytes of them */
   FR_STRING = 15,
-  FR_DATE = 16,     /* days since 1970-01-01; since 1.1 */
-  FR_TIMESTAMP = 17 /* microseconds since 1970-01-01; since 1.1 */
+  FR_DATE = 16,      /* days since 1970-01-01; since 1.1 */
+  FR_TIMESTAMP = 17, /* microseconds since 1970-01-01; since 1.1 */
+  FR_DECIMAL = 32    /* to FR_DECIMAL + 18: FR_DECIMAL + S is decimal[S], in a row an i64 of units of 10^-S; since 1.2 */
 };
 
 typedef struct fr_type {
-  uint32_t kind;      /* FR_BOOL ... FR_TIMESTAMP */
+  uint32_t kind;      /* FR_BOOL ... FR_DECIMAL + 18 */
   uint32_t num_bytes; /* of FR_BYTES: how many; of all others it is not looked at */
 } fr_type;
 

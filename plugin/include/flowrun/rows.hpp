@@ -25,8 +25,16 @@ struct column {
   uint32_t offset = 0;  // from the start of the row; row_type sets it
 };
 
+// Of decimal[S] S, and nothing of every other type.
+inline std::optional<uint32_t> decimal_scale(fr_type type) {
+  constexpr uint32_t most = 18;
+  if (type.kind < FR_DECIMAL || type.kind > FR_DECIMAL + most) return std::nullopt;
+  return type.kind - FR_DECIMAL;
+}
+
 inline uint32_t width_of(fr_type type) {
   constexpr uint32_t widths[] = {1, 1, 2, 3, 4, 5, 6, 8, 1, 2, 4, 8, 4, 8, 0, 8, 4, 8};
+  if (decimal_scale(type)) return 8;
   return type.kind == FR_BYTES ? type.num_bytes : widths[type.kind];
 }
 
