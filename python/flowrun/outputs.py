@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flowrun.reports import OutputFile, Report
-from flowrun.row_types import DATE, dates_of, dtype_of, is_odd, widened, widened_column, with_dates
+from flowrun.row_types import DATE, dates_of, dtype_of, is_odd, scale_of, widened, widened_column, with_dates
 
 if TYPE_CHECKING:
     import pyarrow
@@ -119,6 +119,14 @@ class Output:
         column = self.column(name)
         if kind == "timestamp":
             return pyarrow.array(np.ascontiguousarray(column)).cast(pyarrow.timestamp("us", "UTC"))
+        scale = scale_of(kind)
+        if scale is not None:
+            wide = np.empty((len(column), 2), "<i8")  # 128 bits, the lower half first
+            wide[:, 0] = column
+            wide[:, 1] = column >> 63
+            return pyarrow.Array.from_buffers(
+                pyarrow.decimal128(19, scale), len(column), [None, pyarrow.py_buffer(wide)]
+            )
         if not kind.startswith("bytes["):
             return pyarrow.array(np.ascontiguousarray(column))
         width = column.dtype.itemsize
@@ -145,6 +153,9 @@ class Output:
                 return pyarrow.date32()
             if kind == "timestamp":
                 return pyarrow.timestamp("us", "UTC")
+            scale = scale_of(kind)
+            if scale is not None:
+                return pyarrow.decimal128(19, scale)
             name = _ARROW.get(kind) or kind.replace("u", "uint", 1).replace("i", "int", 1 if kind[0] == "i" else 0)
             return getattr(pyarrow, name)()
 
@@ -218,6 +229,8 @@ def _value(text: str, kind: str) -> Any:
         return np.datetime64(text, "D")
     if kind == "timestamp":
         return np.datetime64(text.removesuffix("Z"), "us")
+    if scale_of(kind) is not None:
+        return int(text.replace(".", ""))  # all digits of the scale are there
     return float(text) if kind.startswith("f") else int(text)
 
 

@@ -30,12 +30,23 @@ _ODD = {"u24": (3, "<u4"), "u40": (5, "<u8"), "u48": (6, "<u8")}
 _WIDE = {width: number for width, number in _ODD.values()}
 
 
+def scale_of(kind: str) -> int | None:
+    """S of decimal[S]; None for every other type.
+
+    >>> scale_of("decimal[2]")
+    2
+    """
+    found = re.fullmatch(r"decimal\[(\d+)\]", kind)
+    return int(found[1]) if found else None
+
+
 def dtype_of(columns: Iterable[tuple[str, str]]) -> np.dtype[Any]:
     """The dtype of a row file with these columns, (name, type) each.
 
     u24, u40 and u48 are fields of bytes, which `widened` makes numbers of. bytes[N] is S<N>: equal where all bytes are
     equal, but NumPy takes zero bytes at the end off when it gives a single value. timestamp is datetime64[us]; date is a
-    field of i4, the days since 1970-01-01, which `with_dates` makes datetime64[D] of. Text has no fixed width: TypeError.
+    field of i4, the days since 1970-01-01, which `with_dates` makes datetime64[D] of. decimal[S] is i8, a number of units of
+    10^-S. Text has no fixed width: TypeError.
 
     >>> dtype_of([("id", "u32"), ("ok", "bool"), ("key", "bytes[3]")]).itemsize
     8
@@ -46,6 +57,8 @@ def dtype_of(columns: Iterable[tuple[str, str]]) -> np.dtype[Any]:
             fields.append((name, _NUMBERS[kind]))
         elif kind == "date":
             fields.append((name, _DAYS))
+        elif scale_of(kind) is not None:
+            fields.append((name, "<i8"))
         elif kind in _ODD:
             fields.append((name, "u1", (_ODD[kind][0],)))
         elif found := re.fullmatch(r"bytes\[(\d+)\]", kind):

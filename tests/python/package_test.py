@@ -5,6 +5,7 @@
 """
 
 import datetime
+import decimal
 import doctest
 import gc
 import os
@@ -29,6 +30,7 @@ ALL_KINDS = {
     "g": "u40(i * 999999999989)", "h": "u48(i * 77777777777777)", "k": "rand(1, i)", "m": "i8(-50 * i64(i))",
     "n": "i16(-9000 * i64(i))", "o": "i32(-5 * i64(i))", "p": "-7 * i64(i)", "q": "f32(i / 4.0)", "r": "i / 3.0",
     "t": "to_date('1969-12-30') + i", "u": "to_timestamp(-1500000 * i64(i))",
+    "v": "to_decimal(i * 1.25 - 2, 2)", "w": "-0.000000000000000001 * to_decimal(i, 0)",
 }  # fmt: skip
 
 
@@ -72,7 +74,7 @@ class package_test(unittest.TestCase):
 
     def test_every_type_is_the_same_as_text_and_as_rows(self):
         as_rows = flowrun.run(job_of(ALL_KINDS), cwd=self.dir)["out"]
-        self.assertEqual(as_rows.dtype.itemsize, 69)
+        self.assertEqual(as_rows.dtype.itemsize, 85)
         as_text = flowrun.run(job_of(ALL_KINDS, "file.write_csv", header=True, delimiter=";"), cwd=self.dir)["out"]
         self.assertEqual(as_text.settings, {"header": "true", "delimiter": ";"})
         text = as_text.array()
@@ -86,6 +88,7 @@ class package_test(unittest.TestCase):
         self.assertEqual(rows["g"].tolist(), [i * 999999999989 % 2**40 for i in range(5)])
         self.assertEqual(rows["t"].tolist(), [datetime.date(1969, 12, 30) + datetime.timedelta(i) for i in range(5)])
         self.assertEqual(rows["u"][1], np.datetime64("1969-12-31T23:59:58.500000"))
+        self.assertEqual(rows["v"].tolist(), [-200, -75, 50, 175, 300])
         self.assertEqual(rows["h"].tolist(), [i * 77777777777777 % 2**48 for i in range(5)])
 
     def test_rows_are_mapped_where_numpy_has_their_types(self):
@@ -142,6 +145,7 @@ class package_test(unittest.TestCase):
         expected = [dict(zip(ALL_KINDS, row)) for row in rows.array().tolist()]
         for row in expected:
             row["u"] = row["u"].replace(tzinfo=datetime.timezone.utc)
+            row["v"], row["w"] = decimal.Decimal(row["v"]).scaleb(-2), decimal.Decimal(row["w"]).scaleb(-18)
         self.assertEqual(rows.table().to_pylist(), expected)
         self.assertEqual(text.table().drop(["s"]).to_pylist(), expected)
         self.assertEqual(text.table()["s"].to_pylist(), ["0", "", "2", "3", "4"])
