@@ -179,9 +179,18 @@ void column_chunk::append_numbers(column& c, const fr::batch& rows, size_t from,
 }
 
 std::shared_ptr<arrow::RecordBatch> column_chunk::take() {
+  // IPC files have buffers up to a multiple of 64 bytes: what lies behind the last value must not be by chance.
+  const auto clear_behind = [](arrow::Buffer& b, int64_t used) {
+    const int64_t end = std::min(b.size(), arrow::bit_util::RoundUpToMultipleOf64(used));
+    if (end > used) std::memset(b.mutable_data() + used, 0, static_cast<size_t>(end - used));
+  };
   std::vector<std::shared_ptr<arrow::ArrayData>> arrays;
   for (size_t k = 0; k < columns_.size(); ++k) {
     column& c = columns_[k];
+    if (c.of_rows.type.kind == FR_STRING && c.places != nullptr)
+      clear_behind(*c.places, (num_rows_ + 1) * 4);
+    else if (c.of_rows.type.kind != FR_BOOL && c.values != nullptr)
+      clear_behind(*c.values, num_rows_ * c.width);
     std::vector<std::shared_ptr<arrow::Buffer>> buffers{nullptr};
     if (c.of_rows.type.kind == FR_STRING) buffers.push_back(std::move(c.places));
     buffers.push_back(std::move(c.values));
