@@ -44,6 +44,7 @@ class output_file::core {
         chunk_bytes_(round_up(std::max<size_t>(options.chunk_bytes, 1), io_alignment)),
         durable_(options.durable),
         reserve_bytes_(options.reserve_bytes),
+        most_beginning_(round_up(options.rewritten_bytes, io_alignment)),
         statistics_(statistics) {
     const std::string followed = followed_output(path);
     const bool is_stream = output_target::is_stream(followed);
@@ -87,6 +88,7 @@ class output_file::core {
       }
       const size_t piece = std::min(data.size() - consumed, chunk_bytes_ - filled_);
       std::memcpy(buffer_of(*filling_) + filled_, data.data() + consumed, piece);
+      note_beginning(data.subspan(consumed, piece));
       filled_ += piece;
       consumed += piece;
       num_bytes_ += piece;
@@ -97,16 +99,27 @@ class output_file::core {
     return outcome::ready();
   }
 
+  void rewrite_beginning(std::span<const std::byte> bytes) {
+    FLOWRUN_CHECK(target_ != nullptr && !finishing_ && bytes.size() <= beginning_.size());
+    std::copy(bytes.begin(), bytes.end(), beginning_.begin());
+    rewrites_ = true;
+  }
+
   outcome finish(waker* waiting) {
     throw_failure();
     if (!std::exchange(finishing_, true) && filling_ != nullptr && filled_ > 0) hand_over();
-    {
-      mutex_lock lock(mutex_);
-      if (num_in_flight_ > 0) {
-        waiting_ = waiting;
-        return outcome::blocked();
-      }
+    if (rewritten_ == 0)  // the writes before may be of the same pages
+      if (const outcome o = all_written(waiting); o.is_blocked()) return o;
+    while (rewrites_ && rewritten_ < beginning_.size()) {
+      filling_ = take_free(waiting);
+      if (filling_ == nullptr) return outcome::blocked();
+      filled_ = std::min(chunk_bytes_, beginning_.size() - rewritten_);
+      std::memcpy(buffer_of(*filling_), beginning_.data() + rewritten_, filled_);
+      offset_ = rewritten_;
+      rewritten_ += filled_;
+      hand_over();
     }
+    if (const outcome o = all_written(waiting); o.is_blocked()) return o;
     throw_failure();
     if (target_ != nullptr && !finished_ && length_ != num_bytes_) target_->content().truncate(num_bytes_);
     arena_ = {};  // the commit may be far off
@@ -166,6 +179,20 @@ class output_file::core {
     if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
 
+  outcome all_written(waker* waiting) {
+    mutex_lock lock(mutex_);
+    if (num_in_flight_ == 0) return outcome::ready();
+    waiting_ = waiting;
+    return outcome::blocked();
+  }
+
+  // The pages that are to be written again are kept as they are.
+  void note_beginning(std::span<const std::byte> bytes) {
+    if (num_bytes_ >= most_beginning_) return;
+    const auto kept = bytes.first(std::min<uint64_t>(bytes.size(), most_beginning_ - num_bytes_));
+    beginning_.insert(beginning_.end(), kept.begin(), kept.end());
+  }
+
   slot* take_free(waker* waiting) {
     mutex_lock lock(mutex_);
     if (free_.empty()) {
@@ -178,16 +205,27 @@ class output_file::core {
     return taken;
   }
 
-  // Behind the first bytes of the file. The last page of them, which may be part of the next write, is read again.
+  // Behind the first bytes of the file. The last page of them, which may be part of the next write, is read again, and
+  // so are those that are to be written again.
   void go_on(uint64_t num_bytes) {
+    if (most_beginning_ > 0) {
+      aligned_buffer pages(most_beginning_);
+      const size_t there = std::min<uint64_t>(most_beginning_, num_bytes);
+      read_kept(0, pages.data(), most_beginning_, there);
+      note_beginning({pages.data(), there});
+    }
     num_bytes_ = num_bytes;
     length_ = target_->content().num_bytes();
     filled_ = num_bytes % io_alignment;
     offset_ = num_bytes - filled_;
     if (filled_ == 0) return;
     filling_ = take_free(nullptr);
-    const int64_t result = target_->content().read_at(offset_, buffer_of(*filling_), io_alignment);
-    if (result < static_cast<int64_t>(filled_))
+    read_kept(offset_, buffer_of(*filling_), io_alignment, filled_);
+  }
+
+  void read_kept(uint64_t offset, std::byte* data, size_t num_bytes, size_t least_bytes) {
+    const int64_t result = target_->content().read_at(offset, data, num_bytes);
+    if (result < static_cast<int64_t>(least_bytes))
       throw error(error_kind::io,
                   fmt::format("can't read what is there of {}: {}", path_,
                               result < 0 ? errno_text(static_cast<int>(-result)) : "it is too short"),
@@ -306,6 +344,7 @@ class output_file::core {
   const size_t chunk_bytes_;
   const bool durable_;
   uint64_t reserve_bytes_;
+  const size_t most_beginning_;
   disk_statistics* const statistics_;
   std::unique_ptr<output_target> target_;  // one of the two
   std::unique_ptr<descriptor_stream> stream_;
@@ -313,9 +352,12 @@ class output_file::core {
   // Only the producer.
   slot* filling_ = nullptr;
   size_t filled_ = 0;
-  uint64_t offset_ = 0;     // of the next write
-  uint64_t length_ = 0;     // of the file, with what is reserved or padded
-  uint64_t num_bytes_ = 0;  // taken
+  uint64_t offset_ = 0;               // of the next write
+  uint64_t length_ = 0;               // of the file, with what is reserved or padded
+  uint64_t num_bytes_ = 0;            // taken
+  std::vector<std::byte> beginning_;  // the first bytes taken, at most most_beginning_
+  bool rewrites_ = false;             // these, when all others are written
+  size_t rewritten_ = 0;
   bool finishing_ = false;
   bool finished_ = false;
 
@@ -340,6 +382,7 @@ output_file::~output_file() = default;
 outcome output_file::write(std::span<const std::byte> data, size_t& consumed, waker* waiting) {
   return core_->write(data, consumed, waiting);
 }
+void output_file::rewrite_beginning(std::span<const std::byte> bytes) { core_->rewrite_beginning(bytes); }
 outcome output_file::finish(waker* waiting) { return core_->finish(waiting); }
 void output_file::commit() { core_->commit(); }
 output_target* output_file::target() { return core_->target(); }

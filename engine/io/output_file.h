@@ -1,6 +1,7 @@
 // Writes one output file from front to back, behind its producer's back, and lets it appear whole or not at all.
 //
-//   write()* finish() commit()        a destructor before commit() leaves nothing under the name
+//   write()* finish() commit()                      a destructor before commit() leaves nothing under the name
+//   write()* rewrite_beginning() finish() commit()  the first bytes are known only at the end: a header with a count
 //
 // write() copies into one of `depth` buffers of chunk_bytes; full ones go to the disk while the next is filled. The
 // disk space is reserved ahead in growing steps, since direct writes past the end of a file would wait for each other.
@@ -29,6 +30,7 @@ struct output_file_options {
   bool direct = true;                 // where the file system can
   uint64_t reserve_bytes = 64 * MiB;  // the largest step of reserving ahead; 0: never
   bool durable = true;                // commit() waits until the content is on the disk (fsync)
+  size_t rewritten_bytes = 0;         // how many first bytes rewrite_beginning() may be given
   // Goes on behind the first `kept_bytes` bytes of the file that keep() gave this path in another process; empty:
   // begins.
   std::string kept_path = {};
@@ -51,6 +53,9 @@ class output_file {
   // again with the rest after `waiting` was woken. `waiting` must stay alive until woken, until the next call, or until
   // this is gone. Throws error(output) when the disk is full, error(io) when it fails; then always the same.
   outcome write(std::span<const std::byte> data, size_t& consumed, waker* waiting);
+  // The first bytes of the file become these, which are as many as were written at least, once all others are there:
+  // finish() sees to it. Not of a stream.
+  void rewrite_beginning(std::span<const std::byte> bytes);
   // No more writes will come: hands over the tail. blocked until all has been written, then done. Throws like write().
   outcome finish(waker* waiting);
   // After finish() was done: durable, and under its name. Blocks for the disk. Throws error(io), error(output).

@@ -116,6 +116,37 @@ TEST_P(output_file_test, another_process_goes_on_with_what_was_kept) {
   }
 }
 
+TEST_P(output_file_test, the_beginning_becomes_another_when_all_is_written) {
+  std::mt19937 random(4);
+  for (int round = 0; round < 60; ++round) {
+    const size_t first = 1 + random() % 30'000;
+    auto content = random_bytes(first + (round % 3 == 0 ? 0 : random() % 100'000), static_cast<unsigned>(round));
+    output_file_options options;
+    options.chunk_bytes = 1 + random() % 20'000;
+    options.depth = 2 + static_cast<unsigned>(random() % 3);
+    options.direct = round % 2 == 0;
+    options.reserve_bytes = round % 4 == 0 ? 0 : 100'000;
+    options.rewritten_bytes = first;
+    // Half of them go on in another process, before or behind the end of the beginning.
+    const size_t kept = round % 4 < 2 ? 0 : random() % content.size();
+    if (kept > 0) {
+      output_file out(*io, home / "out", options);
+      write_all(out, std::span(content).first(kept));
+      finish(out);
+      options.kept_path = out.keep("kept");
+      options.kept_bytes = kept;
+    }
+    output_file out(*io, home / "out", options);
+    write_all(out, std::span(content).subspan(kept));
+    const auto beginning = random_bytes(first - random() % first, static_cast<unsigned>(round) + 1000);
+    std::copy(beginning.begin(), beginning.end(), content.begin());
+    out.rewrite_beginning(beginning);
+    finish(out);
+    out.commit();
+    ASSERT_EQ(load(home / "out"), content) << round;
+  }
+}
+
 TEST_P(output_file_test, long_names_are_kept_apart) {
   const std::string stem(240, 'x');
   output_file first(*io, home / (stem + "1").c_str()), second(*io, home / (stem + "2").c_str());
