@@ -2,10 +2,8 @@
 // buffer that the disk has filled.
 //
 // Chunks are whole multiples of a row wherever that is possible, so that rows straddle two chunks only in pipes, behind
-// a range, and where rows are wider than a chunk. A pipeline that keeps hold of many chunks is given copies from then
-// on, so that the reader never runs out of buffers.
+// a range, and where rows are wider than a chunk.
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <deque>
 #include <filesystem>
@@ -16,8 +14,9 @@
 #include "engine/base/error.h"
 #include "engine/io/decoder.h"
 #include "operators/parts/files/file_input.h"
+#include "operators/parts/files/row_cutter.h"
 #include "operators/parts/files/row_index.h"
-#include "operators/parts/order/row_order.h"
+#include "operators/parts/order/declared_order.h"
 #include "operators/word.h"
 
 namespace flowrun::operators {
@@ -56,14 +55,7 @@ settings read(plan::node_checker& node) {
                             "FROM:TO, such as \"1000:2000\", \"1000:\" or \":2000\"");
   s.index = node.boolean("index");
   s.decode = node.text("compression") == "auto";
-  if (!node.has("sorted_by")) return s;
-  for (const plan::sort_key& key : node.sort_keys("sorted_by", expr::scope{.row = &s.type})) {
-    if (key.term)
-      s.sorted_by.push_back(*key.term);
-    else
-      node.fault_at_parameter("sorted_by", fmt::format("'{}' is no column", key.value.text()),
-                              "columns, such as [src, -dst]");
-  }
+  s.sorted_by = read_declared_order(node, s.type);
   return s;
 }
 
@@ -132,12 +124,11 @@ class rows_source final : public exec::source {
  public:
   rows_source(exec::build_context& context, const settings& s)
       : row_bytes_(s.type.row_bytes()),
-        max_rows_(record::shape_for(s.type, context.batches.target_bytes).max_rows),
         from_(s.from),
-        pool_(context.job.pool()),
-        held_(std::make_shared<std::atomic<unsigned>>(0)),
         options_(options(context, s)),
-        input_(context.job, context.counters, parts(s), options_, beginning_at(context.begin_at)) {
+        input_(context.job, context.counters, parts(s), options_, beginning_at(context.begin_at)),
+        cutter_(row_bytes_, record::shape_for(s.type, context.batches.target_bytes).max_rows, options_.max_held,
+                context.job.pool()) {
     if (context.begin_at == nullptr) return;
     file_bytes_ = context.begin_at->at(1);
     rows_queued_ = context.begin_at->at(2);
@@ -146,7 +137,7 @@ class rows_source final : public exec::source {
   // File, byte in the part of it that is read, rows before.
   resume::source_position position() const override {
     const uint64_t num_rows = batches_.empty() ? rows_queued_ : batches_.front().first_row - from_;
-    return {input_.file(), file_bytes_ - straddling_.size() - (rows_queued_ - num_rows) * row_bytes_, num_rows};
+    return {input_.file(), file_bytes_ - cutter_.num_straddling() - (rows_queued_ - num_rows) * row_bytes_, num_rows};
   }
 
   outcome pull(exec::output& out, waker& w) override {
@@ -156,7 +147,7 @@ class rows_source final : public exec::source {
       if (chunk.num_bytes > 0) {
         cut(chunk);
       } else {
-        if (!straddling_.empty()) truncated(input_.path(), file_bytes_, row_bytes_);
+        if (cutter_.num_straddling() > 0) truncated(input_.path(), file_bytes_, row_bytes_);
         file_bytes_ = 0;
       }
     }
@@ -180,106 +171,35 @@ class rows_source final : public exec::source {
   }
 
   void cut(const io::chunk& chunk) {
-    const std::byte* p = chunk.data;
-    size_t num_bytes = chunk.num_bytes;
-    file_bytes_ += num_bytes;
-    if (!straddling_.empty()) {
-      const size_t missing = std::min(row_bytes_ - straddling_.size(), num_bytes);
-      straddling_.insert(straddling_.end(), p, p + missing);
-      p += missing;
-      num_bytes -= missing;
-      if (straddling_.size() < row_bytes_) return;
-      queue_copy(straddling_.data(), 1);
-      straddling_.clear();
+    file_bytes_ += chunk.num_bytes;
+    std::vector<row_cutter::piece> pieces;
+    cutter_.feed(chunk, pieces);
+    for (row_cutter::piece& piece : pieces) {
+      record::batch b;
+      b.rows = piece.rows;
+      b.num_rows = piece.num_rows;
+      b.row_bytes = row_bytes_;
+      b.first_row = from_ + rows_queued_;
+      b.owner = std::move(piece.owner);
+      rows_queued_ += b.num_rows;
+      batches_.push_back(std::move(b));
     }
-    const size_t num_rows = num_bytes / row_bytes_;
-    // Half of the buffers must come back even if the pipeline keeps what it is given. So beyond that half, rows are
-    // copied.
-    const bool copy = held_->load(std::memory_order_relaxed) >= std::max(options_.max_held / 2, 1U);
-    std::shared_ptr<const void> owner;
-    if (!copy && num_rows > 0) {
-      held_->fetch_add(1, std::memory_order_relaxed);
-      owner = std::shared_ptr<const void>(p, [chunk_owner = chunk.owner, held = held_](const void*) mutable {
-        chunk_owner.reset();
-        held->fetch_sub(1, std::memory_order_relaxed);
-      });
-    }
-    for (size_t done = 0; done < num_rows;) {
-      const size_t count = std::min(max_rows_, num_rows - done);
-      const std::byte* const rows = p + done * row_bytes_;
-      if (copy) {
-        queue_copy(rows, count);
-      } else {
-        queue(rows, count, owner);
-      }
-      done += count;
-    }
-    if (num_bytes > num_rows * row_bytes_) straddling_.reserve(row_bytes_);
-    straddling_.assign(p + num_rows * row_bytes_, p + num_bytes);
-  }
-
-  void queue_copy(const std::byte* rows, size_t num_rows) {
-    std::shared_ptr<std::byte[]> own = pool_.take(num_rows * row_bytes_);
-    std::memcpy(own.get(), rows, num_rows * row_bytes_);
-    const std::byte* const at = own.get();
-    queue(at, num_rows, std::move(own));
-  }
-
-  void queue(const std::byte* rows, size_t num_rows, std::shared_ptr<const void> owner) {
-    record::batch b;
-    b.rows = rows;
-    b.num_rows = num_rows;
-    b.row_bytes = row_bytes_;
-    b.first_row = from_ + rows_queued_;
-    b.owner = std::move(owner);
-    rows_queued_ += num_rows;
-    batches_.push_back(std::move(b));
   }
 
   const uint32_t row_bytes_;
-  const size_t max_rows_;
   const uint64_t from_;
-  record::batch_pool& pool_;
-  const std::shared_ptr<std::atomic<unsigned>> held_;  // chunks that batches refer to
   const io::file_reader_options options_;
   file_input input_;
+  row_cutter cutter_;
   std::deque<record::batch> batches_;
-  std::vector<std::byte> straddling_;  // the beginning of a row whose rest is in the next chunk
   uint64_t rows_queued_ = 0;
   uint64_t file_bytes_ = 0;  // of the current file so far
-};
-
-// Ends the job at the first row that comes before its predecessor.
-class order_check final : public exec::ordered_stage {
- public:
-  explicit order_check(const settings& s)
-      : order_(s.type, s.sorted_by), files_(joined(s.paths, ", ")), by_(plan::to_string(s.sorted_by)) {}
-
-  outcome push(record::batch& in, exec::output& out, waker&) override {
-    if (!last_.empty() && order_.out_of_order(last_.data(), nullptr, in.rows, nullptr)) fail(in.first_row);
-    if (const size_t i = order_.first_out_of_order(in); i < in.num_rows) fail(in.first_row + i);
-    last_.assign(in.row(in.num_rows - 1), in.row(in.num_rows));
-    out.emit(std::move(in));
-    return outcome::ready();
-  }
-
- private:
-  [[noreturn]] void fail(uint64_t row) const {
-    throw error(error_kind::bad_data,
-                fmt::format("{}: row {} (counted from 0) comes before its predecessor by {}", files_, row, by_),
-                "the rows are not sorted as `sorted_by` says: leave it out and sort them");
-  }
-
-  row_order order_;
-  const std::string files_;
-  const std::string by_;
-  std::vector<std::byte> last_;
 };
 
 exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
   out.head = std::make_unique<rows_source>(c, s);
-  if (!s.sorted_by.empty()) out.stages.push_back(std::make_unique<order_check>(s));
+  if (!s.sorted_by.empty()) out.stages.push_back(make_order_check(s.type, s.sorted_by, s.paths));
   return out;
 }
 
@@ -332,9 +252,7 @@ exec::operator_definition word<"file_read_rows">() {
   d.parameters[2].help =
       "FROM:TO, the rows to read of a single file, counted from 0, without row TO; what the file doesn't have is left "
       "out.";
-  d.parameters[3].name = "sorted_by";
-  d.parameters[3].kind = parameter_kind::sort_keys;
-  d.parameters[3].help = "The columns by which the rows are sorted.";
+  d.parameters[3] = declared_order_parameter();
   d.parameters[4].name = "index";
   d.parameters[4].kind = parameter_kind::boolean;
   d.parameters[4].default_text = "false";

@@ -30,7 +30,7 @@ _ARROW = {"bool": "bool_", "u24": "uint32", "u40": "uint64", "u48": "uint64", "f
 
 
 class Output:
-    """A file that a node of the job has written: file.write_rows, file.write_csv or file.write_lines."""
+    """A file that a node of the job has written: file.write_npy, file.write_rows, file.write_csv or file.write_lines."""
 
     def __init__(self, told: OutputFile, path: str, keeper: object = None):
         self.node = told["node"]
@@ -48,7 +48,7 @@ class Output:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the rows in the file. TypeError where a column is text."""
-        return dtype_of(self.columns)
+        return self._load().dtype if self.op == "file.write_npy" else dtype_of(self.columns)
 
     @property
     def compression(self) -> str:
@@ -69,8 +69,16 @@ class Output:
     def _open_text(self) -> TextIO:
         return io.TextIOWrapper(self._open(), encoding="utf-8", errors="surrogateescape", newline="")
 
+    def _load(self) -> npt.NDArray[Any]:
+        """The array of a NumPy file, mapped into memory and read-only."""
+        loaded: npt.NDArray[Any] = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        return loaded
+
     def rows(self) -> npt.NDArray[Any]:
-        """The rows of a row file as they lie there, mapped into memory and read-only; of a compressed one a copy."""
+        """The rows of a row file or NumPy file as they lie there, mapped into memory and read-only; of a compressed file
+        a copy. Rows of a plain array of NumPy have no names."""
+        if self.op == "file.write_npy":
+            return self._load()
         self._must_be("file.write_rows", "rows()", "array() or table()")
         if self.compression != "none":
             with self._open() as file:
@@ -81,13 +89,18 @@ class Output:
 
     def array(self) -> npt.NDArray[Any]:
         """A structured array. Of a row file it is mapped into memory and nothing is copied, unless there are columns of
-        24, 40 or 48 bits, which become numbers of 32 and 64, or dates, which become datetime64[D]. A text file is read as a whole; its texts are Python's."""
+        24, 40 or 48 bits, which become numbers of 32 and 64, or dates, which become datetime64[D]. A NumPy file is what
+        numpy.load gives: structured, or plain. A text file is read as a whole; its texts are Python's."""
+        if self.op == "file.write_npy":
+            return self._load()
         if self.op == "file.write_rows":
             return with_dates(widened(self.rows()), (name for name, kind in self.columns if kind == "date"))
         return self._array_of_text()
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """One column. Only dates, and the columns of 24, 40 and 48 bits, are copied."""
+        """One column. Only dates, and the columns of 24, 40 and 48 bits, are copied, and those of a NumPy file are not."""
+        if self.op == "file.write_npy":
+            return self._npy_column(name)
         if self.op != "file.write_rows":
             picked: npt.NDArray[Any] = self._array_of_text()[name]
             return picked
@@ -96,6 +109,14 @@ class Output:
         if dict(self.columns)[name] == "date":
             return dates_of(of_rows)
         return widened_column(of_rows) if is_odd(rows.dtype[name]) else of_rows
+
+    def _npy_column(self, name: str) -> npt.NDArray[Any]:
+        loaded = self._load()
+        if loaded.dtype.names is not None:
+            of_fields: npt.NDArray[Any] = loaded[name]
+            return of_fields
+        place = [column for column, _ in self.columns].index(name)
+        return loaded if loaded.ndim == 1 else loaded[:, place]
 
     def table(self) -> pyarrow.Table:
         """A pyarrow.Table. A row file with one column of 8, 16, 32 or 64 bits, or of bytes, is not copied."""

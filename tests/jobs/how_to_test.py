@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEBIAN_PYTHON = pathlib.Path("/usr/bin/python3")
 BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -23,6 +24,8 @@ def problem_of(page, flowrun):
         folder = pathlib.Path(temporary)
         (folder / "bin").mkdir()
         (folder / "bin/flowrun").symlink_to(flowrun)
+        if DEBIAN_PYTHON.exists():  # NumPy is Debian's, so the interpreter has to be, too
+            (folder / "bin/python3").symlink_to(DEBIAN_PYTHON)
         work = folder / "work"
         work.mkdir()
         environment = {**os.environ, "HOME": temporary, "PATH": f"{folder}/bin:{os.environ['PATH']}", "LC_ALL": "C"}

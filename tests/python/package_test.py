@@ -99,7 +99,7 @@ class package_test(unittest.TestCase):
             rows["id"] = 1
 
     def test_an_empty_file(self):
-        for sink in ("file.write_rows", "file.write_csv"):
+        for sink in ("file.write_rows", "file.write_npy", "file.write_csv"):
             self.assertEqual(len(flowrun.run(job_of({"id": "i"}, sink, rows=0), cwd=self.dir)["out"].array()), 0)
 
     def test_arrays_go_in_and_come_out(self):
@@ -119,6 +119,20 @@ class package_test(unittest.TestCase):
         for wrong in (np.dtype([("a", "u1"), ("b", "<u4")], align=True), np.dtype([("a", ">u4")]), np.dtype("<u4"), [("a", "U3")]):
             with self.assertRaises(TypeError):
                 flowrun.row_type_of(wrong)
+
+    def test_numpy_files(self):
+        made = flowrun.run(job_of(ALL_KINDS, "file.write_npy"), cwd=self.dir)["out"]
+        rows = made.array()
+        self.assertIsInstance(rows, np.memmap)
+        self.assertEqual((made.dtype, made.rows().dtype), (rows.dtype, rows.dtype))
+        expected = flowrun.run(job_of(ALL_KINDS, path="out/others"), cwd=self.dir)["out"].array()
+        for name in ALL_KINDS:
+            self.assertEqual(rows[name].tolist(), expected[name].tolist(), name)
+            self.assertEqual(made.column(name).tolist(), expected[name].tolist(), name)
+        one = flowrun.run(job_of({"x": "i"}, "file.write_npy"), cwd=self.dir)["out"]
+        self.assertEqual((one.array().tolist(), one.column("x").tolist()), ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4]))
+        two = flowrun.run(job_of({"x": "i", "y": "i * i"}, "file.write_npy", array="plain"), cwd=self.dir)["out"]
+        self.assertEqual((two.array().shape, two.column("y").tolist()), ((5, 2), [0, 1, 4, 9, 16]))
 
     def test_text_has_no_fixed_width(self):
         job = job_of({"name": "concat('n, \"', i, '\"')", "id": "i"}, "file.write_csv", rows=2)
@@ -141,12 +155,14 @@ class package_test(unittest.TestCase):
                 flowrun.run(job_of({"id": "i"}), cwd=self.dir)["out"].table()
             return
         rows = flowrun.run(job_of(ALL_KINDS), cwd=self.dir, outputs={"out": None})["out"]
+        arrays = flowrun.run(job_of(ALL_KINDS, "file.write_npy"), cwd=self.dir, outputs={"out": None})["out"]
         text = flowrun.run(job_of({**ALL_KINDS, "s": "if(i == 1, '', string(i))"}, "file.write_csv", header=True), cwd=self.dir)["out"]
         expected = [dict(zip(ALL_KINDS, row)) for row in rows.array().tolist()]
         for row in expected:
             row["u"] = row["u"].replace(tzinfo=datetime.timezone.utc)
             row["v"], row["w"] = decimal.Decimal(row["v"]).scaleb(-2), decimal.Decimal(row["w"]).scaleb(-18)
         self.assertEqual(rows.table().to_pylist(), expected)
+        self.assertEqual(arrays.table().to_pylist(), expected)
         self.assertEqual(text.table().drop(["s"]).to_pylist(), expected)
         self.assertEqual(text.table()["s"].to_pylist(), ["0", "", "2", "3", "4"])
 

@@ -1,5 +1,6 @@
 """Random sources, and nodes with several inputs."""
 
+import arrays
 import draw_values
 import files
 import stored
@@ -185,6 +186,77 @@ def read_rows(d):
     return d.add("file.read_rows", None, **settings)
 
 
+def read_npy(d):
+    """An array with these columns among others, in some order, or without names; now and then with a value that is none."""
+    r = d.r
+    plain = r.random() < 0.3
+    kinds = [r.choice([k for k in draw_values.TYPES if k != "string"])] if plain else draw_values.TYPES
+    columns = types(d, [k for k in kinds if k != "string"], r.choice([1, 5]) if plain else 5)
+    sorted_by = (
+        [key(name(c), r.random() < 0.3) for c in d.columns(draw_table(columns), 2)] if r.random() < 0.2 else None
+    )
+    wrong = r.random() < 0.3
+    names = {} if plain else header_names(d, columns, True)
+
+    def make():
+        rows = draw_values.rows(r, columns, draw_values.count(r), in_text=False)
+        if sorted_by:
+            t = draw_table(columns, rows)
+            keys = files.sort_keys(sorted_by, t, files.NO_SCALARS)[0]
+            rows = [row for _, row in files.by_keys(list(zip(t.named(), rows)), keys)]
+        fields = list(columns.items())
+        if not plain:
+            more = [k for k in draw_values.TYPES if k != "string"]
+            fields += [(d.fresh("x") if r.random() < 0.5 else "", r.choice(more)) for _ in range(r.choice([0, 0, 1, 3]))]
+            r.shuffle(fields)
+        big = {c: r.random() < 0.15 for c, _ in fields}
+        if plain:
+            big = dict.fromkeys(columns, r.random() < 0.3)
+        data = b""
+        for row in rows:
+            values = dict(zip(columns, row))
+            for c, k in fields:
+                value = arrays.element(values.get(c, 0), k, big[c]) if c in columns else bytes(arrays.size_of(arrays.name_of(k)))
+                if c in columns and wrong and r.random() < 0.05:
+                    value = bad_value(k, value, big[c])
+                data += value
+        types_of = [(names.get(c, c) if c in columns else c, dtype(k, big[c])) for c, k in fields]
+        version = r.choice([1, 1, 2, 3])
+        if not plain:
+            return arrays.array(types_of, (len(rows),), data, version)
+        shape = (len(rows), len(columns)) if len(columns) > 1 or r.random() < 0.3 else (len(rows),)
+        return arrays.array(repr(types_of[0][1]), shape, data, version)
+
+    settings = {"path": file(d, make()) if sorted_by else parts(d, make), "type": columns}
+    if names:
+        settings["names"] = names
+    if sorted_by:
+        settings["sorted_by"] = sorted_by
+    errors = ["skip"] if sorted_by else ["skip", {"to": "bad"}, {"to": "bad", "max_ratio": 0.9}]
+    on_error = r.choice(errors) if wrong or r.random() < 0.1 else None
+    made = d.add("file.read_npy", None, on_error, **settings)
+    if made and f"{made}.bad" in d.streams:
+        d.add("map", f"{made}.bad", **{d.fresh("c"): name("row_in_file"), d.fresh("c"): name("column")})
+    return made
+
+
+def dtype(kind, big):
+    """Bytes of one have no order."""
+    out = arrays.name_of(kind)
+    return out.replace("<", ">") if big else out
+
+
+def bad_value(kind, value, big):
+    """One that the column can't have, if the file can."""
+    if kind in ("u24", "u40", "u48", "date"):
+        wrong = b"\xff" * (len(value) - 1) + b"\x7f"
+    elif kind == "timestamp":
+        wrong = bytes(7) + b"\x80"
+    else:
+        return b"\x02" if kind == "bool" else value
+    return wrong[::-1] if big else wrong
+
+
 def draw_table(columns, rows=()):
     return files.table(columns, list(rows))
 
@@ -229,7 +301,7 @@ def generate(d):
     return d.add("generate", columns=columns, rows=rows, **first)
 
 
-SOURCES = [read_csv, read_csv, read_csv, read_rows, read_rows, read_lines, generate, generate]
+SOURCES = [read_csv, read_csv, read_csv, read_rows, read_rows, read_npy, read_lines, generate, generate]
 
 
 # Several inputs

@@ -24,6 +24,10 @@ def write(d, s):
     if "string" not in t.columns.values() and what < 0.5:
         if d.add("file.write_rows", s, **path):
             return True
+    if "string" not in t.columns.values() and r.random() < 0.3:
+        npy = {"path": "${out}/" + d.fresh(f"s{d.job.seed}-o"), **some(r, array=r.choice(["auto", "structured", "plain"]))}
+        if d.add("file.write_npy", s, **npy):
+            return True
     texts = [c for c, k in t.columns.items() if is_text(k)]
     if texts and what < 0.25:
         delimiter = {"delimiter": r.choice([";", "\\0"])} if r.random() < 0.3 else {}

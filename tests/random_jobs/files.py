@@ -1,9 +1,10 @@
-"""Files as the reference page describes them: text with delimiters, lines, packed rows."""
+"""Files as the reference page describes them: text with delimiters, lines, packed rows; arrays.py has NumPy's."""
 
 import re
 from decimal import Decimal
 from fractions import Fraction
 
+import arrays
 import times
 from tables import by_keys, sort_keys, table
 from values import (
@@ -268,8 +269,22 @@ def write_rows(settings, t):
     return b"".join(packed(v, k) for row in t.rows for v, k in zip(row, t.columns.values()))
 
 
-SOURCES = {"file.read_csv": read_csv, "file.read_lines": read_lines, "file.read_rows": read_rows}
-SINKS = {"file.write_csv": write_csv, "file.write_lines": write_lines, "file.write_rows": write_rows}
+def read_npy(settings, node, files):
+    return arrays.read_npy(settings, node, files, paths(settings))
+
+
+SOURCES = {
+    "file.read_csv": read_csv,
+    "file.read_lines": read_lines,
+    "file.read_npy": read_npy,
+    "file.read_rows": read_rows,
+}
+SINKS = {
+    "file.write_csv": write_csv,
+    "file.write_lines": write_lines,
+    "file.write_npy": arrays.write_npy,
+    "file.write_rows": write_rows,
+}
 
 
 def file_text(rows, columns, delimiter=b",", quote=b'"', end=b"\n"):

@@ -265,6 +265,8 @@ def run_node(n, streams, scalars, about):
         if "hash" in inputs.columns.values():
             raise undefined("bytes of a hash")
         data = file_operators.SINKS[n.op](n.settings, inputs)
+        if inputs.loose and n.op == "file.write_npy":
+            raise undefined("rows of an array in any order")
         if inputs.loose:
             size = sum(width(k) for k in inputs.columns.values()) if n.op == "file.write_rows" else 0
             data = file_operators.any_order(data, size)

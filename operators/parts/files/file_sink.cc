@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/base/error.h"
 #include "engine/io/encoder.h"
 #include "engine/io/output_file.h"
 #include "engine/resume/manifest.h"
@@ -116,8 +117,12 @@ class output_marks {
 class file_sink final : public exec::ordered_stage {
  public:
   file_sink(exec::build_context& context, const written_file& to, sink_content content, std::string prologue,
-            std::unique_ptr<row_index_builder> index)
-      : job_(context.job), counters_(context.counters), content_(content), prologue_(std::move(prologue)) {
+            std::unique_ptr<row_index_builder> index, final_prologue at_end)
+      : job_(context.job),
+        counters_(context.counters),
+        content_(content),
+        prologue_(std::move(prologue)),
+        at_end_(std::move(at_end)) {
     const std::string& path = to.path;
     io::output_file_options options = writing_options(context, index != nullptr, to.content);
     // (Members of compressed content end where the text says, which is not where a mark would be.)
@@ -128,7 +133,14 @@ class file_sink final : public exec::ordered_stage {
       options.kept_bytes = kept->before().num_bytes;
       prologue_taken_ = prologue_.size();
     }
+    if (at_end_) options.rewritten_bytes = prologue_.size();
     file_ = std::make_unique<io::output_file>(job_.backend(), path == "-" ? "/dev/stdout" : path, options);
+    if (at_end_ && file_->is_stream())
+      throw error(error_kind::output,
+                  fmt::format("can't write {}: the beginning of the file says how many rows there are, which is known "
+                              "only at the end, and a pipe or device can't be written again",
+                              path),
+                  "write to a file");
     if (kept != nullptr && !file_->is_stream()) marks_.emplace(*kept, *file_);
     if (index) index_.emplace(context, path, std::move(index));
     if (!is_plain) encoded_.emplace(job_, counters_, to.content, memory_to_encode(context));
@@ -158,6 +170,11 @@ class file_sink final : public exec::ordered_stage {
     if (const outcome o = write_prologue(w); o.is_blocked()) return o;
     if (encoded_)
       if (const outcome o = encoded_->finish(*file_, w); o.is_blocked()) return o;
+    if (at_end_) {
+      const std::string beginning = std::exchange(at_end_, nullptr)(file_->num_bytes() - prologue_.size());
+      FLOWRUN_CHECK(beginning.size() == prologue_.size());
+      file_->rewrite_beginning(std::as_bytes(std::span(beginning)));
+    }
     if (const outcome o = file_->finish(&w); o.is_blocked()) return o;
     // Only now, since an index must not be older than its rows.
     if (index_)
@@ -194,6 +211,7 @@ class file_sink final : public exec::ordered_stage {
   exec::node_counters& counters_;
   const sink_content content_;
   const std::string prologue_;
+  final_prologue at_end_;  // null: there is none, or it has been asked
   size_t prologue_taken_ = 0;
   size_t taken_ = 0;         // bytes of the batch at hand that are written
   bool is_indexed_ = false;  // the batch at hand
@@ -242,8 +260,8 @@ plan::memory_wish writing_memory(const written_file& to, bool indexed) {
 
 std::unique_ptr<exec::ordered_stage> make_file_sink(exec::build_context& context, const written_file& to,
                                                     sink_content content, std::string prologue,
-                                                    std::unique_ptr<row_index_builder> index) {
-  return std::make_unique<file_sink>(context, to, content, std::move(prologue), std::move(index));
+                                                    std::unique_ptr<row_index_builder> index, final_prologue at_end) {
+  return std::make_unique<file_sink>(context, to, content, std::move(prologue), std::move(index), std::move(at_end));
 }
 
 }  // namespace flowrun::operators

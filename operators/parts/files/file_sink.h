@@ -2,6 +2,8 @@
 // are; "-" is standard output.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,10 +33,15 @@ enum class sink_content {
   text,  // text that a stage before has made: parcels of text_block
 };
 
+// What the prologue becomes when so many bytes are written behind it: as long as it was.
+using final_prologue = std::function<std::string(uint64_t num_bytes)>;
+
 // `prologue` is written first, also when no batch comes. `index`: of the rows, written beside them (row_index.h); null:
-// none. Throws error(output) when the file can't be created.
+// none. `at_end`: of a file that isn't compressed; null: the prologue stays as it is. Throws error(output) when the
+// file can't be created, or is a pipe or device whose prologue can't become another.
 std::unique_ptr<exec::ordered_stage> make_file_sink(exec::build_context& context, const written_file& to,
                                                     sink_content content, std::string prologue = {},
-                                                    std::unique_ptr<row_index_builder> index = nullptr);
+                                                    std::unique_ptr<row_index_builder> index = nullptr,
+                                                    final_prologue at_end = nullptr);
 
 }  // namespace flowrun::operators

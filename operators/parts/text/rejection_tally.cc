@@ -12,8 +12,8 @@ namespace flowrun::operators {
 using action = plan::node_checker::error_policy::action;
 
 rejection_tally::rejection_tally(plan::node_checker::error_policy policy, std::vector<std::string> paths,
-                                 exec::node_counters& counters)
-    : policy_(std::move(policy)), paths_(std::move(paths)), counters_(counters) {}
+                                 exec::node_counters& counters, rejection_words words)
+    : policy_(std::move(policy)), paths_(std::move(paths)), words_(words), counters_(counters) {}
 
 void rejection_tally::piece_left() {
   mutex_lock lock(mutex_);
@@ -39,7 +39,10 @@ void rejection_tally::parsed(uint64_t num_records, bool ends) {
 }
 
 std::string rejection_tally::describe(const problem& p) const {
-  return fmt::format("{}:{}:{}: {}", paths_[p.file], p.line, p.column, p.reason);
+  const std::string& path = paths_[p.file];
+  const std::string place =
+      words_.place == nullptr ? fmt::format("{}:{}:{}", path, p.line, p.column) : words_.place(path, p.line, p.column);
+  return fmt::format("{}: {}", place, p.reason);
 }
 
 namespace {
@@ -61,15 +64,16 @@ outcome rejection_tally::settled(waker& w) {
   if (num_rejected_ == 0) return outcome::done();
   if (policy_.what == action::fail)
     throw error(error_kind::bad_data, describe(first_),
-                "mend the line, or say `on_error: {to: PORT}` or `on_error: skip` to go on without such lines");
+                fmt::format("{}, or say `on_error: {{to: PORT}}` or `on_error: skip` to go on without such {}",
+                            words_.mend, words_.several));
   const double ratio = static_cast<double>(num_rejected_) / static_cast<double>(num_records_);
   if (ratio > policy_.max_ratio)
     throw error(
         error_kind::bad_data,
         fmt::format("{} of {} {} {} rejected ({}), more than max_ratio {}; the first: {}", format_count(num_rejected_),
-                    format_count(num_records_), num_records_ == 1 ? "line" : "lines",
+                    format_count(num_records_), num_records_ == 1 ? words_.one : words_.several,
                     num_rejected_ == 1 ? "was" : "were", percent(ratio), policy_.max_ratio, describe(first_)),
-        "check `delimiter` and `type`, mend the input, or raise max_ratio");
+        fmt::format("{}, or raise max_ratio", words_.check));
   return outcome::done();
 }
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/mutex.h"
@@ -18,11 +19,20 @@
 
 namespace flowrun::operators {
 
+// What messages call a record, and where it is. The tally tells records of a file apart by two numbers, which are line
+// and column of a text.
+struct rejection_words {
+  std::string_view one = "line", several = "lines";
+  std::string_view mend = "mend the line";
+  std::string_view check = "check `delimiter` and `type`, mend the input";
+  std::string (*place)(const std::string& path, uint64_t line, uint64_t column) = nullptr;  // null: PATH:LINE:COLUMN
+};
+
 // Thread-safe.
 class rejection_tally {
  public:
   rejection_tally(plan::node_checker::error_policy policy, std::vector<std::string> paths,
-                  exec::node_counters& counters);
+                  exec::node_counters& counters, rejection_words words = {});
 
   // Called by the source for each piece that it sends on.
   void piece_left();
@@ -49,6 +59,7 @@ class rejection_tally {
 
   const plan::node_checker::error_policy policy_;
   const std::vector<std::string> paths_;
+  const rejection_words words_;
   exec::node_counters& counters_;
   std::atomic<bool> failed_{false};
   mutex mutex_;
