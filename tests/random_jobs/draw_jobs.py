@@ -7,6 +7,7 @@ import draw_sheets
 from draw_control import CONTROL
 from draw_failures import FAILURES
 from draw_meetings import SEVERAL, SOURCES
+from draw_messages import read_protobuf
 from draw_nodes import ONE_INPUT
 from draw_sinks import write
 from drawing import attempted, drawing
@@ -29,7 +30,7 @@ def draw(seed):
         return out, d.outputs
     d.may_fail = r.random() < FAILING
     for _ in range(r.choice([1, 1, 2])):
-        r.choice(SOURCES)(d)
+        r.choice([*SOURCES, read_protobuf])(d)
     while not d.nodes:  # a source may find nothing that it could read
         r.choice(SOURCES)(d)
     for _ in range(r.randint(1, 7)):

@@ -1,10 +1,12 @@
-"""Files as the reference page describes them: text with delimiters, lines, packed rows; arrays.py has NumPy's."""
+"""Files as the reference page describes them: text with delimiters, lines, packed rows; arrays.py has NumPy's, messages.py
+those of Protocol Buffers."""
 
 import re
 from decimal import Decimal
 from fractions import Fraction
 
 import arrays
+import messages
 import times
 from tables import by_keys, sort_keys, table
 from values import (
@@ -273,10 +275,15 @@ def read_npy(settings, node, files):
     return arrays.read_npy(settings, node, files, paths(settings))
 
 
+def read_protobuf(settings, node, files):
+    return messages.read_protobuf(settings, node, files, paths(settings), table)
+
+
 SOURCES = {
     "file.read_csv": read_csv,
     "file.read_lines": read_lines,
     "file.read_npy": read_npy,
+    "file.read_protobuf": read_protobuf,
     "file.read_rows": read_rows,
 }
 SINKS = {

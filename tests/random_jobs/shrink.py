@@ -107,7 +107,7 @@ def pieces(job, n, path):
     if n.op == "file.read_rows":
         size = sum(width(k) for k in n.settings["type"].values())
         return [data[i : i + size] for i in range(0, len(data), size)]
-    if n.op == "file.read_npy":  # its header counts the rows
+    if n.op in ("file.read_npy", "file.read_protobuf"):  # no row stands alone
         return []
     end = files.byte(n.settings) if n.op == "file.read_lines" else b"\n"
     parts = [p + end for p in data.split(end)]

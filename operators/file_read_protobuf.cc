@@ -1,0 +1,308 @@
+// file.read_protobuf: messages of Protocol Buffers, each behind its length.
+//
+// A serial head cuts the file into pieces of whole messages (message_source.h), the stage behind decodes those fields
+// of them that are columns, in parallel (message_reader.h). Which fields these are is settled before the run, from the
+// descriptors that protoc has written (message_layout.h).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "engine/exec/parcel.h"
+#include "engine/io/decoder.h"
+#include "operators/parts/files/file_input.h"
+#include "operators/parts/messages/message_layout.h"
+#include "operators/parts/messages/message_reader.h"
+#include "operators/parts/messages/message_source.h"
+#include "operators/parts/text/file_column.h"
+#include "operators/parts/text/rejection_tally.h"
+#include "operators/parts/text/text_source.h"
+#include "operators/word.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+using action = plan::node_checker::error_policy::action;
+
+// The descriptors of a large program have some megabytes.
+constexpr size_t most_descriptor_bytes = size_t{64} << 20;
+
+struct settings {
+  std::vector<std::string> paths;
+  std::string descriptors;
+  std::string message;
+  message_columns columns;
+  std::shared_ptr<const message_layout> layout;  // null: the descriptors couldn't be looked at
+  record::row_type given_type;                   // with the file's name
+  input_facts inputs;
+  plan::node_checker::error_policy on_error;
+};
+
+// Rows of the error port: which message of its file it is, at which byte, and what is wrong with it.
+record::row_type reject_type() {
+  using record::type_kind;
+  using record::value_type;
+  return record::row_type({{"message", value_type::of(type_kind::u64)},
+                           {"byte", value_type::of(type_kind::u64)},
+                           {"reason", value_type::of(type_kind::string)}});
+}
+
+// Nothing where the file can't be looked at: that is said elsewhere, or it will be there in time.
+std::shared_ptr<const message_layout> look_at_descriptors(plan::node_checker& node, const settings& s) {
+  std::string content = node.file_beginning(s.descriptors, most_descriptor_bytes);
+  if (content.empty()) return nullptr;
+  const auto bytes = std::as_bytes(std::span(content));
+  if (const io::encoding how = io::recognise(bytes); how != io::encoding::plain)
+    content = io::decoded_beginning(how, bytes, most_descriptor_bytes).text;
+  try {
+    return std::make_shared<const message_layout>(message_layout_of(content, s.descriptors, s.message, s.columns));
+  } catch (const error& problem) {
+    node.fault_at_parameter("message", problem.what(), {}, problem.hint());
+    return nullptr;
+  }
+}
+
+settings read(plan::node_checker& node) {
+  settings s;
+  s.paths = node.paths("path");
+  s.descriptors = node.text("descriptors");
+  s.message = node.text("message");
+  if (auto type = node.row_type("type")) s.columns.type = *std::move(type);
+  s.columns.paths = s.columns.type.names();
+  for (const auto& [column, path] : node.column_texts("fields", s.columns.type))
+    s.columns.paths[*s.columns.type.index_of(column)] = path;
+  s.on_error = node.on_error();
+  s.given_type = with_file_column(node, s.columns.type);
+  return s;
+}
+
+// As long as those in the first bytes of the files.
+plan::row_estimate estimate(const settings& s) {
+  if (!s.inputs.num_bytes) return {};
+  const std::string_view sample = s.inputs.beginning;
+  uint64_t num_messages = 0, sampled = 0;
+  while (const auto length = message_length_of(sample.substr(sampled))) {
+    if (length->num_bytes == 0 || length->value > sample.size() - sampled - length->num_bytes) break;
+    sampled += length->num_bytes + length->value;
+    ++num_messages;
+  }
+  const uint64_t total = *s.inputs.num_bytes;
+  plan::row_estimate out;
+  out.known = true;
+  out.rows = num_messages == 0 ? total / std::max<uint64_t>(sample.size(), 1)
+                               : static_cast<uint64_t>(static_cast<double>(total) / static_cast<double>(sampled) *
+                                                       static_cast<double>(num_messages));
+  out.num_bytes = out.rows * s.given_type.row_bytes() + (s.columns.type.has_strings() ? total / 2 : 0);
+  if (s.inputs.estimated) return out;
+  out.most_rows = total;  // an empty message is a byte
+  if (!s.given_type.has_strings()) out.most_bytes = plan::bound_times(total, s.given_type.row_bytes());
+  return out;
+}
+
+settings check(plan::node_checker& node) {
+  settings s = read(node);
+  const size_t port = s.on_error.what == action::to_port ? node.add_output(s.on_error.port) : 0;
+  if (!node.ok()) return s;
+  s.layout = look_at_descriptors(node, s);
+  if (!node.ok()) return s;
+  s.inputs = look_at_inputs(node, s.paths);
+  const plan::row_estimate rows = estimate(s);
+  s.inputs.beginning.clear();
+  if (port > 0) node.set_output(port, reject_type(), {}, plan::row_estimate{});
+  node.set_output(0, s.given_type, {}, rows);
+  return s;
+}
+
+class decode_stage final : public exec::parcel_stage<message_piece> {
+ public:
+  decode_stage(const settings& s, std::shared_ptr<const message_layout> layout, std::shared_ptr<rejection_tally> tally,
+               record::batch_pool& pool, size_t batch_bytes)
+      : layout_(std::move(layout)),
+        keeps_rejected_(s.on_error.what == action::to_port),
+        names_file_(s.given_type.num_columns() > s.columns.type.num_columns()),
+        reject_type_(reject_type()),
+        tally_(std::move(tally)),
+        pool_(pool),
+        file_column_(s.columns.type, s.given_type, s.paths),
+        batch_bytes_(file_column_.without(batch_bytes)) {}
+
+  // Goes on behind `within` bytes; the number of the message there is found by counting.
+  void open(const message_piece& in, exec::output& out) const override {
+    message_reader reader(*layout_);
+    record::batch_builder rows(layout_->type, pool_, record::rows_of_any_length(batch_bytes_));
+    record::batch_builder rejects(reject_type_, pool_, record::rows_of_any_length(batch_bytes_));
+    size_t at = 0;
+    uint64_t number = 0;
+    const auto next = [&] {
+      const message_length length = *message_length_of(in.bytes.substr(at));
+      const std::string_view message = in.bytes.substr(at + length.num_bytes, length.value);
+      at += length.num_bytes + length.value;
+      ++number;
+      return message;
+    };
+    while (at < out.within()) next();
+    const uint64_t begin = number;
+    uint64_t first_row = in.first_row + number;
+    bool failed = false;
+    while (at < in.bytes.size() && !failed && !out.full()) {
+      const std::string_view message = next();
+      if (reader.read(message)) [[likely]] {
+        add(reader, rows);
+      } else {
+        failed = !reject(in, static_cast<size_t>(message.data() - in.bytes.data()), number - 1, reader, rejects);
+      }
+      if (rows.full()) emit(rows, first_row, in, out);
+      if (rejects.full()) out.emit(rejects.take(), 1);
+      if (rows.empty()) first_row = in.first_row + number;
+    }
+    emit(rows, first_row, in, out);
+    if (!rejects.empty()) out.emit(rejects.take(), 1);
+    const bool ends = failed || at == in.bytes.size();
+    tally_->parsed(number - begin, ends);
+    if (!ends) out.leave(0, at);
+  }
+
+ private:
+  void add(const message_reader& reader, record::batch_builder& rows) const {
+    std::byte* const row = rows.append();
+    std::memcpy(row, reader.row().data(), reader.row().size());
+    for (size_t i = 0; i < layout_->type.num_columns(); ++i)
+      if (layout_->type[i].type.is_string()) rows.put_string(row + layout_->type[i].offset, reader.texts()[i]);
+  }
+
+  void emit(record::batch_builder& rows, uint64_t first_row, const message_piece& in, exec::output& out) const {
+    if (rows.empty()) return;
+    record::batch b = rows.take();
+    b.first_row = first_row;
+    out.emit(names_file_ ? file_column_.add(b, in.file, pool_) : std::move(b));
+  }
+
+  // False: the job will fail.
+  bool reject(const message_piece& in, size_t begin, uint64_t number, const message_reader& reader,
+              record::batch_builder& rejects) const {
+    malformed_record bad;
+    bad.line = in.first + number;
+    bad.column = in.offset + begin + reader.offset();
+    bad.reason = reader.reason();
+    if (!tally_->reject(in.file, bad)) return false;
+    if (!keeps_rejected_) return true;
+    std::byte* const row = rejects.append();
+    std::memcpy(row + reject_type_[0].offset, &bad.line, sizeof bad.line);
+    std::memcpy(row + reject_type_[1].offset, &bad.column, sizeof bad.column);
+    rejects.put_string(row + reject_type_[2].offset, bad.reason);
+    return true;
+  }
+
+  const std::shared_ptr<const message_layout> layout_;
+  const bool keeps_rejected_;
+  const bool names_file_;
+  const record::row_type reject_type_;
+  const std::shared_ptr<rejection_tally> tally_;
+  record::batch_pool& pool_;
+  const file_column file_column_;
+  const size_t batch_bytes_;
+};
+
+rejection_words words_of_messages() {
+  rejection_words words;
+  words.one = "message";
+  words.several = "messages";
+  words.mend = "mend the message";
+  words.check = "check `message` and `descriptors`, mend the input";
+  words.place = [](const std::string& path, uint64_t number, uint64_t byte) {
+    return fmt::format("{}: message {} (counted from 0), byte {}", path, number, byte);
+  };
+  return words;
+}
+
+message_layout layout_of_file(const settings& s) {
+  return message_layout_of(io::text_beginning(s.descriptors, most_descriptor_bytes).text, s.descriptors, s.message,
+                           s.columns);
+}
+
+exec::assembly build(exec::build_context& c, const settings& s) {
+  auto layout = s.layout ? s.layout : std::make_shared<const message_layout>(layout_of_file(s));
+  auto tally = std::make_shared<rejection_tally>(s.on_error, s.paths, c.counters, words_of_messages());
+  const cutter_options cutting = default_cutting(c, s.inputs);
+  message_cutter_options options;
+  options.piece_bytes = cutting.piece_bytes;
+  options.most_bytes = cutting.max_record_bytes;
+  options.more_memory_helps = cutting.more_memory_helps;
+  options.node = cutting.node;
+  exec::assembly out;
+  out.head = make_message_source(c, s.paths, std::move(options), tally);
+  out.stages.push_back(
+      std::make_unique<decode_stage>(s, std::move(layout), std::move(tally), c.job.pool(), cutting.piece_bytes));
+  return out;
+}
+
+// The descriptors, where the check hasn't seen them.
+void look_into(const settings& s, const std::string& path) {
+  if (path == s.descriptors && !s.layout) layout_of_file(s);
+}
+
+}  // namespace
+
+template <>
+exec::operator_definition word<"file_read_protobuf">() {
+  using plan::parameter_kind;
+  plan::operator_declaration d;
+  d.name = "file.read_protobuf";
+  d.summary = "Reads files of Protocol Buffers messages, each behind its length.";
+  d.details =
+      "A message lies behind its length as a varint, as writeDelimitedTo of Java and "
+      "SerializeDelimitedToOstream of C++ write it. `descriptors` is what protoc --include_imports "
+      "--descriptor_set_out=FILE makes of the .proto files. A column has the value of the field of its name, or of the "
+      "one that `fields` says, which may lie in a message within: {city: address.city}; fields that no column takes "
+      "are "
+      "skipped.\n\n"
+      "int32, sint32 and sfixed32 are i32, those of 64 bits i64; uint32 and fixed32 are u32, those of 64 bits u64; "
+      "float "
+      "is f32, double f64, bool bool; string and bytes are string, or bytes[N] where all have just N bytes; an enum is "
+      "i32, its number, or string, its name (its number in digits where it has none); google.protobuf.Timestamp is "
+      "timestamp, and what is less than a microsecond is cut. A field that is absent has its default: zero, empty, "
+      "false, the time 1970-01-01, or what the .proto says. A repeated field can't be a column.\n\n"
+      "A message that is damaged, or has a value that its column can't have, ends the job; `on_error: skip` drops such "
+      "messages, `on_error: {to: PORT}` drops them and tells an output of that name {message: u64, byte: u64, reason: "
+      "string}, with messages counted from 0 in their file. Where there is no length the job ends in any case, and so "
+      "it "
+      "does where the file ends within a message.";
+  d.order = "gives: nothing known; rows come in the order of the files";
+  d.example =
+      "visits: {op: file.read_protobuf, with: {path: visits.pb, descriptors: visits.desc, message: shop.Visit, type: "
+      "{user: "
+      "u64, at: timestamp, city: string}, fields: {city: address.city}}}\n";
+  d.role = plan::operator_role::source;
+  d.outputs = {{"out", "a row for each message"}};
+  d.has_error_port = true;
+  d.parameters.resize(5);
+  d.parameters[0].name = "path";
+  d.parameters[0].kind = parameter_kind::paths;
+  d.parameters[0].required = true;
+  d.parameters[0].help = input_path_help;
+  d.parameters[1].name = "descriptors";
+  d.parameters[1].kind = parameter_kind::path;
+  d.parameters[1].required = true;
+  d.parameters[1].help = "A FileDescriptorSet, as protoc --include_imports --descriptor_set_out=FILE writes it.";
+  d.parameters[2].name = "message";
+  d.parameters[2].kind = parameter_kind::text;
+  d.parameters[2].required = true;
+  d.parameters[2].help = "The name of the messages, with their package: shop.Visit.";
+  d.parameters[3].name = "type";
+  d.parameters[3].kind = parameter_kind::row_type;
+  d.parameters[3].required = true;
+  d.parameters[3].help = "The columns to take, in any order.";
+  d.parameters[4].name = "fields";
+  d.parameters[4].kind = parameter_kind::column_texts;
+  d.parameters[4].help =
+      "The field that a column has, with those that it lies in: {city: address.city}; else the one of the column's "
+      "name.";
+  d.parameters.push_back(file_column_parameter());
+  d.memory = [](const plan::node& n, plan::node_part) { return text_reading_memory(n.settings.as<settings>().inputs); };
+  return exec::define<settings>(std::move(d), check, build, look_into);
+}
+
+}  // namespace flowrun::operators

@@ -1,0 +1,415 @@
+// Files of Protocol Buffers messages against the library's own messages: descriptors, fields of all types, cuts at any
+// byte, and what is wrong with a file is said with its place.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.pb.h>
+#include <google/protobuf/dynamic_message.h>
+#include <google/protobuf/text_format.h>
+#include <google/protobuf/timestamp.pb.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "engine/base/error.h"
+#include "operators/parts/messages/message_cutter.h"
+#include "operators/parts/messages/message_layout.h"
+#include "operators/parts/messages/message_reader.h"
+#include "tests/operators/harness.h"
+#include "tests/support/temporary_directory.h"
+
+namespace flowrun::operators::testing {
+namespace {
+
+namespace pb = google::protobuf;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// shop.proto, as protoc would describe it: a message with fields of every type.
+pb::FileDescriptorProto shop_proto() {
+  using field = pb::FieldDescriptorProto;
+  pb::FileDescriptorProto file;
+  file.set_name("shop.proto");
+  file.set_package("shop");
+  file.set_syntax("proto3");
+  file.add_dependency("google/protobuf/timestamp.proto");
+  const auto add = [](pb::DescriptorProto& to, const char* name, int number, field::Type type,
+                      const char* of = nullptr) -> field& {
+    field& f = *to.add_field();
+    f.set_name(name);
+    f.set_number(number);
+    f.set_type(type);
+    f.set_label(field::LABEL_OPTIONAL);
+    if (of != nullptr) f.set_type_name(of);
+    return f;
+  };
+  pb::DescriptorProto& visit = *file.add_message_type();
+  visit.set_name("Visit");
+  const field::Type types[] = {field::TYPE_INT32,    field::TYPE_INT64,    field::TYPE_UINT32,  field::TYPE_UINT64,
+                               field::TYPE_SINT32,   field::TYPE_SINT64,   field::TYPE_FIXED32, field::TYPE_FIXED64,
+                               field::TYPE_SFIXED32, field::TYPE_SFIXED64, field::TYPE_FLOAT,   field::TYPE_DOUBLE,
+                               field::TYPE_BOOL,     field::TYPE_STRING,   field::TYPE_BYTES};
+  for (int i = 0; i < 15; ++i) add(visit, std::string(1, static_cast<char>('a' + i)).c_str(), i + 1, types[i]);
+  add(visit, "p", 16, field::TYPE_ENUM, ".shop.Visit.Colour");
+  add(visit, "at", 17, field::TYPE_MESSAGE, ".google.protobuf.Timestamp");
+  add(visit, "address", 1000, field::TYPE_MESSAGE, ".shop.Visit.Address");
+  visit.add_oneof_decl()->set_name("way");
+  add(visit, "card", 20, field::TYPE_STRING).set_oneof_index(0);
+  add(visit, "cash", 21, field::TYPE_UINT32).set_oneof_index(0);
+  add(visit, "voucher", 22, field::TYPE_MESSAGE, ".shop.Visit.Address").set_oneof_index(0);
+  add(visit, "free", 23, field::TYPE_BOOL).set_oneof_index(0);
+  add(visit, "items", 30, field::TYPE_INT32).set_label(field::LABEL_REPEATED);
+  visit.add_oneof_decl()->set_name("_maybe");
+  field& maybe = add(visit, "maybe", 32, field::TYPE_UINT32);
+  maybe.set_proto3_optional(true);
+  maybe.set_oneof_index(1);
+  add(visit, "inner", 33, field::TYPE_MESSAGE, ".shop.Visit");
+  pb::EnumDescriptorProto& colours = *visit.add_enum_type();
+  colours.set_name("Colour");
+  for (const auto& [name, number] : {std::pair{"RED", 0}, std::pair{"GREEN", 1}, std::pair{"BLUE", 5}}) {
+    pb::EnumValueDescriptorProto& value = *colours.add_value();
+    value.set_name(name);
+    value.set_number(number);
+  }
+  pb::DescriptorProto& address = *visit.add_nested_type();
+  address.set_name("Address");
+  add(address, "city", 1, field::TYPE_STRING);
+  add(address, "zip", 2, field::TYPE_UINT32);
+  add(address, "street", 3, field::TYPE_MESSAGE, ".shop.Visit.Address.Street");
+  pb::DescriptorProto& street = *address.add_nested_type();
+  street.set_name("Street");
+  add(street, "name", 7, field::TYPE_STRING);
+  return file;
+}
+
+class messages {
+ public:
+  messages() {
+    pb::Timestamp::descriptor()->file()->CopyTo(set_.add_file());
+    *set_.add_file() = shop_proto();
+    for (const pb::FileDescriptorProto& f : set_.file()) EXPECT_NE(pool_.BuildFile(f), nullptr);
+    kind_ = pool_.FindMessageTypeByName("shop.Visit");
+  }
+
+  std::string descriptors() const { return set_.SerializeAsString(); }
+  std::string bytes(const std::string& text) {
+    std::unique_ptr<pb::Message> made(factory_.GetPrototype(kind_)->New());
+    EXPECT_TRUE(pb::TextFormat::ParseFromString(text, made.get())) << text;
+    return made->SerializeAsString();
+  }
+  static std::string delimited(const std::string& message) {
+    std::string out;
+    {
+      pb::io::StringOutputStream stream(&out);
+      pb::io::CodedOutputStream coded(&stream);
+      coded.WriteVarint32(static_cast<uint32_t>(message.size()));
+    }
+    return out + message;
+  }
+  std::string file(const std::vector<std::string>& texts) {
+    std::string out;
+    for (const std::string& text : texts) out += delimited(bytes(text));
+    return out;
+  }
+
+ private:
+  pb::FileDescriptorSet set_;
+  pb::DescriptorPool pool_;
+  pb::DynamicMessageFactory factory_{&pool_};
+  const pb::Descriptor* kind_ = nullptr;
+};
+
+message_columns columns_of(const std::vector<std::pair<std::string, std::string>>& columns,
+                           const std::vector<std::string>& paths = {}) {
+  std::vector<record::column> all;
+  message_columns out;
+  for (const auto& [name, type] : columns) all.push_back({name, *record::parse_value_type(type)});
+  out.type = record::row_type(all);
+  out.paths = paths.empty() ? out.type.names() : paths;
+  return out;
+}
+
+std::string source(const temporary_directory& dir, const std::string& type, const std::string& more = {},
+                   const std::string& on_error = {}) {
+  return "in: {op: file.read_protobuf, with: {path: " + dir / "in.pb" + ", descriptors: " + dir / "shop.desc" +
+         ", message: shop.Visit, type: " + type + more + "}" + on_error + "}\nout: {op: test.sink, in: in}\n";
+}
+
+std::string error_of(const std::string& nodes, const run_options& options = {}) {
+  try {
+    run(nodes, {}, options);
+  } catch (const error& e) {
+    return fmt::format("{}: {} (help: {})", e.exit_code(), e.what(), e.hint());
+  }
+  ADD_FAILURE() << "the job ended well";
+  return {};
+}
+
+TEST(file_read_protobuf, takes_fields_of_every_type) {
+  const temporary_directory dir;
+  messages shop;
+  dir.write("shop.desc", shop.descriptors());
+  std::mt19937_64 random(5);
+  std::vector<std::string> texts;
+  rows expected;
+  for (int i = 0; i < 3000; ++i) {
+    const auto n = static_cast<int32_t>(random());
+    const auto wide = static_cast<int64_t>(random());
+    const uint32_t u = static_cast<uint32_t>(n);
+    const uint64_t w = static_cast<uint64_t>(wide);
+    if (i % 5 == 4) {  // all is absent
+      texts.emplace_back(i % 2 == 0 ? "" : "items: [1, 2, 3]");
+      expected.emplace_back("0,0,0,0,0,0,0,0,0,0,0,0,false,,,0,RED,0,,0,");
+      continue;
+    }
+    const std::string name(random() % 40, static_cast<char>('a' + i % 26));
+    texts.push_back(fmt::format(
+        "a: {} b: {} c: {} d: {} e: {} f: {} g: {} h: {} i: {} j: {} k: {} l: {} m: true n: '{}' o: '{}' p: {} items: "
+        "[7, {}] "
+        "at {{seconds: {} nanos: {}}} address {{city: 'c{}' zip: {} street {{name: 's{}'}}}} inner {{a: 3}}",
+        n, wide, u, w, n, wide, u, w, n, wide, i * 0.5, i * 0.25, name, name, i % 2 == 0 ? "BLUE" : "GREEN", i,
+        i - 1000, i * 1000 + 999, i, i, i));
+    expected.push_back(fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},true,{},{},{},{},{},c{},{},s{}", n, wide, u, w,
+                                   n, wide, u, w, n, wide, i * 0.5, i * 0.25, name, name, i % 2 == 0 ? 5 : 1,
+                                   i % 2 == 0 ? "BLUE" : "GREEN", (i - 1000) * 1000000LL + i, i, i, i));
+  }
+  dir.write("in.pb", shop.file(texts));
+  const std::string type =
+      "{a: i32, b: i64, c: u32, d: u64, e: i32, f: i64, g: u32, h: u64, i: i32, j: i64, k: f32, l: f64, m: bool, n: "
+      "string, o: string, p: i32, at: timestamp, city: string, zip: u32, street: string}";
+  const std::string in = "in: {op: file.read_protobuf, with: {path: " + dir / "in.pb" +
+                         ", descriptors: " + dir / "shop.desc" + ", message: shop.Visit, type: " + type +
+                         ", fields: {city: address.city, zip: address.zip, street: address.street.name}}}\n";
+  const rows got = run_all_ways(
+      in + "numbers: {op: map, in: in, with: {a: a, b: b, c: c, d: d, e: e, f: f, g: g, h: h, i: i, j: j, k: k, "
+           "l: l, m: m, n: n, o: o, p: p, us: to_i64(at), city: city, zip: zip, street: street}}\n"
+           "out: {op: test.sink, in: numbers}\n",
+      {});
+  const rows colours = run_all_ways(source(dir, "{p: string}"), {});
+  ASSERT_EQ(got.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    // The name of the colour stands behind its number.
+    std::string joined = got[i];
+    size_t at = 0;
+    for (int commas = 0; commas < 16; ++at) commas += joined[at] == ',';
+    joined.insert(at, colours[i] + ",");
+    ASSERT_EQ(joined, expected[i]) << i;
+  }
+}
+
+// The values of one message: "a,b,…", or what is wrong with it.
+std::string read(const messages& shop, const message_columns& columns, const std::string& message) {
+  const message_layout layout = message_layout_of(shop.descriptors(), "shop.desc", "shop.Visit", columns);
+  message_reader reader(layout);
+  if (!reader.read(message)) return fmt::format("{}: {}", reader.offset(), reader.reason());
+  record::batch_pool pool;
+  record::batch_builder one(layout.type, pool, record::rows_of_any_length());
+  std::byte* const row = one.append();
+  std::memcpy(row, reader.row().data(), reader.row().size());
+  for (size_t i = 0; i < layout.type.num_columns(); ++i)
+    if (layout.type[i].type.is_string()) one.put_string(row + layout.type[i].offset, reader.texts()[i]);
+  rows out;
+  append_text(layout.type, one.take(), out);
+  return out.front();
+}
+
+TEST(message_reader, the_last_value_counts_and_messages_are_merged) {
+  messages shop;
+  const auto columns = columns_of({{"a", "i32"}, {"n", "string"}, {"city", "string"}, {"zip", "u32"}},
+                                  {"a", "n", "address.city", "address.zip"});
+  EXPECT_EQ(read(shop, columns, shop.bytes("a: 1 n: 'x'") + shop.bytes("a: 2")), "2,x,,0");
+  EXPECT_EQ(read(shop, columns, shop.bytes("address {city: 'x' zip: 4}") + shop.bytes("address {zip: 5}")), "0,,x,5");
+}
+
+TEST(message_reader, a_oneof_has_one_value) {
+  messages shop;
+  const auto columns =
+      columns_of({{"card", "string"}, {"cash", "u32"}, {"zip", "u32"}}, {"card", "cash", "voucher.zip"});
+  EXPECT_EQ(read(shop, columns, shop.bytes("card: 'x'") + shop.bytes("cash: 7")), ",7,0");
+  EXPECT_EQ(read(shop, columns, shop.bytes("cash: 7") + shop.bytes("voucher {zip: 3}")), ",0,3");
+  EXPECT_EQ(read(shop, columns, shop.bytes("voucher {zip: 3}") + shop.bytes("card: 'x'")), "x,0,0");
+  EXPECT_EQ(read(shop, columns, shop.bytes("card: 'x'") + shop.bytes("free: true")), ",0,0");  // which is no column
+  EXPECT_EQ(read(shop, columns_of({{"maybe", "u32"}}), shop.bytes("maybe: 3")), "3");
+}
+
+TEST(message_reader, enums_and_texts) {
+  messages shop;
+  EXPECT_EQ(read(shop, columns_of({{"p", "string"}}), shop.bytes("p: BLUE")), "BLUE");
+  EXPECT_EQ(read(shop, columns_of({{"p", "string"}}), std::string("\x80\x01\x09", 3)), "9");
+  EXPECT_EQ(read(shop, columns_of({{"p", "i32"}}), std::string("\x80\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", 12)),
+            "-1");
+  EXPECT_EQ(read(shop, columns_of({{"n", "bytes[3]"}}), shop.bytes("n: 'abc'")), "abc");
+  EXPECT_EQ(read(shop, columns_of({{"n", "bytes[3]"}}), shop.bytes("n: 'abcd'")),
+            "2: the field 'n' has 4 bytes, but its column is bytes[3]");
+}
+
+TEST(message_reader, what_is_no_message) {
+  messages shop;
+  const auto columns =
+      columns_of({{"a", "i32"}, {"n", "string"}, {"zip", "u32"}, {"g", "u32"}}, {"a", "n", "address.zip", "g"});
+  const std::string whole = shop.bytes("a: 300 n: 'some text' address {city: 'x' zip: 4} items: [1, 2] g: 7 m: true");
+  EXPECT_EQ(read(shop, columns, whole), "300,some text,4,7");
+  for (size_t length = 0; length < whole.size(); ++length) read(shop, columns, whole.substr(0, length));  // no crash
+  EXPECT_EQ(read(shop, columns, whole.substr(0, 1)), "1: the message is cut off or damaged");
+  EXPECT_THAT(read(shop, columns, std::string(1, '\0')), HasSubstr("the message is cut off or damaged"));
+  EXPECT_THAT(read(shop, columns, "\xC4\x02"), HasSubstr("the message is cut off or damaged"));  // the end of a group
+  EXPECT_THAT(read(shop, columns, std::string("\x72\x7F", 2) + "x"), HasSubstr("the message is cut off or damaged"));
+  EXPECT_THAT(read(shop, columns, std::string("\x72\xFF\xFF\xFF\xFF\x0F", 6)),
+              HasSubstr("the message is cut off or damaged"));
+  EXPECT_EQ(read(shop, columns, std::string("\x0A\x01x", 3)),
+            "1: the field 'a' is a varint, but lies there as bytes with a length: is it a message of another kind?");
+  EXPECT_THAT(read(shop, columns_of({{"at", "timestamp"}}), shop.bytes("at {nanos: -1}")),
+              HasSubstr("which is none of the years 1 to 9999"));
+  EXPECT_THAT(read(shop, columns_of({{"at", "timestamp"}}), shop.bytes("at {seconds: 999999999999}")),
+              HasSubstr("999999999999 seconds"));
+}
+
+std::string layout_error(const messages& shop, const message_columns& columns,
+                         const std::string& message = "shop.Visit") {
+  try {
+    message_layout_of(shop.descriptors(), "shop.desc", message, columns);
+  } catch (const error& e) {
+    return fmt::format("{} (help: {})", e.what(), e.hint());
+  }
+  return "nothing";
+}
+
+TEST(message_layout, says_what_is_wrong) {
+  messages shop;
+  const auto wrong = [&](const std::string& name, const std::string& type, const std::string& path = {}) {
+    return layout_error(shop, columns_of({{name, type}}, {path.empty() ? name : path}));
+  };
+  EXPECT_THAT(wrong("adress", "string"),
+              AllOf(HasSubstr("the message shop.Visit has no field 'adress'; it has a, b, c"),
+                    HasSubstr("did you mean 'address'?")));
+  EXPECT_THAT(wrong("x", "string", "address.cty"),
+              HasSubstr("the message shop.Visit.Address has no field 'cty'; it has city, zip, street"));
+  EXPECT_THAT(wrong("a", "i64"), AllOf(HasSubstr("the field 'a' of shop.Visit is int32 (i32), but `type` says a: i64"),
+                                       HasSubstr("type: {a: i32, b: i64, c: u32")));
+  EXPECT_THAT(wrong("p", "u32"), HasSubstr("say i32 for the number, string for the name"));
+  EXPECT_THAT(wrong("items", "i32"), AllOf(HasSubstr("the field 'items' of shop.Visit is repeated"),
+                                           HasSubstr("write a message for each of its values")));
+  EXPECT_THAT(wrong("address", "string"), HasSubstr("name a field of it, such as address.city"));
+  EXPECT_THAT(wrong("x", "i32", "a.b"), HasSubstr("the field 'a' of shop.Visit is no message that has fields"));
+  EXPECT_THAT(wrong("x", "i32", "address..zip"), HasSubstr("has no field ''"));
+  EXPECT_THAT(layout_error(shop, columns_of({{"x", "i32"}, {"y", "i32"}}, {"a", "a"})),
+              HasSubstr("two columns take the field 'a'"));
+  EXPECT_THAT(layout_error(shop, columns_of({{"x", "timestamp"}, {"y", "i64"}}, {"at", "at.seconds"})),
+              HasSubstr("as a whole and in parts"));
+  EXPECT_EQ(layout_error(shop, columns_of({{"y", "i64"}, {"z", "i32"}}, {"at.seconds", "inner.inner.a"})), "nothing");
+  EXPECT_THAT(layout_error(shop, columns_of({{"a", "i32"}}), "shop.Vist"),
+              AllOf(HasSubstr("shop.desc: there is no message 'shop.Vist'"), HasSubstr("did you mean 'shop.Visit'?")));
+  EXPECT_THROW(message_layout_of("no descriptors", "x", "shop.Visit", columns_of({{"a", "i32"}})), error);
+  // Without what it imports.
+  pb::FileDescriptorSet set;
+  set.ParseFromString(shop.descriptors());
+  set.mutable_file()->DeleteSubrange(0, 1);
+  try {
+    message_layout_of(set.SerializeAsString(), "x", "shop.Visit", columns_of({{"a", "i32"}}));
+    ADD_FAILURE();
+  } catch (const error& e) {
+    EXPECT_THAT(e.hint(), HasSubstr("--include_imports"));
+  }
+}
+
+TEST(message_cutter, cuts_at_any_byte) {
+  messages shop;
+  std::vector<std::string> texts;
+  for (int i = 0; i < 60; ++i)
+    texts.push_back(i % 7 == 3 ? "" : fmt::format("a: {} n: '{}'", i, std::string(static_cast<size_t>(i) * 7, 'x')));
+  const std::string file = shop.file(texts);
+  record::batch_pool pool;
+  for (const size_t chunk_bytes : {size_t{1}, size_t{2}, size_t{3}, size_t{50}, size_t{1000}, file.size()})
+    for (const size_t piece_bytes : {size_t{1}, size_t{100}, size_t{1} << 20}) {
+      message_cutter cutter({piece_bytes, 100000, true, "in"}, pool);
+      cutter.begin_file("file");
+      std::vector<message_piece> pieces;
+      for (size_t at = 0; at < file.size(); at += chunk_bytes)
+        cutter.feed(nullptr, std::string_view(file).substr(at, chunk_bytes), pieces);
+      cutter.finish();
+      std::string all;
+      uint64_t number = 0;
+      for (const message_piece& p : pieces) {
+        EXPECT_EQ(p.first, number);
+        EXPECT_EQ(p.offset, all.size());
+        number += p.num_rows;
+        all += p.bytes;
+      }
+      EXPECT_EQ(all, file);
+      EXPECT_EQ(number, texts.size());
+      EXPECT_EQ(cutter.offset(), file.size());
+    }
+}
+
+TEST(file_read_protobuf, what_is_wrong_ends_the_job_or_is_left_out) {
+  const temporary_directory dir;
+  messages shop;
+  dir.write("shop.desc", shop.descriptors());
+  std::string file;
+  rows good, bad;
+  for (int i = 0; i < 3000; ++i) {
+    if (i % 10 == 9) {
+      bad.push_back(fmt::format("{},{}", i, file.size() + 2));
+      file += messages::delimited(std::string("\x0A\x01x", 3));
+    } else {
+      file += messages::delimited(shop.bytes(fmt::format("a: {} n: 'name {}'", i, i)));
+      good.push_back(fmt::format("{},{}", i, fmt::format("name {}", i)));
+    }
+  }
+  const std::string type = "{a: i32, n: string}";
+  dir.write("in.pb", file);
+  for (const unsigned threads : {1U, 3U})
+    for (const size_t batch_bytes : {size_t{1}, size_t{300}, size_t{1} << 18})
+      EXPECT_THAT(error_of(source(dir, type), {.batch_bytes = batch_bytes, .threads = threads}),
+                  StartsWith("65: " + dir / "in.pb" + ": message 9 (counted from 0), byte " + bad.front().substr(2) +
+                             ": the field 'a' is a varint, but lies there as bytes with a length"));
+  EXPECT_EQ(run_all_ways(source(dir, type, "", ", on_error: skip"), {}), good);
+  const std::string to_port = source(dir, type, "", ", on_error: {to: bad}");
+  const std::string places = "places: {op: map, in: in.bad, with: {message: message, byte: byte}}\n";
+  EXPECT_EQ(run_all_ways(to_port + places + "rest: {op: test.sink, in: places}\n", {}), good);
+  EXPECT_EQ(run(to_port + places + "rest: {op: test.sink, in: places}\n", {}).sinks["rest"], bad);
+  EXPECT_THAT(error_of(source(dir, type, "", ", on_error: {to: skip, max_ratio: 0.01}")),
+              HasSubstr("300 of 3,000 messages were rejected (10 %), more than max_ratio 0.01"));
+  const std::string cut = file.substr(0, file.size() - 2);
+  dir.write("in.pb", cut);
+  EXPECT_THAT(error_of(source(dir, type, "", ", on_error: skip")),
+              HasSubstr(fmt::format("the file ends at byte {}, and the message at byte {}", cut.size(), file.size())));
+  const std::string begin = shop.file({"a: 1", "a: 2"});
+  dir.write("in.pb", begin + std::string(12, '\xFF'));
+  EXPECT_THAT(
+      error_of(source(dir, type)),
+      HasSubstr(fmt::format("message 2 (counted from 0), byte {}: there is no length of a message", begin.size())));
+  dir.write("in.pb", begin + "\xFF\xFF\xFF\x7F");
+  EXPECT_THAT(error_of(source(dir, type)), AllOf(StartsWith("75: "), HasSubstr("the most that 'in' reads")));
+  dir.write("in.pb", begin + "\x80");
+  EXPECT_THAT(error_of(source(dir, type)), HasSubstr("within the length of the message"));
+  dir.write("in.pb", "");
+  EXPECT_EQ(run_all_ways(source(dir, type), {}), rows());
+}
+
+TEST(file_read_protobuf, several_files_and_their_names) {
+  const temporary_directory dir;
+  messages shop;
+  dir.write("shop.desc", shop.descriptors());
+  dir.write("a.pb", shop.file({"a: 1", "a: 2"}));
+  dir.write("b.pb", "");
+  dir.write("c.pb", shop.file({"a: 3"}));
+  const std::string nodes = "in: {op: file.read_protobuf, with: {path: [" + dir / "a.pb" + ", " + dir / "b.pb" + ", " +
+                            dir / "c.pb" + "], descriptors: " + dir / "shop.desc" +
+                            ", message: shop.Visit, type: {a: i32}, file_column: file}}\n"
+                            "out: {op: test.sink, in: in}\n";
+  EXPECT_EQ(run_all_ways(nodes, {}), (rows{"1," + dir / "a.pb", "2," + dir / "a.pb", "3," + dir / "c.pb"}));
+}
+
+TEST(file_read_protobuf, columns_that_the_message_does_not_have) {
+  const temporary_directory dir;
+  dir.write("in.pb", "");
+  dir.write("shop.desc", messages().descriptors());
+  EXPECT_THAT(error_of(source(dir, "{items: i32}")), AllOf(StartsWith("65: "), HasSubstr("is repeated")));
+  EXPECT_THAT(error_of(source(dir, "{q: i32}")), HasSubstr("the message shop.Visit has no field 'q'"));
+  EXPECT_THAT(faults_of(source(dir, "{a: i32}", ", fields: {b: a}")), Contains(HasSubstr("'type' has no column 'b'")));
+}
+
+}  // namespace
+}  // namespace flowrun::operators::testing
