@@ -47,6 +47,8 @@ std::string in_quotes(std::string_view text, dollars style) {
     const char32_t c = take_character(text);
     if (c == '"' || c == '\\')
       out += fmt::format("\\{}", static_cast<char>(c));
+    else if (c == '\t')
+      out += "\\t";
     else if (is_escaped(c))
       out += c <= 0xFF ? fmt::format("\\x{:02x}", static_cast<uint32_t>(c))
                        : fmt::format("\\u{:04x}", static_cast<uint32_t>(c));
