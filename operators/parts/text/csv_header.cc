@@ -5,6 +5,7 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/io/decoder.h"
+#include "operators/parts/text/csv_record.h"
 #include "operators/parts/text/csv_value.h"
 
 namespace flowrun::operators {
@@ -16,28 +17,11 @@ constexpr size_t most_names_shown = 16;
 }  // namespace
 
 std::vector<std::string> fields_of_record(std::string_view record, const csv_format& format) {
-  if (record.ends_with('\n')) record.remove_suffix(1);
-  if (record.ends_with('\r')) record.remove_suffix(1);
+  csv_record cut;
+  cut.cut(record, format);
   std::vector<std::string> fields;
-  const char* p = record.data();
-  const char* const end = p + record.size();
-  while (true) {
-    std::string& field = fields.emplace_back();
-    if (p != end && format.quote && *p == *format.quote) {
-      const char quote = *format.quote;
-      bool escaped = false;
-      const char* const closing = find_closing_quote(p + 1, end, quote, escaped);
-      for (++p; p != closing; ++p) {
-        field += *p;
-        if (*p == quote) ++p;  // the first of two
-      }
-      if (p != end) ++p;
-    }
-    const char* const behind = find_byte(p, end, format.delimiter);
-    field.append(p, behind);
-    if (behind == end) return fields;
-    p = behind + 1;
-  }
+  for (const csv_field& field : cut.fields()) fields.push_back(field.text);
+  return fields;
 }
 
 std::string listed_names(const std::vector<std::string>& names) {
@@ -67,9 +51,9 @@ void check_csv_header(const std::string& path, std::string_view record, const re
           : fmt::format("{}:1: field {} of the header is {}; the type has {}", path, first + 1,
                         first < found.size() ? quoted_excerpt(found[first]) : "missing",
                         first < expected.size() ? quoted_excerpt(expected[first]) : "no such column"),
-      "give `type` the columns in the file's order and by its names; if the names don't matter, say `header: "
-      "false` and "
-      "drop the first line before, or with `on_error: skip`");
+      "give `type` the columns in the file's order and by its names (`flowrun infer` prints it); if the names don't "
+      "matter, "
+      "say `header: false` and drop the first line before, or with `on_error: skip`");
 }
 
 void with_csv_header_of(const std::string& path, const csv_format& format, size_t most_bytes,

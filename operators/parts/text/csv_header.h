@@ -25,8 +25,8 @@ void with_csv_header_of(const std::string& path, const csv_format& format, size_
 // More than a person writes.
 constexpr size_t usual_header_bytes = size_t{1} << 20;
 
-// The fields of a record, with its line end or without. By the rule of text_scan.h; text after a closing quote is kept,
-// so that the field can't equal a name.
+// The fields of a record, with its line end or without (csv_record.h). Text after a closing quote is kept, so that the
+// field can't equal a name.
 std::vector<std::string> fields_of_record(std::string_view record, const csv_format& format);
 
 // "a, b, c": names as they are, everything else quoted and shortened; "…" behind the first few.

@@ -21,7 +21,14 @@ bool may_be_in_numbers(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '+' || c == '.';
 }
 
+bool can_part_fields(char c) { return c != '\n' && c != '\r' && c != '\0' && !may_be_in_numbers(c); }
+
 }  // namespace
+
+std::optional<char> delimiter_byte(const std::string& text) {
+  const std::optional<char> byte = single_byte(text);
+  return byte && can_part_fields(*byte) ? byte : std::nullopt;
+}
 
 std::vector<plan::parameter_declaration> csv_parameters() {
   std::vector<plan::parameter_declaration> out(2);
@@ -42,7 +49,7 @@ csv_format read_csv_format(plan::node_checker& node) {
   if (const auto byte = single_byte(delimiter); !byte) {
     node.fault_at_parameter("delimiter", fmt::format("the delimiter {} is not one byte", quoted_excerpt(delimiter)),
                             "one byte, such as \",\", \";\" or \"\\t\"");
-  } else if (*byte == '\n' || *byte == '\r' || *byte == '\0' || may_be_in_numbers(*byte)) {
+  } else if (!can_part_fields(*byte)) {
     node.fault_at_parameter("delimiter", fmt::format("{} can't be a delimiter", quoted_excerpt(delimiter)),
                             "a byte that is no part of a number or a line end, such as \",\", \";\" or \"\\t\"");
   } else {

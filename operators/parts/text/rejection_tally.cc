@@ -54,6 +54,14 @@ std::string percent(double ratio) {
 
 }  // namespace
 
+// Where the first lines are malformed, it is the type rather than the lines that is wrong.
+std::string rejection_tally::way_to_type(const problem& p) const {
+  constexpr uint64_t first_lines = 2;  // a header, and the first row
+  const bool is_text = words_.place == nullptr;
+  if (!is_text || p.line > first_lines || paths_[p.file] == "-") return {};
+  return fmt::format("; if no line fits, `flowrun infer {}` shows the file's own `type`", paths_[p.file]);
+}
+
 outcome rejection_tally::settled(waker& w) {
   mutex_lock lock(mutex_);
   waiting_ = nullptr;
@@ -65,7 +73,8 @@ outcome rejection_tally::settled(waker& w) {
   if (policy_.what == action::fail)
     throw error(error_kind::bad_data, describe(first_),
                 fmt::format("{}, or say `on_error: {{to: PORT}}` or `on_error: skip` to go on without such {}",
-                            words_.mend, words_.several));
+                            words_.mend, words_.several) +
+                    way_to_type(first_));
   const double ratio = static_cast<double>(num_rejected_) / static_cast<double>(num_records_);
   if (ratio > policy_.max_ratio)
     throw error(

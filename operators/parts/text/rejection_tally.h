@@ -56,6 +56,7 @@ class rejection_tally {
     std::string reason;
   };
   std::string describe(const problem& p) const;
+  std::string way_to_type(const problem& p) const;
 
   const plan::node_checker::error_policy policy_;
   const std::vector<std::string> paths_;
