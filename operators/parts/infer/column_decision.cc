@@ -1,0 +1,233 @@
+#include "operators/parts/infer/column_decision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "engine/base/calendar.h"
+#include "engine/base/units.h"
+#include "engine/record/float_text.h"
+#include "operators/parts/text/csv_value.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+using record::type_kind;
+using record::value_type;
+
+// A sample of numbers below this is of u32: the file may have ones that are sixteen times as large.
+constexpr uint64_t most_of_u32 = uint64_t{1} << 28;
+// Up to here f64 has every integer.
+constexpr double most_exact = 9007199254740992.0;
+// A value that is none of a type that nearly all others are of is worth a word.
+constexpr uint64_t most_exceptions = 100;  // one in so many
+
+std::string date_text(int64_t day) {
+  char text[calendar::max_date_chars];
+  return {text, calendar::write_date(day, text)};
+}
+
+std::string timestamp_text(int64_t us) {
+  char text[calendar::max_timestamp_chars];
+  return {text, calendar::write_timestamp(us, text)};
+}
+
+bool names_a_day(std::string_view name) {
+  std::string lower;
+  for (const char c : name) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const std::string_view word : {"date", "day", "datum", "time", "stamp", "_dt", "dt_", "_at"})
+    if (lower.find(word) != std::string::npos) return true;
+  return lower == "dt";
+}
+
+class decision {
+ public:
+  decision(const column_evidence& seen, std::string_view name, std::optional<bool> day_first)
+      : seen_(seen), name_(name), day_first_(day_first) {}
+
+  column_decision take() {
+    if (!as_value()) as_text();
+    count_missing();
+    return std::move(out_);
+  }
+
+ private:
+  bool all(const column_evidence::share& of) const { return of.count == seen_.values; }
+  void be(type_kind kind) { out_.type = value_type::of(kind); }
+  void note(std::string text) { out_.notes.push_back(std::move(text)); }
+
+  // Whether there is a type for all values but text.
+  bool as_value() {
+    if (seen_.values == 0) return only_floats_without_digits();
+    if (all(seen_.booleans)) {
+      be(type_kind::boolean);
+      return true;
+    }
+    if (all(seen_.integers)) return as_integer();
+    if (all(seen_.floats)) return as_float();
+    if (all(seen_.dates)) {
+      be(type_kind::date);
+      out_.least = date_text(seen_.least_day);
+      out_.most = date_text(seen_.last_day);
+      return true;
+    }
+    if (all(seen_.timestamps)) {
+      be(type_kind::timestamp);
+      out_.least = timestamp_text(seen_.least_us);
+      out_.most = timestamp_text(seen_.most_us);
+      return true;
+    }
+    return seen_.forms.any() && as_formed_time();
+  }
+
+  // Nothing but NaN: numbers, unless something else is missing besides.
+  bool only_floats_without_digits() {
+    uint64_t words = 0;
+    for (size_t i = 0; i < missing_words.size(); ++i)
+      if (is_float_word(i)) words += seen_.missing[i] + seen_.quoted_missing[i];
+    if (words == 0 || words != seen_.cells) return false;
+    be(type_kind::f64);
+    note("only NaN");
+    return true;
+  }
+
+  bool as_integer() {
+    if (seen_.forms.are_numbers() && (names_a_day(name_) || seen_.different.size() >= 3)) return as_formed_time();
+    if (seen_.leading_zeros > 0) {
+      note("numbers, but some begin with 0, which a number would lose");
+      return false;
+    }
+    if (seen_.with_plus > 0 && seen_.negative == 0) {
+      note("numbers, but they begin with +, which a number would lose");
+      return false;
+    }
+    if (seen_.negative > 0 && seen_.above_i64 > 0) {
+      note("integers, but from below 0 to beyond i64");
+      return false;
+    }
+    if (seen_.negative > 0) {
+      be(type_kind::i64);
+      out_.least = fmt::format("{}", seen_.least_signed);
+      out_.most = fmt::format("{}", seen_.most_signed);
+      return true;
+    }
+    be(seen_.most_unsigned <= most_of_u32 ? type_kind::u32 : type_kind::u64);
+    out_.least = fmt::format("{}", seen_.least_unsigned);
+    out_.most = fmt::format("{}", seen_.most_unsigned);
+    if (seen_.most_unsigned == 1 && seen_.least_unsigned == 0) note("bool would do");
+    constexpr uint64_t first_second = 1'000'000'000, last_second = 2'000'000'000;  // 2001 to 2033
+    if (seen_.least_unsigned >= first_second && seen_.most_unsigned < last_second && names_a_day(name_))
+      note("seconds since 1970? timestamp and the format \"%s\" would read them so");
+    return true;
+  }
+
+  bool as_float() {
+    if (seen_.long_integers > 0) {
+      note("integers of more digits than 64 bits have");
+      return false;
+    }
+    if (seen_.leading_zeros > 0) {
+      note("numbers, but some begin with 0, which a number would lose");
+      return false;
+    }
+    be(type_kind::f64);
+    out_.least = record::float_text(seen_.least);
+    out_.most = record::float_text(seen_.most);
+    if (seen_.integers.count > 0 && std::max(-seen_.least, seen_.most) > most_exact)
+      note("integers beyond 2^53 are rounded");
+    return true;
+  }
+
+  bool as_formed_time() {
+    const time_forms::reading how = seen_.forms.best(day_first_);
+    be(how.has_clock ? type_kind::timestamp : type_kind::date);
+    out_.form = how.pattern;
+    out_.least = how.has_clock ? timestamp_text(how.least_us) : date_text(calendar::day_of_us(how.least_us));
+    out_.most = how.has_clock ? timestamp_text(how.most_us) : date_text(calendar::day_of_us(how.most_us));
+    if (seen_.forms.ambiguous()) {
+      const time_forms::reading other = seen_.forms.best(!day_comes_first(how.pattern));
+      const std::string why = day_first_ ? "as in another column" : "as is usual for this way of writing";
+      out_.questions.push_back(
+          fmt::format("no day is larger than 12: {}, {}; or {}?", how.pattern, why, other.pattern));
+    }
+    return true;
+  }
+
+  static bool day_comes_first(const std::string& pattern) { return pattern.find("%d") < pattern.find("%m"); }
+
+  void as_text() {
+    be(type_kind::string);
+    if (seen_.values == 0) {
+      note(seen_.cells == 0 ? "no field was seen" : "no value was seen");
+      return;
+    }
+    explain_text();
+    note(seen_.shortest == seen_.longest
+             ? fmt::format("{} byte{}", format_count(seen_.longest), seen_.longest == 1 ? "" : "s")
+             : fmt::format("{} to {} bytes", format_count(seen_.shortest), format_count(seen_.longest)));
+    constexpr size_t most_listed = 4;
+    if (!seen_.more_different && seen_.different.size() <= most_listed && seen_.values >= 2 * seen_.different.size()) {
+      std::string list;
+      for (const std::string& text : seen_.different) list += (list.empty() ? "" : ", ") + quoted_excerpt(text);
+      note((seen_.different.size() == 1 ? "always " : "only ") + list);
+    }
+    if (seen_.not_utf8 > 0) note(fmt::format("{} not UTF-8", format_count(seen_.not_utf8)));
+    if (seen_.with_line_ends > 0) note(fmt::format("{} with line ends", format_count(seen_.with_line_ends)));
+  }
+
+  // Why it is none of another type, where it nearly is.
+  void explain_text() {
+    if (seen_.decimal_commas == seen_.values ||
+        (seen_.decimal_commas > 0 && seen_.decimal_commas + seen_.floats.count == seen_.values))
+      return note(fmt::format(
+          "numbers with a decimal comma: to_f64(replace(replace({}, \".\", \"\"), \",\", \".\")) in a map", name_));
+    if (seen_.grouped > 0 && seen_.grouped + seen_.floats.count == seen_.values)
+      return note(
+          fmt::format("numbers with commas between thousands: to_f64(replace({}, \",\", \"\")) in a map", name_));
+    if (seen_.padded_numbers > 0 && seen_.padded_numbers + seen_.floats.count == seen_.values)
+      return note(fmt::format("numbers with blanks around them: to_f64(trim({})) in a map", name_));
+    if (seen_.yes_or_no == seen_.values && seen_.different.size() == 2)
+      return note(
+          fmt::format("yes or no: {} == {} in a map is a bool", name_, quoted_excerpt(seen_.different.front())));
+    for (const auto& [share, what] :
+         {std::pair<const column_evidence::share&, const char*>{seen_.integers, "an integer"},
+          {seen_.floats, "a number"},
+          {seen_.dates, "a date"},
+          {seen_.timestamps, "a timestamp"},
+          {seen_.booleans, "true or false"}}) {
+      const uint64_t others = seen_.values - share.count;
+      if (others == 0 || share.count < most_exceptions * others) continue;
+      const std::string place = share.where.line > 0 ? fmt::format("line {}", format_count(share.where.line))
+                                                     : fmt::format("byte {}", format_count(share.where.byte));
+      out_.questions.push_back(fmt::format("{} in all but {} of {} values, the first of these {} in {}: text for now",
+                                           what, format_count(others), format_count(seen_.values),
+                                           quoted_excerpt(share.other), place));
+      return;
+    }
+  }
+
+  void count_missing() {
+    if (out_.type.is_string()) return;
+    for (size_t i = 0; i < missing_words.size(); ++i) {
+      const uint64_t fields = seen_.missing[i] + seen_.quoted_missing[i];
+      if (fields == 0 || (out_.type.is_float() && is_float_word(i))) continue;
+      out_.missing.push_back(i);
+      out_.num_missing += fields;
+    }
+  }
+
+  const column_evidence& seen_;
+  const std::string_view name_;
+  const std::optional<bool> day_first_;
+  column_decision out_;
+};
+
+}  // namespace
+
+column_decision decide_column(const column_evidence& seen, std::string_view name, std::optional<bool> day_first) {
+  return decision(seen, name, day_first).take();
+}
+
+}  // namespace flowrun::operators
