@@ -11,6 +11,7 @@
 #include "engine/base/fault.h"
 #include "engine/base/units.h"
 #include "runner/help_texts.h"
+#include "runner/infer_words.h"
 #include "runner/option_values.h"
 #include "runner/plugin_templates.h"
 #include "runner/resources.h"
@@ -61,6 +62,7 @@ class parser {
     add_plan();
     add_clean();
     add_test();
+    add_infer();
     add_others();
   }
 
@@ -176,6 +178,23 @@ class parser {
     add_word(sub, "-k,--filter", pattern_, "TEXT", "Only tests with this text in their names.");
     add_word(sub, "-m,--memory", memory_, "BYTES", "Memory budget of each job. Default: the job's.");
     add_word(sub, "-j,--threads", threads_, "N", "Threads. Default: the job's, else all usable cores.");
+  }
+
+  void add_infer() {
+    CLI::App& sub = add(command::infer, "infer", "Looks into files and prints the types and the source that read them.",
+                        infer_examples);
+    sub.add_option("FILE", files_, "Files of one source, or a pattern in quotes; - for standard input.")
+        ->type_name(" ");
+    add_word(sub, "-n,--rows", infer_.rows, "N", "Looks at no more than so many rows; 100000.");
+    add_word(sub, "--bytes", infer_.bytes, "BYTES", "Looks at no more text than that; 16MiB.");
+    sub.add_flag("-a,--all", infer_.all, "Looks at everything. Without a sample's doubts, but it takes time.");
+    add_word(sub, "--as", infer_.format, "FORMAT", "What it is: " + inferred_formats() + ". Default: as it looks.");
+    add_word(sub, "--delimiter", infer_.delimiter, "BYTE", "What stands between fields; \\t for a tab.");
+    add_word(sub, "--header", infer_.header, "yes|no", "Whether line 1 names the columns.");
+    add_word(sub, "--name", infer_.node, "NODE", "The name of the node. Default: after the file.");
+    sub.add_flag("--json", infer_.as_json, "Everything that was found, as JSON.");
+    add_word(sub, "-o,--output", infer_.output, "JOB.yaml",
+             "Writes a whole job, which copies the rows to standard output.");
   }
 
   void add_others() {
@@ -493,6 +512,7 @@ class parser {
       case command::check: finish_check(); break;
       case command::plan: finish_plan(); break;
       case command::test: finish_test(); break;
+      case command::infer: out_.infer = values_of(infer_, files_); break;
       case command::gen: finish_gen(); break;
       case command::bench_disk: finish_bench_disk(); break;
       case command::plugins: finish_plugins(); break;
@@ -536,6 +556,7 @@ class parser {
   std::string depths_;
   std::string kind_;
   std::string rows_;
+  infer_words infer_;
   std::string first_ = "0";
   std::string seed_ = "1";
 };

@@ -14,6 +14,7 @@ enum class command {
   plan,
   clean,
   test,
+  infer,
   ops,
   plugins,
   schema,
@@ -36,6 +37,7 @@ struct invocation {
   plan_arguments plan;
   clean_arguments clean;
   test_arguments test;
+  infer_arguments infer;
   gen_arguments gen;
   plugins_arguments plugins_command;
   verify_arguments verify;

@@ -15,6 +15,7 @@ int check(const check_arguments& arguments, terminal& screen);
 int show_plan(const plan_arguments& arguments, terminal& screen);
 int generate(const gen_arguments& arguments, terminal& screen);
 int test(const test_arguments& arguments, terminal& screen);
+int infer(const infer_arguments& arguments, terminal& screen);
 int bench_disk(const bench_disk_arguments& arguments, terminal& screen);
 int verify(const verify_arguments& arguments, terminal& screen);
 int manage_plugins(const plugins_arguments& arguments, terminal& screen);

@@ -8,6 +8,7 @@ inline constexpr const char* introduction =
 
   flowrun job.yaml                     run a job (the same as flowrun run job.yaml)
   flowrun job.yaml -p input=x.csv      with a value for a parameter of the job
+  flowrun infer data.csv               the types and the source for a file, to begin a job with
   flowrun check job.yaml               all faults at once, without running
   flowrun plan job.yaml                what a run would do and cost
   flowrun test job.yaml                the job's own tests
@@ -51,6 +52,25 @@ inline constexpr const char* clean_examples =
 A job with --resume keeps a directory flowrun-resume-KEY in each of its scratch directories until it has succeeded.
 Those of jobs that are running are left alone. Other jobs leave nothing, however they end.
 Exit codes: 0 done, 66 no such directory, 74 something can't be removed.)text";
+
+inline constexpr const char* infer_examples =
+    R"text(Prints types: and a source node, to be pasted into a job; comments say what was seen, and lines with # ? what the
+file doesn't tell and how it was decided. Rows come from the beginning, the middle and the end of a file, and from up to
+16 files; of a pipe or compressed content from the beginning, unless --all is given.
+
+Examples:
+  flowrun infer sales.csv                 delimiter, header, types, missing values, forms of dates
+  flowrun infer sales.csv -o job.yaml     a job that runs: flowrun job.yaml
+  flowrun infer 'logs/*.csv.gz' --all     all rows of all files, which then surely fit
+  curl -s https://example.org/x.csv | flowrun infer - --name x
+  flowrun infer x.txt --delimiter '|' --header no
+  flowrun infer x.csv --json | jq -r '.columns[] | .name + " " + .type'
+
+Integers get room (u32, u64 or i64, never u8), and what a number would lose stays text: leading zeros, more digits than
+64 bits have. Packed rows of numbers (file.read_rows) say nothing about their columns, and can't be inferred.
+
+Exit codes: 0 done, 64 wrong command line, 65 no text, an empty file, lines that don't fit together, 66 no such file,
+73 the job can't be written.)text";
 
 inline constexpr const char* ops_examples =
     R"text(Examples:

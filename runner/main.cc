@@ -28,6 +28,7 @@ int carry_out(const invocation& asked, terminal& screen) {
     case command::clean: return clean(asked.clean, screen);
     case command::plan: return show_plan(asked.plan, screen);
     case command::test: return test(asked.test, screen);
+    case command::infer: return infer(asked.infer, screen);
     case command::gen: return generate(asked.gen, screen);
     case command::verify: return verify(asked.verify, screen);
     case command::bench_disk: return bench_disk(asked.bench_disk, screen);

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "engine/base/units.h"
+#include "operators/parts/text/csv_settings.h"
 #include "specs/resource_reader.h"
 
 namespace flowrun::runner {
@@ -37,6 +38,14 @@ unsigned depth_of(const std::string& option, const std::string& text) {
     throw error(error_kind::usage, option + " is " + text,
                 "a whole number from 1 to " + std::to_string(specs::most_depth));
   return static_cast<unsigned>(depth);
+}
+
+char delimiter_of(const std::string& option, const std::string& text) {
+  const std::optional<char> byte = operators::delimiter_byte(text);
+  if (!byte)
+    throw error(error_kind::usage, option + " can't be '" + text + "'",
+                "one byte that is no part of a number or a line end, such as , ; | or \\t");
+  return *byte;
 }
 
 double seconds_of(const std::string& option, const std::string& text) {

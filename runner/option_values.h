@@ -19,6 +19,8 @@ uint64_t block_size_of(const std::string& option, const std::string& text);
 uint64_t number_of(const std::string& option, const std::string& text);
 // Transfers in flight per disk: 1 to 1024.
 unsigned depth_of(const std::string& option, const std::string& text);
+// One byte, or \\t: what can stand between two fields.
+char delimiter_of(const std::string& option, const std::string& text);
 // Seconds above 0, at most an hour: 3, 0.5.
 double seconds_of(const std::string& option, const std::string& text);
 // The parts between commas; an empty one is an error.

@@ -11,6 +11,7 @@
 #include "engine/block/block_manager.h"
 #include "engine/exec/services.h"
 #include "engine/io/request.h"
+#include "operators/parts/infer/source_format.h"
 
 namespace flowrun::runner {
 
@@ -76,6 +77,14 @@ struct test_arguments {
   std::vector<std::string> paths;  // specs, or directories of specs
   std::string pattern;             // part of the names of the tests to run; empty: all
   resource_arguments resources;    // memory and threads
+};
+
+struct infer_arguments {
+  std::vector<std::string> files;  // of one source, perhaps with wildcards
+  std::string node;                // its name; empty: from the file's
+  std::string output;              // a job to write; empty: what is found goes to standard output
+  bool as_json = false;
+  operators::infer_options options;
 };
 
 struct bench_disk_arguments {

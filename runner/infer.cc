@@ -1,0 +1,61 @@
+// flowrun infer: looks into files and prints the source that reads them.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "engine/base/error.h"
+#include "engine/io/path_pattern.h"
+#include "operators/parts/infer/column_names.h"
+#include "operators/parts/infer/infer_source.h"
+#include "runner/commands.h"
+#include "runner/document.h"
+#include "runner/inferred_job.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+std::vector<std::string> matching_files(const std::vector<std::string>& given) {
+  std::vector<std::string> out;
+  for (const std::string& path : given) {
+    if (!io::is_path_pattern(path)) {
+      out.push_back(path);
+      continue;
+    }
+    const io::path_matches found = io::match_paths(path);
+    if (found.paths.empty())
+      throw error(error_kind::missing_input,
+                  found.problem.empty() ? fmt::format("no file matches '{}'", path)
+                                        : fmt::format("can't search for '{}': {}", path, found.problem),
+                  fmt::format("ls {} shows what is there", found.directory));
+    out.insert(out.end(), found.paths.begin(), found.paths.end());
+  }
+  return out;
+}
+
+// A job that somebody has worked on is not replaced.
+void refuse_existing(const std::string& path) {
+  struct stat there {};
+  if (path != "-" && ::lstat(path.c_str(), &there) == 0 && S_ISREG(there.st_mode))
+    throw error(error_kind::output, fmt::format("{} is there already", path), "another -o, or remove it");
+}
+
+}  // namespace
+
+int infer(const infer_arguments& arguments, terminal& screen) {
+  const bool to_file = !arguments.output.empty();
+  if (to_file) refuse_existing(arguments.output);
+  inferred_job job;
+  job.paths = arguments.files;
+  job.node = arguments.node.empty() ? operators::node_name(arguments.files.front(), "rows") : arguments.node;
+  job.source = operators::infer_source(matching_files(arguments.files), arguments.options);
+  if (!to_file) {
+    print(arguments.as_json ? inferred_json(job) : inferred_fragment(job));
+    return 0;
+  }
+  pending_document(arguments.output).write(inferred_whole_job(job));
+  for (const std::string& question : job.source.questions) screen.warn(question);
+  if (arguments.output != "-") screen.say(fmt::format("{}: flowrun {} runs it\n", arguments.output, arguments.output));
+  return 0;
+}
+
+}  // namespace flowrun::runner

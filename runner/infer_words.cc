@@ -1,0 +1,56 @@
+#include "runner/infer_words.h"
+
+#include <algorithm>
+
+#include "runner/option_values.h"
+#include "specs/value.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what, const std::string& hint) {
+  throw error(error_kind::usage, what, hint);
+}
+
+}  // namespace
+
+std::string inferred_formats() {
+  std::string out;
+  for (const operators::source_format& f : operators::source_formats())
+    out += (out.empty() ? "" : ", ") + std::string(f.name);
+  return out;
+}
+
+infer_arguments values_of(const infer_words& given, const std::vector<std::string>& files) {
+  infer_arguments out;
+  if (files.empty()) refuse("infer needs a FILE", "flowrun infer data.csv; - for standard input");
+  if (std::count(files.begin(), files.end(), "-") > 1)
+    refuse("standard input is named twice", "leave one of the two out");
+  if (given.all && !(given.rows.empty() && given.bytes.empty()))
+    refuse("--all and a limit exclude each other", "leave --rows and --bytes out");
+  if (given.as_json && !given.output.empty()) refuse("--json and -o exclude each other", "leave one of them out");
+  if (!given.node.empty() && !specs::is_id(given.node))
+    refuse("--name '" + given.node + "' can't name a node", "a letter or _, then letters, digits, _ and -");
+  out.files = files;
+  out.node = given.node;
+  out.output = given.output;
+  out.as_json = given.as_json;
+  out.options.all = given.all;
+  if (!given.rows.empty()) out.options.most_rows = number_of("--rows", given.rows);
+  if (out.options.most_rows == 0) refuse("--rows is 0", "a number from 1 on");
+  if (!given.bytes.empty()) out.options.most_bytes = bytes_of("--bytes", given.bytes);
+  if (!given.format.empty()) {
+    std::vector<std::pair<std::string, std::string>> formats;
+    for (const operators::source_format& f : operators::source_formats()) formats.emplace_back(f.name, f.name);
+    out.options.format = choice_of<std::string>("--as", given.format, formats);
+  }
+  if (!given.header.empty())
+    out.options.header = choice_of<bool>("--header", given.header, {{"yes", true}, {"no", false}});
+  if (!given.delimiter.empty()) out.options.delimiter = delimiter_of("--delimiter", given.delimiter);
+  if (!given.format.empty() && given.format != "csv" && (out.options.header || out.options.delimiter))
+    refuse("--delimiter and --header belong to csv", "leave them out, or --as csv");
+  return out;
+}
+
+}  // namespace flowrun::runner

@@ -1,0 +1,23 @@
+// The options of `flowrun infer`: the words of the command line, and what they mean.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runner/options.h"
+
+namespace flowrun::runner {
+
+struct infer_words {
+  std::string rows, bytes, format, delimiter, header, node, output;
+  bool all = false;
+  bool as_json = false;
+};
+
+// Throws error(usage).
+infer_arguments values_of(const infer_words& given, const std::vector<std::string>& files);
+
+// "csv, lines".
+std::string inferred_formats();
+
+}  // namespace flowrun::runner
