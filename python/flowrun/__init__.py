@@ -25,6 +25,7 @@ from flowrun.errors import (
     StoppedError,
     UsageError,
 )
+from flowrun.inference import Inferred, InferredColumn, infer
 from flowrun.outputs import Output, Result
 from flowrun.reports import Plan, Progress, Report
 from flowrun.row_types import dtype_of, row_type_of, widened
@@ -33,6 +34,8 @@ __all__ = [
     "BadDataError",
     "Fault",
     "FlowrunError",
+    "Inferred",
+    "InferredColumn",
     "InputMissingError",
     "InternalError",
     "JobError",
@@ -49,6 +52,7 @@ __all__ = [
     "UsageError",
     "check",
     "dtype_of",
+    "infer",
     "plan",
     "row_type_of",
     "run",

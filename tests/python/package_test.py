@@ -72,6 +72,30 @@ class package_test(unittest.TestCase):
         self.assertEqual(plain.compression, "none")
         self.assertEqual(len(plain.array()), 5)
 
+    def test_what_is_in_a_file(self):
+        (self.dir / "x.csv").write_text("id|when|n\n1|13/02/2026|NA\n2|01/03/2026|-7\n")
+        found = flowrun.infer("x.csv", cwd=self.dir)
+        self.assertEqual([(c["name"], c["type"]) for c in found["columns"]], [("id", "u32"), ("when", "date"), ("n", "i64")])
+        self.assertEqual(found["columns"][2]["missing_texts"], ["NA"])
+        self.assertEqual(found["rows"], {"seen": 2, "all_seen": True})
+        self.assertEqual((found["format"], found["node"], found["paths"], found["questions"]), ("csv", "x", ["x.csv"], []))
+        write = {"op": "file.write_csv", "in": "x", "with": {"path": "out.csv"}}
+        job = {"flowrun": 1, "types": found["types"], "nodes": {**found["nodes"], "write": write}}
+        read = flowrun.run(job, cwd=self.dir)["write"].array().tolist()
+        self.assertEqual(read, [(1, datetime.date(2026, 2, 13), 0, True), (2, datetime.date(2026, 3, 1), -7, False)])
+        lines = flowrun.infer([self.dir / "x.csv"], format="lines", name="log", all=True)
+        self.assertEqual((list(lines["nodes"]), lines["types"], lines["columns"]), (["log"], {}, []))
+        forced = flowrun.infer("x.csv", cwd=self.dir, header=False, delimiter="|", rows=2, bytes="1MiB")
+        self.assertEqual([c["type"] for c in forced["columns"]], ["string", "string", "string"])
+        with open(self.dir / "x.csv", "rb") as file:
+            self.assertEqual(flowrun.infer("-", stdin=file)["columns"], found["columns"])
+        with self.assertRaises(flowrun.InputMissingError):
+            flowrun.infer("none.csv", cwd=self.dir)
+        (self.dir / "bytes").write_bytes(bytes(64))
+        with self.assertRaises(flowrun.BadDataError) as raised:
+            flowrun.infer(self.dir / "bytes")
+        self.assertIn("this is no text", raised.exception.faults[0].message)
+
     def test_every_type_is_the_same_as_text_and_as_rows(self):
         as_rows = flowrun.run(job_of(ALL_KINDS), cwd=self.dir)["out"]
         self.assertEqual(as_rows.dtype.itemsize, 85)
