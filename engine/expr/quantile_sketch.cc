@@ -67,7 +67,7 @@ class sketch_view {
   // The values themselves, ordered(), of a state that doesn't count yet.
   std::vector<uint64_t> values() const {
     std::vector<uint64_t> out(word(count_word));
-    std::memcpy(out.data(), at_ + num_header_words * sizeof(uint64_t), out.size() * sizeof(uint64_t));
+    if (!out.empty()) std::memcpy(out.data(), at_ + num_header_words * sizeof(uint64_t), out.size() * sizeof(uint64_t));
     return out;
   }
 
