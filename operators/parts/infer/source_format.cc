@@ -28,7 +28,7 @@ constexpr const char* rows_way_out =
 constexpr file_mark marks[] = {
     {"\xFF\xFE", "UTF-16", "iconv -f UTF-16 -t UTF-8 FILE makes text of it"},
     {"\xFE\xFF", "UTF-16", "iconv -f UTF-16 -t UTF-8 FILE makes text of it"},
-    {"\x93NUMPY", "an array of NumPy", rows_way_out},
+    {"\x93NUMPY", "an array of NumPy", "file.read_npy reads it; flowrun ops file.read_npy explains it"},
     {"PAR1", "Parquet", "write it as CSV first: duckdb -c \"COPY 'FILE' TO 'FILE.csv'\", say"},
     {"ARROW1", "Arrow IPC", "write it as CSV first"},
     {"PK\x03\x04", "a zip archive, as those of spreadsheets are", "save the table as CSV, or unzip it"},
