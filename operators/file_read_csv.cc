@@ -1,11 +1,12 @@
 // file.read_csv: text with delimiters into typed rows.
 //
-// A serial head cuts the text at line ends outside quotes (text_cutter.h), the stage behind parses pieces in parallel
-// (csv_parser.h), and what becomes of malformed lines is settled once for all pieces (rejection_tally.h).
+// A serial head cuts the text at line ends outside quotes (text_cutter.h), the stage behind (parse_stage.h) parses
+// pieces in parallel (csv_parser.h), and what becomes of malformed lines is settled once for all pieces
+// (rejection_tally.h).
 #include <algorithm>
 #include <utility>
 
-#include "engine/exec/parcel.h"
+#include "engine/base/error.h"
 #include "operators/parts/files/file_input.h"
 #include "operators/parts/text/csv_columns.h"
 #include "operators/parts/text/csv_header.h"
@@ -14,6 +15,7 @@
 #include "operators/parts/text/csv_settings.h"
 #include "operators/parts/text/csv_times.h"
 #include "operators/parts/text/file_column.h"
+#include "operators/parts/text/parse_stage.h"
 #include "operators/parts/text/rejection_tally.h"
 #include "operators/parts/text/text_source.h"
 #include "operators/word.h"
@@ -49,16 +51,6 @@ settings read(plan::node_checker& node) {
   s.read_type = node.ok() ? with_told_columns(s.type, s.missing) : s.type;
   s.given_type = with_file_column(node, s.read_type);
   return s;
-}
-
-// Rows of the error port: the line as it was, and what is wrong with it.
-record::row_type reject_type() {
-  using record::type_kind;
-  using record::value_type;
-  return record::row_type({{"text", value_type::of(type_kind::string)},
-                           {"line", value_type::of(type_kind::u64)},
-                           {"column", value_type::of(type_kind::u32)},
-                           {"reason", value_type::of(type_kind::string)}});
 }
 
 // The bytes of the shortest record: a byte that ends each field, and a digit for each number. Texts may be empty, and
@@ -97,64 +89,6 @@ settings check(plan::node_checker& node) {
 // written once, so the stage that parses needs no lock.
 using csv_layouts = std::vector<std::shared_ptr<const csv_layout>>;
 
-class parse_stage final : public exec::parcel_stage<numbered_text> {
- public:
-  parse_stage(settings s, std::shared_ptr<const csv_layouts> layouts, std::shared_ptr<rejection_tally> tally,
-              record::batch_pool& pool, size_t batch_bytes)
-      : settings_(std::move(s)),
-        layouts_(std::move(layouts)),
-        parser_(settings_.read_type, settings_.format, settings_.missing, settings_.times),
-        reject_type_(reject_type()),
-        tally_(std::move(tally)),
-        pool_(pool),
-        file_column_(settings_.read_type, settings_.given_type, settings_.paths),
-        batch_bytes_(file_column_.without(batch_bytes)) {}
-
-  void open(const numbered_text& in, exec::output& out) const override {
-    const std::string_view done = in.piece.text.substr(0, out.within());
-    const std::string_view text = in.piece.text.substr(done.size());
-    // (Texts are no longer than the piece.)
-    record::batch_builder rejects(reject_type_, pool_, record::rows_of_any_length(batch_bytes_));
-    std::vector<record::batch> rows, rejected;
-    const bool keep = settings_.on_error.what == action::to_port;
-    const auto reject = [&](const malformed_record& bad) {
-      if (!tally_->reject(in.file, bad)) return false;
-      if (!keep) return true;
-      std::byte* const row = rejects.append();
-      const auto column = static_cast<uint32_t>(std::min<uint64_t>(bad.column, UINT32_MAX));
-      rejects.put_string(row + reject_type_[0].offset, bad.text);
-      std::memcpy(row + reject_type_[1].offset, &bad.line, sizeof bad.line);
-      std::memcpy(row + reject_type_[2].offset, &column, sizeof column);
-      rejects.put_string(row + reject_type_[3].offset, bad.reason);
-      if (rejects.full()) rejected.push_back(rejects.take());
-      return true;
-    };
-    const uint64_t first_line = in.piece.first_line + count_byte(done, '\n');
-    const csv_layout* const layout = (*layouts_)[in.file].get();
-    FLOWRUN_CHECK(layout != nullptr || !settings_.columns.by_header);
-    const csv_parser::progress parsed =
-        parser_.parse(text, first_line, pool_, batch_bytes_, rows, reject, file_column_.without(out.room()), layout);
-    if (settings_.given_type.num_columns() > settings_.read_type.num_columns())
-      for (record::batch& b : rows) b = file_column_.add(b, in.file, pool_);
-    if (!rejects.empty()) rejected.push_back(rejects.take());
-    out.emit(rows, 0);
-    out.emit(rejected, 1);
-    const bool ends = parsed.num_bytes == text.size();
-    tally_->parsed(parsed.num_records, ends);
-    if (!ends) out.leave(0, done.size() + parsed.num_bytes);
-  }
-
- private:
-  const settings settings_;
-  const std::shared_ptr<const csv_layouts> layouts_;
-  const csv_parser parser_;
-  const record::row_type reject_type_;
-  const std::shared_ptr<rejection_tally> tally_;
-  record::batch_pool& pool_;
-  const file_column file_column_;
-  const size_t batch_bytes_;
-};
-
 exec::assembly build(exec::build_context& c, const settings& s) {
   auto tally = std::make_shared<rejection_tally>(s.on_error, s.paths, c.counters);
   cutter_options cutting = default_cutting(c, s.inputs);
@@ -174,8 +108,20 @@ exec::assembly build(exec::build_context& c, const settings& s) {
     with_csv_header_of(s.paths[file], s.format, header_bytes,
                        [&](std::string_view record) { on_header(file, s.paths[file], record); });
   }
-  out.stages.push_back(
-      std::make_unique<parse_stage>(s, std::move(layouts), std::move(tally), c.job.pool(), piece_bytes));
+  const auto parser = std::make_shared<const csv_parser>(s.read_type, s.format, s.missing, s.times);
+  const auto parse = [parser, layouts = std::move(layouts), by_header = s.columns.by_header](
+                         const text_to_parse& from, record::batch_pool& pool, std::vector<record::batch>& rows,
+                         const record_rejecter& reject) {
+    const csv_layout* const layout = (*layouts)[from.file].get();
+    FLOWRUN_CHECK(layout != nullptr || !by_header);
+    return parser->parse(from.text, from.first_line, pool, from.batch_bytes, rows, reject, from.most_bytes, layout);
+  };
+  out.stages.push_back(make_parse_stage({.paths = s.paths,
+                                         .read_type = s.read_type,
+                                         .given_type = s.given_type,
+                                         .keep_rejects = s.on_error.what == action::to_port,
+                                         .batch_bytes = piece_bytes},
+                                        parse, std::move(tally), c.job.pool()));
   return out;
 }
 

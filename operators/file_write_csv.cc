@@ -4,6 +4,7 @@
 #include "operators/parts/files/file_sink.h"
 #include "operators/parts/text/csv_formatter.h"
 #include "operators/parts/text/csv_settings.h"
+#include "operators/parts/text/format_stage.h"
 #include "operators/word.h"
 
 namespace flowrun::operators {
@@ -20,26 +21,11 @@ settings check(plan::node_checker& node) {
   return {read_written_file(node), read_csv_format(node), node.boolean("header")};
 }
 
-class format_stage final : public exec::stateless_stage {
- public:
-  format_stage(csv_formatter formatter, record::batch_pool& pool) : formatter_(std::move(formatter)), pool_(pool) {}
-
-  void apply(const record::batch& in, exec::output& out) const override {
-    text_block text = formatter_.format(in, pool_, out.room());
-    if (text.num_rows < in.num_rows) out.leave(text.num_rows);
-    out.emit(parcel_of_text(std::move(text)));
-  }
-
- private:
-  const csv_formatter formatter_;
-  record::batch_pool& pool_;
-};
-
 exec::assembly build(exec::build_context& c, const settings& s) {
   csv_formatter formatter(c.input_type(), s.format);
   std::string prologue = s.header ? formatter.header() : std::string();
   exec::assembly out;
-  out.stages.push_back(std::make_unique<format_stage>(std::move(formatter), c.job.pool()));
+  out.stages.push_back(std::make_unique<format_stage<csv_formatter>>(std::move(formatter), c.job.pool()));
   out.stages.push_back(make_file_sink(c, s.to, sink_content::text, std::move(prologue)));
   return out;
 }

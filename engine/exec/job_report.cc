@@ -106,10 +106,15 @@ void describe(const plan::graph& graph, const plan::node& sink, RunReport::Outpu
     column->set_type(record::to_string(c.type));
   }
   for (const specs::Entry& entry : sink.spec->with().map().entries()) {
-    if (!specs::is_scalar(entry.value()) || entry.key() == "path") continue;
-    auto* setting = out.add_with();
-    setting->set_name(entry.key());
-    setting->set_value(specs::text(entry.value()));
+    if (entry.key() == "path") continue;
+    const auto add = [&out](const std::string& name, const specs::Value& value) {
+      if (!specs::is_scalar(value)) return;
+      auto* setting = out.add_with();
+      setting->set_name(name);
+      setting->set_value(specs::text(value));
+    };
+    add(entry.key(), entry.value());
+    for (const specs::Entry& inner : entry.value().map().entries()) add(entry.key() + "." + inner.key(), inner.value());
   }
 }
 

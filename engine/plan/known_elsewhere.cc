@@ -41,6 +41,8 @@ constexpr std::string_view sampled =
     "many "
     "rows";
 constexpr std::string_view joined = "join of inputs that are sorted by the keys, or lookup where one of them is small";
+constexpr std::string_view json_read = "file.read_json_lines: one object a line";
+constexpr std::string_view json_written = "file.write_json_lines: one object a line";
 
 constexpr other_name others[] = {
     {"select", columns},
@@ -125,6 +127,22 @@ constexpr other_name others[] = {
     {"write_csv", "file.write_csv"},
     {"to_csv", "file.write_csv"},
     {"read_lines", "file.read_lines"},
+    {"read_json", json_read},
+    {"read_jsonl", json_read},
+    {"read_ndjson", json_read},
+    {"read_json_lines", json_read},
+    {"read_json_auto", json_read},
+    {"file.read_json", json_read},
+    {"file.read_jsonl", json_read},
+    {"file.read_ndjson", json_read},
+    {"write_json", json_written},
+    {"write_jsonl", json_written},
+    {"write_ndjson", json_written},
+    {"write_json_lines", json_written},
+    {"to_json", json_written},
+    {"file.write_json", json_written},
+    {"file.write_jsonl", json_written},
+    {"file.write_ndjson", json_written},
 };
 
 }  // namespace

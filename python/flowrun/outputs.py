@@ -6,12 +6,14 @@ import bz2
 import csv
 import gzip
 import io
+import json
 import lzma
 import os
 import re
 import shutil
 import tempfile
 import weakref
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, BinaryIO, Mapping, TextIO, cast
 
 import numpy as np
@@ -30,7 +32,8 @@ _ARROW = {"bool": "bool_", "u24": "uint32", "u40": "uint64", "u48": "uint64", "f
 
 
 class Output:
-    """A file that a node of the job has written: file.write_npy, file.write_rows, file.write_csv or file.write_lines."""
+    """A file that a node of the job has written: file.write_npy, file.write_rows, file.write_csv, file.write_json_lines or
+    file.write_lines."""
 
     def __init__(self, told: OutputFile, path: str, keeper: object = None):
         self.node = told["node"]
@@ -128,6 +131,8 @@ class Output:
             return self._table_of_csv()
         if self.op == "file.write_lines":
             return pyarrow.table({self._line_column(): pyarrow.array(self._lines(), pyarrow.string())})
+        if self.op == "file.write_json_lines":
+            return self._table_of_json()
         return pyarrow.table({name: self._arrow_column(name, kind) for name, kind in self.columns})
 
     def _must_be(self, op: str, what: str, instead: str) -> None:
@@ -165,23 +170,8 @@ class Output:
         import pyarrow
         import pyarrow.csv
 
-        def arrow_type(kind: str) -> Any:
-            if kind == "string":
-                return pyarrow.string()
-            if kind.startswith("bytes["):
-                return pyarrow.binary()
-            if kind == "date":
-                return pyarrow.date32()
-            if kind == "timestamp":
-                return pyarrow.timestamp("us", "UTC")
-            scale = scale_of(kind)
-            if scale is not None:
-                return pyarrow.decimal128(19, scale)
-            name = _ARROW.get(kind) or kind.replace("u", "uint", 1).replace("i", "int", 1 if kind[0] == "i" else 0)
-            return getattr(pyarrow, name)()
-
         delimiter, quote, header = self._csv_form()
-        types = {name: arrow_type(kind) for name, kind in self.columns}
+        types = {name: _arrow_type(kind) for name, kind in self.columns}
         content: Any = self.path
         if self.compression != "none":
             with self._open() as file:
@@ -194,6 +184,38 @@ class Output:
             pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=quote or False, newlines_in_values=True),
             pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[]),
         )
+
+    def _json_rows(self) -> list[tuple[Any, ...]]:
+        """A NaN or an infinity was written as null, and is None."""
+        paths = [_keys(self.settings.get(f"names.{name}"), name) for name, _ in self.columns]
+        # A float would lose digits of a decimal.
+        as_read = Decimal if any(scale_of(kind) is not None for _, kind in self.columns) else None
+        rows = []
+        with self._open_text() as file:
+            for line in file:
+                record, row = json.loads(line, parse_float=as_read), []
+                for keys in paths:
+                    value = record
+                    for key in keys:
+                        value = value[key]
+                    row.append(value)
+                rows.append(tuple(row))
+        return rows
+
+    def _table_of_json(self) -> Any:
+        import pyarrow
+
+        rows = self._json_rows()
+        table = {}
+        for at, (name, kind) in enumerate(self.columns):
+            values = [None if row[at] is None else _json_value(row[at], kind) for row in rows]
+            if kind in ("date", "timestamp"):
+                table[name] = pyarrow.array(np.array(values, _text_dtype(name, kind))).cast(_arrow_type(kind))
+            elif scale_of(kind) is not None:
+                table[name] = pyarrow.array([Decimal(row[at]) for row in rows], _arrow_type(kind))
+            else:
+                table[name] = pyarrow.array(values, _arrow_type(kind))
+        return pyarrow.table(table)
 
     def _line_column(self) -> str:
         """Which column file.write_lines takes: the one that is named, the only text, or text."""
@@ -209,9 +231,12 @@ class Output:
     def _array_of_text(self) -> npt.NDArray[Any]:
         if self.op == "file.write_lines":
             return np.array([(line,) for line in self._lines()], [(self._line_column(), "O")])
+        fields = [(name, "O" if kind == "string" else _text_dtype(name, kind)) for name, kind in self.columns]
+        if self.op == "file.write_json_lines":
+            kinds = [kind for _, kind in self.columns]
+            return np.array([tuple(map(_json_value, row, kinds)) for row in self._json_rows()], fields)
         self._must_be("file.write_csv", "array()", "its own reader")
         delimiter, quote, header = self._csv_form()
-        fields = [(name, "O" if kind == "string" else _text_dtype(name, kind)) for name, kind in self.columns]
         with self._open_text() as file:
             if quote:
                 lines = csv.reader(file, delimiter=delimiter, quotechar=quote)
@@ -230,6 +255,42 @@ def _zstd(content: BinaryIO) -> BinaryIO:
     except ImportError as missing:
         raise ImportError("an output that is compressed with zstd needs pyarrow: pip install 'flowrun[arrow]'") from missing
     return cast(BinaryIO, pyarrow.CompressedInputStream(pyarrow.PythonFile(content, "r"), "zstd"))
+
+
+def _arrow_type(kind: str) -> Any:
+    import pyarrow
+
+    if kind == "string":
+        return pyarrow.string()
+    if kind.startswith("bytes["):
+        return pyarrow.binary()
+    if kind == "date":
+        return pyarrow.date32()
+    if kind == "timestamp":
+        return pyarrow.timestamp("us", "UTC")
+    scale = scale_of(kind)
+    if scale is not None:
+        return pyarrow.decimal128(19, scale)
+    name = _ARROW.get(kind) or kind.replace("u", "uint", 1).replace("i", "int", 1 if kind[0] == "i" else 0)
+    return getattr(pyarrow, name)()
+
+
+def _keys(path: str | None, name: str) -> list[str]:
+    """The keys of a path such as user.id, where \\. is a dot in a key and \\\\ a backslash."""
+    if path is None:
+        return [name]
+    parts = re.findall(r"((?:[^.\\]|\\.)+)", path)
+    return [re.sub(r"\\(.)", r"\1", part) for part in parts]
+
+
+def _json_value(value: Any, kind: str) -> Any:
+    """In an array a float that JSON doesn't have, which was written as null, is NaN."""
+    if kind.startswith("f"):
+        return float("nan") if value is None else float(value)
+    scale = scale_of(kind)
+    if scale is not None:
+        return int(Decimal(value).scaleb(scale))
+    return _value(value, kind) if isinstance(value, str) else value
 
 
 def _text_dtype(name: str, kind: str) -> Any:

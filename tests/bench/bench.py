@@ -27,6 +27,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import disk_bound  # noqa: E402
 import inputs  # noqa: E402
+import json_scan  # noqa: E402
 import machine  # noqa: E402
 import measure  # noqa: E402
 import parquet_scan  # noqa: E402
@@ -38,7 +39,7 @@ from contestants import contestants  # noqa: E402
 from trial import trial  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SPECIAL = ("expressions", "plugins", "parquet", "disk")  # no contestants: they print their own tables
+SPECIAL = ("expressions", "plugins", "parquet", "json", "disk")  # no contestants: they print their own tables
 
 
 def arguments():
@@ -80,6 +81,7 @@ def arguments():
                          "expressions    nanoseconds per row of each expression primitive (no peer)",
                          "plugins        functions and operators of a plugin beside the built-in ones",
                          "parquet        a Parquet file scanned by a plugin, beside DuckDB and Polars",
+                         "json           JSON lines scanned, filtered and summed, beside DuckDB",
                          "disk           what flowrun bench-disk measures, beside fio"]))
         sys.exit(0)
     for wanted in options.names:
@@ -158,6 +160,8 @@ def main():
         plugin_operators.run(options)
     if "parquet" in picked:
         parquet_scan.run(options)
+    if "json" in picked:
+        json_scan.run(options)
     if "disk" in picked:
         run_disk(options)
     picked = [name for name in picked if name not in SPECIAL]

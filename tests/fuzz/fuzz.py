@@ -26,11 +26,12 @@ CORPUS = HERE / "corpus"
 SEEDS = {
     "csv": ["tests/golden/jobs/*/*.csv"],
     "inferred_csv": ["tests/golden/jobs/*/*.csv"],
+    "json_lines": ["tests/golden/jobs/*/*.jsonl"],
     "job_yaml": [
         "specs/examples/*.yaml", "specs/jobs/*.yaml", "tests/golden/jobs/*/job.yaml", "tests/wrong_specs/specs/*.yaml"
     ],
 }
-LONGEST = {"job_yaml": 6144, "csv": 2048, "inferred_csv": 2048, "expressions": 512, "blocks": 8192, "numbers": 256, "plan_bytes": 4096}
+LONGEST = {"job_yaml": 6144, "csv": 2048, "inferred_csv": 2048, "json_lines": 2048, "expressions": 512, "blocks": 8192, "numbers": 256, "plan_bytes": 4096}
 LONGEST_OTHERWISE = 1024
 # Beside the sanitizer's own memory, which is several times that of the program.
 MOST_MIB = 2048

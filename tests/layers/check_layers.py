@@ -38,6 +38,7 @@ BELOW = {
 LIBRARIES = [
     ("oneTBB", re.compile(r"(oneapi/)?tbb[/.]|execution$"), ["engine/exec", "engine/sort", "engine/container"]),
     ("yaml-cpp", re.compile(r"yaml-cpp/"), ["specs"]),
+    ("simdjson", re.compile(r"simdjson\.h$"), ["operators"]),
     ("prometheus-cpp", re.compile(r"prometheus/"), ["engine/metrics"]),
     ("Protocol Buffers", re.compile(r"google/protobuf/|.*\.pb\.h$"),
      ["specs", "engine/plan", "engine/resume", "engine/exec", "operators/parts/messages", "runner"]),

@@ -101,7 +101,7 @@ uint64_t parse_in_pieces(const csv_parser& parser, std::string_view text, record
                          std::vector<record::batch>& rows) {
   uint64_t num_records = 0;
   while (!text.empty()) {
-    const csv_parser::progress parsed = parser.parse(
+    const parse_progress parsed = parser.parse(
         text, 0, pool, 1 << 16, rows,
         [](const malformed_record& bad) {
           ADD_FAILURE() << bad.line << ":" << bad.column << " " << bad.reason;
@@ -451,7 +451,7 @@ TEST(file_csv, rejected_lines_end_a_piece) {
   size_t done = 0;
   while (done < text.size()) {
     const size_t before = lines.size();
-    const csv_parser::progress parsed = parser.parse(
+    const parse_progress parsed = parser.parse(
         std::string_view(text).substr(done), done, pool, 1 << 16, rows,
         [&](const malformed_record& bad) {
           lines.push_back(bad.line);

@@ -104,9 +104,15 @@ class package_test(unittest.TestCase):
         text = as_text.array()
         flowrun.run(job_of(ALL_KINDS), cwd=self.dir)
         rows = as_rows.array()
+        names = {"c": "x.c", "b": "b\\.\\\\", "t": "x.y.t"}
+        as_json = flowrun.run(job_of(ALL_KINDS, "file.write_json_lines", names=names), cwd=self.dir)["out"]
+        self.assertEqual(as_json.settings, {f"names.{column}": path for column, path in names.items()})
+        objects = as_json.array()
+        flowrun.run(job_of(ALL_KINDS), cwd=self.dir)
         self.assertEqual(rows.dtype.names, tuple(ALL_KINDS))
         for name in ALL_KINDS:
             self.assertEqual(rows[name].tolist(), text[name].tolist(), name)
+            self.assertEqual(rows[name].tolist(), objects[name].tolist(), name)
             self.assertEqual(as_rows.column(name).tolist(), text[name].tolist(), name)
         self.assertEqual(rows["e"].tolist(), [i * 4000037 % 2**24 for i in range(5)])
         self.assertEqual(rows["g"].tolist(), [i * 999999999989 % 2**40 for i in range(5)])
@@ -123,7 +129,7 @@ class package_test(unittest.TestCase):
             rows["id"] = 1
 
     def test_an_empty_file(self):
-        for sink in ("file.write_rows", "file.write_npy", "file.write_csv"):
+        for sink in ("file.write_rows", "file.write_npy", "file.write_csv", "file.write_json_lines"):
             self.assertEqual(len(flowrun.run(job_of({"id": "i"}, sink, rows=0), cwd=self.dir)["out"].array()), 0)
 
     def test_arrays_go_in_and_come_out(self):
@@ -189,6 +195,8 @@ class package_test(unittest.TestCase):
         self.assertEqual(arrays.table().to_pylist(), expected)
         self.assertEqual(text.table().drop(["s"]).to_pylist(), expected)
         self.assertEqual(text.table()["s"].to_pylist(), ["0", "", "2", "3", "4"])
+        objects = flowrun.run(job_of(ALL_KINDS, "file.write_json_lines"), cwd=self.dir)["out"]
+        self.assertEqual(objects.table().to_pylist(), expected)
 
     def test_temporary_files_go_with_the_result(self):
         result = flowrun.run(job_of({"id": "i"}), cwd=self.dir, outputs={"out": None})

@@ -63,6 +63,19 @@ def malformed(d):
     return d.add("file.read_csv", None, error, path=file(d, data), type={d.fresh("c"): kind})
 
 
+def malformed_json(d):
+    lines = [b'{"a":1}', b'{"a":300}', b'{"a":"1"}', b"[1]", b'{"a":1,"b":2}', b"{}", b'{"a":1.5}', b'{"a":1']
+    data = b"".join(d.r.choice(lines) + b"\n" for _ in range(d.r.randint(1, 5)))
+    error = d.r.choice([None, "fail", {"to": "bad", "max_ratio": 0.1}])
+    c = d.fresh("c")
+    return d.add("file.read_json_lines", None, error, path=file(d, data), type={c: "u8"}, names={c: "a"})
+
+
+def not_utf8(d):
+    s = d.pick(lambda t: any(is_text(k) for k in t.columns.values()))
+    return s and d.add("file.write_json_lines", s, path="${out}/" + d.fresh(f"s{d.job.seed}-o"))
+
+
 def another_header(d):
     how = d.r.choice([{"header": True}, {"columns": "header"}])
     return d.add("file.read_csv", path=file(d, b"other\n1\n"), type={d.fresh("c"): "u8"}, **how)
@@ -137,6 +150,8 @@ FAILURES = [
     no_key,
     malformed,
     malformed,
+    malformed_json,
+    not_utf8,
     another_header,
     odd_size,
     unsorted_file,

@@ -1,6 +1,7 @@
 """Random sources, and nodes with several inputs."""
 
 import arrays
+import draw_json
 import draw_values
 import files
 import stored
@@ -155,6 +156,24 @@ def read_csv(d):
     return made
 
 
+def read_json_lines(d):
+    r = d.r
+    columns = types(d, draw_values.TYPES)
+    forms = {c: r.choice(times.PATTERNS).decode() for c, k in columns.items() if is_time(k) and r.random() < 0.3}
+    missing = missing_values(d, columns, forms) if r.random() < 0.4 else {}
+    missing.pop("null_values", None)
+    names = draw_json.names(r, columns) if r.random() < 0.5 else {}
+    more = {"names": names, "format": forms, **missing, "other_keys": r.choice([None, "refuse", "skip", "skip"])}
+    settings = {"type": columns, **{k: v for k, v in more.items() if v}}
+    wrong = r.random() < 0.4
+    settings["path"] = parts(d, lambda: draw_json.text(r, settings, wrong, field))
+    on_error = r.choice(["skip", {"to": "bad"}, {"to": "bad", "max_ratio": r.choice([0.5, 0.9, 1])}])
+    made = d.add("file.read_json_lines", None, on_error if wrong else r.choice([None, None, "skip"]), **settings)
+    if made and f"{made}.bad" in d.streams:
+        d.add("map", f"{made}.bad", **{d.fresh("c"): name("text"), d.fresh("c"): name("line")})
+    return made
+
+
 def read_rows(d):
     r = d.r
     columns = types(d, [k for k in draw_values.TYPES if k != "string"])
@@ -301,7 +320,7 @@ def generate(d):
     return d.add("generate", columns=columns, rows=rows, **first)
 
 
-SOURCES = [read_csv, read_csv, read_csv, read_rows, read_rows, read_npy, read_lines, generate, generate]
+SOURCES = [read_csv, read_csv, read_csv, read_json_lines, read_rows, read_rows, read_npy, read_lines, generate, generate]
 
 
 # Several inputs

@@ -1,5 +1,6 @@
 """A sink for a stream."""
 
+import draw_json
 import stored
 from drawing import some
 from values import is_text
@@ -35,6 +36,10 @@ def write(d, s):
         if [t.columns[c] for c in texts].count("string") == 1 and r.random() < 0.5:
             column = {}
         if d.add("file.write_lines", s, **path, **delimiter, **column):
+            return True
+    if what > 0.8:
+        names = draw_json.names(r, t.columns) if r.random() < 0.4 else {}
+        if d.add("file.write_json_lines", s, **path, **({"names": names} if names else {})):
             return True
     options = some(r, header=True, delimiter=r.choice([";", "\t", "|", " "]), quote="'" if r.random() < 0.7 else "")
     return d.add("file.write_csv", s, **path, **options) or d.add("file.write_csv", s, **path)

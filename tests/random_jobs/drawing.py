@@ -9,7 +9,7 @@ from values import fault, is_decimal, is_float, is_integer, is_text, is_time, jo
 from whole_jobs import run_node, world
 
 # The outputs that something has to read, where it is not just the one.
-ENDS = {"file.read_csv": ["", ".bad"], "file.write_csv": [], "loop": [".scalars"], "union_find": [".accepted"]}
+ENDS = {"file.read_csv": ["", ".bad"], "file.read_json_lines": ["", ".bad"], "file.write_csv": [], "file.write_json_lines": [], "loop": [".scalars"], "union_find": [".accepted"]}
 
 
 def some(r, **options):

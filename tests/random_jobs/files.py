@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import arrays
+import json_files
 import messages
 import times
 from tables import by_keys, sort_keys, table
@@ -176,16 +177,34 @@ def read_csv(settings, node, files):
             else:
                 at = dict(zip(columns, places))
                 rows.append(tuple(values) + tuple(is_missing(settings, c, fields[at[c]], quoted[at[c]]) for c in told))
+    return with_rejects(node, table({**columns, **{c: "bool" for c in told.values()}}, rows), bad, lines)
+
+
+def with_rejects(node, t, bad, lines):
+    """{port: table} of a source with on_error. `bad`: rows of REJECTED; `lines`: how many there were in all."""
     how = node.on_error or "fail"
     port = how["to"] if isinstance(how, dict) else how
     if bad and port == "fail":
         raise job_fails("malformed lines")
     if isinstance(how, dict) and "max_ratio" in how and len(bad) > how["max_ratio"] * lines:
         raise job_fails("more malformed lines than max_ratio")
-    out = {"": table({**columns, **{c: "bool" for c in told.values()}}, rows)}
+    out = {"": t}
     if port not in ("fail", "skip"):
         out[port] = table(REJECTED, bad)
     return out
+
+
+def read_json_lines(settings, node, files):
+    columns, told = settings["type"], settings.get("missing", {})
+    if not set(told).union(settings.get("default", {})) <= set(columns) or len({*columns, *told.values()}) < len(columns) + len(told):
+        raise fault("an unknown column, or a name that is there already")
+    default = {c: formed_value(settings, c, text.encode(), columns[c]) for c, text in settings.get("default", {}).items()}
+    rows, bad = [], []
+    for path in paths(settings):
+        good, malformed = json_files.read_rows(settings, files[path], default)
+        rows += good
+        bad += [(line, number, 0, b"") for line, number in malformed]
+    return with_rejects(node, json_files.told_table(settings, rows), bad, len(rows) + len(bad))
 
 
 def paths(settings):
@@ -281,6 +300,7 @@ def read_protobuf(settings, node, files):
 
 SOURCES = {
     "file.read_csv": read_csv,
+    "file.read_json_lines": read_json_lines,
     "file.read_lines": read_lines,
     "file.read_npy": read_npy,
     "file.read_protobuf": read_protobuf,
@@ -288,6 +308,7 @@ SOURCES = {
 }
 SINKS = {
     "file.write_csv": write_csv,
+    "file.write_json_lines": json_files.write_json_lines,
     "file.write_lines": write_lines,
     "file.write_npy": arrays.write_npy,
     "file.write_rows": write_rows,

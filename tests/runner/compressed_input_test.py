@@ -52,6 +52,7 @@ COMPRESS = {
 
 READERS = {
     "file.read_csv": ("type: {k: u32, name: string}, header: true", "file.write_csv"),
+    "file.read_json_lines": ("type: {k: u32, name: string}", "file.write_json_lines"),
     "file.read_lines": ("", "file.write_lines"),
     "file.read_rows": ("type: {a: u32, b: u64}", "file.write_rows"),
 }
@@ -70,6 +71,8 @@ nodes:
 def content_for(reader, rng, rows=20_000):
     if reader == "file.read_rows":
         return b"".join(struct.pack("<IQ", rng.randrange(100), rng.randrange(10**6)) for _ in range(rows))
+    if reader == "file.read_json_lines":
+        return b"".join(b'{"name":"n \\u00e9%d","k":%d}\n' % (rng.randrange(10**6), rng.randrange(1000)) for _ in range(rows))
     lines = (f'{rng.randrange(1000)},"n {rng.randrange(10**6)}"\n' for _ in range(rows))
     return ("k,name\n" + "".join(lines)).encode()
 

@@ -55,6 +55,10 @@ EXAMPLES = {
     "concat": [example({"old": rows("k: u32", "1", "2"), "new": rows("k: u32", "0")}, {"all": ["1", "2", "0"]})],
     "file.read_csv": [example({}, {"edges": ["1,2", "3,4"]}, {"edges.txt": "1 2\n5;6\n3 4\n"},
                               {"out/rejected.txt": b"5;6\n"})],
+    "file.read_json_lines": [example(
+        {}, {"events": ["1,buy", "2,view"]},
+        {"events.jsonl": '{"user":{"id":1},"action":"buy","tags":[]}\n{"user":1}\n{"action":"view","user":{"id":2,"name":"x"}}\n'},
+        {"out/rejected.jsonl": b'{"user":1}\n'})],
     "file.read_lines": [example({}, {"log": ["first", "second", "third"],
                                      "all": ["third,access.log", "first,access.log.1", "second,access.log.1"]},
                                 {"access.log.1": "first\nsecond\n", "access.log": "third"})],
@@ -64,6 +68,8 @@ EXAMPLES = {
                "  write: {op: file.write_rows, in: made, with: {path: known.u64, index: true}}\n")],
     "file.write_csv": [example({"top": rows("node: u32, degree: u32", "7,3", "1,2")},
                                written={"out/degree.csv": b"node,degree\n7,3\n1,2\n"})],
+    "file.write_json_lines": [example({"top": rows("node: u32, degree: u32", "7,3", "1,2")},
+                                      written={"out/degree.jsonl": b'{"node":7,"stats":{"degree":3}}\n{"node":1,"stats":{"degree":2}}\n'})],
     "file.write_lines": [example(
         {"edges": f"{{op: file.read_csv, with: {{path: edges.csv, type: {{{EDGES}}}}}, on_error: {{to: bad}}}}"},
         {"edges": ["1,2"]}, {"edges.csv": "x\n1,2\n\n"}, {"out/rejected.txt": b"x\n\n"})],

@@ -5,6 +5,7 @@
 
 #include "engine/base/error.h"
 #include "operators/parts/text/csv_value.h"
+#include "operators/parts/text/growing_text.h"
 
 namespace flowrun::operators {
 
@@ -39,24 +40,14 @@ void csv_formatter::refuse_unquoted(std::string_view field, const std::string& c
 }
 
 text_block csv_formatter::format(const record::batch& in, record::batch_pool& pool, uint64_t most_bytes) const {
-  text_block out;
-  size_t capacity = 0;
+  growing_text out(pool);
   char* to = nullptr;
-  const auto begin = [&out] { return reinterpret_cast<char*>(out.owner.get()); };
-  const auto reserve = [&](size_t num_bytes) {  // room for num_bytes more
-    const auto used = to == nullptr ? 0 : static_cast<size_t>(to - begin());
-    if (capacity - used >= num_bytes) return;
-    capacity = std::max(used + num_bytes, 2 * capacity);
-    std::shared_ptr<std::byte[]> larger = pool.take(capacity);
-    if (used > 0) std::memcpy(larger.get(), out.owner.get(), used);
-    out.owner = std::move(larger);
-    to = begin() + used;
-  };
+  size_t num_rows = 0;
   const size_t usual = std::max<size_t>(in.num_rows * type_.num_columns() * 8 + in.heap_bytes, 64);
-  reserve(std::min<uint64_t>(usual, std::max<uint64_t>(most_bytes, 64)));
-  for (; out.num_rows < in.num_rows && static_cast<uint64_t>(to - begin()) < most_bytes; ++out.num_rows) {
-    const std::byte* const row = in.row(out.num_rows);
-    reserve(number_chars_);
+  out.reserve(to, std::min<uint64_t>(usual, std::max<uint64_t>(most_bytes, 64)));
+  for (; num_rows < in.num_rows && out.size(to) < most_bytes; ++num_rows) {
+    const std::byte* const row = in.row(num_rows);
+    out.reserve(to, number_chars_);
     for (const record::column& c : type_.columns()) {
       const std::byte* const at = row + c.offset;
       if (!may_need_quotes(c.type)) {
@@ -71,7 +62,7 @@ text_block csv_formatter::format(const record::batch& in, record::batch_pool& po
         const bool needs_quotes = contains_any(field, format_.delimiter, quote, '\n', '\r');
         // Each byte of it may be a quote; and what the rest of the row's numbers may take.
         const size_t most = (needs_quotes ? 2 * field.size() + 2 : field.size()) + number_chars_;
-        reserve(most);
+        out.reserve(to, most);
         if (needs_quotes) {
           if (!format_.quote) refuse_unquoted(field, c.name);
           to = put_quoted(field, quote, to);
@@ -84,8 +75,7 @@ text_block csv_formatter::format(const record::batch& in, record::batch_pool& po
     }
     to[-1] = '\n';
   }
-  out.num_bytes = static_cast<size_t>(to - begin());
-  return out;
+  return out.take(to, num_rows);
 }
 
 std::string csv_formatter::header() const {

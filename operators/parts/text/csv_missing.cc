@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/expr/expression.h"
 #include "engine/record/batch.h"
@@ -56,37 +57,49 @@ void read_told_columns(plan::node_checker& node, const record::row_type& type, c
 }  // namespace
 
 std::vector<plan::parameter_declaration> csv_missing_parameters() {
-  std::vector<plan::parameter_declaration> out(3);
+  std::vector<plan::parameter_declaration> out(1);
   out[0].name = "null_values";
   out[0].kind = plan::parameter_kind::texts;
   out[0].help =
       "Fields with one of these texts are missing values, such as [\"\", \"NA\"]. In quotes, a field of a string or "
       "bytes[N] is never one.";
-  out[1].name = "default";
+  for (plan::parameter_declaration& p : missing_column_parameters()) out.push_back(std::move(p));
+  return out;
+}
+
+std::vector<plan::parameter_declaration> missing_column_parameters() {
+  std::vector<plan::parameter_declaration> out(2);
+  out[0].name = "default";
+  out[0].kind = plan::parameter_kind::column_texts;
+  out[0].help = "The value of a column where it is missing, as a field would have it: {amount: 0, name: unknown}.";
+  out[1].name = "missing";
   out[1].kind = plan::parameter_kind::column_texts;
-  out[1].help = "The value of a column where it is missing, as a field would have it: {amount: 0, name: unknown}.";
-  out[2].name = "missing";
-  out[2].kind = plan::parameter_kind::column_texts;
-  out[2].help =
+  out[1].help =
       "Adds a bool column that tells whether a column's value is missing, by its name: {amount: amount_missing}. "
       "Without a default the value is then zero or empty.";
   return out;
 }
 
 csv_missing read_csv_missing(plan::node_checker& node, const record::row_type& type, const csv_times& times) {
-  csv_missing out;
-  out.texts = node.texts("null_values");
-  out.columns.resize(type.num_columns());
-  out.values.resize(type.row_bytes());
+  const std::vector<std::string> texts = node.texts("null_values");
+  for (const char* const parameter : {"default", "missing"})
+    if (texts.empty() && node.has(parameter))
+      node.fault_at_parameter(
+          parameter, fmt::format("`{}` is about missing values, and nothing says which fields are missing", parameter),
+          "null_values: [\"\"], say");
+  csv_missing out = read_missing_columns(node, type, times);
+  out.texts = texts;
   for (const std::string& text : out.texts) {
     out.any_empty = out.any_empty || text.empty();
     out.any_number = out.any_number || (!text.empty() && text.find_first_not_of("0123456789") == std::string::npos);
   }
-  for (const char* const parameter : {"default", "missing"})
-    if (out.texts.empty() && node.has(parameter))
-      node.fault_at_parameter(
-          parameter, fmt::format("`{}` is about missing values, and nothing says which fields are missing", parameter),
-          "null_values: [\"\"], say");
+  return out;
+}
+
+csv_missing read_missing_columns(plan::node_checker& node, const record::row_type& type, const csv_times& times) {
+  csv_missing out;
+  out.columns.resize(type.num_columns());
+  out.values.resize(type.row_bytes());
   read_defaults(node, type, times, out);
   read_told_columns(node, type, out);
   return out;

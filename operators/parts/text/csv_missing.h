@@ -42,8 +42,12 @@ struct csv_missing {
 // `null_values`, `default` and `missing`.
 std::vector<plan::parameter_declaration> csv_missing_parameters();
 
+// Only `default` and `missing`, for files that say by themselves where a value is missing.
+std::vector<plan::parameter_declaration> missing_column_parameters();
+
 // Reads them for a node whose fields have `type` and these forms; reports what is wrong.
 csv_missing read_csv_missing(plan::node_checker& node, const record::row_type& type, const csv_times& times);
+csv_missing read_missing_columns(plan::node_checker& node, const record::row_type& type, const csv_times& times);
 
 // `type`, and behind it the columns that tell what was missing.
 record::row_type with_told_columns(const record::row_type& type, const csv_missing& missing);

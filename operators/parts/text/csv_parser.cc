@@ -5,6 +5,7 @@
 
 #include "engine/base/error.h"
 #include "operators/parts/text/csv_value.h"
+#include "operators/parts/text/short_number.h"
 
 namespace flowrun::operators {
 
@@ -14,113 +15,18 @@ namespace {
 // the field is anything else, or the text is too near its end to be loaded as a whole.
 inline __attribute__((always_inline)) const char* parse_short_number(const char* p, const char* end, char delimiter,
                                                                      uint32_t num_bytes, std::byte* to) {
-  constexpr uint64_t zeros = 0x3030303030303030;
   if (end - p < 9) return nullptr;
   uint64_t word;
   std::memcpy(&word, p, sizeof word);
   const uint64_t found = equal_bytes(word, delimiter) | equal_bytes(word, '\n');
   const uint32_t num_digits = found == 0 ? 8 : static_cast<uint32_t>(std::countr_zero(found)) / 8;
   if (num_digits == 0 || (num_digits == 8 && p[8] != delimiter && p[8] != '\n')) return nullptr;
-  // The digits go to the upper end, with zeros in front of them.
-  if (num_digits < 8) word = (word << (64 - 8 * num_digits)) | (zeros >> (8 * num_digits));
-  if ((((word + 0x4646464646464646) | (word - zeros)) & 0x8080808080808080) != 0) return nullptr;
-  word -= zeros;
-  word = word * 10 + (word >> 8);  // pairs of digits
-  const uint64_t number =
-      ((word & 0x000000FF000000FF) * 0x000F424000000064 + (word >> 16 & 0x000000FF000000FF) * 0x0000271000000001) >> 32;
-  const uint64_t value = number & 0xFFFFFFFF;
-  if (num_bytes < 4 && value >> (8 * num_bytes) != 0) return nullptr;
-  switch (num_bytes) {  // a copy whose length is known is one instruction
-    case 1: std::memcpy(to, &value, 1); break;
-    case 2: std::memcpy(to, &value, 2); break;
-    case 4: std::memcpy(to, &value, 4); break;
-    case 8: std::memcpy(to, &value, 8); break;
-    default: std::memcpy(to, &value, num_bytes);
-  }
+  uint64_t value = 0;
+  if (!number_of_digits(word, num_digits, value) || !store_unsigned(value, num_bytes, to)) return nullptr;
   return p + num_digits;
 }
 
 }  // namespace
-
-// The batch in the making. Both buffers are as large as the rest of the text can make it, so storing needs no checks.
-class csv_parser::filler {
- public:
-  // `num_fields`: of each record. `texts`: what each batch's heap begins with.
-  filler(const record::row_type& type, size_t num_fields, const std::string& texts, record::batch_pool& pool,
-         size_t batch_bytes, std::vector<record::batch>& out)
-      : type_(type),
-        num_fields_(std::max<size_t>(num_fields, 1)),
-        texts_(texts),
-        pool_(pool),
-        shape_(record::shape_for(type, batch_bytes)),
-        out_(out) {}
-
-  // A row to fill; `text_left` are the bytes of text from its record on.
-  std::byte* begin_row(size_t text_left) {
-    if (num_rows_ == capacity_ || heap_used_ >= shape_.target_heap_bytes + texts_.size()) {
-      flush();
-      // A record has a byte for each field, but for the last field of the last record.
-      capacity_ = std::min(shape_.max_rows, text_left / num_fields_ + 1);
-      rows_ = pool_.take(capacity_ * std::max<size_t>(type_.row_bytes(), 1));
-      if (type_.has_strings()) {
-        heap_ = pool_.take(std::max<size_t>(text_left + texts_.size(), 1));
-        if (!texts_.empty()) std::memcpy(heap_.get(), texts_.data(), texts_.size());
-        heap_used_ = texts_.size();
-      }
-    }
-    row_start_heap_ = heap_used_;
-    return rows_.get() + num_rows_ * type_.row_bytes();
-  }
-  void end_row() { ++num_rows_; }
-  void drop_row() { heap_used_ = row_start_heap_; }
-  // Of the batches that are finished.
-  uint64_t num_bytes() const { return num_bytes_; }
-
-  // `text` is part of the text that begin_row was told of.
-  void put_string(std::byte* field, std::string_view text) {
-    const record::string_ref ref{static_cast<uint32_t>(heap_used_), static_cast<uint32_t>(text.size())};
-    std::memcpy(field, &ref, sizeof ref);
-    if (!text.empty()) std::memcpy(heap_.get() + heap_used_, text.data(), text.size());
-    heap_used_ += text.size();
-  }
-
-  void flush() {
-    if (num_rows_ > 0) {
-      record::batch b;
-      b.rows = rows_.get();
-      b.num_rows = num_rows_;
-      b.row_bytes = type_.row_bytes();
-      b.heap = heap_.get();
-      b.heap_bytes = heap_used_;
-      num_bytes_ += b.num_bytes();
-      if (heap_) {
-        b.owner = std::make_shared<std::pair<buffer, buffer>>(std::move(rows_), std::move(heap_));
-      } else {
-        b.owner = std::move(rows_);
-      }
-      out_.push_back(std::move(b));
-    }
-    rows_.reset();
-    heap_.reset();
-    num_rows_ = capacity_ = heap_used_ = 0;
-  }
-
- private:
-  using buffer = std::shared_ptr<std::byte[]>;
-  const record::row_type& type_;
-  const size_t num_fields_;
-  const std::string& texts_;
-  record::batch_pool& pool_;
-  record::batch_shape shape_;
-  std::vector<record::batch>& out_;
-  buffer rows_;
-  buffer heap_;
-  size_t num_rows_ = 0;
-  size_t capacity_ = 0;
-  size_t heap_used_ = 0;
-  size_t row_start_heap_ = 0;
-  uint64_t num_bytes_ = 0;
-};
 
 struct csv_parser::failure {
   const char* where = nullptr;  // first byte of the field at fault
@@ -143,10 +49,9 @@ csv_parser::csv_parser(record::row_type type, csv_format format, csv_missing mis
   missing_.columns.resize(type_.num_columns());
 }
 
-csv_parser::progress csv_parser::parse(std::string_view text, uint64_t first_line, record::batch_pool& pool,
-                                       size_t batch_bytes, std::vector<record::batch>& rows,
-                                       const std::function<bool(const malformed_record&)>& reject, uint64_t most_bytes,
-                                       const csv_layout* layout) const {
+parse_progress csv_parser::parse(std::string_view text, uint64_t first_line, record::batch_pool& pool,
+                                 size_t batch_bytes, std::vector<record::batch>& rows, const record_rejecter& reject,
+                                 uint64_t most_bytes, const csv_layout* layout) const {
   if (text.size() > UINT32_MAX - missing_.default_texts.size())
     throw error(error_kind::bad_data, fmt::format("line {}: longer than 4 GiB", first_line + 1),
                 "split the line or store it as several rows");
@@ -155,9 +60,10 @@ csv_parser::progress csv_parser::parse(std::string_view text, uint64_t first_lin
   const bool in_order = layout == nullptr || *layout == in_order_;
   const bool all = missing_.any() || times_.any();
   if (layout == nullptr) layout = &in_order_;
-  filler to(type_, layout->num_fields, missing_.default_texts, pool, batch_bytes, rows);
+  // A record has a byte for each field, but for the last field of the last record.
+  row_filler to(type_, layout->num_fields, missing_.default_texts, pool, batch_bytes, rows);
   failure why;
-  progress done;
+  parse_progress done;
   uint64_t rejected_bytes = 0;
   uint64_t lines = first_line;  // up to `counted`
   const char* counted = p;
@@ -271,7 +177,7 @@ size_t csv_parser::count_fields(const char* p, const char* end) const {
 // Behind the record's line end; null and `why` when it is malformed.
 template <csv_parser::way how>
 const char* csv_parser::parse_record(const char* p, const char* end, const csv_layout& layout, std::byte* row,
-                                     filler& to, failure& why) const {
+                                     row_filler& to, failure& why) const {
   constexpr bool in_order = how == way::in_order, with_all = how == way::with_all;
   const char delimiter = format_.delimiter;
   const size_t num_taken = in_order ? type_.num_columns() : layout.taken.size();

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,44 +15,32 @@
 #include "operators/parts/text/csv_missing.h"
 #include "operators/parts/text/csv_times.h"
 #include "operators/parts/text/field_skip.h"
+#include "operators/parts/text/record_parsing.h"
+#include "operators/parts/text/row_filler.h"
 #include "operators/parts/text/text_scan.h"
 
 namespace flowrun::operators {
-
-// A record that is no row of the type.
-struct malformed_record {
-  std::string_view text;  // the whole record without its line end
-  uint64_t line = 0;      // of the field at fault, counted from 1 in the file
-  uint64_t column = 0;    // of its first byte in that line, counted from 1
-  std::string reason;     // `expected u32, got "x"`
-};
 
 class csv_parser {
  public:
   // `type`: of the rows, the columns that the fields have, and behind them those that tell what is missing.
   csv_parser(record::row_type type, csv_format format, csv_missing missing = {}, csv_times times = {});
 
-  // What became of a text.
-  struct progress {
-    uint64_t num_records = 0;
-    size_t num_bytes = 0;  // of the text, from its beginning: whole records
-  };
   // Appends the rows of `text` to `rows`, in batches of about batch_bytes, and ends early once these and what was
   // rejected take about `most_bytes`. `first_line` counts the line ends before the text in its file. Each malformed
   // record goes to `reject`; when that returns false, the rest is left alone. `layout`: of all the records; null: field
   // i is column i. Thread-safe.
-  progress parse(std::string_view text, uint64_t first_line, record::batch_pool& pool, size_t batch_bytes,
-                 std::vector<record::batch>& rows, const std::function<bool(const malformed_record&)>& reject,
-                 uint64_t most_bytes = ~uint64_t{0}, const csv_layout* layout = nullptr) const;
+  parse_progress parse(std::string_view text, uint64_t first_line, record::batch_pool& pool, size_t batch_bytes,
+                       std::vector<record::batch>& rows, const record_rejecter& reject,
+                       uint64_t most_bytes = ~uint64_t{0}, const csv_layout* layout = nullptr) const;
 
  private:
-  class filler;
   struct failure;
   // Of each the code does what it must and no more.
   enum class way { in_order, by_layout, with_all };  // with_all: also missing values, and forms of times
   template <way how>
   [[gnu::noinline]] const char* parse_record(const char* p, const char* end, const csv_layout& layout, std::byte* row,
-                                             filler& to, failure& why) const;
+                                             row_filler& to, failure& why) const;
   const char* read_field(const char* p, const char* end, std::string_view& field, std::string& unescaped,
                          failure& why) const;
   void explain_skip(const char* p, const char* end, size_t field, size_t next, size_t num_fields, failure& why) const;

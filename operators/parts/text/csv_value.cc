@@ -123,6 +123,12 @@ bool parse_value(value_type type, std::string_view field, std::byte* to) {
   }
 }
 
+std::string value_range(value_type type) {
+  if (type.is_unsigned()) return fmt::format("0 to {}", largest_unsigned(type.num_bytes));
+  const auto most = static_cast<int64_t>(largest_unsigned(type.num_bytes) >> 1);
+  return fmt::format("{} to {}", -most - 1, most);
+}
+
 std::string quoted_excerpt(std::string_view field) {
   constexpr size_t longest = 40;
   std::string shown;
@@ -142,11 +148,8 @@ std::string quoted_excerpt(std::string_view field) {
 std::string refusal(value_type type, std::string_view field) {
   const std::string got = field.empty() ? "an empty field" : quoted_excerpt(field);
   std::string range;
-  if (type.is_unsigned()) {
-    range = fmt::format(" (0 to {})", largest_unsigned(type.num_bytes));
-  } else if (type.is_signed()) {
-    const auto most = static_cast<int64_t>(largest_unsigned(type.num_bytes) >> 1);
-    range = fmt::format(" ({} to {})", -most - 1, most);
+  if (type.is_integer()) {
+    range = fmt::format(" ({})", value_range(type));
   } else if (type.is_time() && !field.empty()) {
     return fmt::format("expected {}, got {}: {}", to_string(type), got,
                        type.is_date() ? calendar::why_no_date(field) : calendar::why_no_timestamp(field));

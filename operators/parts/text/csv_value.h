@@ -20,6 +20,9 @@ bool parse_value(record::value_type type, std::string_view field, std::byte* to)
 // Why parse_value refuses the field: `expected u8 (0 to 255), got "300"`.
 std::string refusal(record::value_type type, std::string_view field);
 
+// What an integer type takes: "0 to 255".
+std::string value_range(record::value_type type);
+
 // `field` in quotes, shortened, with escapes for bytes that a terminal should not get.
 std::string quoted_excerpt(std::string_view field);
 

@@ -25,8 +25,10 @@ bool rejection_tally::reject(uint64_t file, const malformed_record& record) {
   mutex_lock lock(mutex_);
   ++num_rejected_;
   if (num_rejected_ == 1 ||
-      std::tie(file, record.line, record.column) < std::tie(first_.file, first_.line, first_.column))
-    first_ = {file, record.line, record.column, record.reason};
+      std::tie(file, record.line, record.column) < std::tie(first_file_, first_.line, first_.column)) {
+    first_file_ = file;
+    first_ = {{}, record.line, record.column, record.reason};
+  }
   if (policy_.what != action::fail) return true;
   failed_.store(true, std::memory_order_relaxed);
   return false;
@@ -38,14 +40,18 @@ void rejection_tally::parsed(uint64_t num_records, bool ends) {
   if (ends && --pieces_out_ == 0 && waiting_ != nullptr) std::exchange(waiting_, nullptr)->wake();
 }
 
-std::string rejection_tally::describe(const problem& p) const {
-  const std::string& path = paths_[p.file];
-  const std::string place =
-      words_.place == nullptr ? fmt::format("{}:{}:{}", path, p.line, p.column) : words_.place(path, p.line, p.column);
-  return fmt::format("{}: {}", place, p.reason);
+namespace {
+
+std::string place_and_reason(const std::string& path, const malformed_record& record, const rejection_words& words) {
+  if (words.place != nullptr)
+    return fmt::format("{}: {}", words.place(path, record.line, record.column), record.reason);
+  return fmt::format("{}:{}:{}: {}", path, record.line, record.column, record.reason);
 }
 
-namespace {
+std::string way_on(const rejection_words& words) {
+  return fmt::format("{}, or say `on_error: {{to: PORT}}` or `on_error: skip` to go on without such {}", words.mend,
+                     words.several);
+}
 
 std::string percent(double ratio) {
   if (ratio < 0.001) return "under 0.1 %";
@@ -54,12 +60,20 @@ std::string percent(double ratio) {
 
 }  // namespace
 
+error malformed_text(const std::string& path, const malformed_record& record) {
+  const rejection_words words;
+  return {error_kind::bad_data, place_and_reason(path, record, words), way_on(words)};
+}
+
+std::string rejection_tally::describe_first() const { return place_and_reason(paths_[first_file_], first_, words_); }
+
 // Where the first lines are malformed, it is the type rather than the lines that is wrong.
-std::string rejection_tally::way_to_type(const problem& p) const {
+std::string rejection_tally::way_to_type() const {
   constexpr uint64_t first_lines = 2;  // a header, and the first row
   const bool is_text = words_.place == nullptr;
-  if (!is_text || p.line > first_lines || paths_[p.file] == "-") return {};
-  return fmt::format("; if no line fits, `flowrun infer {}` shows the file's own `type`", paths_[p.file]);
+  const std::string& path = paths_[first_file_];
+  if (!is_text || !words_.infers || first_.line > first_lines || path == "-") return {};
+  return fmt::format("; if no line fits, `flowrun infer {}` shows the file's own `type`", path);
 }
 
 outcome rejection_tally::settled(waker& w) {
@@ -70,18 +84,14 @@ outcome rejection_tally::settled(waker& w) {
     return outcome::blocked(blocked_on::output);
   }
   if (num_rejected_ == 0) return outcome::done();
-  if (policy_.what == action::fail)
-    throw error(error_kind::bad_data, describe(first_),
-                fmt::format("{}, or say `on_error: {{to: PORT}}` or `on_error: skip` to go on without such {}",
-                            words_.mend, words_.several) +
-                    way_to_type(first_));
+  if (policy_.what == action::fail) throw error(error_kind::bad_data, describe_first(), way_on(words_) + way_to_type());
   const double ratio = static_cast<double>(num_rejected_) / static_cast<double>(num_records_);
   if (ratio > policy_.max_ratio)
     throw error(
         error_kind::bad_data,
         fmt::format("{} of {} {} {} rejected ({}), more than max_ratio {}; the first: {}", format_count(num_rejected_),
                     format_count(num_records_), num_records_ == 1 ? words_.one : words_.several,
-                    num_rejected_ == 1 ? "was" : "were", percent(ratio), policy_.max_ratio, describe(first_)),
+                    num_rejected_ == 1 ? "was" : "were", percent(ratio), policy_.max_ratio, describe_first()),
         fmt::format("{}, or raise max_ratio", words_.check));
   return outcome::done();
 }

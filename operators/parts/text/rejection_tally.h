@@ -11,11 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/base/mutex.h"
 #include "engine/base/waker.h"
 #include "engine/exec/services.h"
 #include "engine/plan/node_checker.h"
-#include "operators/parts/text/csv_parser.h"
+#include "operators/parts/text/record_parsing.h"
 
 namespace flowrun::operators {
 
@@ -25,8 +26,12 @@ struct rejection_words {
   std::string_view one = "line", several = "lines";
   std::string_view mend = "mend the line";
   std::string_view check = "check `delimiter` and `type`, mend the input";
+  bool infers = true;  // `flowrun infer` knows the type of such a text
   std::string (*place)(const std::string& path, uint64_t line, uint64_t column) = nullptr;  // null: PATH:LINE:COLUMN
 };
+
+// That ends a job whose policy is to fail: of a line of a text.
+error malformed_text(const std::string& path, const malformed_record& record);
 
 // Thread-safe.
 class rejection_tally {
@@ -51,12 +56,8 @@ class rejection_tally {
   outcome settled(waker& w);
 
  private:
-  struct problem {
-    uint64_t file = 0, line = 0, column = 0;
-    std::string reason;
-  };
-  std::string describe(const problem& p) const;
-  std::string way_to_type(const problem& p) const;
+  std::string describe_first() const FLOWRUN_REQUIRES(mutex_);
+  std::string way_to_type() const FLOWRUN_REQUIRES(mutex_);
 
   const plan::node_checker::error_policy policy_;
   const std::vector<std::string> paths_;
@@ -67,7 +68,9 @@ class rejection_tally {
   uint64_t pieces_out_ FLOWRUN_GUARDED_BY(mutex_) = 0;
   uint64_t num_records_ FLOWRUN_GUARDED_BY(mutex_) = 0;
   uint64_t num_rejected_ FLOWRUN_GUARDED_BY(mutex_) = 0;
-  problem first_ FLOWRUN_GUARDED_BY(mutex_);  // meaningful when num_rejected_ > 0
+  // Meaningful when num_rejected_ > 0; its text is gone.
+  uint64_t first_file_ FLOWRUN_GUARDED_BY(mutex_) = 0;
+  malformed_record first_ FLOWRUN_GUARDED_BY(mutex_);
   waker* waiting_ FLOWRUN_GUARDED_BY(mutex_) = nullptr;
 };
 

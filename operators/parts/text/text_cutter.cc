@@ -12,11 +12,6 @@ namespace {
 
 constexpr size_t least_long_record = MiB;
 
-const char* find_last(const char* from, const char* to, char byte) {
-  const void* found = from == to ? nullptr : memrchr(from, byte, static_cast<size_t>(to - from));
-  return static_cast<const char*>(found);
-}
-
 }  // namespace
 
 // The piece that is being cut is [piece, end); [piece, records) are whole records.
@@ -143,7 +138,7 @@ void text_cutter::segment(cut& c, const char* from, const char* to) {
     const auto room = static_cast<size_t>(c.end - c.piece);
     const char* const target = room <= options_.piece_bytes ? c.end : c.piece + options_.piece_bytes;
     if (from < target) {
-      if (const char* last = find_last(from, std::min(to, target), line_end)) c.records = last + 1;
+      if (const char* last = find_last_byte(from, std::min(to, target), line_end)) c.records = last + 1;
     }
     if (to <= target) return;
     if (c.records == c.piece) {  // one record alone is longer
@@ -196,7 +191,7 @@ void text_cutter::carry(std::string_view text) {
   if (!long_record_) {
     carried_ += text;
     if (carried_.size() < least_long_record) return;
-    long_record_ = std::make_shared<aligned_buffer>(options_.max_record_bytes + 1);
+    long_record_ = std::make_shared<aligned_buffer>(options_.max_record_bytes + 1 + options_.padding_bytes);
     long_bytes_ = 0;
     text = carried_;
   }
@@ -214,12 +209,13 @@ void text_cutter::emit_carried(std::string_view rest, std::vector<text_piece>& o
     text = reinterpret_cast<char*>(long_record_->data());
     owner = std::move(long_record_);
   } else {
-    const std::shared_ptr<std::byte[]> whole = pool_->take(num_bytes);
+    const std::shared_ptr<std::byte[]> whole = pool_->take(num_bytes + options_.padding_bytes);
     text = reinterpret_cast<char*>(whole.get());
     std::memcpy(text, carried_.data(), carried_.size());
     owner = whole;
   }
   if (!rest.empty()) std::memcpy(text + num_bytes - rest.size(), rest.data(), rest.size());
+  if (options_.padding_bytes > 0) std::memset(text + num_bytes, 0, options_.padding_bytes);
   carried_.clear();
   if (carried_.capacity() > 4 * options_.piece_bytes) carried_.shrink_to_fit();
   emit(owner, {text, num_bytes}, out, true);

@@ -26,7 +26,7 @@ struct text_piece {
   std::string_view text;    // whole records, the last with its line end unless the file ends without one
   uint64_t first_line = 0;  // line ends before it in its file
   uint64_t offset = 0;      // of its first byte in its file
-  bool is_copy = false;     // it owns a copy, and no buffer that a reader waits for
+  bool is_copy = false;     // it owns a copy with padding_bytes behind it, and no buffer that a reader waits for
 };
 
 struct cutter_options {
@@ -39,6 +39,7 @@ struct cutter_options {
   // empty. `file`: as begin_file was told.
   std::function<void(size_t file, const std::string& path, std::string_view record)> on_header;
   size_t max_record_bytes = 1 << 26;  // without its line end
+  size_t padding_bytes = 0;           // of zeros that can be read behind a copy
   bool more_memory_helps = true;      // against records that are longer
   std::string node;                   // that reads, for the message
 };

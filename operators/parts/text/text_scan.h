@@ -90,6 +90,11 @@ inline const char* find_byte(const char* p, const char* end, char byte) {
   return found == nullptr ? end : static_cast<const char*>(found);
 }
 
+// The last one in [p, end), or null.
+inline const char* find_last_byte(const char* p, const char* end, char byte) {
+  return p == end ? nullptr : static_cast<const char*>(memrchr(p, byte, static_cast<size_t>(end - p)));
+}
+
 // The closing quote of the quoted field whose text starts at `p` (behind the opening quote), or end when it never
 // closes. `escaped` becomes true when the field has quotes within.
 inline const char* find_closing_quote(const char* p, const char* end, char quote, bool& escaped) {

@@ -11,8 +11,6 @@ namespace flowrun::operators {
 
 namespace {
 
-// A record is put together, cut off, parsed and copied: four times its length, in the worst case.
-constexpr uint64_t copies_of_a_record = 4;
 constexpr uint64_t min_record_bytes = 1 * MiB;
 constexpr uint64_t max_record_bytes = 32 * MiB;
 constexpr uint64_t lone_record_bytes = 16 * MiB;
@@ -125,7 +123,7 @@ plan::row_estimate rows_of_text(input_facts& inputs, char line_end, uint64_t lea
   return out;
 }
 
-plan::memory_wish text_reading_memory(const input_facts& inputs) {
+plan::memory_wish text_reading_memory(const input_facts& inputs, uint64_t copies_of_a_record) {
   plan::memory_wish wish = reading_memory(inputs);
   wish.maximum = std::max(wish.maximum, copies_of_a_record * max_record_bytes + inputs.decoder_bytes);
   return wish;
@@ -135,7 +133,8 @@ size_t longest_line(const exec::build_context& context, const cutter_options& op
   return std::max<uint64_t>(options.max_record_bytes, std::min(2 * context.batches.row_bytes, lone_record_bytes));
 }
 
-cutter_options default_cutting(const exec::build_context& context, const input_facts& inputs) {
+cutter_options default_cutting(const exec::build_context& context, const input_facts& inputs,
+                               uint64_t copies_of_a_record) {
   const uint64_t memory_bytes = context.memory_bytes - std::min(context.memory_bytes, inputs.decoder_bytes);
   cutter_options options;
   options.node = context.node.id;

@@ -1,0 +1,58 @@
+// file.write_json_lines: rows as JSON objects, one a line. A parallel stage formats, an ordered one writes.
+#include <utility>
+
+#include "operators/parts/files/file_sink.h"
+#include "operators/parts/text/format_stage.h"
+#include "operators/parts/text/json_formatter.h"
+#include "operators/parts/text/json_layout.h"
+#include "operators/word.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+struct settings {
+  written_file to;
+  json_layout layout;
+};
+
+settings check(plan::node_checker& node) {
+  return {read_written_file(node), read_json_layout(node, node.input_type())};
+}
+
+exec::assembly build(exec::build_context& c, const settings& s) {
+  exec::assembly out;
+  json_formatter formatter(c.input_type(), s.layout);
+  out.stages.push_back(std::make_unique<format_stage<json_formatter>>(std::move(formatter), c.job.pool()));
+  out.stages.push_back(make_file_sink(c, s.to, sink_content::text));
+  return out;
+}
+
+}  // namespace
+
+template <>
+exec::operator_definition word<"file_write_json_lines">() {
+  plan::operator_declaration d;
+  d.name = "file.write_json_lines";
+  d.summary = "Writes rows as JSON objects, one a line (JSON lines, NDJSON).";
+  d.details =
+      "The keys are the columns' names, in their order, without blanks between them; `names` gives other keys, and "
+      "puts "
+      "columns into objects, which stand where the first of their columns does. Integers are written in full, also "
+      "beyond 2^53, which some readers round; floats have the fewest digits that read back as the same value, and NaN "
+      "and infinities, which JSON doesn't have, are null. A decimal[S] is a number with S digits behind the point. A "
+      "bool is true or false; dates and timestamps are texts such "
+      "as \"2026-11-23\" and \"2026-11-23T22:15:03Z\". A string or bytes[N] must be UTF-8: anything else ends the job. "
+      "The file appears under its name when the whole job has succeeded.";
+  d.order = "keeps: lines are written in the order of the input";
+  d.example =
+      "write: {op: file.write_json_lines, in: top, with: {path: out/degree.jsonl, names: {degree: stats.degree}}}\n";
+  d.role = plan::operator_role::sink;
+  d.inputs = {{"in", "the rows"}};
+  d.parameters = written_file_parameters();
+  d.parameters.push_back(json_names_parameter());
+  d.memory = [](const plan::node& n, plan::node_part) { return writing_memory(n.settings.as<settings>().to); };
+  return exec::define<settings>(std::move(d), check, build);
+}
+
+}  // namespace flowrun::operators

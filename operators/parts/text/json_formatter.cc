@@ -1,0 +1,105 @@
+#include "operators/parts/text/json_formatter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "operators/parts/text/csv_value.h"
+#include "operators/parts/text/growing_text.h"
+#include "operators/parts/text/json_text.h"
+
+namespace flowrun::operators {
+
+namespace {
+
+template <class Float>
+bool is_finite(const std::byte* at) {
+  Float value;
+  std::memcpy(&value, at, sizeof value);
+  return std::isfinite(value);
+}
+
+// Any value but a text.
+char* put_value(record::value_type type, const std::byte* at, char* to) {
+  const bool number = type.kind == record::type_kind::f32   ? is_finite<float>(at)
+                      : type.kind == record::type_kind::f64 ? is_finite<double>(at)
+                                                            : true;
+  if (!number) {  // JSON has no such number
+    std::memcpy(to, "null", 4);
+    return to + 4;
+  }
+  if (!type.is_time()) return format_value(type, at, to);
+  *to++ = '"';
+  to = format_value(type, at, to);
+  *to++ = '"';
+  return to;
+}
+
+[[noreturn]] void refuse_bytes(std::string_view text, const record::column& column) {
+  throw error(
+      error_kind::bad_data,
+      fmt::format("column '{}' holds {}, which is no UTF-8, as texts of JSON are", column.name, quoted_excerpt(text)),
+      "write a text of the bytes, such as hex(" + column.name + ") in a map, or use file.write_csv");
+}
+
+}  // namespace
+
+json_formatter::json_formatter(record::row_type type, const json_layout& layout) : type_(std::move(type)) {
+  std::string between;
+  add(layout, 0, between);
+  behind_ = between + "\n";
+  fixed_chars_ = behind_.size();
+  for (const value& v : values_) fixed_chars_ += v.before.size() + max_value_chars + 2;
+}
+
+void json_formatter::add(const json_layout& layout, size_t object, std::string& between) {
+  between += '{';
+  bool first = true;
+  for (const json_layout::entry& e : layout.objects[object].entries) {
+    if (!std::exchange(first, false)) between += ',';
+    between += e.quoted + ":";
+    if (e.column)
+      values_.push_back({std::exchange(between, {}), *e.column});
+    else
+      add(layout, e.object, between);
+  }
+  between += '}';
+}
+
+text_block json_formatter::format(const record::batch& in, record::batch_pool& pool, uint64_t most_bytes) const {
+  growing_text out(pool);
+  char* to = nullptr;
+  size_t num_rows = 0;
+  const size_t usual = std::max<size_t>(in.num_rows * fixed_chars_ / 2 + in.heap_bytes, 64);
+  out.reserve(to, std::min<uint64_t>(usual, std::max<uint64_t>(most_bytes, 64)));
+  for (; num_rows < in.num_rows && out.size(to) < most_bytes; ++num_rows) {
+    const std::byte* const row = in.row(num_rows);
+    out.reserve(to, fixed_chars_);
+    for (const value& v : values_) {
+      std::memcpy(to, v.before.data(), v.before.size());
+      to += v.before.size();
+      const record::column& c = type_[v.column];
+      const std::byte* const at = row + c.offset;
+      if (!c.type.is_text()) {
+        to = put_value(c.type, at, to);
+        continue;
+      }
+      const std::string_view text = c.type.is_string()
+                                        ? record::load_string(at, in.heap)
+                                        : std::string_view(reinterpret_cast<const char*>(at), c.type.num_bytes);
+      if (!is_utf8(text)) refuse_bytes(text, c);
+      // And what the rest of the row may take.
+      out.reserve(to, json_text_bytes(text) + fixed_chars_);
+      to = put_json_text(text, to);
+    }
+    std::memcpy(to, behind_.data(), behind_.size());
+    to += behind_.size();
+  }
+  return out.take(to, num_rows);
+}
+
+}  // namespace flowrun::operators
