@@ -333,12 +333,14 @@ TEST(file_write_npy, what_is_written_reads_back) {
                                 i << 30, i, static_cast<int64_t>(i) - 1500, 0.5 * static_cast<double>(i)));
   const std::string type = "{b: bool, n24: u24, n40: u40, n48: u48, text: \"bytes[7]\", n: i64, f: f64}";
   const std::string write = "in: {op: test.rows, with: {type: " + type + "}}\n" +
-                            "days: {op: map, in: in, with: {\"*\": all, day: to_date(n), at: to_timestamp(n)}}\n" +
+                            "days: {op: map, in: in, with: {\"*\": all, day: to_date(n), at: to_timestamp(n), price: "
+                            "\"to_decimal(n, 2)\"}}\n" +
                             "write: {op: file.write_npy, in: days, with: {path: " + dir / "sub/out.npy" + "}}\n";
-  const std::string times = "in: {op: file.read_npy, with: {path: " + dir / "sub/out.npy" +
-                            ", type: {at: timestamp, day: date, n: i64}}}\n"
-                            "wrong: {op: filter, in: in, with: {where: day != to_date(n) or at != to_timestamp(n)}}\n"
-                            "out: {op: test.sink, in: wrong}\n";
+  const std::string times =
+      "in: {op: file.read_npy, with: {path: " + dir / "sub/out.npy" +
+      ", type: {at: timestamp, day: date, n: i64, price: \"decimal[2]\"}}}\n"
+      "wrong: {op: filter, in: in, with: {where: day != to_date(n) or at != to_timestamp(n) or price != n}}\n"
+      "out: {op: test.sink, in: wrong}\n";
   std::string first;
   for (const auto backend : {io::backend_kind::memory, io::backend_kind::threads, io::backend_kind::automatic})
     for (const bool direct : {false, true})

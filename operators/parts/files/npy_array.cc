@@ -34,7 +34,7 @@ std::string npy_type_of(value_type type) {
     case type_kind::bytes: return fmt::format("|S{}", type.num_bytes);
     case type_kind::date: return "<M8[D]";
     case type_kind::timestamp: return "<M8[us]";
-    default: return fmt::format("<{}{}", type.is_float() ? 'f' : type.is_signed() ? 'i' : 'u', npy_bytes_of(type));
+    default: return fmt::format("<{}{}", type.is_float() ? 'f' : type.has_sign() ? 'i' : 'u', npy_bytes_of(type));
   }
 }
 

@@ -24,9 +24,11 @@ using record::value_type;
 
 bool can_name_column(const std::string& name) { return specs::is_column_name(name) && !expr::is_reserved_word(name); }
 
-// Numbers of 24, 40 and 48 bits lie in the next wider one that NumPy has; their values are looked at.
+// Numbers of 24, 40 and 48 bits lie in the next wider one that NumPy has; their values are looked at. Of a decimal the
+// file has the number of units.
 bool fits(value_type in_file, value_type wanted) {
   if (in_file == wanted) return true;
+  if (wanted.is_decimal()) return in_file.kind == type_kind::i64;
   if (wanted.kind == type_kind::u24) return in_file.kind == type_kind::u32;
   return (wanted.kind == type_kind::u40 || wanted.kind == type_kind::u48) && in_file.kind == type_kind::u64;
 }
