@@ -49,7 +49,7 @@ uint64_t long_to_f(uint64_t a, uint64_t m) {
 
 uint64_t of_f(uint64_t a, uint64_t m) {
   const double value = lane::f(a);
-  const auto refuse = [&] [[noreturn]] {
+  const auto refuse = [&] {
     uint64_t digits = 0;
     for (uint64_t power = 1; power < m; power *= 10) ++digits;
     fail(operation::of_float, a, digits);
