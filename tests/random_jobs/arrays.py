@@ -4,7 +4,7 @@ import ast
 import re
 
 from tables import by_keys, sort_keys, table
-from values import fault, is_float, is_text, job_fails, length_of, packed, unpacked, width
+from values import fault, is_decimal, is_float, is_text, job_fails, length_of, packed, unpacked, width
 
 # The type of NumPy that has a column's values.
 NAMES = {
@@ -17,6 +17,8 @@ REJECTED = {"row_in_file": "u64", "column": "string", "reason": "hash"}
 
 
 def name_of(kind):
+    if is_decimal(kind):
+        return "<i8"  # its number of units
     return NAMES.get(kind) or f"|S{length_of(kind)}"
 
 

@@ -313,7 +313,7 @@ class version:
         self.text = text
 
     def stem(self):
-        ending = re.compile(rb"(\.[A-Za-z~][A-Za-z0-9~]*)*\Z").search(self.text, 1)
+        ending = re.compile(rb"(\.[A-Za-z~][A-Za-z0-9~]*)*\Z").search(self.text)
         return self.text[: ending.start()]
 
     @staticmethod
