@@ -55,10 +55,11 @@ inline bool copy_plain(std::string_view text, std::byte* to) {
   return found == 0;
 }
 
-// A number of up to 16 digits as it stands; false for any other token.
+// A number of up to 16 digits as it stands; false for any other token, also for none (behind a colon there may be
+// nothing).
 inline bool read_short_unsigned(std::string_view token, uint32_t num_bytes, std::byte* to) {
   const size_t size = token.size();
-  if (size > 16 || (token[0] == '0' && size > 1)) return false;
+  if (size == 0 || size > 16 || (token[0] == '0' && size > 1)) return false;
   uint64_t value = 0, low = 0;
   if (size <= 8)
     return number_of_digits(load_word(token.data()), static_cast<uint32_t>(size), value) &&
