@@ -135,7 +135,6 @@ void look_into(const settings& s, const std::string& path) {
 
 template <>
 exec::operator_definition word<"file_read_csv">() {
-  using plan::parameter_kind;
   plan::operator_declaration d;
   d.name = "file.read_csv";
   d.summary = "Reads text files with one row a line and a delimiter between the fields.";
@@ -176,15 +175,9 @@ exec::operator_definition word<"file_read_csv">() {
   d.role = plan::operator_role::source;
   d.outputs = {{"out", "the rows"}};
   d.has_error_port = true;
-  d.parameters.resize(2);
-  d.parameters[0].name = "path";
-  d.parameters[0].kind = parameter_kind::paths;
-  d.parameters[0].required = true;
-  d.parameters[0].help = input_path_help;
-  d.parameters[1].name = "type";
-  d.parameters[1].kind = parameter_kind::row_type;
-  d.parameters[1].required = true;
-  d.parameters[1].help = "The columns in the order of the fields; with `columns: header` those to take, in any order.";
+  d.parameters = {input_path_parameter(),
+                  input_type_parameter(
+                      "The columns in the order of the fields; with `columns: header` those to take, in any order.")};
   for (plan::parameter_declaration& p : csv_column_parameters()) d.parameters.push_back(std::move(p));
   for (plan::parameter_declaration& p : csv_parameters()) d.parameters.push_back(std::move(p));
   d.parameters.push_back(csv_times_parameter());

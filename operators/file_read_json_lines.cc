@@ -166,15 +166,7 @@ exec::operator_definition word<"file_read_json_lines">() {
   d.role = plan::operator_role::source;
   d.outputs = {{"out", "the rows"}};
   d.has_error_port = true;
-  d.parameters.resize(2);
-  d.parameters[0].name = "path";
-  d.parameters[0].kind = parameter_kind::paths;
-  d.parameters[0].required = true;
-  d.parameters[0].help = input_path_help;
-  d.parameters[1].name = "type";
-  d.parameters[1].kind = parameter_kind::row_type;
-  d.parameters[1].required = true;
-  d.parameters[1].help = "The columns, by the keys of the objects.";
+  d.parameters = {input_path_parameter(), input_type_parameter("The columns, by the keys of the objects.")};
   d.parameters.push_back(json_names_parameter());
   plan::parameter_declaration& others = d.parameters.emplace_back();
   others.name = "other_keys";

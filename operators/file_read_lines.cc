@@ -108,7 +108,6 @@ exec::assembly build(exec::build_context& c, const settings& s) {
 
 template <>
 exec::operator_definition word<"file_read_lines">() {
-  using plan::parameter_kind;
   plan::operator_declaration d;
   d.name = "file.read_lines";
   d.summary = "Reads text files; each line is a row {text: string}.";
@@ -122,11 +121,7 @@ exec::operator_definition word<"file_read_lines">() {
       "all: {op: file.read_lines, with: {path: \"access.log*\", file_column: file}}\n";
   d.role = plan::operator_role::source;
   d.outputs = {{"out", "one row for each line"}};
-  d.parameters.resize(1);
-  d.parameters[0].name = "path";
-  d.parameters[0].kind = parameter_kind::paths;
-  d.parameters[0].required = true;
-  d.parameters[0].help = input_path_help;
+  d.parameters = {input_path_parameter()};
   d.parameters.push_back(line_delimiter_parameter());
   d.parameters.push_back(file_column_parameter());
   d.memory = [](const plan::node& n, plan::node_part) { return text_reading_memory(n.settings.as<settings>().inputs); };

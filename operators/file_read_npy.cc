@@ -266,14 +266,8 @@ exec::operator_definition word<"file_read_npy">() {
   d.outputs = {{"out", "the rows"}};
   d.has_error_port = true;
   d.parameters.resize(3);
-  d.parameters[0].name = "path";
-  d.parameters[0].kind = parameter_kind::paths;
-  d.parameters[0].required = true;
-  d.parameters[0].help = input_path_help;
-  d.parameters[1].name = "type";
-  d.parameters[1].kind = parameter_kind::row_type;
-  d.parameters[1].required = true;
-  d.parameters[1].help = "The columns to take, of a structured array in any order; no strings.";
+  d.parameters[0] = input_path_parameter();
+  d.parameters[1] = input_type_parameter("The columns to take, of a structured array in any order; no strings.");
   d.parameters[2].name = "names";
   d.parameters[2].kind = parameter_kind::column_texts;
   d.parameters[2].help =

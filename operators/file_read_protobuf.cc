@@ -279,10 +279,7 @@ exec::operator_definition word<"file_read_protobuf">() {
   d.outputs = {{"out", "a row for each message"}};
   d.has_error_port = true;
   d.parameters.resize(5);
-  d.parameters[0].name = "path";
-  d.parameters[0].kind = parameter_kind::paths;
-  d.parameters[0].required = true;
-  d.parameters[0].help = input_path_help;
+  d.parameters[0] = input_path_parameter();
   d.parameters[1].name = "descriptors";
   d.parameters[1].kind = parameter_kind::path;
   d.parameters[1].required = true;
@@ -291,10 +288,7 @@ exec::operator_definition word<"file_read_protobuf">() {
   d.parameters[2].kind = parameter_kind::text;
   d.parameters[2].required = true;
   d.parameters[2].help = "The name of the messages, with their package: shop.Visit.";
-  d.parameters[3].name = "type";
-  d.parameters[3].kind = parameter_kind::row_type;
-  d.parameters[3].required = true;
-  d.parameters[3].help = "The columns to take, in any order.";
+  d.parameters[3] = input_type_parameter("The columns to take, in any order.");
   d.parameters[4].name = "fields";
   d.parameters[4].kind = parameter_kind::column_texts;
   d.parameters[4].help =

@@ -239,14 +239,8 @@ exec::operator_definition word<"file_read_rows">() {
   d.role = plan::operator_role::source;
   d.outputs = {{"out", "the rows"}};
   d.parameters.resize(6);
-  d.parameters[0].name = "path";
-  d.parameters[0].kind = parameter_kind::paths;
-  d.parameters[0].required = true;
-  d.parameters[0].help = input_path_help;
-  d.parameters[1].name = "type";
-  d.parameters[1].kind = parameter_kind::row_type;
-  d.parameters[1].required = true;
-  d.parameters[1].help = "The columns in the order they lie in the file; no strings.";
+  d.parameters[0] = input_path_parameter();
+  d.parameters[1] = input_type_parameter("The columns in the order they lie in the file; no strings.");
   d.parameters[2].name = "range";
   d.parameters[2].kind = parameter_kind::text;
   d.parameters[2].help =

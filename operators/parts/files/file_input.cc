@@ -163,4 +163,25 @@ outcome file_input::next(io::chunk& out, waker& w) {
   return outcome::ready();
 }
 
+plan::parameter_declaration input_path_parameter() {
+  plan::parameter_declaration p;
+  p.name = "path";
+  p.kind = plan::parameter_kind::paths;
+  p.required = true;
+  p.help =
+      "A file, or a list of files that are read one after another; - is standard input. Wildcards stand for the files "
+      "that they match, sorted by name: * and ? within a name, [a-z], ** for any directories. Content that is "
+      "compressed with gzip, zstd, bzip2 or xz is decoded.";
+  return p;
+}
+
+plan::parameter_declaration input_type_parameter(std::string help) {
+  plan::parameter_declaration p;
+  p.name = "type";
+  p.kind = plan::parameter_kind::row_type;
+  p.required = true;
+  p.help = std::move(help);
+  return p;
+}
+
 }  // namespace flowrun::operators

@@ -33,11 +33,9 @@ input_facts look_at_inputs(const plan::node_checker& node, const std::vector<std
 // takes; where that is not known, as much as it may be worth where there is plenty.
 plan::memory_wish reading_memory(const input_facts& inputs);
 
-// The help of the parameter `path`.
-inline constexpr const char* input_path_help =
-    "A file, or a list of files that are read one after another; - is standard input. Wildcards stand for the files "
-    "that they match, sorted by name: * and ? within a name, [a-z], ** for any directories. Content that is compressed "
-    "with gzip, zstd, bzip2 or xz is decoded.";
+// The parameters that sources of files have in common: `path`, and `type` with the help of the source.
+plan::parameter_declaration input_path_parameter();
+plan::parameter_declaration input_type_parameter(std::string help);
 
 // Options for reading with `memory_bytes`, in chunks that are a multiple of unit_bytes where that is possible. With
 // `decode`, for file_input, which decodes compressed content within the same memory.
