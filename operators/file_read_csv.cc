@@ -15,6 +15,7 @@
 #include "operators/parts/text/csv_settings.h"
 #include "operators/parts/text/csv_times.h"
 #include "operators/parts/text/file_column.h"
+#include "operators/parts/text/first_record.h"
 #include "operators/parts/text/parse_stage.h"
 #include "operators/parts/text/rejection_tally.h"
 #include "operators/parts/text/text_source.h"
@@ -105,8 +106,8 @@ exec::assembly build(exec::build_context& c, const settings& s) {
   out.head = make_text_source(c, s.paths, std::move(cutting), tally);
   if (c.begin_at != nullptr && s.columns.by_header) {  // behind the header of that file
     const size_t file = beginning_at(c.begin_at).file;
-    with_csv_header_of(s.paths[file], s.format, header_bytes,
-                       [&](std::string_view record) { on_header(file, s.paths[file], record); });
+    with_first_record_of(s.paths[file], s.format, header_bytes,
+                         [&](std::string_view record) { on_header(file, s.paths[file], record); });
   }
   const auto parser = std::make_shared<const csv_parser>(s.read_type, s.format, s.missing, s.times);
   const auto parse = [parser, layouts = std::move(layouts), by_header = s.columns.by_header](
@@ -127,8 +128,8 @@ exec::assembly build(exec::build_context& c, const settings& s) {
 
 void look_into(const settings& s, const std::string& path) {
   if (!s.columns.header) return;
-  with_csv_header_of(path, s.format, usual_header_bytes,
-                     [&](std::string_view record) { look_at_header(s.columns, path, record, s.type, s.format); });
+  with_first_record_of(path, s.format, usual_first_bytes,
+                       [&](std::string_view record) { look_at_header(s.columns, path, record, s.type, s.format); });
 }
 
 }  // namespace

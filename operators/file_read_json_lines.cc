@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "operators/parts/files/file_input.h"
-#include "operators/parts/text/csv_header.h"
 #include "operators/parts/text/csv_missing.h"
 #include "operators/parts/text/csv_times.h"
 #include "operators/parts/text/file_column.h"
+#include "operators/parts/text/first_record.h"
 #include "operators/parts/text/json_layout.h"
 #include "operators/parts/text/json_parser.h"
 #include "operators/parts/text/parse_stage.h"
@@ -116,7 +116,7 @@ exec::assembly build(exec::build_context& c, const settings& s) {
 // The first line shows a file that is something else, a single array, say.
 void look_into(const settings& s, const std::string& path) {
   if (s.on_error.what != action::fail) return;
-  with_csv_header_of(path, {'\0', std::nullopt}, usual_header_bytes, [&](std::string_view line) {
+  with_first_record_of(path, {'\0', std::nullopt}, usual_first_bytes, [&](std::string_view line) {
     record::batch_pool pool;
     std::vector<record::batch> rows;
     parser_of(s)->parse(line, 0, false, pool, line.size(), rows,

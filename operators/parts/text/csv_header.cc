@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
-#include "engine/base/units.h"
-#include "engine/io/decoder.h"
 #include "operators/parts/text/csv_record.h"
 #include "operators/parts/text/csv_value.h"
 
@@ -54,20 +52,6 @@ void check_csv_header(const std::string& path, std::string_view record, const re
       "give `type` the columns in the file's order and by its names (`flowrun infer` prints it); if the names don't "
       "matter, "
       "say `header: false` and drop the first line before, or with `on_error: skip`");
-}
-
-void with_csv_header_of(const std::string& path, const csv_format& format, size_t most_bytes,
-                        const std::function<void(std::string_view record)>& look) {
-  for (size_t wanted = std::min(64 * KiB, most_bytes);; wanted = std::min(2 * wanted, most_bytes)) {
-    const io::decoded_text text = io::text_beginning(path, wanted);
-    std::string_view rest = text.text;
-    if (rest.starts_with(byte_order_mark)) rest.remove_prefix(byte_order_mark.size());
-    const char* const end = rest.data() + rest.size();
-    const char* const behind = record_end(rest.data(), end, format);
-    // A line end as the last byte may lie within quotes.
-    if (!rest.empty() && (behind != end || text.whole)) return look({rest.data(), behind});
-    if (wanted == most_bytes || text.whole) return;
-  }
 }
 
 }  // namespace flowrun::operators

@@ -3,7 +3,6 @@
 // phase, where that takes nothing from the file, and again when the file is read.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,13 +16,6 @@ namespace flowrun::operators {
 // are not the names of `type`.
 void check_csv_header(const std::string& path, std::string_view record, const record::row_type& type,
                       const csv_format& format);
-
-// Calls `look` for the header of the file as it lies there. A file without a byte has no header, and one whose header
-// is longer than `most_bytes` is left alone.
-void with_csv_header_of(const std::string& path, const csv_format& format, size_t most_bytes,
-                        const std::function<void(std::string_view record)>& look);
-// More than a person writes.
-constexpr size_t usual_header_bytes = size_t{1} << 20;
 
 // The fields of a record, with its line end or without (csv_record.h). Text after a closing quote is kept, so that the
 // field can't equal a name.
