@@ -16,6 +16,7 @@
 #include "operators/parts/text/csv_value.h"
 #include "operators/parts/text/text_cutter.h"
 #include "tests/fuzz/input.h"
+#include "tests/fuzz/parsed_text.h"
 #include "tests/fuzz/property.h"
 #include "tests/fuzz/target.h"
 
@@ -25,18 +26,6 @@ namespace {
 
 using operators::csv_format;
 using record::row_type;
-using fields = std::vector<std::string>;
-
-struct refused {
-  std::string text, reason;
-  uint64_t line, column;
-  bool operator==(const refused&) const = default;
-};
-struct parsed {
-  std::vector<record::batch> batches;
-  std::vector<fields> rows;  // each value as text
-  std::vector<refused> bad;
-};
 
 csv_format format_of(input& in) {
   constexpr std::string_view delimiters = ",;\t| :\"x";
@@ -61,50 +50,16 @@ row_type type_of(input& in) {
   return row_type(std::move(columns));
 }
 
-void append_rows(const row_type& type, const std::vector<record::batch>& batches, std::vector<fields>& rows) {
-  for (const record::batch& b : batches)
-    for (size_t r = 0; r < b.num_rows; ++r) {
-      fields row;
-      for (const record::column& c : type.columns()) {
-        const std::byte* const at = b.row(r) + c.offset;
-        char number[operators::max_value_chars];
-        if (c.type.is_string()) {
-          row.emplace_back(record::load_string(at, b.heap));
-        } else if (c.type.is_bytes()) {
-          row.emplace_back(reinterpret_cast<const char*>(at), c.type.num_bytes);
-        } else {
-          row.emplace_back(number, operators::format_value(c.type, at, number));
-        }
-      }
-      rows.push_back(std::move(row));
-    }
-}
-
 // One piece of whole records, in steps of about `most_bytes`.
 void parse_piece(const row_type& type, const csv_format& format, std::string_view text, uint64_t first_line,
                  uint64_t most_bytes, parsed& out, const operators::csv_layout* layout = nullptr,
                  const operators::csv_missing& missing = {}) {
   record::batch_pool pool;
   const operators::csv_parser parser(type, format, missing);
-  while (!text.empty()) {
-    std::vector<record::batch> rows;
-    const auto done = parser.parse(
-        text, first_line, pool, 256, rows,
-        [&](const operators::malformed_record& bad) {
-          must_hold(!bad.reason.empty() && bad.line > first_line && bad.column >= 1, "'{}' is refused at {}:{}",
-                    bad.reason, bad.line, bad.column);
-          out.bad.push_back({std::string(bad.text), bad.reason, bad.line, bad.column});
-          return true;
-        },
-        most_bytes, layout);
-    must_hold(done.num_bytes > 0 && done.num_bytes <= text.size(), "{} bytes of {} were read", done.num_bytes,
-              text.size());
-    const std::string_view read = text.substr(0, done.num_bytes);
-    first_line += static_cast<uint64_t>(std::count(read.begin(), read.end(), '\n'));
-    text.remove_prefix(done.num_bytes);
-    append_rows(type, rows, out.rows);
-    for (record::batch& b : rows) out.batches.push_back(std::move(b));
-  }
+  parse_in_steps(type, text, first_line, out,
+                 [&](std::string_view part, uint64_t line, std::vector<record::batch>& rows, const auto& reject) {
+                   return parser.parse(part, line, pool, 256, rows, reject, most_bytes, layout);
+                 });
 }
 
 // Every other column, the last one first, as a header may say it: what the whole records have there.
@@ -118,8 +73,8 @@ void look_at_layout(const row_type& type, const csv_format& format, std::string_
   const row_type taken({columns.begin(), columns.begin() + static_cast<ptrdiff_t>(num_taken)});
   parsed found, expected;
   parse_piece(taken, format, text, 0, ~uint64_t{0}, found, &layout);
-  for (const fields& row : whole.rows) {
-    fields& chosen = expected.rows.emplace_back(num_taken);
+  for (const values& row : whole.rows) {
+    values& chosen = expected.rows.emplace_back(num_taken);
     for (const auto& f : layout.taken) chosen[f.column] = row[f.field];
   }
   must_hold(found.rows == expected.rows, "{} rows by header, {} whole", found.rows.size(), expected.rows.size());
@@ -139,7 +94,7 @@ void look_at_missing(const row_type& type, const csv_format& format, std::string
   must_hold(found.rows.size() + found.bad.size() == whole.rows.size() + whole.bad.size(), "{} records, and {} whole",
             found.rows.size() + found.bad.size(), whole.rows.size() + whole.bad.size());
   size_t at = 0;
-  for (const fields& row : whole.rows) {  // but for those with a 7, which are refused
+  for (const values& row : whole.rows) {  // but for those with a 7, which are refused
     if (at < found.rows.size() && found.rows[at] == row)
       ++at;
     else
@@ -178,11 +133,11 @@ parsed parse_in_pieces(const row_type& type, const csv_format& format, std::stri
 }
 
 // Byte by byte. `width`: how many fields a row has. What is refused is a record's whole text.
-void read_slowly(const std::string& text, const csv_format& format, size_t width, std::vector<fields>& rows,
+void read_slowly(const std::string& text, const csv_format& format, size_t width, std::vector<values>& rows,
                  std::vector<std::string>& bad) {
   for (size_t i = 0; i < text.size();) {
     const size_t start = i;
-    fields row;
+    values row;
     bool good = true, open = true;
     while (open) {
       std::string value, plain;
@@ -220,7 +175,7 @@ void read_slowly(const std::string& text, const csv_format& format, size_t width
 void look_at_strings(const row_type& type, const csv_format& format, std::string_view text, const parsed& found) {
   const auto& columns = type.columns();
   if (!std::all_of(columns.begin(), columns.end(), [](const auto& c) { return c.type.is_string(); })) return;
-  std::vector<fields> rows;
+  std::vector<values> rows;
   std::vector<std::string> bad, found_bad;
   read_slowly(std::string(text), format, columns.size(), rows, bad);
   for (const refused& one : found.bad) found_bad.push_back(one.text);

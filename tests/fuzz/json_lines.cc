@@ -16,6 +16,7 @@
 #include "operators/parts/text/json_parser.h"
 #include "operators/parts/text/text_cutter.h"
 #include "tests/fuzz/input.h"
+#include "tests/fuzz/parsed_text.h"
 #include "tests/fuzz/property.h"
 #include "tests/fuzz/target.h"
 
@@ -26,18 +27,6 @@ namespace {
 using nlohmann::json;
 using operators::json_parser;
 using record::row_type;
-using values = std::vector<std::string>;
-
-struct refused {
-  std::string text, reason;
-  uint64_t line, column;
-  bool operator==(const refused&) const = default;
-};
-struct parsed {
-  std::vector<record::batch> batches;
-  std::vector<values> rows;  // each value as text
-  std::vector<refused> bad;
-};
 
 struct form {
   values paths;
@@ -49,7 +38,7 @@ struct form {
 
 form form_of(input& in) {
   constexpr const char* types[] = {"string",   "u64",  "i64",       "f64", "bool", "u8",
-                                   "bytes[3]", "date", "timestamp", "f32", "i16"};
+                                   "bytes[3]", "date", "timestamp", "f32", "i16",  "decimal[2]"};
   constexpr const char* paths[] = {"a", "b", "o.a", "o.b"};
   form out;
   std::vector<record::column> columns(1 + in.below(4));
@@ -72,43 +61,22 @@ form form_of(input& in) {
   return out;
 }
 
-std::string value_at(const record::column& c, const std::byte* row, const std::byte* heap) {
-  const std::byte* const at = row + c.offset;
-  char number[operators::max_value_chars];
-  if (c.type.is_string()) return std::string(record::load_string(at, heap));
-  if (c.type.is_bytes()) return {reinterpret_cast<const char*>(at), c.type.num_bytes};
-  return {number, operators::format_value(c.type, at, number)};
-}
-
 // One piece of whole lines, in steps of about `most_bytes`.
 void parse_piece(const form& f, std::string_view text, uint64_t first_line, bool is_padded, uint64_t most_bytes,
                  parsed& out) {
   record::batch_pool pool;
   const json_parser parser(f.read_type, operators::json_layout_of(f.paths), f.skip_others, f.missing, {});
-  while (!text.empty()) {
-    std::vector<record::batch> rows;
-    const auto done = parser.parse(
-        text, first_line, is_padded, pool, 256, rows,
-        [&](const operators::malformed_record& bad) {
-          must_hold(
-              !bad.reason.empty() && bad.line > first_line && bad.column >= 1 && bad.column <= bad.text.size() + 2,
-              "'{}' is refused at {}:{}", bad.reason, bad.line, bad.column);
-          out.bad.push_back({std::string(bad.text), bad.reason, bad.line, bad.column});
-          return true;
-        },
-        most_bytes);
-    must_hold(done.num_bytes > 0 && done.num_bytes <= text.size(), "{} bytes of {} were read", done.num_bytes,
-              text.size());
-    const std::string_view read = text.substr(0, done.num_bytes);
-    first_line += static_cast<uint64_t>(std::count(read.begin(), read.end(), '\n'));
-    text.remove_prefix(done.num_bytes);
-    for (const record::batch& b : rows)
-      for (size_t r = 0; r < b.num_rows; ++r) {
-        values& row = out.rows.emplace_back();
-        for (const record::column& c : f.read_type.columns()) row.push_back(value_at(c, b.row(r), b.heap));
-      }
-    for (record::batch& b : rows) out.batches.push_back(std::move(b));
-  }
+  parse_in_steps(f.read_type, text, first_line, out,
+                 [&](std::string_view part, uint64_t line, std::vector<record::batch>& rows, const auto& reject) {
+                   return parser.parse(
+                       part, line, is_padded, pool, 256, rows,
+                       [&](const operators::malformed_record& bad) {
+                         must_hold(bad.column <= bad.text.size() + 2, "'{}' is refused at column {}", bad.reason,
+                                   bad.column);
+                         return reject(bad);
+                       },
+                       most_bytes);
+                 });
 }
 
 parsed parse_in_pieces(const form& f, std::string_view text, size_t chunk_bytes, size_t piece_bytes) {
@@ -146,7 +114,7 @@ std::optional<std::string> fitting(const json& value, record::value_type type, b
   if (type.is_string()) return value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
   if (type.is_boolean())
     return value.is_boolean() ? std::optional<std::string>(value.get<bool>() ? "true" : "false") : std::nullopt;
-  if (type.is_number()) {
+  if (type.is_number() || (type.is_decimal() && !value.is_string())) {
     if (!value.is_number()) return std::nullopt;
     if (type.is_float() || value.is_number_float()) {  // 1.0, numbers beyond 64 bits, the digits of a float
       open = true;
