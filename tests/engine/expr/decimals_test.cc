@@ -43,14 +43,8 @@ cell value_over(const std::string& text, int64_t price, int64_t rate, int64_t wh
 cell value(const std::string& text) { return value_over(text, 1250, 1'190'000, 3, -3, 5, 1.5); }
 std::string shown(const std::string& text) { return std::get<std::string>(value("string(" + text + ")")); }
 bool holds(const std::string& text) { return std::get<uint64_t>(value(text)) == 1; }
-std::string type_name(const std::string& text) {
-  return to_string(testing::compiled_ok(text, scope{.row = &columns}).type());
-}
-problem refusal(const std::string& text) {
-  const compiled c = compile(text, scope{.row = &columns});
-  EXPECT_FALSE(c.value) << text;
-  return c.problems.empty() ? problem{} : c.problems[0];
-}
+std::string type_name(const std::string& text) { return testing::type_name_over(text, columns); }
+problem refusal(const std::string& text) { return testing::refusal_over(text, columns); }
 
 TEST(decimals, literals_and_constant_texts_beside_decimals_are_decimals) {
   EXPECT_EQ(shown("price + 1"), "13.50");

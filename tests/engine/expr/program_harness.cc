@@ -154,6 +154,16 @@ cell evaluate_constant(const std::string& text) {
   return unpack(program.output(), out).at(0).at(0);
 }
 
+std::string type_name_over(const std::string& text, const record::row_type& type) {
+  return to_string(compiled_ok(text, scope{.row = &type}).type());
+}
+
+problem refusal_over(const std::string& text, const record::row_type& type) {
+  const compiled c = compile(text, scope{.row = &type});
+  EXPECT_FALSE(c.value) << text;
+  return c.problems.empty() ? problem{} : c.problems[0];
+}
+
 std::string show(const cell& value) {
   if (const auto* u = std::get_if<uint64_t>(&value)) return fmt::format("{}u", *u);
   if (const auto* i = std::get_if<int64_t>(&value)) return fmt::format("{}i", *i);

@@ -30,6 +30,11 @@ std::vector<cell> evaluate_rows(const std::string& text, const record::row_type&
 // The value of a text without columns.
 cell evaluate_constant(const std::string& text);
 
+// The type of `text` over rows of that type.
+std::string type_name_over(const std::string& text, const record::row_type& type);
+// The first problem that `text` has over rows of that type; the test fails where it has none.
+problem refusal_over(const std::string& text, const record::row_type& type);
+
 std::string show(const cell& value);
 // Equal, where NaN equals NaN and 0.0 differs from -0.0.
 bool same(const cell& a, const cell& b);

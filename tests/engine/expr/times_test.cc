@@ -49,14 +49,8 @@ cell value(const std::string& text) {
 std::string shown(const std::string& text) { return std::get<std::string>(value("string(" + text + ")")); }
 int64_t number(const std::string& text) { return std::get<int64_t>(value(text)); }
 bool holds(const std::string& text) { return std::get<uint64_t>(value(text)) == 1; }
-std::string type_name(const std::string& text) {
-  return to_string(testing::compiled_ok(text, scope{.row = &columns}).type());
-}
-problem refusal(const std::string& text) {
-  const compiled c = compile(text, scope{.row = &columns});
-  EXPECT_FALSE(c.value) << text;
-  return c.problems.empty() ? problem{} : c.problems[0];
-}
+std::string type_name(const std::string& text) { return testing::type_name_over(text, columns); }
+problem refusal(const std::string& text) { return testing::refusal_over(text, columns); }
 
 TEST(times, constant_texts_beside_times_are_times) {
   EXPECT_TRUE(holds("day == '2026-11-23'"));
