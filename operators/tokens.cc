@@ -58,8 +58,9 @@ settings read(plan::node_checker& node) {
 settings check(plan::node_checker& node) {
   settings s = read(node);
   if (!node.ok()) return s;
-  // A text has about a token per six bytes; how many can't be known.
-  node.set_output(0, type_of(s.columns), plan::carried_over(node.input_order(), renamed(s.columns, node.input_type())));
+  // A text has about a token per six bytes; how many can't be known. What sorts the texts doesn't sort their tokens.
+  const named_expressions kept(s.columns.begin(), s.columns.end() - 1);
+  node.set_output(0, type_of(s.columns), plan::carried_over(node.input_order(), renamed(kept, node.input_type())));
   return s;
 }
 

@@ -78,6 +78,10 @@ TEST(tokens, makes_n_grams_with_a_window) {
 TEST(tokens, keeps_the_order_of_kept_columns) {
   EXPECT_EQ(output_of(lines_in + "x: {op: tokens, in: in, with: {text: line, keep: [n]}}\n" + out_of_x, "x"),
             "{n: u16, token: string} by n");
+  // Tokens of sorted texts are in no order.
+  const std::string sorted = "in: {op: test.rows, with: {type: {line: string}, sorted_by: [line]}}\n";
+  EXPECT_EQ(output_of(sorted + "x: {op: tokens, in: in, with: {text: line}}\n" + out_of_x, "x"),
+            "{token: string} by nothing");
 }
 
 TEST(tokens, reports_faults) {
