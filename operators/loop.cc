@@ -22,7 +22,7 @@ namespace {
 class loop {
  public:
   loop(exec::control_context& context, const loop_settings& s)
-      : context_(context), settings_(s), outer_(context.scalars()) {}
+      : context_(context), settings_(s), outer_(context.scalars()), known_(context.known_scalars) {}
 
   void run() {
     start();
@@ -52,10 +52,10 @@ class loop {
 
  private:
   void start() {
-    for (const carried_scalar& s : settings_.scalars) scalars_.push_back({s.name, s.type, value_of(s.initial, outer_)});
+    for (const carried_scalar& s : settings_.scalars) scalars_.push_back({s.name, s.type, value_of(s.initial, known_)});
     scalars_.push_back({iteration_name, record::value_type::of(record::type_kind::u64), 0});
     if (settings_.times) {
-      times_ = value_of(*settings_.times, outer_);
+      times_ = value_of(*settings_.times, known_);
       if (settings_.times->type().is_signed() && static_cast<int64_t>(*times_) < 0) times_ = 0;
     }
     for (size_t i = 0; i < settings_.inputs.size(); ++i)
@@ -71,7 +71,7 @@ class loop {
 
   exec::shared_rows loaded(const carried_stream& s) {
     const auto out = context_.make_vector(s.type, s.sought ? s.sorted_by : plan::order());
-    if (!s.any_order) context_.append(*out, load_rows(*s.rows, s.type, outer_, context_.job.pool()));
+    if (!s.any_order) context_.append(*out, load_rows(*s.rows, s.type, known_, context_.job.pool()));
     context_.finish(*out);
     return out;
   }
@@ -100,7 +100,7 @@ class loop {
   }
 
   std::vector<expr::constant> all_values(const std::vector<expr::constant>& mentioned) const {
-    return with_outer(with_outer(mentioned, scalars_), outer_);
+    return with_outer(with_outer(mentioned, scalars_), known_);
   }
 
   void next_scalars(const std::vector<expr::constant>& mentioned) {
@@ -141,7 +141,8 @@ class loop {
 
   exec::control_context& context_;
   const loop_settings& settings_;
-  const std::vector<expr::constant> outer_;
+  const std::vector<expr::constant> outer_;  // what its body sees beside what it carries
+  const std::vector<expr::constant> known_;  // what its own expressions name
   exec::stream_table streams_;
   std::vector<expr::constant> scalars_;  // the carried ones, and the iteration
   std::vector<std::shared_ptr<container::external_vector>> collected_;

@@ -94,7 +94,7 @@ class node_builder {
         table_(table),
         who_(who),
         settings_(std::make_shared<plugin_settings>(c.node.settings.as<plugin_settings>())) {
-    if (!c.graph.scalars.empty()) settings_->bind(c.graph.scalars);
+    if (!c.scalars.empty()) settings_->bind(c.scalars);
   }
 
   exec::assembly build() {

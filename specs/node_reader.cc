@@ -12,11 +12,14 @@ namespace flowrun::specs {
 namespace {
 
 constexpr std::string_view input_forms = "a node, node.port, a map {port: node}, or a list [node, node]";
+constexpr std::string_view scalars_forms = "a node, node.port, a map {name: node}, or a list [node, node]";
 constexpr std::string_view nodes_form = "NAME: {op: …, in: …, with: {…}} for each node";
 
+using input_list = google::protobuf::RepeatedPtrField<Input>;
+
 // An input that names no output stays, without a node, so that a body may use its name.
-void add_input(const Value& value, const std::string& port, Node& node, fault_sink& faults) {
-  Input& input = *node.add_inputs();
+void add_input(const Value& value, const std::string& port, input_list& inputs, fault_sink& faults) {
+  Input& input = *inputs.Add();
   input.set_port(port);
   *input.mutable_position() = value.position();
   endpoint from;
@@ -25,25 +28,38 @@ void add_input(const Value& value, const std::string& port, Node& node, fault_si
   input.set_from_port(std::move(from.port));
 }
 
-void read_inputs(const Entry& entry, Node& node, fault_sink& faults) {
+// What `in:` or `scalars:` is made of, in words.
+struct stream_words {
+  std::string_view forms, one, many, way_out;
+};
+constexpr stream_words of_in = {input_forms, "an input", "inputs", "remove it from a node that reads files"};
+constexpr stream_words of_scalars = {scalars_forms, "a row of scalars", "rows of scalars",
+                                     "remove it where no expression names a value of a row"};
+
+InputForm read_streams(const Entry& entry, const stream_words& words, input_list& streams, fault_sink& faults) {
   const Value& value = entry.value();
-  *node.mutable_in_position() = is_null(value) ? entry.key_position() : value.position();
+  const std::string forms(words.forms);
+  const auto report_empty = [&](std::string_view kind) {
+    faults.add(value.position(), fmt::format("an empty {} of {}", kind, words.many), forms);
+  };
   if (is_null(value)) {
-    faults.add(entry.key_position(), "'in' has no value", std::string(input_forms),
-               "remove it from a node that reads files");
-  } else if (is_scalar(value)) {
-    node.set_input_form(INPUT_SINGLE);
-    add_input(value, "", node, faults);
-  } else if (is_list(value)) {
-    node.set_input_form(INPUT_LIST);
-    if (value.list().items().empty()) faults.add(value.position(), "an empty list of inputs", std::string(input_forms));
-    for (const Value& item : value.list().items()) add_input(item, "", node, faults);
-  } else {
-    node.set_input_form(INPUT_NAMED);
-    if (value.map().entries().empty()) faults.add(value.position(), "an empty map of inputs", std::string(input_forms));
-    for (const Entry& input : value.map().entries())
-      if (expect_id(input, "an input", faults)) add_input(input.value(), input.key(), node, faults);
+    faults.add(entry.key_position(), fmt::format("'{}' has no value", quotable(entry.key())), forms,
+               std::string(words.way_out));
+    return INPUT_NONE;
   }
+  if (is_scalar(value)) {
+    add_input(value, "", streams, faults);
+    return INPUT_SINGLE;
+  }
+  if (is_list(value)) {
+    if (value.list().items().empty()) report_empty("list");
+    for (const Value& item : value.list().items()) add_input(item, "", streams, faults);
+    return INPUT_LIST;
+  }
+  if (value.map().entries().empty()) report_empty("map");
+  for (const Entry& stream : value.map().entries())
+    if (expect_id(stream, words.one, faults)) add_input(stream.value(), stream.key(), streams, faults);
+  return INPUT_NAMED;
 }
 
 void read_error_target(const Entry& entry, OnError& on_error, fault_sink& faults) {
@@ -127,7 +143,8 @@ void read_node(const Entry& entry, Node& node, fault_sink& faults) {
   expect_id(entry, "a node", faults);
   if (!expect_map(entry, "{op: …, in: …, with: {…}}", faults)) return;
   const Value& value = entry.value();
-  check_keys(value, "a node; the operator's own parameters go under with:", {"op", "in", "with", "on_error", "doc"},
+  check_keys(value,
+             "a node; the operator's own parameters go under with:", {"op", "in", "scalars", "with", "on_error", "doc"},
              faults,
              {{"inputs", "in"},
               {"input", "in"},
@@ -138,6 +155,8 @@ void read_node(const Entry& entry, Node& node, fault_sink& faults) {
               {"parameters", "with"},
               {"config", "with"},
               {"args", "with"},
+              {"scalar", "scalars"},
+              {"values", "scalars"},
               {"error", "on_error"},
               {"description", "doc"},
               {"help", "doc"}});
@@ -153,7 +172,12 @@ void read_node(const Entry& entry, Node& node, fault_sink& faults) {
                "op: the name of an operator");
   }
   const control_word* control = find_control_word(node.op());
-  if (const Entry* in = find_entry(value, "in")) read_inputs(*in, node, faults);
+  if (const Entry* in = find_entry(value, "in")) {
+    *node.mutable_in_position() = is_null(in->value()) ? in->key_position() : in->value().position();
+    node.set_input_form(read_streams(*in, of_in, *node.mutable_inputs(), faults));
+  }
+  if (const Entry* scalars = find_entry(value, "scalars"))
+    node.set_scalars_form(read_streams(*scalars, of_scalars, *node.mutable_scalars(), faults));
   if (const Entry* with = find_entry(value, "with")) read_with(*with, control, node, faults);
   if (control && node.bodies().empty())
     faults.add(

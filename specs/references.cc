@@ -124,7 +124,7 @@ class scope_check {
     std::vector<std::vector<reading>> readings(static_cast<size_t>(inside.nodes.size()));
     for (int i = 0; i < inside.nodes.size(); ++i) {
       const Node& node = inside.nodes[i];
-      for (const Input& input : node.inputs()) {
+      const auto read = [&](const Input& input) {
         const auto found = inside.ids.find(input.from_node());
         if (found == inside.ids.end())
           check_brought(inside, input.from_node(), input.from_port(), input.position());
@@ -132,7 +132,9 @@ class scope_check {
           faults_.add(input.position(), "the node '" + quotable(node.id()) + "' reads its own output", "another node");
         else
           readings[static_cast<size_t>(i)].push_back({found->second, &input});
-      }
+      };
+      for (const Input& input : node.inputs()) read(input);
+      for (const Input& input : node.scalars()) read(input);
     }
     circle_search(inside.nodes, readings, faults_).run();
     for (const Node& node : inside.nodes)

@@ -29,8 +29,10 @@ struct control_context {
   uint64_t body_bytes = 0;           // memory of the graphs that it runs
   call_stack* calls = nullptr;       // of the first of them
 
-  // What the scalars around the node are worth now.
+  // What the scalars around the node are worth now: its bodies see them too.
   const expr::scalar_values& scalars() const { return graph.scalars; }
+  // What its own expressions may name: values of its `scalars:`, then those around it.
+  expr::scalar_values known_scalars;
   bool is_read(size_t output) const { return !node.outputs[output].consumers.empty(); }
   // An empty vector with this node's share of memory. `sorted_by`: keeps an index, so that readers can seek.
   std::function<std::shared_ptr<container::external_vector>(const record::row_type&, const plan::order& sorted_by)>

@@ -115,6 +115,7 @@ void graph_runner::run_control(int node) {
   control_context context(graph_, n, job_, record_.counters[index]);
   for (size_t k = 0; k < n.inputs.size(); ++k) context.inputs.push_back(builder_.take_stored(index, k));
   context.outputs.resize(n.outputs.size());
+  context.known_scalars = builder_.scalars_of(index);
 
   const plan::control_memory memory =
       plan::divide_control_memory(n, plan_.resources, plan_.share_of(node, plan::node_part::work));

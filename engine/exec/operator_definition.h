@@ -9,9 +9,10 @@
 //   void look_into(const settings&, const std::string& path)
 //
 // build() sees settings and types only, so everything that can be wrong with a node's parameters is found by check().
-// Settings with expressions have `void bind(const expr::scalar_values&)` (expr/scalars.h): inside of loops and graphs,
-// build() gets the settings with the values that the scalars have at that moment. Settings of a check that was given an
-// expression and that have no bind() are an internal error at once, in whatever job.
+// Settings with expressions have `void bind(const expr::scalar_values&)` (expr/scalars.h): build() gets the settings
+// with the values that scalars have at that moment, those of loops and graphs around the node and of its own
+// `scalars:`. Settings of a check that was given an expression and that have no bind() are an internal error at once,
+// in whatever job.
 #pragma once
 
 #include <any>
@@ -66,9 +67,12 @@ struct build_context {
 
   // Of a job that is resumed: the source begins there; null: at its beginning.
   const resume::source_position* begin_at = nullptr;
-  // Of the end of a pipeline: it is told where the head was (ordered_stage::note_position), so what it didn't write can be
-  // read again.
+  // Of the end of a pipeline: it is told where the head was (ordered_stage::note_position), so what it didn't write can
+  // be read again.
   bool notes_positions = false;
+
+  // What the node's expressions may name: values of its own `scalars:`, then those around it.
+  expr::scalar_values scalars = {};
 
   bool is_intake() const { return part == plan::node_part::intake; }
 };
@@ -105,9 +109,9 @@ operator_definition define(plan::operator_declaration declaration, settings (*ch
   out.build = [build](build_context& c) {
     const settings& checked = c.node.settings.template as<settings>();
     if constexpr (has_expressions<settings>) {
-      if (!c.graph.scalars.empty()) {
+      if (!c.scalars.empty()) {
         settings now = checked;
-        now.bind(c.graph.scalars);
+        now.bind(c.scalars);
         return build(c, now);
       }
     }

@@ -6,7 +6,9 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/exec/program_stage.h"
+#include "engine/exec/row_values.h"
 #include "engine/plan/body_ports.h"
+#include "engine/plan/scalar_names.h"
 #include "engine/record/row_too_large.h"
 #include "engine/resume/manifest.h"
 #include "engine/sizes/batches_in_flight.h"
@@ -25,6 +27,7 @@ pipeline_builder::pipeline_builder(const plan::graph& g, const plan::physical_pl
       states_(g.nodes.size()),
       stored_(g.nodes.size()),
       results_(g.nodes.size()),
+      row_values_(g.nodes.size()),
       queues_(plan.queues.size()) {
   for (size_t i = 0; i < g.nodes.size(); ++i) stored_[i].resize(g.nodes[i].inputs.size());
 }
@@ -111,7 +114,17 @@ std::unique_ptr<source> pipeline_builder::read_results(size_t node) {
                             plan_.batch_bytes);
 }
 
-// What needs no operator: streams and results of bodies, vectors that store inputs, results of control nodes.
+expr::scalar_values pipeline_builder::scalars_of(size_t node) const {
+  expr::scalar_values out;
+  for (const plan::scalar_row& row : graph_.nodes[node].scalars)
+    for (const expr::constant& value : row_values_[static_cast<size_t>(row.taken_by)])
+      out.push_back({row.name + "." + value.name, value.type, value.bits});
+  out.insert(out.end(), graph_.scalars.begin(), graph_.scalars.end());
+  return out;
+}
+
+// What needs no operator: streams and results of bodies, rows that scalars come from, vectors that store inputs,
+// results of control nodes.
 bool pipeline_builder::build_engine_part(size_t node, plan::node_part part, size_t input, assembly& out) {
   const plan::node& n = graph_.nodes[node];
   if (plan::is_body_stream(n)) {
@@ -126,6 +139,11 @@ bool pipeline_builder::build_engine_part(size_t node, plan::node_part part, size
     uint64_t& count = streams_->counts[n.id];
     count = 0;
     out.stages.emplace_back(make_count_sink(count));
+  } else if (n.declaration == &plan::row_values()) {
+    out.stages.emplace_back(make_row_values(graph_.input_of(n, 0).type, row_values_[node], graph_.input_name(n, 0),
+                                            plan::readers_of_row(graph_, static_cast<int>(node))));
+  } else if (n.declaration == &plan::waiting_rows()) {
+    out.stages.emplace_back(make_passing_stage());
   } else if (n.stores() && part == plan::node_part::intake && n.inputs[input].as_vector) {
     const plan::output_port& from = graph_.input_of(n, input);
     const bool again = plan::is_sought_again(n);
@@ -175,7 +193,8 @@ assembly pipeline_builder::build_node(size_t node, plan::node_part part, size_t 
                         .counters = counters_[node],
                         .states = stored_[node],
                         .begin_at = begin_at_.source.empty() ? nullptr : &begin_at_.source,
-                        .notes_positions = notes_positions_};
+                        .notes_positions = notes_positions_,
+                        .scalars = scalars_of(node)};
   return found->second->build(context);
 }
 
@@ -300,6 +319,7 @@ void pipeline_builder::go_on(const plan::pipeline& p) {
     const plan::node& n = graph_.nodes[static_cast<size_t>(node)];
     return n.elided ? plan::operator_role::ordered : n.role();
   };
+  if (plan::is_internal(graph_.nodes[static_cast<size_t>(p.nodes.back())])) return;
   const plan::operator_role head = role_of(p.head), end = role_of(p.nodes.back());
   if (head != plan::operator_role::source && head != plan::operator_role::breaker) return;
   if (end != plan::operator_role::breaker && end != plan::operator_role::sink) return;

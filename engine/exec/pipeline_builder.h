@@ -35,6 +35,9 @@ class pipeline_builder {
   void set_streams(stream_table* streams);
   // Takes a stored input `as_vector` out: afterwards only the caller owns it.
   shared_rows take_stored(size_t node, size_t input);
+  // What the expressions of a node may name, once the rows of its `scalars:` were taken in: values of those, then of
+  // the scalars around it.
+  expr::scalar_values scalars_of(size_t node) const;
   // What a control node gives on, by output.
   void set_results(size_t node, std::vector<shared_rows> results) { results_[node] = std::move(results); }
 
@@ -75,6 +78,7 @@ class pipeline_builder {
   std::vector<std::any> states_;                     // of breakers, by node
   std::vector<std::vector<std::any>> stored_;        // by node and input
   std::vector<std::vector<shared_rows>> results_;    // of control nodes, by node and output
+  std::vector<expr::scalar_values> row_values_;      // by the node that takes the row in
   std::vector<std::unique_ptr<edge_queue>> queues_;  // by index in the plan
   // Of the pipeline being built, in a job that can be resumed:
   resume::pipeline_position begin_at_;

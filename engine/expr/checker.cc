@@ -126,7 +126,8 @@ class checker {
     if (std::none_of(table.begin(), table.end(), [&](const function_help& f) { return f.name == s.text; })) {
       if (is_aggregate(s.text))
         return fault(s.offset, fmt::format("'{}' is an aggregate and no function", s.text), "",
-                     "aggregates stand alone, in the 'let' of group, in 'combine' of sort and in reduce");
+                     "aggregates stand alone, in the 'let' of group, in 'combine' of sort and in reduce; expressions "
+                     "can name what a reduce gives: scalars: NODE beside in:, and NODE.column");
       std::vector<std::string> known;
       for (const function_help& f : table) known.push_back(f.name);
       if (names_.functions != nullptr)
@@ -491,8 +492,10 @@ class checker {
       const std::vector<std::string> known = known_names();
       const bool stands_alone =
           owner.kind == syntax_kind::name && std::find(known.begin(), known.end(), s.text) != known.end();
-      return fault(s.offset, "only row[…] has columns", "for example row[-1].x",
-                   stands_alone ? fmt::format("write {} alone", s.text) : did_you_mean(s.text, known));
+      std::string hint = stands_alone ? fmt::format("write {} alone", s.text) : did_you_mean(s.text, known);
+      if (hint.empty() && owner.kind == syntax_kind::name && has_rows())
+        hint = fmt::format("scalars: {} beside in: names the values of a node that gives one row", owner.text);
+      return fault(s.offset, "only row[…] has columns", "for example row[-1].x", std::move(hint));
     }
     if (names_.row == nullptr || (names_.before == 0 && names_.after == 0))
       return fault(owner.first, "neighbouring rows are not known here", "", "a window node gives row[-1].x");

@@ -1,11 +1,13 @@
 #include "engine/expr/scalars.h"
 
 #include <algorithm>
+#include <bit>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "engine/base/error.h"
 #include "engine/expr/outside_call.h"
+#include "engine/record/key_piece.h"
 
 namespace flowrun::expr {
 
@@ -63,6 +65,25 @@ bool has_scalars(const node& n) {
 }
 
 }  // namespace
+
+std::optional<record::value_type> scalar_type(record::value_type column) {
+  using record::type_kind;
+  using record::value_type;
+  if (column.is_boolean() || column.is_time() || column.is_decimal()) return column;
+  if (column.is_float()) return value_type::of(type_kind::f64);
+  if (column.is_signed()) return value_type::of(type_kind::i64);
+  if (column.is_unsigned()) return value_type::of(type_kind::u64);
+  return std::nullopt;
+}
+
+uint64_t scalar_bits(const std::byte* field, record::value_type column) {
+  const uint64_t bits = record::load_unsigned(field, column.num_bytes);
+  const unsigned shift = 64 - 8 * column.num_bytes;
+  if (column.is_float() && column.num_bytes == 4)
+    return std::bit_cast<uint64_t>(static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))));
+  if (column.has_sign()) return static_cast<uint64_t>(static_cast<int64_t>(bits << shift) >> shift);
+  return bits;
+}
 
 bool is_without_rows(const node& n) {
   std::unordered_set<const node*> seen;

@@ -2,6 +2,9 @@
 // value comes with the run. What a pipeline is built from gets the values that hold then (bind).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +15,12 @@
 namespace flowrun::expr {
 
 using scalar_values = std::vector<constant>;
+
+// The type of a column's value as a scalar: u64, i64, f64, bool, date, timestamp or a decimal. nullopt: a text, which
+// can't be a scalar.
+std::optional<record::value_type> scalar_type(record::value_type column);
+// The value in a row's field, as the bits of a scalar.
+uint64_t scalar_bits(const std::byte* field, record::value_type column);
 
 // A leaf that stands for the scalar until values are bound.
 node_ptr unbound_scalar_node(std::string name, record::value_type type);

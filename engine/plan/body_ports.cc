@@ -3,17 +3,18 @@
 #include <algorithm>
 
 #include "engine/base/units.h"
+#include "engine/plan/node_checker.h"
 
 namespace flowrun::plan {
 
 namespace {
 
-operator_declaration sink(const char* name, const char* summary) {
+operator_declaration sink(const char* name, const char* summary, const char* input = "rows of the body") {
   operator_declaration d;
   d.name = name;
   d.summary = summary;
   d.role = operator_role::sink;
-  d.inputs = {{"in", "rows of the body"}};
+  d.inputs = {{"in", input}};
   return d;
 }
 
@@ -26,6 +27,21 @@ operator_declaration stream() {
   d.output_optional = true;
   // For reading ahead what does not lie in memory.
   d.memory = [](const node&, node_part) { return memory_wish{64 * KiB, 4 * MiB, 0.05}; };
+  return d;
+}
+
+operator_declaration waiting() {
+  operator_declaration d;
+  d.name = "(waits)";
+  d.summary = "gives rows on once values are known that the next node names";
+  d.role = operator_role::stateless;
+  d.inputs = {{"in", "the rows"}};
+  d.outputs = {{"out", "the rows"}};
+  d.output_optional = true;
+  d.check = [](node_checker& node) {
+    node.set_output(0, node.input_type(), node.input_order(), node.input_estimate());
+    return checked_settings();
+  };
   return d;
 }
 
@@ -46,10 +62,25 @@ const operator_declaration& body_count() {
   return d;
 }
 
+const operator_declaration& row_values() {
+  static const operator_declaration d = sink("(values)", "takes the values of one row", "the row");
+  return d;
+}
+
+const operator_declaration& waiting_rows() {
+  static const operator_declaration d = waiting();
+  return d;
+}
+
+bool takes_in_early(const operator_declaration& d, bool stored, bool as_vector) {
+  return d.role == operator_role::breaker || (stored && !as_vector);
+}
+
 bool is_body_stream(const node& n) { return n.declaration == &body_stream(); }
 
 bool is_internal(const node& n) {
-  return is_body_stream(n) || n.declaration == &body_result() || n.declaration == &body_count();
+  return is_body_stream(n) || n.declaration == &body_result() || n.declaration == &body_count() ||
+         n.declaration == &row_values() || n.declaration == &waiting_rows();
 }
 
 bool lies_in_a_vector(const graph& g, const input_port& in) {

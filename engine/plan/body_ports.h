@@ -1,5 +1,5 @@
-// How rows get into the body of a control node and out of it: operators that no user can name. Pure declarations; what
-// runs is built by exec/pipeline_builder.cc.
+// How rows get into the body of a control node and out of it, and values of one row into expressions: operators that no
+// user can name. Pure declarations; what runs is built by exec/pipeline_builder.cc.
 #pragma once
 
 #include "engine/plan/graph.h"
@@ -13,8 +13,16 @@ const operator_declaration& body_result();
 // A sink that only counts: rows(NODE) in a condition.
 const operator_declaration& body_count();
 
+// A sink of one row: what `scalars:` of later nodes name.
+const operator_declaration& row_values();
+
+// A stage that gives rows on as they are, once the values of its `scalars` are known. It stands in front of the inputs
+// of which a node takes the rows in before its own pipeline runs, where its expressions name such values.
+const operator_declaration& waiting_rows();
+bool takes_in_early(const operator_declaration& d, bool stored, bool as_vector);
+
 bool is_body_stream(const node& n);
-// Any of the three: not a node that the user wrote.
+// Any of the five: not a node that the user wrote.
 bool is_internal(const node& n);
 
 // A stored input whose rows are in a vector already, and may stay there: nothing has to fill it.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
+#include "engine/plan/body_ports.h"
 #include "engine/plan/graph.h"
 
 namespace flowrun::plan {
@@ -44,6 +45,7 @@ operator_role node::role() const {
 std::string graph::input_name(const node& n, size_t i) const {
   const input_port& input = n.inputs[i];
   const node& from = nodes[static_cast<size_t>(input.from_node)];
+  if (from.declaration == &waiting_rows()) return input_name(from, 0);
   return input.from_port == 0 ? from.id : from.id + "." + from.outputs[static_cast<size_t>(input.from_port)].name;
 }
 

@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/connections.h"
 #include "engine/plan/file_rules.h"
+#include "engine/plan/graph_places.h"
 #include "engine/plan/known_elsewhere.h"
 #include "engine/plan/node_checker.h"
 #include "engine/plan/output_rules.h"
@@ -77,17 +80,32 @@ class graph_checker {
     const std::vector<const body_input*> streams = request ? streams_of(*request) : std::vector<const body_input*>();
     const size_t num_streams = streams.size();
     const size_t num_results = request ? request->outputs.size() : 0;
-    graph_.nodes.resize(num_streams + sequence.size() + num_results);  // at once: others hold references
+    const std::vector<graph_place> places = places_of(nodes, sequence, shared_.catalog());
+    graph_.nodes.resize(num_streams + places.size() + num_results);  // at once: others hold references
     good_.assign(graph_.nodes.size(), false);
     for (size_t i = 0; i < num_streams; ++i) add_stream(i, *streams[i]);
-    for (size_t i = 0; i < sequence.size(); ++i) {
+    for (size_t i = 0; i < places.size(); ++i) {
+      if (places[i].spec == nullptr) continue;
+      if (places[i].waits) {
+        add_own_node(num_streams + i, places[i].spec->id() + " (waits)", waiting_rows(), places[i].spec->position());
+        continue;
+      }
       node& n = graph_.nodes[num_streams + i];
-      n.spec = nodes[static_cast<size_t>(sequence[i])];
+      n.spec = places[i].spec;
       n.id = n.spec->id();
     }
     for (size_t i = 0; i < num_streams; ++i) check_name_is_free(num_streams, i);
-    for (size_t i = 0; i < sequence.size(); ++i) good_[num_streams + i] = check_node(static_cast<int>(num_streams + i));
-    for (size_t i = 0; i < num_results; ++i) add_result(num_streams + sequence.size() + i, request->outputs[i]);
+    for (size_t i = num_streams; i < num_streams + places.size(); ++i) {
+      if (const specs::Input* row = places[i - num_streams].row)
+        add_row_values(i, *row);
+      else if (!places[i - num_streams].waits)
+        good_[i] = check_node(static_cast<int>(i));
+    }
+    for (size_t i = 0; i < num_results; ++i) {
+      const body_output& out = request->outputs[i];
+      add_taker(num_streams + places.size() + i, out.id, out.only_count ? body_count() : body_result(),
+                {out.from_node, out.from_port}, out.position);
+    }
     check_outputs_used(graph_, good_, connections_, faults_);
   }
 
@@ -95,20 +113,6 @@ class graph_checker {
   void fail(const specs::Position& where, std::string message, std::string expected = {}, std::string hint = {}) {
     faults_.push_back(
         {specs::where(graph_.job->file(), where), std::move(message), std::move(expected), std::move(hint)});
-  }
-
-  // One node for each reader, all with the stream's name: rows that lie in a vector are read as often as they are
-  // wanted, and branches that start with them need not run in step.
-  static std::vector<const body_input*> streams_of(const body_request& request) {
-    std::vector<const body_input*> out;
-    for (const body_input& in : request.inputs) {
-      size_t readers = 0;
-      for (const specs::Node& n : *request.nodes)
-        for (const specs::Input& from : n.inputs()) readers += from.from_node() == in.name ? 1 : 0;
-      for (const body_output& result : request.outputs) readers += result.from_node == in.name ? 1 : 0;
-      out.insert(out.end(), std::max<size_t>(readers, 1), &in);
-    }
-    return out;
   }
 
   void add_stream(size_t index, const body_input& in) {
@@ -133,22 +137,60 @@ class graph_checker {
              "another name");
   }
 
-  void add_result(size_t index, const body_output& out) {
+  // A node that the user didn't write.
+  specs::Node& add_own_node(size_t index, const std::string& id, const operator_declaration& declaration,
+                            const specs::Position& position) {
     auto spec = std::make_shared<specs::Node>();
-    spec->set_id(out.id);
-    *spec->mutable_position() = out.position;
-    *spec->mutable_op_position() = out.position;
-    spec->set_input_form(specs::INPUT_SINGLE);
-    specs::Input& in = *spec->add_inputs();
-    in.set_from_node(out.from_node);
-    in.set_from_port(out.from_port);
-    *in.mutable_position() = out.position;
+    spec->set_id(id);
+    *spec->mutable_position() = position;
+    *spec->mutable_op_position() = position;
     node& n = graph_.nodes[index];
-    n.id = out.id;
-    n.declaration = out.only_count ? &body_count() : &body_result();
+    n.id = id;
+    n.declaration = &declaration;
     n.spec = spec.get();
-    graph_.own_specs.push_back(std::move(spec));
+    for (const port_declaration& port : declaration.outputs) n.outputs.emplace_back().name = port.name;
+    graph_.own_specs.push_back(spec);
+    return *spec;
+  }
+
+  // One that takes in rows.
+  void add_taker(size_t index, const std::string& id, const operator_declaration& declaration,
+                 const endpoint_name& from, const specs::Position& position) {
+    specs::Node& spec = add_own_node(index, id, declaration, position);
+    spec.set_input_form(specs::INPUT_SINGLE);
+    specs::Input& in = *spec.add_inputs();
+    in.set_from_node(from.node);
+    in.set_from_port(from.port);
+    *in.mutable_position() = position;
     good_[index] = connections_.connect(static_cast<int>(index));
+  }
+
+  void add_row_values(size_t index, const specs::Input& row) {
+    const std::string port = row.from_port().empty() ? "" : "." + row.from_port();
+    add_taker(index, "values of " + row.from_node() + port, row_values(), {row.from_node(), row.from_port()},
+              row.position());
+    takes_row_.emplace(std::pair(row.from_node(), row.from_port()), static_cast<int>(index));
+  }
+
+  // Whose values the node's expressions may name, and how. False: something is wrong with one of them, or behind it.
+  bool add_scalars(node& n) {
+    bool good = true;
+    const bool named = n.spec->scalars_form() == specs::INPUT_NAMED;
+    for (const specs::Input& row : n.spec->scalars()) {
+      const std::string& name = named ? row.port() : row.from_node();
+      const auto taken_by = takes_row_.find({row.from_node(), row.from_port()});
+      good = good && taken_by != takes_row_.end() && good_[static_cast<size_t>(taken_by->second)];
+      if (taken_by == takes_row_.end()) continue;
+      const size_t before = faults_.size();
+      if (!specs::is_column_name(name) || expr::is_reserved_word(name))
+        fail(row.position(), fmt::format("'{}' can't be named in an expression", name),
+             "a letter or _, then letters, digits and _; no word of expressions", "scalars: {name: node}");
+      if (std::any_of(n.scalars.begin(), n.scalars.end(), [&](const scalar_row& s) { return s.name == name; }))
+        fail(row.position(), fmt::format("'{}' has scalars of '{}' already", n.id, name), "scalars: {name: node, …}");
+      good = good && faults_.size() == before;
+      n.scalars.push_back({name, taken_by->second, &row});
+    }
+    return good;
   }
 
   // The reader reports circles with their path; this is for specs that came another way.
@@ -174,6 +216,29 @@ class graph_checker {
     return n.declaration != nullptr;
   }
 
+  // Puts what waits, which has its place in front of the node, between it and what it reads.
+  void let_rows_wait(int index) {
+    node& n = graph_.nodes[static_cast<size_t>(index)];
+    int place = index;
+    for (size_t k = 0; k < n.inputs.size(); ++k) {
+      input_port& in = n.inputs[k];
+      if (n.scalars.empty() || !takes_in_early(*n.declaration, in.stored, in.as_vector)) continue;
+      node& waits = graph_.nodes[static_cast<size_t>(--place)];
+      FLOWRUN_CHECK(waits.declaration == &waiting_rows());
+      waits.scalars = n.scalars;
+      waits.inputs.push_back({"in", in.from_node, in.from_port, in.spec, false, false});
+      waits.outputs[0].consumers.emplace_back(index, static_cast<int>(k));
+      auto& readers =
+          graph_.nodes[static_cast<size_t>(in.from_node)].outputs[static_cast<size_t>(in.from_port)].consumers;
+      std::replace(readers.begin(), readers.end(), std::pair(index, static_cast<int>(k)), std::pair(place, 0));
+      in.from_node = place;
+      in.from_port = 0;
+      node_checker checker(graph_, waits, shared_.known(), faults_);
+      waits.settings = waits.declaration->check(checker);
+      good_[static_cast<size_t>(place)] = true;
+    }
+  }
+
   bool check_node(int index) {
     node& n = graph_.nodes[static_cast<size_t>(index)];
     const size_t faults_before = faults_.size();
@@ -191,9 +256,12 @@ class graph_checker {
         fail(n.spec->on_error().position(), fmt::format("'{}' rejects no rows", n.declaration->name), "no on_error:");
     }
     const bool connected = connections_.connect(index);
-    if (!good || !connected || faults_.size() != faults_before) return false;
+    const bool has_scalars = add_scalars(n);
+    if (!good || !connected || !has_scalars || faults_.size() != faults_before) return false;
+    let_rows_wait(index);
     node_checker checker(graph_, n, shared_.known(), faults_, &shared_);
     if (n.declaration->check) n.settings = n.declaration->check(checker);
+    if (checker.ok()) checker.check_scalars_named();
     if (!checker.ok() || faults_.size() != faults_before) return false;
     for (file_use& use : indexes_of(n)) shared_.files().push_back(std::move(use));
     for (const output_port& port : n.outputs)
@@ -220,6 +288,7 @@ class graph_checker {
   job_checker& shared_;
   std::vector<bool> good_;
   connector connections_;
+  std::map<std::pair<std::string, std::string>, int> takes_row_;  // by node and port, as in scalars: the node that does
 };
 
 void job_checker::run(graph& g, const outer_files& others) {

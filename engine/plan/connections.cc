@@ -15,12 +15,16 @@ std::vector<int> topological_order(const std::vector<const specs::Node*>& nodes)
   for (size_t i = 0; i < num_nodes; ++i) number.emplace(nodes[i]->id(), static_cast<int>(i));
   std::vector<std::vector<int>> readers(num_nodes);
   std::vector<int> waiting(num_nodes, 0);
-  for (size_t i = 0; i < num_nodes; ++i)
-    for (const specs::Input& input : nodes[i]->inputs())
-      if (const auto it = number.find(input.from_node()); it != number.end()) {
-        readers[static_cast<size_t>(it->second)].push_back(static_cast<int>(i));
-        ++waiting[i];
-      }
+  for (size_t i = 0; i < num_nodes; ++i) {
+    const auto wait_for = [&](const specs::Input& input) {
+      const auto it = number.find(input.from_node());
+      if (it == number.end()) return;
+      readers[static_cast<size_t>(it->second)].push_back(static_cast<int>(i));
+      ++waiting[i];
+    };
+    for (const specs::Input& input : nodes[i]->inputs()) wait_for(input);
+    for (const specs::Input& input : nodes[i]->scalars()) wait_for(input);
+  }
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
   for (size_t i = 0; i < num_nodes; ++i)
     if (waiting[i] == 0) ready.push(static_cast<int>(i));

@@ -12,8 +12,8 @@
 
 namespace flowrun::plan {
 
-// Indices of nodes with every node behind those it reads; nodes that are ready at the same time keep the order of
-// the text. Nodes on a circle are left out.
+// Indices of nodes with every node behind those it reads rows or scalars of; nodes that are ready at the same time keep
+// the order of the text. Nodes on a circle are left out.
 std::vector<int> topological_order(const std::vector<const specs::Node*>& nodes);
 
 class connector {

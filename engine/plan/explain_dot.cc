@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/base/units.h"
+#include "engine/plan/body_ports.h"
 #include "engine/plan/explain.h"
 
 namespace flowrun::plan {
@@ -113,6 +114,10 @@ class dot_explainer {
                           filled ? store(index, k) : box(index), label, spilling ? ", color=red" : "");
       if (filled) out_ += fmt::format("  {} -> {} [style=dashed];\n", store(index, k), box(index));
     }
+    if (is_internal(n)) return;
+    for (const scalar_row& row : n.scalars)
+      out_ +=
+          fmt::format("  {} -> {} [style=dashed, label=\"{}\"];\n", box(row.taken_by), box(index), escaped(row.name));
   }
 
   void draw_body(const body_plan& b) {

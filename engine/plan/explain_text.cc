@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/units.h"
+#include "engine/plan/body_ports.h"
 #include "engine/plan/control_memory.h"
 #include "engine/plan/explain.h"
 
@@ -243,6 +244,10 @@ class text_explainer {
                              format_bytes(divide_control_memory(n, plan_.resources, share).body_bytes));
       }
     }
+    for (const node& n : g_.nodes)
+      for (const scalar_row& row : is_internal(n) ? std::vector<scalar_row>() : n.scalars)
+        notes += fmt::format("  '{}' names values of the one row of '{}', and runs once they are known\n", n.id,
+                             g_.input_name(at(row.taken_by), 0));
     for (const node& n : g_.nodes)
       for (size_t i = 0; i < n.inputs.size(); ++i)
         if (seeks_in_file(n, static_cast<int>(i)))

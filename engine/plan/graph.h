@@ -43,12 +43,21 @@ struct input_port {
   bool as_vector = false;
 };
 
+// A stream of one row, whose values the expressions of a node name: NAME.column. All nodes that do wait for one and the
+// same node, which takes the row in (body_ports.h, row_values).
+struct scalar_row {
+  std::string name;
+  int taken_by = -1;
+  const specs::Input* spec = nullptr;  // what `scalars:` says; lives in graph::job
+};
+
 struct node {
   std::string id;
   const operator_declaration* declaration = nullptr;
   const specs::Node* spec = nullptr;  // parameters with their positions; lives in graph::job
   std::vector<input_port> inputs;
   std::vector<output_port> outputs;
+  std::vector<scalar_row> scalars;
   // A sort whose input is already sorted by its keys: runs as an ordered stage instead of a breaker.
   bool elided = false;
   // The node's role in this graph. A sort may be elided. A meeting node of which all inputs but one are stored is a
@@ -75,6 +84,9 @@ struct graph {
   std::map<std::string, record::row_type> types;              // of `types:`
   std::vector<node> nodes;                                    // topological order
   const node* find(const std::string& id) const;
+  const output_port& rows_of(const scalar_row& row) const {
+    return input_of(nodes[static_cast<size_t>(row.taken_by)], 0);
+  }
   const output_port& input_of(const node& n, size_t i) const {
     return nodes[static_cast<size_t>(n.inputs[i].from_node)].outputs[static_cast<size_t>(n.inputs[i].from_port)];
   }

@@ -100,11 +100,29 @@ constexpr std::string_view nodes = R"(.
 |---|---|---|
 | `op` | the name of an [operator](#operators) | What the node does; has to be there. |
 | `in` | NODE, [NODE, …] or {PORT: NODE} | Whose rows it reads: one node, a list where the order of the inputs counts, or one for each named port. NODE.PORT is one output of a node that has several, and NODE alone its first. |
+| `scalars` | NODE, [NODE, …] or {NAME: NODE} | Streams of one row, whose values the node's expressions name. |
 | `with` | a map | The operator's parameters. |
 | `on_error` | fail, skip or PORT; or {to: one of these, max_ratio: NUMBER} | What becomes of rows that can't be read, of operators that say "rejected rows". |
 | `doc` | text | A note. |
 
 The nodes may stand in any order; they must not form a circle. Any number of nodes may read one output. An output that no node reads is a fault, except where the operator says something by itself (`check`, `reduce`).
+
+`scalars: totals` lets the expressions of the node name values of the one row that `totals` gives: `totals.mean` for its column `mean`, as far as that is a number, a time or a bool. With a map, `scalars: {all: totals}`, the name is `all.mean`. Such a value is the same for all rows, as a constant is. The node runs once it is known; rows that would come earlier wait in a queue, on scratch beyond a share of the memory. Another number of rows than one ends the job. A `reduce` always gives one row:
+
+```yaml
+flowrun: 1
+params:
+  log: {type: path, default: readings.csv}
+nodes:
+  readings: {op: file.read_csv, with: {path: "${log}", type: {place: string, degrees: f64}}}
+  all:      {op: reduce, in: readings, with: {let: {mean: avg(degrees)}}}
+  warm:     {op: filter, in: readings, scalars: all, with: {where: degrees > all.mean}}
+  write:    {op: file.write_csv, in: warm, with: {path: warm.csv}}
+tests:
+  - name: above the mean
+    given:  {readings: ["Ulm,3.5", "Bonn,8", "Aachen,-1"]}
+    expect: {write: ["Bonn,8"]}
+```
 
 `on_error: fail`, the default, ends the job at the first such row. `skip` drops it, and the run's report says how many there were. Any other word is the name of a port, out of which it comes. With `max_ratio` the job fails if in the end more than that share of all rows was rejected:
 

@@ -18,7 +18,9 @@ constexpr std::string_view ordered = "sort, with: {by: [column, -column]}";
 constexpr std::string_view distinct =
     "sort, with: {by: [column, …], unique: true}; for input that is sorted, limit, with: {count: 1, by: [column, …]}";
 constexpr std::string_view grouped =
-    "group behind a sort, or a sort that does both, with: {by: [column], combine: {n: count()}}";
+    "group behind a sort, or a sort that does both, with: {by: [column], combine: {n: count()}}; what is computed gets "
+    "a "
+    "name there, by: [{day: \"date_trunc('day', t)\"}]";
 constexpr std::string_view first_rows = "limit, with: {count: 10}";
 constexpr std::string_view later_rows = "limit, with: {skip: 10}";
 constexpr std::string_view top =
@@ -40,6 +42,9 @@ constexpr std::string_view sampled =
     "filter, with: {where: \"rand_f64(1, row_number) < 0.01\"} for a share, or shuffle, with: {limit: 1000} for so "
     "many "
     "rows";
+constexpr std::string_view beside_every_row =
+    "reduce for the values of all rows, and scalars: NODE beside in: of the node whose expressions name them: "
+    "NODE.column";
 constexpr std::string_view joined = "join of inputs that are sorted by the keys, or lookup where one of them is small";
 constexpr std::string_view json_read = "file.read_json_lines: one object a line";
 constexpr std::string_view json_written = "file.write_json_lines: one object a line";
@@ -119,6 +124,11 @@ constexpr other_name others[] = {
     {"sample_n", sampled},
     {"sample_frac", sampled},
     {"reservoir", sampled},
+    {"cross_join", beside_every_row},
+    {"broadcast", beside_every_row},
+    {"scalar", beside_every_row},
+    {"scalars", beside_every_row},
+    {"subquery", beside_every_row},
     {"inner_join", joined},
     {"left_join", joined},
     {"intersect", joined},

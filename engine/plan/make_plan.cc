@@ -69,7 +69,7 @@ namespace {
 pipeline_layout lay_out(const graph& g, const machine& resources, physical_plan& plan) {
   plan.resources = resources;
   pipeline_layout layout = find_pipelines(g);
-  plan.phases = find_phases(layout);
+  plan.phases = find_phases(g, layout);
   decide_queues(g, layout);
   plan.pipelines = layout.pipelines;
   plan.queues = layout.queues;

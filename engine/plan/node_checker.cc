@@ -9,6 +9,7 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/plan/parameter_shape.h"
+#include "engine/plan/scalar_names.h"
 #include "specs/value.h"
 
 namespace flowrun::plan {
@@ -18,6 +19,7 @@ node_checker::node_checker(graph& owner, plan::node& n, const known_files& files
     : graph_(owner), node_(n), files_(files), faults_(faults), graphs_(graphs) {
   for (const parameter_declaration& p : n.declaration->parameters)
     if (!p.default_text.empty()) defaults_.emplace(p.name, default_value(p));
+  own_scalars_ = scalars_of(graph_, node_);
 }
 
 const record::row_type& node_checker::input_type(size_t i) const { return graph_.input_of(node_, i).type; }

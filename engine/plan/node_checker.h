@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,8 @@ struct sort_key {
   expr::expression value;
   bool descending = false;
   std::optional<order_term> term;  // set when the key is a column or a slice of one
+  std::string name;                // that it was given; may be empty
+  specs::Position position;
   void bind(const expr::scalar_values& values) { expr::bind(value, values); }
 };
 
@@ -96,6 +99,8 @@ class node_checker {
 
   // --- for control nodes: parameters with a shape of their own, and graphs inside ---
   const graph& owner() const { return graph_; }
+  // Whether expressions may name values of the one row of `name`: scalars: name.
+  bool has_scalars_of(const std::string& name) const;
   sub_graphs& graphs() const { return *graphs_; }
   std::vector<fault>& faults() { return faults_; }  // for what is checked inside; count_faults() afterwards
   void count_faults(size_t num_before) { num_faults_ += faults_.size() - num_before; }
@@ -121,6 +126,8 @@ class node_checker {
   bool ok() const { return num_faults_ == 0; }
   // Whether the check was given an expression that may name scalars: then the settings need a bind().
   bool gave_expressions() const { return gave_expressions_; }
+  // Faults for streams under `scalars:` of which no expression has named a value. After check().
+  void check_scalars_named();
 
   // --- results ---
   node_facts& facts() { return node_.facts; }
@@ -135,7 +142,10 @@ class node_checker {
   using expression_columns = std::vector<std::pair<std::string, expr::expression>>;
   void add(const specs::Position& where, std::string message, std::string expected, std::string hint);
   void add_problems(const specs::Value& value, const std::vector<expr::problem>& problems);
+  std::optional<sort_key> compiled_key(const specs::Value& value, const expr::scope& scope);
   expr::scope with_names(const expr::scope& scope) const;
+  // Which values of `scalars:` the text names. Adds to what compiling it has found.
+  void note_scalars(const specs::Value& text, const expr::scope& scope, std::vector<expr::problem>& problems);
   void add_unknown_column(const specs::Position& where, const std::string& column, size_t input);
   const parameter_declaration* declared(const std::string& name) const;
   bool known_column(const specs::Value& value, size_t input);
@@ -148,6 +158,8 @@ class node_checker {
   size_t num_faults_ = 0;
   bool gave_expressions_ = false;
   std::map<std::string, specs::Value> defaults_;  // of the declaration, as values
+  expr::scalar_values own_scalars_;               // that `scalars:` gives names to
+  std::set<std::string> named_rows_;              // of them, by the part of the name before the point
 };
 
 }  // namespace flowrun::plan

@@ -47,6 +47,7 @@ void node_checker::add_problems(const specs::Value& value, const std::vector<exp
 expr::scope node_checker::with_names(const expr::scope& scope) const {
   expr::scope all = scope;
   all.functions = graph_.functions.get();
+  all.constants.insert(all.constants.end(), own_scalars_.begin(), own_scalars_.end());
   all.constants.insert(all.constants.end(), graph_.scalars.begin(), graph_.scalars.end());
   return all;
 }
@@ -116,23 +117,39 @@ std::vector<std::pair<std::string, std::string>> node_checker::column_pairs(cons
   return out;
 }
 
+std::optional<sort_key> node_checker::compiled_key(const specs::Value& value, const expr::scope& scope) {
+  expr::compiled_sort_term term = expr::compile_sort_term(specs::text(value), with_names(scope));
+  note_scalars(value, scope, term.problems);
+  add_problems(value, term.problems);
+  if (!term.value) return std::nullopt;
+  sort_key key{term.value->value, term.value->descending, std::nullopt, {}, value.position()};
+  if (scope.row) {
+    const record::row_type& row = *scope.row;
+    if (const auto column = key.value.as_column())
+      key.term = order_term{row[*column].name, key.descending};
+    else if (const auto slice = key.value.as_slice())
+      key.term = order_term{row[slice->column].name, key.descending, slice->from, slice->length};
+  }
+  gave_expressions_ = gave_expressions_ || !key.term;
+  return key;
+}
+
 std::vector<sort_key> node_checker::sort_keys(const std::string& name, const expr::scope& scope) {
   std::vector<sort_key> out;
-  const expr::scope names = with_names(scope);
-  for (const specs::Value* item : items_of(value(name))) {
-    const expr::compiled_sort_term term = expr::compile_sort_term(specs::text(*item), names);
-    add_problems(*item, term.problems);
-    if (!term.value) continue;
-    sort_key key{term.value->value, term.value->descending, std::nullopt};
-    if (scope.row) {
-      const record::row_type& row = *scope.row;
-      if (const auto column = key.value.as_column())
-        key.term = order_term{row[*column].name, key.descending};
-      else if (const auto slice = key.value.as_slice())
-        key.term = order_term{row[slice->column].name, key.descending, slice->from, slice->length};
+  const auto take = [&](const specs::Value& value, const std::string& key_name) {
+    if (std::optional<sort_key> key = compiled_key(value, scope)) {
+      key->name = key_name;
+      out.push_back(std::move(*key));
     }
-    gave_expressions_ = gave_expressions_ || !key.term;
-    out.push_back(std::move(key));
+  };
+  const specs::Value* const given = value(name);
+  std::vector<const specs::Value*> items = items_of(given);
+  if (given && specs::is_map(*given)) items = {given};
+  for (const specs::Value* item : items) {
+    if (!specs::is_map(*item))
+      take(*item, {});
+    else
+      for (const specs::Entry* entry : entries_of(item)) take(entry->value(), entry->key());
   }
   return out;
 }
@@ -142,7 +159,9 @@ std::optional<expr::expression> node_checker::compiled(const specs::Value& v, co
   const expr::scope names = with_names(scope);
   expr::compiled result =
       condition ? expr::compile_condition(specs::text(v), names) : expr::compile(specs::text(v), names);
+  note_scalars(v, scope, result.problems);
   add_problems(v, result.problems);
+  if (!result.problems.empty()) return std::nullopt;
   gave_expressions_ = gave_expressions_ || result.value;
   return result.value;
 }
@@ -215,7 +234,8 @@ std::vector<std::pair<std::string, expr::aggregate>> node_checker::aggregates(co
   std::vector<std::pair<std::string, expr::aggregate>> out;
   const expr::scope names = with_names(scope);
   for (const specs::Entry* entry : entries_of(value(name))) {
-    const expr::compiled_aggregate result = expr::compile_aggregate(specs::text(entry->value()), names);
+    expr::compiled_aggregate result = expr::compile_aggregate(specs::text(entry->value()), names);
+    note_scalars(entry->value(), scope, result.problems);
     add_problems(entry->value(), result.problems);
     gave_expressions_ = gave_expressions_ || result.value;
     if (result.value) out.emplace_back(entry->key(), *result.value);

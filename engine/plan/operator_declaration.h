@@ -30,6 +30,7 @@ enum class parameter_kind {
   column_pairs,       // a list of columns both inputs have, or a map {column of the first input: column of the second}
                       // (join)
   sort_keys,          // a list of keys: column, -column, key[0:10], expressions
+  named_sort_keys,    // the same, in which a key may have a name: {name: key} (sort)
   expression,         // a row expression
   condition,          // a row expression of type bool
   named_expressions,  // a map {name: expression}

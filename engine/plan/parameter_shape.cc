@@ -32,6 +32,7 @@ class shape_checker {
       case parameter_kind::columns:
       case parameter_kind::sort_keys:
       case parameter_kind::texts: return texts(p, v);
+      case parameter_kind::named_sort_keys: return keys(p, v);
       case parameter_kind::row_type: type(v); return;
       case parameter_kind::named_expressions:
       case parameter_kind::named_conditions:
@@ -117,7 +118,10 @@ class shape_checker {
   }
 
   void wrong(const parameter_declaration& p, const Value& v) {
-    fail(v.position(), fmt::format("'{}' is {}", p.name, specs::kind_name(v)), describe(p));
+    const bool is_named_key =
+        specs::is_map(v) && (p.kind == parameter_kind::columns || p.kind == parameter_kind::sort_keys);
+    fail(v.position(), fmt::format("'{}' is {}", p.name, specs::kind_name(v)), describe(p),
+         is_named_key ? "a map computes columns; in a sort that combines, keys can be computed" : "");
   }
 
   // A list of texts; one text stands for a list of one.
@@ -127,6 +131,21 @@ class shape_checker {
     for (const Value& item : v.list().items()) scalar(p, item);
     if (p.kind == parameter_kind::paths && v.list().items().empty())
       fail(v.position(), fmt::format("'{}' is an empty list", p.name), describe(p));
+  }
+
+  // Keys of a sort, or maps that name them.
+  void keys(const parameter_declaration& p, const Value& v) {
+    if (specs::is_map(v)) return map_of_texts(p, v);
+    if (!specs::is_list(v)) return scalar(p, v);
+    for (const Value& item : v.list().items()) {
+      if (!specs::is_map(item)) {
+        scalar(p, item);
+        continue;
+      }
+      if (item.map().entries().empty())
+        fail(item.position(), fmt::format("an empty map in '{}'", p.name), "{name: key}");
+      map_of_texts(p, item);
+    }
   }
 
   void new_name(const specs::Entry& entry) {
@@ -260,6 +279,7 @@ std::string describe(const parameter_declaration& p) {
     case parameter_kind::row_type: return "the name of a type under types:, or a map {column: type}";
     case parameter_kind::columns: return "a list of columns, such as [src, dst]";
     case parameter_kind::sort_keys: return "a list of keys, such as [src, -dst]";
+    case parameter_kind::named_sort_keys: return "a list of keys, such as [src, -dst], or of maps {name: key}";
     case parameter_kind::expression: return "a row expression, such as \"src + 1\"";
     case parameter_kind::condition: return "a condition on a row, such as \"src != dst\"";
     case parameter_kind::named_expressions: return "a map {column: expression}";

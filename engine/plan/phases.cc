@@ -43,9 +43,9 @@ std::vector<size_t> in_order(size_t num_pipelines, const std::vector<pipeline_de
 
 }  // namespace
 
-std::vector<int> pipeline_levels(const pipeline_layout& layout) {
+std::vector<int> pipeline_levels(const graph& g, const pipeline_layout& layout) {
   const size_t num_pipelines = layout.pipelines.size();
-  const std::vector<pipeline_dependency> edges = dependencies(layout);
+  const std::vector<pipeline_dependency> edges = dependencies(g, layout);
   const std::vector<size_t> sequence = in_order(num_pipelines, edges);
   std::vector<int> level(num_pipelines, 0);
   for (size_t p : sequence)  // as soon as possible
@@ -60,8 +60,8 @@ std::vector<int> pipeline_levels(const pipeline_layout& layout) {
   return level;
 }
 
-std::vector<phase> find_phases(pipeline_layout& layout) {
-  const std::vector<int> level = pipeline_levels(layout);
+std::vector<phase> find_phases(const graph& g, pipeline_layout& layout) {
+  const std::vector<int> level = pipeline_levels(g, layout);
   const size_t num_pipelines = layout.pipelines.size();
   std::vector<size_t> group(num_pipelines);  // union-find; the smallest pipeline stands for its group
   std::iota(group.begin(), group.end(), size_t{0});

@@ -6,7 +6,8 @@
 //
 // Stored inputs (operator_declaration.h) are leaves too, of a phase before the one in which their node runs. Such a
 // node may be a stage in the middle of a pipeline. Where that pipeline would have to run both before and after a stored
-// input is filled, it is cut, and the stage heads a pipeline of its own, fed by a queue.
+// input is filled, it is cut, and the stage heads a pipeline of its own, fed by a queue. The same holds for nodes whose
+// expressions name values of one row (plan::scalar_row): they are built once the row is known.
 //
 // A control node has a phase of its own, in which graphs of its own run, each with a physical plan.
 #pragma once

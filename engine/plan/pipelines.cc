@@ -94,14 +94,15 @@ class cutter {
     return false;
   }
 
-  // The pipelines that fill stored inputs run before the stage. If one of them is the pipeline that the stage is in, or
-  // depends on that one, the stage can't stay there.
+  // The pipelines that fill stored inputs run before the stage, and so do those that end in a row that it names. If one
+  // of them is the pipeline that the stage is in, or depends on that one, the stage can't stay there.
   bool must_be_cut_off(int index, int producer) const {
     std::vector<int> fillers;
     for (const input_port& in : of(index).inputs)
       if (is_filled(graph_, of(index), in)) fillers.push_back(out_.gives[at(in.from_node)]);
+    for (const scalar_row& row : of(index).scalars) fillers.push_back(out_.feeds[at(row.taken_by)]);
     if (fillers.empty()) return false;
-    const std::vector<pipeline_dependency> edges = dependencies(out_);
+    const std::vector<pipeline_dependency> edges = dependencies(graph_, out_);
     std::vector<bool> behind(out_.pipelines.size(), false);
     std::vector<size_t> todo{at(producer)};
     while (!todo.empty()) {
@@ -123,7 +124,7 @@ class cutter {
 
 pipeline_layout find_pipelines(const graph& g) { return cutter(g).run(); }
 
-std::vector<pipeline_dependency> dependencies(const pipeline_layout& layout) {
+std::vector<pipeline_dependency> dependencies(const graph& g, const pipeline_layout& layout) {
   std::vector<pipeline_dependency> out;
   for (size_t p = 0; p < layout.pipelines.size(); ++p) {
     const pipeline& line = layout.pipelines[p];
@@ -138,6 +139,10 @@ std::vector<pipeline_dependency> dependencies(const pipeline_layout& layout) {
     for (const stored_input& s : line.stores)
       if (const int user = layout.uses(s.node); user >= 0) out.push_back({p, at(user), true});
   }
+  for (size_t i = 0; i < g.nodes.size(); ++i)
+    for (const scalar_row& row : g.nodes[i].scalars)
+      if (const int user = layout.uses(static_cast<int>(i)); user >= 0)
+        out.push_back({at(layout.feeds[at(row.taken_by)]), at(user), true});
   return out;
 }
 

@@ -6,7 +6,9 @@
 //   edges ─▶ proper ─▶ sort(create)  |  sort(merge) ─▶ queue  |  join ─▶ write
 //   names ─▶ lookup.table  |  edges ─▶ lookup ─▶ write
 // A stage with stored inputs stays in the pipeline it flows in, unless one of them is filled by that pipeline or by
-// something behind it: then it is cut off, and reads a queue.
+// something behind it: then it is cut off, and reads a queue. So is a stage whose expressions name values of a row that
+// is taken in there (`scalars:`); in front of a breaker, and of an input that an operator stores in its own way, a
+// stage waits for such values (body_ports.h).
 #pragma once
 
 #include <vector>
@@ -36,7 +38,7 @@ struct pipeline_dependency {
   size_t after = 0;
   bool strict = false;
 };
-std::vector<pipeline_dependency> dependencies(const pipeline_layout& layout);
+std::vector<pipeline_dependency> dependencies(const graph& g, const pipeline_layout& layout);
 
 // The nodes from the head of its pipeline down to where a queue starts, each with the port that leads on.
 std::vector<std::pair<int, int>> path_to(const graph& g, const pipeline_layout& layout, const queue& q);

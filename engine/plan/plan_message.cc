@@ -75,6 +75,11 @@ void add_node(const node& n, PhysicalPlan& out) {
     e.set_rows(port.estimate.rows);
     e.set_bytes(port.estimate.num_bytes);
   }
+  for (const scalar_row& row : n.scalars) {
+    PlanScalars& s = *m.add_scalars();
+    s.set_name(row.name);
+    s.set_taken_by(index(row.taken_by));
+  }
   add_facts(n.facts, *m.mutable_facts());
   if (n.role() == operator_role::breaker) add_sort_facts(n.facts.sort, *m.mutable_facts()->mutable_sort());
 }

@@ -91,6 +91,7 @@ json parameter_schema(const parameter_declaration& p) {
       out = {{"anyOf", {json{{"type", "string"}}, list_of({{"type", "string"}}), map_of({{"type", "string"}})}}};
       break;
     case parameter_kind::sort_keys: out = one_or_list(text); break;
+    case parameter_kind::named_sort_keys: out = one_or_list({{"anyOf", {text, map_of(text, column_pattern)}}}); break;
     case parameter_kind::expression:
     case parameter_kind::condition: out = expression; break;
     case parameter_kind::named_expressions: out = map_of(expression, column_pattern); break;
@@ -174,6 +175,9 @@ json node_schema(const vocabulary& catalog) {
   json out =
       closed_map({{"op", {{"description", "the operator"}, {"oneOf", operators}}},
                   {"in", {{"description", "what it reads: a node, node.port, a map of named inputs, or a list"}}},
+                  {"scalars",
+                   {{"description", "streams of one row, whose values expressions name: NAME.column"},
+                    {"anyOf", {one_or_list(reference("endpoint")), map_of(reference("endpoint"), id_pattern)}}}},
                   {"with", {{"type", "object"}, {"description", "the operator's parameters"}}},
                   {"on_error",
                    {{"description", "where rejected rows go: skip, fail, or a port"},

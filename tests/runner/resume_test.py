@@ -35,6 +35,19 @@ nodes:
   out: {op: file.write_rows, in: by_w, with: {path: out/sorted}}
 """
 
+# A row whose values the sorted rows depend on: it is made again, and the sort goes on.
+VALUES = """flowrun: 1
+params: {rows: {type: int, default: 3000000}}
+nodes:
+  others: {op: generate, with: {rows: 200000, columns: {v: "rand(3, i)"}}}
+  by_v: {op: sort, in: others, with: {by: [v]}}
+  middle: {op: limit, in: by_v, with: {skip: 100000, count: 1}}
+  drawn: {op: generate, with: {rows: "${rows}", columns: {k: "rand(1, i) % 100000", v: "rand(2, i)"}}}
+  kept: {op: filter, in: drawn, scalars: middle, with: {where: "v < middle.v or k % 8 > 0"}}
+  sorted: {op: sort, in: kept, scalars: middle, with: {by: ["v ^ middle.v"]}}
+  out: {op: file.write_rows, in: sorted, with: {path: out/sorted}}
+"""
+
 
 class resume_test(resuming_test):
     def test_rows_from_nowhere(self):
@@ -80,6 +93,12 @@ class resume_test(resuming_test):
         kills = [self.kill_after(n) for n in (3_000, 9_000, 13_000)]
         self.assertTrue(kills[0])
         self.goes_on(expected)
+
+    def test_values_of_a_row(self):
+        self.write("job.yaml", VALUES)
+        done, rows = self.killed_again_and_again()
+        self.assertRegex(done.stderr, r"goes on: .*'sorted' has [\d,]+ rows")
+        self.assertLess(rows["drawn"], 3_000_000)
 
     def test_rows_in_an_order_of_their_own(self):
         """Shuffle and permute number the rows that they take."""

@@ -160,7 +160,7 @@ TEST(yaml_reader, several_faults_at_once_with_carets) {
             "job.yaml:4:33: error: unknown key 'wiht' in a node; the operator's own parameters go under with:\n"
             "  4 |   sorted: {op: sort, in: edgse, wiht: {by: [a]}}\n"
             "    |                                 ^\n"
-            "  expected: one of op, in, with, on_error, doc\n"
+            "  expected: one of op, in, scalars, with, on_error, doc\n"
             "  help: did you mean 'with'?\n"
             "3 faults in job.yaml\n");
 }

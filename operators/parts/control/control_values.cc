@@ -22,16 +22,6 @@ namespace {
 using record::type_kind;
 using record::value_type;
 
-// A field of a row as the lane that expressions compute with.
-uint64_t load_lane(const std::byte* field, value_type type) {
-  const uint64_t bits = record::load_unsigned(field, type.num_bytes);
-  const unsigned shift = 64 - 8 * type.num_bytes;
-  if (type.is_float() && type.num_bytes == 4)
-    return std::bit_cast<uint64_t>(static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))));
-  if (type.has_sign()) return static_cast<uint64_t>(static_cast<int64_t>(bits << shift) >> shift);
-  return bits;
-}
-
 void store_lane(std::byte* field, value_type type, uint64_t lane) {
   if (type.is_float() && type.num_bytes == 4)
     lane = std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(lane)));
@@ -53,14 +43,6 @@ void add_memory(std::vector<expr::constant>& names, const std::vector<expr::cons
 
 }  // namespace
 
-std::optional<value_type> scalar_type(value_type t) {
-  if (t.is_boolean() || t.is_time() || t.is_decimal()) return t;
-  if (t.is_float()) return value_type::of(type_kind::f64);
-  if (t.is_signed()) return value_type::of(type_kind::i64);
-  if (t.is_unsigned()) return value_type::of(type_kind::u64);
-  return std::nullopt;
-}
-
 uint64_t value_of(const expr::expression& checked, const expr::scalar_values& values) {
   const std::optional<uint64_t> bits = checked.with(values).constant_bits();
   FLOWRUN_CHECK(bits.has_value());
@@ -75,7 +57,7 @@ std::optional<expr::expression> check_scalar(plan::node_checker& node, const spe
                                              const std::vector<expr::constant>& names) {
   const std::optional<expr::expression> value = node.compiled(text, expr::scope{.constants = names});
   if (!value) return std::nullopt;
-  if (const std::optional<value_type> type = scalar_type(value->type())) return value->converted_to(*type);
+  if (const std::optional<value_type> type = expr::scalar_type(value->type())) return value->converted_to(*type);
   node.fault_at(text.position(), "a scalar can't be a text", "a number, a time or a condition");
   return std::nullopt;
 }
@@ -231,7 +213,7 @@ std::vector<expr::constant> mentioned_nodes::names(plan::node_checker& node, con
     if (!column) {
       node.fault_at(f.position, fmt::format("'{}' has no column '{}'", from, f.column), one_of(rows.type.names()),
                     did_you_mean(f.column, rows.type.names()));
-    } else if (const auto type = scalar_type(rows.type[*column].type)) {
+    } else if (const auto type = expr::scalar_type(rows.type[*column].type)) {
       f.type = *type;
       f.offset = rows.type[*column].offset;
       f.column_type = rows.type[*column].type;
@@ -257,7 +239,7 @@ std::vector<expr::constant> mentioned_nodes::values(exec::control_context& conte
     const auto reader = rows->read(256 * KiB);
     const record::batch* const front = context.next_of(*reader);
     FLOWRUN_CHECK(front != nullptr);
-    out.push_back({f.name, f.type, load_lane(front->row(0) + f.offset, f.column_type)});
+    out.push_back({f.name, f.type, expr::scalar_bits(front->row(0) + f.offset, f.column_type)});
   }
   return out;
 }
@@ -281,7 +263,7 @@ std::vector<expr::constant> input_values::values(exec::control_context& context,
                                                  const exec::stream_table& streams) const {
   std::vector<expr::constant> out = mentioned_.values(context, streams);
   add_memory(out, context.scalars(), context.body_bytes);
-  return with_outer(std::move(out), context.scalars());
+  return with_outer(std::move(out), context.known_scalars);
 }
 
 input_condition check_condition_on_inputs(plan::node_checker& node, const specs::Value& text) {

@@ -14,10 +14,6 @@
 
 namespace flowrun::operators {
 
-// The type of the scalar that holds a value of type `t`: u64, i64, f64, bool, date, timestamp or a decimal. nullopt for
-// a text, which can't be a scalar.
-std::optional<record::value_type> scalar_type(record::value_type t);
-
 // The value of a checked expression over nothing but named values.
 uint64_t value_of(const expr::expression& checked, const expr::scalar_values& values);
 bool holds(const expr::expression& condition, const expr::scalar_values& values);
