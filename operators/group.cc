@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/fault.h"
+#include "operators/parts/order/distinct_values.h"
 #include "operators/parts/order/group_stages.h"
 #include "operators/parts/order/sort_combine.h"
 #include "operators/parts/rules/estimates.h"
@@ -29,7 +30,15 @@ settings read(plan::node_checker& node) {
 // Instead of a sort in front: it writes one row of each key, where the aggregates can be taken apart.
 std::string combining_sort(const plan::node_checker& node, const settings& s) {
   const bool few = node.input_estimate().most_rows <= few_rows;
-  if (s.aggregates.empty() || !plan_partial_results(node.input_type(), s.by, s.aggregates, few)) return {};
+  const record::row_type& input = node.input_type();
+  named_expressions keys;
+  for (const std::string& k : s.by) keys.emplace_back(k, expr::column_expression(input, *input.index_of(k)));
+  for (const auto& [name, aggregate] : s.aggregates) {
+    if (!aggregate.is_distinct()) continue;
+    if (keys.size() > s.by.size()) return {};  // a sort counts the different values of one column
+    keys.emplace_back("(value)", *aggregate.argument);
+  }
+  if (s.aggregates.empty() || !plan_partial_results(input, keys, s.aggregates, few)) return {};
   return fmt::format(
       "cheaper, let a sort do both:  {}: {{op: sort, in: {}, with: {{by: [{}], combine: …}}}}  with what is in 'let'",
       node.node().id, node.input_name(0), joined(s.by, ", "));
@@ -46,9 +55,12 @@ settings check(plan::node_checker& node) {
       node.fault_at_parameter("let." + name, fmt::format("'{}' is a key of the group", name), "a name of its own");
   if (s.by.empty() && s.aggregates.empty())
     node.fault_at_node("a group needs keys or aggregates", "by: [column, …] or let: {name: aggregate, …}");
-  if (!s.by.empty()) node.require_adjacent(0, s.by, combining_sort(node, s));
+  require_equal_values_together(node, "let", s.by, s.aggregates, combining_sort(node, s));
+  if (!s.by.empty() && node.ok()) node.require_adjacent(0, s.by, combining_sort(node, s));
   if (!node.ok()) return s;
-  record::row_type output = group_type(input, s.by, s.aggregates);
+  std::vector<record::column> keys;
+  for (const std::string& k : s.by) keys.push_back(input[*input.index_of(k)]);
+  record::row_type output = group_type(std::move(keys), s.aggregates);
   plan::row_estimate estimate =
       s.by.empty() ? exactly(1, output) : at_most(with_type(node.input_estimate(), input, output));
   node.set_output(0, std::move(output), plan::carried_over(node.input_order(), kept), estimate);
@@ -72,10 +84,11 @@ exec::operator_definition word<"group">() {
       "Rows of a group must follow each other, as they do behind a sort by the keys (in any sequence). The output has "
       "the keys, "
       "then the aggregates of `let`: count(), sum(x), avg(x), min(x), max(x), first(x), last(x), variance(x), "
-      "stddev(x), approx_count_distinct(x), approx_quantile(x, q), where x is any expression. "
+      "stddev(x), count_distinct(x), approx_count_distinct(x), approx_quantile(x, q), where x is any expression. "
       "sum gives u64, "
       "i64 or f64 and wraps around; min and max go by the order that a sort uses; first and last go by the order of "
-      "the input.\n\n"
+      "the input. count_distinct takes a column, and rows with equal keys and equal values of it have to follow each "
+      "other: behind a sort by the keys and then the column they do.\n\n"
       "With `by: []` the whole input is one group, and the output has exactly one row, also for an empty input (0 and "
       "empty "
       "text then).";

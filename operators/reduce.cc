@@ -10,6 +10,7 @@
 
 #include "engine/record/hash.h"
 #include "operators/parts/order/aggregation.h"
+#include "operators/parts/order/distinct_values.h"
 #include "operators/parts/rules/estimates.h"
 #include "operators/parts/text/value_text.h"
 #include "operators/word.h"
@@ -46,6 +47,7 @@ settings check(plan::node_checker& node) {
       columns.push_back({name, record::value_type::of(record::type_kind::u64)});
     }
   }
+  require_equal_values_together(node, "let", {}, s.aggregates);
   if (columns.empty()) node.fault_at_node("a reduce needs aggregates", "let: {name: aggregate, …} or hash: true");
   if (!node.ok()) return s;
   record::row_type output(std::move(columns));
@@ -169,8 +171,9 @@ exec::operator_definition word<"reduce">() {
   d.summary = "Reduces a stream to one row of aggregates.";
   d.details =
       "The aggregates are those of group: count(), sum(x), avg(x), min(x), max(x), first(x), last(x), variance(x), "
-      "stddev(x), "
-      "approx_count_distinct(x), approx_quantile(x, q). With `hash: true` two "
+      "stddev(x), count_distinct(x), "
+      "approx_count_distinct(x), approx_quantile(x, q). count_distinct takes a column by which the input is sorted. "
+      "With `hash: true` two "
       "columns "
       "hash_low and hash_high are added: a 128-bit hash of the rows that doesn't depend on their order, to compare two "
       "streams. "

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "operators/parts/order/combining_keys.h"
 #include "operators/parts/order/group_stages.h"
 #include "operators/parts/order/ordered_cut.h"
 #include "operators/parts/order/sort_combine.h"
@@ -33,8 +34,7 @@ struct settings {
   runs::compression compress = runs::compression::none;
   uint64_t limit = 0;
   named_aggregates combine;
-  std::vector<std::string> columns;  // of the keys, for combine
-  bool few = false;                  // there are at most few_rows
+  bool few = false;  // there are at most few_rows
   void bind(const expr::scalar_values& values) { expr::bind_all(values, keys, combine); }
 };
 
@@ -55,18 +55,43 @@ settings read(plan::node_checker& node) {
   out.compress = compression_of(node.text("compress"));
   if (node.has("limit")) out.limit = node.integer("limit");
   if (node.has("combine")) out.combine = node.aggregates("combine", expr::scope{.row = &node.input_type()});
-  for (const plan::sort_key& k : out.keys)
-    if (k.term && k.term->length == 0) out.columns.push_back(k.term->column);
   // First and last mean the order of the input, which only a stable sort keeps.
   for (const auto& [name, aggregate] : out.combine) out.stable |= aggregate.is_ordered();
+  return out;
+}
+
+// What the rows are sorted by: the keys, and the value that a count of different ones puts together.
+std::vector<plan::sort_key> all_keys(const settings& s) {
+  std::vector<plan::sort_key> out = s.keys;
+  if (const expr::expression* const value = distinct_value(s.combine))
+    out.push_back({*value, false, std::nullopt, {}, {}});
   return out;
 }
 
 plan::order order_of(const settings& s) {
   plan::order out;
   for (const plan::sort_key& k : s.keys) {
+    if (!s.combine.empty()) {
+      out.push_back({name_of(k), k.descending});
+      continue;
+    }
     if (!k.term) break;  // there is no name for what a computed key orders by
     out.push_back(*k.term);
+  }
+  return out;
+}
+
+// What an input that is sorted already is sorted by. Empty: there is no name for that.
+plan::order order_of_input(const record::row_type& input, const settings& s) {
+  plan::order out;
+  for (const plan::sort_key& k : all_keys(s)) {
+    if (k.term && (s.combine.empty() || is_whole_column(k))) {
+      out.push_back(*k.term);
+    } else {
+      const auto column = k.value.as_column();
+      if (!column) return {};
+      out.push_back({input[*column].name});
+    }
   }
   return out;
 }
@@ -76,30 +101,41 @@ struct sorted_rows {
   named_expressions projection;  // empty: the input as it is
   record::row_type type;
   record::key key;
+  std::vector<std::string> columns;  // that hold the keys; of rows that are combined behind the sort
   std::optional<partial_results> partial;
 };
 
 sorted_rows plan_rows(const record::row_type& input, const settings& s) {
   sorted_rows out;
   out.type = input;
-  const bool columns_only = s.columns.size() == s.keys.size();
-  if (!s.combine.empty() && columns_only) out.partial = plan_partial_results(input, s.columns, s.combine, s.few);
+  const std::vector<plan::sort_key> keys = all_keys(s);
+  if (!s.combine.empty()) {
+    named_expressions values = key_expressions(s.keys);
+    if (const expr::expression* const value = distinct_value(s.combine))
+      values.emplace_back(hidden_column(values.size()), *value);
+    out.partial = plan_partial_results(input, values, s.combine, s.few);
+  }
   if (out.partial) {
     out.projection = out.partial->projection;
     out.type = out.partial->type;
-    for (const plan::sort_key& k : s.keys) out.key.push_back({*out.type.index_of(k.term->column), k.descending, 0, 0});
+    for (size_t i = 0; i < keys.size(); ++i) out.key.push_back({i, keys[i].descending, 0, 0});
     return out;
   }
-  for (size_t i = 0; i < s.keys.size(); ++i) {
-    const plan::sort_key& k = s.keys[i];
-    if (k.term) {
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const plan::sort_key& k = keys[i];
+    const bool is_free = s.combine.empty() || (is_whole_column(k) && std::find(out.columns.begin(), out.columns.end(),
+                                                                               k.term->column) == out.columns.end());
+    if (k.term && is_free) {
       out.key.push_back({*input.index_of(k.term->column), k.descending, k.term->from, k.term->length});
+      out.columns.push_back(k.term->column);
       continue;
     }
     if (out.projection.empty()) out.projection = identity(input);
     out.key.push_back({out.projection.size(), k.descending, 0, 0});
+    out.columns.push_back(hidden_column(i));
     out.projection.emplace_back(hidden_column(i), k.value);
   }
+  out.columns.resize(s.keys.size());
   if (!out.projection.empty()) out.type = type_of(out.projection);
   return out;
 }
@@ -113,7 +149,9 @@ sort::sort_settings creator_settings(const settings& s, const sorted_rows& rows)
   out.unique = s.unique;
   out.long_runs = s.long_runs;
   if (rows.partial) out.combiner = rows.partial->combiner;
-  if (s.combine.empty() || (rows.partial && !s.long_runs)) out.limit = s.limit;
+  // Of a key that has several values there are several rows.
+  const bool one_row_of_each_key = rows.partial && distinct_value(s.combine) == nullptr;
+  if (s.combine.empty() || (one_row_of_each_key && !s.long_runs)) out.limit = s.limit;
   return out;
 }
 sort::sort_settings merger_settings(const settings& s, const sorted_rows& rows) {
@@ -126,23 +164,15 @@ sort::sort_settings merger_settings(const settings& s, const sorted_rows& rows) 
 sort::sort_settings passing_rows(const record::row_type& input, const settings& s) {
   sort::sort_settings out;
   out.type = input;
-  for (const plan::sort_key& k : s.keys)
-    out.key.push_back({*input.index_of(k.term->column), k.descending, k.term->from, k.term->length});
+  for (const plan::order_term& term : order_of_input(input, s))
+    out.key.push_back({*input.index_of(term.column), term.descending, term.from, term.length});
   return out;
 }
 
 void check_combine(plan::node_checker& node, const settings& s) {
-  if (s.columns.size() != s.keys.size())
-    node.fault_at_parameter("by", "a sort that combines needs whole columns as keys", "column or -column",
-                            "compute the key as a column with a map in front of the sort");
+  check_combining_keys(node, s.keys, s.combine);
   if (s.unique)
     node.fault_at_parameter("unique", "a sort that combines leaves one row of each key anyway", {}, "leave out unique");
-  for (auto k = s.columns.begin(); k != s.columns.end(); ++k)
-    if (std::find(s.columns.begin(), k, *k) != k)
-      node.fault_at_parameter("by", fmt::format("'{}' is a key twice", *k), {}, "leave out the second one");
-  for (const auto& [name, aggregate] : s.combine)
-    if (std::find(s.columns.begin(), s.columns.end(), name) != s.columns.end())
-      node.fault_at_parameter("combine." + name, fmt::format("'{}' is a key of the sort", name), "a name of its own");
 }
 
 // Why rows are not sorted as numbers, and what would change that; empty if nothing would.
@@ -191,12 +221,15 @@ settings check(plan::node_checker& node) {
     node.fault_at_parameter("limit", "a limit of 0 leaves no rows", "a number from 1 on",
                             "leave it out to keep all rows");
   if (s.keys.empty() && node.ok()) node.fault_at_parameter("by", "no key is given", "[column, -column, …]");
-  if (!s.combine.empty()) check_combine(node, s);
+  if (!s.combine.empty())
+    check_combine(node, s);
+  else
+    refuse_named_keys(node, s.keys);
   if (node.ok()) check_sorted_whole(node, s);
   if (!node.ok()) return s;
   const plan::order gives = order_of(s);
-  const bool columns_only = gives.size() == s.keys.size();
-  node.node().elided = columns_only && plan::satisfies(node.input_order(), gives);
+  const plan::order sorted_by = order_of_input(node.input_type(), s);
+  node.node().elided = !sorted_by.empty() && plan::satisfies(node.input_order(), sorted_by);
   const sorted_rows rows = plan_rows(node.input_type(), s);
   const sort::sort_settings creating = creator_settings(s, rows);
   plan::sort_facts& facts = node.facts().sort;
@@ -212,7 +245,7 @@ settings check(plan::node_checker& node) {
     facts.num_bytes = bytes_to_sort(rows.type, facts.indexed, with_type(estimate, node.input_type(), rows.type));
   record::row_type output = node.input_type();
   if (!s.combine.empty()) {
-    output = group_type(node.input_type(), s.columns, s.combine);
+    output = group_type(key_columns(s.keys), s.combine);
     estimate = with_type(estimate, node.input_type(), output);
   }
   if (s.unique || !s.combine.empty()) estimate = at_most(estimate);
@@ -231,12 +264,11 @@ exec::assembly build_creator(exec::build_context& c, const settings& s, const so
   return out;
 }
 
-void combine(exec::assembly& to, exec::build_context& c, const settings& s,
-             const std::optional<partial_results>& partial) {
-  if (partial)
-    add_total_stage(to, partial->type, s.columns.size(), partial->totals, c.output_type(), c.job.pool(), c.batches);
+void combine(exec::assembly& to, exec::build_context& c, const settings& s, const sorted_rows& rows) {
+  if (rows.partial)
+    add_total_stage(to, rows.type, s.keys.size(), rows.partial->totals, c.output_type(), c.job.pool(), c.batches);
   else
-    add_group_stages(to, c.input_type(), s.columns, s.combine, c.output_type(), c.job.pool(), c.batches);
+    add_group_stages(to, rows.type, rows.columns, s.combine, c.output_type(), c.job.pool(), c.batches);
   if (s.limit > 0) to.stages.push_back(make_ordered_cut(c.output_type(), repeats::none, {}, s.limit));
 }
 
@@ -245,10 +277,10 @@ exec::assembly build_merger(exec::build_context& c, const settings& s, const sor
   add_merge(out, c, merger_settings(s, rows), s.compress);
   const repeats where = s.unique ? repeats::at_batch_starts : repeats::none;  // slices may repeat each other's last row
   if (!s.combine.empty())
-    combine(out, c, s, rows.partial);
+    combine(out, c, s, rows);
   else if (where != repeats::none || s.limit > 0)
     out.stages.push_back(make_ordered_cut(rows.type, where, rows.key, s.limit));
-  if (!rows.projection.empty() && !rows.partial) {
+  if (!rows.projection.empty() && s.combine.empty()) {
     named_expressions original;
     for (size_t i = 0; i < c.output_type().num_columns(); ++i)
       original.emplace_back(c.output_type()[i].name, expr::column_expression(rows.type, i));
@@ -258,17 +290,21 @@ exec::assembly build_merger(exec::build_context& c, const settings& s, const sor
 }
 
 exec::assembly build(exec::build_context& c, const settings& s) {
-  const sorted_rows rows = plan_rows(c.input_type(), s);
   if (c.node.elided) {
     exec::assembly out;
+    sorted_rows rows;
+    rows.type = c.input_type();
+    rows.key = passing_rows(c.input_type(), s).key;
+    for (const plan::sort_key& k : s.keys) rows.columns.push_back(k.term->column);
     add_order_check(out, c, passing_rows(c.input_type(), s));
     if (!s.combine.empty())
-      combine(out, c, s, {});
+      combine(out, c, s, rows);
     else
       out.stages.push_back(
           make_ordered_cut(rows.type, s.unique ? repeats::anywhere : repeats::none, rows.key, s.limit));
     return out;
   }
+  const sorted_rows rows = plan_rows(c.input_type(), s);
   return c.is_intake() ? build_creator(c, s, rows) : build_merger(c, s, rows);
 }
 
@@ -296,10 +332,11 @@ exec::operator_definition word<"sort">() {
   d.inputs = {{"in", "the rows to sort"}};
   d.outputs = {{"out", "the rows in order"}};
   d.parameters = {{.name = "by",
-                   .kind = plan::parameter_kind::sort_keys,
+                   .kind = plan::parameter_kind::named_sort_keys,
                    .required = true,
                    .help = "The keys, most significant first: columns, slices of bytes columns (\"key[0:10]\") or "
-                           "expressions; - in front: descending."},
+                           "expressions; - in front: descending. With combine, what is no column has a name, {day: "
+                           "\"date_trunc('day', t)\"}, and comes out under it."},
                   {.name = "unique",
                    .kind = plan::parameter_kind::boolean,
                    .default_text = "false",
@@ -309,7 +346,8 @@ exec::operator_definition word<"sort">() {
                    .help = "Make one row of each key, {name: \"sum(x)\"}: the keys and these aggregates, as a group "
                            "behind the sort would. Rows of equal keys become one wherever they meet, before they are "
                            "written to scratch; not with sums of floats, aggregates of strings and wide states of a "
-                           "plugin's aggregates, which are made behind the sort."},
+                           "plugin's aggregates, which are made behind the sort. With count_distinct(x), of one x, the "
+                           "sort goes by x behind the keys, and scratch has each value of a key once."},
                   {.name = "limit",
                    .kind = plan::parameter_kind::integer,
                    .help = "Keep only the first so many rows of the result, at least one."},

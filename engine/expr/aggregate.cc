@@ -19,7 +19,8 @@ namespace flowrun::expr {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> names_of_kinds = {"count", "sum", "min", "max", "first", "last"};
+constexpr std::array<std::string_view, 7> names_of_kinds = {"count", "sum",  "min",           "max",
+                                                            "first", "last", "count_distinct"};
 
 // What a user wrote as argument `i`.
 std::string source_of(std::string_view text, const syntax& call, size_t i) {
@@ -43,7 +44,7 @@ class aggregate_compiler {
  private:
   static constexpr const char* known =
       "one of count(), sum(x), avg(x), min(x), max(x), first(x), last(x), variance(x), stddev(x), "
-      "approx_count_distinct(x), approx_quantile(x, q)";
+      "count_distinct(x), approx_count_distinct(x), approx_quantile(x, q)";
 
   void fault(size_t offset, std::string message, std::string expected = {}, std::string hint = {}) {
     result_.problems.push_back({offset, std::move(message), std::move(expected), std::move(hint)});
@@ -113,7 +114,7 @@ class aggregate_compiler {
       const syntax& argument = *tree.children[0];
       const node_ptr root = check(argument, names_, result_.problems);
       if (root == nullptr) return;
-      value.result = root->type;
+      if (kind != aggregate_kind::distinct) value.result = root->type;
       if (kind == aggregate_kind::sum && root->type.is_decimal()) return compile_outside(tree, decimal_sum());
       if (kind == aggregate_kind::sum) {
         if (!root->type.is_number())

@@ -2,7 +2,8 @@
 //
 // The argument is an ordinary expression over the row. Types: count gives u64; sum gives u64, i64 or f64 after its
 // argument and wraps around modulo 2^64 (that of decimals is exact, and an aggregate with a state); min, max, first and
-// last keep the argument's type, text included. Those of plugins have any number of arguments and say what they give.
+// last keep the argument's type, text included; count_distinct gives u64, and its rows have to come with equal values
+// next to each other. Those of plugins have any number of arguments and say what they give.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,7 @@
 
 namespace flowrun::expr {
 
-enum class aggregate_kind { count, sum, min, max, first, last, outside };
+enum class aggregate_kind { count, sum, min, max, first, last, distinct, outside };
 
 // A call of an outside aggregate.
 struct aggregate_call {
@@ -35,6 +36,8 @@ struct aggregate {
   std::optional<expression> argument;  // none for count, and for an outside aggregate
   record::value_type result;
   std::optional<aggregate_call> outside;
+  // It counts changes from one row to the next: equal values have to follow each other.
+  bool is_distinct() const { return kind == aggregate_kind::distinct; }
   // Whether the order of the rows matters, as that of first and last.
   bool is_ordered() const;
   void bind(const scalar_values& values);

@@ -544,6 +544,10 @@ const std::vector<function_help>& aggregates() {
         {"max", "max(x)", "The largest value, in x's type."},
         {"first", "first(x)", "The value of the first row in input order."},
         {"last", "last(x)", "The value of the last row in input order."},
+        {"count_distinct", "count_distinct(x)",
+         "How many different values there are. A group or a reduce counts where x changes from one row to the next: "
+         "its "
+         "input has to be sorted by its keys and the column x. A sort that combines sorts by x itself."},
     };
     out.insert(out.end(), own_aggregates().begin(), own_aggregates().end());
     return out;

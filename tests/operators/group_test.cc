@@ -4,13 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
+#include <set>
 
 #include "tests/operators/harness.h"
 
 namespace flowrun::operators::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -144,6 +147,65 @@ TEST(group, needs_its_groups_adjacent) {
       faults_of(source("{k: u8}", "[k]") + "x: {op: group, in: in, with: {by: [k], let: {n: total(k)}}}\n" + out_of_x)
           .at(0),
       HasSubstr("total"));
+}
+
+TEST(group, counts_different_values_of_every_type) {
+  std::mt19937_64 random(14);
+  for (const std::string type :
+       {"u8", "u24", "u64", "i16", "i64", "f32", "f64", "bool", "string", "bytes[3]", "bytes[12]"}) {
+    std::map<int, std::set<std::string>> values;
+    std::map<int, std::vector<std::string>> with_repeats;
+    for (int i = 0; i < 900; ++i) {
+      const int key = static_cast<int>(random() % 40), number = static_cast<int>(random() % (1 + key));
+      const std::string value = type == "bool"        ? (number % 2 == 0 ? "false" : "true")
+                                : type == "bytes[3]"  ? fmt::format("{:03}", number)
+                                : type == "bytes[12]" ? fmt::format("{:012}", number)
+                                : type == "string"    ? std::string(static_cast<size_t>(number), 'x')
+                                                      : fmt::format("{}", number);
+      values[key].insert(value);
+      with_repeats[key].push_back(value);
+    }
+    rows in, expected;
+    for (auto& [key, group] : with_repeats) {
+      std::stable_sort(group.begin(), group.end(), [](const std::string& a, const std::string& b) {
+        return std::pair(a.size(), a) < std::pair(b.size(), b);
+      });
+      for (const std::string& value : group) in.push_back(fmt::format("{},{}", key, value));
+      expected.push_back(fmt::format("{},{},{}", key, values[key].size(), group.size()));
+    }
+    const std::string nodes = source(fmt::format("{{k: u8, v: \"{}\"}}", type), "[k, v]") +
+                              "x: {op: group, in: in, with: {by: [k], let: {d: count_distinct(v), n: count()}}}\n" +
+                              out_of_x;
+    EXPECT_EQ(run_all_ways(nodes, {{"in", in}}), expected) << type;
+  }
+}
+
+TEST(group, counts_different_values_of_all_rows) {
+  for (const char* op : {"{op: group, in: in, with: {by: [], let: {d: count_distinct(v), n: count()}}}\n",
+                         "{op: reduce, in: in, with: {let: {d: count_distinct(v), n: count()}}}\n"}) {
+    const std::string nodes = source("{v: f64}", "[v]") + "x: " + op + out_of_x;
+    EXPECT_THAT(run_all_ways(nodes, {{"in", {"-inf", "-0", "0", "0", "7", "7", "nan"}}}), ElementsAre("5,7"));
+    EXPECT_THAT(run_all_ways(nodes, {{"in", {}}}), ElementsAre("0,0"));
+  }
+}
+
+TEST(group, needs_equal_values_next_to_each_other_to_count_them) {
+  const auto faults = [](const std::string& sorted_by, const std::string& node) {
+    return faults_of(source("{k: u8, v: u8, w: u8}", sorted_by) + "x: " + node + "\n" + out_of_x);
+  };
+  EXPECT_THAT(faults("[k]", "{op: group, in: in, with: {by: [k], let: {d: count_distinct(v)}}}"),
+              ElementsAre(AllOf(HasSubstr("needs equal k, v of 'in' next to each other"), HasSubstr("by: [k, v]"),
+                                HasSubstr("approx_count_distinct(v)"), HasSubstr("combine: …"))));
+  EXPECT_THAT(faults("[k]", "{op: reduce, in: in, with: {let: {d: count_distinct(v)}}}"),
+              ElementsAre(HasSubstr("'reduce' needs equal v")));
+  EXPECT_THAT(
+      faults("[k, v, w]", "{op: group, in: in, with: {by: [k], let: {d: count_distinct(v), e: count_distinct(w)}}}"),
+      ElementsAre(HasSubstr("needs equal k, w")));
+  EXPECT_THAT(faults("[k, v]", "{op: group, in: in, with: {by: [k], let: {d: count_distinct(v + 1)}}}"),
+              ElementsAre(HasSubstr("'v + 1' is not a column")));
+  EXPECT_THAT(faults("[v, k]", "{op: group, in: in, with: {by: [k], let: {d: count_distinct(v)}}}"),
+              ElementsAre(HasSubstr("needs equal k of 'in'")));
+  EXPECT_THAT(faults("[-v, k]", "{op: group, in: in, with: {by: [k, v], let: {d: count_distinct(k)}}}"), IsEmpty());
 }
 
 TEST(group, estimates_quantiles_the_same_way_in_any_parts) {

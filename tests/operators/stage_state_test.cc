@@ -106,10 +106,13 @@ TEST_F(stage_state, of_a_limit) {
 
 TEST_F(stage_state, of_a_group) {
   named_aggregates aggregates;
-  for (const char* text : {"count()", "sum(k)", "max(k)", "min(s)", "first(s)", "last(s)"})
+  for (const char* text :
+       {"count()", "sum(k)", "max(k)", "min(s)", "first(s)", "last(s)", "count_distinct(k)", "count_distinct(s)"})
     aggregates.emplace_back(text, *expr::compile_aggregate(text, expr::scope{.row = &type_}).value);
   for (const std::vector<std::string>& keys : {std::vector<std::string>{"k"}, {"k", "s"}, {}}) {
-    const record::row_type output = group_type(type_, keys, aggregates);
+    std::vector<record::column> columns;
+    for (const std::string& k : keys) columns.push_back(type_[*type_.index_of(k)]);
+    const record::row_type output = group_type(std::move(columns), aggregates);
     expect_to_go_on(output, [&] {
       exec::assembly made;
       add_group_stages(made, type_, keys, aggregates, output, pool_, record::rows_of_any_length(8 * 1024));

@@ -141,7 +141,20 @@ def unsorted_less(d):
     return other and d.add("merge", [s, other], less=ex("binary", "<", name(f"a.{c}"), name(f"b.{c}")))
 
 
+def no_single_row(d):
+    s, c = integers(d)
+    if s is None or len(d.streams[s].rows) == 1:
+        return None
+    other, row = d.pick(), d.fresh("row")
+    n = node(d.fresh("map"), "map", other, None, **{d.fresh("c"): name(f"{row}.{c}")})
+    d.rows = {row: s}
+    made = d.keep(n)
+    d.rows = {}
+    return n.id if made else None
+
+
 FAILURES = [
+    no_single_row,
     wrong_check,
     wrong_check,
     uneven_zip,

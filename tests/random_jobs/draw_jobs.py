@@ -33,6 +33,8 @@ def draw(seed):
         r.choice([*SOURCES, read_protobuf])(d)
     while not d.nodes:  # a source may find nothing that it could read
         r.choice(SOURCES)(d)
+    while not d.nodes:
+        r.choice(SOURCES)(d)
     for _ in range(r.randint(1, 7)):
         if d.failure or sum(len(t.rows) for t in d.streams.values()) > 4000:
             break

@@ -100,9 +100,17 @@ def combine(d):
     s, r = d.pick(), d.r
     t = d.streams[s]
     let = {d.fresh("c"): d.drawer(t).aggregate() for _ in range(r.randint(1, 3))}
-    return d.add(
-        "sort", s, by=d.keys(t, 2), combine=let, **some(r, limit=r.choice([1, 5]), stable=True, compress="lz4")
-    )
+    keys = d.keys(t, 2)
+    for _ in range(r.choice([0, 0, 1, 2])):
+        e = d.drawer(t).draw(lambda k: k != "hash" and not k.startswith("key "), r.randint(1, 2))
+        if e is not None:
+            c = d.fresh("c") if r.random() < 0.7 else r.choice(list(t.columns))
+            keys.insert(r.randrange(len(keys) + 1), {c: key(e, r.random() < 0.3)})
+    if r.random() < 0.3:
+        counted = d.drawer(t).draw(lambda k: k != "hash" and not k.startswith("key "), 1)
+        c = r.choice(list(let))
+        let[c] = ex("aggregate", "count_distinct", counted) if counted is not None else let[c]
+    return d.add("sort", s, by=keys, combine=let, **some(r, limit=r.choice([1, 5]), stable=True, compress="lz4"))
 
 
 def group(d):
@@ -112,12 +120,16 @@ def group(d):
     if r.random() < 0.2:
         return d.add("group", s, by=[], let=let)
     keys = d.keys(t, 2)
+    by = [k[0][1] for k in keys]
+    if r.random() < 0.3:
+        counted = r.choice(list(t.columns))
+        let[r.choice(list(let))] = ex("aggregate", "count_distinct", name(counted))
+        keys += [key(name(counted), r.random() < 0.3)] if counted not in by else []
     ordered = d.sorted(s, keys)
     if ordered is None:
         return None
     if r.random() < 0.3:
         ordered = d.add("filter", ordered, where=d.drawer(t).condition()) or ordered
-    by = [k[0][1] for k in keys]
     r.shuffle(by)
     return d.add("group", ordered, by=by, let=let)
 
@@ -142,7 +154,10 @@ def limit(d):
 def reduce(d):
     s, r = d.pick(), d.r
     t = d.streams[s]
-    return d.add("reduce", s, let={d.fresh("c"): d.drawer(t).aggregate() for _ in range(r.randint(1, 4))})
+    let = {d.fresh("c"): d.drawer(t).aggregate() for _ in range(r.randint(1, 4))}
+    if t.order and r.random() < 0.4:
+        let[d.fresh("c")] = ex("aggregate", "count_distinct", name(t.order[0][0]))
+    return d.add("reduce", s, let=let)
 
 
 def same_rows(d):
@@ -433,6 +448,25 @@ def union_find(d):
     )
 
 
+def one_row(d):
+    """A stream of one row with a value that expressions can name."""
+    has_value = lambda t: len(t.rows) == 1 and any(not is_text(k) for k in t.columns.values())
+    s = d.pick(has_value) if d.r.random() < 0.3 else None
+    return s or (reduce(d) if d.r.random() < 0.8 else limit(d))
+
+
+def naming_a_row(d):
+    """A node whose expressions may name values of a row. (What else is drawn on the way may do so, too.)"""
+    s, r = one_row(d), d.r
+    if s is None or s not in d.streams or len(d.streams[s].rows) != 1 or "hash" in d.streams[s].columns.values():
+        return None
+    row = s.split(".")[0] if r.random() < 0.5 else d.fresh("row")
+    return d.naming_values_of(row, s, r.choice(WITH_EXPRESSIONS))
+
+
+WITH_EXPRESSIONS = [filter_rows, filter_rows, map_rows, map_rows, sort, combine, group, reduce, scan_state, scan_numbers]
+WITH_EXPRESSIONS += [window, flat_map, split, partition, check]
+
 ONE_INPUT = [
     filter_rows,
     map_rows,
@@ -460,6 +494,8 @@ ONE_INPUT = [
     check,
     suffix_sort,
     union_find,
+    naming_a_row,
+    naming_a_row,
 ]
 # Those that can stand in bodies of loops: they don't make more rows.
 SHRINKING = [filter_rows, sort, order, partition, limit]

@@ -3,10 +3,10 @@ as it goes. A node that the reference calls wrong, or of which it can't say what
 
 import draw_values
 from draw_expressions import expression_drawer
-from job_text import ex, key, name, node
+from job_text import ex, key, name, names_in, node
 from tables import scalar_values
 from values import fault, is_decimal, is_float, is_integer, is_text, is_time, job_fails, scale_of, undefined
-from whole_jobs import run_node, world
+from whole_jobs import run_node, with_rows, world
 
 # The outputs that something has to read, where it is not just the one.
 ENDS = {"file.read_csv": ["", ".bad"], "file.read_json_lines": ["", ".bad"], "file.write_csv": [], "file.write_json_lines": [], "loop": [".scalars"], "union_find": [".accepted"]}
@@ -36,6 +36,7 @@ class drawing:
         self.r, self.job = r, job
         self.nodes, self.streams = [], dict(streams or {})
         self.scalars = scalars or scalar_values()
+        self.rows = {}  # {name: stream of one row} that expressions may name values of, which are among the scalars
         self.unread = list(self.streams)
         self.counter = counter or [0]
         self.outputs = {}  # what sinks have to write
@@ -55,6 +56,8 @@ class drawing:
 
     def keep(self, n):
         about = world(self.job)
+        named = {e.split(".")[0] for e in names_in(n.settings)}
+        n.rows = {row: s for row, s in self.rows.items() if row in named}
         try:
             out = run_node(n, self.streams, self.scalars, about)
         except (fault, undefined):
@@ -87,6 +90,15 @@ class drawing:
             alone = alone or (port == next(iter(out)) and n.op in ("split", "union_find") and self.r.random() < 0.3)
             self.give(n.id if alone else f"{n.id}.{port}", t)
         return True
+
+    def naming_values_of(self, row, stream, maker):
+        """What the maker draws, where its expressions may name values of a stream of one row."""
+        before = self.scalars
+        self.scalars, self.rows = with_rows(before, {row: self.streams[stream]}), {row: stream}
+        try:
+            return attempted(maker, self)
+        finally:
+            self.scalars, self.rows = before, {}
 
     def give(self, stream, t):
         self.streams[stream] = t

@@ -107,19 +107,24 @@ def plain(value):
 
 
 class node:
-    """One node: `inputs` is None, a name, a list of names, or {port: name}."""
+    """One node: `inputs` is None, a name, a list of names, or {port: name}; `rows`: {name: stream of one row}, whose
+    values its expressions name."""
 
     def __init__(self, id, op, inputs=None, on_error=None, **settings):
         self.id, self.op, self.inputs, self.on_error, self.settings = id, op, inputs, on_error, settings
+        self.rows = {}
 
     def sources(self):
-        if self.inputs is None:
-            return []
-        return list(
-            self.inputs.values()
-            if isinstance(self.inputs, dict)
-            else self.inputs if isinstance(self.inputs, list) else [self.inputs]
-        )
+        inputs = [] if self.inputs is None else self.inputs
+        inputs = inputs.values() if isinstance(inputs, dict) else inputs if isinstance(inputs, list) else [inputs]
+        return [*inputs, *self.rows.values()]
+
+    def rows_entry(self, renamed):
+        """`scalars:`; without names where streams are called as they are."""
+        streams = [renamed(s) for s in self.rows.values()]
+        if [s.split(".")[0] for s in streams] != list(self.rows):
+            return dict(zip(self.rows, streams))
+        return streams[0] if len(streams) == 1 else streams
 
     def entry(self, renamed):
         out = {"op": self.op}
@@ -129,6 +134,8 @@ class node:
             out["in"] = [renamed(s) for s in self.inputs]
         elif self.inputs is not None:
             out["in"] = renamed(self.inputs)
+        if self.rows:
+            out["scalars"] = self.rows_entry(renamed)
         if self.settings:
             out["with"] = plain(self.settings)
         if self.on_error is not None:
@@ -154,6 +161,18 @@ def every_node(value):
     elif isinstance(value, list):
         for v in value:
             yield from every_node(v)
+
+
+def names_in(value):
+    """Of all expressions in a setting."""
+    if isinstance(value, ex) and value[0] == "name":
+        yield value[1]
+    elif isinstance(value, (list, tuple)):
+        for v in value:
+            yield from names_in(v)
+    elif isinstance(value, dict):
+        for v in value.values():
+            yield from names_in(v)
 
 
 def named_graphs(job):

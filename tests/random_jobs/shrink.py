@@ -28,6 +28,7 @@ def pruned(job):
 
 def other_reader(n, old, new):
     """Reads `new` where it read `old`."""
+    n.rows = {row: new if s == old else s for row, s in n.rows.items()}
     if isinstance(n.inputs, dict):
         n.inputs = {p: new if s == old else s for p, s in n.inputs.items()}
     elif isinstance(n.inputs, list):

@@ -199,6 +199,8 @@ def aggregate(e, types):
     if word in ("min", "max"):
         best = min if word == "min" else max
         return kind, lambda rows: best((run(r) for r in rows), key=lambda v: key_of(v, kind))
+    if word == "count_distinct":
+        return "u64", lambda rows: len({key_of(run(r), kind) for r in rows})
     if word == "approx_count_distinct":
         return "u64", lambda rows: distinct((run(r) for r in rows), kind)
     if word == "approx_quantile":
@@ -320,9 +322,18 @@ def need_adjacent(t, by):
         raise fault(f"equal {by} are not known to be adjacent")
 
 
+def need_values_together(t, by, let):
+    for e in let.values():
+        if e[1] == "count_distinct":
+            if e[2][0] != "name" or e[2][1] not in t.columns:
+                raise fault("different values of what is no column")
+            need_adjacent(t, [*by, e[2][1]] if e[2][1] not in by else by)
+
+
 def group(settings, t, scalars):
     by = settings["by"]
     need_adjacent(t, by)
+    need_values_together(t, by, settings.get("let", {}))
     named = t.named(scalars.values)
     stretches = runs_of(t.keys(by)) if by else [(0, len(t.rows))]
     columns, rows = aggregated(settings.get("let", {}), t.types(scalars), [named[a:b] for a, b in stretches])
@@ -347,6 +358,7 @@ def limit(settings, t, scalars):
 def reduce(settings, t, scalars):
     if settings.get("hash"):
         raise AssertionError("a hash stands for itself only beside another: see same_rows")
+    need_values_together(t, [], settings["let"])
     columns, rows = aggregated(settings["let"], t.types(scalars), [t.named(scalars.values)])
     return table(columns, rows)
 
@@ -368,9 +380,11 @@ def group_pairs(settings, t, scalars):
                 row.update({f"b.{c}": v for c, v in zip(t.columns, t.rows[j])})
                 if holds(row):
                     rows.append(run(row))
-    names = {
-        c: new for new, e in settings["let"].items() for c in by if e in (ex("name", f"a.{c}"), ex("name", f"b.{c}"))
-    }
+    names = {}
+    for new, e in settings["let"].items():
+        for c in by:
+            if e in (ex("name", f"a.{c}"), ex("name", f"b.{c}")):
+                names.setdefault(c, new)
     return table(columns, rows, carried(t.order, names) if by else [])
 
 
@@ -406,21 +420,41 @@ def by_keys(rows, keys):
     return rows
 
 
+def named_keys(by):
+    """The keys, and what they are called."""
+    keys, names = [], []
+    for k in by:
+        for c, one in k.items() if isinstance(k, dict) else [(None, k)]:
+            keys.append(one)
+            names.append(c or (one[0][1] if one[0][0] == "name" else None))
+    return keys, names
+
+
 def sort(settings, t, scalars):
-    keys, order = sort_keys(settings["by"], t, scalars)
+    by, names = named_keys(settings["by"])
+    keys, order = sort_keys(by, t, scalars)
     pairs = by_keys(zip(t.named(scalars.values), t.rows), keys)
-    if len(settings["by"]) != len({k[0] for k in settings["by"]}):
+    if len(by) != len({k[0] for k in by}) and "combine" not in settings:
         raise fault("a key twice")
     same = [tuple(of(named) for of, _ in keys) for named, _ in pairs]
     loose = False
     if "combine" in settings:
-        names = [k[0][1] if k[0][0] == "name" else None for k in settings["by"]]
-        if None in names:
-            raise fault("combine wants columns")
+        if None in names or len(set(names)) != len(names) or set(names) & set(settings["combine"]):
+            raise fault("keys without a name of their own")
+        counted = {e[2] for e in settings["combine"].values() if e[1] == "count_distinct"}
+        if len(counted) > 1 or (counted and any(e[1] in ("first", "last") for e in settings["combine"].values())):
+            raise fault("aggregates that want different orders")
+        added_up = [e for e in settings["combine"].values() if e[1] in ("sum", "avg", "variance", "stddev")]
+        if counted and any(is_float(compiled(e[2], t.types(scalars)).kind) for e in added_up):
+            raise undefined("the order in which floats are added up")
         groups = [[named for named, _ in pairs[a:b]] for a, b in runs_of(same)]
         columns, rows = aggregated(settings["combine"], t.types(scalars), groups)
-        columns = {**{c: t.columns[c] for c in names}, **columns}
-        rows = [tuple(g[0][c] for c in names) + r for g, r in zip(groups, rows)]
+        values = [compiled(e, t.types(scalars)) for e, _ in by]
+        columns = {**{c: v.kind for c, v in zip(names, values)}, **columns}
+        rows = [tuple(v.run(g[0]) for v in values) + r for g, r in zip(groups, rows)]
+        order = [(c, descending) for c, (_, descending) in zip(names, by)]
+    elif any(isinstance(k, dict) for k in settings["by"]):
+        raise fault("names of keys without combine")
     else:
         columns, rows = t.columns, [row for _, row in pairs]
         if settings.get("unique"):

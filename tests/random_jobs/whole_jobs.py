@@ -8,9 +8,9 @@ import functions
 import streams as s
 import tables as t
 from expressions import compiled, condition
-from job_text import name
+from job_text import call, name
 from tables import scalar_values, table
-from values import fault, is_integer, is_text, job_fails, packed, undefined, width
+from values import convert, fault, is_float, is_integer, is_signed, is_text, job_fails, packed, undefined, width
 
 ONE_INPUT = {
     "map": t.map_rows,
@@ -52,7 +52,8 @@ def generate(settings, scalars):
         raise undefined(f"rows of kind {kind}")
     columns, run = t.computed(settings["columns"], {"i": "u64", **scalars.types})
     rows = [run({**scalars.values, "i": i}) for i in range(first, first + count)]
-    order = next(([(c, False)] for c, e in settings["columns"].items() if e == name("i")), [])
+    counts = [name("i"), *(call(f"u{n}", name("i")) for n in (8, 16, 24, 32, 40, 48, 64) if first + count <= 2**n)]
+    order = next(([(c, False)] for c, e in settings["columns"].items() if e in counts), [])
     return table(columns, rows, order)
 
 
@@ -100,6 +101,23 @@ def known_of(inputs):
 def with_inputs(scalars, inputs):
     types, values = known_of(inputs)
     return scalar_values({**scalars.types, **types}, {**scalars.values, **values})
+
+
+def wide(kind):
+    """The type of a column's value as a scalar."""
+    return "f64" if is_float(kind) else kind if not is_integer(kind) else "i64" if is_signed(kind) else "u64"
+
+
+def with_rows(scalars, rows):
+    """NAME.column of {name: stream of one row}."""
+    types, values = dict(scalars.types), dict(scalars.values)
+    for row, data in rows.items():
+        if len(data.rows) != 1:
+            raise job_fails("no stream of one row")
+        for (c, k), v in zip(data.columns.items(), data.rows[0]):
+            if not is_text(k) and k != "hash":
+                types[f"{row}.{c}"], values[f"{row}.{c}"] = wide(k), convert(v, k, wide(k)) if wide(k) != k else v
+    return scalar_values(types, values)
 
 
 def unordered(data):
@@ -250,6 +268,8 @@ def looped(settings, inputs, scalars, about):
 
 def run_node(n, streams, scalars, about):
     """{port or empty: table}."""
+    if n.rows:
+        scalars = with_rows(scalars, {row: streams[s] for row, s in n.rows.items()})
     if n.op in file_operators.SOURCES:
         return file_operators.SOURCES[n.op](n.settings, n, about.job.files)
     if n.op == "generate":

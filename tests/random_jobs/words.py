@@ -36,6 +36,7 @@ def walk(value, seen):
         seen[value.op] += 1
         if value.on_error:
             seen["on_error"] += 1
+        seen["scalars"] += len(value.rows)
         free = value.op in ("map", "call")  # their keys are columns and scalars
         for k, v in value.settings.items():
             if not free or k in ("graph", "when", "max_depth"):
@@ -110,7 +111,7 @@ def page(flowrun):
 def everything(flowrun):
     options = [f"option {word} {v}" for word, values in runs.OPTIONS.items() for v in values]
     options += [f"option {word}" for word, values in runs.OPTIONS.items() if not values]
-    return [*of_page(page(flowrun)), "on_error", *options]
+    return [*of_page(page(flowrun)), "on_error", "scalars", *options]
 
 
 def never(flowrun, seen):

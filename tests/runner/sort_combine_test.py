@@ -27,6 +27,31 @@ nodes:
   together: {op: file.write_rows, in: combined, with: {path: together.rows}}
   apart: {op: file.write_rows, in: grouped, with: {path: apart.rows}}
 """
+# Computed keys and different values, by the sort itself and with a map, a sort and a group.
+COMPUTED = """flowrun: 1
+name: computed
+nodes:
+  rows: {op: file.read_csv, with: {path: in.csv, type: {k: "KEY", v: "VALUE"}}}
+  combined: {op: sort, in: rows, with: {by: [{a: "DIRECTIONA"}, k], combine: {AGGREGATES}}}
+  mapped: {op: map, in: rows, with: {a: "A", k: k, v: v}}
+  sorted: {op: sort, in: mapped, with: {by: [DIRECTIONa, k, v]}}
+  grouped: {op: group, in: sorted, with: {by: [a, k], let: {AGGREGATES}}}
+  by_v: {op: sort, in: rows, with: {by: [k, v]}}
+  elided: {op: sort, in: by_v, with: {by: [k], combine: {DIFFERENT}}}
+  again: {op: group, in: by_v, with: {by: [k], let: {DIFFERENT}}}
+  all: {op: sort, in: rows, with: {by: [k], combine: {DIFFERENT}}}
+  together: {op: file.write_csv, in: combined, with: {path: together.csv}}
+  apart: {op: file.write_csv, in: grouped, with: {path: apart.csv}}
+  w1: {op: file.write_csv, in: elided, with: {path: elided.csv}}
+  w2: {op: file.write_csv, in: again, with: {path: again.csv}}
+  w3: {op: file.write_csv, in: all, with: {path: all.csv}}
+"""
+DIFFERENT = """flowrun: 1
+nodes:
+  rows: {op: generate, with: {rows: 10000000, columns: {k: "u32(i % 10)", v: "u64(i / 10 % 1000)"}}}
+  all: {op: sort, in: rows, with: {by: [k], combine: {d: "count_distinct(v)", n: "count()"}}}
+  out: {op: file.write_csv, in: all, with: {path: out.csv}}
+"""
 COUNT = 'n: "count()"'
 NUMBERS = 'n: "count()", s: "sum(v)", low: "min(v)", high: "max(v)"'
 PLACES = 'f: "first(v)", l: "last(v)"'
@@ -81,6 +106,62 @@ class sort_combine_test(process_test):
         for type in ("u8", "f64", "bool", "bytes[3]", "string"):
             self.compare("u16", type, PLACES)
             self.compare(type, "i32", PLACES)
+
+    def test_computed_keys_and_different_values(self):
+        drawn = random.Random(8)
+        others = 'n: "count()", low: "min(v)", d: "count_distinct(v)"'
+        for key, value, a in (
+            ("u16", "u8", "k % 7"),
+            ("i32", "string", "concat(string(k % 3), v[0:6])"),
+            ("string", "f64", "v < 0.0"),
+            ("bytes[3]", "i64", "k[0:2]"),
+            ("f32", "bytes[3]", "-k"),
+            ("bool", "bool", "v != k"),
+        ):
+            rows = [f"{cell(drawn, key)},{cell(drawn, value)}" for _ in range(3000)]
+            self.write("in.csv", "".join(row + "\n" for row in rows))
+            different = {}
+            for row in rows:
+                k, v = row.split(",")
+                k = k.removesuffix(".0")
+                different.setdefault(k, set()).add(v)
+            for direction in ("", "-"):
+                text = COMPUTED.replace("DIRECTIONA", f"{direction}({a})").replace("DIRECTION", direction)
+                text = text.replace('"A"', f'"{a}"').replace("AGGREGATES", others).replace("KEY", key)
+                text = text.replace("VALUE", value).replace("DIFFERENT", 'd: "count_distinct(v)"')
+                self.write("job.yaml", text)
+                for variant in VARIANTS:
+                    with self.subTest(key=key, value=value, a=a, direction=direction, variant=variant):
+                        done = self.flowrun("job.yaml", "-q", "-T", "scratch", *variant)
+                        self.assertEqual(done.returncode, 0, done.stderr)
+                        files = ("together", "apart", "elided", "again", "all")
+                        together, apart, *counts = ((self.dir / f"{name}.csv").read_text() for name in files)
+                        self.assertGreater(len(apart.splitlines()), 1)
+                        self.assertEqual(together, apart)
+                        for found in counts:
+                            self.assertEqual(
+                                sorted(found.splitlines()), sorted(f"{k},{len(v)}" for k, v in different.items())
+                            )
+                        self.assertEqual(self.files("scratch"), [])
+
+    def test_scratch_has_each_value_of_a_key_once(self):
+        self.write("job.yaml", DIFFERENT)
+        done = self.flowrun("job.yaml", "-m", "24MiB", "--force-spill", "--report", "report.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.dir / "out.csv").read_text(), "".join(f"{k},1000,1000000\n" for k in range(10)))
+        sort = self.report()["sorts"][0]
+        # Ten million rows of 16 bytes; of each run, at most 10,000 rows are written.
+        self.assertLess(int(sort["run_bytes"]), 20_000_000, sort)
+
+    def test_a_limit_counts_keys_and_not_values(self):
+        self.write("in.csv", "".join(f"{i % 50},{i * 7 % 300}\n" for i in range(3000)))
+        text = job("u8", "u16", 'd: "count_distinct(v)", n: "count()"', "-k").replace("with: {by: [-k], c", "with: {limit: 3, by: [-k], c")
+        text = text.replace("by: [-k], stable: true", "by: [-k, v]")
+        self.write("job.yaml", text)
+        for variant in VARIANTS:
+            self.assertEqual(self.flowrun("job.yaml", "-q", *variant).returncode, 0)
+            together, apart = ((self.dir / name).read_text() for name in ("together.csv", "apart.csv"))
+            self.assertEqual(together, "".join(apart.splitlines(keepends=True)[:3]))
 
     def test_compressed_runs_of_combined_rows(self):
         self.write("job.yaml", COMPRESSING)

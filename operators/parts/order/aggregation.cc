@@ -155,6 +155,23 @@ void first_or_last(bool last, uint32_t num_bytes, const group_rows& in, uint64_t
   }
 }
 
+// In each group, the rows that differ from the row before; `same(i)`: row i doesn't.
+template <class Same>
+void count_changes(const group_rows& in, const Same& same, uint64_t* out) {
+  for (size_t g = 0; g < in.num_groups(); ++g) {
+    size_t i = in.starts[g];
+    const size_t end = in.starts[g + 1];
+    const bool goes_on = g == 0 && in.open;
+    uint64_t count = goes_on ? in.carried : 0;
+    if (!goes_on && i < end) {
+      ++count;
+      ++i;
+    }
+    for (; i < end; ++i) count += same(i) ? 0 : 1;
+    out[g] = count;
+  }
+}
+
 std::string_view text_at(const record::column& column, const std::byte* row, const std::byte* heap) {
   const std::byte* field = row + column.offset;
   if (column.type.is_string()) return record::load_string(field, heap);
@@ -184,9 +201,10 @@ void add_texts(const column_aggregate& what, const record::batch& rows, const st
   }
 }
 
-// Among the lanes of this file.
+// Among the lanes of this file, those that give a text.
 bool is_text(const column_aggregate& a) {
-  return !a.outside && a.kind != aggregate_kind::count && a.argument.type.is_text();
+  return !a.outside && a.kind != aggregate_kind::count && a.kind != aggregate_kind::distinct &&
+         a.argument.type.is_text();
 }
 
 }  // namespace
@@ -220,6 +238,23 @@ void aggregation::add(const record::batch& rows, const std::vector<uint32_t>& st
     if (kept > most_bytes_) throw record::row_too_large(kept, most_bytes_);
     l.keep_last_text();
   }
+}
+
+void aggregation::lane::count_values(const record::batch& rows, const std::vector<uint32_t>& starts, bool open) {
+  const group_rows in{rows.rows + what.argument.offset, rows.row_bytes, starts, open, open_value};
+  if (what.argument.type.is_text()) {
+    const auto at = [&](size_t i) { return text_at(what.argument, rows.row(i), rows.heap); };
+    count_changes(
+        in, [&](size_t i) { return at(i) == (i == 0 ? std::string_view(open_text) : at(i - 1)); }, values.data());
+    texts.assign(1, at(rows.num_rows - 1));
+    keep_last_text();
+    return;
+  }
+  const uint32_t num_bytes = what.argument.type.num_bytes;
+  const auto at = [&](size_t i) { return record::load_unsigned(in.column + i * in.stride, num_bytes); };
+  count_changes(
+      in, [&](size_t i) { return at(i) == (i == 0 ? last_value : at(i - 1)); }, values.data());
+  last_value = at(rows.num_rows - 1);
 }
 
 // The texts of the last group are kept until the next add(), and those of complete groups refer to what was kept
@@ -296,6 +331,7 @@ void aggregation::compute(const record::batch& rows, const std::vector<uint32_t>
       case aggregate_kind::max: extremes<true>(what.argument.type.kind, num_bytes, in, out); break;
       case aggregate_kind::first: first_or_last(false, num_bytes, in, out); break;
       case aggregate_kind::last: first_or_last(true, num_bytes, in, out); break;
+      case aggregate_kind::distinct: l.count_values(rows, starts, open); break;
       case aggregate_kind::outside: break;
     }
     l.open_value = out[num_groups - 1];
@@ -377,6 +413,7 @@ void aggregation::write_state(state_writer& out) const {
   out.number(started_ ? 1 : 0);
   for (const lane& l : lanes_) {
     out.number(l.open_value);
+    out.number(l.last_value);
     out.text(l.open_text);
   }
 }
@@ -385,6 +422,7 @@ void aggregation::begin_with(state_reader& in) {
   started_ = in.number() != 0;
   for (lane& l : lanes_) {
     l.open_value = in.number();
+    l.last_value = in.number();
     l.open_text = in.text();
   }
 }
@@ -462,7 +500,8 @@ aggregation_plan plan_aggregation(const record::row_type& input, const std::vect
 
 bool can_combine(const std::vector<column_aggregate>& aggregates) {
   return std::all_of(aggregates.begin(), aggregates.end(), [](const column_aggregate& a) {
-    return a.outside ? a.outside->is_combinable : a.kind != aggregate_kind::sum || !a.result.is_float();
+    if (a.outside) return a.outside->is_combinable;
+    return a.kind != aggregate_kind::distinct && (a.kind != aggregate_kind::sum || !a.result.is_float());
   });
 }
 

@@ -117,12 +117,9 @@ class group_stage final : public exec::ordered_stage {
 
 }  // namespace
 
-record::row_type group_type(const record::row_type& input, const std::vector<std::string>& keys,
-                            const named_aggregates& aggregates) {
-  std::vector<record::column> columns;
-  for (const std::string& k : keys) columns.push_back(input[*input.index_of(k)]);
-  for (const auto& [name, aggregate] : aggregates) columns.push_back({name, aggregate.result});
-  return record::row_type(std::move(columns));
+record::row_type group_type(std::vector<record::column> keys, const named_aggregates& aggregates) {
+  for (const auto& [name, aggregate] : aggregates) keys.push_back({name, aggregate.result});
+  return record::row_type(std::move(keys));
 }
 
 void add_group_stages(exec::assembly& to, const record::row_type& input, const std::vector<std::string>& keys,

@@ -10,8 +10,7 @@
 namespace flowrun::operators {
 
 // The columns of a group: its keys, then its aggregates.
-record::row_type group_type(const record::row_type& input, const std::vector<std::string>& keys,
-                            const named_aggregates& aggregates);
+record::row_type group_type(std::vector<record::column> keys, const named_aggregates& aggregates);
 
 // Adds what turns rows of `input` with equal keys next to each other into one row of `output` (a group_type) each, to
 // `to`: if arguments are more than columns, a program in front, in parallel with other batches and fused with what

@@ -31,7 +31,8 @@ class partial_combiner final : public sort::row_combiner {
         case aggregate_kind::max:
           if (l.order.compare(row, nullptr, into, nullptr) > 0) take(l, into, row);
           break;
-        case aggregate_kind::first: break;
+        case aggregate_kind::first:
+        case aggregate_kind::distinct: break;
         case aggregate_kind::last: take(l, into, row); break;
         case aggregate_kind::outside: {
           constexpr uint32_t one_row[] = {0, 1};
@@ -95,13 +96,16 @@ bool worth_it(const record::row_type& input, const record::row_type& partial) {
 
 }  // namespace
 
-std::optional<partial_results> plan_partial_results(const record::row_type& input, const std::vector<std::string>& keys,
+std::optional<partial_results> plan_partial_results(const record::row_type& input, const named_expressions& keys,
                                                     const named_aggregates& aggregates, bool few) {
-  const aggregation_plan plan = plan_aggregation(input, keys, aggregates, false);
+  named_aggregates apart;  // all but those that count different values, which are keys
+  for (const auto& a : aggregates)
+    if (!a.second.is_distinct()) apart.push_back(a);
+  const aggregation_plan plan = plan_aggregation(input, {}, apart, false);
   if (!can_combine(plan.aggregates)) return {};
   partial_results out;
-  for (const std::string& k : keys) out.projection.emplace_back(k, expr::column_expression(input, *input.index_of(k)));
-  for (const auto& [name, aggregate] : aggregates) {
+  out.projection = keys;
+  for (const auto& [name, aggregate] : apart) {
     if (aggregate.result.is_string() && !aggregate.outside) return {};
     const std::optional<expr::expression> part = partial_result(aggregate, few);
     if (!part) return {};
@@ -109,8 +113,13 @@ std::optional<partial_results> plan_partial_results(const record::row_type& inpu
   }
   out.type = type_of(out.projection);
   if (!worth_it(input, out.type)) return {};
-  out.totals = combining(plan.aggregates, out.type, keys.size());
-  out.combiner = std::make_shared<partial_combiner>(out.type, keys.size(), out.totals);
+  std::vector<column_aggregate> totals = combining(plan.aggregates, out.type, keys.size());
+  out.combiner = std::make_shared<partial_combiner>(out.type, keys.size(), totals);
+  auto next = totals.begin();
+  for (const auto& [name, aggregate] : aggregates)
+    out.totals.push_back(aggregate.is_distinct()
+                             ? column_aggregate{aggregate.kind, out.type[keys.size() - 1], aggregate.result, {}}
+                             : *next++);
   return out;
 }
 

@@ -7,6 +7,9 @@
 //
 // What one row contributes to an aggregate of a plugin is the state that has seen this row only, as bytes[N].
 //
+// count_distinct(x) makes x a key behind the others: the rows that are sorted have each value of a key once, and the
+// group stages count the values, as they add up the other aggregates.
+//
 // Not all aggregates can be taken apart: sums of floats depend on the order in which they are added, texts of any
 // length have no place of their own in a row, and plugins say which of theirs can. Nor is it worth it when partial
 // results are much wider than the rows. Then the rows are sorted as they are and grouped behind the sort.
@@ -23,7 +26,7 @@
 namespace flowrun::operators {
 
 struct partial_results {
-  named_expressions projection;  // from the input
+  named_expressions projection;  // from the input: the keys, then what it contributes to the aggregates
   record::row_type type;
   std::vector<column_aggregate> totals;  // of partial results
   std::shared_ptr<const sort::row_combiner> combiner;
@@ -32,8 +35,9 @@ struct partial_results {
 // So many rows leave room in sums: with a key of four bytes and a count, eight bytes are sorted instead of twelve.
 constexpr uint64_t few_rows = 0xFFFF'FFFF;
 
-// `keys` are columns of the input. `few`: there are at most few_rows rows. nullopt: group behind the sort.
-std::optional<partial_results> plan_partial_results(const record::row_type& input, const std::vector<std::string>& keys,
+// `keys`: over the input; where an aggregate counts different values, the last one is that value. `few`: there are at
+// most few_rows rows. nullopt: group behind the sort.
+std::optional<partial_results> plan_partial_results(const record::row_type& input, const named_expressions& keys,
                                                     const named_aggregates& aggregates, bool few);
 
 }  // namespace flowrun::operators

@@ -273,7 +273,8 @@ TEST(own_aggregates, say_what_is_wrong) {
   EXPECT_THAT(fault("avg()").message, HasSubstr("avg takes 1 argument, not 0"));
   EXPECT_THAT(fault("avg").hint, HasSubstr("write avg(x)"));
   EXPECT_THAT(fault("mean(u)").hint, HasSubstr("write avg(x)"));
-  EXPECT_THAT(fault("count_distinct(u)").hint, HasSubstr("write approx_count_distinct(x)"));
+  EXPECT_THAT(fault("nunique(u)").hint, HasSubstr("write count_distinct(x), or approx_count_distinct(x)"));
+  EXPECT_THAT(fault("count_distinct()").message, HasSubstr("takes 1 argument, not 0"));
   EXPECT_THAT(fault("median(u)").hint, HasSubstr("write approx_quantile(x, 0.5)"));
   EXPECT_THAT(fault("approx_quantile(name, 0.5)").hint, HasSubstr("to_f64(x)"));
   EXPECT_THAT(fault("approx_quantile(u, 1.5)").message, HasSubstr("1.5 is no quantile"));
