@@ -30,8 +30,8 @@
 #include <vector>
 
 #include "engine/block/allocation.h"
-#include "engine/sizes/buffer_split.h"
 #include "engine/block/prefetch_schedule.h"
+#include "engine/sizes/buffer_split.h"
 #include "tests/engine/block/merge_sequence.h"
 
 namespace {
@@ -81,7 +81,8 @@ std::vector<buffers> buffers_for(unsigned num_disks) {
   for (unsigned factor : {2u, 4u, 8u, 16u}) {
     result.push_back({fmt::format("{}D", factor), uint64_t{factor} * num_disks});
     if (factor > 2) {
-      result.push_back({fmt::format("w({}D)", factor), sizes::split_read_buffers(uint64_t{factor} * num_disks, num_disks)});
+      result.push_back(
+          {fmt::format("w({}D)", factor), flowrun::sizes::split_read_buffers(uint64_t{factor} * num_disks, num_disks)});
     }
   }
   return result;
