@@ -25,6 +25,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import csv_scan  # noqa: E402
 import disk_bound  # noqa: E402
 import inputs  # noqa: E402
 import json_scan  # noqa: E402
@@ -39,7 +40,7 @@ from contestants import contestants  # noqa: E402
 from trial import trial  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SPECIAL = ("expressions", "plugins", "parquet", "json", "disk")  # no contestants: they print their own tables
+SPECIAL = ("expressions", "plugins", "parquet", "json", "csv", "disk")  # no contestants: they print their own tables
 
 
 def arguments():
@@ -82,6 +83,7 @@ def arguments():
                          "plugins        functions and operators of a plugin beside the built-in ones",
                          "parquet        a Parquet file scanned by a plugin, beside DuckDB and Polars",
                          "json           JSON lines scanned, filtered and summed, beside DuckDB",
+                         "csv            CSV by header, plain and compressed, with dates and regular expressions, beside DuckDB",
                          "disk           what flowrun bench-disk measures, beside fio"]))
         sys.exit(0)
     for wanted in options.names:
@@ -162,6 +164,8 @@ def main():
         parquet_scan.run(options)
     if "json" in picked:
         json_scan.run(options)
+    if "csv" in picked:
+        csv_scan.run(options)
     if "disk" in picked:
         run_disk(options)
     picked = [name for name in picked if name not in SPECIAL]

@@ -7,20 +7,16 @@ needs all. Of the peer the time counts from when Python has started; of flowrun 
 
 bench.py runs it, too, as `json`."""
 import argparse
-import json
 import os
 import pathlib
 import random
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
 
-import flowrun_job
+import side_by_side
+from side_by_side import MIB
 
 PEERS = pathlib.Path(__file__).resolve().parent / "peers"
-MIB = 1 << 20
 USUAL_MIB = 768
 JOB = """flowrun: 1
 nodes:
@@ -55,58 +51,19 @@ def make(path, num_bytes):
     part.rename(path)
 
 
-def flowrun(program, file, let, dir, threads, memory):
-    job, report = dir / "job.yaml", dir / "report.json"
-    job.write_text(JOB.format(path=file, let=let))
-    start = time.perf_counter()
-    subprocess.run([str(program), "run", str(job), "-q", "-j", str(threads), "-m", f"{memory}MiB", "--report", str(report)],
-                   check=True, stdout=subprocess.DEVNULL)
-    seconds = time.perf_counter() - start
-    return seconds, float(flowrun_job.results(json.loads(report.read_text()))["total.amount"])
-
-
-def duckdb(python, file, aggregates, threads):
-    """None where there is none."""
-    done = subprocess.run([python, str(PEERS / "json_sum.py"), str(file), str(threads), aggregates], capture_output=True, text=True)
-    if "No module named" in done.stderr:
-        return None
-    if done.returncode != 0:
-        raise SystemExit(f"bench: json: {done.stderr}")
-    seconds, total = done.stdout.split()
-    return float(seconds), float(total)
-
-
 def compare(program, python, dir, num_bytes, threads, memory, runs):
     file = dir / f"events-{num_bytes // MIB}.jsonl"
     if not file.exists():
         make(file, num_bytes)
     file.read_bytes()  # into the page cache
     print(f"{file.stat().st_size / 1e6:.0f} MB of JSON lines with six columns, a filter and sums, on {threads} threads\n")
-    print("| question of | | seconds | fastest run | MB/s | beside DuckDB | wanted |\n|---|---|---|---|---|---|---|")
+    side_by_side.print_head()
     for question, (let, aggregates) in QUESTIONS.items():
-        contestants = {"Flowrun": lambda: flowrun(program, file, let, dir, threads, memory),
-                       "DuckDB": lambda: duckdb(python, file, aggregates, threads)}
-        answer(question, contestants, file.stat().st_size, runs)
+        contestants = {
+            "Flowrun": lambda: side_by_side.flowrun(program, JOB.format(path=file, let=let), "total.amount", dir, threads, memory),
+            "DuckDB": lambda: side_by_side.peer([python, PEERS / "json_sum.py", file, threads, aggregates])}
+        side_by_side.answer(question, contestants, file.stat().st_size, runs, "≤ 1.00")
     return file
-
-
-def answer(question, contestants, num_bytes, runs):
-    times, totals = {name: [] for name in contestants}, []
-    for _ in range(runs):
-        for name, once in contestants.items():
-            if (found := once()) is not None:
-                times[name].append(found[0])
-                totals.append(found[1])
-    if max(totals) - min(totals) > 1e-9 * max(totals):
-        raise SystemExit(f"bench: json: the sums differ: {sorted(set(totals))}")
-    medians = {name: statistics.median(all_) for name, all_ in times.items() if all_}
-    for name in contestants:
-        if name not in medians:
-            print(f"| {question} | {name} | not installed | | | | |")
-            continue
-        ratio = f"{medians[name] / medians['DuckDB']:.2f}" if "DuckDB" in medians else ""
-        print(f"| {question} | {name} | {medians[name]:.3f} | {min(times[name]):.3f} | {num_bytes / 1e6 / medians[name]:.0f} | "
-              f"{ratio} | {'≤ 1.00' if name == 'Flowrun' else ''} |")
 
 
 def run(options):
