@@ -121,8 +121,10 @@ def field_value(text, kind):
 
 
 def is_missing(settings, column, text, quoted):
-    kind = settings["type"][column]
-    return not (quoted and is_text(kind)) and text in [n.encode() for n in settings.get("null_values", [])]
+    allowed = column in settings.get("default", {}) or column in settings.get("missing", {})
+    if is_text(settings["type"][column]) and (quoted or not allowed):
+        return False
+    return text in [n.encode() for n in settings.get("null_values", [])]
 
 
 def formed_value(settings, column, text, kind):

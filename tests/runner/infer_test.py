@@ -32,7 +32,6 @@ nodes:
       names: {order_no: "Order No."}
       format: {day: "%d.%m.%Y"}
       null_values: [""]
-      default: {note: ""}
       missing: {amount: amount_missing}
 """
 OUTPUT = "day,order_no,amount,note,amount_missing\n2026-02-13,1,1.5,a,false\n2026-03-01,2,0,b;c,true\n"

@@ -98,8 +98,7 @@ class composition {
     for (taken_column& t : taken_) t.decided = decide_column(table_.columns[t.field], t.name, day_first);
   }
 
-  // Which texts are missing values: they are it in all columns, so that each column that has one needs to say what
-  // becomes of it, and columns of text keep theirs as they are.
+  // Which texts are missing values, in all columns but those of text, which keep theirs as they are.
   void choose_missing() {
     std::set<size_t> words;
     for (const taken_column& t : taken_) words.insert(t.decided.missing.begin(), t.decided.missing.end());
@@ -108,21 +107,11 @@ class composition {
     std::vector<std::string> names;
     for (const taken_column& t : taken_) names.push_back(t.name);
     for (taken_column& t : taken_) {
+      if (t.decided.type.is_text()) continue;
       const column_evidence& seen = table_.columns[t.field];
-      std::vector<std::string> own;
-      for (const size_t word : words)
-        if (seen.missing[word] + (t.decided.type.is_text() ? 0 : seen.quoted_missing[word]) > 0)
-          own.emplace_back(missing_words[word]);
-      if (t.decided.type.is_string()) {
-        const bool has_empty = words.contains(0);
-        defaults_.emplace_back(t.name, own.size() == 1 ? own.front() : has_empty ? "" : null_values_.front());
-        if (own.size() > 1) {
-          std::string list;
-          for (const std::string& word : own) list += (list.empty() ? "" : ", ") + quoted_excerpt(word);
-          out_.questions.push_back(fmt::format("'{}' is text, and its {} all become {}", t.name, list,
-                                               quoted_excerpt(defaults_.back().second)));
-        }
-      } else if (!own.empty()) {
+      const bool has_one = std::any_of(words.begin(), words.end(),
+                                       [&](size_t word) { return seen.missing[word] + seen.quoted_missing[word] > 0; });
+      if (has_one) {
         const std::string told_by = free_name(t.name + "_missing", names);
         names.push_back(told_by);
         told_.emplace_back(t.name, told_by);
@@ -144,7 +133,6 @@ class composition {
     if (!other_names.empty()) add("names").map = std::move(other_names);
     if (!forms.empty()) add("format").map = std::move(forms);
     if (!null_values_.empty()) add("null_values").list = null_values_;
-    if (!defaults_.empty()) add("default").map = defaults_;
     if (!told_.empty()) add("missing").map = told_;
   }
 
@@ -194,7 +182,7 @@ class composition {
   const csv_table& table_;
   std::vector<taken_column> taken_;
   std::vector<std::string> null_values_;
-  pairs defaults_, told_;
+  pairs told_;
   inferred_source out_;
 };
 

@@ -224,8 +224,9 @@ const char* csv_parser::parse_record(const char* p, const char* end, const csv_l
     const bool line_ends = p == end || *p == '\n';
     if (line_ends && !last) return why.at(start, wrong_number(num_fields, next + 1));
     const bool quoted = with_all && start != end && format_.quote && *start == *format_.quote;
-    if (with_all && !(quoted && column.type.is_text()) && missing_.is_missing(field)) {
-      if (!missing_.columns[number].allowed) return why.at(start, no_value(column.name, field));
+    const bool allowed = with_all && missing_.columns[number].allowed;
+    if (with_all && !(column.type.is_text() && (quoted || !allowed)) && missing_.is_missing(field)) {
+      if (!allowed) return why.at(start, no_value(column.name, field));
       std::memcpy(row + column.offset, missing_.values.data() + column.offset, column.type.num_bytes);
       if (told != nullptr) *told = std::byte{1};
     } else if (column.type.is_string()) {

@@ -116,7 +116,12 @@ int close(int descriptor) {
 ssize_t read(int descriptor, void* data, size_t length) {
   const fault found = next_read(descriptor);
   if (fails(found)) return -1;
-  return end_read(found, descriptor, 0, data, length, syscall(SYS_read, descriptor, data, length));
+  const ssize_t got = syscall(SYS_read, descriptor, data, length);
+  // What is not handed on must be there for the next read. A pipe can't do that, so it gives all.
+  if (found.what == effect::shorten && lseek(descriptor, 0, SEEK_CUR) < 0) return after(found), got;
+  const ssize_t told = end_read(found, descriptor, 0, data, length, got);
+  if (told < got) (void)lseek(descriptor, told - got, SEEK_CUR);
+  return told;
 }
 
 ssize_t pread(int descriptor, void* data, size_t length, off_t offset) {
