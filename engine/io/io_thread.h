@@ -5,12 +5,15 @@
 #include <pthread.h>
 
 #include <csignal>
+#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "engine/base/error.h"
+
 namespace flowrun::io {
 
-// `name` has at most 15 characters. Throws std::system_error when the system has no thread to give.
+// `name` has at most 15 characters. Throws error(resources) when the system has no thread to give.
 template <class Body>
 std::thread start_io_thread(const char* name, Body&& body) {
   sigset_t all;
@@ -20,6 +23,10 @@ std::thread start_io_thread(const char* name, Body&& body) {
   std::thread started;
   try {
     started = std::thread(std::forward<Body>(body));
+  } catch (const std::system_error& failure) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw error(error_kind::resources, fmt::format("can't start an I/O thread: {}", failure.what()),
+                "raise the limit of processes (ulimit -u) or of this container");
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;

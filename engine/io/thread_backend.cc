@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <system_error>
 #include <vector>
 
 #include "engine/base/error.h"
@@ -36,12 +35,7 @@ class thread_backend final : public queueing_backend {
     // One thread must be had; fewer than wanted are slower, not wrong.
     lane& first = lanes_[nullptr];
     first.threads.reserve(max_threads_);
-    try {
-      first.threads.push_back(start_io_thread("flowrun-io", [this, &first] { run(first); }));
-    } catch (const std::system_error& failure) {
-      throw error(error_kind::resources, std::string("can't start an I/O thread: ") + failure.what(),
-                  "raise the limit of processes (ulimit -u) or of this container");
-    }
+    first.threads.push_back(start_io_thread("flowrun-io", [this, &first] { run(first); }));
   }
 
   ~thread_backend() override {

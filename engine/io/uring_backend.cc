@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <future>
-#include <system_error>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -50,10 +49,9 @@ class uring_backend final : public queueing_backend {
         ready.set_value(failure);
         if (failure == 0) run();
       });
-    } catch (const std::system_error& failure) {
+    } catch (...) {
       close(nudge_);
-      throw error(error_kind::resources, std::string("can't start an I/O thread: ") + failure.what(),
-                  "raise the limit of processes (ulimit -u) or of this container");
+      throw;
     }
     if (const int failure = outcome.get(); failure != 0) {
       thread_.join();
