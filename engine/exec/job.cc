@@ -85,9 +85,9 @@ class job::core final : public services, public graph_host {
     });
   }
 
-  void commit_at_end(std::unique_ptr<io::output_file> file) override {
+  void commit_at_end(std::unique_ptr<io::joint_output> output) override {
     mutex_lock lock(mutex_);
-    outputs_.push_back(std::move(file));
+    outputs_.push_back(std::move(output));
   }
 
   void report_value(const std::string& node, const std::string& name, const std::string& value) override {
@@ -228,7 +228,7 @@ class job::core final : public services, public graph_host {
   }
 
   void commit_outputs() {
-    std::vector<std::unique_ptr<io::output_file>> outputs;
+    std::vector<std::unique_ptr<io::joint_output>> outputs;
     {
       mutex_lock lock(mutex_);
       outputs.swap(outputs_);
@@ -338,7 +338,7 @@ class job::core final : public services, public graph_host {
 
   mutable mutex mutex_;
   std::exception_ptr problem_ FLOWRUN_GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<io::output_file>> outputs_ FLOWRUN_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<io::joint_output>> outputs_ FLOWRUN_GUARDED_BY(mutex_);
   std::vector<io::output_result> output_results_;  // once they were committed, or that was tried
   std::vector<reported_value> results_ FLOWRUN_GUARDED_BY(mutex_);
   std::set<std::string> warned_ FLOWRUN_GUARDED_BY(mutex_);

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine/exec/services.h"
-#include "engine/io/output_file.h"
+#include "engine/io/joint_output.h"
 
 namespace flowrun::exec {
 
@@ -21,7 +21,7 @@ class nested_services final : public services {
   const job_options& options() const override { return job_.options(); }
   bool cancelled() const override { return job_.cancelled(); }
   void spawn(std::function<void()> work) override { job_.spawn(std::move(work)); }
-  void commit_at_end(std::unique_ptr<io::output_file> file) override { job_.commit_at_end(std::move(file)); }
+  void commit_at_end(std::unique_ptr<io::joint_output> output) override { job_.commit_at_end(std::move(output)); }
   void report_value(const std::string& node, const std::string& name, const std::string& value) override {
     job_.report_value(path_ + "." + node, name, value);
   }

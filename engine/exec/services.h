@@ -15,7 +15,7 @@
 #include "engine/record/batch.h"
 
 namespace flowrun::io {
-class output_file;
+class joint_output;
 }
 
 namespace flowrun::resume {
@@ -96,7 +96,7 @@ class services {
   // it.
   virtual void spawn(std::function<void()> work) = 0;
   // An output that appears under its name when the whole job succeeded, or never.
-  virtual void commit_at_end(std::unique_ptr<io::output_file> file) = 0;
+  virtual void commit_at_end(std::unique_ptr<io::joint_output> output) = 0;
   // A result worth a line in the run report (reduce, check): node, name, value as text.
   virtual void report_value(const std::string& node, const std::string& name, const std::string& value) = 0;
   // What `make` gives. Nodes of a loop's body get the same again in each iteration, by a name of their own, and no

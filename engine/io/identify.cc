@@ -5,6 +5,7 @@
 #include <sys/sysmacros.h>
 
 #include <filesystem>
+#include <system_error>
 
 #include "engine/io/descriptor_stream.h"
 #include "engine/io/followed_path.h"
@@ -63,6 +64,14 @@ file_identity identify(const std::string& path, bool writes) {
   out.in_place = descriptor >= 0 || (exists && !is_regular);
   out.read_once = descriptor == 0 || is_pipe;
   return out;
+}
+
+std::string resolved_path(const std::string& path) {
+  std::error_code problem;
+  const fs::path whole = fs::absolute(path, problem);
+  if (problem) return path;
+  const fs::path out = fs::weakly_canonical(whole, problem);
+  return problem ? whole.lexically_normal().string() : out.string();
 }
 
 }  // namespace flowrun::io

@@ -11,4 +11,7 @@ namespace flowrun::io {
 // looked at, only the spelling counts.
 file_identity identify(const std::string& path, bool writes);
 
+// From the root on, and without links as far as it exists. Never fails: what can't be looked up stays as it is spelled.
+std::string resolved_path(const std::string& path);
+
 }  // namespace flowrun::io

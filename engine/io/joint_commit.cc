@@ -1,67 +1,109 @@
 #include "engine/io/joint_commit.h"
 
 #include <set>
+#include <string>
+#include <unordered_map>
 
 #include "engine/base/error.h"
 #include "engine/io/identify.h"
-#include "engine/io/output_target.h"
 
 namespace flowrun::io {
 
 namespace {
 
-// One commit of several outputs at work.
-class joint_commit {
- public:
-  joint_commit(std::span<const std::unique_ptr<output_file>> outputs, std::vector<output_result>& results)
-      : outputs_(outputs), results_(results) {}
+constexpr size_t most_told_paths = 20;
 
-  void run() {
-    check_names();
-    for (const auto& output : outputs_)
-      if (output->target() != nullptr && output->is_durable()) output->target()->sync();
-    for (const auto& output : outputs_)
-      if (output->target() != nullptr) output->target()->prepare();
-    place_all();
-    for (const auto& output : outputs_)
-      if (output->target() != nullptr) output->target()->settle();
-    sync_directories();
+// Files that were seen, for telling whether another one is one of them.
+class seen_files {
+ public:
+  // Names that look like two may yet be one (a directory that ignores case): then the second output finds the file of
+  // the first under its name.
+  void refuse_seen(const std::string& path, const file_identity& now) const {
+    const std::string* other = find(entries_, now.entry);
+    // same_file() says of which objects it is enough that they are one.
+    if (other == nullptr) other = find(now.in_place || now.only_name ? objects_ : lone_objects_, now.object);
+    if (other != nullptr)
+      throw error(error_kind::output, fmt::format("two outputs are one file: {} and {}", *other, path),
+                  "give each a file of its own");
+  }
+  void add(const std::string& path, const file_identity& now) {
+    if (!now.entry.empty()) entries_.emplace(now.entry, path);
+    if (now.object.empty()) return;
+    objects_.emplace(now.object, path);
+    if (now.in_place || now.only_name) lone_objects_.emplace(now.object, path);
   }
 
  private:
-  struct named_file {
-    std::string path;
-    file_identity identity;
+  using paths = std::unordered_map<std::string, std::string>;
+  static const std::string* find(const paths& all, const std::string& key) {
+    const auto found = key.empty() ? all.end() : all.find(key);
+    return found == all.end() ? nullptr : &found->second;
+  }
+  paths entries_, objects_, lone_objects_;
+};
+
+// One commit of several outputs at work.
+class joint_commit {
+ public:
+  joint_commit(std::span<const std::unique_ptr<joint_output>> outputs, std::vector<output_result>& results)
+      : outputs_(outputs), results_(results) {
+    for (size_t i = 0; i < outputs.size(); ++i)
+      for (size_t name = 0; name < outputs[i]->num_names(); ++name) names_.push_back({i, name});
+    states_.resize(names_.size(), output_state::as_before);
+  }
+
+  void run() {
+    try {
+      check_names();
+      for (const auto& output : outputs_)
+        if (output->num_names() > 0 && output->is_durable()) output->sync();
+      for (const auto& output : outputs_)
+        if (output->num_names() > 0) output->prepare();
+      place_all();
+      for (const auto& output : outputs_)
+        if (output->num_names() > 0) output->settle();
+      is_committed_ = true;
+      sync_directories();
+    } catch (...) {
+      tell_states();
+      throw;
+    }
+    tell_states();
+  }
+
+ private:
+  struct named {
+    size_t output, name;
   };
+
+  joint_output& output_of(const named& n) const { return *outputs_[n.output]; }
+  std::string path_of(const named& n) const { return output_of(n).path_of(n.name); }
 
   // What was checked before the run may have changed since (a link that was made anew).
   void check_names() const {
-    std::vector<named_file> all;
-    for (const auto& output : outputs_) all.push_back(unlike(all, output->path()));
+    seen_files seen;
+    for (const auto& output : outputs_) {
+      if (output->is_stream()) look_at(seen, output->path());
+      for (size_t name = 0; name < output->num_names(); ++name) look_at(seen, output->path_of(name));
+    }
   }
-
-  // Names that look like two may yet be one (a directory that ignores case): then the second output finds the file of
-  // the first under its name.
-  static named_file unlike(const std::vector<named_file>& others, const std::string& path) {
-    named_file now{path, identify(path, true)};
-    for (const named_file& other : others)
-      if (same_file(other.identity, now.identity))
-        throw error(error_kind::output, fmt::format("two outputs are one file: {} and {}", other.path, path),
-                    "give each a file of its own");
-    return now;
+  static void look_at(seen_files& seen, const std::string& path) {
+    const file_identity now = identify(path, true);
+    seen.refuse_seen(path, now);
+    seen.add(path, now);
   }
 
   void place_all() {
-    std::vector<named_file> placed;
+    seen_files placed;
     size_t next = 0;
     try {
-      for (; next < outputs_.size(); ++next) {
-        output_target* const target = outputs_[next]->target();
-        if (target == nullptr) continue;
-        unlike(placed, outputs_[next]->path());
-        target->place(next + 1 < outputs_.size());
-        results_[next].state = output_state::not_durable;
-        placed.push_back({outputs_[next]->path(), identify(outputs_[next]->path(), true)});
+      for (; next < names_.size(); ++next) {
+        const named& n = names_[next];
+        const std::string path = path_of(n);
+        placed.refuse_seen(path, identify(path, true));
+        output_of(n).place(n.name, next + 1 < names_.size());
+        states_[next] = output_state::not_durable;
+        placed.add(path, identify(path, true));
       }
     } catch (const error& problem) {
       undo(next);
@@ -74,48 +116,68 @@ class joint_commit {
 
   // The last one first, so that names that stood for something in between stand for it again.
   void undo(size_t num_placed) {
-    for (size_t i = num_placed; i > 0; --i) {
-      output_target* const target = outputs_[i - 1]->target();
-      if (target == nullptr) continue;
-      if (target->undo()) results_[i - 1].state = output_state::as_before;
-    }
+    for (size_t i = num_placed; i > 0; --i)
+      if (output_of(names_[i - 1]).undo(names_[i - 1].name)) states_[i - 1] = output_state::as_before;
   }
 
   // Which outputs are in place although the commit failed; empty where none is.
   std::string what_stands() const {
     std::string placed;
     std::string others;
-    for (size_t i = 0; i < results_.size(); ++i) {
-      if (results_[i].state == output_state::written) continue;
-      std::string& to = results_[i].state == output_state::as_before ? others : placed;
-      to += (to.empty() ? "" : ", ") + results_[i].path;
-      if (const std::string old = outputs_[i]->target()->kept_old(); !old.empty())
+    size_t num_placed = 0, num_others = 0;
+    for (size_t i = 0; i < names_.size(); ++i) {
+      const bool is_other = states_[i] == output_state::as_before;
+      if (++(is_other ? num_others : num_placed) > most_told_paths) continue;
+      std::string& to = is_other ? others : placed;
+      to += (to.empty() ? "" : ", ") + path_of(names_[i]);
+      if (const std::string old = output_of(names_[i]).kept_old(names_[i].name); !old.empty())
         to += fmt::format(" (what it replaced is {})", old);
     }
-    return placed.empty() ? std::string() : fmt::format("; in place: {}; not written: {}", placed, others);
+    const auto more = [](size_t num) {
+      return num <= most_told_paths ? std::string() : fmt::format(" and {} more", num - most_told_paths);
+    };
+    if (placed.empty()) return {};
+    return fmt::format("; in place: {}{}; not written: {}{}", placed, more(num_placed), others, more(num_others));
   }
 
   // All outputs are in place: a failure is an error, and takes none of them back.
   void sync_directories() {
     std::set<std::string> done;
+    size_t next = 0;
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      if (outputs_[i]->target() == nullptr) continue;
-      if (outputs_[i]->is_durable()) sync_directory(*outputs_[i]->target(), done);
-      results_[i].state = output_state::in_place;
+      if (outputs_[i]->num_names() == 0) continue;
+      if (outputs_[i]->is_durable()) sync_directories(*outputs_[i], done);
+      for (; next < names_.size() && names_[next].output == i; ++next) states_[next] = output_state::in_place;
     }
   }
 
-  static void sync_directory(output_target& target, std::set<std::string>& done) {
+  static void sync_directories(joint_output& output, std::set<std::string>& done) {
     try {
-      target.sync_directory(done);
+      output.sync_directories(done);
     } catch (const error& problem) {
       throw error(problem.kind(), fmt::format("{}; all outputs are in place, until a power cut", problem.what()),
                   problem.hint());
     }
   }
 
-  std::span<const std::unique_ptr<output_file>> outputs_;
+  // Of an output with several files the state that all of them have.
+  void tell_states() {
+    for (size_t i = 0; i < names_.size(); ++i) {
+      output_state& told = results_[names_[i].output].state;
+      told =
+          i == 0 || names_[i - 1].output != names_[i].output || told == states_[i] ? states_[i] : output_state::partly;
+    }
+    // An output without rows has no files, and all that there are are in place.
+    for (size_t i = 0; i < outputs_.size(); ++i)
+      if (outputs_[i]->num_names() == 0 && !outputs_[i]->is_stream() && is_committed_)
+        results_[i].state = output_state::in_place;
+  }
+
+  std::span<const std::unique_ptr<joint_output>> outputs_;
   std::vector<output_result>& results_;
+  std::vector<named> names_;
+  std::vector<output_state> states_;  // of the names
+  bool is_committed_ = false;
 };
 
 }  // namespace
@@ -123,6 +185,7 @@ class joint_commit {
 std::string_view to_string(output_state state) {
   switch (state) {
     case output_state::as_before: return "as before";
+    case output_state::partly: return "partly in place";
     case output_state::in_place: return "in place";
     case output_state::not_durable: return "in place, not durable";
     case output_state::written: return "written";
@@ -130,14 +193,15 @@ std::string_view to_string(output_state state) {
   return "?";
 }
 
-std::vector<output_result> results_before_commit(std::span<const std::unique_ptr<output_file>> outputs) {
+std::vector<output_result> results_before_commit(std::span<const std::unique_ptr<joint_output>> outputs) {
   std::vector<output_result> out;
   for (const auto& output : outputs)
-    out.push_back({output->path(), output->is_stream() ? output_state::written : output_state::as_before});
+    out.push_back(
+        {output->path(), output->is_stream() ? output_state::written : output_state::as_before, output->files()});
   return out;
 }
 
-void commit_together(std::span<const std::unique_ptr<output_file>> outputs, std::vector<output_result>& results) {
+void commit_together(std::span<const std::unique_ptr<joint_output>> outputs, std::vector<output_result>& results) {
   results = results_before_commit(outputs);
   joint_commit(outputs, results).run();
 }

@@ -15,17 +15,19 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "engine/io/output_file.h"
+#include "engine/io/joint_output.h"
 
 namespace flowrun::io {
 
 enum class output_state {
   as_before,    // nothing has the name, or what had it still does
+  partly,       // some of its files are in place, since they could not be taken back
   in_place,     // the new content has it, on the disk
   not_durable,  // it has, but a power cut may still take the name away
   written,      // a stream
@@ -35,13 +37,14 @@ std::string_view to_string(output_state state);
 struct output_result {
   std::string path;
   output_state state = output_state::as_before;
+  std::optional<output_files> files = std::nullopt;  // where there are several
 };
 
 // Where the outputs are before a commit, or without one.
-std::vector<output_result> results_before_commit(std::span<const std::unique_ptr<output_file>> outputs);
+std::vector<output_result> results_before_commit(std::span<const std::unique_ptr<joint_output>> outputs);
 
 // The outputs were finished. Blocks for the disks. Throws error(io) or error(output); `results`, in the order of the
 // outputs, then still says where each of them is.
-void commit_together(std::span<const std::unique_ptr<output_file>> outputs, std::vector<output_result>& results);
+void commit_together(std::span<const std::unique_ptr<joint_output>> outputs, std::vector<output_result>& results);
 
 }  // namespace flowrun::io

@@ -132,9 +132,9 @@ class output_file::core {
     if (target_ != nullptr) target_->commit(durable_);
   }
 
-  output_target* target() {
-    FLOWRUN_CHECK(finished_);
-    return target_.get();
+  output_target& target() {
+    FLOWRUN_CHECK(finished_ && target_ != nullptr);
+    return *target_;
   }
   bool is_durable() const { return durable_; }
 
@@ -385,8 +385,14 @@ outcome output_file::write(std::span<const std::byte> data, size_t& consumed, wa
 void output_file::rewrite_beginning(std::span<const std::byte> bytes) { core_->rewrite_beginning(bytes); }
 outcome output_file::finish(waker* waiting) { return core_->finish(waiting); }
 void output_file::commit() { core_->commit(); }
-output_target* output_file::target() { return core_->target(); }
 bool output_file::is_durable() const { return core_->is_durable(); }
+void output_file::sync() { core_->target().sync(); }
+void output_file::prepare() { core_->target().prepare(); }
+void output_file::place(size_t, bool keep_old) { core_->target().place(keep_old); }
+bool output_file::undo(size_t) noexcept { return core_->target().undo(); }
+std::string output_file::kept_old(size_t) const { return core_->target().kept_old(); }
+void output_file::settle() noexcept { core_->target().settle(); }
+void output_file::sync_directories(std::set<std::string>& done) { core_->target().sync_directory(done); }
 std::string output_file::keep(const std::string& suffix) { return core_->keep(suffix); }
 std::string output_file::clear_kept(const std::string& suffix) const { return core_->clear_kept(suffix); }
 std::shared_ptr<file> output_file::content() const { return core_->content(); }

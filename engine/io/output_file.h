@@ -18,11 +18,12 @@
 #include "engine/base/outcome.h"
 #include "engine/base/units.h"
 #include "engine/base/waker.h"
+#include "engine/io/joint_output.h"
 #include "engine/io/request.h"
 
 namespace flowrun::io {
 
-class output_target;
+class file;
 
 struct output_file_options {
   size_t chunk_bytes = 1 * MiB;       // rounded up to whole pages
@@ -38,14 +39,14 @@ struct output_file_options {
 };
 
 // One thread at a time calls; wakes come from any thread.
-class output_file {
+class output_file final : public joint_output {
  public:
   // Creates missing directories. Throws error(output) when it can't be written there, or is a directory. `io` and
   // `statistics` (may be null) must outlive it.
   output_file(backend& io, const std::string& path, output_file_options options = {},
               disk_statistics* statistics = nullptr);
   // Waits for writes in flight.
-  ~output_file();
+  ~output_file() override;
   output_file(const output_file&) = delete;
   output_file& operator=(const output_file&) = delete;
 
@@ -60,9 +61,18 @@ class output_file {
   outcome finish(waker* waiting);
   // After finish() was done: durable, and under its name. Blocks for the disk. Throws error(io), error(output).
   void commit();
-  // After finish() was done: what a commit of several outputs works on (joint_commit.h). Null for a stream.
-  output_target* target();
-  bool is_durable() const;
+
+  // --- after finish() was done: a commit together with others (joint_commit.h) ---
+  bool is_durable() const override;
+  size_t num_names() const override { return is_stream() ? 0 : 1; }
+  std::string path_of(size_t) const override { return path(); }
+  void sync() override;
+  void prepare() override;
+  void place(size_t, bool keep_old) override;
+  bool undo(size_t) noexcept override;
+  std::string kept_old(size_t) const override;
+  void settle() noexcept override;
+  void sync_directories(std::set<std::string>& done) override;
 
   // What was taken stays when this is gone, in a file with a hidden name that ends so, until it is committed. Returns
   // the path of it. Not of a stream. Throws error(output).
@@ -74,10 +84,10 @@ class output_file {
   // The first so many bytes have been handed to the file system.
   uint64_t num_bytes_written() const;
 
-  const std::string& path() const;
+  const std::string& path() const override;
   uint64_t num_bytes() const;  // taken so far
   bool is_direct() const;
-  bool is_stream() const;
+  bool is_stream() const override;
 
  private:
   class core;

@@ -13,8 +13,7 @@
 //   sync() prepare() place() settle() sync_directory()       one output: commit()
 //                    place() undo()                          where another one, placed with it, failed (joint_commit.h)
 //
-// What is done to names between prepare() and the end is done in the directory that was opened first, whatever its path
-// has come to name since: prepare() refuses a directory that was exchanged.
+// prepare() refuses a directory that was exchanged since it was opened.
 #pragma once
 
 #include <memory>
@@ -23,6 +22,7 @@
 #include <vector>
 
 #include "engine/io/file.h"
+#include "engine/io/output_name.h"
 
 namespace flowrun::io {
 
@@ -60,17 +60,13 @@ class output_target {
   // After place(true): the name is as it was before. False where that can't be done, and the new content stays.
   bool undo() noexcept;
   // The path of what was replaced, while it is kept; else empty.
-  std::string kept_old() const { return old_.empty() ? old_ : directory_ + "/" + old_; }
+  std::string kept_old() const { return name_.old().empty() ? std::string() : name_.directory() + "/" + name_.old(); }
   // It stays: what it replaced goes.
   void settle() noexcept;
   // The name is on the disk. `done`: directories that need no sync any more; adds to it.
-  void sync_directory(std::set<std::string>& done) const;
+  void sync_directory(std::set<std::string>& done) const { name_.sync_directories(done); }
 
  private:
-  void make_directory();
-  void open_directory();
-  void look_at_directory();
-  bool look_at_target() const;
   void open(bool direct);
   void open_kept(const std::string& kept, bool direct);
   void open_sibling(bool direct);
@@ -78,44 +74,12 @@ class output_target {
   std::string sibling_name(int number) const;
   std::string kept_name(const std::string& suffix) const;
   std::string path_of(const std::string& name) const;
-  void take_over_permissions() const;
   bool link_to(const std::string& name) const;
   void link_sibling();
-  bool take_free_name();
-  void replace(bool keep_old);
-  bool keep_beside();
-  bool is_ours(const std::string& name) const;
-  [[noreturn]] void fail(const char* what, int cause) const;
 
-  // Makes a directory and its parents, and takes what it made away again unless keep() was called.
-  class new_directories {
-   public:
-    new_directories() = default;
-    ~new_directories();
-    new_directories(const new_directories&) = delete;
-    new_directories& operator=(const new_directories&) = delete;
-    // 0, or the errno of what is in the way.
-    int make(const std::string& directory);
-    void keep() { kept_ = true; }
-    const std::vector<std::string>& made() const { return made_; }
-
-   private:
-    std::vector<std::string> made_;  // parents first
-    bool kept_ = false;
-  };
-
-  // What has become of the name.
-  enum class state { as_before, made, exchanged, set_aside, replaced };
-
-  std::string path_;  // final, links followed
-  std::string directory_;
-  std::string name_;     // in the directory
-  int descriptor_ = -1;  // of the directory
-  new_directories made_;
+  output_name name_;
   std::string temporary_;  // the name of the sibling, while it exists
   bool is_kept_ = false;   // it stays
-  std::string old_;        // the name of what was replaced, while it is kept
-  state state_ = state::as_before;
   std::unique_ptr<file> content_;
 };
 

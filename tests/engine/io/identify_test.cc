@@ -43,6 +43,16 @@ TEST_F(identify_test, SpellingsOfAFileThatIsThereOrNot) {
   }
 }
 
+TEST_F(identify_test, PathsFromTheRootOn) {
+  fs::create_directory(home / "sub");
+  fs::create_directory_symlink(home / "sub", home / "other");
+  const std::string root = fs::canonical(home.path()).string();
+  EXPECT_EQ(resolved_path(home / "other/new/out"), root + "/sub/new/out");
+  EXPECT_EQ(resolved_path(home / "sub/.././new/../out"), root + "/out");
+  EXPECT_EQ(resolved_path("new/{x}"), fs::current_path().string() + "/new/{x}");
+  EXPECT_EQ(resolved_path("."), fs::current_path().string());
+}
+
 TEST_F(identify_test, DirectoriesThatWillBeMade) {
   EXPECT_TRUE(same(home / "new/deep/out", home / "new/other/../deep/out"));
   EXPECT_TRUE(same(home / "new/../out", home / "out"));

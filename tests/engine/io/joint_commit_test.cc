@@ -9,6 +9,7 @@
 #include <map>
 
 #include "engine/base/error.h"
+#include "engine/io/output_file.h"
 #include "engine/io/output_target.h"
 #include "engine/io/request.h"
 #include "tests/engine/io/failing_names.h"
@@ -22,7 +23,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-using outputs = std::vector<std::unique_ptr<output_file>>;
+using outputs = std::vector<std::unique_ptr<joint_output>>;
 using states = std::vector<output_state>;
 
 constexpr output_state as_before = output_state::as_before;
@@ -39,11 +40,12 @@ class joint_commit_test : public testing::Test {
         store(home / name.c_str(), before_[name]);
       }
       after_[name] = random_bytes(700, static_cast<unsigned>(after_.size() + 1));
-      out.push_back(std::make_unique<output_file>(*io_, home / name.c_str(), output_file_options{}));
+      auto file = std::make_unique<output_file>(*io_, home / name.c_str(), output_file_options{});
       size_t consumed = 0;
-      EXPECT_TRUE(out.back()->write(after_[name], consumed, nullptr).is_ready());
+      EXPECT_TRUE(file->write(after_[name], consumed, nullptr).is_ready());
       blocking_waker waker;
-      while (out.back()->finish(&waker).is_blocked()) waker.wait();
+      while (file->finish(&waker).is_blocked()) waker.wait();
+      out.push_back(std::move(file));
     }
     return out;
   }

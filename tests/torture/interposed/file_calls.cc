@@ -69,12 +69,13 @@ ssize_t end_read(const fault& found, int descriptor, long offset, void* data, si
 
 int open_file(int directory, const char* path, int flags, mode_t mode) {
   const bool unnamed = (flags & O_TMPFILE) == O_TMPFILE;
-  const fault found = next_of(unnamed ? call::open_unnamed : call::open, path);
+  const full_path whole = path_in(directory, path);
+  const fault found = next_of(unnamed ? call::open_unnamed : call::open, whole.data());
   if (fails(found)) return -1;
   const int made = result(syscall(SYS_openat, directory, path, flags, mode));
   if (made >= 0) {
     forget(made);
-    if ((flags & O_CREAT) != 0) journal::bound(path);
+    if ((flags & O_CREAT) != 0) journal::bound(whole.data());
   }
   after(found);
   return made;
