@@ -135,7 +135,7 @@ plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::ve
     return file_bytes(path);
   };
   return plan::check(std::move(spec), catalog, plan::known_files(num_bytes, file_beginning),
-                     {io::identify, std::move(own), may_replace_inputs});
+                     {io::identify, io::resolved_path, std::move(own), may_replace_inputs});
 }
 
 planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_arguments& given,

@@ -249,6 +249,12 @@ class text_explainer {
         notes += fmt::format("  '{}' names values of the one row of '{}', and runs once they are known\n", n.id,
                              g_.input_name(at(row.taken_by), 0));
     for (const node& n : g_.nodes)
+      if (n.facts.partitions)
+        notes +=
+            fmt::format("  '{}' writes a file for each {}, {} at most{}\n", n.id,
+                        fmt::join(n.facts.partitions->columns, " and "), format_count(n.facts.partitions->max_files),
+                        n.facts.partitions->one_after_another ? ", one after another" : "");
+    for (const node& n : g_.nodes)
       for (size_t i = 0; i < n.inputs.size(); ++i)
         if (seeks_in_file(n, static_cast<int>(i)))
           notes += fmt::format("  '{}' seeks in the file of '{}' and reads the blocks that it needs\n", n.id,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "engine/plan/parameter_shape.h"
@@ -27,8 +28,12 @@ class file_comparison {
   // False: nothing more needs to be said about b.
   bool compare(const file_use& a, const file_use& b, bool read_once, bool may_replace) {
     if (a.writes && b.writes) {
-      fail(b, fmt::format("{} and {} both write {}", a.who, b.who, named(a, b)), "a file of its own for each",
-           "put both streams into one with concat");
+      if (a.partitioned || b.partitioned)
+        fail(b, fmt::format("{} and {} may both write one file, as '{}' and as '{}'", a.who, b.who, a.path, b.path),
+             "files of its own for each", "give each a directory, or names that begin or end differently");
+      else
+        fail(b, fmt::format("{} and {} both write {}", a.who, b.who, named(a, b)), "a file of its own for each",
+             "put both streams into one with concat");
       return false;
     }
     if (a.writes != b.writes) {
@@ -36,8 +41,13 @@ class file_comparison {
       const file_use &writer = a.writes ? a : b, &reader = a.writes ? b : a;
       const std::string written = normal(writer.path), read = normal(reader.path);
       const std::string other = written == read ? std::string() : fmt::format(" as '{}'", read);
-      fail(writer, fmt::format("{} writes '{}', which {} reads{}", writer.who, written, reader.who, other),
-           "another file");
+      if (writer.partitioned)
+        fail(writer,
+             fmt::format("{} writes '{}', which may be '{}', which {} reads", writer.who, written, read, reader.who),
+             "another directory");
+      else
+        fail(writer, fmt::format("{} writes '{}', which {} reads{}", writer.who, written, reader.who, other),
+             "another file");
       return true;
     }
     const bool twice = a.who != b.who || a.where.line() != b.where.line() || a.where.column() != b.where.column();
@@ -61,6 +71,31 @@ class file_comparison {
   std::vector<fault>& faults_;
 };
 
+// What a path names, spelled from the root on. The directory of files that will be made can be looked up, not they.
+path_template resolved(const file_use& use, const outer_files& others) {
+  const auto resolve = [&others](const std::string& path) { return others.resolve ? others.resolve(path) : path; };
+  if (!use.partitioned) return path_template::of_file(resolve(use.path == "-" ? "/dev/stdin" : use.path));
+  path_template::problem none;
+  return *path_template::parse(use.partitioned->text_in(resolve(use.partitioned->directory())), none);
+}
+
+// Tells files that may be one since values decide what they are called.
+class partition_comparison {
+ public:
+  partition_comparison(const std::vector<file_use>& all, const outer_files& others) : all_(all) {
+    const auto is_partitioned = [](const file_use& use) { return use.partitioned.has_value(); };
+    if (std::none_of(all.begin(), all.end(), is_partitioned)) return;
+    for (const file_use& use : all) names_.push_back(resolved(use, others));
+  }
+  bool may_be_same(size_t i, size_t j) const {
+    return (all_[i].partitioned || all_[j].partitioned) && may_name_same(names_[i], names_[j]);
+  }
+
+ private:
+  const std::vector<file_use>& all_;
+  std::vector<path_template> names_;
+};
+
 }  // namespace
 
 std::vector<file_use> files_of(const node& n) {
@@ -73,8 +108,15 @@ std::vector<file_use> files_of(const node& n) {
     if (!given && p.default_text.empty()) continue;
     const specs::Value value = given ? *given : default_value(p);
     auto add = [&](const specs::Value& item) {
-      out.push_back({specs::text(item), fmt::format("'{}'", n.id), role == operator_role::sink,
-                     given ? item.position() : n.spec->op_position()});
+      file_use& use =
+          out.emplace_back(file_use{specs::text(item), fmt::format("'{}'", n.id), role == operator_role::sink,
+                                    given ? item.position() : n.spec->op_position()});
+      if (!p.names_columns) return;
+      path_template::problem why;
+      std::optional<path_template> names = path_template::parse(use.path, why);
+      if (!names) return;
+      use.path = names->shown();
+      if (names->names_columns()) use.partitioned = std::move(names);
     };
     if (specs::is_scalar(value)) add(value);
     for (const specs::Value& item : value.list().items()) add(item);
@@ -89,6 +131,16 @@ std::vector<file_use> indexes_of(const node& n) {
   return out;
 }
 
+std::vector<record::column> written_columns(const graph& g, const node& sink) {
+  const auto& partitions = sink.facts.partitions;
+  std::vector<record::column> out = g.input_of(sink, 0).type.columns();
+  if (partitions && partitions->leaves_out)
+    std::erase_if(out, [&](const record::column& c) {
+      return std::find(partitions->columns.begin(), partitions->columns.end(), c.name) != partitions->columns.end();
+    });
+  return out;
+}
+
 void check_files(const std::string& job_file, const std::vector<file_use>& files, const outer_files& others,
                  std::vector<fault>& faults) {
   std::vector<file_use> all = others.own;
@@ -96,11 +148,12 @@ void check_files(const std::string& job_file, const std::vector<file_use>& files
   std::vector<file_identity> identities;
   for (const file_use& use : all)
     identities.push_back(others.identify ? others.identify(use.path, use.writes) : by_spelling(use.path, use.writes));
+  const partition_comparison partitions(all, others);
   file_comparison comparison(job_file, faults);
   for (size_t i = 1; i < all.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
       if (!all[i].writes && !all[j].writes && !identities[i].read_once) continue;  // there may be thousands of them
-      if (same_file(identities[i], identities[j]) &&
+      if ((same_file(identities[i], identities[j]) || partitions.may_be_same(i, j)) &&
           !comparison.compare(all[j], all[i], identities[i].read_once, others.may_replace_inputs))
         break;
     }

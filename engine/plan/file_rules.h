@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/base/fault.h"
 #include "engine/base/file_identity.h"
 #include "engine/plan/graph.h"
+#include "engine/plan/path_template.h"
 
 namespace flowrun::plan {
 
@@ -20,12 +22,16 @@ struct file_use {
   std::string who;  // "'edges'": the node; or the option of the command line that names it
   bool writes = false;
   specs::Position where;
+  // The path names columns: it stands for as many files as these have values.
+  std::optional<path_template> partitioned = std::nullopt;
 };
 
 // What the check must be told about files besides their sizes.
 struct outer_files {
   // What the system takes a path to be. Empty: two paths are one file only where they are spelled alike.
   std::function<file_identity(const std::string& path, bool writes)> identify;
+  // A path from the root on, without links. Empty: as it is spelled.
+  std::function<std::string(const std::string& path)> resolve;
   std::vector<file_use> own;        // that the command itself reads and writes: the job, its report
   bool may_replace_inputs = false;  // a job may write what it reads: outputs take their names when all has been read
 };
@@ -34,14 +40,18 @@ struct outer_files {
 check_result check(std::shared_ptr<const specs::JobSpec> job, const vocabulary& catalog, const known_files& files,
                    const outer_files& others);
 
-// The files of a source or sink whose parameters have the right shape.
+// The files of a source or sink whose parameters have the right shape. A path in which braces are wrong, which the
+// check of the node says, is taken as it stands.
 std::vector<file_use> files_of(const node& n);
 
 // And what it reads or writes beside them, once it was checked: PATH.index, where its facts name an index.
 std::vector<file_use> indexes_of(const node& n);
 
-// Two writers of one file, a writer that replaces what another reads, two readers of standard input or of one pipe.
-// `others` are the command's own files. Inputs may be replaced where that was asked for.
+// The columns that a sink writes: of its input, but for those that its path tells and it leaves out.
+std::vector<record::column> written_columns(const graph& g, const node& sink);
+
+// Two writers of one file, a writer that replaces, or may replace, what another reads, two readers of standard input or
+// of one pipe. `others` are the command's own files. Inputs may be replaced where that was asked for.
 void check_files(const std::string& job_file, const std::vector<file_use>& files, const outer_files& others,
                  std::vector<fault>& faults);
 

@@ -116,6 +116,9 @@ class node_checker {
   // the operator.
   void fault_at_parameter(const std::string& name, std::string message, std::string expected = {},
                           std::string hint = {});
+  // At a character of a parameter that is a text.
+  void fault_in_parameter(const std::string& name, size_t offset, std::string message, std::string expected = {},
+                          std::string hint = {});
   void fault_at_input(size_t i, std::string message, std::string expected = {}, std::string hint = {});
   void fault_at_node(std::string message, std::string expected = {}, std::string hint = {});
   // Faults unless input i is sorted by `need`; the message names the missing sort: "add  {op: sort, in: X, with: {by:

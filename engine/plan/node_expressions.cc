@@ -44,6 +44,12 @@ void node_checker::add_problems(const specs::Value& value, const std::vector<exp
   for (const expr::problem& p : problems) add(position_within(value, p.offset), p.message, p.expected, p.hint);
 }
 
+void node_checker::fault_in_parameter(const std::string& name, size_t offset, std::string message, std::string expected,
+                                      std::string hint) {
+  const specs::Value* v = value(name);
+  add(v ? position_within(*v, offset) : specs::Position(), std::move(message), std::move(expected), std::move(hint));
+}
+
 expr::scope node_checker::with_names(const expr::scope& scope) const {
   expr::scope all = scope;
   all.functions = graph_.functions.get();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/plan/stored_pass.h"
 
@@ -29,18 +30,27 @@ struct index_facts {
   std::optional<uint64_t> num_bytes;  // nullopt: not there yet, or can't be looked at
 };
 
+// What a sink writes to several files, one for each value of columns that its path names.
+struct partition_facts {
+  std::vector<std::string> columns;
+  uint64_t max_files = 0;
+  bool one_after_another = false;  // the rows of a file are proved to lie together
+  bool leaves_out = false;         // these columns are not written
+};
+
 struct node_facts {
   sort_facts sort;
   // How many rows an operator that keeps the row count holds back (a window with `after`).
   uint64_t rows_behind = 0;
-  std::optional<uint64_t> input_bytes;       // what a source's files hold; the planner's own
-  std::optional<index_facts> index;          // that a source reads or a sink writes
-  std::optional<index_facts> seeks_in_file;  // the stored input is such a file, and the node seeks in it
-  bool bodies_run = false;                   // of a control node: each of its graphs is sure to run
-  bool seeks = false;                        // of a control node: something inside seeks in its inputs
-  bool sought = false;                       // of a body's result: needs an index, since the next iteration seeks in it
-  std::optional<uint64_t> stored_bytes;      // what a node stores in a way of its own
-  stored_pass_rule pass;                     // how it does that; null: it doesn't
+  std::optional<uint64_t> input_bytes;        // what a source's files hold; the planner's own
+  std::optional<index_facts> index;           // that a source reads or a sink writes
+  std::optional<partition_facts> partitions;  // of a sink
+  std::optional<index_facts> seeks_in_file;   // the stored input is such a file, and the node seeks in it
+  bool bodies_run = false;                    // of a control node: each of its graphs is sure to run
+  bool seeks = false;                         // of a control node: something inside seeks in its inputs
+  bool sought = false;                   // of a body's result: needs an index, since the next iteration seeks in it
+  std::optional<uint64_t> stored_bytes;  // what a node stores in a way of its own
+  stored_pass_rule pass;                 // how it does that; null: it doesn't
 };
 
 }  // namespace flowrun::plan

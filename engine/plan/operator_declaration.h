@@ -54,6 +54,7 @@ struct parameter_declaration {
   std::string default_text = {};          // as it would stand in YAML; empty: none
   std::vector<std::string> choices = {};  // for choice
   std::string help;                       // one sentence
+  bool names_columns = false;             // of a sink's path: {column} in it stands for the row's value
 };
 
 // A stored input is taken in as a whole before the node runs (a table that is looked up, an indexed file, the inputs of

@@ -36,6 +36,12 @@ void add_facts(const node_facts& f, PlanFacts& out) {
   };
   if (f.index) put(*f.index, *out.mutable_index());
   if (f.seeks_in_file) put(*f.seeks_in_file, *out.mutable_seeks_in_file());
+  if (f.partitions) {
+    PlanPartitionFacts& partitions = *out.mutable_partitions();
+    for (const std::string& column : f.partitions->columns) partitions.add_columns(column);
+    partitions.set_max_files(f.partitions->max_files);
+    partitions.set_one_after_another(f.partitions->one_after_another);
+  }
   out.set_seeks(f.seeks);
   out.set_sought(f.sought);
   if (f.stored_bytes) out.set_stored_bytes(*f.stored_bytes);

@@ -1,4 +1,5 @@
 // Types and orders along a graph, and every kind of fault with its place.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -262,6 +263,30 @@ TEST(Check, FilesThatAreOneUnderTwoNames) {
   files.may_replace_inputs = true;
   EXPECT_THAT(faults("nodes:\n  a: {op: source, with: {path: file}}\n  v: {op: sink, in: a, with: {path: link}}\n"),
               ElementsAre());
+}
+
+// Which files a path with columns stands for is not known before the run, only which they may be.
+TEST(Check, FilesThatMayBeOne) {
+  outer_files files;
+  files.resolve = [](const std::string& path) { return path.starts_with("link") ? "/dir" + path.substr(4) : path; };
+  const toy_operators toys;
+  const auto faults = [&](const std::string& read, const std::string& one, const std::string& other) {
+    const std::string nodes = fmt::format(
+        "nodes:\n  a: {{op: source, with: {{path: {}}}}}\n  v: {{op: sink, in: a, with: {{path: \"{}\"}}}}\n"
+        "  w: {{op: sink, in: a, with: {{path: \"{}\"}}}}\n",
+        read, one, other);
+    return short_faults(check_job(toys, nodes, {}, files).faults);
+  };
+  EXPECT_THAT(faults("in", "out/{x}.csv", "out/{y}.txt"), ElementsAre());
+  EXPECT_THAT(faults("/dir/x=1/in", "out/{x}", "link/x={x}/{y}"),
+              ElementsAre("5:37 'w' writes 'link/x={x}/{y}', which may be '/dir/x=1/in', which 'a' reads"));
+  EXPECT_THAT(faults("link/in", "/dir/{x}", "/dir/{x}/y"),
+              ElementsAre("4:37 'v' writes '/dir/{x}', which may be 'link/in', which 'a' reads"));
+  EXPECT_THAT(faults("in", "link/{x}.csv", "/dir/{y}"),
+              ElementsAre("5:37 'v' and 'w' may both write one file, as 'link/{x}.csv' and as '/dir/{y}'"));
+  EXPECT_THAT(faults("\"-\"", "{x}", "{x}/{y}"), ElementsAre());
+  files.may_replace_inputs = true;
+  EXPECT_THAT(faults("link/in", "/dir/{x}", "/dir/{x}/y"), ElementsAre());
 }
 
 TEST(Check, ElidedSort) {

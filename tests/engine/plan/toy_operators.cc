@@ -237,6 +237,7 @@ toy_operators::toy_operators() {
   declarations_.push_back(hold_operator());
   declaration sink = make("sink", operator_role::sink, {{"in", ""}}, {});
   sink->parameters = {{"path", parameter_kind::path, true, "", {}, "the file"}};
+  sink->parameters[0].names_columns = true;
   declarations_.push_back(std::move(sink));
   declaration count = make("count", operator_role::ordered, {{"in", ""}}, {{"out", ""}});
   count->output_optional = true;
