@@ -1,10 +1,9 @@
-// file.write_csv: rows as text. A parallel stage formats, an ordered one writes.
+// file.write_csv: rows as text.
 #include <utility>
 
 #include "operators/parts/files/file_sink.h"
 #include "operators/parts/text/csv_formatter.h"
 #include "operators/parts/text/csv_settings.h"
-#include "operators/parts/text/format_stage.h"
 #include "operators/word.h"
 
 namespace flowrun::operators {
@@ -22,11 +21,10 @@ settings check(plan::node_checker& node) {
 }
 
 exec::assembly build(exec::build_context& c, const settings& s) {
-  csv_formatter formatter(c.input_type(), s.format);
+  const csv_formatter formatter(s.to.columns(c.input_type()), s.format);
   std::string prologue = s.header ? formatter.header() : std::string();
   exec::assembly out;
-  out.stages.push_back(std::make_unique<format_stage<csv_formatter>>(std::move(formatter), c.job.pool()));
-  out.stages.push_back(make_file_sink(c, s.to, sink_content::text, std::move(prologue)));
+  out.stages = write_text(c, s.to, formatting_by(formatter), std::move(prologue));
   return out;
 }
 
@@ -46,18 +44,20 @@ exec::operator_definition word<"file_write_csv">() {
       "are. With `quote: \"\"` a field that needs quotes ends the job. The file appears under its name when the whole "
       "job has "
       "succeeded.";
+  d.details += partitions_details;
   d.order = "keeps: lines are written in the order of the input";
   d.example = "write: {op: file.write_csv, in: top, with: {path: out/degree.csv, header: true}}\n";
   d.role = plan::operator_role::sink;
   d.inputs = {{"in", "the rows"}};
   d.parameters = written_file_parameters();
+  d.parameters.push_back(path_columns_parameter());
   plan::parameter_declaration& header = d.parameters.emplace_back();
   header.name = "header";
   header.kind = parameter_kind::boolean;
   header.default_text = "false";
-  header.help = "The first line names the columns.";
+  header.help = "The first line, of each file, names the columns.";
   for (plan::parameter_declaration& p : csv_parameters()) d.parameters.push_back(std::move(p));
-  d.memory = [](const plan::node& n, plan::node_part) { return writing_memory(n.settings.as<settings>().to); };
+  d.memory = [](const plan::node& n, plan::node_part) { return writing_memory(n, n.settings.as<settings>().to); };
   return exec::define<settings>(std::move(d), check, build);
 }
 

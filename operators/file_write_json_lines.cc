@@ -1,8 +1,7 @@
-// file.write_json_lines: rows as JSON objects, one a line. A parallel stage formats, an ordered one writes.
+// file.write_json_lines: rows as JSON objects, one a line.
 #include <utility>
 
 #include "operators/parts/files/file_sink.h"
-#include "operators/parts/text/format_stage.h"
 #include "operators/parts/text/json_formatter.h"
 #include "operators/parts/text/json_layout.h"
 #include "operators/word.h"
@@ -17,14 +16,14 @@ struct settings {
 };
 
 settings check(plan::node_checker& node) {
-  return {read_written_file(node), read_json_layout(node, node.input_type())};
+  written_file to = read_written_file(node);
+  const record::row_type written(to.columns(node.input_type()));
+  return {std::move(to), read_json_layout(node, written)};
 }
 
 exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
-  json_formatter formatter(c.input_type(), s.layout);
-  out.stages.push_back(std::make_unique<format_stage<json_formatter>>(std::move(formatter), c.job.pool()));
-  out.stages.push_back(make_file_sink(c, s.to, sink_content::text));
+  out.stages = write_text(c, s.to, formatting_by(json_formatter(s.to.columns(c.input_type()), s.layout)));
   return out;
 }
 
@@ -44,14 +43,16 @@ exec::operator_definition word<"file_write_json_lines">() {
       "bool is true or false; dates and timestamps are texts such "
       "as \"2026-11-23\" and \"2026-11-23T22:15:03Z\". A string or bytes[N] must be UTF-8: anything else ends the job. "
       "The file appears under its name when the whole job has succeeded.";
+  d.details += partitions_details;
   d.order = "keeps: lines are written in the order of the input";
   d.example =
       "write: {op: file.write_json_lines, in: top, with: {path: out/degree.jsonl, names: {degree: stats.degree}}}\n";
   d.role = plan::operator_role::sink;
   d.inputs = {{"in", "the rows"}};
   d.parameters = written_file_parameters();
+  d.parameters.push_back(path_columns_parameter());
   d.parameters.push_back(json_names_parameter());
-  d.memory = [](const plan::node& n, plan::node_part) { return writing_memory(n.settings.as<settings>().to); };
+  d.memory = [](const plan::node& n, plan::node_part) { return writing_memory(n, n.settings.as<settings>().to); };
   return exec::define<settings>(std::move(d), check, build);
 }
 

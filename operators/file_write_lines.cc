@@ -1,6 +1,7 @@
 // file.write_lines: one text column, one line a row, byte for byte.
 #include <fmt/format.h>
 
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -53,42 +54,39 @@ settings check(plan::node_checker& node) {
   return {read_written_file(node), find_column(node).value_or(0), line_delimiter(node)};
 }
 
-class line_stage final : public exec::stateless_stage {
- public:
-  line_stage(record::column column, char delimiter, record::batch_pool& pool)
-      : column_(std::move(column)), delimiter_(static_cast<std::byte>(delimiter)), pool_(pool) {}
+std::string_view line_of(const record::column& column, const record::batch& in, size_t i) {
+  const std::byte* const field = in.row(i) + column.offset;
+  if (column.type.is_string()) return record::load_string(field, in.heap);
+  return {reinterpret_cast<const char*>(field), column.type.num_bytes};
+}
 
-  void apply(const record::batch& in, exec::output& out) const override {
-    size_t num_rows = 0, num_bytes = 0;
-    for (; num_rows < in.num_rows && num_bytes < out.room(); ++num_rows) num_bytes += line(in, num_rows).size() + 1;
-    if (num_rows < in.num_rows) out.leave(num_rows);
-    text_block text{pool_.take(num_bytes), num_bytes, num_rows};
-    std::byte* to = text.owner.get();
-    for (size_t i = 0; i < num_rows; ++i) {
-      const std::string_view l = line(in, i);
-      if (!l.empty()) std::memcpy(to, l.data(), l.size());
-      to += l.size();
-      *to++ = delimiter_;
-    }
-    out.emit(parcel_of_text(std::move(text)));
+// As row_formatter says.
+text_block format_lines(const record::column& column, char delimiter, const record::batch& in, record::batch_pool& pool,
+                        uint64_t most_bytes, std::vector<size_t>* ends) {
+  size_t num_rows = 0, num_bytes = 0;
+  for (; num_rows < in.num_rows && (num_rows == 0 || num_bytes < most_bytes); ++num_rows) {
+    num_bytes += line_of(column, in, num_rows).size() + 1;
+    if (ends != nullptr) ends->push_back(num_bytes);
   }
-
- private:
-  std::string_view line(const record::batch& in, size_t i) const {
-    const std::byte* const field = in.row(i) + column_.offset;
-    if (column_.type.is_string()) return record::load_string(field, in.heap);
-    return {reinterpret_cast<const char*>(field), column_.type.num_bytes};
+  text_block text{pool.take(num_bytes), num_bytes, num_rows};
+  std::byte* to = text.owner.get();
+  for (size_t i = 0; i < num_rows; ++i) {
+    const std::string_view l = line_of(column, in, i);
+    if (!l.empty()) std::memcpy(to, l.data(), l.size());
+    to += l.size();
+    *to++ = static_cast<std::byte>(delimiter);
   }
-
-  const record::column column_;
-  const std::byte delimiter_;
-  record::batch_pool& pool_;
-};
+  return text;
+}
 
 exec::assembly build(exec::build_context& c, const settings& s) {
+  const auto format = [column = c.input_type()[s.column], delimiter = s.delimiter](
+                          const record::batch& in, record::batch_pool& pool, uint64_t most_bytes,
+                          std::vector<size_t>* ends) {
+    return format_lines(column, delimiter, in, pool, most_bytes, ends);
+  };
   exec::assembly out;
-  out.stages.push_back(std::make_unique<line_stage>(c.input_type()[s.column], s.delimiter, c.job.pool()));
-  out.stages.push_back(make_file_sink(c, s.to, sink_content::text));
+  out.stages = write_text(c, s.to, format);
   return out;
 }
 
@@ -104,6 +102,7 @@ exec::operator_definition word<"file_write_lines">() {
       "Nothing is quoted: the bytes of the column, then the delimiter. The file appears under its name when the whole "
       "job has "
       "succeeded.";
+  d.details += partitions_details;
   d.order = "keeps: lines are written in the order of the input";
   d.example = "rejects: {op: file.write_lines, in: edges.bad, with: {path: out/rejected.txt}}\n";
   d.role = plan::operator_role::sink;
@@ -114,7 +113,7 @@ exec::operator_definition word<"file_write_lines">() {
   column.kind = parameter_kind::text;
   column.help = "The column to write; by default the only string, or else the one named text.";
   d.parameters.push_back(line_delimiter_parameter());
-  d.memory = [](const plan::node& n, plan::node_part) { return writing_memory(n.settings.as<settings>().to); };
+  d.memory = [](const plan::node& n, plan::node_part) { return writing_memory(n, n.settings.as<settings>().to); };
   return exec::define<settings>(std::move(d), check, build);
 }
 

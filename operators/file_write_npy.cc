@@ -51,7 +51,8 @@ bool check_array(plan::node_checker& node) {
 
 settings check(plan::node_checker& node) {
   settings s;
-  s.to.path = node.text("path");
+  s.to.path =
+      read_path_of_one(node, "the beginning of a NumPy file says how many rows it has, and one file is told that");
   check_path(node, s.to.path);
   for (const record::column& c : node.input_type().columns())
     if (c.type.is_string())
@@ -133,8 +134,9 @@ exec::operator_definition word<"file_write_npy">() {
   d.parameters.resize(2);
   d.parameters[0].name = "path";
   d.parameters[0].kind = parameter_kind::path;
+  d.parameters[0].names_columns = true;
   d.parameters[0].required = true;
-  d.parameters[0].help = "The file. Missing directories are made.";
+  d.parameters[0].help = "The file. Missing directories are made. {{ and }} are braces.";
   d.parameters[1].name = "array";
   d.parameters[1].kind = parameter_kind::choice;
   d.parameters[1].choices = {"auto", "structured", "plain"};
@@ -142,7 +144,7 @@ exec::operator_definition word<"file_write_npy">() {
   d.parameters[1].help =
       "structured: the columns are fields with their names. plain: they have no names, and one type. auto: plain for "
       "one column, else structured.";
-  d.memory = [](const plan::node& n, plan::node_part) { return writing_memory(n.settings.as<settings>().to); };
+  d.memory = [](const plan::node& n, plan::node_part) { return writing_memory(n, n.settings.as<settings>().to); };
   return exec::define<settings>(std::move(d), check, build);
 }
 

@@ -6,6 +6,7 @@
 
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
+#include "engine/plan/path_template.h"
 #include "runner/exact_bytes.h"
 #include "specs/value.h"
 
@@ -121,7 +122,7 @@ class job_builder {
     else
       add_sort(add_keyed_lines(request_.files, ""));
     Value& with = add_node("out", "file.write_lines", word("sorted"));
-    add(with, "path", literal(request_.output), "-o");
+    add(with, "path", literal(plan::path_template::escaped(request_.output)), "-o");
     add(with, "column", word(sort_line_column));
     add_delimiter(with);
     return std::move(root_);

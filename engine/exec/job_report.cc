@@ -100,7 +100,9 @@ std::string note_of(const RunReport::Sort& s) {
 void describe(const plan::graph& graph, const plan::node& sink, RunReport::Output& out) {
   out.set_node(sink.id);
   out.set_op(sink.declaration->name);
-  for (const record::column& c : graph.input_of(sink, 0).type.columns()) {
+  if (sink.facts.partitions)
+    for (const std::string& column : sink.facts.partitions->columns) out.add_path_columns(column);
+  for (const record::column& c : plan::written_columns(graph, sink)) {
     auto* column = out.add_columns();
     column->set_name(c.name);
     column->set_type(record::to_string(c.type));
@@ -123,6 +125,16 @@ void describe_output(const plan::graph& graph, RunReport::Output& out) {
     if (plan::is_internal(n) || n.declaration->role != plan::operator_role::sink) continue;
     for (const plan::file_use& use : plan::files_of(n))
       if (use.path == out.path() || (use.path == "-" && out.path() == "/dev/stdout")) return describe(graph, n, out);
+  }
+}
+
+void add_files(const io::output_files& from, RunReport::Output& out) {
+  out.set_num_files(from.num_files);
+  for (const io::output_files::listed& file : from.files) {
+    auto* listed = out.add_files();
+    listed->set_path(file.path);
+    listed->set_rows(file.num_rows);
+    listed->set_bytes(file.num_bytes);
   }
 }
 
@@ -199,6 +211,7 @@ RunReport make_report(const report_input& in) {
     auto* output = report.add_outputs();
     output->set_path(r.path);
     output->set_state(std::string(io::to_string(r.state)));
+    if (r.files) add_files(*r.files, *output);
     describe_output(*in.graph, *output);
   }
   report.set_verdict(verdict(report));

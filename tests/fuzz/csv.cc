@@ -184,7 +184,7 @@ void look_at_strings(const row_type& type, const csv_format& format, std::string
 }
 
 void look_at_writing(const row_type& type, const csv_format& format, const parsed& found, uint64_t most_bytes) {
-  const operators::csv_formatter formatter(type, format);
+  const operators::csv_formatter formatter(type.columns(), format);
   record::batch_pool pool;
   std::string text;
   try {

@@ -220,7 +220,7 @@ void look_at_lines(const form& f, std::string_view text, const parsed& found) {
 }
 
 void look_at_writing(const form& f, const parsed& found, uint64_t most_bytes) {
-  const operators::json_formatter formatter(f.type, operators::json_layout_of(f.paths));
+  const operators::json_formatter formatter(f.type.columns(), operators::json_layout_of(f.paths));
   record::batch_pool pool;
   std::string text;
   for (const record::batch& b : found.batches) {

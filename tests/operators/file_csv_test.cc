@@ -376,7 +376,7 @@ TEST(file_csv, what_is_written_reads_back_the_same) {
     }
     const record::batch in = builder.take();
     const csv_format format{round % 2 == 0 ? ',' : ';', round % 3 == 0 ? '\'' : '"'};
-    const csv_formatter formatter(type, format);
+    const csv_formatter formatter(type.columns(), format);
     const text_block text = formatter.format(in, pool);
     EXPECT_EQ(text.num_rows, 40U);
     const uint64_t most_bytes = uint64_t{1} << (random() % 13);
@@ -410,12 +410,12 @@ TEST(file_csv, times_are_quoted_where_a_colon_is_the_delimiter) {
   const record::batch in = builder.take();
   std::memset(const_cast<std::byte*>(in.row(1)) + sizeof us, 0, type.row_bytes() - sizeof us);
   const csv_format format{':', '"'};
-  const text_block text = csv_formatter(type, format).format(in, pool);
+  const text_block text = csv_formatter(type.columns(), format).format(in, pool);
   EXPECT_EQ(text.text(), "\"1970-01-01T00:00:00Z\":1970-01-01:0\n\"1970-01-01T00:00:01.500000Z\":1970-01-01:0\n");
   std::vector<record::batch> rows;
   EXPECT_EQ(parse_in_pieces(csv_parser(type, format), text.text(), pool, 1 << 20, rows), 2U);
-  EXPECT_THROW(csv_formatter(type, {':', std::nullopt}).format(in, pool), error);
-  EXPECT_EQ(csv_formatter(type, {',', std::nullopt}).format(in, pool).num_rows, 2U);
+  EXPECT_THROW(csv_formatter(type.columns(), {':', std::nullopt}).format(in, pool), error);
+  EXPECT_EQ(csv_formatter(type.columns(), {',', std::nullopt}).format(in, pool).num_rows, 2U);
 }
 
 // What shares its texts with others is written as often as they are: a piece ends with a row, not with the batch.
@@ -429,7 +429,7 @@ TEST(file_csv, texts_that_rows_share_are_formatted_in_pieces) {
   for (int i = 0; i < 1000; ++i) same.insert(same.end(), rows.rows, rows.rows + rows.row_bytes);
   rows.rows = same.data();
   rows.num_rows = 1000;
-  const csv_formatter formatter(type, {});
+  const csv_formatter formatter(type.columns(), {});
   uint64_t num_bytes = 0;
   while (rows.num_rows > 0) {
     const text_block text = formatter.format(rows, pool, 1 << 18);
@@ -479,11 +479,11 @@ TEST(file_csv, quotes_only_where_needed) {
     builder.put_string(row + 9, second);
   }
   const record::batch rows = builder.take();
-  EXPECT_EQ(csv_formatter(type, {}).format(rows, pool).text(),
+  EXPECT_EQ(csv_formatter(type.columns(), {}).format(rows, pool).text(),
             "plain,7,a b\n,7,\"x,y\"\n\"say \"\"hi\"\"\",7,\n\"two\nlines\",7,\"cr\r\"\n");
-  EXPECT_EQ(csv_formatter(type, {';', '"'}).header(), "a;b;c\n");
+  EXPECT_EQ(csv_formatter(type.columns(), {';', '"'}).header(), "a;b;c\n");
   try {
-    csv_formatter(type, {',', std::nullopt}).format(rows, pool);
+    csv_formatter(type.columns(), {',', std::nullopt}).format(rows, pool);
     FAIL() << "a delimiter within a field was written without quotes";
   } catch (const error& e) {
     EXPECT_EQ(e.kind(), error_kind::bad_data);

@@ -289,7 +289,7 @@ TEST(json_lines, the_same_rows_however_it_is_read) {
 
 std::string written(const row_type& type, const std::vector<record::batch>& batches, const json_layout& layout,
                     uint64_t most_bytes = ~uint64_t{0}) {
-  const json_formatter formatter(type, layout);
+  const json_formatter formatter(type.columns(), layout);
   record::batch_pool pool;
   std::string out;
   for (record::batch left : batches)

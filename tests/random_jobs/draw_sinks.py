@@ -1,14 +1,32 @@
 """A sink for a stream."""
 
 import draw_json
+import files
 import stored
 from drawing import some
-from values import is_text
+from values import is_float, is_text
 
 
-def place(d):
-    """The file, some of them compressed: as their names say, or as the job says and their names end."""
-    r, name = d.r, d.fresh(f"s{d.job.seed}-o")
+def columns_in_path(d, t):
+    """Part of a path that names columns, and the parameters about it."""
+    r = d.r
+    columns = [c for c, k in t.columns.items() if not is_float(k) and k != "hash"]
+    if not columns or r.random() < 0.8:
+        return "", {}
+    names = [f"{{{c}}}" for c in r.sample(columns, min(len(columns), r.choice([1, 1, 2])))]
+    more = some(r, max_files=r.choice([3, 50, 100000]), path_columns=r.choice(["write", "leave_out"]))
+    return r.choice(["/", "-", "/x="]) + r.choice(["/", "-", "/y="]).join(names), more
+
+
+def place(d, t):
+    """The file, or several."""
+    columns, more = columns_in_path(d, t)
+    return {**one_place(d, columns), **more}
+
+
+def one_place(d, columns=""):
+    """Some are compressed: as their names say, or as the job says and their names end."""
+    r, name = d.r, d.fresh(f"s{d.job.seed}-o") + columns
     if r.random() < 0.75:
         return {"path": "${out}/" + name, **some(r, compression=r.choice(["none", "auto"]))}
     ending, (word, _) = r.choice(list(stored.OUTPUTS.items()))
@@ -20,9 +38,10 @@ def place(d):
 def write(d, s):
     """A file of whichever kind can have these rows."""
     r, t = d.r, d.streams[s]
-    path = place(d)
+    path = place(d, t)
+    only_text = {k: v for k, v in path.items() if k != "path_columns"}
     what = r.random()
-    if "string" not in t.columns.values() and what < 0.5:
+    if ("string" not in t.columns.values() or path.get("path_columns") == "leave_out") and what < 0.5:
         if d.add("file.write_rows", s, **path):
             return True
     if "string" not in t.columns.values() and r.random() < 0.3:
@@ -35,11 +54,16 @@ def write(d, s):
         column = {"column": r.choice(texts)}
         if [t.columns[c] for c in texts].count("string") == 1 and r.random() < 0.5:
             column = {}
-        if d.add("file.write_lines", s, **path, **delimiter, **column):
+        if d.add("file.write_lines", s, **only_text, **delimiter, **column):
             return True
     if what > 0.8:
-        names = draw_json.names(r, t.columns) if r.random() < 0.4 else {}
+        left_out = files.path_columns(path) if path.get("path_columns") == "leave_out" else []
+        written = {c: k for c, k in t.columns.items() if c not in left_out}
+        names = draw_json.names(r, written) if written and r.random() < 0.4 else {}
         if d.add("file.write_json_lines", s, **path, **({"names": names} if names else {})):
             return True
     options = some(r, header=True, delimiter=r.choice([";", "\t", "|", " "]), quote="'" if r.random() < 0.7 else "")
-    return d.add("file.write_csv", s, **path, **options) or d.add("file.write_csv", s, **path)
+    if d.add("file.write_csv", s, **path, **options) or d.add("file.write_csv", s, **path):
+        return True
+    # Its values may be no names, or too many.
+    return d.add("file.write_csv", s, **one_place(d))

@@ -258,8 +258,53 @@ class NO_SCALARS:
     types, values = {}, {}
 
 
-def target(settings):
-    return settings["path"].removeprefix("${out}/")
+# A name may have so many bytes.
+MOST_NAME = 255
+EMPTY = "__HIVE_DEFAULT_PARTITION__"
+
+
+def name_text(text):
+    """What a value's text is called in a name."""
+    out = "" if text else EMPTY
+    for at, c in enumerate(text.decode("utf-8", "surrogateescape")):
+        cannot = c in "\"#%'*/:=?\\{[]^" or ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 or 0xDC80 <= ord(c) <= 0xDCFF
+        first = at == 0 and (c == "." or text == EMPTY.encode())
+        out += "".join(f"%{b:02X}" for b in c.encode("utf-8", "surrogateescape")) if cannot or first else c
+    return out
+
+
+def target(settings, values=None):
+    path = settings["path"].removeprefix("${out}/")
+    return re.sub(r"\{(\w+)\}", lambda m: values[m[1]], path) if values else path
+
+
+def path_columns(settings):
+    return list(dict.fromkeys(re.findall(r"(?<!\$)\{(\w+)\}", settings["path"])))
+
+
+def partitioned(op, settings, t):
+    """{path: content} of a sink whose path names columns."""
+    names = path_columns(settings)
+    if any(is_float(t.columns[c]) for c in names):
+        raise fault("a file for each float")
+    leaves_out = settings.get("path_columns") == "leave_out"
+    kept = [c for c in t.columns if not leaves_out or c not in names]
+    if not kept:
+        raise fault("no column is left")
+    groups, owners = {}, {}
+    for row in t.rows:
+        values = {c: name_text(text_of(row[t.place(c)], t.columns[c])) for c in names}
+        key, path = tuple(values.values()), target(settings, values)
+        if owners.setdefault(path, key) != key:
+            raise job_fails("two values with one name")
+        if any(len(part.encode("utf-8", "surrogateescape")) > MOST_NAME for part in path.split("/")):
+            raise job_fails("a name that is too long")
+        groups.setdefault(path, []).append(tuple(row[t.place(c)] for c in kept))
+    if len(groups) > settings.get("max_files", 10000):
+        raise job_fails("more files than there may be")
+    types = {c: t.columns[c] for c in kept}
+    SINKS[op](settings, table(types, []))  # which finds faults, also without rows
+    return {path: SINKS[op](settings, table(types, rows)) for path, rows in groups.items()}
 
 
 def write_csv(settings, t):

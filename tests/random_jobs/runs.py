@@ -113,6 +113,12 @@ def put(jobs, folder):
             (folder / "in" / path).write_bytes(stored(path, data))
 
 
+def files_below(out):
+    return {
+        str(path.relative_to(out)): written(path.name, path.read_bytes()) for path in out.rglob("*") if path.is_file()
+    }
+
+
 def run(flowrun, folder, options, seconds=60):
     """(exit code, what it said, {file: bytes})."""
     shutil.rmtree(folder / "out", ignore_errors=True)
@@ -128,7 +134,7 @@ def run(flowrun, folder, options, seconds=60):
             break
         words[words.index("-m") + 1] = f"{least[1]}MiB"
     out = folder / "out"
-    return done.returncode, said, {p.name: written(p.name, p.read_bytes()) for p in out.iterdir()} if out.is_dir() else {}
+    return done.returncode, said, files_below(out)
 
 
 def first_difference(expected, got):

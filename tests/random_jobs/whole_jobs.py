@@ -284,13 +284,19 @@ def run_node(n, streams, scalars, about):
     if n.op in file_operators.SINKS:
         if "hash" in inputs.columns.values():
             raise undefined("bytes of a hash")
-        data = file_operators.SINKS[n.op](n.settings, inputs)
         if inputs.loose and n.op == "file.write_npy":
             raise undefined("rows of an array in any order")
+        names = file_operators.path_columns(n.settings)
+        if names:
+            outputs = file_operators.partitioned(n.op, n.settings, inputs)
+        else:
+            outputs = {file_operators.target(n.settings): file_operators.SINKS[n.op](n.settings, inputs)}
         if inputs.loose:
-            size = sum(width(k) for k in inputs.columns.values()) if n.op == "file.write_rows" else 0
-            data = file_operators.any_order(data, size)
-        about.outputs[file_operators.target(n.settings)] = data
+            left_out = names if n.settings.get("path_columns") == "leave_out" else []
+            packed = n.op == "file.write_rows"
+            size = sum(width(k) for c, k in inputs.columns.items() if c not in left_out) if packed else 0
+            outputs = {path: file_operators.any_order(data, size) for path, data in outputs.items()}
+        about.outputs |= outputs
         return {}
     if n.op in ONE_INPUT:
         return {"": ONE_INPUT[n.op](n.settings, inputs, scalars)}

@@ -17,6 +17,7 @@ namespace {
 struct piece {
   std::shared_ptr<std::byte[]> text, encoded;
   size_t text_bytes = 0, encoded_bytes = 0;
+  uint32_t file = 0;                     // that it is of
   std::unique_ptr<io::encoder> encoder;  // made when it is first needed
   bool is_done = false;                  // guarded by the core's mutex
 };
@@ -37,11 +38,16 @@ class encoded_output::core : public std::enable_shared_from_this<encoded_output:
         piece_bytes_(io::encoded_piece_bytes(content)),
         pieces_(std::clamp<uint64_t>(memory_bytes / encoding_bytes(content), 1, job.threads() + 1)) {}
 
-  outcome write(std::span<const std::byte> text, size_t& consumed, io::output_file& file, waker& w) {
+  outcome write(uint32_t file, std::span<const std::byte> text, size_t& consumed, encoded_taker& taker, waker& w) {
     consumed = 0;
     while (consumed < text.size()) {
-      if (const outcome o = drain(file, num_at_work_ == pieces_.size(), w); o.is_blocked()) return o;
+      if (const outcome o = drain(taker, num_at_work_ == pieces_.size(), w); o.is_blocked()) return o;
       piece& to = filling();
+      if (to.text_bytes > 0 && to.file != file) {
+        start(to);
+        continue;
+      }
+      to.file = file;
       const size_t count = std::min(text.size() - consumed, piece_bytes_ - to.text_bytes);
       std::memcpy(to.text.get() + to.text_bytes, text.data() + consumed, count);
       to.text_bytes += count;
@@ -51,15 +57,15 @@ class encoded_output::core : public std::enable_shared_from_this<encoded_output:
     return outcome::ready();
   }
 
-  outcome finish(io::output_file& file, waker& w) {
+  outcome finish(bool at_least_one, encoded_taker& taker, waker& w) {
     if (!has_ended_) {
-      if (const outcome o = drain(file, num_at_work_ == pieces_.size(), w); o.is_blocked()) return o;
+      if (const outcome o = drain(taker, num_at_work_ == pieces_.size(), w); o.is_blocked()) return o;
       // An empty text is one empty member: no program takes nothing at all for compressed content.
-      if (piece& last = filling(); last.text_bytes > 0 || !has_begun_) start(last);
+      if (piece& last = filling(); last.text_bytes > 0 || (at_least_one && !has_begun_)) start(last);
       has_ended_ = true;
     }
     while (num_at_work_ > 0)
-      if (const outcome o = drain(file, true, w); o.is_blocked()) return o;
+      if (const outcome o = drain(taker, true, w); o.is_blocked()) return o;
     return outcome::done();
   }
 
@@ -103,7 +109,7 @@ class encoded_output::core : public std::enable_shared_from_this<encoded_output:
   }
 
   // Hands on what is done, in order; `waits`: for the first one at least.
-  outcome drain(io::output_file& file, bool waits, waker& w) {
+  outcome drain(encoded_taker& taker, bool waits, waker& w) {
     for (; num_at_work_ > 0; waits = false) {
       piece& p = pieces_[first_];
       {
@@ -116,9 +122,9 @@ class encoded_output::core : public std::enable_shared_from_this<encoded_output:
       }
       while (num_handed_on_ < p.encoded_bytes) {
         size_t count = 0;
-        const outcome o = file.write({p.encoded.get() + num_handed_on_, p.encoded_bytes - num_handed_on_}, count, &w);
+        const outcome o =
+            taker.take_encoded(p.file, {p.encoded.get() + num_handed_on_, p.encoded_bytes - num_handed_on_}, count, w);
         num_handed_on_ += count;
-        counters_.file_written_bytes += count;
         if (o.is_blocked()) return o;
       }
       num_handed_on_ = 0;
@@ -149,9 +155,12 @@ encoded_output::encoded_output(exec::services& job, exec::node_counters& counter
     : core_(std::make_shared<core>(job, counters, content, memory_bytes)) {}
 encoded_output::~encoded_output() { core_->leave(); }
 
-outcome encoded_output::write(std::span<const std::byte> text, size_t& consumed, io::output_file& file, waker& w) {
-  return core_->write(text, consumed, file, w);
+outcome encoded_output::write(uint32_t file, std::span<const std::byte> text, size_t& consumed, encoded_taker& to,
+                              waker& w) {
+  return core_->write(file, text, consumed, to, w);
 }
-outcome encoded_output::finish(io::output_file& file, waker& w) { return core_->finish(file, w); }
+outcome encoded_output::finish(bool at_least_one, encoded_taker& to, waker& w) {
+  return core_->finish(at_least_one, to, w);
+}
 
 }  // namespace flowrun::operators

@@ -11,12 +11,19 @@
 #include "engine/base/waker.h"
 #include "engine/exec/services.h"
 #include "engine/io/encoding.h"
-#include "engine/io/output_file.h"
 
 namespace flowrun::operators {
 
 // What a piece at work takes: its text, what becomes of it, and the encoder.
 uint64_t encoding_bytes(io::encoding content);
+
+// Where compressed bytes go.
+class encoded_taker {
+ public:
+  virtual ~encoded_taker() = default;
+  // As output_file::write(), for one of several files.
+  virtual outcome take_encoded(uint32_t file, std::span<const std::byte> bytes, size_t& consumed, waker& w) = 0;
+};
 
 // One thread at a time calls. `job` and `counters` outlive it.
 class encoded_output {
@@ -28,10 +35,11 @@ class encoded_output {
   encoded_output(const encoded_output&) = delete;
   encoded_output& operator=(const encoded_output&) = delete;
 
-  // As output_file::write(), into `file`.
-  outcome write(std::span<const std::byte> text, size_t& consumed, io::output_file& file, waker& w);
-  // No more text will come. blocked until `file` has taken all, then done.
-  outcome finish(io::output_file& file, waker& w);
+  // As output_file::write(): text of the file with this number. What follows for another file is compressed by itself.
+  outcome write(uint32_t file, std::span<const std::byte> text, size_t& consumed, encoded_taker& to, waker& w);
+  // No more text will come. blocked until `to` has taken all, then done. `at_least_one`: what has had no text at all is
+  // an empty one, of file 0.
+  outcome finish(bool at_least_one, encoded_taker& to, waker& w);
 
  private:
   class core;

@@ -11,6 +11,7 @@
 #include "engine/io/output_file.h"
 #include "engine/resume/manifest.h"
 #include "operators/parts/files/encoded_output.h"
+#include "operators/parts/files/partitioned_sink.h"
 
 namespace flowrun::operators {
 
@@ -114,7 +115,7 @@ class output_marks {
   std::optional<mark> next_;
 };
 
-class file_sink final : public exec::ordered_stage {
+class file_sink final : public exec::ordered_stage, encoded_taker {
  public:
   file_sink(exec::build_context& context, const written_file& to, sink_content content, std::string prologue,
             std::unique_ptr<row_index_builder> index, final_prologue at_end)
@@ -169,7 +170,7 @@ class file_sink final : public exec::ordered_stage {
     if (file_ == nullptr) return outcome::done();
     if (const outcome o = write_prologue(w); o.is_blocked()) return o;
     if (encoded_)
-      if (const outcome o = encoded_->finish(*file_, w); o.is_blocked()) return o;
+      if (const outcome o = encoded_->finish(true, *this, w); o.is_blocked()) return o;
     if (at_end_) {
       const std::string beginning = std::exchange(at_end_, nullptr)(file_->num_bytes() - prologue_.size());
       FLOWRUN_CHECK(beginning.size() == prologue_.size());
@@ -196,12 +197,17 @@ class file_sink final : public exec::ordered_stage {
     if (taken == bytes.size()) return outcome::ready();
     size_t consumed = 0;
     if (encoded_) {
-      const outcome o = encoded_->write(bytes.subspan(taken), consumed, *file_, w);
+      const outcome o = encoded_->write(0, bytes.subspan(taken), consumed, *this, w);
       taken += consumed;
       return o;
     }
-    const outcome o = file_->write(bytes.subspan(taken), consumed, &w);
+    const outcome o = take_encoded(0, bytes.subspan(taken), consumed, w);
     taken += consumed;
+    return o;
+  }
+  // And all else that goes into the one file.
+  outcome take_encoded(uint32_t, std::span<const std::byte> bytes, size_t& consumed, waker& w) override {
+    const outcome o = file_->write(bytes, consumed, &w);
     counters_.file_written_bytes += consumed;
     return o;
   }
@@ -221,40 +227,84 @@ class file_sink final : public exec::ordered_stage {
   std::optional<index_sink> index_;
 };
 
+// Makes text of rows, for one file.
+class text_stage final : public exec::stateless_stage {
+ public:
+  text_stage(row_formatter format, record::batch_pool& pool) : format_(std::move(format)), pool_(pool) {}
+
+  void apply(const record::batch& in, exec::output& out) const override {
+    text_block text = format_(in, pool_, out.room(), nullptr);
+    if (text.num_rows < in.num_rows) out.leave(text.num_rows);
+    out.emit(parcel_of_text(std::move(text)));
+  }
+
+ private:
+  const row_formatter format_;
+  record::batch_pool& pool_;
+};
+
+// For several.
+class partitioned_text_stage final : public exec::stateless_stage {
+ public:
+  partitioned_text_stage(row_formatter format, row_distribution distribution, record::batch_pool& pool)
+      : format_(std::move(format)), distribution_(std::move(distribution)), pool_(pool) {}
+
+  void apply(const record::batch& in, exec::output& out) const override {
+    std::vector<size_t> ends;
+    ends.reserve(in.num_rows);
+    text_block text = format_(in, pool_, out.room(), &ends);
+    const size_t num_rows = text.num_rows, num_bytes = text.num_bytes;
+    if (num_rows < in.num_rows) out.leave(num_rows);
+    out.emit(exec::make_parcel(distribution_.distribute(in, std::move(text), ends, pool_), num_rows, num_bytes));
+  }
+
+ private:
+  const row_formatter format_;
+  const row_distribution distribution_;
+  record::batch_pool& pool_;
+};
+
 }  // namespace
 
 std::vector<plan::parameter_declaration> written_file_parameters() {
   std::vector<plan::parameter_declaration> out(2);
+  out[0].names_columns = true;
   out[0].name = "path";
   out[0].kind = plan::parameter_kind::path;
   out[0].required = true;
-  out[0].help = "The file; - is standard output. Missing directories are made.";
+  out[0].help =
+      "The file; - is standard output. Missing directories are made. {column} in it stands for the row's value: rows "
+      "go to a file for each value. {{ and }} are braces.";
   out[1].name = "compression";
   out[1].kind = plan::parameter_kind::choice;
   out[1].default_text = "auto";
   out[1].choices = {"auto", "none", "gzip", "zstd", "bzip2", "xz"};
   out[1].help =
       "How the file is compressed. auto: as its name says, which ends with .gz, .zst, .bz2 or .xz, or not at all.";
+  out.push_back(max_files_parameter());
   return out;
 }
 
 written_file read_written_file(plan::node_checker& node) {
   using io::encoding;
-  written_file out{node.text("path")};
+  written_file out;
+  out.path = node.text("path");
   const std::string how = node.text("compression");
-  if (how == "auto") out.content = io::encoding_of_name(out.path);
+  out.partitions = read_partitions(node, out.path);
+  if (how == "auto") out.content = io::encoding_of_name(out.partitions ? out.partitions->path.tail() : out.path);
   for (const encoding e : {encoding::gzip, encoding::zstd, encoding::bzip2, encoding::xz})
     if (how == io::name_of(e)) out.content = e;
   return out;
 }
 
-plan::memory_wish writing_memory(const written_file& to, bool indexed) {
+plan::memory_wish writing_memory(const plan::node& n, const written_file& to) {
+  if (n.facts.partitions) return partitions_memory(to.content, *n.facts.partitions);
   if (to.content != io::encoding::plain) {
     constexpr uint64_t buffers = min_buffers * min_buffer_bytes, most_pieces = 16;
     const uint64_t piece = encoding_bytes(to.content);
     return {buffers + piece, buffers + most_pieces * piece, 0.1};
   }
-  const uint64_t more = indexed ? index_memory : 0;
+  const uint64_t more = n.facts.index ? index_memory : 0;
   return {min_buffers * min_buffer_bytes + more, max_buffers * max_buffer_bytes + more, 0.1};
 }
 
@@ -262,6 +312,20 @@ std::unique_ptr<exec::ordered_stage> make_file_sink(exec::build_context& context
                                                     sink_content content, std::string prologue,
                                                     std::unique_ptr<row_index_builder> index, final_prologue at_end) {
   return std::make_unique<file_sink>(context, to, content, std::move(prologue), std::move(index), std::move(at_end));
+}
+
+std::vector<exec::stage> write_text(exec::build_context& context, const written_file& to, row_formatter format,
+                                    std::string prologue) {
+  std::vector<exec::stage> out;
+  if (to.partitions) {
+    out.push_back(std::make_unique<partitioned_text_stage>(
+        std::move(format), row_distribution(context.input_type(), *to.partitions), context.job.pool()));
+    out.push_back(make_partitioned_sink(context, to.path, *to.partitions, to.content, std::move(prologue)));
+  } else {
+    out.push_back(std::make_unique<text_stage>(std::move(format), context.job.pool()));
+    out.push_back(make_file_sink(context, to, sink_content::text, std::move(prologue)));
+  }
+  return out;
 }
 
 }  // namespace flowrun::operators

@@ -24,8 +24,9 @@ char* put_quoted(std::string_view field, char quote, char* to) {
 
 }  // namespace
 
-csv_formatter::csv_formatter(record::row_type type, csv_format format) : type_(std::move(type)), format_(format) {
-  for (const record::column& c : type_.columns()) number_chars_ += c.type.is_text() ? 1 : max_value_chars + 3;
+csv_formatter::csv_formatter(std::vector<record::column> columns, csv_format format)
+    : columns_(std::move(columns)), format_(format) {
+  for (const record::column& c : columns_) number_chars_ += c.type.is_text() ? 1 : max_value_chars + 3;
 }
 
 // No number has a delimiter or a quote in it, but a time of day has colons.
@@ -39,16 +40,17 @@ void csv_formatter::refuse_unquoted(std::string_view field, const std::string& c
               "leave `quote` out, or choose a delimiter that no text contains");
 }
 
-text_block csv_formatter::format(const record::batch& in, record::batch_pool& pool, uint64_t most_bytes) const {
+text_block csv_formatter::format(const record::batch& in, record::batch_pool& pool, uint64_t most_bytes,
+                                 std::vector<size_t>* ends) const {
   growing_text out(pool);
   char* to = nullptr;
   size_t num_rows = 0;
-  const size_t usual = std::max<size_t>(in.num_rows * type_.num_columns() * 8 + in.heap_bytes, 64);
+  const size_t usual = std::max<size_t>(in.num_rows * columns_.size() * 8 + in.heap_bytes, 64);
   out.reserve(to, std::min<uint64_t>(usual, std::max<uint64_t>(most_bytes, 64)));
   for (; num_rows < in.num_rows && out.size(to) < most_bytes; ++num_rows) {
     const std::byte* const row = in.row(num_rows);
     out.reserve(to, number_chars_);
-    for (const record::column& c : type_.columns()) {
+    for (const record::column& c : columns_) {
       const std::byte* const at = row + c.offset;
       if (!may_need_quotes(c.type)) {
         to = format_value(c.type, at, to);
@@ -74,13 +76,14 @@ text_block csv_formatter::format(const record::batch& in, record::batch_pool& po
       *to++ = format_.delimiter;
     }
     to[-1] = '\n';
+    if (ends != nullptr) ends->push_back(out.size(to));
   }
   return out.take(to, num_rows);
 }
 
 std::string csv_formatter::header() const {
   std::string line;
-  for (const record::column& c : type_.columns()) {
+  for (const record::column& c : columns_) {
     if (!line.empty()) line += format_.delimiter;
     line += c.name;
   }

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/record/batch.h"
 #include "engine/record/row_type.h"
@@ -13,11 +14,13 @@ namespace flowrun::operators {
 
 class csv_formatter {
  public:
-  csv_formatter(record::row_type type, csv_format format);
+  csv_formatter(std::vector<record::column> columns, csv_format format);
 
   // The rows of `in` as lines, from the first on, until they take `most_bytes`; at least one. Throws error(bad_data)
-  // when a field needs quotes and the format has none. Thread-safe.
-  text_block format(const record::batch& in, record::batch_pool& pool, uint64_t most_bytes = ~uint64_t{0}) const;
+  // when a field needs quotes and the format has none. `ends` (may be null): where each line ends is added.
+  // Thread-safe.
+  text_block format(const record::batch& in, record::batch_pool& pool, uint64_t most_bytes = ~uint64_t{0},
+                    std::vector<size_t>* ends = nullptr) const;
   // The column names as a line.
   std::string header() const;
 
@@ -26,7 +29,7 @@ class csv_formatter {
 
   bool may_need_quotes(const record::value_type& type) const;
 
-  record::row_type type_;
+  std::vector<record::column> columns_;
   csv_format format_;
   size_t number_chars_ = 0;  // most bytes that numbers, delimiters and the line end of a row take
 };

@@ -48,7 +48,8 @@ char* put_value(record::value_type type, const std::byte* at, char* to) {
 
 }  // namespace
 
-json_formatter::json_formatter(record::row_type type, const json_layout& layout) : type_(std::move(type)) {
+json_formatter::json_formatter(std::vector<record::column> columns, const json_layout& layout)
+    : columns_(std::move(columns)) {
   std::string between;
   add(layout, 0, between);
   behind_ = between + "\n";
@@ -70,7 +71,8 @@ void json_formatter::add(const json_layout& layout, size_t object, std::string& 
   between += '}';
 }
 
-text_block json_formatter::format(const record::batch& in, record::batch_pool& pool, uint64_t most_bytes) const {
+text_block json_formatter::format(const record::batch& in, record::batch_pool& pool, uint64_t most_bytes,
+                                  std::vector<size_t>* ends) const {
   growing_text out(pool);
   char* to = nullptr;
   size_t num_rows = 0;
@@ -82,7 +84,7 @@ text_block json_formatter::format(const record::batch& in, record::batch_pool& p
     for (const value& v : values_) {
       std::memcpy(to, v.before.data(), v.before.size());
       to += v.before.size();
-      const record::column& c = type_[v.column];
+      const record::column& c = columns_[v.column];
       const std::byte* const at = row + c.offset;
       if (!c.type.is_text()) {
         to = put_value(c.type, at, to);
@@ -98,6 +100,7 @@ text_block json_formatter::format(const record::batch& in, record::batch_pool& p
     }
     std::memcpy(to, behind_.data(), behind_.size());
     to += behind_.size();
+    if (ends != nullptr) ends->push_back(out.size(to));
   }
   return out.take(to, num_rows);
 }

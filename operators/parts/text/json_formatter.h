@@ -14,12 +14,14 @@ namespace flowrun::operators {
 
 class json_formatter {
  public:
-  // Columns of the same object in `layout` are written together, where the first of them stands.
-  json_formatter(record::row_type type, const json_layout& layout);
+  // `columns`: those that `layout` is about. Columns of the same object are written together, where the first of them
+  // stands.
+  json_formatter(std::vector<record::column> columns, const json_layout& layout);
 
   // The rows of `in` as lines, from the first on, until they take `most_bytes`; at least one. Throws error(bad_data)
-  // when a text isn't UTF-8. Thread-safe.
-  text_block format(const record::batch& in, record::batch_pool& pool, uint64_t most_bytes = ~uint64_t{0}) const;
+  // when a text isn't UTF-8. `ends` (may be null): where each line ends is added. Thread-safe.
+  text_block format(const record::batch& in, record::batch_pool& pool, uint64_t most_bytes = ~uint64_t{0},
+                    std::vector<size_t>* ends = nullptr) const;
 
  private:
   struct value {
@@ -28,7 +30,7 @@ class json_formatter {
   };
   void add(const json_layout& layout, size_t object, std::string& between);
 
-  record::row_type type_;
+  std::vector<record::column> columns_;
   std::vector<value> values_;
   std::string behind_;      // the last value, with the line end
   size_t fixed_chars_ = 0;  // most bytes of a line but for its texts
