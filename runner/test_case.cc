@@ -23,10 +23,15 @@ void read_parameters(const Entry& entry, test_case& test, specs::fault_sink& fau
     }
 }
 
-// Rows are a list or text.
-bool holds_rows(const Entry& entry, specs::fault_sink& faults) {
+// Rows are a list or text. `in_files`: a map of them will do.
+bool holds_rows(const Entry& entry, bool in_files, specs::fault_sink& faults) {
   const Value& value = entry.value();
   if (specs::is_list(value)) return true;
+  if (specs::is_map(value) && in_files) {
+    for (const Entry& file : value.map().entries())
+      if (!holds_rows(file, false, faults)) return false;
+    return true;
+  }
   if (specs::is_scalar(value)) return !specs::is_unresolved(value);
   faults.add(specs::is_null(value) ? entry.key_position() : value.position(),
              fmt::format("the rows of '{}' are {}", specs::quotable(entry.key()), specs::kind_name(value)),
@@ -37,7 +42,7 @@ bool holds_rows(const Entry& entry, specs::fault_sink& faults) {
 void read_given(const Entry& entry, test_case& test, specs::fault_sink& faults) {
   if (!specs::expect_map(entry, "{source: [row, …]}", faults)) return;
   for (const Entry& rows : entry.value().map().entries())
-    if (holds_rows(rows, faults)) test.given.push_back({rows.key(), "", rows.key_position(), rows.value()});
+    if (holds_rows(rows, false, faults)) test.given.push_back({rows.key(), "", rows.key_position(), rows.value()});
 }
 
 void read_expected(const Entry& entry, test_case& test, specs::fault_sink& faults) {
@@ -45,7 +50,7 @@ void read_expected(const Entry& entry, test_case& test, specs::fault_sink& fault
   for (const Entry& part : entry.value().map().entries()) {
     const size_t dot = part.key().rfind('.');
     if (dot == std::string::npos) {
-      if (holds_rows(part, faults)) test.expected.push_back({part.key(), "", part.key_position(), part.value()});
+      if (holds_rows(part, true, faults)) test.expected.push_back({part.key(), "", part.key_position(), part.value()});
     } else if (specs::expect_text(part, "the value that the node reports", faults) != nullptr) {
       test.expected.push_back(
           {part.key().substr(0, dot), part.key().substr(dot + 1), part.key_position(), part.value()});

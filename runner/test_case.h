@@ -4,6 +4,7 @@
 //     params: {limit: 5}                                  as -p
 //     given:  {edges: ["1 2", "1 2", "x"]}                rows of a source, instead of its file's
 //     expect: {write: ["1,1"], total.records: 1}          rows of an output; what a node reports
+//     expect: {parts: {out/DE.csv: ["1,1"]}}              rows of an output with several files: all of these
 //     fails:  "part of the message"                       instead of expect
 //     once:   true                                        not again with tiny blocks
 #pragma once

@@ -1,5 +1,5 @@
 // A test case fitted to its job: rows in files of their own instead of the sources', outputs into a directory, and
-// afterwards a look at what is there.
+// afterwards a look at what is there (test_comparison.h).
 //
 //   test_case + checked graph ─fit─▶ fitted_test ─redirected─▶ JobSpec ─run─▶ files, report ─mismatches─▶ what differs
 #pragma once
@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/exec/report.pb.h"
 #include "engine/plan/graph.h"
 #include "runner/test_case.h"
 
@@ -28,6 +27,14 @@ struct fitted_test {
     bool packed = false;
     record::row_type type;  // of packed rows
     char delimiter = '\n';  // of lines
+    std::string file = {};  // of an output with several: what it is called below their directory …
+    std::string path = {};  // … and in the job
+  };
+  // An output with several files: there are no others than those that are expected.
+  struct file_list {
+    std::string node;
+    std::string directory;  // in the job, with its '/'; may be empty
+    std::vector<std::string> files;
   };
   struct value {
     std::string node;
@@ -37,6 +44,7 @@ struct fitted_test {
   };
   std::vector<source> sources;
   std::vector<output> outputs;
+  std::vector<file_list> file_lists;
   std::vector<value> values;
 };
 
@@ -48,8 +56,7 @@ fitted_test fit(const test_case& test, const plan::graph& job, const std::vector
 // The job as the test runs it. Writes the files of the sources into `directory`, and gives the outputs theirs there.
 specs::JobSpec redirected(const specs::JobSpec& job, const fitted_test& test, const std::string& directory);
 
-// What differs, as lines to show; empty: nothing.
-std::vector<std::string> mismatches(const fitted_test& test, const std::string& directory,
-                                    const exec::RunReport& report);
+// Where the files of a node lie then, or its one file.
+std::string output_path(const std::string& directory, const std::string& node);
 
 }  // namespace flowrun::runner

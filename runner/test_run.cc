@@ -11,6 +11,7 @@
 #include "engine/exec/job_report.h"
 #include "runner/job_loading.h"
 #include "runner/temporary_directory.h"
+#include "runner/test_comparison.h"
 
 namespace flowrun::runner {
 
