@@ -32,10 +32,13 @@ _ARROW = {"bool": "bool_", "u24": "uint32", "u40": "uint64", "u48": "uint64", "f
 
 
 class Output:
-    """A file that a node of the job has written: file.write_npy, file.write_rows, file.write_csv, file.write_json_lines or
-    file.write_lines."""
+    """What a node of the job has written: file.write_npy, file.write_rows, file.write_csv, file.write_json_lines or
+    file.write_lines. A path that names columns ("out/{country}.csv") stands for several files: `files` has them, and
+    array(), column() and table() read all."""
 
-    def __init__(self, told: OutputFile, path: str, keeper: object = None):
+    def __init__(self, told: OutputFile, path: str, keeper: object = None, folder: PathOf | None = None):
+        self._told = told
+        self._folder = folder
         self.node = told["node"]
         self.op = told["op"]
         self.path = path
@@ -47,6 +50,26 @@ class Output:
     def __repr__(self) -> str:
         columns = ", ".join(f"{name}: {kind}" for name, kind in self.columns)
         return f"<flowrun.Output {self.node!r} {self.path!r} {{{columns}}}>"
+
+    @property
+    def is_partitioned(self) -> bool:
+        """Whether the path names columns, and stands for a file for each of their values."""
+        return bool(self._told.get("path_columns"))
+
+    @property
+    def files(self) -> dict[str, Output]:
+        """The files by their paths, in the order in which their first rows came; of an output with one file this one."""
+        if not self.is_partitioned or self._folder is None:
+            return {self.path: self}
+        listed = self._told["files"]
+        if len(listed) < self._told["num_files"]:
+            raise ValueError(
+                f"{self.node!r} has written {self._told['num_files']} files, and the report lists {len(listed)} of them: "
+                f"read the folder of {self.path}"
+            )
+        one_file = cast(OutputFile, {**self._told, "path_columns": [], "files": [], "num_files": 0})
+        paths = [self._folder.of(file["path"]) for file in listed]
+        return {path: Output(one_file, path, self._keeper) for path in paths}
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -83,6 +106,8 @@ class Output:
         if self.op == "file.write_npy":
             return self._load()
         self._must_be("file.write_rows", "rows()", "array() or table()")
+        if self.is_partitioned:
+            raise TypeError(f"{self.node!r} has written several files: take rows() of one of `files`, or array()")
         if self.compression != "none":
             with self._open() as file:
                 return np.frombuffer(file.read(), self.dtype)
@@ -94,6 +119,9 @@ class Output:
         """A structured array. Of a row file it is mapped into memory and nothing is copied, unless there are columns of
         24, 40 or 48 bits, which become numbers of 32 and 64, or dates, which become datetime64[D]. A NumPy file is what
         numpy.load gives: structured, or plain. A text file is read as a whole; its texts are Python's."""
+        if self.is_partitioned:
+            arrays = [file.array() for file in self.files.values()]
+            return np.concatenate(arrays) if arrays else self._no_rows()
         if self.op == "file.write_npy":
             return self._load()
         if self.op == "file.write_rows":
@@ -104,8 +132,8 @@ class Output:
         """One column. Only dates, and the columns of 24, 40 and 48 bits, are copied, and those of a NumPy file are not."""
         if self.op == "file.write_npy":
             return self._npy_column(name)
-        if self.op != "file.write_rows":
-            picked: npt.NDArray[Any] = self._array_of_text()[name]
+        if self.is_partitioned or self.op != "file.write_rows":
+            picked: npt.NDArray[Any] = self.array()[name]
             return picked
         rows = self.rows()
         of_rows: npt.NDArray[Any] = rows[name]
@@ -127,6 +155,11 @@ class Output:
             import pyarrow
         except ImportError as missing:
             raise ImportError("table() needs pyarrow: pip install 'flowrun[arrow]'; array() does without") from missing
+        if self.is_partitioned:
+            tables = [file.table() for file in self.files.values()]
+            if tables:
+                return pyarrow.concat_tables(tables)
+            raise ValueError(f"{self.node!r} has written no file, since there were no rows")
         if self.op == "file.write_csv":
             return self._table_of_csv()
         if self.op == "file.write_lines":
@@ -134,6 +167,15 @@ class Output:
         if self.op == "file.write_json_lines":
             return self._table_of_json()
         return pyarrow.table({name: self._arrow_column(name, kind) for name, kind in self.columns})
+
+    def _no_rows(self) -> npt.NDArray[Any]:
+        if self.op == "file.write_lines":
+            return np.empty(0, [(self._line_column(), "O")])
+        if self.op == "file.write_rows":
+            return with_dates(
+                widened(np.empty(0, self.dtype)), (name for name, kind in self.columns if kind == "date")
+            )
+        return np.empty(0, [(name, "O" if kind == "string" else _text_dtype(name, kind)) for name, kind in self.columns])
 
     def _must_be(self, op: str, what: str, instead: str) -> None:
         if self.op != op:
@@ -323,7 +365,7 @@ class Result(Mapping[str, Output]):
         self.report = report
         self.warnings = warnings
         self._outputs = {
-            told["node"]: Output(told, folder.of(told["path"]), folder.temporary)
+            told["node"]: Output(told, folder.of(told["path"]), folder.temporary, folder)
             for told in report["outputs"]
             if told["node"]
         }

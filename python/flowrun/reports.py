@@ -32,10 +32,28 @@ class Setting(TypedDict):
     value: str
 
 
+class PartFile(TypedDict):
+    """One of the files of an output whose path names columns."""
+
+    path: str
+    rows: int
+    bytes: int
+
+
 # `with` is a word of Python, so this one is not written as a class.
 OutputFile = TypedDict(
     "OutputFile",
-    {"path": str, "state": str, "node": str, "op": str, "columns": List[Column], "with": List[Setting]},
+    {
+        "path": str,
+        "state": str,
+        "node": str,
+        "op": str,
+        "columns": List[Column],
+        "with": List[Setting],
+        "num_files": int,
+        "files": List[PartFile],
+        "path_columns": List[str],
+    },
 )
 
 

@@ -96,6 +96,29 @@ class package_test(unittest.TestCase):
             flowrun.infer(self.dir / "bytes")
         self.assertIn("this is no text", raised.exception.faults[0].message)
 
+    def test_a_file_for_each_value(self):
+        columns = {"k": "i % 2", "t": "concat('a ', i)"}
+        made = flowrun.run(job_of(columns, "file.write_csv", header=True, path="out/{k}.csv"), cwd=self.dir)["out"]
+        self.assertTrue(made.is_partitioned)
+        self.assertEqual(list(made.files), [str(self.dir / f"out/{k}.csv") for k in (0, 1)])
+        self.assertEqual(made.array().tolist(), [(k, f"a {i}") for k in (0, 1) for i in range(k, 5, 2)])
+        self.assertEqual(made.files[str(self.dir / "out/1.csv")].array().tolist(), [(1, "a 1"), (1, "a 3")])
+        self.assertEqual(made.column("t").tolist(), ["a 0", "a 2", "a 4", "a 1", "a 3"])
+        with self.assertRaisesRegex(TypeError, "several"):
+            flowrun.run(job_of({"k": "i % 2"}, path="out/{k}"), cwd=self.dir)["out"].rows()
+        rows = flowrun.run(
+            job_of({"k": "i % 2", "i": "i"}, path="out/k={k}/x.rows", path_columns="leave_out"), cwd=self.dir
+        )["out"]
+        self.assertEqual(rows.columns, [("i", "u64")])
+        self.assertEqual(rows.array().tolist(), [(0,), (2,), (4,), (1,), (3,)])
+        empty = flowrun.run(job_of({"k": "i % 2", "i": "i"}, rows=0, path="none/{k}"), cwd=self.dir)["out"]
+        self.assertEqual((empty.files, len(empty.array()), empty.array().dtype.names), ({}, 0, ("k", "i")))
+        one = flowrun.run(job_of({"i": "i"}), cwd=self.dir)["out"]
+        self.assertEqual(list(one.files), [one.path])
+        many = flowrun.run(job_of({"k": "i"}, rows=1100, path="many/{k}"), cwd=self.dir)["out"]
+        with self.assertRaisesRegex(ValueError, "1100 files"):
+            many.array()
+
     def test_every_type_is_the_same_as_text_and_as_rows(self):
         as_rows = flowrun.run(job_of(ALL_KINDS), cwd=self.dir)["out"]
         self.assertEqual(as_rows.dtype.itemsize, 85)
