@@ -23,6 +23,20 @@ nodes:
 """
 
 
+# Many files, which are closed and opened again.
+PARTS = """flowrun: 1
+name: parts
+params:
+  dir: {type: path}
+  out: {type: path}
+nodes:
+  rows: {op: file.read_rows, with: {path: "${dir}/in.bin", type: {k: u64, v: u64}}}
+  part: {op: map, in: rows, with: {k: "k % 3", v: v}}
+  rows_of: {op: file.write_rows, in: part, with: {path: "${out}/{k}.bin"}}
+  text_of: {op: file.write_csv, in: part, with: {path: "${out}/k={k}/v.csv", path_columns: leave_out}}
+"""
+
+
 @dataclasses.dataclass(frozen=True)
 class small_job:
     name: str
@@ -59,6 +73,17 @@ def several_runs(num_rows=120_000):
     inputs = {"job.yaml": SORT.encode(), "in.bin": rows_as_bytes(rows)}
     options = ("-m", "3MiB", "--block-size", "64KiB")
     return small_job("several-runs", inputs, {"sorted.bin": rows_as_bytes(sorted(rows))}, options)
+
+
+def parts(num_rows=100_000):
+    rng = random.Random(17)
+    rows = [(rng.randrange(3), i) for i in range(num_rows)]
+    outputs = {}
+    for k in range(3):
+        own = [row for row in rows if row[0] == k]
+        outputs[f"{k}.bin"] = rows_as_bytes(own)
+        outputs[f"k={k}/v.csv"] = "".join(f"{v}\n" for _, v in own).encode()
+    return small_job("parts", {"job.yaml": PARTS.encode(), "in.bin": rows_as_bytes(rows)}, outputs, ("-m", "5MiB"))
 
 
 # A loop whose streams change in every iteration.
@@ -112,5 +137,5 @@ def jobs_to_resume(short):
 
 
 def small_jobs(short):
-    """Five, or twenty."""
-    return [several_runs(), *(golden(name) for name in (FEW if short else MANY))]
+    """Six, or twenty-one."""
+    return [several_runs(), parts(), *(golden(name) for name in (FEW if short else MANY))]

@@ -4,7 +4,7 @@ After each: under the final names is the right output or what was there before, 
 are gone. One file may stay: an output that replaces another gets its hidden name one call before the final one, because
 the kernel can't put an unnamed file in the place of another; killed in between, it is whole (or whole is what it
 replaced), and the next run of the job removes it. Where the file system has no unnamed files, an output has its hidden
-name all the time, and an empty scratch file has one from its opening to its unlinking, the next call.
+name all the time. So have the files of an output with several, in a hidden directory, and an empty scratch file has one from its opening to its unlinking, the next call.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ import re
 import subprocess
 import time
 
-from disturbed_run import BACKENDS, HIDDEN, OLD, ended, on_all_cores, workplace
+from disturbed_run import BACKENDS, HIDDEN, HIDDEN_PART, OLD, ended, on_all_cores, workplace
 from jobs import small_jobs
 from result import result, row
 
@@ -94,7 +94,7 @@ def wrong_leftovers(place, one):
             (place.root / name).unlink()
             continue
         whole = hidden and (place.root / name).read_bytes() in (place.job.outputs[hidden["name"]], OLD)
-        if whole or hidden and NO_UNNAMED in one.rules:
+        if whole or hidden and NO_UNNAMED in one.rules or HIDDEN_PART.fullmatch(name):
             continue
         wrong.append(f"left behind: {name}")
     return wrong, bool(left)
