@@ -2,6 +2,7 @@
 as it goes. A node that the reference calls wrong, or of which it can't say what comes out, isn't kept."""
 
 import draw_values
+import files
 from draw_expressions import expression_drawer
 from job_text import ex, key, name, names_in, node
 from tables import scalar_values
@@ -9,7 +10,7 @@ from values import fault, is_decimal, is_float, is_integer, is_text, is_time, jo
 from whole_jobs import run_node, with_rows, world
 
 # The outputs that something has to read, where it is not just the one.
-ENDS = {"file.read_csv": ["", ".bad"], "file.read_json_lines": ["", ".bad"], "file.write_csv": [], "file.write_json_lines": [], "loop": [".scalars"], "union_find": [".accepted"]}
+ENDS = {"file.read_csv": ["", ".bad"], "file.read_json_lines": ["", ".bad"], "loop": [".scalars"], "union_find": [".accepted"]}
 
 
 def some(r, **options):
@@ -71,7 +72,7 @@ class drawing:
                 if stream in self.unread:
                     self.unread.remove(stream)
             # What nobody reads is a fault before any row is read.
-            for port in ENDS.get(n.op, [""]):
+            for port in [] if n.op in files.SINKS else ENDS.get(n.op, [""]):
                 if port != ".bad" or (isinstance(n.on_error, dict) and n.on_error["to"] == "bad"):
                     count = {self.fresh("c"): ex("aggregate", "count")}
                     self.nodes.append(node(self.fresh("reduce"), "reduce", n.id + port, let=count))
