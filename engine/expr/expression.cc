@@ -121,6 +121,21 @@ expression column_expression(const record::row_type& row, size_t column) {
   return {column_node(column, row[column].type), row[column].name};
 }
 
+namespace {
+
+// Whether a sign in front of the text, which means the order of all of it, would also be read as that of its first
+// operand or of a number.
+bool hides_a_sign(std::string_view text) {
+  std::vector<problem> problems;
+  const auto tree = parse(text, problems);
+  if (tree == nullptr || !problems.empty()) return false;
+  if (tree->kind == syntax_kind::integer || tree->kind == syntax_kind::real) return true;
+  const bool in_parentheses = tree->kind == syntax_kind::binary && tree->first < tree->children[0]->first;
+  return tree->kind == syntax_kind::binary && !in_parentheses;
+}
+
+}  // namespace
+
 compiled_sort_term compile_sort_term(std::string_view text, const scope& names) {
   const size_t sign = text.find_first_not_of(" \t\r\n");
   const bool has_sign = sign != std::string_view::npos && (text[sign] == '-' || text[sign] == '+');
@@ -129,6 +144,15 @@ compiled_sort_term compile_sort_term(std::string_view text, const scope& names) 
   compiled key = compile(text.substr(skipped), names);
   for (problem& p : key.problems) p.offset += skipped;
   result.problems = std::move(key.problems);
+  if (key.value && has_sign && hides_a_sign(text.substr(skipped))) {
+    const std::string_view rest = text.substr(text.find_first_not_of(" \t\r\n", skipped));
+    result.problems.push_back({sign,
+                               fmt::format("a '{}' in front means the order of the whole key, and not the sign of its "
+                                           "beginning",
+                                           text[sign]),
+                               fmt::format("{0}({1}); or ({0}x) in parentheses where it is the sign of x", text[sign], rest), ""});
+    return result;
+  }
   if (key.value) result.value = sort_term{std::move(*key.value), has_sign && text[sign] == '-'};
   return result;
 }

@@ -259,7 +259,7 @@ void try_input(std::string_view bytes) {
   names.row_number = true;
   const expr::compiled c = expr::compile(text, names);
   look_at_problems(text, c);
-  const expr::compiled_sort_term term = expr::compile_sort_term("-" + text, names);
+  const expr::compiled_sort_term term = expr::compile_sort_term("-(" + text + ")", names);
   if (!c.value) return;
   const expr::expression& e = *c.value;
   must_hold(term.value.has_value() && term.value->descending, "{}: can't be a descending key", text);

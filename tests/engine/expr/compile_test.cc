@@ -346,7 +346,16 @@ TEST(sort_term, takes_one_sign) {
   EXPECT_EQ(term("-name").value->value.as_column(), 9u);
   EXPECT_FALSE(term("+src").value->descending);
   EXPECT_FALSE(term("key[0:4]").value->descending);
-  EXPECT_TRUE(term(" - src + dst").value->descending);
+  EXPECT_TRUE(term(" - (src + dst)").value->descending);
+  EXPECT_FALSE(term("(-src) + dst").value->descending);
+  EXPECT_TRUE(term("-(src)").value->descending);
+  for (const char* const unclear :
+       {" - src + dst", "-src % 10", "-(src) + dst", "+src * 2", "-5", "-2.5", "-src == dst"}) {
+    const compiled_sort_term no = term(unclear);
+    EXPECT_FALSE(no.value.has_value()) << unclear;
+    EXPECT_EQ(no.problems.at(0).offset, std::string(unclear).find_first_of("+-")) << unclear;
+  }
+  EXPECT_EQ(term("-src % 10").problems.at(0).expected, "-(src % 10); or (-x) in parentheses where it is the sign of x");
   EXPECT_EQ(term("-srk").problems.at(0).offset, 1u);
   EXPECT_FALSE(term("-").value.has_value());
 }
