@@ -27,6 +27,8 @@ char* text_arena::take(size_t num_bytes) {
   if (pieces_.empty() || pieces_.back().num_bytes - used_ < num_bytes) {
     const size_t wanted = std::max(num_bytes, pieces_.empty() ? usual_bytes : pieces_.back().num_bytes);
     if (num_bytes > most_bytes_) throw record::row_too_large(num_bytes, most_bytes_);
+    if (const uint64_t beyond = beyond_ + beyond_share() + num_bytes; beyond / most_texts_beyond > most_bytes_)
+      throw record::row_too_large(beyond, most_texts_beyond * most_bytes_);
     pieces_.push_back({pool_.take(wanted), wanted});
     used_ = 0;
   }
@@ -45,6 +47,8 @@ std::string_view text_arena::keep(std::string_view text) {
 
 void text_arena::clear() {
   used_ = taken_ = 0;
+  step_end_ = usual_share;
+  beyond_ = 0;
   if (pieces_.empty()) return;
   if (pieces_.back().num_bytes <= most_kept)
     pieces_.erase(pieces_.begin(), pieces_.end() - 1);

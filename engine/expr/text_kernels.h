@@ -28,11 +28,15 @@ class text_arena {
     taken_ -= num_bytes;
   }
   std::string_view keep(std::string_view text);
-  // Texts of so many bytes are too long: take() throws row_too_large.
+  // Texts of so many bytes are too long: take() throws row_too_large. So it does where those that go beyond the shares
+  // of their steps take several times as much together: then one row has many long texts on its way to a short result.
   void limit(uint64_t most_bytes) { most_bytes_ = most_bytes; }
   uint64_t longest() const { return most_bytes_; }
   // The next step begins; its share is about `num_bytes`.
-  void begin_step(size_t num_bytes) { step_end_ = taken_ + num_bytes; }
+  void begin_step(size_t num_bytes) {
+    beyond_ += beyond_share();
+    step_end_ = taken_ + num_bytes;
+  }
   bool step_is_full() const { return taken_ >= step_end_; }
   // Everything taken so far is invalid afterwards.
   void clear();
@@ -40,15 +44,19 @@ class text_arena {
  private:
   static constexpr size_t usual_bytes = 64 * 1024;
   static constexpr size_t most_kept = size_t{1} << 20;
+  static constexpr uint64_t most_texts_beyond = 4;  // as long as one may be
   struct piece {
     std::shared_ptr<std::byte[]> data;
     size_t num_bytes;
   };
   record::batch_pool& pool_;
+  size_t beyond_share() const { return taken_ > step_end_ ? taken_ - step_end_ : 0; }
+
   std::vector<piece> pieces_;
   size_t used_ = 0;   // of the last piece
   size_t taken_ = 0;  // since it was cleared
   size_t step_end_ = usual_share;
+  uint64_t beyond_ = 0;  // the shares of the steps before
   uint64_t most_bytes_ = ~uint64_t{0};
 };
 

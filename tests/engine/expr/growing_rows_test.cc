@@ -221,5 +221,20 @@ TEST(growing_rows, a_row_beyond_the_limit_ends_the_job) {
   }
 }
 
+// Each is short enough, and the result is a number.
+TEST(growing_rows, many_long_texts_of_one_row_end_the_job) {
+  const auto run = [&](size_t num_texts) {
+    std::string text = "length(pad_left(name, 2000000))";
+    for (size_t i = 1; i < num_texts; ++i) text += fmt::format(" + length(pad_left(name, {}))", 2'000'000 + i);
+    const row_program program = mapping({{"n", text}});
+    record::batch_pool pool;
+    run_in_pieces(program, testing::pack(item, items(3)), pool, {.num_bytes = batch_bytes, .row_bytes = 2'100'000},
+                  [](const std::vector<record::batch>&) {});
+    return pool.peak_bytes();
+  };
+  EXPECT_LE(run(4), 4 * 2'100'000 + (size_t{4} << 20));
+  EXPECT_THROW(run(100), record::row_too_large);
+}
+
 }  // namespace
 }  // namespace flowrun::expr
