@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -69,6 +70,20 @@ double real(const long_number<Words>& a) {
   return out;
 }
 
+// size / (count * unit), rounded once as long as count * unit, a power of ten, has 64 bits. The quotient then has 63
+// bits or more, more than a double has, and the last of them also stands for what is left of the division.
+double quotient(const long_number<2>& size, uint64_t count, double unit) {
+  const wide_lane whole = (static_cast<wide_lane>(size[1]) << 64) | size[0];
+  if (whole == 0) return 0;
+  uint64_t divisor = 0;
+  if (unit > 0x1p63 || __builtin_mul_overflow(count, static_cast<uint64_t>(unit), &divisor))
+    return real(size) / (static_cast<double>(count) * unit);
+  const int shift = size[1] != 0 ? std::countl_zero(size[1]) : 64 + std::countl_zero(size[0]);
+  const wide_lane shifted = whole << shift;
+  const wide_lane parts = shifted / divisor | (shifted % divisor != 0 ? 1 : 0);
+  return std::ldexp(static_cast<double>(parts), -shift);
+}
+
 // The absolute value of a sum.
 long_number<2> size_of(const long_number<2>& sum, bool is_signed) {
   return is_signed && (sum[1] & lane::sign_bit) != 0 ? negative(sum) : sum;
@@ -90,7 +105,7 @@ struct integer_mean {
   }
   double mean(double unit) const {
     if (count == 0) return nothing;
-    const double size = real(size_of(sum, IsSigned)) / (static_cast<double>(count) * unit);
+    const double size = quotient(size_of(sum, IsSigned), count, unit);
     return IsSigned && (sum[1] & lane::sign_bit) != 0 ? -size : size;
   }
 };

@@ -88,6 +88,17 @@ TEST(own_aggregates, give_means_and_variances_of_small_numbers) {
   EXPECT_TRUE(std::isnan(real_of("variance(i)", {5})));
 }
 
+// The sums have more digits than a double.
+TEST(own_aggregates, means_are_rounded_once) {
+  const int64_t x = 6'372'751'732'804'537'911;
+  EXPECT_EQ(real_of("avg(i)", {x, x, x, x, x}), static_cast<double>(x));
+  EXPECT_EQ(real_of("avg(i)", {1'478'488'929'638'537'396, 71'940'844'975'597'199, -152'751'235'606'265'619}),
+            4.6589284633595635e+17);
+  EXPECT_EQ(real_of("avg(i)", {-1'478'488'929'638'537'396, -71'940'844'975'597'199, 152'751'235'606'265'619}),
+            -4.6589284633595635e+17);
+  EXPECT_EQ(real_of("avg(price)", {x, x, x}), 63'727'517'328'045'379.11);
+}
+
 TEST(own_aggregates, do_not_wrap) {
   const uint64_t large = ~uint64_t{0};
   EXPECT_EQ(std::bit_cast<double>(result_of("avg(u)", std::vector<uint64_t>{large, large, large})), 0x1p64);
