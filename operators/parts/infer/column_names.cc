@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "engine/expr/expression.h"
 #include "specs/value.h"
 
@@ -34,34 +32,28 @@ std::string words_of(std::string_view text) {
   return out;
 }
 
-bool has(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 }  // namespace
 
-std::string free_name(const std::string& wanted, const std::vector<std::string>& taken) {
+std::string free_names::take(const std::string& wanted) {
   std::string out = wanted;
-  for (size_t number = 2; has(taken, out) || expr::is_reserved_word(out); ++number)
-    out = fmt::format("{}_{}", wanted, number);
+  // Numbers that were tried in vain are not tried again: a thousand columns may have one name.
+  for (size_t& number = next_[wanted]; taken_.contains(out) || expr::is_reserved_word(out); ++number)
+    out = fmt::format("{}_{}", wanted, number + 2);
+  taken_.insert(out);
   return out;
 }
 
 std::vector<std::string> column_names(const std::vector<std::string>& headers) {
   std::vector<std::string> out(headers.size());
-  std::vector<std::string> taken;
-  for (size_t i = 0; i < headers.size(); ++i) {
-    if (!is_name(headers[i]) || has(taken, headers[i])) continue;
-    out[i] = headers[i];
-    taken.push_back(headers[i]);
-  }
+  free_names names;
+  for (size_t i = 0; i < headers.size(); ++i)
+    if (is_name(headers[i]) && !names.is_taken(headers[i])) out[i] = names.take(headers[i]);
   for (size_t i = 0; i < headers.size(); ++i) {
     if (!out[i].empty()) continue;
     std::string wanted = words_of(headers[i]);
     if (wanted.empty()) wanted = fmt::format("column_{}", i + 1);
     if (!specs::is_column_name(wanted)) wanted = "_" + wanted;  // begins with a digit
-    out[i] = free_name(wanted, taken);
-    taken.push_back(out[i]);
+    out[i] = names.take(wanted);
   }
   return out;
 }

@@ -1,6 +1,9 @@
 // Names of columns for what a header calls them: "Amount (EUR)" is amount_eur.
 #pragma once
 
+#include <cstddef>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +14,17 @@ namespace flowrun::operators {
 // becomes column_N by its place, from 1.
 std::vector<std::string> column_names(const std::vector<std::string>& headers);
 
-// `wanted`, or with a number behind it where `taken` has it already.
-std::string free_name(const std::string& wanted, const std::vector<std::string>& taken);
+// Names that are given out once.
+class free_names {
+ public:
+  // `wanted`, or with a number behind it where it can't be had any more.
+  std::string take(const std::string& wanted);
+  bool is_taken(const std::string& name) const { return taken_.contains(name); }
+
+ private:
+  std::set<std::string> taken_;
+  std::map<std::string, size_t> next_;
+};
 
 // A name for nodes and types from a file's: "data/Sales 2024.csv.gz" is sales_2024. `fallback` where nothing of it can
 // be used.

@@ -104,16 +104,15 @@ class composition {
     for (const taken_column& t : taken_) words.insert(t.decided.missing.begin(), t.decided.missing.end());
     if (words.empty()) return;
     for (const size_t word : words) null_values_.emplace_back(missing_words[word]);
-    std::vector<std::string> names;
-    for (const taken_column& t : taken_) names.push_back(t.name);
+    free_names names;
+    for (const taken_column& t : taken_) names.take(t.name);
     for (taken_column& t : taken_) {
       if (t.decided.type.is_text()) continue;
       const column_evidence& seen = table_.columns[t.field];
       const bool has_one = std::any_of(words.begin(), words.end(),
                                        [&](size_t word) { return seen.missing[word] + seen.quoted_missing[word] > 0; });
       if (has_one) {
-        const std::string told_by = free_name(t.name + "_missing", names);
-        names.push_back(told_by);
+        const std::string told_by = names.take(t.name + "_missing");
         told_.emplace_back(t.name, told_by);
       }
     }
