@@ -102,6 +102,8 @@ class shape_checker {
       case parameter_kind::path:
       case parameter_kind::paths:  // a blank is a name like any other
         if (text.empty()) return fail(v.position(), fmt::format("'{}' is empty", p.name), describe(p));
+        if (text.find('\0') != std::string::npos)
+          return fail(v.position(), fmt::format("'{}' has a zero byte, and a path ends there", p.name), describe(p));
         break;
       default:
         if (text.find_first_not_of(" \t\r\n") == std::string::npos)
