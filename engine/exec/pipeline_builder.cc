@@ -7,6 +7,7 @@
 #include "engine/base/units.h"
 #include "engine/exec/program_stage.h"
 #include "engine/exec/row_values.h"
+#include "engine/expr/outside_function.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/scalar_names.h"
 #include "engine/record/row_too_large.h"
@@ -195,7 +196,11 @@ assembly pipeline_builder::build_node(size_t node, plan::node_part part, size_t 
                         .begin_at = begin_at_.source.empty() ? nullptr : &begin_at_.source,
                         .notes_positions = notes_positions_,
                         .scalars = scalars_of(node)};
-  return found->second->build(context);
+  try {
+    return found->second->build(context);
+  } catch (const expr::call_failed& cause) {  // for the value of a scalar
+    throw expr::call_failed(n.id, cause);
+  }
 }
 
 std::vector<std::vector<uint32_t>>& pipeline_builder::children_of(pipeline_tree& tree, const tail& t) const {

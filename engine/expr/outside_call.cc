@@ -72,10 +72,10 @@ std::variant<std::vector<node_ptr>, binding_fault> converted_arguments(const std
 }
 
 void refuse_binding(const std::string& name, const binding_fault& fault) {
-  throw error(error_kind::bad_spec,
-              fmt::format("{}: {}{}", name, fault.message,
-                          fault.expected.empty() ? "" : fmt::format("; expected: {}", fault.expected)),
-              fault.hint);
+  throw call_failed(error(error_kind::bad_spec,
+                          fmt::format("{}: {}{}", name, fault.message,
+                                      fault.expected.empty() ? "" : fmt::format("; expected: {}", fault.expected)),
+                          fault.hint));
 }
 
 std::variant<node_ptr, binding_fault> outside_call_node(const outside_function& function, std::vector<node_ptr> given) {

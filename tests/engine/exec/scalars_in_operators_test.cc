@@ -222,5 +222,18 @@ TEST(scalars, take_one_row) {
   }
 }
 
+TEST(scalars, that_a_setting_refuses_are_told_with_the_node) {
+  job_rig rig(R"yaml(
+  rows: {op: generate, with: {rows: 5, columns: {x: i}}}
+  t:    {op: reduce, in: rows, with: {let: {a: avg(x)}}}
+  o:    {op: reduce, in: rows, scalars: t, with: {let: {q: "approx_quantile(x, t.a)"}}}
+  w:    {op: file.write_csv, in: o, with: {path: @OUT/w}}
+)yaml",
+              different_places()[0]);
+  const std::unique_ptr<error> problem = rig.run();
+  ASSERT_NE(problem, nullptr);
+  EXPECT_EQ(std::string(problem->what()).substr(0, 40), "node 'o': approx_quantile: 2 is no quant");
+}
+
 }  // namespace
 }  // namespace flowrun::exec
