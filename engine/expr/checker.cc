@@ -12,6 +12,7 @@
 #include "engine/expr/functions.h"
 #include "engine/expr/known_elsewhere.h"
 #include "engine/expr/lane.h"
+#include "engine/expr/named_parameter.h"
 #include "engine/expr/scalars.h"
 #include "engine/expr/times.h"
 
@@ -103,7 +104,8 @@ class checker {
       return fault(s.offset, "neighbouring rows are not known here", "", "a window node gives row[-1].x");
     }
     const std::vector<std::string> known = known_names();
-    std::string hint = did_you_mean(s.text, known);
+    std::string hint = parameter_hint(names_.parameters, s.text);
+    if (hint.empty()) hint = did_you_mean(s.text, known);
     for (const function_help& f : functions())
       if (hint.empty() && f.name == s.text) hint = fmt::format("'{}' is a function: {}", f.name, f.signature);
     if (known.empty())
@@ -480,8 +482,13 @@ class checker {
   }
 
   FLOWRUN_OWN_FRAME node_ptr member(const syntax& s) {
-    if (node_ptr value = scalar(spelled(s))) return value;
     const syntax& owner = *s.children[0];
+    if (owner.kind == syntax_kind::name && owner.text == parameters_name && names_.parameters != nullptr) {
+      named_parameter found = find_parameter(*names_.parameters, s.text, known_names());
+      if (found.why) return fault(s.first, found.why->message, found.why->expected, found.why->hint);
+      if (found.value != nullptr) return found.value;
+    }
+    if (node_ptr value = scalar(spelled(s))) return value;
     if (owner.kind == syntax_kind::name) {
       bool known = false;
       node_ptr value = qualified(s, owner.text, known);

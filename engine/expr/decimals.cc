@@ -90,6 +90,14 @@ node_ptr with_exact_digits(std::string_view op, const node_ptr& a, const node_pt
   return n;
 }
 
+node_ptr signed_real_node(double value, std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  const node_ptr digits = real_literal_node(negative ? -value : value, text);
+  if (!negative) return digits;
+  return with_exact_digits("-", literal_node(0), digits, number_node(digits->type, lane::bits(value)));
+}
+
 node_ptr exact_decimal(const node_ptr& value) {
   if (value->type.is_decimal()) return value;
   if (value->type.is_integer()) return of_integer(value);

@@ -17,6 +17,8 @@ namespace flowrun::expr {
 
 // A literal with a point, as it was written.
 node_ptr real_literal_node(double value, std::string_view text);
+// The same of a text that may have a sign; `value` has it, too.
+node_ptr signed_real_node(double value, std::string_view text);
 // The same number with what + - and * make of the digits of two literals, if both have any: 1 + 0.19 is 1.19.
 node_ptr with_exact_digits(std::string_view op, const node_ptr& a, const node_ptr& b, node_ptr result);
 

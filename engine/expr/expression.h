@@ -54,6 +54,15 @@ struct constant {
   uint64_t bits = 0;        // integers and booleans as bits, floats as the bits of a double
 };
 
+struct node;  // node.h
+
+// A parameter of the job, which expressions name as params.NAME. Its value is known while they are checked, and counts
+// as if it were written there.
+struct parameter {
+  std::string name;
+  std::shared_ptr<const node> value;  // a constant; null: it has none in this run
+};
+
 class outside_functions;  // outside_function.h
 
 // What the names in an expression mean.
@@ -66,11 +75,11 @@ struct scope {
   // Columns and state variables of the same name hide them. Nothing that is checked depends on their values, which
   // change from run to run (scalars.h).
   std::vector<constant> constants = {};
+  // The job's parameters. A column or a constant with the name params.NAME of a parameter is a fault where it is named.
+  const std::vector<parameter>* parameters = nullptr;
   // Functions beyond the table that may be called; none when null.
   const outside_functions* functions = nullptr;
 };
-
-struct node;  // node.h
 
 class expression {
  public:

@@ -16,6 +16,7 @@
 #include "engine/plan/node_checker.h"
 #include "engine/plan/output_rules.h"
 #include "engine/plan/parameter_shape.h"
+#include "engine/plan/parameter_values.h"
 #include "engine/plan/sub_graphs.h"
 #include "specs/type_reader.h"
 #include "specs/value.h"
@@ -61,6 +62,7 @@ class job_checker final : public sub_graphs {
   std::map<std::string, graph_instance> instances_;
   std::shared_ptr<const specs::JobSpec> job_;
   std::map<std::string, record::row_type> types_;
+  std::shared_ptr<const std::vector<expr::parameter>> parameters_;
   int depth_ = 0;            // of bodies in bodies
   uint64_t num_bodies_ = 0;  // that were checked
   std::map<const graph*, uint64_t> num_graphs_;
@@ -295,6 +297,7 @@ void job_checker::run(graph& g, const outer_files& others) {
   job_ = g.job;
   read_types(g);
   types_ = g.types;
+  g.parameters = parameters_ = std::make_shared<const std::vector<expr::parameter>>(parameter_values(*g.job));
   graph_checker(g, faults_, *this).run(g.job->nodes(), nullptr);
   if (faults_.empty()) count_graphs(g);
   check_files(g.job->file(), files_, others, faults_);
@@ -315,6 +318,7 @@ bool job_checker::check(const body_request& request, graph& body, std::vector<fa
   body.path = request.path;
   body.scalars = request.scalars;
   body.functions = catalog_.functions();
+  body.parameters = parameters_;
   if (depth_ == deepest) {
     faults.push_back(fault_of(*job_, request, fmt::format("'{}' is {} graphs deep", request.path, deepest),
                               "fewer loops and calls inside of each other",

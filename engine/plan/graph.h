@@ -78,6 +78,7 @@ struct graph {
   // runs.
   std::vector<expr::constant> scalars;
   std::shared_ptr<const expr::outside_functions> functions;  // that expressions may call; may be null
+  std::shared_ptr<const std::vector<expr::parameter>> parameters;  // that expressions name as params.NAME; may be null
   std::shared_ptr<const specs::JobSpec> job;
   std::string path;  // of a body: the control node it belongs to, "levels.inner". Empty: the job itself
   std::vector<std::shared_ptr<const specs::Node>> own_specs;  // of nodes that the user didn't write

@@ -88,6 +88,27 @@ In every text of the file but keys, once, when the job is read:
 
 What comes in this way is not looked at again, and is text: a parameter that holds `a, b` does not become two items of a list.
 
+### Parameters in expressions
+
+`params.NAME` is a parameter's value in any expression, with its type: a string, a path and one of an enum are texts, an int and bytes are numbers and a float is one with a point, all three as if they were written there, and a bool, a date and a timestamp are what they are called. It is a constant: the check knows it, and what is computed of constants alone is computed once. No character of the value is read as a part of the expression, so this finds O'Brien, which `'${who}'` doesn't:
+
+```yaml
+flowrun: 1
+params:
+  who:  {type: string, default: "O'Brien"}
+  from: {type: date, default: 2026-11-01}
+nodes:
+  orders: {op: file.read_csv, with: {path: orders.csv, type: {name: string, day: date}}}
+  kept:   {op: filter, in: orders, with: {where: name == params.who and day >= params.from}}
+  write:  {op: file.write_csv, in: kept, with: {path: kept.csv}}
+tests:
+  - name: a name with a quote
+    given:  {orders: ["O'Brien,2026-11-02", "Ida,2026-11-02", "O'Brien,2026-10-31"]}
+    expect: {write: ["O'Brien,2026-11-02"]}
+```
+
+A parameter whose name has a - can't be named so. A column called `params` stays a column. Where `params.NAME` is a value of something else, of a node `params` under `scalars:`, it stays that, and a parameter of this name is a fault there.
+
 ### Types
 
 A row type is a map {column: type}, under `types:` with a name or wherever a node asks for one. Columns keep their order. A column's type is )";

@@ -53,6 +53,7 @@ void node_checker::fault_in_parameter(const std::string& name, size_t offset, st
 expr::scope node_checker::with_names(const expr::scope& scope) const {
   expr::scope all = scope;
   all.functions = graph_.functions.get();
+  all.parameters = graph_.parameters.get();
   all.constants.insert(all.constants.end(), own_scalars_.begin(), own_scalars_.end());
   all.constants.insert(all.constants.end(), graph_.scalars.begin(), graph_.scalars.end());
   return all;

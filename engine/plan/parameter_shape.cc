@@ -110,10 +110,18 @@ class shape_checker {
           return fail(v.position(), fmt::format("'{}' is empty", p.name), describe(p));
     }
     if (!right)
-      fail(v.position(), fmt::format("'{}' is not right for '{}'", shortened(text), p.name), describe(p), hint);
+      fail(v.position(), fmt::format("'{}' is not right for '{}'", shortened(text), p.name), describe(p),
+           hint.empty() ? hint_for_parameter(text) : hint);
   }
 
  private:
+  // Of a value that is said as expressions say it.
+  static std::string hint_for_parameter(std::string_view text) {
+    constexpr std::string_view begin = "params.";
+    if (!text.starts_with(begin) || !specs::is_id(text.substr(begin.size()))) return {};
+    return fmt::format("write \"${{{}}}\": {} is a word of expressions", text.substr(begin.size()), text);
+  }
+
   static std::string shortened(std::string_view text) {
     std::string out(text.substr(0, text.find('\n')).substr(0, 60));
     return out.size() < text.size() ? out + "…" : out;

@@ -91,18 +91,18 @@ class key(tuple):
         return tuple(self)
 
 
-def plain(value):
-    """`with` of a node as JSON has it."""
+def plain(value, spelled=lambda e: e):
+    """`with` of a node as JSON has it; `spelled`: how an expression is said."""
     if isinstance(value, ex):
-        return outer(value)
+        return outer(spelled(value))
     if isinstance(value, key):
-        return key_text(value)
+        return key_text(key(spelled(value[0]), value[1]))
     if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items()}
+        return {k: plain(v, spelled) for k, v in value.items()}
     if isinstance(value, list):
         if value and isinstance(value[0], node):
-            return {n.id: n.entry(lambda s: s) for n in value}
-        return [plain(v) for v in value]
+            return {n.id: n.entry(lambda s: s, spelled) for n in value}
+        return [plain(v, spelled) for v in value]
     return value
 
 
@@ -126,7 +126,7 @@ class node:
             return dict(zip(self.rows, streams))
         return streams[0] if len(streams) == 1 else streams
 
-    def entry(self, renamed):
+    def entry(self, renamed, spelled=lambda e: e):
         out = {"op": self.op}
         if isinstance(self.inputs, dict):
             out["in"] = {port: renamed(s) for port, s in self.inputs.items()}
@@ -137,7 +137,7 @@ class node:
         if self.rows:
             out["scalars"] = self.rows_entry(renamed)
         if self.settings:
-            out["with"] = plain(self.settings)
+            out["with"] = plain(self.settings, spelled)
         if self.on_error is not None:
             out["on_error"] = self.on_error
         return out

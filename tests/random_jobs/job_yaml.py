@@ -3,7 +3,7 @@
 import json
 import random
 
-from job_text import plain
+from job_text import ex, name, plain, real
 
 # Settings whose number may come from a parameter.
 NUMBERS = {"rows", "limit", "every", "buckets", "first", "seed", "before", "after", "n", "count", "max_depth"}
@@ -21,6 +21,26 @@ class spelling:
         name = f"p{self.prefix}{len(self.params)}"
         self.params[name] = {"type": kind, "default": value}
         return f"${{{name}}}"
+
+    def constant(self, kind, value):
+        """What an expression says in the place of a constant."""
+        parameter = f"p{self.prefix}{len(self.params)}"
+        self.params[parameter] = {"type": kind, "default": value}
+        return name(f"params.{parameter}")
+
+    def expression(self, e):
+        """The same with some of its constants from parameters."""
+        if not isinstance(e, tuple):
+            return e
+        if isinstance(e, ex) and e[0] in ("number", "real", "text") and self.r.random() < self.chance:
+            if e[0] == "number":
+                return self.constant("int", e[1])
+            if e[0] == "real":
+                return self.constant("float", real(e[1]))
+            if all(32 <= byte < 127 for byte in e[1]):
+                return self.constant("string", e[1].decode().replace("$", "$$"))
+        parts = [self.expression(part) for part in e]
+        return ex(*parts) if isinstance(e, ex) else tuple(parts)
 
     def of(self, value):
         if isinstance(value, list):
@@ -49,9 +69,9 @@ def yaml(jobs):
     for k, job in enumerate(jobs):
         prefix, spelled = f"j{k}" if len(jobs) > 1 else "", spelling(job)
         for n in job.nodes:
-            nodes[prefix + n.id] = spelled.of(n.entry(lambda s, prefix=prefix: prefix + s))
+            nodes[prefix + n.id] = spelled.of(n.entry(lambda s, prefix=prefix: prefix + s, spelled.expression))
         for graph, declared in job.graphs.items():
-            graphs[graph] = {**declared, "nodes": spelled.of(plain(declared["nodes"]))}
+            graphs[graph] = {**declared, "nodes": spelled.of(plain(declared["nodes"], spelled.expression))}
         params.update(spelled.params)
         types.update(spelled.types)
     out = {"flowrun": 1, "params": params}

@@ -87,19 +87,21 @@ TEST(scalars, have_the_value_of_the_iteration_in_every_operator) {
   for (const auto& [name, rows] : expected) EXPECT_EQ(outputs.at(name), rows) << name;
 }
 
-// The same nodes outside of a loop, with t from a row.
-std::string nodes_that_name(const std::string& row) {
+// The same nodes outside of a loop, with `t` said in another way, and with more words in front of `with:` of the nodes
+// that name it.
+std::string nodes_that_name(const std::string& t, const std::string& more) {
   std::string out;
   std::istringstream lines(nodes);
   for (std::string line; std::getline(lines, line);) {
-    const std::string named = std::regex_replace(line, std::regex("\\bt\\b"), row + ".t");
-    out += named == line ? line : std::regex_replace(named, std::regex("(op: [a-z_]+,)"), "$1 scalars: " + row + ",");
+    const std::string named = std::regex_replace(line, std::regex("\\bt\\b"), t);
+    out += named == line ? line : std::regex_replace(named, std::regex("(op: [a-z_]+,)"), "$1 " + more);
     out += "\n";
   }
   return out;
 }
 
-TEST(scalars, come_from_the_row_of_a_stream_in_every_operator) {
+// `nodes` are those above, with this value for `t`.
+void expect_outputs(const std::string& all_nodes, int value, const std::string& sections = {}) {
   const std::map<std::string, std::string> output_of = {{"map", "m"},
                                                         {"flat_map", "several"},
                                                         {"split", "split.low"},
@@ -107,22 +109,75 @@ TEST(scalars, come_from_the_row_of_a_stream_in_every_operator) {
                                                         {"partition", "buckets"},
                                                         {"permute", "places"},
                                                         {"union_find", "union.labels"}};
-  for (const int value : {5, 6}) {
-    std::string text = "\n  now: {op: generate, with: {rows: 1, columns: {t: \"i + " + std::to_string(value) + "\"}}}" +
-                       indented(nodes_that_name("now"), "  ");
-    for (const auto& [name, rows] : expected) {
-      const auto found = output_of.find(name);
-      text += "  w_" + name + ": {op: file.write_csv, in: " + (found == output_of.end() ? name : found->second) +
-              ", with: {path: @OUT/" + name + "}}\n";
-    }
-    const auto outputs = outputs_everywhere(text);
-    for (const auto& [name, rows] : expected) {
-      const std::string& found = outputs.at(name);
-      const bool is_first = value == 5;
-      EXPECT_EQ(found, is_first ? rows.substr(0, found.size()) : rows.substr(rows.size() - found.size())) << name;
-      EXPECT_FALSE(found.empty()) << name;
-    }
+  std::string text = all_nodes;
+  for (const auto& [name, rows] : expected) {
+    const auto found = output_of.find(name);
+    text += "  w_" + name + ": {op: file.write_csv, in: " + (found == output_of.end() ? name : found->second) +
+            ", with: {path: @OUT/" + name + "}}\n";
   }
+  const auto outputs = outputs_everywhere(text + sections);
+  for (const auto& [name, rows] : expected) {
+    const std::string& found = outputs.at(name);
+    const bool is_first = value == 5;
+    EXPECT_EQ(found, is_first ? rows.substr(0, found.size()) : rows.substr(rows.size() - found.size())) << name;
+    EXPECT_FALSE(found.empty()) << name;
+  }
+}
+
+TEST(scalars, come_from_the_row_of_a_stream_in_every_operator) {
+  for (const int value : {5, 6})
+    expect_outputs(fmt::format("\n  now: {{op: generate, with: {{rows: 1, columns: {{t: \"i + {}\"}}}}}}", value) +
+                       indented(nodes_that_name("now.t", "scalars: now,"), "  "),
+                   value);
+}
+
+TEST(parameters, are_constants_in_every_operator) {
+  for (const int value : {5, 6})
+    expect_outputs(indented(nodes_that_name("params.t", ""), "  "), value,
+                   fmt::format("params: {{t: {{type: int, default: {}}}}}\n", value));
+}
+
+TEST(parameters, are_known_in_loops_branches_and_graphs) {
+  const auto outputs = outputs_everywhere(R"yaml(
+  rows: {op: generate, with: {rows: 10, columns: {x: i, name: "if(i == 3, 'O\\'Brien', 'x')"}}}
+  up:
+    op: loop
+    in: {start: rows}
+    with:
+      carry: {now: {from: start}, total: {value: params.first}}
+      body: {next: {op: map, in: now, with: {x: "x + params.first", name: name}}}
+      next: {now: next, total: total + params.first}
+      until: total >= params.first * 3
+      max_iterations: 9
+  half:
+    op: if
+    in: {r: rows}
+    with:
+      condition: params.on and rows(r) > params.first
+      then: {out: {op: filter, in: r, with: {where: name == params.who}}}
+      else: {out: {op: filter, in: r, with: {where: "false"}}}
+      out: {out: out}
+  called: {op: call, in: {rows: rows}, with: {graph: g, least: params.first + 6, from: params.day}}
+  w1: {op: file.write_csv, in: up.now, with: {path: @OUT/up}}
+  w2: {op: file.write_csv, in: half.out, with: {path: @OUT/half}}
+  w3: {op: file.write_csv, in: called.kept, with: {path: @OUT/called}}
+params:
+  first: {type: int, default: 2}
+  on: {type: bool, default: true}
+  day: {type: date, default: 2026-02-28}
+  who: {type: string, default: "O'Brien"}
+graphs:
+  g:
+    in: {rows: any}
+    out: {kept: kept}
+    scalars: {least: {type: int}, from: {type: date}}
+    nodes:
+      some: {op: filter, in: rows, with: {where: "i64(x) >= least and name != params.who"}}
+      kept: {op: map, in: some, with: {x: x, day: from + params.first}}
+)yaml");
+  EXPECT_EQ(outputs.at("up").substr(0, 8), "4,x\n5,x\n");
+  EXPECT_EQ(outputs.at("half"), "3,O'Brien\n");
+  EXPECT_EQ(outputs.at("called"), "8,2026-03-02\n9,2026-03-02\n");
 }
 
 constexpr const char* ten_rows = R"yaml(
