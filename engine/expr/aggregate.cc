@@ -43,7 +43,7 @@ class aggregate_compiler {
 
  private:
   static constexpr const char* known =
-      "one of count(), sum(x), avg(x), min(x), max(x), first(x), last(x), variance(x), stddev(x), "
+      "one of count(), count(condition), sum(x), avg(x), min(x), max(x), first(x), last(x), variance(x), stddev(x), "
       "count_distinct(x), approx_count_distinct(x), approx_quantile(x, q)";
 
   void fault(size_t offset, std::string message, std::string expected = {}, std::string hint = {}) {
@@ -101,14 +101,15 @@ class aggregate_compiler {
   }
 
   void compile_own(const syntax& tree, aggregate_kind kind) {
+    if (kind == aggregate_kind::count && tree.children.size() == 1) return count_where(tree);
     aggregate value;
     value.kind = kind;
     const size_t wanted = kind == aggregate_kind::count ? 0 : 1;
     if (tree.children.size() != wanted)
       return fault(tree.offset,
-                   fmt::format("{} takes {}, not {}", tree.text, wanted == 0 ? "no argument" : "1 argument",
-                               tree.children.size()),
-                   wanted == 0 ? "count()" : fmt::format("{}(x)", tree.text));
+                   fmt::format("{} takes {}, not {}", tree.text,
+                               wanted == 0 ? "no argument or a condition" : "1 argument", tree.children.size()),
+                   wanted == 0 ? "count() or count(condition)" : fmt::format("{}(x)", tree.text));
     value.result = record::value_type::of(record::type_kind::u64);
     if (wanted == 1) {
       const syntax& argument = *tree.children[0];
@@ -122,12 +123,28 @@ class aggregate_compiler {
               argument.first, fmt::format("sum: this is {}", record::to_string(root->type)), "a number",
               root->type.is_time()
                   ? "write sum(date_diff('second', from, to)) for lengths of time; min(x) and max(x) take times"
-              : root->type.is_boolean() ? "write sum(u8(x)) to count"
+              : root->type.is_boolean() ? "write count(x) to count those for which it is true"
                                         : "write sum(to_u64(x)) to read numbers");
         value.result = wide_type(lane_kind_of(root->type));
       }
       value.argument.emplace(root, source_of(text_, tree, 0));
     }
+    result_.value = std::move(value);
+  }
+
+  // count(condition): the sum of what is 1 where it holds.
+  void count_where(const syntax& tree) {
+    const syntax& argument = *tree.children[0];
+    const node_ptr root = check(argument, names_, result_.problems);
+    if (root == nullptr) return;
+    if (!root->type.is_boolean())
+      return fault(argument.first, fmt::format("count: this is {}", record::to_string(root->type)),
+                   "a condition, as in count(x > 3), or nothing",
+                   "count() counts all rows, since no value is missing; count_distinct(x) counts different values");
+    aggregate value;
+    value.kind = aggregate_kind::sum;
+    value.result = record::value_type::of(record::type_kind::u64);
+    value.argument.emplace(cast(root, value.result), source_of(text_, tree, 0));
     result_.value = std::move(value);
   }
 

@@ -535,7 +535,7 @@ const std::vector<function_help>& operators() {
 const std::vector<function_help>& aggregates() {
   static const std::vector<function_help> help = [] {
     std::vector<function_help> out = {
-        {"count", "count() → u64", "Rows."},
+        {"count", "count([condition]) → u64", "Rows; with a condition, those for which it is true."},
         {"sum", "sum(x)",
          "The sum, modulo 2^64 for integers: u64, i64 or f64. Of decimals it is exact, in x's type; the job ends where "
          "it "

@@ -156,8 +156,8 @@ constexpr other_name other_aggregates[] = {
     {"n_distinct",
      "count_distinct(x), or approx_count_distinct(x), which needs no sort and is exact for up to 384 values"},
     {"uniq", "count_distinct(x), or approx_count_distinct(x), which needs no sort and is exact for up to 384 values"},
-    {"count_if", "sum(u8(condition))"},
-    {"countif", "sum(u8(condition))"},
+    {"count_if", "count(condition)"},
+    {"countif", "count(condition)"},
 };
 
 template <size_t Size>

@@ -421,7 +421,7 @@ class expression_drawer:
         of_numbers = ["sum", "avg", "variance", "stddev", "approx_quantile"]
         word = r.choice(["count", "sum", "min", "max", "first", "last", "approx_count_distinct", *of_numbers])
         if word == "count":
-            return ex("aggregate", word)
+            return ex("aggregate", word, *([self.condition()] if r.random() < 0.5 else []))
         e = self.draw((lambda k: is_number(k) or is_decimal(k)) if word in of_numbers else lambda k: True, 1)
         if e is None:
             return ex("aggregate", "count")

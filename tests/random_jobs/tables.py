@@ -189,7 +189,10 @@ def aggregate(e, types):
     """(type, function of the rows of a group)."""
     word, *argument = e[1:]
     if word == "count":
-        return "u64", len
+        if not argument:
+            return "u64", len
+        holds = condition(argument[0], types)
+        return "u64", lambda rows: sum([holds(r) for r in rows])
     value = compiled(argument[0], types)
     if value.constant or value.kind == "hash" or value.kind.startswith("key "):
         raise undefined("aggregates of constants")

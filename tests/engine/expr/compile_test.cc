@@ -379,10 +379,10 @@ TEST(aggregate, refuses_what_is_none) {
                                     {"src", 0, "no aggregate", "first(src)"},
                                     {"sum(src) + 1", 0, "no aggregate", "in a map behind"},
                                     {"summ(src)", 0, "unknown aggregate", "did you mean 'sum'?"},
-                                    {"count(src)", 0, "no argument, not 1", "count()"},
+                                    {"count(src)", 6, "count: this is u64", "a condition"},
                                     {"sum()", 0, "1 argument, not 0", "sum(x)"},
                                     {"sum(name)", 4, "this is string", "a number"},
-                                    {"sum(ok)", 4, "this is bool", "sum(u8(x))"},
+                                    {"sum(ok)", 4, "this is bool", "count(x)"},
                                     {"sum(srk)", 4, "unknown column 'srk'", "did you mean 'src'?"}};
   for (const wrong& w : table) {
     const compiled_aggregate c = compile_aggregate(w.text, all_names());
