@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/base/fault.h"
+#include "engine/expr/arithmetic.h"
 #include "engine/expr/coerce.h"
 #include "engine/expr/decimals.h"
 #include "engine/expr/exact.h"
@@ -12,6 +13,8 @@
 #include "engine/expr/functions.h"
 #include "engine/expr/known_elsewhere.h"
 #include "engine/expr/lane.h"
+#include "engine/expr/like_pattern.h"
+#include "engine/expr/membership.h"
 #include "engine/expr/named_parameter.h"
 #include "engine/expr/scalars.h"
 #include "engine/expr/times.h"
@@ -41,6 +44,8 @@ class checker {
       case syntax_kind::call: return call(s);
       case syntax_kind::unary: return unary(s);
       case syntax_kind::binary: return binary(s);
+      case syntax_kind::among: return among(s);
+      case syntax_kind::between: return between(s);
       case syntax_kind::tuple: return lone_tuple(s);
       case syntax_kind::index: return index(s);
       case syntax_kind::slice: return slice(s);
@@ -253,12 +258,65 @@ class checker {
     const bool comparison = op == "==" || op == "!=" || op == "<" || op == "<=" || op == ">" || op == ">=";
     const syntax& left = *s.children[0];
     const syntax& right = *s.children[1];
-    if (comparison && (left.kind == syntax_kind::tuple || right.kind == syntax_kind::tuple)) return tuples(s);
+    if (comparison && (left.kind == syntax_kind::tuple || right.kind == syntax_kind::tuple))
+      return tuples(op, s.offset, left, right);
     const node_ptr a = check(left), b = check(right);
-    return a == nullptr || b == nullptr ? nullptr : combine(s, a, b, comparison);
+    if (a == nullptr || b == nullptr) return nullptr;
+    if (op == "like") return like_node({s, {a, b}, problems_});
+    return comparison ? compared(op, s.offset, {left, a}, {right, b}) : combine(s, a, b);
   }
 
-  FLOWRUN_OWN_FRAME node_ptr combine(const syntax& s, const node_ptr& a, const node_ptr& b, bool comparison) {
+  // A value, and where it stands.
+  struct operand {
+    const syntax& at;
+    const node_ptr& value;
+  };
+
+  FLOWRUN_OWN_FRAME node_ptr compared(const std::string& op, size_t offset, const operand& a, const operand& b) {
+    if (node_ptr result = compare(op, a.value, b.value)) return result;
+    if (!has_own_rules(a.value, b.value)) return incomparable(offset, a.value, b.value);
+    const bool times = a.value->type.is_time() || b.value->type.is_time();
+    operand_fault why = times ? incomparable_times(a.value, b.value) : incomparable_decimals(a.value, b.value);
+    return fault((why.argument == 0 ? a : b).at.first, std::move(why.message), std::move(why.expected),
+                 std::move(why.hint));
+  }
+
+  FLOWRUN_OWN_FRAME node_ptr among(const syntax& s) {
+    const syntax& left = *s.children[0];
+    const bool tuple = left.kind == syntax_kind::tuple;
+    const size_t before = problems_.size();
+    const node_ptr value = tuple ? nullptr : check(left);
+    std::vector<node_ptr> equalities;
+    for (size_t i = 1; i < s.children.size() && (tuple || value != nullptr); ++i) {
+      const syntax& one = *s.children[i];
+      if (tuple || one.kind == syntax_kind::tuple) {
+        equalities.push_back(tuples("==", one.first, left, one));
+        if (equalities.back() == nullptr) return nullptr;  // what is wrong on the left is so for each
+        continue;
+      }
+      const node_ptr other = check(one);
+      equalities.push_back(other == nullptr ? nullptr : compared("==", one.first, {left, value}, {one, other}));
+    }
+    if (problems_.size() != before) return nullptr;
+    return one_holds(equalities);
+  }
+
+  FLOWRUN_OWN_FRAME node_ptr between(const syntax& s) {
+    const syntax &middle = *s.children[0], &low = *s.children[1], &high = *s.children[2];
+    node_ptr above, below;
+    if (middle.kind == syntax_kind::tuple || low.kind == syntax_kind::tuple || high.kind == syntax_kind::tuple) {
+      above = tuples(">=", s.offset, middle, low);
+      if (above != nullptr) below = tuples("<=", s.offset, middle, high);
+    } else {
+      const node_ptr value = check(middle), least = check(low), most = check(high);
+      if (value == nullptr || least == nullptr || most == nullptr) return nullptr;
+      above = compared(">=", low.first, {middle, value}, {low, least});
+      below = compared("<=", high.first, {middle, value}, {high, most});
+    }
+    return above == nullptr || below == nullptr ? nullptr : and_node(above, below);
+  }
+
+  FLOWRUN_OWN_FRAME node_ptr combine(const syntax& s, const node_ptr& a, const node_ptr& b) {
     const std::string& op = s.text;
     const syntax& left = *s.children[0];
     const syntax& right = *s.children[1];
@@ -266,12 +324,6 @@ class checker {
       const bool first = require_boolean(left, a, op), second = require_boolean(right, b, op);
       if (!first || !second) return nullptr;
       return op == "and" ? and_node(a, b) : or_node(a, b);
-    }
-    if (comparison) {
-      if (node_ptr result = compare(op, a, b)) return result;
-      if (a->type.is_time() || b->type.is_time()) return operand_problem(s, incomparable_times(a, b));
-      if (a->type.is_decimal() || b->type.is_decimal()) return operand_problem(s, incomparable_decimals(a, b));
-      return incomparable(s.offset, a, b);
     }
     if (a->type.is_time() || b->type.is_time()) {
       operand_fault why;
@@ -290,7 +342,7 @@ class checker {
     const bool first = require_number(left, a, op, integers, hint),
                second = require_number(right, b, op, integers, hint);
     if (!first || !second) return nullptr;
-    return arithmetic(s, a, b);
+    return number_arithmetic(op, s.offset, a, b, problems_);
   }
 
   node_ptr operand_problem(const syntax& s, operand_fault why) {
@@ -321,91 +373,24 @@ class checker {
     return a->type.is_time() || b->type.is_time() || a->type.is_decimal() || b->type.is_decimal();
   }
 
-  FLOWRUN_OWN_FRAME node_ptr tuples(const syntax& s) {
-    const syntax& left = *s.children[0];
-    const syntax& right = *s.children[1];
+  FLOWRUN_OWN_FRAME node_ptr tuples(const std::string& op, size_t offset, const syntax& left, const syntax& right) {
     if (left.kind != right.kind)
-      return fault(s.offset, "a tuple can only be compared with a tuple", "for example (a, b) < (c, d)");
+      return fault(offset, "a tuple can only be compared with a tuple", "for example (a, b) < (c, d)");
     if (left.children.size() != right.children.size())
       return fault(
-          s.offset,
+          offset,
           fmt::format("a tuple of {} can't be compared with one of {}", left.children.size(), right.children.size()),
           "tuples of the same length");
     std::vector<node_ptr> a, b;
     bool right_so_far = true;
     for (size_t i = 0; i < left.children.size(); ++i) {
-      a.push_back(check(*left.children[i]));
-      b.push_back(check(*right.children[i]));
-      if (a[i] == nullptr || b[i] == nullptr) {
-        right_so_far = false;
-      } else if (compare("==", a[i], b[i]) == nullptr && has_own_rules(a[i], b[i])) {
-        const bool times = a[i]->type.is_time() || b[i]->type.is_time();
-        operand_fault why = times ? incomparable_times(a[i], b[i]) : incomparable_decimals(a[i], b[i]);
-        const syntax& at = *(why.argument == 0 ? left : right).children[i];
-        fault(at.first, std::move(why.message), std::move(why.expected), std::move(why.hint));
-        right_so_far = false;
-      } else if (compare("==", a[i], b[i]) == nullptr) {
-        incomparable(right.children[i]->first, a[i], b[i]);
-        right_so_far = false;
-      }
+      const syntax &x = *left.children[i], &y = *right.children[i];
+      a.push_back(check(x));
+      b.push_back(check(y));
+      right_so_far = a[i] != nullptr && b[i] != nullptr && compared("==", y.first, {x, a[i]}, {y, b[i]}) != nullptr &&
+                     right_so_far;
     }
-    return right_so_far ? compare_tuples(s.text, a, b) : nullptr;
-  }
-
-  // The number that + - * / % make of two constants, as on paper; a fault where its type doesn't hold it.
-  node_ptr constant_arithmetic(const syntax& s, const node& a, const node& b, std::optional<lane_kind> kind) {
-    const std::optional<exact_number> result = exact_result(s.text, exact_value(a), exact_value(b));
-    const std::string sum = fmt::format("{} {} {}", exact_value(a), s.text, exact_value(b));
-    if (a.literal && b.literal) {
-      node_ptr literal = result ? literal_node(*result) : nullptr;
-      if (literal != nullptr) return literal;
-      return fault(s.offset, fmt::format("{} does not fit in 64 bits", sum),
-                   "-9223372036854775808 to 18446744073709551615", "write f64(x) to compute with floats");
-    }
-    const value_type type = wide_type(*kind);
-    if (result && holds(type, *result)) return number_node(type, static_cast<uint64_t>(*result));
-    const value_type is_signed = value_type::of(type_kind::i64);
-    const bool helps =
-        result && holds(is_signed, *result) && holds(is_signed, exact_value(a)) && holds(is_signed, exact_value(b));
-    return fault(s.offset,
-                 result ? fmt::format("{} is {}, which {} does not hold", sum, *result, to_string(type))
-                        : fmt::format("{} does not fit in 64 bits", sum),
-                 range_of(type), helps ? "write i64(x) for signed numbers" : "write f64(x) to compute with floats");
-  }
-
-  node_ptr arithmetic(const syntax& s, const node_ptr& a, const node_ptr& b) {
-    const std::string& op = s.text;
-    const bool literals = a->literal && b->literal && is_known_integer(*a) && is_known_integer(*b);
-    if (op == "<<" || op == ">>") {
-      const lane_kind kind = lane_kind_of(a->type);
-      const bool is_signed = kind == lane_kind::signed_integer;
-      const opcode code = op == "<<" ? opcode::shl : is_signed ? opcode::shr_i : opcode::shr_u;
-      const node_ptr shifted = op_node(code, wide_type(kind), {a, b});
-      return literals ? literal_node(exact_value(*shifted)) : shifted;
-    }
-    const std::optional<lane_kind> kind = common_kind({a, b});
-    const bool on_paper = op != "&" && op != "|" && op != "^";
-    if (on_paper && is_known_integer(*a) && is_known_integer(*b) && (kind || literals))
-      return constant_arithmetic(s, *a, *b, kind);
-    if (!kind)
-      return fault(s.offset,
-                   fmt::format("'{}' of {} and {}: no integer type holds both", op, type_name(a), type_name(b)),
-                   "both signed, or both unsigned", common_kind_hint({a, b}));
-    const bool real = *kind == lane_kind::real, is_signed = *kind == lane_kind::signed_integer;
-    opcode code = opcode::add;
-    switch (op[0]) {
-      case '+': code = real ? opcode::add_f : opcode::add; break;
-      case '-': code = real ? opcode::sub_f : opcode::sub; break;
-      case '*': code = real ? opcode::mul_f : opcode::mul; break;
-      case '/': code = real ? opcode::div_f : is_signed ? opcode::div_i : opcode::div_u; break;
-      case '%': code = real ? opcode::rem_f : is_signed ? opcode::rem_i : opcode::rem_u; break;
-      case '&': code = opcode::bit_and; break;
-      case '|': code = opcode::bit_or; break;
-      default: code = opcode::bit_xor; break;
-    }
-    const node_ptr result = op_node(code, wide_type(*kind), {to_kind(a, *kind), to_kind(b, *kind)});
-    if (real) return with_exact_digits(op, a, b, result);
-    return literals ? literal_node(exact_value(*result)) : result;
+    return right_so_far ? compare_tuples(op, a, b) : nullptr;
   }
 
   FLOWRUN_OWN_FRAME node_ptr index(const syntax& s) {

@@ -130,8 +130,11 @@ bool hides_a_sign(std::string_view text) {
   const auto tree = parse(text, problems);
   if (tree == nullptr || !problems.empty()) return false;
   if (tree->kind == syntax_kind::integer || tree->kind == syntax_kind::real) return true;
-  const bool in_parentheses = tree->kind == syntax_kind::binary && tree->first < tree->children[0]->first;
-  return tree->kind == syntax_kind::binary && !in_parentheses;
+  // x not in (…) is a negation that begins with x.
+  const bool has_operands = tree->kind == syntax_kind::binary || tree->kind == syntax_kind::among ||
+                            tree->kind == syntax_kind::between || tree->kind == syntax_kind::unary;
+  const bool in_parentheses = has_operands && tree->first < tree->children[0]->first;
+  return has_operands && !in_parentheses;
 }
 
 }  // namespace

@@ -31,6 +31,8 @@ std::span<const function> regular_expression_functions();
 
 // A call of a function that is bound, with its problems.
 node_ptr bound_call_of(const outside_function& function, const call_site& site);
+// regex_matches of two arguments, with its problems.
+node_ptr regex_matches_call(const call_site& site);
 // Reports that the values, the last arguments, have no type in common; at argument `at` where none is more to blame.
 node_ptr no_common_type(const call_site& s, size_t at, const std::vector<node_ptr>& values);
 

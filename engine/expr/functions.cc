@@ -428,6 +428,10 @@ node_ptr no_common_type(const call_site& s, size_t at, const std::vector<node_pt
                          : common_kind_hint(values));
 }
 
+node_ptr regex_matches_call(const call_site& site) {
+  return bound_call_of(bound_functions().at("regex_matches"), site);
+}
+
 node_ptr bound_call_of(const outside_function& function, const call_site& site) {
   auto made = outside_call_node(function, site.args);
   if (node_ptr* value = std::get_if<node_ptr>(&made)) return std::move(*value);
@@ -525,6 +529,14 @@ const std::vector<function_help>& operators() {
       {"|", "a | b", "Bitwise or."},
       {"== != < <= > >=", "a < b  (a, b) < (c, d)",
        "u64 against i64 is mathematically right; texts byte by byte; tuples lexicographically."},
+      {"in", "x in (a, b, …)  x not in (a, b, …)",
+       "Whether x is equal to one of them, by the rules of ==; tuples as well: (x, y) in ((1, 2), (3, 4)). What a long "
+       "list of constants costs hardly depends on its length."},
+      {"between", "x between a and b  x not between a and b", "x >= a and x <= b: both ends are in."},
+      {"like", "text like pattern  text not like pattern",
+       "Whether the whole text is as the pattern says, a constant: % is any text, _ one character of UTF-8. A "
+       "backslash "
+       "in front of them, or of itself, takes their meaning away, as in r'10\\%'; in '10\\\\%' it is written twice."},
       {"not", "not c", "Negation of a bool."},
       {"and", "c and d", "Both."},
       {"or", "c or d", "At least one."},

@@ -81,8 +81,12 @@ constexpr other_name others[] = {
     {"split", "split_part(text, separator, n)"},
     {"regexp_like", "regex_matches(text, pattern)"},
     {"rlike", "regex_matches(text, pattern)"},
-    {"like", "regex_matches(text, pattern), starts_with, ends_with or contains"},
-    {"ilike", "regex_matches(text, '(?i)…')"},
+    {"in", "x in (a, b)"},
+    {"isin", "x in (a, b)"},
+    {"is_in", "x in (a, b)"},
+    {"between", "x between a and b"},
+    {"like", "text like 'a%'"},
+    {"ilike", "lower(text) like 'a%'"},
     {"match", "regex_matches(text, pattern)"},
     {"matches", "regex_matches(text, pattern)"},
     {"regexp_substr", "regex_extract(text, pattern)"},
@@ -160,6 +164,26 @@ constexpr other_name other_aggregates[] = {
     {"countif", "count(condition)"},
 };
 
+constexpr other_name other_operators[] = {
+    {"ilike", "lower(x) like 'a%'"},
+    {"rlike", "regex_matches(x, pattern)"},
+    {"regexp", "regex_matches(x, pattern)"},
+    {"similar", "regex_matches(x, pattern)"},
+    {"glob", "x like 'a%'"},
+    {"is", "x == '' for a text, or is_nan(x) for a float: nothing else is missing"},
+    {"isnull", "x == '' for a text, or is_nan(x) for a float: nothing else is missing"},
+    {"xor", "a != b for conditions, a ^ b for bits"},
+    {"mod", "a % b"},
+    {"div", "a / b, which divides integers as integers"},
+    {"contains", "contains(text, part)"},
+    {"AND", "and, in small letters"},
+    {"OR", "or, in small letters"},
+    {"NOT", "not, in small letters"},
+    {"IN", "x in (a, b)"},
+    {"LIKE", "x like 'a%'"},
+    {"BETWEEN", "x between a and b"},
+};
+
 template <size_t Size>
 std::string written_here(const other_name (&names)[Size], std::string_view name) {
   for (const other_name& o : names)
@@ -170,6 +194,7 @@ std::string written_here(const other_name (&names)[Size], std::string_view name)
 }  // namespace
 
 std::string known_elsewhere(std::string_view function) { return written_here(others, function); }
+std::string operator_known_elsewhere(std::string_view word) { return written_here(other_operators, word); }
 std::string aggregate_known_elsewhere(std::string_view aggregate) { return written_here(other_aggregates, aggregate); }
 
 }  // namespace flowrun::expr

@@ -10,5 +10,7 @@ namespace flowrun::expr {
 std::string known_elsewhere(std::string_view function);
 // The same of aggregates: "write avg(x)" for mean.
 std::string aggregate_known_elsewhere(std::string_view aggregate);
+// The same of words between two values: "write lower(x) like 'a%'" for ilike.
+std::string operator_known_elsewhere(std::string_view word);
 
 }  // namespace flowrun::expr

@@ -100,7 +100,7 @@ std::variant<node_ptr, binding_fault> outside_call_node(const outside_function& 
 }
 
 node_ptr outside_call_again(const node& call, std::vector<node_ptr> args, std::vector<node_ptr> given, bool binds) {
-  if (!binds) {
+  if (!binds || call.call->function == nullptr) {
     auto again = std::make_shared<outside_call>(*call.call);
     again->given = std::move(given);
     return call_node(std::move(again), call.type, std::move(args));

@@ -13,7 +13,8 @@ namespace flowrun::expr {
 
 // What a node of such a call has beside its converted arguments.
 struct outside_call {
-  const outside_function* function;
+  // Null where the language itself has made the call, of constants that have values: it is not bound again.
+  const outside_function* function = nullptr;
   std::vector<node_ptr> given;  // the arguments before they were converted: to bind them again
   std::shared_ptr<const bound_call> bound;
 };

@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/expr/lane.h"
 #include "engine/expr/node.h"
+#include "engine/expr/outside_call.h"
 #include "engine/expr/primitive.h"
 
 namespace flowrun::expr {
@@ -319,7 +320,9 @@ std::vector<problem> can_pair(const expression& condition, const std::vector<boo
   const auto visit = [&](const auto& self, const node_ptr& n) -> void {
     if (rows.of(n) != (of_a | of_b) || !out.empty() || !seen.insert(n.get()).second) return;
     if (n->call != nullptr) {
-      out.push_back({0, "a plugin's function can't see two rows here", "functions of the expression language",
+      const bool is_list = n->call->function == nullptr;
+      out.push_back({0, fmt::format("{} can't see two rows here", is_list ? "a long list" : "a plugin's function"),
+                     is_list ? "fewer constants" : "functions of the expression language",
                      "compute its value of each row in a map in front"});
       return;
     }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
+#include "engine/expr/known_elsewhere.h"
 #include "engine/expr/lexer.h"
 
 namespace flowrun::expr {
@@ -17,6 +19,7 @@ using tree = std::unique_ptr<syntax>;
 struct syntax_fault {};
 
 constexpr std::array<std::string_view, 6> comparisons = {"==", "!=", "<", "<=", ">", ">="};
+constexpr std::array<std::string_view, 3> relations = {"in", "like", "between"};
 
 class parser {
  public:
@@ -25,7 +28,7 @@ class parser {
   tree run() {
     if (now().kind == token_kind::end) fail(now().offset, "the expression is empty", "an expression");
     tree result = expression();
-    if (now().kind != token_kind::end) unexpected("an operator or the end");
+    if (now().kind != token_kind::end) unexpected("an operator or the end", operator_known_elsewhere(now().text));
     return result;
   }
 
@@ -43,7 +46,7 @@ class parser {
     problems_.push_back({offset, std::move(message), std::move(expected), std::move(hint)});
     throw syntax_fault();
   }
-  [[noreturn]] void unexpected(std::string expected) {
+  [[noreturn]] void unexpected(std::string expected, std::string hint = {}) {
     const token& t = now();
     std::string message;
     switch (t.kind) {
@@ -51,7 +54,7 @@ class parser {
       case token_kind::text: message = "unexpected text literal"; break;
       default: message = fmt::format("unexpected '{}'", t.text); break;
     }
-    fail(t.offset, std::move(message), std::move(expected));
+    fail(t.offset, std::move(message), std::move(expected), std::move(hint));
   }
   void expect(std::string_view symbol, size_t opened) {
     if (take_symbol(symbol)) return;
@@ -130,15 +133,66 @@ class parser {
            std::find(comparisons.begin(), comparisons.end(), now().text) != comparisons.end();
   }
 
+  // Of the word that is `ahead` tokens from here.
+  bool is_relation(size_t ahead) const {
+    const token& t = tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
+    return t.kind == token_kind::name && std::find(relations.begin(), relations.end(), t.text) != relations.end();
+  }
+  bool at_relation() const { return is_relation(0) || (is_word("not") && is_relation(1)); }
+
   tree comparison() {
     tree left = level(0);
+    if (at_relation()) {
+      left = relation(std::move(left));
+      if (at_comparison() || at_relation())
+        fail(now().offset, "comparisons can't be chained", "one comparison", "put ( ) around the first");
+      return left;
+    }
     if (!at_comparison()) return left;
     const token op = tokens_[at_++];
     left = binary(op, std::move(left), level(0));
     if (at_comparison())
       fail(now().offset, "comparisons can't be chained", "one comparison",
            fmt::format("write a {} b and b {} c", op.text, now().text));
+    if (at_relation())
+      fail(now().offset, "comparisons can't be chained", "one comparison", "put ( ) around one of them");
     return left;
+  }
+
+  // x in (a, b), x like 'a%', x between a and b; with "not" in front of the word.
+  tree relation(tree left) {
+    const token negation = now();
+    const bool negated = is_word("not");
+    if (negated) ++at_;
+    const token word = tokens_[at_++];
+    const size_t first = left->first;
+    tree out;
+    if (word.text == "like") {
+      out = binary(word, std::move(left), level(0));
+    } else if (word.text == "between") {
+      out = make(syntax_kind::between, word, word.text);
+      adopt(*out, std::move(left));
+      adopt(*out, level(0));
+      if (!is_word("and")) unexpected("'and', as in x between 1 and 5");
+      ++at_;
+      adopt(*out, level(0));
+    } else {
+      out = make(syntax_kind::among, word, word.text);
+      adopt(*out, std::move(left));
+      const size_t opened = now().offset;
+      if (!take_symbol("(")) unexpected("values in parentheses, as in x in (1, 2)");
+      if (is_symbol(")")) unexpected("a value");
+      do adopt(*out, expression());
+      while (take_symbol(","));
+      expect(")", opened);
+      out->depth += static_cast<int>(std::bit_width(out->children.size()));  // it becomes a tree of comparisons
+    }
+    out->first = first;
+    if (!negated) return out;
+    tree node = make(syntax_kind::unary, negation, "not");
+    node->first = first;
+    adopt(*node, std::move(out));
+    return node;
   }
 
   // The left-associative operators between comparisons and signs, loosest first.

@@ -1,14 +1,16 @@
 // The grammar, with the precedence of Python. From loose to tight:
 //
 //   expression  = or ;                      or = and { "or" and } ;       and = not { "and" not } ;
-//   not         = "not" not | comparison ;  comparison = bits [ ("==" | "!=" | "<" | "<=" | ">" | ">=") bits ] ;
-//   bits        = xor { "|" xor } ;         xor = mask { "^" mask } ;     mask = shift { "&" shift } ;
-//   shift       = sum { ("<<" | ">>") sum } ;                             sum = term { ("+" | "-") term } ;
-//   term        = sign { ("*" | "/" | "%") sign } ;                       sign = ("-" | "+" | "~") sign | postfix ;
-//   postfix     = atom { "[" expression "]" | "[" [ expression ] ":" [ expression ] "]" | "." name } ;
-//   atom        = literal | name | name "(" [ list ] ")" | "(" expression ")" | "(" list ")"     (a tuple)
+//   not         = "not" not | comparison ;  comparison = bits [ ("==" | "!=" | "<" | "<=" | ">" | ">=") bits | relation
+//   ] ; relation    = [ "not" ] ( "in" "(" list ")" | "like" bits | "between" bits "and" bits ) ; bits        = xor {
+//   "|" xor } ;         xor = mask { "^" mask } ;     mask = shift { "&" shift } ; shift       = sum { ("<<" | ">>")
+//   sum } ;                             sum = term { ("+" | "-") term } ; term        = sign { ("*" | "/" | "%") sign }
+//   ;                       sign = ("-" | "+" | "~") sign | postfix ; postfix     = atom { "[" expression "]" | "[" [
+//   expression ] ":" [ expression ] "]" | "." name } ; atom        = literal | name | name "(" [ list ] ")" | "("
+//   expression ")" | "(" list ")"     (a tuple)
 //
-// Comparisons do not chain. Trees are at most max_tree_depth deep and parentheses nest at most max_nesting deep, so
+// Comparisons do not chain. "in", "like" and "between" mean something only behind a value, where no name can stand: a
+// column may be called so. Trees are at most max_tree_depth deep and parentheses nest at most max_nesting deep, so
 // that no text can exhaust the stack of this parser or of what walks the tree later.
 #pragma once
 
@@ -30,13 +32,15 @@ enum class syntax_kind {
   real,
   text,
   name,
-  call,    // text(children…)
-  unary,   // text child
-  binary,  // child text child
-  tuple,   // (a, b, …)
-  index,   // child[child]
-  slice,   // child[child:child]; bounds may be `nothing`
-  member,  // child.text
+  call,     // text(children…)
+  unary,    // text child
+  binary,   // child text child
+  among,    // child in (children…)
+  between,  // child between child and child
+  tuple,    // (a, b, …)
+  index,    // child[child]
+  slice,    // child[child:child]; bounds may be `nothing`
+  member,   // child.text
 };
 
 struct syntax {

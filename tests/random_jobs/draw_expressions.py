@@ -11,6 +11,7 @@ RANGES = [b"1", b"2", b"2,2", b"1.3,1.5", b"1,2", b"2b,3", b"1.2b,2.1b", b"3", b
 SETS = [b"a-z0-9_", b"abc", b"A-Z-", b" 0-9", b"\x00-\x1f"]
 PATTERNS = [b"[a-z]+", b"([0-9]+)", b"^a", b"b$", b"(a|b)(1?)", b"[0-9]+ *[a-z]", b"(?i)AB"]
 REPLACEMENTS = [b"", b"x", rb"<\0>", rb"\0\0"]
+LIKE = [b"a%", b"%b", b"%1%", b"a%b", b"", b"%", b"a", b"_", b"%a_%", b"__%", b"%a%b%", rb"%\%%", rb"\_%", b"% %a"]
 PARTS = [b"a", b"ab", b"", b" ", b"1", b"b", b"zebra", b"\xff"]
 
 
@@ -331,7 +332,14 @@ class expression_drawer:
         if depth == 0 and r.random() < 0.5 and self.names(lambda k: k == "bool"):
             return self.column(lambda k: k == "bool")
         depth = max(depth, 1)
-        what = r.randrange(18)
+        what = r.randrange(21)
+        if what == 18:
+            return self.membership(depth - 1)
+        if what == 19:
+            maker = r.choice([self.integer, self.real, self.text, self.time, self.decimal])
+            return ex("between", r.choice(["between", "not between"]), maker(depth - 1), maker(0), maker(0))
+        if what == 20:
+            return ex("like", r.choice(["like", "not like"]), self.text(depth - 1), ex("text", r.choice(LIKE)))
         if what == 16:
             b = r.choice([self.decimal(depth - 1), self.integer(0), self.real(0), ex("real", 12.345), ex("text", b"1.5")])
             return ex("binary", r.choice(COMPARED), self.decimal(depth - 1), b)
@@ -390,6 +398,23 @@ class expression_drawer:
             r.choice(["==", "!="]),
             *(call("hash64", seed, r.choice([self.integer, self.text])(0)) for _ in range(2))
         )
+
+    def membership(self, depth):
+        """A value among few or many, of which some are constants."""
+        r = self.r
+        of_numbers = [self.literal, lambda: self.integer(0)]
+        maker, others = r.choice(
+            [
+                (self.integer, of_numbers),
+                (self.text, [lambda: ex("text", draw_values.text(r)), lambda: ex("text", r.choice(PARTS)), lambda: self.text(0)]),
+                (self.real, [lambda: ex("real", r.choice([0.5, 2.0, 3.25])), lambda: self.real(0), *of_numbers]),
+                (self.time, [lambda: self.time(0)]),
+                (self.decimal, [lambda: ex("real", r.choice([0.5, 12.75])), lambda: self.decimal(0), *of_numbers]),
+            ]
+        )
+        constants = others if r.random() < 0.4 else others[:1]
+        values = [r.choice(constants)() for _ in range(r.choice([1, 2, 3, 6, 16]))]
+        return ex("among", r.choice(["in", "not in"]), maker(depth), *values)
 
     # What nodes ask for
 

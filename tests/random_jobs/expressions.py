@@ -4,6 +4,7 @@
 a.x, row[-1].x, rows(input).
 """
 
+import functools
 import math
 import re
 
@@ -415,6 +416,32 @@ def slice_of(text, first, last):
     return typed("string", run, constant=text.constant)
 
 
+def of_relation(op, out):
+    return unary("not", out) if op.startswith("not ") else out
+
+
+def among(op, value, others):
+    return of_relation(op, functools.reduce(lambda a, b: binary("or", a, b), [compared("==", value, v) for v in others]))
+
+
+def between(op, value, low, high):
+    return of_relation(op, binary("and", compared(">=", value, low), compared("<=", value, high)))
+
+
+# What is one character: of texts that no encoder makes it doesn't matter.
+CHARACTER = rb"(?:[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})"
+
+
+def like(op, text, pattern):
+    if not is_text(text.kind):
+        raise fault(f"like of {text.kind}")
+    wanted = b""
+    for escaped, byte in re.findall(rb"(\\?)(.)", pattern, re.S):
+        wanted += re.escape(byte) if escaped else {b"%": b".*", b"_": CHARACTER}.get(byte, re.escape(byte))
+    run, found = text.run, re.compile(wanted, re.S)
+    return of_relation(op, typed("bool", lambda row: found.fullmatch(run(row)) is not None, constant=text.constant))
+
+
 DECIMALS_TOO = ("round", "trunc", "floor", "ceil", "abs", "sign")
 
 
@@ -443,6 +470,11 @@ def compiled(e, types):
         return slice_of(*(compiled(p, types) if p is not None else None for p in parts))
     if head == "tuples":
         return tuples(parts[0], *([compiled(p, types) for p in side] for side in parts[1:]))
+    if head in ("among", "between"):
+        op, value, *others = parts[0], *(compiled(p, types) for p in parts[1:])
+        return among(op, value, others) if head == "among" else between(op, value, *others)
+    if head == "like":
+        return like(parts[0], compiled(parts[1], types), parts[2][1])
     if head != "call":
         raise AssertionError(head)
     word, *arguments = parts

@@ -4,7 +4,8 @@
 class ex(tuple):
     """An expression as a tree: ("number", 7), ("real", 0.5), ("text", b"x"), ("name", "x"), ("unary", op, a),
     ("binary", op, a, b), ("call", function, a, ...), ("byte", text, i), ("slice", text, from or None, to or None),
-    ("tuples", op, (a, ...), (b, ...)), ("aggregate", name, a or nothing)."""
+    ("tuples", op, (a, ...), (b, ...)), ("among", "in" or "not in", a, b, ...), ("between", op, a, low, high),
+    ("like", op, a, pattern), ("aggregate", name, a or nothing)."""
 
     __slots__ = ()
 
@@ -64,13 +65,19 @@ def written(e):
     if head == "tuples":
         left, right = (f"({', '.join(written(p) for p in side)})" for side in parts[1:])
         return f"({left} {parts[0]} {right})"
+    if head == "among":
+        return f"({written(parts[1])} {parts[0]} ({', '.join(written(p) for p in parts[2:])}))"
+    if head == "between":
+        return f"({written(parts[1])} {parts[0]} {written(parts[2])} and {written(parts[3])})"
+    if head == "like":
+        return f"({written(parts[1])} {parts[0]} {written(parts[2])})"
     raise AssertionError(head)
 
 
 def outer(e):
     """Without the parentheses around the whole."""
     text = written(e)
-    return text[1:-1] if e[0] in ("unary", "binary", "tuples") else text
+    return text[1:-1] if e[0] in ("unary", "binary", "tuples", "among", "between", "like") else text
 
 
 def key_text(key):

@@ -181,6 +181,8 @@ def smaller(value):
                 yield from (ex(*value[:i], p, *value[i + 1 :]) for p in smaller(part))
         if value[0] == "call" and len(value) > 4:
             yield from (ex(*value[:i], *value[i + 1 :]) for i in range(2, len(value)))
+        if value[0] == "among" and len(value) > 4:
+            yield from (ex(*value[:i], *value[i + 1 :]) for i in range(3, len(value)))
     elif isinstance(value, dict):
         for k in value:
             yield {x: v for x, v in value.items() if x != k}

@@ -48,6 +48,9 @@ def walk(value, seen):
         if value[0] in ("call", "aggregate", "binary", "unary", "tuples"):
             kind = {"call": "function", "aggregate": "aggregate"}.get(value[0], "operator")
             seen[f"{kind} {value[1]}"] += 1
+        elif value[0] in ("among", "between", "like"):
+            for word in value[1].split():
+                seen[f"operator {word}"] += 1
         elif value[0] in ("byte", "slice"):
             seen[f"operator {value[0]}"] += 1
         for part in value[1:]:
@@ -95,7 +98,7 @@ def of_page(page):
         out += (
             ["operator byte", "operator slice"]
             if "[" in row
-            else [f"operator {s}" for s in re.findall(r"(?:(?<= )|^)(?:not|and|or|[-+~*/%&^|<>=!]+)(?= |[a-z])", row)]
+            else [f"operator {s}" for s in re.findall(r"(?:(?<= )|^)(?:not|and|or|in|between|like|[-+~*/%&^|<>=!]+)(?= |[a-z])", row)]
         )
     out += ["operator " + s for s in ("==", "!=", "<=", ">", ">=")]
     types = re.search(r"^Rows are packed.*?A column is (.*)\.$", page, re.M)[1].split()

@@ -8,6 +8,7 @@
 #include "engine/base/fault.h"
 #include "engine/expr/conversion.h"
 #include "engine/expr/node.h"
+#include "engine/expr/outside_call.h"
 #include "operators/parts/order/sort_order.h"
 
 namespace flowrun::operators {
@@ -28,6 +29,8 @@ bool any_node(const expr::node& n, Holds holds) {
 // Why rules can't compute the value, one event at a time; empty: they can.
 std::string unsuited(const expr::node& root) {
   if (any_node(root, [](const expr::node& n) { return n.type.is_text(); })) return "has to do with text";
+  if (any_node(root, [](const expr::node& n) { return n.call != nullptr && n.call->function == nullptr; }))
+    return "looks for a number in a long list";
   if (any_node(root, [](const expr::node& n) { return n.call != nullptr; })) return "calls a plugin's function";
   return {};
 }

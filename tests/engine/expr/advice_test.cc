@@ -113,7 +113,13 @@ TEST(advice, is_accepted_when_followed) {
       {"regexp_matches(name, 'a')", "did you mean 'regex_matches'?", {"regex_matches(name, 'a')"}},
       {"regexp_extract(name, 'a')", "did you mean 'regex_extract'?", {"regex_extract(name, 'a')"}},
       {"regexp_replace(name, 'a', 'b')", "did you mean 'regex_replace'?", {"regex_replace(name, 'a', 'b')"}},
-      {"like(name, 'a%')", "write regex_matches(text, pattern), starts_with", {"starts_with(name, 'a')"}},
+      {"like(name, 'a%')", "write text like 'a%'", {"name like 'a%'"}},
+      {"name ilike 'a%'", "write lower(x) like 'a%'", {"lower(name) like 'a%'"}},
+      {"name rlike 'a'", "write regex_matches(x, pattern)", {"regex_matches(name, 'a')"}},
+      {"u IN (1, 2)", "write x in (a, b)", {"u in (1, 2)"}},
+      {"isin(u, 1)", "write x in (a, b)", {"u in (1, 2)"}},
+      {"between(u, 1, 2)", "write x between a and b", {"u between 1 and 2"}},
+      {"name like r'a\\b'", "in r'10\\%' a backslash is itself", {"name like r'10\\%'", "name like '10\\\\%'"}},
       {"coalesce(u, v)", "write if(x != 0, x, y)", {"if(u != 0, u, v)"}},
       {"coalesce(key, key)", "write coalesce(string(a), b)", {"coalesce(string(key), key)"}},
       {"nullif(u, 0)", "write nullif(f64(x), y)", {"nullif(f64(u), 0)"}},
@@ -166,7 +172,8 @@ TEST(advice, of_conversions_gives_the_type) {
       if (text.empty()) continue;
       EXPECT_EQ(testing::compiled_ok(text, scope{.row = &type}).type(), to.type) << text;
     }
-  EXPECT_EQ(none, 17u * 2 + 1 + 4) << "no way leads to bytes[N], but from longer ones, and none from bool to times and back";
+  EXPECT_EQ(none, 17u * 2 + 1 + 4)
+      << "no way leads to bytes[N], but from longer ones, and none from bool to times and back";
   // Keys of two inputs.
   EXPECT_EQ(one_type_text("k", all[7].type, "r", all[14].type), "r: to_u64(r)");
   EXPECT_EQ(one_type_text("k", all[14].type, "r", all[7].type), "r: string(r)");

@@ -349,8 +349,10 @@ TEST(sort_term, takes_one_sign) {
   EXPECT_TRUE(term(" - (src + dst)").value->descending);
   EXPECT_FALSE(term("(-src) + dst").value->descending);
   EXPECT_TRUE(term("-(src)").value->descending);
-  for (const char* const unclear :
-       {" - src + dst", "-src % 10", "-(src) + dst", "+src * 2", "-5", "-2.5", "-src == dst"}) {
+  EXPECT_TRUE(term("-(src not in (1, 2))").value->descending);
+  EXPECT_TRUE(term("-not (src in (1, 2))").value->descending);
+  for (const char* const unclear : {"-src in (1, 2)", "-src not in (1, 2)", "-src between 1 and 2", " - src + dst",
+                                    "-src % 10", "-(src) + dst", "+src * 2", "-5", "-2.5", "-src == dst"}) {
     const compiled_sort_term no = term(unclear);
     EXPECT_FALSE(no.value.has_value()) << unclear;
     EXPECT_EQ(no.problems.at(0).offset, std::string(unclear).find_first_of("+-")) << unclear;
@@ -434,7 +436,10 @@ TEST(expression_limits, deep_and_long_texts_are_refused) {
 }
 
 TEST(expression_fuzz, mutated_texts_never_crash) {
-  const std::vector<std::string> seeds = {"if(src > 10 and not ok, key[0:4], 'a\\x41b'[1:])",
+  const std::vector<std::string> seeds = {"src in (1, 2, dst)",
+                                          "name like 'a%_'",
+                                          "src not between 1 and dst",
+                                          "if(src > 10 and not ok, key[0:4], 'a\\x41b'[1:])",
                                           "(src, name) <= (dst, \"x\")",
                                           "hash64(1, name, ratio) % 0x10 + rand(2, row_number)",
                                           "row[-1].name[0] << 3",

@@ -92,7 +92,9 @@ random_tree leaf(generator& random, kind type) {
   return t;
 }
 
+// Or may become one: of an if with a constant condition, one side is left.
 bool is_constant(const random_tree& t) {
+  if (t.op == "if" && is_constant(t.args[0])) return is_constant(t.args[1]) || is_constant(t.args[2]);
   return t.args.empty() ? t.column < 0 : std::all_of(t.args.begin(), t.args.end(), is_constant);
 }
 
@@ -189,6 +191,12 @@ const std::vector<shape>& shapes() {
                                          {b, "tuple<", {u, s, u, s}},
                                          {b, "tuple>=", {i, u, u, i}},
                                          {b, "tuple==", {u, b, i, b}},
+                                         {b, "in", {u, u, i}},
+                                         {b, "in", {i, u}},
+                                         {b, "in", {s, s, s, s, s, s}},
+                                         {b, "not in", {f, f, u, i}},
+                                         {b, "between", {i, i, u}},
+                                         {b, "between", {s, s, s}},
                                          {b, "starts_with", {s, s}},
                                          {b, "contains", {s, s}},
                                          {b, "bool", {i}},
@@ -349,6 +357,12 @@ std::string text_of(const random_tree& t) {
   if (t.op == "not") return "(not " + a[0] + ")";
   if (t.op.starts_with("tuple"))
     return "((" + a[0] + ", " + a[1] + ") " + t.op.substr(5) + " (" + a[2] + ", " + a[3] + "))";
+  if (t.op == "between") return "(" + a[0] + " between " + a[1] + " and " + a[2] + ")";
+  if (t.op == "in" || t.op == "not in") {
+    std::string list;
+    for (size_t i = 1; i < a.size(); ++i) list += (i == 1 ? "" : ", ") + a[i];
+    return "(" + a[0] + " " + t.op + " (" + list + "))";
+  }
   const bool word = t.op == "and" || t.op == "or";
   if (word || !(t.op[0] >= 'a' && t.op[0] <= 'z')) return "(" + a[0] + " " + t.op + " " + a[1] + ")";
   std::string out = t.op + "(";
@@ -397,6 +411,12 @@ cell naive_value(const random_tree& t, const row& values) {
     if (op == "or") return truth(as_u(v[0]) != 0 || as_u(v[1]) != 0);
     if (op == "not") return truth(as_u(v[0]) == 0);
     if (op == "bool") return truth(as_u(v[0]) != 0);
+    if (op == "between") return truth(holds(">=", order(v[0], v[1])) && holds("<=", order(v[0], v[2])));
+    if (op == "in" || op == "not in") {
+      const bool found =
+          std::any_of(v.begin() + 1, v.end(), [&](const cell& x) { return holds("==", order(v[0], x)); });
+      return truth(found == (op == "in"));
+    }
     if (op == "starts_with") return truth(std::get<std::string>(v[0]).rfind(std::get<std::string>(v[1]), 0) == 0);
     if (op == "contains")
       return truth(std::get<std::string>(v[0]).find(std::get<std::string>(v[1])) != std::string::npos);
