@@ -32,7 +32,7 @@ const habits foreign_types = {{"uint8", "u8"},
                               {"bigint", "i64"},
                               {"float32", "f32"},
                               {"float64", "f64"},
-                              {"float", "f32"},
+                              {"float", "f64"},
                               {"double", "f64"},
                               {"boolean", "bool"},
                               {"str", "string"},
@@ -174,6 +174,8 @@ std::string value_type_hint(std::string_view word) {
   const std::string_view ours = foreign_type(word);
   if (ours == "bytes[N]") return "say how many: \"bytes[16]\"";
   if (ours == "decimal[S]") return "say how many digits are behind the point: \"decimal[2]\"";
+  // Python, pandas and SQL mean 64 bits, C and Arrow 32.
+  if (ours == "f64") return "write f64, or f32 for half the space and 7 digits";
   return ours.empty() ? did_you_mean(word, value_types) : "here it is called '" + std::string(ours) + "'";
 }
 

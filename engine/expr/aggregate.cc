@@ -14,6 +14,7 @@
 #include "engine/expr/outside_function.h"
 #include "engine/expr/own_aggregates.h"
 #include "engine/expr/parser.h"
+#include "engine/expr/words_of_sql.h"
 
 namespace flowrun::expr {
 
@@ -78,13 +79,14 @@ class aggregate_compiler {
     if (is_function)
       return fault(tree.offset, fmt::format("'{}' is a function and no aggregate", tree.text), known,
                    fmt::format("compute inside the aggregate, as in first({}(x)), or in a map behind", tree.text));
-    if (std::string other = aggregate_known_elsewhere(tree.text); !other.empty())
+    if (std::string other = aggregate_known_elsewhere(in_small_letters(tree.text)); !other.empty())
       return fault(tree.offset, fmt::format("unknown aggregate '{}'", tree.text), known, std::move(other));
     std::vector<std::string> words;
     for (const function_help& f : aggregates()) words.push_back(f.name);
     if (names_.functions != nullptr)
       for (const function_help& f : names_.functions->aggregate_help()) words.push_back(f.name);
-    std::string hint = did_you_mean(tree.text, words);
+    std::string hint = in_capitals(tree.text, words);
+    if (hint.empty()) hint = did_you_mean(tree.text, words);
     if (const size_t point = tree.text.find('.'); hint.empty() && point != std::string::npos)
       hint = words_of_plugin(tree.text.substr(0, point));
     fault(tree.offset, fmt::format("unknown aggregate '{}'", tree.text), known, std::move(hint));

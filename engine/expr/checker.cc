@@ -14,10 +14,12 @@
 #include "engine/expr/known_elsewhere.h"
 #include "engine/expr/lane.h"
 #include "engine/expr/like_pattern.h"
+#include "engine/expr/literal_length.h"
 #include "engine/expr/membership.h"
 #include "engine/expr/named_parameter.h"
 #include "engine/expr/scalars.h"
 #include "engine/expr/times.h"
+#include "engine/expr/words_of_sql.h"
 
 namespace flowrun::expr {
 
@@ -139,7 +141,8 @@ class checker {
       for (const function_help& f : table) known.push_back(f.name);
       if (names_.functions != nullptr)
         for (const function_help& f : names_.functions->help()) known.push_back(f.name);
-      std::string hint = known_elsewhere(s.text);
+      std::string hint = known_elsewhere(in_small_letters(s.text));
+      if (hint.empty()) hint = in_capitals(s.text, known);
       if (hint.empty()) hint = did_you_mean(s.text, known);
       const size_t point = s.text.find('.');
       if (hint.empty() && point != std::string::npos) hint = words_of_plugin(s.text.substr(0, point));
@@ -260,7 +263,10 @@ class checker {
     const syntax& right = *s.children[1];
     if (comparison && (left.kind == syntax_kind::tuple || right.kind == syntax_kind::tuple))
       return tuples(op, s.offset, left, right);
+    const size_t problems_before = problems_.size();
     const node_ptr a = check(left), b = check(right);
+    if (comparison && (a == nullptr) != (b == nullptr) && problems_.size() == problems_before + 1)
+      advise_word(a == nullptr ? left : right, a == nullptr ? right : left, a == nullptr ? b : a, op == "!=");
     if (a == nullptr || b == nullptr) return nullptr;
     if (op == "like") return like_node({s, {a, b}, problems_});
     return comparison ? compared(op, s.offset, {left, a}, {right, b}) : combine(s, a, b);
@@ -272,7 +278,24 @@ class checker {
     const node_ptr& value;
   };
 
+  // What was meant by an unknown name that is compared: a text without quotes, or null.
+  void advise_word(const syntax& word, const syntax& other, const node_ptr& value, bool unequal) {
+    if (word.kind != syntax_kind::name || !problems_.back().hint.empty()) return;
+    if (means_null(word.text))
+      problems_.back().hint = instead_of_null(other.kind == syntax_kind::name ? other.text : "x", unequal);
+    else if (value->type.is_text())
+      problems_.back().hint = fmt::format("a text needs quotes: '{}'", word.text);
+  }
+
   FLOWRUN_OWN_FRAME node_ptr compared(const std::string& op, size_t offset, const operand& a, const operand& b) {
+    if (auto never = never_equal(op, a.value, b.value))
+      return fault((never->argument == 0 ? a : b).at.first, std::move(never->message), std::move(never->expected),
+                   std::move(never->hint));
+    return comparable(op, offset, a, b);
+  }
+
+  // The same, but values of which it is known that they aren't equal may be compared.
+  FLOWRUN_OWN_FRAME node_ptr comparable(const std::string& op, size_t offset, const operand& a, const operand& b) {
     if (node_ptr result = compare(op, a.value, b.value)) return result;
     if (!has_own_rules(a.value, b.value)) return incomparable(offset, a.value, b.value);
     const bool times = a.value->type.is_time() || b.value->type.is_time();
@@ -358,7 +381,8 @@ class checker {
     else if (a->type.is_number() || b->type.is_number())
       hint = "write (x != 0) to make a number a condition";
     else if (text)
-      hint = "write (x == 'true') to read a condition from a text";
+      hint = fmt::format("write ({} == 'true') to read a condition from a text",
+                         a->type.is_bytes() || b->type.is_bytes() ? "string(x)" : "x");
     return fault(offset, fmt::format("{} and {} can't be compared", type_name(a), type_name(b)),
                  "two numbers, two texts or two bools", std::move(hint));
   }
@@ -387,8 +411,13 @@ class checker {
       const syntax &x = *left.children[i], &y = *right.children[i];
       a.push_back(check(x));
       b.push_back(check(y));
-      right_so_far = a[i] != nullptr && b[i] != nullptr && compared("==", y.first, {x, a[i]}, {y, b[i]}) != nullptr &&
-                     right_so_far;
+      if (a[i] == nullptr || b[i] == nullptr) {
+        right_so_far = false;
+        continue;
+      }
+      const node_ptr alike = op == "==" || op == "!=" ? compared(op, y.first, {x, a[i]}, {y, b[i]})
+                                                      : comparable("==", y.first, {x, a[i]}, {y, b[i]});
+      right_so_far = alike != nullptr && right_so_far;
     }
     return right_so_far ? compare_tuples(op, a, b) : nullptr;
   }

@@ -44,6 +44,7 @@ std::string converted_text(std::string_view text, value_type from, value_type to
   if (to.is_decimal()) return from.is_boolean() ? "" : fmt::format("to_decimal({}, {})", text, to.scale);
   if (to.is_bytes())
     return from.is_bytes() && from.num_bytes > to.num_bytes ? fmt::format("{}[0:{}]", text, to.num_bytes) : "";
+  if (to.is_boolean() && from.is_bytes()) return fmt::format("string({}) == 'true'", text);  // whatever its length
   if (to.is_boolean()) return from.is_text() ? fmt::format("{} == 'true'", text) : fmt::format("{} != 0", text);
   return from.is_text() ? number_in(text, to) : fmt::format("{}({})", to_string(to), text);
 }

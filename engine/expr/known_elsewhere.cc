@@ -90,7 +90,7 @@ constexpr other_name others[] = {
     {"match", "regex_matches(text, pattern)"},
     {"matches", "regex_matches(text, pattern)"},
     {"regexp_substr", "regex_extract(text, pattern)"},
-    {"extract", "regex_extract(text, pattern)"},
+    {"extract", "year(t), month(t), day(t), hour(t) and so on of a time, or regex_extract(text, pattern)"},
     {"regexp_sub", "regex_replace(text, pattern, by)"},
     {"sub", "regex_replace(text, pattern, by), or replace(text, part, by)"},
     {"translate", "replace(text, part, by)"},

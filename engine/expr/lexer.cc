@@ -167,7 +167,7 @@ class lexer {
       std::string_view taken_as;
     };
     static constexpr std::array<mistake, 5> mistakes = {{{"&&", "write and", "and"},
-                                                         {"||", "write or", "or"},
+                                                         {"||", "write or between conditions, concat(a, b) to join texts", "or"},
                                                          {"<>", "write !=", "!="},
                                                          {"!", "write not", "not"},
                                                          {"=", "write == to compare", "=="}}};

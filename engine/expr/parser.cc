@@ -8,6 +8,7 @@
 
 #include "engine/expr/known_elsewhere.h"
 #include "engine/expr/lexer.h"
+#include "engine/expr/words_of_sql.h"
 
 namespace flowrun::expr {
 
@@ -311,12 +312,14 @@ class parser {
 
 std::unique_ptr<syntax> parse(std::string_view text, std::vector<problem>& problems) {
   const size_t before = problems.size();
-  std::vector<token> tokens = lex(text, problems);
+  const std::vector<token> tokens = lex(text, problems);
   if (problems.size() > before && tokens.size() <= 1) return nullptr;
   try {
-    tree result = parser(std::move(tokens), problems).run();
+    tree result = parser(tokens, problems).run();
     return problems.size() > before ? nullptr : std::move(result);
   } catch (const syntax_fault&) {
+    if (std::string hint = written_in_sql(text, tokens, problems.back().offset); !hint.empty())
+      problems.back().hint = std::move(hint);
     return nullptr;
   }
 }

@@ -198,6 +198,10 @@ bound bind_replace(const std::vector<given_argument>& args) {
   if (auto fault = text_needed(args, 2)) return *fault;
   constexpr const char* expected = "a text in which \\1 is what group 1 has found";
   if (auto fault = constant_needed(args, 2, expected)) return *fault;
+  // Not what was meant, whoever wrote it: who has such texts to write can put them in with replace().
+  if (args[2].is_known && args[2].text.find('\0') != std::string_view::npos)
+    return binding_fault{2, "the text to put in has a byte 0: in '…' that is what \\0 means", expected,
+                         "write r'…', as in r'<\\0>', where \\0 is the match"};
   const std::vector<value_type> wanted = {string, string, string};
   if (p.compiled == nullptr || !args[2].is_known) return binding{string, wanted, call_without_value()};
   std::string no;
@@ -219,7 +223,7 @@ constexpr function table[] = {
     {"regex_replace", "regex_replace(text, pattern, by) → string",
      "The text with every match replaced; in `by`, a constant, \\1 to \\9 are what the groups have found, and "
      "\\0 is the "
-     "match.",
+     "match. Write it as r'<\\0>': in quotes without the r, \\0 is the byte 0, which is refused.",
      3, 3, nullptr, bind_replace},
 };
 

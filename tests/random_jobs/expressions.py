@@ -181,6 +181,10 @@ def compared(op, a, b):
             a, b = to(a, "f64"), to(b, "f64")
     elif not (is_text(a.kind) and is_text(b.kind)) and not a.kind == b.kind == "bool" and not a.kind == b.kind:
         raise fault(f"{a.kind} and {b.kind} can't be compared")
+    for text, other in ((a, b), (b, a)):
+        if op in ("==", "!=") and text.constant and text.kind == "string" and other.kind.startswith("bytes["):
+            if len(text.run(None)) != int(other.kind[len("bytes[") : -1]):
+                raise fault("a constant that never equals one of another length")
     f, x, y = COMPARISONS[op], a.run, b.run
     return typed("bool", lambda row: f(x(row), y(row)), constant=a.constant and b.constant)
 

@@ -71,6 +71,8 @@ TEST(regular_expressions, name_what_is_wrong) {
   EXPECT_THAT(fault("regex_extract(text, '(a)', 'x')").message, HasSubstr("no group 'x'"));
   EXPECT_THAT(fault("regex_extract(text, '(a)', n)").message, HasSubstr("not a constant"));
   EXPECT_THAT(fault(R"(regex_replace(text, 'a', r'\1'))").message, HasSubstr("1"));
+  EXPECT_THAT(fault(R"(regex_replace(text, 'a', '<\0>'))").message, HasSubstr("a byte 0"));
+  EXPECT_EQ(fault(R"(regex_replace(text, 'a', '<\0>'))").hint, R"(write r'…', as in r'<\0>', where \0 is the match)");
   EXPECT_THAT(fault("regex_replace(text, 'a', text)").message, HasSubstr("not a constant"));
   EXPECT_THAT(fault("r'a").message, HasSubstr("text literal without its end"));
   EXPECT_THAT(fault("bytes(text, n)").message, HasSubstr("no length of bytes[N]"));
