@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "specs/yaml_quoting.h"
+
 namespace flowrun::specs {
 
 namespace {
@@ -106,6 +108,14 @@ void report_yaml_error(std::string_view message, const yaml_progress& progress, 
   }
   Position position = at.value_or(source.position_of(0));
   if (at_end && last != unknown && position.origin().empty()) position = source.position_of(last);
+  const bool in_block =
+      message.starts_with(YAML::ErrorMsg::END_OF_MAP) || message.starts_with(YAML::ErrorMsg::MAP_VALUE);
+  if ((flow_map || flow_list || in_block) && !at_end && cut_word(text, offset).word.empty()) {
+    if (std::optional<quoting_fault> found = quoting_fault_at(text, offset, flow_map || flow_list)) {
+      faults.add(position, std::move(found->message), "text in quotes", std::move(found->hint));
+      return;
+    }
+  }
   if (flow_map || flow_list) {
     const cut found = cut_word(text, offset);
     if (found.word.empty()) {
