@@ -52,6 +52,23 @@ std::optional<std::string> whole_number(std::string_view token) {
   return (negative ? "-" : "") + digits.substr(first) + std::string(static_cast<size_t>(std::min(zeros, enough)), '0');
 }
 
+// Of a number without an exponent; as many as a decimal may have.
+size_t digits_behind_point(std::string_view number) {
+  const size_t point = number.find('.');
+  if (point == std::string_view::npos) return 0;
+  return std::min<size_t>(number.size() - point - 1, record::max_decimal_scale);
+}
+
+// Of a text, in its quotes, where a number should be. A string column takes texts alone, a number numbers alone.
+std::string advice_on_text(std::string_view token) {
+  const std::string_view inside = token.substr(1, token.size() < 2 ? 0 : token.size() - 2);
+  const size_t digits = digits_behind_point(inside);
+  int64_t units = 0;
+  if (record::read_decimal(inside, static_cast<uint32_t>(digits), units) == record::decimal_reading::done)
+    return fmt::format("; decimal[{}] takes numbers and such texts", digits);
+  return "; if it is a text in all lines, take it as a string, and convert it in a map";
+}
+
 }  // namespace
 
 bool is_json_number(std::string_view token) {
@@ -109,8 +126,10 @@ std::string json_refusal(record::value_type type, std::string_view token) {
     expected += type.is_date() ? " (a text such as \"2026-11-23\")" : " (a text such as \"2026-11-23T22:15:03Z\")";
   if (type.is_decimal() && number)
     return fmt::format("expected {}, got {}: {}", expected, got, record::why_no_decimal(token, type.scale));
-  const char* advice = "";
-  if (type.is_number() && text) advice = "; take it as a string, and convert it in a map";
+  std::string advice;
+  if (type.is_number() && text) advice = advice_on_text(token);
+  if (type.is_string() && number && token.find_first_of("eE") == std::string_view::npos)
+    advice = fmt::format("; if its texts are numbers, decimal[{}] takes both", digits_behind_point(token));
   return fmt::format("expected {}, got {}{}", expected, got, advice);
 }
 
