@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "operators/parts/files/file_input.h"
+#include "operators/parts/text/csv_advice.h"
 #include "operators/parts/text/csv_columns.h"
 #include "operators/parts/text/csv_header.h"
 #include "operators/parts/text/csv_missing.h"
@@ -91,7 +92,11 @@ settings check(plan::node_checker& node) {
 using csv_layouts = std::vector<std::shared_ptr<const csv_layout>>;
 
 exec::assembly build(exec::build_context& c, const settings& s) {
-  auto tally = std::make_shared<rejection_tally>(s.on_error, s.paths, c.counters);
+  rejection_words words;
+  words.advise = [type = s.type, missing = s.missing, times = s.times](size_t column, std::string_view field) {
+    return advice_on_field(type, column, field, missing, times);
+  };
+  auto tally = std::make_shared<rejection_tally>(s.on_error, s.paths, c.counters, std::move(words));
   cutter_options cutting = default_cutting(c, s.inputs);
   cutting.format = s.format;
   cutting.skip_byte_order_mark = true;

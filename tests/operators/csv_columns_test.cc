@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "operators/parts/text/csv_header.h"
 #include "operators/parts/text/csv_layout.h"
 #include "operators/parts/text/csv_parser.h"
 #include "operators/parts/text/text_cutter.h"
@@ -128,13 +129,34 @@ TEST(csv_columns, a_header_that_lacks_a_column_is_named_with_what_it_has) {
   };
   EXPECT_EQ(said("id,amount\n", {"id", "amuont"}),
             "in.csv:1: the header has no column \"amuont\"; it has id, amount | did you mean \"amount\"?");
-  EXPECT_EQ(
-      said("ID,unit price \n", {"unit_price", "id"}),
-      "in.csv:1: the header has no column \"unit_price\"; it has ID, \"unit price \" | did you mean \"unit price \"?");
+  EXPECT_EQ(said("ID,unit price \n", {"unit_price", "id"}),
+            "in.csv:1: the header has no columns \"unit_price\", \"id\"; it has ID, \"unit price \" | did you mean "
+            "\"unit price "
+            "\", \"ID\"?");
   EXPECT_EQ(said("id,Amount (EUR)\n", {"amount"}),
             "in.csv:1: the header has no column \"amount\"; it has id, Amount (EUR) | did you mean \"Amount (EUR)\"?");
   EXPECT_EQ(said("\n", {"zzz"}), "in.csv:1: the header has no column \"zzz\"; it has \"\" | ");
   EXPECT_EQ(said("a,b,a\n", {"b", "a"}), "in.csv:1: the header has the column \"a\" twice, as fields 1 and 3 | ");
+  const auto hint = [](std::string_view header, const std::vector<std::string>& wanted,
+                       const std::vector<std::string>& columns = {}) {
+    return error_of([&] { layout_by_header("in.csv", header, wanted, csv_format{}, columns); }).hint();
+  };
+  EXPECT_THAT(hint("Order ID,Customer No.,x\n", {"order_id", "customer_no", "x", "y"}),
+              testing::StartsWith("did you mean \"Order ID\", \"Customer No.\"? Say `names: {order_id: \"Order ID\", "
+                                  "customer_no: \"Customer No.\"}`; "));
+  EXPECT_THAT(hint("Total (EUR),x\n", {"total (eur)"}, {"total"}),
+              testing::StartsWith("did you mean \"Total (EUR)\"? Say `names: {total: \"Total (EUR)\"}`; "));
+  EXPECT_THAT(hint("id,amount\n", {"id", "amounts"}), testing::StartsWith("did you mean \"amount\"?"));
+  EXPECT_THAT(hint("amount,x\n", {"amount", "amounts"}), testing::StartsWith("`names:")) << "it is taken";
+  EXPECT_THAT(hint("id;amount;x\n", {"id", "amount"}), testing::StartsWith("say `delimiter: \";\"`, which parts"));
+  EXPECT_THAT(hint("id\tamount\tx\n", {"id", "amount"}), testing::StartsWith("say `delimiter: \"\\t\"`, which parts"));
+  EXPECT_THAT(error_of([] {
+                check_csv_header("in.csv", "a;b\n",
+                                 record::row_type({{"a", record::value_type::of(record::type_kind::u8)},
+                                                   {"b", record::value_type::of(record::type_kind::u8)}}),
+                                 csv_format{});
+              }).hint(),
+              testing::StartsWith("say `delimiter: \";\"`, which parts"));
   std::string wide = "c0";
   for (int i = 1; i < 300; ++i) wide += ",c" + std::to_string(i);
   EXPECT_THAT(said(wide, {"x"}), testing::HasSubstr("c14, c15, … | "));

@@ -68,6 +68,22 @@ class csv_columns_test(resuming_test):
         self.write("a.csv", 'x,n (1),x,"name"\n')  # nobody asks for x
         self.assertEqual(self.flowrun("check", "job.yaml").returncode, 0)
 
+    def test_advice_is_accepted_when_it_is_followed(self):
+        self.write("a.csv", "Order ID;day;n\n1;03.02.2026;NA\n")
+        job = """flowrun: 1
+nodes:
+  rows: {op: file.read_csv, with: {path: a.csv, columns: header, type: {order_id: u32, day: date, n: i64}MORE}}
+  write: {op: file.write_csv, in: rows, with: {path: "-"}}
+"""
+        more = ""
+        for advised in ('delimiter: ";"', 'names: {order_id: "Order ID"}', 'format: {day: "%d.%m.%Y"}', 'null_values: ["NA"]',
+                        "default: {n: 0}"):
+            self.write("job.yaml", job.replace("MORE", more))
+            self.fails(65, self.flowrun("-q", "job.yaml"), advised)
+            more += ", " + advised
+        self.write("job.yaml", job.replace("MORE", more))
+        self.assertEqual(self.flowrun("-q", "job.yaml").stdout, "1,2026-02-03,0\n")
+
     def test_a_header_that_is_longer_than_what_is_looked_at(self):
         names = ",".join(f"x{i}" for i in range(250_000))
         self.write("a.csv", f"{names},n (1)\n")

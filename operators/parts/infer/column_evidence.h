@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "operators/parts/infer/missing_words.h"
-#include "operators/parts/infer/time_forms.h"
+#include "operators/parts/text/time_forms.h"
 
 namespace flowrun::operators {
 

@@ -67,7 +67,7 @@ std::shared_ptr<const csv_layout> look_at_header(const csv_columns& columns, con
                                                  std::string_view record, const record::row_type& type,
                                                  const csv_format& format) {
   if (columns.by_header)
-    return std::make_shared<const csv_layout>(layout_by_header(path, record, columns.names, format));
+    return std::make_shared<const csv_layout>(layout_by_header(path, record, columns.names, format, type.names()));
   check_csv_header(path, record, type, format);
   return nullptr;
 }

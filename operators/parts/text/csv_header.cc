@@ -35,6 +35,27 @@ std::string listed_names(const std::vector<std::string>& names) {
   return out;
 }
 
+std::string advice_on_delimiter(std::string_view record, const std::vector<std::string>& wanted,
+                                const csv_format& format) {
+  const auto num_found = [&](const csv_format& how) {
+    const std::vector<std::string> names = fields_of_record(record, how);
+    return std::count_if(wanted.begin(), wanted.end(), [&names](const std::string& name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    });
+  };
+  auto most = num_found(format);
+  std::string out;
+  for (const char other : {';', '\t', ',', '|', ' '}) {
+    if (format.quote == other) continue;
+    const auto found = num_found({other, format.quote});
+    if (found <= most) continue;
+    most = found;
+    out = fmt::format("say `delimiter: \"{}\"`, which parts the names of this header; ",
+                      other == '\t' ? std::string("\\t") : std::string(1, other));
+  }
+  return out;
+}
+
 void check_csv_header(const std::string& path, std::string_view record, const record::row_type& type,
                       const csv_format& format) {
   const std::vector<std::string> found = fields_of_record(record, format);
@@ -49,9 +70,11 @@ void check_csv_header(const std::string& path, std::string_view record, const re
           : fmt::format("{}:1: field {} of the header is {}; the type has {}", path, first + 1,
                         first < found.size() ? quoted_excerpt(found[first]) : "missing",
                         first < expected.size() ? quoted_excerpt(expected[first]) : "no such column"),
-      "give `type` the columns in the file's order and by its names (`flowrun infer` prints it); if the names don't "
-      "matter, "
-      "say `header: false` and drop the first line before, or with `on_error: skip`");
+      advice_on_delimiter(record, expected, format) +
+          "give `type` the columns in the file's order and by its names (`flowrun infer` prints it); if the names "
+          "don't "
+          "matter, "
+          "say `header: false` and drop the first line before, or with `on_error: skip`");
 }
 
 }  // namespace flowrun::operators

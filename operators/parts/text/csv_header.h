@@ -21,6 +21,10 @@ void check_csv_header(const std::string& path, std::string_view record, const re
 // field can't equal a name.
 std::vector<std::string> fields_of_record(std::string_view record, const csv_format& format);
 
+// What to say of a header whose names another delimiter would part: `say delimiter: ";", ` Empty where none does.
+std::string advice_on_delimiter(std::string_view record, const std::vector<std::string>& wanted,
+                                const csv_format& format);
+
 // "a, b, c": names as they are, everything else quoted and shortened; "…" behind the first few.
 std::string listed_names(const std::vector<std::string>& names);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/fault.h"
@@ -12,36 +13,67 @@ namespace flowrun::operators {
 
 namespace {
 
-// What the header may call a column that it doesn't seem to have: the same but for case and blanks, a name that is
-// near, or the only one that has it as a part.
+// Letters and digits only, small: what a header and a job may write in different ways.
+std::string plain(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c >= 'A' && c <= 'Z') out += static_cast<char>(c + 32);
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80) out += c;
+  }
+  return out;
+}
+
+// What the header may call a column that it doesn't seem to have: the same but for case, blanks and points, a name that
+// is near, or the only one that has it as a part.
 std::string likely_name(const std::string& wanted, const std::vector<std::string>& names) {
-  const auto plain = [](std::string_view text) {
-    std::string out;
-    for (const char c : text)
-      if (c != ' ' && c != '\t' && c != '_' && c != '-') out += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    return out;
-  };
-  for (const std::string& name : names)
-    if (plain(name) == plain(wanted)) return name;
-  if (std::string near = nearest(wanted, names); !near.empty() || wanted.empty()) return near;
+  const std::string plain_wanted = plain(wanted);
+  if (!plain_wanted.empty())
+    for (const std::string& name : names)
+      if (plain(name) == plain_wanted) return name;
+  if (std::string near = nearest(wanted, names); !near.empty() || plain_wanted.empty()) return near;
   std::string longer;
   for (const std::string& name : names) {
-    if (plain(name).find(plain(wanted)) == std::string::npos) continue;
+    if (plain(name).find(plain_wanted) == std::string::npos) continue;
     if (!longer.empty()) return {};
     longer = name;
   }
   return longer;
 }
 
-[[noreturn]] void missing_column(const std::string& path, const std::string& wanted,
-                                 const std::vector<std::string>& names) {
-  const std::string likely = likely_name(wanted, names);
-  throw error(
-      error_kind::bad_data,
-      fmt::format("{}:1: the header has no column {}; it has {}", path, quoted_excerpt(wanted), listed_names(names)),
-      (likely.empty() ? std::string() : fmt::format("did you mean {}? ", quoted_excerpt(likely))) +
-          "`names: {COLUMN: NAME}` says what the header calls a column of `type`; `delimiter` and `quote` say "
-          "how its names are told apart");
+std::string quoted_names(const std::vector<std::string>& names) {
+  constexpr size_t most_shown = 16;
+  std::string out;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i == most_shown) return out + ", …";
+    out += (i > 0 ? ", " : "") + quoted_excerpt(names[i]);
+  }
+  return out;
+}
+
+// Of a header `names` that lacks all of these columns: what is looked for, and the name in `type`.
+[[noreturn]] void missing_columns(const std::string& path, std::string_view record,
+                                  const std::vector<std::pair<std::string, std::string>>& missing,
+                                  const std::vector<std::string>& names, const std::vector<std::string>& wanted,
+                                  const csv_format& format) {
+  std::vector<std::string> lacking, likely;
+  std::string map;
+  for (const auto& [name, column] : missing) {
+    lacking.push_back(name);
+    std::string near = likely_name(name, names);
+    // (A name of the header that is a column already is no second one.)
+    if (near.empty() || std::find(wanted.begin(), wanted.end(), near) != wanted.end()) continue;
+    map += fmt::format("{}{}: {}", map.empty() ? "" : ", ", column, quoted_excerpt(near));
+    likely.push_back(std::move(near));
+  }
+  std::string hint = advice_on_delimiter(record, wanted, format);
+  if (hint.empty() && !likely.empty())
+    hint = fmt::format("did you mean {}? Say `names: {{{}}}`; ", quoted_names(likely), map);
+  throw error(error_kind::bad_data,
+              fmt::format("{}:1: the header has no column{} {}; it has {}", path, lacking.size() == 1 ? "" : "s",
+                          quoted_names(lacking), listed_names(names)),
+              hint +
+                  "`names: {COLUMN: NAME}` says what the header calls a column of `type`; `delimiter` and `quote` "
+                  "say how its names are told apart");
 }
 
 }  // namespace
@@ -54,7 +86,7 @@ csv_layout csv_layout::in_order(size_t num_columns) {
 }
 
 csv_layout layout_by_header(const std::string& path, std::string_view record, const std::vector<std::string>& wanted,
-                            const csv_format& format) {
+                            const csv_format& format, const std::vector<std::string>& columns) {
   const std::vector<std::string> names = fields_of_record(record, format);
   std::unordered_map<std::string_view, size_t> column_of;
   for (size_t i = 0; i < wanted.size(); ++i) column_of.emplace(wanted[i], i);
@@ -74,8 +106,10 @@ csv_layout layout_by_header(const std::string& path, std::string_view record, co
     first = field;
     out.taken.push_back({field, found->second});
   }
+  std::vector<std::pair<std::string, std::string>> missing;
   for (size_t i = 0; i < wanted.size(); ++i)
-    if (field_of[i] == nowhere) missing_column(path, wanted[i], names);
+    if (field_of[i] == nowhere) missing.emplace_back(wanted[i], i < columns.size() ? columns[i] : wanted[i]);
+  if (!missing.empty()) missing_columns(path, record, missing, names, wanted, format);
   return out;
 }
 

@@ -28,8 +28,9 @@ struct csv_layout {
 };
 
 // The layout of the file `path` with the header `record`, with its line end or without. `wanted`: the names that the
-// columns have in it, in the order of the columns, distinct. Throws error(bad_data) when one is missing or there twice.
+// columns have in it, in the order of the columns, distinct. `columns`: the names in `type`, for advice; `wanted` when
+// they are left out. Throws error(bad_data) when some are missing or one is there twice.
 csv_layout layout_by_header(const std::string& path, std::string_view record, const std::vector<std::string>& wanted,
-                            const csv_format& format);
+                            const csv_format& format, const std::vector<std::string>& columns = {});
 
 }  // namespace flowrun::operators

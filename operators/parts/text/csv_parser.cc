@@ -31,10 +31,19 @@ inline __attribute__((always_inline)) const char* parse_short_number(const char*
 struct csv_parser::failure {
   const char* where = nullptr;  // first byte of the field at fault
   std::string reason;
+  std::optional<size_t> column{};  // that `field` has no value of
+  std::string field{};
 
   std::nullptr_t at(const char* place, std::string what) {
     where = place;
     reason = std::move(what);
+    column.reset();
+    return nullptr;
+  }
+  std::nullptr_t at(const char* place, std::string what, size_t number, std::string_view text) {
+    at(place, std::move(what));
+    column = number;
+    field = text.substr(0, most_advised_bytes + 1);
     return nullptr;
   }
 };
@@ -90,6 +99,8 @@ parse_progress csv_parser::parse(std::string_view text, uint64_t first_line, rec
     const std::string_view before(text.data(), static_cast<size_t>(why.where - text.data()));
     bad.column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
     bad.reason = std::move(why.reason);
+    bad.wrong_column = why.column;
+    if (why.column) bad.wrong_field = std::move(why.field);
     rejected_bytes += bad.text.size() + bad.reason.size() + sizeof bad;
     p = behind;
     if (!reject(bad)) {
@@ -226,16 +237,16 @@ const char* csv_parser::parse_record(const char* p, const char* end, const csv_l
     const bool quoted = with_all && start != end && format_.quote && *start == *format_.quote;
     const bool allowed = with_all && missing_.columns[number].allowed;
     if (with_all && !(column.type.is_text() && (quoted || !allowed)) && missing_.is_missing(field)) {
-      if (!allowed) return why.at(start, no_value(column.name, field));
+      if (!allowed) return why.at(start, no_value(column.name, field), number, field);
       std::memcpy(row + column.offset, missing_.values.data() + column.offset, column.type.num_bytes);
       if (told != nullptr) *told = std::byte{1};
     } else if (column.type.is_string()) {
       to.put_string(row + column.offset, field);
     } else if (with_all && times_.has(number)) {
       if (!times_.parse(number, column.type, field, row + column.offset))
-        return why.at(start, times_.refusal(number, column.type, field));
+        return why.at(start, times_.refusal(number, column.type, field), number, field);
     } else if (!parse_value(column.type, field, row + column.offset)) {
-      return why.at(start, refusal(column.type, field));
+      return why.at(start, refusal(column.type, field), number, field);
     }
     if (last) {
       if (line_ends) return p == end ? end : p + 1;

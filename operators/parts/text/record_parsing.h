@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,13 @@ struct malformed_record {
   uint64_t line = 0;      // of the field at fault, counted from 1 in the file
   uint64_t column = 0;    // of its first byte in that line, counted from 1
   std::string reason;     // `expected u32, got "x"`
+  // Where a field has no value of its column: which column of the type, and the field's text, or its beginning. Advice
+  // is made of them, once for all records (rejection_words::advise).
+  std::optional<size_t> wrong_column{};
+  std::string wrong_field{};
 };
+// Of a field that advice is made of; it looks at short ones only.
+constexpr size_t most_advised_bytes = 64;
 // False: the rest of the text is left alone.
 using record_rejecter = std::function<bool(const malformed_record&)>;
 

@@ -27,7 +27,8 @@ bool rejection_tally::reject(uint64_t file, const malformed_record& record) {
   if (num_rejected_ == 1 ||
       std::tie(file, record.line, record.column) < std::tie(first_file_, first_.line, first_.column)) {
     first_file_ = file;
-    first_ = {{}, record.line, record.column, record.reason};
+    first_ = record;
+    first_.text = {};
   }
   if (policy_.what != action::fail) return true;
   failed_.store(true, std::memory_order_relaxed);
@@ -48,9 +49,9 @@ std::string place_and_reason(const std::string& path, const malformed_record& re
   return fmt::format("{}:{}:{}: {}", path, record.line, record.column, record.reason);
 }
 
-std::string way_on(const rejection_words& words) {
-  return fmt::format("{}, or say `on_error: {{to: PORT}}` or `on_error: skip` to go on without such {}", words.mend,
-                     words.several);
+std::string way_on(const rejection_words& words, const std::string& advice = {}) {
+  return fmt::format("{}{}{}, or say `on_error: {{to: PORT}}` or `on_error: skip` to go on without such {}", advice,
+                     advice.empty() ? "" : "; otherwise ", words.mend, words.several);
 }
 
 std::string percent(double ratio) {
@@ -76,6 +77,10 @@ std::string rejection_tally::way_to_type() const {
   return fmt::format("; if no line fits, `flowrun infer {}` shows the file's own `type`", path);
 }
 
+std::string rejection_tally::advice() const {
+  return words_.advise && first_.wrong_column ? words_.advise(*first_.wrong_column, first_.wrong_field) : std::string();
+}
+
 outcome rejection_tally::settled(waker& w) {
   mutex_lock lock(mutex_);
   waiting_ = nullptr;
@@ -84,7 +89,8 @@ outcome rejection_tally::settled(waker& w) {
     return outcome::blocked(blocked_on::output);
   }
   if (num_rejected_ == 0) return outcome::done();
-  if (policy_.what == action::fail) throw error(error_kind::bad_data, describe_first(), way_on(words_) + way_to_type());
+  if (policy_.what == action::fail)
+    throw error(error_kind::bad_data, describe_first(), way_on(words_, advice()) + way_to_type());
   const double ratio = static_cast<double>(num_rejected_) / static_cast<double>(num_records_);
   if (ratio > policy_.max_ratio)
     throw error(

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,8 @@ struct rejection_words {
   std::string_view mend = "mend the line";
   std::string_view check = "check `delimiter` and `type`, mend the input";
   bool infers = true;  // `flowrun infer` knows the type of such a text
+  // What may mend a field that has no value of its column, beside mending the line; empty where nothing is known.
+  std::function<std::string(size_t column, std::string_view field)> advise{};
   std::string (*place)(const std::string& path, uint64_t line, uint64_t column) = nullptr;  // null: PATH:LINE:COLUMN
 };
 
@@ -58,6 +61,7 @@ class rejection_tally {
  private:
   std::string describe_first() const FLOWRUN_REQUIRES(mutex_);
   std::string way_to_type() const FLOWRUN_REQUIRES(mutex_);
+  std::string advice() const FLOWRUN_REQUIRES(mutex_);
 
   const plan::node_checker::error_policy policy_;
   const std::vector<std::string> paths_;

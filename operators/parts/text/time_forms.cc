@@ -1,4 +1,4 @@
-#include "operators/parts/infer/time_forms.h"
+#include "operators/parts/text/time_forms.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,19 @@
+// What may mend a field of a CSV file that has no value of its column: it may stand for a missing value, or be a time
+// in a form of its own.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "engine/record/row_type.h"
+#include "operators/parts/text/csv_missing.h"
+#include "operators/parts/text/csv_times.h"
+
+namespace flowrun::operators {
+
+// Of column number `column` of `type`, read with these settings. Empty where nothing is known but to mend the file.
+std::string advice_on_field(const record::row_type& type, size_t column, std::string_view field,
+                            const csv_missing& missing, const csv_times& times);
+
+}  // namespace flowrun::operators
