@@ -24,6 +24,26 @@ std::string table(const char* title, const std::vector<expr::function_help>& row
   return out;
 }
 
+// What is called `name` in expressions. False if nothing is.
+bool show_function(const std::string& name, const plan::vocabulary& catalog) {
+  std::string out;
+  const auto add = [&](const char* title, const std::vector<expr::function_help>& of) {
+    std::vector<expr::function_help> found;
+    std::copy_if(of.begin(), of.end(), std::back_inserter(found),
+                 [&](const expr::function_help& f) { return f.name == name; });
+    if (!found.empty()) out += table(title, found);
+  };
+  add("a function of expressions:", expr::functions());
+  add("an aggregate, for group, reduce and a sort that combines:", expr::aggregates());
+  if (catalog.functions() != nullptr) {
+    add("a plugin's function of expressions:", catalog.functions()->help());
+    add("a plugin's aggregate, for group, reduce and a sort that combines:", catalog.functions()->aggregate_help());
+  }
+  if (out.empty()) return false;
+  print(out + "\n`flowrun ops expressions` lists all functions and aggregates\n");
+  return true;
+}
+
 }  // namespace
 
 int show_operators(const std::string& name) {
@@ -46,12 +66,13 @@ int show_operators(const std::string& name) {
     return 0;
   }
   const plan::operator_declaration* found = catalog.find(name);
+  if (found == nullptr && show_function(name, catalog)) return 0;
   if (found == nullptr) {
     const std::string meant = did_you_mean(name, catalog.names());
     throw error(error_kind::usage, "there is no operator '" + name + "'",
                 !meant.empty() ? meant
                 : name.find('.') == std::string::npos
-                    ? "flowrun ops lists them"
+                    ? "flowrun ops lists them, flowrun ops expressions the functions"
                     : "flowrun ops lists them; --plugin PATH gives those of a plugin");
   }
   print(plan::usage_text(*found));

@@ -9,6 +9,7 @@
 #include "engine/base/units.h"
 #include "engine/exec/file_preflight.h"
 #include "engine/io/identify.h"
+#include "engine/plan/operator_names.h"
 #include "runner/home_paths.h"
 #include "runner/path_patterns.h"
 #include "runner/words.h"
@@ -97,6 +98,8 @@ loaded_job load(const job_arguments& job, const resource_arguments& given, termi
     load_plugins_of(read.job);
     expand_home(read.job);
     expand_path_patterns(read.job, job.look_at_files, read.faults);
+  } else {
+    for (fault& f : plan::unknown_operators(read.job, known_vocabulary())) read.faults.push_back(std::move(f));
   }
   const std::string text = read.text;
   loaded_job out = planned_or_shown(std::move(read), given, screen, files_of_command(job, report));

@@ -12,8 +12,8 @@
 #include "engine/plan/connections.h"
 #include "engine/plan/file_rules.h"
 #include "engine/plan/graph_places.h"
-#include "engine/plan/known_elsewhere.h"
 #include "engine/plan/node_checker.h"
+#include "engine/plan/operator_names.h"
 #include "engine/plan/output_rules.h"
 #include "engine/plan/parameter_shape.h"
 #include "engine/plan/parameter_values.h"
@@ -204,17 +204,9 @@ class graph_checker {
   }
 
   bool find_operator(node& n) {
-    const std::string& name = n.spec->op();
-    n.declaration = shared_.catalog().find(name);
-    if (!n.declaration && !name.empty()) {
-      const std::vector<std::string> names = shared_.catalog().names();
-      std::string hint = known_elsewhere(name);
-      if (hint.empty()) hint = did_you_mean(name, names);
-      const size_t point = name.find('.');
-      if (hint.empty() && point != std::string::npos && !name.starts_with("file."))
-        hint = fmt::format("a job names the plugins that it needs: plugins: [{}]", name.substr(0, point));
-      fail(n.spec->op_position(), fmt::format("unknown operator '{}'", name), one_of(names), std::move(hint));
-    }
+    n.declaration = shared_.catalog().find(n.spec->op());
+    if (std::optional<fault> unknown = unknown_operator(*n.spec, graph_.job->file(), shared_.catalog()))
+      faults_.push_back(*std::move(unknown));
     return n.declaration != nullptr;
   }
 

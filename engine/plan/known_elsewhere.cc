@@ -22,6 +22,22 @@ constexpr std::string_view grouped =
     "a "
     "name there, by: [{day: \"date_trunc('day', t)\"}]";
 constexpr std::string_view first_rows = "limit, with: {count: 10}";
+constexpr std::string_view last_rows =
+    "sort, with: {by: [-column], limit: 10} for the rows with the largest values; for the last of all rows, a scan, "
+    "with: {number: n}, a reduce of it called all, with: {let: {total: count()}}, and a filter of the scan, scalars: "
+    "all, "
+    "with: {where: n + 10 >= all.total}";
+constexpr std::string_view converted =
+    "map, with: {\"*\": all, column: f64(column)}: types are functions, and to_u64(text) reads a number";
+constexpr std::string_view pivoted =
+    "sort, with: {by: [key], combine: {a: \"sum(if(kind == 'a', x, 0))\", b: \"sum(if(kind == 'b', x, 0))\"}}: a "
+    "column for each kind, which the job names";
+constexpr std::string_view not_missing =
+    "filter, with: {where: not x_missing}: where x is read, null_values: [\"\"] and missing: {x: x_missing} add that "
+    "column (docs/how-to/missing-values.md)";
+constexpr std::string_view csv_read = "file.read_csv, or file.write_csv";
+constexpr std::string_view no_parquet =
+    "file.read_csv: Parquet is not read; DuckDB makes a CSV file of it: COPY (FROM 'x.parquet') TO 'x.csv' (HEADER)";
 constexpr std::string_view later_rows = "limit, with: {skip: 10}";
 constexpr std::string_view top =
     "sort, with: {by: [-column], limit: 10}; for the top of each group, sort by [key, -column] and then limit, with: "
@@ -32,7 +48,8 @@ constexpr std::string_view neighbours =
 constexpr std::string_view numbered =
     "scan, with: {number: n}, min_rank or dense_rank for equal values, and reset: [key] to begin anew with each key";
 constexpr std::string_view filled =
-    "scan, with: {state: {last: 0}, set: {last: \"if(x == 0, last, x)\"}}: a condition says what is missing";
+    "scan, with: {state: {last: 0}, set: {last: \"if(x == 0, last, x)\"}}: a condition says what is missing; what is "
+    "missing in a file gets a value where it is read, null_values: [\"\"], default: {x: 0}";
 constexpr std::string_view running =
     "scan, with: {prefix_sum: {total: x}}, and reset: [key] to begin anew with each key";
 constexpr std::string_view of_groups =
@@ -64,6 +81,7 @@ constexpr other_name others[] = {
     {"grep", "filter, with: {where: \"regex_matches(line, 'pattern')\"}"},
     {"order", ordered},
     {"order_by", ordered},
+    {"orderby", ordered},
     {"sort_by", ordered},
     {"sort_values", ordered},
     {"arrange", ordered},
@@ -71,9 +89,11 @@ constexpr other_name others[] = {
     {"distinct", distinct},
     {"uniq", distinct},
     {"dedup", distinct},
+    {"dedupe", distinct},
     {"deduplicate", distinct},
     {"drop_duplicates", distinct},
     {"group_by", grouped},
+    {"groupby", grouped},
     {"aggregate", grouped},
     {"agg", grouped},
     {"summarize", grouped},
@@ -82,6 +102,8 @@ constexpr other_name others[] = {
     {"sum", "reduce, with: {let: {total: sum(x)}}, or group to sum up by keys"},
     {"head", first_rows},
     {"take", first_rows},
+    {"tail", last_rows},
+    {"last", last_rows},
     {"first", first_rows},
     {"fetch", first_rows},
     {"limit_by", "limit, with: {count: 10, by: [key]}"},
@@ -131,6 +153,26 @@ constexpr other_name others[] = {
     {"subquery", beside_every_row},
     {"inner_join", joined},
     {"left_join", joined},
+    {"leftjoin", joined},
+    {"innerjoin", joined},
+    {"right_join", joined},
+    {"full_join", joined},
+    {"outer_join", joined},
+    {"cast", converted},
+    {"astype", converted},
+    {"convert", converted},
+    {"pivot", pivoted},
+    {"pivot_table", pivoted},
+    {"pivot_wider", pivoted},
+    {"crosstab", pivoted},
+    {"dropna", not_missing},
+    {"drop_na", not_missing},
+    {"drop_nulls", not_missing},
+    {"csv", csv_read},
+    {"file.csv", csv_read},
+    {"read_parquet", no_parquet},
+    {"scan_parquet", no_parquet},
+    {"file.read_parquet", no_parquet},
     {"intersect", joined},
     {"except", joined},
     {"read_csv", "file.read_csv"},
@@ -155,7 +197,102 @@ constexpr other_name others[] = {
     {"file.write_ndjson", json_written},
 };
 
+// Parameters, by what pandas, SQL and the shell call them.
+constexpr other_name other_parameters[] = {
+    {"sep", "delimiter"},
+    {"separator", "delimiter"},
+    {"delim", "delimiter"},
+    {"quotechar", "quote"},
+    {"na_values", "null_values"},
+    {"nulls", "null_values"},
+    {"na_rep", "null_values"},
+    {"nullstr", "null_values"},
+    {"fillna", "default"},
+    {"fill_value", "default"},
+    {"fill_value", "defaults"},
+    {"defaults", "default"},
+    {"parse_dates", "format"},
+    {"date_format", "format"},
+    {"dateformat", "format"},
+    {"timestamp_format", "format"},
+    {"dtype", "type"},
+    {"dtypes", "type"},
+    {"schema", "type"},
+    {"types", "type"},
+    {"file", "path"},
+    {"filename", "path"},
+    {"files", "path"},
+    {"paths", "path"},
+    {"on", "by"},
+    {"using", "by"},
+    {"key", "by"},
+    {"keys", "by"},
+    {"left_on", "by"},
+    {"right_on", "by"},
+    {"order_by", "by"},
+    {"sort_by", "by"},
+    {"group_by", "by"},
+    {"groupby", "by"},
+    {"partition_by", "by"},
+    {"columns", "by"},
+    {"partition_by", "reset"},
+    {"group_by", "reset"},
+    {"by", "reset"},
+    {"key", "reset"},
+    {"how", "kind"},
+    {"join", "kind"},
+    {"suffixes", "rename"},
+    {"agg", "let"},
+    {"aggs", "let"},
+    {"aggregate", "let"},
+    {"aggregates", "let"},
+    {"agg", "combine"},
+    {"aggs", "combine"},
+    {"aggregate", "combine"},
+    {"aggregates", "combine"},
+    {"let", "combine"},
+    {"combine", "let"},
+    {"condition", "where"},
+    {"predicate", "where"},
+    {"expr", "where"},
+    {"expression", "where"},
+    {"query", "where"},
+    {"filter", "where"},
+    {"limit", "count"},
+    {"n", "count"},
+    {"rows", "count"},
+    {"first", "count"},
+    {"n", "limit"},
+    {"count", "limit"},
+    {"offset", "skip"},
+    {"distinct", "unique"},
+    {"compression", "compress"},
+};
+// Those that have no name here, for the operator that has `given`.
+struct other_way {
+  std::string_view name, given, write;
+};
+constexpr other_way other_ways[] = {
+    {"usecols", "columns", "`type` names the columns to take, in any order with columns: header"},
+    {"skiprows", "columns", "header: true skips the first line; on_error: skip drops lines that are no rows"},
+    {"encoding", "delimiter", "texts are bytes, usually UTF-8: `iconv -f LATIN1 -t UTF-8` makes UTF-8 of others"},
+    {"ascending", "by", "a minus stands before a key whose order falls: by: [key, -column]"},
+    {"descending", "by", "a minus stands before a key whose order falls: by: [key, -column]"},
+    {"desc", "by", "a minus stands before a key whose order falls: by: [key, -column]"},
+};
+
 }  // namespace
+
+std::string parameter_known_elsewhere(std::string_view name, const std::vector<std::string>& parameters) {
+  const auto has = [&](std::string_view p) {
+    return std::find(parameters.begin(), parameters.end(), p) != parameters.end();
+  };
+  for (const other_way& o : other_ways)
+    if (o.name == name && has(o.given)) return std::string(o.write);
+  for (const other_name& o : other_parameters)
+    if (o.name == name && has(o.write)) return fmt::format("here it is called '{}'", o.write);
+  return {};
+}
 
 std::string known_elsewhere(std::string_view op) {
   std::string name;  // "Order by" is order_by

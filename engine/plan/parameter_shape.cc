@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/expr/expression.h"
+#include "engine/plan/known_elsewhere.h"
 #include "specs/type_reader.h"
 #include "specs/value.h"
 
@@ -122,6 +123,22 @@ class shape_checker {
     return fmt::format("write \"${{{}}}\": {} is a word of expressions", text.substr(begin.size()), text);
   }
 
+  // For a name that a file's header has: "Order ID".
+  static std::string name_hint(const std::string& name) {
+    std::string plain;
+    for (const char c : name) {
+      const bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+      if (letter)
+        plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+      else if (!plain.empty() && plain.back() != '_')
+        plain += '_';
+    }
+    while (plain.ends_with('_')) plain.pop_back();
+    if (!specs::is_column_name(plain) || expr::is_reserved_word(plain) || name.find_first_of("\"\\") != name.npos)
+      return {};
+    return fmt::format("call it {0}, and say names: {{{0}: \"{1}\"}}, with columns: header for a CSV file", plain,
+                       shortened(name));
+  }
   static std::string shortened(std::string_view text) {
     std::string out(text.substr(0, text.find('\n')).substr(0, 60));
     return out.size() < text.size() ? out + "…" : out;
@@ -221,9 +238,10 @@ class shape_checker {
 
  public:
   void column_name(const specs::Entry& entry) { column_name(entry.key_position(), entry.key()); }
-  void column_name(const specs::Position& where, const std::string& name) {
+  void column_name(const specs::Position& where, const std::string& name, std::string hint = {}) {
     if (!specs::is_column_name(name))
-      fail(where, fmt::format("'{}' can't name a column", name), "a letter or _, then letters, digits and _");
+      fail(where, fmt::format("'{}' can't name a column", name), "a letter or _, then letters, digits and _",
+           std::move(hint));
     else if (expr::is_reserved_word(name))
       fail(where, fmt::format("'{}' can't name a column: expressions use the word", name), "another name");
   }
@@ -251,7 +269,7 @@ class shape_checker {
     }
     std::vector<record::column> columns;
     for (const specs::Entry& entry : v.map().entries()) {
-      column_name(entry);
+      column_name(entry.key_position(), entry.key(), name_hint(entry.key()));
       if (specs::is_unresolved(entry.value())) {
         good_ = false;
         continue;
@@ -372,8 +390,10 @@ bool check_parameters(const specs::Node& spec, const operator_declaration& decla
       column.kind = parameter_kind::expression;
       checker.scalar(column, entry.value());
     } else {
+      std::string hint = parameter_known_elsewhere(entry.key(), names);
+      if (hint.empty()) hint = did_you_mean(entry.key(), names);
       checker.fail(entry.key_position(), fmt::format("'{}' has no parameter '{}'", declaration.name, entry.key()),
-                   names.empty() ? "no parameters at all" : one_of(names), did_you_mean(entry.key(), names));
+                   names.empty() ? "no parameters at all" : one_of(names), std::move(hint));
     }
   }
   for (const specs::Body& body : spec.bodies())

@@ -134,6 +134,8 @@ class documents_test(process_test):
         self.assertIn("file.read_csv", self.flowrun("ops").stdout)
         self.assertIn("unique", self.flowrun("ops", "sort").stdout)
         self.assertIn("popcount(x)", self.flowrun("ops", "expressions").stdout)
+        self.assertIn("sum(x)", self.flowrun("ops", "sum").stdout)
+        self.assertIn("`flowrun ops expressions` lists", self.flowrun("ops", "date_trunc").stdout)
         self.assertIn("$schema", self.flowrun("schema").stdout)
         self.assertIn("flowrun_node_rows_total{node,op}", self.flowrun("metrics").stdout)
 
