@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "engine/exec/parcel.h"
-#include "engine/io/decoder.h"
 #include "operators/parts/files/file_input.h"
+#include "operators/parts/messages/described_message.h"
 #include "operators/parts/messages/message_layout.h"
 #include "operators/parts/messages/message_reader.h"
 #include "operators/parts/messages/message_source.h"
@@ -27,13 +27,9 @@ namespace {
 
 using action = plan::node_checker::error_policy::action;
 
-// The descriptors of a large program have some megabytes.
-constexpr size_t most_descriptor_bytes = size_t{64} << 20;
-
 struct settings {
   std::vector<std::string> paths;
-  std::string descriptors;
-  std::string message;
+  described_message message;
   message_columns columns;
   std::shared_ptr<const message_layout> layout;  // null: the descriptors couldn't be looked at
   record::row_type given_type;                   // with the file's name
@@ -50,15 +46,15 @@ record::row_type reject_type() {
                            {"reason", value_type::of(type_kind::string)}});
 }
 
-// Nothing where the file can't be looked at: that is said elsewhere, or it will be there in time.
-std::shared_ptr<const message_layout> look_at_descriptors(plan::node_checker& node, const settings& s) {
-  std::string content = node.file_beginning(s.descriptors, most_descriptor_bytes);
-  if (content.empty()) return nullptr;
-  const auto bytes = std::as_bytes(std::span(content));
-  if (const io::encoding how = io::recognise(bytes); how != io::encoding::plain)
-    content = io::decoded_beginning(how, bytes, most_descriptor_bytes).text;
+std::shared_ptr<const message_layout> layout_of(const message_type& message, const settings& s) {
+  return std::make_shared<const message_layout>(message_layout_of(message, s.columns));
+}
+
+// Null where the descriptors can't be looked at, and after a fault.
+std::shared_ptr<const message_layout> look_at_message(plan::node_checker& node, const settings& s) {
+  const std::optional<message_type> message = message_at_check(node, s.message);
   try {
-    return std::make_shared<const message_layout>(message_layout_of(content, s.descriptors, s.message, s.columns));
+    return message ? layout_of(*message, s) : nullptr;
   } catch (const error& problem) {
     node.fault_at_parameter("message", problem.what(), {}, problem.hint());
     return nullptr;
@@ -68,12 +64,9 @@ std::shared_ptr<const message_layout> look_at_descriptors(plan::node_checker& no
 settings read(plan::node_checker& node) {
   settings s;
   s.paths = node.paths("path");
-  s.descriptors = node.text("descriptors");
-  s.message = node.text("message");
+  s.message = read_described_message(node);
   if (auto type = node.row_type("type")) s.columns.type = *std::move(type);
-  s.columns.paths = s.columns.type.names();
-  for (const auto& [column, path] : node.column_texts("fields", s.columns.type))
-    s.columns.paths[*s.columns.type.index_of(column)] = path;
+  s.columns.paths = read_message_fields(node, s.columns.type);
   s.on_error = node.on_error();
   s.given_type = with_file_column(node, s.columns.type);
   return s;
@@ -106,7 +99,7 @@ settings check(plan::node_checker& node) {
   settings s = read(node);
   const size_t port = s.on_error.what == action::to_port ? node.add_output(s.on_error.port) : 0;
   if (!node.ok()) return s;
-  s.layout = look_at_descriptors(node, s);
+  s.layout = look_at_message(node, s);
   if (!node.ok()) return s;
   s.inputs = look_at_inputs(node, s.paths);
   const plan::row_estimate rows = estimate(s);
@@ -218,13 +211,8 @@ rejection_words words_of_messages() {
   return words;
 }
 
-message_layout layout_of_file(const settings& s) {
-  return message_layout_of(io::text_beginning(s.descriptors, most_descriptor_bytes).text, s.descriptors, s.message,
-                           s.columns);
-}
-
 exec::assembly build(exec::build_context& c, const settings& s) {
-  auto layout = s.layout ? s.layout : std::make_shared<const message_layout>(layout_of_file(s));
+  auto layout = s.layout ? s.layout : layout_of(message_in_file(s.message), s);
   auto tally = std::make_shared<rejection_tally>(s.on_error, s.paths, c.counters, words_of_messages());
   const cutter_options cutting = default_cutting(c, s.inputs);
   message_cutter_options options;
@@ -241,14 +229,13 @@ exec::assembly build(exec::build_context& c, const settings& s) {
 
 // The descriptors, where the check hasn't seen them.
 void look_into(const settings& s, const std::string& path) {
-  if (path == s.descriptors && !s.layout) layout_of_file(s);
+  if (path == s.message.descriptors && !s.layout) layout_of(message_in_file(s.message), s);
 }
 
 }  // namespace
 
 template <>
 exec::operator_definition word<"file_read_protobuf">() {
-  using plan::parameter_kind;
   plan::operator_declaration d;
   d.name = "file.read_protobuf";
   d.summary = "Reads files of Protocol Buffers messages, each behind its length.";
@@ -278,22 +265,10 @@ exec::operator_definition word<"file_read_protobuf">() {
   d.role = plan::operator_role::source;
   d.outputs = {{"out", "a row for each message"}};
   d.has_error_port = true;
-  d.parameters.resize(5);
-  d.parameters[0] = input_path_parameter();
-  d.parameters[1].name = "descriptors";
-  d.parameters[1].kind = parameter_kind::path;
-  d.parameters[1].required = true;
-  d.parameters[1].help = "A FileDescriptorSet, as protoc --include_imports --descriptor_set_out=FILE writes it.";
-  d.parameters[2].name = "message";
-  d.parameters[2].kind = parameter_kind::text;
-  d.parameters[2].required = true;
-  d.parameters[2].help = "The name of the messages, with their package: shop.Visit.";
-  d.parameters[3] = input_type_parameter("The columns to take, in any order.");
-  d.parameters[4].name = "fields";
-  d.parameters[4].kind = parameter_kind::column_texts;
-  d.parameters[4].help =
-      "The field that a column has, with those that it lies in: {city: address.city}; else the one of the column's "
-      "name.";
+  d.parameters.push_back(input_path_parameter());
+  for (plan::parameter_declaration& p : described_message_parameters()) d.parameters.push_back(std::move(p));
+  d.parameters.push_back(input_type_parameter("The columns to take, in any order."));
+  d.parameters.push_back(message_fields_parameter());
   d.parameters.push_back(file_column_parameter());
   d.memory = [](const plan::node& n, plan::node_part) { return text_reading_memory(n.settings.as<settings>().inputs); };
   return exec::define<settings>(std::move(d), check, build, look_into);

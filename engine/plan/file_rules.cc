@@ -108,9 +108,9 @@ std::vector<file_use> files_of(const node& n) {
     if (!given && p.default_text.empty()) continue;
     const specs::Value value = given ? *given : default_value(p);
     auto add = [&](const specs::Value& item) {
-      file_use& use =
-          out.emplace_back(file_use{specs::text(item), fmt::format("'{}'", n.id), role == operator_role::sink,
-                                    given ? item.position() : n.spec->op_position()});
+      const bool writes = role == operator_role::sink && !p.is_read;
+      file_use& use = out.emplace_back(file_use{specs::text(item), fmt::format("'{}'", n.id), writes,
+                                                given ? item.position() : n.spec->op_position()});
       if (!p.names_columns) return;
       path_template::problem why;
       std::optional<path_template> names = path_template::parse(use.path, why);

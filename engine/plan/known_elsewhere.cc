@@ -65,6 +65,9 @@ constexpr std::string_view beside_every_row =
 constexpr std::string_view joined = "join of inputs that are sorted by the keys, or lookup where one of them is small";
 constexpr std::string_view json_read = "file.read_json_lines: one object a line";
 constexpr std::string_view json_written = "file.write_json_lines: one object a line";
+constexpr std::string_view messages_read = "file.read_protobuf: messages behind their lengths, with their descriptors";
+constexpr std::string_view messages_written =
+    "file.write_protobuf: messages behind their lengths, with their descriptors";
 
 constexpr other_name others[] = {
     {"select", columns},
@@ -195,6 +198,13 @@ constexpr other_name others[] = {
     {"file.write_json", json_written},
     {"file.write_jsonl", json_written},
     {"file.write_ndjson", json_written},
+    {"read_protobuf", messages_read},
+    {"read_proto", messages_read},
+    {"read_pb", messages_read},
+    {"write_protobuf", messages_written},
+    {"write_proto", messages_written},
+    {"write_pb", messages_written},
+    {"to_protobuf", messages_written},
 };
 
 // Parameters, by what pandas, SQL and the shell call them.

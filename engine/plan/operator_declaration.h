@@ -55,6 +55,7 @@ struct parameter_declaration {
   std::vector<std::string> choices = {};  // for choice
   std::string help;                       // one sentence
   bool names_columns = false;             // of a sink's path: {column} in it stands for the row's value
+  bool is_read = false;                   // of a path: a file that is read, by a sink, too
 };
 
 // A stored input is taken in as a whole before the node runs (a table that is looked up, an indexed file, the inputs of

@@ -33,8 +33,8 @@ _ARROW = {"bool": "bool_", "u24": "uint32", "u40": "uint64", "u48": "uint64", "f
 
 class Output:
     """What a node of the job has written: file.write_npy, file.write_rows, file.write_csv, file.write_json_lines or
-    file.write_lines. A path that names columns ("out/{country}.csv") stands for several files: `files` has them, and
-    array(), column() and table() read all."""
+    file.write_lines; of others, file.write_protobuf, say, there is the path. A path that names columns
+    ("out/{country}.csv") stands for several files: `files` has them, and array(), column() and table() read all."""
 
     def __init__(self, told: OutputFile, path: str, keeper: object = None, folder: PathOf | None = None):
         self._told = told
@@ -271,6 +271,11 @@ class Output:
         return lines[:-1] if lines[-1] == "" else lines
 
     def _array_of_text(self) -> npt.NDArray[Any]:
+        if self.op == "file.write_protobuf":
+            raise TypeError(
+                f"{self.node!r} is written by file.write_protobuf: {self.path} has messages behind their lengths, "
+                "which the classes that protoc makes read; file.write_npy and file.write_csv make arrays"
+            )
         if self.op == "file.write_lines":
             return np.array([(line,) for line in self._lines()], [(self._line_column(), "O")])
         fields = [(name, "O" if kind == "string" else _text_dtype(name, kind)) for name, kind in self.columns]

@@ -3,7 +3,7 @@
 //
 // What holds: in whatever chunks it comes, the same messages are cut from it, or the same error ends it; a message that
 // the library's own parser takes gives the values that the library has, and one that it refuses is refused, unless what
-// is wrong lies in a field that no column takes.
+// is wrong lies in a field that no column takes. What was read is written as the library writes it.
 #include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/timestamp.pb.h>
 
@@ -13,6 +13,8 @@
 
 #include "engine/base/error.h"
 #include "operators/parts/messages/message_cutter.h"
+#include "operators/parts/messages/message_form.h"
+#include "operators/parts/messages/message_formatter.h"
 #include "operators/parts/messages/message_layout.h"
 #include "operators/parts/messages/message_reader.h"
 #include "tests/fuzz/input.h"
@@ -31,22 +33,33 @@ constexpr size_t most_bytes = 4096;
 
 // The library has the descriptors of descriptors: a FieldDescriptorProto, which has numbers, texts, an enum and a
 // message.
-const message_layout& layout() {
-  static const message_layout made = [] {
+const operators::message_type& kind() {
+  static const operators::message_type made = [] {
     pb::FileDescriptorSet set;
     pb::FileDescriptorProto::descriptor()->file()->CopyTo(set.add_file());
-    operators::message_columns columns;
-    const auto type = [](const char* text) { return *record::parse_value_type(text); };
-    columns.type = record::row_type({{"name", type("string")},
-                                     {"number", type("i32")},
-                                     {"type", type("i32")},
-                                     {"kind", type("string")},
-                                     {"optional", type("bool")},
-                                     {"packed", type("bool")}});
-    columns.paths = {"name", "number", "type", "label", "proto3_optional", "options.packed"};
-    return operators::message_layout_of(set.SerializeAsString(), "fuzz", "google.protobuf.FieldDescriptorProto",
-                                        columns);
+    return operators::message_type(set.SerializeAsString(), "fuzz", "google.protobuf.FieldDescriptorProto");
   }();
+  return made;
+}
+
+const operators::message_columns& columns() {
+  static const operators::message_columns made = [] {
+    const auto type = [](const char* text) { return *record::parse_value_type(text); };
+    operators::message_columns out;
+    out.type = record::row_type({{"name", type("string")},
+                                 {"number", type("i32")},
+                                 {"type", type("i32")},
+                                 {"kind", type("string")},
+                                 {"optional", type("bool")},
+                                 {"packed", type("bool")}});
+    out.paths = {"name", "number", "type", "label", "proto3_optional", "options.packed"};
+    return out;
+  }();
+  return made;
+}
+
+const message_layout& layout() {
+  static const message_layout made = operators::message_layout_of(kind(), columns());
   return made;
 }
 
@@ -55,6 +68,52 @@ number at(const std::vector<std::byte>& row, size_t column) {
   number out = 0;
   std::memcpy(&out, row.data() + layout().type[column].offset, sizeof out);
   return out;
+}
+
+const operators::message_formatter& formatter() {
+  static const operators::message_formatter made = [] {
+    std::vector<operators::form_problem> problems;
+    operators::message_form form =
+        operators::message_form_of(kind(), columns().type.columns(), columns().paths, problems);
+    must_hold(problems.empty(), "the fields take no such columns");
+    return operators::message_formatter(columns().type, std::move(form), "out");
+  }();
+  return made;
+}
+
+// What was read is written as the library does, and read again it is the same; all fields have presence.
+void write_again(const operators::message_reader& first) {
+  record::batch_pool pool;
+  record::batch_builder rows(layout().type, pool, record::rows_of_any_length());
+  std::byte* const row = rows.append();
+  std::memcpy(row, first.row().data(), first.row().size());
+  for (const size_t text : {0, 3}) rows.put_string(row + layout().type[text].offset, first.texts()[text]);
+  operators::text_block written;
+  try {
+    written = formatter().format(rows.take(), pool);
+  } catch (const error& problem) {
+    must_hold(problem.kind() == error_kind::bad_data, "{}", problem.what());
+    const bool known = pb::FieldDescriptorProto::Type_IsValid(at<int32_t>(first.row(), 2));
+    must_hold(!known || first.texts()[3].find_first_not_of("-0123456789") == std::string_view::npos, "{}",
+              problem.what());
+    return;
+  }
+  const operators::message_length length = *operators::message_length_of(written.text());
+  const std::string_view message = written.text().substr(length.num_bytes);
+  must_hold(message.size() == length.value, "a length of {} and {} bytes", length.value, message.size());
+  operators::message_reader again(layout());
+  must_hold(again.read(message), "{}", again.reason());
+  must_hold(again.row() == first.row() && again.texts() == first.texts(), "other values");
+  pb::FieldDescriptorProto own;
+  own.set_name(std::string(first.texts()[0]));
+  own.set_number(at<int32_t>(first.row(), 1));
+  own.set_type(static_cast<pb::FieldDescriptorProto::Type>(at<int32_t>(first.row(), 2)));
+  pb::FieldDescriptorProto::Label label = pb::FieldDescriptorProto::LABEL_OPTIONAL;
+  must_hold(pb::FieldDescriptorProto::Label_Parse(std::string(first.texts()[3]), &label), "a name of an enum");
+  own.set_label(label);
+  own.set_proto3_optional(at<bool>(first.row(), 4));
+  own.mutable_options()->set_packed(at<bool>(first.row(), 5));
+  must_hold(own.SerializeAsString() == message, "other bytes than those of the library");
 }
 
 void compare(std::string_view bytes) {
@@ -66,6 +125,7 @@ void compare(std::string_view bytes) {
               bytes.size());
     return;
   }
+  write_again(reader);
   if (!is_own) return;
   must_hold(reader.texts()[0] == own.name(), "another name");
   must_hold(at<int32_t>(reader.row(), 1) == own.number(), "another number");
@@ -116,7 +176,7 @@ void try_input(std::string_view bytes) {
   compare(file);
   // Descriptors are messages of others, too.
   try {
-    operators::message_layout_of(file, "file", "a.B", {layout().type, layout().type.names()});
+    operators::message_layout_of({file, "file", "a.B"}, {layout().type, layout().type.names()});
   } catch (const error& problem) {
     must_hold(problem.kind() == error_kind::bad_data, "{}", problem.what());
   }

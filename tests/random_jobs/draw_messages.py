@@ -1,10 +1,10 @@
-"""A random source of Protocol Buffers messages."""
+"""A random source of Protocol Buffers messages, and a sink."""
 
 import draw_meetings
 import draw_values
 import messages
 from job_text import name
-from values import is_float, length_of
+from values import is_float, is_integer
 
 
 def column_types(d):
@@ -71,3 +71,34 @@ def read_protobuf(d):
     if made and f"{made}.bad" in d.streams:
         d.add("map", f"{made}.bad", **{d.fresh("c"): name("message")})
     return made
+
+
+def field_type(r, kind, values):
+    """One that a column can be written to, most often with all of its values; None: there is none."""
+    if kind == "string" and values and all(v in [*messages.COLOURS.values(), b"12", b"-3"] for v in values):
+        return messages.ENUM
+    types = [t for t in messages.types_of(kind) if t != messages.ENUM or kind != "string"]
+    if is_integer(kind) and (not types or r.random() < 0.3):
+        types = list(messages.NUMBERS)
+    if kind == "f32" and r.random() < 0.3:
+        types = [messages.DOUBLE]
+    return r.choice(types) if types else None
+
+
+def write_protobuf(d, s, path, columns):
+    """A sink for these columns of a stream; nothing where one is of a type that no field has."""
+    r, t = d.r, d.streams[s]
+    top, inner, fields = [], [], {}
+    numbers = r.sample([*range(1, 30), 98, 100, 1000, 2**29 - 1], min(len(columns) + 1, 30))
+    for i, (c, kind) in enumerate(columns.items()):
+        type = field_type(r, kind, [row[t.place(c)] for row in t.rows])
+        if type is None or i == len(numbers) - 1:
+            return None
+        is_inner, field = r.random() < 0.25, c if r.random() < 0.7 else f"f_{c}"
+        (inner if is_inner else top).append((field, numbers[i], type))
+        if is_inner or field != c or r.random() < 0.1:
+            fields[c] = "within." * is_inner + field
+    top.append((d.fresh("x"), numbers[-1], messages.STRING))  # which no column has
+    r.shuffle(top)
+    settings = {**path, "descriptors": draw_meetings.file(d, messages.descriptors(top, inner)), "message": "t.Row"}
+    return d.add("file.write_protobuf", s, **settings, **({"fields": fields} if fields else {}))

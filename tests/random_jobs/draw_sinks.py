@@ -1,6 +1,7 @@
 """A sink for a stream."""
 
 import draw_json
+import draw_messages
 import files
 import stored
 from drawing import some
@@ -56,9 +57,11 @@ def write(d, s):
             column = {}
         if d.add("file.write_lines", s, **only_text, **delimiter, **column):
             return True
+    left_out = files.path_columns(path) if path.get("path_columns") == "leave_out" else []
+    written = {c: k for c, k in t.columns.items() if c not in left_out}
+    if written and r.random() < 0.15 and draw_messages.write_protobuf(d, s, path, written):
+        return True
     if what > 0.8:
-        left_out = files.path_columns(path) if path.get("path_columns") == "leave_out" else []
-        written = {c: k for c, k in t.columns.items() if c not in left_out}
         names = draw_json.names(r, written) if written and r.random() < 0.4 else {}
         if d.add("file.write_json_lines", s, **path, **({"names": names} if names else {})):
             return True

@@ -282,7 +282,12 @@ def path_columns(settings):
     return list(dict.fromkeys(re.findall(r"(?<!\$)\{(\w+)\}", settings["path"])))
 
 
-def partitioned(op, settings, t):
+def written(op, settings, t, read):
+    """What a sink writes into one file; `read`: the files that it may read."""
+    return SINKS[op](settings, t, *([read] if op == "file.write_protobuf" else []))
+
+
+def partitioned(op, settings, t, read):
     """{path: content} of a sink whose path names columns."""
     names = path_columns(settings)
     if any(is_float(t.columns[c]) for c in names):
@@ -303,8 +308,8 @@ def partitioned(op, settings, t):
     if len(groups) > settings.get("max_files", 10000):
         raise job_fails("more files than there may be")
     types = {c: t.columns[c] for c in kept}
-    SINKS[op](settings, table(types, []))  # which finds faults, also without rows
-    return {path: SINKS[op](settings, table(types, rows)) for path, rows in groups.items()}
+    written(op, settings, table(types, []), read)  # which finds faults, also without rows
+    return {path: written(op, settings, table(types, rows), read) for path, rows in groups.items()}
 
 
 def write_csv(settings, t):
@@ -358,6 +363,7 @@ SINKS = {
     "file.write_json_lines": json_files.write_json_lines,
     "file.write_lines": write_lines,
     "file.write_npy": arrays.write_npy,
+    "file.write_protobuf": messages.write_protobuf,
     "file.write_rows": write_rows,
 }
 

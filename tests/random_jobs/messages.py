@@ -1,7 +1,7 @@
 """Protocol Buffers as the reference page and the page of the encoding describe them, without their library: descriptors
 and messages are written, and messages read again."""
 
-from values import DAY, TIMES, fault, is_float, job_fails, length_of, packed, unpacked
+from values import TIMES, fault, holds, is_float, is_integer, is_text, job_fails, length_of, packed, unpacked
 
 # A column's type: the types of the fields that it may have, as descriptors number them.
 DOUBLE, FLOAT, INT64, UINT64, INT32, FIXED64, FIXED32, BOOL, STRING, MESSAGE, BYTES, UINT32, ENUM, SFIXED32, SFIXED64, SINT32, SINT64 = (
@@ -202,4 +202,67 @@ def node_fields(settings, files):
                         if d and d[1] != b"within":
                             fields.append((d[1].decode(), d[3], d[5]))
         out.append(fields)
+    return out
+
+
+# The integers of the types that have some, as a column has them.
+NUMBERS = {
+    INT32: "i32", SINT32: "i32", SFIXED32: "i32", ENUM: "i32", INT64: "i64", SINT64: "i64", SFIXED64: "i64",
+    UINT32: "u32", FIXED32: "u32", UINT64: "u64", FIXED64: "u64",
+}  # fmt: skip
+
+
+def written(v, kind, type):
+    """The field's bytes behind its tag, without a length; nothing where it holds what a message without it says."""
+    if type == ENUM and kind == "string":
+        number = {name: n for n, name in COLOURS.items()}.get(v)
+        if number is None:
+            try:
+                number = int(v)
+            except ValueError:
+                raise job_fails("no name of an enum") from None
+            if v != b"%d" % number or not holds("i32", number):
+                raise job_fails("no number of an enum")
+        return written(number, "i32", ENUM)
+    if type in NUMBERS and is_integer(kind):
+        if not holds(NUMBERS[type], v):
+            raise job_fails("a number that the field can't have")
+        if wire_of(type) != 0:
+            return packed(v, NUMBERS[type]) if v else b""
+        return value(v, "i32", type) if v else b""
+    if type == MESSAGE and kind == "timestamp":
+        seconds, us = divmod(v, 10**6)
+        return (tagged(1, 0, varint(seconds)) if seconds else b"") + (tagged(2, 0, varint(us * 1000)) if us else b"")
+    if type in (STRING, BYTES) and is_text(kind):
+        if type == STRING:
+            try:
+                v.decode()
+            except UnicodeDecodeError:
+                raise job_fails("a text that isn't UTF-8") from None
+        return v
+    if type == BOOL and kind == "bool":
+        return b"\x01" if v else b""
+    if (type == DOUBLE and is_float(kind)) or (type == FLOAT and kind == "f32"):
+        data = packed(v, "f64" if type == DOUBLE else "f32")
+        return data if any(data) else b""
+    raise fault("a column that the field can't have")
+
+
+def write_protobuf(settings, t, files):
+    top, inner = node_fields(settings, files)
+    names = settings.get("fields", {})
+    out = b""
+    for row in t.rows:
+        found = {"": [], "within.": []}
+        for (c, kind), v in zip(t.columns.items(), row):
+            name = names.get(c, c)
+            where, fields = ("within.", inner) if name.startswith("within.") else ("", top)
+            number, type = next((m, t) for f, m, t in fields if f == name.removeprefix("within."))
+            data = written(v, kind, type)
+            if data:
+                found[where].append((number, tagged(number, wire_of(type), data)))
+        if found["within."]:
+            found[""].append((99, tagged(99, 2, b"".join(data for _, data in sorted(found["within."])))))
+        message = b"".join(data for _, data in sorted(found[""]))
+        out += varint(len(message)) + message
     return out

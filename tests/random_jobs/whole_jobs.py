@@ -284,13 +284,14 @@ def run_node(n, streams, scalars, about):
     if n.op in file_operators.SINKS:
         if "hash" in inputs.columns.values():
             raise undefined("bytes of a hash")
-        if inputs.loose and n.op == "file.write_npy":
-            raise undefined("rows of an array in any order")
+        if inputs.loose and n.op in ("file.write_npy", "file.write_protobuf"):
+            raise undefined("rows in any order, of which none ends at a line end")
         names = file_operators.path_columns(n.settings)
         if names:
-            outputs = file_operators.partitioned(n.op, n.settings, inputs)
+            outputs = file_operators.partitioned(n.op, n.settings, inputs, about.job.files)
         else:
-            outputs = {file_operators.target(n.settings): file_operators.SINKS[n.op](n.settings, inputs)}
+            data = file_operators.written(n.op, n.settings, inputs, about.job.files)
+            outputs = {file_operators.target(n.settings): data}
         if inputs.loose:
             left_out = names if n.settings.get("path_columns") == "leave_out" else []
             packed = n.op == "file.write_rows"

@@ -80,6 +80,55 @@ class protobuf_test(resuming_test):
         _, rows = self.goes_on(expected)
         self.assertLess(rows["visits"], 6_000_000)
 
+    def sink(self, path, more="", rows=90_000, user="i + 200"):
+        # Row i has the message of messages().
+        self.write("job.yaml", f"""flowrun: 1
+nodes:
+  rows: {{op: generate, with: {{rows: {rows}, columns: {{user: "{user}", delta: "i32(1)", kind: "i32(i % 2)"}}}}}}
+  out:
+    op: file.write_protobuf
+    in: rows
+    with: {{path: "{path}", descriptors: shop.desc, message: shop.Visit{more}}}
+""")
+
+    def one(self, user, kind):
+        varint = b""
+        while user >= 128:
+            varint, user = varint + bytes([user % 128 + 128]), user // 128
+        message = (b"\x08" + varint + bytes([user]) if varint or user else b"") + b"\x20\x02" + (b"\x80\x01\x01" if kind else b"")
+        return bytes([len(message)]) + message
+
+    def test_a_sink_writes_wherever_the_job_says(self):
+        expected = b"".join(self.one(i + 200, i % 2) for i in range(90_000))
+        for more in ((), ("--plain-executor",), ("-j", "1", "-m", "8MiB"), ("-j", "3")):
+            self.sink("out/new.pb")
+            self.assertEqual(self.flowrun("job.yaml", "-q", *more).returncode, 0)
+            self.assertEqual((self.dir / "out/new.pb").read_bytes(), expected)
+        self.sink("out/new.pb.gz")
+        self.assertEqual(self.flowrun("job.yaml", "-q").returncode, 0)
+        self.assertEqual(gzip.decompress((self.dir / "out/new.pb.gz").read_bytes()), expected)
+        self.sink("-")
+        self.assertEqual(self.shell('"$0" -q job.yaml').stdout, expected)
+        self.sink("out/{kind}.pb", ", path_columns: leave_out", 10)
+        self.assertEqual(self.flowrun("job.yaml", "-q").returncode, 0)
+        for kind in (0, 1):
+            self.assertEqual((self.dir / f"out/{kind}.pb").read_bytes(), b"".join(self.one(i + 200, 0) for i in range(kind, 10, 2)))
+
+    def test_a_sink_that_fails_leaves_nothing(self):
+        self.sink("out/new.pb", ", fields: {user: kind, kind: user}", 21_476, "i * 100000")
+        for more in ((), ("-j", "1"), ("-j", "3")):
+            self.fails(65, self.flowrun("job.yaml", "-q", *more), "node 'out': column 'user', field 'kind' of shop.Visit: 2147500000 is none of the numbers",
+                       "the row is {user: 2147500000, delta: 1, kind: 1}")
+            self.assertFalse((self.dir / "out/new.pb").exists())
+        self.sink("out/new.pb", ", fields: {user: usr}")
+        self.fails(78, self.flowrun("check", "job.yaml"), "job.yaml:7:", "the message shop.Visit has no field 'usr'", "did you mean 'user'?")
+        self.sink("shop.desc")
+        self.fails(78, self.flowrun("check", "job.yaml"), "'out' writes 'shop.desc', which 'out' reads")
+        (self.dir / "shop.desc").unlink()
+        self.sink("out/new.pb")
+        self.fails(66, self.flowrun("check", "job.yaml"), "shop.desc")
+        self.fails(66, self.flowrun("job.yaml"), "shop.desc")
+
 
 if __name__ == "__main__":
     main()

@@ -137,8 +137,8 @@ std::string read_path_of_one(plan::node_checker& node, const std::string& why) {
     node.fault_in_parameter("path", wrong.at, wrong.message, wrong.expected, wrong.hint);
   else if (names->names_columns())
     node.fault_in_parameter("path", names->parts().front().at, why, "a path without columns",
-                            "split deals rows out to sinks; file.write_rows, file.write_csv, file.write_lines and "
-                            "file.write_json_lines write a file for each value");
+                            "split deals rows out to sinks; file.write_rows, file.write_csv, file.write_lines, "
+                            "file.write_json_lines and file.write_protobuf write a file for each value");
   return names ? names->shown() : text;
 }
 

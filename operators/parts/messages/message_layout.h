@@ -10,24 +10,9 @@
 #include <vector>
 
 #include "engine/record/row_type.h"
+#include "operators/parts/messages/message_type.h"
 
 namespace flowrun::operators {
-
-// How a field lies in a message, and what it becomes.
-enum class message_value : uint8_t {
-  varint,      // its low bits: of int32, uint64, bool, an enum as a number
-  zigzag32,    // sint32
-  zigzag64,    // sint64
-  truth,       // bool
-  enum_name,   // an enum as a string
-  fixed32,     // four bytes as they are
-  fixed64,     // eight
-  text,        // string or bytes
-  exact_text,  // string or bytes of just as many bytes as the column has
-  timestamp,   // google.protobuf.Timestamp
-  message,     // a message with fields that are columns
-  skipped,     // no column, but one of a oneof whose others are
-};
 
 struct message_layout {
   struct field {
@@ -55,9 +40,7 @@ struct message_columns {
   std::vector<std::string> paths;  // of the columns in their order: "address.city"
 };
 
-// `descriptors` is the content of a FileDescriptorSet, of the file `path`; `message` the name of a message in it.
-// Throws error(bad_data) when it is none, or the message has no such fields.
-message_layout message_layout_of(std::string_view descriptors, const std::string& path, const std::string& message,
-                                 const message_columns& columns);
+// Throws error(bad_data) when the message has no such fields.
+message_layout message_layout_of(const message_type& message, const message_columns& columns);
 
 }  // namespace flowrun::operators

@@ -62,14 +62,14 @@ char* format_float(const std::byte* from, char* to) {
   return record::write_float(value, to);
 }
 
+}  // namespace
+
 int64_t load_signed(const std::byte* from, uint32_t num_bytes) {
   uint64_t bits = 0;
   std::memcpy(&bits, from, num_bytes);
   const uint32_t unused = 64 - 8 * num_bytes;
   return static_cast<int64_t>(bits << unused) >> unused;
 }
-
-}  // namespace
 
 bool parse_value(value_type type, std::string_view field, std::byte* to) {
   if (type.is_number()) field = without_plus(field);

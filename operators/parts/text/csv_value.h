@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -31,5 +32,8 @@ constexpr size_t max_value_chars = 32;
 
 // Writes the value at `from` and returns the end. Not for string and bytes[N].
 char* format_value(record::value_type type, const std::byte* from, char* to);
+
+// An integer in two's complement of 1 to 8 bytes.
+int64_t load_signed(const std::byte* from, uint32_t num_bytes);
 
 }  // namespace flowrun::operators

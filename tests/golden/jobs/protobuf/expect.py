@@ -1,5 +1,5 @@
 """Messages as protoc would have them, written byte by byte: a visit, with an address within and a time; and their
-descriptors."""
+descriptors. What is written again has no fields but those of the columns, in the order of their numbers."""
 
 from golden_data import csv, rand, write
 
@@ -67,3 +67,12 @@ write("visits.pb", data)
 write("expected/bad.csv", csv(bad))
 rows.sort(key=lambda r: (r[0], r[1]))
 write("expected/visits.csv", csv(rows, ["user", "us", "city", "zip", "delta", "kind", "price"]))
+
+again = b""
+for user, us, city, code, delta, kind, _ in rows:
+    made = number(1, user) + field(2, 2, number(1, us // 10**6) + number(2, us % 10**6 * 1000))
+    if city or code:
+        made += field(3, 2, text(1, city) + (field(2, 5, code.to_bytes(4, "little")) if code else b""))
+    made += number(4, 2 * delta if delta >= 0 else -2 * delta - 1) + number(16, ["SEEN", "BOUGHT", "LEFT", "3"].index(kind))
+    again += varint(len(made)) + made
+write("expected/again.pb", again)
