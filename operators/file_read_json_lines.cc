@@ -91,7 +91,6 @@ settings check(plan::node_checker& node) {
 exec::assembly build(exec::build_context& c, const settings& s) {
   rejection_words words;
   words.check = "check `type`, `names` and `other_keys`, mend the input";
-  words.infers = false;
   auto tally = std::make_shared<rejection_tally>(s.on_error, s.paths, c.counters, words);
   cutter_options cutting = default_cutting(c, s.inputs, json_parser::copies_of_a_line);
   cutting.skip_byte_order_mark = true;

@@ -191,6 +191,9 @@ class parser {
     add_word(sub, "--as", infer_.format, "FORMAT", "What it is: " + inferred_formats() + ". Default: as it looks.");
     add_word(sub, "--delimiter", infer_.delimiter, "BYTE", "What stands between fields; \\t for a tab.");
     add_word(sub, "--header", infer_.header, "yes|no", "Whether line 1 names the columns.");
+    add_word(sub, "--descriptors", infer_.descriptors, "FILE",
+             "Of messages of Protocol Buffers: what protoc --include_imports --descriptor_set_out=FILE has written.");
+    add_word(sub, "--message", infer_.message, "NAME", "Which of its messages they are, with its package.");
     add_word(sub, "--name", infer_.node, "NODE", "The name of the node. Default: after the file.");
     sub.add_flag("--json", infer_.as_json, "Everything that was found, as JSON.");
     add_word(sub, "-o,--output", infer_.output, "JOB.yaml",

@@ -48,6 +48,12 @@ infer_arguments values_of(const infer_words& given, const std::vector<std::strin
   if (!given.header.empty())
     out.options.header = choice_of<bool>("--header", given.header, {{"yes", true}, {"no", false}});
   if (!given.delimiter.empty()) out.options.delimiter = delimiter_of("--delimiter", given.delimiter);
+  if (given.descriptors.empty() != given.message.empty())
+    refuse("--descriptors and --message belong together", "--descriptors shop.desc --message shop.Visit");
+  if (!given.format.empty() && given.format != "protobuf" && !given.descriptors.empty())
+    refuse("--descriptors and --message belong to protobuf", "leave them out, or --as protobuf");
+  out.options.descriptors = given.descriptors;
+  out.options.message = given.message;
   if (!given.format.empty() && given.format != "csv" && (out.options.header || out.options.delimiter))
     refuse("--delimiter and --header belong to csv", "leave them out, or --as csv");
   return out;

@@ -9,7 +9,7 @@
 namespace flowrun::runner {
 
 struct infer_words {
-  std::string rows, bytes, format, delimiter, header, node, output;
+  std::string rows, bytes, format, delimiter, header, descriptors, message, node, output;
   bool all = false;
   bool as_json = false;
 };
@@ -17,7 +17,7 @@ struct infer_words {
 // Throws error(usage).
 infer_arguments values_of(const infer_words& given, const std::vector<std::string>& files);
 
-// "csv, lines".
+// "npy, csv, lines".
 std::string inferred_formats();
 
 }  // namespace flowrun::runner

@@ -39,7 +39,7 @@ Value setting(const operators::inferred_setting& given) {
   } else if (!given.map.empty()) {
     for (const auto& [key, text] : given.map) put(out, key, scalar(text, given.name != "missing"));
   } else {
-    out = scalar(given.text, given.name != "columns");
+    out = scalar(given.text, given.name != "columns" && given.name != "other_keys");
   }
   return out;
 }
@@ -70,7 +70,7 @@ Value source_node(const inferred_job& job) {
 Value sink_node(const inferred_job& job) {
   Value with, out;
   put(with, "path", scalar("-", true));
-  if (!job.source.columns.empty()) put(with, "header", scalar("true", false));
+  if (job.source.sink_op == "file.write_csv") put(with, "header", scalar("true", false));
   put(out, "op", scalar(std::string(job.source.sink_op), false));
   put(out, "in", scalar(job.node, false));
   put(out, "with", std::move(with));

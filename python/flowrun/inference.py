@@ -59,6 +59,8 @@ def infer(
     format: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
+    descriptors: PathLike | None = None,
+    message: str | None = None,
     name: str | None = None,
     cwd: PathLike | None = None,
     env: Mapping[str, str] | None = None,
@@ -68,11 +70,13 @@ def infer(
     """Looks into a file, several of one source, a pattern, or standard input ("-"). Raises FlowrunError.
 
     A sample of up to `rows` rows and `bytes` of text is looked at, or with `all` everything. `format`, `delimiter` and
-    `header` are for what the file shows wrongly, `name` is that of the node.
+    `header` are for what the file shows wrongly, `descriptors` and `message` for files of Protocol Buffers, `name` is
+    that of the node.
     """
     paths = [os.fspath(p) for p in ([path] if isinstance(path, (str, os.PathLike)) else path)]
     words = [program_at(binary), "--color=never", "infer", "--json"]
     given = {"--rows": rows, "--bytes": bytes, "--as": format, "--delimiter": delimiter, "--name": name}
+    given |= {"--descriptors": None if descriptors is None else os.fspath(descriptors), "--message": message}
     words += [f"{option}={value}" for option, value in given.items() if value is not None]
     if header is not None:
         words.append(f"--header={'yes' if header else 'no'}")

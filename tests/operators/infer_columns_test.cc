@@ -70,6 +70,56 @@ TEST(infer_columns, types) {
   for (const auto& [fields, expected] : cases) EXPECT_EQ(summary(fields), expected) << testing::PrintToString(fields);
 }
 
+TEST(infer_columns, decimals) {
+  const std::vector<std::pair<texts, std::string>> cases = {
+      {{"12.50", "-0.05", "1000000.00"}, "decimal[2]"},
+      {{"0.000", "1.250"}, "decimal[3]"},
+      {{"1.2345"}, "decimal[4]"},
+      {{"12.5", "0.5"}, "f64"},
+      {{"1.23456"}, "f64"},
+      {{"12.50", "3"}, "f64"},
+      {{"12.50", "3.125"}, "f64"},
+      {{"3.125", "12.50", "1.25"}, "f64"},
+      {{"12.50", "1.25e1"}, "f64"},
+      {{"12.50", "1e10"}, "f64"},
+      {{".50", "1.25"}, "f64"},
+      {{"+1.25", "1.25"}, "f64"},
+      {{"999999999999.99"}, "decimal[2]"},
+      {{"1000000000000.00"}, "f64"},  // leaves no room
+      {{"01.25"}, "string"},
+      {{"12.50", "", "NaN"}, "decimal[2] without ,NaN,"},
+  };
+  for (const auto& [fields, expected] : cases) EXPECT_EQ(summary(fields), expected) << testing::PrintToString(fields);
+  const column_decision d = decided({"12.50", "-3.00"});
+  EXPECT_EQ(d.least + " " + d.most, "-3.00 12.50");
+}
+
+TEST(infer_columns, texts_and_numbers_that_are_known_to_be) {
+  const auto type_of = [](const texts& fields, column_kind kind, std::string_view name = "x") {
+    column_evidence seen;
+    for (const std::string& text : fields) seen.add(text, kind == column_kind::texts, {});
+    const column_decision d = decide_column(seen, name, {}, kind);
+    return to_string(d.type) + (d.form.empty() ? "" : " " + d.form);
+  };
+  EXPECT_EQ(type_of({"12", "13"}, column_kind::texts), "string");
+  EXPECT_EQ(type_of({"1.25"}, column_kind::texts), "string");
+  EXPECT_EQ(type_of({"true"}, column_kind::texts), "string");
+  EXPECT_EQ(type_of({"2026-11-23"}, column_kind::texts), "date");
+  EXPECT_EQ(type_of({"2026-11-23", ""}, column_kind::texts), "string");
+  EXPECT_EQ(type_of({"2026-11-23", "NA"}, column_kind::texts), "string");
+  EXPECT_EQ(type_of({"2026-11-23T10:00:00Z"}, column_kind::texts), "timestamp");
+  EXPECT_EQ(type_of({"23.11.2026"}, column_kind::texts), "date %d.%m.%Y");
+  EXPECT_EQ(type_of({"20261123", "20261124", "20261125"}, column_kind::texts), "string");
+  EXPECT_EQ(type_of({"20261123", "20261124", "20261125"}, column_kind::texts, "day"), "date %Y%m%d");
+  EXPECT_EQ(type_of({"20261123", "20261124", "20261125"}, column_kind::numbers, "day"), "u32");
+  EXPECT_EQ(type_of({"1", "-1"}, column_kind::numbers), "i64");
+  EXPECT_EQ(type_of({"18446744073709551615"}, column_kind::numbers), "u64");
+  EXPECT_EQ(type_of({"18446744073709551615", "-1"}, column_kind::numbers), "f64");
+  EXPECT_EQ(type_of({"18446744073709551616"}, column_kind::numbers), "f64");
+  EXPECT_EQ(type_of({"1.25", "2.50"}, column_kind::numbers), "decimal[2]");
+  EXPECT_EQ(type_of({"1e3", "2.50"}, column_kind::numbers), "f64");
+}
+
 TEST(infer_columns, times) {
   const std::vector<std::pair<texts, std::string>> cases = {
       {{"2026-11-23", "0001-01-01"}, "date"},

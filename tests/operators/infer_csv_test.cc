@@ -169,8 +169,9 @@ TEST_F(infer_files, malformed_lines) {
 }
 
 TEST_F(infer_files, what_is_no_table) {
-  EXPECT_EQ(columns(of("{\"a\": 1, \"b\": 2}\n{\"a\": 3, \"b\": 4}\n")), "lines");
-  EXPECT_THAT(of("{\"a\": 1, \"b\": 2}\n").notes, testing::Contains(testing::HasSubstr("JSON")));
+  EXPECT_EQ(columns(of("[1, 2]\n[3, 4]\n")), "lines");
+  EXPECT_EQ(of("{\"a\": 1, \"b\": 2}\n{\"a\": 3, \"b\": 4}\n").format, "json_lines");
+  EXPECT_EQ(of("{a, 1}\n{b, 2}\n").format, "lines");
   EXPECT_THAT(of("some words\r\nand more of them\r\n").questions, testing::Contains(testing::HasSubstr("\\r")));
   fails("", "there is nothing in it");
   fails(std::string("ab\0cd", 5), "byte 2 is 0x00");

@@ -200,6 +200,17 @@ class package_test(unittest.TestCase):
         lines = flowrun.run(job_of({"id": "i", "line": "string(i)"}, "file.write_lines", rows=3), cwd=self.dir)["out"].array()
         self.assertEqual(lines["line"].tolist(), ["0", "1", "2"])
 
+    def test_messages_have_a_path(self):
+        shop = str(ROOT / "tests/golden/jobs/protobuf/shop.desc")
+        job = job_of({"user": "i"}, "file.write_protobuf", rows=2, descriptors=shop, message="shop.Visit")
+        out = flowrun.run(job, cwd=self.dir)["out"]
+        self.assertEqual(pathlib.Path(out.path).read_bytes(), b"\x00\x02\x08\x01")
+        for read in (out.array, out.table, lambda: out.column("user")):
+            with self.assertRaisesRegex((TypeError, ImportError), "file.write_protobuf|pyarrow"):
+                read()
+        found = flowrun.infer(out.path, descriptors=shop, message="shop.Visit", name="visits")
+        self.assertEqual((found["format"], found["rows"]), ("protobuf", {"seen": 2, "all_seen": True}))
+
     def test_arrow_tables(self):
         try:
             import pyarrow  # noqa: F401

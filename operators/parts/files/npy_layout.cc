@@ -62,19 +62,6 @@ std::string type_of(const npy_header& header) {
   return "{" + joined(out, ", ") + "}";
 }
 
-// What to do in NumPy about an element that no column can be.
-std::string conversion_of(const npy_field& field) {
-  switch (field.kind) {
-    case 'M': return "say a.astype('<M8[us]') in NumPy: a timestamp counts microseconds";
-    case 'm': return "say a.view('<i8') in NumPy: a number of its units";
-    case 'U': return "say numpy.char.encode(a, 'utf-8') in NumPy, which makes bytes of it";
-    case 'f': return field.num_bytes == 2 ? "say a.astype('<f4') in NumPy" : "say a.astype('<f8') in NumPy";
-    case 'c': return "say a.view('<f8') or a.view('<f4') in NumPy: two numbers for each";
-    case '(': return "say numpy.lib.recfunctions.structured_to_unstructured, or make a field of each value, in NumPy";
-    default: return "give it another type in NumPy, with a.astype(…)";
-  }
-}
-
 class layout_finder {
  public:
   layout_finder(const std::string& path, const npy_header& header, const npy_columns& columns)
@@ -128,7 +115,7 @@ class layout_finder {
     const std::optional<value_type> type = value_type_of(field);
     if (!type)
       fail(fmt::format("{} is of NumPy's type {}, which no column can be", what, quoted_excerpt(field.text)),
-           conversion_of(field));
+           npy_conversion_of(field));
     if (!fits(*type, to.type))
       fail(fmt::format("{} is {} ({}), but `type` says {}: {}", what, quoted_excerpt(field.text),
                        record::to_string(*type), to.name, record::to_string(to.type)),
@@ -178,17 +165,39 @@ class layout_finder {
 
 }  // namespace
 
-std::optional<npy_layout> npy_layout_of(const std::string& path, std::string_view beginning,
-                                        const npy_columns& columns) {
+std::string npy_conversion_of(const npy_field& field) {
+  switch (field.kind) {
+    case 'M': return "say a.astype('<M8[us]') in NumPy: a timestamp counts microseconds";
+    case 'm': return "say a.view('<i8') in NumPy: a number of its units";
+    case 'U': return "say numpy.char.encode(a, 'utf-8') in NumPy, which makes bytes of it";
+    case 'f': return field.num_bytes == 2 ? "say a.astype('<f4') in NumPy" : "say a.astype('<f8') in NumPy";
+    case 'c': return "say a.view('<f8') or a.view('<f4') in NumPy: two numbers for each";
+    case '(': return "say numpy.lib.recfunctions.structured_to_unstructured, or make a field of each value, in NumPy";
+    default: return "give it another type in NumPy, with a.astype(…)";
+  }
+}
+
+std::optional<npy_header> npy_header_of(const std::string& path, std::string_view beginning) {
   try {
     if (beginning.size() < npy_bytes_needed(beginning)) return std::nullopt;
-    return layout_finder(path, read_npy_header(beginning), columns).find();
+    return read_npy_header(beginning);
   } catch (const npy_header_error& wrong) {
     throw error(error_kind::bad_data, fmt::format("{}: byte {}: {}", path, wrong.offset(), wrong.what()),
                 beginning.starts_with("PK") ? "an .npz file is an archive of several: numpy.load(file) opens it, and "
                                               "numpy.save saves one of its arrays"
                                             : "numpy.save(file, a, allow_pickle=False) writes what can be read");
   }
+}
+
+npy_layout npy_layout_of(const std::string& path, const npy_header& header, const npy_columns& columns) {
+  return layout_finder(path, header, columns).find();
+}
+
+std::optional<npy_layout> npy_layout_of(const std::string& path, std::string_view beginning,
+                                        const npy_columns& columns) {
+  const std::optional<npy_header> header = npy_header_of(path, beginning);
+  if (!header) return std::nullopt;
+  return npy_layout_of(path, *header, columns);
 }
 
 std::optional<npy_layout> npy_layout_of_file(const std::string& path, const npy_columns& columns) {

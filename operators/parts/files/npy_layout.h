@@ -37,6 +37,13 @@ struct npy_layout {
 std::optional<npy_layout> npy_layout_of(const std::string& path, std::string_view beginning,
                                         const npy_columns& columns);
 
+// The same in two steps. `header` is that of the file.
+std::optional<npy_header> npy_header_of(const std::string& path, std::string_view beginning);
+npy_layout npy_layout_of(const std::string& path, const npy_header& header, const npy_columns& columns);
+
+// What to do in NumPy about an element that no column can be.
+std::string npy_conversion_of(const npy_field& field);
+
 // The same of a file, compressed or not. Nothing where it can't be read, or has no whole header.
 std::optional<npy_layout> npy_layout_of_file(const std::string& path, const npy_columns& columns);
 

@@ -44,12 +44,16 @@ bool names_a_day(std::string_view name) {
 
 class decision {
  public:
-  decision(const column_evidence& seen, std::string_view name, std::optional<bool> day_first)
-      : seen_(seen), name_(name), day_first_(day_first) {}
+  decision(const column_evidence& seen, std::string_view name, std::optional<bool> day_first, column_kind kind)
+      : seen_(seen), name_(name), day_first_(day_first), kind_(kind) {}
 
   column_decision take() {
-    if (!as_value()) as_text();
-    count_missing();
+    if (kind_ == column_kind::numbers) {
+      as_number();
+    } else {
+      if (!(kind_ == column_kind::texts ? as_time_in_text() : as_value())) as_text();
+      if (kind_ == column_kind::any) count_missing();
+    }
     return std::move(out_);
   }
 
@@ -82,6 +86,25 @@ class decision {
     return seen_.forms.any() && as_formed_time();
   }
 
+  // A text that is missing in other files is one here, and no time.
+  bool as_time_in_text() {
+    if (seen_.values == 0 || seen_.values < seen_.cells) return false;
+    if (all(seen_.dates) || all(seen_.timestamps)) return as_value();
+    if (!all(seen_.floats)) return seen_.forms.any() && as_formed_time();
+    if (seen_.forms.are_numbers() && names_a_day(name_)) return as_formed_time();
+    note(fmt::format("numbers in quotes: to_{}({}) in a map", all(seen_.integers) ? "i64" : "f64", name_));
+    return false;
+  }
+
+  // What f64 doesn't have is rounded, since a text can't have numbers.
+  void as_number() {
+    const bool are_integers = all(seen_.integers) && !(seen_.negative > 0 && seen_.above_i64 > 0);
+    if (are_integers) return set_integer();
+    be_float();
+    if (seen_.long_integers + seen_.above_i64 > 0)
+      out_.questions.emplace_back("integers of more than 64 bits, or of both signs, are rounded: f64");
+  }
+
   // Nothing but NaN: numbers, unless something else is missing besides.
   bool only_floats_without_digits() {
     uint64_t words = 0;
@@ -107,11 +130,16 @@ class decision {
       note("integers, but from below 0 to beyond i64");
       return false;
     }
+    set_integer();
+    return true;
+  }
+
+  void set_integer() {
     if (seen_.negative > 0) {
       be(type_kind::i64);
       out_.least = fmt::format("{}", seen_.least_signed);
       out_.most = fmt::format("{}", seen_.most_signed);
-      return true;
+      return;
     }
     be(seen_.most_unsigned <= most_of_u32 ? type_kind::u32 : type_kind::u64);
     out_.least = fmt::format("{}", seen_.least_unsigned);
@@ -119,8 +147,9 @@ class decision {
     if (seen_.most_unsigned == 1 && seen_.least_unsigned == 0) note("bool would do");
     constexpr uint64_t first_second = 1'000'000'000, last_second = 2'000'000'000;  // 2001 to 2033
     if (seen_.least_unsigned >= first_second && seen_.most_unsigned < last_second && names_a_day(name_))
-      note("seconds since 1970? timestamp and the format \"%s\" would read them so");
-    return true;
+      note(kind_ == column_kind::numbers
+               ? "seconds since 1970? to_timestamp of 1000000 times as much, in a map, would make times"
+               : "seconds since 1970? timestamp and the format \"%s\" would read them so");
   }
 
   bool as_float() {
@@ -132,12 +161,29 @@ class decision {
       note("numbers, but some begin with 0, which a number would lose");
       return false;
     }
+    be_float();
+    return true;
+  }
+
+  bool is_decimal() const {
+    constexpr uint64_t least_digits = 2, most_digits = 4;
+    constexpr double most = 1e12;  // so that a million times as much fits
+    return seen_.fraction_digits >= least_digits && seen_.fraction_digits <= most_digits && -most < seen_.least &&
+           seen_.most < most;
+  }
+
+  void be_float() {
+    if (is_decimal()) {
+      out_.type = value_type::decimal(static_cast<uint32_t>(seen_.fraction_digits));
+      out_.least = fmt::format("{:.{}f}", seen_.least, seen_.fraction_digits);
+      out_.most = fmt::format("{:.{}f}", seen_.most, seen_.fraction_digits);
+      return;
+    }
     be(type_kind::f64);
     out_.least = record::float_text(seen_.least);
     out_.most = record::float_text(seen_.most);
     if (seen_.integers.count > 0 && std::max(-seen_.least, seen_.most) > most_exact)
       note("integers beyond 2^53 are rounded");
-    return true;
   }
 
   bool as_formed_time() {
@@ -221,13 +267,15 @@ class decision {
   const column_evidence& seen_;
   const std::string_view name_;
   const std::optional<bool> day_first_;
+  const column_kind kind_;
   column_decision out_;
 };
 
 }  // namespace
 
-column_decision decide_column(const column_evidence& seen, std::string_view name, std::optional<bool> day_first) {
-  return decision(seen, name, day_first).take();
+column_decision decide_column(const column_evidence& seen, std::string_view name, std::optional<bool> day_first,
+                              column_kind kind) {
+  return decision(seen, name, day_first, kind).take();
 }
 
 }  // namespace flowrun::operators

@@ -46,6 +46,14 @@ bool is_grouped(std::string_view text, char group, char point, bool needs_group)
   }
 }
 
+// Digits behind the point; 0 for a number that is not written with digits on both sides of a point.
+uint64_t fraction_digits_of(std::string_view digits) {
+  const size_t point = std::min(digits.find('.'), digits.size());
+  const std::string_view before = digits.substr(0, point), behind = digits.substr(std::min(point + 1, digits.size()));
+  const auto all = [](std::string_view text) { return std::all_of(text.begin(), text.end(), is_digit); };
+  return !before.empty() && all(before) && all(behind) ? behind.size() : 0;
+}
+
 bool is_yes_or_no(std::string_view text) {
   constexpr std::string_view words[] = {"yes",  "no",    "Yes", "No",  "YES", "NO",   "y",    "n",
                                         "Y",    "N",     "t",   "f",   "T",   "F",    "True", "False",
@@ -116,6 +124,8 @@ void column_evidence::add(std::string_view text, bool quoted, const field_place&
     const bool first_float = floats.count == 1;
     least = first_float ? real : std::min(least, real);
     most = first_float ? real : std::max(most, real);
+    const uint64_t behind_point = lead == '+' ? 0 : fraction_digits_of(digits);
+    fraction_digits = first_float || fraction_digits == behind_point ? behind_point : 0;
     const std::string_view before = digits.substr(0, digits.find('.'));
     if (!all_digits) leading_zeros += before.size() > 1 && before.front() == '0';
   }

@@ -47,6 +47,9 @@ struct column_evidence {
   int64_t least_signed = INT64_MAX, most_signed = INT64_MIN;
   uint64_t least_unsigned = UINT64_MAX, most_unsigned = 0;
   double least = 0, most = 0;  // of the floats
+  // Digits behind the point of the floats that are written as 12.50 is, which all have as many: 0 where they don't, or
+  // one is written otherwise, with an exponent, say.
+  uint64_t fraction_digits = 0;
   int64_t least_day = 0, last_day = 0;
   int64_t least_us = 0, most_us = 0;
   time_forms forms;

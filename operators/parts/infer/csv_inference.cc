@@ -181,23 +181,6 @@ class csv_inference final : public source_inference {
   std::vector<size_t> column_of_;  // of each field of the file
 };
 
-// Lines that are objects or lists of JSON: commas in them part no fields.
-bool is_json_lines(std::string_view text) {
-  size_t lines = 0, objects = 0;
-  while (!text.empty() && lines < 20) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty()) continue;
-    ++lines;
-    const bool object = line.starts_with('{') && line.ends_with('}');
-    const bool list = line.starts_with('[') && line.ends_with(']');
-    objects += object || list || (text.empty() && line.starts_with('{'));  // the last one may be cut
-  }
-  return lines > 0 && objects == lines;
-}
-
 // One field a line: a table only if the values are of a type, since lines of text are read as they are.
 bool is_typed_column(const std::vector<std::vector<csv_field>>& records, bool has_header) {
   column_evidence seen;
@@ -240,7 +223,8 @@ void refuse_preamble(const file_beginning& beginning, const csv_dialect& dialect
 
 std::unique_ptr<source_inference> recognise_csv(const file_beginning& beginning, const infer_options& options,
                                                 bool asked) {
-  if (!asked && !options.delimiter && is_json_lines(beginning.text)) return nullptr;
+  // Commas in objects and lists of JSON part no fields.
+  if (!asked && !options.delimiter && are_json_lines(beginning.text, true)) return nullptr;
   const csv_format one_field{',', '"'};
   // A column alone comes first: 2026-11-23 12:00 is one value, and no two with a blank between.
   csv_dialect dialect{one_field, 1, 1, 1, 0};

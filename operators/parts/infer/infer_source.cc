@@ -114,7 +114,10 @@ class sampling {
     seen_.files = files.size();
     seen_.all_files = paths_.size();
     seen_.whole = all_seen_ && files.size() == paths_.size();
-    if (!seen_.whole && seen_.bytes > 0 && all_bytes_)
+    if (inference_->knows_rows()) {
+      seen_.whole = files.size() == paths_.size();
+      if (!seen_.whole) seen_.all_rows = seen_.rows * paths_.size() / files.size();
+    } else if (!seen_.whole && seen_.bytes > 0 && all_bytes_)
       seen_.all_rows = static_cast<uint64_t>(static_cast<double>(seen_.rows) * static_cast<double>(*all_bytes_) /
                                              static_cast<double>(seen_.bytes) * static_cast<double>(paths_.size()) /
                                              static_cast<double>(files.size()));
@@ -149,7 +152,7 @@ class sampling {
       else
         add_size(static_cast<uint64_t>(static_cast<double>(content) * expansion));
     }
-    if (from_places) from_further_on(path, *size);
+    if (from_places && !inference_->knows_rows()) from_further_on(path, *size);
   }
 
   void add_size(uint64_t num_bytes) {

@@ -13,7 +13,8 @@ namespace {
 // The tried order matters: a format whose first bytes are a mark of its own comes before those of text, and what takes
 // any text comes last.
 constexpr source_format formats[] = {
-    {"csv", true, recognise_csv},
+    {"protobuf", false, recognise_protobuf},    {"npy", false, recognise_npy},
+    {"json_lines", true, recognise_json_lines}, {"csv", true, recognise_csv},
     {"lines", true, recognise_lines},
 };
 
@@ -24,11 +25,11 @@ struct file_mark {
 };
 constexpr const char* rows_way_out =
     "bytes don't tell which columns they are: say so in file.read_rows, with: {path: …, type: {id: u64, x: f64}}; "
-    "flowrun ops file.read_rows explains it";
+    "flowrun ops file.read_rows explains it; messages of Protocol Buffers need --descriptors FILE --message NAME";
 constexpr file_mark marks[] = {
     {"\xFF\xFE", "UTF-16", "iconv -f UTF-16 -t UTF-8 FILE makes text of it"},
     {"\xFE\xFF", "UTF-16", "iconv -f UTF-16 -t UTF-8 FILE makes text of it"},
-    {"\x93NUMPY", "an array of NumPy", "file.read_npy reads it; flowrun ops file.read_npy explains it"},
+    {"\x93NUMPY", "an array of NumPy", "leave --as, --delimiter and --header out"},
     {"PAR1", "Parquet", "write it as CSV first: duckdb -c \"COPY 'FILE' TO 'FILE.csv'\", say"},
     {"ARROW1", "Arrow IPC", "write it as CSV first"},
     {"PK\x03\x04", "a zip archive, as those of spreadsheets are", "save the table as CSV, or unzip it"},

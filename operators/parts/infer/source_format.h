@@ -21,6 +21,7 @@ struct infer_options {
   std::string format;  // by its name; empty: as the file shows
   std::optional<char> delimiter;
   std::optional<bool> header;
+  std::string descriptors, message;  // of messages of Protocol Buffers; empty: they aren't given
 };
 
 // A stretch of a file's text, or of the bytes that it has.
@@ -45,6 +46,8 @@ class source_inference {
   // it, unless it ends there.
   virtual size_t add(const text_stretch& stretch, uint64_t most_rows) = 0;
   virtual uint64_t num_rows() const = 0;
+  // The beginning of a file says how many rows it has, and num_rows() are all those of the files seen.
+  virtual bool knows_rows() const { return false; }
   virtual inferred_source finish() = 0;
 };
 
@@ -66,10 +69,19 @@ struct source_format {
 // In the order in which they are tried; the last one takes any text.
 std::span<const source_format> source_formats();
 
+std::unique_ptr<source_inference> recognise_protobuf(const file_beginning& beginning, const infer_options& options,
+                                                     bool asked);
+std::unique_ptr<source_inference> recognise_npy(const file_beginning& beginning, const infer_options& options,
+                                                bool asked);
+std::unique_ptr<source_inference> recognise_json_lines(const file_beginning& beginning, const infer_options& options,
+                                                       bool asked);
 std::unique_ptr<source_inference> recognise_csv(const file_beginning& beginning, const infer_options& options,
                                                 bool asked);
 std::unique_ptr<source_inference> recognise_lines(const file_beginning& beginning, const infer_options& options,
                                                   bool asked);
+
+// Whether the first lines look like objects of JSON, or lists.
+bool are_json_lines(std::string_view text, bool also_lists);
 
 // Throws error(bad_data) for what is no text, and says what it is.
 void refuse_binary(const file_beginning& beginning);

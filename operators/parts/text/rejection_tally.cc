@@ -73,7 +73,7 @@ std::string rejection_tally::way_to_type() const {
   constexpr uint64_t first_lines = 2;  // a header, and the first row
   const bool is_text = words_.place == nullptr;
   const std::string& path = paths_[first_file_];
-  if (!is_text || !words_.infers || first_.line > first_lines || path == "-") return {};
+  if (!is_text || first_.line > first_lines || path == "-") return {};
   return fmt::format("; if no line fits, `flowrun infer {}` shows the file's own `type`", path);
 }
 

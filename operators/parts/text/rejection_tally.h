@@ -27,7 +27,6 @@ struct rejection_words {
   std::string_view one = "line", several = "lines";
   std::string_view mend = "mend the line";
   std::string_view check = "check `delimiter` and `type`, mend the input";
-  bool infers = true;  // `flowrun infer` knows the type of such a text
   // What may mend a field that has no value of its column, beside mending the line; empty where nothing is known.
   std::function<std::string(size_t column, std::string_view field)> advise{};
   std::string (*place)(const std::string& path, uint64_t line, uint64_t column) = nullptr;  // null: PATH:LINE:COLUMN
