@@ -128,8 +128,7 @@ TEST_F(infer_files, headers) {
 TEST_F(infer_files, missing_values) {
   EXPECT_EQ(settings(of("id,n,s\n1,NA,x\n2,5,NA\n3,,y\n")),
             "columns: header; null_values: [][NA]; missing: {n: n_missing}");
-  EXPECT_EQ(settings(of("id,n,s\n1,,\n2,5,y\n")),
-            "columns: header; null_values: []; missing: {n: n_missing}");
+  EXPECT_EQ(settings(of("id,n,s\n1,,\n2,5,y\n")), "columns: header; null_values: []; missing: {n: n_missing}");
   EXPECT_EQ(settings(of("id,s\n1,\n2,NA\n")), "columns: header");  // texts may be empty
   EXPECT_EQ(settings(of("n,n_missing\n1,2\n,3\n")), "columns: header; null_values: []; missing: {n: n_missing_2}");
   // NaN is a number, unless another column needs it for a missing one.

@@ -126,7 +126,8 @@ class json_composition {
 
   void add_settings() {
     pairs other_names, defaults, told;
-    std::vector<std::string> names = names_;
+    free_names names;
+    for (const std::string& name : names_) names.take(name);
     for (inferred_column& column : out_.columns) {
       if (column.header != column.name) other_names.emplace_back(column.name, column.header);
       if (column.num_missing == 0) continue;
@@ -134,8 +135,7 @@ class json_composition {
         defaults.emplace_back(column.name, "");
         continue;
       }
-      column.told_by = free_name(column.name + "_missing", names);
-      names.push_back(column.told_by);
+      column.told_by = names.take(column.name + "_missing");
       told.emplace_back(column.name, column.told_by);
     }
     const auto add = [this](const char* name, pairs map) {
