@@ -129,7 +129,7 @@ bool hides_a_sign(std::string_view text) {
   std::vector<problem> problems;
   const auto tree = parse(text, problems);
   if (tree == nullptr || !problems.empty()) return false;
-  if (tree->kind == syntax_kind::integer || tree->kind == syntax_kind::real) return true;
+  if (tree->kind == syntax_kind::integer || tree->kind == syntax_kind::real) return tree->first == tree->offset;
   // x not in (…) is a negation that begins with x.
   const bool has_operands = tree->kind == syntax_kind::binary || tree->kind == syntax_kind::among ||
                             tree->kind == syntax_kind::between || tree->kind == syntax_kind::unary;
