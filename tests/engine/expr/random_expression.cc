@@ -344,10 +344,12 @@ std::string text_of(const random_tree& t) {
   if (t.args.empty()) return t.op;
   std::vector<std::string> a;
   for (const random_tree& arg : t.args) a.push_back(text_of(arg));
-  // A literal of another length than the column of bytes[N] is refused where it can't be equal.
-  const bool equality = t.op.ends_with("==") || t.op.ends_with("!=");
-  for (std::string& text : a)
-    if (equality && text == "k") text = "string(k)";
+  // A literal of another length than bytes[N] is refused where it can't be equal.
+  const bool equality = t.op.ends_with("==") || t.op.ends_with("!=") || t.op == "in" || t.op == "not in";
+  const auto is_literal = [](const std::string& text) { return text.starts_with('\''); };
+  if (equality && std::any_of(a.begin(), a.end(), is_literal))
+    for (size_t i = 0; i < a.size(); ++i)
+      if (t.args[i].type == kind::s && !is_literal(a[i])) a[i] = "string(" + a[i] + ")";
   if (t.op == "[]") return "(" + a[0] + ")[" + a[1] + "]";
   // k[x:y] would be a cut of bytes, whose bounds are constants.
   if (t.op == "slice") return "string(" + a[0] + ")[" + a[1] + ":" + a[2] + "]";

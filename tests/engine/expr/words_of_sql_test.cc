@@ -134,6 +134,9 @@ TEST(literal_length, never_equals_another_one) {
       {"(id, key) == (1, 'a')",
        "for a value padded with zero bytes write 'a\\0\\0\\0', for one with blanks trim_right(x) == 'a'",
        {"(id, key) == (1, 'a\\0\\0\\0')"}},
+      {"key in ('abcd', 'ab')",
+       "for a value padded with zero bytes write 'ab\\0\\0', for one with blanks trim_right(x) == 'ab'",
+       {"key in ('abcd', 'ab\\0\\0')"}},
       {"wide == 'ab'",
        "for a value padded with zero bytes write starts_with(x, 'ab\\0'), for one with blanks trim_right(x) == 'ab'",
        {"starts_with(wide, 'ab\\0')", "trim_right(wide) == 'ab'"}},
@@ -145,7 +148,7 @@ TEST(literal_length, never_equals_another_one) {
   expect_followed({{"true == key",
                     "write (string(x) == 'true') to read a condition from a text",
                     {"true == (string(key) == 'true')"}},
-                   {"bool(key)", "write string(x) == 'true' to read it", {"string(key) == 'true'"}}});
+                   {"bool(key)", "write string(x) == 'true' to read it from a text", {"string(key) == 'true'"}}});
   const problem p = compile("key == 'ab'", names).problems.at(0);
   EXPECT_EQ(p.message, "a text of 2 bytes never equals one of 4, which bytes[4] holds");
   EXPECT_EQ(p.expected, "a text of 4 bytes");
