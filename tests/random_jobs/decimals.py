@@ -58,7 +58,9 @@ def at_scale(known, scale):
 
 def real_of(value):
     run, kind = value.run, value.kind
-    return (lambda row: real(run(row), kind)) if is_decimal(kind) else lambda row: float(run(row))
+    if is_decimal(kind):
+        return lambda row: real(run(row), kind)
+    return run if is_float(kind) else lambda row: float(run(row))  # a NaN stays the one that it is
 
 
 def arithmetic(op, a, b, float_ops):
