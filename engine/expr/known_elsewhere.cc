@@ -10,6 +10,7 @@ struct other_name {
   std::string_view name, write;
 };
 constexpr other_name others[] = {
+    {"not", "not, in small letters"},
     {"len", "length(text)"},
     {"strlen", "length(text)"},
     {"size", "length(text)"},
@@ -170,15 +171,11 @@ constexpr other_name other_operators[] = {
     {"regexp", "regex_matches(x, pattern)"},
     {"similar", "regex_matches(x, pattern)"},
     {"glob", "x like 'a%'"},
-    {"is", "x == '' for a text, or is_nan(x) for a float: nothing else is missing"},
     {"isnull", "x == '' for a text, or is_nan(x) for a float: nothing else is missing"},
     {"xor", "a != b for conditions, a ^ b for bits"},
     {"mod", "a % b"},
     {"div", "a / b, which divides integers as integers"},
     {"contains", "contains(text, part)"},
-    {"AND", "and, in small letters"},
-    {"OR", "or, in small letters"},
-    {"NOT", "not, in small letters"},
     {"IN", "x in (a, b)"},
     {"LIKE", "x like 'a%'"},
     {"BETWEEN", "x between a and b"},

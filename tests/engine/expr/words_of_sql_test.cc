@@ -63,6 +63,7 @@ TEST(words_of_sql, are_answered_with_what_does_their_work) {
       {"id == 1 AND x > 2", "write and, in small letters", {"id == 1 and x > 2"}},
       {"id == 1 OR x > 2", "write or, in small letters", {"id == 1 or x > 2"}},
       {"NOT id == 1", "write not, in small letters", {"not id == 1"}},
+      {"NOT (id == 1)", "write not, in small letters", {"not (id == 1)"}},
       {"country desc", "write -country for falling order", {}},
       {"country ASC", "write country alone: rising order needs no word", {"country"}},
       {"cast(id as f64)", "write f64(id)", {"f64(id)"}},
