@@ -1,13 +1,11 @@
 """A Parquet file scanned, filtered and summed by the example plugin, beside DuckDB and Polars: the same file in the page
 cache, in turn. Of the peers the time counts from when Python has started; of flowrun that of the whole process."""
-import json
 import pathlib
 import statistics
 import subprocess
 import sys
-import time
 
-import flowrun_job
+import side_by_side
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYARROW = ROOT / "build/pyarrow/bin/python"
@@ -47,21 +45,11 @@ class runner:
         self.file.read_bytes()  # into the page cache
 
     def flowrun(self, threads):
-        job, report = self.dir / "job.yaml", self.dir / "report.json"
-        job.write_text(JOB.format(path=self.file))
-        start = time.perf_counter()
-        subprocess.run([str(self.options.flowrun), "run", str(job), "--plugin", str(self.plugin), "-q", "-j", str(threads),
-                        "-m", f"{self.options.memory}MiB", "--report", str(report)], check=True, stdout=subprocess.DEVNULL)
-        seconds = time.perf_counter() - start
-        return seconds, float(flowrun_job.results(json.loads(report.read_text()))["total.revenue"])
+        return side_by_side.flowrun(self.options.flowrun, JOB.format(path=self.file), "total.revenue", self.dir, threads,
+                                    self.options.memory, ["--plugin", self.plugin])
 
     def peer(self, name, threads):
-        done = subprocess.run([self.options.python, str(PEERS / "parquet_sum.py"), name, str(self.file), str(threads)],
-                              capture_output=True, text=True)
-        if done.returncode != 0:
-            return None
-        seconds, total = done.stdout.split()
-        return float(seconds), float(total)
+        return side_by_side.peer([self.options.python, PEERS / "parquet_sum.py", name, self.file, threads])
 
 
 def run(options):
@@ -72,15 +60,9 @@ def run(options):
     told.prepare()
     threads = options.threads
     contestants = {"Flowrun": told.flowrun, "DuckDB": lambda n: told.peer("duckdb", n), "Polars": lambda n: told.peer("polars", n)}
-    times, totals = {name: [] for name in contestants}, []
-    for _ in range(max(options.runs, 7)):
-        for name, once in contestants.items():
-            if (found := once(threads)) is not None:
-                times[name].append(found[0])
-                totals.append(found[1])
-    if max(totals) - min(totals) > 1e-9 * max(totals):
-        raise SystemExit(f"bench: parquet: the sums differ: {sorted(set(totals))}")
-    medians = {name: statistics.median(all_) for name, all_ in times.items() if all_}
+    once = {name: lambda run=run: run(threads) for name, run in contestants.items()}
+    times = side_by_side.measured("parquet", once, max(options.runs, 7))
+    medians = {name: statistics.median(all_) for name, all_ in times.items()}
     fastest = min((m for name, m in medians.items() if name != "Flowrun"), default=None)
     print(f"sum(extendedprice * (1 - discount)) where quantity < 25, of a Parquet file of {told.rows / 1e6:.0f} million rows, "
           f"{told.file.stat().st_size / 1e6:.0f} MB, on {threads} threads\n")

@@ -10,13 +10,13 @@ import flowrun_job
 MIB = 1 << 20
 
 
-def flowrun(program, text, result, dir, threads, memory_mib):
-    """(seconds, what the job `text` found as NODE.NAME)"""
+def flowrun(program, text, result, dir, threads, memory_mib, options=()):
+    """(seconds, what the job `text` found as NODE.NAME); `options` are more words of the command."""
     job, report = dir / "job.yaml", dir / "report.json"
     job.write_text(text)
     start = time.perf_counter()
-    subprocess.run([str(program), "run", str(job), "-q", "-j", str(threads), "-m", f"{memory_mib}MiB", "--report", str(report)],
-                   check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([str(program), "run", str(job), "-q", "-j", str(threads), "-m", f"{memory_mib}MiB", "--report", str(report),
+                    *map(str, options)], check=True, stdout=subprocess.DEVNULL)
     seconds = time.perf_counter() - start
     return seconds, float(flowrun_job.results(json.loads(report.read_text()))[result])
 
@@ -36,8 +36,9 @@ def print_head():
     print("| question of | | seconds | fastest run | MB/s | beside DuckDB | wanted |\n|---|---|---|---|---|---|---|")
 
 
-def answer(question, contestants, num_bytes, runs, wanted):
-    """Lines of the table. `contestants` are {name: a function that gives what flowrun() gives}; Flowrun is one of them."""
+def measured(question, contestants, runs):
+    """{name: seconds of all runs}, of those that are installed. `contestants` are {name: a function that gives what
+    flowrun() gives}."""
     times, totals = {name: [] for name in contestants}, []
     for _ in range(runs):
         for name, once in contestants.items():
@@ -46,7 +47,13 @@ def answer(question, contestants, num_bytes, runs, wanted):
                 totals.append(found[1])
     if max(totals) - min(totals) > 1e-9 * abs(max(totals)):
         raise SystemExit(f"bench: {question}: the results differ: {sorted(set(totals))}")
-    medians = {name: statistics.median(all_) for name, all_ in times.items() if all_}
+    return {name: all_ for name, all_ in times.items() if all_}
+
+
+def answer(question, contestants, num_bytes, runs, wanted):
+    """Lines of the table; Flowrun is one of the contestants."""
+    times = measured(question, contestants, runs)
+    medians = {name: statistics.median(all_) for name, all_ in times.items()}
     for name in contestants:
         if name not in medians:
             print(f"| {question} | {name} | not installed | | | | |")
