@@ -127,10 +127,9 @@ TEST(background_work, one_piece_after_another_on_threads) {
 
 TEST(background_work, its_end_waits_for_the_step_that_runs) {
   task_queue queue(1);
-  std::atomic<bool> ended{false};
+  std::atomic<bool> begun{false}, ended{false};  // outlive the work: its end still reads them
   {
     background_work work(queue.poster());
-    std::atomic<bool> begun{false};
     work.start([&](waker&) {
       begun = true;
       for (int i = 0; i < 100'000; ++i) begun.load();
