@@ -342,15 +342,15 @@ TEST(expression, converts_without_a_cast_only_where_nothing_is_misread) {
 
 TEST(sort_term, takes_one_sign) {
   const auto term = [](const std::string& text) { return compile_sort_term(text, all_names()); };
-  EXPECT_TRUE(term("-name").value->descending);
-  EXPECT_EQ(term("-name").value->value.as_column(), 9u);
-  EXPECT_FALSE(term("+src").value->descending);
-  EXPECT_FALSE(term("key[0:4]").value->descending);
-  EXPECT_TRUE(term(" - (src + dst)").value->descending);
-  EXPECT_FALSE(term("(-src) + dst").value->descending);
-  EXPECT_TRUE(term("-(src)").value->descending);
-  EXPECT_TRUE(term("-(src not in (1, 2))").value->descending);
-  EXPECT_TRUE(term("-not (src in (1, 2))").value->descending);
+  EXPECT_TRUE(term("-name").value.value().descending);
+  EXPECT_EQ(term("-name").value.value().value.as_column(), 9u);
+  EXPECT_FALSE(term("+src").value.value().descending);
+  EXPECT_FALSE(term("key[0:4]").value.value().descending);
+  EXPECT_TRUE(term(" - (src + dst)").value.value().descending);
+  EXPECT_FALSE(term("(-signed8) + mid").value.value().descending);
+  EXPECT_TRUE(term("-(src)").value.value().descending);
+  EXPECT_TRUE(term("-(src not in (1, 2))").value.value().descending);
+  EXPECT_TRUE(term("-not (src in (1, 2))").value.value().descending);
   for (const char* const unclear : {"-src in (1, 2)", "-src not in (1, 2)", "-src between 1 and 2", " - src + dst",
                                     "-src % 10", "-(src) + dst", "+src * 2", "-5", "-2.5", "-src == dst"}) {
     const compiled_sort_term no = term(unclear);
