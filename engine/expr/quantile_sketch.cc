@@ -1,11 +1,15 @@
 // approx_quantile: the value at a place of the sorted values. A state has the values themselves until they are too
 // many; from there on it counts them in buckets.
 //
-// A bucket is an exponent with the first bits of a mantissa (HdrHistogram has such buckets; 7 bits at first, so a
-// bucket is at most 1/128 of its values wide). There is a window of 2,048 of them for each sign; where values lie too
-// far apart for it, neighbouring buckets become one, all at once (Epicoco, Melle, Cafaro, Pulimeno, "UDDSketch:
-// Accurate Tracking of Quantiles in Data Streams", 2020), and so on until they fit. How often depends on the smallest
-// and the largest value only, so the result is a function of the values, in whatever order and parts they came.
+// A bucket is an exponent with the first bits of a mantissa (HdrHistogram has such buckets), with all of them at first.
+// There is a window of 2,048 buckets for each sign; where values lie too far apart for it, neighbouring buckets become
+// one, all at once (Epicoco, Melle, Cafaro, Pulimeno, "UDDSketch: Accurate Tracking of Quantiles in Data Streams",
+// 2020), and so on until they fit. How often depends on the smallest and the largest value only, so the result is a
+// function of the values, in whatever order and parts they came. And it is as fine as they lie close together: years,
+// quantities, or times of one week, which differ by little in proportion to what they are.
+//
+// A bucket stands for its middle, and for a whole number where there have only been whole numbers: one that holds a
+// single whole number is exact.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,9 +30,8 @@ namespace {
 using record::type_kind;
 using record::value_type;
 
-constexpr size_t num_buckets = 2048;       // of a window: a power of two
-constexpr size_t most_values = 4096;       // that a state has themselves
-constexpr unsigned bucket_shift = 52 - 7;  // from the bits of a positive float to its finest bucket
+constexpr size_t num_buckets = 2048;  // of a window: a power of two
+constexpr size_t most_values = 4096;  // that a state has themselves
 
 // Bits that are ordered as a sort orders floats (decision D15).
 uint64_t ordered(double value) {
@@ -39,9 +42,20 @@ double value_of(uint64_t ordered_bits) {
   return lane::f(ordered_bits ^ (lane::sign_mask(~ordered_bits) | lane::sign_bit));
 }
 
-// Where the words of a state are. Of counted values: how many are no usual numbers, and the least and the largest of
-// those that are.
-enum place : size_t { count_word, is_counting_word, low_nan, low_infinity, zero, high_infinity, high_nan, least, most };
+// Where the words of a state are. Of counted values: how many are no usual numbers, whether one of the others is no
+// whole number, and the least and the largest of these.
+enum place : size_t {
+  count_word,
+  is_counting_word,
+  low_nan,
+  low_infinity,
+  zero,
+  high_infinity,
+  high_nan,
+  has_fractions,
+  least,
+  most
+};
 enum window_name : size_t { negative, positive };
 enum window_part : size_t { used, level_of, first, last };
 constexpr size_t windows_word = most + 1;
@@ -103,6 +117,11 @@ class sketch_view {
     };
     if (is_among(word(low_nan))) return -nan;
     if (is_among(word(low_infinity))) return -infinity;
+    const uint64_t num_others = word(low_nan) + word(low_infinity) + word(high_infinity) + word(high_nan);
+    if (const uint64_t num_usual = word(count_word) - num_others; num_usual > 0) {
+      if (rank == 0) return value_of(word(least));
+      if (rank == num_usual - 1) return value_of(word(most));
+    }
     if (word(negative, used) != 0)
       for (uint64_t b = word(negative, last) + 1; b-- > word(negative, first);)
         if (is_among(word(bin(negative, b)))) return middle(negative, b);
@@ -113,12 +132,15 @@ class sketch_view {
     return is_among(word(high_infinity)) ? infinity : nan;
   }
 
-  // The middle of a bucket, as far as there are values there.
+  // What a bucket stands for, as far as there are values there.
   double middle(window_name w, uint64_t bucket) const {
-    const uint64_t shift = bucket_shift + word(w, level_of);
-    const double size = lane::f((bucket << shift) + (uint64_t{1} << (shift - 1)));
+    const uint64_t shift = word(w, level_of);
+    const uint64_t from = bucket << shift, to = from + ((uint64_t{1} << shift) - 1);  // the bits of the floats in it
+    double size = lane::f(from + (to - from + 1) / 2);
+    if (word(has_fractions) == 0) size = middle_whole(std::ceil(lane::f(from)), std::floor(lane::f(to)));
     return std::clamp(w == negative ? -size : size, value_of(word(least)), value_of(word(most)));
   }
+  static double middle_whole(double from, double to) { return from + std::floor((to - from) / 2); }
 
   const std::byte* at_;
 };
@@ -147,12 +169,13 @@ class sketch : public sketch_view {
     if (word(is_counting_word) == 0) begin_counting(word(count_word));
     for (const place p : {count_word, low_nan, low_infinity, zero, high_infinity, high_nan})
       set(p, word(p) + other.word(p));
+    set(has_fractions, word(has_fractions) | other.word(has_fractions));
     set(least, std::min(word(least), other.word(least)));
     set(most, std::max(word(most), other.word(most)));
     for (const window_name w : {negative, positive}) {
       if (other.word(w, used) == 0) continue;
       const uint64_t level = other.word(w, level_of);
-      while (word(w, level_of) < level) widen_buckets(w);
+      if (word(w, level_of) < level) widen_buckets(w, level - word(w, level_of));
       for (uint64_t b = other.word(w, first); b <= other.word(w, last); ++b)
         if (const uint64_t n = other.word(bin(w, b)); n > 0) count_in(w, b, level, n);
     }
@@ -182,34 +205,38 @@ class sketch : public sketch_view {
     set(least, std::min(word(least), ordered(value)));
     set(most, std::max(word(most), ordered(value)));
     if (value == 0) return set(zero, word(zero) + 1);
-    count_in(value < 0 ? negative : positive, lane::bits(std::fabs(value)) >> bucket_shift, 0, 1);
+    if (word(has_fractions) == 0 && std::trunc(value) != value) set(has_fractions, 1);
+    count_in(value < 0 ? negative : positive, lane::bits(std::fabs(value)), 0, 1);
   }
 
   // `bucket` is one of `level`, which is at most the level of the window.
   void count_in(window_name w, uint64_t bucket, uint64_t level, uint64_t n) {
-    for (;; widen_buckets(w)) {
-      const uint64_t b = bucket >> (word(w, level_of) - level);
-      const bool is_first = word(w, used) == 0;
-      const uint64_t from = is_first ? b : std::min(word(w, first), b);
-      const uint64_t to = is_first ? b : std::max(word(w, last), b);
-      if (to - from >= num_buckets) continue;
-      set(w, used, 1);
-      set(w, first, from);
-      set(w, last, to);
-      return set(bin(w, b), word(bin(w, b)) + n);
+    uint64_t b = bucket >> (word(w, level_of) - level);
+    const bool is_first = word(w, used) == 0;
+    uint64_t from = is_first ? b : std::min(word(w, first), b);
+    uint64_t to = is_first ? b : std::max(word(w, last), b);
+    uint64_t levels = 0;
+    while ((to >> levels) - (from >> levels) >= num_buckets) ++levels;
+    if (levels > 0) {
+      widen_buckets(w, levels);
+      b >>= levels, from >>= levels, to >>= levels;
     }
+    set(w, used, 1);
+    set(w, first, from);
+    set(w, last, to);
+    set(bin(w, b), word(bin(w, b)) + n);
   }
 
-  // Two neighbours become one.
-  void widen_buckets(window_name w) {
+  // Two neighbours become one, so many times.
+  void widen_buckets(window_name w, uint64_t levels) {
     if (word(w, used) != 0) {
       std::array<uint64_t, num_buckets> wider{};
-      for (uint64_t b = word(w, first); b <= word(w, last); ++b) wider[b / 2 % num_buckets] += word(bin(w, b));
+      for (uint64_t b = word(w, first); b <= word(w, last); ++b) wider[(b >> levels) % num_buckets] += word(bin(w, b));
       std::memcpy(at_ + bin(w, 0) * sizeof(uint64_t), wider.data(), sizeof wider);
     }
-    set(w, first, word(w, first) / 2);
-    set(w, last, word(w, last) / 2);
-    set(w, level_of, word(w, level_of) + 1);
+    set(w, first, word(w, first) >> levels);
+    set(w, last, word(w, last) >> levels);
+    set(w, level_of, word(w, level_of) + levels);
   }
 
   std::byte* at_;
@@ -257,7 +284,9 @@ std::variant<aggregate_binding, binding_fault> bind_quantile(const std::vector<g
   const given_argument& q = args[1];
   if (!type.is_number() && !type.is_decimal())
     return binding_fault{0, fmt::format("this is {}", to_string(type)), "a number",
-                         type.is_time() ? "write approx_quantile(to_i64(x), q), and to_date or to_timestamp behind it"
+                         type.is_time()
+                             ? "write approx_quantile(to_i64(x), q), and to_date(i64(…)) or to_timestamp(i64(…)) of it "
+                               "in a map behind"
                          : type.is_boolean() ? "write u8(x) to count true as 1"
                                              : "write to_f64(x) to read numbers"};
   constexpr const char* wanted_q = "a number from 0 to 1, such as 0.5 for the median";
@@ -284,8 +313,13 @@ std::variant<aggregate_binding, binding_fault> bind_quantile(const std::vector<g
 constexpr own_aggregate table[] = {
     {"approx_quantile", "approx_quantile(x, q) → f64",
      "The value at q, from 0 to 1, of the way through the sorted values, between two of them in proportion: q = 0.5 is "
-     "the median. Exact for up to 4,096 values. For more it is within 0.4 % of such a value where values of one sign "
-     "differ by a factor of up to 65,000, within 0.8 % up to 4 billion, and so on (32 KiB a group). NaN of no rows.",
+     "the median. Exact for up to 4,096 values, for q = 0 and q = 1, and for whole numbers below 256, or above 1,023 "
+     "with "
+     "less than 1,024 between the least and the largest, such as years. Else it is off by at most a thousandth of what "
+     "the values differ by, where these are within a factor of 2, such as times of one year; within 0.4 % of such a "
+     "value where those of one sign differ by a factor of up to 65,000, within 0.8 % up to 4 billion, and so on (32 "
+     "KiB "
+     "a group). NaN of no rows.",
      2, 2, bind_quantile},
 };
 

@@ -257,6 +257,11 @@ TEST(own_aggregates, give_quantiles_of_many_values_within_what_is_promised) {
                                          : r < 0.7 ? -3
                                                    : 1000 * r; }), 1.0 / 256},
       {draw(20000, [](double) { return 7.25; }), 0},
+      {draw(20000, [](double r) { return std::floor(255.99 * r) - (r < 0.2 ? 255 : 0); }), 0},
+      {draw(20000, [](double r) { return 1990 + std::floor(1020 * r * r); }), 0},
+      {draw(20000, [](double r) { return -1990 - std::floor(57.5 * r); }), 0},
+      {draw(20000, [](double r) { return 1.79e15 + 864e9 * std::floor(10 * r) + std::floor(1e9 * r); }),
+       9e12 / 1024 / 1.79e15},
   };
   for (const auto& [values, promised] : cases)
     for (const double q : {0.0, 0.001, 0.1, 0.5, 0.55, 0.9, 0.999, 1.0}) {
