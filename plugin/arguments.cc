@@ -32,17 +32,6 @@ bool texts_lie_alike() {
   return text.size == view.size() && text.data == view.data();
 }
 
-char* take(fr_arena* arena, size_t num_bytes) {
-  try {
-    return arena->texts.take(num_bytes);
-  } catch (...) {
-    arena->problem.raised = std::current_exception();
-    return nullptr;
-  }
-}
-void give_back(fr_arena* arena, size_t num_bytes) { arena->texts.give_back(num_bytes); }
-int is_full(const fr_arena* arena) { return arena->texts.step_is_full() ? 1 : 0; }
-
 bool is_wide(uint32_t kind) {
   return kind == FR_U64 || kind == FR_I64 || kind == FR_F64 || kind == FR_BOOL || kind == FR_STRING ||
          kind == FR_DATE || kind == FR_TIMESTAMP;
@@ -56,6 +45,7 @@ uint32_t wide_kind(value_type type) {
 }  // namespace
 
 given_arguments::given_arguments(const std::vector<expr::given_argument>& given) {
+  FLOWRUN_CHECK(texts_lie_alike());
   for (const expr::given_argument& a : given) {
     args.push_back({{static_cast<uint32_t>(a.type.kind), a.type.num_bytes},
                     a.is_constant,
@@ -95,30 +85,23 @@ expr::binding_fault fault_of(const fr_problem& problem, size_t faulty, size_t nu
   return fault;
 }
 
-fr_call call_of(const expr::text_call& c, fr_arena& arena) {
-  FLOWRUN_CHECK(texts_lie_alike());
-  fr_call call{};
-  call.size = sizeof call;
-  call.num_rows = c.num_rows;
-  call.num_args = c.num_args;
-  call.args = reinterpret_cast<const fr_cells*>(c.args);
-  call.out = c.out;
-  call.arena = &arena;
-  call.take = take;
-  call.give_back = give_back;
-  call.is_full = is_full;
-  call.problem = &arena.problem;
-  call.longest_text = arena.texts.longest();
-  return call;
+char* take_text(fr_arena* arena, size_t num_bytes) {
+  try {
+    return arena->texts.take(num_bytes);
+  } catch (...) {
+    arena->problem.raised = std::current_exception();
+    return nullptr;
+  }
 }
+void give_back_text(fr_arena* arena, size_t num_bytes) { arena->texts.give_back(num_bytes); }
+int has_made_enough(const fr_arena* arena) { return arena->texts.step_is_full() ? 1 : 0; }
 
-void check_done(size_t done, size_t num_rows, const fr_problem& problem, const std::string& who) {
+void raise_undone(size_t done, size_t num_rows, const fr_problem& problem, const std::string& who) {
   if (problem.raised) std::rethrow_exception(problem.raised);
   if (done == 0 || problem.kind != 0) throw expr::call_failed(error_of(problem, who));
-  if (done > num_rows)
-    throw expr::call_failed({error_kind::internal,
-                             fmt::format("{} says that it has done {} of {} rows", who, done, num_rows),
-                             "tell the author of the plugin"});
+  throw expr::call_failed({error_kind::internal,
+                           fmt::format("{} says that it has done {} of {} rows", who, done, num_rows),
+                           "tell the author of the plugin"});
 }
 
 std::string fault_of_word(const char* what, fr_text name, fr_text signature, fr_text help, uint32_t min_args,

@@ -35,10 +35,32 @@ std::optional<std::vector<record::value_type>> wanted_types(const std::vector<ui
 // Why bind() refused. `faulty` is what it left as faulty_argument.
 expr::binding_fault fault_of(const fr_problem& problem, size_t faulty, size_t num_args);
 
-// The call as a plugin sees it; `arena` and `problem` outlive it.
-fr_call call_of(const expr::text_call& call, fr_arena& arena);
+// What a call does with its arena.
+char* take_text(fr_arena* arena, size_t num_bytes);
+void give_back_text(fr_arena* arena, size_t num_bytes);
+int has_made_enough(const fr_arena* arena);
+
+// The call as a plugin sees it; `arena` and `problem` outlive it. There is one for each chunk: each word of it is
+// written once.
+inline fr_call call_of(const expr::text_call& c, fr_arena& arena) {
+  return {sizeof(fr_call),
+          c.num_rows,
+          c.num_args,
+          reinterpret_cast<const fr_cells*>(c.args),
+          c.out,
+          &arena,
+          take_text,
+          give_back_text,
+          has_made_enough,
+          &arena.problem,
+          arena.texts.longest()};
+}
+
 // Throws what went wrong in a call of `num_rows` rows of which it says that it has done `done`.
-void check_done(size_t done, size_t num_rows, const fr_problem& problem, const std::string& who);
+[[noreturn]] void raise_undone(size_t done, size_t num_rows, const fr_problem& problem, const std::string& who);
+inline void check_done(size_t done, size_t num_rows, const fr_problem& problem, const std::string& who) {
+  if (done == 0 || done > num_rows || !problem.is_empty()) raise_undone(done, num_rows, problem, who);
+}
 
 // Why a word can't be declared so; empty: it can. `what`: "function", "aggregate".
 std::string fault_of_word(const char* what, fr_text name, fr_text signature, fr_text help, uint32_t min_args,

@@ -36,7 +36,7 @@ void raise(const fr_problem& problem, const std::string& who) {
 void note_failure(fr_problem* problem, uint32_t kind, fr_text message, fr_text hint) {
   if (problem == nullptr) return;
   problem->kind = kind == 0 ? static_cast<uint32_t>(FR_INTERNAL) : kind;
-  problem->said = fr_problem::words{as_shown(message), as_shown(hint)};
+  problem->said = std::make_unique<const fr_problem::words>(fr_problem::words{as_shown(message), as_shown(hint)});
 }
 
 }  // namespace flowrun::plugins

@@ -2,21 +2,23 @@
 #pragma once
 
 #include <exception>
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "engine/base/error.h"
 #include "plugin/include/flowrun/plugin.h"
 
-// One is made for each call, so it is next to nothing where all goes well.
+// One is made for each call, so it is three words where all goes well.
 struct fr_problem {
   struct words {
     std::string message, hint;
   };
   uint32_t kind = 0;  // 0: nothing was said
-  std::optional<words> said;
+  std::unique_ptr<const words> said;
   // What flowrun itself threw while the plugin called it: it doesn't cross the plugin, and goes on behind it.
   std::exception_ptr raised;
+
+  bool is_empty() const { return kind == 0 && !raised; }
 };
 
 namespace flowrun::plugins {

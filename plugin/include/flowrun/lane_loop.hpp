@@ -47,9 +47,10 @@ template <class F, class... In>
   for (size_t row = 0; row < block_rows; ++row) out[row] = f(in[row]...);
 }
 
-// `Same`: the one argument that is the same for all rows. Any other number: whichever are so.
+// `Same`: the one argument that is the same for all rows, and there is no other. Beyond the last: whichever are so.
 template <size_t Same, class F, size_t... I>
 [[gnu::always_inline]] inline void over_lanes(const F& f, const fr_call& call, std::index_sequence<I...>) {
+  constexpr bool one_is_same = Same < sizeof...(I);
   alignas(64) uint64_t same[sizeof...(I)][block_rows];
   const uint64_t* cells[sizeof...(I)];
   size_t step[sizeof...(I)];
@@ -57,8 +58,8 @@ template <size_t Same, class F, size_t... I>
   const size_t num_rows = call.num_rows;
   for (size_t i = 0; i < sizeof...(I); ++i) {
     cells[i] = static_cast<const uint64_t*>(call.args[i].data);
-    step[i] = call.args[i].step;
-    if (i == Same || step[i] != 0 || num_rows < block_rows) continue;
+    step[i] = one_is_same ? (i != Same) : call.args[i].step;
+    if (one_is_same || step[i] != 0 || num_rows < block_rows) continue;
     std::fill_n(same[i], block_rows, *cells[i]);
     cells[i] = same[i];
   }
@@ -75,26 +76,15 @@ template <size_t Same, class F, size_t... I>
   for (; row < num_rows; ++row) out[row] = f(at(std::index_sequence<I>(), row)[0]...);
 }
 
-// With one constant argument among others there is no cell to read for it, which is the usual case: min(x, 10).
-template <class F, size_t... I>
-[[gnu::always_inline]] inline void over_lanes(const F& f, const fr_call& call, std::index_sequence<I...> all) {
-  if constexpr (sizeof...(I) > 1) {
-    size_t num_same = 0;
-    for (size_t i = 0; i < sizeof...(I); ++i) num_same += call.args[i].step == 0;
-    if (num_same == 1) return void(((call.args[I].step == 0 && (over_lanes<I>(f, call, all), true)) || ...));
-  }
-  over_lanes<sizeof...(I)>(f, call, all);
-}
-
 #ifdef FR_FOR_PROCESSORS
-template <class F, class Arguments>
+template <size_t Same, class F, class Arguments>
 __attribute__((target("avx2,bmi,bmi2,popcnt"))) void over_lanes_avx2(const F& f, const fr_call& call, Arguments all) {
-  over_lanes(f, call, all);
+  over_lanes<Same>(f, call, all);
 }
-template <class F, class Arguments>
+template <size_t Same, class F, class Arguments>
 __attribute__((target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl" FR_WIDE_VECTORS))) void
 over_lanes_avx512(const F& f, const fr_call& call, Arguments all) {
-  over_lanes(f, call, all);
+  over_lanes<Same>(f, call, all);
 }
 enum class processor { plain, avx2, avx512 };
 inline bool has_avx2() {
@@ -112,16 +102,33 @@ inline const processor this_processor = has_avx512() ? processor::avx512
 #undef FR_WIDE_VECTORS
 #endif
 
+template <size_t Same, bool IntegersAlone, class F, class Arguments>
+void on_this_processor(const F& f, const fr_call& call, Arguments all) {
+#ifdef FR_FOR_PROCESSORS
+  if constexpr (IntegersAlone)
+    if (this_processor == processor::avx512) return over_lanes_avx512<Same>(f, call, all);
+  if (this_processor != processor::plain) return over_lanes_avx2<Same>(f, call, all);
+#endif
+  over_lanes<Same>(f, call, all);
+}
+
+// With one constant argument among others there is no cell to read for it, which is the usual case: min(x, 10). It has
+// a loop of its own, which needs nothing on the stack.
+template <bool IntegersAlone, class F, size_t... I>
+void for_each_row(const F& f, const fr_call& call, std::index_sequence<I...> all) {
+  if constexpr (sizeof...(I) > 1) {
+    size_t num_same = 0;
+    for (size_t i = 0; i < sizeof...(I); ++i) num_same += call.args[i].step == 0;
+    if (num_same == 1)
+      return void(((call.args[I].step == 0 && (on_this_processor<I, IntegersAlone>(f, call, all), true)) || ...));
+  }
+  on_this_processor<sizeof...(I), IntegersAlone>(f, call, all);
+}
+
 // out[row] = f(a[row], b[row], …) for the rows of the call, all of them cells of 64 bits.
 template <bool IntegersAlone, size_t NumArguments, class F>
 void for_each_row(const F& f, const fr_call& call) {
-  constexpr auto all = std::make_index_sequence<NumArguments>();
-#ifdef FR_FOR_PROCESSORS
-  if constexpr (IntegersAlone)
-    if (this_processor == processor::avx512) return over_lanes_avx512(f, call, all);
-  if (this_processor != processor::plain) return over_lanes_avx2(f, call, all);
-#endif
-  over_lanes(f, call, all);
+  for_each_row<IntegersAlone>(f, call, std::make_index_sequence<NumArguments>());
 }
 
 }  // namespace fr::detail
