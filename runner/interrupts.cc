@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <ctime>
 
 namespace flowrun::runner {
 
@@ -13,24 +14,43 @@ namespace {
 std::atomic<bool> stop_requested{false};
 std::atomic<int> first_signal{0};
 
+std::atomic<int64_t> stopped_at_ms{0};
+
 // The job has a second to wind down. Some work can't be interrupted (a SIMD sort of gigabytes); what it would leave has
-// no name and goes with the process.
+// no name and goes with the process. Only the files of an output of many files have names by then.
 constexpr long patience_us = 900'000;
+// `timeout` signals the process and then its group, and a terminal may do the same: that is one wish to stop.
+constexpr int64_t same_wish_ms = 300;
+
+int64_t now_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+[[noreturn]] void end_at_once(int number) {
+  constexpr char text[] =
+      "flowrun: error: stopped by a signal, before the job had wound down\n"
+      "  help: outputs that are not in place were not written. Of an output of many files a hidden directory may be left; the next run of this "
+      "job removes it\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, sizeof text - 1);
+  ::_exit(128 + number);
+}
 
 void handle(int number) {
-  if (stop_requested.load()) ::_exit(128 + number);
+  if (stop_requested.load()) {
+    if (now_ms() - stopped_at_ms.load() < same_wish_ms) return;
+    end_at_once(number);
+  }
   first_signal = number;
+  stopped_at_ms = now_ms();
   stop_requested = true;
   itimerval timer{};
   timer.it_value.tv_usec = patience_us;
   ::setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
-void give_up(int) {
-  constexpr char text[] = "flowrun: error: stopped by a signal\n";
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, sizeof text - 1);
-  ::_exit(128 + first_signal.load());
-}
+void give_up(int) { end_at_once(first_signal.load()); }
 
 void install(void (*handler)(int)) {
   struct sigaction action {};

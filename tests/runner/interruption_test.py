@@ -52,6 +52,13 @@ class interruption_test(process_test):
     def test_sigterm(self):
         self.assertLess(self.stops(signal.SIGTERM, 143), self.patience())
 
+    def test_a_signal_that_comes_twice_at_once_is_one(self):
+        """timeout(1) signals the process, and then its group."""
+        job = self.started_sorting("--report", "report.json")
+        job.send_signal(signal.SIGTERM)
+        job.send_signal(signal.SIGTERM)
+        self.assertLess(self.is_stopped(job, signal.SIGTERM, 143), self.patience())
+
     def test_while_merging(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
             with self.subTest(signal=number):
