@@ -24,6 +24,39 @@ std::string table(const char* title, const std::vector<expr::function_help>& row
   return out;
 }
 
+// The operators of which `word` is one: in, like, ==.
+std::vector<expr::function_help> operators_with(std::string word) {
+  if (word == "==" || word == "!=" || word == "<=" || word == ">" || word == ">=") word = "<";  // one line has them all
+  std::vector<expr::function_help> out;
+  for (const expr::function_help& op : expr::operators()) {
+    std::string rest = op.signature;
+    for (size_t end = 0; !rest.empty() && end != std::string::npos;
+         rest.erase(0, end == std::string::npos ? 0 : end + 1)) {
+      end = rest.find(' ');
+      if (rest.substr(0, end) == word) {
+        out.push_back(op);
+        break;
+      }
+    }
+  }
+  return out;
+}
+
+// Words of expressions that are neither functions nor operators.
+const std::vector<expr::function_help>& names_in_expressions() {
+  static const std::vector<expr::function_help> names = {
+      {"params", "params.NAME", "The value of the job's parameter NAME, with its type: params: {NAME: {type: …}}."},
+      {"scalars", "NODE.COLUMN",
+       "A value of a node that gives one row, as reduce does: scalars: NODE, or {name: NODE}, beside in: of the node "
+       "whose expressions name it."},
+      {"row", "row[-1].x", "Column x of the row before, in the let of a window with before: 1; row[1].x of the next."},
+      {"row_number", "row_number", "The number of the row, from 0, among all that the node reads."},
+      {"i", "i", "In generate: the number of the row that is made, from 0."},
+      {"true", "true  false", "The values of bool."},
+      {"false", "true  false", "The values of bool."}};
+  return names;
+}
+
 // What is called `name` in expressions. False if nothing is.
 bool show_function(const std::string& name, const plan::vocabulary& catalog) {
   std::string out;
@@ -33,6 +66,8 @@ bool show_function(const std::string& name, const plan::vocabulary& catalog) {
                  [&](const expr::function_help& f) { return f.name == name; });
     if (!found.empty()) out += table(title, found);
   };
+  if (const auto found = operators_with(name); !found.empty()) out += table("an operator of expressions:", found);
+  add("a name in expressions:", names_in_expressions());
   add("a function of expressions:", expr::functions());
   add("an aggregate, for group, reduce and a sort that combines:", expr::aggregates());
   if (catalog.functions() != nullptr) {

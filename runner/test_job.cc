@@ -246,7 +246,7 @@ class redirection {
       if (!p.names_columns) continue;
       const Value* path = specs::find(node.with(), p.name);
       plan::path_template::problem ignored;
-      const auto names = plan::path_template::parse(path == nullptr ? std::string() : specs::text(*path), ignored);
+      const auto names = plan::path_template::parse(path == nullptr ? specs::Value() : *path, ignored);
       return names && names->names_columns() ? names->text_in(to) : plan::path_template::escaped(to);
     }
     return to;

@@ -75,6 +75,14 @@ const plugins::candidate* named(const std::vector<plugins::candidate>& found, co
   return refused;
 }
 
+// Plugins that come with the sources and are built by whoever wants them, for where none of that name was found.
+std::string way_to_build(const std::string& name) {
+  if (name != "arrow") return {};
+  return "; the one for Parquet and Arrow is built from plugin/examples/arrow, whose README.md says how, and found "
+         "with "
+         "--plugin and the directory where it was built";
+}
+
 std::string searched() {
   if (directories().empty()) return "no directory of plugins is known: give --plugin PATH, or set FLOWRUN_PLUGIN_PATH";
   return fmt::format("searched: {}; --plugin PATH gives another file or directory", fmt::join(directories(), ", "));
@@ -126,7 +134,7 @@ std::vector<fault> load_plugins_of(const specs::JobSpec& job) {
         if (!c.name.empty()) names.push_back(c.name);
       const std::string meant = did_you_mean(wanted.name(), names);
       fail(fmt::format("there is no plugin '{}'", wanted.name()), names.empty() ? "" : one_of(names),
-           meant.empty() ? searched() : meant + "; " + searched());
+           (meant.empty() ? searched() : meant + "; " + searched()) + way_to_build(wanted.name()));
       continue;
     }
     try {

@@ -18,14 +18,15 @@ void expander::expand(Value& v) {
   } else if (is_map(v)) {
     for (Entry& entry : *v.mutable_map()->mutable_entries()) expand(*entry.mutable_value());
   } else if (is_scalar(v) && text(v).find('$') != std::string::npos) {
-    if (std::optional<std::string> expanded = expand_text(text(v), v.position()))
-      v.mutable_scalar()->set_text(std::move(*expanded));
+    Scalar& scalar = *v.mutable_scalar();
+    if (std::optional<std::string> expanded = expand_text(text(v), v.position(), *scalar.mutable_inserted()))
+      scalar.set_text(std::move(*expanded));
     else
-      v.mutable_scalar()->set_unresolved(true);
+      scalar.set_unresolved(true);
   }
 }
 
-std::optional<std::string> expander::expand_text(const std::string& text, const Position& start) {
+std::optional<std::string> expander::expand_text(const std::string& text, const Position& start, spans& inserted) {
   std::string out;
   bool good = true;
   for (size_t i = 0; i < text.size();) {
@@ -43,8 +44,14 @@ std::optional<std::string> expander::expand_text(const std::string& text, const 
         return std::nullopt;
       }
       const std::string name = text.substr(i + 2, close - i - 2);
+      const size_t begin = out.size();
       if (!(name.starts_with("env:") ? append_environment(name.substr(4), at, out) : append_variable(name, at, out)))
         good = false;
+      if (out.size() > begin) {
+        Span& span = *inserted.Add();
+        span.set_begin(begin);
+        span.set_end(out.size());
+      }
       i = close + 1;
     }
     if (faults_.full()) return std::nullopt;

@@ -1,6 +1,7 @@
 // ${name} and ${env:VAR:-default} in the scalars of a job, replaced once at load.
 //
-// One pass: what a parameter brings in is not looked at again. $$ stands for one $, and a $ before anything else stands
+// One pass: what a parameter brings in is not looked at again, neither here nor, as a scalar says which of its bytes
+// these are, where a path's {column} is looked for. $$ stands for one $, and a $ before anything else stands
 // for itself. ${env:VAR:-default} takes the default when the variable is unset or empty, as a shell does. The bytes of
 // all inserted text together are bounded by max_inserted_bytes. A scalar with a fault keeps its text and is marked
 // unresolved, so that no later check reports it a second time.
@@ -36,7 +37,8 @@ class expander {
   void expand(Value& v);
 
  private:
-  std::optional<std::string> expand_text(const std::string& text, const Position& start);
+  using spans = google::protobuf::RepeatedPtrField<Span>;
+  std::optional<std::string> expand_text(const std::string& text, const Position& start, spans& inserted);
   bool append_variable(const std::string& name, const Position& at, std::string& out);
   bool append_environment(const std::string& name, const Position& at, std::string& out);
   bool append(const std::string& value, const Position& at, std::string& out);

@@ -6,6 +6,7 @@
 
 #include "specs/control_words.h"
 #include "specs/grammar.h"
+#include "specs/type_reader.h"
 
 namespace flowrun::specs {
 
@@ -100,15 +101,53 @@ void read_on_error(const Entry& entry, OnError& on_error, fault_sink& faults) {
   }
 }
 
+// A value that commas have cut: {d: decimal(18,2)} is a d, "decimal(18", and a key "2)" without a value.
+struct cut_value {
+  std::string key, text;  // empty: it is none
+  int last = 0;           // the entry that has its end
+};
+cut_value cut_at_commas(const google::protobuf::RepeatedPtrField<Entry>& entries, int first_without) {
+  if (first_without == 0 || !is_scalar(entries[first_without - 1].value())) return {};
+  const Entry& begun = entries[first_without - 1];
+  if (begun.value().scalar().quoted()) return {};
+  cut_value out{begun.key(), text(begun.value()), first_without};
+  const auto is_open = [&out] {
+    return std::count(out.text.begin(), out.text.end(), '(') > std::count(out.text.begin(), out.text.end(), ')');
+  };
+  for (; is_open() && out.last < entries.size() && is_null(entries[out.last].value()); ++out.last)
+    out.text += ", " + entries[out.last].key();
+  if (out.last == first_without || is_open()) return {};
+  --out.last;
+  return out;
+}
+
+std::string way_to_keep(const cut_value& whole) {
+  const std::string type = value_type_hint(whole.text);
+  const size_t begin = type.find("'decimal["), end = begin == std::string::npos ? begin : type.find('\'', begin + 1);
+  if (end != std::string::npos)
+    return fmt::format("write {}: \"{}\", with the quotes: {}", whole.key, type.substr(begin + 1, end - begin - 1),
+                       type.substr(end + 3));
+  const char quote = whole.text.find('"') == std::string::npos ? '"' : '\'';
+  if (quote == '\'' && whole.text.find('\'') != std::string::npos)
+    return "inside {…} put text that holds a ',' in quotes";
+  return fmt::format("write {0}: {1}{2}{1}, with quotes around all of the text", whole.key, quote,
+                     quotable(whole.text));
+}
+
 // A key without a value is always a slip: a comma inside an expression in {…}, or a value that was forgotten. In a list
 // it may be meant (null), so lists are left alone.
 void check_empty_values(const Value& value, fault_sink& faults) {
   for (const Value& item : value.list().items()) check_empty_values(item, faults);
-  for (const Entry& entry : value.map().entries()) {
-    if (is_null(entry.value()))
-      faults.add(entry.key_position(), "'" + quotable(entry.key()) + "' has no value", "key: value",
-                 "inside {…} put text that holds a ',' in quotes");
-    check_empty_values(entry.value(), faults);
+  const auto& entries = value.map().entries();
+  for (int i = 0; i < entries.size(); ++i) {
+    if (!is_null(entries[i].value())) {
+      check_empty_values(entries[i].value(), faults);
+      continue;
+    }
+    const cut_value whole = cut_at_commas(entries, i);
+    faults.add(entries[i].key_position(), "'" + quotable(entries[i].key()) + "' has no value", "key: value",
+               whole.text.empty() ? "inside {…} put text that holds a ',' in quotes" : way_to_keep(whole));
+    if (!whole.text.empty()) i = whole.last;  // the rest of it is the same slip
   }
 }
 

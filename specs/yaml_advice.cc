@@ -116,6 +116,15 @@ void report_yaml_error(std::string_view message, const yaml_progress& progress, 
       return;
     }
   }
+  // In "…" of an expression that has no quotes around it, YAML knows no escape such as \d either.
+  const bool in_flow = flow_map || flow_list || message.starts_with(YAML::ErrorMsg::INVALID_ESCAPE);
+  if (in_flow && !at_end) {
+    if (std::optional<std::string> hint = advice_on_expression(text, offset)) {
+      faults.add(position, "an expression without quotes: inside {…} and […] it ends at '[', '{', '}' and ','",
+                 "text in quotes", std::move(*hint));
+      return;
+    }
+  }
   if (flow_map || flow_list) {
     const cut found = cut_word(text, offset);
     if (found.word.empty()) {

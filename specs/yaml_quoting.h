@@ -20,4 +20,8 @@ struct quoting_fault {
 // quotes nor a ': ' seem to be the cause.
 std::optional<quoting_fault> quoting_fault_at(std::string_view text, size_t offset, bool flow);
 
+// The same of an expression without quotes inside of {…}, which YAML ended at a bracket or a comma within one of its
+// texts or arguments: where: regex_matches(page, r'^\d{2}$'). Nothing where `offset` is in no such value.
+std::optional<std::string> advice_on_expression(std::string_view text, size_t offset);
+
 }  // namespace flowrun::specs

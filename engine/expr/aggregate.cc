@@ -107,6 +107,10 @@ class aggregate_compiler {
     aggregate value;
     value.kind = kind;
     const size_t wanted = kind == aggregate_kind::count ? 0 : 1;
+    if (kind == aggregate_kind::sum && tree.children.size() == 2)
+      return fault(tree.children[1]->first, "sum takes 1 argument, not 2", "sum(x)",
+                   fmt::format("write sum(if({}, {}, 0)) to sum up where a condition holds", source_of(text_, tree, 1),
+                               source_of(text_, tree, 0)));
     if (tree.children.size() != wanted)
       return fault(tree.offset,
                    fmt::format("{} takes {}, not {}", tree.text,

@@ -141,7 +141,11 @@ class checker {
       for (const function_help& f : table) known.push_back(f.name);
       if (names_.functions != nullptr)
         for (const function_help& f : names_.functions->help()) known.push_back(f.name);
-      std::string hint = known_elsewhere(in_small_letters(s.text));
+      std::string hint = slice_elsewhere(s);
+      if (hint.empty()) hint = known_elsewhere(in_small_letters(s.text));
+      if (std::string aggregate = aggregate_known_elsewhere(in_small_letters(s.text));
+          hint.empty() && !aggregate.empty())
+        hint = fmt::format("an aggregate, in the 'let' of group, in 'combine' of sort or in reduce: {}", aggregate);
       if (hint.empty()) hint = in_capitals(s.text, known);
       if (hint.empty()) hint = did_you_mean(s.text, known);
       const size_t point = s.text.find('.');
@@ -256,6 +260,15 @@ class checker {
     return number_node(type, static_cast<uint64_t>(result));
   }
 
+  // "my-who" of params.my-who, which is read as a difference. Empty for everything else.
+  static std::string parameter_in_difference(const syntax& s) {
+    if (s.kind == syntax_kind::member && s.children[0]->kind == syntax_kind::name)
+      return s.children[0]->text == parameters_name ? s.text : std::string();
+    if (s.kind != syntax_kind::binary || s.text != "-" || s.children[1]->kind != syntax_kind::name) return {};
+    const std::string first = parameter_in_difference(*s.children[0]);
+    return first.empty() ? first : first + "-" + s.children[1]->text;
+  }
+
   FLOWRUN_OWN_FRAME node_ptr binary(const syntax& s) {
     const std::string& op = s.text;
     const bool comparison = op == "==" || op == "!=" || op == "<" || op == "<=" || op == ">" || op == ">=";
@@ -263,6 +276,9 @@ class checker {
     const syntax& right = *s.children[1];
     if (comparison && (left.kind == syntax_kind::tuple || right.kind == syntax_kind::tuple))
       return tuples(op, s.offset, left, right);
+    if (op == "-" && names_.parameters != nullptr)
+      if (auto why = parameter_with_minus(*names_.parameters, parameter_in_difference(s)))
+        return fault(s.first, std::move(why->message), "", std::move(why->hint));
     const size_t problems_before = problems_.size();
     const node_ptr a = check(left), b = check(right);
     if (comparison && (a == nullptr) != (b == nullptr) && problems_.size() == problems_before + 1)
@@ -495,6 +511,19 @@ class checker {
     return nullptr;
   }
 
+  // What was meant by owner.column, which isn't known. Behind the name of a node the column of that node is meant: to
+  // drop the name would compare the input's column with itself, and leave no rows in silence.
+  std::string instead_of_member(const std::string& owner, const std::string& column,
+                                const std::vector<std::string>& known) const {
+    const bool is_node = names_.is_node && names_.is_node(owner);
+    if (!is_node && std::find(known.begin(), known.end(), column) != known.end())
+      return fmt::format("write {} alone", column);
+    std::string hint = is_node ? std::string() : did_you_mean(column, known);
+    if (hint.empty() && has_rows())
+      hint = fmt::format("scalars: {} beside in: names the values of a node that gives one row", owner);
+    return hint;
+  }
+
   FLOWRUN_OWN_FRAME node_ptr member(const syntax& s) {
     const syntax& owner = *s.children[0];
     if (owner.kind == syntax_kind::name && owner.text == parameters_name && names_.parameters != nullptr) {
@@ -511,11 +540,8 @@ class checker {
     if (owner.kind != syntax_kind::index || owner.children[0]->kind != syntax_kind::name ||
         owner.children[0]->text != "row") {
       const std::vector<std::string> known = known_names();
-      const bool stands_alone =
-          owner.kind == syntax_kind::name && std::find(known.begin(), known.end(), s.text) != known.end();
-      std::string hint = stands_alone ? fmt::format("write {} alone", s.text) : did_you_mean(s.text, known);
-      if (hint.empty() && owner.kind == syntax_kind::name && has_rows())
-        hint = fmt::format("scalars: {} beside in: names the values of a node that gives one row", owner.text);
+      std::string hint =
+          owner.kind == syntax_kind::name ? instead_of_member(owner.text, s.text, known) : did_you_mean(s.text, known);
       return fault(s.offset, "only row[…] has columns", "for example row[-1].x", std::move(hint));
     }
     if (names_.row == nullptr || (names_.before == 0 && names_.after == 0))

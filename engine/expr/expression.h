@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,6 +80,9 @@ struct scope {
   const std::vector<parameter>* parameters = nullptr;
   // Functions beyond the table that may be called; none when null.
   const outside_functions* functions = nullptr;
+  // Whether a name is that of a node whose values `scalars:` could bring in, for what is said of NAME.column; none when
+  // empty.
+  std::function<bool(const std::string&)> is_node = {};
 };
 
 class expression {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/expr/words_of_sql.h"
+
 namespace flowrun::expr {
 
 namespace {
@@ -14,8 +16,8 @@ constexpr other_name others[] = {
     {"len", "length(text)"},
     {"strlen", "length(text)"},
     {"size", "length(text)"},
-    {"substr", "text[a:b]"},
-    {"substring", "text[a:b]"},
+    {"substr", "text[a:b], where a counts from 0"},
+    {"substring", "text[a:b], where a counts from 0"},
     {"left", "text[:n]"},
     {"strip", "trim(text)"},
     {"tolower", "lower(text)"},
@@ -58,7 +60,7 @@ constexpr other_name others[] = {
     {"truncate", "trunc(x)"},
     {"sgn", "sign(x)"},
     {"right", "text[length(text) - n:]"},
-    {"mid", "text[a:b]"},
+    {"mid", "text[a:b], where a counts from 0"},
     {"ltrim", "trim_left(text)"},
     {"lstrip", "trim_left(text)"},
     {"rtrim", "trim_right(text)"},
@@ -137,7 +139,62 @@ constexpr other_name others[] = {
     {"case", "if(condition, a, b)"},
 };
 
+constexpr std::string_view row_of_largest =
+    "max(x) or min(x) for the value alone; for the row that has it, {op: sort, with: {by: [key, -x]}} and behind it "
+    "{op: limit, "
+    "with: {count: 1, by: [key]}}, and by: [key, x] for the smallest (docs/how-to/top-k.md)";
+constexpr std::string_view most_frequent =
+    "two sorts and a limit: by: [key, x] with combine: {n: count()}, by: [key, -n], and limit, with: {count: 1, by: "
+    "[key]}";
+constexpr std::string_view joined_texts =
+    "a scan behind a sort by the key: state: {all: \"''\"}, set: {all: \"if(all == '', x, concat(all, ',', x))\"}, "
+    "emit: {key: key, all: all}, reset: [key]; behind it group has the whole text of each key, last(all)";
+constexpr std::string_view of_population =
+    "variance(x), which divides by n - 1, beside n: count(), and in a map behind variance * f64(n - 1) / f64(n); sqrt "
+    "of "
+    "that is the standard deviation";
+constexpr std::string_view correlation =
+    "n: count(), mx: avg(x), my: avg(y), sx: stddev(x), sy: stddev(y), xy: sum(f64(x) * f64(y)), and in a map behind "
+    "(xy "
+    "- f64(n) * mx * my) / (f64(n - 1) * sx * sy); f64(n - 1) as the last divisor alone gives the covariance";
+
 constexpr other_name other_aggregates[] = {
+    {"arg_max", row_of_largest},
+    {"argmax", row_of_largest},
+    {"max_by", row_of_largest},
+    {"idxmax", row_of_largest},
+    {"arg_min", row_of_largest},
+    {"argmin", row_of_largest},
+    {"min_by", row_of_largest},
+    {"idxmin", row_of_largest},
+    {"mode", most_frequent},
+    {"most_common", most_frequent},
+    {"string_agg", joined_texts},
+    {"group_concat", joined_texts},
+    {"listagg", joined_texts},
+    {"array_agg", joined_texts},
+    {"collect_list", joined_texts},
+    {"var_pop", of_population},
+    {"stddev_pop", of_population},
+    {"stdevp", of_population},
+    {"varp", of_population},
+    {"corr", correlation},
+    {"covar_samp", correlation},
+    {"covar_pop", correlation},
+    {"any", "first(x); count(condition) > 0, in a map behind, says whether a condition holds for any"},
+    {"some", "count(condition), and in a map behind n > 0"},
+    {"every", "count(not condition), and in a map behind n == 0"},
+    {"all", "count(not condition), and in a map behind n == 0"},
+    {"bool_or", "count(condition), and in a map behind n > 0"},
+    {"bool_and", "count(not condition), and in a map behind n == 0"},
+    {"percentile_disc", "approx_quantile(x, 0.9), exact for up to 4,096 values"},
+    {"approx_quantiles", "approx_quantile(x, 0.9), one for each quantile"},
+    {"approx_median", "approx_quantile(x, 0.5), exact for up to 4,096 values"},
+    {"sumif", "sum(if(condition, x, 0))"},
+    {"sum_if", "sum(if(condition, x, 0))"},
+    {"avgif", "sum(if(condition, x, 0)) and count(condition), and in a map behind their quotient"},
+    {"avg_if", "sum(if(condition, x, 0)) and count(condition), and in a map behind their quotient"},
+
     {"mean", "avg(x)"},
     {"average", "avg(x)"},
     {"std", "stddev(x)"},
@@ -189,6 +246,18 @@ std::string written_here(const other_name (&names)[Size], std::string_view name)
 }
 
 }  // namespace
+
+std::string slice_elsewhere(const syntax& call) {
+  const std::string function = in_small_letters(call.text);
+  if (call.children.size() != 3 || call.children[0]->kind != syntax_kind::name ||
+      (function != "substr" && function != "substring" && function != "mid"))
+    return {};
+  const syntax &from = *call.children[1], &length = *call.children[2];
+  if (from.kind != syntax_kind::integer || length.kind != syntax_kind::integer || from.integer == 0) return {};
+  const uint64_t begin = from.integer - 1;
+  return fmt::format("write {}[{}:{}], where the first byte is number 0", call.children[0]->text, begin,
+                     begin + length.integer);
+}
 
 std::string known_elsewhere(std::string_view function) { return written_here(others, function); }
 std::string operator_known_elsewhere(std::string_view word) { return written_here(other_operators, word); }

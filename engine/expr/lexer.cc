@@ -117,6 +117,17 @@ class lexer {
     tokens_.push_back({token_kind::text, from, at_ - from, std::string(text_.substr(begin, end - begin)), 0});
   }
 
+  // The literal that begins at `from`, for like and regular expressions.
+  std::string in_raw_quotes(size_t from, char quote) const {
+    constexpr size_t longest = 60;
+    const size_t end = text_.find(quote, from + 1);
+    const std::string_view inside =
+        end == std::string_view::npos ? std::string_view() : text_.substr(from + 1, end - from - 1);
+    const bool whole = !inside.empty() && inside.size() <= longest && !inside.ends_with('\\');
+    return fmt::format("in r'…' a backslash is itself, for like and for regular expressions{}",
+                       whole ? fmt::format(": r{0}{1}{0}", quote, inside) : "");
+  }
+
   void literal(char quote) {
     const size_t from = at_++;
     std::string value;
@@ -147,7 +158,7 @@ class lexer {
         }
         default:
           fault(escape, "unknown escape in a text", "one of \\n \\t \\r \\0 \\\\ \\' \\\" \\x41",
-                "in r'…' a backslash is itself, for regular expressions");
+                in_raw_quotes(from, quote));
           break;
       }
     }
@@ -166,11 +177,12 @@ class lexer {
       std::string_view written, hint;
       std::string_view taken_as;
     };
-    static constexpr std::array<mistake, 5> mistakes = {{{"&&", "write and", "and"},
-                                                         {"||", "write or between conditions, concat(a, b) to join texts", "or"},
-                                                         {"<>", "write !=", "!="},
-                                                         {"!", "write not", "not"},
-                                                         {"=", "write == to compare", "=="}}};
+    static constexpr std::array<mistake, 5> mistakes = {
+        {{"&&", "write and", "and"},
+         {"||", "write or between conditions, concat(a, b) to join texts", "or"},
+         {"<>", "write !=", "!="},
+         {"!", "write not", "not"},
+         {"=", "write == to compare", "=="}}};
     const std::string_view rest = text_.substr(at_);
     for (const mistake& m : mistakes) {
       if (!rest.starts_with(m.written) || rest.starts_with("!=") || rest.starts_with("==")) continue;

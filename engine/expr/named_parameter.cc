@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/base/fault.h"
+#include "engine/expr/node.h"
 
 namespace flowrun::expr {
 
@@ -15,13 +16,29 @@ std::string whole(const std::string& name) { return fmt::format("{}.{}", paramet
 // Parameters may be called more than expressions can say.
 bool can_be_named(const parameter& p) { return p.name.find('-') == std::string::npos; }
 
+// How the text of a parameter is put in, so that the expression is right at once: texts and times stand in quotes.
+std::string put_in(const parameter& p) {
+  const bool quoted = p.value != nullptr && (p.value->type.is_text() || p.value->type.is_time());
+  return quoted ? fmt::format("'${{{}}}'", p.name) : fmt::format("${{{}}}", p.name);
+}
+
+problem has_minus(const parameter& p) {
+  std::string plain = p.name;
+  std::replace(plain.begin(), plain.end(), '-', '_');
+  problem out;
+  out.message = fmt::format("'{}' is no name in expressions", whole(p.name));
+  out.hint = fmt::format("'-' is a minus in expressions: write {}, or call the parameter {} and write {}", put_in(p),
+                         plain, whole(plain));
+  return out;
+}
+
 problem no_parameter(const std::vector<parameter>& parameters, const std::string& name) {
   problem out;
   out.message = fmt::format("there is no parameter '{}'", name);
   std::vector<std::string> names;
   for (const parameter& p : parameters) {
     if (p.name.starts_with(name + "-")) {
-      out.hint = fmt::format("'-' is a minus in expressions: write ${{{}}} for '{}'", p.name, p.name);
+      out.hint = has_minus(p).hint;
       return out;
     }
     if (can_be_named(p)) names.push_back(whole(p.name));
@@ -56,6 +73,13 @@ named_parameter find_parameter(const std::vector<parameter>& parameters, const s
     return {found->value, {}};
   }
   return {nullptr, std::move(why)};
+}
+
+std::optional<problem> parameter_with_minus(const std::vector<parameter>& parameters, const std::string& name) {
+  const auto found =
+      std::find_if(parameters.begin(), parameters.end(), [&](const parameter& p) { return p.name == name; });
+  if (found == parameters.end() || can_be_named(*found)) return std::nullopt;
+  return has_minus(*found);
 }
 
 std::string parameter_hint(const std::vector<parameter>* parameters, const std::string& name) {

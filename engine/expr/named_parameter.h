@@ -23,6 +23,10 @@ struct named_parameter {
 named_parameter find_parameter(const std::vector<parameter>& parameters, const std::string& name,
                                const std::vector<std::string>& known);
 
+// What is wrong with naming the parameter `name` in an expression, where a '-' in it makes it a difference; nullopt:
+// there is none of that name, or it has no '-'.
+std::optional<problem> parameter_with_minus(const std::vector<parameter>& parameters, const std::string& name);
+
 // For a name that means nothing here and may be a parameter's. Empty: it is none. `parameters` may be null.
 std::string parameter_hint(const std::vector<parameter>* parameters, const std::string& name);
 

@@ -17,8 +17,9 @@ namespace flowrun::io {
 namespace {
 
 [[noreturn]] void refuse_input(const std::string& path, int cause) {
-  throw error(error_kind::missing_input, fmt::format("can't open {}: {}", path, errno_text(cause)),
-              "check the path; relative paths start at the working directory");
+  std::string hint = "check the path; relative paths start at the working directory";
+  if (cause == EISDIR) hint = fmt::format("name the files in it: {}{}*", path, path.ends_with('/') ? "" : "/");
+  throw error(error_kind::missing_input, fmt::format("can't open {}: {}", path, errno_text(cause)), hint);
 }
 
 [[noreturn]] void refuse_output(const std::string& path, int cause) {

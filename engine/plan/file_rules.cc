@@ -113,7 +113,7 @@ std::vector<file_use> files_of(const node& n) {
                                                 given ? item.position() : n.spec->op_position()});
       if (!p.names_columns) return;
       path_template::problem why;
-      std::optional<path_template> names = path_template::parse(use.path, why);
+      std::optional<path_template> names = path_template::parse(item, why);
       if (!names) return;
       use.path = names->shown();
       if (names->names_columns()) use.partitioned = std::move(names);

@@ -36,8 +36,14 @@ constexpr std::string_view not_missing =
     "filter, with: {where: not x_missing}: where x is read, null_values: [\"\"] and missing: {x: x_missing} add that "
     "column (docs/how-to/missing-values.md)";
 constexpr std::string_view csv_read = "file.read_csv, or file.write_csv";
-constexpr std::string_view no_parquet =
-    "file.read_csv: Parquet is not read; DuckDB makes a CSV file of it: COPY (FROM 'x.parquet') TO 'x.csv' (HEADER)";
+constexpr std::string_view parquet_read =
+    "arrow.read_parquet, of a plugin: plugins: [arrow] in the job, and --plugin DIR for where it was built "
+    "(plugin/examples/arrow/README.md says how); without it DuckDB makes a CSV file: COPY (FROM 'x.parquet') TO "
+    "'x.csv' "
+    "(HEADER)";
+constexpr std::string_view parquet_written =
+    "arrow.write_parquet, of a plugin: plugins: [arrow] in the job, and --plugin DIR for where it was built "
+    "(plugin/examples/arrow/README.md says how)";
 constexpr std::string_view later_rows = "limit, with: {skip: 10}";
 constexpr std::string_view top =
     "sort, with: {by: [-column], limit: 10}; for the top of each group, sort by [key, -column] and then limit, with: "
@@ -173,9 +179,13 @@ constexpr other_name others[] = {
     {"drop_nulls", not_missing},
     {"csv", csv_read},
     {"file.csv", csv_read},
-    {"read_parquet", no_parquet},
-    {"scan_parquet", no_parquet},
-    {"file.read_parquet", no_parquet},
+    {"read_parquet", parquet_read},
+    {"scan_parquet", parquet_read},
+    {"file.read_parquet", parquet_read},
+    {"write_parquet", parquet_written},
+    {"to_parquet", parquet_written},
+    {"sink_parquet", parquet_written},
+    {"file.write_parquet", parquet_written},
     {"intersect", joined},
     {"except", joined},
     {"read_csv", "file.read_csv"},

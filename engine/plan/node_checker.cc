@@ -56,11 +56,17 @@ std::vector<std::pair<std::string, std::string>> node_checker::column_texts(cons
   const specs::Value* v = value(name);
   if (!v) return out;
   for (const specs::Entry& entry : v->map().entries()) {
-    if (type.index_of(entry.key()))
+    if (type.index_of(entry.key())) {
       out.emplace_back(entry.key(), specs::text(entry.value()));
-    else
-      add(entry.key_position(), fmt::format("'type' has no column '{}'", entry.key()), one_of(type.names()),
-          did_you_mean(entry.key(), type.names()));
+    } else {
+      const std::string& said = specs::text(entry.value());
+      std::string hint = did_you_mean(entry.key(), type.names());
+      if (hint.empty() && type.index_of(said))
+        hint = fmt::format("the column stands first: {}: {{{}: {}}}", name, said, entry.key());
+      const std::string of = num_inputs() == 0 ? "'type'" : fmt::format("'{}'", input_name(0));
+      add(entry.key_position(), fmt::format("{} has no column '{}'", of, entry.key()), one_of(type.names()),
+          std::move(hint));
+    }
   }
   return out;
 }

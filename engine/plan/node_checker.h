@@ -147,6 +147,7 @@ class node_checker {
   void add_problems(const specs::Value& value, const std::vector<expr::problem>& problems);
   std::optional<sort_key> compiled_key(const specs::Value& value, const expr::scope& scope);
   expr::scope with_names(const expr::scope& scope) const;
+  bool is_other_node(const std::string& name) const;
   // Which values of `scalars:` the text names. Adds to what compiling it has found.
   void note_scalars(const specs::Value& text, const expr::scope& scope, std::vector<expr::problem>& problems);
   void add_unknown_column(const specs::Position& where, const std::string& column, size_t input);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "engine/plan/node_checker.h"
+#include "engine/plan/sub_graphs.h"
 #include "specs/value.h"
 
 namespace flowrun::plan {
@@ -54,9 +55,19 @@ expr::scope node_checker::with_names(const expr::scope& scope) const {
   expr::scope all = scope;
   all.functions = graph_.functions.get();
   all.parameters = graph_.parameters.get();
+  all.is_node = [this](const std::string& name) { return is_other_node(name); };
   all.constants.insert(all.constants.end(), own_scalars_.begin(), own_scalars_.end());
   all.constants.insert(all.constants.end(), graph_.scalars.begin(), graph_.scalars.end());
   return all;
+}
+
+// A node of this graph or of the job around it, of which no input comes: the columns of those are names themselves.
+bool node_checker::is_other_node(const std::string& name) const {
+  for (size_t i = 0; i < num_inputs(); ++i)
+    if (split_endpoint(input_name(i)).node == name) return false;
+  if (graph_.find(name) != nullptr) return true;
+  return graph_.job != nullptr && std::any_of(graph_.job->nodes().begin(), graph_.job->nodes().end(),
+                                              [&](const specs::Node& n) { return n.id() == name; });
 }
 
 const parameter_declaration* node_checker::declared(const std::string& name) const {

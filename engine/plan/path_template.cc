@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "specs/value.h"
+
 namespace flowrun::plan {
 
 namespace {
@@ -59,16 +61,25 @@ std::vector<symbol> symbols_of(const path_template& t) {
 
 }  // namespace
 
-std::optional<path_template> path_template::parse(std::string_view text, problem& why) {
+std::optional<path_template> path_template::parse(const specs::Value& path, problem& why) {
+  return parse(specs::text(path), path.scalar().inserted(), why);
+}
+
+std::optional<path_template> path_template::parse(std::string_view text, const spans& inserted, problem& why) {
+  const auto is_brace = [&](size_t i) {
+    return (text[i] == '{' || text[i] == '}') &&
+           std::none_of(inserted.begin(), inserted.end(),
+                        [i](const specs::Span& s) { return s.begin() <= i && i < s.end(); });
+  };
   path_template out;
   std::string literal;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (c != '{' && c != '}') {
+    if (!is_brace(i)) {
       literal += c;
       continue;
     }
-    if (i + 1 < text.size() && text[i + 1] == c) {
+    if (i + 1 < text.size() && text[i + 1] == c && is_brace(i + 1)) {
       literal += c;
       ++i;
       continue;
@@ -77,8 +88,9 @@ std::optional<path_template> path_template::parse(std::string_view text, problem
       why = {i, "no '{' belongs to this '}'", "{column}", std::string(brace_hint)};
       return std::nullopt;
     }
-    const size_t end = text.find_first_of("{}", i + 1);
-    if (end == std::string_view::npos || text[end] == '{') {
+    size_t end = i + 1;
+    while (end < text.size() && !is_brace(end)) ++end;
+    if (end == text.size() || text[end] == '{') {
       why = {i, "no '}' belongs to this '{'", "{column}", std::string(brace_hint)};
       return std::nullopt;
     }

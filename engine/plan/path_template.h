@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "specs/job.pb.h"
+
 namespace flowrun::plan {
 
 class path_template {
@@ -26,7 +28,9 @@ class path_template {
   };
 
   // Empty when `text` can't be a path: `why` then says so.
-  static std::optional<path_template> parse(std::string_view text, problem& why);
+  static std::optional<path_template> parse(std::string_view text, problem& why) { return parse(text, {}, why); }
+  // The same of what a job says. The braces of a parameter's value belong to the name.
+  static std::optional<path_template> parse(const specs::Value& path, problem& why);
   // A path without columns, whatever braces are in it.
   static path_template of_file(std::string path);
   // The text of which parse() makes that path.
@@ -49,6 +53,9 @@ class path_template {
   std::string text_in(const std::string& directory) const;
 
  private:
+  using spans = google::protobuf::RepeatedPtrField<specs::Span>;
+  static std::optional<path_template> parse(std::string_view text, const spans& inserted, problem& why);
+
   std::vector<part> parts_;
   std::string tail_;
 };

@@ -18,7 +18,9 @@ Job = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Values = Union[Mapping[str, object], None]
 
 
-def _text(value: object) -> str:
+def _text(value: object, name: str) -> str:
+    if value is None:
+        raise TypeError(f"{name!r} is None, and a value is needed; leave it out, and its default holds")
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, os.PathLike):
@@ -54,9 +56,9 @@ def _words(
 ) -> list[str]:
     words = [program_at(binary), "--color=never", *(f"--plugin={os.fspath(path)}" for path in plugins), command, job]
     for name, value in (params or {}).items():
-        words += ["-p", f"{name}={_text(value)}"]
+        words += ["-p", f"{name}={_text(value, name)}"]
     for name, value in (settings or {}).items():
-        words += ["--set", f"{name}={_text(value)}"]
+        words += ["--set", f"{name}={_text(value, name)}"]
     if isinstance(scratch, (str, os.PathLike)):
         scratch = [scratch]
     for directory in scratch or ():
@@ -97,10 +99,17 @@ def run(
     `params` are what -p gives, `settings` what --set does: {"nodes.top.with.limit": 5}. `outputs` says where nodes write,
     {node: path}; None is a temporary file, which goes when nobody can read it any more. `progress` is called about once
     a second. `env` is added to the environment. A KeyboardInterrupt stops the job, which leaves nothing.
+
+    What a node writes to the path "-" is a temporary file as well, and is read from the result as others are; with
+    `stdout`, sys.stdout, say, it goes there.
     """
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="flowrun-report-"))
-        kept = TemporaryFolder() if None in (outputs or {}).values() else None
+        kept = TemporaryFolder() if stdout is None or None in (outputs or {}).values() else None
+        written: str | None = None
+        if stdout is None and kept is not None:
+            written = os.path.join(kept.name, ".standard-output")  # no node is called so
+            stdout = stack.enter_context(open(written, "wb"))
         changes = dict(settings or {})
         for node, path in (outputs or {}).items():
             place = os.path.join(kept.name, node) if kept is not None and path is None else path
@@ -121,7 +130,7 @@ def run(
                 report = cast(Report, typed(json.load(file), Report))
         if code != 0 or report is None:
             raise error_of(code, said, report)
-        return Result(report, _warnings(said), PathOf(cwd, env, kept))
+        return Result(report, _warnings(said), PathOf(cwd, env, kept, written))
 
 
 def check(

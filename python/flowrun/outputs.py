@@ -403,11 +403,15 @@ class PathOf:
         cwd: str | os.PathLike[str] | None,
         env: Mapping[str, str] | None,
         temporary: TemporaryFolder | None,
+        standard_output: str | None = None,
     ):
         self.temporary = temporary
+        self._standard_output = standard_output  # the file that stands for it; None: somebody else has it
         self._cwd = os.path.abspath(cwd or ".")
         self._environment = {**os.environ, **(env or {})}
 
     def of(self, path: str) -> str:
+        if path in ("-", "/dev/stdout"):  # the report has the second
+            return self._standard_output or path
         whole = re.sub(r"\$\{env:([^}]*)\}", lambda name: self._environment.get(name[1], name[0]), path)
         return os.path.join(self._cwd, whole)

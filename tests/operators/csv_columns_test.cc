@@ -148,6 +148,9 @@ TEST(csv_columns, a_header_that_lacks_a_column_is_named_with_what_it_has) {
               testing::StartsWith("did you mean \"Total (EUR)\"? Say `names: {total: \"Total (EUR)\"}`; "));
   EXPECT_THAT(hint("id,amount\n", {"id", "amounts"}), testing::StartsWith("did you mean \"amount\"?"));
   EXPECT_THAT(hint("amount,x\n", {"amount", "amounts"}), testing::StartsWith("`names:")) << "it is taken";
+  EXPECT_THAT(hint("amount_x,id\n", {"id", "amount_y", "amount"}),
+              testing::StartsWith("did you mean \"amount_x\"? Say `names: {amount_y: \"amount_x\"}`; "))
+      << "a name stands for one column, the nearest";
   EXPECT_THAT(hint("id;amount;x\n", {"id", "amount"}), testing::StartsWith("say `delimiter: \";\"`, which parts"));
   EXPECT_THAT(hint("id\tamount\tx\n", {"id", "amount"}), testing::StartsWith("say `delimiter: \"\\t\"`, which parts"));
   EXPECT_THAT(error_of([] {
@@ -157,6 +160,15 @@ TEST(csv_columns, a_header_that_lacks_a_column_is_named_with_what_it_has) {
                                  csv_format{});
               }).hint(),
               testing::StartsWith("say `delimiter: \";\"`, which parts"));
+  const auto by_position = [](std::string_view header) {
+    return error_of([&] {
+             check_csv_header("in.csv", header,
+                              record::row_type({{"c", record::value_type::of(record::type_kind::u8)}}), csv_format{});
+           })
+        .hint();
+  };
+  EXPECT_THAT(by_position("a,b,c\n"), testing::StartsWith("say `columns: header`, which takes the columns"));
+  EXPECT_THAT(by_position("a,b,d\n"), testing::StartsWith("give `type` the columns"));
   std::string wide = "c0";
   for (int i = 1; i < 300; ++i) wide += ",c" + std::to_string(i);
   EXPECT_THAT(said(wide, {"x"}), testing::HasSubstr("c14, c15, … | "));

@@ -182,7 +182,8 @@ TEST(json_lines, numbers_are_exact_or_refused) {
       {"u8", "\"1\"", "1:6: expected u8, got the text \"1\"; decimal[0] takes numbers and such texts"},
       {"f64", "\"12.50\"", "1:6: expected f64, got the text \"12.50\"; decimal[2] takes numbers and such texts"},
       {"f64", "\"n/a\"",
-       "1:6: expected f64, got the text \"n/a\"; if it is a text in all lines, take it as a string, and convert it in a "
+       "1:6: expected f64, got the text \"n/a\"; if it is a text in all lines, take it as a string, and convert it in "
+       "a "
        "map"},
       {"u8", "true", "1:6: expected u8, got true"},
       {"bool", "1", "1:6: expected bool (true or false), got the number 1"},
@@ -211,9 +212,16 @@ TEST(json_lines, what_is_malformed_is_told_with_its_place) {
   EXPECT_EQ(read_one(columns, "[1,2]"),
             "1:1: expected an object, got an array; where the file is one array, `jq -c '.[]'` makes lines of it");
   EXPECT_EQ(read_one(columns, "  12"), "1:3: expected an object, got the number 12");
-  EXPECT_EQ(read_one(columns, "{\"a\":1}"), "1:1: there is no \"b\": 'b' has neither `default` nor `missing`");
+  EXPECT_EQ(read_one(columns, "{\"a\":1}"),
+            "1:1: there is no \"b\": 'b' has neither `default` nor `missing`; give it one of them: missing: {b: "
+            "b_missing}, which adds a bool column");
   EXPECT_EQ(read_one(columns, "{\"a\":null,\"b\":\"\"}"),
-            "1:6: null where a value is needed: 'a' has neither `default` nor `missing`");
+            "1:6: null where a value is needed: 'a' has neither `default` nor `missing`; give it one of them: default: "
+            "{a: 0} or missing: {a: a_missing}, which adds a bool column");
+  EXPECT_EQ(read_one(columns, "{\"a\":{\"n\":1},\"b\":\"\"}"),
+            "1:6: expected u8, got an object; what is in it has a path: names: {a: a.n}");
+  EXPECT_EQ(read_one(columns, "{\"a\":1,\"b\":{\"x y\":1}}"),
+            "1:12: expected string, got an object; what is in it has a path: names: {b: b.KEY}");
   EXPECT_EQ(read_one(columns, "{\"a\":1,\"b\":\"\",\"c\":1}"),
             "1:15: no column takes the key \"c\"; `other_keys: skip` leaves such keys out");
   EXPECT_EQ(read_one(columns, "{\"a\":1,\"b\":\"\"} {}"), "1:16: text behind the object; each line has one");

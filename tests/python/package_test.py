@@ -243,6 +243,26 @@ class package_test(unittest.TestCase):
         self.assertFalse(path.parent.exists())
         self.assertEqual(array["id"].tolist(), [0, 1, 2, 3, 4])
 
+    def test_standard_output_is_read_from_the_result(self):
+        job = job_of({"a": "i", "b": "string(i)"}, "file.write_csv", rows=3)
+        job["nodes"]["out"]["with"]["path"] = "-"
+        code = f"import flowrun; r = flowrun.run({job!r}); print(r['out'].array().tolist(), open(r['out'].path).read())"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout, "[(0, '0'), (1, '1'), (2, '2')] 0,0\n1,1\n2,2\n\n")
+        with open(self.dir / "rows.csv", "wb") as file:
+            result = flowrun.run(job, stdout=file)
+        self.assertEqual((self.dir / "rows.csv").read_text(), "0,0\n1,1\n2,2\n")
+        self.assertEqual(result["out"].path, "/dev/stdout")
+        result = flowrun.run(job, outputs={"out": None})
+        self.assertEqual(result["out"].array()["a"].tolist(), [0, 1, 2])
+
+    def test_none_is_no_value_of_a_parameter(self):
+        job = {"params": {"least": {"type": "int", "default": 1}}, **job_of({"x": "i"})}
+        with self.assertRaisesRegex(TypeError, "'least' is None, and a value is needed; leave it out"):
+            flowrun.check(job, {"least": None})
+        with self.assertRaisesRegex(TypeError, "'nodes.rows.with.rows' is None"):
+            flowrun.plan(job, settings={"nodes.rows.with.rows": None})
+
     def test_parameters_of_all_types(self):
         text = """flowrun: 1
 params: {rows: {type: int, required: true}, on: {type: bool, required: true}, half: {type: float, required: true}, out: {type: path, required: true}}

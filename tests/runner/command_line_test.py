@@ -130,12 +130,29 @@ class documents_test(process_test):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual((self.dir / "elsewhere.u64").stat().st_size, 24)
 
+    def test_braces_of_a_parameter_name_no_columns(self):
+        job = self.write(
+            "job.yaml",
+            "flowrun: 1\nparams: {dir: {type: string}}\nnodes:\n"
+            "  e: {op: generate, with: {rows: 2, columns: {i: i}}}\n"
+            '  w: {op: file.write_csv, in: e, with: {path: "${dir}/{i}.csv"}}\n',
+        )
+        for name in ("a{b}", "{i}", "{{", "}"):
+            done = self.flowrun("run", job, "-p", f"dir={name}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(sorted(file.name for file in (self.dir / name).iterdir()), ["0.csv", "1.csv"])
+
     def test_ops_schema_metrics(self):
         self.assertIn("file.read_csv", self.flowrun("ops").stdout)
         self.assertIn("unique", self.flowrun("ops", "sort").stdout)
         self.assertIn("popcount(x)", self.flowrun("ops", "expressions").stdout)
         self.assertIn("sum(x)", self.flowrun("ops", "sum").stdout)
         self.assertIn("`flowrun ops expressions` lists", self.flowrun("ops", "date_trunc").stdout)
+        for word, part in (
+            ("in", "x in (a, b, …)"), ("like", "text like pattern"), ("between", "x between a and b"), (">=", "a < b"),
+            ("params", "params.NAME"), ("scalars", "NODE.COLUMN"), ("and", "c and d"), ("row", "row[-1].x"),
+        ):  # fmt: skip
+            self.assertIn(part, self.flowrun("ops", word).stdout)
         self.assertIn("$schema", self.flowrun("schema").stdout)
         self.assertIn("flowrun_node_rows_total{node,op}", self.flowrun("metrics").stdout)
 

@@ -40,6 +40,25 @@ TEST(yaml_quoting, says_how_to_write_the_value) {
   }
 }
 
+// An expression that YAML cuts at its brackets is advised as a whole, and is one when that is followed.
+TEST(yaml_quoting, an_expression_without_quotes_is_written_whole) {
+  const std::vector<std::pair<std::string, std::string>> cut = {
+      {"regex_matches(page, r'^/(home|x_y)/\\d{2}$')", "'regex_matches(page, r''^/(home|x_y)/\\d{2}$'')'"},
+      {"regex_matches(page, '^/(home|x_y)/[0-9]{2}$')", "\"regex_matches(page, '^/(home|x_y)/[0-9]{2}$')\""},
+      {"regex_matches(page, \"^\\d{2}$\")", "'regex_matches(page, \"^\\d{2}$\")'"},
+  };
+  for (const auto& [value, advised] : cut) {
+    const fault f = testing::only_fault(testing::job_with("{where: " + value + ", y: 3}"));
+    EXPECT_EQ(f.hint, "write where: " + advised + ", with quotes around all of the text") << value;
+    EXPECT_EQ(testing::faults_in(testing::job_with("{where: " + advised + ", y: 3}")), std::vector<std::string>());
+  }
+}
+
+TEST(yaml_quoting, escapes_are_not_doubled) {
+  const fault f = testing::only_fault(testing::job_with(R"x({where: "c in ('New \\"York\\"', 'x')"})x"));
+  EXPECT_EQ(f.hint, R"(write where: 'c in (''New "York"'', ''x'')', with quotes around all of the text)");
+}
+
 TEST(yaml_quoting, a_text_that_makes_no_sense_is_not_written_anew) {
   const fault f = testing::only_fault(testing::job_with("{where: 'it's' == country}"));
   EXPECT_EQ(f.message, ended);

@@ -183,7 +183,7 @@ TEST(yaml_traps, brackets_that_stay_open) {
 TEST(yaml_traps, a_comma_inside_an_expression) {
   const fault f = only_fault(job_with("{where: min(a, b)}"));
   EXPECT_EQ(f.message, "'b)' has no value");
-  EXPECT_THAT(f.hint, HasSubstr("in quotes"));
+  EXPECT_THAT(f.hint, HasSubstr("quotes"));
 }
 
 TEST(yaml_traps, indentation_and_colons) {

@@ -25,6 +25,14 @@ bool check_column(plan::node_checker& node, const plan::path_template::part& par
   const auto index = type.index_of(part.column);
   if (!index) {
     const std::string similar = did_you_mean(part.column, type.names());
+    if (part.column.find_first_of("+-*/%()[]. ") != std::string::npos) {
+      node.fault_in_parameter("path", part.at, fmt::format("'{}' is no name of a column", part.column),
+                              one_of(type.names()),
+                              "a path names columns: compute one in a map in front, such as {part: EXPRESSION}, and "
+                              "write {part}; path_columns: leave_out keeps it out of the files; a brace that belongs "
+                              "to the name is written twice");
+      return false;
+    }
     node.fault_in_parameter("path", part.at, fmt::format("'{}' has no column '{}'", node.input_name(0), part.column),
                             one_of(type.names()),
                             similar.empty() ? "a brace that belongs to the name is written twice: {{ and }}" : similar);
@@ -104,7 +112,9 @@ plan::parameter_declaration path_columns_parameter() {
 
 std::optional<file_partitions> read_partitions(plan::node_checker& node, std::string& path) {
   plan::path_template::problem why;
-  std::optional<plan::path_template> names = plan::path_template::parse(path, why);
+  const specs::Value* const given = node.value("path");
+  std::optional<plan::path_template> names =
+      given == nullptr ? plan::path_template::parse(path, why) : plan::path_template::parse(*given, why);
   if (!names) {
     node.fault_in_parameter("path", why.at, why.message, why.expected, why.hint);
     return std::nullopt;
@@ -130,9 +140,11 @@ std::optional<file_partitions> read_partitions(plan::node_checker& node, std::st
 }
 
 std::string read_path_of_one(plan::node_checker& node, const std::string& why) {
+  const specs::Value* const given = node.value("path");
   const std::string text = node.text("path");
   plan::path_template::problem wrong;
-  const std::optional<plan::path_template> names = plan::path_template::parse(text, wrong);
+  const std::optional<plan::path_template> names =
+      given == nullptr ? plan::path_template::parse(text, wrong) : plan::path_template::parse(*given, wrong);
   if (!names)
     node.fault_in_parameter("path", wrong.at, wrong.message, wrong.expected, wrong.hint);
   else if (names->names_columns())

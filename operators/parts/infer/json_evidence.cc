@@ -10,6 +10,7 @@
 #include "operators/parts/text/json_reading.h"
 #include "operators/parts/text/json_syntax.h"
 #include "operators/parts/text/json_tokens.h"
+#include "operators/parts/text/json_value.h"
 
 namespace flowrun::operators {
 
@@ -41,13 +42,14 @@ class json_line_listener::events final : public nlohmann::json_sax<nlohmann::jso
     objects_.clear();
     ignored_ = 0;
     is_object_ = false;
-    too_large_ = false;
-    if (!nlohmann::json::sax_parse(line.begin(), line.end(), this)) {
+    too_large_.clear();
+    const bool parsed = nlohmann::json::sax_parse(line.begin(), line.end(), this);
+    if (!too_large_.empty()) return json_refusal(record::value_type::of(record::type_kind::f64), too_large_);
+    if (!parsed) {
       if (objects_.empty() && !is_object_ && line[line.find_first_not_of(json_blanks)] != '{') return "no JSON object";
       const auto fault = json_fault_in(line);
       return fault ? fault->what : "objects and arrays within each other are too many";
     }
-    if (too_large_) return "a number beyond those of a double";
     return is_object_ ? "" : "no JSON object";
   }
   const std::vector<value>& values() const { return values_; }
@@ -91,9 +93,10 @@ class json_line_listener::events final : public nlohmann::json_sax<nlohmann::jso
     --ignored_;
     return true;
   }
-  bool parse_error(size_t, const std::string&, const nlohmann::json::exception& error) override {
-    too_large_ = dynamic_cast<const nlohmann::json::out_of_range*>(&error) != nullptr;
-    return too_large_;
+  // The parser stops at a number that no double can be, and then calls what is behind it a fault, too.
+  bool parse_error(size_t, const std::string& token, const nlohmann::json::exception& error) override {
+    if (dynamic_cast<const nlohmann::json::out_of_range*>(&error) != nullptr) too_large_ = token;
+    return false;
   }
 
  private:
@@ -111,7 +114,7 @@ class json_line_listener::events final : public nlohmann::json_sax<nlohmann::jso
   size_t key_ = 0;
   size_t ignored_ = 0;  // arrays that are open, and what is in them
   bool is_object_ = false;
-  bool too_large_ = false;
+  std::string too_large_;  // the number that no double can be
 };
 
 json_line_listener::json_line_listener(key_tree& keys) : events_(std::make_unique<events>(keys)) {}

@@ -30,8 +30,13 @@ constexpr file_mark marks[] = {
     {"\xFF\xFE", "UTF-16", "iconv -f UTF-16 -t UTF-8 FILE makes text of it"},
     {"\xFE\xFF", "UTF-16", "iconv -f UTF-16 -t UTF-8 FILE makes text of it"},
     {"\x93NUMPY", "an array of NumPy", "leave --as, --delimiter and --header out"},
-    {"PAR1", "Parquet", "write it as CSV first: duckdb -c \"COPY 'FILE' TO 'FILE.csv'\", say"},
-    {"ARROW1", "Arrow IPC", "write it as CSV first"},
+    {"PAR1", "Parquet",
+     "the plugin arrow reads it, arrow.read_parquet, and tells the types: plugin/examples/arrow/README.md says how it "
+     "is "
+     "built; or DuckDB makes a CSV file of it: duckdb -c \"COPY 'FILE' TO 'FILE.csv'\""},
+    {"ARROW1", "Arrow IPC",
+     "the plugin arrow reads it, arrow.read_ipc, and tells the types: plugin/examples/arrow/README.md says how it is "
+     "built"},
     {"PK\x03\x04", "a zip archive, as those of spreadsheets are", "save the table as CSV, or unzip it"},
     {"SQLite format 3", "a database of SQLite", "sqlite3 -csv FILE 'SELECT …' > FILE.csv"},
     {"%PDF", "PDF", "it holds no rows"},

@@ -4,6 +4,7 @@
 #include <google/protobuf/wire_format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 #include <memory>
@@ -63,8 +64,19 @@ bool fits(const pb::FieldDescriptor& f, value_type column) {
   }
 }
 
+// What a number of 10^-scale is called.
+std::string fractions_named(uint32_t scale) {
+  static constexpr std::array<std::string_view, 4> names = {"", "tenths", "hundredths", "thousandths"};
+  return scale < names.size() ? std::string(names[scale]) : fmt::format("parts of 10^-{}", scale);
+}
+
 // How a column of another type gets one that fits.
 std::string way_to_fit(const record::column& c, value_type usual) {
+  // Amounts of money: a message usually has them in cents, and the plain conversion would drop these in silence.
+  if (c.type.is_decimal() && c.type.scale > 0 && usual.is_integer())
+    return fmt::format(
+        "make it {0} in a map: {1}: {0}({1} * 1{2:0>{3}}) for a number of {4}; {0}({1}) drops what is behind the point",
+        to_string(usual), c.name, "", c.type.scale, fractions_named(c.type.scale));
   const std::string made = expr::converted_text(c.name, c.type, usual);
   if (made.empty())
     return fmt::format("leave '{}' out, or make a column of type {} in a map", c.name, to_string(usual));

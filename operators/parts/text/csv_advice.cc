@@ -45,11 +45,15 @@ std::string_view plain_value(record::value_type type) {
   return "";
 }
 
+}  // namespace
+
 std::string way_to_allow(const record::column& column) {
   const std::string told = fmt::format("missing: {{{0}: {0}_missing}}, which adds a bool column", column.name);
   const std::string_view value = plain_value(column.type);
   return value.empty() ? told : fmt::format("default: {{{}: {}}} or {}", column.name, value, told);
 }
+
+namespace {
 
 // `null_values` with one more text, and what a missing value becomes, unless that is said already.
 std::string advice_on_missing(const record::column& column, std::string_view field, const csv_missing& missing,

@@ -1,5 +1,5 @@
-// What may mend a field of a CSV file that has no value of its column: it may stand for a missing value, or be a time
-// in a form of its own.
+// What may mend a field of a CSV file, or of JSON lines, that has no value of its column: it may stand for a missing
+// value, or be a time in a form of its own.
 #pragma once
 
 #include <cstddef>
@@ -15,5 +15,8 @@ namespace flowrun::operators {
 // Of column number `column` of `type`, read with these settings. Empty where nothing is known but to mend the file.
 std::string advice_on_field(const record::row_type& type, size_t column, std::string_view field,
                             const csv_missing& missing, const csv_times& times);
+
+// What lets a column have missing values: "default: {x: 0} or missing: {x: x_missing}, …".
+std::string way_to_allow(const record::column& column);
 
 }  // namespace flowrun::operators

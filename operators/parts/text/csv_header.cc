@@ -56,6 +56,17 @@ std::string advice_on_delimiter(std::string_view record, const std::vector<std::
   return out;
 }
 
+namespace {
+
+// Of a header that has all of the columns, among others or in another order.
+std::string advice_on_names(const std::vector<std::string>& found, const std::vector<std::string>& expected) {
+  const auto has = [&found](const std::string& name) { return std::count(found.begin(), found.end(), name) == 1; };
+  if (!std::all_of(expected.begin(), expected.end(), has)) return {};
+  return "say `columns: header`, which takes the columns of `type` by these names and skips all others; or ";
+}
+
+}  // namespace
+
 void check_csv_header(const std::string& path, std::string_view record, const record::row_type& type,
                       const csv_format& format) {
   const std::vector<std::string> found = fields_of_record(record, format);
@@ -70,7 +81,7 @@ void check_csv_header(const std::string& path, std::string_view record, const re
           : fmt::format("{}:1: field {} of the header is {}; the type has {}", path, first + 1,
                         first < found.size() ? quoted_excerpt(found[first]) : "missing",
                         first < expected.size() ? quoted_excerpt(expected[first]) : "no such column"),
-      advice_on_delimiter(record, expected, format) +
+      advice_on_delimiter(record, expected, format) + advice_on_names(found, expected) +
           "give `type` the columns in the file's order and by its names (`flowrun infer` prints it); if the names "
           "don't "
           "matter, "

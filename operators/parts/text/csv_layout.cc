@@ -57,11 +57,15 @@ std::string quoted_names(const std::vector<std::string>& names) {
                                   const csv_format& format) {
   std::vector<std::string> lacking, likely;
   std::string map;
+  std::vector<std::string> free, sought;  // names of the header that no column has; columns that it lacks
+  for (const std::string& name : names)
+    if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) free.push_back(name);
+  for (const auto& [name, column] : missing) sought.push_back(name);
   for (const auto& [name, column] : missing) {
     lacking.push_back(name);
-    std::string near = likely_name(name, names);
-    // (A name of the header that is a column already is no second one.)
-    if (near.empty() || std::find(wanted.begin(), wanted.end(), near) != wanted.end()) continue;
+    std::string near = likely_name(name, free);
+    // A name stands for one column: for the one that is nearest to it.
+    if (near.empty() || (sought.size() > 1 && likely_name(near, sought) != name)) continue;
     map += fmt::format("{}{}: {}", map.empty() ? "" : ", ", column, quoted_excerpt(near));
     likely.push_back(std::move(near));
   }

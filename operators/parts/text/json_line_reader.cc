@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "operators/parts/text/csv_advice.h"
 #include "operators/parts/text/csv_value.h"
 #include "operators/parts/text/json_syntax.h"
 #include "operators/parts/text/json_tokens.h"
@@ -254,10 +255,19 @@ class json_line_reader::steps {
     } else if (!read_scalar(column.type, value, to)) {
       if (value == "null") return set_missing(number, at(t)) ? t + 1 : nullptr;
       if (!is_value(value)) return syntax();
-      return fail(at(t), [&] { return json_refusal(column.type, value); });
+      return fail(at(t), [&] { return json_refusal(column.type, value) + advice_on_inner(t, value, number); });
     }
     tell(number, false);
     return t + 1;
+  }
+
+  // Of an object where a column has one value: its keys are named by paths.
+  std::string advice_on_inner(token t, std::string_view value, size_t number) const {
+    if (!value.starts_with('{') || *at(t + 1) == '}') return {};
+    const std::string_view key = *at(t + 1) == '"' ? key_at(at(t + 1) + 1) : std::string_view();
+    const bool plain = !key.empty() && key.size() <= 40 && key.find_first_of("\\\". ") == std::string_view::npos;
+    return fmt::format("; what is in it has a path: names: {{{}: {}.{}}}", how_.type[number].name,
+                       how_.layout.paths[number], plain ? key : "KEY");
   }
 
   static bool read_scalar(record::value_type type, std::string_view value, std::byte* to) {
@@ -305,7 +315,9 @@ class json_line_reader::steps {
     const record::column& column = how_.type[number];
     if (!how_.missing.columns[number].allowed) {
       fail(place, [&] {
-        return fmt::format("null where a value is needed: '{}' has neither `default` nor `missing`", column.name);
+        return fmt::format(
+            "null where a value is needed: '{}' has neither `default` nor `missing`; give it one of them: {}",
+            column.name, way_to_allow(column));
       });
       return false;
     }
@@ -324,8 +336,9 @@ class json_line_reader::steps {
           continue;
         }
         fail(line_.data() + line_.find('{'), [&] {
-          return fmt::format("there is no {}: '{}' has neither `default` nor `missing`",
-                             quoted_excerpt(how_.layout.paths[*e.column]), how_.type[*e.column].name);
+          return fmt::format("there is no {}: '{}' has neither `default` nor `missing`; give it one of them: {}",
+                             quoted_excerpt(how_.layout.paths[*e.column]), how_.type[*e.column].name,
+                             way_to_allow(how_.type[*e.column]));
         });
         return false;
       }

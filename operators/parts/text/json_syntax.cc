@@ -24,7 +24,9 @@ struct listener : nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return true; }
   bool parse_error(size_t position, const std::string& last_token, const nlohmann::json::exception& error) override {
     const auto* const of_text = dynamic_cast<const nlohmann::json::parse_error*>(&error);
-    if (of_text == nullptr) return true;  // a number beyond those of a double, which is JSON
+    // A number beyond those of a double is JSON. The parser stops there, and calls what is behind it the end.
+    if (of_text == nullptr) is_read = false;
+    if (!is_read) return true;
     // "[json.exception.parse_error.101] parse error at line 1, column 9: syntax error while …; last read: '…'"
     std::string what = error.what();
     if (const size_t colon = what.find(": "); colon != std::string::npos) what.erase(0, colon + 2);
@@ -36,6 +38,7 @@ struct listener : nlohmann::json_sax<nlohmann::json> {
   }
 
   std::optional<json_fault> fault;
+  bool is_read = true;  // up to where the parser stands
 };
 
 }  // namespace

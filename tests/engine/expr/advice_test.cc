@@ -92,7 +92,10 @@ TEST(advice, is_accepted_when_followed) {
       {"ok ? 1 : 2", "write if(condition, a, b)", {"if(ok, 1, 2)"}},
       {"lenght(name)", "did you mean 'length'?", {"length(name)"}},
       {"len(name)", "write length(text)", {"length(text)"}},
-      {"substr(name, 1, 2)", "write text[a:b]", {"text[1:3]"}},
+      {"substr(name, 1, 2)", "write name[0:2], where the first byte is number 0", {"name[0:2]"}},
+      {"substring(name, u, 2)", "write text[a:b], where a counts from 0", {"text[1:3]"}},
+      {"median(u)", "an aggregate, in the 'let' of group", {"u"}},
+      {"name like '10\\%'", "for like and for regular expressions: r'10\\%'", {"name like r'10\\%'"}},
       {"strip(name)", "write trim(text)", {"trim(text)"}},
       {"toupper(name)", "write upper(text)", {"upper(text)"}},
       {"startswith(name, 'a')", "write starts_with(text, part)", {"starts_with(text, part)"}},
@@ -145,6 +148,18 @@ TEST(advice, is_accepted_when_followed) {
   }
 }
 
+// Behind the name of a node, a column of the same name is not what was meant.
+TEST(advice, on_values_of_nodes) {
+  scope names{.row = &columns};
+  names.is_node = [](const std::string& name) { return name == "t"; };
+  const auto hint = [&](const std::string& text) { return compile(text, names).problems.at(0).hint; };
+  const std::string as_scalar = "scalars: t beside in: names the values of a node that gives one row";
+  EXPECT_EQ(hint("u > t.u"), as_scalar);
+  EXPECT_EQ(hint("u > t.something"), as_scalar);
+  EXPECT_EQ(hint("u > t.nam"), as_scalar);
+  EXPECT_EQ(hint("u > q.u"), "write u alone");
+}
+
 TEST(advice, of_aggregates_is_accepted) {
   const scope names{.row = &columns};
   const auto hint = [&](const std::string& text) { return compile_aggregate(text, names).problems.at(0).hint; };
@@ -155,6 +170,9 @@ TEST(advice, of_aggregates_is_accepted) {
   EXPECT_TRUE(accepted("sum(to_u64(name))"));
   EXPECT_THAT(hint("u"), HasSubstr("first(u)"));
   EXPECT_TRUE(accepted("first(u)"));
+  EXPECT_THAT(hint("sum(u, ok and v > 1)"), HasSubstr("write sum(if(ok and v > 1, u, 0))"));
+  EXPECT_TRUE(accepted("sum(if(ok and v > 1, u, 0))"));
+  EXPECT_THAT(hint("any_value(u)"), HasSubstr("first(x)"));
 }
 
 // From each type to each: what is advised has the type wanted.

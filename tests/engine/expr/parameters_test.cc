@@ -113,8 +113,10 @@ TEST(parameters, are_there_and_have_values) {
   EXPECT_EQ(problem_of("u > params.nothing"),
             "4: the parameter 'nothing' has no value in this run | a value | give it a default:, or a value with -p "
             "nothing=…");
-  EXPECT_EQ(problem_of("u > params.top-k"),
-            "4: there is no parameter 'top' |  | '-' is a minus in expressions: write ${top-k} for 'top-k'");
+  EXPECT_EQ(
+      problem_of("u > params.top-k"),
+      "4: 'params.top-k' is no name in expressions |  | '-' is a minus in expressions: write ${top-k}, or call the "
+      "parameter top_k and write params.top_k");
   EXPECT_EQ(problem_of("u > half"),
             "4: unknown column 'half' | one of name, key, u, i, wide, price, t, who | "
             "write params.half for the job's parameter");

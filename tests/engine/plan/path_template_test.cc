@@ -50,6 +50,30 @@ TEST(path_template, braces) {
   for (const char* path : {"a{b", "}{", "{}", "x", ""}) EXPECT_EQ(parsed(path_template::escaped(path)).tail(), path);
 }
 
+// What a parameter has brought in names no columns, whatever braces it has.
+TEST(path_template, braces_of_parameters) {
+  const auto parsed_with = [](const std::string& text, std::vector<std::pair<size_t, size_t>> inserted) {
+    specs::Value value;
+    value.mutable_scalar()->set_text(text);
+    for (const auto& [begin, end] : inserted) {
+      specs::Span& span = *value.mutable_scalar()->add_inserted();
+      span.set_begin(begin);
+      span.set_end(end);
+    }
+    path_template::problem why;
+    const auto out = path_template::parse(value, why);
+    return out ? out->shown() + (out->names_columns() ? " of " + out->columns()[0] : "") : why.message;
+  };
+  EXPECT_EQ(parsed_with("a{b/{i}.csv", {{0, 3}}), "a{b/{i}.csv of i");
+  EXPECT_EQ(parsed_with("a{b}/x.csv", {{0, 4}}), "a{b}/x.csv");
+  EXPECT_EQ(parsed_with("a{{b}}/{i}", {{0, 6}}), "a{{b}}/{i} of i");
+  EXPECT_EQ(parsed_with("{{i}", {{0, 1}}), "{{i} of i");
+  EXPECT_EQ(parsed_with("{{i}", {{1, 2}}), "{{i} of {i");
+  EXPECT_EQ(parsed_with("{i}", {{1, 2}}), "{i} of i");
+  EXPECT_EQ(parsed_with("{i}", {}), "{i} of i");
+  EXPECT_EQ(parsed_with("{i}", {{0, 1}}), "no '{' belongs to this '}'");
+}
+
 TEST(path_template, problems) {
   EXPECT_EQ(problem_of("a{b"), "1: no '}' belongs to this '{'");
   EXPECT_EQ(problem_of("a{b{c}"), "1: no '}' belongs to this '{'");
