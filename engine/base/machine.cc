@@ -1,5 +1,6 @@
 #include "engine/base/machine.h"
 
+#include <malloc.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/statfs.h>
@@ -104,6 +105,12 @@ uint64_t usable_memory() {
 
 uint64_t resident_bytes() { return status_bytes("VmRSS:"); }
 uint64_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
+
+void give_back_freed_memory() noexcept {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
 
 double cpu_seconds() {
   rusage usage{};

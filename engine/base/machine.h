@@ -16,6 +16,10 @@ uint64_t usable_memory();
 uint64_t resident_bytes();
 uint64_t peak_resident_bytes();
 
+// Whole pages that malloc keeps of what was freed go back to the system. For the ends of long works that leave many
+// small pieces behind: what is allocated next may have to get its pages again.
+void give_back_freed_memory() noexcept;
+
 // CPU seconds (user + system) of this process so far.
 double cpu_seconds();
 

@@ -52,9 +52,10 @@ struct buffered_writer::core final : io::transfer_pool {
   const uint32_t block_bytes;
   const unsigned bunch_blocks;
   // Used by the caller's thread only.
-  std::vector<write> writes;     // by slot
-  std::vector<region> reserved;  // by disk
-  std::vector<block_id> results;
+  std::vector<write> writes;      // by slot
+  std::vector<region> reserved;   // by disk
+  std::vector<block_id> results;  // of the tickets from first_ticket on
+  uint64_t first_ticket = 0;
   std::exception_ptr first_error;
   slot* next FLOWRUN_GUARDED_BY(mutex_) = nullptr;  // to be written
   unsigned num_unsettled FLOWRUN_GUARDED_BY(mutex_) = 0;
@@ -120,13 +121,14 @@ struct buffered_writer::core final : io::transfer_pool {
       give_back(one);
       throw;
     }
-    writes[one.number] = {results.size() - 1, 0};
+    const uint64_t ticket = num_submitted() - 1;
+    writes[one.number] = {ticket, 0};
     {
       mutex_lock lock(mutex_);
       ++num_unsettled;
     }
     start(one, id);
-    return results.size() - 1;
+    return ticket;
   }
 
   // A block near the last one on its disk; on another disk, or one that was put aside, when there is no room.
@@ -179,7 +181,7 @@ struct buffered_writer::core final : io::transfer_pool {
 
   // True when the write has ended, well or not; false when it was started again.
   bool settle(slot& one) {
-    block_id& id = results[writes[one.number].ticket];
+    block_id& id = result(writes[one.number].ticket);
     const int cause = one.transfer.cause();
     try {
       const size_t written = one.transfer.take_result();
@@ -225,7 +227,7 @@ struct buffered_writer::core final : io::transfer_pool {
 
   uint64_t num_written() {
     if (first_error) return 0;
-    uint64_t first_open = results.size();
+    uint64_t first_open = num_submitted();
     mutex_lock lock(mutex_);
     for (const slot& one : slots())
       if (one.now == state::in_flight || one.now == state::done)
@@ -233,10 +235,23 @@ struct buffered_writer::core final : io::transfer_pool {
     return first_open;
   }
 
+  uint64_t num_submitted() const { return first_ticket + results.size(); }
+  block_id& result(uint64_t ticket) {
+    FLOWRUN_CHECK(ticket >= first_ticket);
+    return results.at(ticket - first_ticket);
+  }
+
+  void forget_results_below(uint64_t ticket) {
+    FLOWRUN_CHECK(ticket >= first_ticket && (ticket == first_ticket || ticket <= num_written()));
+    results.erase(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(ticket - first_ticket));
+    first_ticket = ticket;
+  }
+
   void forget_results() {
     mutex_lock lock(mutex_);
     FLOWRUN_CHECK(num_unsettled == 0);
     results.clear();
+    first_ticket = 0;
   }
 
   void keep(std::exception_ptr failure) {
@@ -291,11 +306,13 @@ void buffered_writer::flush() {
   while (try_flush(nullptr).is_blocked()) core_->wait_for_completion();
 }
 
-block_id buffered_writer::result(uint64_t ticket) const { return core_->results.at(ticket); }
+block_id buffered_writer::result(uint64_t ticket) const { return core_->result(ticket); }
 
 uint64_t buffered_writer::num_written() const { return core_->num_written(); }
 
-uint64_t buffered_writer::num_submitted() const { return core_->results.size(); }
+uint64_t buffered_writer::num_submitted() const { return core_->num_submitted(); }
+
+void buffered_writer::forget_results_below(uint64_t ticket) { core_->forget_results_below(ticket); }
 
 void buffered_writer::forget_results() { core_->forget_results(); }
 

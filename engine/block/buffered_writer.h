@@ -74,7 +74,9 @@ class buffered_writer {
   // num_bytes is 0 when no disk had room for it.
   block_id result(uint64_t ticket) const;
   uint64_t num_submitted() const;
-  // Forgets all results (16 bytes each); tickets count from 0 again. Only after a flush.
+  // Forgets the results (16 bytes each) of all tickets below this; at most num_written().
+  void forget_results_below(uint64_t ticket);
+  // Forgets all results; tickets count from 0 again. Only after a flush.
   void forget_results();
 
  private:

@@ -89,17 +89,17 @@ prefetch_schedule optimal_schedule(std::span<const uint32_t> disks, std::span<co
       queued_writing(std::vector<uint32_t>(disks.rbegin(), disks.rend()), ticks_per_block, num_buffers);
   std::reverse(result.order.begin(), result.order.end());
   std::reverse(result.step.begin(), result.step.end());
-  for (uint64_t i = 0; i < num_blocks; ++i) {
+  for (uint64_t i = 0; i < result.order.size(); ++i) {
     result.order[i] = num_blocks - 1 - result.order[i];
     // A fetch starts when, seen backwards, the write ends.
     result.step[i] = result.num_steps - result.step[i] - ticks_per_block[disks[result.order[i]]];
   }
   // Writes in the order of their starts are not always in the order of their ends, unless the disks are equally fast.
   if (!std::is_sorted(result.step.begin(), result.step.end())) {
-    std::vector<std::pair<uint64_t, uint64_t>> by_start(num_blocks);
-    for (uint64_t i = 0; i < num_blocks; ++i) by_start[i] = {result.step[i], result.order[i]};
+    std::vector<std::pair<uint64_t, uint64_t>> by_start(result.order.size());
+    for (uint64_t i = 0; i < by_start.size(); ++i) by_start[i] = {result.step[i], result.order[i]};
     std::sort(by_start.begin(), by_start.end());
-    for (uint64_t i = 0; i < num_blocks; ++i) std::tie(result.step[i], result.order[i]) = by_start[i];
+    for (uint64_t i = 0; i < by_start.size(); ++i) std::tie(result.step[i], result.order[i]) = by_start[i];
   }
   return result;
 }

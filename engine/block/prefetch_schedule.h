@@ -39,7 +39,8 @@ using prefetch_schedule = io_schedule;
 prefetch_schedule naive_schedule(std::span<const uint32_t> disks, unsigned num_disks, uint64_t num_buffers);
 
 // The optimal schedule by queued writing of σ reversed: num_steps is the least possible. Within a step, blocks are in
-// the order of σ.
+// the order of σ. Blocks whose disk is no_disk, fewer than num_buffers, were fetched before it begins: they have their
+// buffers and are not in the order.
 prefetch_schedule optimal_schedule(std::span<const uint32_t> disks, unsigned num_disks, uint64_t num_buffers);
 
 // The earliest parallel step in which each block of `order` is fetched (same indices as `order`). Buffers are given out

@@ -29,6 +29,7 @@ io_schedule queued_writing(std::span<const uint32_t> disks, std::span<const uint
   uint64_t num_arrived = 0, num_buffered = 0;
   for (uint64_t now = 0; now != idle;) {
     for (; num_arrived < disks.size() && num_buffered < num_buffers; ++num_arrived, ++num_buffered) {
+      if (disks[num_arrived] == no_disk) continue;
       FLOWRUN_CHECK(disks[num_arrived] < num_disks);
       waiting.push(disks[num_arrived], num_arrived);
     }
@@ -52,7 +53,7 @@ io_schedule queued_writing(std::span<const uint32_t> disks, std::span<const uint
       --num_buffered;
     }
   }
-  FLOWRUN_CHECK(result.order.size() == disks.size());
+  FLOWRUN_CHECK(num_arrived == disks.size());  // else all buffers hold blocks that have no disk
   return result;
 }
 

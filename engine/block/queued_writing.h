@@ -13,6 +13,9 @@
 // Pure functions; the real writer (buffered_writer.h) follows the same rule with the disks' true times. Read backwards,
 // this is optimal prefetching (prefetch_schedule.h).
 //
+// A block may also be bound for no disk: it has a buffer from its arrival to the end. So blocks that were read before a
+// prefetch schedule begins are told to it (prefetch_schedule.h).
+//
 // Cost: O(n + steps · D) time, 20 bytes a block while computing, 16 of them in the result; with unequal disks `steps`
 // is the number of moments at which some write ends, at most n.
 #pragma once
@@ -23,15 +26,18 @@
 
 namespace flowrun::block {
 
+constexpr uint32_t no_disk = UINT32_MAX;
+
 // When which block moves. For disks of unequal speed read ticks for steps.
 struct io_schedule {
-  std::vector<uint64_t> order;  // positions in the given sequence, in the order of starting; a permutation of 0 … n-1
+  std::vector<uint64_t> order;  // positions in the given sequence, in the order of starting: all that have a disk
   std::vector<uint64_t> step;   // step[i]: the parallel step, from 0, in which order[i] starts; ascending
   uint64_t num_steps = 0;       // when the last one has ended
 };
 
-// `disks[i]` < num_disks is the disk of the i-th block to arrive; fewer than 2^32 - 1 of them; num_buffers > 0. Every
-// disk writes one block a step. Within a step, blocks are in the order of arrival.
+// `disks[i]` < num_disks is the disk of the i-th block to arrive, or no_disk for fewer than num_buffers of them; fewer
+// than 2^32 - 1 blocks; num_buffers > 0. Every disk writes one block a step. Within a step, blocks are in the order of
+// arrival.
 io_schedule queued_writing(std::span<const uint32_t> disks, unsigned num_disks, uint64_t num_buffers);
 
 // The same for disks of unequal speed: disk d needs ticks_per_block[d] > 0 ticks for a block. With equal ticks it is

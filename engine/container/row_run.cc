@@ -71,9 +71,7 @@ outcome row_run_reader::next(record::batch& out, waker& w) {
   for (;;) {
     if (!reader_) {
       if (next_ == runs_.size()) return outcome::done();
-      std::vector<runs::predicted_block> sequence;
-      for (uint32_t b = 0; b < runs_[next_].blocks.size(); ++b) sequence.push_back({0, b});
-      reader_.emplace(blocks_, std::span(runs_).subspan(next_, 1), std::move(sequence), runs::reading_memory{});
+      reader_.emplace(blocks_, std::span(runs_).subspan(next_, 1), runs::first_key_less(), runs::reading_memory{});
     }
     block::prefetched_block block;
     const outcome o = reader_->next(block, &w);

@@ -61,6 +61,7 @@ bool read(const RunPart& from, std::vector<runs::run>& to) {
     block.first = (record::word128{b.first_high()} << 64U) | b.first_low();
     block.first_row_at = rows_before + b.first_row_at();
     block.num_rows = b.num_rows();
+    if (!runs::run_blocks::can_hold(block.id)) return false;
     run.num_rows += b.num_rows();
     run.blocks.push_back(block);
   }

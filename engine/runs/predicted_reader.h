@@ -5,13 +5,16 @@
 //
 // Compressed blocks are read ahead as they are stored, and made longer when they are handed out; so the merge holds
 // decoded blocks only, and what was read is free again at once.
+//
+// σ is known as far as it is needed: a few times as many blocks as there are buffers, of which it takes about 70 bytes
+// each. All else that stays of a block is its entry in the runs (run_blocks.h).
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "engine/block/block_prefetcher.h"
 #include "engine/block/prefetch_order.h"
@@ -36,10 +39,11 @@ struct reading_memory {
 // One thread at a time. The block manager outlives the reader.
 class predicted_reader {
  public:
-  // Starts reading. `sequence` comes from predict(runs, …). Uses all the buffers that `memory` grants: where there are
-  // fewer runs than it was divided for, the rest reads further ahead. Up to k + 3D blocks ahead are needed to overlap
-  // reading with computation for any keys (Asynchronous sorting, theorem 4).
-  predicted_reader(block::block_manager& blocks, std::span<const run> runs, std::vector<predicted_block> sequence,
+  // Starts reading. Uses all the buffers that `memory` grants: where there are fewer runs than it was divided for, the
+  // rest reads further ahead. Up to k + 3D blocks ahead are needed to overlap reading with computation for any keys
+  // (Asynchronous sorting, theorem 4). The runs outlive the reader and stay as they are, and so does what `less` looks
+  // at.
+  predicted_reader(block::block_manager& blocks, std::span<const run> runs, first_key_less less,
                    const reading_memory& memory);
   // Waits for the reads in flight.
   ~predicted_reader();
@@ -47,19 +51,24 @@ class predicted_reader {
   predicted_reader& operator=(const predicted_reader&) = delete;
 
   // All blocks were handed out.
-  bool exhausted() const { return num_read_ == sequence_.size(); }
+  bool exhausted() const { return ahead_.empty(); }
   // The one that next() will hand out. Not when exhausted.
-  const predicted_block& upcoming() const { return sequence_[num_read_]; }
+  const predicted_block& upcoming() const { return ahead_.front(); }
   // As block_prefetcher::next(). Throws error(io).
   outcome next(block::prefetched_block& out, waker* w);
 
  private:
+  outcome next_stored(block::prefetched_block& out, waker* w);
   outcome next_decoded(block::prefetched_block& out, waker* w);
+  void look_ahead();
 
   block::block_manager& blocks_;
-  const std::vector<predicted_block> sequence_;
-  std::vector<block::block_id> ids_;  // in the order of the sequence
-  size_t num_read_ = 0;
+  const std::span<const run> runs_;
+  prediction sigma_;
+  std::deque<predicted_block> ahead_;  // what the prefetcher was told of, and has not handed out
+  uint64_t num_read_ = 0;
+  uint64_t num_buffers_ = 1;  // of the prefetcher
+  std::optional<block::order_in_pieces> order_;
   std::unique_ptr<block::block_prefetcher> prefetcher_;
   std::optional<block_decoder> decoder_;  // of compressed blocks
 };

@@ -28,12 +28,11 @@ namespace flowrun::runs {
 template <class Segment>
 class run_fronts {
  public:
-  // Starts reading the runs' blocks, in the order of `sequence`; they are freed as they are read. At most a block of
-  // each run, and memory.lookahead more, wait to be used up.
-  run_fronts(block::block_manager& blocks, std::vector<run> runs, std::vector<predicted_block> sequence,
-             const reading_memory& memory)
+  // Starts reading the runs' blocks, in the order of their first keys by `less`; they are freed as they are read. At
+  // most a block of each run, and memory.lookahead more, wait to be used up. What `less` looks at outlives this.
+  run_fronts(block::block_manager& blocks, std::vector<run> runs, first_key_less less, const reading_memory& memory)
       : run_fronts(std::move(runs), memory) {
-    readers_.push_back(std::make_unique<predicted_reader>(blocks, runs_, std::move(sequence), memory));
+    readers_.push_back(std::make_unique<predicted_reader>(blocks, runs_, std::move(less), memory));
   }
   // Starts reading each run by itself. Slices may be cut only when load() is done.
   run_fronts(block::block_manager& blocks, std::vector<run> runs, reading_memory memory)
@@ -43,13 +42,13 @@ class run_fronts {
     memory.num_buffers = std::max(1U, memory.num_buffers / static_cast<unsigned>(num_runs));
     memory.beyond_bytes /= num_runs;
     memory.lookahead = 0;
-    for (uint32_t r = 0; r < runs_.size(); ++r) {
-      std::vector<predicted_block> sequence;
-      for (uint32_t b = 0; b < runs_[r].blocks.size(); ++b) sequence.push_back({0, b});
+    for (uint32_t r = 0; r < runs_.size(); ++r)
       readers_.push_back(
-          std::make_unique<predicted_reader>(blocks, std::span(runs_).subspan(r, 1), std::move(sequence), memory));
-    }
+          std::make_unique<predicted_reader>(blocks, std::span(runs_).subspan(r, 1), first_key_less(), memory));
   }
+  // The readers look at the runs.
+  run_fronts(const run_fronts&) = delete;
+  run_fronts& operator=(const run_fronts&) = delete;
 
   // Before load(): all of a sequence that comes behind the runs and those that were added before it; not empty.
   void add(Segment part) {

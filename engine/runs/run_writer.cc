@@ -4,6 +4,12 @@
 
 namespace flowrun::runs {
 
+namespace {
+
+constexpr uint64_t settled_together = 1024;  // blocks: whoever asks the write-behind goes through its buffers
+
+}  // namespace
+
 run_writer::run_writer(block::block_manager& blocks, uint32_t block_bytes, unsigned num_buffers,
                        const block_coding& coding)
     : blocks_(blocks), writer_(blocks, block_bytes, num_buffers, sizes::bunch_blocks) {
@@ -11,18 +17,22 @@ run_writer::run_writer(block::block_manager& blocks, uint32_t block_bytes, unsig
 }
 
 run_writer::~run_writer() {
-  if (tickets_.empty()) return;
+  if (runs_.empty()) return;
   try {
     writer_.flush();
   } catch (const std::exception&) {
     // The caller who asked for the runs was told of it before.
   }
-  for (const std::vector<uint64_t>& of_run : tickets_)
-    for (uint64_t ticket : of_run) blocks_.free(writer_.result(ticket));
+  settle(writer_.num_submitted());
+  for (const run& r : runs_)
+    for (size_t i = 0; i < r.blocks.size(); ++i) blocks_.free(r.blocks.id(i));
 }
 
 void run_writer::begin_run() {
-  tickets_.emplace_back();  // first: no run is without its tickets, also where there is no memory for one of them
+  if (!runs_.empty()) {
+    settle(writer_.num_written());
+    runs_.back().blocks.shrink_to_fit();
+  }
   runs_.emplace_back();
   runs_.back().stream = blocks_.next_stream_id();
   runs_.back().block_bytes = writer_.block_bytes();
@@ -55,22 +65,33 @@ void run_writer::submit(uint32_t num_rows, uint32_t rows_bytes, uint32_t heap_by
   b.first = first;
   b.first_row_at = r.first_rows.size();
   // Others may look at the runs when this has failed, for want of memory or disk space: each block has its ticket.
-  std::vector<uint64_t>& tickets = tickets_.back();
   try {
     r.first_rows.insert(r.first_rows.end(), first_row, first_row + first_row_bytes);
     r.blocks.push_back(b);
-    tickets.push_back(0);
     const uint32_t stored_bytes = encoder_ ? encoder_->encode(header, current_) : writer_.block_bytes();
     const unsigned disk = disks_->next();
-    tickets.back() = writer_.submit(std::exchange(current_, nullptr), disk, header, stored_bytes);
+    writer_.submit(std::exchange(current_, nullptr), disk, header, stored_bytes);
   } catch (...) {
-    tickets.resize(header.index);
-    r.blocks.resize(header.index);
+    r.blocks.shorten(header.index);
     r.first_rows.resize(b.first_row_at);
     throw;
   }
   r.num_rows += num_rows;
+  if (writer_.num_submitted() >= next_settling_) {
+    settle(writer_.num_written());
+    next_settling_ = writer_.num_submitted() + settled_together;
+  }
   tell_of_marks();
+}
+
+// Tells the runs where the blocks of the tickets below this lie, and the write-behind needn't know it any more.
+void run_writer::settle(uint64_t num_tickets) {
+  if (num_tickets <= num_settled_) return;  // 0 also once a write has failed
+  for (; num_settled_ < num_tickets; ++num_settled_) {
+    for (; settled_blocks_ == runs_[settled_runs_].blocks.size(); settled_blocks_ = 0) ++settled_runs_;
+    runs_[settled_runs_].blocks.set_id(settled_blocks_++, writer_.result(num_settled_));
+  }
+  if (num_settled_ <= writer_.num_written()) writer_.forget_results_below(num_settled_);
 }
 
 outcome run_writer::flush(waker* w) {
@@ -91,21 +112,19 @@ run run_writer::part_of(size_t index, size_t from, size_t to) const {
   run part;
   part.stream = whole.stream;
   part.block_bytes = whole.block_bytes;
-  part.blocks.assign(whole.blocks.begin() + static_cast<std::ptrdiff_t>(from),
-                     whole.blocks.begin() + static_cast<std::ptrdiff_t>(to));
   part.knows_first_rows = whole.knows_first_rows;
   uint64_t first = 0;
   if (whole.knows_first_rows) {
-    first = part.blocks.front().first_row_at;
-    const uint64_t last = to < whole.blocks.size() ? whole.blocks[to].first_row_at : whole.first_rows.size();
+    first = whole.blocks.first_row_at(from);
+    const uint64_t last = to < whole.blocks.size() ? whole.blocks.first_row_at(to) : whole.first_rows.size();
     part.first_rows.assign(whole.first_rows.begin() + static_cast<std::ptrdiff_t>(first),
                            whole.first_rows.begin() + static_cast<std::ptrdiff_t>(last));
   }
-  for (size_t i = 0; i < part.blocks.size(); ++i) {
-    run_block& b = part.blocks[i];
-    b.id = writer_.result(tickets_[index][from + i]);
+  for (size_t i = from; i < to; ++i) {
+    run_block b = whole.blocks[i];
     b.first_row_at = whole.knows_first_rows ? b.first_row_at - first : 0;
     part.num_rows += b.num_rows;
+    part.blocks.push_back(b);
   }
   return part;
 }
@@ -113,6 +132,7 @@ run run_writer::part_of(size_t index, size_t from, size_t to) const {
 void run_writer::tell_of_marks() {
   if (marks_.empty()) return;
   const uint64_t num_written = writer_.num_written();
+  settle(num_written);
   while (!marks_.empty() && marks_.front().num_tickets <= num_written) {
     const mark_at at = marks_.front();
     marks_.pop_front();
@@ -130,11 +150,11 @@ void run_writer::tell_of_marks() {
 
 std::vector<run> run_writer::take() {
   if (current_ != nullptr) writer_.release(std::exchange(current_, nullptr));
-  for (size_t i = 0; i < runs_.size(); ++i)
-    for (size_t j = 0; j < tickets_[i].size(); ++j) runs_[i].blocks[j].id = writer_.result(tickets_[i][j]);
-  tickets_.clear();
+  settle(writer_.num_submitted());
+  if (!runs_.empty()) runs_.back().blocks.shrink_to_fit();
   disks_.reset();
-  return std::move(runs_);
+  settled_runs_ = settled_blocks_ = 0;
+  return std::exchange(runs_, {});
 }
 
 }  // namespace flowrun::runs

@@ -63,6 +63,7 @@ class run_writer {
     uint64_t num_tickets = 0;
     size_t num_runs = 0, num_blocks = 0;  // of the last run
   };
+  void settle(uint64_t num_tickets);
   void tell_of_marks();
   run part_of(size_t index, size_t from, size_t to) const;
 
@@ -72,8 +73,11 @@ class run_writer {
   std::byte* current_ = nullptr;
   bool keeps_first_rows_ = true;
   std::vector<run> runs_;
-  std::vector<std::vector<uint64_t>> tickets_;  // of each run's blocks
-  std::optional<block::stream_disks> disks_;    // of the newest run
+  // The blocks got their tickets one after another. Of the first ones the runs know where they lie.
+  uint64_t num_settled_ = 0;
+  size_t settled_runs_ = 0, settled_blocks_ = 0;  // whole runs, and blocks of the one behind them
+  uint64_t next_settling_ = 0;                    // once so many have been submitted
+  std::optional<block::stream_disks> disks_;      // of the newest run
   written tell_;
   std::deque<mark_at> marks_;               // to be told
   size_t told_runs_ = 0, told_blocks_ = 0;  // whole runs, and blocks of the one behind them

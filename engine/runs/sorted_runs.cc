@@ -10,11 +10,11 @@ bool leave_out(run& r, uint64_t num_rows, std::vector<block::block_id>& gone) {
   r.rows_before = num_rows;
   r.num_rows -= num_rows;
   size_t used_up = 0;
-  for (; used_up < r.blocks.size() && r.blocks[used_up].num_rows <= num_rows; ++used_up) {
-    num_rows -= r.blocks[used_up].num_rows;
-    gone.push_back(r.blocks[used_up].id);
+  for (; used_up < r.blocks.size() && r.blocks.num_rows(used_up) <= num_rows; ++used_up) {
+    num_rows -= r.blocks.num_rows(used_up);
+    gone.push_back(r.blocks.id(used_up));
   }
-  r.blocks.erase(r.blocks.begin(), r.blocks.begin() + static_cast<std::ptrdiff_t>(used_up));
+  r.blocks.drop_front(used_up);
   r.blocks_before = static_cast<uint32_t>(used_up);
   r.rows_before_in_block = static_cast<uint32_t>(num_rows);
   return true;

@@ -19,27 +19,20 @@
 
 #include "engine/base/buffer.h"
 #include "engine/block/block_manager.h"
-#include "engine/record/key.h"
 #include "engine/record/row_tally.h"
+#include "engine/runs/run_blocks.h"
 
 namespace flowrun::runs {
-
-struct run_block {
-  block::block_id id;         // its length is that of the stored block, which may be compressed
-  record::word128 first = 0;  // narrow: the first word; wide: the first row's key prefix
-  uint64_t first_row_at = 0;  // wide: where the first row lies in run::first_rows
-  uint32_t num_rows = 0;
-};
 
 struct run {
   uint64_t stream = 0;  // identifies its blocks, together with their index
   uint64_t num_rows = 0;
   uint32_t block_bytes = 0;  // of each block in memory
-  std::vector<run_block> blocks;
+  run_blocks blocks;
 
   uint64_t stored_bytes() const {
     uint64_t sum = 0;
-    for (const run_block& b : blocks) sum += b.id.num_bytes;
+    for (size_t i = 0; i < blocks.size(); ++i) sum += blocks.id(i).num_bytes;
     return sum;
   }
   // Wide, and only when the key is longer than its prefix: the key of each block's first row (wide_rows::copy_key).
@@ -116,7 +109,7 @@ class sorted_runs {
   ~sorted_runs() {
     if (blocks_ == nullptr) return;
     for (const run& r : runs)
-      for (const run_block& b : r.blocks) blocks_->free(b.id);
+      for (size_t i = 0; i < r.blocks.size(); ++i) blocks_->free(r.blocks.id(i));
   }
 
   // Leaves out what a merge of these runs had taken there. False: it is no position in them. Before they are merged.

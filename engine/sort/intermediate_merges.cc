@@ -3,6 +3,8 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/base/machine.h"
+
 namespace flowrun::sort {
 
 intermediate_merges::intermediate_merges(const std::vector<uint64_t>& run_sizes, uint64_t fan_in, beginning begin,
@@ -27,6 +29,8 @@ outcome intermediate_merges::advance(std::vector<runs::run>& runs, waker& w) {
   if (end_) end_(streams_, *first);
   runs.erase(first + 1, last);
   merge_.reset();
+  // What was known of the merged runs' blocks lay in many small pieces, and the next lists are long ones, elsewhere.
+  give_back_freed_memory();
   ++next_;
   return outcome::ready();
 }

@@ -27,7 +27,7 @@ struct cursor {
   bool waits_for_block() const { return in_memory == nullptr && !block; }
   // The first row of the next block, as far as it was kept.
   row_place first_of_next_block(const kernels::wide_rows& rows) const {
-    return rows.copied_key(source->first_rows.data() + source->blocks[next_block].first_row_at);
+    return rows.copied_key(source->first_rows.data() + source->blocks.first_row_at(next_block));
   }
   const std::byte* memory_row(size_t number, uint32_t row_bytes) const {
     const auto* entries = reinterpret_cast<const word128*>(in_memory->entries.data());
@@ -65,14 +65,15 @@ class merge final : public row_merger::core {
         cursors_(runs_.size() + runs::num_parts(in_memory_)),
         heads_(cursors_.size(), prefix_, words_) {
     FLOWRUN_CHECK(Coded != prefix_.whole());
-    std::vector<runs::predicted_block> sequence = runs::predict(
-        runs_, [&](const runs::predicted_block& a, const runs::predicted_block& b) { return comes_first(a, b); });
-    reader_.emplace(*resources.blocks, runs_, std::move(sequence), memory.reading());
+    const auto less = [this](const runs::run& a, uint32_t i, const runs::run& b, uint32_t j) {
+      return comes_first(a, i, b, j);
+    };
+    reader_.emplace(*resources.blocks, runs_, less, memory.reading());
     for (uint32_t r = 0; r < runs_.size(); ++r) {
       cursor& c = cursors_[r];
       c.source = &runs_[r];
       if (runs_[r].blocks.empty()) continue;
-      heads_.set(r, c.first_of_next_block(rows_), runs_[r].blocks[0].first);
+      heads_.set(r, c.first_of_next_block(rows_), runs_[r].blocks.first(0));
     }
     auto next = static_cast<uint32_t>(runs_.size());
     for (const std::shared_ptr<const runs::memory_run>& stayed : in_memory_) {
@@ -124,12 +125,11 @@ class merge final : public row_merger::core {
   }
 
  private:
-  bool comes_first(const runs::predicted_block& a, const runs::predicted_block& b) const {
-    const runs::run_block& left = runs_[a.run].blocks[a.block];
-    const runs::run_block& right = runs_[b.run].blocks[b.block];
-    if (!Coded || left.first != right.first) return left.first < right.first;
-    return words_.compare(rows_.copied_key(runs_[a.run].first_rows.data() + left.first_row_at),
-                          rows_.copied_key(runs_[b.run].first_rows.data() + right.first_row_at)) < 0;
+  bool comes_first(const runs::run& a, uint32_t i, const runs::run& b, uint32_t j) const {
+    const word128 left = a.blocks.first(i), right = b.blocks.first(j);
+    if (!Coded || left != right) return left < right;
+    return words_.compare(rows_.copied_key(a.first_rows.data() + a.blocks.first_row_at(i)),
+                          rows_.copied_key(b.first_rows.data() + b.blocks.first_row_at(j))) < 0;
   }
 
   // The winner's first rows were taken before this merge began: on to the row behind them, which its block has.
@@ -156,7 +156,7 @@ class merge final : public row_merger::core {
     }
     const block::prefetched_block used_up = std::move(c.block);  // until the last row of it was compared
     if (c.next_block == c.source->blocks.size()) return heads_.replay_exhausted();
-    heads_.replay(c.first_of_next_block(rows_), c.source->blocks[c.next_block].first);
+    heads_.replay(c.first_of_next_block(rows_), c.source->blocks.first(c.next_block));
   }
 
   const std::vector<runs::run> runs_;

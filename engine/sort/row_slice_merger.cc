@@ -9,17 +9,10 @@ namespace {
 
 using record::row_place;
 
-// The first row of a block, as far as it was kept.
-kernels::row_bound first_row(const std::vector<runs::run>& runs, const kernels::row_slices& slices,
-                             const runs::predicted_block& p) {
-  const runs::run_block& b = runs[p.run].blocks[p.block];
-  return {slices.rows().copied_key(runs[p.run].first_rows.data() + b.first_row_at), b.first, p.run};
-}
-
-std::vector<runs::predicted_block> predict_rows(const std::vector<runs::run>& runs, const kernels::row_slices& slices) {
-  return runs::predict(runs, [&](const runs::predicted_block& a, const runs::predicted_block& b) {
-    return slices.less(first_row(runs, slices, a), first_row(runs, slices, b));
-  });
+// The first row of a block of the run with this number, as far as it was kept.
+kernels::row_bound first_row(const runs::run& run, uint32_t number, uint32_t block, const kernels::row_slices& slices) {
+  return {slices.rows().copied_key(run.first_rows.data() + run.blocks.first_row_at(block)), run.blocks.first(block),
+          number};
 }
 
 }  // namespace
@@ -30,8 +23,10 @@ row_slice_merger::row_slice_merger(std::vector<runs::run> runs, runs::memory_run
     : slices_(slices), row_bytes_(settings.type.row_bytes()), slice_bytes_(memory.slice_bytes), fronts_([&] {
         if (!runs::know_first_rows(runs))
           return runs::run_fronts<segment>(*resources.blocks, std::move(runs), memory.reading());
-        std::vector<runs::predicted_block> sequence = predict_rows(runs, slices);
-        return runs::run_fronts<segment>(*resources.blocks, std::move(runs), std::move(sequence), memory.reading());
+        const auto less = [&slices](const runs::run& a, uint32_t i, const runs::run& b, uint32_t j) {
+          return slices.less(first_row(a, 0, i, slices), first_row(b, 0, j, slices));
+        };
+        return runs::run_fronts<segment>(*resources.blocks, std::move(runs), less, memory.reading());
       }()) {
   for (const std::shared_ptr<const runs::memory_run>& kept : in_memory) {
     const row_place arena{kept->rows.data(), kept->rows.data()};
@@ -74,7 +69,8 @@ outcome row_slice_merger::next(kernels::row_slice& slice, waker& w) {
       ends_.push_back(fronts_.ends(i));
     }
     std::optional<kernels::row_bound> bound;
-    if (const runs::predicted_block* const next = fronts_.upcoming()) bound = first_row(fronts_.runs(), slices_, *next);
+    if (const runs::predicted_block* const next = fronts_.upcoming())
+      bound = first_row(fronts_.runs()[next->run], next->run, next->block, slices_);
     slices_.cut(spans_, ends_, bound, slice_bytes_ / std::max<size_t>(spans_.size(), 1), counts_);
     slice = take();
     if (slice.num_rows > 0) return outcome::ready();

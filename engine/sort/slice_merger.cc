@@ -11,10 +11,8 @@ namespace flowrun::sort {
 
 namespace {
 
-std::vector<runs::predicted_block> predict_words(const std::vector<runs::run>& runs) {
-  return runs::predict(runs, [&](const runs::predicted_block& a, const runs::predicted_block& b) {
-    return runs[a.run].blocks[a.block].first < runs[b.run].blocks[b.block].first;
-  });
+bool less_first_word(const runs::run& a, uint32_t i, const runs::run& b, uint32_t j) {
+  return a.blocks.first(i) < b.blocks.first(j);
 }
 
 }  // namespace
@@ -26,10 +24,7 @@ slice_merger<Word>::slice_merger(std::vector<runs::run> runs, const runs::memory
     : codec_(codec),
       resources_(resources),
       slice_words_(std::max<size_t>(memory.slice_bytes / sizeof(Word), 64)),
-      fronts_([&] {
-        std::vector<runs::predicted_block> sequence = predict_words(runs);
-        return runs::run_fronts<segment>(*resources.blocks, std::move(runs), std::move(sequence), memory.reading());
-      }()) {
+      fronts_(*resources.blocks, std::move(runs), less_first_word, memory.reading()) {
   for (const std::shared_ptr<const runs::memory_run>& kept : in_memory)
     for (const runs::memory_run::part& part : kept->parts)
       if (part.num_words > 0)
@@ -46,7 +41,7 @@ size_t slice_merger<Word>::measure() {
   for (size_t i = 0; i < fronts_.num_active(); ++i) counts_.push_back(std::min(stride, fronts_.front(i).num_words));
   std::optional<Word> bound;
   if (const runs::predicted_block* const next = fronts_.upcoming())
-    bound = static_cast<Word>(fronts_.runs()[next->run].blocks[next->block].first);
+    bound = static_cast<Word>(fronts_.runs()[next->run].blocks.first(next->block));
   kernels::cut_at_splitter(
       counts_, bound, [&](size_t i, size_t j) { return word(fronts_.front(i), j, row_bytes); },
       [](Word a, Word b) { return b < a; },

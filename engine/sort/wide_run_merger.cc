@@ -96,7 +96,7 @@ class wide_run_merger final : public run_merger {
   merger_memory divide_memory() {
     uint64_t entries = 0, first_rows = 0;
     for (const runs::run& r : runs_.runs) {
-      entries += r.blocks.size() * sizeof(runs::run_block);
+      entries += r.blocks.num_bytes();
       first_rows += r.first_rows.size();
     }
     const uint64_t least = sizes::least_merge_memory(

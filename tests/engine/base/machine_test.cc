@@ -6,9 +6,12 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <memory>
+#include <vector>
 
 #include "engine/base/buffer.h"
 #include "engine/base/units.h"
+#include "tests/support/sanitized.h"
 
 namespace flowrun {
 namespace {
@@ -49,6 +52,22 @@ TEST(machine, touched_memory_is_resident_and_leaves_a_peak) {
   }
   EXPECT_GE(peak_resident_bytes(), before + 60 * MiB);
   EXPECT_LT(resident_bytes(), before + 32 * MiB);
+}
+
+TEST(machine, freed_memory_between_pieces_in_use_goes_back) {
+  constexpr size_t num_pieces = 16'384, piece_bytes = 2 * KiB;
+  std::vector<std::unique_ptr<std::byte[]>> pieces, in_use;
+  for (size_t i = 0; i < num_pieces; ++i) {
+    pieces.push_back(std::make_unique<std::byte[]>(piece_bytes));  // zeros: they are resident
+    if (i % 256 == 255) in_use.push_back(std::make_unique<std::byte[]>(piece_bytes));
+  }
+  pieces.clear();
+  const uint64_t before = resident_bytes();
+  give_back_freed_memory();
+  if (!sanitized) {
+    EXPECT_LT(resident_bytes(), before - 20 * MiB);
+  }
+  for (const auto& piece : in_use) EXPECT_EQ(piece[0], std::byte{0});
 }
 
 TEST(machine, work_costs_cpu_seconds) {

@@ -153,6 +153,147 @@ INSTANTIATE_TEST_SUITE_P(backends, round_trip,
                                            setting{io::backend_kind::io_uring, "io_uring"}),
                          [](const auto& one) { return std::string(one.param.name); });
 
+// ---- told bit by bit
+// -------------------------------------------------------------------------------------------------
+
+// Tells a prefetcher of the next `piece` blocks whenever fewer than twice its buffers are ahead.
+class teller {
+ public:
+  teller(block_manager& manager, std::vector<fetch> sequence, unsigned num_buffers, uint64_t piece)
+      : sequence_(std::move(sequence)),
+        num_buffers_(num_buffers),
+        piece_(piece),
+        order_(manager.weights(), num_buffers, {}),
+        prefetcher_(manager, {sequence_.size(), tiny_block}, num_buffers, true) {
+    tell();
+  }
+  bool next(block_prefetcher::buffer& out) {
+    const bool more = prefetcher_.next(out);
+    tell();
+    return more;
+  }
+  uint64_t num_given_up() const { return prefetcher_.num_given_up(); }
+
+ private:
+  void tell() {
+    while (num_told_ < sequence_.size() && order_.num_decided() < prefetcher_.position() + 2 * num_buffers_) {
+      const uint64_t end = std::min<uint64_t>(num_told_ + piece_, sequence_.size());
+      std::vector<uint32_t> disks;
+      for (uint64_t i = num_told_; i < end; ++i) disks.push_back(sequence_[i].id.disk);
+      const std::vector<uint64_t> order = order_.extend(disks, end == sequence_.size());
+      waiting_.insert(waiting_.end(), sequence_.begin() + static_cast<long>(num_told_),
+                      sequence_.begin() + static_cast<long>(end));
+      num_told_ = end;
+      if (order.empty() && !order_.is_that_of_sequence()) continue;  // nothing of these is decided yet
+      prefetcher_.extend(waiting_, order);
+      waiting_.clear();
+    }
+  }
+
+  const std::vector<fetch> sequence_;
+  const unsigned num_buffers_;
+  const uint64_t piece_;
+  order_in_pieces order_;
+  block_prefetcher prefetcher_;
+  std::vector<fetch> waiting_;
+  uint64_t num_told_ = 0;
+};
+
+TEST_P(round_trip, a_sequence_that_is_told_bit_by_bit) {
+  constexpr uint64_t num_blocks = 300;
+  for (const unsigned num_disks : {1u, 4u}) {
+    for (const unsigned num_buffers : {1u, 3u, 20u}) {
+      for (const uint64_t piece : {uint64_t{1}, uint64_t{64}, num_blocks, 2 * num_blocks}) {
+        manager_options options = directory_options(*backend_, where_, num_disks);
+        options.strategy = allocation_strategy::fully_randomised;
+        block_manager manager(options);
+        teller reader(manager, in_order(3, write_stream(manager, 3, num_blocks)), num_buffers, piece);
+        block_prefetcher::buffer block;
+        for (uint64_t i = 0; i < num_blocks; ++i) {
+          ASSERT_TRUE(reader.next(block));
+          ASSERT_TRUE(has_payload(block.data(), tiny_block, 3, i));
+        }
+        EXPECT_FALSE(reader.next(block));
+        EXPECT_EQ(reader.num_given_up(), 0u);
+        EXPECT_EQ(manager.used_bytes(), 0u);
+      }
+    }
+  }
+}
+
+// The buffers are never empty where two pieces meet: the first blocks of the second are in flight before the last of
+// the first is asked for.
+TEST(block_prefetcher, reads_on_where_pieces_meet) {
+  held_backend backend;
+  backend.hold = false;
+  block_manager manager(memory_options(backend, 1));
+  const auto sequence = in_order(1, write_stream(manager, 1, 20));
+  backend.hold = true;
+  block_prefetcher prefetcher(manager, {20, tiny_block}, 4, false);
+  EXPECT_EQ(backend.num_waiting(), 0u);
+  prefetcher.extend(std::span(sequence).first(2));
+  EXPECT_EQ(backend.num_waiting(), 2u);
+  prefetcher.extend(std::span(sequence).subspan(2, 8));
+  EXPECT_EQ(backend.num_waiting(), 4u);
+  block_prefetcher::buffer block;
+  for (uint64_t i = 0; i < 20; ++i) {
+    if (i == 6) prefetcher.extend(std::span(sequence).subspan(10));
+    backend.finish(1);
+    ASSERT_EQ(prefetcher.next(block, nullptr), outcome::ready());
+    ASSERT_TRUE(has_payload(block.data(), tiny_block, 1, i));
+    block.reset();
+    EXPECT_EQ(backend.num_waiting(), std::min<uint64_t>(4, 19 - i));
+  }
+}
+
+// What was told, but has no place in the order yet, is read when it is wanted.
+TEST(block_prefetcher, a_block_that_is_wanted_before_its_turn_was_told) {
+  const auto backend = io::make_backend(io::backend_kind::memory);
+  block_manager manager(memory_options(*backend, 2));
+  const auto sequence = in_order(1, write_stream(manager, 1, 6));
+  block_prefetcher prefetcher(manager, {6, tiny_block}, 2, true);
+  prefetcher.extend(sequence, std::vector<uint64_t>{1, 0});
+  block_prefetcher::buffer block;
+  for (uint64_t i = 0; i < 6; ++i) {
+    if (i == 4) prefetcher.extend({}, std::vector<uint64_t>{3, 2, 5, 4});
+    ASSERT_TRUE(prefetcher.next(block));
+    ASSERT_TRUE(has_payload(block.data(), tiny_block, 1, i));
+  }
+  EXPECT_FALSE(prefetcher.next(block));
+}
+
+TEST(block_prefetcher, a_block_that_was_not_told_is_our_bug) {
+  const auto backend = io::make_backend(io::backend_kind::memory);
+  block_manager manager(memory_options(*backend, 1));
+  const auto sequence = in_order(1, write_stream(manager, 1, 3));
+  block_prefetcher prefetcher(manager, {2, tiny_block}, 2, false);
+  block_prefetcher::buffer block;
+  EXPECT_EQ(error_of([&] { prefetcher.next(block); }).kind(), error_kind::internal);
+  EXPECT_EQ(error_of([&] { prefetcher.extend(sequence); }).kind(), error_kind::internal);  // more than there are
+}
+
+// Reads that fail on both sides of a place where pieces meet.
+TEST(block_prefetcher, failures_where_pieces_meet) {
+  for (const uint64_t nth : {15u, 16u, 17u, 18u, 40u}) {
+    for (const unsigned num_disks : {1u, 3u}) {
+      io::faulty_backend backend(io::make_backend(io::backend_kind::memory), {{.nth = nth, .value = EIO}});
+      block_manager manager(memory_options(backend, num_disks));
+      const auto sequence = in_order(1, write_stream(manager, 1, 60));
+      uint64_t num_read = 0;
+      {
+        teller reader(manager, sequence, 4, 16);
+        block_prefetcher::buffer block;
+        const error e = error_of([&] {
+          for (; reader.next(block); ++num_read) ASSERT_TRUE(has_payload(block.data(), tiny_block, 1, num_read));
+        });
+        EXPECT_EQ(e.kind(), error_kind::io);
+        EXPECT_THROW(reader.next(block), error);
+      }
+      EXPECT_EQ(manager.used_bytes(), (60 - num_read) * tiny_block);  // what was handed out is free, and no more
+    }
+  }
+}
+
 // ---- damage
 // ----------------------------------------------------------------------------------------------------------
 

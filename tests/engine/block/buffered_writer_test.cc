@@ -129,6 +129,27 @@ TEST(buffered_writer, no_space_at_submit_leaves_the_buffer_free) {
   EXPECT_EQ(writer.num_submitted(), 0u);
 }
 
+TEST(buffered_writer, results_are_forgotten_from_the_front) {
+  const auto backend = io::make_backend(io::backend_kind::memory);
+  block_manager manager(memory_options(*backend, 1));
+  buffered_writer writer(manager, tiny_block, 3);
+  std::vector<block_id> ids;
+  for (uint64_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(writer.submit(writer.acquire(), 0, {.stream = 1, .index = i}), i);
+    while (ids.size() < writer.num_written()) ids.push_back(writer.result(ids.size()));
+    writer.forget_results_below(ids.size());
+  }
+  writer.flush();
+  EXPECT_EQ(writer.num_submitted(), 20u);
+  EXPECT_EQ(writer.num_written(), 20u);
+  while (ids.size() < 20) ids.push_back(writer.result(ids.size()));
+  EXPECT_EQ(error_of([&] { writer.forget_results_below(21); }).kind(), error_kind::internal);
+  writer.forget_results_below(20);
+  EXPECT_EQ(error_of([&] { writer.result(19); }).kind(), error_kind::internal);
+  for (const block_id& id : ids) manager.free(id);
+  EXPECT_EQ(manager.used_bytes(), 0u);
+}
+
 // Blocks of 1 to 5 pages in buffers of 5.
 std::vector<block_id> write_short_blocks(block_manager& manager, uint64_t num_blocks, unsigned bunch_blocks) {
   buffered_writer writer(manager, 5 * io_alignment, 3, bunch_blocks);

@@ -27,9 +27,11 @@ std::vector<run> runs_of(const std::vector<std::vector<uint64_t>>& firsts) {
 }
 
 std::vector<predicted_block> predicted(const std::vector<run>& runs) {
-  return predict(runs, [&](const predicted_block& a, const predicted_block& b) {
-    return runs[a.run].blocks[a.block].first < runs[b.run].blocks[b.block].first;
-  });
+  prediction sigma(
+      runs, [](const run& a, uint32_t i, const run& b, uint32_t j) { return a.blocks.first(i) < b.blocks.first(j); });
+  std::vector<predicted_block> out;
+  while (!sigma.done()) out.push_back(sigma.next());
+  return out;
 }
 
 using place = std::pair<uint32_t, uint32_t>;
@@ -73,13 +75,28 @@ TEST(prediction, agrees_with_a_stable_sort) {
 
 TEST(prediction, names_blocks_for_the_prefetcher) {
   const std::vector<run> runs = runs_of({{1, 9}, {2}});
-  const std::vector<block::fetch> list = fetches(runs, predicted(runs));
+  std::vector<block::fetch> list;
+  for (const predicted_block& p : predicted(runs)) list.push_back(fetch_of(runs, p));
   ASSERT_EQ(list.size(), 3U);
   EXPECT_EQ(list[1].stream, 101U);
   EXPECT_EQ(list[1].index, 0U);
   EXPECT_EQ(list[2].stream, 100U);
   EXPECT_EQ(list[2].index, 1U);
   EXPECT_EQ(list[2].id, runs[0].blocks[1].id);
+}
+
+TEST(prediction, tells_what_it_has_not_given) {
+  const std::vector<run> runs = runs_of({{1, 9}, {2, 3, 8}, {}, {7}});
+  prediction sigma(
+      runs, [](const run& a, uint32_t i, const run& b, uint32_t j) { return a.blocks.first(i) < b.blocks.first(j); });
+  for (int i = 0; i < 4; ++i) sigma.next();
+  std::vector<place> left = places(sigma.fronts());
+  std::sort(left.begin(), left.end());
+  EXPECT_EQ(left, (std::vector<place>{{0, 1}, {1, 2}}));
+  const std::vector<run> one = runs_of({{4, 4, 4}});
+  prediction alone(one, {});  // there is nothing to compare
+  for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(alone.next().block, i);
+  EXPECT_TRUE(alone.done());
 }
 
 }  // namespace

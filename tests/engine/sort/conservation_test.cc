@@ -233,7 +233,7 @@ TEST_F(conservation_test, a_lost_block_of_a_run_is_found) {
     ASSERT_GT(longest.blocks.size(), 1U);
     longest.num_rows -= longest.blocks.back().num_rows;
     blocks.free(longest.blocks.back().id);
-    longest.blocks.pop_back();
+    longest.blocks.shorten(longest.blocks.size() - 1);
   }};
   for (const shape& s : shapes()) {
     SCOPED_TRACE(s.name);
