@@ -347,7 +347,8 @@ def read_npy(settings, node, files):
 
 
 def read_protobuf(settings, node, files):
-    return messages.read_protobuf(settings, node, files, paths(settings), table)
+    defaults = {c: field_value(text.encode(), settings["type"].get(c, "string")) for c, text in settings.get("default", {}).items()}
+    return messages.read_protobuf(settings, node, files, paths(settings), table, defaults)
 
 
 SOURCES = {
