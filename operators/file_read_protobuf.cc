@@ -16,6 +16,7 @@
 #include "operators/parts/messages/message_layout.h"
 #include "operators/parts/messages/message_reader.h"
 #include "operators/parts/messages/message_source.h"
+#include "operators/parts/text/csv_missing.h"
 #include "operators/parts/text/file_column.h"
 #include "operators/parts/text/rejection_tally.h"
 #include "operators/parts/text/text_source.h"
@@ -32,7 +33,8 @@ struct settings {
   described_message message;
   message_columns columns;
   std::shared_ptr<const message_layout> layout;  // null: the descriptors couldn't be looked at
-  record::row_type given_type;                   // with the file's name
+  record::row_type read_type;                    // with the columns that tell what is missing
+  record::row_type given_type;                   // and with the file's name
   input_facts inputs;
   plan::node_checker::error_policy on_error;
 };
@@ -50,11 +52,23 @@ std::shared_ptr<const message_layout> layout_of(const message_type& message, con
   return std::make_shared<const message_layout>(message_layout_of(message, s.columns));
 }
 
+// Of columns that `missing` or `default` names and whose fields can't be absent.
+void report_presence(plan::node_checker& node, const message_type& message, const message_columns& columns) {
+  for (size_t i = 0; i < columns.type.num_columns(); ++i) {
+    const std::string fault = presence_fault(message, columns, i);
+    if (fault.empty()) continue;
+    const char* const parameter = columns.missing.columns[i].told_by ? "missing." : "default.";
+    node.fault_at_parameter(parameter + columns.type[i].name, fault, {}, presence_hint);
+  }
+}
+
 // Null where the descriptors can't be looked at, and after a fault.
 std::shared_ptr<const message_layout> look_at_message(plan::node_checker& node, const settings& s) {
   const std::optional<message_type> message = message_at_check(node, s.message);
+  if (!message) return nullptr;
   try {
-    return message ? layout_of(*message, s) : nullptr;
+    report_presence(node, *message, s.columns);
+    return node.ok() ? layout_of(*message, s) : nullptr;
   } catch (const error& problem) {
     node.fault_at_parameter("message", problem.what(), {}, problem.hint());
     return nullptr;
@@ -68,7 +82,9 @@ settings read(plan::node_checker& node) {
   if (auto type = node.row_type("type")) s.columns.type = *std::move(type);
   s.columns.paths = read_message_fields(node, s.columns.type);
   s.on_error = node.on_error();
-  s.given_type = with_file_column(node, s.columns.type);
+  s.columns.missing = read_missing_columns(node, s.columns.type, {});
+  s.read_type = node.ok() ? with_told_columns(s.columns.type, s.columns.missing) : s.columns.type;
+  s.given_type = with_file_column(node, s.read_type);
   return s;
 }
 
@@ -115,11 +131,11 @@ class decode_stage final : public exec::parcel_stage<message_piece> {
                record::batch_pool& pool, size_t batch_bytes)
       : layout_(std::move(layout)),
         keeps_rejected_(s.on_error.what == action::to_port),
-        names_file_(s.given_type.num_columns() > s.columns.type.num_columns()),
+        names_file_(s.given_type.num_columns() > s.read_type.num_columns()),
         reject_type_(reject_type()),
         tally_(std::move(tally)),
         pool_(pool),
-        file_column_(s.columns.type, s.given_type, s.paths),
+        file_column_(s.read_type, s.given_type, s.paths),
         batch_bytes_(file_column_.without(batch_bytes)) {}
 
   // Goes on behind `within` bytes; the number of the message there is found by counting.
@@ -251,7 +267,10 @@ exec::operator_definition word<"file_read_protobuf">() {
       "is f32, double f64, bool bool; string and bytes are string, or bytes[N] where all have just N bytes; an enum is "
       "i32, its number, or string, its name (its number in digits where it has none); google.protobuf.Timestamp is "
       "timestamp, and what is less than a microsecond is cut. A field that is absent has its default: zero, empty, "
-      "false, the time 1970-01-01, or what the .proto says. A repeated field can't be a column.\n\n"
+      "false, the time 1970-01-01, or what the .proto says; or what `default` says, and a bool column that `missing` "
+      "names tells so. These two are for fields with presence: `optional` ones, all of proto2, those of a oneof and "
+      "Timestamps. A field without presence is there with the message that it lies in, and it needs one. A repeated "
+      "field can't be a column.\n\n"
       "A message that is damaged, or has a value that its column can't have, ends the job; `on_error: skip` drops such "
       "messages, `on_error: {to: PORT}` drops them and tells an output of that name {message: u64, byte: u64, reason: "
       "string}, with messages counted from 0 in their file. Where there is no length the job ends in any case, and so "
@@ -269,6 +288,7 @@ exec::operator_definition word<"file_read_protobuf">() {
   for (plan::parameter_declaration& p : described_message_parameters()) d.parameters.push_back(std::move(p));
   d.parameters.push_back(input_type_parameter("The columns to take, in any order."));
   d.parameters.push_back(message_fields_parameter());
+  for (plan::parameter_declaration& p : missing_column_parameters()) d.parameters.push_back(std::move(p));
   d.parameters.push_back(file_column_parameter());
   d.memory = [](const plan::node& n, plan::node_part) { return text_reading_memory(n.settings.as<settings>().inputs); };
   return exec::define<settings>(std::move(d), check, build, look_into);

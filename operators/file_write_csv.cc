@@ -1,9 +1,15 @@
 // file.write_csv: rows as text.
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "engine/base/fault.h"
 #include "operators/parts/files/file_sink.h"
+#include "operators/parts/text/csv_columns.h"
 #include "operators/parts/text/csv_formatter.h"
 #include "operators/parts/text/csv_settings.h"
+#include "operators/parts/text/csv_value.h"
+#include "operators/parts/text/written_missing.h"
 #include "operators/word.h"
 
 namespace flowrun::operators {
@@ -13,16 +19,49 @@ namespace {
 struct settings {
   written_file to;
   csv_format format;
+  written_missing columns;
+  std::string null_text;
   bool header = false;
+  std::vector<std::string> names;  // in the header
 };
 
+// Before a row is written: what can't be written without quotes.
+void check_texts(plan::node_checker& node, const settings& s) {
+  const csv_formatter formatter(s.columns, s.format, s.null_text);
+  if (node.has("null_text") && !node.has("missing"))
+    node.fault_at_parameter("null_text",
+                            "`null_text` is written for missing values, and nothing says which are missing",
+                            "missing: {COLUMN: BOOL_COLUMN}");
+  if (formatter.needs_quotes(s.null_text))
+    node.fault_at_parameter(
+        "null_text",
+        fmt::format("{} would need quotes, and in these it is a text like others", quoted_excerpt(s.null_text)),
+        "a text without the delimiter, quotes and line ends, such as NULL");
+  if (!s.header && node.has("names"))
+    node.fault_at_parameter("names", "`names` says what the header calls a column, and there is no header",
+                            "header: true");
+  for (size_t i = 0; i < s.names.size() && s.header && !s.format.quote; ++i)
+    if (formatter.needs_quotes(s.names[i]))
+      node.fault_at_parameter("names." + s.columns.columns[i].name,
+                              fmt::format("{} can't be written without quotes", quoted_excerpt(s.names[i])),
+                              "a name without the delimiter and line ends, or leave `quote` out");
+}
+
 settings check(plan::node_checker& node) {
-  return {read_written_file(node), read_csv_format(node), node.boolean("header")};
+  settings s;
+  s.to = read_written_file(node);
+  s.format = read_csv_format(node);
+  s.columns = read_written_missing(node, s.to.columns(node.input_type()));
+  s.null_text = node.text("null_text");
+  s.header = node.boolean("header");
+  s.names = read_header_names(node, record::row_type(s.columns.columns));
+  if (node.ok()) check_texts(node, s);
+  return s;
 }
 
 exec::assembly build(exec::build_context& c, const settings& s) {
-  const csv_formatter formatter(s.to.columns(c.input_type()), s.format);
-  std::string prologue = s.header ? formatter.header() : std::string();
+  const csv_formatter formatter(s.columns, s.format, s.null_text);
+  std::string prologue = s.header ? formatter.header(s.names) : std::string();
   exec::assembly out;
   out.stages = write_text(c, s.to, formatting_by(formatter), std::move(prologue));
   return out;
@@ -43,7 +82,11 @@ exec::operator_definition word<"file_write_csv">() {
       "as they "
       "are. With `quote: \"\"` a field that needs quotes ends the job. The file appears under its name when the whole "
       "job has "
-      "succeeded.";
+      "succeeded.\n\n"
+      "Rows have no NULLs: where the bool column that `missing` names is true, the field is `null_text`, and a text of "
+      "the same bytes stands in quotes. file.read_csv with the same `missing` and with that text in `null_values` "
+      "reads "
+      "the rows as they were.";
   d.details += partitions_details;
   d.order = "keeps: lines are written in the order of the input";
   d.example = "write: {op: file.write_csv, in: top, with: {path: out/degree.csv, header: true}}\n";
@@ -56,6 +99,17 @@ exec::operator_definition word<"file_write_csv">() {
   header.kind = parameter_kind::boolean;
   header.default_text = "false";
   header.help = "The first line, of each file, names the columns.";
+  plan::parameter_declaration& names = d.parameters.emplace_back();
+  names.name = "names";
+  names.kind = parameter_kind::column_texts;
+  names.help =
+      "With `header: true`: what the header calls a column, such as {amount: \"Amount (EUR)\"}; else it has the "
+      "column's name.";
+  d.parameters.push_back(written_missing_parameter("`null_text`"));
+  plan::parameter_declaration& null_text = d.parameters.emplace_back();
+  null_text.name = "null_text";
+  null_text.kind = parameter_kind::text;
+  null_text.help = "The field of a value that is missing, such as NULL; nothing unless it is given.";
   for (plan::parameter_declaration& p : csv_parameters()) d.parameters.push_back(std::move(p));
   d.memory = [](const plan::node& n, plan::node_part) { return writing_memory(n, n.settings.as<settings>().to); };
   return exec::define<settings>(std::move(d), check, build);

@@ -4,6 +4,7 @@
 #include "operators/parts/files/file_sink.h"
 #include "operators/parts/text/json_formatter.h"
 #include "operators/parts/text/json_layout.h"
+#include "operators/parts/text/written_missing.h"
 #include "operators/word.h"
 
 namespace flowrun::operators {
@@ -12,18 +13,20 @@ namespace {
 
 struct settings {
   written_file to;
+  written_missing columns;
   json_layout layout;
 };
 
 settings check(plan::node_checker& node) {
   written_file to = read_written_file(node);
-  const record::row_type written(to.columns(node.input_type()));
-  return {std::move(to), read_json_layout(node, written)};
+  written_missing columns = read_written_missing(node, to.columns(node.input_type()));
+  const record::row_type written(columns.columns);
+  return {std::move(to), std::move(columns), read_json_layout(node, written)};
 }
 
 exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
-  out.stages = write_text(c, s.to, formatting_by(json_formatter(s.to.columns(c.input_type()), s.layout)));
+  out.stages = write_text(c, s.to, formatting_by(json_formatter(s.columns, s.layout)));
   return out;
 }
 
@@ -52,6 +55,7 @@ exec::operator_definition word<"file_write_json_lines">() {
   d.parameters = written_file_parameters();
   d.parameters.push_back(path_columns_parameter());
   d.parameters.push_back(json_names_parameter());
+  d.parameters.push_back(written_missing_parameter("null"));
   d.memory = [](const plan::node& n, plan::node_part) { return writing_memory(n, n.settings.as<settings>().to); };
   return exec::define<settings>(std::move(d), check, build);
 }

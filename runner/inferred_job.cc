@@ -71,6 +71,10 @@ Value sink_node(const inferred_job& job) {
   Value with, out;
   put(with, "path", scalar("-", true));
   if (job.source.sink_op == "file.write_csv") put(with, "header", scalar("true", false));
+  Value missing;
+  for (const operators::inferred_column& c : job.source.columns)
+    if (!c.told_by.empty()) put(missing, c.name, scalar(c.told_by, false));
+  if (is_map(missing)) put(with, "missing", std::move(missing));
   put(out, "op", scalar(std::string(job.source.sink_op), false));
   put(out, "in", scalar(job.node, false));
   put(out, "with", std::move(with));

@@ -481,7 +481,9 @@ TEST(file_csv, quotes_only_where_needed) {
   const record::batch rows = builder.take();
   EXPECT_EQ(csv_formatter(type.columns(), {}).format(rows, pool).text(),
             "plain,7,a b\n,7,\"x,y\"\n\"say \"\"hi\"\"\",7,\n\"two\nlines\",7,\"cr\r\"\n");
-  EXPECT_EQ(csv_formatter(type.columns(), {';', '"'}).header(), "a;b;c\n");
+  EXPECT_EQ(csv_formatter(type.columns(), {';', '"'}).header(type.names()), "a;b;c\n");
+  EXPECT_EQ(csv_formatter(type.columns(), {';', '"'}).header({"x;y", "", "say \"hi\""}),
+            "\"x;y\";;\"say \"\"hi\"\"\"\n");
   try {
     csv_formatter(type.columns(), {',', std::nullopt}).format(rows, pool);
     FAIL() << "a delimiter within a field was written without quotes";

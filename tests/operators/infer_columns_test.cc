@@ -193,6 +193,9 @@ TEST(infer_columns, what_is_said) {
   EXPECT_THAT(decided({" 1", "2"}).notes, Contains(StartsWith("numbers with blanks around them")));
   EXPECT_THAT(decided({"yes", "no", "no"}).notes, Contains(StartsWith("yes or no: x == \"yes\"")));
   EXPECT_THAT(decided({"red", "blue", "red", "red"}).notes, Contains("only \"red\", \"blue\""));
+  EXPECT_EQ(decided({"x", "x"}).notes, (texts{"1 byte", "always \"x\""}));
+  EXPECT_EQ(decided({"x", "", "x", "NA", ""}).notes, (texts{"1 byte", "only \"x\"", "2 empty", "1 \"NA\""}));
+  EXPECT_EQ(decided({"", "", "NA"}).notes, (texts{"no value was seen", "2 empty", "1 \"NA\""}));
   EXPECT_THAT(decided({"0", "1"}).notes, Contains("bool would do"));
   EXPECT_THAT(decided({"1700000000"}, "created_at").notes, Contains(StartsWith("seconds since 1970?")));
   EXPECT_THAT(decided({"9007199254740994", "0.5"}).notes, Contains("integers beyond 2^53 are rounded"));

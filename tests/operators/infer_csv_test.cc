@@ -211,6 +211,40 @@ TEST_F(infer_files, places_of_a_large_file) {
   EXPECT_LE(of(text, options).seen.rows, 50U);
 }
 
+// The rows that are looked at come from several places, too, however small the file is.
+TEST_F(infer_files, places_of_a_file_of_many_rows) {
+  std::string text = "a,c\n";
+  for (int i = 0; i < 6000; ++i) text += i < 3000 ? fmt::format("{},\n", i) : fmt::format("{},2026-01-02\n", i);
+  infer_options options;
+  options.most_rows = 1003;
+  const inferred_source sample = of(text, options);
+  EXPECT_EQ(columns(sample), "a: u32, c: date");
+  EXPECT_EQ(settings(sample), "columns: header; null_values: []; missing: {c: c_missing}");
+  EXPECT_EQ(sample.seen.rows, 1003U);
+  EXPECT_EQ(sample.seen.places, 5U);
+  EXPECT_FALSE(sample.seen.whole);
+  EXPECT_EQ(sample.columns[0].least, "0");
+  EXPECT_EQ(sample.columns[0].most, "5999");  // the last rows are among them
+  options.most_rows = 5;
+  EXPECT_EQ(of(text, options).columns[0].most, "5999");
+  options.most_rows = 1;
+  EXPECT_EQ(of(text, options).seen.rows, 1U);
+  options.most_rows = 6001;
+  EXPECT_TRUE(of(text, options).seen.whole);
+  EXPECT_EQ(of(text + "last,\n").columns[0].type, record::value_type::of(record::type_kind::string));
+  // A line end after the last row, or none; and records with line ends within, of which there are fewer than lines.
+  options.most_rows = 10;
+  text.pop_back();
+  EXPECT_EQ(of(text, options).columns[0].most, "5999");
+  std::string quoted = "id,note\n";
+  for (int i = 0; i < 40; ++i) quoted += fmt::format("{},\"a\nb\nc, {}\"\n", i, i);
+  options.most_rows = 60;
+  const inferred_source most = of(quoted, options);
+  EXPECT_FALSE(most.skips_malformed) << testing::PrintToString(most.questions);
+  EXPECT_LE(most.seen.rows, 40U);
+  EXPECT_EQ(most.columns[0].most, "39");
+}
+
 TEST_F(infer_files, several_files) {
   const std::string a = write("a.csv", "id,x\n1,2\n"), b = write("b.csv", "x,id\n2.5,7\n"),
                     c = write("c.csv", "id,y\n1,2\n");
@@ -222,6 +256,10 @@ TEST_F(infer_files, several_files) {
   EXPECT_EQ(columns(all), "id: u32, x: f64");
   EXPECT_EQ(all.seen.rows, 2U);
   EXPECT_TRUE(all.seen.whole);
+  options.all = false;
+  options.most_rows = 2;  // one of each
+  EXPECT_EQ(infer_source({a, b}, options).seen.rows, 2U);
+  options.most_rows = 4;
   options.format = "lines";
   EXPECT_EQ(infer_source({a, b}, options).seen.rows, 4U);
   EXPECT_THAT(

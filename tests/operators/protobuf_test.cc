@@ -11,6 +11,7 @@
 #include "operators/parts/messages/message_cutter.h"
 #include "operators/parts/messages/message_layout.h"
 #include "operators/parts/messages/message_reader.h"
+#include "operators/parts/text/csv_value.h"
 #include "tests/operators/harness.h"
 #include "tests/operators/shop_messages.h"
 #include "tests/support/temporary_directory.h"
@@ -136,6 +137,74 @@ TEST(message_reader, a_oneof_has_one_value) {
   EXPECT_EQ(read(shop, columns_of({{"maybe", "u32"}}), shop.bytes("maybe: 3")), "3");
 }
 
+// The columns of which a test says what a missing value becomes; all have a column that tells.
+message_columns telling(message_columns columns, const std::vector<std::string>& defaults) {
+  csv_missing& missing = columns.missing;
+  missing.values.resize(columns.type.row_bytes());
+  for (size_t i = 0; i < columns.type.num_columns(); ++i) {
+    const record::column& c = columns.type[i];
+    missing.columns.push_back({true, !defaults[i].empty(), columns.type.row_bytes() + i});
+    missing.told_by.push_back("no_" + c.name);
+    std::byte* const at = missing.values.data() + c.offset;
+    if (c.type.is_string()) {
+      const record::string_ref ref{static_cast<uint32_t>(missing.default_texts.size()),
+                                   static_cast<uint32_t>(defaults[i].size())};
+      std::memcpy(at, &ref, sizeof ref);
+      missing.default_texts += defaults[i];
+    } else if (!defaults[i].empty()) {
+      EXPECT_TRUE(parse_value(c.type, defaults[i], at));
+    }
+  }
+  return columns;
+}
+
+TEST(message_reader, tells_which_fields_are_absent) {
+  messages shop;
+  const auto columns = columns_of({{"maybe", "u32"}, {"card", "string"}});
+  const auto told = telling(columns, {"", ""}), others = telling(columns, {"7", "none"});
+  EXPECT_EQ(read(shop, told, ""), "0,,true,true");
+  EXPECT_EQ(read(shop, told, shop.bytes("maybe: 0 card: ''")), "0,,false,false");
+  EXPECT_EQ(read(shop, told, shop.bytes("card: 'x'") + shop.bytes("cash: 7")), "0,,true,true");
+  EXPECT_EQ(read(shop, others, ""), "7,none,true,true");
+  EXPECT_EQ(read(shop, others, shop.bytes("maybe: 0 card: ''")), "0,,false,false");
+  EXPECT_EQ(read(shop, others, shop.bytes("card: 'x'") + shop.bytes("free: true")), "7,none,true,true");
+}
+
+TEST(message_reader, tells_which_times_are_absent) {
+  messages shop;
+  const auto given = [&](const std::string& default_text, const std::string& message) {
+    const auto columns = telling(columns_of({{"at", "timestamp"}}), {default_text});
+    const message_layout layout = message_layout_of({shop.descriptors(), "shop.desc", "shop.Visit"}, columns);
+    message_reader reader(layout);
+    EXPECT_TRUE(reader.read(message));
+    int64_t us = 0;
+    std::memcpy(&us, reader.row().data(), sizeof us);
+    return fmt::format("{} {}", us, static_cast<int>(reader.row()[sizeof us]));
+  };
+  EXPECT_EQ(given("", ""), "0 1");
+  EXPECT_EQ(given("", shop.bytes("at {}")), "0 0");
+  EXPECT_EQ(given("1969-12-31T23:59:59.75", ""), "-250000 1");
+  EXPECT_EQ(given("1969-12-31T23:59:59.75", shop.bytes("at {}")), "0 0");
+  EXPECT_EQ(given("1969-12-31T23:59:59.75", shop.bytes("at {seconds: 5}") + shop.bytes("at {nanos: 1000}")),
+            "5000001 0");
+}
+
+// A field without presence is as much there as the message around it.
+TEST(message_reader, fields_without_presence_are_there_with_their_message) {
+  messages shop;
+  const auto columns = telling(columns_of({{"city", "string"}, {"zip", "u32"}, {"p", "string"}, {"street", "string"}},
+                                          {"address.city", "voucher.zip", "inner.p", "address.street.name"}),
+                               {"nowhere", "9", "BLUE", "none"});
+  EXPECT_EQ(read(shop, columns, ""), "nowhere,9,BLUE,none,true,true,true,true");
+  EXPECT_EQ(read(shop, columns, shop.bytes("address {} voucher {} inner {}")), ",0,RED,none,false,false,false,true");
+  EXPECT_EQ(read(shop, columns, shop.bytes("address {city: 'x' street {}}") + shop.bytes("address {}")),
+            "x,9,BLUE,,false,true,true,false");
+  EXPECT_EQ(read(shop, columns, shop.bytes("voucher {zip: 3}") + shop.bytes("cash: 1")),
+            "nowhere,9,BLUE,none,true,true,true,true");
+  EXPECT_EQ(read(shop, columns, shop.bytes("voucher {zip: 3}") + shop.bytes("cash: 1") + shop.bytes("voucher {}")),
+            "nowhere,0,BLUE,none,true,false,true,true");
+}
+
 TEST(message_reader, enums_and_texts) {
   messages shop;
   EXPECT_EQ(read(shop, columns_of({{"p", "string"}}), shop.bytes("p: BLUE")), "BLUE");
@@ -214,6 +283,31 @@ TEST(message_layout, says_what_is_wrong) {
   } catch (const error& e) {
     EXPECT_THAT(e.hint(), HasSubstr("--include_imports"));
   }
+}
+
+TEST(message_layout, says_which_fields_have_no_presence) {
+  messages shop;
+  EXPECT_THAT(layout_error(shop, telling(columns_of({{"a", "i32"}}), {""})),
+              AllOf(HasSubstr("the field 'a' of shop.Visit has no presence: no message tells whether it is absent or "
+                              "zero"),
+                    HasSubstr("make the field `optional` in the .proto")));
+  EXPECT_THAT(layout_error(shop, telling(columns_of({{"n", "string"}}), {"x"})), HasSubstr("absent or empty"));
+  EXPECT_EQ(
+      layout_error(shop, telling(columns_of({{"maybe", "u32"}, {"y", "i64"}}, {"maybe", "at.seconds"}), {"", ""})),
+      "nothing");
+}
+
+// Those of proto2 have presence, and a default of their own where the job says none.
+TEST(message_layout, fields_of_proto2) {
+  const messages old(
+      described_proto("name: 'old.proto' package: 'shop' message_type { name: 'Visit' "
+                      "field { name: 'a' number: 1 type: TYPE_INT32 label: LABEL_OPTIONAL "
+                      "default_value: '-5' } "
+                      "field { name: 'b' number: 2 type: TYPE_INT32 label: LABEL_REQUIRED } }"));
+  const auto columns = columns_of({{"a", "i32"}, {"b", "i32"}});
+  EXPECT_EQ(read(old, telling(columns, {"", ""}), ""), "-5,0,true,true");
+  EXPECT_EQ(read(old, telling(columns, {"8", "9"}), ""), "8,9,true,true");
+  EXPECT_EQ(read(old, telling(columns, {"8", "9"}), std::string("\x08\x00", 2)), "0,9,false,true");
 }
 
 TEST(message_cutter, cuts_at_any_byte) {
@@ -303,6 +397,35 @@ TEST(file_read_protobuf, several_files_and_their_names) {
                             ", message: shop.Visit, type: {a: i32}, file_column: file}}\n"
                             "out: {op: test.sink, in: in}\n";
   EXPECT_EQ(run_all_ways(nodes, {}), (rows{"1," + dir / "a.pb", "2," + dir / "a.pb", "3," + dir / "c.pb"}));
+}
+
+TEST(file_read_protobuf, tells_what_is_missing) {
+  const temporary_directory dir;
+  messages shop;
+  dir.write("shop.desc", shop.descriptors());
+  std::vector<std::string> texts;
+  rows expected;
+  for (int i = 0; i < 2000; ++i) {
+    texts.push_back(i % 3 == 0   ? fmt::format("a: {}", i)
+                    : i % 3 == 1 ? fmt::format("a: {} maybe: 0 card: ''", i)
+                                 : fmt::format("a: {} maybe: {} card: 'c{}' address {{}}", i, i, i));
+    expected.push_back(i % 3 == 0   ? fmt::format("{},7,,nowhere,true,true", i)
+                       : i % 3 == 1 ? fmt::format("{},0,,nowhere,false,false", i)
+                                    : fmt::format("{},{},c{},,false,false", i, i, i));
+  }
+  dir.write("in.pb", shop.file(texts));
+  const std::string type = "{a: i32, maybe: u32, card: string, city: string}";
+  const std::string more =
+      ", fields: {city: address.city}, missing: {maybe: no_maybe, card: no_card}, default: {maybe: 7, city: nowhere}";
+  EXPECT_EQ(run_all_ways(source(dir, type, more), {}), expected);
+  rows with_file;
+  for (const std::string& row : expected) with_file.push_back(row + "," + dir / "in.pb");
+  EXPECT_EQ(run_all_ways(source(dir, type, more + ", file_column: file"), {}), with_file);
+  EXPECT_THAT(error_of(source(dir, type, ", missing: {a: no_a}")),
+              HasSubstr("the field 'a' of shop.Visit has no presence"));
+  EXPECT_THAT(error_of(source(dir, type, ", default: {a: 1}")),
+              HasSubstr("the field 'a' of shop.Visit has no presence"));
+  EXPECT_THAT(faults_of(source(dir, type, ", missing: {maybe: a}")), Contains(HasSubstr("the rows have a column 'a'")));
 }
 
 TEST(file_read_protobuf, columns_that_the_message_does_not_have) {

@@ -57,8 +57,13 @@ def field(value, kind, pattern):
 
 def missing_values(d, columns, forms):
     """null_values, default and missing. Most columns may be missing, so that not all lines are malformed."""
+    nulls = d.r.sample(["", "NA", "-", "0", "7", "null", "nan"], d.r.randint(1, 3))
+    return {"null_values": nulls, **missing_columns(d, columns, forms)}
+
+
+def missing_columns(d, columns, forms):
+    """default and missing."""
     r = d.r
-    out = {"null_values": r.sample(["", "NA", "-", "0", "7", "null", "nan"], r.randint(1, 3))}
     default, told = {}, {}
     for c, kind in columns.items():
         if r.random() < 0.6:
@@ -69,9 +74,7 @@ def missing_values(d, columns, forms):
                 default[c] = field(draw_values.value(r, kind), kind, forms.get(c)).decode()
         if r.random() < 0.5:
             told[c] = d.fresh("c")
-    out.update({"default": default} if default else {})
-    out.update({"missing": told} if told else {})
-    return out
+    return {**({"default": default} if default else {}), **({"missing": told} if told else {})}
 
 
 def read_csv(d):

@@ -62,10 +62,14 @@ def read_protobuf(d):
         rows = draw_values.rows(r, columns, draw_values.count(r), in_text=False)
         return b"".join(messages.varint(len(m)) + m for m in map(message, rows))
 
-    data = messages.descriptors(top, inner)
+    syntax = r.choice([b"proto3", b"proto3", b"proto2"])
+    data = messages.descriptors(top, inner, syntax)
     settings = {"path": draw_meetings.parts(d, make), "descriptors": draw_meetings.file(d, data), "message": "t.Row", "type": columns}
     if fields:
         settings["fields"] = fields
+    telling = {c: k for c, k in columns.items() if of_column[c][0] or messages.has_presence(of_column[c][2], syntax)}
+    if telling and r.random() < 0.5:
+        settings.update(draw_meetings.missing_columns(d, telling, {}))
     on_error = r.choice(["skip", {"to": "bad"}, {"to": "bad", "max_ratio": 0.9}]) if wrong or r.random() < 0.1 else None
     made = d.add("file.read_protobuf", None, on_error, **settings)
     if made and f"{made}.bad" in d.streams:

@@ -36,6 +36,16 @@ def one_place(d, columns=""):
     return {"path": "${out}/" + name + "-" + word, "compression": word}
 
 
+def missing_values(r, columns):
+    """Which of the columns a bool column tells to be missing."""
+    bools = [c for c, k in columns.items() if k == "bool"]
+    if not bools or r.random() < 0.5:
+        return {}
+    tell = r.sample(bools, r.randint(1, min(len(bools), 2)))
+    found = {c: r.choice(tell) for c in columns if c not in tell and r.random() < 0.6}
+    return {"missing": found} if found else {}
+
+
 def write(d, s):
     """A file of whichever kind can have these rows."""
     r, t = d.r, d.streams[s]
@@ -61,12 +71,20 @@ def write(d, s):
     written = {c: k for c, k in t.columns.items() if c not in left_out}
     if written and r.random() < 0.15 and draw_messages.write_protobuf(d, s, path, written):
         return True
+    missing = missing_values(r, written)
+    told = missing.get("missing", {}).values()
     if what > 0.8:
-        names = draw_json.names(r, written) if written and r.random() < 0.4 else {}
-        if d.add("file.write_json_lines", s, **path, **({"names": names} if names else {})):
+        kept = {c: k for c, k in written.items() if c not in told}
+        names = draw_json.names(r, kept) if kept and r.random() < 0.4 else {}
+        if d.add("file.write_json_lines", s, **path, **({"names": names} if names else {}), **missing):
             return True
     options = some(r, header=True, delimiter=r.choice([";", "\t", "|", " "]), quote="'" if r.random() < 0.7 else "")
-    if d.add("file.write_csv", s, **path, **options) or d.add("file.write_csv", s, **path):
+    if missing:
+        options.update(some(r, null_text=r.choice(["NULL", "0", "nan", "\u00e4"])))
+    if options.get("header"):
+        found = [c for c in written if c not in told]
+        options.update(some(r, names={c: r.choice(["{}", "{} (EUR)", 'a "{}"', "\u00e4;,\t| {}", "{}\n"]).format(c) for c in found[:2]}))
+    if d.add("file.write_csv", s, **path, **options, **missing) or d.add("file.write_csv", s, **path, **options) or d.add("file.write_csv", s, **path):
         return True
     # Its values may be no names, or too many.
     return d.add("file.write_csv", s, **one_place(d))

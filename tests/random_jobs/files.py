@@ -322,9 +322,31 @@ def write_csv(settings, t):
             raise job_fails("a field that needs quotes")
         return quote + text.replace(quote, quote + quote) + quote
 
-    lines = [[c.encode() for c in t.columns]] if settings.get("header") else []
-    lines += [[text_of(v, k) for v, k in zip(row, t.columns.values())] for row in t.rows]
-    return b"".join(delimiter.join(field(f) for f in line) + b"\n" for line in lines)
+    told, null = settings.get("missing", {}), settings.get("null_text", "").encode()
+    check_missing(told, t.columns)
+
+    def value(c, kind, v, row):
+        text = text_of(v, kind)
+        if c not in told:
+            return field(text)
+        if row[t.place(told[c])]:
+            return null
+        if not is_text(kind) or text != null:
+            return field(text)
+        if not quote:
+            raise job_fails("a text that needs quotes")
+        return quote + text + quote
+
+    kept = [(c, k, t.place(c)) for c, k in t.columns.items() if c not in told.values()]
+    names = settings.get("names", {})
+    lines = [[field(names.get(c, c).encode()) for c, _, _ in kept]] if settings.get("header") else []
+    lines += [[value(c, k, row[i], row) for c, k, i in kept] for row in t.rows]
+    return b"".join(delimiter.join(line) + b"\n" for line in lines)
+
+
+def check_missing(told, columns):
+    if not {*told, *told.values()} <= set(columns) or any(columns[c] != "bool" or c in told for c in told.values()):
+        raise fault("columns that can't tell what is missing")
 
 
 def write_lines(settings, t):
@@ -347,7 +369,8 @@ def read_npy(settings, node, files):
 
 
 def read_protobuf(settings, node, files):
-    return messages.read_protobuf(settings, node, files, paths(settings), table)
+    defaults = {c: field_value(text.encode(), settings["type"].get(c, "string")) for c, text in settings.get("default", {}).items()}
+    return messages.read_protobuf(settings, node, files, paths(settings), table, defaults)
 
 
 SOURCES = {

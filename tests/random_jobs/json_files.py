@@ -219,19 +219,26 @@ def shown(value, kind):
         raise job_fails("a text that is no UTF-8") from why
 
 
-def object_text(places, row, kinds):
+def object_text(places, row, kinds, told):
     parts = [
         json.dumps(key, ensure_ascii=False)
         + ":"
-        + (object_text(place, row, kinds) if isinstance(place, dict) else shown(row[place], kinds[place]))
+        + (
+            object_text(place, row, kinds, told)
+            if isinstance(place, dict)
+            else "null"
+            if place in told and row[told[place]]
+            else shown(row[place], kinds[place])
+        )
         for key, place in places.items()
     ]
     return "{" + ",".join(parts) + "}"
 
 
 def write_json_lines(settings, t):
-    places = layout(settings, t.columns)
-    lines = [object_text(places, dict(zip(t.columns, row)), t.columns) for row in t.rows]
+    told = settings.get("missing", {})
+    places = layout(settings, {c: k for c, k in t.columns.items() if c not in told.values()})
+    lines = [object_text(places, dict(zip(t.columns, row)), t.columns, told) for row in t.rows]
     return "".join(line + "\n" for line in lines).encode()
 
 

@@ -69,9 +69,9 @@ def message_descriptor(name, fields, more=b""):
     return tagged(1, 2, name) + b"".join(tagged(2, 2, field_descriptor(*f)) for f in fields) + more
 
 
-def descriptors(top, inner):
+def descriptors(top, inner, syntax=b"proto3"):
     """A FileDescriptorSet of t.proto, whose message t.Row has the fields `top`, and a message of `inner` in the field
-    `within`, of number 99; (name, number, type) each."""
+    `within`, of number 99; (name, number, type) each. All fields of proto2 have presence."""
     times = message_descriptor(b"Timestamp", [("seconds", 1, INT64), ("nanos", 2, INT32)])
     colours = tagged(1, 2, b"Colour") + b"".join(
         tagged(2, 2, tagged(1, 2, name) + tagged(2, 0, varint(n))) for n, name in COLOURS.items()
@@ -80,7 +80,7 @@ def descriptors(top, inner):
     first = tagged(1, 2, b"google/protobuf/timestamp.proto") + tagged(2, 2, b"google.protobuf") + tagged(4, 2, times) + tagged(12, 2, b"proto3")
     second = tagged(1, 2, b"t.proto") + tagged(2, 2, b"t") + tagged(3, 2, b"google/protobuf/timestamp.proto")
     second += tagged(4, 2, message_descriptor(b"Row", top, within)) + tagged(4, 2, message_descriptor(b"Within", inner))
-    return tagged(1, 2, first) + tagged(1, 2, second + tagged(5, 2, colours) + tagged(12, 2, b"proto3"))
+    return tagged(1, 2, first) + tagged(1, 2, second + tagged(5, 2, colours) + tagged(12, 2, syntax))
 
 
 def read_varint(data, at):
@@ -143,10 +143,21 @@ def read_value(v, kind, type):
     return unpacked(v, kind)
 
 
-def read_protobuf(settings, node, files, paths, table):
-    """What descriptors(top, inner) says is asked of the job, which keeps it beside the file."""
+def has_presence(type, syntax):
+    return type == MESSAGE or syntax == b"proto2"
+
+
+def read_protobuf(settings, node, files, paths, table, defaults):
+    """What descriptors(top, inner) says is asked of the job, which keeps it beside the file. `defaults`: by column, the
+    values that `default` gives."""
     top, inner = node_fields(settings, files)
-    columns, names = settings["type"], settings.get("fields", {})
+    syntax = syntax_of(settings, files)
+    columns, names, told = settings["type"], settings.get("fields", {}), settings.get("missing", {})
+    if not {*told, *defaults} <= set(columns) or len({*columns, *told.values()}) < len(columns) + len(told):
+        raise fault("an unknown column, or a name that is there already")
+    for c in {*told, *defaults}:
+        if not names.get(c, c).startswith("within.") and not has_presence(next(t for f, _, t in top if f == names.get(c, c)), syntax):
+            raise fault("a field without presence")
     rows, bad = [], []
     for path in paths:
         data, at, number = files[path], 0, 0
@@ -160,6 +171,7 @@ def read_protobuf(settings, node, files, paths, table):
             message, at = data[begin : begin + size], begin + size
             try:
                 found = {"": dict.fromkeys(()), "within.": {}}
+                missing = set()
                 for n, wire, v in parts_of(message):
                     where, of = ("within.", v) if n == 99 else ("", None)
                     for m, w, x in [(n, wire, v)] if of is None else parts_of(of) if any("within." in names.get(c, c) for c in columns) else []:
@@ -170,13 +182,15 @@ def read_protobuf(settings, node, files, paths, table):
                     where, fields = ("within.", inner) if name.startswith("within.") else ("", top)
                     m, type = next((m, t) for f, m, t in fields if f == name.removeprefix("within."))
                     if m not in found[where]:
-                        row.append(default(kind, type))
+                        implied = where and not has_presence(type, syntax) and 99 in [n for n, _, _ in parts_of(message)]
+                        row.append(default(kind, type) if implied or c not in defaults else defaults[c])
+                        missing.update([] if implied else [c])
                         continue
                     wire, x = found[where][m]
                     if wire != wire_of(type):
                         raise ValueError
                     row.append(read_value(x, kind, type))
-                rows.append(tuple(row))
+                rows.append(tuple(row) + tuple(c in missing for c in told))
             except ValueError:
                 bad.append((number, 0, b""))
             number += 1
@@ -186,7 +200,8 @@ def read_protobuf(settings, node, files, paths, table):
         raise job_fails("a message that is none")
     if isinstance(how, dict) and len(bad) > how.get("max_ratio", 1) * (len(rows) + len(bad)):
         raise job_fails("more rejected messages than max_ratio")
-    return {"": table(columns, rows), **({port: table(REJECTED, bad)} if port not in ("fail", "skip") else {})}
+    types = {**columns, **{c: "bool" for c in told.values()}}
+    return {"": table(types, rows), **({port: table(REJECTED, bad)} if port not in ("fail", "skip") else {})}
 
 
 def node_fields(settings, files):
@@ -203,6 +218,10 @@ def node_fields(settings, files):
                             fields.append((d[1].decode(), d[3], d[5]))
         out.append(fields)
     return out
+
+
+def syntax_of(settings, files):
+    return next(v for _, _, file in parts_of(files[settings["descriptors"].removeprefix("${in}/")])[1:] for n, _, v in parts_of(file) if n == 12)
 
 
 # The integers of the types that have some, as a column has them.

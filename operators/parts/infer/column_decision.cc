@@ -205,22 +205,40 @@ class decision {
 
   void as_text() {
     be(type_kind::string);
-    if (seen_.values == 0) {
-      note(seen_.cells == 0 ? "no field was seen" : "no value was seen");
-      return;
+    if (seen_.cells == 0) return note("no field was seen");
+    if (seen_.values > 0) {
+      explain_text();
+      note(seen_.shortest == seen_.longest
+               ? fmt::format("{} byte{}", format_count(seen_.longest), seen_.longest == 1 ? "" : "s")
+               : fmt::format("{} to {} bytes", format_count(seen_.shortest), format_count(seen_.longest)));
+      list_texts();
+    } else {
+      note("no value was seen");
     }
-    explain_text();
-    note(seen_.shortest == seen_.longest
-             ? fmt::format("{} byte{}", format_count(seen_.longest), seen_.longest == 1 ? "" : "s")
-             : fmt::format("{} to {} bytes", format_count(seen_.shortest), format_count(seen_.longest)));
-    constexpr size_t most_listed = 4;
-    if (!seen_.more_different && seen_.different.size() <= most_listed && seen_.values >= 2 * seen_.different.size()) {
-      std::string list;
-      for (const std::string& text : seen_.different) list += (list.empty() ? "" : ", ") + quoted_excerpt(text);
-      note((seen_.different.size() == 1 ? "always " : "only ") + list);
-    }
+    count_words();
     if (seen_.not_utf8 > 0) note(fmt::format("{} not UTF-8", format_count(seen_.not_utf8)));
     if (seen_.with_line_ends > 0) note(fmt::format("{} with line ends", format_count(seen_.with_line_ends)));
+  }
+
+  // Where there are few.
+  void list_texts() {
+    constexpr size_t most_listed = 4;
+    if (seen_.more_different || seen_.different.size() > most_listed || seen_.values < 2 * seen_.different.size())
+      return;
+    std::string list;
+    for (const std::string& text : seen_.different) list += (list.empty() ? "" : ", ") + quoted_excerpt(text);
+    const bool always = seen_.different.size() == 1 && seen_.values == seen_.cells;
+    note((always ? "always " : "only ") + list);
+  }
+
+  // Texts that would be missing values in a column of numbers, and are counted apart here, too.
+  void count_words() {
+    for (size_t i = 0; i < missing_words.size(); ++i) {
+      const uint64_t fields = seen_.missing[i] + seen_.quoted_missing[i];
+      if (fields == 0) continue;
+      note(missing_words[i].empty() ? fmt::format("{} empty", format_count(fields))
+                                    : fmt::format("{} \"{}\"", format_count(fields), missing_words[i]));
+    }
   }
 
   // Why it is none of another type, where it nearly is.

@@ -70,7 +70,7 @@ class csv_inference final : public source_inference {
     std::string_view text = stretch.text;
     size_t skipped = 0;
     if (!stretch.begins) {
-      skipped = first_record_in(text);
+      skipped = first_record_in(text, stretch.ends);
       text.remove_prefix(skipped);
     }
     const uint64_t before = num_rows();
@@ -144,9 +144,14 @@ class csv_inference final : public source_inference {
     column_of_ = order;
   }
 
+  // As the rest of a text in quotes is that was cut within: with a quote that opens nothing.
+  bool is_odd(const csv_field& f) const {
+    return f.broken || (!f.quoted && table_.format.quote && f.text.find(*table_.format.quote) != std::string::npos);
+  }
+
   // Where a record begins in text from somewhere in a file. A line end may lie within quotes: of the first few, the one
   // is taken behind which the most records have the right number of fields. The text's length where none does.
-  size_t first_record_in(std::string_view text) {
+  size_t first_record_in(std::string_view text, bool ends) {
     constexpr int most_starts = 16;
     constexpr uint64_t looked_at = 64;
     constexpr double least_right = 0.8;
@@ -155,11 +160,11 @@ class csv_inference final : public source_inference {
     size_t at = text.find('\n');
     for (int i = 0; i < most_starts && at != std::string_view::npos && at + 1 < text.size(); ++i) {
       uint64_t right = 0, all = 0;
-      each_record(text.substr(at + 1), false, table_.format, [&](std::string_view record) {
+      each_record(text.substr(at + 1), ends, table_.format, [&](std::string_view record) {
         record_.cut(record, table_.format);
         const auto fields = record_.fields();
         right += fields.size() == table_.columns.size() &&
-                 std::none_of(fields.begin(), fields.end(), [](const csv_field& f) { return f.broken; });
+                 std::none_of(fields.begin(), fields.end(), [&](const csv_field& f) { return is_odd(f); });
         return ++all < looked_at;
       });
       const double share = all == 0 ? 0 : static_cast<double>(right) / static_cast<double>(all);

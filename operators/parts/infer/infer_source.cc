@@ -9,9 +9,9 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/io/decoded_stream.h"
 #include "engine/io/decoder.h"
 #include "engine/io/file.h"
+#include "operators/parts/infer/text_front.h"
 #include "operators/parts/text/text_scan.h"
 
 namespace flowrun::operators {
@@ -23,10 +23,7 @@ constexpr size_t num_places = 5;  // in a file
 constexpr uint64_t least_place_bytes = 64 * KiB;
 constexpr size_t longest_record = 16 * MiB;
 constexpr size_t chunk_bytes = 1 * MiB;
-constexpr uint64_t decoder_memory = 256 * MiB;
 constexpr uint64_t no_limit = UINT64_MAX;
-
-std::string real_path(const std::string& path) { return path == "-" ? "/dev/stdin" : path; }
 
 void refuse_missing(const std::string& path) {
   std::error_code cause;
@@ -47,42 +44,6 @@ std::optional<uint64_t> plain_bytes(const std::string& path) {
   if (cause || size == 0) return std::nullopt;  // files of /proc have no length either
   return size;
 }
-
-// The text of a file from front to back, as far as it is wanted.
-class text_front {
- public:
-  explicit text_front(const std::string& path)
-      : path_(path), from_(io::recognised_pipe(real_path(path), {chunk_bytes, 64 * KiB, decoder_memory})) {}
-
-  // Appends up to `num_bytes`.
-  void read(size_t num_bytes) {
-    const size_t before = text_.size();
-    text_.resize(before + num_bytes);
-    const int64_t got = from_->read(reinterpret_cast<std::byte*>(text_.data()) + before, num_bytes);
-    text_.resize(before + static_cast<size_t>(std::max<int64_t>(got, 0)));
-    if (got < 0)
-      throw error(error_kind::io, fmt::format("reading {} failed: {}", path_, errno_text(static_cast<int>(-got))),
-                  "check the disk, or the program that writes into the pipe");
-    ended_ = static_cast<size_t>(got) < num_bytes;
-    if (offset_ == 0 && before == 0 && text_.starts_with(byte_order_mark)) drop(byte_order_mark.size());
-  }
-  void drop(size_t num_bytes) {
-    text_.erase(0, num_bytes);
-    offset_ += num_bytes;
-  }
-  const std::string& text() const { return text_; }
-  uint64_t offset() const { return offset_; }
-  bool ended() const { return ended_; }
-  // Bytes of the file that its text so far was made of.
-  uint64_t num_taken() const { return from_->num_taken(); }
-
- private:
-  const std::string path_;
-  const std::unique_ptr<io::byte_stream> from_;
-  std::string text_;
-  uint64_t offset_ = 0;
-  bool ended_ = false;
-};
 
 // Evenly spread, the first and the last among them.
 std::vector<size_t> chosen_files(size_t num_files, bool all) {
@@ -128,14 +89,13 @@ class sampling {
  private:
   void look_at(const std::string& path) {
     const std::optional<uint64_t> size = plain_bytes(path);
-    const bool from_places = !options_.all && size && *size > file_bytes_;
-    const uint64_t front_bytes = from_places ? file_bytes_ / num_places : file_bytes_;
     text_front front(path);
-    front.read(static_cast<size_t>(std::min<uint64_t>(front_bytes, chunk_bytes)));
+    front.read(static_cast<size_t>(std::min<uint64_t>(file_bytes_ / num_places, chunk_bytes)));
     if (front.text().empty()) return;
     if (inference_ == nullptr) begin(path, front);
     inference_->begin_file(path);
-    const bool whole = from_front(path, front, front_bytes, from_places ? file_rows_ / num_places : file_rows_);
+    const places from = places_in(path, size);
+    const bool whole = from_front(path, front, from.bytes, from.rows + file_rows_ % from.count);
     all_seen_ = all_seen_ && whole;
     if (size) {
       add_size(*size);
@@ -152,7 +112,44 @@ class sampling {
       else
         add_size(static_cast<uint64_t>(static_cast<double>(content) * expansion));
     }
-    if (from_places && !inference_->knows_rows()) from_further_on(path, *size);
+    if (!whole && from.count > 1) from_further_on(path, *size, from, front.offset());
+  }
+
+  // How a file is looked at: its beginning alone, or pieces that are evenly spread.
+  struct places {
+    size_t count = 1;
+    uint64_t bytes = no_limit, rows = no_limit;  // of each
+  };
+  places places_in(const std::string& path, std::optional<uint64_t> size) const {
+    const places front{1, file_bytes_, file_rows_};
+    if (options_.all || !size || !begins_anywhere_) return front;
+    if (*size <= file_bytes_ && !has_more_lines(path, file_rows_)) return front;
+    const size_t count = std::min<uint64_t>(num_places, file_rows_);
+    return {count, std::min(file_bytes_, *size) / num_places, file_rows_ / count};
+  }
+
+  // Lines are counted, and no records, of which there are at most as many.
+  static bool has_more_lines(const std::string& path, uint64_t most) {
+    const auto file = io::file::open(path, io::open_mode::read);
+    std::string text(chunk_bytes, '\0');
+    char last = '\n';
+    uint64_t lines = 0;
+    for (uint64_t offset = 0; lines <= most;) {
+      const auto got = static_cast<size_t>(read_at(path, *file, offset, text));
+      if (got == 0) return lines + (last != '\n') > most;
+      lines += count_byte(std::string_view(text).substr(0, got), '\n');
+      last = text[got - 1];
+      offset += got;
+    }
+    return true;
+  }
+
+  static int64_t read_at(const std::string& path, io::file& file, uint64_t offset, std::string& to) {
+    const int64_t got = file.read_at(offset, reinterpret_cast<std::byte*>(to.data()), to.size());
+    if (got < 0)
+      throw error(error_kind::io, fmt::format("reading {} failed: {}", path, errno_text(static_cast<int>(-got))),
+                  "check the disk");
+    return got;
   }
 
   void add_size(uint64_t num_bytes) {
@@ -172,6 +169,7 @@ class sampling {
         known_as_text = true;
       }
       inference_ = format.recognise(beginning, options_, asked);
+      begins_anywhere_ = format.is_text;  // behind a line end
       if (inference_ != nullptr) return;
     }
     throw error(error_kind::bad_data, fmt::format("{}: this is not of the format {}", path, options_.format),
@@ -204,30 +202,43 @@ class sampling {
                     fmt::format("{}: at byte {} begins a line that is longer than {}", path,
                                 format_count(front.offset()), format_bytes(longest_record)),
                     "is a quoted field never closed, or is the file no text?");
-      front.read(chunk_bytes);
+      const uint64_t known = front.offset() + front.text().size();
+      const uint64_t wanted = most_bytes > known ? std::max(most_bytes - known, least_place_bytes) : chunk_bytes;
+      front.read(static_cast<size_t>(std::min<uint64_t>(wanted, chunk_bytes)));
     }
   }
 
-  // Pieces evenly spread, the last one up to the end.
-  void from_further_on(const std::string& path, uint64_t size) {
+  // Pieces evenly spread behind the front, the last one with the file's last rows.
+  void from_further_on(const std::string& path, uint64_t size, const places& from, uint64_t front_end) {
     const auto file = io::file::open(path, io::open_mode::read);
-    const uint64_t piece = file_bytes_ / num_places;
     std::string text;
-    for (size_t place = 1; place < num_places; ++place) {
-      const uint64_t offset = (size - piece) / (num_places - 1) * place;
-      const bool last = place + 1 == num_places;
-      text.resize(static_cast<size_t>(last ? size - offset : piece));
-      const int64_t got = file->read_at(offset, reinterpret_cast<std::byte*>(text.data()), text.size());
-      if (got < 0)
-        throw error(error_kind::io, fmt::format("reading {} failed: {}", path, errno_text(static_cast<int>(-got))),
-                    "check the disk");
-      text.resize(static_cast<size_t>(got));
+    for (size_t place = 1; place < from.count; ++place) {
+      const bool last = place + 1 == from.count;
+      const uint64_t begin = (size - from.bytes) / (from.count - 1) * place;
+      const uint64_t end = last ? size : begin + from.bytes;
+      const uint64_t offset = std::max(begin, front_end);
+      if (offset >= end) continue;
+      text.resize(static_cast<size_t>(end - offset));
+      text.resize(static_cast<size_t>(read_at(path, *file, offset, text)));
+      const size_t skipped = last ? begin_of_last_lines(text, from.rows) : 0;
       const uint64_t before = inference_->num_rows();
-      const size_t taken = inference_->add({text, offset, false, last}, std::max<uint64_t>(file_rows_ / num_places, 1));
+      const size_t taken =
+          inference_->add({std::string_view(text).substr(skipped), offset + skipped, false, last}, from.rows);
       if (inference_->num_rows() == before) continue;  // no record begins there
       seen_.bytes += taken;
       ++seen_.places;
     }
+  }
+
+  // At the line end before them.
+  static size_t begin_of_last_lines(std::string_view text, uint64_t num_lines) {
+    size_t at = text.size() - (text.ends_with('\n') ? 1 : 0);
+    for (uint64_t i = 0; i < num_lines; ++i) {
+      const size_t found = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+      if (found == std::string_view::npos) return 0;
+      at = found;
+    }
+    return at;
   }
 
   const std::vector<std::string>& paths_;
@@ -235,6 +246,7 @@ class sampling {
   uint64_t file_bytes_ = no_limit;
   uint64_t file_rows_ = no_limit;
   std::unique_ptr<source_inference> inference_;
+  bool begins_anywhere_ = false;
   bool all_seen_ = true;
   bool size_unknown_ = false;
   std::optional<uint64_t> all_bytes_;

@@ -37,6 +37,7 @@ class protobuf_inference final : public source_inference {
     for (size_t i = 0; i < names.size(); ++i) all.push_back({names[i], types_[i]});
     columns.type = record::row_type(std::move(all));
     columns.paths = paths_;
+    tell_missing(columns);
     layout_ = message_layout_of(message, columns);
     reader_ = std::make_unique<message_reader>(layout_);
   }
@@ -74,15 +75,22 @@ class protobuf_inference final : public source_inference {
     out.notes.push_back(fmt::format("messages {}, each behind its length", options_.message));
     out.settings.push_back({"descriptors", options_.descriptors, {}, {}});
     out.settings.push_back({"message", options_.message, {}, {}});
-    std::vector<std::pair<std::string, std::string>> fields;
+    std::vector<std::pair<std::string, std::string>> fields, told;
     for (size_t i = 0; i < paths_.size(); ++i) {
       inferred_column& column = out.columns.emplace_back();
       column.name = layout_.type[i].name;
       column.type = types_[i];
       column.header = paths_[i];
+      column.num_missing = num_missing_[i];
+      if (column.num_missing > 0) {
+        column.missing_texts = {"absent"};
+        column.told_by = layout_.type[*told_column_[i]].name;
+        told.emplace_back(column.name, column.told_by);
+      }
       if (column.name != paths_[i]) fields.emplace_back(column.name, paths_[i]);
     }
     if (!fields.empty()) out.settings.push_back({"fields", {}, {}, std::move(fields)});
+    if (!told.empty()) out.settings.push_back({"missing", {}, {}, std::move(told)});
     if (!left_out_.empty())
       out.questions.push_back("left out, since a column has one value: " + joined(left_out_, ", "));
     if (num_malformed_ > 0) {
@@ -94,6 +102,24 @@ class protobuf_inference final : public source_inference {
   }
 
  private:
+  // Fields with presence of their own, as `optional` ones have it, get a column that tells where they are absent.
+  void tell_missing(message_columns& columns) {
+    csv_missing& missing = columns.missing;
+    missing.columns.resize(paths_.size());
+    missing.values.resize(columns.type.row_bytes());
+    num_missing_.resize(paths_.size());
+    told_column_.resize(paths_.size());
+    free_names names;
+    for (const std::string& name : columns.type.names()) names.take(name);
+    for (size_t i = 0; i < paths_.size(); ++i) {
+      if (!has_presence_[i]) continue;
+      told_column_[i] = paths_.size() + missing.told_by.size();
+      missing.columns[i].allowed = true;
+      missing.columns[i].told_by = columns.type.row_bytes() + missing.told_by.size();
+      missing.told_by.push_back(names.take(columns.type[i].name + "_missing"));
+    }
+  }
+
   // All fields, also those of messages within, but for messages that lie in one of their own kind.
   void look_at(const pb::Descriptor& message, const std::string& outer) {
     if (std::find(around_.begin(), around_.end(), &message) != around_.end()) {
@@ -111,6 +137,7 @@ class protobuf_inference final : public source_inference {
           throw error(error_kind::bad_data, fmt::format("there are more than {} fields", format_count(most_columns)),
                       "write the `type` by hand, with those that the job needs");
         paths_.push_back(path);
+        has_presence_.push_back(f.has_presence());
         types_.push_back(f.enum_type() != nullptr ? record::value_type::of(record::type_kind::string) : *type);
       } else {
         look_at(*f.message_type(), path);
@@ -130,6 +157,8 @@ class protobuf_inference final : public source_inference {
   void take(std::string_view message, uint64_t offset) {
     if (reader_->read(message)) {
       ++num_good_;
+      for (size_t i = 0; i < paths_.size(); ++i)
+        if (layout_.told_by[i]) num_missing_[i] += reader_->row()[*layout_.told_by[i]] != std::byte{0};
       return;
     }
     if (num_malformed_++ == 0)
@@ -140,6 +169,9 @@ class protobuf_inference final : public source_inference {
   const infer_options& options_;
   std::vector<std::string> paths_;
   std::vector<record::value_type> types_;
+  std::vector<bool> has_presence_;
+  std::vector<uint64_t> num_missing_;
+  std::vector<std::optional<size_t>> told_column_;
   std::vector<std::string> left_out_;
   std::vector<const pb::Descriptor*> around_;
   message_layout layout_;

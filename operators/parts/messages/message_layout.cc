@@ -11,6 +11,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/fault.h"
+#include "engine/record/batch.h"
 
 namespace flowrun::operators {
 
@@ -26,9 +27,11 @@ void put(std::byte* to, number value) {
 class layout_maker {
  public:
   layout_maker(const message_type& message, const message_columns& columns) : message_(message), columns_(columns) {
-    out_.type = columns.type;
+    out_.type = with_told_columns(columns.type, columns.missing);
     out_.messages.emplace_back();
-    out_.defaults.resize(columns.type.row_bytes());
+    out_.defaults.resize(out_.type.row_bytes());
+    out_.told_by.resize(columns.type.num_columns());
+    out_.implied_texts.resize(columns.type.num_columns());
     out_.texts.resize(columns.type.num_columns());
     out_.enum_names.resize(columns.type.num_columns());
   }
@@ -47,11 +50,30 @@ class layout_maker {
   void add_column(size_t i) {
     size_t at = 0;
     std::string path;
+    message_layout::field* around = nullptr;
     for (const pb::FieldDescriptor* f : message_.fields_on(columns_.paths[i])) {
       path += (path.empty() ? "" : ".") + f->name();
-      if (path == columns_.paths[i]) return add_leaf(i, *f, at, path);
-      at = message_at(at, *f, path);
+      if (path == columns_.paths[i]) {
+        set_missing(i, *f, around);
+        return add_leaf(i, *f, at, path);
+      }
+      const size_t outer = std::exchange(at, message_at(at, *f, path));
+      around = &field_at(outer, static_cast<uint32_t>(f->number()));
     }
+  }
+
+  // What the job says of messages in which the field is absent. A field without presence is as much as there when the
+  // message around it is: nothing tells its being absent from its being zero.
+  void set_missing(size_t i, const pb::FieldDescriptor& f, message_layout::field* around) {
+    if (columns_.missing.columns.empty() || !columns_.missing.columns[i].allowed) return;
+    if (const std::string fault = presence_fault(message_, columns_, i); !fault.empty()) fail(fault, presence_hint);
+    if (!f.has_presence()) around->implied.push_back(i);
+    out_.told_by[i] = columns_.missing.columns[i].told_by;
+  }
+
+  message_layout::field& field_at(size_t message, uint32_t number) {
+    message_layout::fields& all = out_.messages[message];
+    return *std::find_if(all.begin(), all.end(), [&](const auto& f) { return f.number == number; });
   }
 
   // The fields of the message in the field `f` of the message `at`.
@@ -63,7 +85,7 @@ class layout_maker {
       }
     const size_t target = out_.messages.size();
     out_.messages.emplace_back();
-    insert(at, {static_cast<uint32_t>(f.number()), message_value::message, target, {}, path}, f);
+    insert(at, {static_cast<uint32_t>(f.number()), message_value::message, target, {}, path, {}}, f);
     return target;
   }
 
@@ -88,11 +110,25 @@ class layout_maker {
     for (const message_layout::field& known : out_.messages[at])
       if (known.number == static_cast<uint32_t>(f.number()))
         fail(fmt::format("two columns take the field '{}'", path), "take it once; map gives a column a second name");
-    insert(at, {static_cast<uint32_t>(f.number()), value_of(f, to.type), column, {}, path}, f);
+    insert(at, {static_cast<uint32_t>(f.number()), value_of(f, to.type), column, {}, path, {}}, f);
     if (is_enum && to.type.is_string())
       for (int i = 0; i < f.enum_type()->value_count(); ++i)  // (the first of several names)
         out_.enum_names[column].try_emplace(f.enum_type()->value(i)->number(), f.enum_type()->value(i)->name());
     set_default(column, f);
+    out_.implied_texts[column] = out_.texts[column];
+    replace_default(column);
+  }
+
+  // By what the job says.
+  void replace_default(size_t i) {
+    if (out_.told_by[i]) put(out_.defaults.data() + *out_.told_by[i], uint8_t{1});
+    const csv_missing& missing = columns_.missing;
+    if (missing.columns.empty() || !missing.columns[i].has_default) return;
+    const std::byte* const from = missing.values.data() + columns_.type[i].offset;
+    if (columns_.type[i].type.is_string())
+      out_.texts[i] = record::load_string(from, reinterpret_cast<const std::byte*>(missing.default_texts.data()));
+    else
+      std::memcpy(out_.defaults.data() + columns_.type[i].offset, from, columns_.type[i].type.num_bytes);
   }
 
   // Zero or empty in the syntax of today; a field of proto2 may have another.
@@ -139,7 +175,7 @@ class layout_maker {
           const pb::FieldDescriptor& other = *one->field(i);
           const auto number = static_cast<uint32_t>(other.number());
           if (!descriptors_.contains({m, number}))
-            insert(m, {number, message_value::skipped, 0, {}, other.name()}, other);
+            insert(m, {number, message_value::skipped, 0, {}, other.name(), {}}, other);
         }
     for (message_layout::field& f : out_.messages[m]) {
       const pb::OneofDescriptor* const one = descriptors_.at({m, f.number})->containing_oneof();
@@ -170,6 +206,14 @@ const message_layout::field* message_layout::find(size_t message, uint32_t numbe
     if (f.number > number) return nullptr;
   }
   return nullptr;
+}
+
+std::string presence_fault(const message_type& message, const message_columns& columns, size_t column) {
+  if (columns.missing.columns.empty() || !columns.missing.columns[column].allowed) return {};
+  const std::vector<const pb::FieldDescriptor*> fields = message.fields_on(columns.paths[column]);
+  if (fields.size() > 1 || fields.front()->has_presence()) return {};
+  return fmt::format("the field '{}' of {} has no presence: no message tells whether it is absent or {}",
+                     fields.front()->name(), message.name(), columns.type[column].type.is_text() ? "empty" : "zero");
 }
 
 message_layout message_layout_of(const message_type& message, const message_columns& columns) {

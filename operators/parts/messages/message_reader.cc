@@ -4,6 +4,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -73,6 +74,10 @@ class message_reader::decoding {
         return wrong(fmt::format("the field '{}' is {}, but lies there as {}: is it a message of another kind?",
                                  f->name, name_of(wire_of(f->value)), name_of(wire)));
       if (!value_of(*f)) return false;
+      if (f->value != message_value::message)
+        to_.found(f->target);
+      else
+        for (const size_t column : f->implied) to_.imply(column);
     }
   }
 
@@ -103,7 +108,9 @@ class message_reader::decoding {
       }
       case message_value::text:
       case message_value::exact_text: return text(f);
-      case message_value::timestamp: return within([&] { return time(to_.times_[f.target]); });
+      case message_value::timestamp:
+        if (to_.there_[f.target] == 0) to_.times_[f.target] = {};  // of the default nothing is left
+        return within([&] { return time(to_.times_[f.target]); });
       case message_value::message: return within([&] { return fields_of(f.target); });
       default: break;
     }
@@ -179,12 +186,20 @@ class message_reader::decoding {
 
 message_reader::message_reader(const message_layout& layout)
     : layout_(layout),
+      default_times_(layout.type.num_columns()),
       row_(layout.defaults),
       texts_(layout.type.num_columns()),
       numbers_(layout.type.num_columns()),
-      times_(layout.type.num_columns()) {
+      times_(layout.type.num_columns()),
+      there_(layout.type.num_columns()) {
   for (size_t i = 0; i < layout.type.num_columns(); ++i) {
-    if (layout.type[i].type.is_timestamp()) time_columns_.push_back(i);
+    if (layout.type[i].type.is_timestamp()) {
+      time_columns_.push_back(i);
+      int64_t us = 0;
+      std::memcpy(&us, layout.defaults.data() + layout.type[i].offset, sizeof us);
+      const int64_t within = (us % calendar::us_per_second + calendar::us_per_second) % calendar::us_per_second;
+      default_times_[i] = {(us - within) / calendar::us_per_second, static_cast<int32_t>(within * nanos_per_us)};
+    }
     if (layout.type[i].type.is_string()) text_columns_.push_back(i);
   }
 }
@@ -192,7 +207,8 @@ message_reader::message_reader(const message_layout& layout)
 bool message_reader::read(std::string_view message) {
   std::memcpy(row_.data(), layout_.defaults.data(), row_.size());
   for (const size_t i : text_columns_) texts_[i] = layout_.texts[i];
-  for (const size_t i : time_columns_) times_[i] = {};
+  for (const size_t i : time_columns_) times_[i] = default_times_[i];
+  std::fill(there_.begin(), there_.end(), uint8_t{0});
   reason_.clear();
   return decoding(*this, message).fields_of(0) && set_times();
 }
@@ -201,7 +217,25 @@ void message_reader::clear(size_t column) {
   const record::column& c = layout_.type[column];
   std::memcpy(row_.data() + c.offset, layout_.defaults.data() + c.offset, c.type.num_bytes);
   texts_[column] = layout_.texts[column];
-  times_[column] = {};
+  times_[column] = default_times_[column];
+  if (layout_.told_by[column]) row_[*layout_.told_by[column]] = std::byte{1};
+  there_[column] = 0;
+}
+
+void message_reader::found(size_t column) {
+  if (layout_.told_by[column]) row_[*layout_.told_by[column]] = std::byte{0};
+  there_[column] = 1;
+}
+
+// A column whose field has no presence is there with the message around it: zero or empty, unless it has been found.
+void message_reader::imply(size_t column) {
+  if (there_[column] != 0) return;
+  const record::column& c = layout_.type[column];
+  if (c.type.is_string())
+    texts_[column] = layout_.implied_texts[column];
+  else
+    std::memset(row_.data() + c.offset, 0, c.type.num_bytes);
+  found(column);
 }
 
 // Fractions of a microsecond are cut, as those of texts are.

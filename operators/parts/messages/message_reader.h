@@ -33,14 +33,18 @@ class message_reader {
     int32_t nanos = 0;
   };
   void clear(size_t column);
+  void found(size_t column);
+  void imply(size_t column);
   bool set_times();
 
   const message_layout& layout_;
   std::vector<size_t> time_columns_, text_columns_;
+  std::vector<time> default_times_;  // by column
   std::vector<std::byte> row_;
   std::vector<std::string_view> texts_;
   std::vector<std::string> numbers_;  // by column, of enums that have no name
   std::vector<time> times_;           // by column
+  std::vector<uint8_t> there_;        // by column: its field has been found
   std::string reason_;
   size_t offset_ = 0;
 };

@@ -49,15 +49,20 @@ csv_columns read_csv_columns(plan::node_checker& node, const record::row_type& t
                               "columns: header");
     return out;
   }
-  for (const auto& [column, name] : node.column_texts("names", type)) out.names[*type.index_of(column)] = name;
-  for (size_t i = 0; i < out.names.size(); ++i) {
-    const auto first = std::find(out.names.begin(), out.names.end(), out.names[i]);
-    const auto earlier = static_cast<size_t>(first - out.names.begin());
+  out.names = read_header_names(node, type);
+  return out;
+}
+
+std::vector<std::string> read_header_names(plan::node_checker& node, const record::row_type& type) {
+  std::vector<std::string> out = type.names();
+  for (const auto& [column, name] : node.column_texts("names", type)) out[*type.index_of(column)] = name;
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto earlier = static_cast<size_t>(std::find(out.begin(), out.end(), out[i]) - out.begin());
     if (earlier == i) continue;
-    const std::string later = type[i].name == out.names[i] ? type[earlier].name : type[i].name;  // it has a name here
+    const std::string later = type[i].name == out[i] ? type[earlier].name : type[i].name;  // it has a name here
     node.fault_at_parameter("names." + later,
                             fmt::format("the columns '{}' and '{}' would both be {} of the header", type[earlier].name,
-                                        type[i].name, quoted_excerpt(out.names[i])),
+                                        type[i].name, quoted_excerpt(out[i])),
                             "a name for each column; map gives a column a second name");
   }
   return out;

@@ -28,6 +28,9 @@ std::vector<plan::parameter_declaration> csv_column_parameters();
 // Reads them for a node whose fields have `type`; reports what is wrong.
 csv_columns read_csv_columns(plan::node_checker& node, const record::row_type& type);
 
+// What `names` says a header calls the columns of `type`, in their order; each is called once.
+std::vector<std::string> read_header_names(plan::node_checker& node, const record::row_type& type);
+
 // Looks at a header. Throws error(bad_data) when it doesn't have the columns. The layout is null where all files have
 // the same: field i is column i.
 std::shared_ptr<const csv_layout> look_at_header(const csv_columns& columns, const std::string& path,

@@ -25,8 +25,13 @@ char* put_quoted(std::string_view field, char quote, char* to) {
 }  // namespace
 
 csv_formatter::csv_formatter(std::vector<record::column> columns, csv_format format)
-    : columns_(std::move(columns)), format_(format) {
-  for (const record::column& c : columns_) number_chars_ += c.type.is_text() ? 1 : max_value_chars + 3;
+    : csv_formatter(written_missing{std::move(columns)}, format, {}) {}
+
+csv_formatter::csv_formatter(written_missing columns, csv_format format, std::string null_text)
+    : columns_(std::move(columns)), format_(format), null_text_(std::move(null_text)) {
+  for (size_t i = 0; i < columns_.columns.size(); ++i)
+    number_chars_ +=
+        (columns_.columns[i].type.is_text() ? 1 : max_value_chars + 3) + (columns_.tells(i) ? null_text_.size() : 0);
 }
 
 // No number has a delimiter or a quote in it, but a time of day has colons.
@@ -45,14 +50,17 @@ text_block csv_formatter::format(const record::batch& in, record::batch_pool& po
   growing_text out(pool);
   char* to = nullptr;
   size_t num_rows = 0;
-  const size_t usual = std::max<size_t>(in.num_rows * columns_.size() * 8 + in.heap_bytes, 64);
+  const size_t usual = std::max<size_t>(in.num_rows * columns_.columns.size() * 8 + in.heap_bytes, 64);
   out.reserve(to, std::min<uint64_t>(usual, std::max<uint64_t>(most_bytes, 64)));
   for (; num_rows < in.num_rows && out.size(to) < most_bytes; ++num_rows) {
     const std::byte* const row = in.row(num_rows);
     out.reserve(to, number_chars_);
-    for (const record::column& c : columns_) {
+    for (size_t i = 0; i < columns_.columns.size(); ++i) {
+      const record::column& c = columns_.columns[i];
       const std::byte* const at = row + c.offset;
-      if (!may_need_quotes(c.type)) {
+      if (columns_.is_missing(i, row)) {
+        to = std::copy(null_text_.begin(), null_text_.end(), to);
+      } else if (!may_need_quotes(c.type)) {
         to = format_value(c.type, at, to);
       } else {
         char time[max_value_chars];
@@ -60,14 +68,13 @@ text_block csv_formatter::format(const record::batch& in, record::batch_pool& po
                                        : c.type.is_timestamp()
                                            ? std::string_view(time, format_value(c.type, at, time))
                                            : std::string_view(reinterpret_cast<const char*>(at), c.type.num_bytes);
-        const char quote = format_.quote.value_or('\n');
-        const bool needs_quotes = contains_any(field, format_.delimiter, quote, '\n', '\r');
+        const bool in_quotes = needs_quotes(field) || (columns_.tells(i) && field == null_text_);
         // Each byte of it may be a quote; and what the rest of the row's numbers may take.
-        const size_t most = (needs_quotes ? 2 * field.size() + 2 : field.size()) + number_chars_;
+        const size_t most = (in_quotes ? 2 * field.size() + 2 : field.size()) + number_chars_;
         out.reserve(to, most);
-        if (needs_quotes) {
+        if (in_quotes) {
           if (!format_.quote) refuse_unquoted(field, c.name);
-          to = put_quoted(field, quote, to);
+          to = put_quoted(field, *format_.quote, to);
         } else if (!field.empty()) {
           std::memcpy(to, field.data(), field.size());
           to += field.size();
@@ -81,11 +88,22 @@ text_block csv_formatter::format(const record::batch& in, record::batch_pool& po
   return out.take(to, num_rows);
 }
 
-std::string csv_formatter::header() const {
+bool csv_formatter::needs_quotes(std::string_view field) const {
+  return contains_any(field, format_.delimiter, format_.quote.value_or('\n'), '\n', '\r');
+}
+
+std::string csv_formatter::header(const std::vector<std::string>& names) const {
   std::string line;
-  for (const record::column& c : columns_) {
-    if (!line.empty()) line += format_.delimiter;
-    line += c.name;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) line += format_.delimiter;
+    if (!needs_quotes(names[i])) {
+      line += names[i];
+      continue;
+    }
+    if (!format_.quote) refuse_unquoted(names[i], columns_.columns[i].name);
+    std::string quoted(2 * names[i].size() + 2, '\0');
+    quoted.resize(static_cast<size_t>(put_quoted(names[i], *format_.quote, quoted.data()) - quoted.data()));
+    line += quoted;
   }
   return line + '\n';
 }

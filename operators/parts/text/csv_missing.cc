@@ -22,6 +22,7 @@ void read_defaults(plan::node_checker& node, const record::row_type& type, const
     const size_t i = *type.index_of(name);
     std::byte* const at = out.values.data() + type[i].offset;
     out.columns[i].allowed = true;
+    out.columns[i].has_default = true;
     if (type[i].type.is_string()) {
       const record::string_ref ref{static_cast<uint32_t>(out.default_texts.size()), static_cast<uint32_t>(text.size())};
       std::memcpy(at, &ref, sizeof ref);

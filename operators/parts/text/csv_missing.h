@@ -20,6 +20,7 @@ namespace flowrun::operators {
 struct csv_missing {
   struct column {
     bool allowed = false;             // a missing value is no fault
+    bool has_default = false;         // it becomes what the job says
     std::optional<size_t> told_by{};  // the offset in the row of the bool that says whether it is missing
   };
   std::vector<std::string> texts;      // of fields that are missing values; empty: there are none

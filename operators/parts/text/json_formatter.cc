@@ -23,15 +23,17 @@ bool is_finite(const std::byte* at) {
   return std::isfinite(value);
 }
 
+char* put_null(char* to) {
+  std::memcpy(to, "null", 4);
+  return to + 4;
+}
+
 // Any value but a text.
 char* put_value(record::value_type type, const std::byte* at, char* to) {
   const bool number = type.kind == record::type_kind::f32   ? is_finite<float>(at)
                       : type.kind == record::type_kind::f64 ? is_finite<double>(at)
                                                             : true;
-  if (!number) {  // JSON has no such number
-    std::memcpy(to, "null", 4);
-    return to + 4;
-  }
+  if (!number) return put_null(to);  // JSON has no such number
   if (!type.is_time()) return format_value(type, at, to);
   *to++ = '"';
   to = format_value(type, at, to);
@@ -49,7 +51,9 @@ char* put_value(record::value_type type, const std::byte* at, char* to) {
 }  // namespace
 
 json_formatter::json_formatter(std::vector<record::column> columns, const json_layout& layout)
-    : columns_(std::move(columns)) {
+    : json_formatter(written_missing{std::move(columns)}, layout) {}
+
+json_formatter::json_formatter(written_missing columns, const json_layout& layout) : columns_(std::move(columns)) {
   std::string between;
   add(layout, 0, between);
   behind_ = between + "\n";
@@ -84,7 +88,11 @@ text_block json_formatter::format(const record::batch& in, record::batch_pool& p
     for (const value& v : values_) {
       std::memcpy(to, v.before.data(), v.before.size());
       to += v.before.size();
-      const record::column& c = columns_[v.column];
+      if (columns_.is_missing(v.column, row)) {
+        to = put_null(to);
+        continue;
+      }
+      const record::column& c = columns_.columns[v.column];
       const std::byte* const at = row + c.offset;
       if (!c.type.is_text()) {
         to = put_value(c.type, at, to);

@@ -9,6 +9,7 @@
 #include "engine/record/row_type.h"
 #include "operators/parts/files/text_block.h"
 #include "operators/parts/text/json_layout.h"
+#include "operators/parts/text/written_missing.h"
 
 namespace flowrun::operators {
 
@@ -17,6 +18,8 @@ class json_formatter {
   // `columns`: those that `layout` is about. Columns of the same object are written together, where the first of them
   // stands.
   json_formatter(std::vector<record::column> columns, const json_layout& layout);
+  // Missing values are null.
+  json_formatter(written_missing columns, const json_layout& layout);
 
   // The rows of `in` as lines, from the first on, until they take `most_bytes`; at least one. Throws error(bad_data)
   // when a text isn't UTF-8. `ends` (may be null): where each line ends is added. Thread-safe.
@@ -30,7 +33,7 @@ class json_formatter {
   };
   void add(const json_layout& layout, size_t object, std::string& between);
 
-  std::vector<record::column> columns_;
+  written_missing columns_;
   std::vector<value> values_;
   std::string behind_;      // the last value, with the line end
   size_t fixed_chars_ = 0;  // most bytes of a line but for its texts

@@ -46,7 +46,7 @@ shop = text(1, "shop.proto") + text(2, "shop") + text(3, "google/protobuf/timest
 shop += field(4, 2, visit) + field(4, 2, address) + field(5, 2, kinds) + text(12, "proto3")
 write("shop.desc", field(1, 2, well_known) + field(1, 2, shop))
 
-rows, bad, data = [], [], b""
+rows, bad, homes, data = [], [], [], b""
 for i in range(2000):
     user, seconds, nanos = rand(1, i) % 50, rand(2, i) % 2_000_000_000, rand(3, i) % 1000 * 1_000_000 + 999
     city, code, delta, kind = CITIES[rand(4, i) % 5], rand(5, i) % 99999, rand(6, i) % 2001 - 1000, rand(7, i) % 4
@@ -61,10 +61,13 @@ for i in range(2000):
         made = made[:-1] + b"\xff"
         bad.append([i])
     else:
+        gone = "false" if code else "true"
+        homes.append([user, city if code else "nowhere", code or 0, gone, gone])
         rows.append([user, seconds * 10**6 + nanos // 1000, city, code or 0, delta, ["SEEN", "BOUGHT", "LEFT", "3"][kind], 0])
     data += varint(len(made)) + made
 write("visits.pb", data)
 write("expected/bad.csv", csv(bad))
+write("expected/homes.csv", csv(homes, ["user", "city", "zip", "city_missing", "zip_missing"]))
 rows.sort(key=lambda r: (r[0], r[1]))
 write("expected/visits.csv", csv(rows, ["user", "us", "city", "zip", "delta", "kind", "price"]))
 
