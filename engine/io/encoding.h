@@ -1,4 +1,5 @@
-// How the content of a file may be compressed, which its first bytes tell. A name tells nothing.
+// How the content of a file may be compressed, which its first bytes tell. A name tells nothing, unless there are too few
+// of them (file_reader.cc).
 #pragma once
 
 #include <cstddef>

@@ -270,6 +270,41 @@ TEST(file_reader, uses_the_page_cache_where_it_holds_the_file) {
   EXPECT_EQ(read_all(reader), content);
 }
 
+TEST(file_reader, takes_no_file_that_was_cut_off_in_its_header_for_a_text) {
+  const temporary_directory home;
+  const auto io = make_backend(backend_kind::memory);
+  file_reader_options options;
+  options.decoding = decoding_options{.memory_bytes = 8 << 20};
+  const std::vector<std::pair<const char*, std::string>> beginnings = {{"gz", {"\x1f\x8b\x08", 3}},
+                                                                       {"zst", {"\x28\xb5\x2f", 3}},
+                                                                       {"xz",
+                                                                        {"\xfd"
+                                                                         "7zXZ",
+                                                                         5}},
+                                                                       {"bz2", "BZh91AY&S"}};
+  for (const auto& [ending, beginning] : beginnings)
+    for (size_t size = 0; size <= beginning.size(); ++size) {
+      const std::string path = home / (std::string("in.") + ending);
+      std::vector<std::byte> content(size);
+      std::transform(beginning.begin(), beginning.begin() + static_cast<std::ptrdiff_t>(size), content.begin(),
+                     [](char c) { return std::byte(c); });
+      store(path, content);
+      try {
+        file_reader reader(*io, path, options);
+        EXPECT_EQ(ending, std::string("gz"));  // two bytes and a third tell
+        EXPECT_GE(size, 2U);
+      } catch (const error& failure) {
+        EXPECT_EQ(failure.kind(), error_kind::bad_data);
+        EXPECT_THAT(failure.what(), HasSubstr("it is cut off"));
+      }
+      store(home / "in.txt", content);
+      if (ending != std::string("gz") || size < 2) {
+        file_reader plain(*io, home / "in.txt", options);
+        EXPECT_EQ(read_all(plain), content);
+      }
+    }
+}
+
 TEST(file_reader, says_what_is_missing) {
   const auto io = make_backend(backend_kind::memory);
   for (const char* path : {"/no/such/file", "/tmp"}) {
