@@ -1,6 +1,7 @@
 // file.write_csv: rows as text.
 #include <fmt/format.h>
 
+#include <array>
 #include <utility>
 
 #include "engine/base/fault.h"
@@ -37,6 +38,15 @@ void check_texts(plan::node_checker& node, const settings& s) {
         "null_text",
         fmt::format("{} would need quotes, and in these it is a text like others", quoted_excerpt(s.null_text)),
         "a text without the delimiter, quotes and line ends, such as NULL");
+  std::array<std::byte, 16> value{};  // as long as a number or a time may be, and longer
+  for (const record::column& c : s.columns.columns)
+    if (!c.type.is_text() && parse_value(c.type, s.null_text, value.data())) {
+      node.fault_at_parameter("null_text",
+                              fmt::format("{} is also a value of the column '{}', which is {}",
+                                          quoted_excerpt(s.null_text), c.name, record::to_string(c.type)),
+                              "a text that no number or time of the file can be, such as NULL");
+      break;
+    }
   if (!s.header && node.has("names"))
     node.fault_at_parameter("names", "`names` says what the header calls a column, and there is no header",
                             "header: true");

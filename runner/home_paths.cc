@@ -13,7 +13,16 @@ namespace {
 using nodes = google::protobuf::RepeatedPtrField<specs::Node>;
 
 void expand_text(specs::Value& v) {
-  if (is_scalar(v)) v.mutable_scalar()->set_text(expanded_home(specs::text(v)));
+  if (!is_scalar(v)) return;
+  specs::Scalar& scalar = *v.mutable_scalar();
+  const std::string expanded = expanded_home(scalar.text());
+  // What ${…} brought in moves with the text; where it brought the ~, the home directory belongs to it.
+  const auto more = uint64_t{expanded.size()} - scalar.text().size();
+  for (specs::Span& span : *scalar.mutable_inserted()) {
+    if (span.begin() > 0) span.set_begin(span.begin() + more);
+    span.set_end(span.end() + more);
+  }
+  scalar.set_text(expanded);
 }
 
 void expand_value(specs::Value& v) {

@@ -31,8 +31,8 @@ int64_t now_ms() {
 [[noreturn]] void end_at_once(int number) {
   constexpr char text[] =
       "flowrun: error: stopped by a signal, before the job had wound down\n"
-      "  help: outputs that are not in place were not written. Of an output of many files a hidden directory may be left; the next run of this "
-      "job removes it\n";
+      "  help: outputs that are not in place were not written. Of an output of many files a hidden directory may be "
+      "left; the next run of this job removes it\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, sizeof text - 1);
   ::_exit(128 + number);
 }

@@ -195,6 +195,7 @@ void set_text(Value& map, const std::string& key, const std::string& text) {
   *value->mutable_position() = map.position();
   value->mutable_scalar()->set_text(text);
   value->mutable_scalar()->set_unresolved(false);
+  value->mutable_scalar()->clear_inserted();
 }
 
 // A node that made rows reads them now; they have to be in the order that it gave.

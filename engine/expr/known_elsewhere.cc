@@ -255,6 +255,7 @@ std::string slice_elsewhere(const syntax& call) {
   const syntax &from = *call.children[1], &length = *call.children[2];
   if (from.kind != syntax_kind::integer || length.kind != syntax_kind::integer || from.integer == 0) return {};
   const uint64_t begin = from.integer - 1;
+  if (length.integer > UINT64_MAX - begin) return {};
   return fmt::format("write {}[{}:{}], where the first byte is number 0", call.children[0]->text, begin,
                      begin + length.integer);
 }

@@ -16,6 +16,7 @@
 #include "engine/base/units.h"
 #include "engine/io/decoder.h"
 #include "engine/io/descriptor_stream.h"
+#include "engine/io/encoder.h"
 
 namespace flowrun::io {
 
@@ -186,6 +187,7 @@ class pipe_stream final : public byte_stream {
     if (got < 0) return got;
     recognised_ = true;
     first_ = {memory_of_first_.data(), static_cast<size_t>(got)};
+    refuse_cut_header(pipe_->path(), first_);
     if (const encoding content = recognise(first_); content != encoding::plain)
       decoded_.emplace(std::make_unique<bytes_of_pipe>(*pipe_, first_, memory_.input_bytes), pipe_->path(), content,
                        memory_.decoder_bytes, hint_);
@@ -226,6 +228,15 @@ decoding_memory divide_for_pipe(uint64_t memory_bytes, size_t chunk_bytes, size_
 
 uint64_t least_decoding_bytes(uint64_t decoder_bytes) {
   return decoder_bytes == 0 ? 0 : decoder_bytes + decoding_memory::input_buffers * least_input_bytes;
+}
+
+void refuse_cut_header(const std::string& path, std::span<const std::byte> beginning) {
+  const encoding named = encoding_of_name(path);
+  if (beginning.size() >= telling_bytes || named == encoding::plain || recognise(beginning) != encoding::plain) return;
+  throw error(error_kind::bad_data,
+              fmt::format("{}: its name says {}, but it has {} byte{}, too few for that: it is cut off", path,
+                          name_of(named), beginning.size(), beginning.size() == 1 ? "" : "s"),
+              "get the file again; rename it where it is plain text");
 }
 
 std::unique_ptr<byte_stream> decoded_file(backend& io, const std::string& path, encoding content, uint64_t origin,

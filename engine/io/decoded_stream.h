@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "engine/io/byte_stream.h"
@@ -29,6 +30,10 @@ decoding_memory divide_for_pipe(uint64_t memory_bytes, size_t chunk_bytes, size_
 
 // What a reader needs at least to decode, beside its buffers of text.
 uint64_t least_decoding_bytes(uint64_t decoder_bytes);
+
+// Throws error(bad_data) where a file's first bytes are too few to tell how it is compressed, and its name says that it
+// is: what was cut off there would be taken for a short text, or for none.
+void refuse_cut_header(const std::string& path, std::span<const std::byte> beginning);
 
 // The file's content from the byte `origin` on, which is compressed. read() throws error(bad_data) where it is damaged,
 // error(resources) where decoding takes more memory than there is, and what file_reader::next() throws. `hint`: what

@@ -1,5 +1,5 @@
-// How the content of a file may be compressed, which its first bytes tell. A name tells nothing, unless there are too few
-// of them (file_reader.cc).
+// How the content of a file may be compressed, which its first bytes tell. A name tells nothing, unless there are too
+// few of them (decoded_stream.h).
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 #include "engine/io/file_reader.h"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include "engine/base/error.h"
 #include "engine/io/decoded_stream.h"
 #include "engine/io/descriptor_stream.h"
-#include "engine/io/encoder.h"
 #include "engine/io/file.h"
 #include "engine/io/file_pieces.h"
 #include "engine/io/page_cache.h"
@@ -40,19 +38,12 @@ bool is_positional(const std::string& path) {
 
 uint64_t plus(uint64_t begin, uint64_t more) { return more > UINT64_MAX - begin ? UINT64_MAX : begin + more; }
 
-// The first bytes of a file from `origin` on; none where they can't be read, which reading then says. Throws
-// error(bad_data) where there are fewer than tell how the content is compressed, and the name says that it is: a copy
-// that was cut off there would be taken for a short text, or for none.
+// The first bytes of a file from `origin` on; none where they can't be read, which reading then says.
 std::vector<std::byte> first_bytes(const std::string& path, uint64_t origin) {
   std::vector<std::byte> out(header_bytes);
   const int64_t got = file::open(path, open_mode::read)->read_at(origin, out.data(), out.size());
   out.resize(static_cast<size_t>(std::max<int64_t>(got, 0)));
-  const encoding named = encoding_of_name(path);
-  if (got >= 0 && out.size() < telling_bytes && named != encoding::plain && recognise(out) == encoding::plain)
-    throw error(error_kind::bad_data,
-                fmt::format("{}: its name says {}, but it has {} byte{}, too few for that: it is cut off", path,
-                            name_of(named), out.size(), out.size() == 1 ? "" : "s"),
-                "get the file again; rename it where it is plain text");
+  if (got >= 0) refuse_cut_header(path, out);
   return out;
 }
 

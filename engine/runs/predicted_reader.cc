@@ -77,7 +77,8 @@ void predicted_reader::look_ahead() {
   std::vector<block::fetch> fetches;
   std::vector<uint32_t> disks;
   for (uint64_t known = num_read_ + ahead_.size(); known < wanted && !sigma_.done(); ++known) {
-    ahead_.push_back(sigma_.next());
+    ahead_.emplace_back();  // before the block leaves σ, so that it is in one of both whatever happens
+    ahead_.back() = sigma_.next();
     fetches.push_back(fetch_of(runs_, ahead_.back()));
     disks.push_back(fetches.back().id.disk);
   }

@@ -177,8 +177,7 @@ class expression_drawer:
             return call("to_i64", t)
         if what < 4:
             return call("date_diff", self.unit(), t, self.time(depth))
-        parts = [w for w in times.WORDS[8:] if w not in ("hour", "minute", "second", "microsecond") or r.random() < 0.7]
-        return call(r.choice(parts), t)
+        return call(r.choice(times.WORDS[8:]), t)
 
     def time(self, depth):
         r, pattern = self.r, ex("text", self.r.choice(times.PATTERNS))

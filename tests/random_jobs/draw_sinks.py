@@ -80,10 +80,12 @@ def write(d, s):
             return True
     options = some(r, header=True, delimiter=r.choice([";", "\t", "|", " "]), quote="'" if r.random() < 0.7 else "")
     if missing:
-        options.update(some(r, null_text=r.choice(["NULL", "0", "nan", "\u00e4"])))
+        options.update(some(r, null_text=r.choice(["NULL", "-", "none", "\u00e4"])))
     if options.get("header"):
         found = [c for c in written if c not in told]
         options.update(some(r, names={c: r.choice(["{}", "{} (EUR)", 'a "{}"', "\u00e4;,\t| {}", "{}\n"]).format(c) for c in found[:2]}))
+    if options.get("quote") == "":
+        options.pop("names", None)  # most of these need quotes
     if d.add("file.write_csv", s, **path, **options, **missing) or d.add("file.write_csv", s, **path, **options) or d.add("file.write_csv", s, **path):
         return True
     # Its values may be no names, or too many.

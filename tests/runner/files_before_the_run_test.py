@@ -133,7 +133,7 @@ class files_before_the_run_test(process_test):
         for text in ("b,a\n1,2\n", "a\n", "a,b,c\r\n", "a,b\"\n", "\ufeff\"a\",b \n", "\"a,b\n" + "x\n" * 100_000):
             with self.subTest(text=text[:20]):
                 self.write("known.csv", text)
-                self.both(65, "job.yaml:7:43: error: known.csv:1: the header says ", "; the type has a, b", "help: give `type`")
+                self.both(65, "job.yaml:7:43: error: known.csv:1: the header says ", "; the type has a, b", "give `type`")
 
     def test_headers_that_are_right(self):
         for more, texts in (

@@ -197,6 +197,19 @@ class partitioned_output_test(process_test):
         self.write("job.yaml", text)
         self.ok(self.flowrun("test", "job.yaml"))
 
+    def test_values_of_parameters_beside_the_home_directory_and_in_tests(self):
+        """The braces of the path are columns, wherever the text around them comes from; those of a value are not."""
+        text = job("~/${top}/{k}/${name}{k}.csv", 4, "i % 2").replace(
+            "nodes:", "params: {top: {type: string}, name: {type: string}}\nnodes:"
+        )
+        text += "tests:\n  - params: {top: elsewhere, name: of}\n    expect: {out: {elsewhere/0/of0.csv: ['0,0', '0,2'], elsewhere/1/of1.csv: ['1,1', '1,3']}}\n"
+        self.write("job.yaml", text)
+        self.ok(self.flowrun("run", "job.yaml", "-q", "-p", "top=a-{k}-long", "-p", "name=a-name-{i}-"))
+        place = self.dir / "home" / "a-{k}-long"
+        self.assertEqual(sorted(str(p.relative_to(place)) for p in place.rglob("*.csv")), ["0/a-name-{i}-0.csv", "1/a-name-{i}-1.csv"])
+        self.write("job.yaml", text.replace("~/", ""))
+        self.ok(self.flowrun("test", "job.yaml"))
+
     def test_braces_in_the_output_of_sort(self):
         self.write("in", "b\na\n")
         self.ok(self.flowrun("sort", "in", "-o", "o{x}"))

@@ -40,6 +40,11 @@ bool csv_formatter::may_need_quotes(const record::value_type& type) const {
 }
 
 void csv_formatter::refuse_unquoted(std::string_view field, const std::string& column) const {
+  if (!needs_quotes(field))
+    throw error(error_kind::bad_data,
+                fmt::format("column '{}' holds {}, which without quotes would be read as a missing value", column,
+                            quoted_excerpt(field)),
+                "leave `quote` out, or choose a `null_text` that no text is");
   throw error(error_kind::bad_data,
               fmt::format("column '{}' holds {}, which can't be written without quotes", column, quoted_excerpt(field)),
               "leave `quote` out, or choose a delimiter that no text contains");

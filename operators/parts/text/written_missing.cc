@@ -37,7 +37,8 @@ written_missing read_written_missing(plan::node_checker& node, const std::vector
       node.fault_at_parameter(at, fmt::format("the column '{}' is {}", told_by, record::to_string(type[*found].type)),
                               fmt::format("a bool column, which tells where '{}' is missing", name),
                               "map can make one: x_missing: x == 0");
-    } else if (std::any_of(given.begin(), given.end(), [&](const auto& other) { return other.first == told_by; })) {
+    } else if (std::any_of(given.begin(), given.end(),
+                           [&by = told_by](const auto& other) { return other.first == by; })) {
       node.fault_at_parameter(
           at, fmt::format("the column '{}' tells what is missing, and can't be missing itself", told_by),
           "another bool column");

@@ -289,19 +289,18 @@ TEST(file_reader, takes_no_file_that_was_cut_off_in_its_header_for_a_text) {
       std::transform(beginning.begin(), beginning.begin() + static_cast<std::ptrdiff_t>(size), content.begin(),
                      [](char c) { return std::byte(c); });
       store(path, content);
+      if (ending == std::string("gz") && size >= 2) continue;  // two bytes tell
       try {
         file_reader reader(*io, path, options);
-        EXPECT_EQ(ending, std::string("gz"));  // two bytes and a third tell
-        EXPECT_GE(size, 2U);
+        read_all(reader);
+        ADD_FAILURE() << ending << " of " << size << " bytes was read";
       } catch (const error& failure) {
         EXPECT_EQ(failure.kind(), error_kind::bad_data);
         EXPECT_THAT(failure.what(), HasSubstr("it is cut off"));
       }
       store(home / "in.txt", content);
-      if (ending != std::string("gz") || size < 2) {
-        file_reader plain(*io, home / "in.txt", options);
-        EXPECT_EQ(read_all(plain), content);
-      }
+      file_reader plain(*io, home / "in.txt", options);
+      EXPECT_EQ(read_all(plain), content);
     }
 }
 
