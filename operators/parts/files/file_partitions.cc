@@ -83,6 +83,17 @@ class group_numbers {
   std::vector<uint32_t> slots_;
 };
 
+// The node's path with the columns that it names; `text` is what the path is where nobody wrote one. Nothing, and a
+// fault, where its braces are wrong.
+std::optional<plan::path_template> read_template(plan::node_checker& node, const std::string& text) {
+  plan::path_template::problem why;
+  const specs::Value* const given = node.value("path");
+  std::optional<plan::path_template> names =
+      given == nullptr ? plan::path_template::parse(text, why) : plan::path_template::parse(*given, why);
+  if (!names) node.fault_in_parameter("path", why.at, why.message, why.expected, why.hint);
+  return names;
+}
+
 }  // namespace
 
 const std::string_view partitions_details =
@@ -111,14 +122,8 @@ plan::parameter_declaration path_columns_parameter() {
 }
 
 std::optional<file_partitions> read_partitions(plan::node_checker& node, std::string& path) {
-  plan::path_template::problem why;
-  const specs::Value* const given = node.value("path");
-  std::optional<plan::path_template> names =
-      given == nullptr ? plan::path_template::parse(path, why) : plan::path_template::parse(*given, why);
-  if (!names) {
-    node.fault_in_parameter("path", why.at, why.message, why.expected, why.hint);
-    return std::nullopt;
-  }
+  std::optional<plan::path_template> names = read_template(node, path);
+  if (!names) return std::nullopt;
   path = names->shown();
   if (!names->names_columns()) {
     refuse_needless(node);
@@ -140,14 +145,9 @@ std::optional<file_partitions> read_partitions(plan::node_checker& node, std::st
 }
 
 std::string read_path_of_one(plan::node_checker& node, const std::string& why) {
-  const specs::Value* const given = node.value("path");
   const std::string text = node.text("path");
-  plan::path_template::problem wrong;
-  const std::optional<plan::path_template> names =
-      given == nullptr ? plan::path_template::parse(text, wrong) : plan::path_template::parse(*given, wrong);
-  if (!names)
-    node.fault_in_parameter("path", wrong.at, wrong.message, wrong.expected, wrong.hint);
-  else if (names->names_columns())
+  const std::optional<plan::path_template> names = read_template(node, text);
+  if (names && names->names_columns())
     node.fault_in_parameter("path", names->parts().front().at, why, "a path without columns",
                             "split deals rows out to sinks; file.write_rows, file.write_csv, file.write_lines, "
                             "file.write_json_lines and file.write_protobuf write a file for each value");
