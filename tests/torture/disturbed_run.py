@@ -25,7 +25,7 @@ def patience():
 
 
 # Beside the output; or, from the trial before the run, in the directory where a missing one would be made.
-HIDDEN = re.compile(r"(out/)?\.(?P<name>.+)\.flowrun-\d+\.tmp")
+HIDDEN = re.compile(r"(out/(?P<directory>([^/]+/)*))?\.(?P<name>[^/]+)\.flowrun-\d+\.tmp")
 # Of an output with several files: each is a part of the whole, until all of them get their names.
 HIDDEN_PART = re.compile(r"(out/)?\.[^/]+\.flowrun-\d+\.tmp/\d+(\.\d+)?")
 RIGHT, OLD_ONE, ABSENT, WRONG = "right", "old", "absent", "wrong"

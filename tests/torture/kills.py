@@ -93,7 +93,9 @@ def wrong_leftovers(place, one):
         if NO_UNNAMED in one.rules and SCRATCH.fullmatch(name) and (place.root / name).stat().st_size == 0:
             (place.root / name).unlink()
             continue
-        whole = hidden and (place.root / name).read_bytes() in (place.job.outputs[hidden["name"]], OLD)
+        # An output of several files has a trial of its pattern's name, which is no file's.
+        wanted = hidden and place.job.outputs.get((hidden["directory"] or "") + hidden["name"])
+        whole = hidden and (place.root / name).read_bytes() in (wanted, OLD)
         if whole or hidden and NO_UNNAMED in one.rules or HIDDEN_PART.fullmatch(name):
             continue
         wrong.append(f"left behind: {name}")
