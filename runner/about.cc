@@ -81,6 +81,15 @@ bool show_function(const std::string& name, const plan::vocabulary& catalog) {
 
 }  // namespace
 
+bool show_word(const std::string& name) {
+  load_all_plugins();
+  const plan::vocabulary catalog = known_vocabulary();
+  const plan::operator_declaration* found = catalog.find(name);
+  if (found == nullptr) return show_function(name, catalog);
+  print(plan::usage_text(*found));
+  return true;
+}
+
 int show_operators(const std::string& name) {
   load_all_plugins();
   const plan::vocabulary catalog = known_vocabulary();
@@ -100,18 +109,12 @@ int show_operators(const std::string& name) {
     print(out);
     return 0;
   }
-  const plan::operator_declaration* found = catalog.find(name);
-  if (found == nullptr && show_function(name, catalog)) return 0;
-  if (found == nullptr) {
-    const std::string meant = did_you_mean(name, catalog.names());
-    throw error(error_kind::usage, "there is no operator '" + name + "'",
-                !meant.empty() ? meant
-                : name.find('.') == std::string::npos
-                    ? "flowrun ops lists them, flowrun ops expressions the functions"
-                    : "flowrun ops lists them; --plugin PATH gives those of a plugin");
-  }
-  print(plan::usage_text(*found));
-  return 0;
+  if (show_word(name)) return 0;
+  const std::string meant = did_you_mean(name, catalog.names());
+  throw error(error_kind::usage, "there is no operator '" + name + "'",
+              !meant.empty()                        ? meant
+              : name.find('.') == std::string::npos ? "flowrun ops lists them, flowrun ops expressions the functions"
+                                                    : "flowrun ops lists them; --plugin PATH gives those of a plugin");
 }
 
 int show_schema() {

@@ -15,9 +15,9 @@ int check(const check_arguments& arguments, terminal& screen) {
     try {
       const loaded_job loaded = load(job, arguments.resources, screen);
       check_scratch_room(loaded.plan, loaded.machine, false, screen);
-      screen.say(fmt::format("{}: no faults; {} node{}, {} phase{}\n", file, loaded.graph->nodes.size(),
-                             loaded.graph->nodes.size() == 1 ? "" : "s", loaded.plan.phases.size(),
-                             loaded.plan.phases.size() == 1 ? "" : "s"));
+      screen.say(fmt::format("{}: no faults; {} node{}, {} phase{}\n", loaded.graph->job->file(),
+                             loaded.graph->nodes.size(), loaded.graph->nodes.size() == 1 ? "" : "s",
+                             loaded.plan.phases.size(), loaded.plan.phases.size() == 1 ? "" : "s"));
     } catch (const faults_shown& shown) {
       code = std::max(code, shown.exit_code());  // a wrong job comes before a missing file
     }

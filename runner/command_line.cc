@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/base/fault.h"
 #include "engine/base/units.h"
+#include "runner/exit_codes.h"
 #include "runner/help_texts.h"
 #include "runner/infer_words.h"
 #include "runner/option_values.h"
@@ -116,8 +117,9 @@ class parser {
   }
 
   void add_run() {
-    CLI::App& sub = add(command::run, "run", "Runs a job. The word may be left out.", run_examples);
-    sub.add_option("FILE", file_, "The job.")->type_name(" ");
+    CLI::App& sub = add(command::run, "run", "Runs a job. The word may be left out.",
+                        run_examples + exit_codes_of_help() + run_notes);
+    sub.add_option("FILE", file_, "The job; - for standard input.")->type_name(" ");
     add_job(sub);
     add_resources(sub);
     sub.add_flag("--resume", out_.run.resume,
@@ -147,7 +149,7 @@ class parser {
   void add_check() {
     CLI::App& sub =
         add(command::check, "check", "Says everything that is wrong with jobs, without running them.", check_examples);
-    sub.add_option("FILE", files_, "The jobs.")->type_name(" ");
+    sub.add_option("FILE", files_, "The jobs; - for standard input.")->type_name(" ");
     sub.add_flag("--no-files", no_files_, "Doesn't look at the files that the jobs read and write.");
     add_job(sub);
     add_resources(sub);
@@ -156,7 +158,7 @@ class parser {
   void add_plan() {
     CLI::App& sub = add(command::plan, "plan",
                         "Shows what a run would do and cost: phases, pipelines, memory, scratch.", plan_examples);
-    sub.add_option("FILE", file_, "The job.")->type_name(" ");
+    sub.add_option("FILE", file_, "The job; - for standard input.")->type_name(" ");
     add_word(sub, "-f,--format", format_, "FORMAT", "text, json, dot (for Graphviz).");
     sub.add_flag("--resume", out_.plan.resume, "Also says what a run with --resume would go on with.");
     add_job(sub);
@@ -203,6 +205,10 @@ class parser {
   void add_others() {
     CLI::App& ops = add(command::ops, "ops", "Lists the operators, or explains one.", ops_examples);
     ops.add_option("NAME", out_.operator_name, "An operator; or the word expressions.")->type_name(" ");
+    CLI::App& explain = add(command::explain, "explain",
+                            "Explains an exit code, a word of the language, a metric, or a message.", explain_examples);
+    explain.add_option("WHAT", out_.explained, "75, a name, or a piece of a message. Default: all exit codes.")
+        ->type_name(" ");
     CLI::App& plugins =
         add(command::plugins, "plugins", "Lists plugins and what is in them, tries one hard, or begins a new one.",
             plugins_examples);
@@ -389,6 +395,9 @@ class parser {
   void finish_run() {
     out_.run.job = job();
     out_.run.job.look_at_files = true;
+    if (out_.run.resume && file_ == "-")
+      throw error(error_kind::usage, "--resume: the job comes from standard input, which can't be read again",
+                  "write the job to a file, or leave out --resume");
     out_.run.resources = resources_given();
     out_.run.progress = choice_of<progress_mode>("--progress", progress_,
                                                  {{"auto", progress_mode::automatic},
@@ -407,6 +416,8 @@ class parser {
   }
 
   void finish_check() {
+    if (std::count(files_.begin(), files_.end(), "-") > 1)
+      throw error(error_kind::usage, "standard input is named twice", "leave one of the two out");
     out_.check.files = files_;
     out_.check.job = job();
     out_.check.job.look_at_files = !no_files_;

@@ -16,6 +16,7 @@ enum class command {
   test,
   infer,
   ops,
+  explain,
   plugins,
   schema,
   reference,
@@ -42,9 +43,10 @@ struct invocation {
   plugins_arguments plugins_command;
   verify_arguments verify;
   bench_disk_arguments bench_disk;
-  std::vector<std::string> plugins;  // --plugin: files, and directories to search
-  std::string operator_name;         // of ops; empty: all
-  std::string help;                  // what to print for --help
+  std::vector<std::string> plugins;    // --plugin: files, and directories to search
+  std::string operator_name;           // of ops; empty: all
+  std::vector<std::string> explained;  // of explain: an exit code, a word, or a piece of a message
+  std::string help;                    // what to print for --help
 };
 
 // `words` are argv without the program's name. Throws error(usage).

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "runner/options.h"
 #include "runner/terminal.h"
@@ -22,7 +23,9 @@ int manage_plugins(const plugins_arguments& arguments, terminal& screen);
 
 // What flowrun says about itself (about.cc).
 int show_operators(const std::string& name);  // empty: all
+bool show_word(const std::string& name);      // an operator or a word of expressions; false if it is neither
 int show_schema();
+int explain(const std::vector<std::string>& asked);  // empty: the exit codes
 int show_reference();
 int show_metrics();
 int show_version();

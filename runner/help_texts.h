@@ -23,17 +23,21 @@ inline constexpr const char* run_examples =
   flowrun job.yaml -p input=edges.csv --set nodes.top.with.limit=100
   flowrun job.yaml --report report.json --progress json
   flowrun job.yaml --resume            after a kill, the same command goes on
+  make-job | flowrun run -             the job from standard input
 
-Exit codes: 0 done, 64 wrong command line, 65 bad data, 66 no such input, 70 a bug in flowrun,
-73 an output can't be made or its disk is full, 74 reading or writing failed, 75 out of scratch or memory,
-78 wrong job, 129, 130 and 143 stopped by a hangup, Ctrl-C and SIGTERM. Ends without a word, as by SIGPIPE (141 in a
-shell), where the reader of standard output goes away: flowrun -q job.yaml | head.
+)text";
+
+// Behind the exit codes.
+inline constexpr const char* run_notes =
+    R"text(
+Ends without a word, as by SIGPIPE, where the reader of standard output goes away: flowrun -q job.yaml | head.
 Outputs appear whole or not at all. In a path ~/ is the home directory, ./~/ one that is called ~.)text";
 
 inline constexpr const char* check_examples =
     R"text(Examples:
   flowrun check job.yaml -p input=x.csv
   flowrun check jobs/*.yaml
+  make-job | flowrun check -           a job from standard input; faults say <stdin>:LINE:COLUMN
 
 Exit codes: 0 no faults, 78 faults; where only files are not as the job needs them, 66 (an input is missing) or 73 (an
 output can't be written).)text";
@@ -79,6 +83,14 @@ inline constexpr const char* ops_examples =
   flowrun ops
   flowrun ops sort
   flowrun ops expressions     what expressions are made of)text";
+
+inline constexpr const char* explain_examples =
+    R"text(Examples:
+  flowrun explain                     the exit codes
+  flowrun explain 75                  what one means, what causes it, what to do
+  flowrun explain sort                as flowrun ops sort
+  flowrun explain flowrun_node_rows_total
+  flowrun explain "unknown column"    a piece of a message)text";
 
 inline constexpr const char* plugins_examples =
     R"text(Examples:

@@ -57,7 +57,7 @@ std::vector<plan::file_use> files_of_command(const job_arguments& job, const std
     if (!path.empty()) out.push_back({path, who, writes, where});
   };
   add(report, "--report", true);
-  add(job.file, "flowrun", false);
+  add(job.file, job.file == "-" ? "flowrun (for the job)" : "flowrun", false);
   add(read_machine_configuration().path, "flowrun", false);
   return out;
 }
@@ -86,7 +86,7 @@ void show_file_faults(const std::vector<exec::file_fault>& found, const std::str
 loaded_job load(const job_arguments& job, const resource_arguments& given, terminal& screen,
                 const std::string& report) {
   std::error_code ignored;
-  if (!std::filesystem::exists(job.file, ignored)) {
+  if (job.file != "-" && !std::filesystem::exists(job.file, ignored)) {
     const std::string similar = similar_file(job.file);
     throw error(error_kind::missing_input, "there is no job " + job.file,
                 similar.empty() ? "give the path of a job file (YAML)" : "did you mean '" + similar + "'?");

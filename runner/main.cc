@@ -34,6 +34,7 @@ int carry_out(const invocation& asked, terminal& screen) {
     case command::bench_disk: return bench_disk(asked.bench_disk, screen);
     case command::plugins: return manage_plugins(asked.plugins_command, screen);
     case command::ops: return show_operators(asked.operator_name);
+    case command::explain: return explain(asked.explained);
     case command::schema: return show_schema();
     case command::reference: return show_reference();
     case command::metrics: return show_metrics();

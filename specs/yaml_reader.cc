@@ -80,10 +80,15 @@ error is_a_directory(const std::string& path) {
 
 // Reads at most one byte more than a job may have, so that /dev/zero ends too.
 std::string read_file(const std::string& path) {
-  constexpr std::string_view hint = "give the path of a job file (YAML)";
-  const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+  const bool standard = path == "-";
+  const std::string hint = standard ? "pipe a job (YAML) into it" : "give the path of a job file (YAML)";
+  const int descriptor =
+      standard ? STDIN_FILENO : retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+  const auto close = [&] {
+    if (!standard) ::close(descriptor);
+  };
   if (descriptor < 0)
-    throw error(error_kind::missing_input, "can't open the job " + path + ": " + errno_text(errno), std::string(hint));
+    throw error(error_kind::missing_input, "can't open the job " + path + ": " + errno_text(errno), hint);
   std::string text;
   while (text.size() <= max_text_bytes) {
     constexpr size_t chunk_bytes = size_t{64} << 10;
@@ -94,13 +99,15 @@ std::string read_file(const std::string& path) {
     text.resize(filled + static_cast<size_t>(got > 0 ? got : 0));
     if (got == 0) break;
     if (got < 0) {
-      ::close(descriptor);
-      if (read_errno == EISDIR) throw is_a_directory(path);
-      throw error(error_kind::missing_input, "can't read the job " + path + ": " + errno_text(read_errno),
-                  std::string(hint));
+      close();
+      if (read_errno == EISDIR && !standard) throw is_a_directory(path);
+      throw error(
+          error_kind::missing_input,
+          fmt::format("can't read the job {}: {}", standard ? "from standard input" : path, errno_text(read_errno)),
+          hint);
     }
   }
-  ::close(descriptor);
+  close();
   return text;
 }
 
@@ -130,7 +137,7 @@ read_result read_tree(const Value& root, std::string file_name) {
 
 read_result read_job_file(const std::string& path, const std::map<std::string, std::string>& parameters,
                           const std::vector<std::pair<std::string, std::string>>& overrides) {
-  return read_job(read_file(path), path, parameters, overrides);
+  return read_job(read_file(path), path == "-" ? standard_input_name : path, parameters, overrides);
 }
 
 }  // namespace flowrun::specs

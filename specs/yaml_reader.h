@@ -40,7 +40,10 @@ read_result read_job(std::string text, std::string file_name, const std::map<std
 // position is best an origin, such as the option that it comes from.
 read_result read_tree(const Value& root, std::string file_name);
 
-// The same for a file. Throws error(missing_input) when it can't be read.
+// What messages call a job from standard input.
+inline constexpr const char* standard_input_name = "<stdin>";
+
+// The same for a file; - is standard input. Throws error(missing_input) when it can't be read.
 read_result read_job_file(const std::string& path, const std::map<std::string, std::string>& parameters = {},
                           const std::vector<std::pair<std::string, std::string>>& overrides = {});
 

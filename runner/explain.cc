@@ -1,0 +1,77 @@
+// flowrun explain: exit codes, words of the language, metrics, and messages.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "engine/base/error.h"
+#include "engine/base/fault.h"
+#include "engine/metrics/names.h"
+#include "runner/commands.h"
+#include "runner/document.h"
+#include "runner/exit_codes.h"
+#include "runner/known_messages.h"
+#include "runner/words.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+void explain_exit_code(const std::string& text) {
+  int number = -1;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  const exit_code* code = find_exit_code(number);
+  if (code == nullptr)
+    throw error(error_kind::usage, "flowrun has no exit code " + text,
+                number > 128 && number < 193
+                    ? fmt::format("a shell shows 128 + N where signal N ended a process: {}", number - 128)
+                    : "flowrun explain lists them");
+  print(fmt::format("exit code {}: {}\n\ncauses   {}\nto do    {}\n", code->number, code->meaning, code->causes,
+                    code->remedy));
+}
+
+// The lines of the list of metrics about `name`.
+std::string metric_lines(const std::string& name) {
+  std::string out, rest = metrics::list_metrics();
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
+    const std::string line = rest.substr(0, end);
+    if (line.substr(0, line.find_first_of("{ \n")) == name) out += line;
+    rest.erase(0, end);
+  }
+  return out;
+}
+
+}  // namespace
+
+int explain(const std::vector<std::string>& asked) {
+  if (asked.empty()) {
+    print("exit codes (flowrun explain 75 says more)\n\n" + exit_code_list() +
+          "\nflowrun explain NAME: an operator, a function, a metric; or a piece of a message, \"unknown column\"\n");
+    return 0;
+  }
+  const std::string text = joined(asked, " ");
+  if (text.find_first_not_of("0123456789") == std::string::npos) {
+    explain_exit_code(text);
+    return 0;
+  }
+  if (const std::string lines = metric_lines(text); !lines.empty()) {
+    print("a metric, which --metrics-listen serves (name and labels, kind, meaning):\n\n" + lines);
+    return 0;
+  }
+  if (show_word(text)) return 0;
+  std::string out;
+  for (const known_message& m : messages_like(text))
+    out += fmt::format("{}… {} …\n\ncause    {}\nto do    {}\n", out.empty() ? "" : "\n", m.phrase, m.cause, m.remedy);
+  if (!out.empty()) {
+    print(out);
+    return 0;
+  }
+  std::vector<std::string> words = known_vocabulary().names();
+  for (const metrics::metric_declaration& d : metrics::declarations) words.emplace_back(d.name);
+  const std::string meant = did_you_mean(text, words);
+  throw error(error_kind::usage, "nothing is known about '" + text + "'",
+              meant.empty() ? "give an exit code, an operator, a function, a metric, or a piece of a message" : meant);
+}
+
+}  // namespace flowrun::runner
