@@ -31,7 +31,7 @@ const std::vector<known_message>& known_messages() {
       {"are never used", "A node gives rows that no other node reads.",
        "Let a node read them (`file.write_csv`, say), or remove the node."},
       {"needs the parameter", "A parameter without which the operator can't work is missing under `with:`.",
-       "`flowrun ops NAME` shows the operator's parameters; `flowrun new NAME` writes a node that has them."},
+       "`flowrun ops NAME` shows the operator's parameters."},
       {"has no parameter", "A key under `with:` is none of the operator's parameters.",
        "Check the spelling; `flowrun ops NAME` lists the parameters."},
       {"is required and has no value", "The job has a parameter without a default, and the command gave it no value.",
