@@ -8,6 +8,7 @@
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
 #include "engine/exec/file_preflight.h"
+#include "engine/expr/pattern_memory.h"
 #include "engine/io/identify.h"
 #include "engine/plan/operator_names.h"
 #include "runner/home_paths.h"
@@ -151,7 +152,9 @@ planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_
   resources& decided = out.job.machine;
   decided = decide(given, spec->resources(), read_machine_configuration());
   check_scratch(decided);
-  plan::plan_result planned = plan::make_plan(*out.job.graph, machine_of(decided));
+  plan::machine machine = machine_of(decided);
+  machine.pattern_bytes = expr::pattern_bytes_in_budget();
+  plan::plan_result planned = plan::make_plan(*out.job.graph, machine);
   out.faults = std::move(planned.faults);
   out.job.plan = std::move(planned.plan);
   return out;

@@ -141,7 +141,7 @@ class test_trial {
     }
     planned_job planned = plan_job(shared, given);
     if (!planned.faults.empty() || !setting.may_lack_memory()) return planned;
-    given.memory_bytes = plan::least_memory(*planned.job.graph, machine_of(planned.job.machine));
+    given.memory_bytes = plan::least_memory(*planned.job.graph, planned.job.plan.resources);
     planned_job little = plan_job(shared, given);
     return little.faults.empty() ? std::move(little) : std::move(planned);
   }

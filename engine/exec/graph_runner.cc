@@ -121,6 +121,7 @@ void graph_runner::run_control(int node) {
       plan::divide_control_memory(n, plan_.resources, plan_.share_of(node, plan::node_part::work));
   plan::machine resources = plan_.resources;
   resources.memory_bytes = context.body_bytes = memory.body_bytes;
+  resources.pattern_bytes = 0;  // set aside around them
   context.calls = &host_.calls_of(*checked_body(n, 0));
   uint64_t num_read = 0;
   for (size_t i = 0; i < n.outputs.size(); ++i) num_read += context.is_read(i) ? 1 : 0;

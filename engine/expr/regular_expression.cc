@@ -1,12 +1,17 @@
-// Regular expressions, with RE2: linear in the length of the text, whatever the pattern. A pattern is compiled once,
-// while the job is checked. What is found is a view into the text; only replacing makes a new one. RE2 is seen by this
-// file alone.
+// Regular expressions, with RE2: linear in the length of the text, whatever the pattern. A pattern is compiled while
+// the job is checked. What is found is a view into the text; only replacing makes a new one. RE2 is seen by this file
+// alone.
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
+#include <mutex>
 
+#include "engine/base/units.h"
 #include "engine/expr/function_table.h"
+#include "engine/expr/pattern_memory.h"
 #include "engine/expr/row_call.h"
 
 namespace flowrun::expr {
@@ -29,9 +34,105 @@ StringPiece piece(std::string_view text) {
 }
 std::string_view view(const StringPiece& found) { return {found.data(), found.size()}; }
 
+std::unique_ptr<const RE2> compiled(const std::string& text, uint64_t max_bytes) {
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(static_cast<int64_t>(max_bytes));
+  return std::make_unique<const RE2>(piece(text), options);
+}
+
+class automaton;
+
+// Those of this process, each once: calls with the same pattern share it.
+class automata {
+ public:
+  std::shared_ptr<const automaton> of(std::string_view text);
+  void forget(const std::string& text);
+  std::vector<uint64_t> least_bytes();
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<const automaton>, std::less<>> by_pattern_;
+};
+
+automata& all_automata() {
+  static automata* const all = new automata;  // outlives every job
+  return *all;
+}
+
+// The automaton of a pattern. RE2 builds its states while it reads texts, and starts over when they fill the memory
+// that it was given. That is decided by the first match, when all patterns of the job are known (pattern_memory.h).
+class automaton {
+ public:
+  explicit automaton(const std::string& text) : text_(text), checked_(compiled(text, most_pattern_bytes)) {
+    if (!checked_->ok()) return;
+    // A long pattern takes a part of that memory itself. Where it doesn't compile within it, it gets more.
+    while (least_bytes_ < most_pattern_bytes && !fits()) least_bytes_ *= 2;
+  }
+  automaton(const automaton&) = delete;
+  automaton& operator=(const automaton&) = delete;
+  ~automaton() { all_automata().forget(text_); }
+
+  // Before the run: what is wrong with it, its groups.
+  const RE2& checked() const { return *checked_; }
+  uint64_t least_bytes() const { return least_bytes_; }
+
+  bool match(const StringPiece& text, size_t from, StringPiece* found, int num_found) const {
+    std::call_once(once_, [this] {
+      const uint64_t num_bytes = bytes_of_pattern(least_bytes_, all_automata().least_bytes().size());
+      if (num_bytes < most_pattern_bytes) limited_ = compiled(text_, num_bytes);
+    });
+    const RE2& re = limited_ ? *limited_ : *checked_;
+    return re.Match(text, from, text.size(), RE2::UNANCHORED, found, num_found);
+  }
+
+ private:
+  // Each instruction is one of a state's, and a state that is reached takes about this much.
+  bool fits() const {
+    const auto size = static_cast<uint64_t>(checked_->ProgramSize());
+    return size * bytes_per_instruction <= least_bytes_ && compiled(text_, least_bytes_)->ok();
+  }
+  static constexpr uint64_t bytes_per_instruction = 256;
+
+  const std::string text_;
+  const std::unique_ptr<const RE2> checked_;
+  uint64_t least_bytes_ = least_pattern_bytes;
+  mutable std::once_flag once_;
+  mutable std::unique_ptr<const RE2> limited_;
+};
+
+std::shared_ptr<const automaton> automata::of(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_pattern_.find(text);
+  if (found != by_pattern_.end())
+    if (std::shared_ptr<const automaton> alive = found->second.lock()) return alive;
+  auto made = std::make_shared<const automaton>(std::string(text));
+  by_pattern_.insert_or_assign(std::string(text), made);
+  return made;
+}
+
+// Called when the last call that has it is gone. By then another thread may have made it anew.
+void automata::forget(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_pattern_.find(text);
+  if (found != by_pattern_.end() && found->second.expired()) by_pattern_.erase(found);
+}
+
+std::vector<uint64_t> automata::least_bytes() {
+  std::vector<std::shared_ptr<const automaton>> alive;  // the last of one may be released outside of the lock only
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [text, kept] : by_pattern_)
+      if (std::shared_ptr<const automaton> one = kept.lock()) alive.push_back(std::move(one));
+  }
+  std::vector<uint64_t> out;
+  for (const auto& one : alive) out.push_back(one->least_bytes());
+  return out;
+}
+
 // The pattern of a call: compiled, still without a value, or at fault.
 struct pattern {
-  std::shared_ptr<const RE2> compiled;
+  std::shared_ptr<const automaton> states;
   std::optional<binding_fault> fault;
 };
 
@@ -41,12 +142,11 @@ pattern pattern_of(const std::vector<given_argument>& args) {
   if (!args[1].is_constant)
     return {nullptr, binding_fault{1, "the pattern is not a constant", example, "it is compiled once, before the run"}};
   if (!args[1].is_known) return {};
-  RE2::Options options;
-  options.set_log_errors(false);
-  auto compiled = std::make_shared<const RE2>(piece(args[1].text), options);
-  if (compiled->ok()) return {std::move(compiled), {}};
-  const bool escapes = compiled->error_code() == RE2::ErrorBadEscape;
-  return {nullptr, binding_fault{1, fmt::format("'{}' does not compile: {}", args[1].text, compiled->error()), example,
+  std::shared_ptr<const automaton> states = all_automata().of(args[1].text);
+  const RE2& re = states->checked();
+  if (re.ok()) return {std::move(states), {}};
+  const bool escapes = re.error_code() == RE2::ErrorBadEscape;
+  return {nullptr, binding_fault{1, fmt::format("'{}' does not compile: {}", args[1].text, re.error()), example,
                                  escapes ? "RE2 has no back references and no look-around"
                                          : "a \\ in front of ( ) [ ] { } . * + ? | ^ $ \\ takes their meaning away"}};
 }
@@ -61,10 +161,9 @@ bound bind_matches(const std::vector<given_argument>& args) {
   if (p.fault) return *p.fault;
   const std::vector<value_type> wanted = {string, string};
   const value_type result = value_type::of(type_kind::boolean);
-  if (p.compiled == nullptr) return binding{result, wanted, call_without_value()};
-  return binding{result, wanted, call_of_rows([re = p.compiled](const row_args& r) {
-                   const StringPiece text = piece(r.text(0));
-                   return uint64_t{re->Match(text, 0, text.size(), RE2::UNANCHORED, nullptr, 0)};
+  if (p.states == nullptr) return binding{result, wanted, call_without_value()};
+  return binding{result, wanted, call_of_rows([states = p.states](const row_args& r) {
+                   return uint64_t{states->match(piece(r.text(0)), 0, nullptr, 0)};
                  })};
 }
 
@@ -88,7 +187,7 @@ bound bind_extract(const std::vector<given_argument>& args) {
   const pattern p = pattern_of(args);
   if (p.fault) return *p.fault;
   std::vector<value_type> wanted = {string, string};
-  bool known = p.compiled != nullptr;
+  bool known = p.states != nullptr;
   if (args.size() > 2) {
     if (!args[2].type.is_text())
       if (auto fault = integer_needed(args, 2)) return *fault;
@@ -99,17 +198,17 @@ bound bind_extract(const std::vector<given_argument>& args) {
   if (!known) return binding{string, wanted, call_without_value()};
   int group = 0;
   if (args.size() > 2) {
-    const auto chosen = group_of(args[2], *p.compiled);
+    const auto chosen = group_of(args[2], p.states->checked());
     if (const auto* fault = std::get_if<binding_fault>(&chosen)) return *fault;
     group = std::get<int>(chosen);
   }
   constexpr int few = 16;  // groups of a pattern that need no memory of their own
-  return binding{string, wanted, call_of_parts([re = p.compiled, group](const row_args& r) -> std::string_view {
+  return binding{string, wanted, call_of_parts([states = p.states, group](const row_args& r) -> std::string_view {
                    const StringPiece text = piece(r.text(0));
                    StringPiece on_stack[few];
                    std::vector<StringPiece> many(group < few ? 0 : static_cast<size_t>(group) + 1);
                    StringPiece* const found = group < few ? on_stack : many.data();
-                   if (!re->Match(text, 0, text.size(), RE2::UNANCHORED, found, group + 1)) return {};
+                   if (!states->match(text, 0, found, group + 1)) return {};
                    return view(found[group]);
                  })};
 }
@@ -142,14 +241,15 @@ std::vector<replacement_part> parts_of(std::string_view by) {
 
 class replacer {
  public:
-  replacer(std::shared_ptr<const RE2> re, std::string_view by) : re_(std::move(re)), parts_(parts_of(by)) {
+  replacer(std::shared_ptr<const automaton> states, std::string_view by)
+      : states_(std::move(states)), parts_(parts_of(by)) {
     for (const replacement_part& part : parts_) num_groups_ = std::max(num_groups_, part.group + 1);
   }
 
   std::string_view operator()(const row_args& r) const {
     const StringPiece text = piece(r.text(0));
     StringPiece found[10];
-    if (!re_->Match(text, 0, text.size(), RE2::UNANCHORED, found, num_groups_)) return view(text);
+    if (!states_->match(text, 0, found, num_groups_)) return view(text);
     std::string out;
     size_t copied = 0;  // of the text
     while (true) {
@@ -162,9 +262,7 @@ class replacer {
       size_t next = end;
       // A match of nothing is followed by one character, or it would be found again. Nor is nothing found where a
       // match has just ended.
-      const auto search = [&] {
-        return next <= text.size() && re_->Match(text, next, text.size(), RE2::UNANCHORED, found, num_groups_);
-      };
+      const auto search = [&] { return next <= text.size() && states_->match(text, next, found, num_groups_); };
       if (found[0].empty()) next += character_at(text, next);
       bool more = search();
       if (more && found[0].empty() && static_cast<size_t>(found[0].data() - text.data()) == copied && copied > begin) {
@@ -187,7 +285,7 @@ class replacer {
     return length;
   }
 
-  std::shared_ptr<const RE2> re_;
+  std::shared_ptr<const automaton> states_;
   std::vector<replacement_part> parts_;
   int num_groups_ = 1;
 };
@@ -203,10 +301,10 @@ bound bind_replace(const std::vector<given_argument>& args) {
     return binding_fault{2, "the text to put in has a byte 0: in '…' that is what \\0 means", expected,
                          "write r'…', as in r'<\\0>', where \\0 is the match"};
   const std::vector<value_type> wanted = {string, string, string};
-  if (p.compiled == nullptr || !args[2].is_known) return binding{string, wanted, call_without_value()};
+  if (p.states == nullptr || !args[2].is_known) return binding{string, wanted, call_without_value()};
   std::string no;
-  if (!p.compiled->CheckRewriteString(piece(args[2].text), &no)) return binding_fault{2, no, expected, ""};
-  return binding{string, wanted, call_of_rows(replacer(p.compiled, args[2].text))};
+  if (!p.states->checked().CheckRewriteString(piece(args[2].text), &no)) return binding_fault{2, no, expected, ""};
+  return binding{string, wanted, call_of_rows(replacer(p.states, args[2].text))};
 }
 
 constexpr function table[] = {
@@ -230,5 +328,17 @@ constexpr function table[] = {
 }  // namespace
 
 std::span<const function> regular_expression_functions() { return table; }
+
+uint64_t pattern_bytes_in_budget() {
+  const std::vector<uint64_t> least = all_automata().least_bytes();
+  uint64_t total = 0;
+  for (const uint64_t one : least) total += bytes_of_pattern(one, least.size());
+  return total - std::min(total, free_pattern_bytes);
+}
+
+uint64_t bytes_of_pattern(uint64_t least, uint64_t num_patterns) {
+  const uint64_t part = free_pattern_bytes / std::max<uint64_t>(1, num_patterns);
+  return std::max(least, std::min(part, most_pattern_bytes));
+}
 
 }  // namespace flowrun::expr

@@ -82,6 +82,7 @@ void plan_bodies(const graph& g, plan_result& result) {
     machine inside = result.plan.resources;
     inside.memory_bytes =
         divide_control_memory(n, inside, result.plan.share_of(static_cast<int>(i), node_part::work)).body_bytes;
+    inside.pattern_bytes = 0;  // set aside around them
     for (size_t b = 0; b < n.bodies.size(); ++b) {
       plan_result planned = make_plan(*n.bodies[b], inside);
       result.faults.insert(result.faults.end(), planned.faults.begin(), planned.faults.end());

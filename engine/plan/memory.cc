@@ -144,9 +144,9 @@ class splitter {
   }
 
   // What queues that begin in an earlier phase, and inputs that were stored in one, hold at least: their minimums, but
-  // where they rest.
+  // where they rest. And what the states of regular expressions may take, which stay from phase to phase.
   uint64_t passing(size_t x) const {
-    uint64_t total = 0;
+    uint64_t total = plan_.resources.pattern_bytes;
     for (const queue& q : plan_.queues)
       if (passes(q, x)) total += recurs_[x] ? resting_bytes(plan_.resources) : queue_wish(q).minimum;
     for (size_t earlier = 0; earlier < x; ++earlier)
@@ -397,6 +397,7 @@ class splitter {
     for (size_t n = 0; n < graph_.nodes.size(); ++n)
       if (const uint64_t kept = kept_index(n, worst); kept > 0)
         rows.emplace_back(fmt::format("{} ({}, index)", graph_.nodes[n].id, graph_.nodes[n].declaration->name), kept);
+    if (plan_.resources.pattern_bytes > 0) rows.emplace_back("regular expressions", plan_.resources.pattern_bytes);
     rows.emplace_back(fmt::format("batches in flight, {} threads", plan_.resources.threads), batches_of(worst));
     size_t width = 0;
     for (const auto& [who, num_bytes] : rows) width = std::max(width, who.size());

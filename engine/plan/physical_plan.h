@@ -105,6 +105,8 @@ struct machine {
   unsigned disk_depth = 8;   // transfers under way per disk; more than 8 blocks make flash disks no faster
   uint64_t block_bytes = 0;  // 0: chosen per sort
   uint64_t batch_bytes = 0;  // 0: chosen
+  // Of the memory: what the job's regular expressions may take (expr/pattern_memory.h), of all of its graphs together.
+  uint64_t pattern_bytes = 0;
 };
 
 struct physical_plan;

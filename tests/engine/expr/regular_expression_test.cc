@@ -5,6 +5,9 @@
 
 #include <random>
 
+#include <thread>
+
+#include "engine/expr/pattern_memory.h"
 #include "engine/expr/scalars.h"
 #include "tests/engine/expr/program_harness.h"
 
@@ -88,6 +91,68 @@ TEST(regular_expressions, get_the_number_of_a_group_from_a_scalar) {
   };
   EXPECT_NO_THROW(with(2));
   EXPECT_ANY_THROW(with(3));
+}
+
+// Patterns share an allowance beside the budget; what they may take beyond it counts.
+TEST(regular_expressions, have_a_bounded_memory) {
+  struct line {
+    uint64_t least, num_patterns, given;
+  };
+  const std::vector<line> table = {
+      {256 * KiB, 0, 8 * MiB},    {256 * KiB, 1, 8 * MiB}, {256 * KiB, 2, 8 * MiB},    {256 * KiB, 4, 4 * MiB},
+      {256 * KiB, 64, 256 * KiB}, {8 * MiB, 64, 8 * MiB},  {256 * KiB, 65, 256 * KiB},
+  };
+  for (const line& l : table) EXPECT_EQ(bytes_of_pattern(l.least, l.num_patterns), l.given) << l.num_patterns;
+
+  const record::row_type type = testing::type_of({{"text", "string"}});
+  const scope names = {.row = &type};
+  EXPECT_EQ(pattern_bytes_in_budget(), 0U);
+  {
+    std::vector<expression> alive;
+    for (int i = 0; i < 64; ++i)
+      alive.push_back(testing::compiled_ok("regex_matches(text, 'a" + std::to_string(i) + "')", names));
+    EXPECT_EQ(pattern_bytes_in_budget(), 0U);
+    for (int i = 0; i < 64; ++i)  // the same patterns, in another call
+      alive.push_back(testing::compiled_ok("regex_extract(text, 'a" + std::to_string(i) + "')", names));
+    EXPECT_EQ(pattern_bytes_in_budget(), 0U);
+    for (int i = 64; i < 100; ++i)
+      alive.push_back(testing::compiled_ok("regex_matches(text, 'a" + std::to_string(i) + "')", names));
+    EXPECT_EQ(pattern_bytes_in_budget(), 36 * 256 * KiB);
+    alive.push_back(testing::compiled_ok("regex_matches(text, '(abc|[^x]de){900}')", names));  // a long program
+    EXPECT_GE(pattern_bytes_in_budget(), 36 * 256 * KiB + MiB);
+  }
+  EXPECT_EQ(pattern_bytes_in_budget(), 0U);
+}
+
+// With little memory an automaton of thousands of states starts over again and again: what it finds stays the same.
+TEST(regular_expressions, find_the_same_in_little_memory) {
+  const record::row_type type = testing::type_of({{"text", "string"}});
+  const scope names = {.row = &type};
+  std::mt19937_64 random(2);
+  std::vector<row> rows;
+  for (int i = 0; i < 200; ++i) {
+    std::string text;
+    for (int k = 0; k < 400; ++k) text += "abc"[random() % 50 == 0 ? 2 : random() % 2];
+    rows.push_back({text});
+  }
+  const record::batch in = testing::pack(type, rows);
+  const std::string pattern = "(a|b)*a[ab]{12}c[ab]a";
+  const RE2 re(pattern);
+  std::vector<expression> others;
+  for (int i = 0; i < 70; ++i)
+    others.push_back(testing::compiled_ok("regex_matches(text, 'b" + std::to_string(i) + "')", names));
+  const auto check = [&] {
+    const auto found = testing::evaluate_rows("regex_extract(text, '" + pattern + "')", type, in);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      std::string first;
+      RE2::Extract(std::get<std::string>(rows[i][0]), re, "\\0", &first);
+      EXPECT_EQ(std::get<std::string>(found[i]), first) << i;
+    }
+  };
+  const expression alive = testing::compiled_ok("regex_extract(text, '" + pattern + "')", names);  // all threads' own
+  std::thread another(check);
+  check();
+  another.join();
 }
 
 }  // namespace

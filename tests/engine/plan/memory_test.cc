@@ -136,6 +136,27 @@ TEST(Memory, TooLittleIsAFaultWithATable) {
   EXPECT_NE(f.hint.find("4MiB"), std::string::npos);
 }
 
+// They may be used in every phase, so they are set aside in each.
+TEST(Memory, RegularExpressionsHaveTheirPart) {
+  const toy_operators toys;
+  const graph g = good_graph(toys, three_sorts);
+  machine m = machine_with(64 * MiB);
+  const plan_result without = make_plan(g, m);
+  m.pattern_bytes = 24 * MiB;
+  const plan_result made = make_plan(g, m);
+  ASSERT_TRUE(made.faults.empty());
+  expect_within_budget(made.plan);
+  for (size_t x = 0; x < made.plan.phases.size(); ++x) {
+    EXPECT_GE(made.plan.phases[x].held_bytes, 24 * MiB) << x;
+    EXPECT_LE(made.plan.phases[x].memory_bytes, without.plan.phases[x].memory_bytes) << x;
+  }
+  m.pattern_bytes = 62 * MiB;
+  const plan_result refused = make_plan(g, m);
+  ASSERT_EQ(refused.faults.size(), 1u);
+  EXPECT_NE(refused.faults.front().expected.find("\n      regular expressions            62.0 MiB"), std::string::npos)
+      << refused.faults.front().expected;
+}
+
 TEST(Memory, TheSmallestBudgetNamedDoes) {
   const toy_operators toys;
   const graph g = good_graph(toys, three_sorts);
