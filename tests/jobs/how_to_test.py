@@ -19,7 +19,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEBIAN_PYTHON = pathlib.Path("/usr/bin/python3")
-PAGES = ["docs/language.md", "docs/tutorial.md"]
+PAGES = ["README.md", "docs/language.md", "docs/tutorial.md"]
 FOLDERS = ["docs/how-to", "docs/coming-from"]
 BLOCK = re.compile(r"^```(sh|text)(?: exits (\d+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
