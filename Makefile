@@ -61,9 +61,10 @@ figures:  ## simulate the papers' disks and draw their figures: docs/simulation/
 	build/release/bench/disk_simulation > build/release/disk_simulation.csv
 	/usr/bin/python3 tests/bench/draw_simulation.py build/release/disk_simulation.csv docs/simulation
 
-reference: release  ## write the generated pages anew: specs/REFERENCE.md, the schema, docs/plugin-reference.md
+reference: release  ## write the generated pages anew: specs/REFERENCE.md, the schema, docs/commands.md, docs/plugin-reference.md
 	$(FLOWRUN) reference > build/REFERENCE.md && mv build/REFERENCE.md specs/REFERENCE.md
 	$(FLOWRUN) schema > build/schema.json && mv build/schema.json specs/flowrun-1.schema.json
+	tools/command-reference $(FLOWRUN) > build/commands.md && mv build/commands.md docs/commands.md
 	tools/plugin-reference > build/plugin-reference.md && mv build/plugin-reference.md docs/plugin-reference.md
 
 format:  ## clang-format every source in place

@@ -375,13 +375,13 @@ exec::operator_definition word<"call">() {
       "graph "
       "is checked for the row types that each call gives it. `when`: a condition over the same, without which nothing "
       "runs and the outputs are empty.\n\n"
-      "A graph may call itself, if the types of its outputs are declared. Such a call needs an end, a `when` or an "
-      "`if` "
-      "around it: `max_depth` calls inside of each other are an error. So are calls that get as many rows as their "
-      "callers did for more levels than that number has bits, unless scalars or `call_depth` tell them apart. "
+      "A graph may call itself, if the types of its outputs are declared. Such a call needs an end: a `when`, or an "
+      "`if` around it. A job whose calls never end stops with an error: when more than `max_depth` calls are inside of "
+      "each other, or when many calls in a row have got the same number of rows, which then don't become fewer. For a "
+      "thousand rows, many means more than 12, for a million more than 22. If the graph has scalars or its conditions "
+      "use `call_depth`, only `max_depth` counts.\n\n"
       "`call_depth` is how deep a graph is in calls of itself, from 0. The report has the greatest depth, and the "
-      "memory "
-      "that was left there.";
+      "memory that was left there.";
   d.order = "needs: nothing; gives: what holds for the graph's outputs";
   d.example = "suffixes: {op: call, in: {text: names}, with: {graph: dc3}}\n";
   d.role = plan::operator_role::control;

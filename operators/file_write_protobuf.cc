@@ -91,10 +91,11 @@ exec::operator_definition word<"file_write_protobuf">() {
       "google.protobuf.Timestamp a timestamp. A value that its field can't have ends the job: a number that is too "
       "large, what isn't UTF-8 in a `string` of proto3, a name that the enum doesn't have, a number that an enum of "
       "proto2 doesn't have.\n\n"
-      "What has presence (`optional`, and all of proto2) is written in any case. Else zero, false and empty texts are "
-      "left out, as the library does, and so is a message within, or a Timestamp, that holds nothing; of a oneof, the "
-      "field whose column isn't zero, false or empty is written, or none, and two end the job. Read again, the rows "
-      "are the same. The file appears under its name when the whole job has succeeded.";
+      "Fields with presence (`optional` ones, and all of proto2) are always written. Other fields are left out when "
+      "they are zero, false or empty, as the library of Protocol Buffers does, and so are a message within and a "
+      "Timestamp in which nothing is set. Of a oneof, the one field whose column isn't zero, false or empty is "
+      "written, or none; two such columns end the job. Read again, the rows are the same. "
+      "The file appears under its name when the whole job has succeeded.";
   d.details += partitions_details;
   d.order = "keeps: messages are written in the order of the input";
   d.example =

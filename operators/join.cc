@@ -385,8 +385,8 @@ exec::operator_definition word<"join">() {
       "may be: "
       "for a few left rows and many right ones, as in each round of a breadth-first search. A stream that a loop "
       "carries or gets "
-      "from outside is stored already, so it costs nothing there. Nothing is stored either where right is a "
-      "file.read_rows with `index: true`: its file is sought in.\n\n"
+      "from outside is stored already, so it costs nothing there. A file.read_rows with `index: true` as the right "
+      "input is not stored either: the join reads the blocks it needs from the file itself.\n\n"
       "Rows of one key on both sides make all pairs, by the order of the left rows, and of one left row by the order "
       "of "
       "the right ones. Where both sides have several, the right ones are held in memory.";

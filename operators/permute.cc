@@ -244,8 +244,10 @@ exec::operator_definition word<"permute">() {
       "A transposed matrix of R rows and C columns: to: \"u40(row_number % C * R + row_number / C)\". The rows are "
       "sorted by their places, so a type that is no wider than the places need makes less to sort.\n\n"
       "`bits: reverse` and `matrix` compute the place from the bits of the row number, for inputs of exactly 2^n "
-      "rows: y = A x + c over the integers modulo 2 (a BMMC permutation). Where the matrix sends every memoryload of "
-      "rows to whole blocks, they are put into place in one pass without a sort.";
+      "rows: y = A x + c over the integers modulo 2 (a BMMC permutation). Rows that fit in memory are put into place "
+      "there. Of more rows, as many as fit are taken at a time: if the matrix sends these to whole blocks of the "
+      "result, each block is written once and nothing is sorted. Otherwise the rows are sorted by their places. "
+      "`flowrun plan` says which of the two it will be.";
   d.order = "needs: nothing; gives: nothing";
   d.example =
       "transposed: {op: permute, in: cells, with: {to: \"row_number % 1000 * 500 + row_number / 1000\"}}\n"

@@ -299,7 +299,8 @@ exec::operator_definition word<"union_find">() {
       "smallest node in it, once all edges were seen.\n\n"
       "`tour` gives each node its place on a tour along the spanning trees, one component after another. Nodes of "
       "neighbouring places are near each other in the graph, and so are those of every piece of the tour: clusters, "
-      "however the nodes are numbered. How near depends on the trees; edges in random order make good ones.\n\n"
+      "however the nodes are numbered. How near they are depends on the order of the edges, which decides the trees. "
+      "A random order is good; sorted edges may make long, thin trees, so put a `shuffle` in front of those.\n\n"
       "It takes 4 bytes of memory per node (8 from 2^32 nodes on), and as much again for `tour`, however many edges "
       "there are. Read any of the ports.";
   d.order = "accepted keeps: the input's order; labels and tour give: node";

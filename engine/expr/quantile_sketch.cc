@@ -312,14 +312,15 @@ std::variant<aggregate_binding, binding_fault> bind_quantile(const std::vector<g
 
 constexpr own_aggregate table[] = {
     {"approx_quantile", "approx_quantile(x, q) → f64",
-     "The value at q, from 0 to 1, of the way through the sorted values, between two of them in proportion: q = 0.5 is "
-     "the median. Exact for up to 4,096 values, for q = 0 and q = 1, and for whole numbers below 256, or above 1,023 "
-     "with "
-     "less than 1,024 between the least and the largest, such as years. Else it is off by at most a thousandth of what "
-     "the values differ by, where these are within a factor of 2, such as times of one year; within 0.4 % of such a "
-     "value where those of one sign differ by a factor of up to 65,000, within 0.8 % up to 4 billion, and so on (32 "
-     "KiB "
-     "a group). NaN of no rows.",
+     "The value that lies at the share q, from 0 to 1, of the sorted values: q = 0.5 gives the median. Between two "
+     "values it takes a point in proportion. It is exact for up to 4,096 values; for q = 0 and q = 1; for whole "
+     "numbers "
+     "below 256; and for larger ones, such as years, if all are above 1,023 and differ by less than 1,024. Otherwise "
+     "it "
+     "is a little off. Values within a factor of 2 of each other, such as times of one year: by at most a thousandth "
+     "of the difference between the largest and the smallest. Values of one sign within a factor of 65,000: by at most "
+     "0.4 % of the value; within a factor of 4 billion: 0.8 %, and so on. It takes up to 32 KiB for each group. Of no "
+     "rows it is NaN.",
      2, 2, bind_quantile},
 };
 

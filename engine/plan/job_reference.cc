@@ -42,7 +42,7 @@ tests:
 |---|---|---|
 | `flowrun` | 1 | The version of the language; has to be there. |
 | `name`, `doc` | text | What the job is called, and what it does. |
-| `verify` | true or false | Whether all [sorts are verified](../docs/reliability.md), or none: that they lose, add and change no row, and their order. Without it those of rows without strings are. `--verify` and `--no-verify` win. |
+| `verify` | true or false | [Verified sorts](../docs/reliability.md) check that they lose, add and change no row, and that their result is in order. true: all sorts do, false: none does; without this key those of rows without strings do. The options `--verify` and `--no-verify` win over it. |
 | `plugins` | a list of names | The [plugins](../docs/plugins.md) that the job needs. |
 | `params` | a map {NAME: declaration} | [Parameters](#parameters): what a run may say. |
 | `resources` | a map | [What the job may use](#resources). |

@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""The pages of docs/how-to and docs/language.md: each page's blocks of shell run one after another in an empty folder, and
-print what the blocks of text behind them show.
+"""The pages for those who write jobs, each in an empty folder: its blocks of shell run one after another, and print what
+the blocks of text behind them show.
 
     how_to_test.py --flowrun PROGRAM [PAGE...]
+
+A block that begins with ```sh runs to its end. One that begins with ```sh exits 78 ends with that exit code, and what it
+says on standard error is shown, too. In a block of text, … stands for what differs from run to run: a part of a line, or,
+as a line of its own, any number of lines.
 """
 
 import argparse
@@ -15,7 +19,15 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEBIAN_PYTHON = pathlib.Path("/usr/bin/python3")
-BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = ["README.md", "docs/language.md", "docs/tutorial.md"]
+FOLDERS = ["docs/how-to", "docs/coming-from"]
+BLOCK = re.compile(r"^```(sh|text)(?: exits (\d+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def shows(text, printed):
+    pattern = re.escape(text).replace(re.escape("…\n"), "…\n")
+    pattern = re.sub(r"^…\n", r"(?:.*\n)*?", pattern, flags=re.MULTILINE)
+    return re.fullmatch(pattern.replace("…", ".*"), printed) is not None
 
 
 def problem_of(page, flowrun):
@@ -30,9 +42,9 @@ def problem_of(page, flowrun):
         work.mkdir()
         environment = {**os.environ, "HOME": temporary, "PATH": f"{folder}/bin:{os.environ['PATH']}", "LC_ALL": "C"}
         printed = ""
-        for kind, text in blocks:
+        for kind, code, text in blocks:
             if kind == "text":
-                if printed != text:
+                if not shows(text, printed):
                     return f"shown:\n{text}printed:\n{printed}"
                 printed = ""
                 continue
@@ -41,9 +53,9 @@ def problem_of(page, flowrun):
             done = subprocess.run(
                 ["bash", "-c", "set -euo pipefail\n" + text], cwd=work, env=environment, capture_output=True, text=True, timeout=60
             )  # fmt: skip
-            if done.returncode != 0:
+            if done.returncode != int(code or 0):
                 return f"exit code {done.returncode} of\n{text}\n{done.stderr[-2000:]}"
-            printed = done.stdout
+            printed = done.stdout + (done.stderr if code else "")
         return f"what a block prints is not shown:\n{printed}" if printed else None
 
 
@@ -52,7 +64,9 @@ def main():
     parser.add_argument("--flowrun", required=True, type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("pages", nargs="*", type=pathlib.Path)
     options = parser.parse_args()
-    pages = options.pages or [*sorted((ROOT / "docs/how-to").glob("*.md")), ROOT / "docs/language.md"]
+    pages = options.pages or [ROOT / page for page in PAGES] + [
+        page for folder in FOLDERS for page in sorted((ROOT / folder).glob("*.md"))
+    ]
     failures = 0
     for page in pages:
         problem = problem_of(page, options.flowrun)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """flowrun explain, and that what it says about exit codes is what the help and docs/language.md say."""
 
+import gzip
 import re
 
 from flowrun_process import ROOT, main, process_test
@@ -54,19 +55,87 @@ class explain_test(process_test):
         self.assertIn("cause    An expression or a key names", self.explained("unknown column 'x'"))
         self.assertIn("YAML is indented with blanks", self.explained("a", "tab", "in", "the", "indentation"))
 
+    def known(self):
+        """{phrase: (cause, remedy)}, as docs/troubleshooting.md has them and flowrun explain says them."""
+        page = (ROOT / "docs/troubleshooting.md").read_text()
+        return {
+            phrase: (cause, remedy)
+            for phrase, cause, remedy in re.findall(r"^### `(.+)`\n\n(.+)\n\n\*\*To do:\*\* (.+)$", page, re.MULTILINE)
+        }
+
+    def test_the_page_of_messages_has_what_explain_says(self):
+        known = self.known()
+        page = (ROOT / "docs/troubleshooting.md").read_text()
+        self.assertEqual(len(known), len(re.findall(r"^### ", page, re.MULTILINE)))
+        declared = re.findall(r'^      \{"((?:[^"\\]|\\.)+)",', (ROOT / "runner/known_messages.cc").read_text(), re.MULTILINE)
+        self.assertEqual({phrase.replace('\\"', '"') for phrase in declared}, set(known))
+        for phrase, (cause, remedy) in known.items():
+            self.assertIn(f"… {phrase} …\n\ncause    {cause}\nto do    {remedy}\n", self.explained(phrase))
+
     def test_every_known_phrase_is_one_of_a_message(self):
-        phrases = re.findall(r'^      \{"([^"]+)"', (ROOT / "runner/known_messages.cc").read_text(), re.MULTILINE)
-        self.assertGreater(len(phrases), 20)
         said = "".join(path.read_text() for path in (ROOT / "tests/wrong_specs/specs").glob("*.expected"))
-        said += self.flowrun("there-is-none.yaml").stderr
-        self.write("job.yaml", JOB.replace(GENERATED, "file.read_csv, with: {path: in.csv, type: {a: u8, b: u8}}"))
-        said += self.flowrun("job.yaml").stderr
-        self.write("in.csv", "1\n")
-        said += self.flowrun("job.yaml").stderr
+        said += self.messages_of_commands() + self.messages_of_jobs()
+        phrases = self.known()
+        self.assertGreater(len(phrases), 50)
         for phrase in phrases:
             with self.subTest(phrase=phrase):
                 self.assertIn(phrase.lower(), said.lower())
-                self.assertIn(f"… {phrase} …", self.explained(phrase))
+
+    def messages_of_commands(self):
+        self.write("job.yaml", JOB)
+        self.write("a file", "")
+        commands = [("there-is-none.yaml",), ("valdate", "job.yaml"), ("job.yaml", "--nope"), ("job.yaml", "-T", "a file")]
+        return "".join(self.flowrun(*words).stderr for words in commands)
+
+    def messages_of_jobs(self):
+        """Of jobs that fail on what files hold, in the order of the phrases they are for."""
+        self.write("numbers.csv", "1\n2\nx\n")
+        self.write("header.csv", "a,b\n1,2\n")
+        self.write("array.jsonl", "[1]\n")
+        self.write("keys.jsonl", '{"x":1,"y":2}\n')
+        self.write("long.txt", "a" * 3000000)
+        self.write("falling.rows", b"\2\1")
+        self.write("cut.csv.gz", gzip.compress(b"a,b\n1,2\n")[:15])
+        csv = "file.read_csv, with: {path: numbers.csv, type: {x: u8}}"
+        table = "t: {op: generate, with: {rows: 2, columns: {k: KEY, v: i}}}"
+        lookup = "lookup, in: {stream: rows, table: t}, with: {by: {x: k}}"
+        many = GENERATED.replace("3", "3000000").replace("x: i", 'x: "rand(1, i)"')
+        jobs = [  # the source; what is behind it; other options
+            ("file.read_csv, with: {path: none.csv, type: {a: u8}}", "", []),
+            ("file.read_csv, with: {path: 'x*.csv', type: {a: u8}}", "", []),
+            ("file.read_csv, with: {path: ., type: {a: u8}}", "", []),
+            ("file.read_csv, with: {path: numbers.csv, type: {a: u8, b: u8}}", "", []),
+            ("file.read_csv, with: {path: header.csv, columns: header, type: {c: u8}}", "", []),
+            ("file.read_csv, with: {path: cut.csv.gz, type: {x: string, y: string}}", "", []),
+            (csv, "", []),
+            (csv + ", on_error: {to: skip, max_ratio: 0.1}", "", []),
+            ("file.read_json_lines, with: {path: array.jsonl, type: {x: u8}}", "", []),
+            ("file.read_json_lines, with: {path: keys.jsonl, type: {x: u8}}", "", []),
+            ("file.read_lines, with: {path: long.txt}", "", ["-m", "2MiB"]),
+            ("file.read_rows, with: {path: numbers.csv, type: {x: u32}}", "", []),
+            ("file.read_rows, with: {path: falling.rows, type: {x: u8}, sorted_by: [x]}", "", []),
+            (GENERATED, "check, in: rows, with: {where: 'x < 1'}", []),
+            (GENERATED, lookup + "}\n  " + table.replace("KEY", "'5'")[:-1], []),
+            (GENERATED, lookup + "}\n  " + table.replace("KEY", "i")[:-1], []),
+            (GENERATED, "map, in: rows, with: {x: 'to_decimal(x, 2) * 9223372036854775807'}", []),
+            (GENERATED, "loop, in: {s: rows}, with: {carry: {now: {from: s}}, max_iterations: 3, body: "
+                        "{a: {op: map, in: now, with: {x: x}}}, next: {now: a}, until: 'rows(a) == 0'}", []),
+            (many, "sort, in: rows, with: {by: [x]}", ["-m", "4MiB", "--scratch-limit", "1MiB"]),
+        ]  # fmt: skip
+        said = ""
+        for source, behind, options in jobs:
+            job = JOB.replace(GENERATED, source)
+            if behind:
+                last = "behind.now" if "op: map, in: now" in behind else "behind"
+                job = job.replace("in: rows,", f"in: {last},") + f"  behind: {{op: {behind}}}\n"
+            self.write("job.yaml", job)
+            done = self.flowrun("-q", "job.yaml", *options)
+            self.assertNotEqual(done.returncode, 0, job)
+            said += done.stderr
+        for out in ("directory/", ".", "numbers.csv/out.csv", "/dev/full"):
+            self.write("job.yaml", JOB.replace('"-"', out))
+            said += self.flowrun("-q", "job.yaml").stderr
+        return said
 
     def test_what_there_is_not(self):
         self.fails(64, self.flowrun("explain", "99"), "flowrun has no exit code 99", "flowrun explain lists them")
