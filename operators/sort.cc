@@ -324,7 +324,7 @@ exec::operator_definition word<"sort">() {
       "is promised: where it matters, name more keys or say stable. So sorts may do what is fastest (rows of at most "
       "16 bytes are sorted as whole numbers, and their remaining bytes happen to decide).\n\n"
       "A sort whose input is already sorted by its keys (behind another sort, or with `sorted_by` declared at a file) "
-      "is elided. "
+      "is left out. "
       "What fits in memory is never written to scratch.";
   d.order = "needs: nothing; gives: by";
   d.example = "top: {op: sort, in: degrees, with: {by: [-deg, src], limit: 10}}\n";

@@ -107,7 +107,7 @@ tests:
     expect: {write: ["O'Brien,2026-11-02"]}
 ```
 
-A parameter whose name has a - can't be named so. A column called `params` stays a column. Where `params.NAME` is a value of something else, of a node `params` under `scalars:`, it stays that, and a parameter of this name is a fault there.
+A parameter with a - in its name can't be named in an expression. Where the rows have a column `params`, the word means the column. Where `scalars:` names a node `params`, `params.NAME` is a value of that node, and a parameter of the same name is a fault.
 
 ### Types
 
