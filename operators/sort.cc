@@ -345,10 +345,10 @@ exec::operator_definition word<"sort">() {
                    .kind = plan::parameter_kind::aggregates,
                    .help = "Make one row of each key, {name: \"sum(x)\"}: the keys and these aggregates, as a group "
                            "behind the sort would. Rows with equal keys are combined as soon as they meet, so "
-                           "that fewer rows go to scratch. Sums of floats, aggregates of strings and wide states of a plugin's aggregates "
-                           "are the exception: they are made after the sort. With count_distinct(x) the sort goes by x "
-                           "behind the keys, and scratch has each pair of a key and x once; all count_distinct of a "
-                           "sort are of one x."},
+                           "that fewer rows go to scratch. Sums of floats, aggregates of strings and wide states of a "
+                           "plugin's aggregates are the exception: they are made after the sort. With "
+                           "count_distinct(x) the sort goes by x behind the keys, and scratch has each pair of a key "
+                           "and x once; all count_distinct of a sort are of one x."},
                   {.name = "limit",
                    .kind = plan::parameter_kind::integer,
                    .help = "Keep only the first so many rows of the result, at least one."},
