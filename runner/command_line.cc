@@ -128,7 +128,7 @@ class parser {
     add_word(sub, "--report", out_.run.report, "FILE",
              "Writes the run report as JSON, also when the job fails; - for standard output.");
     add_word(sub, "--metrics-listen", out_.run.metrics_listen, "ADDRESS",
-             "Serves metrics to Prometheus: PORT (this machine only) or HOST:PORT.");
+             "Serves metrics to Prometheus: PORT (this machine only) or HOST:PORT; 9464-9473: the first free port.");
     sub.add_flag_callback(
         "--verify", [this] { out_.run.verify = true; },
         "All sorts check that no row is lost, and the order; those without strings do anyway.");

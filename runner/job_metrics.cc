@@ -117,7 +117,7 @@ void job_metrics::collect_disks(metrics::sink& into) const {
 void job_metrics::collect(metrics::sink& sink) const {
   masking_sink into(sink, mask_);
   const plan::physical_plan& plan = job_.plan();
-  into.value(metric::flowrun_job_info, {job_.graph().job->name(), std::string(version)}, 1);
+  into.value(metric::flowrun_job_info, {std::string(version)}, 1);
   into.value(metric::flowrun_job_progress_ratio, {}, ratio_);
   into.value(metric::flowrun_job_phase, {}, static_cast<double>(phase_));
   into.value(metric::flowrun_job_phases, {}, static_cast<double>(plan.phases.size()));

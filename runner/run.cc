@@ -9,7 +9,6 @@
 #include "engine/base/units.h"
 #include "engine/exec/job.h"
 #include "engine/exec/job_report.h"
-#include "engine/metrics/exporter.h"
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/interrupts.h"
@@ -18,6 +17,7 @@
 #include "runner/progress_display.h"
 #include "runner/resuming.h"
 #include "runner/run.h"
+#include "runner/run_metrics.h"
 #include "runner/scratch_room.h"
 #include "specs/resource_reader.h"
 
@@ -106,12 +106,8 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
   warn_of_ram_disks(loaded, screen);
   std::unique_ptr<pending_document> report;
   if (!arguments.report.empty()) report = std::make_unique<pending_document>(arguments.report);
-  metrics::collection measured;
-  std::unique_ptr<metrics::exporter> exporter;
-  if (!arguments.metrics_listen.empty()) {
-    exporter = std::make_unique<metrics::exporter>(arguments.metrics_listen, measured);
-    screen.say("flowrun: metrics at " + exporter->url() + "\n");
-  }
+  run_metrics measured(screen.mask().masked(job_label(*loaded.graph->job)), screen);
+  if (!arguments.metrics_listen.empty()) measured.serve(arguments.metrics_listen);
 
   const interrupts signals;
   exec::job_settings settings = settings_of(loaded, arguments);
@@ -135,7 +131,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
   tell_resources(loaded.machine, arguments, job.backend_name(), screen);
   job_metrics values(job, screen.mask());
   const metrics::collection::attachment attached =
-      measured.attach([&values](metrics::sink& into) { values.collect(into); });
+      measured.values().attach([&values](metrics::sink& into) { values.collect(into); });
   progress_display progress(effective_mode(arguments.progress, screen), screen);
   warning_reader warnings;
   const auto tick = [&] {

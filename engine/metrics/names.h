@@ -2,7 +2,8 @@
 // dashboards/ reads this file as text, so entries keep the form  X(name, kind, "help", "label,label")).
 //
 // Base units and `_total` as Prometheus wants them; labels of few values only: node ids, operator names, scratch
-// directories.
+// directories. All series have the label job_name beside their own: what several jobs of a machine say can be told
+// apart, also where a scrape of files brings all of them under one address.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@ namespace flowrun::metrics {
 
 // clang-format off
 #define FLOWRUN_METRICS(X) \
-  X(flowrun_job_info, gauge, "Always 1; its labels name the job that runs and the version.", "name,version") \
+  X(flowrun_job_info, gauge, "Always 1; its labels name the job and the version of flowrun.", "version") \
   X(flowrun_job_progress_ratio, gauge, "Share of the job's bytes that have moved, over all passes, from 0 to 1.", "") \
   X(flowrun_job_phase, gauge, "The phase that runs, from 1.", "") \
   X(flowrun_job_phases, gauge, "Phases of the plan.", "") \
@@ -45,6 +46,8 @@ namespace flowrun::metrics {
   X(flowrun_memory_limit_bytes, gauge, "The job's memory budget.", "") \
   X(process_resident_memory_bytes, gauge, "Resident memory of the process: budget, program, threads.", "")
 // clang-format on
+
+constexpr std::string_view common_label = "job_name";
 
 enum class metric : size_t {
 #define FLOWRUN_METRIC(name, kind, help, labels) name,
