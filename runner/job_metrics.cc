@@ -109,25 +109,35 @@ void job_metrics::collect_disks(metrics::sink& into) const {
                static_cast<double>(t.reads.num_errors + t.writes.num_errors));
     into.histogram(metric::flowrun_disk_request_seconds, {d.path, "read"}, histogram_of(t.reads));
     into.histogram(metric::flowrun_disk_request_seconds, {d.path, "write"}, histogram_of(t.writes));
+  }
+}
+
+void job_metrics::collect_scratch(metrics::sink& into) const {
+  for (const block::disk_usage& d : job_.disks()) {
     into.value(metric::flowrun_scratch_used_bytes, {d.path}, static_cast<double>(d.used));
     if (d.limit > 0) into.value(metric::flowrun_scratch_limit_bytes, {d.path}, static_cast<double>(d.limit));
   }
 }
 
+void job_metrics::collect_totals(metrics::sink& sink) const {
+  masking_sink into(sink, mask_);
+  into.value(metric::flowrun_job_info, {std::string(version)}, 1);
+  into.value(metric::flowrun_memory_limit_bytes, {}, static_cast<double>(job_.plan().resources.memory_bytes));
+  collect_nodes(into);
+  collect_disks(into);
+}
+
 void job_metrics::collect(metrics::sink& sink) const {
   masking_sink into(sink, mask_);
   const plan::physical_plan& plan = job_.plan();
-  into.value(metric::flowrun_job_info, {std::string(version)}, 1);
   into.value(metric::flowrun_job_progress_ratio, {}, ratio_);
   into.value(metric::flowrun_job_phase, {}, static_cast<double>(phase_));
   into.value(metric::flowrun_job_phases, {}, static_cast<double>(plan.phases.size()));
-  into.value(metric::flowrun_job_last_success_timestamp_seconds, {}, succeeded_at_);
   const size_t phase = phase_;
   into.value(metric::flowrun_memory_used_bytes, {}, static_cast<double>(memory_given(plan, phase)));
-  into.value(metric::flowrun_memory_limit_bytes, {}, static_cast<double>(plan.resources.memory_bytes));
   into.value(metric::process_resident_memory_bytes, {}, static_cast<double>(resident_bytes()));
-  collect_nodes(into);
-  collect_disks(into);
+  collect_scratch(into);
+  collect_totals(sink);
 }
 
 }  // namespace flowrun::runner

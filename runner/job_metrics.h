@@ -16,20 +16,21 @@ class job_metrics {
 
   // On the job's thread.
   void note(const exec::job_progress& now);
-  void note_success(double unix_seconds) { succeeded_at_ = unix_seconds; }
-  // On any thread.
+  // What is true now, and all that was counted so far. On any thread.
   void collect(metrics::sink& sink) const;
+  // What stays true of a run that has ended.
+  void collect_totals(metrics::sink& sink) const;
 
  private:
   void collect_nodes(metrics::sink& into) const;
   void collect_graph(const exec::graph_record& record, metrics::sink& into) const;
   void collect_disks(metrics::sink& into) const;
+  void collect_scratch(metrics::sink& into) const;
 
   exec::job& job_;
   const environment_mask& mask_;
   std::atomic<double> ratio_{0};
   std::atomic<size_t> phase_{1};
-  std::atomic<double> succeeded_at_{0};
 };
 
 }  // namespace flowrun::runner

@@ -1,6 +1,5 @@
 // flowrun run: a job from its file to its report.
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -11,13 +10,13 @@
 #include "engine/exec/job_report.h"
 #include "runner/commands.h"
 #include "runner/document.h"
+#include "runner/exit_codes.h"
 #include "runner/interrupts.h"
 #include "runner/job_loading.h"
 #include "runner/job_metrics.h"
 #include "runner/progress_display.h"
 #include "runner/resuming.h"
 #include "runner/run.h"
-#include "runner/run_metrics.h"
 #include "runner/scratch_room.h"
 #include "specs/resource_reader.h"
 
@@ -99,14 +98,28 @@ class warning_reader {
 }  // namespace
 
 int run(const run_arguments& arguments, terminal& screen) {
-  return run_loaded(load(arguments.job, arguments.resources, screen, arguments.report), arguments, screen);
+  specs::read_result read = read_job(arguments.job, screen);
+  run_metrics measured(screen.mask().masked(job_label(read.job)), screen);
+  if (!arguments.metrics_file.empty()) measured.write_at_end(arguments.metrics_file);
+  try {
+    const loaded_job loaded = load(std::move(read), arguments.job, arguments.resources, screen,
+                                   {{"--report", arguments.report}, {"--metrics-file", arguments.metrics_file}});
+    return run_loaded(loaded, arguments, measured, screen);
+  } catch (const faults_shown& problem) {
+    // One of the faults may be that the job reads or writes this very file. Its old content says that no run has
+    // succeeded since.
+    if (problem.exit_code() != static_cast<int>(error_kind::bad_spec)) measured.end(problem.exit_code(), nullptr);
+    throw;
+  } catch (const std::exception& problem) {
+    measured.end(exit_code_of(problem), nullptr);
+    throw;
+  }
 }
 
-int run_loaded(const loaded_job& loaded, const run_arguments& arguments, terminal& screen) {
+int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured, terminal& screen) {
   warn_of_ram_disks(loaded, screen);
   std::unique_ptr<pending_document> report;
   if (!arguments.report.empty()) report = std::make_unique<pending_document>(arguments.report);
-  run_metrics measured(screen.mask().masked(job_label(*loaded.graph->job)), screen);
   if (!arguments.metrics_listen.empty()) measured.serve(arguments.metrics_listen);
 
   const interrupts signals;
@@ -155,17 +168,19 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
     }
     if (arguments.resume && (known == nullptr || known->kind() != error_kind::io))
       screen.say("flowrun: what is finished stays: the same command goes on there (flowrun clean removes it)\n");
-    if (!stopped || signals.signal() == 0) throw;
+    const bool by_signal = stopped && signals.signal() != 0;
+    measured.end(by_signal ? 128 + signals.signal() : exit_code_of(problem), &values);
+    if (!by_signal) throw;
     screen.show(
         error(error_kind::cancelled, fmt::format("stopped by {}", name_of(signals.signal())), "no output was written"));
     return 128 + signals.signal();
   }
-  values.note_success(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
   progress.finish(job.progress(), "succeeded");
   warnings.read(job, screen);
   const exec::RunReport result = job.report(nullptr);
   screen.say(exec::report_text(result));
   if (report) report->write(report_document(result, screen));
+  measured.end(0, &values);
   return 0;
 }
 

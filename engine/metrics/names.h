@@ -19,8 +19,14 @@ namespace flowrun::metrics {
   X(flowrun_job_progress_ratio, gauge, "Share of the job's bytes that have moved, over all passes, from 0 to 1.", "") \
   X(flowrun_job_phase, gauge, "The phase that runs, from 1.", "") \
   X(flowrun_job_phases, gauge, "Phases of the plan.", "") \
+  X(flowrun_job_start_timestamp_seconds, gauge, "Unix time at which the run began.", "") \
+  X(flowrun_job_end_timestamp_seconds, gauge, "Unix time at which the run ended; only in a --metrics-file.", "") \
+  X(flowrun_job_duration_seconds, gauge, "How long the run took; only in a --metrics-file.", "") \
+  X(flowrun_job_success, gauge, "1: the run succeeded, 0: it did not; only in a --metrics-file.", "") \
+  X(flowrun_job_exit_code, gauge, \
+    "The run's exit code, which flowrun explain CODE explains; only in a --metrics-file.", "") \
   X(flowrun_job_last_success_timestamp_seconds, gauge, \
-    "Unix time at which a job of this process last succeeded; 0: not yet.", "") \
+    "Unix time at which a run of the job last succeeded, of which its --metrics-file keeps account; 0: none has.", "") \
   X(flowrun_node_rows_total, counter, "Rows that a node gave on; of a sink: that it took.", "node,op") \
   X(flowrun_node_bytes_total, counter, "Bytes of the rows that a node gave on; of a sink: that it took.", "node,op") \
   X(flowrun_node_busy_seconds_total, counter, "Time that threads spent in a node.", "node,op") \

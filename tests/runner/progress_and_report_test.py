@@ -8,7 +8,6 @@ import re
 import select
 import socket
 import subprocess
-import urllib.request
 
 from flowrun_process import ENDLESS, FLOWRUN, SANITIZED, SORT, main, process_test
 
@@ -229,7 +228,7 @@ class metrics_test(process_test):
         )
         url = re.search(r"metrics at (http://127\.0\.0\.1:\d+/metrics)", job.stderr.readline()).group(1)
         self.until_rows_move(job)
-        page = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=30).read().decode()
+        page = self.page(url)
         series = {}
         for line in page.splitlines():
             if not line.startswith("#"):
@@ -283,7 +282,7 @@ class metrics_test(process_test):
         job = self.start("nightly sums.yaml", "--metrics-listen", "0", "--progress", "json")
         url = re.search(r"metrics at (\S+)", job.stderr.readline()).group(1)
         self.until_rows_move(job)
-        page = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=30).read().decode()
+        page = self.page(url)
         self.assertIn('flowrun_job_phases{job_name="nightly sums"}', page)
 
 
