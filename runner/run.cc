@@ -142,14 +142,14 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
   }
   exec::job job(std::move(settings));
   tell_resources(loaded.machine, arguments, job.backend_name(), screen);
-  job_metrics values(job, screen.mask());
+  job_metrics values(job, loaded.machine.scratch_limit, screen.mask());
   const metrics::collection::attachment attached =
       measured.values().attach([&values](metrics::sink& into) { values.collect(into); });
   progress_display progress(effective_mode(arguments.progress, screen), screen);
   warning_reader warnings;
   const auto tick = [&] {
     const exec::job_progress now = job.progress();
-    values.note(now);
+    values.note(now, unix_seconds());
     progress.update(now);
     warnings.read(job, screen);
   };

@@ -9,11 +9,11 @@ namespace {
 
 using metrics::metric;
 
+}  // namespace
+
 double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
-
-}  // namespace
 
 std::string job_label(const specs::JobSpec& job) {
   if (!job.name().empty()) return job.name();

@@ -14,6 +14,9 @@
 
 namespace flowrun::runner {
 
+// What the clock on the wall says, as Prometheus counts time.
+double unix_seconds();
+
 // The label job_name: the job's name, else that of its file.
 std::string job_label(const specs::JobSpec& job);
 

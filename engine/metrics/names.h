@@ -19,6 +19,8 @@ namespace flowrun::metrics {
   X(flowrun_job_progress_ratio, gauge, "Share of the job's bytes that have moved, over all passes, from 0 to 1.", "") \
   X(flowrun_job_phase, gauge, "The phase that runs, from 1.", "") \
   X(flowrun_job_phases, gauge, "Phases of the plan.", "") \
+  X(flowrun_job_last_progress_timestamp_seconds, gauge, \
+    "Unix time at which rows, bytes or iterations were last seen to move.", "") \
   X(flowrun_job_start_timestamp_seconds, gauge, "Unix time at which the run began.", "") \
   X(flowrun_job_end_timestamp_seconds, gauge, "Unix time at which the run ended; only in a --metrics-file.", "") \
   X(flowrun_job_duration_seconds, gauge, "How long the run took; only in a --metrics-file.", "") \
@@ -47,9 +49,13 @@ namespace flowrun::metrics {
   X(flowrun_disk_request_seconds, histogram, "Time from submission to completion of a transfer.", "disk,direction") \
   X(flowrun_scratch_used_bytes, gauge, "Bytes in scratch blocks.", "disk") \
   X(flowrun_scratch_limit_bytes, gauge, "The most that scratch may take; absent without a limit.", "disk") \
+  X(flowrun_scratch_free_bytes, gauge, \
+    "What scratch can still take: the room of the file system, or less where limits say so.", "disk") \
   X(flowrun_memory_used_bytes, gauge, \
     "Bytes of the job's memory budget that the nodes, queues and batches of the running phase were given.", "") \
   X(flowrun_memory_limit_bytes, gauge, "The job's memory budget.", "") \
+  X(flowrun_memory_usable_bytes, gauge, \
+    "Memory that the process can have: the machine's, or its control group's limit.", "") \
   X(process_resident_memory_bytes, gauge, "Resident memory of the process: budget, program, threads.", "")
 // clang-format on
 
