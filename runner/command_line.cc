@@ -128,7 +128,9 @@ class parser {
     add_word(sub, "--report", out_.run.report, "FILE",
              "Writes the run report as JSON, also when the job fails; - for standard output.");
     add_word(sub, "--metrics-listen", out_.run.metrics_listen, "ADDRESS",
-             "Serves metrics to Prometheus: PORT (this machine only) or HOST:PORT.");
+             "Serves metrics to Prometheus: PORT (this machine only) or HOST:PORT; 9464-9473: the first free port.");
+    add_word(sub, "--metrics-file", out_.run.metrics_file, "FILE.prom",
+             "Writes how the run went, also when it fails, for the textfile collector of node_exporter.");
     sub.add_flag_callback(
         "--verify", [this] { out_.run.verify = true; },
         "All sorts check that no row is lost, and the order; those without strings do anyway.");
@@ -237,7 +239,7 @@ class parser {
     verify.add_flag("--any-order", out_.verify.any_order, "Count and sum only.");
     add_bench_disk();
     add(command::sort, "sort", "Sorts lines of text, as sort(1) does, with its options.");
-    add(command::metrics, "metrics", "Lists the metrics that --metrics-listen serves.");
+    add(command::metrics, "metrics", "Lists the metrics that --metrics-listen serves and --metrics-file writes.");
     add(command::version, "version", "Prints the version, and whether io_uring can be used here.");
   }
 
@@ -398,6 +400,9 @@ class parser {
     if (out_.run.resume && file_ == "-")
       throw error(error_kind::usage, "--resume: the job comes from standard input, which can't be read again",
                   "write the job to a file, or leave out --resume");
+    if (out_.run.metrics_file == "-")
+      throw error(error_kind::usage, "--metrics-file can't be standard output",
+                  "give a file in the directory that node_exporter reads (--collector.textfile.directory)");
     out_.run.resources = resources_given();
     out_.run.progress = choice_of<progress_mode>("--progress", progress_,
                                                  {{"auto", progress_mode::automatic},

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "engine/base/error.h"
+#include "runner/job_loading.h"
 
 namespace flowrun::runner {
 
@@ -73,6 +75,13 @@ const exit_code* find_exit_code(int number) {
   const auto found =
       std::find_if(exit_codes().begin(), exit_codes().end(), [&](const exit_code& c) { return c.number == number; });
   return found == exit_codes().end() ? nullptr : &*found;
+}
+
+int exit_code_of(const std::exception& problem) {
+  if (const auto* shown = dynamic_cast<const faults_shown*>(&problem)) return shown->exit_code();
+  if (const auto* known = dynamic_cast<const error*>(&problem)) return known->exit_code();
+  return number_of(dynamic_cast<const std::bad_alloc*>(&problem) != nullptr ? error_kind::resources
+                                                                            : error_kind::internal);
 }
 
 std::string exit_code_list() {

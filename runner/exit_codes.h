@@ -19,6 +19,8 @@ const std::vector<exit_code>& exit_codes();
 
 // Null if flowrun has no such code.
 const exit_code* find_exit_code(int number);
+// Of a command that ends with this exception.
+int exit_code_of(const std::exception& problem);
 
 // A table for people.
 std::string exit_code_list();

@@ -56,7 +56,7 @@ int explain(const std::vector<std::string>& asked) {
     return 0;
   }
   if (const std::string lines = metric_lines(text); !lines.empty()) {
-    print("a metric, which --metrics-listen serves (name and labels, kind, meaning):\n\n" + lines);
+    print("a metric, of --metrics-listen and --metrics-file (name and labels, kind, meaning):\n\n" + lines);
     return 0;
   }
   if (show_word(text)) return 0;

@@ -22,6 +22,7 @@ inline constexpr const char* run_examples =
                                        spill to two disks at once, at most 200 GiB on the second
   flowrun job.yaml -p input=edges.csv --set nodes.top.with.limit=100
   flowrun job.yaml --report report.json --progress json
+  flowrun job.yaml --metrics-file /var/lib/prometheus/node-exporter/job.prom
   flowrun job.yaml --resume            after a kill, the same command goes on
   make-job | flowrun run -             the job from standard input
 

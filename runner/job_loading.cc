@@ -50,14 +50,14 @@ std::string similar_file(const std::string& path) {
 }
 
 // What the command reads and writes besides the job's own files.
-std::vector<plan::file_use> files_of_command(const job_arguments& job, const std::string& report) {
+std::vector<plan::file_use> files_of_command(const job_arguments& job, const std::vector<own_output>& outputs) {
   std::vector<plan::file_use> out;
   const auto add = [&](const std::string& path, const std::string& who, bool writes) {
     specs::Position where;
     where.set_origin(who + " " + path);
     if (!path.empty()) out.push_back({path, who, writes, where});
   };
-  add(report, "--report", true);
+  for (const own_output& output : outputs) add(output.path, output.option, true);
   add(job.file, job.file == "-" ? "flowrun (for the job)" : "flowrun", false);
   add(read_machine_configuration().path, "flowrun", false);
   return out;
@@ -84,8 +84,7 @@ void show_file_faults(const std::vector<exec::file_fault>& found, const std::str
 
 }  // namespace
 
-loaded_job load(const job_arguments& job, const resource_arguments& given, terminal& screen,
-                const std::string& report) {
+specs::read_result read_job(const job_arguments& job, terminal& screen) {
   std::error_code ignored;
   if (job.file != "-" && !std::filesystem::exists(job.file, ignored)) {
     const std::string similar = similar_file(job.file);
@@ -94,6 +93,15 @@ loaded_job load(const job_arguments& job, const resource_arguments& given, termi
   }
   specs::read_result read = specs::read_job_file(job.file, job.parameters, job.overrides);
   screen.hide(read.environment);
+  return read;
+}
+
+loaded_job load(const job_arguments& job, const resource_arguments& given, terminal& screen) {
+  return load(read_job(job, screen), job, given, screen, {});
+}
+
+loaded_job load(specs::read_result read, const job_arguments& job, const resource_arguments& given, terminal& screen,
+                const std::vector<own_output>& outputs) {
   if (read.faults.empty()) {
     // Plugins have sources, too. What is wrong with them is told by the check.
     load_plugins_of(read.job);
@@ -103,7 +111,7 @@ loaded_job load(const job_arguments& job, const resource_arguments& given, termi
     for (fault& f : plan::unknown_operators(read.job, known_vocabulary())) read.faults.push_back(std::move(f));
   }
   const std::string text = read.text;
-  loaded_job out = planned_or_shown(std::move(read), given, screen, files_of_command(job, report));
+  loaded_job out = planned_or_shown(std::move(read), given, screen, files_of_command(job, outputs));
   if (job.look_at_files) show_file_faults(exec::look_at_files(*out.graph, known_operators()), text, screen);
   return out;
 }

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "engine/base/error.h"
 #include "engine/exec/job.h"
@@ -33,10 +35,21 @@ struct loaded_job {
   std::vector<std::string> missing_inputs;  // that a run would fail for
 };
 
-// Throws faults_shown, or error(missing_input) when there is no such file. `report` is the file that the run report
-// goes to; may be empty.
-loaded_job load(const job_arguments& job, const resource_arguments& given, terminal& screen,
-                const std::string& report = {});
+// The job's text, read. What is wrong with it is told by what loads it. Throws error(missing_input) when there is no
+// such file.
+specs::read_result read_job(const job_arguments& job, terminal& screen);
+
+// A file that the command writes besides those of the job, and the option that names it. The path may be empty: none.
+struct own_output {
+  std::string option;
+  std::string path;
+};
+
+// Throws faults_shown.
+loaded_job load(specs::read_result read, const job_arguments& job, const resource_arguments& given, terminal& screen,
+                const std::vector<own_output>& outputs);
+// Reads it, too.
+loaded_job load(const job_arguments& job, const resource_arguments& given, terminal& screen);
 
 // The same for a job that has been read, from a file or not. Throws faults_shown. `own`, `may_replace_inputs`:
 // plan::outer_files.

@@ -11,6 +11,7 @@
 #include "runner/command_line.h"
 #include "runner/commands.h"
 #include "runner/document.h"
+#include "runner/exit_codes.h"
 #include "runner/job_loading.h"
 #include "runner/last_words.h"
 #include "runner/sort_command.h"
@@ -62,25 +63,25 @@ int guarded(int argc, char** argv, bool may_be_piped_away) {
     screen = &chosen;
     return carry_out(asked, chosen);
   } catch (const faults_shown& shown) {
-    return shown.exit_code();
+    return exit_code_of(shown);
   } catch (const broken_pipe& problem) {
     if (may_be_piped_away) end_by_broken_pipe();
     screen->show(problem);
-    return problem.exit_code();
+    return exit_code_of(problem);
   } catch (const error& problem) {
     // The mistakes of plugins are of this kind, too, and say whose they are.
     if (problem.kind() == error_kind::internal && std::string_view(problem.what()).starts_with("internal error"))
       screen->show_bug(problem.what());
     else
       screen->show(problem);
-    return problem.exit_code();
-  } catch (const std::bad_alloc&) {
+    return exit_code_of(problem);
+  } catch (const std::bad_alloc& problem) {
     screen->show(
         error(error_kind::resources, "out of memory", "the machine has less memory than the budget: lower it with -m"));
-    return static_cast<int>(error_kind::resources);
+    return exit_code_of(problem);
   } catch (const std::exception& problem) {
     screen->show_bug(problem.what());
-    return static_cast<int>(error_kind::internal);
+    return exit_code_of(problem);
   }
 }
 

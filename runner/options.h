@@ -51,6 +51,7 @@ struct run_arguments {
   std::optional<bool> verify;  // absent: as the job says, else the default (settings_of)
   progress_mode progress = progress_mode::automatic;
   std::string metrics_listen;  // empty: no metrics
+  std::string metrics_file;    // how the run went; empty: none
   std::string report;          // empty: none; - for standard output
   bool resume = false;         // keeps what is finished, and goes on with what an earlier run has left
 };

@@ -1,6 +1,5 @@
 // flowrun run: a job from its file to its report.
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -9,9 +8,9 @@
 #include "engine/base/units.h"
 #include "engine/exec/job.h"
 #include "engine/exec/job_report.h"
-#include "engine/metrics/exporter.h"
 #include "runner/commands.h"
 #include "runner/document.h"
+#include "runner/exit_codes.h"
 #include "runner/interrupts.h"
 #include "runner/job_loading.h"
 #include "runner/job_metrics.h"
@@ -99,19 +98,29 @@ class warning_reader {
 }  // namespace
 
 int run(const run_arguments& arguments, terminal& screen) {
-  return run_loaded(load(arguments.job, arguments.resources, screen, arguments.report), arguments, screen);
+  specs::read_result read = read_job(arguments.job, screen);
+  run_metrics measured(screen.mask().masked(job_label(read.job)), screen);
+  if (!arguments.metrics_file.empty()) measured.write_at_end(arguments.metrics_file);
+  try {
+    const loaded_job loaded = load(std::move(read), arguments.job, arguments.resources, screen,
+                                   {{"--report", arguments.report}, {"--metrics-file", arguments.metrics_file}});
+    return run_loaded(loaded, arguments, measured, screen);
+  } catch (const faults_shown& problem) {
+    // One of the faults may be that the job reads or writes this very file. Its old content says that no run has
+    // succeeded since.
+    if (problem.exit_code() != static_cast<int>(error_kind::bad_spec)) measured.end(problem.exit_code(), nullptr);
+    throw;
+  } catch (const std::exception& problem) {
+    measured.end(exit_code_of(problem), nullptr);
+    throw;
+  }
 }
 
-int run_loaded(const loaded_job& loaded, const run_arguments& arguments, terminal& screen) {
+int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured, terminal& screen) {
   warn_of_ram_disks(loaded, screen);
   std::unique_ptr<pending_document> report;
   if (!arguments.report.empty()) report = std::make_unique<pending_document>(arguments.report);
-  metrics::collection measured;
-  std::unique_ptr<metrics::exporter> exporter;
-  if (!arguments.metrics_listen.empty()) {
-    exporter = std::make_unique<metrics::exporter>(arguments.metrics_listen, measured);
-    screen.say("flowrun: metrics at " + exporter->url() + "\n");
-  }
+  if (!arguments.metrics_listen.empty()) measured.serve(arguments.metrics_listen);
 
   const interrupts signals;
   exec::job_settings settings = settings_of(loaded, arguments);
@@ -133,14 +142,14 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
   }
   exec::job job(std::move(settings));
   tell_resources(loaded.machine, arguments, job.backend_name(), screen);
-  job_metrics values(job, screen.mask());
+  job_metrics values(job, loaded.machine.scratch_limit, screen.mask());
   const metrics::collection::attachment attached =
-      measured.attach([&values](metrics::sink& into) { values.collect(into); });
+      measured.values().attach([&values](metrics::sink& into) { values.collect(into); });
   progress_display progress(effective_mode(arguments.progress, screen), screen);
   warning_reader warnings;
   const auto tick = [&] {
     const exec::job_progress now = job.progress();
-    values.note(now);
+    values.note(now, unix_seconds());
     progress.update(now);
     warnings.read(job, screen);
   };
@@ -159,17 +168,19 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
     }
     if (arguments.resume && (known == nullptr || known->kind() != error_kind::io))
       screen.say("flowrun: what is finished stays: the same command goes on there (flowrun clean removes it)\n");
-    if (!stopped || signals.signal() == 0) throw;
+    const bool by_signal = stopped && signals.signal() != 0;
+    measured.end(by_signal ? 128 + signals.signal() : exit_code_of(problem), &values);
+    if (!by_signal) throw;
     screen.show(
         error(error_kind::cancelled, fmt::format("stopped by {}", name_of(signals.signal())), "no output was written"));
     return 128 + signals.signal();
   }
-  values.note_success(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
   progress.finish(job.progress(), "succeeded");
   warnings.read(job, screen);
   const exec::RunReport result = job.report(nullptr);
   screen.say(exec::report_text(result));
   if (report) report->write(report_document(result, screen));
+  measured.end(0, &values);
   return 0;
 }
 

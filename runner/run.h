@@ -4,11 +4,13 @@
 
 #include "runner/job_loading.h"
 #include "runner/options.h"
+#include "runner/run_metrics.h"
 #include "runner/terminal.h"
 
 namespace flowrun::runner {
 
-// Takes all of `arguments` but the job. Returns the exit code, or throws what ended the job.
-int run_loaded(const loaded_job& loaded, const run_arguments& arguments, terminal& screen);
+// Takes all of `arguments` but the job. Returns the exit code, or throws what ended the job, of which `measured` then
+// knows if the job had begun.
+int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured, terminal& screen);
 
 }  // namespace flowrun::runner

@@ -139,7 +139,9 @@ int carry_out(sort_request& request) {
   arguments.engine.sync_outputs = false;  // as GNU sort
   arguments.progress = request.debug ? progress_mode::automatic : progress_mode::none;
   if (request.debug) tell_job(tree);
-  return run_loaded(planned_or_shown(specs::read_tree(tree, "sort"), {}, screen, {}, true), arguments, screen);
+  run_metrics nobody_asks("sort", screen);
+  return run_loaded(planned_or_shown(specs::read_tree(tree, "sort"), {}, screen, {}, true), arguments, nobody_asks,
+                    screen);
 }
 
 }  // namespace

@@ -16,11 +16,14 @@ std::string_view to_string(metric_kind kind) {
 }
 
 std::string list_metrics() {
+  const auto series_of = [](const metric_declaration& d) {
+    return fmt::format("{}{{{}{}{}}}", d.name, common_label, d.labels.empty() ? "" : ",", d.labels);
+  };
   size_t width = 0;
-  for (const metric_declaration& d : declarations) width = std::max(width, d.name.size() + d.labels.size() + 2);
+  for (const metric_declaration& d : declarations) width = std::max(width, series_of(d).size());
   std::string out;
   for (const metric_declaration& d : declarations) {
-    const std::string series = d.labels.empty() ? std::string(d.name) : fmt::format("{}{{{}}}", d.name, d.labels);
+    const std::string series = series_of(d);
     out += fmt::format("{:<{}}  {:<9}  {}\n", series, width, to_string(d.kind), d.help);
   }
   return out;

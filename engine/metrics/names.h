@@ -2,7 +2,8 @@
 // dashboards/ reads this file as text, so entries keep the form  X(name, kind, "help", "label,label")).
 //
 // Base units and `_total` as Prometheus wants them; labels of few values only: node ids, operator names, scratch
-// directories.
+// directories. All series have the label job_name beside their own: what several jobs of a machine say can be told
+// apart, also where a scrape of files brings all of them under one address.
 #pragma once
 
 #include <array>
@@ -14,12 +15,20 @@ namespace flowrun::metrics {
 
 // clang-format off
 #define FLOWRUN_METRICS(X) \
-  X(flowrun_job_info, gauge, "Always 1; its labels name the job that runs and the version.", "name,version") \
+  X(flowrun_job_info, gauge, "Always 1; its labels name the job and the version of flowrun.", "version") \
   X(flowrun_job_progress_ratio, gauge, "Share of the job's bytes that have moved, over all passes, from 0 to 1.", "") \
   X(flowrun_job_phase, gauge, "The phase that runs, from 1.", "") \
   X(flowrun_job_phases, gauge, "Phases of the plan.", "") \
+  X(flowrun_job_last_progress_timestamp_seconds, gauge, \
+    "Unix time at which rows, bytes or iterations were last seen to move.", "") \
+  X(flowrun_job_start_timestamp_seconds, gauge, "Unix time at which the run began.", "") \
+  X(flowrun_job_end_timestamp_seconds, gauge, "Unix time at which the run ended; only in a --metrics-file.", "") \
+  X(flowrun_job_duration_seconds, gauge, "How long the run took; only in a --metrics-file.", "") \
+  X(flowrun_job_success, gauge, "1: the run succeeded, 0: it did not; only in a --metrics-file.", "") \
+  X(flowrun_job_exit_code, gauge, \
+    "The run's exit code, which flowrun explain CODE explains; only in a --metrics-file.", "") \
   X(flowrun_job_last_success_timestamp_seconds, gauge, \
-    "Unix time at which a job of this process last succeeded; 0: not yet.", "") \
+    "Unix time at which a run of the job last succeeded, of which its --metrics-file keeps account; 0: none has.", "") \
   X(flowrun_node_rows_total, counter, "Rows that a node gave on; of a sink: that it took.", "node,op") \
   X(flowrun_node_bytes_total, counter, "Bytes of the rows that a node gave on; of a sink: that it took.", "node,op") \
   X(flowrun_node_busy_seconds_total, counter, "Time that threads spent in a node.", "node,op") \
@@ -40,11 +49,17 @@ namespace flowrun::metrics {
   X(flowrun_disk_request_seconds, histogram, "Time from submission to completion of a transfer.", "disk,direction") \
   X(flowrun_scratch_used_bytes, gauge, "Bytes in scratch blocks.", "disk") \
   X(flowrun_scratch_limit_bytes, gauge, "The most that scratch may take; absent without a limit.", "disk") \
+  X(flowrun_scratch_free_bytes, gauge, \
+    "What scratch can still take: the room of the file system, or less where limits say so.", "disk") \
   X(flowrun_memory_used_bytes, gauge, \
     "Bytes of the job's memory budget that the nodes, queues and batches of the running phase were given.", "") \
   X(flowrun_memory_limit_bytes, gauge, "The job's memory budget.", "") \
+  X(flowrun_memory_usable_bytes, gauge, \
+    "Memory that the process can have: the machine's, or its control group's limit.", "") \
   X(process_resident_memory_bytes, gauge, "Resident memory of the process: budget, program, threads.", "")
 // clang-format on
+
+constexpr std::string_view common_label = "job_name";
 
 enum class metric : size_t {
 #define FLOWRUN_METRIC(name, kind, help, labels) name,

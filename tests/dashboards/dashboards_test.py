@@ -18,7 +18,7 @@ SELECTOR = re.compile(r"\b((?:flowrun|process)_[a-z0-9_]+)\s*\{([^}]*)\}")
 GROUPING = re.compile(r"\b(?:by|without)\s*\(([^)]*)\)")
 LEGEND = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 SUFFIXES = {"counter": [""], "gauge": [""], "histogram": ["_bucket", "_sum", "_count"]}
-SCRAPED = {"job", "instance"}  # labels that Prometheus adds to all that it reads
+EVERYWHERE = {"job", "instance", "job_name"}  # what Prometheus adds to all that it reads, and the common label of names.h
 
 
 def declared(text):
@@ -27,7 +27,7 @@ def declared(text):
     text = text.replace("\\\n", " ")  # the list is a macro: its lines go on
     for name, kind, _, labels in ENTRY.findall(text):
         for suffix in SUFFIXES[kind]:
-            series[name + suffix] = {label.strip() for label in labels.split(",") if label.strip()} | SCRAPED
+            series[name + suffix] = {label.strip() for label in labels.split(",") if label.strip()} | EVERYWHERE
             if suffix == "_bucket":
                 series[name + suffix].add("le")
     return series

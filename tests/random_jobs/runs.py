@@ -55,6 +55,7 @@ OTHER_OPTIONS = {
     "--progress": "what is said beside the files; tests/runner/progress_and_report_test.py",
     "--report": "the same",
     "--metrics-listen": "the same",
+    "--metrics-file": "the same; tests/runner/metrics_file_test.py",
     "--threads": "-j",
     "--memory": "-m",
 }

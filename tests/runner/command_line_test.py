@@ -74,6 +74,7 @@ class usage_test(process_test):
             (["job.yaml", "--color", "blue"], ["--color can't be 'blue'"]),
             (["job.yaml", "-q", "-v"], ["exclude each other"]),
             (["job.yaml", "--metrics-listen", "everywhere"], ["'everywhere' is no address"]),
+            (["job.yaml", "--metrics-listen", "9110-9100"], ["'9110-9100' is no address", "9464-9473"]),
             (["plan", "job.yaml", "--format", "xml"], ["--format can't be 'xml'"]),
             (["ops", "srot"], ["there is no operator 'srot'", "did you mean 'sort'?"]),
             (["gen", "records"], ["gen needs --rows"]),
@@ -154,7 +155,7 @@ class documents_test(process_test):
         ):  # fmt: skip
             self.assertIn(part, self.flowrun("ops", word).stdout)
         self.assertIn("$schema", self.flowrun("schema").stdout)
-        self.assertIn("flowrun_node_rows_total{node,op}", self.flowrun("metrics").stdout)
+        self.assertIn("flowrun_node_rows_total{job_name,node,op}", self.flowrun("metrics").stdout)
 
     def test_a_reader_that_goes_away_is_an_error(self):
         with open("/dev/full", "w") as full:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FLOWRUN = str(pathlib.Path(sys.argv.pop(1)).resolve()) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else ""
@@ -116,6 +117,10 @@ class process_test(unittest.TestCase):
                 if told.get("rows", 0) > 0 and phase in (None, told.get("phase")):
                     return
         self.fail("the job ended by itself")
+
+    def page(self, url):
+        """What a scrape of a job's metrics gets."""
+        return urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=30).read().decode()
 
     def report(self):
         return json.loads((self.dir / "report.json").read_text())

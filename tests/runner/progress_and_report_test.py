@@ -8,7 +8,6 @@ import re
 import select
 import socket
 import subprocess
-import urllib.request
 
 from flowrun_process import ENDLESS, FLOWRUN, SANITIZED, SORT, main, process_test
 
@@ -229,21 +228,21 @@ class metrics_test(process_test):
         )
         url = re.search(r"metrics at (http://127\.0\.0\.1:\d+/metrics)", job.stderr.readline()).group(1)
         self.until_rows_move(job)
-        page = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=30).read().decode()
+        page = self.page(url)
         series = {}
         for line in page.splitlines():
             if not line.startswith("#"):
                 name, value = line.rsplit(" ", 1)
                 series[name] = float(value)
-        self.assertGreater(series['flowrun_node_rows_total{node="drawn",op="generate"}'], 0)
-        self.assertGreater(series['flowrun_node_busy_seconds_total{node="sorted",op="sort"}'], 0)
-        self.assertEqual(series["flowrun_memory_limit_bytes"], 32 << 20)
-        self.assertGreater(series["flowrun_memory_used_bytes"], 1 << 20)
-        self.assertLessEqual(series["flowrun_memory_used_bytes"], series["flowrun_memory_limit_bytes"])
-        self.assertGreater(series["process_resident_memory_bytes"], 1 << 20)
-        self.assertTrue(0 <= series["flowrun_job_progress_ratio"] < 1)
-        self.assertIn('flowrun_scratch_used_bytes{disk="scratch"}', series)
-        self.assertIn('flowrun_disk_request_seconds_count{disk="scratch",direction="write"}', series)
+        self.assertGreater(series['flowrun_node_rows_total{job_name="sorting",node="drawn",op="generate"}'], 0)
+        self.assertGreater(series['flowrun_node_busy_seconds_total{job_name="sorting",node="sorted",op="sort"}'], 0)
+        self.assertEqual(series['flowrun_memory_limit_bytes{job_name="sorting"}'], 32 << 20)
+        self.assertGreater(series['flowrun_memory_used_bytes{job_name="sorting"}'], 1 << 20)
+        self.assertLessEqual(series['flowrun_memory_used_bytes{job_name="sorting"}'], series['flowrun_memory_limit_bytes{job_name="sorting"}'])
+        self.assertGreater(series['process_resident_memory_bytes{job_name="sorting"}'], 1 << 20)
+        self.assertTrue(0 <= series['flowrun_job_progress_ratio{job_name="sorting"}'] < 1)
+        self.assertIn('flowrun_scratch_used_bytes{job_name="sorting",disk="scratch"}', series)
+        self.assertIn('flowrun_disk_request_seconds_count{job_name="sorting",disk="scratch",direction="write"}', series)
         self.assertIn("# HELP flowrun_sort_runs ", page)
         listed = self.flowrun("metrics").stdout
         for line in page.splitlines():
@@ -254,14 +253,37 @@ class metrics_test(process_test):
         job.communicate(timeout=60)
         self.assertEqual(job.returncode, 143)
 
-    def test_a_taken_address(self):
+    def test_a_port_that_another_job_has(self):
         self.write("job.yaml", SORT)
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
-            address = "127.0.0.1:%d" % taken.getsockname()[1]
-            self.fails(74, self.flowrun("job.yaml", "--metrics-listen", address), "can't serve metrics at " + address)
+            port = taken.getsockname()[1]
+            address = f"127.0.0.1:{port}"
+            done = self.flowrun("job.yaml", "--metrics-listen", address)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"flowrun: warning: can't serve metrics at {address}: the port is taken", done.stderr)
+            self.assertIn("the job runs without", done.stderr)
+            self.assertEqual(self.files("out"), ["sorted.u64"])
+            last = min(port + 20, 65535)
+            done = self.flowrun("job.yaml", "--metrics-listen", f"{port}-{last}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            served = int(re.search(r"metrics at http://127\.0\.0\.1:(\d+)/metrics", done.stderr).group(1))
+            self.assertTrue(port < served <= last, served)
+
+    def test_an_address_of_another_machine(self):
+        self.write("job.yaml", SORT)
+        done = self.flowrun("job.yaml", "--metrics-listen", "192.0.2.1:9464")
+        self.fails(74, done, "can't serve metrics at 192.0.2.1:9464: Cannot assign requested address")
         self.assertEqual(self.files("out"), [])
+
+    def test_a_job_without_a_name_is_called_as_its_file(self):
+        self.write("nightly sums.yaml", LOOP)
+        job = self.start("nightly sums.yaml", "--metrics-listen", "0", "--progress", "json")
+        url = re.search(r"metrics at (\S+)", job.stderr.readline()).group(1)
+        self.until_rows_move(job)
+        page = self.page(url)
+        self.assertIn('flowrun_job_phases{job_name="nightly sums"}', page)
 
 
 if __name__ == "__main__":

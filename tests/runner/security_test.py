@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import socket
+import struct
 import time
 import unittest
 import urllib.error
@@ -199,6 +200,40 @@ class metrics_test(process_test):
         for connection in idle:
             connection.close()
         self.assertIn("200 OK", self.answer(address, b"GET /metrics HTTP/1.0\r\n\r\n"))
+
+
+    def test_the_job_ends_whatever_clients_do(self):
+        """A hundred that say nothing, and some that leave in the middle of an answer."""
+        os.mkfifo(self.dir / "in")
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  read: {op: file.read_lines, with: {path: in}}
+  write: {op: file.write_lines, in: read, with: {path: out}}
+""")
+        job = self.start("job.yaml", "--progress", "none", "--metrics-listen", "0")
+        address = self.address(job)
+        with open(self.dir / "in", "w") as feeder:
+            feeder.write("one\n")
+            feeder.flush()
+            for _ in range(20):
+                leaving = socket.create_connection(address, timeout=20)
+                leaving.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close() resets
+                leaving.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+                if _ % 2:
+                    leaving.recv(1)
+                leaving.close()
+            self.assertIn("200 OK", self.answer(address, b"GET /metrics HTTP/1.0\r\n\r\n"))
+            for _ in range(100):
+                idle = socket.socket()
+                self.addCleanup(idle.close)
+                idle.setblocking(False)
+                idle.connect_ex(address)
+            feeder.write("two\n")
+        begin = time.monotonic()
+        _, messages = job.communicate(timeout=60)
+        self.assertEqual(job.returncode, 0, messages)
+        self.assertLess(time.monotonic() - begin, 15)  # an idle connection is waited for 2 s, and 16 are at a time
+        self.assertEqual((self.dir / "out").read_text(), "one\ntwo\n")
 
 
 class environment_test(process_test):

@@ -39,18 +39,25 @@ std::string scrape(const std::string& url) {
   return out;
 }
 
-TEST(listen_address, is_the_loopback_interface_unless_told_otherwise) {
-  EXPECT_EQ(listen_address("9464"), "127.0.0.1:9464");
-  EXPECT_EQ(listen_address(":9464"), "127.0.0.1:9464");
-  EXPECT_EQ(listen_address("localhost:0"), "127.0.0.1:0");
-  EXPECT_EQ(listen_address("0.0.0.0:80"), "0.0.0.0:80");
-  EXPECT_EQ(listen_address("[::]:80"), "[::]:80");
+std::string words(const listen_range& range) {
+  return range.host + " " + std::to_string(range.first) + " " + std::to_string(range.last);
 }
 
-TEST(listen_address, refuses_what_is_none) {
-  for (const char* text : {"", ":", "port", "1.2.3.4:", "70000", "-1", "a,b:80", "127.0.0.1:80x"}) {
+TEST(listen_addresses, are_of_the_loopback_interface_unless_told_otherwise) {
+  EXPECT_EQ(words(listen_addresses("9464")), "127.0.0.1 9464 9464");
+  EXPECT_EQ(words(listen_addresses(":9464")), "127.0.0.1 9464 9464");
+  EXPECT_EQ(words(listen_addresses("localhost:0")), "127.0.0.1 0 0");
+  EXPECT_EQ(words(listen_addresses("0.0.0.0:80")), "0.0.0.0 80 80");
+  EXPECT_EQ(words(listen_addresses("[::]:80")), "[::] 80 80");
+  EXPECT_EQ(words(listen_addresses("9464-9473")), "127.0.0.1 9464 9473");
+  EXPECT_EQ(words(listen_addresses("0.0.0.0:9464-9464")), "0.0.0.0 9464 9464");
+}
+
+TEST(listen_addresses, refuses_what_is_none) {
+  for (const char* text : {"", ":", "port", "1.2.3.4:", "70000", "-1", "a,b:80", "127.0.0.1:80x", "90-80", "0-80",
+                           "80-", "80-90-100", "80-70000"}) {
     try {
-      listen_address(text);
+      listen_addresses(text);
       ADD_FAILURE() << text;
     } catch (const error& e) {
       EXPECT_EQ(e.kind(), error_kind::usage) << text;
@@ -62,7 +69,7 @@ TEST(listen_address, refuses_what_is_none) {
 TEST(exporter, answers_beside_idle_connections) {
   collection source;
   const auto attached = source.attach([](sink& into) { into.value(metric::flowrun_job_phase, {}, 7); });
-  const exporter served("0", source);
+  const exporter served("0", source, "nightly");
   const sockaddr_in address = address_of(served.url());
   std::vector<int> idle;
   for (int i = 0; i < 20; ++i) {
@@ -73,7 +80,7 @@ TEST(exporter, answers_beside_idle_connections) {
       ASSERT_EQ(write(idle.back(), half.data(), half.size()), static_cast<ssize_t>(half.size()));
     }
   }
-  EXPECT_THAT(scrape(served.url()), HasSubstr("flowrun_job_phase 7"));
+  EXPECT_THAT(scrape(served.url()), HasSubstr("flowrun_job_phase{job_name=\"nightly\"} 7"));
   for (const int connection : idle) close(connection);
 }
 
@@ -83,14 +90,14 @@ TEST(exporter, serves_names_help_labels_and_values) {
     into.value(metric::flowrun_node_rows_total, {"a \"b\"", "map"}, 341948);
     into.value(metric::flowrun_job_progress_ratio, {}, 0.25);
   });
-  const exporter server("0", source);
+  const exporter server("0", source, "nightly");
   const std::string page = scrape(server.url());
   EXPECT_THAT(page, HasSubstr("200 OK"));
   EXPECT_THAT(page, HasSubstr("# HELP flowrun_node_rows_total Rows that a node gave on; of a sink: that it took."));
   EXPECT_THAT(page, HasSubstr("# TYPE flowrun_node_rows_total counter"));
-  EXPECT_THAT(page, HasSubstr("flowrun_node_rows_total{node=\"a \\\"b\\\"\",op=\"map\"} 341948"));
+  EXPECT_THAT(page, HasSubstr("flowrun_node_rows_total{job_name=\"nightly\",node=\"a \\\"b\\\"\",op=\"map\"} 341948"));
   EXPECT_THAT(page, HasSubstr("# TYPE flowrun_job_progress_ratio gauge"));
-  EXPECT_THAT(page, HasSubstr("flowrun_job_progress_ratio 0.25"));
+  EXPECT_THAT(page, HasSubstr("flowrun_job_progress_ratio{job_name=\"nightly\"} 0.25"));
   EXPECT_THAT(page, Not(HasSubstr("flowrun_sort_runs")));  // it was never given a value
 }
 
@@ -99,28 +106,75 @@ TEST(exporter, serves_histograms_with_cumulative_buckets) {
   const auto attached = source.attach([](sink& into) {
     into.histogram(metric::flowrun_disk_request_seconds, {"/scratch", "read"}, {{0.5, 1}, {2, 3, 4}, 7.5});
   });
-  const exporter server("127.0.0.1:0", source);
+  const exporter server("127.0.0.1:0", source, "nightly");
   const std::string page = scrape(server.url());
-  EXPECT_THAT(page,
-              HasSubstr("flowrun_disk_request_seconds_bucket{disk=\"/scratch\",direction=\"read\",le=\"0.5\"} 2"));
-  EXPECT_THAT(page, HasSubstr("flowrun_disk_request_seconds_bucket{disk=\"/scratch\",direction=\"read\",le=\"1\"} 5"));
-  EXPECT_THAT(page,
-              HasSubstr("flowrun_disk_request_seconds_bucket{disk=\"/scratch\",direction=\"read\",le=\"+Inf\"} 9"));
-  EXPECT_THAT(page, HasSubstr("flowrun_disk_request_seconds_sum{disk=\"/scratch\",direction=\"read\"} 7.5"));
-  EXPECT_THAT(page, HasSubstr("flowrun_disk_request_seconds_count{disk=\"/scratch\",direction=\"read\"} 9"));
+  EXPECT_THAT(page, HasSubstr("flowrun_disk_request_seconds_bucket{job_name=\"nightly\",disk=\"/"
+                              "scratch\",direction=\"read\",le=\"0.5\"} 2"));
+  EXPECT_THAT(
+      page,
+      HasSubstr(
+          "flowrun_disk_request_seconds_bucket{job_name=\"nightly\",disk=\"/scratch\",direction=\"read\",le=\"1\"} 5"));
+  EXPECT_THAT(page, HasSubstr("flowrun_disk_request_seconds_bucket{job_name=\"nightly\",disk=\"/"
+                              "scratch\",direction=\"read\",le=\"+Inf\"} 9"));
+  EXPECT_THAT(
+      page,
+      HasSubstr("flowrun_disk_request_seconds_sum{job_name=\"nightly\",disk=\"/scratch\",direction=\"read\"} 7.5"));
+  EXPECT_THAT(
+      page,
+      HasSubstr("flowrun_disk_request_seconds_count{job_name=\"nightly\",disk=\"/scratch\",direction=\"read\"} 9"));
 }
 
-TEST(exporter, says_when_the_address_is_taken) {
+int port_of(const exporter& served) { return std::stoi(served.url().substr(served.url().rfind(':') + 1)); }
+
+TEST(exporter, says_when_the_port_is_taken) {
   collection source;
-  const exporter first("0", source);
+  const exporter first("0", source, "nightly");
   const std::string taken = first.url().substr(7, first.url().rfind('/') - 7);
   try {
-    const exporter second(taken, source);
+    const exporter second(taken, source, "nightly");
     ADD_FAILURE() << taken;
-  } catch (const error& e) {
+  } catch (const address_taken& e) {
     EXPECT_EQ(e.kind(), error_kind::io);
     EXPECT_THAT(e.what(), HasSubstr(taken));
+    EXPECT_THAT(e.what(), HasSubstr("the port is taken"));
   }
+}
+
+// An address of another machine is a mistake, and no matter of which job came first.
+TEST(exporter, says_when_the_address_is_not_ours) {
+  collection source;
+  for (const char* text : {"192.0.2.1:9464", "[2001:db8::1]:9464", "1.2.3:9464"}) {
+    try {
+      const exporter served(text, source, "nightly");
+      ADD_FAILURE() << text;
+    } catch (const address_taken& e) {
+      ADD_FAILURE() << e.what();
+    } catch (const error& e) {
+      EXPECT_EQ(e.kind(), error_kind::io);
+      EXPECT_THAT(e.what(), HasSubstr(text));
+    }
+  }
+}
+
+TEST(exporter, takes_the_first_free_port_of_a_range) {
+  collection source;
+  const auto attached = source.attach([](sink& into) { into.value(metric::flowrun_job_phase, {}, 7); });
+  const exporter first("20000-20200", source, "first");
+  const exporter second("20000-20200", source, "second");
+  const exporter third("20000-20200", source, "third");
+  EXPECT_GE(port_of(first), 20000);
+  EXPECT_GT(port_of(second), port_of(first));
+  EXPECT_GT(port_of(third), port_of(second));
+  EXPECT_LE(port_of(third), 20200);
+  EXPECT_THAT(scrape(third.url()), HasSubstr("flowrun_job_phase{job_name=\"third\"} 7"));
+}
+
+TEST(page, is_what_a_scrape_gets) {
+  collection source;
+  const auto attached = source.attach([](sink& into) { into.value(metric::flowrun_job_phase, {}, 7); });
+  EXPECT_EQ(page_of(source, "a \"b\"\n\\"),
+            "# HELP flowrun_job_phase The phase that runs, from 1.\n# TYPE flowrun_job_phase gauge\n"
+            "flowrun_job_phase{job_name=\"a \\\"b\\\"\\n\\\\\"} 7\n");
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ TEST(names, are_found_by_their_enumerator) {
 TEST(names, list_has_one_line_each) {
   const std::string list = list_metrics();
   EXPECT_EQ(static_cast<size_t>(std::count(list.begin(), list.end(), '\n')), declarations.size());
-  EXPECT_THAT(list, testing::HasSubstr("flowrun_node_rows_total{node,op}"));
+  EXPECT_THAT(list, testing::HasSubstr("flowrun_node_rows_total{job_name,node,op}"));
 }
 
 }  // namespace
