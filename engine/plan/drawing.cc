@@ -1,3 +1,5 @@
+#include "engine/plan/drawing.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,16 +13,6 @@ namespace flowrun::plan {
 
 namespace {
 
-// For a quoted string of dot.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out;
-}
-
 std::string columns_of(const record::row_type& type) {
   constexpr size_t most = 4;
   std::string out;
@@ -30,16 +22,17 @@ std::string columns_of(const record::row_type& type) {
 }
 
 // One graph and what is inside of its control nodes; `prefix` keeps the names of their boxes apart.
-class dot_explainer {
+class drawer {
  public:
-  dot_explainer(const graph& g, const physical_plan& plan, std::string prefix, std::string& out)
+  drawer(const graph& g, const physical_plan& plan, std::string prefix, drawing& out)
       : g_(g), plan_(plan), prefix_(std::move(prefix)), out_(out) {}
 
   void run() {
     for (size_t x = 0; x < plan_.phases.size(); ++x) draw_phase(x);
     // Rows that no node reads one by one lie in a vector, or in a file that is sought in.
     for (size_t i = 0; i < g_.nodes.size(); ++i)
-      if (!drawn_.contains(static_cast<int>(i)) && !is_breaker(static_cast<int>(i))) draw(static_cast<int>(i));
+      if (!drawn_.contains(static_cast<int>(i)) && !is_breaker(static_cast<int>(i)))
+        draw(out_.boxes, static_cast<int>(i));
     for (size_t i = 0; i < g_.nodes.size(); ++i) draw_edges(static_cast<int>(i));
     for (const body_plan& b : plan_.bodies) draw_body(b);
   }
@@ -51,43 +44,40 @@ class dot_explainer {
   std::string box(int n, bool merges = false) const { return fmt::format("{}n{}_{}", prefix_, n, merges ? 1 : 0); }
   std::string store(int n, size_t input) const { return fmt::format("{}s{}_{}", prefix_, n, input); }
 
-  void draw(int index, bool merges = false) {
+  void draw(std::vector<drawn_box>& to, int index, bool merges = false) {
     const node& n = at(index);
     drawn_.insert(index);
     const node_part part = merges || n.stores() ? node_part::work
                            : is_breaker(index)  ? node_part::intake
                                                 : node_part::whole;
-    std::string label = escaped(part_name(n, part)) + "\\n" + escaped(n.declaration->name);
-    if (n.elided) label += " (elided)";
+    drawn_box out{box(index, merges), {part_name(n, part), n.declaration->name + (n.elided ? " (elided)" : "")}};
     const uint64_t memory = plan_.share_of(index, part);
-    if (memory > 0) label += "\\n" + format_bytes(memory);
-    const std::string_view color = is_breaker(index)                       ? "lightsalmon"
-                                   : n.inputs.empty() || n.outputs.empty() ? "lightblue"
-                                                                           : "white";
-    out_ += fmt::format("    {} [label=\"{}\", fillcolor={}];\n", box(index, merges), label, color);
+    if (memory > 0) out.lines.push_back(format_bytes(memory));
+    out.kind = is_breaker(index)                       ? box_kind::store
+               : n.inputs.empty() || n.outputs.empty() ? box_kind::end
+                                                       : box_kind::stage;
+    to.push_back(std::move(out));
   }
 
-  void draw_stored(const stored_input& s) {
-    std::string label = escaped(at(s.node).id + "." + at(s.node).inputs[static_cast<size_t>(s.input)].name);
-    label += "\\nstored";
+  void draw_stored(std::vector<drawn_box>& to, const stored_input& s) {
+    drawn_box out{store(s.node, static_cast<size_t>(s.input)),
+                  {at(s.node).id + "." + at(s.node).inputs[static_cast<size_t>(s.input)].name, "stored"},
+                  box_kind::store};
     const uint64_t memory = plan_.share_of(s.node, node_part::intake, s.input);
-    if (memory > 0) label += "\\n" + format_bytes(memory);
-    out_ += fmt::format("    {} [label=\"{}\", fillcolor=lightsalmon];\n", store(s.node, static_cast<size_t>(s.input)),
-                        label);
+    if (memory > 0) out.lines.push_back(format_bytes(memory));
+    to.push_back(std::move(out));
   }
 
   void draw_phase(size_t x) {
-    out_ += fmt::format(
-        "  subgraph cluster_{}{} {{\n    label=\"phase {}\";\n    style=\"rounded,filled\";\n    "
-        "fillcolor=gray95;\n",
-        prefix_, x, x + 1);
+    drawn_phase out{fmt::format("{}{}", prefix_, x), fmt::format("phase {}", x + 1), {}};
     for (int p : plan_.phases[x].pipelines) {
       const pipeline& line = plan_.pipelines[static_cast<size_t>(p)];
-      if (at(line.head).role() != operator_role::control || line.control) draw(line.head, is_breaker(line.head));
-      for (int n : line.nodes) draw(n);
-      for (const stored_input& s : line.stores) draw_stored(s);
+      if (at(line.head).role() != operator_role::control || line.control)
+        draw(out.boxes, line.head, is_breaker(line.head));
+      for (int n : line.nodes) draw(out.boxes, n);
+      for (const stored_input& s : line.stores) draw_stored(out.boxes, s);
     }
-    out_ += "  }\n";
+    out_.phases.push_back(std::move(out));
   }
 
   // A stored input is a box of its own where something fills it.
@@ -99,53 +89,48 @@ class dot_explainer {
 
   void draw_edges(int index) {
     const node& n = at(index);
-    if (is_breaker(index))
-      out_ += fmt::format("  {} -> {} [style=dashed, label=\"sorted runs\"];\n", box(index), box(index, true));
+    if (is_breaker(index)) out_.edges.push_back({box(index), box(index, true), {"sorted runs"}, true});
     for (size_t k = 0; k < n.inputs.size(); ++k) {
       const int from = n.inputs[k].from_node;
       const output_port& port = g_.input_of(n, k);
-      std::string label = escaped(columns_of(port.type));
-      if (!port.sorted_by.empty()) label += "\\nby " + escaped(to_string(port.sorted_by));
-      const queue* q = plan_.queue_into(index, static_cast<int>(k));
-      const bool spilling = q != nullptr && q->kind == queue_kind::spilling;
-      if (spilling) label += "\\nspilling queue";
       const bool filled = is_filled(index, static_cast<int>(k));
-      out_ += fmt::format("  {} -> {} [label=\"{}\"{}];\n", box(from, is_breaker(from)),
-                          filled ? store(index, k) : box(index), label, spilling ? ", color=red" : "");
-      if (filled) out_ += fmt::format("  {} -> {} [style=dashed];\n", store(index, k), box(index));
+      drawn_edge out{box(from, is_breaker(from)), filled ? store(index, k) : box(index), {columns_of(port.type)}};
+      if (!port.sorted_by.empty()) out.lines.push_back("by " + to_string(port.sorted_by));
+      const queue* q = plan_.queue_into(index, static_cast<int>(k));
+      out.spills = q != nullptr && q->kind == queue_kind::spilling;
+      if (out.spills) out.lines.emplace_back("spilling queue");
+      out_.edges.push_back(std::move(out));
+      if (filled) out_.edges.push_back({store(index, k), box(index), {}, true});
     }
     if (is_internal(n)) return;
-    for (const scalar_row& row : n.scalars)
-      out_ +=
-          fmt::format("  {} -> {} [style=dashed, label=\"{}\"];\n", box(row.taken_by), box(index), escaped(row.name));
+    for (const scalar_row& row : n.scalars) out_.edges.push_back({box(row.taken_by), box(index), {row.name}, true});
   }
 
   void draw_body(const body_plan& b) {
-    const std::string inside = fmt::format("{}b{}_{}_", prefix_, b.node, b.body);
     const graph& body = *at(b.node).bodies[b.body];
-    out_ += fmt::format("  subgraph cluster_{} {{\n  label=\"inside of {}\";\n  style=\"rounded,dashed\";\n", inside,
-                        escaped(body.path));
-    dot_explainer(body, *b.plan, inside, out_).run();
-    out_ += "  }\n";
+    drawing inside;
+    inside.id = fmt::format("{}b{}_{}_", prefix_, b.node, b.body);
+    inside.label = "inside of " + body.path;
+    drawer(body, *b.plan, inside.id, inside).run();
+    out_.inside.push_back(std::move(inside));
   }
 
   const graph& g_;
   const physical_plan& plan_;
   const std::string prefix_;
-  std::string& out_;
+  drawing& out_;
   std::set<int> drawn_;
 };
 
 }  // namespace
 
-std::string explain_dot(const graph& g, const physical_plan& plan) {
-  std::string out = fmt::format(
-      "digraph \"{}\" {{\n  rankdir=LR;\n  node [shape=box, style=\"rounded,filled\", fillcolor=white, "
-      "fontname=Helvetica];\n"
-      "  edge [fontname=Helvetica, fontsize=9];\n",
-      escaped(g.job ? g.job->name() : ""));
-  dot_explainer(g, plan, {}, out).run();
-  return out + "}\n";
+drawing draw(const graph& g, const physical_plan& plan) {
+  drawing out;
+  out.label = g.job ? g.job->name() : "";
+  drawer(g, plan, {}, out).run();
+  return out;
 }
+
+std::string explain_dot(const graph& g, const physical_plan& plan) { return dot_text(draw(g, plan)); }
 
 }  // namespace flowrun::plan
