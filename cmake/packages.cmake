@@ -72,19 +72,17 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME flowrun)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_RUNTIME_DESCRIPTION
-"${CPACK_PACKAGE_DESCRIPTION_SUMMARY}
- A job is a YAML file with a graph of file nodes, streaming nodes and sort
- nodes. It is checked and planned before it runs, in a fixed budget of memory,
- and spills to several disks at once. The command sorts lines of text, too, with
- the options of GNU sort.")
+"A job is a YAML file with a graph of file nodes, streaming nodes and
+ sort nodes. It is checked and planned before it runs, in a fixed budget
+ of memory, and spills to several disks at once. The command sorts lines
+ of text, too, with the options of GNU sort.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME flowrun-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "flowrun (>= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION
-"headers for plugins of flowrun
- Plugins are shared libraries with functions, aggregates and operators for the
+"Headers for plugins. Plugins are shared libraries with functions, aggregates and operators for the
  jobs of flowrun. These are the headers that they are built with, and packages
  of them for CMake and pkg-config.")
 include(CPack)

@@ -7,6 +7,7 @@ import xml.etree.ElementTree
 from flowrun_process import ROOT, SORT, main, process_test
 
 SVG = "{http://www.w3.org/2000/svg}"
+GIVEN = ("-p", "dir=in", "-p", "out=out")  # what the golden jobs ask for
 HOSTILE = """flowrun: 1
 name: "a <b> & \\"c\\" \\\\ ]]> --> `x` #1; | <script>"
 nodes:
@@ -18,7 +19,7 @@ nodes:
 
 class graph_test(process_test):
     def drawn(self, job, format):
-        done = self.flowrun("graph", job, "-f", format)
+        done = self.flowrun("graph", job, "-f", format, *(GIVEN if "golden" in str(job) else []))
         self.assertEqual((done.returncode, done.stderr), (0, ""), job)
         return done.stdout
 
@@ -27,11 +28,11 @@ class graph_test(process_test):
         self.assertEqual(self.drawn("job.yaml", "dot"), self.flowrun("plan", "job.yaml", "-f", "dot").stdout)
 
     def test_every_node_in_every_format(self):
-        jobs = sorted([*(ROOT / "specs/jobs").glob("*.yaml"), *(ROOT / "tests/golden/jobs").glob("*/job.yaml")])
+        jobs = sorted((ROOT / "tests/golden/jobs").glob("*/job.yaml"))
         self.assertGreater(len(jobs), 10)
         drawn = 0
         for job in jobs:
-            dot = self.flowrun("graph", job)
+            dot = self.flowrun("graph", job, *GIVEN)
             if dot.returncode != 0:  # it needs parameters
                 continue
             drawn += 1
@@ -51,7 +52,7 @@ class graph_test(process_test):
     def test_no_box_covers_another(self):
         self.write("job.yaml", SORT)
         for job in [self.dir / "job.yaml", *sorted((ROOT / "tests/golden/jobs").glob("*/job.yaml"))]:
-            done = self.flowrun("graph", job, "-f", "svg")
+            done = self.flowrun("graph", job, "-f", "svg", *(GIVEN if "golden" in str(job) else []))
             if done.returncode != 0:
                 continue
             svg = xml.etree.ElementTree.fromstring(done.stdout)
