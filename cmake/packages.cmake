@@ -48,6 +48,9 @@ if(TARGET flowrun AND NOT CMAKE_CXX_FLAGS MATCHES fsanitize)
   endforeach()
 endif()
 
+install(FILES cmake/package/flowrun-dev.overrides DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides
+  COMPONENT development RENAME flowrun-dev)
+
 # Takes away what `cmake --install` of this folder has put somewhere last.
 add_custom_target(uninstall
   COMMAND ${CMAKE_COMMAND} -DMANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt
@@ -73,16 +76,16 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_RUNTIME_DESCRIPTION
 "A job is a YAML file with a graph of file nodes, streaming nodes and
- sort nodes. It is checked and planned before it runs, in a fixed budget
- of memory, and spills to several disks at once. The command sorts lines
- of text, too, with the options of GNU sort.")
+sort nodes. It is checked and planned before it runs, in a fixed budget
+of memory, and spills to several disks at once. The command sorts lines
+of text, too, with the options of GNU sort.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME flowrun-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "flowrun (>= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION
-"Headers for plugins. Plugins are shared libraries with functions, aggregates and operators for the
- jobs of flowrun. These are the headers that they are built with, and packages
- of them for CMake and pkg-config.")
+"Plugins are shared libraries with functions, aggregates and operators
+for the jobs of flowrun. These are the headers that they are built with,
+and packages of them for CMake and pkg-config.")
 include(CPack)
