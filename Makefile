@@ -9,7 +9,7 @@ EXAMPLE := debian-depends
 SOURCES = $(shell find engine operators specs runner tests -name '*.cc' -o -name '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build $(PRESETS) run test torture bench figures reference format tidy clean
+.PHONY: help setup build $(PRESETS) run test torture bench figures reference package package-test format tidy clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -66,6 +66,15 @@ reference: release  ## write the generated pages anew: specs/REFERENCE.md, the s
 	$(FLOWRUN) schema > build/schema.json && mv build/schema.json specs/flowrun-1.schema.json
 	tools/command-reference $(FLOWRUN) > build/commands.md && mv build/commands.md docs/commands.md
 	tools/plugin-reference > build/plugin-reference.md && mv build/plugin-reference.md docs/plugin-reference.md
+
+package: build/release/build.ninja  ## Debian packages of what is built: build/release/packages/*.deb
+	@tools/setup --package
+	cmake --build build/release --parallel $(JOBS) --target flowrun documents package_changelog
+	cpack --config build/release/CPackConfig.cmake
+	lintian --fail-on error,warning build/release/packages/*.deb
+
+package-test: package  ## install the packages in a new, clean Debian and use them there (root; minutes)
+	tests/packages/clean_root.sh build/release/packages
 
 format:  ## clang-format every source in place
 	@tools/setup --dev

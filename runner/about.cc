@@ -1,15 +1,13 @@
-// ops, schema, reference, metrics, version: what flowrun says about itself, all of it generated from the declarations.
+// ops, schema, reference, metrics: what flowrun says about itself, all of it generated from the declarations.
 #include <algorithm>
 
 #include "engine/expr/functions.h"
 #include "engine/expr/outside_function.h"
-#include "engine/io/request.h"
 #include "engine/metrics/names.h"
 #include "engine/plan/reference.h"
 #include "engine/plan/schema_json.h"
 #include "runner/commands.h"
 #include "runner/document.h"
-#include "runner/version.h"
 #include "runner/words.h"
 
 namespace flowrun::runner {
@@ -131,13 +129,6 @@ int show_reference() {
 
 int show_metrics() {
   print(metrics::list_metrics());
-  return 0;
-}
-
-int show_version() {
-  const std::string refusal = io::io_uring_refusal();
-  print(fmt::format("flowrun {}\nio_uring: {}\n", version,
-                    refusal.empty() ? "yes" : "no (" + refusal + "); threads instead"));
   return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/base/fault.h"
 #include "engine/base/units.h"
+#include "runner/described_commands.h"
 #include "runner/exit_codes.h"
 #include "runner/help_texts.h"
 #include "runner/infer_words.h"
@@ -61,6 +62,7 @@ class parser {
     add_run();
     add_check();
     add_plan();
+    add_graph();
     add_clean();
     add_test();
     add_infer();
@@ -81,7 +83,36 @@ class parser {
     return finish();
   }
 
+  std::vector<described_command> described() const {
+    std::vector<described_command> out = {described(app_)};
+    out.front().name.clear();
+    for (const auto& [sub, what] : commands_) out.push_back(described(*sub));
+    return out;
+  }
+
  private:
+  static described_command described(const CLI::App& app) {
+    described_command out;
+    out.name = app.get_name();
+    out.aliases = app.get_aliases();
+    out.help = app.get_description();
+    out.notes = app.get_footer();
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->get_positional()) {
+        out.arguments.push_back({option->get_name(true), option->get_description()});
+        continue;
+      }
+      described_option o;
+      for (const std::string& name : option->get_snames()) o.names.push_back("-" + name);
+      for (const std::string& name : option->get_lnames()) o.names.push_back("--" + name);
+      if (option->get_items_expected_max() > 0) o.value = option->get_type_name();
+      o.help = option->get_description();
+      o.group = option->get_group();
+      out.options.push_back(std::move(o));
+    }
+    return out;
+  }
+
   CLI::App& add(command what, const std::string& name, const std::string& help, const std::string& footer = {}) {
     CLI::App& sub = *app_.add_subcommand(name, help);
     sub.allow_extras();
@@ -167,6 +198,17 @@ class parser {
     add_resources(sub);
   }
 
+  void add_graph() {
+    CLI::App& sub =
+        add(command::graph, "graph", "Draws a job as it would run: its nodes, phases and edges.", graph_examples);
+    sub.add_option("FILE", file_, "The job; - for standard input.")->type_name(" ");
+    add_word(sub, "-f,--format", picture_, "FORMAT",
+             "dot (Graphviz), mermaid, svg. Default: by the name of the output, else dot.");
+    add_word(sub, "-o,--output", out_.graph.output, "FILE", "Where to; standard output otherwise.");
+    add_job(sub);
+    add_resources(sub);
+  }
+
   void add_clean() {
     CLI::App& sub = add(command::clean, "clean",
                         "Removes what jobs with --resume have left on scratch, but for those at work.", clean_examples);
@@ -205,6 +247,11 @@ class parser {
   }
 
   void add_others() {
+    CLI::App& begin =
+        add(command::new_job, "new", "Begins a job: a chain of operators, with what each of them needs.", new_examples);
+    begin.add_option("CHAIN", out_.document.name, "Operators with / between them, from a source to a sink.")
+        ->type_name(" ");
+    add_word(begin, "-o,--output", out_.document.output, "JOB.yaml", "Where to; standard output otherwise.");
     CLI::App& ops = add(command::ops, "ops", "Lists the operators, or explains one.", ops_examples);
     ops.add_option("NAME", out_.operator_name, "An operator; or the word expressions.")->type_name(" ");
     CLI::App& explain = add(command::explain, "explain",
@@ -240,7 +287,19 @@ class parser {
     add_bench_disk();
     add(command::sort, "sort", "Sorts lines of text, as sort(1) does, with its options.");
     add(command::metrics, "metrics", "Lists the metrics that --metrics-listen serves and --metrics-file writes.");
-    add(command::version, "version", "Prints the version, and whether io_uring can be used here.");
+    CLI::App& completion =
+        add(command::completion, "completion", "Prints the script by which a shell completes the words of flowrun.",
+            completion_examples);
+    completion.add_option("SHELL", out_.document.name, "bash, zsh or fish.")->type_name(" ");
+    add_word(completion, "-o,--output", out_.document.output, "FILE", "Where to; standard output otherwise.");
+    CLI::App& man = add(command::man, "man", "Prints a manual page: flowrun's, or that of a command.", man_examples);
+    man.add_option("COMMAND", out_.document.name, "A command.")->type_name(" ");
+    add_word(man, "-o,--output", out_.document.output, "FILE", "Where to; standard output otherwise.");
+    add_word(man, "--all", out_.document.directory, "DIR", "Writes all pages into a directory.");
+    CLI::App& version =
+        add(command::version, "version", "Prints the version, what it is built with, and what this machine offers it.");
+    version.add_flag("--json", out_.version.as_json, "The same as JSON.");
+    version.add_flag("--only-number", out_.version.only_number, "Nothing but the version, as flowrun --version.");
   }
 
   void add_bench_disk() {
@@ -291,6 +350,7 @@ class parser {
     const words names = command_names();
     if (word == "--version") {
       given[at] = "version";
+      given.insert(given.begin() + static_cast<std::ptrdiff_t>(at) + 1, "--only-number");
       return given;
     }
     if (word == "-h" || word == "--help" || std::find(names.begin(), names.end(), word) != names.end()) return given;
@@ -436,6 +496,16 @@ class parser {
         choice_of<std::string>("--format", format_, {{"text", "text"}, {"json", "json"}, {"dot", "dot"}});
   }
 
+  void finish_graph() {
+    out_.graph.job = job();
+    out_.graph.resources = resources_given();
+    const std::string& to = out_.graph.output;
+    if (picture_.empty())
+      picture_ = to.ends_with(".svg") ? "svg" : to.ends_with(".mmd") || to.ends_with(".mermaid") ? "mermaid" : "dot";
+    out_.graph.format =
+        choice_of<std::string>("--format", picture_, {{"dot", "dot"}, {"mermaid", "mermaid"}, {"svg", "svg"}});
+  }
+
   void finish_test() {
     out_.test.paths = files_.empty() ? words{"."} : files_;
     out_.test.pattern = pattern_;
@@ -523,13 +593,17 @@ class parser {
     refuse_leftovers(*sub);
     for (const auto& [app, what] : commands_)
       if (app == sub) out_.what = what;
-    const bool wants_file = out_.what == command::run || out_.what == command::plan || out_.what == command::verify;
+    const bool wants_file = out_.what == command::run || out_.what == command::plan || out_.what == command::graph ||
+                            out_.what == command::verify;
     if (wants_file ? file_.empty() : out_.what == command::check && files_.empty())
       throw error(error_kind::usage, sub->get_name() + " needs a FILE", hint_for_help());
+    if (out_.what == command::new_job && out_.document.name.empty())
+      throw error(error_kind::usage, "new needs a CHAIN", hint_for_help());
     switch (out_.what) {
       case command::run: finish_run(); break;
       case command::check: finish_check(); break;
       case command::plan: finish_plan(); break;
+      case command::graph: finish_graph(); break;
       case command::test: finish_test(); break;
       case command::infer: out_.infer = values_of(infer_, files_); break;
       case command::gen: finish_gen(); break;
@@ -558,6 +632,7 @@ class parser {
   words words_;  // of plugins
   std::string limit_;
   std::string pattern_;
+  std::string picture_;  // of graph: its format
   words parameters_;
   words overrides_;
   words scratch_;
@@ -581,6 +656,8 @@ class parser {
 };
 
 }  // namespace
+
+std::vector<described_command> described_commands() { return parser().described(); }
 
 invocation parse_command_line(std::vector<std::string> given) { return parser().parse(std::move(given)); }
 

@@ -12,9 +12,11 @@ enum class command {
   run,
   check,
   plan,
+  graph,
   clean,
   test,
   infer,
+  new_job,
   ops,
   explain,
   plugins,
@@ -25,6 +27,8 @@ enum class command {
   bench_disk,
   sort,
   metrics,
+  completion,
+  man,
   version,
   help
 };
@@ -36,6 +40,9 @@ struct invocation {
   run_arguments run;
   check_arguments check;
   plan_arguments plan;
+  graph_arguments graph;
+  version_arguments version;
+  document_arguments document;
   clean_arguments clean;
   test_arguments test;
   infer_arguments infer;

@@ -28,6 +28,10 @@ int show_schema();
 int explain(const std::vector<std::string>& asked);  // empty: the exit codes
 int show_reference();
 int show_metrics();
-int show_version();
+int show_version(const version_arguments& arguments);  // version.cc
+int begin_job(const document_arguments& arguments, terminal& screen);  // new.cc
+int show_completion(const document_arguments& arguments);
+int show_manual(const document_arguments& arguments);
+int show_graph(const graph_arguments& arguments, terminal& screen);
 
 }  // namespace flowrun::runner

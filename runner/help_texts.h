@@ -43,6 +43,12 @@ inline constexpr const char* check_examples =
 Exit codes: 0 no faults, 78 faults; where only files are not as the job needs them, 66 (an input is missing) or 73 (an
 output can't be written).)text";
 
+inline constexpr const char* graph_examples =
+    R"text(Examples:
+  flowrun graph job.yaml -o job.svg            a picture, for a browser or a page; needs no other program
+  flowrun graph job.yaml -f mermaid            for Markdown, between ```mermaid and ```
+  flowrun graph job.yaml | dot -Tpdf > job.pdf by Graphviz)text";
+
 inline constexpr const char* plan_examples =
     R"text(Examples:
   flowrun plan job.yaml -m 1GiB
@@ -79,6 +85,14 @@ decimals, and what a number would lose stays text: leading zeros, more digits th
 Exit codes: 0 done, 64 wrong command line, 65 no text, an empty file, lines that don't fit together, 66 no such file,
 73 the job can't be written.)text";
 
+inline constexpr const char* new_examples =
+    R"text(Examples:
+  flowrun new file.read_csv/sort/file.write_csv -o job.yaml
+  flowrun new file.read_lines/tokens/sort/group/file.write_csv
+
+What each operator needs has the values of its example (flowrun ops sort), or others that fit the rows before it.
+flowrun infer FILE -o job.yaml begins with a file instead.)text";
+
 inline constexpr const char* ops_examples =
     R"text(Examples:
   flowrun ops
@@ -111,6 +125,18 @@ inline constexpr const char* schema_examples =
   flowrun schema > flowrun-1.schema.json
 and as the first line of a job:
   # yaml-language-server: $schema=./flowrun-1.schema.json)text";
+
+inline constexpr const char* completion_examples =
+    R"text(Examples:
+  source <(flowrun completion bash)    for this shell; in ~/.bashrc, for all
+  flowrun completion zsh -o ~/.zfunc/_flowrun
+  flowrun completion fish -o ~/.config/fish/completions/flowrun.fish)text";
+
+inline constexpr const char* man_examples =
+    R"text(Examples:
+  flowrun man | man -l -
+  flowrun man plan | man -l -
+  flowrun man --all man1)text";
 
 inline constexpr const char* gen_examples =
     R"text(KIND is one of

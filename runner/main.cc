@@ -28,8 +28,10 @@ int carry_out(const invocation& asked, terminal& screen) {
     case command::check: return check(asked.check, screen);
     case command::clean: return clean(asked.clean, screen);
     case command::plan: return show_plan(asked.plan, screen);
+    case command::graph: return show_graph(asked.graph, screen);
     case command::test: return test(asked.test, screen);
     case command::infer: return infer(asked.infer, screen);
+    case command::new_job: return begin_job(asked.document, screen);
     case command::gen: return generate(asked.gen, screen);
     case command::verify: return verify(asked.verify, screen);
     case command::bench_disk: return bench_disk(asked.bench_disk, screen);
@@ -39,7 +41,9 @@ int carry_out(const invocation& asked, terminal& screen) {
     case command::schema: return show_schema();
     case command::reference: return show_reference();
     case command::metrics: return show_metrics();
-    case command::version: return show_version();
+    case command::completion: return show_completion(asked.document);
+    case command::man: return show_manual(asked.document);
+    case command::version: return show_version(asked.version);
     case command::help: print(asked.help); return 0;
     case command::sort: break;  // main() has it
   }

@@ -69,6 +69,24 @@ struct plan_arguments {
   bool resume = false;  // also what --resume would go on with
 };
 
+struct graph_arguments {
+  job_arguments job;
+  resource_arguments resources;
+  std::string format;  // dot, mermaid, svg
+  std::string output = "-";
+};
+
+struct document_arguments {
+  std::string name;  // of new: a chain of operators; of completion: a shell; of man: a command, or empty
+  std::string output = "-";
+  std::string directory;  // of man: where to write all pages
+};
+
+struct version_arguments {
+  bool only_number = false;
+  bool as_json = false;
+};
+
 struct clean_arguments {
   std::vector<std::string> directories;  // scratch directories; none: the machine's
   bool only_list = false;

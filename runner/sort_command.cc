@@ -154,7 +154,7 @@ int sort_lines(const std::vector<std::string>& arguments, bool may_be_piped_away
       print(sort_help);
       return 0;
     }
-    return request.version ? show_version() : carry_out(request);
+    return request.version ? show_version({.only_number = true}) : carry_out(request);
   } catch (const faults_shown&) {
     return exit_trouble;
   } catch (const unknown_word& problem) {

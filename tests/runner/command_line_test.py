@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import pty
+import re
 import subprocess
 
 from flowrun_process import FLOWRUN, ROOT, SORT, main, process_test
@@ -40,8 +41,19 @@ class help_test(process_test):
     def test_version(self):
         done = self.flowrun("--version")
         self.assertEqual(done.returncode, 0)
-        self.assertRegex(done.stdout, r"^flowrun \d+\.\d+\.\d+\nio_uring: (yes|no)")
-        self.assertEqual(self.flowrun("version").stdout, done.stdout)
+        self.assertRegex(done.stdout, r"^flowrun \d+\.\d+\.\d+\n$")
+        self.assertEqual(self.flowrun("sort", "--version").stdout, done.stdout)
+        long = self.flowrun("version").stdout
+        self.assertTrue(long.startswith(done.stdout))
+        self.assertRegex(long, r"\nio_uring: (yes|no \(.+\); threads instead)\n")
+        self.assertRegex(long, r"\nvector instructions: [A-Z][A-Z0-9_]+\nthreads: [1-9]\d*\nkernel: Linux \S+ \S+\n")
+        self.assertRegex(long, r"\ncompiler: (GCC|Clang) \d+")
+        told = json.loads(self.flowrun("version", "--json").stdout)
+        self.assertEqual(f"flowrun {told['version']}\n", done.stdout)
+        self.assertEqual(told["io_uring"], "io_uring: yes" in long)
+        for name in ("oneTBB", "Protocol Buffers", "liburing", "RE2", "zstd", "Highway"):
+            self.assertRegex(told["libraries"][name], r"^\d+\.\d+")
+            self.assertRegex(long, rf"\n  {name} +{re.escape(told['libraries'][name])}\n")
 
 
 class usage_test(process_test):

@@ -1,0 +1,23 @@
+# cmake -DMANIFEST=build/release/install_manifest.txt -P cmake/uninstall.cmake
+# Removes the files that were installed, and those of their directories that are empty then.
+if(NOT EXISTS "${MANIFEST}")
+  message(FATAL_ERROR "nothing was installed from here: there is no ${MANIFEST}")
+endif()
+file(STRINGS "${MANIFEST}" installed)
+foreach(file IN LISTS installed)
+  if(EXISTS "$ENV{DESTDIR}${file}" OR IS_SYMLINK "$ENV{DESTDIR}${file}")
+    message(STATUS "Removing: $ENV{DESTDIR}${file}")
+    file(REMOVE "$ENV{DESTDIR}${file}")
+  endif()
+  # Only directories of our own: others may be somebody's, empty or not.
+  cmake_path(GET file PARENT_PATH directory)
+  while(directory MATCHES "/flowrun(-dev)?(/|$)")
+    file(GLOB left "$ENV{DESTDIR}${directory}/*")
+    if(left OR NOT IS_DIRECTORY "$ENV{DESTDIR}${directory}" OR NOT directory MATCHES "/(flowrun|flowrun-dev)$")
+      break()
+    endif()
+    file(REMOVE_RECURSE "$ENV{DESTDIR}${directory}")
+    cmake_path(GET directory PARENT_PATH directory)
+  endwhile()
+endforeach()
+file(REMOVE "${MANIFEST}")

@@ -1,0 +1,358 @@
+// flowrun completion: scripts by which shells complete its command lines. They are made of the declared options, stand
+// for themselves and call nothing.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "engine/base/fault.h"
+#include "operators/registry.h"
+#include "runner/commands.h"
+#include "runner/described_commands.h"
+#include "runner/document.h"
+#include "runner/plugin_templates.h"
+#include "runner/sort_help_text.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+using words = std::vector<std::string>;
+
+words split(std::string text) {
+  words out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(", "), text.size());
+    out.push_back(text.substr(0, end));
+    text.erase(0, end + 2);
+  }
+  return out;
+}
+
+enum class value_kind { any, jobs, files, directories };
+
+value_kind kind_of(const std::string& value) {
+  if (value == "DIR" || value == "DIR[:LIMIT]") return value_kind::directories;
+  if (value == "JOB.yaml") return value_kind::jobs;
+  if (value == "PATH=VALUE" || value == "NAME=VALUE") return value_kind::any;
+  if (value == "FILE" || value == "PATH" || value == "ACTION") return value_kind::files;
+  return value_kind::any;
+}
+
+// What stands where no option does.
+value_kind argument_kind(const described_command& of) {
+  static const std::set<std::string> of_jobs = {"run", "check", "plan", "graph", "test"};
+  if (of_jobs.contains(of.name)) return value_kind::jobs;
+  if (of.name == "sort") return value_kind::files;
+  return of.arguments.empty() ? value_kind::any : kind_of(of.arguments.front().name);
+}
+
+// sort's own help is its declaration: "  -b, --ignore-leading-blanks   …".
+std::vector<described_option> sort_options() {
+  std::vector<described_option> out;
+  std::string_view rest = sort_help;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const size_t start = line.find_first_not_of(' ');
+    if (start == std::string_view::npos || start == 0 || line[start] != '-') continue;
+    std::string_view part = line.substr(start);
+    const size_t gap = part.find("  ");
+    described_option option;
+    option.help = gap == std::string_view::npos ? "" : part.substr(part.find_first_not_of(' ', gap));
+    std::string names(part.substr(0, gap));
+    // --temporary-directory=DIR where to spill: one blank behind the value
+    for (std::string name : split(names)) {
+      name = name.substr(0, name.find(' '));
+      const size_t equals = name.find('=');
+      if (equals != std::string::npos) option.value = name.substr(equals + 1);
+      option.names.push_back(name.substr(0, equals));
+    }
+    out.push_back(std::move(option));
+  }
+  return out;
+}
+
+std::vector<described_command> commands_with_sort() {
+  std::vector<described_command> out = described_commands();
+  for (described_command& c : out)
+    if (c.name == "sort") c.options = sort_options();
+  return out;
+}
+
+// The program's own options may stand behind a command, too; not behind sort.
+std::vector<described_option> options_of(const described_command& command, const described_command& program) {
+  std::vector<described_option> out = command.options;
+  if (command.name == "sort") return out;
+  for (const described_option& option : program.options)
+    if (std::none_of(out.begin(), out.end(), [&](const auto& o) { return o.names.back() == option.names.back(); }))
+      out.push_back(option);
+  return out;
+}
+
+std::string in_single_quotes(std::string_view text) {
+  std::string out;
+  for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return "'" + out + "'";
+}
+
+std::string pattern_of(const described_command& c) {
+  return c.aliases.empty() ? c.name : c.name + "|" + joined(c.aliases, "|");
+}
+
+std::string bash_reply(value_kind kind, const words& choices) {
+  if (!choices.empty()) return fmt::format("_flowrun_words {}", in_single_quotes(joined(choices, " ")));
+  switch (kind) {
+    case value_kind::jobs: return "_flowrun_files '*.yaml'";
+    case value_kind::files: return "_flowrun_files '*'";
+    case value_kind::directories: return "_flowrun_files ''";
+    case value_kind::any: return "COMPREPLY=()";
+  }
+  return {};
+}
+
+std::string bash_script(const std::vector<described_command>& all) {
+  const described_command& program = all.front();
+  words names;
+  for (const described_command& c : all)
+    if (!c.name.empty()) names.push_back(c.name);
+  std::string out = R"(# bash completion of flowrun. Made by `flowrun completion bash`.
+
+_flowrun_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur"); }
+
+# Files whose names match the pattern, and directories.
+_flowrun_files() {
+  compopt -o filenames 2> /dev/null
+  mapfile -t COMPREPLY < <(compgen -d -- "$cur"; [ -z "$1" ] || compgen -f -X "!$1" -- "$cur")
+  # Directories come twice where the pattern takes them, too.
+  mapfile -t COMPREPLY < <(printf '%s\n' "${COMPREPLY[@]}" | sort -u)
+  [ -n "${COMPREPLY[0]}" ] || COMPREPLY=()
+}
+
+_flowrun() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command= i
+  # --format=dot is three words to bash.
+  if [ "$cur" = = ]; then
+    cur=
+  elif [ "$prev" = = ] && [ "$COMP_CWORD" -gt 1 ]; then
+    prev=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case ${COMP_WORDS[i]} in
+      --color | --plugin)
+        ((i++))
+        if [ "${COMP_WORDS[i]}" = = ]; then ((i++)); fi
+        ;;
+      -*) ;;
+      *)
+        command=${COMP_WORDS[i]}
+        break
+        ;;
+    esac
+  done
+)";
+  out += fmt::format("  case $command in\n    '' | {}) ;;\n    *) command=run ;;\n  esac\n", [&] {
+    words patterns;
+    for (const described_command& c : all)
+      if (!c.name.empty()) patterns.push_back(pattern_of(c));
+    return joined(patterns, "|");
+  }());
+  out += "  case $command:$prev in\n";
+  for (const described_command& c : all) {
+    for (const described_option& option : options_of(c, program)) {
+      if (option.value.empty()) continue;
+      words patterns;
+      words commands = c.aliases;
+      commands.insert(commands.begin(), c.name);
+      for (const std::string& command : commands)
+        for (const std::string& name : option.names) patterns.push_back(command + ":" + name);
+      out += fmt::format("    {})\n      {}\n      return\n      ;;\n", joined(patterns, " | "),
+                         bash_reply(kind_of(option.value), words_for(c.name, option.names.back())));
+    }
+  }
+  out += "  esac\n  case $command in\n";
+  for (const described_command& c : all) {
+    words options;
+    for (const described_option& option : options_of(c, program))
+      options.insert(options.end(), option.names.begin(), option.names.end());
+    out += fmt::format("    {})\n      if [[ $cur == -* ]]; then\n        _flowrun_words {}\n      else\n",
+                       c.name.empty() ? "''" : pattern_of(c), in_single_quotes(joined(options, " ")));
+    if (c.name.empty()) {
+      out += fmt::format(
+          "        _flowrun_files '*.yaml'\n        local files=(\"${{COMPREPLY[@]}}\")\n        "
+          "_flowrun_words {}\n        COMPREPLY+=(\"${{files[@]}}\")\n",
+          in_single_quotes(joined(names, " ")));
+    } else {
+      out += "        " +
+             bash_reply(argument_kind(c), c.arguments.empty() ? words{} : words_for(c.name, c.arguments.front().name)) +
+             "\n";
+    }
+    out += "      fi\n      ;;\n";
+  }
+  return out + "  esac\n}\n\ncomplete -F _flowrun flowrun\n";
+}
+
+// For a description between [ and ] of _arguments.
+std::string in_zsh(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string zsh_action(value_kind kind, const words& choices) {
+  if (!choices.empty()) return "(" + joined(choices, " ") + ")";
+  switch (kind) {
+    case value_kind::jobs: return "_files -g \"*.yaml(-.)\"";
+    case value_kind::files: return "_files";
+    case value_kind::directories: return "_files -/";
+    case value_kind::any: return " ";
+  }
+  return {};
+}
+
+std::string zsh_script(const std::vector<described_command>& all) {
+  std::string out =
+      "#compdef flowrun\n# zsh completion of flowrun. Made by `flowrun completion zsh`.\n\n_flowrun() {\n  local -a "
+      "commands\n  commands=(\n";
+  for (const described_command& c : all)
+    if (!c.name.empty()) out += fmt::format("    {}\n", in_single_quotes(c.name + ":" + in_zsh(c.help)));
+  out +=
+      "  )\n  if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n    _describe -t commands command commands\n    "
+      "_files -g '*.yaml(-.)'\n    return\n  fi\n  local command=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case "
+      "$command in\n";
+  const auto add = [&](const described_command& c, const std::string& pattern) {
+    out += fmt::format("    {})\n      _arguments -s", pattern);
+    for (const described_option& option : options_of(c, all.front()))
+      for (const std::string& name : option.names) {
+        std::string spec = "*" + name;
+        if (!option.value.empty()) spec += name.starts_with("--") ? "=" : "+";
+        spec += "[" + in_zsh(option.help) + "]";
+        if (!option.value.empty())
+          spec += ":" + in_zsh(option.value) + ":" +
+                  zsh_action(kind_of(option.value), words_for(c.name, option.names.back()));
+        out += " \\\n        " + in_single_quotes(spec);
+      }
+    const words choices = c.arguments.empty() ? words{} : words_for(c.name, c.arguments.front().name);
+    const std::string name = c.arguments.empty() ? "FILE" : c.arguments.front().name;
+    if (c.name == "sort" || !c.arguments.empty())
+      out += " \\\n        " + in_single_quotes("*:" + in_zsh(name) + ":" + zsh_action(argument_kind(c), choices));
+    out += "\n      ;;\n";
+  };
+  const described_command* run = nullptr;
+  for (const described_command& c : all) {
+    if (c.name.empty()) continue;
+    if (c.name == "run") run = &c;
+    add(c, pattern_of(c));
+  }
+  if (run != nullptr) add(*run, "*");
+  return out +
+         "  esac\n}\n\nif [ \"$funcstack[1]\" = _flowrun ]; then\n  _flowrun \"$@\"\nelse\n  compdef _flowrun "
+         "flowrun\nfi\n";
+}
+
+// In single quotes of fish, which knows \' and \\ in them.
+std::string in_fish(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  return "'" + out + "'";
+}
+
+std::string fish_values(value_kind kind, const words& choices) {
+  if (!choices.empty()) return " -x -a " + in_fish(joined(choices, " "));
+  switch (kind) {
+    case value_kind::jobs: return " -x -a '(__fish_complete_suffix .yaml)'";
+    case value_kind::files: return " -r -F";
+    case value_kind::directories: return " -x -a '(__fish_complete_directories)'";
+    case value_kind::any: return " -x";
+  }
+  return {};
+}
+
+std::string fish_script(const std::vector<described_command>& all) {
+  words names;
+  for (const described_command& c : all) {
+    if (!c.name.empty()) names.push_back(c.name);
+    names.insert(names.end(), c.aliases.begin(), c.aliases.end());
+  }
+  const std::string every = joined(names, " ");
+  std::string out = "# fish completion of flowrun. Made by `flowrun completion fish`.\ncomplete -c flowrun -f\n";
+  out += "complete -c flowrun -n __fish_use_subcommand -a '(__fish_complete_suffix .yaml)'\n";
+  for (const described_command& c : all) {
+    const std::string when = c.name.empty() ? "__fish_use_subcommand"
+                                            : in_fish("__fish_seen_subcommand_from " + c.name +
+                                                      (c.aliases.empty() ? "" : " ") + joined(c.aliases, " "));
+    if (!c.name.empty())
+      out += fmt::format("complete -c flowrun -n __fish_use_subcommand -a {} -d {}\n", c.name, in_fish(c.help));
+    for (const described_option& option : options_of(c, all.front())) {
+      out += "complete -c flowrun -n " + when;
+      for (const std::string& name : option.names)
+        out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+      if (!option.value.empty()) out += fish_values(kind_of(option.value), words_for(c.name, option.names.back()));
+      out += " -d " + in_fish(option.help) + "\n";
+    }
+    if (c.name.empty() || (c.arguments.empty() && c.name != "sort")) continue;
+    const words choices = c.arguments.empty() ? words{} : words_for(c.name, c.arguments.front().name);
+    const value_kind kind = argument_kind(c);
+    if (!choices.empty() || kind != value_kind::any)
+      out += fmt::format("complete -c flowrun -n {}{}\n", when,
+                         kind == value_kind::files && choices.empty() ? " -F" : fish_values(kind, choices).substr(3));
+  }
+  return out;
+}
+
+}  // namespace
+
+words words_for(const std::string& command, const std::string& name) {
+  // What choice_of() takes; a test compares with what it says for another word.
+  static const std::vector<std::pair<std::string, words>> all = {
+      {"--color", {"auto", "always", "never"}},
+      {"--progress", {"auto", "bar", "plain", "json", "none"}},
+      {"--allocation", {"striping", "simple_randomised", "fully_randomised", "randomised_cycling"}},
+      {"--io-order", {"alternating", "writes_first", "arrival"}},
+      {"run --backend", {"auto", "io_uring", "threads", "mmap", "memory"}},
+      {"bench-disk --backend", {"auto", "io_uring", "threads"}},
+      {"plan --format", {"text", "json", "dot"}},
+      {"graph --format", {"dot", "mermaid", "svg"}},
+      {"bench-disk --format", {"text", "json"}},
+      {"infer --header", {"yes", "no"}},
+      {"gen KIND", {"records", "ascii", "u64"}},
+      {"completion SHELL", {"bash", "zsh", "fish"}},
+      {"plugins ACTION", {"check", "new"}},
+      {"sort --sort", {"general-numeric", "human-numeric", "month", "numeric", "version"}}};
+  for (const auto& [key, choices] : all)
+    if (key == command + " " + name || (key == name && command != "sort")) return choices;
+  if (command == "plugins" && name == "--kind") return split(plugin_kinds());
+  words out;
+  if (command == "ops") {
+    out = operators::built_in_vocabulary().names();
+    out.emplace_back("expressions");
+  }
+  if (command == "man")
+    for (const described_command& c : described_commands())
+      if (!c.name.empty()) out.push_back(c.name);
+  if (!name.starts_with('-')) return out;
+  return {};
+}
+
+std::string completion_script(const std::string& shell) {
+  if (shell == "bash") return bash_script(commands_with_sort());
+  if (shell == "zsh") return zsh_script(commands_with_sort());
+  if (shell == "fish") return fish_script(commands_with_sort());
+  throw error(error_kind::usage, shell.empty() ? "completion needs a SHELL" : "there is no completion for " + shell,
+              "bash, zsh, fish");
+}
+
+int show_completion(const document_arguments& arguments) {
+  pending_document(arguments.output).write(completion_script(arguments.name));
+  return 0;
+}
+
+}  // namespace flowrun::runner

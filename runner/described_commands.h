@@ -1,0 +1,42 @@
+// The commands and their options as data, for what is made of them: completions of shells and manual pages.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace flowrun::runner {
+
+struct described_option {
+  std::vector<std::string> names;  // -m, --memory
+  std::string value;               // BYTES; empty: it takes none
+  std::string help;
+  std::string group;
+};
+
+struct described_argument {
+  std::string name;  // FILE
+  std::string help;
+};
+
+struct described_command {
+  std::string name;  // empty: the program, whose options may stand in front of every command
+  std::vector<std::string> aliases;
+  std::string help;
+  std::string notes;  // examples, exit codes
+  std::vector<described_argument> arguments;
+  std::vector<described_option> options;
+};
+
+// The program, then the commands as --help lists them. sort, whose grammar is GNU's, has no options here.
+std::vector<described_command> described_commands();
+
+// The words that an option or an argument can be; none: others, or any.
+std::vector<std::string> words_for(const std::string& command, const std::string& name);
+
+// "bash", "zsh", "fish". Throws error(usage) for another.
+std::string completion_script(const std::string& shell);
+
+// In roff. `command`: empty for the program's. Throws error(usage) where there is none of that name.
+std::string manual_page(const std::string& command);
+
+}  // namespace flowrun::runner

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""flowrun new: jobs that the checker takes, for every operator that can stand in a chain, and what it refuses."""
+
+import re
+
+from flowrun_process import main, process_test
+
+
+class new_test(process_test):
+    def begun(self, chain):
+        done = self.flowrun("new", chain)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), chain)
+        self.write("job.yaml", done.stdout)
+        checked = self.flowrun("check", "--no-files", "job.yaml")
+        self.assertEqual(checked.returncode, 0, done.stdout + checked.stderr)
+        return done.stdout
+
+    def test_a_chain(self):
+        text = self.begun("file.read_csv/sort/file.write_csv")
+        self.assertEqual(re.findall(r"^  (\w+):\n    op: (\S+)\n(?:    in: (\w+)\n)?", text, re.MULTILINE),
+                         [("read_csv", "file.read_csv", ""), ("sort", "sort", "read_csv"), ("write_csv", "file.write_csv", "sort")])  # fmt: skip
+        self.assertIn("      # The keys, most significant first", text)
+        self.assertIn("      by: [src]\n", text)
+
+    def test_it_runs(self):
+        self.begun("file.read_csv/filter/sort/file.write_csv")
+        self.write("edges.txt", "2,1\n1,5\n")
+        done = self.flowrun("job.yaml", "--set", "nodes.write_csv.with.path=out.csv")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.dir / "out.csv").read_text().splitlines()[-2:], ["1,5", "2,1"])
+
+    def test_names_are_different(self):
+        text = self.begun("file.read_csv/sort/sort/file.write_csv")
+        self.assertIn("  sort_2:\n", text)
+
+    def test_every_operator(self):
+        begun, refused = 0, 0
+        for operator in (line.split()[0] for line in self.flowrun("ops").stdout.splitlines()):
+            for chain in (f"{operator}/file.write_csv", f"file.read_csv/{operator}/file.write_csv", f"file.read_csv/{operator}"):
+                done = self.flowrun("new", chain)
+                if done.returncode == 0:
+                    self.begun(chain)
+                    begun += 1
+                else:
+                    self.assertEqual(done.returncode, 64, done.stderr)
+                    refused += 1
+        self.assertGreater(begun, 15)
+        self.assertGreater(refused, 15)
+
+    def test_output(self):
+        done = self.flowrun("new", "file.read_csv/sort/file.write_csv", "-o", "job.yaml")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        before = (self.dir / "job.yaml").read_text()
+        done = self.flowrun("new", "file.read_lines/file.write_lines", "-o", "job.yaml")
+        self.assertEqual(done.returncode, 73)
+        self.assertIn("is there already", done.stderr)
+        self.assertEqual((self.dir / "job.yaml").read_text(), before)
+
+    def test_what_is_refused(self):
+        for chain, parts in [
+            ("file.read_csv/srot/file.write_csv", ["no operator 'srot'", "did you mean 'sort'?"]),
+            ("file.read_csv/join/file.write_csv", ["'join' reads several inputs (left, right)", "flowrun ops join"]),
+            ("file.read_csv/concat/file.write_csv", ["'concat' reads any number of inputs"]),
+            ("sort/file.write_csv", ["'sort' reads rows, and nothing is before it"]),
+            ("file.read_csv/sort", ["'sort' gives rows that nothing reads"]),
+            ("file.read_csv/file.read_csv/file.write_csv", ["'file.read_csv' reads no other node"]),
+            ("file.read_csv/file.write_csv/sort/file.write_csv", ["'file.write_csv' writes"]),
+            ("file.read_csv//file.write_csv", ["a part of the chain is empty"]),
+            ("", ["new needs a CHAIN"]),
+        ]:
+            done = self.flowrun("new", chain, "-o", "none.yaml")
+            self.assertEqual(done.returncode, 64, chain)
+            for part in parts:
+                self.assertIn(part, done.stderr)
+            self.assertFalse((self.dir / "none.yaml").exists())
+
+
+if __name__ == "__main__":
+    main()
