@@ -19,6 +19,7 @@
 #include "runner/resuming.h"
 #include "runner/run.h"
 #include "runner/scratch_room.h"
+#include "runner/version.h"
 #include "specs/resource_reader.h"
 
 namespace flowrun::runner {
@@ -80,6 +81,9 @@ void open_scratch(exec::job& job, const loaded_job& loaded, bool forced, termina
 }
 
 std::string report_document(exec::RunReport report, const terminal& screen) {
+  report.set_version(std::string(version));
+  // Short values from the environment are masked only in quotes. Of a parameter that is nothing else all is masked.
+  for (auto& p : *report.mutable_parameters()) p.set_value(screen.mask().masked_whole(p.value()));
   screen.mask().mask(report);
   return exec::report_json(report);
 }
