@@ -13,6 +13,7 @@ enum class command {
   check,
   plan,
   clean,
+  report,
   test,
   infer,
   ops,
@@ -37,6 +38,7 @@ struct invocation {
   check_arguments check;
   plan_arguments plan;
   clean_arguments clean;
+  report_arguments report;
   test_arguments test;
   infer_arguments infer;
   gen_arguments gen;

@@ -22,6 +22,7 @@ inline constexpr const char* run_examples =
                                        spill to two disks at once, at most 200 GiB on the second
   flowrun job.yaml -p input=edges.csv --set nodes.top.with.limit=100
   flowrun job.yaml --report report.json --progress json
+  flowrun --ui job.yaml                a page that shows the job at work, for a browser
   flowrun job.yaml --resume            after a kill, the same command goes on
   make-job | flowrun run -             the job from standard input
 
@@ -77,6 +78,17 @@ decimals, and what a number would lose stays text: leading zeros, more digits th
 
 Exit codes: 0 done, 64 wrong command line, 65 no text, an empty file, lines that don't fit together, 66 no such file,
 73 the job can't be written.)text";
+
+inline constexpr const char* report_examples =
+    R"text(The page is one file that asks no other address for anything. While a job runs, flowrun run --ui serves the same.
+
+Examples:
+  flowrun job.yaml --report run.json
+  flowrun report run.json -o run.html
+  flowrun -q job.yaml --report - | flowrun report - > run.html
+
+Exit codes: 0 done, 64 wrong command line, 65 no run report, or one of another format, 66 no such file, 73 the page
+can't be written.)text";
 
 inline constexpr const char* ops_examples =
     R"text(Examples:

@@ -15,6 +15,7 @@
 #include "runner/interrupts.h"
 #include "runner/job_loading.h"
 #include "runner/job_metrics.h"
+#include "runner/page_server.h"
 #include "runner/progress_display.h"
 #include "runner/resuming.h"
 #include "runner/run.h"
@@ -88,6 +89,39 @@ std::string report_document(exec::RunReport report, const terminal& screen) {
   return exec::report_json(report);
 }
 
+// The page of --ui. A job whose page can't be served goes on without.
+std::unique_ptr<page_server> open_page(const run_arguments& arguments, terminal& screen) {
+  if (arguments.page_listen.empty()) return nullptr;
+  std::unique_ptr<page_server> out;
+  try {
+    out = std::make_unique<page_server>(arguments.page_listen);
+  } catch (const error& problem) {
+    if (!arguments.page_anywhere) {
+      screen.warn(fmt::format("{}; the job goes on without ({})", problem.what(), problem.hint()));
+      return nullptr;
+    }
+    const std::string& usual = arguments.page_listen;
+    try {
+      out = std::make_unique<page_server>(usual.substr(0, usual.rfind(':')) + ":0");
+    } catch (const error& second) {
+      screen.warn(fmt::format("{}; the job goes on without", second.what()));
+      return nullptr;
+    }
+  }
+  screen.say("flowrun: the job can be watched at " + out->url() + "\n");
+  return out;
+}
+
+std::string state_document(const exec::job& job, const exec::job_progress& now, const progress_display& progress,
+                           const terminal& screen) {
+  exec::RunReport state = job.report(nullptr);
+  exec::RunReport::Live& live = *state.mutable_live();
+  progress.describe(now, live);
+  live.set_elapsed_seconds(state.wall_seconds());
+  live.set_resident_bytes(resident_bytes());
+  return report_document(std::move(state), screen);
+}
+
 // Warnings of the job, each once, as soon as they come.
 class warning_reader {
  public:
@@ -116,6 +150,8 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
     exporter = std::make_unique<metrics::exporter>(arguments.metrics_listen, measured);
     screen.say("flowrun: metrics at " + exporter->url() + "\n");
   }
+  // It is taken down after the job, when signals have their usual effect again.
+  const std::unique_ptr<page_server> page = open_page(arguments, screen);
 
   const interrupts signals;
   exec::job_settings settings = settings_of(loaded, arguments);
@@ -147,7 +183,9 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
     values.note(now);
     progress.update(now);
     warnings.read(job, screen);
+    if (page && page->state().wanted()) page->state().publish(state_document(job, now, progress, screen), false);
   };
+  if (page) page->state().publish(state_document(job, job.progress(), progress, screen), false);
   try {
     open_scratch(job, loaded, arguments.engine.force_spill, screen);
     job.run(tick, signals.requested());
@@ -156,6 +194,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
     const bool stopped = known != nullptr && known->kind() == error_kind::cancelled;
     progress.finish(job.progress(), stopped ? "cancelled" : "failed");
     warnings.read(job, screen);
+    if (page) page->state().publish(report_document(job.report(&problem), screen), true);
     try {
       if (report) report->write(report_document(job.report(&problem), screen));
     } catch (const error& second) {  // what ended the job is told all the same
@@ -173,6 +212,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, termina
   warnings.read(job, screen);
   const exec::RunReport result = job.report(nullptr);
   screen.say(exec::report_text(result));
+  if (page) page->state().publish(report_document(result, screen), true);
   if (report) report->write(report_document(result, screen));
   return 0;
 }

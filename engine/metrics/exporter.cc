@@ -109,7 +109,7 @@ class bridge final : public prometheus::Collectable {
 
 }  // namespace
 
-std::string listen_address(std::string_view text) {
+std::string listen_address(std::string_view text, std::string_view what, std::string_view usual) {
   const size_t colon = text.rfind(':');
   const bool bare = colon == std::string_view::npos || (text.starts_with('[') && text.ends_with(']'));
   std::string_view host = bare ? std::string_view{} : text.substr(0, colon);
@@ -120,9 +120,11 @@ std::string listen_address(std::string_view text) {
   const auto [end, problem] = std::from_chars(port.data(), port.data() + port.size(), number);
   const bool odd = host.find_first_not_of("0123456789abcdefABCDEF.:[]") != std::string_view::npos;
   if (port.empty() || problem != std::errc() || end != port.data() + port.size() || odd)
-    throw error(error_kind::usage, fmt::format("'{}' is no address to serve metrics at", text),
-                "give a port (9464: this machine only) or ADDRESS:PORT (0.0.0.0:9464: everyone may ask); port 0 takes "
-                "any free one");
+    throw error(
+        error_kind::usage, fmt::format("'{}' is no address to serve {} at", text, what),
+        fmt::format("give a port ({0}: this machine only) or ADDRESS:PORT (0.0.0.0:{0}: everyone may ask); port "
+                    "0 takes any free one",
+                    usual));
   return fmt::format("{}:{}", host, number);
 }
 

@@ -13,7 +13,8 @@ namespace flowrun::metrics {
 
 // "9464", ":9464" and "127.0.0.1:9464" mean the loopback interface; "0.0.0.0:9464" and "[::]:9464" all interfaces; port
 // 0 any free one. Returns HOST:PORT. Throws error(usage).
-std::string listen_address(std::string_view text);
+// `what` is served there, for messages, and `port` is the usual one.
+std::string listen_address(std::string_view text, std::string_view what = "metrics", std::string_view port = "9464");
 
 class exporter {
  public:
