@@ -10,11 +10,13 @@
 #include "engine/base/error.h"
 #include "engine/base/fault.h"
 #include "engine/base/units.h"
+#include "engine/metrics/exporter.h"
 #include "runner/described_commands.h"
 #include "runner/exit_codes.h"
 #include "runner/help_texts.h"
 #include "runner/infer_words.h"
 #include "runner/option_values.h"
+#include "runner/page_server.h"
 #include "runner/plugin_templates.h"
 #include "runner/resources.h"
 
@@ -23,6 +25,22 @@ namespace flowrun::runner {
 namespace {
 
 using words = std::vector<std::string>;
+
+// --ui may stand alone. What stands behind it is an address only where it looks like one, so that the job may follow.
+words with_page_address(words given) {
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i] != "--ui") continue;
+    const std::string next = i + 1 < given.size() ? given[i + 1] : "";
+    const std::string_view host_and_port = next.starts_with("localhost:") ? std::string_view(next).substr(9) : next;
+    const bool address = host_and_port.find_first_of("0123456789") != std::string_view::npos &&
+                         host_and_port.find_first_not_of("0123456789abcdefABCDEF.:[]") == std::string_view::npos &&
+                         (host_and_port.find_first_not_of("0123456789") == std::string_view::npos ||
+                          host_and_port.find(':') != std::string_view::npos);
+    given[i] = std::string("--ui=") + (address ? next : default_page_address);
+    if (address) given.erase(given.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+  return given;
+}
 
 std::vector<std::pair<std::string, std::string>> plugin_kind_choices() {
   std::vector<std::pair<std::string, std::string>> out;
@@ -64,13 +82,14 @@ class parser {
     add_plan();
     add_graph();
     add_clean();
+    add_report();
     add_test();
     add_infer();
     add_others();
   }
 
   invocation parse(words given) {
-    given = with_command(std::move(given));
+    given = with_page_address(with_command(std::move(given)));
     std::reverse(given.begin(), given.end());  // CLI11 takes them from the back
     try {
       app_.parse(given);
@@ -162,6 +181,8 @@ class parser {
              "Serves metrics to Prometheus: PORT (this machine only) or HOST:PORT; 9464-9473: the first free port.");
     add_word(sub, "--metrics-file", out_.run.metrics_file, "FILE.prom",
              "Writes how the run went, also when it fails, for the textfile collector of node_exporter.");
+    add_word(sub, "--ui", page_, "[ADDRESS]",
+             "Serves a page that shows the job at work: PORT (this machine only) or HOST:PORT; 9465.");
     sub.add_flag_callback(
         "--verify", [this] { out_.run.verify = true; },
         "All sorts check that no row is lost, and the order; those without strings do anyway.");
@@ -214,6 +235,13 @@ class parser {
                         "Removes what jobs with --resume have left on scratch, but for those at work.", clean_examples);
     sub.add_option("DIR", out_.clean.directories, "Scratch directories. Default: the machine's.")->type_name(" ");
     sub.add_flag("-n,--dry-run", out_.clean.only_list, "Says what would be removed.");
+  }
+
+  void add_report() {
+    CLI::App& sub = add(command::report, "report",
+                        "Draws a run that has ended, from its report, as a page for a browser.", report_examples);
+    sub.add_option("FILE", file_, "What run --report FILE has written; - for standard input.")->type_name(" ");
+    add_word(sub, "-o,--output", out_.report.out, "FILE", "Where to; standard output otherwise.");
   }
 
   void add_test() {
@@ -464,6 +492,9 @@ class parser {
       throw error(error_kind::usage, "--metrics-file can't be standard output",
                   "give a file in the directory that node_exporter reads (--collector.textfile.directory)");
     out_.run.resources = resources_given();
+    out_.run.page_anywhere = page_ == default_page_address;
+    if (!page_.empty()) metrics::listen_addresses(page_, "the page", "9465");
+    out_.run.page_listen = page_;
     out_.run.progress = choice_of<progress_mode>("--progress", progress_,
                                                  {{"auto", progress_mode::automatic},
                                                   {"bar", progress_mode::bar},
@@ -594,7 +625,7 @@ class parser {
     for (const auto& [app, what] : commands_)
       if (app == sub) out_.what = what;
     const bool wants_file = out_.what == command::run || out_.what == command::plan || out_.what == command::graph ||
-                            out_.what == command::verify;
+                            out_.what == command::verify || out_.what == command::report;
     if (wants_file ? file_.empty() : out_.what == command::check && files_.empty())
       throw error(error_kind::usage, sub->get_name() + " needs a FILE", hint_for_help());
     if (out_.what == command::new_job && out_.document.name.empty())
@@ -609,6 +640,7 @@ class parser {
       case command::gen: finish_gen(); break;
       case command::bench_disk: finish_bench_disk(); break;
       case command::plugins: finish_plugins(); break;
+      case command::report: out_.report.file = file_; break;
       case command::verify: out_.verify.file = file_; break;
       default: break;
     }
@@ -627,6 +659,7 @@ class parser {
   std::string progress_ = "auto";
   std::string backend_ = "auto";
   std::string format_ = "text";
+  std::string page_;
   std::string file_;
   words files_;
   words words_;  // of plugins

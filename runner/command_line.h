@@ -14,6 +14,7 @@ enum class command {
   plan,
   graph,
   clean,
+  report,
   test,
   infer,
   new_job,
@@ -44,6 +45,7 @@ struct invocation {
   version_arguments version;
   document_arguments document;
   clean_arguments clean;
+  report_arguments report;
   test_arguments test;
   infer_arguments infer;
   gen_arguments gen;

@@ -14,6 +14,7 @@ int run(const run_arguments& arguments, terminal& screen);
 int clean(const clean_arguments& arguments, terminal& screen);
 int check(const check_arguments& arguments, terminal& screen);
 int show_plan(const plan_arguments& arguments, terminal& screen);
+int draw_report(const report_arguments& arguments);
 int generate(const gen_arguments& arguments, terminal& screen);
 int test(const test_arguments& arguments, terminal& screen);
 int infer(const infer_arguments& arguments, terminal& screen);

@@ -69,6 +69,12 @@ std::string environment_mask::masked(std::string_view text) const {
   return out;
 }
 
+std::string environment_mask::masked_whole(std::string_view text) const {
+  for (const hidden& h : hidden_)
+    if (h.value == text) return h.shown;
+  return std::string(text);
+}
+
 void environment_mask::mask(google::protobuf::Message& message) const {
   using google::protobuf::FieldDescriptor;
   const auto* const reflection = message.GetReflection();

@@ -22,6 +22,8 @@ class environment_mask {
   void add(const std::vector<specs::environment_value>& values);
   bool empty() const { return hidden_.empty(); }
   std::string masked(std::string_view text) const;
+  // A text that is such a value and nothing else, however short. Others stay as they are.
+  std::string masked_whole(std::string_view text) const;
   // In all texts of a message.
   void mask(google::protobuf::Message& message) const;
 

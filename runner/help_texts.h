@@ -23,6 +23,7 @@ inline constexpr const char* run_examples =
   flowrun job.yaml -p input=edges.csv --set nodes.top.with.limit=100
   flowrun job.yaml --report report.json --progress json
   flowrun job.yaml --metrics-file /var/lib/prometheus/node-exporter/job.prom
+  flowrun --ui job.yaml                a page that shows the job at work, for a browser
   flowrun job.yaml --resume            after a kill, the same command goes on
   make-job | flowrun run -             the job from standard input
 
@@ -92,6 +93,17 @@ inline constexpr const char* new_examples =
 
 What each operator needs has the values of its example (flowrun ops sort), or others that fit the rows before it.
 flowrun infer FILE -o job.yaml begins with a file instead.)text";
+
+inline constexpr const char* report_examples =
+    R"text(The page is one file that asks no other address for anything. While a job runs, flowrun run --ui serves the same.
+
+Examples:
+  flowrun job.yaml --report run.json
+  flowrun report run.json -o run.html
+  flowrun -q job.yaml --report - | flowrun report - > run.html
+
+Exit codes: 0 done, 64 wrong command line, 65 no run report, or one of another format, 66 no such file, 73 the page
+can't be written.)text";
 
 inline constexpr const char* ops_examples =
     R"text(Examples:

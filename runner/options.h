@@ -52,8 +52,15 @@ struct run_arguments {
   progress_mode progress = progress_mode::automatic;
   std::string metrics_listen;  // empty: no metrics
   std::string metrics_file;    // how the run went; empty: none
+  std::string page_listen;     // --ui: an address; empty: no page
+  bool page_anywhere = false;  // at any free port, where that one is taken
   std::string report;          // empty: none; - for standard output
   bool resume = false;         // keeps what is finished, and goes on with what an earlier run has left
+};
+
+struct report_arguments {
+  std::string file;  // - for standard input
+  std::string out = "-";
 };
 
 struct check_arguments {

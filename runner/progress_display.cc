@@ -44,9 +44,9 @@ metrics::progress_state progress_display::state_of(const exec::job_progress& now
 }
 
 void progress_display::update(const exec::job_progress& now) {
-  if (mode_ == progress_mode::none) return;
   const uint64_t time = now_ns();
   estimate_.update(static_cast<double>(time - start_ns_) * 1e-9, now.phase, now.work, now.rows_done);
+  if (mode_ == progress_mode::none) return;
   if (shown_ns_ != 0 && time - shown_ns_ < interval_ns(mode_)) return;
   shown_ns_ = time;
   const metrics::progress_state state = state_of(now);
@@ -57,6 +57,16 @@ void progress_display::update(const exec::job_progress& now) {
     case progress_mode::json: where_.report_line(metrics::progress_json(estimate_, state)); break;
     default: where_.report_line("flowrun: " + metrics::progress_line(estimate_, state)); break;
   }
+}
+
+void progress_display::describe(const exec::job_progress& now, exec::RunReport::Live& out) const {
+  const metrics::progress_state state = state_of(now);
+  out.set_ratio(estimate_.ratio());
+  out.set_ratio_known(state.ratio_known);
+  out.set_phase(static_cast<uint32_t>(state.phase));
+  out.set_activity(state.activity);
+  out.set_rows_per_second(estimate_.rows_per_second());
+  if (const auto left = estimate_.seconds_left()) out.set_seconds_left(*left);
 }
 
 void progress_display::finish(const exec::job_progress& last, const char* status) {

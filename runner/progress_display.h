@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/exec/job.h"
+#include "engine/exec/report.pb.h"
 #include "engine/metrics/progress.h"
 #include "runner/terminal.h"
 
@@ -16,6 +17,8 @@ class progress_display {
 
   // Called about ten times a second.
   void update(const exec::job_progress& now);
+  // What the last update knew, for a page.
+  void describe(const exec::job_progress& now, exec::RunReport::Live& out) const;
   // The job has ended: the bar goes; JSON gets its last line, {"status": …}.
   void finish(const exec::job_progress& last, const char* status);
 

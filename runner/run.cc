@@ -3,21 +3,25 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
 #include "engine/exec/job.h"
 #include "engine/exec/job_report.h"
+#include "engine/metrics/exporter.h"
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/exit_codes.h"
 #include "runner/interrupts.h"
 #include "runner/job_loading.h"
 #include "runner/job_metrics.h"
+#include "runner/page_server.h"
 #include "runner/progress_display.h"
 #include "runner/resuming.h"
 #include "runner/run.h"
 #include "runner/scratch_room.h"
+#include "runner/version.h"
 #include "specs/resource_reader.h"
 
 namespace flowrun::runner {
@@ -79,8 +83,43 @@ void open_scratch(exec::job& job, const loaded_job& loaded, bool forced, termina
 }
 
 std::string report_document(exec::RunReport report, const terminal& screen) {
+  report.set_version(std::string(version));
+  // Short values from the environment are masked only in quotes. Of a parameter that is nothing else all is masked.
+  for (auto& p : *report.mutable_parameters()) p.set_value(screen.mask().masked_whole(p.value()));
   screen.mask().mask(report);
   return exec::report_json(report);
+}
+
+// The page of --ui. A job whose page can't be served goes on without.
+std::unique_ptr<page_server> open_page(const run_arguments& arguments, terminal& screen) {
+  if (arguments.page_listen.empty()) return nullptr;
+  const metrics::listen_range range = metrics::listen_addresses(arguments.page_listen, "the page", "9465");
+  std::vector<uint16_t> ports;
+  for (unsigned port = range.first; port <= range.last; ++port) ports.push_back(static_cast<uint16_t>(port));
+  if (arguments.page_anywhere) ports.push_back(0);
+  std::unique_ptr<page_server> out;
+  for (const uint16_t port : ports) {
+    try {
+      out = std::make_unique<page_server>(fmt::format("{}:{}", range.host, port));
+      break;
+    } catch (const error& problem) {
+      if (port != ports.back()) continue;
+      screen.warn(fmt::format("{}; the job goes on without ({})", problem.what(), problem.hint()));
+      return nullptr;
+    }
+  }
+  screen.say("flowrun: the job can be watched at " + out->url() + "\n");
+  return out;
+}
+
+std::string state_document(const exec::job& job, const exec::job_progress& now, const progress_display& progress,
+                           const terminal& screen) {
+  exec::RunReport state = job.report(nullptr);
+  exec::RunReport::Live& live = *state.mutable_live();
+  progress.describe(now, live);
+  live.set_elapsed_seconds(state.wall_seconds());
+  live.set_resident_bytes(resident_bytes());
+  return report_document(std::move(state), screen);
 }
 
 // Warnings of the job, each once, as soon as they come.
@@ -121,6 +160,8 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
   std::unique_ptr<pending_document> report;
   if (!arguments.report.empty()) report = std::make_unique<pending_document>(arguments.report);
   if (!arguments.metrics_listen.empty()) measured.serve(arguments.metrics_listen);
+  // It is taken down after the job, when signals have their usual effect again.
+  const std::unique_ptr<page_server> page = open_page(arguments, screen);
 
   const interrupts signals;
   exec::job_settings settings = settings_of(loaded, arguments);
@@ -152,7 +193,9 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
     values.note(now, unix_seconds());
     progress.update(now);
     warnings.read(job, screen);
+    if (page && page->state().wanted()) page->state().publish(state_document(job, now, progress, screen), false);
   };
+  if (page) page->state().publish(state_document(job, job.progress(), progress, screen), false);
   try {
     open_scratch(job, loaded, arguments.engine.force_spill, screen);
     job.run(tick, signals.requested());
@@ -161,6 +204,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
     const bool stopped = known != nullptr && known->kind() == error_kind::cancelled;
     progress.finish(job.progress(), stopped ? "cancelled" : "failed");
     warnings.read(job, screen);
+    if (page) page->state().publish(report_document(job.report(&problem), screen), true);
     try {
       if (report) report->write(report_document(job.report(&problem), screen));
     } catch (const error& second) {  // what ended the job is told all the same
@@ -179,6 +223,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
   warnings.read(job, screen);
   const exec::RunReport result = job.report(nullptr);
   screen.say(exec::report_text(result));
+  if (page) page->state().publish(report_document(result, screen), true);
   if (report) report->write(report_document(result, screen));
   measured.end(0, &values);
   return 0;

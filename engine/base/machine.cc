@@ -119,6 +119,11 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
 bool on_ram_disk(const std::string& path) {
   struct statfs info {};
   if (statfs(path.c_str(), &info) != 0) return false;

@@ -23,6 +23,9 @@ void give_back_freed_memory() noexcept;
 // CPU seconds (user + system) of this process so far.
 double cpu_seconds();
 
+// The machine's name; empty when it has none.
+std::string host_name();
+
 // True when `path` lies on a RAM-backed file system (tmpfs, ramfs): scratch there eats the memory it should save.
 bool on_ram_disk(const std::string& path);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/exec/body_runner.h"
 #include "engine/exec/control_context.h"
@@ -60,8 +61,14 @@ void graph_runner::run(stream_table* streams) {
   builder_.set_streams(streams);
   const bool here = is_small(streams);
   const std::vector<bool> finished = finished_phases(graph_, plan_, job_.manifest());
-  for (phase_ = 0; phase_ < plan_.phases.size(); ++phase_)
-    if (!finished[phase_]) run_phase(phase_, here);
+  times_.assign(plan_.phases.size(), {});
+  for (phase_ = 0; phase_ < plan_.phases.size(); ++phase_) {
+    times_[phase_].finished_before = finished[phase_];
+    if (finished[phase_]) continue;
+    times_[phase_].start_ns = now_ns();
+    run_phase(phase_, here);
+    times_[phase_].end_ns = now_ns();
+  }
   builder_.set_streams(nullptr);
 }
 

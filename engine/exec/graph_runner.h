@@ -15,6 +15,13 @@ namespace flowrun::exec {
 
 class body_runner;
 
+// When a phase ran last, in nanoseconds of now_ns().
+struct phase_time {
+  uint64_t start_ns = 0;         // 0: not yet
+  uint64_t end_ns = 0;           // 0: it runs, or not yet
+  bool finished_before = false;  // by the run that this one goes on from
+};
+
 class graph_runner {
  public:
   // All outlive it. `g` is the graph that `plan` was made for; `record` may count for several runners of it. `job`:
@@ -28,6 +35,7 @@ class graph_runner {
   // `streams`: of a body; null otherwise. Throws the first error. May be called again after it has returned.
   void run(stream_table* streams);
   size_t phase() const { return phase_; }  // the current one, from 0; their number once all are done
+  const std::vector<phase_time>& phase_times() const { return times_; }
 
  private:
   void run_phase(size_t x, bool here);
@@ -44,6 +52,7 @@ class graph_runner {
   pipeline_builder builder_;
   bool only_streams_ = true;  // all rows come from streams
   size_t phase_ = 0;
+  std::vector<phase_time> times_;
   std::map<std::pair<int, size_t>, std::unique_ptr<body_runner>> bodies_;  // by control node and body
 };
 

@@ -1,6 +1,7 @@
 #include "engine/exec/job.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
 
@@ -29,6 +30,11 @@ std::unique_ptr<io::backend> make_backend(const job_settings& settings) {
 std::unique_ptr<task_executor> make_executor(const job_settings& settings) {
   if (settings.make_executor) return settings.make_executor();
   return settings.plain_executor ? make_plain_executor() : make_arena_executor(settings.plan.resources.threads);
+}
+
+int64_t present_us() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 constexpr uint64_t stall_ns = 60'000'000'000;  // without any progress the watchdog speaks up
@@ -108,6 +114,7 @@ class job::core final : public services, public graph_host {
 
   void run(const std::function<void()>& tick, const std::atomic<bool>& stop) {
     start_ns_ = now_ns();
+    start_us_ = present_us();
     start_cpu_ = cpu_seconds();
     tick_ = &tick;
     stop_ = &stop;
@@ -130,6 +137,7 @@ class job::core final : public services, public graph_host {
   void end() {
     if (end_ns_ != 0) return;
     end_ns_ = now_ns();
+    end_us_ = start_us_ + static_cast<int64_t>((end_ns_ - start_ns_) / 1000);
     end_cpu_ = cpu_seconds();
   }
 
@@ -333,6 +341,8 @@ class job::core final : public services, public graph_host {
   double shown_ratio_ = 0;  // the last progress: estimates get better, but the user should never see it go back
   uint64_t start_ns_ = 0;
   uint64_t end_ns_ = 0;
+  int64_t start_us_ = 0;  // since 1970; 0: not yet
+  int64_t end_us_ = 0;
   double start_cpu_ = 0;
   double end_cpu_ = 0;
 
@@ -378,6 +388,11 @@ RunReport job::core::report(const std::exception* problem) const {
   const uint64_t end = end_ns_ != 0 ? end_ns_ : now_ns();
   in.wall_seconds = start_ns_ == 0 ? 0 : static_cast<double>(end - start_ns_) * 1e-9;
   in.cpu_seconds = (end_ns_ != 0 ? end_cpu_ : cpu_seconds()) - start_cpu_;
+  in.start_ns = start_ns_;
+  in.now_ns = end;
+  in.start_us = start_us_;
+  in.end_us = end_us_;
+  in.phases = runner_->phase_times();
   in.io_backend = std::string(backend_->name());
   in.succeeded = succeeded_;
   in.problem = problem;

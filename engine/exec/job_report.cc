@@ -6,9 +6,11 @@
 #include <map>
 #include <set>
 
+#include "engine/base/calendar.h"
 #include "engine/base/error.h"
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
+#include "engine/exec/report_structure.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/file_rules.h"
 #include "engine/sort/conservation.h"
@@ -19,6 +21,11 @@ namespace flowrun::exec {
 namespace {
 
 double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+std::string time_text(int64_t us) {
+  char text[calendar::max_timestamp_chars];
+  return {text, calendar::write_timestamp(us, text)};
+}
 
 // Nodes of bodies follow the node they are inside of: "levels.reached".
 void add_nodes(RunReport& report, const report_input& in, const graph_record& record,
@@ -31,6 +38,9 @@ void add_node(RunReport& report, const report_input& in, const graph_record& rec
   auto* out = report.add_nodes();
   out->set_id(prefix + n.id);
   out->set_op(n.declaration->name);
+  out->set_role(plan::to_string(n.role()));
+  out->set_inside(record.graph->path);
+  out->set_iterations(c.iterations);
   const bool sink = n.outputs.empty();
   out->set_rows(sink ? c.rows_in : c.rows_out);
   out->set_bytes(sink ? c.bytes_in : c.bytes_out);
@@ -157,7 +167,11 @@ std::string verdict(const RunReport& report) {
 RunReport make_report(const report_input& in) {
   RunReport report;
   report.set_job(in.graph->job->name());
-  report.set_status(in.succeeded ? "succeeded" : "failed");
+  report.set_format(report_format);
+  report.set_host(host_name());
+  if (in.start_us != 0) report.set_start(time_text(in.start_us));
+  if (in.end_us != 0) report.set_end(time_text(in.end_us));
+  report.set_status(in.succeeded ? "succeeded" : in.end_us == 0 && in.problem == nullptr ? "running" : "failed");
   if (in.problem != nullptr) {
     report.set_error(in.problem->what());
     const auto* known = dynamic_cast<const error*>(in.problem);
@@ -185,6 +199,9 @@ RunReport make_report(const report_input& in) {
     disk->set_write_service_seconds(seconds(d.transfers.writes.service_ns));
     disk->set_weight(d.weight);
     disk->set_peak_used_bytes(d.peak_used);
+    disk->set_used_bytes(d.used);
+    disk->set_limit_bytes(d.limit);
+    disk->set_in_flight(d.transfers.reads.in_flight + d.transfers.writes.in_flight);
     disk->set_errors(d.transfers.reads.num_errors + d.transfers.writes.num_errors);
     actual->set_scratch_read_bytes(actual->scratch_read_bytes() + d.transfers.reads.num_bytes);
     actual->set_scratch_written_bytes(actual->scratch_written_bytes() + d.transfers.writes.num_bytes);
@@ -193,6 +210,7 @@ RunReport make_report(const report_input& in) {
   actual->set_peak_memory_bytes(report.peak_memory_bytes());
   std::set<const plan::graph*> seen;
   add_nodes(report, in, *in.records.front(), seen);
+  add_structure(in, report);
   auto* predicted = report.mutable_predicted();
   predicted->set_input_bytes(in.plan->predicted_input_bytes);
   predicted->set_scratch_written_bytes(in.plan->predicted_scratch_written);
@@ -201,6 +219,11 @@ RunReport make_report(const report_input& in) {
   predicted->set_peak_scratch_bytes(in.plan->predicted_peak_scratch);
   predicted->set_peak_memory_bytes(in.plan->predicted_peak_memory);
   report.set_prediction_known(in.plan->prediction_known);
+  for (const specs::Param& p : in.graph->job->params()) {
+    auto* parameter = report.add_parameters();
+    parameter->set_name(p.name());
+    parameter->set_value(p.value());
+  }
   for (const reported_value& r : in.results) {
     auto* result = report.add_results();
     result->set_node(r.node);

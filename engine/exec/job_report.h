@@ -8,6 +8,7 @@
 
 #include "engine/block/block_manager.h"
 #include "engine/exec/graph_host.h"
+#include "engine/exec/graph_runner.h"
 #include "engine/exec/operator.h"
 #include "engine/exec/report.pb.h"
 #include "engine/exec/services.h"
@@ -23,6 +24,9 @@ struct reported_value {
   std::string value;
 };
 
+// Of the report as a document: raised when a field changes its meaning or goes. New fields leave it as it is.
+inline constexpr uint32_t report_format = 1;
+
 struct report_input {
   const plan::graph* graph = nullptr;
   const plan::physical_plan* plan = nullptr;
@@ -31,6 +35,11 @@ struct report_input {
   uint64_t peak_scratch_bytes = 0;
   double wall_seconds = 0;
   double cpu_seconds = 0;
+  uint64_t start_ns = 0;  // as in `phases`; 0: it hasn't begun
+  uint64_t now_ns = 0;    // the end, or the present of a job that runs
+  int64_t start_us = 0;   // since 1970
+  int64_t end_us = 0;     // 0: it runs
+  std::vector<phase_time> phases;
   std::string io_backend;
   bool succeeded = false;
   const std::exception* problem = nullptr;

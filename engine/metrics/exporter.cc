@@ -167,7 +167,7 @@ std::string page_of(collection& source, const std::string& job_name) {
   return std::move(out).str();
 }
 
-listen_range listen_addresses(std::string_view text) {
+listen_range listen_addresses(std::string_view text, std::string_view what, std::string_view usual) {
   const size_t colon = text.rfind(':');
   const bool bare = colon == std::string_view::npos || (text.starts_with('[') && text.ends_with(']'));
   std::string_view host = bare ? std::string_view{} : text.substr(0, colon);
@@ -180,9 +180,10 @@ listen_range listen_addresses(std::string_view text) {
   const bool range_is_wrong = dash != std::string_view::npos && first && last && (*first == 0 || *last < *first);
   const bool odd = host.find_first_not_of("0123456789abcdefABCDEF.:[]") != std::string_view::npos;
   if (!first || !last || range_is_wrong || odd)
-    throw error(error_kind::usage, fmt::format("'{}' is no address to serve metrics at", text),
-                "give a port (9464: this machine only) or ADDRESS:PORT (0.0.0.0:9464: everyone may ask); "
-                "9464-9473 takes the first port that is free, port 0 any");
+    throw error(error_kind::usage, fmt::format("'{}' is no address to serve {} at", text, what),
+                fmt::format("give a port ({0}: this machine only) or ADDRESS:PORT (0.0.0.0:{0}: everyone may ask); "
+                            "9464-9473 takes the first port that is free, port 0 any",
+                            usual));
   return {std::string(host), *first, *last};
 }
 

@@ -22,7 +22,8 @@ struct listen_range {
 
 // "9464", ":9464" and "127.0.0.1:9464" mean the loopback interface; "0.0.0.0:9464" and "[::]:9464" all interfaces; port
 // 0 any free one; "9464-9473" the first free one of ten. Throws error(usage).
-listen_range listen_addresses(std::string_view text);
+// `what` is served there, for messages, and `port` is the usual one.
+listen_range listen_addresses(std::string_view text, std::string_view what = "metrics", std::string_view port = "9464");
 
 // Somebody else listens at the port, or at all ports of the range.
 class address_taken : public error {

@@ -47,6 +47,11 @@ node_part part_in(const graph& g, const pipeline& p, int node) {
   return n.stores() ? node_part::work : node_part::whole;
 }
 
+std::string to_string(operator_role role) {
+  static constexpr std::array names = {"source", "stateless", "ordered", "breaker", "meeting", "sink", "control"};
+  return names[static_cast<size_t>(role)];
+}
+
 std::string to_string(node_part part) {
   switch (part) {
     case node_part::whole: return "whole";

@@ -85,6 +85,7 @@ enum class operator_role {
   sink,       // one input, writes outside
   control,    // all inputs stored; runs graphs of its own in a phase of its own (loop, if, call), then heads a pipeline
 };
+std::string to_string(operator_role role);
 
 // Which part of a node is meant, where one runs in several phases.
 enum class node_part : uint8_t {

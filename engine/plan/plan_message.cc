@@ -2,8 +2,6 @@
 
 #include <google/protobuf/util/json_util.h>
 
-#include <array>
-
 #include "engine/base/error.h"
 
 namespace flowrun::plan {
@@ -11,11 +9,6 @@ namespace flowrun::plan {
 namespace {
 
 uint32_t index(int i) { return static_cast<uint32_t>(i); }
-
-const char* role_name(operator_role role) {
-  static constexpr std::array names = {"source", "stateless", "ordered", "breaker", "meeting", "sink", "control"};
-  return names[static_cast<size_t>(role)];
-}
 
 void add_sort_facts(const sort_facts& f, PlanSortFacts& out) {
   out.set_limit_rows(f.limit_rows);
@@ -51,7 +44,7 @@ void add_node(const node& n, PhysicalPlan& out) {
   PlanNode& m = *out.add_nodes();
   m.set_id(n.id);
   m.set_op(n.declaration->name);
-  m.set_role(role_name(n.role()));
+  m.set_role(to_string(n.role()));
   m.set_elided(n.elided);
   for (const input_port& in : n.inputs) {
     PlanInput& i = *m.add_inputs();

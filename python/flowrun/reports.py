@@ -72,6 +72,9 @@ class Disk(TypedDict, total=False):
     read_service_seconds: float
     write_service_seconds: float
     weight: float
+    used_bytes: int
+    limit_bytes: int
+    in_flight: int
 
 
 class Blocked(TypedDict):
@@ -94,6 +97,9 @@ class Node(TypedDict):
     file_written_bytes: int
     fused_with: str
     counts: Dict[str, int]
+    role: str
+    inside: str
+    iterations: int
 
 
 class Verified(TypedDict):
@@ -131,6 +137,43 @@ class ReportedValue(TypedDict):
     value: str
 
 
+# `from` is a word of Python, too.
+Edge = TypedDict(
+    "Edge",
+    {"from": str, "from_port": str, "to": str, "to_port": str, "kind": str, "rows": int, "bytes": int},
+    total=False,
+)
+
+
+class ReportedPipeline(TypedDict):
+    phase: int
+    nodes: List[str]
+    inside: str
+
+
+class ReportedPhase(TypedDict):
+    state: str
+    start_seconds: float
+    seconds: float
+    nodes: List[str]
+    memory_bytes: int
+    batches_bytes: int
+    held_bytes: int
+
+
+class MemoryShare(TypedDict):
+    node: str
+    part: str
+    phase: int
+    given_bytes: int
+    kept_bytes: int
+
+
+class Parameter(TypedDict):
+    name: str
+    value: str
+
+
 class Report(TypedDict):
     job: str
     status: str
@@ -150,6 +193,16 @@ class Report(TypedDict):
     results: List[ReportedValue]
     outputs: List[OutputFile]
     verdict: str
+    format: int
+    version: str
+    host: str
+    start: str
+    end: str
+    parameters: List[Parameter]
+    phases: List[ReportedPhase]
+    pipelines: List[ReportedPipeline]
+    edges: List[Edge]
+    memory: List[MemoryShare]
 
 
 class Estimate(TypedDict, total=False):

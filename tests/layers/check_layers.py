@@ -40,6 +40,7 @@ LIBRARIES = [
     ("yaml-cpp", re.compile(r"yaml-cpp/"), ["specs"]),
     ("simdjson", re.compile(r"simdjson\.h$"), ["operators"]),
     ("prometheus-cpp", re.compile(r"prometheus/"), ["engine/metrics"]),
+    ("civetweb", re.compile(r"civetweb\.h$|CivetServer\.h$"), ["runner"]),
     ("Protocol Buffers", re.compile(r"google/protobuf/|.*\.pb\.h$"),
      ["specs", "engine/plan", "engine/resume", "engine/exec", "operators/parts/messages", "runner"]),
 ]

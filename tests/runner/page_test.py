@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""The page as a browser draws it: what it shows is what the report or the job's metrics say."""
+
+import html.parser
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+
+CHROMIUM = sys.argv.pop(2) if len(sys.argv) > 2 and not sys.argv[2].startswith("-") else "chromium"
+from flowrun_process import SORT, main, process_test  # noqa: E402
+from report_structure_test import LOOP  # noqa: E402
+
+LINES = """flowrun: 1
+name: from a pipe
+nodes:
+  read: {op: file.read_csv, with: {path: pipe, header: false, type: {x: u64}}}
+  even: {op: filter, in: read, with: {where: "x % 2 == 0"}}
+  write: {op: file.write_csv, in: even, with: {path: out.csv}}
+"""
+
+
+def many_nodes(number):
+    lines = ["flowrun: 1", "name: many nodes", "nodes:", "  n0: {op: generate, with: {rows: 1000, columns: {x: i}}}"]
+    for i in range(1, number - 1):
+        op = "sort, in: n%d, with: {by: [-x]}" if i % 5 == 0 else "filter, in: n%d, with: {where: x < 900}"
+        lines.append(f"  n{i}: {{op: {op % (i - 1)}}}")
+    return "\n".join([*lines, f"  out: {{op: file.write_rows, in: n{number - 2}, with: {{path: out}}}}", ""])
+
+
+class shown(html.parser.HTMLParser):
+    """Of a page that was drawn: the values of the table of nodes, what is drawn as a node, labels of edges, texts by id."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.values, self.drawn, self.labels, self.texts = {}, {}, {}, {}
+        self.node, self.into = None, []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        if tag == "tr":
+            self.node = found.get("data-node")
+        elif tag == "td" and self.node and "data-field" in found:
+            self.values[self.node, found["data-field"]] = found["data-value"]
+        elif tag == "g" and "data-node" in found:
+            self.drawn[found["data-node"]] = found
+        if tag in ("p", "span", "h1") and "id" in found:
+            self.into.append(found["id"])
+            self.texts[found["id"]] = ""
+        elif tag == "text" and "data-edge" in found:
+            self.into.append(int(found["data-edge"]))
+            self.texts[int(found["data-edge"])] = ""
+
+    def handle_endtag(self, tag):
+        if tag in ("p", "span", "h1", "text") and self.into:
+            self.into.pop()
+
+    def handle_data(self, data):
+        if self.into:
+            self.texts[self.into[-1]] += data
+
+
+class page_test(process_test):
+    def drawn(self, address, milliseconds=0):
+        words = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1200,900", "--dump-dom"]
+        if milliseconds:
+            words.append(f"--virtual-time-budget={milliseconds}")
+        profile = self.dir / "profile"
+        done = subprocess.run([*words, f"--user-data-dir={profile}", address], capture_output=True, text=True, timeout=60)
+        return shown(done.stdout)
+
+    def page_of(self, job, *arguments):
+        self.write("job.yaml", job)
+        done = self.flowrun("job.yaml", "-q", "--report", "report.json", *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.flowrun("report", "report.json", "-o", "run.html").returncode, 0)
+        return self.report(), self.drawn(f"file://{self.dir}/run.html")
+
+    def same(self, report, page):
+        self.assertEqual(set(page.drawn), {node["id"] for node in report["nodes"]})
+        for node in report["nodes"]:
+            for field in ("rows", "bytes"):
+                self.assertEqual(page.values[node["id"], field], node[field], (node["id"], field))
+            self.assertAlmostEqual(float(page.values[node["id"], "busy"]), node["busy_seconds"])
+            for reason, seconds in node["blocked_seconds"].items():
+                self.assertAlmostEqual(float(page.values[node["id"], reason]), seconds)
+
+    def test_a_run_that_has_ended(self):
+        report, page = self.page_of(SORT, "-p", "rows=200000", "--force-spill", "-m", "64MiB", "-T", "scratch")
+        self.same(report, page)
+        self.assertEqual((page.texts["job"], page.texts["status"]), ("sorting", "succeeded"))
+        self.assertIn(report["host"], page.texts["about"])
+        self.assertEqual(page.texts["notice"], "")
+        for index in range(len(report["edges"])):
+            self.assertRegex(page.texts[index], r"rows/s · .*B/s")
+
+    def test_a_loop(self):
+        report, page = self.page_of(LOOP)
+        self.same(report, page)
+        self.assertIn("3 iterations", page.drawn["round"]["aria-label"])
+
+    def test_many_nodes(self):
+        report, page = self.page_of(many_nodes(30))
+        self.same(report, page)
+        self.assertEqual(len(page.drawn), 30)
+
+    def test_a_report_with_a_format_of_its_own_is_refused_by_the_page(self):
+        self.page_of(SORT)
+        path = self.dir / "run.html"
+        path.write_text(re.sub(r'"format": ?1', '"format": 7', path.read_text()))
+        self.assertIn("format 7", self.drawn(f"file://{path}").texts["notice"])
+
+    def test_a_job_at_work(self):
+        os.mkfifo(self.dir / "pipe")
+        self.write("job.yaml", LINES)
+        job = self.start("job.yaml", "--ui", "0", "--metrics-listen", "0", "--progress", "none", "--report", "report.json")
+        told = job.stderr.readline() + job.stderr.readline()
+        page_url = re.search(r"watched at (\S+)", told).group(1)
+        metrics_url = re.search(r"metrics at (\S+)", told).group(1)
+        with open(self.dir / "pipe", "w") as pipe:
+            pipe.write("".join(f"{i}\n" for i in range(400000)))
+            pipe.flush()
+            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+            series = {}
+            for _ in range(100):  # until what was written has gone through
+                before = series
+                series = dict(re.findall(r'flowrun_node_rows_total\{node="(\w+)",.*\} (\S+)', opener.open(metrics_url, timeout=30).read().decode()))
+                if series and series == before:
+                    break
+                time.sleep(0.3)
+            page = self.drawn(page_url, 3000)
+            self.assertEqual(page.texts["status"], "running")
+            for node, rows in series.items():
+                self.assertEqual(float(page.values[node, "rows"]), float(rows), node)
+            self.assertRegex(page.texts["progress-text"], r"phase 1 of 1")
+        job.communicate(timeout=60)
+        self.assertEqual(job.returncode, 0)
+
+
+if __name__ == "__main__":
+    main()
