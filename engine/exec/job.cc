@@ -394,6 +394,8 @@ RunReport job::core::report(const std::exception* problem) const {
   in.end_us = end_us_;
   in.phases = runner_->phase_times();
   in.io_backend = std::string(backend_->name());
+  in.usable_cores = usable_cores();
+  in.usable_memory = usable_memory();
   in.succeeded = succeeded_;
   in.problem = problem;
   mutex_lock lock(mutex_);

@@ -11,6 +11,7 @@
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
 #include "engine/exec/report_structure.h"
+#include "engine/exec/verdict.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/file_rules.h"
 #include "engine/sort/conservation.h"
@@ -148,18 +149,13 @@ void add_files(const io::output_files& from, RunReport::Output& out) {
   }
 }
 
-// What bounded the run, from where its time went.
-std::string verdict(const RunReport& report) {
-  const double available = report.wall_seconds() * report.threads();
-  if (available <= 0) return {};
-  double disk_busy = 0;
-  for (const auto& d : report.disks()) disk_busy = std::max(disk_busy, d.busy_seconds());
-  double io = 0;
-  for (const auto& n : report.nodes()) io += n.blocked_seconds().io();
-  if (report.cpu_seconds() > 0.8 * available) return "the processor: all threads were busy most of the time";
-  if (disk_busy > 0.8 * report.wall_seconds()) return "the scratch disks: they were busy most of the time";
-  if (io > 0.5 * report.wall_seconds()) return "reading and writing files: nodes waited for them most of the time";
-  return "nothing in particular: neither the processor nor the disks were busy all the time";
+surroundings around(const report_input& in) {
+  surroundings out;
+  out.usable_cores = in.usable_cores;
+  out.other_memory = plan::memory_for_fewer_passes(*in.graph, in.plan->resources, in.usable_memory);
+  for (const plan::node& n : in.graph->nodes)
+    for (const plan::file_use& use : plan::files_of(n)) out.paths.emplace(n.id, use.path);
+  return out;
 }
 
 }  // namespace
@@ -237,7 +233,9 @@ RunReport make_report(const report_input& in) {
     if (r.files) add_files(*r.files, *output);
     describe_output(*in.graph, *output);
   }
-  report.set_verdict(verdict(report));
+  if (in.end_us == 0) return report;
+  *report.mutable_limit() = limit_of(report, around(in));
+  report.set_verdict(sentence_of(report.limit()));
   return report;
 }
 

@@ -41,6 +41,8 @@ struct report_input {
   int64_t end_us = 0;     // 0: it runs
   std::vector<phase_time> phases;
   std::string io_backend;
+  unsigned usable_cores = 1;   // of the machine, for what would make the run faster
+  uint64_t usable_memory = 0;
   bool succeeded = false;
   const std::exception* problem = nullptr;
   std::vector<reported_value> results;

@@ -174,6 +174,15 @@ class Parameter(TypedDict):
     value: str
 
 
+class Limit(TypedDict):
+    kind: str
+    name: str
+    share: float
+    setting: str
+    gain: float
+    detail: str
+
+
 class Report(TypedDict):
     job: str
     status: str
@@ -193,6 +202,7 @@ class Report(TypedDict):
     results: List[ReportedValue]
     outputs: List[OutputFile]
     verdict: str
+    limit: Limit
     format: int
     version: str
     host: str
