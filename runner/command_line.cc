@@ -178,7 +178,7 @@ class parser {
     add_word(sub, "--report", out_.run.report, "FILE",
              "Writes the run report as JSON, also when the job fails; - for standard output.");
     add_word(sub, "--metrics-listen", out_.run.metrics_listen, "ADDRESS",
-             "Serves metrics to Prometheus: PORT (this machine only) or HOST:PORT; 9464-9473: the first free port.");
+             "Serves metrics to Prometheus: PORT (this machine only) or HOST:PORT; 9464-9473: a free one.");
     add_word(sub, "--metrics-file", out_.run.metrics_file, "FILE.prom",
              "Writes how the run went, also when it fails, for the textfile collector of node_exporter.");
     add_word(sub, "--ui", page_, "[ADDRESS]",

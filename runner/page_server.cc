@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <string_view>
+#include <thread>
 
 #include "engine/base/error.h"
 #include "runner/page_document.h"
@@ -34,13 +37,20 @@ bool names_this_machine(const char* host) {
 }
 
 void answer(mg_connection* to, const char* status, const char* type, std::string_view body, bool with_body = true) {
-  const std::string head = fmt::format(
+  std::string whole = fmt::format(
       "HTTP/1.1 {}\r\nContent-Type: {}; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n"
       "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n"
       "Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n\r\n",
       status, type, body.size());
-  mg_write(to, head.data(), head.size());
-  if (with_body) mg_write(to, body.data(), body.size());
+  if (with_body) whole += body;
+  mg_write(to, whole.data(), whole.size());  // at once: a server that stops sends nothing more
+}
+
+// Of HOST:PORT, without the brackets of IPv6.
+std::string host_of(const std::string& address) {
+  std::string host = address.substr(0, address.rfind(':'));
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  return host;
 }
 
 std::string viewer_of(const mg_request_info& request) {
@@ -56,6 +66,7 @@ class page_server::server {
   server(const std::string& address, page_state& state)
       : state_(state),
         page_(live_page_document()),
+        host_(host_of(address)),
         loopback_(address.starts_with("127.") || address.starts_with("[::1]")) {
     mg_init_library(MG_FEATURES_DEFAULT);
     mg_callbacks callbacks{};
@@ -88,7 +99,19 @@ class page_server::server {
     }
   }
   ~server() {
+    // The server's thread looks every two seconds only whether it is to stop, or when someone connects.
+    std::atomic<bool> stopped{false};
+    std::thread knock([&stopped, host = host_, port = port()] {
+      while (!stopped) {
+        char problem[64] = {};
+        mg_connection* const connected = mg_connect_client(host.c_str(), port, 0, problem, sizeof problem);
+        if (connected != nullptr) mg_close_connection(connected);
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+    });
     mg_stop(context_);
+    stopped = true;
+    knock.join();
     mg_exit_library();
   }
   server(const server&) = delete;
@@ -118,7 +141,10 @@ class page_server::server {
       return 200;
     }
     if (path == "/state.json") {
-      answer(connection, "200 OK", "application/json", state_.read(viewer_of(request)), with_body);
+      const std::string viewer = viewer_of(request);
+      const page_state::edition now = state_.read(viewer);
+      answer(connection, "200 OK", "application/json", now.document, with_body);
+      if (with_body) state_.note_sent(now, viewer);
       return 200;
     }
     answer(connection, "404 Not Found", "text/plain", "there are / and /state.json\n", with_body);
@@ -127,6 +153,7 @@ class page_server::server {
 
   page_state& state_;
   const std::string page_;
+  const std::string host_;
   const bool loopback_;
   mg_context* context_ = nullptr;
 };

@@ -29,7 +29,7 @@ void page_state::publish(std::string document, bool last) {
   published_.notify_all();
 }
 
-std::string page_state::read(const std::string& viewer) {
+page_state::edition page_state::read(const std::string& viewer) {
   mutex_lock lock(mutex_);
   if (!last_ && clock::now() - made_ > fresh) {
     const clock::time_point seen = made_;
@@ -37,11 +37,20 @@ std::string page_state::read(const std::string& viewer) {
     published_.wait_until(lock, clock::now() + patience, [&]() FLOWRUN_REQUIRES(mutex_) { return made_ != seen; });
   }
   if (!viewer.empty() && (viewers_.size() < most_viewers || viewers_.contains(viewer))) {
-    viewers_[viewer] = {clock::now(), last_};
+    viewers_[viewer].at = clock::now();
     std::erase_if(viewers_, [](const auto& entry) { return clock::now() - entry.second.at > away; });
-    handed_out_.notify_all();
   }
-  return document_;
+  return {document_, last_};
+}
+
+void page_state::note_sent(const edition& sent, const std::string& viewer) {
+  if (!sent.last) return;
+  {
+    const mutex_lock lock(mutex_);
+    const auto found = viewers_.find(viewer);
+    if (found != viewers_.end()) found->second.has_read_last = true;
+  }
+  handed_out_.notify_all();
 }
 
 bool page_state::all_have_read() const {

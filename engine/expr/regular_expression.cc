@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <mutex>
+#include <mutex>  // std::call_once
 
+#include "engine/base/mutex.h"
 #include "engine/base/units.h"
 #include "engine/expr/function_table.h"
 #include "engine/expr/pattern_memory.h"
@@ -51,8 +52,8 @@ class automata {
   std::vector<uint64_t> least_bytes();
 
  private:
-  std::mutex mutex_;
-  std::map<std::string, std::weak_ptr<const automaton>, std::less<>> by_pattern_;
+  mutex mutex_;
+  std::map<std::string, std::weak_ptr<const automaton>, std::less<>> by_pattern_ FLOWRUN_GUARDED_BY(mutex_);
 };
 
 automata& all_automata() {
@@ -102,7 +103,7 @@ class automaton {
 };
 
 std::shared_ptr<const automaton> automata::of(std::string_view text) {
-  const std::lock_guard lock(mutex_);
+  const mutex_lock lock(mutex_);
   const auto found = by_pattern_.find(text);
   if (found != by_pattern_.end())
     if (std::shared_ptr<const automaton> alive = found->second.lock()) return alive;
@@ -113,7 +114,7 @@ std::shared_ptr<const automaton> automata::of(std::string_view text) {
 
 // Called when the last call that has it is gone. By then another thread may have made it anew.
 void automata::forget(const std::string& text) {
-  const std::lock_guard lock(mutex_);
+  const mutex_lock lock(mutex_);
   const auto found = by_pattern_.find(text);
   if (found != by_pattern_.end() && found->second.expired()) by_pattern_.erase(found);
 }
@@ -121,7 +122,7 @@ void automata::forget(const std::string& text) {
 std::vector<uint64_t> automata::least_bytes() {
   std::vector<std::shared_ptr<const automaton>> alive;  // the last of one may be released outside of the lock only
   {
-    const std::lock_guard lock(mutex_);
+    const mutex_lock lock(mutex_);
     for (const auto& [text, kept] : by_pattern_)
       if (std::shared_ptr<const automaton> one = kept.lock()) alive.push_back(std::move(one));
   }
