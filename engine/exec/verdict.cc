@@ -62,6 +62,11 @@ class judgement {
         more && more->scratch_before > more->scratch_after
             ? share * (1 - static_cast<double>(more->scratch_after) / static_cast<double>(more->scratch_before))
             : 0;
+    // What is left if the disks took no time.
+    double others = part(report_.cpu_seconds(), wall_ * report_.threads());
+    for (const auto& n : report_.nodes())
+      if (n.role() == "source" || n.role() == "sink") others = std::max(others, part(n.blocked_seconds().io(), wall_));
+    const double most_saved = std::max(0.0, share - others);
     const std::string setting = more ? memory_setting(more->memory_bytes) : "";
     if (passes > 1) {
       RunReport::Limit out = made("memory", sort->id(), share);
@@ -72,7 +77,7 @@ class judgement {
       out.set_setting(more ? fmt::format("{} ({} merge pass{} at most)", setting, more->passes_after,
                                          more->passes_after == 1 ? "" : "es")
                            : "raise the memory budget (-m)");
-      out.set_gain(saved);
+      out.set_gain(std::min(saved, most_saved));
       return out;
     }
     RunReport::Limit out = made("disk", busiest->path(), share);
@@ -80,10 +85,10 @@ class judgement {
     const double with_a_disk = share / (report_.disks_size() + 1);
     if (saved > with_a_disk && more->passes_after == 0) {
       out.set_setting(setting + ", so that all rows stay in memory");
-      out.set_gain(saved);
+      out.set_gain(std::min(saved, most_saved));
     } else {
       out.set_setting("-T a directory on another disk, beside this one");
-      out.set_gain(with_a_disk);
+      out.set_gain(std::min(with_a_disk, most_saved));
     }
     return out;
   }

@@ -101,7 +101,7 @@ class verdict(process_test):
         self.assertIn("by the node 'm'", said)
 
     def test_a_body_of_a_loop(self):
-        nodes = """  in: {op: generate, with: {rows: 400000, columns: {k: "f64(i)"}}}
+        nodes = """  in: {op: generate, with: {rows: 200000, columns: {k: "f64(i)"}}}
   l:
     op: loop
     in: {start: in}
@@ -109,7 +109,7 @@ class verdict(process_test):
       carry: {x: {from: start}}
       times: 12
       body:
-        m: {op: map, in: x, with: {k: "log(1.0 + exp(pow(abs(k), 0.1)) + pow(abs(k), 0.3)) + log(1.0 + exp(pow(abs(k), 0.2)) + pow(abs(k), 0.4)) + pow(abs(k), 0.7)"}}
+        m: {op: map, in: x, with: {k: "log(1.0 + exp(pow(abs(k), 0.1)) + pow(abs(k), 0.3) + pow(abs(k + 1.5), 0.33)) + log(1.0 + exp(pow(abs(k), 0.2)) + pow(abs(k), 0.4) + pow(abs(k + 2.5), 0.34)) + log(1.0 + exp(pow(abs(k), 0.1)) + pow(abs(k), 0.6) + pow(abs(k + 1.5), 0.36)) + log(1.0 + exp(pow(abs(k), 0.2)) + pow(abs(k), 0.7) + pow(abs(k + 2.5), 0.37))"}}
       next: {x: m}
   out: {op: file.write_rows, in: l.x, with: {path: out.bin}}
 """
