@@ -56,6 +56,7 @@ OTHER_OPTIONS = {
     "--report": "the same",
     "--metrics-listen": "the same",
     "--metrics-file": "the same; tests/runner/metrics_file_test.py",
+    "--ui": "the same; tests/runner/live_page_test.py",
     "--threads": "-j",
     "--memory": "-m",
 }
