@@ -29,10 +29,15 @@ int64_t file_bytes(const std::string& path) {
 
 // What sizes of texts are estimated from: a few blocks, so that checking stays a matter of milliseconds.
 std::string file_beginning(const std::string& path, size_t most_bytes) {
-  std::string out(most_bytes, '\0');
+  // In growing steps, so that memory is filled and paid for as far as the file goes: most files are far smaller than `most_bytes`.
+  std::string out;
   std::ifstream in(path, std::ios::binary);
-  in.read(out.data(), static_cast<std::streamsize>(out.size()));
-  out.resize(static_cast<size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+  for (size_t step = 64 << 10; in && out.size() < most_bytes; step *= 2) {
+    const size_t had = out.size();
+    out.resize(std::min(most_bytes, had + step));
+    in.read(out.data() + had, static_cast<std::streamsize>(out.size() - had));
+    out.resize(had + static_cast<size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+  }
   return out;
 }
 
