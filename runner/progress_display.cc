@@ -1,6 +1,7 @@
 #include "runner/progress_display.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/clock.h"
 
@@ -10,12 +11,15 @@ namespace {
 
 constexpr uint64_t ms = 1'000'000;
 
+// A new phase is worth a line between the regular ones if the last line is as old as this.
+constexpr uint64_t least_ns_of_a_phase = 10'000 * ms;
+
 // How often each mode shows something.
 uint64_t interval_ns(progress_mode mode) {
   switch (mode) {
     case progress_mode::bar: return 100 * ms;
     case progress_mode::json: return 1000 * ms;
-    default: return 10'000 * ms;
+    default: return 30'000 * ms;
   }
 }
 
@@ -29,6 +33,14 @@ progress_mode effective_mode(progress_mode asked, const terminal& where) {
   return asked;
 }
 
+namespace {
+
+metrics::moved_so_far moved_by(const exec::job_progress& now) {
+  return {now.rows_done, now.bytes_read, now.iterations};
+}
+
+}  // namespace
+
 progress_display::progress_display(progress_mode mode, terminal& where)
     : mode_(mode), where_(where), start_ns_(now_ns()), shown_ns_(mode == progress_mode::plain ? start_ns_ : 0) {}
 
@@ -37,7 +49,7 @@ metrics::progress_state progress_display::state_of(const exec::job_progress& now
   out.num_phases = now.num_phases;
   out.phase = std::min(now.phase + 1, now.num_phases);
   out.ratio_known = now.work.exact;
-  out.rows = now.rows_done;
+  out.moved = moved_by(now);
   out.elapsed_seconds = static_cast<double>(now_ns() - start_ns_) * 1e-9;
   out.activity = now.activity;
   return out;
@@ -45,9 +57,11 @@ metrics::progress_state progress_display::state_of(const exec::job_progress& now
 
 void progress_display::update(const exec::job_progress& now) {
   const uint64_t time = now_ns();
-  estimate_.update(static_cast<double>(time - start_ns_) * 1e-9, now.phase, now.work, now.rows_done);
+  estimate_.update(static_cast<double>(time - start_ns_) * 1e-9, now.phase, now.work, moved_by(now));
   if (mode_ == progress_mode::none) return;
-  if (shown_ns_ != 0 && time - shown_ns_ < interval_ns(mode_)) return;
+  const bool phase_is_new = std::exchange(shown_phase_, now.phase) != now.phase;
+  const bool worth_a_line = mode_ == progress_mode::plain && phase_is_new && time - shown_ns_ >= least_ns_of_a_phase;
+  if (shown_ns_ != 0 && time - shown_ns_ < interval_ns(mode_) && !worth_a_line) return;
   shown_ns_ = time;
   const metrics::progress_state state = state_of(now);
   switch (mode_) {
@@ -61,11 +75,13 @@ void progress_display::update(const exec::job_progress& now) {
 
 void progress_display::describe(const exec::job_progress& now, exec::RunReport::Live& out) const {
   const metrics::progress_state state = state_of(now);
-  out.set_ratio(estimate_.ratio());
+  if (!estimate_.open()) out.set_ratio(estimate_.ratio());
   out.set_ratio_known(state.ratio_known);
   out.set_phase(static_cast<uint32_t>(state.phase));
   out.set_activity(state.activity);
   out.set_rows_per_second(estimate_.rows_per_second());
+  out.set_bytes_read(now.bytes_read);
+  out.set_bytes_read_per_second(estimate_.bytes_read_per_second());
   if (const auto left = estimate_.seconds_left()) out.set_seconds_left(*left);
 }
 

@@ -123,7 +123,10 @@ class job::core final : public services, public graph_host {
       settings_.manifest->attach(*blocks_, [this](const std::string& text) { warn(text); });
     }
     runner_->run(nullptr);
+    activities_.emplace_back("outputs are forced to the disks");
+    if (tick) tick();
     commit_outputs();
+    activities_.clear();
     if (settings_.manifest) settings_.manifest->remove();
     succeeded_ = true;
     end();
@@ -142,6 +145,7 @@ class job::core final : public services, public graph_host {
   }
 
   job_progress progress();
+  metrics::resources_spent spent() const;
   RunReport report(const std::exception* problem) const;
   node_counters& counters(size_t node) { return records_.front().counters[node]; }
   const std::deque<graph_record>& records() const { return records_; }
@@ -355,6 +359,20 @@ class job::core final : public services, public graph_host {
   std::vector<std::string> warnings_ FLOWRUN_GUARDED_BY(mutex_);
 };
 
+metrics::resources_spent job::core::spent() const {
+  metrics::resources_spent out;
+  out.threads = settings_.plan.resources.threads;
+  for (const graph_record& record : records_)
+    for (const node_counters& c : record.counters) out.busy_seconds += static_cast<double>(c.busy_ns) * 1e-9;
+  for (const block::disk_usage& d : blocks_->usage()) {
+    out.scratch_read += static_cast<double>(d.transfers.reads.num_bytes);
+    out.scratch_written += static_cast<double>(d.transfers.writes.num_bytes);
+    out.reading_seconds = std::max(out.reading_seconds, static_cast<double>(d.transfers.reads.busy_ns) * 1e-9);
+    out.writing_seconds = std::max(out.writing_seconds, static_cast<double>(d.transfers.writes.busy_ns) * 1e-9);
+  }
+  return out;
+}
+
 // The share of the work that is done: each head's rows (in bytes) against what they will come to.
 job_progress job::core::progress() {
   job_progress out;
@@ -366,12 +384,25 @@ job_progress job::core::progress() {
   for (const plan::pipeline& p : plan.pipelines) {
     const plan::node& head = g.nodes[static_cast<size_t>(p.head)];
     if (p.control || head.role() == plan::operator_role::meeting) continue;
-    out.rows_done += counters(static_cast<size_t>(p.head)).rows_out;
+    const node_counters& c = counters(static_cast<size_t>(p.head));
+    out.rows_done += c.rows_out;
+    out.bytes_read += c.file_read_bytes;
     if (p.phase == static_cast<int>(phase_now) && out.activity.empty()) out.activity = head.id;
+  }
+  for (const graph_record& record : records_) {
+    for (size_t i = 0; i < record.counters.size(); ++i) {
+      const node_counters& c = record.counters[i];
+      out.iterations += c.iterations;
+      // Rows inside of control nodes: what is made or sorted there.
+      const plan::operator_role role = record.graph->nodes[i].role();
+      const bool moves = role == plan::operator_role::source || role == plan::operator_role::breaker;
+      if (&record != &records_.front() && moves) out.rows_done += c.rows_out;
+    }
   }
   if (!activities_.empty()) out.activity.clear();
   for (const std::string& what : activities_) out.activity += (out.activity.empty() ? "" : ", ") + what;
   out.work = metrics::add_up(work_of(g, plan, records_.front().counters, phase_now), phase_now);
+  out.work.spent = spent();
   shown_ratio_ = std::max(shown_ratio_, std::min(out.work.ratio, 1.0));
   if (succeeded_) shown_ratio_ = 1.0;
   out.done_ratio = shown_ratio_;

@@ -53,10 +53,12 @@ struct job_settings {
 struct job_progress {
   size_t phase = 0;  // from 0
   size_t num_phases = 0;
-  double done_ratio = 0;   // 0 … 1, never goes back
-  metrics::job_work work;  // what the ratio comes from, as it is known by now
-  uint64_t rows_done = 0;  // given on by heads so far
-  std::string activity;    // the phase's main node; "levels: iteration 17"
+  double done_ratio = 0;    // 0 … 1, never goes back
+  metrics::job_work work;   // what the ratio comes from, as it is known by now
+  uint64_t rows_done = 0;   // given on by heads so far
+  uint64_t bytes_read = 0;  // of input files
+  uint64_t iterations = 0;  // of all loops
+  std::string activity;     // the phase's main node; "levels: iteration 17"
 };
 
 class job {

@@ -9,6 +9,24 @@ namespace {
 // Below this share of a pipeline's work, a guess at the rest would jump about.
 constexpr double least_share = 0.02;
 
+bool is_binary(const std::string& op) {
+  constexpr std::string_view endings[] = {"_rows", "_npy", "_indexed"};
+  return std::any_of(std::begin(endings), std::end(endings), [&](std::string_view end) { return op.ends_with(end); });
+}
+
+// How long a byte keeps a thread busy, relative to one that a sort of rows without strings makes runs of. What a text
+// asks for, and a merge, was measured of sorts in memory; only the proportions matter, and these roughly: a phase that
+// runs is measured.
+double weight(const plan::node& n, plan::node_part part, bool strings) {
+  switch (n.role()) {
+    case plan::operator_role::source:
+    case plan::operator_role::sink:
+      return n.declaration->name.starts_with("file.") && !is_binary(n.declaration->name) ? 2 : 0.3;
+    case plan::operator_role::breaker: return (part == plan::node_part::intake ? 1 : 0.8) * (strings ? 2 : 1);
+    default: return 0.5;
+  }
+}
+
 class measuring {
  public:
   measuring(const plan::graph& g, const plan::physical_plan& plan, const std::deque<node_counters>& counters,
@@ -36,11 +54,79 @@ class measuring {
       measure_merge(p, c, out);
     else
       measure_source(p, c, out);
-    if (p.phase >= now_) return out;
-    out.total = out.done;
-    out.open = false;
-    out.exact = true;
+    if (p.phase < now_) {
+      out.total = out.done;
+      out.open = false;
+      out.exact = true;
+    }
+    if (!out.open) out.all = demand_of(p, out);
     return out;
+  }
+
+  // Of all that the pipeline will carry.
+  metrics::demand demand_of(const plan::pipeline& p, const metrics::pipeline_work& work) const {
+    const plan::node& head = head_of(p);
+    const double given =
+        expected_of(work, counters_[static_cast<size_t>(p.head)].bytes_out, rows_of_head(p), work.total);
+    metrics::demand out;
+    const bool strings = !head.outputs.empty() && head.outputs[0].type.has_strings();
+    out.processor = given * weight(head, plan::node_part::work, strings);
+    if (head.role() == plan::operator_role::breaker) add_merge(p.head, given, out);
+    for (const int index : p.nodes) {
+      const plan::node& n = graph_.nodes[static_cast<size_t>(index)];
+      if (n.inputs.empty()) continue;
+      const plan::output_port& in = graph_.input_of(n, n.stores() ? n.flowing_input() : 0);
+      const double first_guess =
+          rows_of_head(p) > 0 && in.estimate.known ? static_cast<double>(in.estimate.num_bytes) : given;
+      const double taken = expected_of(work, counters_[static_cast<size_t>(index)].bytes_in, first_guess, given);
+      out.processor += taken * weight(n, plan::node_part::intake, in.type.has_strings());
+      if (n.role() == plan::operator_role::breaker) add_runs(index, taken, out);
+    }
+    return out;
+  }
+
+  double rows_of_head(const plan::pipeline& p) const {
+    const plan::node& head = head_of(p);
+    return !head.outputs.empty() && head.outputs[0].estimate.known
+               ? static_cast<double>(head.outputs[0].estimate.num_bytes)
+               : 0;
+  }
+
+  // What a counter of the pipeline will come to: as fast as its head once that is under way, before that the estimate
+  // of the plan, or else what its head will give.
+  static double expected_of(const metrics::pipeline_work& work, uint64_t counted, double planned, double otherwise) {
+    const auto so_far = static_cast<double>(counted);
+    if (work.total > 0 && work.done >= least_share * work.total && counted > 0)
+      return so_far * std::max(work.total / work.done, 1.0);
+    return planned > 0 ? planned : otherwise;
+  }
+
+  // What runs become smaller by on their way to the disks.
+  static double stored_share(const node_counters& c) {
+    return c.run_bytes > 0 ? static_cast<double>(c.stored_run_bytes) / static_cast<double>(c.run_bytes) : 1;
+  }
+
+  void add_runs(int sort, double taken, metrics::demand& out) const {
+    const plan::sort_prediction* const s = plan_.sort_of(sort);
+    const node_counters& c = counters_[static_cast<size_t>(sort)];
+    if (s == nullptr || (s->runs == 0 && c.runs == 0)) return;
+    out.scratch_written += std::max(taken - static_cast<double>(s->kept_bytes), 0.0) * stored_share(c);
+  }
+
+  void add_merge(int sort, double given, metrics::demand& out) const {
+    const plan::sort_prediction* const s = plan_.sort_of(sort);
+    const node_counters& c = counters_[static_cast<size_t>(sort)];
+    if (s == nullptr || (s->runs == 0 && c.runs == 0)) return;
+    metrics::demand runs;
+    add_runs(sort, std::max(given, static_cast<double>(c.bytes_in)), runs);
+    // All passes but the last one write what they read.
+    const double first = static_cast<double>(s->num_bytes) -
+                         std::min(static_cast<double>(s->kept_bytes), static_cast<double>(s->num_bytes));
+    const double again = s->known && s->merge_passes > 1 && first > 0
+                             ? std::max(static_cast<double>(s->written_bytes) / first - 1, 0.0)
+                             : 0;
+    out.scratch_read += runs.scratch_written * (1 + again);
+    out.scratch_written += runs.scratch_written * again;
   }
 
   void measure_source(const plan::pipeline& p, const node_counters& c, metrics::pipeline_work& out) const {

@@ -4,6 +4,17 @@
 
 namespace flowrun::metrics {
 
+demand& demand::operator+=(const demand& other) {
+  processor += other.processor;
+  scratch_read += other.scratch_read;
+  scratch_written += other.scratch_written;
+  return *this;
+}
+
+demand demand::times(double factor) const {
+  return {processor * factor, scratch_read * factor, scratch_written * factor};
+}
+
 job_work add_up(std::span<const pipeline_work> pipelines, size_t phase_now) {
   job_work out;
   double num_open = 0;
@@ -17,6 +28,12 @@ job_work add_up(std::span<const pipeline_work> pipelines, size_t phase_now) {
       continue;
     }
     const double left = over ? 0 : std::max(p.total - p.done, 0.0);
+    out.asked += over ? p.all : p.all.times(p.total > 0 ? std::min(p.done / p.total, 1.0) : 0);
+    if (p.phase == phase_now) out.now += p.all;
+    if (p.phase > phase_now) {
+      out.later.resize(std::max(out.later.size(), p.phase - phase_now));
+      out.later[p.phase - phase_now - 1] += p.all;
+    }
     out.done += over ? std::max(p.total, p.done) : p.done;
     (p.phase <= phase_now ? out.left_now : out.left_later) += left;
     out.exact = out.exact && (p.exact || over);

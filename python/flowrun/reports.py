@@ -10,7 +10,7 @@ from typing import Any, Dict, List, TypedDict
 class Progress(TypedDict, total=False):
     """About once a second, and at the end, when `status` is there."""
 
-    ratio: float
+    ratio: typing.Optional[float]  # None: nothing is known of what is still to come
     ratio_known: bool
     phase: int
     phases: int
@@ -18,7 +18,10 @@ class Progress(TypedDict, total=False):
     rows: int
     rows_per_second: int
     elapsed_seconds: float
-    seconds_left: typing.Optional[int]
+    bytes_read: int  # of input files
+    bytes_read_per_second: int
+    iterations: int  # of loops
+    seconds_left: typing.Optional[float]
     status: str
 
 

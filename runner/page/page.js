@@ -153,14 +153,17 @@ function showProgress() {
   const live = report.live;
   byId("progress").hidden = !live;
   if (!live) return;
+  const known = live.ratio !== undefined;  // else nothing is known of what is still to come
   const share = Math.min(1, live.ratio ?? 0);
   const track = byId("progress").querySelector(".track");
   track.setAttribute("aria-valuenow", Math.floor(100 * share));
   const fill = track.firstElementChild;
   fill.style.width = `${100 * share}%`;
   fill.classList.toggle("guess", !live.ratio_known);
-  const parts = [`${live.ratio_known ? "" : "about "}${Math.floor(100 * share)} %`, `phase ${live.phase} of ${report.phases.length}`];
+  const parts = [`phase ${live.phase} of ${report.phases.length}`];
+  if (known) parts.unshift(`${live.ratio_known ? "" : "about "}${Math.floor(100 * share)} %`);
   if (live.activity) parts.push(live.activity);
+  if (!known && num(live.bytes_read) > 0) parts.push(`${bytes(live.bytes_read)} read, ${bytes(live.bytes_read_per_second ?? 0)}/s`);
   if (live.seconds_left !== undefined) parts.push(`${duration(Math.ceil(live.seconds_left))} left`);
   byId("progress-text").textContent = parts.join(" · ");
 }

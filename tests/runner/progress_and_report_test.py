@@ -8,6 +8,7 @@ import re
 import select
 import socket
 import subprocess
+import threading
 
 from flowrun_process import ENDLESS, FLOWRUN, SANITIZED, SORT, main, process_test
 
@@ -45,8 +46,40 @@ class progress_test(process_test):
         inside = [line for line in lines if not line["ratio_known"]]
         self.assertTrue(inside, lines)
         for line in inside:
-            self.assertLess(line["ratio"], 0.99)
+            self.assertIsNone(line["ratio"])
             self.assertIsNone(line["seconds_left"])
+        looping = [line for line in inside if line["iterations"] > 0]
+        self.assertTrue(looping, inside)
+        for line in looping:
+            self.assertIn("round: iteration", line["activity"])
+        iterations = [line["iterations"] for line in inside]
+        self.assertEqual(iterations, sorted(iterations))
+
+    def test_of_a_pipe_no_share_but_what_was_read(self):
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  lines: {op: file.read_lines, with: {path: "-"}}
+  longest: {op: sort, in: lines, with: {by: [-length(text)], limit: 1}}
+  write: {op: file.write_lines, in: longest, with: {path: out}}
+""")
+        job = subprocess.Popen(
+            [FLOWRUN, "job.yaml", "-q", "--progress", "json"], cwd=self.dir, env=self.environment, text=True,
+            stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        text = 1_000_000 * "a line\n"
+        feeding = threading.Thread(target=lambda: (job.stdin.write(text), job.stdin.flush()))
+        feeding.start()
+        for _ in range(30):  # about one a second
+            said = json.loads(job.stderr.readline())
+            self.assertNotIn("status", said)
+            self.assertIsNone(said["ratio"])
+            if said["bytes_read"] > 0:
+                break
+        self.assertGreater(said["bytes_read"], 0)
+        feeding.join()
+        self.assertLessEqual(said["bytes_read"], len(text))
+        job.communicate()
+        self.assertEqual(job.returncode, 0)
 
     def test_json_lines(self):
         self.write("job.yaml", SORT)

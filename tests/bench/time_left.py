@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""How well a running job tells the time that it will still take: `seconds_left` of --progress json beside the truth.
+
+    time_left.py --flowrun PROGRAM [--gib G] [JOB...]
+
+Disks are loop devices throttled by a cgroup (throttled_disks.py; root), so that times are those of the disks and not of
+a busy machine. For each job: what was said at a quarter, half and three quarters of its time, and the worst error after
+the first quarter, as a share of the time that was really left; what is left of the last three seconds is not counted.
+"""
+
+import argparse
+import array
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from throttled_disks import throttled_disks  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MB = 1_000_000
+
+SORT = """flowrun: 1
+nodes:
+  rows: {{op: file.read_rows, with: {{path: in.u64, type: {{x: u64}}}}}}
+  sorted: {{op: sort, in: rows, with: {{by: [x]}}}}
+  out: {{op: {sink}}}
+"""
+MAP = """flowrun: 1
+nodes:
+  rows: {{op: file.read_rows, with: {{path: in.u64, type: {{x: u64}}}}}}
+  mapped: {{op: map, in: rows, with: {{x: "hash64(1, hash64(2, hash64(3, x)))"}}}}
+  out: {{op: file.write_rows, in: mapped, with: {{path: {output}/out.u64}}}}
+"""
+CSV = """flowrun: 1
+nodes:
+  rows: {{op: file.read_csv, with: {{path: in.csv, type: {{a: u32, b: u32, c: string, d: u32}}}}}}
+  sorted: {{op: sort, in: rows, with: {{by: [c, a]}}}}
+  out: {{op: file.write_csv, in: sorted, with: {{path: {output}/out.csv}}}}
+"""
+PIPE = """flowrun: 1
+nodes:
+  rows: {{op: file.read_lines, with: {{path: "-"}}}}
+  sorted: {{op: sort, in: rows, with: {{by: [text]}}}}
+  out: {{op: file.write_lines, in: sorted, with: {{path: out.txt}}}}
+"""
+
+
+def numbers(path, count):
+    rng = random.Random(1)
+    with open(path, "wb") as out:
+        for _ in range(0, count, 1 << 17):
+            part = array.array("Q")
+            part.frombytes(rng.randbytes(8 << 17))
+            out.write(part.tobytes())
+
+
+def sheet(path, num_bytes):
+    rng = random.Random(2)
+    block = "".join(f"{rng.randrange(1000)},{rng.randrange(10)},w{rng.randrange(10**rng.randrange(1, 6))},{i % 100}\n"
+                    for i in range(200_000))  # fmt: skip
+    with open(path, "w") as out:
+        for _ in range(int(num_bytes / len(block)) + 1):
+            out.write(block)
+
+
+class watched:
+    """A run, and what it said: [(seconds since its start, line of JSON)]."""
+
+    def __init__(self, command, where, group, feed=None):
+        self.lines = []
+        started = time.monotonic()
+        job = subprocess.Popen([str(word) for word in command], cwd=where, stderr=subprocess.PIPE, text=True,
+                               stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
+                               preexec_fn=group.join if group else None)  # fmt: skip
+        if feed:
+            threading.Thread(target=feed, args=(job.stdin.buffer,), daemon=True).start()
+        others = []
+        for line in job.stderr:
+            if line.startswith("{"):
+                self.lines.append((time.monotonic() - started, json.loads(line)))
+            else:
+                others.append(line)
+        self.code = job.wait()
+        self.seconds = time.monotonic() - started
+        if self.code not in (0, 130):
+            raise SystemExit(f"time_left: the job ended with {self.code}:\n{''.join(others)}")
+        self.lines = self.lines[:-1]
+
+    def at(self, seconds):
+        return min(self.lines, key=lambda line: abs(line[0] - seconds))
+
+
+def fed(num_bytes, per_second):
+    def feed(pipe):
+        line = b"%063d\n"
+        rng = random.Random(3)
+        start, sent = time.monotonic(), 0
+        with pipe:
+            while sent < num_bytes:
+                part = b"".join(line % rng.randrange(10**9) for _ in range(per_second // 640))
+                pipe.write(part)
+                sent += len(part)
+                time.sleep(max(0.0, start + sent / per_second - time.monotonic()))
+
+    return feed
+
+
+def show(name, run):
+    print(f"\n{name}: {run.seconds:.1f} s")
+    worst, worst_at = 0.0, None
+    for seconds, line in run.lines:
+        left = run.seconds - seconds
+        if seconds < run.seconds / 4 or left < 3:
+            continue
+        if line["seconds_left"] is None:
+            continue
+        error = abs(line["seconds_left"] - left) / left
+        if error > worst:
+            worst, worst_at = error, seconds
+    told = [line for seconds, line in run.lines if line["seconds_left"] is not None]
+    for share in (0.1, 0.25, 0.5, 0.75, 0.9):
+        seconds, line = run.at(share * run.seconds)
+        left = "nothing" if line["seconds_left"] is None else f"{line['seconds_left']} s left"
+        print(f"  at {seconds:5.1f} s: {left}, truth {run.seconds - seconds:.1f} s; ratio {line['ratio']}, {line}")
+    if told:
+        print(f"  worst after the first quarter: {100 * worst:.0f} % at {worst_at or 0:.1f} s")
+        around = [(round(s, 1), line["seconds_left"], round(run.seconds - s, 1), line["phase"]) for s, line in run.lines
+                  if abs(s - (worst_at or 0)) < 3.5]
+        print("  around it (at, said, truth, phase):", *around)
+    ratios = [line["ratio"] for _, line in run.lines if line["ratio"] is not None]
+    print(f"  the ratio {'never goes' if ratios == sorted(ratios) else 'GOES'} back")
+    return worst
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--flowrun", required=True, type=pathlib.Path)
+    parser.add_argument("jobs", nargs="*", metavar="JOB", help="sort, map, csv, pipe, loop, fast; all without")
+    options = parser.parse_args()
+    flowrun = options.flowrun.resolve()
+    wanted = options.jobs or ["sort", "map", "csv", "pipe", "loop", "fast"]
+    with tempfile.TemporaryDirectory(prefix="flowrun-time-left-") as folder:
+        place = pathlib.Path(folder)
+
+        def run(name, text, disks, *more, feed=None, output="."):
+            (place / "job.yaml").write_text(text.format(output=output))
+            command = [flowrun, "job.yaml", "-q", "--progress", "json", *more]
+            show(name, watched(command, place, disks.group if disks else None, feed))
+
+        if "sort" in wanted:
+            numbers(place / "in.u64", 120_000_000)
+            with throttled_disks([60 * MB], [2]) as disks:
+                run("sort of 960 MB in 128 MiB, scratch disk of 60 MB/s",
+                    SORT.replace("{sink}", "file.write_rows, in: sorted, with: {{path: out.u64}}"), disks,
+                    "-m", "128MiB", "-T", disks.paths[0])  # fmt: skip
+        if "map" in wanted:
+            numbers(place / "in.u64", 200_000_000)
+            with throttled_disks([60 * MB], [2]) as disks:
+                run("map of 1.6 GB in memory, output disk of 60 MB/s", MAP, disks, output=disks.paths[0])
+        if "csv" in wanted:
+            sheet(place / "in.csv", 400 * MB)
+            with throttled_disks([30 * MB], [3]) as disks:
+                run("sort of a CSV file of short fields, 400 MB in 128 MiB, scratch and output on one disk of 30 MB/s",
+                    CSV, disks, "-m", "128MiB", "-T", disks.paths[0], output=disks.paths[0])  # fmt: skip
+        if "pipe" in wanted:
+            run("sort of a pipe of 4 MB/s", PIPE, None, feed=fed(60 * MB, 4 * MB))
+        if "loop" in wanted:
+            side = 1000
+            edges = array.array("I")
+            for at in range(side * side):
+                if at % side + 1 < side:
+                    edges.extend((at, at + 1))
+                if at + side < side * side:
+                    edges.extend((at, at + side))
+            (place / "edges").write_bytes(edges.tobytes())
+            command = [flowrun, ROOT / "specs/jobs/bfs.yaml", "-q", "--progress", "json", "-p", "edges=edges",
+                       "-p", f"nodes={side * side}", "-p", "source=0", "-p", "out=levels", "-m", "128MiB"]  # fmt: skip
+            show(f"bfs.yaml on a grid of {side} x {side}", watched(command, place, None))
+        if "fast" in wanted:
+            numbers(place / "in.u64", 250_000_000)
+            run("sort of 2 GB in 256 MiB, the machine's own disk",
+                SORT.replace("{sink}", "file.write_rows, in: sorted, with: {{path: out.u64}}"), None,
+                "-m", "256MiB", "-T", place / "scratch")  # fmt: skip
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("LC_ALL", "C.UTF-8")
+    main()
