@@ -13,13 +13,29 @@ namespace {
   throw error(error_kind::usage, what, hint);
 }
 
-}  // namespace
-
+// "npy, csv, lines".
 std::string inferred_formats() {
   std::string out;
   for (const operators::source_format& f : operators::source_formats())
     out += (out.empty() ? "" : ", ") + std::string(f.name);
   return out;
+}
+
+}  // namespace
+
+void infer_words::declare(declared_command& of) {
+  of.word("-n,--rows", rows, "N", "Looks at no more than so many rows; 100000.");
+  of.word("--bytes", bytes, "BYTES", "Looks at no more text than that; 16MiB.");
+  of.flag("-a,--all", all, "Looks at everything. Without a sample's doubts, but it takes time.");
+  of.word("--as", format, "FORMAT", "What it is: " + inferred_formats() + ". Default: as it looks.");
+  of.word("--delimiter", delimiter, "BYTE", "What stands between fields; \\t for a tab.");
+  of.word("--header", header, "yes|no", "Whether line 1 names the columns.");
+  of.word("--descriptors", descriptors, "FILE",
+          "Of messages of Protocol Buffers: what protoc --include_imports --descriptor_set_out=FILE has written.");
+  of.word("--message", message, "NAME", "Which of its messages they are, with its package.");
+  of.word("--name", node, "NODE", "The name of the node. Default: after the file.");
+  of.flag("--json", as_json, "Everything that was found, as JSON.");
+  of.word("-o,--output", output, "JOB.yaml", "Writes a whole job, which copies the rows to standard output.");
 }
 
 infer_arguments values_of(const infer_words& given, const std::vector<std::string>& files) {

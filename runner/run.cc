@@ -16,6 +16,7 @@
 #include "runner/interrupts.h"
 #include "runner/job_loading.h"
 #include "runner/job_metrics.h"
+#include "runner/page_address.h"
 #include "runner/page_server.h"
 #include "runner/progress_display.h"
 #include "runner/resuming.h"
@@ -93,7 +94,7 @@ std::string report_document(exec::RunReport report, const terminal& screen) {
 // The page of --ui. A job whose page can't be served goes on without.
 std::unique_ptr<page_server> open_page(const run_arguments& arguments, terminal& screen) {
   if (arguments.page_listen.empty()) return nullptr;
-  const metrics::listen_range range = metrics::listen_addresses(arguments.page_listen, "the page", "9465");
+  const metrics::listen_range range = page_addresses(arguments.page_listen);
   std::vector<uint16_t> ports;
   for (unsigned port = range.first; port <= range.last; ++port) ports.push_back(static_cast<uint16_t>(port));
   if (arguments.page_anywhere) ports.push_back(0);

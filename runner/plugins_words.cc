@@ -1,0 +1,54 @@
+#include "runner/plugins_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runner/option_values.h"
+#include "runner/plugin_templates.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+constexpr const char* hint_for_help = "flowrun plugins --help";
+
+std::vector<std::pair<std::string, std::string>> plugin_kind_choices() {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const plugin_template& t : plugin_templates()) out.emplace_back(t.kind, t.kind);
+  return out;
+}
+
+}  // namespace
+
+void plugins_words::declare(declared_command& of) {
+  of.argument("ACTION", action, "Nothing; or check PATH [JOB.yaml…]; or new NAME.");
+  of.word("--limit", limit, "SECONDS", "Of check: a job that runs for longer hangs; 60.");
+  of.word("--kind", kind, "KIND", "Of new: what the plugin has: " + plugin_kinds() + ".");
+}
+
+plugins_arguments values_of(const plugins_words& given) {
+  plugins_arguments out;
+  const std::vector<std::string>& words = given.action;
+  if (!words.empty()) out.action = choice_of<std::string>("ACTION", words[0], {{"check", "check"}, {"new", "new"}});
+  const bool is_new = out.action == "new";
+  const bool is_check = out.action == "check";
+  if (words.size() > 2 && !is_check)
+    throw error(error_kind::usage, "unexpected argument '" + words[2] + "'", hint_for_help);
+  if (!words.empty() && words.size() < 2)
+    throw error(error_kind::usage, fmt::format("plugins {} needs a {}", out.action, is_new ? "NAME" : "PATH"),
+                is_new ? "flowrun plugin new geo --kind function" : "flowrun plugins check build/geo.so");
+  if (!given.kind.empty() && !is_new) throw error(error_kind::usage, "--kind belongs to plugins new", hint_for_help);
+  if (!given.limit.empty() && !is_check)
+    throw error(error_kind::usage, "--limit belongs to plugins check", hint_for_help);
+  if (!given.limit.empty())
+    out.most_seconds = static_cast<unsigned>(std::clamp<uint64_t>(number_of("--limit", given.limit), 1, 86'400));
+  if (words.size() >= 2) out.path = words[1];
+  if (words.size() > 2) out.jobs.assign(words.begin() + 2, words.end());
+  if (is_new)
+    out.kind = choice_of<std::string>("--kind", given.kind.empty() ? "function" : given.kind, plugin_kind_choices());
+  return out;
+}
+
+}  // namespace flowrun::runner
