@@ -10,6 +10,19 @@ namespace flowrun::runner {
 
 namespace {
 
+const choices<std::string>& formats() {
+  static const choices<std::string> all = plain_choices({"text", "json"});
+  return all;
+}
+
+// Those that leave the disk out are not worth measuring.
+const choices<io::backend_kind>& backends() {
+  static const choices<io::backend_kind> all = {{"auto", io::backend_kind::automatic},
+                                                {"io_uring", io::backend_kind::io_uring},
+                                                {"threads", io::backend_kind::threads}};
+  return all;
+}
+
 template <class Value>
 void sort_out(std::vector<Value>& values) {
   std::sort(values.begin(), values.end());
@@ -43,13 +56,13 @@ void bench_disk_words::declare(declared_command& of) {
   of.argument("DIR", plain.directories, "The directories.");
   of.flag("--save", plain.save, "Writes the directories and what is suggested into the machine's configuration.");
   of.word("--config", plain.configuration, "FILE", "The configuration to write; ~/.config/flowrun/config.yaml.");
-  of.word("-f,--format", format, "FORMAT", "text, json.");
+  of.word("-f,--format", format, "FORMAT", "text, json.").one_of(names_of(formats()));
   of.flag("--quick", plain.quick, "A quarter of the time, and smaller files: less reliable.");
   of.word("--time", time, "SECONDS", "Time of a measurement; 1.2. The last ones take three times that.");
   of.word("--file-size", file_size, "BYTES", "Size of the file in each directory; 1GiB, or a quarter of the room.");
   of.word("--block-sizes", block_sizes, "LIST", "Block sizes to try; 128KiB,512KiB,1MiB,2MiB,4MiB.").for_experts();
   of.word("--depths", depths, "LIST", "Transfers in flight per disk to try; 1,2,4,8,16.").for_experts();
-  of.word("--backend", backend, "NAME", "auto, io_uring, threads.").for_experts();
+  of.word("--backend", backend, "NAME", "auto, io_uring, threads.").one_of(names_of(backends())).for_experts();
 }
 
 bench_disk_arguments values_of(const bench_disk_words& given) {
@@ -57,11 +70,8 @@ bench_disk_arguments values_of(const bench_disk_words& given) {
   if (out.directories.empty()) throw error(error_kind::usage, "bench-disk needs a DIR", "flowrun bench-disk --help");
   if (!out.configuration.empty() && !out.save)
     throw error(error_kind::usage, "--config without --save: nothing would be written", "add --save");
-  out.format = choice_of<std::string>("--format", given.format, {{"text", "text"}, {"json", "json"}});
-  out.backend = choice_of<io::backend_kind>("--backend", given.backend,
-                                            {{"auto", io::backend_kind::automatic},
-                                             {"io_uring", io::backend_kind::io_uring},
-                                             {"threads", io::backend_kind::threads}});
+  out.format = choice_of("--format", given.format, formats());
+  out.backend = choice_of("--backend", given.backend, backends());
   if (!given.time.empty()) out.seconds = seconds_of("--time", given.time);
   if (!given.file_size.empty()) out.file_bytes = bytes_of("--file-size", given.file_size);
   out.block_sizes = block_sizes_of(given.block_sizes);

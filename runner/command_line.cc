@@ -29,6 +29,27 @@ namespace {
 
 using words = std::vector<std::string>;
 
+const choices<color_choice>& colors() {
+  static const choices<color_choice> all = {
+      {"auto", color_choice::automatic}, {"always", color_choice::always}, {"never", color_choice::never}};
+  return all;
+}
+
+const choices<std::string>& plan_formats() {
+  static const choices<std::string> all = plain_choices({"text", "json", "dot"});
+  return all;
+}
+
+const choices<std::string>& pictures() {
+  static const choices<std::string> all = plain_choices({"dot", "mermaid", "svg"});
+  return all;
+}
+
+const choices<std::string>& generated_kinds() {
+  static const choices<std::string> all = plain_choices({"records", "ascii", "u64"});
+  return all;
+}
+
 // The commands. Options of a command that has many lie in a file of their own (run_words.h, infer_words.h, …).
 class parser {
  public:
@@ -41,7 +62,8 @@ class parser {
     app_.set_help_flag("-h,--help", "This help; flowrun COMMAND --help for a command's.");
     program_.flag("-q,--quiet", quiet_, "Errors only: no progress, no report, no warnings.");
     program_.flag("-v,--verbose", verbose_, "Say more about what is going on.");
-    program_.word("--color", color_, "WHEN", "Colours in messages: auto, always, never. NO_COLOR is obeyed.");
+    program_.word("--color", color_, "WHEN", "Colours in messages: auto, always, never. NO_COLOR is obeyed.")
+        .one_of(names_of(colors()));
     program_.words("--plugin", out_.plugins, "PATH",
                    "A plugin (.so), or a directory where jobs find the plugins that they name; repeatable.");
     app_.footer("flowrun COMMAND --help says more.");
@@ -73,18 +95,24 @@ class parser {
   std::vector<described_command> described() const {
     std::vector<described_command> out = {program_.described()};
     out.front().name.clear();
-    for (const auto& [sub, what] : commands_) out.push_back(sub.described());
+    for (const listed_command& c : commands_) out.push_back(c.declared.described());
     return out;
   }
 
  private:
+  struct listed_command {
+    listed_command(command c, CLI::App& app) : what(c), declared(app) {}
+    command what;
+    declared_command declared;
+  };
+
   declared_command& add(command what, const std::string& name, const std::string& help,
                         const std::string& footer = {}) {
     CLI::App& sub = *app_.add_subcommand(name, help);
     sub.allow_extras();
     sub.get_formatter()->column_width(36);
     sub.footer(footer);
-    return commands_.emplace_back(declared_command(sub), what).first;
+    return commands_.emplace_back(what, sub).declared;
   }
 
   void add_run() {
@@ -110,7 +138,7 @@ class parser {
         add(command::plan, "plan", "Shows what a run would do and cost: phases, pipelines, memory, scratch.",
             plan_examples);
     sub.argument("FILE", file_, "The job; - for standard input.");
-    sub.word("-f,--format", format_, "FORMAT", "text, json, dot (for Graphviz).");
+    sub.word("-f,--format", format_, "FORMAT", "text, json, dot (for Graphviz).").one_of(names_of(plan_formats()));
     sub.flag("--resume", out_.plan.resume, "Also says what a run with --resume would go on with.");
     job_.declare(sub);
     resources_.declare(sub);
@@ -121,7 +149,8 @@ class parser {
         add(command::graph, "graph", "Draws a job as it would run: its nodes, phases and edges.", graph_examples);
     sub.argument("FILE", file_, "The job; - for standard input.");
     sub.word("-f,--format", picture_, "FORMAT",
-             "dot (Graphviz), mermaid, svg. Default: by the name of the output, else dot.");
+             "dot (Graphviz), mermaid, svg. Default: by the name of the output, else dot.")
+        .one_of(names_of(pictures()));
     sub.word("-o,--output", out_.graph.output, "FILE", "Where to; standard output otherwise.");
     job_.declare(sub);
     resources_.declare(sub);
@@ -179,7 +208,7 @@ class parser {
     add(command::reference, "reference", "Prints the reference of the job language (specs/REFERENCE.md).");
     declared_command& gen =
         add(command::gen, "gen", "Makes test data: the same bytes for the same arguments, everywhere.", gen_examples);
-    gen.argument("KIND", kind_, "What.");
+    gen.argument("KIND", kind_, "What.").one_of(names_of(generated_kinds()));
     gen.word("-n,--rows", rows_, "N", "How many rows.");
     gen.word("--first", first_, "N", "The number of the first row; 0.");
     gen.flag("--skew", out_.gen.skewed,
@@ -217,9 +246,9 @@ class parser {
 
   words command_names() const {
     words out;
-    for (const auto& [sub, what] : commands_) {
-      out.push_back(sub.app().get_name());
-      for (const std::string& alias : sub.app().get_aliases()) out.push_back(alias);
+    for (const listed_command& c : commands_) {
+      out.push_back(c.declared.app().get_name());
+      for (const std::string& alias : c.declared.app().get_aliases()) out.push_back(alias);
     }
     return out;
   }
@@ -258,8 +287,8 @@ class parser {
   }
 
   const CLI::App* chosen() const {
-    for (const auto& [sub, what] : commands_)
-      if (sub.app().parsed()) return &sub.app();
+    for (const listed_command& c : commands_)
+      if (c.declared.app().parsed()) return &c.declared.app();
     return nullptr;
   }
 
@@ -313,8 +342,7 @@ class parser {
   void finish_plan() {
     out_.plan.job = values_of(job_, file_);
     out_.plan.resources = values_of(resources_);
-    out_.plan.format =
-        choice_of<std::string>("--format", format_, {{"text", "text"}, {"json", "json"}, {"dot", "dot"}});
+    out_.plan.format = choice_of("--format", format_, plan_formats());
   }
 
   void finish_graph() {
@@ -323,8 +351,7 @@ class parser {
     const std::string& to = out_.graph.output;
     if (picture_.empty())
       picture_ = to.ends_with(".svg") ? "svg" : to.ends_with(".mmd") || to.ends_with(".mermaid") ? "mermaid" : "dot";
-    out_.graph.format =
-        choice_of<std::string>("--format", picture_, {{"dot", "dot"}, {"mermaid", "mermaid"}, {"svg", "svg"}});
+    out_.graph.format = choice_of("--format", picture_, pictures());
   }
 
   void finish_test() {
@@ -337,7 +364,7 @@ class parser {
     if (kind_.empty() || rows_.empty())
       throw error(error_kind::usage, kind_.empty() ? "gen needs a KIND" : "gen needs --rows",
                   "flowrun gen records --rows 1000000 -o input.dat");
-    out_.gen.kind = choice_of<std::string>("KIND", kind_, {{"records", "records"}, {"ascii", "ascii"}, {"u64", "u64"}});
+    out_.gen.kind = choice_of("KIND", kind_, generated_kinds());
     out_.gen.rows = number_of("--rows", rows_);
     out_.gen.first = number_of("--first", first_);
     out_.gen.seed = number_of("--seed", seed_);
@@ -346,9 +373,7 @@ class parser {
   invocation finish() {
     if (quiet_ && verbose_) throw error(error_kind::usage, "-q and -v exclude each other", "leave one of them out");
     out_.how_much = quiet_ ? verbosity::quiet : verbose_ ? verbosity::verbose : verbosity::normal;
-    out_.colors = choice_of<color_choice>(
-        "--color", color_,
-        {{"auto", color_choice::automatic}, {"always", color_choice::always}, {"never", color_choice::never}});
+    out_.colors = choice_of("--color", color_, colors());
     const CLI::App* sub = chosen();
     if (sub == nullptr) {
       refuse_leftovers(app_);
@@ -357,8 +382,8 @@ class parser {
     if (sub->get_name() == "sort")
       throw error(error_kind::usage, "options in front of sort", "all of them go behind it: flowrun sort --help");
     refuse_leftovers(*sub);
-    for (const auto& [declared, what] : commands_)
-      if (&declared.app() == sub) out_.what = what;
+    for (const listed_command& c : commands_)
+      if (&c.declared.app() == sub) out_.what = c.what;
     const bool wants_file = out_.what == command::run || out_.what == command::plan || out_.what == command::graph ||
                             out_.what == command::verify || out_.what == command::report;
     if (wants_file ? file_.empty() : out_.what == command::check && files_.empty())
@@ -384,7 +409,7 @@ class parser {
 
   CLI::App app_;
   declared_command program_{app_};
-  std::deque<std::pair<declared_command, command>> commands_;  // as --help lists them
+  std::deque<listed_command> commands_;  // as --help lists them
   invocation out_;
   bool quiet_ = false;
   bool verbose_ = false;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,19 +19,24 @@ namespace flowrun::runner {
 // An option that has just been declared.
 class declared_option {
  public:
-  explicit declared_option(CLI::Option& option) : option_(&option) {}
+  declared_option(CLI::Option& option, std::vector<std::string>& choices) : option_(&option), choices_(&choices) {}
 
   // --help lists it behind the others.
-  void for_experts();
+  declared_option& for_experts();
+  // The words that it takes, for completion; what turns it into a value refuses others.
+  declared_option& one_of(std::vector<std::string> choices);
 
  private:
   CLI::Option* option_;
+  std::vector<std::string>* choices_;
 };
 
 // What `to` refers to must live for as long as the command, at the same place.
 class declared_command {
  public:
   explicit declared_command(CLI::App& app) : app_(&app) {}
+  declared_command(const declared_command&) = delete;
+  declared_command& operator=(const declared_command&) = delete;
 
   declared_option flag(const std::string& names, bool& to, const std::string& help);
   declared_option flag(const std::string& names, std::function<void()> then, const std::string& help);
@@ -47,7 +53,10 @@ class declared_command {
   described_command described() const;
 
  private:
+  declared_option added(CLI::Option& option) { return {option, choices_[&option]}; }
+
   CLI::App* app_;
+  std::map<const CLI::Option*, std::vector<std::string>> choices_;
 };
 
 }  // namespace flowrun::runner

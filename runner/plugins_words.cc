@@ -14,8 +14,13 @@ namespace {
 
 constexpr const char* hint_for_help = "flowrun plugins --help";
 
-std::vector<std::pair<std::string, std::string>> plugin_kind_choices() {
-  std::vector<std::pair<std::string, std::string>> out;
+const choices<std::string>& actions() {
+  static const choices<std::string> all = plain_choices({"check", "new"});
+  return all;
+}
+
+choices<std::string> kinds() {
+  choices<std::string> out;
   for (const plugin_template& t : plugin_templates()) out.emplace_back(t.kind, t.kind);
   return out;
 }
@@ -23,15 +28,15 @@ std::vector<std::pair<std::string, std::string>> plugin_kind_choices() {
 }  // namespace
 
 void plugins_words::declare(declared_command& of) {
-  of.argument("ACTION", action, "Nothing; or check PATH [JOB.yaml…]; or new NAME.");
+  of.argument("ACTION", action, "Nothing; or check PATH [JOB.yaml…]; or new NAME.").one_of(names_of(actions()));
   of.word("--limit", limit, "SECONDS", "Of check: a job that runs for longer hangs; 60.");
-  of.word("--kind", kind, "KIND", "Of new: what the plugin has: " + plugin_kinds() + ".");
+  of.word("--kind", kind, "KIND", "Of new: what the plugin has: " + plugin_kinds() + ".").one_of(names_of(kinds()));
 }
 
 plugins_arguments values_of(const plugins_words& given) {
   plugins_arguments out;
   const std::vector<std::string>& words = given.action;
-  if (!words.empty()) out.action = choice_of<std::string>("ACTION", words[0], {{"check", "check"}, {"new", "new"}});
+  if (!words.empty()) out.action = choice_of("ACTION", words[0], actions());
   const bool is_new = out.action == "new";
   const bool is_check = out.action == "check";
   if (words.size() > 2 && !is_check)
@@ -46,8 +51,7 @@ plugins_arguments values_of(const plugins_words& given) {
     out.most_seconds = static_cast<unsigned>(std::clamp<uint64_t>(number_of("--limit", given.limit), 1, 86'400));
   if (words.size() >= 2) out.path = words[1];
   if (words.size() > 2) out.jobs.assign(words.begin() + 2, words.end());
-  if (is_new)
-    out.kind = choice_of<std::string>("--kind", given.kind.empty() ? "function" : given.kind, plugin_kind_choices());
+  if (is_new) out.kind = choice_of<std::string>("--kind", given.kind.empty() ? "function" : given.kind, kinds());
   return out;
 }
 

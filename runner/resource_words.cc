@@ -5,6 +5,26 @@
 
 namespace flowrun::runner {
 
+namespace {
+
+const choices<block::allocation_strategy>& allocations() {
+  using block::allocation_strategy;
+  static const choices<allocation_strategy> all = {{"striping", allocation_strategy::striping},
+                                                   {"simple_randomised", allocation_strategy::simple_randomised},
+                                                   {"fully_randomised", allocation_strategy::fully_randomised},
+                                                   {"randomised_cycling", allocation_strategy::randomised_cycling}};
+  return all;
+}
+
+const choices<io::service_order>& io_orders() {
+  static const choices<io::service_order> all = {{"alternating", io::service_order::alternating},
+                                                 {"writes_first", io::service_order::writes_first},
+                                                 {"arrival", io::service_order::arrival}};
+  return all;
+}
+
+}  // namespace
+
 void resource_words::declare(declared_command& of) {
   of.word("-m,--memory", memory, "BYTES",
           "Memory budget: 8GiB, or 50%. Default: the job's, else half of what there is.");
@@ -17,9 +37,11 @@ void resource_words::declare(declared_command& of) {
   of.word("--depth", depth, "N", "Transfers in flight per scratch disk.").for_experts();
   of.word("--allocation", allocation, "NAME",
           "Which disk takes a block: randomised_cycling, fully_randomised, simple_randomised, striping.")
+      .one_of(names_of(allocations()))
       .for_experts();
   of.word("--io-order", io_order, "NAME",
           "What a disk does when reads and writes wait for it: alternating, writes_first, arrival.")
+      .one_of(names_of(io_orders()))
       .for_experts();
 }
 
@@ -49,18 +71,8 @@ resource_arguments values_of(const resource_words& given) {
   if (!given.batch.empty()) out.batch_bytes = bytes_of("--batch-size", given.batch);
   if (!given.scratch_limit.empty()) out.scratch_limit = bytes_of("--scratch-limit", given.scratch_limit);
   if (!given.depth.empty()) out.disk_depth = depth_of("--depth", given.depth);
-  using block::allocation_strategy;
-  if (!given.allocation.empty())
-    out.allocation = choice_of<allocation_strategy>("--allocation", given.allocation,
-                                                    {{"striping", allocation_strategy::striping},
-                                                     {"simple_randomised", allocation_strategy::simple_randomised},
-                                                     {"fully_randomised", allocation_strategy::fully_randomised},
-                                                     {"randomised_cycling", allocation_strategy::randomised_cycling}});
-  if (!given.io_order.empty())
-    out.io_order = choice_of<io::service_order>("--io-order", given.io_order,
-                                                {{"alternating", io::service_order::alternating},
-                                                 {"writes_first", io::service_order::writes_first},
-                                                 {"arrival", io::service_order::arrival}});
+  if (!given.allocation.empty()) out.allocation = choice_of("--allocation", given.allocation, allocations());
+  if (!given.io_order.empty()) out.io_order = choice_of("--io-order", given.io_order, io_orders());
   return out;
 }
 

@@ -5,10 +5,33 @@
 
 namespace flowrun::runner {
 
+namespace {
+
+const choices<progress_mode>& progress_modes() {
+  static const choices<progress_mode> all = {{"auto", progress_mode::automatic},
+                                             {"bar", progress_mode::bar},
+                                             {"plain", progress_mode::plain},
+                                             {"json", progress_mode::json},
+                                             {"none", progress_mode::none}};
+  return all;
+}
+
+const choices<io::backend_kind>& backends() {
+  static const choices<io::backend_kind> all = {{"auto", io::backend_kind::automatic},
+                                                {"io_uring", io::backend_kind::io_uring},
+                                                {"threads", io::backend_kind::threads},
+                                                {"mmap", io::backend_kind::mmap},
+                                                {"memory", io::backend_kind::memory}};
+  return all;
+}
+
+}  // namespace
+
 void run_words::declare(declared_command& of) {
   of.flag("--resume", plain.resume,
           "Keeps on scratch what is finished: after a kill or a failure the same command goes on there.");
-  of.word("--progress", progress, "MODE", "auto, bar, plain, json (lines on standard error), none.");
+  of.word("--progress", progress, "MODE", "auto, bar, plain, json (lines on standard error), none.")
+      .one_of(names_of(progress_modes()));
   of.word("--report", plain.report, "FILE",
           "Writes the run report as JSON, also when the job fails; - for standard output.");
   of.word("--metrics-listen", plain.metrics_listen, "ADDRESS",
@@ -23,6 +46,7 @@ void run_words::declare(declared_command& of) {
   of.flag(
       "--no-verify", [this] { plain.verify = false; }, "No sort does.");
   of.word("--backend", backend, "NAME", "auto, io_uring, threads, mmap, memory (scratch stays in memory).")
+      .one_of(names_of(backends()))
       .for_experts();
   of.flag("--force-spill", plain.engine.force_spill, "Sorts and queues use scratch even when they would fit.")
       .for_experts();
@@ -38,18 +62,8 @@ run_arguments values_of(const run_words& given) {
                 "give a file in the directory that node_exporter reads (--collector.textfile.directory)");
   out.page_anywhere = out.page_listen == default_page_address;
   if (!out.page_listen.empty()) page_addresses(out.page_listen);
-  out.progress = choice_of<progress_mode>("--progress", given.progress,
-                                          {{"auto", progress_mode::automatic},
-                                           {"bar", progress_mode::bar},
-                                           {"plain", progress_mode::plain},
-                                           {"json", progress_mode::json},
-                                           {"none", progress_mode::none}});
-  out.backend = choice_of<io::backend_kind>("--backend", given.backend,
-                                            {{"auto", io::backend_kind::automatic},
-                                             {"io_uring", io::backend_kind::io_uring},
-                                             {"threads", io::backend_kind::threads},
-                                             {"mmap", io::backend_kind::mmap},
-                                             {"memory", io::backend_kind::memory}});
+  out.progress = choice_of("--progress", given.progress, progress_modes());
+  out.backend = choice_of("--backend", given.backend, backends());
   out.engine.direct = !given.no_direct;
   out.engine.sync_outputs = !given.no_sync;
   return out;
