@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/metrics/exporter.h"
+#include "engine/metrics/listening.h"
 
 namespace flowrun::runner {
 

@@ -94,20 +94,20 @@ std::string report_document(exec::RunReport report, const terminal& screen) {
 // The page of --ui. A job whose page can't be served goes on without.
 std::unique_ptr<page_server> open_page(const run_arguments& arguments, terminal& screen) {
   if (arguments.page_listen.empty()) return nullptr;
-  const metrics::listen_range range = page_addresses(arguments.page_listen);
-  std::vector<uint16_t> ports;
-  for (unsigned port = range.first; port <= range.last; ++port) ports.push_back(static_cast<uint16_t>(port));
-  if (arguments.page_anywhere) ports.push_back(0);
+  metrics::listen_range range = page_addresses(arguments.page_listen);
+  range.else_any = arguments.page_anywhere;
   std::unique_ptr<page_server> out;
-  for (const uint16_t port : ports) {
-    try {
-      out = std::make_unique<page_server>(fmt::format("{}:{}", range.host, port));
-      break;
-    } catch (const error& problem) {
-      if (port != ports.back()) continue;
-      screen.warn(fmt::format("{}; the job goes on without ({})", problem.what(), problem.hint()));
-      return nullptr;
-    }
+  try {
+    metrics::serve_at_first_free(range, "the page", [&out](const std::string& address) {
+      try {
+        out = std::make_unique<page_server>(address);
+      } catch (const error&) {  // another process was faster
+      }
+      return out != nullptr;
+    });
+  } catch (const error& problem) {
+    screen.warn(fmt::format("{}; the job goes on without ({})", problem.what(), problem.hint()));
+    return nullptr;
   }
   screen.say("flowrun: the job can be watched at " + out->url() + "\n");
   return out;
