@@ -138,17 +138,27 @@ class warning_reader {
 }  // namespace
 
 int run(const run_arguments& arguments, terminal& screen) {
-  specs::read_result read = read_job(arguments.job, screen);
+  specs::read_result read;
+  try {
+    read = read_job(arguments.job, screen);
+  } catch (const error& problem) {
+    if (!arguments.metrics_file.empty()) {
+      run_metrics nothing(job_label(arguments.job.file), screen);
+      nothing.write_at_end(arguments.metrics_file, false);
+      nothing.end(exit_code_of(problem), nullptr);
+    }
+    throw;
+  }
   run_metrics measured(screen.mask().masked(job_label(read.job)), screen);
-  if (!arguments.metrics_file.empty()) measured.write_at_end(arguments.metrics_file);
+  if (!arguments.metrics_file.empty())
+    measured.write_at_end(arguments.metrics_file, read.faults.empty() || !read.job.name().empty());
   try {
     const loaded_job loaded = load(std::move(read), arguments.job, arguments.resources, screen,
                                    {{"--report", arguments.report}, {"--metrics-file", arguments.metrics_file}});
     return run_loaded(loaded, arguments, measured, screen);
   } catch (const faults_shown& problem) {
-    // One of the faults may be that the job reads or writes this very file. Its old content says that no run has
-    // succeeded since.
-    if (problem.exit_code() != static_cast<int>(error_kind::bad_spec)) measured.end(problem.exit_code(), nullptr);
+    // A file that is also the job's own is left as it is.
+    if (!problem.are_about("--metrics-file")) measured.end(problem.exit_code(), nullptr);
     throw;
   } catch (const std::exception& problem) {
     measured.end(exit_code_of(problem), nullptr);
