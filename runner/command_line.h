@@ -1,4 +1,4 @@
-// The grammar of the command line. The only place that knows CLI11.
+// The grammar of the command line. It and declared_command.cc are the only places that know CLI11.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@
 #include "runner/commands.h"
 #include "runner/described_commands.h"
 #include "runner/document.h"
-#include "runner/plugin_templates.h"
+#include "runner/option_values.h"
 #include "runner/sort_help_text.h"
 
 namespace flowrun::runner {
@@ -70,16 +70,14 @@ std::vector<described_option> sort_options() {
       if (equals != std::string::npos) option.value = name.substr(equals + 1);
       option.names.push_back(name.substr(0, equals));
     }
+    if (option.value == "WORD") option.choices = split(option.help);
     out.push_back(std::move(option));
   }
   return out;
 }
 
-std::vector<described_command> commands_with_sort() {
-  std::vector<described_command> out = described_commands();
-  for (described_command& c : out)
-    if (c.name == "sort") c.options = sort_options();
-  return out;
+words argument_choices(const described_command& of) {
+  return of.arguments.empty() ? words{} : of.arguments.front().choices;
 }
 
 // The program's own options may stand behind a command, too; not behind sort.
@@ -169,7 +167,7 @@ _flowrun() {
       for (const std::string& command : commands)
         for (const std::string& name : option.names) patterns.push_back(command + ":" + name);
       out += fmt::format("    {})\n      {}\n      return\n      ;;\n", joined(patterns, " | "),
-                         bash_reply(kind_of(option.value), words_for(c.name, option.names.back())));
+                         bash_reply(kind_of(option.value), option.choices));
     }
   }
   out += "  esac\n  case $command in\n";
@@ -185,9 +183,7 @@ _flowrun() {
           "_flowrun_words {}\n        COMPREPLY+=(\"${{files[@]}}\")\n",
           in_single_quotes(joined(names, " ")));
     } else {
-      out += "        " +
-             bash_reply(argument_kind(c), c.arguments.empty() ? words{} : words_for(c.name, c.arguments.front().name)) +
-             "\n";
+      out += "        " + bash_reply(argument_kind(c), argument_choices(c)) + "\n";
     }
     out += "      fi\n      ;;\n";
   }
@@ -233,11 +229,10 @@ std::string zsh_script(const std::vector<described_command>& all) {
         if (!option.value.empty()) spec += name.starts_with("--") ? "=" : "+";
         spec += "[" + in_zsh(option.help) + "]";
         if (!option.value.empty())
-          spec += ":" + in_zsh(option.value) + ":" +
-                  zsh_action(kind_of(option.value), words_for(c.name, option.names.back()));
+          spec += ":" + in_zsh(option.value) + ":" + zsh_action(kind_of(option.value), option.choices);
         out += " \\\n        " + in_single_quotes(spec);
       }
-    const words choices = c.arguments.empty() ? words{} : words_for(c.name, c.arguments.front().name);
+    const words choices = argument_choices(c);
     const std::string name = c.arguments.empty() ? "FILE" : c.arguments.front().name;
     if (c.name == "sort" || !c.arguments.empty())
       out += " \\\n        " + in_single_quotes("*:" + in_zsh(name) + ":" + zsh_action(argument_kind(c), choices));
@@ -295,11 +290,11 @@ std::string fish_script(const std::vector<described_command>& all) {
       out += "complete -c flowrun -n " + when;
       for (const std::string& name : option.names)
         out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-      if (!option.value.empty()) out += fish_values(kind_of(option.value), words_for(c.name, option.names.back()));
+      if (!option.value.empty()) out += fish_values(kind_of(option.value), option.choices);
       out += " -d " + in_fish(option.help) + "\n";
     }
     if (c.name.empty() || (c.arguments.empty() && c.name != "sort")) continue;
-    const words choices = c.arguments.empty() ? words{} : words_for(c.name, c.arguments.front().name);
+    const words choices = argument_choices(c);
     const value_kind kind = argument_kind(c);
     if (!choices.empty() || kind != value_kind::any)
       out += fmt::format("complete -c flowrun -n {}{}\n", when,
@@ -308,46 +303,38 @@ std::string fish_script(const std::vector<described_command>& all) {
   return out;
 }
 
-}  // namespace
+using script_maker = std::string (*)(const std::vector<described_command>&);
 
-words words_for(const std::string& command, const std::string& name) {
-  // What choice_of() takes; a test compares with what it says for another word.
-  static const std::vector<std::pair<std::string, words>> all = {
-      {"--color", {"auto", "always", "never"}},
-      {"--progress", {"auto", "bar", "plain", "json", "none"}},
-      {"--allocation", {"striping", "simple_randomised", "fully_randomised", "randomised_cycling"}},
-      {"--io-order", {"alternating", "writes_first", "arrival"}},
-      {"run --backend", {"auto", "io_uring", "threads", "mmap", "memory"}},
-      {"bench-disk --backend", {"auto", "io_uring", "threads"}},
-      {"plan --format", {"text", "json", "dot"}},
-      {"graph --format", {"dot", "mermaid", "svg"}},
-      {"bench-disk --format", {"text", "json"}},
-      {"infer --header", {"yes", "no"}},
-      {"gen KIND", {"records", "ascii", "u64"}},
-      {"completion SHELL", {"bash", "zsh", "fish"}},
-      {"plugins ACTION", {"check", "new"}},
-      {"sort --sort", {"general-numeric", "human-numeric", "month", "numeric", "version"}}};
-  for (const auto& [key, choices] : all)
-    if (key == command + " " + name || (key == name && command != "sort")) return choices;
-  if (command == "plugins" && name == "--kind") return split(plugin_kinds());
-  words out;
-  if (command == "ops") {
-    out = operators::built_in_vocabulary().names();
-    out.emplace_back("expressions");
-  }
-  if (command == "man")
-    for (const described_command& c : described_commands())
-      if (!c.name.empty()) out.push_back(c.name);
-  if (!name.starts_with('-')) return out;
-  return {};
+const choices<script_maker>& shells() {
+  static const choices<script_maker> all = {{"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}};
+  return all;
 }
 
+// As described_commands(), with the words that come from elsewhere than the declared options.
+std::vector<described_command> commands_for_shells() {
+  std::vector<described_command> out = described_commands();
+  words names;
+  for (const described_command& c : out)
+    if (!c.name.empty()) names.push_back(c.name);
+  for (described_command& c : out) {
+    if (c.name == "sort") c.options = sort_options();
+    if (c.name == "completion") c.arguments.front().choices = names_of(shells());
+    if (c.name == "man") c.arguments.front().choices = names;
+    if (c.name == "ops") {
+      c.arguments.front().choices = operators::built_in_vocabulary().names();
+      c.arguments.front().choices.emplace_back("expressions");
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string completion_script(const std::string& shell) {
-  if (shell == "bash") return bash_script(commands_with_sort());
-  if (shell == "zsh") return zsh_script(commands_with_sort());
-  if (shell == "fish") return fish_script(commands_with_sort());
+  for (const auto& [name, script] : shells())
+    if (name == shell) return script(commands_for_shells());
   throw error(error_kind::usage, shell.empty() ? "completion needs a SHELL" : "there is no completion for " + shell,
-              "bash, zsh, fish");
+              joined(names_of(shells()), ", "));
 }
 
 int show_completion(const document_arguments& arguments) {

@@ -11,11 +11,13 @@ struct described_option {
   std::string value;               // BYTES; empty: it takes none
   std::string help;
   std::string group;
+  std::vector<std::string> choices;  // the words that it takes; none: others, or any
 };
 
 struct described_argument {
   std::string name;  // FILE
   std::string help;
+  std::vector<std::string> choices;  // as above
 };
 
 struct described_command {
@@ -29,9 +31,6 @@ struct described_command {
 
 // The program, then the commands as --help lists them. sort, whose grammar is GNU's, has no options here.
 std::vector<described_command> described_commands();
-
-// The words that an option or an argument can be; none: others, or any.
-std::vector<std::string> words_for(const std::string& command, const std::string& name);
 
 // "bash", "zsh", "fish". Throws error(usage) for another.
 std::string completion_script(const std::string& shell);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "runner/declared_command.h"
 #include "runner/options.h"
 
 namespace flowrun::runner {
@@ -12,12 +13,11 @@ struct infer_words {
   std::string rows, bytes, format, delimiter, header, descriptors, message, node, output;
   bool all = false;
   bool as_json = false;
+
+  void declare(declared_command& of);
 };
 
 // Throws error(usage).
 infer_arguments values_of(const infer_words& given, const std::vector<std::string>& files);
-
-// "npy, csv, lines".
-std::string inferred_formats();
 
 }  // namespace flowrun::runner

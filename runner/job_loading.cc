@@ -29,7 +29,8 @@ int64_t file_bytes(const std::string& path) {
 
 // What sizes of texts are estimated from: a few blocks, so that checking stays a matter of milliseconds.
 std::string file_beginning(const std::string& path, size_t most_bytes) {
-  // In growing steps, so that memory is filled and paid for as far as the file goes: most files are far smaller than `most_bytes`.
+  // In growing steps, so that memory is filled and paid for as far as the file goes: most files are far smaller than
+  // `most_bytes`.
   std::string out;
   std::ifstream in(path, std::ios::binary);
   for (size_t step = 64 << 10; in && out.size() < most_bytes; step *= 2) {
@@ -84,10 +85,16 @@ void show_file_faults(const std::vector<exec::file_fault>& found, const std::str
   }
   if (!first) return;
   screen.show_faults(faults, text);
-  throw faults_shown(*first);
+  throw faults_shown(std::move(faults), *first);
 }
 
 }  // namespace
+
+// The rules of files call the option by its name, and a fault has no other sign of it.
+bool faults_shown::are_about(std::string_view option) const {
+  return std::any_of(faults_.begin(), faults_.end(),
+                     [&](const fault& f) { return f.message.find(option) != std::string::npos; });
+}
 
 specs::read_result read_job(const job_arguments& job, terminal& screen) {
   std::error_code ignored;
@@ -126,7 +133,7 @@ loaded_job planned_or_shown(specs::read_result read, const resource_arguments& g
   const auto stop_at = [&](const std::vector<fault>& faults) {
     if (faults.empty()) return;
     screen.show_faults(faults, read.text);
-    throw faults_shown();
+    throw faults_shown(faults);
   };
   stop_at(read.faults);
   planned_job planned =

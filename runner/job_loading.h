@@ -4,6 +4,8 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/error.h"
@@ -20,11 +22,14 @@ namespace flowrun::runner {
 // The job is wrong, or files are not as it needs them, and all faults have been shown. The command ends with this code.
 class faults_shown : public std::runtime_error {
  public:
-  explicit faults_shown(error_kind kind = error_kind::bad_spec)
-      : std::runtime_error("the job has faults"), kind_(kind) {}
+  explicit faults_shown(std::vector<fault> faults, error_kind kind = error_kind::bad_spec)
+      : std::runtime_error("the job has faults"), faults_(std::move(faults)), kind_(kind) {}
   int exit_code() const { return static_cast<int>(kind_); }
+  // Whether one of them is that the job reads or writes the file that this option of the command names (own_output).
+  bool are_about(std::string_view option) const;
 
  private:
+  std::vector<fault> faults_;
   error_kind kind_;
 };
 

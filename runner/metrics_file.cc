@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/metrics/names.h"
@@ -80,9 +81,27 @@ std::optional<double> last_success_in(std::string_view page, std::string_view jo
   return std::nullopt;
 }
 
+std::string job_name_in(std::string_view page) {
+  const std::string series =
+      fmt::format("\n{}{{{}=\"", metrics::declaration_of(metric::flowrun_job_exit_code).name, metrics::common_label);
+  const size_t at = page.find(series);
+  if (at == std::string_view::npos) return {};
+  std::string out;
+  for (size_t i = at + series.size(); i < page.size() && page[i] != '"'; ++i) {
+    const bool escaped = page[i] == '\\' && ++i < page.size();
+    if (i == page.size()) break;
+    out += escaped && page[i] == 'n' ? '\n' : page[i];
+  }
+  return out;
+}
+
 bool is_page_of_metrics(std::string_view text) { return text.empty() || text.starts_with("# HELP flowrun_"); }
 
-metrics_file::metrics_file(const std::string& path, std::string_view job_name)
-    : last_success_at_(last_success_in(earlier_page(path), job_name).value_or(0)), document_(path) {}
+metrics_file::metrics_file(const std::string& path, std::string job_name)
+    : job_name_(std::move(job_name)), document_(path) {
+  const std::string page = earlier_page(path);
+  if (job_name_.empty()) job_name_ = job_name_in(page);
+  last_success_at_ = last_success_in(page, job_name_).value_or(0);
+}
 
 }  // namespace flowrun::runner

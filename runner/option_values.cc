@@ -75,4 +75,10 @@ std::pair<std::string, std::string> key_and_value(const std::string& option, con
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+choices<std::string> plain_choices(const std::vector<std::string>& names) {
+  choices<std::string> out;
+  for (const std::string& name : names) out.emplace_back(name, name);
+  return out;
+}
+
 }  // namespace flowrun::runner

@@ -29,15 +29,26 @@ std::vector<std::string> list_of(const std::string& option, const std::string& t
 std::pair<std::string, std::string> key_and_value(const std::string& option, const std::string& text,
                                                   const std::string& example);
 
+// A few words, and what they mean.
+template <class Choice>
+using choices = std::vector<std::pair<std::string, Choice>>;
+
+template <class Choice>
+std::vector<std::string> names_of(const choices<Choice>& among) {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : among) out.push_back(name);
+  return out;
+}
+
+// Words that mean themselves.
+choices<std::string> plain_choices(const std::vector<std::string>& names);
+
 // One of a few words.
 template <class Choice>
-Choice choice_of(const std::string& option, const std::string& text,
-                 const std::vector<std::pair<std::string, Choice>>& choices) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : choices) {
+Choice choice_of(const std::string& option, const std::string& text, const choices<Choice>& among) {
+  for (const auto& [name, value] : among)
     if (name == text) return value;
-    names.push_back(name);
-  }
+  const std::vector<std::string> names = names_of(among);
   const std::string meant = did_you_mean(text, names);
   throw error(error_kind::usage, option + " can't be '" + text + "'", meant.empty() ? one_of(names) : meant);
 }

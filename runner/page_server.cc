@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <string_view>
-#include <thread>
 
 #include "engine/base/error.h"
+#include "engine/metrics/listening.h"
 #include "runner/page_document.h"
 
 namespace flowrun::runner {
@@ -46,13 +45,6 @@ void answer(mg_connection* to, const char* status, const char* type, std::string
   mg_write(to, whole.data(), whole.size());  // at once: a server that stops sends nothing more
 }
 
-// Of HOST:PORT, without the brackets of IPv6.
-std::string host_of(const std::string& address) {
-  std::string host = address.substr(0, address.rfind(':'));
-  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-  return host;
-}
-
 std::string viewer_of(const mg_request_info& request) {
   char name[32] = {};
   const std::string_view query = request.query_string == nullptr ? "" : request.query_string;
@@ -66,7 +58,7 @@ class page_server::server {
   server(const std::string& address, page_state& state)
       : state_(state),
         page_(live_page_document()),
-        host_(host_of(address)),
+        host_(address.substr(0, address.rfind(':'))),
         loopback_(address.starts_with("127.") || address.starts_with("[::1]")) {
     mg_init_library(MG_FEATURES_DEFAULT);
     mg_callbacks callbacks{};
@@ -99,19 +91,8 @@ class page_server::server {
     }
   }
   ~server() {
-    // The server's thread looks every two seconds only whether it is to stop, or when someone connects.
-    std::atomic<bool> stopped{false};
-    std::thread knock([&stopped, host = host_, port = port()] {
-      while (!stopped) {
-        char problem[64] = {};
-        mg_connection* const connected = mg_connect_client(host.c_str(), port, 0, problem, sizeof problem);
-        if (connected != nullptr) mg_close_connection(connected);
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      }
-    });
+    const metrics::knocking knock(host_, static_cast<uint16_t>(port()));
     mg_stop(context_);
-    stopped = true;
-    knock.join();
     mg_exit_library();
   }
   server(const server&) = delete;

@@ -10,9 +10,6 @@
 
 namespace flowrun::runner {
 
-// Where it listens if nothing is said: a port that can be kept as a bookmark.
-inline constexpr const char* default_page_address = "127.0.0.1:9465";
-
 class page_server {
  public:
   // `address`: HOST:PORT, HOST a number. Throws error(io) when it can't listen there.

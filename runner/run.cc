@@ -16,6 +16,7 @@
 #include "runner/interrupts.h"
 #include "runner/job_loading.h"
 #include "runner/job_metrics.h"
+#include "runner/page_address.h"
 #include "runner/page_server.h"
 #include "runner/progress_display.h"
 #include "runner/resuming.h"
@@ -93,20 +94,20 @@ std::string report_document(exec::RunReport report, const terminal& screen) {
 // The page of --ui. A job whose page can't be served goes on without.
 std::unique_ptr<page_server> open_page(const run_arguments& arguments, terminal& screen) {
   if (arguments.page_listen.empty()) return nullptr;
-  const metrics::listen_range range = metrics::listen_addresses(arguments.page_listen, "the page", "9465");
-  std::vector<uint16_t> ports;
-  for (unsigned port = range.first; port <= range.last; ++port) ports.push_back(static_cast<uint16_t>(port));
-  if (arguments.page_anywhere) ports.push_back(0);
+  metrics::listen_range range = page_addresses(arguments.page_listen);
+  range.else_any = arguments.page_anywhere;
   std::unique_ptr<page_server> out;
-  for (const uint16_t port : ports) {
-    try {
-      out = std::make_unique<page_server>(fmt::format("{}:{}", range.host, port));
-      break;
-    } catch (const error& problem) {
-      if (port != ports.back()) continue;
-      screen.warn(fmt::format("{}; the job goes on without ({})", problem.what(), problem.hint()));
-      return nullptr;
-    }
+  try {
+    metrics::serve_at_first_free(range, "the page", [&out](const std::string& address) {
+      try {
+        out = std::make_unique<page_server>(address);
+      } catch (const error&) {  // another process was faster
+      }
+      return out != nullptr;
+    });
+  } catch (const error& problem) {
+    screen.warn(fmt::format("{}; the job goes on without ({})", problem.what(), problem.hint()));
+    return nullptr;
   }
   screen.say("flowrun: the job can be watched at " + out->url() + "\n");
   return out;
@@ -137,17 +138,27 @@ class warning_reader {
 }  // namespace
 
 int run(const run_arguments& arguments, terminal& screen) {
-  specs::read_result read = read_job(arguments.job, screen);
+  specs::read_result read;
+  try {
+    read = read_job(arguments.job, screen);
+  } catch (const error& problem) {
+    if (!arguments.metrics_file.empty()) {
+      run_metrics nothing(job_label(arguments.job.file), screen);
+      nothing.write_at_end(arguments.metrics_file, false);
+      nothing.end(exit_code_of(problem), nullptr);
+    }
+    throw;
+  }
   run_metrics measured(screen.mask().masked(job_label(read.job)), screen);
-  if (!arguments.metrics_file.empty()) measured.write_at_end(arguments.metrics_file);
+  if (!arguments.metrics_file.empty())
+    measured.write_at_end(arguments.metrics_file, read.faults.empty() || !read.job.name().empty());
   try {
     const loaded_job loaded = load(std::move(read), arguments.job, arguments.resources, screen,
                                    {{"--report", arguments.report}, {"--metrics-file", arguments.metrics_file}});
     return run_loaded(loaded, arguments, measured, screen);
   } catch (const faults_shown& problem) {
-    // One of the faults may be that the job reads or writes this very file. Its old content says that no run has
-    // succeeded since.
-    if (problem.exit_code() != static_cast<int>(error_kind::bad_spec)) measured.end(problem.exit_code(), nullptr);
+    // A file that is also the job's own is left as it is.
+    if (!problem.are_about("--metrics-file")) measured.end(problem.exit_code(), nullptr);
     throw;
   } catch (const std::exception& problem) {
     measured.end(exit_code_of(problem), nullptr);

@@ -17,15 +17,20 @@ double unix_seconds() {
 
 std::string job_label(const specs::JobSpec& job) {
   if (!job.name().empty()) return job.name();
-  const std::string name = std::filesystem::path(job.file()).stem().string();
-  return name == "<stdin>" ? "stdin" : name;
+  return job_label(job.file());
+}
+
+std::string job_label(const std::string& file) {
+  const std::string name = std::filesystem::path(file).stem().string();
+  return name == "<stdin>" || name == "-" ? "stdin" : name;
 }
 
 run_metrics::run_metrics(std::string job_name, terminal& screen)
     : job_name_(std::move(job_name)), screen_(screen), started_at_(unix_seconds()), start_ns_(now_ns()) {}
 
-void run_metrics::write_at_end(const std::string& path) {
-  file_ = std::make_unique<metrics_file>(path, job_name_);
+void run_metrics::write_at_end(const std::string& path, bool name_is_known) {
+  file_ = std::make_unique<metrics_file>(path, name_is_known ? job_name_ : "");
+  if (!file_->job_name().empty()) job_name_ = file_->job_name();
   if (!path.ends_with(".prom"))
     screen_.warn("--metrics-file " + path + ": node_exporter reads only files whose names end in .prom");
 }

@@ -19,14 +19,16 @@ double unix_seconds();
 
 // The label job_name: the job's name, else that of its file.
 std::string job_label(const specs::JobSpec& job);
+std::string job_label(const std::string& file);
 
 class run_metrics {
  public:
   // The run begins. Messages go to `screen`, which outlives this object.
   run_metrics(std::string job_name, terminal& screen);
 
-  // The run's end is to be told in a file. Throws error(output), error(io) where that won't do.
-  void write_at_end(const std::string& path);
+  // The run's end is to be told in a file. `name_is_known`: false where the job can't be read, which may have a name;
+  // then it is the one of the last run. Throws error(output), error(io) where that won't do.
+  void write_at_end(const std::string& path, bool name_is_known);
   // Serves what is in values() until this object goes, and says where. Where another process has the port the run goes
   // on without, and says so. Throws error for an address that can never be served.
   void serve(const std::string& addresses);
@@ -37,7 +39,7 @@ class run_metrics {
   void end(int exit_code, const job_metrics* job) noexcept;
 
  private:
-  const std::string job_name_;
+  std::string job_name_;
   terminal& screen_;
   const double started_at_;  // Unix time
   const uint64_t start_ns_;

@@ -217,8 +217,24 @@ constexpr other_name others[] = {
     {"to_protobuf", messages_written},
 };
 
-// Parameters, by what pandas, SQL and the shell call them.
-constexpr other_name other_parameters[] = {
+// Ways to write it that are no other name alone.
+constexpr std::string_view key_pairs = "by has the keys of both sides: by: {left column: right column}";
+constexpr std::string_view falling = "a minus stands before a key whose order falls: by: [key, -column]";
+constexpr std::string_view sorted_before = "a sort in front of it brings the order: sort, with: {by: [key, -column]}";
+constexpr std::string_view chosen_behind = "the columns of both sides come out; a map behind it chooses some";
+constexpr std::string_view chosen_before = "all columns are written; a map in front of it chooses some";
+constexpr std::string_view taken_by_type = "`type` names the columns to take, in any order with columns: header";
+constexpr std::string_view skipped_lines =
+    "header: true skips the first line; on_error: skip drops lines that are no rows";
+constexpr std::string_view bytes_as_they_are =
+    "texts are bytes, usually UTF-8: `iconv -f LATIN1 -t UTF-8` makes UTF-8 of others";
+
+// A parameter by what pandas, SQL and the shell call it, for an operator that has `given`, and `beside` if that says
+// which operators are meant. Without `instead`, `given` is what it is called here. The first that fits counts.
+struct other_parameter {
+  std::string_view name, given, beside = {}, instead = {};
+};
+constexpr other_parameter other_parameters[] = {
     {"sep", "delimiter"},
     {"separator", "delimiter"},
     {"delim", "delimiter"},
@@ -227,6 +243,11 @@ constexpr other_name other_parameters[] = {
     {"nulls", "null_values"},
     {"na_rep", "null_values"},
     {"nullstr", "null_values"},
+    {"nulls", "null_text"},
+    {"na_rep", "null_text"},
+    {"nullstr", "null_text"},
+    {"null_values", "null_text"},
+    {"na_values", "null_text"},
     {"fillna", "default"},
     {"fill_value", "default"},
     {"fill_value", "defaults"},
@@ -235,6 +256,8 @@ constexpr other_name other_parameters[] = {
     {"date_format", "format"},
     {"dateformat", "format"},
     {"timestamp_format", "format"},
+    {"schema", "descriptors"},
+    {"proto", "descriptors"},
     {"dtype", "type"},
     {"dtypes", "type"},
     {"schema", "type"},
@@ -243,24 +266,42 @@ constexpr other_name other_parameters[] = {
     {"filename", "path"},
     {"files", "path"},
     {"paths", "path"},
+    {"left_on", "by", "matched", key_pairs},
+    {"left_on", "by", "defaults", key_pairs},
+    {"right_on", "by", "matched", key_pairs},
+    {"right_on", "by", "defaults", key_pairs},
     {"on", "by"},
     {"using", "by"},
     {"key", "by"},
     {"keys", "by"},
-    {"left_on", "by"},
-    {"right_on", "by"},
-    {"order_by", "by"},
-    {"sort_by", "by"},
+    {"order_by", "by", "stable"},
+    {"order_by", "by", "less"},
+    {"order_by", "by", "", sorted_before},
+    {"order_by", "reset", "", sorted_before},
+    {"sort_by", "by", "stable"},
+    {"sort_by", "by", "less"},
+    {"sort_by", "by", "", sorted_before},
+    {"sort_by", "reset", "", sorted_before},
     {"group_by", "by"},
     {"groupby", "by"},
     {"partition_by", "by"},
-    {"columns", "by"},
     {"partition_by", "reset"},
     {"group_by", "reset"},
     {"by", "reset"},
     {"key", "reset"},
-    {"how", "kind"},
-    {"join", "kind"},
+    {"ascending", "by", "stable", falling},
+    {"ascending", "by", "less", falling},
+    {"descending", "by", "stable", falling},
+    {"descending", "by", "less", falling},
+    {"desc", "by", "stable", falling},
+    {"desc", "by", "less", falling},
+    {"columns", "let"},
+    {"columns", "rename", "", chosen_behind},
+    {"columns", "by"},
+    {"columns", "type"},
+    {"columns", "path", "compression", chosen_before},
+    {"how", "kind", "by"},
+    {"join", "kind", "by"},
     {"suffixes", "rename"},
     {"agg", "let"},
     {"aggs", "let"},
@@ -278,27 +319,22 @@ constexpr other_name other_parameters[] = {
     {"expression", "where"},
     {"query", "where"},
     {"filter", "where"},
-    {"limit", "count"},
+    {"limit", "count", "skip"},
+    {"first", "count", "skip"},
     {"n", "count"},
     {"rows", "count"},
-    {"first", "count"},
     {"n", "limit"},
     {"count", "limit"},
-    {"offset", "skip"},
+    {"n", "rows", "seed"},
+    {"count", "rows", "seed"},
+    {"limit", "rows", "seed"},
+    {"offset", "skip", "count"},
     {"distinct", "unique"},
     {"compression", "compress"},
-};
-// Those that have no name here, for the operator that has `given`.
-struct other_way {
-  std::string_view name, given, write;
-};
-constexpr other_way other_ways[] = {
-    {"usecols", "columns", "`type` names the columns to take, in any order with columns: header"},
-    {"skiprows", "columns", "header: true skips the first line; on_error: skip drops lines that are no rows"},
-    {"encoding", "delimiter", "texts are bytes, usually UTF-8: `iconv -f LATIN1 -t UTF-8` makes UTF-8 of others"},
-    {"ascending", "by", "a minus stands before a key whose order falls: by: [key, -column]"},
-    {"descending", "by", "a minus stands before a key whose order falls: by: [key, -column]"},
-    {"desc", "by", "a minus stands before a key whose order falls: by: [key, -column]"},
+    {"compress", "compression"},
+    {"usecols", "columns", "null_values", taken_by_type},
+    {"skiprows", "columns", "null_values", skipped_lines},
+    {"encoding", "delimiter", "", bytes_as_they_are},
 };
 
 }  // namespace
@@ -307,10 +343,9 @@ std::string parameter_known_elsewhere(std::string_view name, const std::vector<s
   const auto has = [&](std::string_view p) {
     return std::find(parameters.begin(), parameters.end(), p) != parameters.end();
   };
-  for (const other_way& o : other_ways)
-    if (o.name == name && has(o.given)) return std::string(o.write);
-  for (const other_name& o : other_parameters)
-    if (o.name == name && has(o.write)) return fmt::format("here it is called '{}'", o.write);
+  for (const other_parameter& o : other_parameters)
+    if (o.name == name && has(o.given) && (o.beside.empty() || has(o.beside)))
+      return o.instead.empty() ? fmt::format("here it is called '{}'", o.given) : std::string(o.instead);
   return {};
 }
 

@@ -70,6 +70,8 @@ class bash_test(completion_test):
         self.assertEqual(self.completed("plan", "--format", "="), ["dot", "json", "text"])
         self.assertEqual(self.completed("job.yaml", "--progress", "p"), ["plain"])
         self.assertEqual(self.completed("gen", ""), ["ascii", "records", "u64"])
+        self.assertEqual(self.completed("infer", "data.csv", "--as", ""), ["csv", "json_lines", "lines", "npy", "protobuf"])
+        self.assertEqual(self.completed("sort", "--sort", "v"), ["version"])
         self.assertIn("file.read_csv", self.completed("ops", "file."))
         self.assertEqual(self.completed("-p", "job.yaml", "--memory", ""), [])
 

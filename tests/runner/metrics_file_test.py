@@ -97,12 +97,50 @@ class metrics_file_test(process_test):
         self.assertEqual((told["flowrun_job_success"], told["flowrun_job_exit_code"]), (0, 66))
         self.assertNotIn("flowrun_job_info", (self.dir / "job.prom").read_text())
 
-    def test_a_fault_of_the_job_leaves_the_file_as_it_was(self):
-        """The fault may be that it is the job's own file."""
+    def failed_check(self, success, *more, text=SORT, job="sorting"):
+        done = self.run_job(*more, text=text)
+        self.assertEqual(done.returncode, 78, done.stderr)
+        told = self.values(job=job)
+        self.assertEqual((told["flowrun_job_success"], told["flowrun_job_exit_code"]), (0, 78))
+        self.assertEqual(told["flowrun_job_last_success_timestamp_seconds"], success)
+        self.assertEqual({name for name in told if not name.startswith("flowrun_job_")}, set())
+
+    def test_a_job_with_faults_is_a_failed_run(self):
+        wrong = SORT.replace("by: [value]", "by: [nothing]")
+        self.failed_check(0, text=wrong)
+        self.assertEqual(self.run_job().returncode, 0)
+        success = self.values()["flowrun_job_last_success_timestamp_seconds"]
+        self.failed_check(success, text=wrong)
+        self.failed_check(success, text=SORT + "more: words\n")
+        self.failed_check(success, "-p", "nothing=1")
+
+    def test_a_job_that_can_not_be_read_keeps_its_name(self):
+        """The name of the job can't be read either: the file has it from the run before."""
+        torn = SORT.replace("name: sorting", "name: {sorting")
+        self.failed_check(0, text=torn, job="job")
+        for name, told in (("sorting", "sorting"), (r'"a \"b\" c:\\d\nend"', r"a \"b\" c:\\d\nend")):
+            self.assertEqual(self.run_job(text=SORT.replace("name: sorting", f"name: {name}")).returncode, 0)
+            success = self.values(job=told)["flowrun_job_last_success_timestamp_seconds"]
+            for _ in range(2):
+                self.failed_check(success, text=torn, job=told)
+
+    def test_a_job_that_is_not_there(self):
+        self.assertEqual(self.run_job().returncode, 0)
+        success = self.values()["flowrun_job_last_success_timestamp_seconds"]
+        (self.dir / "job.yaml").unlink()
+        self.fails(66, self.flowrun("job.yaml", "--metrics-file", "job.prom"), "there is no job job.yaml")
+        told = self.values()
+        self.assertEqual((told["flowrun_job_success"], told["flowrun_job_exit_code"]), (0, 66))
+        self.assertEqual(told["flowrun_job_last_success_timestamp_seconds"], success)
+
+    def test_a_fault_about_the_file_leaves_it_as_it_was(self):
+        """The fault is that it is the job's own file."""
         self.assertEqual(self.run_job().returncode, 0)
         before = (self.dir / "job.prom").read_text()
-        self.assertEqual(self.run_job(text=SORT.replace("by: [value]", "by: [nothing]")).returncode, 78)
-        self.assertEqual((self.dir / "job.prom").read_text(), before)
+        for more in (["--set", "nodes.out.with.path=job.prom"], ["--report", "job.prom"]):
+            done = self.run_job(*more)
+            self.fails(78, done, "--metrics-file", "job.prom")
+            self.assertEqual((self.dir / "job.prom").read_text(), before)
 
     def test_stopped_by_a_signal(self):
         self.write("job.yaml", SORT)

@@ -7,6 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <memory>
+
 #include "engine/base/error.h"
 
 namespace flowrun::metrics {
@@ -37,32 +40,6 @@ std::string scrape(const std::string& url) {
   }
   close(connection);
   return out;
-}
-
-std::string words(const listen_range& range) {
-  return range.host + " " + std::to_string(range.first) + " " + std::to_string(range.last);
-}
-
-TEST(listen_addresses, are_of_the_loopback_interface_unless_told_otherwise) {
-  EXPECT_EQ(words(listen_addresses("9464")), "127.0.0.1 9464 9464");
-  EXPECT_EQ(words(listen_addresses(":9464")), "127.0.0.1 9464 9464");
-  EXPECT_EQ(words(listen_addresses("localhost:0")), "127.0.0.1 0 0");
-  EXPECT_EQ(words(listen_addresses("0.0.0.0:80")), "0.0.0.0 80 80");
-  EXPECT_EQ(words(listen_addresses("[::]:80")), "[::] 80 80");
-  EXPECT_EQ(words(listen_addresses("9464-9473")), "127.0.0.1 9464 9473");
-  EXPECT_EQ(words(listen_addresses("0.0.0.0:9464-9464")), "0.0.0.0 9464 9464");
-}
-
-TEST(listen_addresses, refuses_what_is_none) {
-  for (const char* text : {"", ":", "port", "1.2.3.4:", "70000", "-1", "a,b:80", "127.0.0.1:80x", "90-80", "0-80",
-                           "80-", "80-90-100", "80-70000"}) {
-    try {
-      listen_addresses(text);
-      ADD_FAILURE() << text;
-    } catch (const error& e) {
-      EXPECT_EQ(e.kind(), error_kind::usage) << text;
-    }
-  }
 }
 
 // Connections that say nothing, or half a request, don't keep others out.
@@ -167,6 +144,17 @@ TEST(exporter, takes_the_first_free_port_of_a_range) {
   EXPECT_GT(port_of(third), port_of(second));
   EXPECT_LE(port_of(third), 20200);
   EXPECT_THAT(scrape(third.url()), HasSubstr("flowrun_job_phase{job_name=\"third\"} 7"));
+}
+
+// The web server by itself looks every two seconds whether it is to stop.
+TEST(exporter, ends_at_once) {
+  collection source;
+  for (const char* address : {"127.0.0.1:0", "0.0.0.0:0"}) {
+    auto served = std::make_unique<exporter>(address, source, "nightly");
+    const auto before = std::chrono::steady_clock::now();
+    served.reset();
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(1)) << address;
+  }
 }
 
 TEST(page, is_what_a_scrape_gets) {

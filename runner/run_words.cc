@@ -1,0 +1,72 @@
+#include "runner/run_words.h"
+
+#include "runner/option_values.h"
+#include "runner/page_address.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+const choices<progress_mode>& progress_modes() {
+  static const choices<progress_mode> all = {{"auto", progress_mode::automatic},
+                                             {"bar", progress_mode::bar},
+                                             {"plain", progress_mode::plain},
+                                             {"json", progress_mode::json},
+                                             {"none", progress_mode::none}};
+  return all;
+}
+
+const choices<io::backend_kind>& backends() {
+  static const choices<io::backend_kind> all = {{"auto", io::backend_kind::automatic},
+                                                {"io_uring", io::backend_kind::io_uring},
+                                                {"threads", io::backend_kind::threads},
+                                                {"mmap", io::backend_kind::mmap},
+                                                {"memory", io::backend_kind::memory}};
+  return all;
+}
+
+}  // namespace
+
+void run_words::declare(declared_command& of) {
+  of.flag("--resume", plain.resume,
+          "Keeps on scratch what is finished: after a kill or a failure the same command goes on there.");
+  of.word("--progress", progress, "MODE", "auto, bar, plain, json (lines on standard error), none.")
+      .one_of(names_of(progress_modes()));
+  of.word("--report", plain.report, "FILE",
+          "Writes the run report as JSON, also when the job fails; - for standard output.");
+  of.word("--metrics-listen", plain.metrics_listen, "ADDRESS",
+          "Serves metrics to Prometheus: PORT (this machine only) or HOST:PORT; 9464-9473: a free one.");
+  of.word("--metrics-file", plain.metrics_file, "FILE.prom",
+          "Writes how the run went, also when it fails, for the textfile collector of node_exporter.");
+  of.word("--ui", plain.page_listen, "[ADDRESS]",
+          "Serves a page that shows the job at work: PORT (this machine only) or HOST:PORT; 9465.");
+  of.flag(
+      "--verify", [this] { plain.verify = true; },
+      "All sorts check that no row is lost, and the order; those without strings do anyway.");
+  of.flag(
+      "--no-verify", [this] { plain.verify = false; }, "No sort does.");
+  of.word("--backend", backend, "NAME", "auto, io_uring, threads, mmap, memory (scratch stays in memory).")
+      .one_of(names_of(backends()))
+      .for_experts();
+  of.flag("--force-spill", plain.engine.force_spill, "Sorts and queues use scratch even when they would fit.")
+      .for_experts();
+  of.flag("--no-direct", no_direct, "Scratch and large files go through the page cache.").for_experts();
+  of.flag("--no-sync", no_sync, "Outputs are not forced to the disk before they get their names.").for_experts();
+  of.flag("--plain-executor", plain.plain_executor, "Everything on one thread, in a fixed order.").for_experts();
+}
+
+run_arguments values_of(const run_words& given) {
+  run_arguments out = given.plain;
+  if (out.metrics_file == "-")
+    throw error(error_kind::usage, "--metrics-file can't be standard output",
+                "give a file in the directory that node_exporter reads (--collector.textfile.directory)");
+  out.page_anywhere = out.page_listen == default_page_address;
+  if (!out.page_listen.empty()) page_addresses(out.page_listen);
+  out.progress = choice_of("--progress", given.progress, progress_modes());
+  out.backend = choice_of("--backend", given.backend, backends());
+  out.engine.direct = !given.no_direct;
+  out.engine.sync_outputs = !given.no_sync;
+  return out;
+}
+
+}  // namespace flowrun::runner

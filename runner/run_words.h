@@ -1,0 +1,24 @@
+// The options of `flowrun run` that no other command has: the words of the command line, and what they mean.
+#pragma once
+
+#include <string>
+
+#include "runner/declared_command.h"
+#include "runner/options.h"
+
+namespace flowrun::runner {
+
+struct run_words {
+  run_arguments plain;  // what is taken as it is given
+  std::string progress = "auto";
+  std::string backend = "auto";
+  bool no_direct = false;
+  bool no_sync = false;
+
+  void declare(declared_command& of);
+};
+
+// All but the job and the resources. Throws error(usage).
+run_arguments values_of(const run_words& given);
+
+}  // namespace flowrun::runner
