@@ -83,6 +83,7 @@ class parser {
     add_graph();
     add_clean();
     add_report();
+    add_top();
     add_test();
     add_infer();
     add_others();
@@ -242,6 +243,13 @@ class parser {
                         "Draws a run that has ended, from its report, as a page for a browser.", report_examples);
     sub.add_option("FILE", file_, "What run --report FILE has written; - for standard input.")->type_name(" ");
     add_word(sub, "-o,--output", out_.report.out, "FILE", "Where to; standard output otherwise.");
+  }
+
+  void add_top() {
+    CLI::App& sub = add(command::top, "top", "Follows a running job in the terminal, as top(1) does.", top_examples);
+    sub.add_option("ADDRESS", out_.top.address, "Where the job serves its page: PORT, HOST:PORT or a URL; 9465.")
+        ->type_name(" ");
+    sub.add_flag("--once", out_.top.once, "One snapshot as plain text; so it is where standard output is no terminal.");
   }
 
   void add_test() {
@@ -640,6 +648,9 @@ class parser {
       case command::gen: finish_gen(); break;
       case command::bench_disk: finish_bench_disk(); break;
       case command::plugins: finish_plugins(); break;
+      case command::top:
+        if (out_.top.address.empty()) out_.top.address = default_page_address;
+        break;
       case command::report: out_.report.file = file_; break;
       case command::verify: out_.verify.file = file_; break;
       default: break;
