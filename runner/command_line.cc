@@ -73,6 +73,7 @@ class parser {
     add_graph();
     add_clean();
     add_report();
+    add_top();
     add_test();
     add_infer();
     add_others();
@@ -170,6 +171,13 @@ class parser {
             report_examples);
     sub.argument("FILE", file_, "What run --report FILE has written; - for standard input.");
     sub.word("-o,--output", out_.report.out, "FILE", "Where to; standard output otherwise.");
+  }
+
+  void add_top() {
+    declared_command& sub =
+        add(command::top, "top", "Follows a running job in the terminal, as top(1) does.", top_examples);
+    sub.argument("ADDRESS", out_.top.address, "Where the job serves its page: PORT, HOST:PORT or a URL; 9465.");
+    sub.flag("--once", out_.top.once, "One snapshot as plain text; so it is where standard output is no terminal.");
   }
 
   void add_test() {
@@ -400,6 +408,9 @@ class parser {
       case command::gen: finish_gen(); break;
       case command::bench_disk: out_.bench_disk = values_of(bench_disk_); break;
       case command::plugins: out_.plugins_command = values_of(plugins_); break;
+      case command::top:
+        if (out_.top.address.empty()) out_.top.address = default_page_address;
+        break;
       case command::report: out_.report.file = file_; break;
       case command::verify: out_.verify.file = file_; break;
       default: break;

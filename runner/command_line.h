@@ -15,6 +15,7 @@ enum class command {
   graph,
   clean,
   report,
+  top,
   test,
   infer,
   new_job,
@@ -46,6 +47,7 @@ struct invocation {
   document_arguments document;
   clean_arguments clean;
   report_arguments report;
+  top_arguments top;
   test_arguments test;
   infer_arguments infer;
   gen_arguments gen;

@@ -14,6 +14,7 @@ int run(const run_arguments& arguments, terminal& screen);
 int clean(const clean_arguments& arguments, terminal& screen);
 int check(const check_arguments& arguments, terminal& screen);
 int show_plan(const plan_arguments& arguments, terminal& screen);
+int top(const top_arguments& arguments, terminal& screen);
 int draw_report(const report_arguments& arguments);
 int generate(const gen_arguments& arguments, terminal& screen);
 int test(const test_arguments& arguments, terminal& screen);
@@ -29,7 +30,7 @@ int show_schema();
 int explain(const std::vector<std::string>& asked);  // empty: the exit codes
 int show_reference();
 int show_metrics();
-int show_version(const version_arguments& arguments);  // version.cc
+int show_version(const version_arguments& arguments);                  // version.cc
 int begin_job(const document_arguments& arguments, terminal& screen);  // new.cc
 int show_completion(const document_arguments& arguments);
 int show_manual(const document_arguments& arguments);

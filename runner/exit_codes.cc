@@ -34,7 +34,8 @@ const std::vector<exit_code>& exit_codes() {
        "(flowrun infer FILE shows what fits), or let the source drop such rows: on_error: {to: PORT, max_ratio: "
        "0.01}."},
       {number_of(error_kind::missing_input), "a job or an input is not there, or can't be read",
-       "A path that is misspelled or relative to another directory, a pattern that no file matches, permissions.",
+       "A path that is misspelled or relative to another directory, a pattern that no file matches, permissions. "
+       "flowrun top: no job serves its page at the address.",
        "Relative paths begin at the working directory. flowrun check says what is missing before the run."},
       {number_of(error_kind::internal), "a bug in flowrun",
        "A promise inside of flowrun, or of a plugin, was broken. It stops rather than write wrong data.",

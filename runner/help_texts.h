@@ -105,6 +105,20 @@ Examples:
 Exit codes: 0 done, 64 wrong command line, 65 no run report, or one of another format, 66 no such file, 73 the page
 can't be written.)text";
 
+inline constexpr const char* top_examples =
+    R"text(The job has to run with --ui. Each second it is asked for the state that its page shows. Speeds and shares are those of
+the last three seconds; in a snapshot, and when the job has ended, those of the whole time. A job that ends leaves its
+last state and what bounded it on the screen. q or Ctrl-C leaves; the job goes on.
+
+Examples:
+  flowrun --ui job.yaml &  flowrun top
+  flowrun top 8080                         a job of flowrun --ui 8080
+  flowrun top http://127.0.0.1:9465/ --once
+  ssh build-7 flowrun top --once
+
+Exit codes: 0 left, or the job has ended, however it did; 64 no such address; 65 something else than a job answers
+there, or another version of flowrun; 66 nothing listens there; 74 the job doesn't answer any more.)text";
+
 inline constexpr const char* ops_examples =
     R"text(Examples:
   flowrun ops

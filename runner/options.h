@@ -63,6 +63,11 @@ struct report_arguments {
   std::string out = "-";
 };
 
+struct top_arguments {
+  std::string address;  // where a job serves its page
+  bool once = false;    // one snapshot
+};
+
 struct check_arguments {
   std::vector<std::string> files;  // the jobs
   job_arguments job;               // its file is not used

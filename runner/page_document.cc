@@ -55,14 +55,20 @@ std::string page_of_report(std::string_view json) { return page_with(json); }
 
 std::string live_page_document() { return page_with("null"); }
 
-exec::RunReport parse_report(const std::string& json, const std::string& name) {
+std::optional<exec::RunReport> report_in(const std::string& json) {
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;
   exec::RunReport out;
-  const auto status = google::protobuf::util::JsonStringToMessage(json, &out, options);
-  if (!status.ok())
+  if (!google::protobuf::util::JsonStringToMessage(json, &out, options).ok()) return std::nullopt;
+  return out;
+}
+
+exec::RunReport parse_report(const std::string& json, const std::string& name) {
+  const std::optional<exec::RunReport> read = report_in(json);
+  if (!read)
     throw error(error_kind::bad_data, name + " is no run report: it is not the JSON of one",
                 "give the file that flowrun run --report FILE has written");
+  const exec::RunReport& out = *read;
   if (out.format() > exec::report_format)
     throw error(error_kind::bad_data,
                 fmt::format("{} is a run report of format {}, and this program knows format {}", name, out.format(),

@@ -1,6 +1,6 @@
 // Serves the page of a running job and its state over HTTP: / and /state.json, and nothing else. Off unless asked for,
-// on the loopback interface unless told otherwise. Requests are bounded in size, headers, time and number. The only
-// place that knows civetweb.
+// on the loopback interface unless told otherwise. Requests are bounded in size, headers, time and number.
+// page_client.h asks; these two know civetweb.
 #pragma once
 
 #include <memory>

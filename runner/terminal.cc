@@ -32,11 +32,21 @@ bool speaks_utf8() {
 
 }  // namespace
 
-terminal::terminal(verbosity how_much, color_choice colors) : how_much_(how_much), unicode_(speaks_utf8()) {
+terminal::terminal(verbosity how_much, color_choice colors)
+    : how_much_(how_much),
+      choice_(colors),
+      is_terminal_(can_draw(STDERR_FILENO)),
+      colors_(colors_at(STDERR_FILENO)),
+      unicode_(speaks_utf8()) {}
+
+bool terminal::can_draw(int descriptor) {
   const char* kind = std::getenv("TERM");
-  is_terminal_ = ::isatty(STDERR_FILENO) == 1 && kind != nullptr && std::string_view(kind) != "dumb";
-  colors_ =
-      colors == color_choice::always || (colors == color_choice::automatic && is_terminal_ && !is_set("NO_COLOR"));
+  return ::isatty(descriptor) == 1 && kind != nullptr && std::string_view(kind) != "dumb";
+}
+
+bool terminal::colors_at(int descriptor) const {
+  return choice_ == color_choice::always ||
+         (choice_ == color_choice::automatic && can_draw(descriptor) && !is_set("NO_COLOR"));
 }
 
 size_t terminal::width() const {

@@ -19,10 +19,15 @@ class terminal {
  public:
   terminal(verbosity how_much, color_choice colors);
 
+  // Whether a terminal is there that knows what moves the cursor.
+  static bool can_draw(int descriptor);
+
   bool is_terminal() const { return is_terminal_; }
   bool quiet() const { return how_much_ == verbosity::quiet; }
   bool verbose() const { return how_much_ == verbosity::verbose; }
   bool unicode() const { return unicode_; }
+  // Whether what is written to this descriptor is to be coloured.
+  bool colors_at(int descriptor) const;
   // Columns of the terminal; 80 when that can't be told.
   size_t width() const;
 
@@ -52,6 +57,7 @@ class terminal {
   std::string painted(std::string_view text, std::string_view code) const;
 
   verbosity how_much_;
+  color_choice choice_;
   bool is_terminal_ = false;
   bool colors_ = false;
   bool unicode_ = false;

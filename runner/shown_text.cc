@@ -1,0 +1,79 @@
+#include "runner/shown_text.h"
+
+#include <clocale>
+#include <cwchar>
+
+namespace flowrun::runner {
+
+namespace {
+
+// The C library knows which characters can be shown, and how wide they are, in a locale with UTF-8; the user may have
+// none. For the thread and as long as this lives.
+class utf8_locale {
+ public:
+  utf8_locale() : before_(::uselocale(of_program())) {}
+  ~utf8_locale() { ::uselocale(before_); }
+  utf8_locale(const utf8_locale&) = delete;
+  utf8_locale& operator=(const utf8_locale&) = delete;
+
+ private:
+  static locale_t of_program() {
+    static const locale_t made = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    return made;  // null, which changes nothing, where the system has no such locale: then only ASCII can be shown
+  }
+  locale_t before_;
+};
+
+struct character {
+  size_t num_bytes = 1;
+  int columns = -1;  // -1: it can't be shown
+};
+
+character first_of(std::string_view text) {
+  std::mbstate_t state{};
+  wchar_t code = 0;
+  const size_t read = std::mbrtowc(&code, text.data(), text.size(), &state);
+  if (read == 0 || read > text.size()) return {};
+  return {read, ::wcwidth(code)};
+}
+
+}  // namespace
+
+std::string shown_text(std::string_view text, bool unicode) {
+  const utf8_locale here;
+  std::string out;
+  while (!text.empty()) {
+    const character c = first_of(text);
+    if (c.columns >= 0 && (unicode || c.num_bytes == 1))
+      out += text.substr(0, c.num_bytes);
+    else
+      out += '?';
+    text.remove_prefix(c.num_bytes);
+  }
+  return out;
+}
+
+size_t columns_of(std::string_view shown) {
+  const utf8_locale here;
+  size_t out = 0;
+  while (!shown.empty()) {
+    const character c = first_of(shown);
+    out += c.columns < 0 ? 1 : static_cast<size_t>(c.columns);
+    shown.remove_prefix(c.num_bytes);
+  }
+  return out;
+}
+
+std::string cut_to(std::string_view shown, size_t columns) {
+  const utf8_locale here;
+  size_t taken = 0, end = 0;
+  while (end < shown.size()) {
+    const character c = first_of(shown.substr(end));
+    taken += c.columns < 0 ? 1 : static_cast<size_t>(c.columns);
+    if (taken > columns) break;
+    end += c.num_bytes;
+  }
+  return std::string(shown.substr(0, end));
+}
+
+}  // namespace flowrun::runner

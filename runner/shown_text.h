@@ -1,0 +1,19 @@
+// Text from elsewhere, as a terminal may show it: nothing in it moves the cursor, and its columns are known.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace flowrun::runner {
+
+// What can't be shown becomes a question mark: control characters, broken UTF-8 and, unless `unicode`, whatever is not
+// ASCII.
+std::string shown_text(std::string_view text, bool unicode);
+
+// Columns that such a text takes.
+size_t columns_of(std::string_view shown);
+
+// Its beginning, in at most so many columns.
+std::string cut_to(std::string_view shown, size_t columns);
+
+}  // namespace flowrun::runner
