@@ -250,6 +250,8 @@ class parser {
     sub.add_option("PATH", files_, "Jobs, or directories of jobs (*.yaml, at any depth). Default: this directory.")
         ->type_name(" ");
     add_word(sub, "-k,--filter", pattern_, "TEXT", "Only tests with this text in their names.");
+    sub.add_flag("-u,--update", out_.test.update,
+                 "Writes into the jobs what comes, in place of expected rows and values that differ.");
     add_word(sub, "-m,--memory", memory_, "BYTES", "Memory budget of each job. Default: the job's.");
     add_word(sub, "-j,--threads", threads_, "N", "Threads. Default: the job's, else all usable cores.");
   }
