@@ -185,6 +185,8 @@ class parser {
         add(command::test, "test", "Runs the tests: of jobs, on rows that the tests bring along.", test_examples);
     sub.argument("PATH", files_, "Jobs, or directories of jobs (*.yaml, at any depth). Default: this directory.");
     sub.word("-k,--filter", pattern_, "TEXT", "Only tests with this text in their names.");
+    sub.flag("-u,--update", out_.test.update,
+             "Writes into the jobs what comes, in place of expected rows and values that differ.");
     sub.word("-m,--memory", resources_.memory, "BYTES", "Memory budget of each job. Default: the job's.");
     sub.word("-j,--threads", resources_.threads, "N", "Threads. Default: the job's, else all usable cores.");
   }

@@ -13,30 +13,32 @@ using lines = std::vector<std::string>;
 
 constexpr size_t context_lines = 2;
 
-// Marked lines of expected[from, expected_end) and found[from, found_end).
+// Of expected[from, expected_end) and found[from, found_end).
 class alignment {
  public:
   alignment(const lines& expected, const lines& found, size_t from, size_t expected_end, size_t found_end)
       : expected_(expected), found_(found), from_(from), rows_(expected_end - from), columns_(found_end - from) {}
 
-  lines marked() {
+  void add_to(std::vector<difference_step>& out) {
     constexpr size_t most_cells = 4'000'000;
     size_t i = 0, j = 0;
-    lines out;
     if ((rows_ + 1) * (columns_ + 1) <= most_cells) {
       measure();
       while (i < rows_ && j < columns_) {
-        if (same(i, j))
-          out.push_back("  " + expected_[from_ + i++]), ++j;
-        else if (length(i + 1, j) >= length(i, j + 1))
-          out.push_back("- " + expected_[from_ + i++]);
-        else
-          out.push_back("+ " + found_[from_ + j++]);
+        if (same(i, j)) {
+          out.push_back(difference_step::both);
+          ++i, ++j;
+        } else if (length(i + 1, j) >= length(i, j + 1)) {
+          out.push_back(difference_step::expected);
+          ++i;
+        } else {
+          out.push_back(difference_step::found);
+          ++j;
+        }
       }
     }
-    while (i < rows_) out.push_back("- " + expected_[from_ + i++]);
-    while (j < columns_) out.push_back("+ " + found_[from_ + j++]);
-    return out;
+    out.insert(out.end(), rows_ - i, difference_step::expected);
+    out.insert(out.end(), columns_ - j, difference_step::found);
   }
 
  private:
@@ -60,21 +62,36 @@ class alignment {
 
 }  // namespace
 
-lines difference(const lines& expected, const lines& found, size_t most_lines) {
-  if (expected == found) return {};
+std::vector<difference_step> difference_steps(const lines& expected, const lines& found) {
   const size_t shorter = std::min(expected.size(), found.size());
   size_t begin = 0, end = 0;
   while (begin < shorter && expected[begin] == found[begin]) ++begin;
   while (end < shorter - begin && expected[expected.size() - 1 - end] == found[found.size() - 1 - end]) ++end;
-  lines out;
+  std::vector<difference_step> out(begin, difference_step::both);
+  alignment(expected, found, begin, expected.size() - end, found.size() - end).add_to(out);
+  out.insert(out.end(), end, difference_step::both);
+  return out;
+}
+
+lines difference(const lines& expected, const lines& found, size_t most_lines) {
+  if (expected == found) return {};
+  const std::vector<difference_step> steps = difference_steps(expected, found);
+  const auto differs = [](difference_step step) { return step != difference_step::both; };
+  const auto begin = static_cast<size_t>(std::find_if(steps.begin(), steps.end(), differs) - steps.begin());
+  const auto end = static_cast<size_t>(std::find_if(steps.rbegin(), steps.rend(), differs) - steps.rbegin());
   const size_t shown_from = begin - std::min(begin, context_lines);
+  const size_t shown_to = steps.size() - end + std::min(end, context_lines);
+  lines out;
   if (shown_from > 0) out.push_back(fmt::format("  … {} equal", shown_from));
-  for (size_t i = shown_from; i < begin; ++i) out.push_back("  " + expected[i]);
-  for (std::string& line : alignment(expected, found, begin, expected.size() - end, found.size() - end).marked())
-    out.push_back(std::move(line));
-  const size_t behind = std::min(end, context_lines);
-  for (size_t i = 0; i < behind; ++i) out.push_back("  " + expected[expected.size() - end + i]);
-  if (end > behind) out.push_back(fmt::format("  … {} equal", end - behind));
+  size_t i = shown_from, j = shown_from;
+  for (size_t at = shown_from; at < shown_to; ++at) {
+    const bool was_found = steps[at] == difference_step::found;
+    const std::string& line = was_found ? found[j] : expected[i];
+    out.push_back((was_found ? "+ " : steps[at] == difference_step::both ? "  " : "- ") + line);
+    if (!was_found) ++i;
+    if (steps[at] != difference_step::expected) ++j;
+  }
+  if (shown_to < steps.size()) out.push_back(fmt::format("  … {} equal", steps.size() - shown_to));
   if (out.size() > most_lines) {
     const size_t left = out.size() - most_lines;
     out.resize(most_lines);

@@ -66,8 +66,8 @@ void pending_document::append(std::string_view bytes) {
     write_fully(target_ ? target_->content().descriptor() : descriptor_, bytes, path_);
 }
 
-void pending_document::commit() {
-  if (target_) target_->commit(false);
+void pending_document::commit(bool durable) {
+  if (target_) target_->commit(durable);
 }
 
 }  // namespace flowrun::runner

@@ -28,8 +28,8 @@ class pending_document {
   pending_document& operator=(const pending_document&) = delete;
 
   void append(std::string_view bytes);
-  // Gives the file its name.
-  void commit();
+  // Gives the file its name. `durable`: once its content is on the disk.
+  void commit(bool durable = false);
   void write(std::string_view text) {
     append(text);
     commit();

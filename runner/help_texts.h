@@ -194,11 +194,18 @@ inline constexpr const char* test_examples =
 or, instead of expect, fails: "part of the message". Each test runs as it is, and again with tiny blocks and
 forced spilling unless it says once: true. Files are made and written in a temporary directory.
 
+With --update a test that gives other rows or values than it expects gets these as its expected ones. Write expect:
+{write: []} first, let --update fill it in, and read what it shows (- before, + now) as you would read a change of the
+job itself. All else in the file stays as it is, comments and line ends included. A test that fails for another reason
+stays, and so does one whose expected rows come from a parameter, an anchor or an alias; that is said, with the place.
+
 Examples:
   flowrun test specs/
   flowrun test job.yaml -k duplicates -v    a line for each test
+  flowrun test job.yaml -k totals --update  what comes is what is expected from now on
 
-Exit codes: 0 all passed, 1 some failed, 64 no test of this name, 66 no such job, 78 a job or test has faults.)text";
+Exit codes: 0 all passed (with --update: pass now), 1 some failed, 64 no test of this name, or --update of standard
+input, 66 no such job, 73 a job can't be rewritten and is as it was, 78 a job or test has faults.)text";
 
 inline constexpr const char* bench_disk_examples =
     R"text(Each DIR is measured alone, then all together, on an unlinked file with direct I/O: block sizes at depth 8,

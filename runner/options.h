@@ -108,6 +108,7 @@ struct test_arguments {
   std::vector<std::string> paths;  // specs, or directories of specs
   std::string pattern;             // part of the names of the tests to run; empty: all
   resource_arguments resources;    // memory and threads
+  bool update = false;             // expected rows become those that come
 };
 
 struct infer_arguments {

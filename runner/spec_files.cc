@@ -1,11 +1,16 @@
 #include "runner/spec_files.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "engine/base/error.h"
+#include "runner/document.h"
 #include "specs/source_text.h"
 
 namespace flowrun::runner {
@@ -71,6 +76,35 @@ std::vector<spec_file> find_specs(const std::vector<std::string>& paths) {
       throw error(error_kind::missing_input, "there are no specs (*.yaml) in " + path, "give another directory");
   }
   return out;
+}
+
+void expect_files(const std::vector<std::string>& paths) {
+  const std::string hint = "save the job to a file, and give its path";
+  for (const std::string& path : paths) {
+    if (path == "-")
+      throw error(error_kind::usage, "--update can't rewrite standard input: it has no file to put the new rows into",
+                  hint);
+    std::error_code problem;
+    const fs::file_status status = fs::status(path, problem);
+    if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status))
+      throw error(error_kind::usage, "--update can't rewrite " + path + ": it is no file", hint);
+  }
+}
+
+void replace_spec(const spec_file& before, const std::string& text) {
+  const std::string as_it_was = "; the file is as it was";
+  struct stat there {};
+  const bool writable = ::stat(before.path.c_str(), &there) == 0 && (there.st_mode & 0222) != 0;
+  if (!writable || ::access(before.path.c_str(), W_OK) != 0)
+    throw error(error_kind::output,
+                "can't update " + before.path + ": " + (writable ? errno_text(errno) : "it is read-only") + as_it_was,
+                "make it writable (chmod u+w), or run flowrun test without --update");
+  if (read_text(before.path) != before.text)
+    throw error(error_kind::output, "can't update " + before.path + ": it was changed while its tests ran" + as_it_was,
+                "run the command again");
+  pending_document document(before.path);
+  document.append(text);
+  document.commit(true);
 }
 
 }  // namespace flowrun::runner

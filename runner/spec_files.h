@@ -16,4 +16,11 @@ struct spec_file {
 // read, and for a directory without specs.
 std::vector<spec_file> find_specs(const std::vector<std::string>& paths);
 
+// Throws error(usage) for a path that is neither a file nor a directory, standard input say: it can't be rewritten.
+void expect_files(const std::vector<std::string>& paths);
+
+// The file has `text` then, or is as it was: a link stays one, and permissions are kept. Throws error(output) where it
+// can't be written, may not be, or doesn't hold `before.text` any more.
+void replace_spec(const spec_file& before, const std::string& text);
+
 }  // namespace flowrun::runner

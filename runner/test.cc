@@ -15,6 +15,7 @@
 #include "runner/temporary_directory.h"
 #include "runner/test_preparation.h"
 #include "runner/test_run.h"
+#include "runner/test_update.h"
 
 namespace flowrun::runner {
 
@@ -34,15 +35,18 @@ std::string counted(size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+constexpr std::string_view with_tiny_blocks = " (with tiny blocks, spilling)";
+
 class test_session {
  public:
   test_session(const test_arguments& arguments, terminal& screen)
       : arguments_(arguments), screen_(screen), pattern_(lower(arguments.pattern)) {}
 
   int run() {
-    const std::vector<spec_file> specs = find_specs(arguments_.paths);
+    if (arguments_.update) expect_files(arguments_.paths);
+    std::vector<spec_file> specs = find_specs(arguments_.paths);
     for (const spec_file& spec : specs) width_ = std::max(width_, spec.path.size());
-    for (const spec_file& spec : specs) {
+    for (spec_file& spec : specs) {
       run_spec(spec);
       if (stopped()) return 128 + signals_.signal();
     }
@@ -56,7 +60,9 @@ class test_session {
  private:
   bool stopped() const { return signals_.requested().load(); }
 
-  void run_spec(const spec_file& spec) {
+  void run_spec(spec_file& spec) {
+    const spec_file before = spec;
+    const size_t updated_before = num_updated_;
     const clock::time_point start = clock::now();
     const spec_tests tests = find_tests(spec);
     screen_.hide(tests.environment);
@@ -85,17 +91,21 @@ class test_session {
     num_failed_ += failed;
     num_faulty_specs_ += faulty ? 1 : 0;
     screen_.erase_line();
+    if (spec.text != before.text) replace_spec(before, spec.text);
+    const size_t updated = num_updated_ - updated_before;
     if (faulty && failed == 0)
       tell(spec, "FAILED", "the spec has faults");
     else if (failed > 0)
       tell(spec, "FAILED", fmt::format("{} of {}", failed, counted(chosen.size(), "test")));
+    else if (!screen_.quiet() && updated > 0)
+      tell(spec, "updated", fmt::format("{} of {}", updated, counted(chosen.size(), "test")));
     else if (!screen_.quiet())
       tell(spec, "ok", fmt::format("{}, {:.2f} s", counted(chosen.size(), "test"), seconds_since(start)));
     print(screen_.mask().masked(details_));
   }
 
   // False: it failed.
-  bool run_test_of(const spec_file& spec, size_t index, bool& faulty) {
+  bool run_test_of(spec_file& spec, size_t index, bool& faulty) {
     const clock::time_point start = clock::now();
     const preparation ready = prepare_test(spec, index);
     screen_.hide(ready.environment);
@@ -107,12 +117,53 @@ class test_session {
       if (test.fails.empty()) return show_faults(ready.job_faults, ready.text, test, faulty);
       return conclude(test, "", judge_failure(test, words_of(ready.job_faults)), start);
     }
-    const auto run = [&](test_variant variant) {
-      return run_test(ready.prepared, variant, arguments_.resources, signals_.requested());
-    };
-    const test_result plain = run(test_variant::as_is);
+    const test_result plain = run_plain(ready.prepared);
+    if (arguments_.update && !plain.differing.empty()) return update(spec, index, ready.prepared, plain, start);
     if (!plain.passed || test.once) return conclude(test, "", plain, start);
-    return conclude(test, " (with tiny blocks, spilling)", run(test_variant::tiny_blocks), start);
+    return conclude(test, with_tiny_blocks, run_tiny(ready.prepared), start);
+  }
+
+  test_result run_plain(const prepared_test& test) const {
+    return run_test(test, test_variant::as_is, arguments_.resources, signals_.requested());
+  }
+  test_result run_tiny(const prepared_test& test) const {
+    return run_test(test, test_variant::tiny_blocks, arguments_.resources, signals_.requested());
+  }
+
+  // The spec gets what the test gave, if the test then passes, or fails only for what stays as it is.
+  bool update(spec_file& spec, size_t index, const prepared_test& before, const test_result& gave,
+              clock::time_point start) {
+    const test_case& test = before.test;
+    spec_update made = updated_spec(spec, index, before, gave.differing, screen_.mask());
+    test_result left = gave;
+    left.lines.insert(left.lines.end(), made.left.begin(), made.left.end());
+    if (made.text == spec.text) return conclude(test, "", left, start);
+    const spec_file changed{spec.path, std::move(made.text)};
+    const preparation ready = prepare_test(changed, index);
+    if (!ready.faults.empty() || !ready.job_faults.empty()) {
+      left.lines.push_back("it stays as it is: what came can't be written so that it is read as the same");
+      return conclude(test, "", left, start);
+    }
+    const test_result again = run_plain(ready.prepared);
+    if (again.stopped) return true;
+    if (!again.passed && (again.differing.empty() || again.differing.size() >= gave.differing.size())) {
+      left.lines.push_back("it stays as it is: a second run gave something else");
+      return conclude(test, "", left, start);
+    }
+    if (again.passed && !test.once)
+      if (const test_result tiny = run_tiny(ready.prepared); !tiny.passed)
+        return conclude(test, with_tiny_blocks, tiny, start);
+    spec.text = changed.text;
+    if (!again.passed) {
+      left.lines.push_back("the rest was updated");
+      return conclude(test, "", left, start);
+    }
+    ++num_updated_;
+    if (!screen_.quiet()) {
+      details_ += fmt::format("  updated {}, line {}\n", test.name, test.position.line());
+      for (const std::string& line : gave.lines) details_ += "    " + line + "\n";
+    }
+    return true;
   }
 
   bool show_faults(const std::vector<fault>& faults, const std::string& text, const test_case& test, bool& faulty) {
@@ -145,6 +196,7 @@ class test_session {
     std::string out = num_failed_ > 0 || num_faulty_specs_ > 0
                           ? fmt::format("FAILED: {} of {}", num_failed_, counted(num_tests_, "test"))
                           : fmt::format("{} passed", counted(num_tests_, "test"));
+    if (num_updated_ > 0) out += fmt::format(", {} updated", num_updated_);
     out += fmt::format(" in {} ({:.1f} s)", counted(num_specs_ - num_without_, "spec"), seconds_since(started_));
     if (num_faulty_specs_ > 0) out += fmt::format("; {} with faults", counted(num_faulty_specs_, "spec"));
     if (num_without_ > 0) out += fmt::format("; {} without tests", counted(num_without_, "spec"));
@@ -161,6 +213,7 @@ class test_session {
   size_t num_without_ = 0;
   size_t num_tests_ = 0;
   size_t num_failed_ = 0;
+  size_t num_updated_ = 0;
   size_t num_faulty_specs_ = 0;
   std::string details_;                 // of the spec being tested
   std::set<std::string> shown_faults_;  // those of the job are the same in each of its tests

@@ -134,7 +134,7 @@ class fitting {
     if (!specs::is_map(part.value))
       return faults_.add(part.position, fmt::format("'{}' writes files called {}", part.node, called),
                          "{path: [row, …]}, of all files");
-    fitted_test::file_list list{part.node, directory, {}};
+    fitted_test::file_list list{part.node, directory, {}, common};
     for (const specs::Entry& file : part.value.map().entries()) {
       if (!file.key().starts_with(directory) || file.key().size() == directory.size()) {
         faults_.add(file.key_position(),

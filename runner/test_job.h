@@ -35,6 +35,7 @@ struct fitted_test {
     std::string node;
     std::string directory;  // in the job, with its '/'; may be empty
     std::vector<std::string> files;
+    output common;  // what is the same for each of its files
   };
   struct value {
     std::string node;

@@ -11,7 +11,6 @@
 #include "engine/exec/job_report.h"
 #include "runner/job_loading.h"
 #include "runner/temporary_directory.h"
-#include "runner/test_comparison.h"
 
 namespace flowrun::runner {
 
@@ -93,7 +92,9 @@ test_result run_test(const prepared_test& prepared, test_variant variant, const 
   if (!prepared.test.fails.empty())
     result.lines = {fmt::format("it succeeded, and should have failed with '{}'", prepared.test.fails)};
   else
-    result.lines = mismatches(prepared.fitted, directory.path(), job.report(nullptr));
+    result.differing = mismatches(prepared.fitted, directory.path(), job.report(nullptr));
+  for (const mismatch& one : result.differing)
+    result.lines.insert(result.lines.end(), one.lines.begin(), one.lines.end());
   result.passed = result.lines.empty();
   return result;
 }

@@ -9,6 +9,7 @@
 #include "engine/base/fault.h"
 #include "runner/options.h"
 #include "runner/test_case.h"
+#include "runner/test_comparison.h"
 #include "runner/test_job.h"
 
 namespace flowrun::runner {
@@ -31,6 +32,8 @@ struct test_result {
   bool passed = false;
   bool stopped = false;            // by `stop`
   std::vector<std::string> lines;  // why it did not pass
+  // What it gave instead of what it should have given; empty where it failed otherwise.
+  std::vector<mismatch> differing;
 };
 
 // `given`: memory and threads. Faults in the plan of the job, such as a budget too small, are results too.

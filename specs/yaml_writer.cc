@@ -35,7 +35,8 @@ bool reads_plain(std::string_view text) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
            c == '/' || c == '%' || c == '+' || c == '-';
   };
-  return !text.empty() && text[0] != '-' && text[0] != '.' && text[0] != '%' && text != "null" && text != "Null" &&
+  const bool dash = text.starts_with('-') && (text.size() == 1 || text[1] < '0' || text[1] > '9');  // -1 is none
+  return !text.empty() && !dash && text[0] != '.' && text[0] != '%' && text != "null" && text != "Null" &&
          text != "NULL" && !looks_octal(text) && std::all_of(text.begin(), text.end(), is_safe);
 }
 
@@ -58,6 +59,26 @@ std::string in_quotes(std::string_view text, dollars style) {
       out += before.substr(0, before.size() - text.size());
   }
   return out + "\"";
+}
+
+// Stands as it is, in one line or several.
+bool is_bare(std::string_view text, bool several_lines) {
+  if (!is_utf8(text)) return false;
+  while (!text.empty()) {
+    const char32_t c = take_character(text);
+    if (is_escaped(c) && !(several_lines && c == '\n')) return false;
+  }
+  return true;
+}
+
+std::string replaced(std::string_view text, char what, std::string_view by) {
+  std::string out;
+  for (const char c : text) c == what ? out += by : out += c;
+  return out;
+}
+
+std::string with_dollars(std::string_view text, dollars style) {
+  return style == dollars::doubled ? replaced(text, '$', "$$") : std::string(text);
 }
 
 class writer {
@@ -123,6 +144,28 @@ class writer {
 
 std::string yaml_scalar(std::string_view text, bool quoted, dollars style) {
   return !quoted && reads_plain(text) ? std::string(text) : in_quotes(text, style);
+}
+
+std::optional<std::string> yaml_in_single_quotes(std::string_view text, dollars style) {
+  if (!is_bare(text, false)) return std::nullopt;
+  return "'" + replaced(with_dollars(text, style), '\'', "''") + "'";
+}
+
+std::optional<std::string> yaml_text_block(std::string_view text, size_t indent, dollars style) {
+  if (text.empty() || text[0] == ' ' || text[0] == '\n' || !is_bare(text, true)) return std::nullopt;
+  const size_t content = text.find_last_not_of('\n') + 1;
+  const size_t num_ends = text.size() - content;
+  std::string out = num_ends == 0 ? "|-" : num_ends == 1 ? "|" : "|+";
+  std::string_view rest = text.substr(0, num_ends > 1 ? text.size() - 1 : content);
+  for (bool more = true; more;) {
+    const size_t end = rest.find('\n');
+    const std::string_view line = rest.substr(0, end);
+    more = end != std::string_view::npos;
+    out += "\n";
+    if (!line.empty()) out += std::string(indent, ' ') + with_dollars(line, style);
+    if (more) rest.remove_prefix(end + 1);
+  }
+  return out;
 }
 
 std::string write_yaml(const Value& root, dollars style) {

@@ -4,6 +4,7 @@
 // UTF-8, and a file name, say, is any bytes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,5 +23,12 @@ std::string write_yaml(const Value& root, dollars style);
 
 // One text as a scalar: in double quotes, without them where `quoted` is false and it reads the same.
 std::string yaml_scalar(std::string_view text, bool quoted, dollars style);
+
+// The same in single quotes; nothing where that would take more than one line, or escapes.
+std::optional<std::string> yaml_in_single_quotes(std::string_view text, dollars style);
+
+// The same as a block of text behind "|", each line of it behind `indent` blanks; without a line end at its end.
+// Nothing where a block can't say the text, or not safely: control characters, a first line that begins with a blank.
+std::optional<std::string> yaml_text_block(std::string_view text, size_t indent, dollars style);
 
 }  // namespace flowrun::specs
