@@ -87,7 +87,7 @@ void terminal::show_bug(std::string_view what) {
 
 void terminal::show_faults(const std::vector<fault>& faults, std::string_view text) {
   erase_line();
-  const std::string rendered = render(faults, text);
+  const std::string rendered = render(faults, text, verbose() ? of_alike::all : of_alike::few);
   std::string out;
   std::string_view rest = rendered;
   while (!rest.empty()) {

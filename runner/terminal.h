@@ -34,6 +34,7 @@ class terminal {
   // "flowrun: error: message" and "  help: hint".
   void show(const error& problem);
   void show_bug(std::string_view what);
+  // With -v each of them; else of those alike only the first few.
   void show_faults(const std::vector<fault>& faults, std::string_view text);
   // "flowrun: warning: text"; nothing with -q.
   void warn(std::string_view text);

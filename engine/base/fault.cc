@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 namespace flowrun {
@@ -51,6 +52,39 @@ std::string places_of(const std::vector<fault>& faults) {
   return out;
 }
 
+// Of faults that say the same in one file so many are shown, unless there are few.
+constexpr size_t first_alike = 3;
+constexpr size_t few = 5;
+
+auto said(const fault& f) { return std::tie(f.where.file, f.message, f.expected, f.hint); }
+
+// For each fault how many before it say the same; 0 for all of those that are few. The faults are in order.
+std::vector<size_t> numbers_alike(const std::vector<fault>& faults) {
+  std::map<decltype(said(faults.front())), std::vector<size_t>> groups;
+  for (size_t i = 0; i < faults.size(); ++i) groups[said(faults[i])].push_back(i);
+  std::vector<size_t> out(faults.size());
+  for (const auto& [what, members] : groups)
+    for (size_t i = 0; members.size() > few && i < members.size(); ++i) out[members[i]] = i;
+  return out;
+}
+
+// "  and 67 more like it, in lines 12 to 78; -v shows all", of the faults that are not shown, from `first` on.
+std::string others_alike(const std::vector<fault>& faults, const std::vector<size_t>& alike, size_t first) {
+  size_t number = 0;
+  int last_line = 0;
+  for (size_t i = first; i < faults.size(); ++i) {
+    if (alike[i] < first_alike || said(faults[i]) != said(faults[first])) continue;
+    ++number;
+    last_line = faults[i].where.line;
+  }
+  const int first_line = faults[first].where.line;
+  std::string places;
+  if (first_line > 0)
+    places = first_line == last_line ? fmt::format(", in line {}", first_line)
+                                     : fmt::format(", in lines {} to {}", first_line, last_line);
+  return fmt::format("  and {} more like it{}; -v shows all\n", number, places);
+}
+
 }  // namespace
 
 std::string render(const fault& f, std::string_view text) {
@@ -79,14 +113,18 @@ std::string render(const fault& f, std::string_view text) {
   return out;
 }
 
-std::string render(std::vector<fault> faults, std::string_view text) {
+std::string render(std::vector<fault> faults, std::string_view text, of_alike shown) {
   auto key = [](const fault& f) { return std::tie(f.where.file, f.where.line, f.where.column, f.message); };
   std::stable_sort(faults.begin(), faults.end(), [&](const fault& a, const fault& b) { return key(a) < key(b); });
   faults.erase(
       std::unique(faults.begin(), faults.end(), [&](const fault& a, const fault& b) { return key(a) == key(b); }),
       faults.end());
+  const std::vector<size_t> alike = shown == of_alike::all ? std::vector<size_t>(faults.size()) : numbers_alike(faults);
   std::string out;
-  for (const fault& f : faults) out += render(f, text);
+  for (size_t i = 0; i < faults.size(); ++i) {
+    if (alike[i] == first_alike) out += others_alike(faults, alike, i);
+    if (alike[i] < first_alike) out += render(faults[i], text);
+  }
   if (!faults.empty()) {
     out += fmt::format("{} fault{}{}\n", faults.size(), faults.size() == 1 ? "" : "s", places_of(faults));
   }

@@ -34,8 +34,10 @@ struct fault {
 // `text` is the whole file; the excerpt is left out when the position lies outside it.
 std::string render(const fault& f, std::string_view text);
 
-// All faults by position, duplicates removed, followed by "N faults in FILE".
-std::string render(std::vector<fault> faults, std::string_view text);
+// All faults by position, duplicates removed, followed by "N faults in FILE". `of_alike`: of many that say the same, as
+// where one name is wrong in 70 expressions, whether all are shown, or the first few and how many more there are.
+enum class of_alike { all, few };
+std::string render(std::vector<fault> faults, std::string_view text, of_alike shown = of_alike::all);
 
 // The candidate nearest to `word` in edit distance (insert, delete, change, swap), or empty when none is near enough to
 // be a likely slip (more than a third of the letters differ).

@@ -153,7 +153,7 @@ def check(
         words = _words(
             "check", _file_of(job, stack), params, binary, plugins, settings, memory, threads, scratch, scratch_limit
         )
-        code, _, said = carry_out(words + ([] if files else ["--no-files"]), cwd=cwd, env=env)
+        code, _, said = carry_out([*words, "-v", *([] if files else ["--no-files"])], cwd=cwd, env=env)
         faults = faults_in(said)
         if code not in (0, 65, 66, 73, 78) or (code != 0 and not faults):
             raise error_of(code, said)

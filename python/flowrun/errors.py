@@ -69,7 +69,7 @@ class ResourcesError(FlowrunError):
 
 
 class JobError(FlowrunError):
-    """The job is wrong; `faults` has all that is."""
+    """The job is wrong; `faults` has what is. Of many that say the same it has three; check() gives all."""
 
 
 class StoppedError(FlowrunError):

@@ -299,6 +299,8 @@ nodes:
         faults = flowrun.check(job, cwd=self.dir, settings={"nodes.in.op": "file.read_cvs", "nodes.out.op": "file.write_cvs"})
         self.assertEqual(len(faults), 2)
         self.assertEqual([fault.advice for fault in faults], ["did you mean 'file.read_csv'?", "did you mean 'file.write_csv'?"])
+        faults = flowrun.check(job_of({f"v{i}": "amuont" for i in range(10)}), cwd=self.dir)  # many alike are all there
+        self.assertEqual(sum("amuont" in fault.message for fault in faults), 10)
         self.assertEqual(flowrun.check(job, cwd=self.dir), [])
         self.assertEqual(self.files(), ["in.csv"])
 

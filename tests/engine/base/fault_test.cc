@@ -73,6 +73,28 @@ TEST(fault, those_of_several_places_are_counted_apart) {
               HasSubstr("\n3 faults: 1 in -p inpt=edges, 2 in job.yaml\n"));
 }
 
+// One wrong name in many expressions is one mistake.
+TEST(fault, of_many_alike_the_first_are_shown) {
+  std::vector<fault> faults;
+  for (int line = 1; line <= 70; ++line) faults.push_back({{"job.yaml", line, 5}, "no column 'amuont'", "", ""});
+  faults.push_back({{"job.yaml", 20, 1}, "no column 'amuont'", "one of n", ""});  // of another node
+  const std::string said = render(faults, "", of_alike::few);
+  EXPECT_EQ(said,
+            "job.yaml:1:5: error: no column 'amuont'\njob.yaml:2:5: error: no column 'amuont'\n"
+            "job.yaml:3:5: error: no column 'amuont'\n  and 67 more like it, in lines 4 to 70; -v shows all\n"
+            "job.yaml:20:1: error: no column 'amuont'\n  expected: one of n\n71 faults in job.yaml\n");
+  EXPECT_THAT(render(faults, ""), HasSubstr("job.yaml:69:5: "));
+}
+
+TEST(fault, a_few_alike_are_all_shown) {
+  std::vector<fault> faults;
+  for (int column = 1; column <= 5; ++column) faults.push_back({{"job.yaml", 1, column}, "one", "", ""});
+  EXPECT_THAT(render(faults, "", of_alike::few), HasSubstr("job.yaml:1:5: error: one\n5 faults in job.yaml\n"));
+  faults.push_back({{"job.yaml", 1, 6}, "one", "", ""});
+  EXPECT_THAT(render(faults, "", of_alike::few),
+              HasSubstr("job.yaml:1:3: error: one\n  and 3 more like it, in line 1; -v shows all\n6 faults"));
+}
+
 TEST(nearest, finds_one_slip_of_each_kind) {
   const std::vector<std::string> words = {"concat", "filter", "group", "join", "map", "sort", "file.read_csv"};
   EXPECT_EQ(nearest("sorted", words), "sort");   // two letters more
