@@ -116,6 +116,30 @@ class verdict(process_test):
         found, said = self.limit_of(nodes, "-j", "1", "-m", "64MiB")
         self.assertEqual((found["kind"], found["name"]), ("processor", "l.m"), said)
 
+    def test_who_reads_the_output(self):
+        nodes = """  in: {op: generate, with: {rows: 150000, columns: {k: i}}}
+  out: {op: file.write_rows, in: in, with: {path: "-"}}
+"""
+        slow_reader = "python3 -c 'import os, time\nwhile os.read(0, 65536): time.sleep(0.1)'"
+        found, said = self.limit_of(nodes, pipe=f"FLOWRUN | {slow_reader}")
+        self.assertEqual((found["kind"], found["name"]), ("output", "standard output"), said)
+        self.assertIn("what reads from it faster", said)
+
+    def test_a_merge_that_waits_for_its_output(self):
+        (self.dir / "slow").mkdir()
+        found, said = self.limit_of(self.SORT.replace("ROWS", "2000000").replace("out.bin", "slow/out.bin"), "-m", "16MiB",
+                                    "-T", "scratch", slow="slow", rate=8e6)
+        self.assertEqual((found["kind"], found["name"]), ("output", "slow/out.bin"), said)
+        self.assertGreater(found["share"], 0.6)
+
+    def test_what_compresses_an_output(self):
+        nodes = """  in: {op: generate, with: {rows: 600000, columns: {k: "rand(1, i) % 1000000"}}}
+  out: {op: file.write_csv, in: in, with: {path: out.csv.xz}}
+"""
+        found, said = self.limit_of(nodes, "-j", "2")
+        self.assertIn(found["kind"], ("node", "processor"), said)
+        self.assertIn("'out'", said)
+
     def test_a_short_run(self):
         found, said = self.limit_of(self.SORT.replace("ROWS", "10"))
         self.assertEqual(found["kind"], "nothing", said)

@@ -117,7 +117,7 @@ class encoded_output::core : public std::enable_shared_from_this<encoded_output:
         if (!p.is_done && !waits) return outcome::ready();
         if (!p.is_done) {
           waiting_ = &w;
-          return outcome::blocked();
+          return outcome::blocked(blocked_on::output);  // not for the file: for threads that compress
         }
       }
       while (num_handed_on_ < p.encoded_bytes) {
