@@ -359,6 +359,11 @@ class parser {
     out_.graph.job = values_of(job_, file_);
     out_.graph.resources = values_of(resources_);
     const std::string& to = out_.graph.output;
+    for (const char* other : {".png", ".jpg", ".jpeg", ".pdf"})
+      if (picture_.empty() && to.ends_with(other))
+        throw error(error_kind::usage,
+                    fmt::format("a picture can't be written as {}: dot, mermaid and svg are known", other),
+                    fmt::format("flowrun graph JOB | dot -T{} -o {} (of Graphviz)", other + 1, to));
     if (picture_.empty())
       picture_ = to.ends_with(".svg") ? "svg" : to.ends_with(".mmd") || to.ends_with(".mermaid") ? "mermaid" : "dot";
     out_.graph.format = choice_of("--format", picture_, pictures());

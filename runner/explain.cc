@@ -21,6 +21,14 @@ void explain_exit_code(const std::string& text) {
   int number = -1;
   std::from_chars(text.data(), text.data() + text.size(), number);
   const exit_code* code = find_exit_code(number);
+  if (number == 137) {
+    print(
+        "exit code 137: killed (128 + 9, as a shell shows it)\n\n"
+        "causes   kill -9; the system, when memory ran out; a limit of the container or of the service\n"
+        "to do    start it again, with a smaller -m where memory ran out; with --resume it goes on from what is "
+        "finished\n");
+    return;
+  }
   if (code == nullptr)
     throw error(error_kind::usage, "flowrun has no exit code " + text,
                 number > 128 && number < 193

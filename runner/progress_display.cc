@@ -1,7 +1,6 @@
 #include "runner/progress_display.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "engine/base/clock.h"
 
@@ -10,9 +9,6 @@ namespace flowrun::runner {
 namespace {
 
 constexpr uint64_t ms = 1'000'000;
-
-// A new phase is worth a line between the regular ones if the last line is as old as this.
-constexpr uint64_t least_ns_of_a_phase = 10'000 * ms;
 
 // How often each mode shows something.
 uint64_t interval_ns(progress_mode mode) {
@@ -59,9 +55,7 @@ void progress_display::update(const exec::job_progress& now) {
   const uint64_t time = now_ns();
   estimate_.update(static_cast<double>(time - start_ns_) * 1e-9, now.phase, now.work, moved_by(now));
   if (mode_ == progress_mode::none) return;
-  const bool phase_is_new = std::exchange(shown_phase_, now.phase) != now.phase;
-  const bool worth_a_line = mode_ == progress_mode::plain && phase_is_new && time - shown_ns_ >= least_ns_of_a_phase;
-  if (shown_ns_ != 0 && time - shown_ns_ < interval_ns(mode_) && !worth_a_line) return;
+  if (shown_ns_ != 0 && time - shown_ns_ < interval_ns(mode_)) return;
   shown_ns_ = time;
   const metrics::progress_state state = state_of(now);
   switch (mode_) {

@@ -1,5 +1,5 @@
-// Shows how far a job is: a bar on a terminal, a line every thirty seconds and at new phases elsewhere, or JSON lines
-// for programs.
+// Shows how far a job is: a bar on a terminal, a line every thirty seconds elsewhere, or JSON lines for
+// programs.
 #pragma once
 
 #include "engine/exec/job.h"
@@ -31,7 +31,6 @@ class progress_display {
   metrics::progress_estimate estimate_;
   uint64_t start_ns_;
   uint64_t shown_ns_;
-  size_t shown_phase_ = 0;
 };
 
 }  // namespace flowrun::runner

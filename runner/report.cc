@@ -52,7 +52,9 @@ std::string content_of(const std::string& path, const std::string& name) {
 
 int draw_report(const report_arguments& arguments) {
   std::error_code ignored;
-  if (arguments.out != "-" && std::filesystem::equivalent(arguments.file, arguments.out, ignored))
+  // Standard input may be that file, too.
+  const std::string from = arguments.file == "-" ? "/dev/stdin" : arguments.file;
+  if (arguments.out != "-" && std::filesystem::equivalent(from, arguments.out, ignored))
     throw error(error_kind::usage, "-o " + arguments.out + " is the report itself", "another name: -o run.html");
   const std::string name = arguments.file == "-" ? "standard input" : arguments.file;
   const exec::RunReport report = parse_report(content_of(arguments.file, name), name);

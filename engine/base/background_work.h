@@ -32,13 +32,14 @@ class background_work final : public resumable {
   }
 
   // ready: at most so much of what was started is unfinished; else `w` will be woken when one more has finished, once:
-  // only the newest `w` is. Rethrows what the work threw.
+  // only the newest `w` is. What blocks it is what the work waits for; while the work computes, memory: others hold it.
+  // Rethrows what the work threw.
   outcome at_most(size_t num_unfinished, waker* w) {
     mutex_lock lock(mutex_);
     if (error_) std::rethrow_exception(error_);
     if (steps_.size() <= num_unfinished) return outcome::ready();
     waiter_ = w;
-    return outcome::blocked();
+    return outcome::blocked(waits_for_);
   }
   outcome idle(waker* w) { return at_most(0, w); }
 
@@ -49,6 +50,7 @@ class background_work final : public resumable {
       mutex_lock lock(mutex_);
       if (steps_.empty()) return;  // a late wake
       current = &steps_.front();   // stays where it is when others are queued
+      waits_for_ = blocked_on::memory;
     }
     std::exception_ptr thrown;
     outcome reached = outcome::done();
@@ -57,11 +59,16 @@ class background_work final : public resumable {
     } catch (...) {
       thrown = std::current_exception();
     }
+    if (reached.is_blocked()) {
+      mutex_lock lock(mutex_);
+      waits_for_ = reached.why();
+    }
     if (reached.is_ready()) wake();
     if (!reached.is_done()) return;
     bool more = false;
     {
       mutex_lock lock(mutex_);
+      waits_for_ = blocked_on::memory;
       steps_.pop_front();
       if (thrown) {
         error_ = thrown;
@@ -77,6 +84,7 @@ class background_work final : public resumable {
   std::deque<step> steps_ FLOWRUN_GUARDED_BY(mutex_);  // unfinished; the first is running
   std::exception_ptr error_ FLOWRUN_GUARDED_BY(mutex_);
   waker* waiter_ FLOWRUN_GUARDED_BY(mutex_) = nullptr;
+  blocked_on waits_for_ FLOWRUN_GUARDED_BY(mutex_) = blocked_on::memory;
 };
 
 }  // namespace flowrun

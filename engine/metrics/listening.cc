@@ -16,56 +16,37 @@ namespace flowrun::metrics {
 
 namespace {
 
-// An address as the system has it.
-struct socket_address {
-  sockaddr_storage storage{};
-  socklen_t size = 0;  // 0: the host is no number
-  bool six = false;
-
-  int family() const { return six ? AF_INET6 : AF_INET; }
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
-};
-
-socket_address socket_address_of(const std::string& host, uint16_t port) {
-  socket_address out;
-  out.six = host.find(':') != std::string::npos;
-  if (out.six) {
-    auto& v6 = reinterpret_cast<sockaddr_in6&>(out.storage);
-    const size_t skip = host.starts_with('[') ? 1 : 0;
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(port);
-    if (::inet_pton(AF_INET6, host.substr(skip, host.size() - 2 * skip).c_str(), &v6.sin6_addr) == 1)
-      out.size = sizeof v6;
-  } else {
-    auto& v4 = reinterpret_cast<sockaddr_in&>(out.storage);
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(port);
-    if (::inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) out.size = sizeof v4;
-  }
+// An address as the system has it; nullopt: the host is no number.
+std::optional<sockaddr_in> socket_address_of(const std::string& host, uint16_t port) {
+  sockaddr_in out{};
+  out.sin_family = AF_INET;
+  out.sin_port = htons(port);
+  if (::inet_pton(AF_INET, host.c_str(), &out.sin_addr) != 1) return std::nullopt;
   return out;
 }
 
+const sockaddr* as_sockaddr(const sockaddr_in& address) { return reinterpret_cast<const sockaddr*>(&address); }
+
 // Why nobody can listen there, as an errno; 0: it can be done. Web servers don't tell.
 int refusal_of(const std::string& host, uint16_t port) {
-  const socket_address address = socket_address_of(host, port);
-  if (address.size == 0) return EADDRNOTAVAIL;
-  const int trial = ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const std::optional<sockaddr_in> address = socket_address_of(host, port);
+  if (!address) return EADDRNOTAVAIL;
+  const int trial = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (trial < 0) return errno;
   // As the server does: connections of a job that has just ended are in nobody's way.
   const int yes = 1;
   ::setsockopt(trial, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (address.six) ::setsockopt(trial, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
-  int problem = ::bind(trial, address.get(), address.size) == 0 ? 0 : errno;
+  int problem = ::bind(trial, as_sockaddr(*address), sizeof *address) == 0 ? 0 : errno;
   if (problem == 0 && ::listen(trial, 1) != 0) problem = errno;
   ::close(trial);
   return problem;
 }
 
 // Whether it was heard doesn't matter, and nothing is waited for.
-void knock_at(const socket_address& address) {
-  const int knock = ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+void knock_at(const sockaddr_in& address) {
+  const int knock = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (knock < 0) return;
-  [[maybe_unused]] const int heard = ::connect(knock, address.get(), address.size);
+  [[maybe_unused]] const int heard = ::connect(knock, as_sockaddr(address), sizeof address);
   ::close(knock);
 }
 
@@ -80,7 +61,7 @@ std::optional<uint16_t> port_of(std::string_view text) {
 
 listen_range listen_addresses(std::string_view text, std::string_view what, std::string_view usual) {
   const size_t colon = text.rfind(':');
-  const bool bare = colon == std::string_view::npos || (text.starts_with('[') && text.ends_with(']'));
+  const bool bare = colon == std::string_view::npos;
   std::string_view host = bare ? std::string_view{} : text.substr(0, colon);
   const std::string_view ports = bare ? text : text.substr(colon + 1);
   if (host.empty()) host = "127.0.0.1";
@@ -89,7 +70,11 @@ listen_range listen_addresses(std::string_view text, std::string_view what, std:
   const std::optional<uint16_t> first = port_of(ports.substr(0, dash));
   const std::optional<uint16_t> last = dash == std::string_view::npos ? first : port_of(ports.substr(dash + 1));
   const bool range_is_wrong = dash != std::string_view::npos && first && last && (*first == 0 || *last < *first);
-  const bool odd = host.find_first_not_of("0123456789abcdefABCDEF.:[]") != std::string_view::npos;
+  // The web servers that serve there know no others.
+  if (host.find(':') != std::string_view::npos)
+    throw error(error_kind::usage, fmt::format("'{}': {} can't be served at an address of IPv6", text, what),
+                fmt::format("give 127.0.0.1:{0} (this machine only) or 0.0.0.0:{0} (everyone may ask)", usual));
+  const bool odd = !socket_address_of(std::string(host), 0);
   if (!first || !last || range_is_wrong || odd)
     throw error(error_kind::usage, fmt::format("'{}' is no address to serve {} at", text, what),
                 fmt::format("give a port ({0}: this machine only) or ADDRESS:PORT (0.0.0.0:{0}: everyone may ask); "
@@ -121,7 +106,7 @@ void serve_at_first_free(const listen_range& range, std::string_view what,
 }
 
 knocking::knocking(const std::string& host, uint16_t port)
-    : thread_([this, address = socket_address_of(host, port)] {
+    : thread_([this, address = socket_address_of(host, port).value_or(sockaddr_in{})] {
         // The first knock may come before the server is told to stop. It needs no more than a moment for that.
         std::chrono::milliseconds pause{1};
         mutex_lock lock(mutex_);

@@ -15,13 +15,13 @@ namespace flowrun::metrics {
 
 // Where to listen: at the first port of a range that is free.
 struct listen_range {
-  std::string host;  // a number: "127.0.0.1", "[::]"
+  std::string host;  // a number: "127.0.0.1"
   uint16_t first = 0;
   uint16_t last = 0;
   bool else_any = false;  // where all of them are taken, at any free one
 };
 
-// "9464", ":9464" and "127.0.0.1:9464" mean the loopback interface; "0.0.0.0:9464" and "[::]:9464" all interfaces; port
+// "9464", ":9464" and "127.0.0.1:9464" mean the loopback interface; "0.0.0.0:9464" all interfaces; port
 // 0 any free one; "9464-9473" the first free one of ten. Throws error(usage).
 // `what` is served there, for messages, and `port` is the usual one.
 listen_range listen_addresses(std::string_view text, std::string_view what = "metrics", std::string_view port = "9464");

@@ -170,6 +170,12 @@ std::string percent(const progress_estimate& estimate, const progress_state& sta
   return fmt::format("{}{:.0f}", state.ratio_known ? "" : "~", shown);
 }
 
+// "22 s", "1 min 05 s": rounded up, since nothing finer is known.
+std::string format_whole_seconds(double seconds) {
+  const double whole = std::ceil(seconds);
+  return whole < 60 ? fmt::format("{:.0f} s", whole) : format_duration(whole);
+}
+
 // Cuts to `width` columns of UTF-8 text, each code point one column.
 std::string cut(const std::string& text, size_t width) {
   size_t columns = 0;
@@ -208,8 +214,8 @@ std::string progress_bar(const progress_estimate& estimate, const progress_state
   if (state.num_phases > 1) out += fmt::format(" {}/{}", state.phase, state.num_phases);
   if (!state.activity.empty()) out += " " + state.activity;
   out += speeds(estimate, state);
-  if (estimate.open()) out += fmt::format(", {} so far", format_duration(std::floor(state.elapsed_seconds)));
-  if (const auto left = estimate.seconds_left()) out += fmt::format(", {} left", format_duration(std::ceil(*left)));
+  if (estimate.open()) out += fmt::format(", {} so far", format_whole_seconds(std::floor(state.elapsed_seconds)));
+  if (const auto left = estimate.seconds_left()) out += fmt::format(", {} left", format_whole_seconds(*left));
   return cut(out, width);
 }
 
@@ -219,7 +225,7 @@ std::string progress_line(const progress_estimate& estimate, const progress_stat
   if (!state.activity.empty()) out += " (" + state.activity + ")";
   out += speeds(estimate, state);
   out += fmt::format(", {} so far", format_duration(state.elapsed_seconds));
-  if (const auto left = estimate.seconds_left()) out += fmt::format(", {} left", format_duration(std::ceil(*left)));
+  if (const auto left = estimate.seconds_left()) out += fmt::format(", {} left", format_whole_seconds(*left));
   return out;
 }
 

@@ -295,7 +295,7 @@ function phasesPanel() {
     const state = stateOf(phase);
     const names = (phase.nodes ?? []).join(", ");
     const time = state === "waiting" ? "" : state === "finished_before" ? "before" : duration(phase.seconds);
-    const item = make("li", { class: state, title: names }, make("span", { "aria-label": state.replace("_", " ") }, marks[state]),
+    const item = make("li", { class: state, title: `${names}; the bar: its time beside that of the longest phase` }, make("span", { "aria-label": state.replace("_", " ") }, marks[state]),
       make("span", { class: "names" }, `${index + 1}  ${names}`), make("span", {}, time));
     const track = make("div", { class: "track" });
     const fill = make("div", { class: "fill" });

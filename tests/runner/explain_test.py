@@ -137,9 +137,15 @@ class explain_test(process_test):
             said += self.flowrun("-q", "job.yaml").stderr
         return said
 
+    def test_what_a_shell_shows_of_a_process_that_was_killed(self):
+        done = self.flowrun("explain", "137")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("exit code 137: killed", done.stdout)
+        self.assertIn("--resume", done.stdout)
+
     def test_what_there_is_not(self):
         self.fails(64, self.flowrun("explain", "99"), "flowrun has no exit code 99", "flowrun explain lists them")
-        self.fails(64, self.flowrun("explain", "137"), "no exit code 137", "signal N ended a process: 9")
+        self.fails(64, self.flowrun("explain", "139"), "no exit code 139", "signal N ended a process: 11")
         self.fails(64, self.flowrun("explain", "99999999999999999999"), "flowrun has no exit code")
         self.fails(64, self.flowrun("explain", "srot"), "did you mean 'sort'?")
 

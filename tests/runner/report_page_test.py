@@ -53,6 +53,8 @@ class report_page_test(process_test):
 
     def test_the_report_is_not(self):
         self.fails(64, self.flowrun("report", "run.json", "-o", "./run.json"), "is the report itself")
+        with open(self.dir / "run.json") as report:
+            self.fails(64, self.flowrun("report", "-", "-o", "run.json", stdin=report), "is the report itself")
         self.assertEqual((self.dir / "run.json").read_text(), self.run_json)
 
     def test_reports_of_other_versions(self):

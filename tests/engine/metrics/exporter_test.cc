@@ -120,7 +120,7 @@ TEST(exporter, says_when_the_port_is_taken) {
 // An address of another machine is a mistake, and no matter of which job came first.
 TEST(exporter, says_when_the_address_is_not_ours) {
   collection source;
-  for (const char* text : {"192.0.2.1:9464", "[2001:db8::1]:9464", "1.2.3:9464"}) {
+  for (const char* text : {"192.0.2.1:9464", "198.51.100.7:9464"}) {
     try {
       const exporter served(text, source, "nightly");
       ADD_FAILURE() << text;
@@ -129,6 +129,26 @@ TEST(exporter, says_when_the_address_is_not_ours) {
     } catch (const error& e) {
       EXPECT_EQ(e.kind(), error_kind::io);
       EXPECT_THAT(e.what(), HasSubstr(text));
+    }
+  }
+}
+
+TEST(listen_addresses, are_numbers_of_the_fourth_version) {
+  for (const char* text : {"[::1]:9464", "[::]:9464", "::1:0", "[2001:db8::1]:9464"}) {
+    try {
+      listen_addresses(text);
+      ADD_FAILURE() << text;
+    } catch (const error& e) {
+      EXPECT_EQ(e.kind(), error_kind::usage) << text;
+      EXPECT_THAT(e.what(), HasSubstr("IPv6")) << text;
+    }
+  }
+  for (const char* text : {"999.0.0.1:0", "1.2.3:9464", "a:0", "[127.0.0.1]:0", "[:0"}) {
+    try {
+      listen_addresses(text);
+      ADD_FAILURE() << text;
+    } catch (const error& e) {
+      EXPECT_EQ(e.kind(), error_kind::usage) << text;
     }
   }
 }

@@ -257,7 +257,7 @@ const progress_state merging{2, 3, true, {20'000'000}, 10, "sorted"};
 
 TEST(progress_text, bar) {
   EXPECT_EQ(progress_bar(half_way(), merging, 200, false),
-            "  50% ##########..........  2/3 sorted, 2.00 M rows/s, 10.0 s left");
+            "  50% ##########..........  2/3 sorted, 2.00 M rows/s, 10 s left");
   EXPECT_THAT(progress_bar(half_way(), merging, 200, true), HasSubstr("██████████          "));
   EXPECT_EQ(progress_bar(half_way(), merging, 10, true), "  50% ████");  // ten columns, not ten bytes
 }
@@ -278,7 +278,7 @@ TEST(progress_text, is_not_complete_before_the_end) {
 
 TEST(progress_text, line_and_json) {
   EXPECT_EQ(progress_line(half_way(), merging),
-            "50 %, phase 2 of 3 (sorted), 2.00 M rows/s, 10.0 s so far, 10.0 s left");
+            "50 %, phase 2 of 3 (sorted), 2.00 M rows/s, 10.0 s so far, 10 s left");
   EXPECT_EQ(progress_json(half_way(), merging),
             R"({"ratio":0.5,"ratio_known":true,"phase":2,"phases":3,"activity":"sorted","rows":20000000,)"
             R"("rows_per_second":2000000,"bytes_read":0,"bytes_read_per_second":0,"iterations":0,)"
@@ -298,7 +298,7 @@ TEST(progress_text, no_time_is_told_where_the_work_is_open) {
   progress_state guessed = merging;
   guessed.ratio_known = false;
   EXPECT_EQ(progress_line(e, guessed), "phase 2 of 3 (sorted), 2.00 M rows/s, 10.0 s so far");
-  EXPECT_EQ(progress_bar(e, guessed, 200, false), "  2/3 sorted, 2.00 M rows/s, 10.0 s so far");
+  EXPECT_EQ(progress_bar(e, guessed, 200, false), "  2/3 sorted, 2.00 M rows/s, 10 s so far");
   EXPECT_THAT(progress_json(e, guessed), HasSubstr(R"("seconds_left":null})"));
   EXPECT_THAT(progress_json(e, guessed), HasSubstr(R"({"ratio":null,)"));
 }
