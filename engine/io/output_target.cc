@@ -126,14 +126,14 @@ std::string output_target::clear_kept(const std::string& suffix) const {
 std::string output_target::keep(const std::string& suffix) {
   if (is_kept_) return path_of(temporary_);
   const std::string path = clear_kept(suffix);
-  const std::string name = kept_name(suffix);
+  std::string name = kept_name(suffix);
   if (temporary_.empty()) {
     if (!link_to(name)) name_.fail("write", EEXIST);
   } else if (renameat(name_.directory_descriptor(), temporary_.c_str(), name_.directory_descriptor(), name.c_str()) !=
              0) {
     name_.fail("write", errno);
   }
-  temporary_ = name;
+  temporary_ = std::move(name);
   is_kept_ = true;
   name_.keep_directories();
   return path;
@@ -141,7 +141,8 @@ std::string output_target::keep(const std::string& suffix) {
 
 void output_target::open_sibling(bool direct) {
   for (int number = 0; number < max_siblings; ++number) {
-    const std::string sibling = name_.directory() + "/" + sibling_name(number);
+    std::string name = sibling_name(number);
+    const std::string sibling = name_.directory() + "/" + name;
     bool is_direct = direct;
     const int descriptor = open_descriptor(sibling, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666, is_direct);
     if (descriptor < 0) {
@@ -153,8 +154,13 @@ void output_target::open_sibling(bool direct) {
       close(descriptor);
       continue;
     }
-    temporary_ = sibling_name(number);
-    content_ = file::adopt(descriptor, name_.path(), is_direct);
+    temporary_ = std::move(name);
+    try {
+      content_ = file::adopt(descriptor, name_.path(), is_direct);
+    } catch (...) {  // without memory
+      unlink(sibling.c_str());
+      throw;
+    }
     return;
   }
   name_.fail("write", errno);
@@ -182,7 +188,8 @@ void output_target::link_sibling() {
   lock(content_->descriptor());  // before it has a name that another process may find
   for (int number = 0; temporary_.empty(); ++number) {
     if (number == max_siblings) name_.fail("write", EEXIST);
-    if (link_to(sibling_name(number))) temporary_ = sibling_name(number);
+    std::string name = sibling_name(number);
+    if (link_to(name)) temporary_ = std::move(name);  // nothing may fail before it is known what is to be removed
   }
 }
 
