@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "engine/base/units.h"
+#include "engine/exec/node_work.h"
 #include "plugin/crash_line.h"
 #include "plugin/problem.h"
 #include "plugin/row_reader.h"
@@ -129,7 +130,7 @@ void running_node::spawn(void* self, void (*work)(void*), void* argument) {
   running_node& here = *static_cast<running_node*>(self);
   const std::shared_ptr<running_node> node = here.weak_from_this().lock();
   if (node == nullptr) return here.services.warn(here.who + " spawns work while it is destroyed; nobody does it");
-  here.services.spawn([node, work, argument] {
+  exec::node_poster(here.services, here.counters)([node, work, argument] {
     const inside plugin(node->who);
     work(argument);
   });

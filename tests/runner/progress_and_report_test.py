@@ -2,15 +2,13 @@
 """What a run says while it works and when it has ended: progress in each mode, the report, metrics."""
 
 import json
-import os
-import pty
 import re
-import select
 import socket
 import subprocess
 import threading
 
 from flowrun_process import ENDLESS, FLOWRUN, SANITIZED, SORT, main, process_test
+from watching_process import terminal
 
 REDUCE = """flowrun: 1
 name: adding
@@ -116,30 +114,28 @@ nodes:
 
     def test_a_bar_on_a_terminal_that_goes_at_the_end(self):
         self.write("job.yaml", SORT)
-        ours, theirs = pty.openpty()
-        job = subprocess.Popen(
-            [FLOWRUN, "job.yaml", "-p", "rows=3000000"],
-            cwd=self.dir,
-            env=self.environment,
-            stdout=theirs,
-            stderr=theirs,
-        )
-        os.close(theirs)
-        text = b""
-        while select.select([ours], [], [], 100)[0]:
-            try:
-                part = os.read(ours, 65536)
-            except OSError:  # the other side is closed
-                break
-            text += part
-        os.close(ours)
-        self.assertEqual(job.wait(), 0)
-        drawn = text.decode()
+        shown = terminal(self, "job.yaml", "-p", "rows=3000000")
+        self.assertEqual(shown.ended(100), 0)
+        drawn = shown.text
         self.assertRegex(drawn, r"\r +\d+% [^\r]*1/2 drawn")
         self.assertRegex(drawn, r"\r\033\[Ksorting: succeeded in ")  # erased before the report
 
 
 class report_test(process_test):
+    def test_work_beside_the_pipeline_is_the_nodes(self):
+        """Runs are sorted by tasks of their own."""
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  rows: {op: generate, with: {rows: 1500000, columns: {s: "concat('w', rand(1, i) % 1000)", x: i}}}
+  sorted: {op: sort, in: rows, with: {by: [s, -x]}}
+  out: {op: file.write_csv, in: sorted, with: {path: out.csv}}
+""")
+        done = self.flowrun("job.yaml", "-q", "-m", "64MiB", "-j", "1", "--report", "report.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = self.report()
+        busy = sum(node["busy_seconds"] for node in report["nodes"])
+        self.assertGreater(busy, 0.8 * report["cpu_seconds"])
+
     def test_json_report(self):
         self.write("job.yaml", SORT)
         done = self.flowrun(

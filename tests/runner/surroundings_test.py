@@ -2,15 +2,11 @@
 """Surroundings that have less than others: no home, no locale, a narrow terminal, outputs that are closed or full. Every
 command answers as documented, and a job's data is safe."""
 
-import fcntl
 import os
-import pty
-import select
-import struct
 import subprocess
-import termios
 
 from flowrun_process import FLOWRUN, SORT, main, process_test
+from watching_process import terminal
 
 COMMANDS = [
     ["job.yaml"],
@@ -96,23 +92,10 @@ class surroundings_test(process_test):
     def test_a_terminal_of_twenty_columns(self):
         for command in COMMANDS:
             with self.subTest(command=command):
-                ours, theirs = pty.openpty()
-                fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 5, 20, 0, 0))
-                job = subprocess.Popen(
-                    [FLOWRUN, *command], cwd=self.dir, env=self.environment, stdin=theirs, stdout=theirs, stderr=theirs
-                )
-                os.close(theirs)
-                text = b""
-                while select.select([ours], [], [], 100)[0]:
-                    try:
-                        part = os.read(ours, 65536)
-                    except OSError:  # the other side is closed
-                        break
-                    text += part
-                os.close(ours)
-                self.assertEqual(job.wait(), 0)
+                shown = terminal(self, *command, columns=20, lines=5)
+                self.assertEqual(shown.ended(100), 0)
                 # What is drawn anew fits into one line.
-                for drawn in text.decode().split("\r")[1:]:
+                for drawn in shown.text.split("\r")[1:]:
                     if not drawn.startswith("\n") and "%" in drawn.split("\n")[0]:
                         self.assertLessEqual(len(drawn.split("\n")[0].replace("\033[K", "")), 20)
 

@@ -1,12 +1,12 @@
 #include "operators/parts/files/encoded_output.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <utility>
 #include <vector>
 
 #include "engine/base/mutex.h"
+#include "engine/exec/node_work.h"
 #include "engine/io/encoder.h"
 
 namespace flowrun::operators {
@@ -33,7 +33,7 @@ class encoded_output::core : public std::enable_shared_from_this<encoded_output:
  public:
   core(exec::services& job, exec::node_counters& counters, io::encoding content, uint64_t memory_bytes)
       : job_(job),
-        counters_(counters),
+        post_(exec::node_poster(job, counters)),
         content_(content),
         piece_bytes_(io::encoded_piece_bytes(content)),
         pieces_(std::clamp<uint64_t>(memory_bytes / encoding_bytes(content), 1, job.threads() + 1)) {}
@@ -91,18 +91,14 @@ class encoded_output::core : public std::enable_shared_from_this<encoded_output:
   void start(piece& p) {
     ++num_at_work_;
     has_begun_ = true;
-    job_.spawn([self = shared_from_this(), &p] { self->encode(p); });
+    post_([self = shared_from_this(), &p] { self->encode(p); });
   }
 
   // On any thread.
   void encode(piece& p) {
-    using clock = std::chrono::steady_clock;
-    const clock::time_point begin = clock::now();
     if (p.encoder == nullptr) p.encoder = io::make_encoder(content_);
     p.encoded_bytes = p.encoder->encode({p.text.get(), p.text_bytes},
                                         {p.encoded.get(), io::most_encoded_bytes(content_, p.text_bytes)});
-    const auto spent = std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - begin);
-    counters_.busy_ns += static_cast<uint64_t>(spent.count());
     mutex_lock lock(mutex_);
     p.is_done = true;
     if (waiting_ != nullptr) std::exchange(waiting_, nullptr)->wake();
@@ -137,7 +133,7 @@ class encoded_output::core : public std::enable_shared_from_this<encoded_output:
   }
 
   exec::services& job_;
-  exec::node_counters& counters_;
+  const task_poster post_;
   const io::encoding content_;
   const size_t piece_bytes_;
   std::vector<piece> pieces_;  // a ring

@@ -11,6 +11,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/exec/node_work.h"
 #include "engine/exec/parcel.h"
 #include "engine/resume/manifest.h"
 #include "engine/sizes/sorted_row.h"
@@ -30,7 +31,7 @@ sort::sort_resources resources_of(exec::build_context& c, const record::row_type
   exec::services* job = &c.job;
   out.blocks = &job->blocks();
   out.pool = &job->pool();
-  out.post = [job](std::function<void()> work) { job->spawn(std::move(work)); };
+  out.post = exec::node_poster(c.job, c.counters);
   out.cancelled = [job] { return job->cancelled(); };
   out.memory_bytes = c.memory_bytes;
   out.kept_bytes = c.kept_bytes;

@@ -5,6 +5,7 @@
 
 #include "engine/base/error.h"
 #include "engine/container/priority_queue.h"
+#include "engine/exec/node_work.h"
 #include "engine/expr/kernels.h"
 #include "engine/record/float_text.h"
 #include "operators/parts/rules/pq_scan_program.h"
@@ -210,7 +211,7 @@ class pq_scan_source final : public exec::source {
     exec::services* job = &c.job;
     container::priority_queue_settings out;
     out.blocks = &job->blocks();
-    out.post = [job](std::function<void()> work) { job->spawn(std::move(work)); };
+    out.post = exec::node_poster(c.job, c.counters);
     out.memory_bytes = s.num_pushes() > 0 ? c.memory_bytes : 0;
     out.item_bytes = sizeof(Item) <= 16 ? s.message.row_bytes() : 0;
     out.block_bytes = static_cast<uint32_t>(job->options().block_bytes);
