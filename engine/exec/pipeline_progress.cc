@@ -9,17 +9,14 @@ namespace {
 // Below this share of a pipeline's work, a guess at the rest would jump about.
 constexpr double least_share = 0.02;
 
-// How long a byte keeps a thread busy, relative to one that a sort of rows without strings makes runs of. Measured as
-// the processor time of the phases of sorts of 100 MB that spill, on one thread; only the proportions matter, and these
-// roughly: a phase that runs is measured by itself.
-double weight(const plan::node& n, plan::node_part part, bool strings) {
-  const std::string& op = n.declaration->name;
-  const bool is_file = op.starts_with("file.");
-  const bool is_lines = op == "file.read_lines" || op == "file.write_lines";
-  const bool is_binary = !is_file || op.ends_with("_rows") || op.ends_with("_npy") || op.ends_with("_indexed");
+// How long a byte keeps a thread busy (operator_declaration::work_per_byte), beside one that a sort of rows without
+// strings makes runs of. Measured as the processor time of the phases of sorts of 100 MB that spill, on one thread;
+// only the proportions matter, and these roughly: a phase that runs is measured by itself.
+double work_per_byte(const plan::node& n, plan::node_part part, bool strings) {
+  if (n.declaration->work_per_byte > 0) return n.declaration->work_per_byte;
   switch (n.role()) {
-    case plan::operator_role::source: return is_lines ? 0.3 : is_binary ? 0.1 : 1.2;
-    case plan::operator_role::sink: return is_lines ? 0.4 : is_binary ? 0.2 : 1;
+    case plan::operator_role::source: return 0.1;
+    case plan::operator_role::sink: return 0.2;
     case plan::operator_role::breaker:
       return part == plan::node_part::intake ? (strings ? 2 : 1) : (strings ? 1.4 : 1.2);
     default: return 0.5;
@@ -69,16 +66,16 @@ class measuring {
         expected_of(work, counters_[static_cast<size_t>(p.head)].bytes_out, rows_of_head(p), work.total);
     metrics::demand out;
     const bool strings = !head.outputs.empty() && head.outputs[0].type.has_strings();
-    out.processor = given * weight(head, plan::node_part::work, strings);
+    out.processor = given * work_per_byte(head, plan::node_part::work, strings);
     if (head.role() == plan::operator_role::breaker) add_merge(p.head, given, out);
     for (const int index : p.nodes) {
       const plan::node& n = graph_.nodes[static_cast<size_t>(index)];
       if (n.inputs.empty()) continue;
-      const plan::output_port& in = graph_.input_of(n, n.stores() ? n.flowing_input() : 0);
+      const plan::output_port& in = graph_.input_of(n, n.flowing_input());
       const double first_guess =
           rows_of_head(p) > 0 && in.estimate.known ? static_cast<double>(in.estimate.num_bytes) : given;
       const double taken = expected_of(work, counters_[static_cast<size_t>(index)].bytes_in, first_guess, given);
-      out.processor += taken * weight(n, plan::node_part::intake, in.type.has_strings());
+      out.processor += taken * work_per_byte(n, plan::node_part::intake, in.type.has_strings());
       if (n.role() == plan::operator_role::breaker) add_runs(index, taken, out);
     }
     return out;
