@@ -54,9 +54,7 @@ page_answer exchange_with(const page_address& to, const std::string& path) {
 
 }  // namespace
 
-std::string page_address::text() const {
-  return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
-}
+std::string page_address::text() const { return fmt::format("{}:{}", host, port); }
 
 page_address parse_page_address(std::string_view text) {
   const auto refuse = [&](const char* why) {
@@ -73,13 +71,11 @@ page_address parse_page_address(std::string_view text) {
       refuse(": it has a path");
     rest = rest.substr(0, slash);
   }
-  const bool brackets = rest.starts_with('[');
-  const size_t close = brackets ? rest.find(']') : 0;
-  if (brackets && close == std::string_view::npos) refuse("");
-  const size_t colon = rest.find(':', close);
+  if (rest.starts_with('[')) refuse(": no job is served at an address of IPv6");
+  const size_t colon = rest.find(':');
   page_address out;
   std::string_view host, port;
-  if (colon == std::string_view::npos && !url && !brackets) {
+  if (colon == std::string_view::npos && !url) {
     port = rest;
   } else if (colon == std::string_view::npos) {
     host = rest;
@@ -88,13 +84,10 @@ page_address parse_page_address(std::string_view text) {
     host = rest.substr(0, colon);
     port = rest.substr(colon + 1);
   }
-  if (brackets) host = host.substr(1, host.size() - 2);
   const auto [end, problem] = std::from_chars(port.data(), port.data() + port.size(), out.port);
   if (port.empty() || problem != std::errc() || end != port.data() + port.size() || out.port == 0) refuse("");
-  const std::string_view allowed =
-      brackets ? "0123456789abcdefABCDEF.:" : "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
-  if (host.find_first_not_of(allowed) != std::string_view::npos || (url && host.empty()) || (brackets && host.empty()))
-    refuse("");
+  constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+  if (host.find_first_not_of(allowed) != std::string_view::npos || (url && host.empty())) refuse("");
   out.host = host.empty() || host == "localhost" ? "127.0.0.1" : std::string(host);
   return out;
 }

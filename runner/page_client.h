@@ -15,12 +15,12 @@ namespace flowrun::runner {
 
 // Where a job serves its page.
 struct page_address {
-  std::string host;  // without brackets
+  std::string host;
   uint16_t port = 0;
   std::string text() const;  // HOST:PORT
 };
 
-// "8080", ":8080", "127.0.0.1:8080", "[::1]:8080", "build-7:8080", "http://127.0.0.1:8080/". Throws error(usage).
+// "8080", ":8080", "127.0.0.1:8080", "build-7:8080", "http://127.0.0.1:8080/". Throws error(usage).
 page_address parse_page_address(std::string_view text);
 
 struct page_answer {

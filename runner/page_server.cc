@@ -59,7 +59,7 @@ class page_server::server {
       : state_(state),
         page_(live_page_document()),
         host_(address.substr(0, address.rfind(':'))),
-        loopback_(address.starts_with("127.") || address.starts_with("[::1]")) {
+        loopback_(address.starts_with("127.")) {
     mg_init_library(MG_FEATURES_DEFAULT);
     mg_callbacks callbacks{};
     callbacks.begin_request = [](mg_connection* connection) {

@@ -19,6 +19,10 @@ uint64_t interval_ns(progress_mode mode) {
   }
 }
 
+metrics::moved_so_far moved_by(const exec::job_progress& now) {
+  return {now.rows_done, now.bytes_read, now.iterations};
+}
+
 }  // namespace
 
 progress_mode effective_mode(progress_mode asked, const terminal& where) {
@@ -28,14 +32,6 @@ progress_mode effective_mode(progress_mode asked, const terminal& where) {
   }
   return asked;
 }
-
-namespace {
-
-metrics::moved_so_far moved_by(const exec::job_progress& now) {
-  return {now.rows_done, now.bytes_read, now.iterations};
-}
-
-}  // namespace
 
 progress_display::progress_display(progress_mode mode, terminal& where)
     : mode_(mode), where_(where), start_ns_(now_ns()), shown_ns_(mode == progress_mode::plain ? start_ns_ : 0) {}

@@ -197,11 +197,12 @@ lines head_of(const recent_states& states, const screen_style& style) {
   parts.push_back(format_duration(elapsed_of(now)));
   if (now.has_live()) {
     const RunReport::Live& live = now.live();
-    parts.push_back(fmt::format("{}{:.0f} %", live.ratio_known() ? "" : "~", std::floor(100 * live.ratio())));
+    if (live.has_ratio())
+      parts.push_back(fmt::format("{}{:.0f} %", live.ratio_known() ? "" : "~", std::floor(100 * live.ratio())));
     std::string phase = fmt::format("phase {} of {}", live.phase(), now.phases_size());
     if (!live.activity().empty()) phase += ": " + text(live.activity());
     parts.push_back(phase);
-    if (live.has_seconds_left()) parts.push_back(format_duration(std::ceil(live.seconds_left())) + " left");
+    if (live.has_seconds_left()) parts.push_back(format_whole_seconds(live.seconds_left()) + " left");
   }
   lines out = flowing(parts, style);
   const auto rows = [](const RunReport& r) {

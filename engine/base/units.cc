@@ -65,6 +65,11 @@ std::string format_duration(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
+std::string format_whole_seconds(double seconds) {
+  const double whole = std::ceil(seconds);
+  return whole >= 0 && whole < 60 ? fmt::format("{:.0f} s", whole) : format_duration(whole);
+}
+
 std::string format_count(uint64_t count) {
   std::string digits = std::to_string(count);
   for (size_t i = digits.size(); i > 3;) {

@@ -22,6 +22,8 @@ std::string format_bytes(uint64_t num_bytes);
 
 // "850 ms", "12.3 s", "4 min 05 s", "2 h 34 min".
 std::string format_duration(double seconds);
+// "22 s", "1 min 05 s": rounded up, for what is not known any finer.
+std::string format_whole_seconds(double seconds);
 
 // "341,948"
 std::string format_count(uint64_t count);

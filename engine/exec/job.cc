@@ -123,7 +123,7 @@ class job::core final : public services, public graph_host {
       settings_.manifest->attach(*blocks_, [this](const std::string& text) { warn(text); });
     }
     runner_->run(nullptr);
-    activities_.emplace_back("outputs are forced to the disks");
+    activities_.emplace_back("outputs are put into place");
     if (tick) tick();
     commit_outputs();
     activities_.clear();
@@ -384,15 +384,14 @@ job_progress job::core::progress() {
   for (const plan::pipeline& p : plan.pipelines) {
     const plan::node& head = g.nodes[static_cast<size_t>(p.head)];
     if (p.control || head.role() == plan::operator_role::meeting) continue;
-    const node_counters& c = counters(static_cast<size_t>(p.head));
-    out.rows_done += c.rows_out;
-    out.bytes_read += c.file_read_bytes;
+    out.rows_done += counters(static_cast<size_t>(p.head)).rows_out;
     if (p.phase == static_cast<int>(phase_now) && out.activity.empty()) out.activity = head.id;
   }
   for (const graph_record& record : records_) {
     for (size_t i = 0; i < record.counters.size(); ++i) {
       const node_counters& c = record.counters[i];
       out.iterations += c.iterations;
+      out.bytes_read += c.file_read_bytes;
       // Rows inside of control nodes: what is made or sorted there.
       const plan::operator_role role = record.graph->nodes[i].role();
       const bool moves = role == plan::operator_role::source || role == plan::operator_role::breaker;

@@ -170,12 +170,6 @@ std::string percent(const progress_estimate& estimate, const progress_state& sta
   return fmt::format("{}{:.0f}", state.ratio_known ? "" : "~", shown);
 }
 
-// "22 s", "1 min 05 s": rounded up, since nothing finer is known.
-std::string format_whole_seconds(double seconds) {
-  const double whole = std::ceil(seconds);
-  return whole < 60 ? fmt::format("{:.0f} s", whole) : format_duration(whole);
-}
-
 // Cuts to `width` columns of UTF-8 text, each code point one column.
 std::string cut(const std::string& text, size_t width) {
   size_t columns = 0;
@@ -186,10 +180,6 @@ std::string cut(const std::string& text, size_t width) {
   }
   return text.substr(0, end);
 }
-
-}  // namespace
-
-namespace {
 
 // ", 240 MiB read, 4.00 MiB/s, 62.0 k rows/s"
 std::string speeds(const progress_estimate& estimate, const progress_state& state) {

@@ -38,7 +38,7 @@ class progress_estimate {
 
   double ratio() const { return ratio_; }
   // Nothing is known of what is still to come: the ratio is no more than a place on the bar.
-  bool open() const { return work_.open; }
+  bool open() const { return !first_ || work_.open; }
   // Speeds within the window; 0 while there is none.
   double rows_per_second() const;
   double bytes_read_per_second() const;
@@ -77,9 +77,8 @@ struct progress_state {
 };
 
 // " 43% ████████▌            2/3 sorted, 12.3 M rows/s, 1 min 05 s left", at most `width` columns; ASCII unless
-// `unicode`.
+// `unicode`. Of open work no share is told: "  1/2 lines, 240 MiB read, 4.00 MiB/s, 62.0 k rows/s, 1 min 02 s so far".
 std::string progress_bar(const progress_estimate& estimate, const progress_state& state, size_t width, bool unicode);
-// Of open work no share is told: "1/2 read, 240 MiB read, 4.00 MiB/s, 62.0 k rows/s, 1 min 02 s so far".
 // "43 %, phase 2 of 3 (sorted), 12.3 M rows/s, 12.0 s so far, 1 min 05 s left"
 std::string progress_line(const progress_estimate& estimate, const progress_state& state);
 // One JSON object without line end.

@@ -33,6 +33,12 @@ const short = (value) => scaled(num(value), 1000, ["", " k", " M", " G", " T"]);
 const bytes = (value) => scaled(num(value), 1024, [" B", " KiB", " MiB", " GiB", " TiB", " PiB"]);
 const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
 
+// Rounded up, since nothing finer is known.
+function wholeSeconds(seconds) {
+  const whole = Math.ceil(seconds);
+  return whole < 60 ? `${whole} s` : duration(whole);
+}
+
 function duration(seconds) {
   if (!(seconds > 0)) return "0 s";
   if (seconds < 0.001) return `${(seconds * 1e6).toFixed(0)} µs`;
@@ -164,7 +170,7 @@ function showProgress() {
   if (known) parts.unshift(`${live.ratio_known ? "" : "about "}${Math.floor(100 * share)} %`);
   if (live.activity) parts.push(live.activity);
   if (!known && num(live.bytes_read) > 0) parts.push(`${bytes(live.bytes_read)} read, ${bytes(live.bytes_read_per_second ?? 0)}/s`);
-  if (live.seconds_left !== undefined) parts.push(`${duration(Math.ceil(live.seconds_left))} left`);
+  if (live.seconds_left !== undefined) parts.push(`${wholeSeconds(live.seconds_left)} left`);
   byId("progress-text").textContent = parts.join(" · ");
 }
 

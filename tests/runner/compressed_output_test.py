@@ -79,7 +79,8 @@ class compressed_output_test(resuming_test):
         self.assertEqual(gzip.decompress((self.dir / "sorted.gz").read_bytes()), b"a\nb\nc\n")
 
     def test_memory_is_planned(self):
-        for how, ending in ENDINGS.items():  # 28 MB of text, more than the budget; xz takes a minute for them on a busy machine
+        # 28 MB of text are more than the budget, and xz takes a minute for them on a busy machine.
+        for how, ending in ENDINGS.items():
             self.write("job.yaml", job("csv", f"path: made{ending}", rows=1_200_000))
             least = self.flowrun("job.yaml", "-m", "1KiB")
             self.assertEqual(least.returncode, 78, least.stderr)

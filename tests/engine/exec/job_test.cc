@@ -129,7 +129,7 @@ TEST(job, progress_never_goes_back_and_ends_at_one) {
       EXPECT_GE(now.done_ratio, last);
       EXPECT_LE(now.done_ratio, 1);
       EXPECT_GE(now.phase, last_phase);
-      EXPECT_EQ(now.phase == now.num_phases, now.activity == "outputs are forced to the disks");
+      EXPECT_EQ(now.phase == now.num_phases, now.activity == "outputs are put into place");
       EXPECT_GE(now.rows_done, last_rows);
       EXPECT_FALSE(now.activity.empty());
       last = now.done_ratio;
