@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How well a running job tells the time that it will still take: `seconds_left` of --progress json beside the truth.
 
-    time_left.py --flowrun PROGRAM [--gib G] [JOB...]
+    time_left.py --flowrun PROGRAM [JOB...]
 
 Disks are loop devices throttled by a cgroup (throttled_disks.py; root), so that times are those of the disks and not of
 a busy machine. For each job: what was said at a quarter, half and three quarters of its time, and the worst error after
@@ -52,13 +52,8 @@ nodes:
 """
 
 
-def numbers(path, count):
-    rng = random.Random(1)
-    with open(path, "wb") as out:
-        for _ in range(0, count, 1 << 17):
-            part = array.array("Q")
-            part.frombytes(rng.randbytes(8 << 17))
-            out.write(part.tobytes())
+def numbers(flowrun, path, count):
+    subprocess.run([flowrun, "gen", "u64", "--rows", str(count), "-o", path], check=True)
 
 
 def sheet(path, num_bytes):
@@ -112,40 +107,36 @@ def fed(num_bytes, per_second):
     return feed
 
 
+def told(line):
+    if line["seconds_left"] is not None:
+        return f"{line['seconds_left']:.1f} s left"
+    return f"nothing; {line['bytes_read'] / MB:.1f} MB read, {line['activity']}, {line['rows_per_second']} rows/s"
+
+
 def show(name, run):
     print(f"\n{name}: {run.seconds:.1f} s")
-    worst, worst_at = 0.0, None
-    for seconds, line in run.lines:
-        left = run.seconds - seconds
-        if seconds < run.seconds / 4 or left < 3:
-            continue
-        if line["seconds_left"] is None:
-            continue
-        error = abs(line["seconds_left"] - left) / left
-        if error > worst:
-            worst, worst_at = error, seconds
-    told = [line for seconds, line in run.lines if line["seconds_left"] is not None]
     for share in (0.1, 0.25, 0.5, 0.75, 0.9):
         seconds, line = run.at(share * run.seconds)
-        left = "nothing" if line["seconds_left"] is None else f"{line['seconds_left']} s left"
-        print(f"  at {seconds:5.1f} s: {left}, truth {run.seconds - seconds:.1f} s; ratio {line['ratio']}, {line}")
-    if told:
-        print(f"  worst after the first quarter: {100 * worst:.0f} % at {worst_at or 0:.1f} s")
-        around = [(round(s, 1), line["seconds_left"], round(run.seconds - s, 1), line["phase"]) for s, line in run.lines
-                  if abs(s - (worst_at or 0)) < 3.5]
-        print("  around it (at, said, truth, phase):", *around)
+        print(f"  at {seconds:5.1f} s: {told(line)}; truth {run.seconds - seconds:.1f} s")
+    errors = [
+        (abs(line["seconds_left"] - (run.seconds - seconds)) / (run.seconds - seconds), seconds)
+        for seconds, line in run.lines
+        if line["seconds_left"] is not None and seconds >= run.seconds / 4 and run.seconds - seconds >= 3
+    ]
+    if errors:
+        worst, seconds = max(errors)
+        print(f"  worst after the first quarter: {100 * worst:.0f} % at {seconds:.1f} s")
     ratios = [line["ratio"] for _, line in run.lines if line["ratio"] is not None]
-    print(f"  the ratio {'never goes' if ratios == sorted(ratios) else 'GOES'} back")
-    return worst
+    print(f"  the ratio {'never goes' if ratios == sorted(ratios) else 'GOES'} back", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--flowrun", required=True, type=pathlib.Path)
-    parser.add_argument("jobs", nargs="*", metavar="JOB", help="sort, map, csv, pipe, loop, fast; all without")
+    parser.add_argument("jobs", nargs="*", metavar="JOB", help="sort, map, csv, strings, pipe, loop, fast; all without")
     options = parser.parse_args()
     flowrun = options.flowrun.resolve()
-    wanted = options.jobs or ["sort", "map", "csv", "pipe", "loop", "fast"]
+    wanted = options.jobs or ["sort", "map", "csv", "strings", "pipe", "loop", "fast"]
     with tempfile.TemporaryDirectory(prefix="flowrun-time-left-") as folder:
         place = pathlib.Path(folder)
 
@@ -155,13 +146,13 @@ def main():
             show(name, watched(command, place, disks.group if disks else None, feed))
 
         if "sort" in wanted:
-            numbers(place / "in.u64", 120_000_000)
+            numbers(flowrun, place / "in.u64", 120_000_000)
             with throttled_disks([60 * MB], [2]) as disks:
                 run("sort of 960 MB in 128 MiB, scratch disk of 60 MB/s",
                     SORT.replace("{sink}", "file.write_rows, in: sorted, with: {{path: out.u64}}"), disks,
                     "-m", "128MiB", "-T", disks.paths[0])  # fmt: skip
         if "map" in wanted:
-            numbers(place / "in.u64", 200_000_000)
+            numbers(flowrun, place / "in.u64", 200_000_000)
             with throttled_disks([60 * MB], [2]) as disks:
                 run("map of 1.6 GB in memory, output disk of 60 MB/s", MAP, disks, output=disks.paths[0])
         if "csv" in wanted:
@@ -169,6 +160,10 @@ def main():
             with throttled_disks([30 * MB], [3]) as disks:
                 run("sort of a CSV file of short fields, 400 MB in 128 MiB, scratch and output on one disk of 30 MB/s",
                     CSV, disks, "-m", "128MiB", "-T", disks.paths[0], output=disks.paths[0])  # fmt: skip
+        if "strings" in wanted:
+            sheet(place / "in.csv", 400 * MB)
+            run("sort of a CSV file of short fields, 400 MB in 128 MiB, the machine's own disk", CSV, None,
+                "-m", "128MiB", "-T", place / "scratch")  # fmt: skip
         if "pipe" in wanted:
             run("sort of a pipe of 4 MB/s", PIPE, None, feed=fed(60 * MB, 4 * MB))
         if "loop" in wanted:
@@ -184,7 +179,7 @@ def main():
                        "-p", f"nodes={side * side}", "-p", "source=0", "-p", "out=levels", "-m", "128MiB"]  # fmt: skip
             show(f"bfs.yaml on a grid of {side} x {side}", watched(command, place, None))
         if "fast" in wanted:
-            numbers(place / "in.u64", 250_000_000)
+            numbers(flowrun, place / "in.u64", 250_000_000)
             run("sort of 2 GB in 256 MiB, the machine's own disk",
                 SORT.replace("{sink}", "file.write_rows, in: sorted, with: {{path: out.u64}}"), None,
                 "-m", "256MiB", "-T", place / "scratch")  # fmt: skip
