@@ -95,21 +95,21 @@ class joint_commit {
 
   void place_all() {
     seen_files placed;
-    size_t next = 0;
+    size_t num_placed = 0;
     try {
-      for (; next < names_.size(); ++next) {
-        const named& n = names_[next];
+      while (num_placed < names_.size()) {
+        const named& n = names_[num_placed];
         const std::string path = path_of(n);
         placed.refuse_seen(path, identify(path, true));
-        output_of(n).place(n.name, next + 1 < names_.size());
-        states_[next] = output_state::not_durable;
+        output_of(n).place(n.name, num_placed + 1 < names_.size());
+        states_[num_placed++] = output_state::not_durable;  // what fails from here on takes it back, too
         placed.add(path, identify(path, true));
       }
     } catch (const error& problem) {
-      undo(next);
+      undo(num_placed);
       throw error(problem.kind(), problem.what() + what_stands(), problem.hint());
     } catch (...) {
-      undo(next);
+      undo(num_placed);
       throw;
     }
   }
