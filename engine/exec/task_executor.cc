@@ -99,18 +99,18 @@ class plain_executor final : public task_executor {
   bool wait(const std::function<bool()>& finished, std::chrono::milliseconds at_most) override {
     const auto deadline = std::chrono::steady_clock::now() + at_most;
     for (;;) {
+      mutex_lock lock(mutex_);
+      const uint64_t seen = notifications_;  // before the look: what is told after it wakes
+      lock.unlock();
       if (finished()) return true;
-      std::function<void()> task;
-      {
-        mutex_lock lock(mutex_);
-        const uint64_t seen = notifications_;
-        if (!changed_.wait_until(lock, deadline,
-                                 [&]() FLOWRUN_REQUIRES(mutex_) { return !tasks_.empty() || notifications_ != seen; }))
-          return false;
-        if (tasks_.empty()) continue;
-        task = std::move(tasks_.front());
-        tasks_.pop_front();
-      }
+      lock.lock();
+      if (!changed_.wait_until(lock, deadline,
+                               [&]() FLOWRUN_REQUIRES(mutex_) { return !tasks_.empty() || notifications_ != seen; }))
+        return false;
+      if (tasks_.empty()) continue;
+      const std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
       task();
       if (std::chrono::steady_clock::now() >= deadline) return finished();
     }
