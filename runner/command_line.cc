@@ -40,6 +40,12 @@ const choices<std::string>& plan_formats() {
   return all;
 }
 
+// Whether it is JSON.
+const choices<bool>& tapped_formats() {
+  static const choices<bool> all = {{"csv", false}, {"json", true}};
+  return all;
+}
+
 const choices<std::string>& pictures() {
   static const choices<std::string> all = plain_choices({"dot", "mermaid", "svg"});
   return all;
@@ -74,6 +80,7 @@ class parser {
     add_clean();
     add_report();
     add_top();
+    add_tap();
     add_test();
     add_infer();
     add_others();
@@ -178,6 +185,25 @@ class parser {
         add(command::top, "top", "Follows a running job in the terminal, as top(1) does.", top_examples);
     sub.argument("ADDRESS", out_.top.address, "Where the job serves its page: PORT, HOST:PORT or a URL; 9465.");
     sub.flag("--once", out_.top.once, "One snapshot as plain text; so it is where standard output is no terminal.");
+  }
+
+  void add_tap() {
+    declared_command& sub =
+        add(command::tap, "tap", "Prints rows that a node of a running job gives on.", tap_examples);
+    sub.argument("ADDRESS", out_.tap.address, "Where the job serves its page: PORT, HOST:PORT or a URL.");
+    sub.argument("NODE", out_.tap.node, "The node, as the report calls it; NODE.PORT where it has several outputs.");
+    sub.word("-n,--rows", tapped_rows_, "N", "How many rows; 10.");
+    sub.word("-f,--format", tapped_format_, "FORMAT", "csv, json (an object a line).")
+        .one_of(names_of(tapped_formats()));
+  }
+
+  void finish_tap() {
+    out_.tap.as_json = choice_of("--format", tapped_format_, tapped_formats());
+    if (out_.tap.address.empty() || out_.tap.node.empty())
+      throw error(error_kind::usage, out_.tap.address.empty() ? "tap needs an ADDRESS and a NODE" : "tap needs a NODE",
+                  "flowrun tap 9465 sorted; flowrun top shows the nodes");
+    out_.tap.rows = number_of("--rows", tapped_rows_);
+    if (out_.tap.rows == 0) throw error(error_kind::usage, "--rows is 0", "a whole number from 1 on");
   }
 
   void add_test() {
@@ -415,6 +441,7 @@ class parser {
       case command::gen: finish_gen(); break;
       case command::bench_disk: out_.bench_disk = values_of(bench_disk_); break;
       case command::plugins: out_.plugins_command = values_of(plugins_); break;
+      case command::tap: finish_tap(); break;
       case command::top:
         if (out_.top.address.empty()) out_.top.address = default_page_address;
         break;
@@ -441,6 +468,8 @@ class parser {
   job_words job_;
   resource_words resources_;
   run_words run_;
+  std::string tapped_rows_ = "10";
+  std::string tapped_format_ = "csv";
   infer_words infer_;
   plugins_words plugins_;
   bench_disk_words bench_disk_;

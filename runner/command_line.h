@@ -16,6 +16,7 @@ enum class command {
   clean,
   report,
   top,
+  tap,
   test,
   infer,
   new_job,
@@ -48,6 +49,7 @@ struct invocation {
   clean_arguments clean;
   report_arguments report;
   top_arguments top;
+  tap_arguments tap;
   test_arguments test;
   infer_arguments infer;
   gen_arguments gen;

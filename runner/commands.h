@@ -15,6 +15,7 @@ int clean(const clean_arguments& arguments, terminal& screen);
 int check(const check_arguments& arguments, terminal& screen);
 int show_plan(const plan_arguments& arguments, terminal& screen);
 int top(const top_arguments& arguments, terminal& screen);
+int tap(const tap_arguments& arguments, terminal& screen);
 int draw_report(const report_arguments& arguments);
 int generate(const gen_arguments& arguments, terminal& screen);
 int test(const test_arguments& arguments, terminal& screen);

@@ -119,6 +119,20 @@ Examples:
 Exit codes: 0 left, or the job has ended, however it did; 64 no such address; 65 something else than a job answers
 there, or another version of flowrun; 66 nothing listens there; 74 the job doesn't answer any more.)text";
 
+inline constexpr const char* tap_examples =
+    R"text(The job has to run with --ui. The rows are copies of the next ones that the node gives on, or, of a sink, takes in: a
+sample, not every row. The job does not wait for them. Texts of more than 2048 bytes lose their ends, and … says so.
+Where the node's phase has not begun, tap waits; where it is over, it says so and ends.
+
+Examples:
+  flowrun tap 9465 sorted
+  flowrun tap http://127.0.0.1:9465/ levels.reached --rows 100 --format json
+  flowrun tap 9465 split.low                the output low of the node split
+
+Exit codes: 0 done, also with fewer rows where the phase has ended; 64 no such address or node, or a node that is fused
+with another; 65 something else than a job answers there, or text that JSON can't have; 66 nothing listens there, or the
+node's phase is over; 74 the job doesn't answer any more; 75 others ask for rows of this node.)text";
+
 inline constexpr const char* ops_examples =
     R"text(Examples:
   flowrun ops

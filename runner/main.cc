@@ -31,6 +31,7 @@ int carry_out(const invocation& asked, terminal& screen) {
     case command::graph: return show_graph(asked.graph, screen);
     case command::report: return draw_report(asked.report);
     case command::top: return top(asked.top, screen);
+    case command::tap: return tap(asked.tap, screen);
     case command::test: return test(asked.test, screen);
     case command::infer: return infer(asked.infer, screen);
     case command::new_job: return begin_job(asked.document, screen);

@@ -68,6 +68,13 @@ struct top_arguments {
   bool once = false;    // one snapshot
 };
 
+struct tap_arguments {
+  std::string address;  // where a job serves its page
+  std::string node;     // or NODE.PORT
+  uint64_t rows = 10;
+  bool as_json = false;
+};
+
 struct check_arguments {
   std::vector<std::string> files;  // the jobs
   job_arguments job;               // its file is not used

@@ -4,12 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <string_view>
 
 #include "engine/base/error.h"
+#include "engine/base/mutex.h"
 #include "engine/metrics/listening.h"
 #include "runner/page_document.h"
+#include "runner/tapped_text.h"
 
 namespace flowrun::runner {
 
@@ -24,6 +29,10 @@ constexpr const char* most_waiting = "16";
 
 // Long enough for pages that ask each second.
 constexpr std::chrono::milliseconds longest_goodbye{1500};
+
+// Who asks for rows holds a thread for as long as none come.
+constexpr std::chrono::milliseconds longest_wait_for_rows{1000};
+constexpr unsigned most_asking = 4;
 
 // A page of another site could have its own name lead to this machine (DNS rebinding), and so read what is served here.
 // Its requests carry that name. An address and localhost can't be made to lead elsewhere.
@@ -45,11 +54,14 @@ void answer(mg_connection* to, const char* status, const char* type, std::string
   mg_write(to, whole.data(), whole.size());  // at once: a server that stops sends nothing more
 }
 
-std::string viewer_of(const mg_request_info& request) {
-  char name[32] = {};
+std::string variable_of(const mg_request_info& request, const char* name) {
+  char value[512] = {};
   const std::string_view query = request.query_string == nullptr ? "" : request.query_string;
-  return mg_get_var(query.data(), query.size(), "viewer", name, sizeof name) > 0 ? name : "";
+  return mg_get_var(query.data(), query.size(), name, value, sizeof value) > 0 ? value : "";
 }
+
+// Names are short: what is kept of a viewer is bounded.
+std::string viewer_of(const mg_request_info& request) { return variable_of(request, "viewer").substr(0, 31); }
 
 }  // namespace
 
@@ -103,7 +115,53 @@ class page_server::server {
     return mg_get_server_ports(context_, 4, ports) > 0 ? ports[0].port : 0;
   }
 
+  void put_taps(std::vector<std::shared_ptr<exec::row_tap>> taps) {
+    const mutex_lock lock(taps_mutex_);
+    taps_ = std::move(taps);
+  }
+  void close_taps() {
+    const mutex_lock lock(taps_mutex_);
+    for (const auto& tap : taps_) tap->close();
+  }
+
  private:
+  std::shared_ptr<exec::row_tap> tap_of(const std::string& node) {
+    const mutex_lock lock(taps_mutex_);
+    const auto found = std::find_if(taps_.begin(), taps_.end(), [&](const auto& tap) { return tap->node() == node; });
+    return found == taps_.end() ? nullptr : *found;
+  }
+
+  // Status and text. Waits for rows.
+  std::pair<const char*, std::string> rows_for(const mg_request_info& request) {
+    const std::string node = variable_of(request, "node"), port_name = variable_of(request, "port"),
+                      rows = variable_of(request, "rows");
+    const std::shared_ptr<exec::row_tap> tap = tap_of(node);
+    if (!tap) return {"404 Not Found", "there is no such node\n"};
+    unsigned port = 0;
+    while (!port_name.empty() && port < tap->ports().size() && tap->ports()[port].name != port_name) ++port;
+    if (port == tap->ports().size()) return {"404 Not Found", "the node has no such output\n"};
+    size_t num_rows = 0;
+    std::from_chars(rows.data(), rows.data() + rows.size(), num_rows);
+    const record::row_type& type = tap->ports()[port].type;
+    const bool json = variable_of(request, "format") == "json";
+    if (asking_.fetch_add(1) >= most_asking) {
+      --asking_;
+      return {"503 Service Unavailable", "others ask for rows just now\n"};
+    }
+    exec::tapped_rows got;
+    const exec::row_tap::outcome came = tap->ask(port, num_rows, longest_wait_for_rows, got);
+    --asking_;
+    if (came == exec::row_tap::outcome::taken) return {"409 Conflict", "somebody else asks for rows of this node\n"};
+    if (came == exec::row_tap::outcome::over) return {"410 Gone", "the job has ended\n"};
+    try {
+      std::string out = fmt::format("{}\n", got.num_rows);
+      if (!json && variable_of(request, "header") == "yes") out += csv_header(type);
+      return {"200 OK", out + text_of(got, type, json ? row_format::json : row_format::csv)};
+    } catch (const error& problem) {
+      return {"422 Unprocessable Entity", std::string(problem.what()) + "\n"};
+    }
+  }
+
   int handle(mg_connection* connection) {
     const mg_request_info& request = *mg_get_request_info(connection);
     const std::string_view method = request.request_method,
@@ -128,11 +186,19 @@ class page_server::server {
       if (with_body) state_.note_sent(now, viewer);
       return 200;
     }
-    answer(connection, "404 Not Found", "text/plain", "there are / and /state.json\n", with_body);
+    if (path == "/rows" && with_body) {
+      const auto [status, text] = rows_for(request);
+      answer(connection, status, "text/plain", text);
+      return std::atoi(status);
+    }
+    answer(connection, "404 Not Found", "text/plain", "there are /, /state.json and /rows\n", with_body);
     return 404;
   }
 
   page_state& state_;
+  mutex taps_mutex_;
+  std::vector<std::shared_ptr<exec::row_tap>> taps_ FLOWRUN_GUARDED_BY(taps_mutex_);
+  std::atomic<unsigned> asking_{0};
   const std::string page_;
   const std::string host_;
   const bool loopback_;
@@ -142,6 +208,10 @@ class page_server::server {
 page_server::page_server(const std::string& address) : server_(std::make_unique<server>(address, state_)) {
   url_ = fmt::format("http://{}:{}/", address.substr(0, address.rfind(':')), server_->port());
 }
+
+void page_server::serve_rows(std::vector<std::shared_ptr<exec::row_tap>> taps) { server_->put_taps(std::move(taps)); }
+
+void page_server::end_rows() { server_->close_taps(); }
 
 page_server::~page_server() { state_.wait_for_viewers(longest_goodbye); }
 

@@ -12,6 +12,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds fresh{250};
 // The job looks whether one is wanted about ten times a second. It may be at work on something longer.
 constexpr milliseconds patience{350};
+// Before there is any, the job is being prepared.
+constexpr milliseconds patience_at_first{2000};
 // Pages ask each second.
 constexpr milliseconds away{3000};
 constexpr size_t most_viewers = 64;
@@ -34,7 +36,8 @@ page_state::edition page_state::read(const std::string& viewer) {
   if (!last_ && clock::now() - made_ > fresh) {
     const clock::time_point seen = made_;
     wanted_ = true;
-    published_.wait_until(lock, clock::now() + patience, [&]() FLOWRUN_REQUIRES(mutex_) { return made_ != seen; });
+    const milliseconds most = document_.empty() ? patience_at_first : patience;
+    published_.wait_until(lock, clock::now() + most, [&]() FLOWRUN_REQUIRES(mutex_) { return made_ != seen; });
   }
   if (!viewer.empty() && (viewers_.size() < most_viewers || viewers_.contains(viewer))) {
     viewers_[viewer].at = clock::now();

@@ -206,6 +206,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
     warnings.read(job, screen);
     if (page && page->state().wanted()) page->state().publish(state_document(job, now, progress, screen), false);
   };
+  if (page) page->serve_rows(job.taps());  // who has read the names of the nodes may ask for their rows
   if (page) page->state().publish(state_document(job, job.progress(), progress, screen), false);
   try {
     open_scratch(job, loaded, arguments.engine.force_spill, screen);
@@ -216,6 +217,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
     progress.finish(job.progress(), stopped ? "cancelled" : "failed");
     warnings.read(job, screen);
     if (page) page->state().publish(report_document(job.report(&problem), screen), true);
+    if (page) page->end_rows();
     try {
       if (report) report->write(report_document(job.report(&problem), screen));
     } catch (const error& second) {  // what ended the job is told all the same
@@ -235,6 +237,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
   const exec::RunReport result = job.report(nullptr);
   screen.say(exec::report_text(result));
   if (page) page->state().publish(report_document(result, screen), true);
+  if (page) page->end_rows();
   if (report) report->write(report_document(result, screen));
   measured.end(0, &values);
   return 0;

@@ -10,6 +10,7 @@
 #include "engine/base/units.h"
 #include "engine/metrics/progress.h"
 #include "runner/shown_text.h"
+#include "runner/state_nodes.h"
 
 namespace flowrun::runner {
 
@@ -29,12 +30,6 @@ double speed(const recent_states& states, const std::function<double(const RunRe
   const double seconds = states.seconds();
   const double from = states.before() == nullptr ? 0 : value(*states.before());
   return seconds > 0 ? std::max(0.0, value(states.now()) - from) / seconds : 0;
-}
-
-const RunReport::Node* node_of(const RunReport& state, const std::string& id) {
-  const auto found =
-      std::find_if(state.nodes().begin(), state.nodes().end(), [&](const auto& n) { return n.id() == id; });
-  return found == state.nodes().end() ? nullptr : &*found;
 }
 
 // Parts of the time by what a node did: busy, then blocked on io, memory, input, output. Several threads may be in one
@@ -57,23 +52,6 @@ shares shares_of(const recent_states& states, const RunReport::Node& node) {
   all = std::max(all, states.seconds());
   for (double& part : out) part = all > 0 ? part / all : 0;
   return out;
-}
-
-RunReport::Phase::State state_of(const RunReport& state, const RunReport::Node& node) {
-  const RunReport::Node* outermost = &node;
-  while (!outermost->inside().empty()) {
-    const RunReport::Node* const outer = node_of(state, outermost->inside());
-    if (outer == nullptr || outer == outermost) break;
-    outermost = outer;
-  }
-  bool any = false, all_wait = true;
-  for (const auto& phase : state.phases()) {
-    if (std::find(phase.nodes().begin(), phase.nodes().end(), outermost->id()) == phase.nodes().end()) continue;
-    if (phase.state() == RunReport::Phase::running) return RunReport::Phase::running;
-    any = true;
-    all_wait = all_wait && phase.state() == RunReport::Phase::waiting;
-  }
-  return any && all_wait ? RunReport::Phase::waiting : RunReport::Phase::finished;
 }
 
 std::string percent(double share) { return fmt::format("{:.0f}%", 100 * std::min(1.0, share)); }
@@ -242,7 +220,7 @@ lines nodes_of(const recent_states& states, const screen_style& style, size_t mo
   const bool all = order.size() <= most;
   if (!all) {
     const auto weight = [&](int i) {
-      const bool runs = state_of(now, now.nodes(i)) == RunReport::Phase::running;
+      const bool runs = phase_state_of(now, now.nodes(i)) == RunReport::Phase::running;
       return std::pair(runs, parts[static_cast<size_t>(i)][0]);
     };
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return weight(a) > weight(b); });
@@ -261,7 +239,7 @@ lines nodes_of(const recent_states& states, const screen_style& style, size_t mo
   for (const int index : order) {
     const RunReport::Node& n = now.nodes(index);
     const shares& part = parts[static_cast<size_t>(index)];
-    const RunReport::Phase::State state = state_of(now, n);
+    const RunReport::Phase::State state = phase_state_of(now, n);
     std::string op = n.op();
     if (n.op() == "loop")
       op += fmt::format(", {} iteration{}", format_count(n.iterations()), n.iterations() == 1 ? "" : "s");

@@ -11,6 +11,7 @@
 
 #include "engine/exec/operator_definition.h"
 #include "engine/exec/pipeline.h"
+#include "engine/exec/row_tap.h"
 #include "engine/exec/services.h"
 #include "engine/exec/vector_stages.h"
 #include "engine/plan/graph.h"
@@ -22,10 +23,12 @@ using operator_set = std::map<std::string, const operator_definition*>;
 // What is counted for the nodes of a graph, over all its runs. Made before the job starts, so that other threads may
 // look at it.
 struct graph_record {
-  explicit graph_record(const plan::graph& g) : graph(&g), counters(g.nodes.size()), fused_with(g.nodes.size(), -1) {}
+  explicit graph_record(const plan::graph& g)
+      : graph(&g), counters(g.nodes.size()), fused_with(g.nodes.size(), -1), taps(make_taps(g)) {}
   const plan::graph* graph;
   std::deque<node_counters> counters;
   std::vector<int> fused_with;  // the node whose program does this node's work too; -1 when it has its own stage
+  std::vector<std::shared_ptr<row_tap>> taps;  // by node
 };
 
 // Rows that come into a body and out of it, by the ids of its stream and result nodes.

@@ -452,6 +452,13 @@ void job::run(const std::function<void()>& tick, const std::atomic<bool>& stop) 
 job_progress job::progress() const { return core_->progress(); }
 node_counters& job::counters(size_t node) { return core_->counters(node); }
 const std::deque<graph_record>& job::records() const { return core_->records(); }
+std::vector<std::shared_ptr<row_tap>> job::taps() const {
+  std::vector<std::shared_ptr<row_tap>> out;
+  for (const graph_record& r : core_->records())
+    for (const auto& tap : r.taps)
+      if (tap) out.push_back(tap);
+  return out;
+}
 std::vector<block::disk_usage> job::disks() const { return core_->disks(); }
 std::string_view job::backend_name() const { return core_->backend().name(); }
 uint64_t job::batch_bytes_held() const { return core_->batch_bytes_held(); }

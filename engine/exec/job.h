@@ -80,6 +80,8 @@ class job {
   node_counters& counters(size_t node);
   // What is counted for all graphs: the job's own comes first, then those inside of control nodes. From any thread.
   const std::deque<graph_record>& records() const;
+  // Of all nodes of all these graphs that the report has. They outlive the job; from any thread.
+  std::vector<std::shared_ptr<row_tap>> taps() const;
   std::vector<block::disk_usage> disks() const;
   std::string_view backend_name() const;  // "io_uring", "threads", …
   uint64_t batch_bytes_held() const;

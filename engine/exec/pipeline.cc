@@ -33,6 +33,11 @@ void count_out(node_counters* c, output& out) {
   }
 }
 
+void show_out(row_tap* tap, output& out) {
+  if (tap == nullptr || !tap->wanted() || tap->takes_input()) return;
+  for (const auto& [port, batch] : out.items()) tap->show(batch, port);
+}
+
 // After so many batches a worker goes to the end of the queue, so that other pipelines and background sorting get their
 // turn. On the plain executor, the only thread then looks at the stop flag.
 constexpr unsigned turns_per_task = 64;
@@ -197,6 +202,7 @@ void pipeline::pull(mutex_lock& lock) {
   outcome result;
   run_as(tree_.head_name, tree_.head_busy, [&] { result = tree_.head->pull(out, head_waker_); });
   count_out(tree_.head_output, out);
+  show_out(tree_.head_tap, out);
   std::vector<item> items;
   route(out.items(), tree_.head_children, items);
   lock.lock();
@@ -270,6 +276,8 @@ outcome pipeline::apply_last(std::vector<item>& items, const expr::run_limits& l
   output out(limits, in.batch, in.within);
   const uint64_t rows_before = in.batch.num_rows;
   const uint64_t bytes_before = in.batch.num_bytes();
+  record::batch shown;  // of a sink that somebody looks at; once it is known how much of it was taken
+  if (n.tap != nullptr && n.tap->wanted() && n.tap->takes_input()) shown = in.batch;
   outcome result = outcome::ready();
   run_as(n.name, n.busy, [&] {
     if (ordered_stage* in_order = ordered(n.work))
@@ -285,6 +293,10 @@ outcome pipeline::apply_last(std::vector<item>& items, const expr::run_limits& l
   }
   count_in(n.input, rows_before - (stays ? in.batch.num_rows : 0), bytes_before - (stays ? in.batch.num_bytes() : 0));
   count_out(n.output, out);
+  if (shown.num_rows > 0)
+    n.tap->show(shown.slice(0, rows_before - (stays ? items.back().batch.num_rows : 0)), 0);
+  else
+    show_out(n.tap, out);
   if (!stays) items.pop_back();
   const size_t before = items.size();
   route(out.items(), n.children, items);
@@ -374,6 +386,7 @@ outcome pipeline::finish_stages() {
     outcome result;
     run_as(n.name, n.busy, [&] { result = in_order->finish(out, gate_waker_); });
     count_out(n.output, out);
+    show_out(n.tap, out);
     again = !result.is_done();
     if (!again) ++finishing_;
     const bool emitted = !out.items().empty();

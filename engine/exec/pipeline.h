@@ -29,6 +29,7 @@
 #include "engine/base/units.h"
 #include "engine/exec/operator.h"
 #include "engine/exec/operator_definition.h"
+#include "engine/exec/row_tap.h"
 #include "engine/exec/services.h"
 #include "engine/exec/task_executor.h"
 
@@ -42,12 +43,14 @@ struct pipeline_tree {
     node_counters* busy = nullptr;                // gets the time
     node_counters* input = nullptr;               // gets the rows that come in; null behind the first stage of a node
     node_counters* output = nullptr;              // gets the rows that go out; null before the last stage of a node
+    row_tap* tap = nullptr;                       // is shown what `output` counts, or, of a sink, what `input` does
     std::vector<std::vector<uint32_t>> children;  // by output port: indices into `stages`
   };
   std::unique_ptr<source> head;
   std::string head_name;
   node_counters* head_busy = nullptr;
   node_counters* head_output = nullptr;  // null when stages of the same node follow
+  row_tap* head_tap = nullptr;           // with it
   std::vector<std::vector<uint32_t>> head_children;
   std::vector<node> stages;                            // parents before children
   expr::run_limits limits = {.num_bytes = 256 * KiB};  // of a step

@@ -24,6 +24,7 @@ pipeline_builder::pipeline_builder(const plan::graph& g, const plan::physical_pl
       job_(job),
       counters_(record.counters),
       fused_with_(record.fused_with),
+      taps_(record.taps),
       result_memory_(result),
       states_(g.nodes.size()),
       stored_(g.nodes.size()),
@@ -232,6 +233,7 @@ bool pipeline_builder::fuse(pipeline_tree& tree, size_t node, stage& next, const
   fused.work = std::unique_ptr<stateless_stage>(program_stage::fuse(*first_program, *second_program));
   fused.name = graph_.nodes[node].id;
   fused.busy = fused.output = &counters_[node];
+  fused.tap = taps_[node].get();
   fused_with_[static_cast<size_t>(from.from_node)] = static_cast<int>(node);
   tails[static_cast<int>(node)] = parent;
   return true;
@@ -249,6 +251,8 @@ void pipeline_builder::add_stages(pipeline_tree& tree, size_t node, std::vector<
     n.busy = &counters_[node];
     n.input = i == 0 && parent != nullptr ? &counters_[node] : nullptr;
     n.output = i + 1 == stages.size() ? &counters_[node] : nullptr;
+    row_tap* const tap = taps_[node].get();
+    if (tap != nullptr && (tap->takes_input() ? n.input : n.output) != nullptr) n.tap = tap;
     tree.stages.push_back(std::move(n));
     attach(tree, at, i == 0 ? port : 0, index);
     at = {false, index};
@@ -276,6 +280,7 @@ void pipeline_builder::build_head(pipeline_tree& tree, const plan::pipeline& p, 
   tree.head_busy = &counters_[head];
   if (first.stages.empty()) {
     tree.head_output = &counters_[head];
+    tree.head_tap = taps_[head].get();
     tails[p.head] = {true, 0};
   } else {
     add_stages(tree, head, std::move(first.stages), nullptr, 0, tails);
@@ -382,6 +387,7 @@ pipeline_tree pipeline_builder::build(size_t index) {
     add_stages(tree, node, std::move(built.stages), &parent, static_cast<unsigned>(from.from_port), tails);
     // The merging part counts what a breaker gives on.
     if (ends_here) tree.stages[tails.at(member).stage].output = nullptr;
+    if (ends_here) tree.stages[tails.at(member).stage].tap = nullptr;
   }
   for (const plan::stored_input& s : p.stores) add_store(tree, s, tails);
   for (int q : p.queues) add_queue(tree, q, tails);

@@ -72,6 +72,7 @@ class pipeline_builder {
   services& job_;
   std::deque<node_counters>& counters_;
   std::vector<int>& fused_with_;
+  const std::vector<std::shared_ptr<row_tap>>& taps_;
   const vector_memory result_memory_;
   stream_table* streams_ = nullptr;
   std::map<std::string, size_t> readers_left_;       // of the streams, where they are used up
