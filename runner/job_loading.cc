@@ -85,15 +85,13 @@ void show_file_faults(const std::vector<exec::file_fault>& found, const std::str
   }
   if (!first) return;
   screen.show_faults(faults, text);
-  throw faults_shown(std::move(faults), *first);
+  throw faults_shown(*first);
 }
 
 }  // namespace
 
-// The rules of files call the option by its name, and a fault has no other sign of it.
 bool faults_shown::are_about(std::string_view option) const {
-  return std::any_of(faults_.begin(), faults_.end(),
-                     [&](const fault& f) { return f.message.find(option) != std::string::npos; });
+  return std::find(clashing_.begin(), clashing_.end(), option) != clashing_.end();
 }
 
 specs::read_result read_job(const job_arguments& job, terminal& screen) {
@@ -130,15 +128,15 @@ loaded_job load(specs::read_result read, const job_arguments& job, const resourc
 
 loaded_job planned_or_shown(specs::read_result read, const resource_arguments& given, terminal& screen,
                             std::vector<plan::file_use> own, bool may_replace_inputs) {
-  const auto stop_at = [&](const std::vector<fault>& faults) {
+  const auto stop_at = [&](const std::vector<fault>& faults, const std::vector<std::string>& clashing) {
     if (faults.empty()) return;
     screen.show_faults(faults, read.text);
-    throw faults_shown(faults);
+    throw faults_shown(error_kind::bad_spec, clashing);
   };
-  stop_at(read.faults);
+  stop_at(read.faults, {});
   planned_job planned =
       plan_job(std::make_shared<const specs::JobSpec>(std::move(read.job)), given, std::move(own), may_replace_inputs);
-  stop_at(planned.faults);
+  stop_at(planned.faults, planned.clashing);
   const resources& machine = planned.job.machine;
   if (machine.memory_bytes > usable_memory())
     screen.warn(fmt::format("the memory budget of {} ({}) is more than the {} that can be used here",
@@ -147,7 +145,8 @@ loaded_job planned_or_shown(specs::read_result read, const resource_arguments& g
 }
 
 plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::vector<std::string>& missing,
-                             std::vector<plan::file_use> own, bool may_replace_inputs) {
+                             std::vector<plan::file_use> own, bool may_replace_inputs,
+                             std::function<void(const plan::file_use&, const plan::file_use&)> on_clash) {
   if (std::vector<fault> faults = load_plugins_of(*spec); !faults.empty()) return {{}, std::move(faults)};
   // Declarations live as long as the program; the catalog only finds them.
   const plan::vocabulary catalog = known_vocabulary();
@@ -159,13 +158,16 @@ plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::ve
     return file_bytes(path);
   };
   return plan::check(std::move(spec), catalog, plan::known_files(num_bytes, file_beginning),
-                     {io::identify, io::resolved_path, std::move(own), may_replace_inputs});
+                     {io::identify, io::resolved_path, std::move(own), may_replace_inputs, std::move(on_clash)});
 }
 
 planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_arguments& given,
                      std::vector<plan::file_use> own, bool may_replace_inputs) {
   planned_job out;
-  plan::check_result checked = check_job(spec, out.job.missing_inputs, std::move(own), may_replace_inputs);
+  const auto note_clash = [&out](const plan::file_use& a, const plan::file_use& b) {
+    out.clashing.insert(out.clashing.end(), {a.who, b.who});
+  };
+  plan::check_result checked = check_job(spec, out.job.missing_inputs, std::move(own), may_replace_inputs, note_clash);
   out.faults = std::move(checked.faults);
   if (!out.faults.empty()) return out;
   out.job.graph = std::make_shared<plan::graph>(std::move(checked.checked));

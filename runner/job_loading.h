@@ -1,6 +1,7 @@
 // From a file to a plan: reads, checks and plans a job, and says everything that is wrong with it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -22,15 +23,16 @@ namespace flowrun::runner {
 // The job is wrong, or files are not as it needs them, and all faults have been shown. The command ends with this code.
 class faults_shown : public std::runtime_error {
  public:
-  explicit faults_shown(std::vector<fault> faults, error_kind kind = error_kind::bad_spec)
-      : std::runtime_error("the job has faults"), faults_(std::move(faults)), kind_(kind) {}
+  // `clashing`: planned_job.
+  explicit faults_shown(error_kind kind = error_kind::bad_spec, std::vector<std::string> clashing = {})
+      : std::runtime_error("the job has faults"), kind_(kind), clashing_(std::move(clashing)) {}
   int exit_code() const { return static_cast<int>(kind_); }
   // Whether one of them is that the job reads or writes the file that this option of the command names (own_output).
   bool are_about(std::string_view option) const;
 
  private:
-  std::vector<fault> faults_;
   error_kind kind_;
+  std::vector<std::string> clashing_;
 };
 
 struct loaded_job {
@@ -65,14 +67,16 @@ loaded_job planned_or_shown(specs::read_result read, const resource_arguments& g
 struct planned_job {
   loaded_job job;
   std::vector<fault> faults;
+  std::vector<std::string> clashing;  // who uses a file that another one uses, where that is a fault: 'out', --report
 };
 planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_arguments& given,
                      std::vector<plan::file_use> own = {}, bool may_replace_inputs = false);
 
 // What the operators say about a job that has been read: row types, unknown columns. Files that aren't there are
-// listed in `missing`.
+// listed in `missing`. `on_clash`: plan::outer_files.
 plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::vector<std::string>& missing,
-                             std::vector<plan::file_use> own = {}, bool may_replace_inputs = false);
+                             std::vector<plan::file_use> own = {}, bool may_replace_inputs = false,
+                             std::function<void(const plan::file_use&, const plan::file_use&)> on_clash = {});
 
 // Unless a job or the command line says otherwise.
 constexpr exec::verification verified_sorts = exec::verification::fixed_width;

@@ -153,9 +153,11 @@ void check_files(const std::string& job_file, const std::vector<file_use>& files
   for (size_t i = 1; i < all.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
       if (!all[i].writes && !all[j].writes && !identities[i].read_once) continue;  // there may be thousands of them
-      if ((same_file(identities[i], identities[j]) || partitions.may_be_same(i, j)) &&
-          !comparison.compare(all[j], all[i], identities[i].read_once, others.may_replace_inputs))
-        break;
+      if (!same_file(identities[i], identities[j]) && !partitions.may_be_same(i, j)) continue;
+      const size_t faults_before = faults.size();
+      const bool may_go_on = comparison.compare(all[j], all[i], identities[i].read_once, others.may_replace_inputs);
+      if (faults.size() > faults_before && others.on_clash) others.on_clash(all[j], all[i]);
+      if (!may_go_on) break;
     }
 }
 

@@ -34,6 +34,8 @@ struct outer_files {
   std::function<std::string(const std::string& path)> resolve;
   std::vector<file_use> own;        // that the command itself reads and writes: the job, its report
   bool may_replace_inputs = false;  // a job may write what it reads: outputs take their names when all has been read
+  // Is told of every two that are a fault because they use one file. May be empty.
+  std::function<void(const file_use& a, const file_use& b)> on_clash = {};
 };
 
 // check() of graph.h with them.

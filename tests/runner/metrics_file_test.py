@@ -114,6 +114,11 @@ class metrics_file_test(process_test):
         self.failed_check(success, text=SORT + "more: words\n")
         self.failed_check(success, "-p", "nothing=1")
 
+    def test_a_fault_that_says_the_option_s_name_is_none_about_its_file(self):
+        self.assertEqual(self.run_job().returncode, 0)
+        success = self.values()["flowrun_job_last_success_timestamp_seconds"]
+        self.failed_check(success, text=SORT + "--metrics-file: words\n")
+
     def test_a_job_that_can_not_be_read_keeps_its_name(self):
         """The name of the job can't be read either: the file has it from the run before."""
         torn = SORT.replace("name: sorting", "name: {sorting")
