@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/io/followed_path.h"
+#include "engine/io/output_target.h"
 #include "engine/metrics/names.h"
 
 namespace flowrun::runner {
@@ -32,7 +34,15 @@ std::string label_value(std::string_view text) {
   return out;
 }
 
-// Empty where there is none yet, or where it is a pipe or a device.
+// What a run leaves is read later, and a pipe or a device keeps nothing; opening a pipe would wait for its reader.
+const std::string& kept_file(const std::string& path) {
+  if (io::output_target::is_stream(io::followed_output(path)))
+    throw error(error_kind::output, fmt::format("can't write {}: --metrics-file needs a regular file", path),
+                "give a file in the directory that node_exporter reads (--collector.textfile.directory)");
+  return path;
+}
+
+// Empty where there is none yet.
 std::string earlier_page(const std::string& path) {
   std::error_code problem;
   if (!std::filesystem::is_regular_file(path, problem)) return {};
@@ -98,7 +108,7 @@ std::string job_name_in(std::string_view page) {
 bool is_page_of_metrics(std::string_view text) { return text.empty() || text.starts_with("# HELP flowrun_"); }
 
 metrics_file::metrics_file(const std::string& path, std::string job_name)
-    : job_name_(std::move(job_name)), document_(path) {
+    : job_name_(std::move(job_name)), document_(kept_file(path)) {
   const std::string page = earlier_page(path);
   if (job_name_.empty()) job_name_ = job_name_in(page);
   last_success_at_ = last_success_in(page, job_name_).value_or(0);

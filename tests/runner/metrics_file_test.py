@@ -169,6 +169,16 @@ class metrics_file_test(process_test):
             self.assertEqual(self.files(), ["job.yaml"])
         self.fails(64, self.flowrun("job.yaml", "--metrics-file", "-"), "can't be standard output")
 
+    def test_a_pipe_or_a_device_keeps_nothing(self):
+        """A pipe would be waited for without a word."""
+        self.write("job.yaml", SORT)
+        os.mkfifo(self.dir / "pipe")
+        (self.dir / "link").symlink_to("pipe")
+        for path in ("pipe", "link", "/dev/null", "/dev/stdout"):
+            done = self.flowrun("job.yaml", "--metrics-file", path)
+            self.fails(73, done, f"can't write {path}: --metrics-file needs a regular file", "help: give a file")
+            self.assertEqual(self.files("out"), [])
+
     def test_somebody_else_s_file_stays(self):
         self.write("job.prom", "node,value\n")
         done = self.run_job()
