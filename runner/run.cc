@@ -23,6 +23,7 @@
 #include "runner/run.h"
 #include "runner/scratch_room.h"
 #include "runner/version.h"
+#include "specs/job_name.h"
 #include "specs/resource_reader.h"
 
 namespace flowrun::runner {
@@ -143,13 +144,13 @@ int run(const run_arguments& arguments, terminal& screen) {
     read = read_job(arguments.job, screen);
   } catch (const error& problem) {
     if (!arguments.metrics_file.empty()) {
-      run_metrics nothing(job_label(arguments.job.file), screen);
+      run_metrics nothing(specs::job_name(arguments.job.file), screen);
       nothing.write_at_end(arguments.metrics_file, false);
       nothing.end(exit_code_of(problem), nullptr);
     }
     throw;
   }
-  run_metrics measured(screen.mask().masked(job_label(read.job)), screen);
+  run_metrics measured(screen.mask().masked(specs::job_name(read.job)), screen);
   if (!arguments.metrics_file.empty())
     measured.write_at_end(arguments.metrics_file, read.faults.empty() || !read.job.name().empty());
   try {

@@ -1,7 +1,6 @@
 #include "runner/run_metrics.h"
 
 #include <chrono>
-#include <filesystem>
 
 namespace flowrun::runner {
 
@@ -13,16 +12,6 @@ using metrics::metric;
 
 double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string job_label(const specs::JobSpec& job) {
-  if (!job.name().empty()) return job.name();
-  return job_label(job.file());
-}
-
-std::string job_label(const std::string& file) {
-  const std::string name = std::filesystem::path(file).stem().string();
-  return name == "<stdin>" || name == "-" ? "stdin" : name;
 }
 
 run_metrics::run_metrics(std::string job_name, terminal& screen)

@@ -10,16 +10,11 @@
 #include "runner/job_metrics.h"
 #include "runner/metrics_file.h"
 #include "runner/terminal.h"
-#include "specs/job.pb.h"
 
 namespace flowrun::runner {
 
 // What the clock on the wall says, as Prometheus counts time.
 double unix_seconds();
-
-// The label job_name: the job's name, else that of its file.
-std::string job_label(const specs::JobSpec& job);
-std::string job_label(const std::string& file);
 
 class run_metrics {
  public:

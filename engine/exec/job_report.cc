@@ -15,6 +15,7 @@
 #include "engine/plan/body_ports.h"
 #include "engine/plan/file_rules.h"
 #include "engine/sort/conservation.h"
+#include "specs/job_name.h"
 #include "specs/value.h"
 
 namespace flowrun::exec {
@@ -162,7 +163,7 @@ surroundings around(const report_input& in) {
 
 RunReport make_report(const report_input& in) {
   RunReport report;
-  report.set_job(in.graph->job->name());
+  report.set_job(specs::job_name(*in.graph->job));
   report.set_format(report_format);
   report.set_host(host_name());
   if (in.start_us != 0) report.set_start(time_text(in.start_us));
@@ -242,11 +243,10 @@ RunReport make_report(const report_input& in) {
 std::string report_text(const RunReport& report) {
   std::string out;
   for (const auto& r : report.results()) out += fmt::format("{}.{} = {}\n", r.node(), r.name(), r.value());
-  out +=
-      fmt::format("{}: {} in {}, {} of CPU, {} of memory at most (budget {}), {} threads, {}\n",
-                  report.job().empty() ? "job" : report.job(), report.status(), format_duration(report.wall_seconds()),
-                  format_duration(report.cpu_seconds()), format_bytes(report.peak_memory_bytes()),
-                  format_bytes(report.memory_budget_bytes()), report.threads(), report.io_backend());
+  out += fmt::format("{}: {} in {}, {} of CPU, {} of memory at most (budget {}), {} threads, {}\n", report.job(),
+                     report.status(), format_duration(report.wall_seconds()), format_duration(report.cpu_seconds()),
+                     format_bytes(report.peak_memory_bytes()), format_bytes(report.memory_budget_bytes()),
+                     report.threads(), report.io_backend());
   size_t widest = 4;
   for (const auto& n : report.nodes()) widest = std::max(widest, n.id().size());
   out += fmt::format("\n  {:<{}}  {:<16} {:>15} {:>10} {:>9} {:>9} {:>9}  {}\n", "node", widest, "op", "rows", "bytes",

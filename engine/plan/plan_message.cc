@@ -3,6 +3,7 @@
 #include <google/protobuf/util/json_util.h>
 
 #include "engine/base/error.h"
+#include "specs/job_name.h"
 
 namespace flowrun::plan {
 
@@ -151,7 +152,7 @@ void add_structure(const physical_plan& plan, PhysicalPlan& out) {
 PhysicalPlan to_proto(const graph& g, const physical_plan& plan) {
   PhysicalPlan out;
   if (g.job) {
-    out.set_job(g.job->name());
+    out.set_job(specs::job_name(*g.job));
     out.set_file(g.job->file());
   }
   PlanMachine& machine = *out.mutable_machine();

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """--metrics-file: what it says of runs that succeed, fail and are stopped; what becomes of the file that was there."""
 
+import json
 import os
 import re
 import signal
@@ -86,6 +87,18 @@ class metrics_file_test(process_test):
     def test_a_job_without_a_name_is_called_as_its_file(self):
         self.assertEqual(self.run_job(text=SORT.replace("name: sorting\n", "")).returncode, 0)
         self.assertEqual(self.values(job="job")["flowrun_job_success"], 1)
+
+    def test_a_job_has_one_name_everywhere(self):
+        text = SORT.replace("name: sorting\n", "")
+        self.write("nightly.sums.yaml", text)
+        for file, name in (("nightly.sums.yaml", "nightly.sums"), ("-", "job")):
+            done = self.flowrun("run", file, "--metrics-file", "job.prom", "--report", "report.json", input=text)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.values(job=name)["flowrun_job_success"], 1)
+            self.assertEqual(self.report()["job"], name)
+            self.assertIn(f"\n{name}: succeeded in ", "\n" + done.stderr)
+            self.assertEqual(json.loads(self.flowrun("plan", file, "-f", "json", input=text).stdout)["job"], name)
+            (self.dir / "job.prom").unlink()
 
     def test_faults_before_the_run(self):
         """An input that is missing ends a run of the night as a full disk does."""
