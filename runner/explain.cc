@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/base/fault.h"
 #include "engine/metrics/names.h"
+#include "engine/plan/reference.h"
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/exit_codes.h"
@@ -55,7 +56,8 @@ std::string metric_lines(const std::string& name) {
 int explain(const std::vector<std::string>& asked) {
   if (asked.empty()) {
     print("exit codes (flowrun explain 75 says more)\n\n" + exit_code_list() +
-          "\nflowrun explain NAME: an operator, a function, a metric; or a piece of a message, \"unknown column\"\n");
+          "\nflowrun explain NAME: an operator, a parameter, a key of a job, a function, a metric; or a piece of a "
+          "message, \"unknown column\"\n");
     return 0;
   }
   const std::string text = joined(asked, " ");
@@ -67,8 +69,13 @@ int explain(const std::vector<std::string>& asked) {
     print("a metric, of --metrics-listen and --metrics-file (name and labels, kind, meaning):\n\n" + lines);
     return 0;
   }
-  if (show_word(text)) return 0;
-  std::string out;
+  const bool is_word = show_word(text);
+  std::string out = plan::key_text(known_vocabulary(), text);  // a word may be the name of a parameter, too
+  if (!out.empty()) {
+    print((is_word ? "\n" : "") + out);
+    return 0;
+  }
+  if (is_word) return 0;
   for (const known_message& m : messages_like(text))
     out += fmt::format("{}… {} …\n\ncause    {}\nto do    {}\n", out.empty() ? "" : "\n", m.phrase, m.cause, m.remedy);
   if (!out.empty()) {
@@ -76,10 +83,13 @@ int explain(const std::vector<std::string>& asked) {
     return 0;
   }
   std::vector<std::string> words = known_vocabulary().names();
+  for (std::string& name : plan::key_names(known_vocabulary())) words.push_back(std::move(name));
   for (const metrics::metric_declaration& d : metrics::declarations) words.emplace_back(d.name);
   const std::string meant = did_you_mean(text, words);
   throw error(error_kind::usage, "nothing is known about '" + text + "'",
-              meant.empty() ? "give an exit code, an operator, a function, a metric, or a piece of a message" : meant);
+              meant.empty()
+                  ? "give an exit code, an operator, a parameter, a function, a metric, or a piece of a message"
+                  : meant);
 }
 
 }  // namespace flowrun::runner

@@ -144,6 +144,7 @@ inline constexpr const char* explain_examples =
   flowrun explain                     the exit codes
   flowrun explain 75                  what one means, what causes it, what to do
   flowrun explain sort                as flowrun ops sort
+  flowrun explain by                  a word in front of a colon, wherever a job may have it
   flowrun explain flowrun_node_rows_total
   flowrun explain "unknown column"    a piece of a message)text";
 

@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "engine/base/fault.h"
 #include "engine/record/value_type.h"
 #include "specs/parameters.h"
 
@@ -9,7 +14,96 @@ namespace flowrun::plan {
 
 namespace {
 
-constexpr std::string_view top = R"(## A job
+// A key of the YAML of a job, or several with one meaning: "name, doc".
+struct job_key {
+  std::string_view names;
+  std::string_view value;
+  std::string_view meaning;
+};
+
+struct key_table {
+  std::string_view of;  // what has these keys
+  std::vector<job_key> keys;
+};
+
+const key_table& keys_of_job() {
+  static const key_table table = {
+      "a job",
+      {{"flowrun", "1", "The version of the language; has to be there."},
+       {"name, doc", "text", "What the job is called, and what it does."},
+       {"verify", "true or false",
+        "[Verified sorts](../docs/reliability.md) check that they lose, add and change no row, and that their result "
+        "is in order. true: all sorts do, false: none does; without this key those of rows without strings do. The "
+        "options `--verify` and `--no-verify` win over it."},
+       {"plugins", "a list of names", "The [plugins](../docs/plugins.md) that the job needs."},
+       {"params", "a map {NAME: declaration}", "[Parameters](#parameters): what a run may say."},
+       {"resources", "a map", "[What the job may use](#resources)."},
+       {"types", "a map {NAME: {column: type}}", "[Row types](#types) that nodes name."},
+       {"nodes", "a map {NAME: node}", "The [nodes](#nodes); has to be there."},
+       {"graphs", "a map {NAME: graph}", "[Graphs](#graphs) that `call` runs."},
+       {"tests", "a list", "[Tests](#tests), which `flowrun test` runs."}}};
+  return table;
+}
+
+const key_table& keys_of_parameter() {
+  static const key_table table = {
+      "a parameter of a job",
+      {{"type", "the name of a type", "What a value looks like."},
+       {"default", "text or a number",
+        "The value where a run gives none. It may use ${env:…} and the parameters that are declared above it."},
+       {"required", "true or false",
+        "Whether a run has to give a value; true unless there is a default. A parameter that is neither required nor "
+        "has a value must not be used."},
+       {"min, max", "a number", "The least and the greatest value of an int, a float or bytes."},
+       {"values", "a list", "The values of an enum."},
+       {"help", "text", "What it is for."}}};
+  return table;
+}
+
+const key_table& keys_of_node() {
+  static const key_table table = {
+      "a node",
+      {{"op", "the name of an [operator](#operators)", "What the node does; has to be there."},
+       {"in", "NODE, [NODE, …] or {PORT: NODE}",
+        "Whose rows it reads: one node, a list where the order of the inputs counts, or one for each named port. "
+        "NODE.PORT is one output of a node that has several, and NODE alone its first."},
+       {"scalars", "NODE, [NODE, …] or {NAME: NODE}", "Streams of one row, whose values the node's expressions name."},
+       {"with", "a map", "The operator's parameters."},
+       {"on_error", "fail, skip or PORT; or {to: one of these, max_ratio: NUMBER}",
+        "What becomes of rows that can't be read, of operators that say \"rejected rows\"."},
+       {"doc", "text", "A note."}}};
+  return table;
+}
+
+const key_table& keys_of_graph() {
+  static const key_table table = {
+      "a graph",
+      {{"in", "{NAME: type} or {NAME: any}",
+        "The inputs, which its nodes read by name. An input of any type takes what the caller gives."},
+       {"out", "NODE, {NAME: NODE} or {NAME: {from: NODE, type: T}}",
+        "The outputs and the nodes they come from; a single one is called out. The type has to stand there if the "
+        "graph calls itself."},
+       {"scalars", "{NAME: {type: int, float, bool, date or timestamp, default: VALUE}}",
+        "Numbers and times that callers give under `with`, and expressions name."},
+       {"nodes", "a map {NAME: node}", "The nodes. They see each other, the inputs and the scalars, nothing else."},
+       {"doc", "text", "What it does."}}};
+  return table;
+}
+
+const key_table& keys_of_test() {
+  static const key_table table = {
+      "a test",
+      {{"name", "text", "What the test is called."},
+       {"params", "{NAME: VALUE}", "Values of parameters, as -p gives them. Paths that no test gives need no value."},
+       {"given", "{NODE: rows}",
+        "What a source gives instead of its file: a list of rows, or a text, which is all that the file holds."},
+       {"expect", "{NODE: rows, NODE.NAME: value}", "What a sink gets, and what a node reports (`reduce`, `check`)."},
+       {"fails", "text", "The job fails, and its message has this part."},
+       {"once", "true or false", "Not again with tiny blocks."}}};
+  return table;
+}
+
+constexpr std::string_view top_before = R"(## A job
 
 A job is one YAML file in UTF-8. It names the version of the language, and the nodes that rows flow through:
 
@@ -38,19 +132,9 @@ tests:
     expect: {write: ["a,2"]}
 ```
 
-| key | value | meaning |
-|---|---|---|
-| `flowrun` | 1 | The version of the language; has to be there. |
-| `name`, `doc` | text | What the job is called, and what it does. |
-| `verify` | true or false | [Verified sorts](../docs/reliability.md) check that they lose, add and change no row, and that their result is in order. true: all sorts do, false: none does; without this key those of rows without strings do. The options `--verify` and `--no-verify` win over it. |
-| `plugins` | a list of names | The [plugins](../docs/plugins.md) that the job needs. |
-| `params` | a map {NAME: declaration} | [Parameters](#parameters): what a run may say. |
-| `resources` | a map | [What the job may use](#resources). |
-| `types` | a map {NAME: {column: type}} | [Row types](#types) that nodes name. |
-| `nodes` | a map {NAME: node} | The [nodes](#nodes); has to be there. |
-| `graphs` | a map {NAME: graph} | [Graphs](#graphs) that `call` runs. |
-| `tests` | a list | [Tests](#tests), which `flowrun test` runs. |
+)";
 
+constexpr std::string_view top_behind = R"(
 Keys that are not known are faults, everywhere. Names of nodes, ports, parameters and row types begin with a letter or _ and go on with letters, digits, _ and -; names of columns and scalars, which expressions name, have no -. Inside {…} and […] YAML ends a plain word at any of `[ ] { } ,`: write "${name}", "bytes[16]", "decimal[2]" and "key[0:4]" in quotes there.
 
 )";
@@ -59,15 +143,9 @@ constexpr std::string_view parameters_before = R"(### Parameters
 
 Each has a `type`; all other keys may be left out.
 
-| key | value | meaning |
-|---|---|---|
-| `type` | one of the types below | What a value looks like. |
-| `default` | text or a number | The value where a run gives none. It may use ${env:…} and the parameters that are declared above it. |
-| `required` | true or false | Whether a run has to give a value; true unless there is a default. A parameter that is neither required nor has a value must not be used. |
-| `min`, `max` | a number | The least and the greatest value of an int, a float or bytes. |
-| `values` | a list | The values of an enum. |
-| `help` | text | What it is for. |
+)";
 
+constexpr std::string_view parameter_types = R"(
 | type | a value |
 |---|---|
 )";
@@ -113,19 +191,13 @@ A parameter with a - in its name can't be named in an expression. Where the rows
 
 A row type is a map {column: type}, under `types:` with a name or wherever a node asks for one. Columns keep their order. A column's type is )";
 
-constexpr std::string_view nodes = R"(.
+constexpr std::string_view nodes_before = R"(.
 
 ### Nodes
 
-| key | value | meaning |
-|---|---|---|
-| `op` | the name of an [operator](#operators) | What the node does; has to be there. |
-| `in` | NODE, [NODE, …] or {PORT: NODE} | Whose rows it reads: one node, a list where the order of the inputs counts, or one for each named port. NODE.PORT is one output of a node that has several, and NODE alone its first. |
-| `scalars` | NODE, [NODE, …] or {NAME: NODE} | Streams of one row, whose values the node's expressions name. |
-| `with` | a map | The operator's parameters. |
-| `on_error` | fail, skip or PORT; or {to: one of these, max_ratio: NUMBER} | What becomes of rows that can't be read, of operators that say "rejected rows". |
-| `doc` | text | A note. |
+)";
 
+constexpr std::string_view nodes_behind = R"(
 The nodes may stand in any order; they must not form a circle. Any number of nodes may read one output. An output that no node reads is a fault, except where the operator says something by itself (`check`, `reduce`).
 
 `scalars: totals` lets the expressions of the node name values of the one row that `totals` gives: `totals.mean` for its column `mean`, as far as that is a number, a time or a bool. With a map, `scalars: {all: totals}`, the name is `all.mean`. Such a value is the same for all rows, as a constant is. The node runs once it is known; rows that would come earlier wait in a queue, on scratch beyond a share of the memory. Another number of rows than one ends the job. A `reduce` always gives one row:
@@ -169,14 +241,9 @@ tests:
 
 A graph under `graphs:` is a part of a job with a name. `call` runs it, any number of times, and inside of itself too.
 
-| key | value | meaning |
-|---|---|---|
-| `in` | {NAME: type} or {NAME: any} | The inputs, which its nodes read by name. An input of any type takes what the caller gives. |
-| `out` | NODE, {NAME: NODE} or {NAME: {from: NODE, type: T}} | The outputs and the nodes they come from; a single one is called out. The type has to stand there if the graph calls itself. |
-| `scalars` | {NAME: {type: int, float, bool, date or timestamp, default: VALUE}} | Numbers and times that callers give under `with`, and expressions name. |
-| `nodes` | a map {NAME: node} | The nodes. They see each other, the inputs and the scalars, nothing else. |
-| `doc` | text | What it does. |
+)";
 
+constexpr std::string_view graphs_behind = R"(
 ```yaml
 flowrun: 1
 graphs:
@@ -201,29 +268,92 @@ tests:
 
 `flowrun test` runs the job of each test twice, as it is and with tiny blocks and everything on scratch. Files are neither written nor read, but for one that a test names itself, under `params`.
 
-| key | value | meaning |
-|---|---|---|
-| `name` | text | What the test is called. |
-| `params` | {NAME: VALUE} | Values of parameters, as -p gives them. Paths that no test gives need no value. |
-| `given` | {NODE: rows} | What a source gives instead of its file: a list of rows, or a text, which is all that the file holds. |
-| `expect` | {NODE: rows, NODE.NAME: value} | What a sink gets, and what a node reports (`reduce`, `check`). |
-| `fails` | text | The job fails, and its message has this part. |
-| `once` | true or false | Not again with tiny blocks. |
+)";
 
+constexpr std::string_view tests_behind = R"(
 A row of text is one line of the file. A row of `file.read_rows` and `file.write_rows` is a list of its columns, or the value itself where there is one column.
 
 )";
 
+// The names of a key, one by one.
+std::vector<std::string> names_of(const job_key& key) {
+  std::vector<std::string> out;
+  for (std::string_view rest = key.names; !rest.empty();) {
+    const size_t end = std::min(rest.find(", "), rest.size());
+    out.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 2, rest.size()));
+  }
+  return out;
+}
+
+std::string table_markdown(const key_table& table) {
+  std::string out = "| key | value | meaning |\n|---|---|---|\n";
+  for (const job_key& key : table.keys)
+    out += fmt::format("| `{}` | {} | {} |\n", joined(names_of(key), "`, `"), key.value, key.meaning);
+  return out;
+}
+
+// As a terminal shows it: [a link](page.md) is its text.
+std::string without_links(std::string_view markdown) {
+  std::string out;
+  for (size_t i = 0; i < markdown.size(); ++i) {
+    const size_t behind = markdown[i] == '[' ? markdown.find("](", i) : std::string_view::npos;
+    const size_t end = behind == std::string_view::npos ? behind : markdown.find(')', behind);
+    if (end == std::string_view::npos || markdown.substr(i + 1, behind - i - 1).find('[') != std::string_view::npos) {
+      if (markdown[i] != '`') out += markdown[i];
+      continue;
+    }
+    out += markdown.substr(i + 1, behind - i - 1);
+    i = end;
+  }
+  return out;
+}
+
+const std::array<const key_table*, 5>& key_tables() {
+  static const std::array<const key_table*, 5> all = {&keys_of_job(), &keys_of_node(), &keys_of_parameter(),
+                                                      &keys_of_graph(), &keys_of_test()};
+  return all;
+}
+
 }  // namespace
 
+std::vector<std::string> job_key_names() {
+  std::vector<std::string> out;
+  for (const key_table* table : key_tables())
+    for (const job_key& key : table->keys)
+      for (std::string& name : names_of(key)) out.push_back(std::move(name));
+  return out;
+}
+
+std::string job_key_text(const std::string& name) {
+  std::string out;
+  for (const key_table* table : key_tables())
+    for (const job_key& key : table->keys) {
+      const std::vector<std::string> names = names_of(key);
+      if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+      out += fmt::format("a key of {}: {}\n  {}\n", table->of, without_links(key.value), without_links(key.meaning));
+    }
+  return out;
+}
+
 std::string job_markdown() {
-  std::string out(top);
+  std::string out(top_before);
+  out += table_markdown(keys_of_job());
+  out += top_behind;
   out += parameters_before;
+  out += table_markdown(keys_of_parameter());
+  out += parameter_types;
   for (const specs::param_type_help& type : specs::param_types())
     out += fmt::format("| `{}` | {} |\n", type.name, type.values);
   out += parameters_behind;
   out += record::value_type_names();
-  out += nodes;
+  out += nodes_before;
+  out += table_markdown(keys_of_node());
+  out += nodes_behind;
+  out += table_markdown(keys_of_graph());
+  out += graphs_behind;
+  out += table_markdown(keys_of_test());
+  out += tests_behind;
   return out;
 }
 

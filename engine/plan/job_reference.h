@@ -3,9 +3,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace flowrun::plan {
 
 std::string job_markdown();
+
+// The keys of a job's YAML: of the job itself, its nodes, parameters, graphs and tests.
+std::vector<std::string> job_key_names();
+// What a key of this name means, wherever there is one; empty: there is none.
+std::string job_key_text(const std::string& name);
 
 }  // namespace flowrun::plan

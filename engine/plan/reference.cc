@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/expr/functions.h"
 #include "engine/expr/outside_function.h"
@@ -68,6 +69,11 @@ std::string operator_markdown(const operator_declaration& d) {
   }
   if (!d.example.empty()) out += fmt::format("```yaml\n{}{}```\n\n", d.example, d.example.ends_with('\n') ? "" : "\n");
   return out;
+}
+
+// What a parameter takes, and whether it may be left out.
+std::string described(const parameter_declaration& p) {
+  return describe(p) + (p.required ? "; required" : p.default_text.empty() ? "" : "; default " + p.default_text);
 }
 
 std::string function_table(const std::vector<expr::function_help>& functions) {
@@ -187,8 +193,7 @@ std::string usage_text(const operator_declaration& d) {
   size_t width = 0;
   for (const parameter_declaration& p : d.parameters) width = std::max(width, p.name.size());
   for (const parameter_declaration& p : d.parameters) {
-    std::string extra = p.required ? "; required" : p.default_text.empty() ? "" : "; default " + p.default_text;
-    out += fmt::format("  {:<{}}  {}{}\n", p.name, width, describe(p), extra);
+    out += fmt::format("  {:<{}}  {}\n", p.name, width, described(p));
     if (!p.help.empty()) out += fmt::format("  {:<{}}  {}\n", "", width, p.help);
   }
   if (d.free_columns) out += "  every other key is a column of the output and its expression\n";
@@ -201,6 +206,33 @@ std::string usage_text(const operator_declaration& d) {
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }
+  return out;
+}
+
+std::vector<std::string> key_names(const vocabulary& catalog) {
+  std::vector<std::string> out = job_key_names();
+  for (const std::string& op : catalog.names())
+    for (const parameter_declaration& p : catalog.find(op)->parameters) out.push_back(p.name);
+  return out;
+}
+
+std::string key_text(const vocabulary& catalog, const std::string& name) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> meanings;  // and the operators that have them
+  for (const std::string& op : catalog.names())
+    for (const parameter_declaration& p : catalog.find(op)->parameters) {
+      if (p.name != name) continue;
+      std::string meaning = described(p) + (p.help.empty() ? "" : "\n  " + p.help);
+      const auto same =
+          std::find_if(meanings.begin(), meanings.end(), [&](const auto& other) { return other.first == meaning; });
+      if (same == meanings.end())
+        meanings.push_back({std::move(meaning), {op}});
+      else
+        same->second.push_back(op);
+    }
+  std::string out = job_key_text(name);
+  for (const auto& [meaning, operators] : meanings)
+    out += fmt::format("a parameter of {} (under with:): {}\n", joined(operators, ", "), meaning);
+  if (!meanings.empty()) out += "\n`flowrun ops NAME` explains an operator with all its parameters\n";
   return out;
 }
 

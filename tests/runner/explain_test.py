@@ -47,6 +47,28 @@ class explain_test(process_test):
         self.assertEqual(self.explained("sort"), self.flowrun("ops", "sort").stdout)
         self.assertEqual(self.explained("sqrt"), self.flowrun("ops", "sqrt").stdout)
 
+    def test_parameters_and_keys(self):
+        self.assertRegex(self.explained("by"), r"(?m)^a parameter of (.+, )?sort\b.* \(under with:\): a list of keys.*; required\n  \w")
+        for word in ("carry", "body", "next", "until", "times"):
+            self.assertIn("a parameter of loop (under with:): ", self.explained(word))
+        for word in ("op", "in", "with", "on_error", "scalars"):
+            self.assertIn("a key of a node: ", self.explained(word))
+        self.assertIn("a key of a job: a list\n  Tests, which flowrun test runs.\n", self.explained("tests"))
+        # One word, three meanings.
+        self.assertEqual(re.findall(r"^a key of (.+?):", self.explained("name"), re.MULTILINE), ["a job", "a test"])
+        # A word may be an operator or a function, too.
+        both = self.explained("first")
+        self.assertTrue(both.startswith(self.flowrun("ops", "first").stdout))
+        self.fails(64, self.flowrun("explain", "carri"), "did you mean 'carry'?")
+
+    def test_every_parameter_of_the_reference(self):
+        reference = (ROOT / "specs/REFERENCE.md").read_text().split("## Resources")[0]
+        tables = re.findall(r"^\| (?:key|parameter) \|.*\n\|-.*\n((?:\|.*\n)+)", reference, re.MULTILINE)
+        names = {name for table in tables for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.split(" | ")[0])}
+        self.assertGreater(len(names), 60)
+        unknown = [name for name in sorted(names) if self.flowrun("explain", name).returncode != 0]
+        self.assertEqual(unknown, [])
+
     def test_every_metric(self):
         for line in self.flowrun("metrics").stdout.splitlines():
             self.assertIn(line, self.explained(re.match(r"\w+", line).group()))
