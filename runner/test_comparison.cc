@@ -44,7 +44,7 @@ void compare_output(const fitted_test::output& expected, const std::string& path
     return;
   }
   differs.what = kind::rows;
-  differs.found = content_of(path);
+  differs.found = expected.packed ? with_one_nan(content_of(path), expected.type) : content_of(path);
   const std::string& found = differs.found;
   if (found == expected.bytes) return;
   const auto lines = [&expected](const std::string& bytes) {

@@ -121,7 +121,7 @@ class fitting {
     if (specs::is_scalar(rows))
       output.bytes = specs::text(rows);
     else if (output.packed)
-      output.bytes = packed_rows(rows, output.type, faults_);
+      output.bytes = with_one_nan(packed_rows(rows, output.type, faults_), output.type);
     else
       output.bytes = joined_lines(rows, output.delimiter, faults_);
     out_.outputs.push_back(std::move(output));

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
 
 #include "operators/parts/text/csv_value.h"
 #include "operators/parts/text/value_text.h"
@@ -21,6 +24,15 @@ std::string expected_value(record::value_type type, const std::string& text) {
   std::string out = operators::refusal(type, text);
   out.resize(std::min(out.size(), out.find(", got ")));
   return out.starts_with(lead) ? out.substr(lead.size()) : out;
+}
+
+template <class Float>
+void unify_nan(char* at) {
+  Float value;
+  std::memcpy(&value, at, sizeof value);
+  if (!std::isnan(value)) return;
+  value = std::numeric_limits<Float>::quiet_NaN();
+  std::memcpy(at, &value, sizeof value);
 }
 
 class row_packer {
@@ -101,6 +113,18 @@ std::string packed_rows(const Value& list, const record::row_type& type, specs::
   row_packer packer(type, faults);
   for (const Value& row : list.list().items()) packer.add(row);
   return packer.take();
+}
+
+std::string with_one_nan(std::string rows, const record::row_type& type) {
+  const size_t row_bytes = type.row_bytes();
+  for (const record::column& c : type.columns()) {
+    if (!c.type.is_float()) continue;
+    for (size_t row = 0; row + row_bytes <= rows.size(); row += row_bytes) {
+      char* const cell = rows.data() + row + c.offset;
+      c.type.kind == record::type_kind::f32 ? unify_nan<float>(cell) : unify_nan<double>(cell);
+    }
+  }
+  return rows;
 }
 
 std::vector<std::string> shown_rows(std::string_view bytes, const record::row_type& type) {

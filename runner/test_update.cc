@@ -116,7 +116,7 @@ class expected_rows {
     Value list;
     *list.mutable_list()->add_items() = item;
     specs::fault_sink ignored("");  // the test could be fitted, so there are none
-    return packed_rows(list, form_.type, ignored);
+    return with_one_nan(packed_rows(list, form_.type, ignored), form_.type);
   }
 
   void rewrite(size_t index, const std::string& row) {

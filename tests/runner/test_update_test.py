@@ -168,6 +168,21 @@ class test_update_test(process_test):
             self.assertIn("+ {b: true, u: 255, ", done.stdout)
             self.nothing_to_do("a.yaml")
 
+    def test_a_nan_is_a_nan(self):
+        """0.0 / 0.0 has its sign set, which its text doesn't say."""
+        job = ("flowrun: 1\nnodes:\n  read: {op: file.read_rows, with: {path: x, type: {a: f64, b: f32}}}\n"
+               "  over: {op: map, in: read, with: {q: a / a, r: b / b, s: 0.0 - a / a}}\n"
+               "  n: {op: reduce, in: over, with: {let: {sum: sum(q)}}}\n"
+               "  write: {op: file.write_rows, in: over, with: {path: y}}\ntests:\n")
+        self.becomes(
+            "  - given: {read: [[0, 0], [2, 4]]}\n    expect: {write: [], n.sum: 1}\n"
+            "  - given: {read: [[0, 0], [2, 4]]}\n    expect: {write: [[nan, nan, 7], [1, 1, -1]], n.sum: nan}\n",
+            "  - given: {read: [[0, 0], [2, 4]]}\n    expect: {write: [\n      {q: nan, r: nan, s: nan},\n"
+            "      {q: 1, r: 1, s: -1}\n    ], n.sum: nan}\n"
+            "  - given: {read: [[0, 0], [2, 4]]}\n    expect: {write: [[nan, nan, nan], [1, 1, -1]], n.sum: nan}\n",
+            job=job,
+        )
+
     def test_only_cells_that_differ(self):
         job = ("flowrun: 1\nnodes:\n  read: {op: file.read_rows, with: {path: x, type: {a: u32, b: i16}}}\n"
                "  write: {op: file.write_rows, in: read, with: {path: y}}\ntests:\n")
