@@ -10,7 +10,6 @@
 #include <set>
 
 #include "engine/base/error.h"
-#include "runner/document.h"
 #include "specs/source_text.h"
 
 namespace flowrun::runner {
@@ -48,6 +47,21 @@ std::vector<std::string> files_below(const std::string& directory) {
     throw error(error_kind::missing_input, "can't read the directory " + directory + ": " + problem.message());
   std::sort(out.begin(), out.end());
   return out;
+}
+
+// True where the file has other names. Throws error(output) where it may not be replaced.
+bool expect_unchanged(const spec_file& before) {
+  const std::string as_it_was = "; the file is as it was";
+  struct stat there {};
+  const bool writable = ::stat(before.path.c_str(), &there) == 0 && (there.st_mode & 0222) != 0;
+  if (!writable || ::access(before.path.c_str(), W_OK) != 0)
+    throw error(error_kind::output,
+                "can't update " + before.path + ": " + (writable ? errno_text(errno) : "it is read-only") + as_it_was,
+                "make it writable (chmod u+w), or run flowrun test without --update");
+  if (read_text(before.path) != before.text)
+    throw error(error_kind::output, "can't update " + before.path + ": it was changed while its tests ran" + as_it_was,
+                "run the command again");
+  return there.st_nlink > 1;
 }
 
 }  // namespace
@@ -91,20 +105,9 @@ void expect_files(const std::vector<std::string>& paths) {
   }
 }
 
-void replace_spec(const spec_file& before, const std::string& text) {
-  const std::string as_it_was = "; the file is as it was";
-  struct stat there {};
-  const bool writable = ::stat(before.path.c_str(), &there) == 0 && (there.st_mode & 0222) != 0;
-  if (!writable || ::access(before.path.c_str(), W_OK) != 0)
-    throw error(error_kind::output,
-                "can't update " + before.path + ": " + (writable ? errno_text(errno) : "it is read-only") + as_it_was,
-                "make it writable (chmod u+w), or run flowrun test without --update");
-  if (read_text(before.path) != before.text)
-    throw error(error_kind::output, "can't update " + before.path + ": it was changed while its tests ran" + as_it_was,
-                "run the command again");
-  pending_document document(before.path);
-  document.append(text);
-  document.commit(true);
+spec_replacement::spec_replacement(const spec_file& before, const std::string& text)
+    : has_other_names_(expect_unchanged(before)), document_(before.path) {
+  document_.append(text);
 }
 
 }  // namespace flowrun::runner

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <set>
 
 #include "runner/commands.h"
@@ -91,7 +92,8 @@ class test_session {
     num_failed_ += failed;
     num_faulty_specs_ += faulty ? 1 : 0;
     screen_.erase_line();
-    if (spec.text != before.text) replace_spec(before, spec.text);
+    std::optional<spec_replacement> replacement;
+    if (spec.text != before.text) replacement.emplace(before, spec.text);
     const size_t updated = num_updated_ - updated_before;
     if (faulty && failed == 0)
       tell(spec, "FAILED", "the spec has faults");
@@ -102,6 +104,14 @@ class test_session {
     else if (!screen_.quiet())
       tell(spec, "ok", fmt::format("{}, {:.2f} s", counted(chosen.size(), "test"), seconds_since(start)));
     print(screen_.mask().masked(details_));
+    if (replacement) put_in_place(*replacement, spec);
+  }
+
+  // Once everything about it has been said: no file changes without a word where standard output is full or has gone.
+  void put_in_place(spec_replacement& replacement, const spec_file& spec) {
+    replacement.commit();
+    if (replacement.has_other_names())
+      screen_.warn(spec.path + " has other names (hard links), which keep what it was before");
   }
 
   // False: it failed.

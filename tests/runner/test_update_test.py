@@ -279,6 +279,24 @@ class test_update_test(process_test):
         self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o640)
         self.assertEqual(self.files(), ["link.yaml", "real/a.yaml"])
 
+    def test_hard_links_keep_what_was_there(self):
+        text = LINES + "  - {given: {read: [b, a]}, expect: {n.n: 3}}\n"
+        path = self.write("a.yaml", text)
+        os.link(path, self.dir / "copy.of.a")
+        done = self.update("a.yaml")
+        self.assertIn("warning: a.yaml has other names (hard links), which keep what it was before", done.stderr)
+        self.assertEqual(path.read_text(), text.replace("3", "2"))
+        self.assertEqual((self.dir / "copy.of.a").read_text(), text)
+
+    def test_nothing_changes_that_can_not_be_told(self):
+        text = LINES + "  - {given: {read: [b, a]}, expect: {n.n: 3}}\n"
+        path = self.write("a.yaml", text)
+        done = self.shell('exec "$0" test --update a.yaml > /dev/full')
+        self.assertEqual(done.returncode, 73, done.stderr)
+        self.assertIn(b"can't write to standard output", done.stderr)
+        self.assertEqual(path.read_text(), text)
+        self.assertEqual(self.files(), ["a.yaml"])
+
     def test_a_file_that_can_not_be_written(self):
         text = LINES + "  - {given: {read: [b, a]}, expect: {n.n: 3}}\n"
         path = self.write("a.yaml", text)
