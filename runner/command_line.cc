@@ -22,6 +22,7 @@
 #include "runner/plugins_words.h"
 #include "runner/resource_words.h"
 #include "runner/run_words.h"
+#include "runner/values_of_options.h"
 
 namespace flowrun::runner {
 
@@ -87,7 +88,7 @@ class parser {
   }
 
   invocation parse(words given) {
-    given = with_page_address(with_command(std::move(given)));
+    given = with_looked_at_values(with_command(std::move(given)));
     std::reverse(given.begin(), given.end());  // CLI11 takes them from the back
     try {
       app_.parse(given);
@@ -210,7 +211,7 @@ class parser {
     declared_command& sub =
         add(command::test, "test", "Runs the tests: of jobs, on rows that the tests bring along.", test_examples);
     sub.argument("PATH", files_, "Jobs, or directories of jobs (*.yaml, at any depth). Default: this directory.");
-    sub.word("-k,--filter", pattern_, "TEXT", "Only tests with this text in their names.");
+    sub.word("-k,--filter", pattern_, "TEXT", "Only tests with this text in their names.").may_be_empty();
     sub.flag("-u,--update", out_.test.update,
              "Writes into the jobs what comes, in place of expected rows and values that differ.");
     sub.word("-m,--memory", resources_.memory, "BYTES", "Memory budget of each job. Default: the job's.");
@@ -289,9 +290,19 @@ class parser {
     return out;
   }
 
+  words with_looked_at_values(words given) {
+    for (const listed_command& c : commands_) {
+      if (command_at_ >= given.size() || !c.declared.app().check_name(given[command_at_])) continue;
+      looked_at_words looked = look_at_values(std::move(given), command_at_, program_, c.declared);
+      behind_ui_ = std::move(looked.behind_ui);
+      return std::move(looked.words);
+    }
+    return given;
+  }
+
   // `flowrun job.yaml` is `flowrun run job.yaml`: finds the place where a command stands or is to be put.
-  words with_command(words given) const {
-    size_t at = 0;
+  words with_command(words given) {
+    size_t& at = command_at_ = 0;
     while (at < given.size()) {
       const std::string& word = given[at];
       if (word == "--color" || word == "--plugin") {
@@ -345,6 +356,9 @@ class parser {
     if (left.empty()) return;
     const auto option =
         std::find_if(left.begin(), left.end(), [](const std::string& w) { return w.size() > 1 && w[0] == '-'; });
+    std::error_code ignored;
+    if (option == left.end() && !behind_ui_.empty() && !std::filesystem::exists(behind_ui_, ignored))
+      page_addresses(behind_ui_);  // says what an address is
     if (option == left.end())
       throw error(error_kind::usage, "unexpected argument '" + left.front() + "'", hint_for_help());
     const std::string name = option->substr(0, option->find('='));
@@ -456,6 +470,8 @@ class parser {
   declared_command program_{app_};
   std::deque<listed_command> commands_;  // as --help lists them
   invocation out_;
+  size_t command_at_ = 0;  // among the words that were given
+  std::string behind_ui_;  // looked_at_words
   bool quiet_ = false;
   bool verbose_ = false;
   bool no_files_ = false;

@@ -13,8 +13,26 @@ declared_option& declared_option::for_experts() {
 }
 
 declared_option& declared_option::one_of(std::vector<std::string> choices) {
-  *choices_ = std::move(choices);
+  facts_->choices = std::move(choices);
   return *this;
+}
+
+declared_option& declared_option::may_be_empty() {
+  facts_->may_be_empty = true;
+  return *this;
+}
+
+bool option_value::is_path() const {
+  return form == "PATH" || form.starts_with("FILE") || form.starts_with("DIR") || form.starts_with("JOB");
+}
+
+bool declared_command::has(const std::string& name) const { return app_->get_option_no_throw(name) != nullptr; }
+
+std::optional<option_value> declared_command::value_of(const std::string& name) const {
+  const CLI::Option* const option = std::as_const(*app_).get_option_no_throw(name);
+  if (option == nullptr || option->get_items_expected_max() == 0) return std::nullopt;
+  const auto facts = facts_.find(option);  // --help is CLI11's own
+  return option_value{name, option->get_type_name(), facts != facts_.end() && facts->second.may_be_empty};
 }
 
 declared_option declared_command::flag(const std::string& names, bool& to, const std::string& help) {
@@ -55,7 +73,7 @@ described_command declared_command::described() const {
   out.notes = app_->get_footer();
   for (const CLI::Option* option : std::as_const(*app_).get_options()) {
     if (option->get_positional()) {
-      out.arguments.push_back({option->get_name(true), option->get_description(), choices_.at(option)});
+      out.arguments.push_back({option->get_name(true), option->get_description(), facts_.at(option).choices});
       continue;
     }
     described_option o;
@@ -64,8 +82,8 @@ described_command declared_command::described() const {
     if (option->get_items_expected_max() > 0) o.value = option->get_type_name();
     o.help = option->get_description();
     o.group = option->get_group();
-    const auto choices = choices_.find(option);  // --help is CLI11's own
-    if (choices != choices_.end()) o.choices = choices->second;
+    const auto facts = facts_.find(option);  // --help is CLI11's own
+    if (facts != facts_.end()) o.choices = facts->second.choices;
     out.options.push_back(std::move(o));
   }
   return out;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "engine/metrics/listening.h"
 
@@ -11,9 +10,8 @@ namespace flowrun::runner {
 // Where it listens if nothing is said: a port that can be kept as a bookmark.
 inline constexpr const char* default_page_address = "127.0.0.1:9465";
 
-// The words of a command line, with --ui as one word that has its address. --ui may stand alone; what stands behind it
-// is an address only where it looks like one, so that the job may follow.
-std::vector<std::string> with_page_address(std::vector<std::string> given);
+// Whether a word behind --ui is its address. --ui may stand alone, so that the job may follow.
+bool looks_like_page_address(const std::string& word);
 
 // Throws error(usage) for what is no address.
 metrics::listen_range page_addresses(const std::string& text);

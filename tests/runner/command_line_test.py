@@ -98,6 +98,49 @@ class usage_test(process_test):
                 done = self.flowrun(*arguments)
                 self.fails(64, done, "flowrun: error:", *parts)
 
+    def test_an_empty_value_is_none(self):
+        self.write("job.yaml", SORT)
+        for option in ("--metrics-file", "--report", "--ui", "-T", "-m", "--metrics-listen", "-p", "--color", "--plugin"):
+            for words in ([option, ""], [f"{option}="]) if option.startswith("--") else ([option, ""], ["-q" + option[1:], ""]):
+                if words == ["--ui", ""]:
+                    continue  # its address may be left out
+                with self.subTest(words=words):
+                    self.fails(64, self.flowrun("job.yaml", *words), f"{option} needs a value (", "and it is empty", f"leave out {option}")
+        self.fails(64, self.flowrun("graph", "job.yaml", "-o", ""), "-o needs a value (FILE), and it is empty")
+        self.fails(64, self.flowrun("--plugin", "", "check", "job.yaml"), "--plugin needs a value (PATH)")
+        self.assertEqual(self.files(), ["job.yaml"])
+        self.assertEqual(self.flowrun("test", "-k", "", "job.yaml").returncode, 0)
+
+    def test_an_option_is_no_value(self):
+        self.write("job.yaml", SORT)
+        for words, parts in [
+            (["job.yaml", "--report", "--ui"], ["--report needs a file; '--ui' is an option", "write ./--ui for a file of that name"]),
+            (["job.yaml", "--report", "--ui=9465"], ["--report needs a file; '--ui' is an option"]),
+            (["job.yaml", "-T", "--quiet"], ["-T needs a directory; '--quiet' is an option", "write ./--quiet for a directory"]),
+            (["job.yaml", "-m", "--threads", "2"], ["-m needs a value (BYTES); '--threads' is an option"]),
+            (["job.yaml", "-qm", "--threads", "2"], ["-m needs a value (BYTES); '--threads' is an option"]),
+            (["--color", "--quiet", "check", "job.yaml"], ["--color needs a value (WHEN); '--quiet' is an option"]),
+            (["test", "-k", "--update", "."], ["-k needs a value (TEXT); '--update' is an option"]),
+            (["test", "--filter", "--update", "."], ["write --filter=--update if that is the value"]),
+        ]:
+            with self.subTest(words=words):
+                self.fails(64, self.flowrun(*words), "flowrun: error: ", *parts)
+        self.assertEqual(self.files(), ["job.yaml"])
+        for report in ("./--ui", "--none", "-q"):
+            self.assertEqual(self.flowrun("job.yaml", "-q", "--report", report).returncode, 0)
+            self.assertTrue((self.dir / report).exists())
+        self.assertEqual(self.flowrun("job.yaml", "-q", "--report=--verify").returncode, 0)
+        self.assertTrue((self.dir / "--verify").exists())
+
+    def test_what_is_no_address(self):
+        self.write("job.yaml", SORT)
+        for words in (["--ui", "foo", "job.yaml"], ["job.yaml", "--ui", "foo"], ["run", "--ui", "foo", "-q", "job.yaml"]):
+            self.fails(64, self.flowrun(*words), "'foo' is no address to serve the page at", "give a port (9465: ")
+        self.write("foo", SORT)
+        self.fails(64, self.flowrun("--ui", "foo", "job.yaml"), "unexpected argument 'job.yaml'")
+        for words in (["--ui", "foo"], ["foo", "--ui"], ["--ui", "--quiet", "foo"], ["foo", "--ui", "0"]):
+            self.assertEqual(self.flowrun(*words).returncode, 0)
+
     def test_no_such_job(self):
         self.write("job.yaml", SORT)
         self.fails(66, self.flowrun("jbo.yaml"), "there is no job jbo.yaml", "did you mean 'job.yaml'?")
