@@ -12,6 +12,12 @@ void check_keys(const Value& map, std::string_view of, const std::vector<std::st
     const std::string& key = entry.key();
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     std::string message = fmt::format("unknown key '{}' in {}", quotable(key), of);
+    const size_t colon = key.find(':');  // {op:sort}
+    if (colon != std::string::npos && std::find(known.begin(), known.end(), key.substr(0, colon)) != known.end()) {
+      faults.add(entry.key_position(), fmt::format("a space is missing after the colon in '{}'", quotable(key)),
+                 quotable(key.substr(0, colon + 1)) + " " + quotable(key.substr(colon + 1)));
+      continue;
+    }
     const auto habit =
         std::find_if(renamed.begin(), renamed.end(), [&](const auto& pair) { return pair.first == key; });
     if (habit != renamed.end())

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "specs/value.h"
 #include "specs/yaml_quoting.h"
 
 namespace flowrun::specs {
@@ -28,6 +29,31 @@ cut cut_word(std::string_view text, size_t bracket) {
   size_t end = close + 1;
   while (end < text.size() && text[end] != ' ' && breaks_words.find(text[end]) == std::string_view::npos) ++end;
   return {quotable(text.substr(begin, end - begin)), begin};
+}
+
+// "op:sort", where YAML takes a word for text and not for a key, since no blank follows the colon. yaml-cpp notices in
+// the lines below. Looks at the line above the one with `offset`, and passes over empty lines and comments.
+cut key_without_blank(std::string_view text, size_t offset) {
+  size_t end = text.rfind('\n', offset == 0 ? 0 : offset - 1);
+  while (end != std::string_view::npos && end > 0) {
+    const size_t line_break = text.rfind('\n', end - 1);
+    const size_t line_begin = line_break == std::string_view::npos ? 0 : line_break + 1;
+    const std::string_view line = text.substr(line_begin, end - line_begin);
+    size_t begin = line.find_first_not_of(' ');
+    while (begin != std::string_view::npos && line.substr(begin).starts_with("- "))
+      begin = line.find_first_not_of(' ', begin + 1);
+    if (begin == std::string_view::npos || line[begin] == '#') {
+      end = line_break;
+      continue;
+    }
+    const size_t colon = line.find(':', begin);
+    const bool is_key = colon != std::string_view::npos && is_id(line.substr(begin, colon - begin));
+    // https://… is no key, and what has a key in front is another slip.
+    const bool has_blank = is_key && (colon + 1 == line.size() || line[colon + 1] == ' ');
+    if (!is_key || has_blank || line.substr(colon).starts_with("://")) return {};
+    return {quotable(line.substr(begin, line.find_last_not_of(' ') + 1 - begin)), line_begin + begin};
+  }
+  return {};
 }
 
 struct advice {
@@ -110,6 +136,15 @@ void report_yaml_error(std::string_view message, const yaml_progress& progress, 
   if (at_end && last != unknown && position.origin().empty()) position = source.position_of(last);
   const bool in_block =
       message.starts_with(YAML::ErrorMsg::END_OF_MAP) || message.starts_with(YAML::ErrorMsg::MAP_VALUE);
+  if (in_block && offset != unknown) {
+    if (const cut found = key_without_blank(text, offset); !found.word.empty()) {
+      const size_t colon = found.word.find(':');
+      const std::string spaced = found.word.substr(0, colon + 1) + " " + found.word.substr(colon + 1);
+      if (position.origin().empty()) position = source.position_of(found.begin);
+      faults.add(position, "a space is missing after the colon in '" + found.word + "'", spaced);
+      return;
+    }
+  }
   if ((flow_map || flow_list || in_block) && !at_end && cut_word(text, offset).word.empty()) {
     if (std::optional<quoting_fault> found = quoting_fault_at(text, offset, flow_map || flow_list)) {
       faults.add(position, std::move(found->message), "text in quotes", std::move(found->hint));

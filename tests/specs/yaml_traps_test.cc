@@ -22,6 +22,26 @@ TEST(yaml_traps, second_document_is_a_fault) {
   EXPECT_THAT(faults_in("---\n" + head + "...\n"), ElementsAre());
 }
 
+TEST(yaml_traps, a_key_without_a_space_behind_its_colon) {
+  const std::string begin = "flowrun: 1\nnodes:\n  a:\n    ";
+  for (const std::string behind : {"\n    in: x\n", "\n\n    # why\n    with: {by: [v]}\n"}) {
+    const fault f = only_fault(begin + "op:sort" + behind);
+    EXPECT_EQ(f.where, (source_position{"job.yaml", 4, 5})) << behind;
+    EXPECT_EQ(f.message, "a space is missing after the colon in 'op:sort'");
+    EXPECT_EQ(f.expected, "op: sort");
+  }
+  EXPECT_THAT(faults_in(begin + "op: sort\n    in: x\n    with:[a]\n  b: {op: map}\n"),
+              ElementsAre("6:5 a space is missing after the colon in 'with:[a]'"));
+  EXPECT_THAT(faults_in(begin + "in: x\n    op:sort  \n  b: {op: map}\n"),
+              ElementsAre("5:5 a space is missing after the colon in 'op:sort'"));
+  EXPECT_THAT(faults_in("flowrun:1\nnodes: {}\n"),
+              ElementsAre("1:1 a space is missing after the colon in 'flowrun:1'"));
+  EXPECT_THAT(faults_in(begin + "op: sort\n    doc: see\n      https://x\n      and: more\n"),
+              ElementsAre(StartsWith("7:")));
+  EXPECT_THAT(faults_in("flowrun: 1\nnodes:\n  a: {op:sort}\n"),
+              ElementsAre("3:3 the node 'a' has no op", "3:7 a space is missing after the colon in 'op:sort'"));
+}
+
 TEST(yaml_traps, text_after_the_document_is_a_fault) {
   EXPECT_THAT(faults_in("{flowrun: 1, nodes: {a: {op: generate}}}\nb: 1\n"),
               ElementsAre(StartsWith("2:1 text after the end of the job")));
