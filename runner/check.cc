@@ -14,6 +14,7 @@ int check(const check_arguments& arguments, terminal& screen) {
     job.file = file;
     try {
       const loaded_job loaded = load(job, arguments.resources, screen);
+      try_scratch(loaded.machine, job.look_at_files && may_use_scratch(loaded));
       check_scratch_room(loaded.plan, loaded.machine, false, screen);
       screen.say(fmt::format("{}: no faults; {} node{}, {} phase{}\n", loaded.graph->job->file(),
                              loaded.graph->nodes.size(), loaded.graph->nodes.size() == 1 ? "" : "s",

@@ -42,8 +42,10 @@ const std::vector<exit_code>& exit_codes() {
        "Nothing was written. Report the message with the job. If it names a plugin: flowrun plugins check PLUGIN."},
       {number_of(error_kind::output), "an output can't be made, or its disk is full",
        "The directory is missing or may not be written, a directory has the output's name, the disk or a quota is "
-       "full.",
-       "Free some space, or choose another place for the output. Nothing is left behind by the run that failed."},
+       "full. A scratch directory can't be made or may not be written.",
+       "Free some space, or choose another place for the output (for scratch: -T DIR). Nothing is left behind by the "
+       "run "
+       "that failed."},
       {number_of(error_kind::io), "reading or writing failed",
        "The system reported an error of a disk or of the network behind it, or what was read back is not what was "
        "written (a checksum).",

@@ -11,6 +11,7 @@ namespace flowrun::runner {
 
 int show_plan(const plan_arguments& arguments, terminal& screen) {
   const loaded_job loaded = load(arguments.job, arguments.resources, screen);
+  try_scratch(loaded.machine, false);
   for (const std::string& path : loaded.missing_inputs) screen.warn("input " + path + ": no such file");
   check_scratch_room(loaded.plan, loaded.machine, true, screen);
   std::string text;

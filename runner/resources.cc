@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
+#include "engine/block/scratch_directory.h"
 #include "runner/home_paths.h"
 
 namespace flowrun::runner {
@@ -100,6 +101,12 @@ block::allocation_strategy strategy_of(specs::Allocation allocation) {
   }
 }
 
+bool is_of_command_line(const resources& chosen) { return chosen.scratch_from == "command line"; }
+
+std::string origin_of_scratch(const resources& chosen) {
+  return is_of_command_line(chosen) ? "-T" : chosen.scratch_from;
+}
+
 }  // namespace
 
 resources decide(const resource_arguments& given, const specs::Resources& of_job,
@@ -157,9 +164,20 @@ void check_scratch(const resources& chosen) {
     std::error_code problem;
     const auto status = std::filesystem::status(disk.path, problem);
     if (!std::filesystem::exists(status) || std::filesystem::is_directory(status)) continue;
-    throw error(chosen.scratch_from == "command line" ? error_kind::usage : error_kind::bad_spec,
-                fmt::format("the scratch directory {} is no directory ({})", disk.path, chosen.scratch_from),
+    throw error(is_of_command_line(chosen) ? error_kind::usage : error_kind::bad_spec,
+                fmt::format("the scratch directory {} is no directory ({})", disk.path, origin_of_scratch(chosen)),
                 "name a directory; one that isn't there is made");
+  }
+}
+
+void try_scratch(const resources& chosen, bool is_needed) {
+  if (chosen.scratch_from == "default" || (!is_of_command_line(chosen) && !is_needed)) return;
+  for (const block::disk_config& disk : chosen.scratch) {
+    try {
+      block::try_scratch_directory(disk.path);
+    } catch (const error& problem) {
+      throw error(problem.kind(), fmt::format("{} ({})", problem.what(), origin_of_scratch(chosen)), problem.hint());
+    }
   }
 }
 

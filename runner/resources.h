@@ -42,6 +42,11 @@ plan::machine machine_of(const resources& decided);
 // Throws error(usage) or error(bad_spec).
 void check_scratch(const resources& chosen);
 
+// Tries whether the scratch directories can be made and written, so that a mistyped one is found out before the run.
+// One of the command line is tried in any case, others where scratch `is_needed`; the default one is not the user's
+// fault. Throws error(output), error(resources).
+void try_scratch(const resources& chosen, bool is_needed);
+
 // "500GiB at the end of DIR:500GiB" is a limit when it is a size.
 block::disk_config parse_scratch(const std::string& text);
 

@@ -156,6 +156,8 @@ int run(const run_arguments& arguments, terminal& screen) {
   try {
     const loaded_job loaded = load(std::move(read), arguments.job, arguments.resources, screen,
                                    {{"--report", arguments.report}, {"--metrics-file", arguments.metrics_file}});
+    if (arguments.backend != io::backend_kind::memory)
+      try_scratch(loaded.machine, arguments.engine.force_spill || may_use_scratch(loaded));
     return run_loaded(loaded, arguments, measured, screen);
   } catch (const faults_shown& problem) {
     // A file that is also the job's own is left as it is.

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "engine/base/error.h"
+#include "engine/io/file.h"
 
 namespace flowrun::block {
 
@@ -16,8 +17,24 @@ namespace {
 
 constexpr const char* hint = "name a directory of yours on a disk with room as scratch (-T DIR, or resources: scratch)";
 
-[[noreturn]] void refuse(const std::string& path, const std::string& cause) {
-  throw error(error_kind::resources, fmt::format("can't use the scratch directory {}: {}", path, cause), hint);
+[[noreturn]] void refuse(const std::string& path, const std::string& cause, error_kind kind = error_kind::output) {
+  throw error(kind, fmt::format("can't use the scratch directory {}: {}", path, cause), hint);
+}
+
+// lstat would follow "link/".
+std::string without_slashes_behind(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+// A component that is missing, or not what it should be. `cause`: why it can't be made.
+[[noreturn]] void refuse_component(const std::string& path, const std::string& prefix, int cause) {
+  struct stat found {};
+  if (stat(prefix.c_str(), &found) == 0) refuse(path, fmt::format("{} is not a directory", prefix));
+  if (lstat(prefix.c_str(), &found) == 0 && S_ISLNK(found.st_mode))
+    refuse(path, fmt::format("{} is a symbolic link that leads nowhere", prefix));
+  refuse(path, fmt::format("can't make {}: {}", prefix, errno_text(cause)),
+         cause == ENOSPC || cause == EDQUOT ? error_kind::resources : error_kind::output);
 }
 
 bool is_ours(const struct stat& entry) { return entry.st_uid == geteuid() || entry.st_uid == 0; }
@@ -40,39 +57,69 @@ void refuse_planted(const std::string& asked, const std::string& path) {
   }
 }
 
+bool is_directory(const std::string& path) {
+  struct stat found {};
+  return stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+// Of a directory that exists.
+void refuse_led_elsewhere(const std::string& asked, const std::string& path) {
+  struct stat found {};
+  if (lstat(path.c_str(), &found) != 0) refuse(asked, errno_text(errno));
+  if (S_ISLNK(found.st_mode) && !is_ours(found))
+    refuse(asked, fmt::format("it is a symbolic link that belongs to another user (id {})", found.st_uid));
+  refuse_planted(asked, path);
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), std::free);
+  if (!real) refuse(asked, errno_text(errno));
+  refuse_planted(asked, real.get());
+}
+
 }  // namespace
 
 void prepare_scratch_directory(const std::string& path) {
   if (path.empty()) refuse("''", "the path is empty");
-  std::string trimmed = path;
-  while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.pop_back();  // lstat would follow "link/"
-
+  const std::string trimmed = without_slashes_behind(path);
   // Make each component that is missing.
   for (size_t end = trimmed.find('/', 1);; end = trimmed.find('/', end + 1)) {
     const std::string prefix = trimmed.substr(0, end);
     if (mkdir(prefix.c_str(), 0700) != 0) {
       const int cause = errno;
-      struct stat made {};
-      if (stat(prefix.c_str(), &made) != 0) {
-        if (lstat(prefix.c_str(), &made) == 0 && S_ISLNK(made.st_mode))
-          refuse(path, fmt::format("{} is a symbolic link that leads nowhere", prefix));
-        refuse(path, fmt::format("can't make {}: {}", prefix, errno_text(cause)));
-      }
-      if (!S_ISDIR(made.st_mode)) refuse(path, fmt::format("{} is not a directory", prefix));
+      if (!is_directory(prefix)) refuse_component(path, prefix, cause);
     }
     if (end == std::string::npos) break;
   }
-
-  struct stat found {};
-  if (lstat(trimmed.c_str(), &found) != 0) refuse(path, errno_text(errno));
-  if (S_ISLNK(found.st_mode) && found.st_uid != geteuid() && found.st_uid != 0) {
-    refuse(path, fmt::format("it is a symbolic link that belongs to another user (id {})", found.st_uid));
-  }
-  refuse_planted(path, trimmed);
-  const std::unique_ptr<char, void (*)(void*)> real(realpath(trimmed.c_str(), nullptr), std::free);
-  if (!real) refuse(path, errno_text(errno));
-  refuse_planted(path, real.get());
+  refuse_led_elsewhere(path, trimmed);
   if (access(trimmed.c_str(), W_OK | X_OK) != 0) refuse(path, errno_text(errno));
+}
+
+void try_scratch_directory(const std::string& path) {
+  if (path.empty()) refuse("''", "the path is empty");
+  const std::string trimmed = without_slashes_behind(path);
+  std::string there = trimmed.front() == '/' ? "/" : ".";  // as much of the path as there is
+  std::string missing;
+  for (size_t end = trimmed.find('/', 1);; end = trimmed.find('/', end + 1)) {
+    const std::string prefix = trimmed.substr(0, end);
+    struct stat found {};
+    const int cause = lstat(prefix.c_str(), &found) == 0 ? 0 : errno;
+    if (cause == ENOENT) {
+      missing = prefix;
+      break;
+    }
+    if (!is_directory(prefix)) refuse_component(path, prefix, cause);
+    there = prefix;
+    if (end == std::string::npos) break;
+  }
+  refuse_led_elsewhere(path, there);
+  if (access(there.c_str(), W_OK | X_OK) != 0) {
+    const std::string cause = errno_text(errno);
+    refuse(path, missing.empty() ? cause : fmt::format("can't make {}: {}", missing, cause));
+  }
+  // Of /proc and its like only a trial says that nothing can be made there.
+  try {
+    io::file::open(there, io::open_mode::scratch, {});
+  } catch (const error& problem) {
+    throw error(problem.kind(), fmt::format("can't use the scratch directory {}: {}", path, problem.what()), hint);
+  }
 }
 
 }  // namespace flowrun::block

@@ -104,6 +104,12 @@ std::string hint_for(int cause, std::string otherwise) {
   return otherwise;
 }
 
+// Of scratch that can't be opened: what may be different later, or why it can't be there.
+error_kind scratch_refusal(int cause) {
+  const bool for_now = cause == ENOSPC || cause == EDQUOT || cause == EMFILE || cause == ENFILE || cause == ENOMEM;
+  return for_now ? error_kind::resources : error_kind::output;
+}
+
 int open_scratch(const std::string& directory, bool& direct) {
   const bool wanted = direct;
   int descriptor = open_descriptor(directory, O_TMPFILE | O_EXCL | O_RDWR, 0600, direct);
@@ -172,14 +178,14 @@ std::unique_ptr<file> file::open(const std::string& path, open_mode mode, open_o
       descriptor = open_scratch(path, direct);
       if (descriptor >= 0) break;
       const int cause = errno;
-      throw error(error_kind::resources, fmt::format("can't create a scratch file in {}: {}", path, errno_text(cause)),
+      throw error(scratch_refusal(cause), fmt::format("can't create a scratch file in {}: {}", path, errno_text(cause)),
                   hint_for(cause, "name an existing, writable directory with resources.scratch or --scratch"));
     }
     case open_mode::kept: {
       descriptor = open_descriptor(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600, direct);
       if (descriptor >= 0) break;
       const int cause = errno;
-      throw error(error_kind::resources, fmt::format("can't open the scratch file {}: {}", path, errno_text(cause)),
+      throw error(scratch_refusal(cause), fmt::format("can't open the scratch file {}: {}", path, errno_text(cause)),
                   hint_for(cause, "name an existing, writable directory with resources.scratch or --scratch"));
     }
   }

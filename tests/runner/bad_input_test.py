@@ -233,7 +233,7 @@ class disk_test(process_test):
         self.write("a-file", "x")
         self.write("job.yaml", SORT)
         done = self.flowrun("job.yaml", "-T", "a-file/scratch", "--force-spill")
-        self.fails(75, done, "a-file/scratch", "help:")
+        self.fails(73, done, "a-file/scratch", "a-file is not a directory (-T)", "help:")
         self.assertEqual(self.files("out"), [])
 
     def test_a_scratch_limit(self):

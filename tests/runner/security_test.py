@@ -120,7 +120,7 @@ class scratch_test(process_test):
         os.lchown(shared / "link", OTHER_USER, OTHER_USER)
         for name in ("theirs", "theirs/below", "link", "root-link", "root-link/below"):
             with self.subTest(name=name):
-                self.fails(75, self.run_with(shared / name), "of another user" if "link" != name else "another user")
+                self.fails(73, self.run_with(shared / name), "of another user" if "link" != name else "another user")
         self.assertEqual(self.run_with(shared).returncode, 0)
 
 

@@ -128,7 +128,7 @@ TEST_F(block_manager_test, a_scratch_directory_that_cant_be_made_is_named) {
   options.disks[0].path = "/dev/null/scratch";
   block_manager manager(options);
   const error e = error_of([&] { manager.allocate(0, 4096); });
-  EXPECT_EQ(e.kind(), error_kind::resources);
+  EXPECT_EQ(e.kind(), error_kind::output);
   EXPECT_THAT(e.what(), HasSubstr("/dev/null is not a directory"));
   EXPECT_EQ(manager.used_bytes(), 0u);
 }

@@ -101,7 +101,7 @@ TEST(disk_failure, all_directories_are_tried_at_once) {
   std::ofstream(where / "disk2") << "a file";
   block_manager manager(options);
   const error e = error_of([&] { manager.open_all(); });
-  EXPECT_EQ(e.kind(), error_kind::resources);
+  EXPECT_EQ(e.kind(), error_kind::output);
   EXPECT_THAT(e.what(), AllOf(HasSubstr(where / "disk2"), HasSubstr("is not a directory")));
 }
 

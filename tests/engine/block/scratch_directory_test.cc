@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
@@ -40,11 +42,28 @@ TEST(scratch_directory, a_file_in_the_way_is_named) {
   temporary_directory where;
   std::ofstream(where / "file") << "x";
   const error e = error_of([&] { prepare_scratch_directory(where / "file/deeper"); });
-  EXPECT_EQ(e.kind(), error_kind::resources);
+  EXPECT_EQ(e.kind(), error_kind::output);
   EXPECT_THAT(e.what(), HasSubstr("can't use the scratch directory " + where / "file/deeper"));
   EXPECT_THAT(e.what(), HasSubstr(where / "file" + std::string(" is not a directory")));
   EXPECT_FALSE(e.hint().empty());
-  EXPECT_EQ(error_of([] { prepare_scratch_directory(""); }).kind(), error_kind::resources);
+  EXPECT_EQ(error_of([] { prepare_scratch_directory(""); }).kind(), error_kind::output);
+}
+
+TEST(scratch_directory, a_trial_says_the_same_and_makes_nothing) {
+  temporary_directory where;
+  std::ofstream(where / "file") << "x";
+  ASSERT_EQ(symlink("nowhere", (where / "link").c_str()), 0);
+  for (const char* name : {"file", "file/deeper", "link", "link/"})
+    EXPECT_EQ(error_of([&] { try_scratch_directory(where / name); }).what(),
+              std::string(error_of([&] { prepare_scratch_directory(where / name); }).what()));
+  for (const char* path : {"/proc/x", "/proc/x/y/"}) {
+    const error e = error_of([&] { try_scratch_directory(path); });
+    EXPECT_EQ(e.kind(), error_kind::output);
+    EXPECT_THAT(e.what(), HasSubstr(std::string("can't use the scratch directory ") + path + ": "));
+  }
+  for (const char* name : {"", "a", "a/b/c/"}) EXPECT_NO_THROW(try_scratch_directory(where / name));
+  EXPECT_NO_THROW(try_scratch_directory("a/b"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(where / ""), {}), 2);
 }
 
 TEST(scratch_directory, an_unwritable_parent_is_refused) {
@@ -64,7 +83,8 @@ TEST(scratch_directory, links_of_others_are_refused_and_ones_own_are_not) {
   ASSERT_EQ(lchown((where / "link").c_str(), 4711, 4711), 0);
   for (const char* name : {"link", "link/"}) {
     const error e = error_of([&] { prepare_scratch_directory(where / name); });
-    EXPECT_EQ(e.kind(), error_kind::resources);
+    EXPECT_EQ(e.kind(), error_kind::output);
+    EXPECT_EQ(error_of([&] { try_scratch_directory(where / name); }).what(), std::string(e.what()));
     EXPECT_THAT(e.what(), HasSubstr("symbolic link that belongs to another user (id 4711)"));
   }
 }

@@ -243,7 +243,7 @@ TEST(scratch_failure, a_directory_that_cant_be_used_is_found_out_at_once) {
     rig.job().open_scratch();
     FAIL() << "a file was taken for a directory";
   } catch (const error& problem) {
-    EXPECT_EQ(problem.exit_code(), 75);
+    EXPECT_EQ(problem.exit_code(), 73);
     EXPECT_THAT(problem.what(), AllOf(HasSubstr(second), HasSubstr("is not a directory")));
     EXPECT_FALSE(problem.hint().empty());
   }
