@@ -58,13 +58,14 @@ class resuming_test(process_test):
         return self.kill_when(lambda: self.manifest_bytes() >= num_bytes, *more)
 
     def kill_while_writing(self, *more):
-        """Kills a run with --resume once two marks of its output are noted."""
+        """Kills a run with --resume once two marks of its output are noted. On a busy machine a run may be over before
+        that is seen: then another one is killed."""
 
         def is_far():
             said = self.flowrun("plan", "job.yaml", *MEMORY, "-T", "scratch", "--resume", *more).stdout
             return "'out' has written" in said
 
-        return self.kill_when(lambda: self.part_of_output() and is_far(), *more)
+        return any(self.kill_when(lambda: self.part_of_output() and is_far(), *more) for _ in range(3))
 
     def kill_when(self, is_time, *more, patience=60):
         job = self.start("job.yaml", *MEMORY, "-T", "scratch", "--resume", "--progress", "none", *more)
