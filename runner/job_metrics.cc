@@ -99,7 +99,7 @@ void job_metrics::collect_graph(const exec::graph_record& record, metrics::sink&
   for (size_t i = 0; i < g.nodes.size(); ++i) {
     const plan::node& n = g.nodes[i];
     const exec::node_counters& c = record.counters[i];
-    const std::string id = g.path.empty() ? n.id : g.path + "." + n.id;
+    const std::string id = plan::full_name(g, n);
     if (c.iterations > 0) into.value(metric::flowrun_loop_iterations_total, {id}, static_cast<double>(c.iterations));
     if (plan::is_internal(n)) continue;
     const metrics::label_values labels = {id, n.declaration->name};

@@ -36,9 +36,9 @@ void add_nodes(RunReport& report, const report_input& in, const graph_record& re
 void add_node(RunReport& report, const report_input& in, const graph_record& record, size_t index) {
   const plan::node& n = record.graph->nodes[index];
   const node_counters& c = record.counters[index];
-  const std::string prefix = record.graph->path.empty() ? std::string() : record.graph->path + ".";
+  const std::string id = plan::full_name(*record.graph, n);
   auto* out = report.add_nodes();
-  out->set_id(prefix + n.id);
+  out->set_id(id);
   out->set_op(n.declaration->name);
   out->set_role(plan::to_string(n.role()));
   out->set_inside(record.graph->path);
@@ -58,13 +58,13 @@ void add_node(RunReport& report, const report_input& in, const graph_record& rec
   out->set_file_written_bytes(c.file_written_bytes);
   for (const auto& [name, count] : c.named.values()) (*out->mutable_counts())[name] = count;
   const int fused = record.fused_with[index];
-  if (fused >= 0) out->set_fused_with(prefix + record.graph->nodes[static_cast<size_t>(fused)].id);
+  if (fused >= 0) out->set_fused_with(plan::full_name(*record.graph, record.graph->nodes[static_cast<size_t>(fused)]));
   auto* actual = report.mutable_actual();
   actual->set_input_bytes(actual->input_bytes() + c.file_read_bytes);
   actual->set_output_bytes(actual->output_bytes() + c.file_written_bytes);
   if (n.role() != plan::operator_role::breaker) return;
   auto* sort = report.add_sorts();
-  sort->set_id(prefix + n.id);
+  sort->set_id(id);
   sort->set_runs(c.runs);
   sort->set_merge_passes(c.merge_passes);
   sort->set_fan_in(c.fan_in);

@@ -59,7 +59,7 @@ class graph_structure {
 
  private:
   const plan::node& at(int n) const { return g_.nodes[static_cast<size_t>(n)]; }
-  std::string id_of(int n) const { return g_.path.empty() ? at(n).id : g_.path + "." + at(n).id; }
+  std::string id_of(int n) const { return plan::full_name(g_, at(n)); }
 
   // Where the rows of an input come from, through nodes that only wait.
   plan::input_port origin(plan::input_port in) const {

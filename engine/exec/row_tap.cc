@@ -85,9 +85,8 @@ std::vector<std::shared_ptr<row_tap>> make_taps(const plan::graph& g) {
     for (const plan::output_port& p : n.outputs) ports.push_back({p.name, p.type});
     const bool sink = n.outputs.empty();
     if (sink && !n.inputs.empty()) ports.push_back({n.inputs[0].name, g.input_of(n, 0).type});
-    const std::string name = g.path.empty() ? n.id : g.path + "." + n.id;
     const bool shown = !plan::is_internal(n) && !ports.empty();
-    out.push_back(shown ? std::make_shared<row_tap>(name, std::move(ports), sink) : nullptr);
+    out.push_back(shown ? std::make_shared<row_tap>(plan::full_name(g, n), std::move(ports), sink) : nullptr);
   }
   return out;
 }

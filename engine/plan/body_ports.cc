@@ -83,6 +83,8 @@ bool is_internal(const node& n) {
          n.declaration == &row_values() || n.declaration == &waiting_rows();
 }
 
+std::string full_name(const graph& g, const node& n) { return g.path.empty() ? n.id : g.path + "." + n.id; }
+
 bool lies_in_a_vector(const graph& g, const input_port& in) {
   return in.stored && in.as_vector && is_body_stream(g.nodes[static_cast<size_t>(in.from_node)]);
 }

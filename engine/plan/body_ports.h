@@ -2,6 +2,8 @@
 // user can name. Pure declarations; what runs is built by exec/pipeline_builder.cc.
 #pragma once
 
+#include <string>
+
 #include "engine/plan/graph.h"
 
 namespace flowrun::plan {
@@ -24,6 +26,9 @@ bool takes_in_early(const operator_declaration& d, bool stored, bool as_vector);
 bool is_body_stream(const node& n);
 // Any of the five: not a node that the user wrote.
 bool is_internal(const node& n);
+
+// What reports, metrics and messages call a node: "levels.reached" is the node reached inside of the node levels.
+std::string full_name(const graph& g, const node& n);
 
 // A stored input whose rows are in a vector already, and may stay there: nothing has to fill it.
 bool lies_in_a_vector(const graph& g, const input_port& in);
