@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "specs/source_text.h"
+
 namespace flowrun::specs {
 
 void fault_sink::add(const Position& position, std::string message, std::string expected, std::string hint) {
@@ -42,12 +44,11 @@ std::vector<fault> fault_sink::take() {
 
 std::string quotable(std::string_view text) {
   constexpr size_t most = 60;
-  size_t end = std::min(text.size(), most);
-  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  std::string out(text.substr(0, end));
+  std::string out(front_of(text, most));
+  const bool is_cut = out.size() < text.size();
   for (char& c : out)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  if (end < text.size()) out += "…";
+  if (is_cut) out += "…";
   return out;
 }
 

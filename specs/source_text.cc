@@ -132,6 +132,12 @@ bool check_text(std::string_view text, fault_sink& faults) {
   return check_characters(text, faults) && check_indentation(text, faults) && check_flow_signs(text, faults);
 }
 
+std::string_view front_of(std::string_view text, size_t most_bytes) {
+  size_t end = std::min(text.size(), most_bytes);
+  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const size_t length = utf8_length(text);

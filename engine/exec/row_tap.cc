@@ -3,22 +3,17 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/plan/body_ports.h"
+#include "specs/source_text.h"
 
 namespace flowrun::exec {
 
 namespace {
 
 constexpr std::string_view ellipsis = "…";
-
-// Not within a character of UTF-8.
-size_t whole_characters(std::string_view text, size_t most) {
-  size_t end = std::min(text.size(), most);
-  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return end;
-}
 
 }  // namespace
 
@@ -31,11 +26,10 @@ void row_tap::copy(const record::row_type& type, const std::byte* row, const std
     if (!c.type.is_string()) continue;
     const std::string_view whole = record::load_string(row + c.offset, heap);
     record::string_ref ref = record::load_ref(row + c.offset);
-    const bool cut = whole.size() > most_text_bytes;
-    const std::string_view kept = cut ? whole.substr(0, whole_characters(whole, most_text_bytes)) : whole;
+    const std::string_view kept = specs::front_of(whole, most_text_bytes);
     ref.offset = static_cast<decltype(ref.offset)>(kept_.heap.size());
     kept_.heap += kept;
-    if (cut) kept_.heap += ellipsis;
+    if (kept.size() < whole.size()) kept_.heap += ellipsis;
     ref.length = static_cast<decltype(ref.length)>(kept_.heap.size() - ref.offset);
     std::memcpy(kept_.rows.data() + at + c.offset, &ref, sizeof ref);
   }

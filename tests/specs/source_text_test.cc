@@ -72,6 +72,17 @@ TEST(source_text, finds_places) {
   EXPECT_EQ(source.nth_variable(start, 2).column(), 1);
 }
 
+TEST(source_text, the_front_of_a_text_has_whole_characters) {
+  EXPECT_EQ(front_of("abc", 5), "abc");
+  EXPECT_EQ(front_of("abc", 2), "ab");
+  EXPECT_EQ(front_of("aé…", 1), "a");
+  EXPECT_EQ(front_of("aé…", 2), "a");
+  EXPECT_EQ(front_of("aé…", 3), "aé");
+  EXPECT_EQ(front_of("aé…", 5), "aé");
+  EXPECT_EQ(front_of("aé…", 6), "aé…");
+  EXPECT_EQ(front_of("", 0), "");
+}
+
 TEST(source_text, faults_are_bounded) {
   std::string text = "flowrun: 1\nnodes:\n  a: {op: x}\n";
   for (int i = 0; i < 5000; ++i) text += "k" + std::to_string(i) + ": 1\n";
