@@ -6,6 +6,12 @@
 
 namespace flowrun::specs {
 
+void report_missing_blank(const Position& where, std::string_view word, fault_sink& faults) {
+  const size_t behind = word.find(':') + 1;
+  faults.add(where, fmt::format("a space is missing after the colon in '{}'", quotable(word)),
+             quotable(word.substr(0, behind)) + " " + quotable(word.substr(behind)));
+}
+
 void check_keys(const Value& map, std::string_view of, const std::vector<std::string>& known, fault_sink& faults,
                 const habits& renamed) {
   for (const Entry& entry : map.map().entries()) {
@@ -14,8 +20,7 @@ void check_keys(const Value& map, std::string_view of, const std::vector<std::st
     std::string message = fmt::format("unknown key '{}' in {}", quotable(key), of);
     const size_t colon = key.find(':');  // {op:sort}
     if (colon != std::string::npos && std::find(known.begin(), known.end(), key.substr(0, colon)) != known.end()) {
-      faults.add(entry.key_position(), fmt::format("a space is missing after the colon in '{}'", quotable(key)),
-                 quotable(key.substr(0, colon + 1)) + " " + quotable(key.substr(colon + 1)));
+      report_missing_blank(entry.key_position(), key, faults);
       continue;
     }
     const auto habit =

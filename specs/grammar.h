@@ -19,6 +19,9 @@ using habits = std::vector<std::pair<std::string_view, std::string_view>>;
 void check_keys(const Value& map, std::string_view of, const std::vector<std::string>& known, fault_sink& faults,
                 const habits& renamed = {});
 
+// Reports "op:sort", which YAML takes for text: no key ends without a blank behind its colon.
+void report_missing_blank(const Position& where, std::string_view word, fault_sink& faults);
+
 // The text of an entry's value. Null when it has none: reported, unless it is unresolved.
 const std::string* expect_text(const Entry& entry, std::string_view expected, fault_sink& faults);
 

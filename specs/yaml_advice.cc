@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "specs/grammar.h"
 #include "specs/value.h"
 #include "specs/yaml_quoting.h"
 
@@ -138,10 +139,8 @@ void report_yaml_error(std::string_view message, const yaml_progress& progress, 
       message.starts_with(YAML::ErrorMsg::END_OF_MAP) || message.starts_with(YAML::ErrorMsg::MAP_VALUE);
   if (in_block && offset != unknown) {
     if (const cut found = key_without_blank(text, offset); !found.word.empty()) {
-      const size_t colon = found.word.find(':');
-      const std::string spaced = found.word.substr(0, colon + 1) + " " + found.word.substr(colon + 1);
       if (position.origin().empty()) position = source.position_of(found.begin);
-      faults.add(position, "a space is missing after the colon in '" + found.word + "'", spaced);
+      report_missing_blank(position, found.word, faults);
       return;
     }
   }
