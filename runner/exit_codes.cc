@@ -44,8 +44,7 @@ const std::vector<exit_code>& exit_codes() {
        "The directory is missing or may not be written, a directory has the output's name, the disk or a quota is "
        "full. A scratch directory can't be made or may not be written.",
        "Free some space, or choose another place for the output (for scratch: -T DIR). Nothing is left behind by the "
-       "run "
-       "that failed."},
+       "run that failed."},
       {number_of(error_kind::io), "reading or writing failed",
        "The system reported an error of a disk or of the network behind it, or what was read back is not what was "
        "written (a checksum).",

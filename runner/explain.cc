@@ -86,10 +86,11 @@ int explain(const std::vector<std::string>& asked) {
   for (std::string& name : plan::key_names(known_vocabulary())) words.push_back(std::move(name));
   for (const metrics::metric_declaration& d : metrics::declarations) words.emplace_back(d.name);
   const std::string meant = did_you_mean(text, words);
-  throw error(error_kind::usage, "nothing is known about '" + text + "'",
-              meant.empty()
-                  ? "give an exit code, an operator, a parameter, a function, a metric, or a piece of a message"
-                  : meant);
+  throw error(
+      error_kind::usage, "nothing is known about '" + text + "'",
+      meant.empty()
+          ? "give an exit code, an operator, a parameter, a key of a job, a function, a metric, or a piece of a message"
+          : meant);
 }
 
 }  // namespace flowrun::runner
