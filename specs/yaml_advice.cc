@@ -32,6 +32,13 @@ cut cut_word(std::string_view text, size_t bracket) {
   return {quotable(text.substr(begin, end - begin)), begin};
 }
 
+// "by:[x]" inside of {…}.
+bool is_key_without_blank(std::string_view word) {
+  const size_t bracket = word.find_first_of("[{");
+  return bracket != std::string_view::npos && bracket > 1 && word[bracket - 1] == ':' &&
+         is_id(word.substr(0, bracket - 1));
+}
+
 // "op:sort", where YAML takes a word for text and not for a key, since no blank follows the colon. yaml-cpp notices in
 // the lines below. Looks at the line above the one with `offset`, and passes over empty lines and comments.
 cut key_without_blank(std::string_view text, size_t offset) {
@@ -164,12 +171,15 @@ void report_yaml_error(std::string_view message, const yaml_progress& progress, 
     if (found.word.empty()) {
       faults.add(position, std::string("this does not continue the ") + (flow_map ? "map in {…}" : "list in […]"),
                  flow_map ? "',' or '}'" : "',' or ']'", "put text that holds any of [ ] { } , in quotes");
-    } else {
-      if (position.origin().empty()) position = source.position_of(found.begin);
+      return;
+    }
+    if (position.origin().empty()) position = source.position_of(found.begin);
+    if (is_key_without_blank(found.word))
+      report_missing_blank(position, found.word, faults);
+    else
       faults.add(position,
                  "'" + found.word + "' needs quotes here: inside {…} and […] a plain word ends at '[', '{' and ','",
                  "text in quotes", "write \"" + found.word + "\", with the quotes around all of the text");
-    }
     return;
   }
   for (const advice& known : advices) {

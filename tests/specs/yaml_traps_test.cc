@@ -40,6 +40,10 @@ TEST(yaml_traps, a_key_without_a_space_behind_its_colon) {
               ElementsAre(StartsWith("7:")));
   EXPECT_THAT(faults_in("flowrun: 1\nnodes:\n  a: {op:sort}\n"),
               ElementsAre("3:3 the node 'a' has no op", "3:7 a space is missing after the colon in 'op:sort'"));
+  EXPECT_THAT(faults_in("flowrun: 1\nnodes:\n  a: {op: sort, in: b, with: {by:[y]}}\n"),
+              ElementsAre("3:31 a space is missing after the colon in 'by:[y]'"));
+  EXPECT_THAT(faults_in("flowrun: 1\nnodes:\n  a: {op: sort, in: b, with:{by: y}}\n"),
+              ElementsAre("3:24 a space is missing after the colon in 'with:{by: y}'"));
 }
 
 TEST(yaml_traps, text_after_the_document_is_a_fault) {
