@@ -41,6 +41,16 @@ void write_fully(int descriptor, std::string_view bytes, const std::string& name
 
 void print(std::string_view text) { write_fully(STDOUT_FILENO, text, "standard output"); }
 
+void refuse_replacing(const std::string& path) {
+  if (path == "-") return;
+  const std::string followed = io::followed_output(path);
+  struct stat there {};
+  if (io::output_target::is_stream(followed) || ::lstat(followed.c_str(), &there) != 0) return;
+  throw error(error_kind::output,
+              followed == path ? path + " is there already" : path + " leads to " + followed + ", which is there already",
+              "another -o, or remove it");
+}
+
 pending_document::pending_document(std::string path) : path_(std::move(path)) {
   if (path_ == "-") return;
   const std::string followed = io::followed_output(path_);

@@ -17,6 +17,10 @@ void write_fully(int descriptor, std::string_view bytes, const std::string& name
 // To standard output.
 void print(std::string_view text);
 
+// Throws error(output) where a file has the name already, or is what a link of that name leads to: a job that somebody
+// has worked on is not replaced. -, devices and pipes may be written to.
+void refuse_replacing(const std::string& path);
+
 // A file that is written at the end of a long run. Its place is tried when the run begins, so that the user needn't
 // wait hours to learn that a report can't be written.
 class pending_document {

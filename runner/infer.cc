@@ -1,6 +1,5 @@
 // flowrun infer: looks into files and prints the source that reads them.
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include "engine/base/error.h"
 #include "engine/io/path_pattern.h"
@@ -32,18 +31,11 @@ std::vector<std::string> matching_files(const std::vector<std::string>& given) {
   return out;
 }
 
-// A job that somebody has worked on is not replaced.
-void refuse_existing(const std::string& path) {
-  struct stat there {};
-  if (path != "-" && ::lstat(path.c_str(), &there) == 0 && S_ISREG(there.st_mode))
-    throw error(error_kind::output, fmt::format("{} is there already", path), "another -o, or remove it");
-}
-
 }  // namespace
 
 int infer(const infer_arguments& arguments, terminal& screen) {
   const bool to_file = !arguments.output.empty();
-  if (to_file) refuse_existing(arguments.output);
+  if (to_file) refuse_replacing(arguments.output);
   inferred_job job;
   job.paths = arguments.files;
   job.node = arguments.node.empty() ? operators::node_name(arguments.files.front(), "rows") : arguments.node;

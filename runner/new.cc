@@ -1,8 +1,6 @@
 // flowrun new: begins a job.
 #include <fmt/format.h>
-#include <sys/stat.h>
 
-#include "engine/base/error.h"
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/job_loading.h"
@@ -13,10 +11,7 @@
 namespace flowrun::runner {
 
 int begin_job(const document_arguments& arguments, terminal& screen) {
-  // A job that somebody has worked on is not replaced.
-  struct stat there {};
-  if (arguments.output != "-" && ::lstat(arguments.output.c_str(), &there) == 0 && S_ISREG(there.st_mode))
-    throw error(error_kind::output, fmt::format("{} is there already", arguments.output), "another -o, or remove it");
+  refuse_replacing(arguments.output);
   // It need not be where its files are: sizes and contents are not looked at.
   const plan::vocabulary catalog = known_vocabulary();
   const auto check = [&catalog](const std::string& text) -> plan::check_result {

@@ -118,6 +118,8 @@ class infer_test(process_test):
         self.assertEqual(self.flowrun("-q", "job.yaml").stdout, WRITTEN)
         self.assertEqual(self.said("sales.csv", "-o", "-").stdout, (self.dir / "job.yaml").read_text())
         self.fails(73, self.flowrun("infer", "sales.csv", "-o", "job.yaml"), "job.yaml is there already", "another -o")
+        (self.dir / "link.yaml").symlink_to("job.yaml")
+        self.fails(73, self.flowrun("infer", "sales.csv", "-o", "link.yaml"), "link.yaml leads to", "another -o")
         self.assertIn("  orders:\n", self.said("sales.csv", "--name", "orders").stdout)
 
     def test_pasted_into_a_job(self):

@@ -56,6 +56,23 @@ class new_test(process_test):
         self.assertIn("is there already", done.stderr)
         self.assertEqual((self.dir / "job.yaml").read_text(), before)
 
+    def test_output_behind_a_link(self):
+        chain = "file.read_csv/sort/file.write_csv"
+        (self.dir / "worked_on.yaml").write_text("flowrun: 1\n")
+        (self.dir / "link.yaml").symlink_to("worked_on.yaml")
+        (self.dir / "second.yaml").symlink_to("link.yaml")
+        for name in ("link.yaml", "second.yaml"):
+            done = self.flowrun("new", chain, "-o", name)
+            self.assertEqual(done.returncode, 73, done.stderr)
+            self.assertIn(f"{name} leads to", done.stderr)
+            self.assertEqual((self.dir / "worked_on.yaml").read_text(), "flowrun: 1\n")
+        # Nothing is lost where a link leads to nothing yet, or to a stream.
+        (self.dir / "hanging.yaml").symlink_to("made.yaml")
+        self.assertEqual(self.flowrun("new", chain, "-o", "hanging.yaml").returncode, 0)
+        self.assertTrue((self.dir / "hanging.yaml").is_symlink())
+        self.assertIn("flowrun: 1", (self.dir / "made.yaml").read_text())
+        self.assertIn("flowrun: 1", self.flowrun("new", chain, "-o", "/dev/stdout").stdout)
+
     def test_what_is_refused(self):
         for chain, parts in [
             ("file.read_csv/srot/file.write_csv", ["no operator 'srot'", "did you mean 'sort'?"]),
