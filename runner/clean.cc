@@ -55,12 +55,12 @@ int clean(const clean_arguments& arguments, terminal& screen) {
       if (found.has_other_files) {
         screen.warn(fmt::format("{}; it has files that no job makes: left", what));
       } else if (found.is_at_work) {
-        print(fmt::format("{}; a job works there: left\n", what));
+        print_lines(fmt::format("{}; a job works there: left\n", what));
       } else if (arguments.only_list) {
-        print(fmt::format("{}; would be removed\n", what));
+        print_lines(fmt::format("{}; would be removed\n", what));
         num_bytes += found.num_bytes;
       } else if (resume::remove_if_dead(found, cause)) {
-        print(fmt::format("{}; removed\n", what));
+        print_lines(fmt::format("{}; removed\n", what));
         num_bytes += found.num_bytes;
       } else {
         ++num_failed;

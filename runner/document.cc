@@ -12,6 +12,7 @@
 #include "engine/base/interrupted_call.h"
 #include "engine/io/followed_path.h"
 #include "engine/io/output_target.h"
+#include "runner/shown_text.h"
 
 namespace flowrun::runner {
 
@@ -50,6 +51,8 @@ void refuse_replacing(const std::string& path) {
               followed == path ? path + " is there already" : path + " leads to " + followed + ", which is there already",
               "another -o, or remove it");
 }
+
+void print_lines(std::string_view text) { print(without_controls(text)); }
 
 pending_document::pending_document(std::string path) : path_(std::move(path)) {
   if (path_ == "-") return;

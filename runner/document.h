@@ -16,6 +16,8 @@ void write_fully(int descriptor, std::string_view bytes, const std::string& name
 
 // To standard output.
 void print(std::string_view text);
+// The same for lines that people read: without_controls().
+void print_lines(std::string_view text);
 
 // Throws error(output) where a file has the name already, or is what a link of that name leads to: a job that somebody
 // has worked on is not replaced. -, devices and pipes may be written to.

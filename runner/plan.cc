@@ -26,7 +26,7 @@ int show_plan(const plan_arguments& arguments, terminal& screen) {
   if (!text.ends_with('\n')) text += '\n';
   if (arguments.resume && arguments.format == "text")
     text += screen.mask().masked(describe_resume(loaded, arguments.job));
-  print(text);
+  arguments.format == "text" ? print_lines(text) : print(text);
   return 0;
 }
 

@@ -54,7 +54,7 @@ int list() {
     out = plugin_directories().empty()
               ? "no plugins: give --plugin PATH, or set FLOWRUN_PLUGIN_PATH to directories of plugins\n"
               : fmt::format("no plugins in {}\n", fmt::join(plugin_directories(), ", "));
-  print(out);
+  print_lines(out);
   return 0;
 }
 

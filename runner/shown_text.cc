@@ -53,6 +53,21 @@ std::string shown_text(std::string_view text, bool unicode) {
   return out;
 }
 
+std::string without_controls(std::string_view lines) {
+  std::string out;
+  out.reserve(lines.size());
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const auto c = static_cast<unsigned char>(lines[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < lines.size() ? lines[i + 1] : 0);
+    // U+0080 to U+009F in UTF-8: some terminals obey them as they do escape sequences.
+    const bool is_long_control = c == 0xC2 && next >= 0x80 && next <= 0x9F;
+    const bool stays = c == '\n' || c == '\t' || (c == '\r' && next == '\n');
+    out += is_long_control || c == 0x7F || (c < 0x20 && !stays) ? '?' : lines[i];
+    i += is_long_control;
+  }
+  return out;
+}
+
 size_t columns_of(std::string_view shown) {
   const utf8_locale here;
   size_t out = 0;

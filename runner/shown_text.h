@@ -10,6 +10,11 @@ namespace flowrun::runner {
 // ASCII.
 std::string shown_text(std::string_view text, bool unicode);
 
+// Lines for people, in which names, paths and rows from elsewhere may stand: control characters but line ends and tabs
+// become question marks, so that nothing in them makes a terminal do something. All else stays as it is, since a log
+// wants names as they are.
+std::string without_controls(std::string_view lines);
+
 // Columns that such a text takes.
 size_t columns_of(std::string_view shown);
 

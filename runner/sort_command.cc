@@ -17,6 +17,7 @@
 #include "runner/document.h"
 #include "runner/job_loading.h"
 #include "runner/run.h"
+#include "runner/shown_text.h"
 #include "runner/sort_command_job.h"
 #include "runner/sort_command_line.h"
 #include "runner/sort_help_text.h"
@@ -39,8 +40,8 @@ void tell(const std::string& text) {
 }
 
 int fail(const std::string& what, const std::string& hint) {
-  if (!what.empty()) tell("flowrun sort: " + what + "\n");
-  if (!hint.empty()) tell("  help: " + hint + "\n");
+  if (!what.empty()) tell("flowrun sort: " + without_controls(what) + "\n");
+  if (!hint.empty()) tell("  help: " + without_controls(hint) + "\n");
   return exit_trouble;
 }
 
@@ -164,6 +165,7 @@ int sort_lines(const std::vector<std::string>& arguments, bool may_be_piped_away
     const std::string text = disorder_text(request, problem);
     if (request.task != sort_task::check)
       return fail(text, "-m merges files that are sorted already, by these options; without -m they are sorted");
+    // Byte for byte as GNU sort, whose output programs read.
     if (!request.silent_check) tell("sort: " + text + (request.zero_terminated ? '\0' : '\n'));
     return exit_disorder;
   } catch (const broken_pipe&) {

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "runner/shown_text.h"
+
 namespace flowrun::runner {
 
 namespace {
@@ -56,9 +58,7 @@ size_t terminal::width() const {
 }
 
 // When standard error itself fails there is nowhere else to say it.
-void terminal::write(std::string_view said) {
-  const std::string masked = mask_.masked(said);
-  std::string_view text = masked;
+void terminal::write(std::string_view text) {
   while (!text.empty()) {
     const ssize_t done = ::write(STDERR_FILENO, text.data(), text.size());
     if (done < 0 && errno == EINTR) continue;
@@ -67,6 +67,8 @@ void terminal::write(std::string_view said) {
   }
 }
 
+std::string terminal::clean(std::string_view text) const { return without_controls(mask_.masked(text)); }
+
 std::string terminal::painted(std::string_view text, std::string_view code) const {
   if (!colors_) return std::string(text);
   return fmt::format("\033[{}m{}\033[0m", code, text);
@@ -74,20 +76,20 @@ std::string terminal::painted(std::string_view text, std::string_view code) cons
 
 void terminal::show(const error& problem) {
   erase_line();
-  std::string out = "flowrun: " + painted("error:", red) + " " + problem.what() + "\n";
-  if (!problem.hint().empty()) out += "  " + painted("help:", green) + " " + problem.hint() + "\n";
+  std::string out = "flowrun: " + painted("error:", red) + " " + clean(problem.what()) + "\n";
+  if (!problem.hint().empty()) out += "  " + painted("help:", green) + " " + clean(problem.hint()) + "\n";
   write(out);
 }
 
 void terminal::show_bug(std::string_view what) {
   erase_line();
   write(fmt::format("flowrun: {} {}\n  {} this is a bug in flowrun; please report it with the job and this message\n",
-                    painted("internal error:", red), what, painted("help:", green)));
+                    painted("internal error:", red), clean(what), painted("help:", green)));
 }
 
 void terminal::show_faults(const std::vector<fault>& faults, std::string_view text) {
   erase_line();
-  const std::string rendered = render(faults, text, verbose() ? of_alike::all : of_alike::few);
+  const std::string rendered = clean(render(faults, text, verbose() ? of_alike::all : of_alike::few));
   std::string out;
   std::string_view rest = rendered;
   while (!rest.empty()) {
@@ -113,28 +115,28 @@ void terminal::show_faults(const std::vector<fault>& faults, std::string_view te
 void terminal::warn(std::string_view text) {
   if (quiet()) return;
   erase_line();
-  write(fmt::format("flowrun: {} {}\n", painted("warning:", yellow), text));
+  write(fmt::format("flowrun: {} {}\n", painted("warning:", yellow), clean(text)));
 }
 
 void terminal::say(std::string_view text) {
   if (quiet()) return;
   erase_line();
-  write(text);
+  write(clean(text));
 }
 
 void terminal::report_line(std::string_view line) {
   erase_line();
-  write(std::string(line) + "\n");
+  write(clean(line) + "\n");
 }
 
 void terminal::detail(std::string_view text) {
   if (!verbose()) return;
   erase_line();
-  write(fmt::format("flowrun: {}\n", text));
+  write(fmt::format("flowrun: {}\n", clean(text)));
 }
 
 void terminal::redraw(const std::string& line) {
-  write("\r" + line + "\033[K");
+  write("\r" + clean(line) + "\033[K");
   line_shown_ = true;
 }
 

@@ -38,7 +38,7 @@ class terminal {
   void show_faults(const std::vector<fault>& faults, std::string_view text);
   // "flowrun: warning: text"; nothing with -q.
   void warn(std::string_view text);
-  // Plain text as it is; nothing with -q.
+  // Plain text; nothing with -q.
   void say(std::string_view text);
   // A line of progress, asked for explicitly: also with -q.
   void report_line(std::string_view line);
@@ -55,6 +55,8 @@ class terminal {
 
  private:
   void write(std::string_view text);
+  // As it may be shown: values of the environment masked, and then without what a terminal would obey.
+  std::string clean(std::string_view text) const;
   std::string painted(std::string_view text, std::string_view code) const;
 
   verbosity how_much_;

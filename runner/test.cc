@@ -103,7 +103,7 @@ class test_session {
       tell(spec, "updated", fmt::format("{} of {}", updated, counted(chosen.size(), "test")));
     else if (!screen_.quiet())
       tell(spec, "ok", fmt::format("{}, {:.2f} s", counted(chosen.size(), "test"), seconds_since(start)));
-    print(screen_.mask().masked(details_));
+    print_lines(screen_.mask().masked(details_));
     if (replacement) put_in_place(*replacement, spec);
   }
 
@@ -199,7 +199,7 @@ class test_session {
   void tell(const spec_file& spec, std::string_view verdict, std::string_view more) {
     std::string line = fmt::format("{:<{}}  {:<8}  {}", spec.path, width_, verdict, more);
     line.resize(line.find_last_not_of(' ') + 1);
-    print(line + "\n");
+    print_lines(line + "\n");
   }
 
   void summarise() {
@@ -210,7 +210,7 @@ class test_session {
     out += fmt::format(" in {} ({:.1f} s)", counted(num_specs_ - num_without_, "spec"), seconds_since(started_));
     if (num_faulty_specs_ > 0) out += fmt::format("; {} with faults", counted(num_faulty_specs_, "spec"));
     if (num_without_ > 0) out += fmt::format("; {} without tests", counted(num_without_, "spec"));
-    if (!screen_.quiet() || num_failed_ > 0 || num_faulty_specs_ > 0) print("\n" + out + "\n");
+    if (!screen_.quiet() || num_failed_ > 0 || num_faulty_specs_ > 0) print_lines("\n" + out + "\n");
   }
 
   const test_arguments& arguments_;

@@ -344,5 +344,57 @@ tests:
         self.assertNotIn("elsewhere", done.stdout)
 
 
+class terminal_test(process_test):
+    """What stands in jobs, files and arguments doesn't make the terminal do anything."""
+
+    CONTROLS = ("\x1b[2J", "\x1b]0;title\a", "\x9b31m", "\x7f", "\b")
+    JOB = """flowrun: 1
+name: "job CONTROL"
+nodes:
+  rows: {op: file.read_csv, with: {path: "in CONTROL.csv", type: {x: u64}}}
+  sorted: {op: sort, in: rows, with: {by: [x]}}
+  out: {op: file.write_csv, in: sorted, with: {path: "out CONTROL.csv"}}
+tests:
+  - {name: "test CONTROL", given: {rows: [1]}, expect: {out: [2]}}
+"""
+
+    def expect_none(self, done, returncode):
+        self.assertEqual(done.returncode, returncode, done.stderr)
+        self.assertNotRegex(done.stdout + done.stderr, "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f]")
+
+    def test_jobs_and_files(self):
+        for control in self.CONTROLS:
+            quoted = "".join(f"\\x{ord(c):02x}" if ord(c) < 0x20 or 0x7F <= ord(c) <= 0x9F else c for c in control)
+            self.write("job.yaml", self.JOB.replace("CONTROL", quoted))
+            self.write(f"in {control}.csv", "3\n1\n")
+            for words in (["check"], ["plan"], ["run", "-v"], ["run", "--progress", "plain"]):
+                self.expect_none(self.flowrun(*words, "job.yaml"), 0)
+            self.assertEqual((self.dir / f"out {control}.csv").read_text(), "1\n3\n")
+            self.expect_none(self.flowrun("test", "job.yaml"), 1)
+            self.write(f"in {control}.csv", f"3\n{control}\n")
+            self.expect_none(self.flowrun("job.yaml"), 65)
+            self.write(f"in {control}.csv", f"3\n{control}\n")
+            self.write("job.yaml", self.JOB.replace("CONTROL", quoted).replace("by: [x]", f'by: ["{quoted}"]'))
+            self.expect_none(self.flowrun("check", "job.yaml"), 78)
+
+    def test_arguments(self):
+        for control in self.CONTROLS:
+            for words, code in [
+                (["check", control], 66),
+                (["explain", control], 64),
+                (["infer", f"none {control}"], 66),
+                (["verify", f"none {control}"], 66),
+                (["report", f"none {control}"], 66),
+                (["sort", f"none {control}"], 2),
+                ([f"word {control}"], 64),
+                ([f"--{control}"], 64),
+            ]:
+                with self.subTest(words=words):
+                    self.expect_none(self.flowrun(*words), code)
+
+    def test_names_stay_readable(self):
+        self.assertIn("'straße\t€?[2J'", self.flowrun("straße\t€\x1b[2J").stderr)
+
+
 if __name__ == "__main__":
     main()
