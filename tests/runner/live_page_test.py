@@ -159,6 +159,18 @@ class live_page_test(process_test):
         self.assertIn("goes on", done.stderr)
         self.assertEqual(self.report()["status"], "succeeded")
 
+    def test_a_range_of_ports(self):
+        self.write("job.yaml", SORT)
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            first = taken.getsockname()[1]
+            for host in ("", "127.0.0.1:", "localhost:"):
+                done = self.flowrun("--ui", f"{host}{first}-{first + 20}", "job.yaml")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                port = int(re.search(r"watched at http://127\.0\.0\.1:(\d+)/", done.stderr)[1])
+                self.assertIn(port, range(first + 1, first + 21))
+
     def test_without_an_address(self):
         self.write("job.yaml", SORT)
         for words in (("--ui", "job.yaml"), ("run", "--ui", "job.yaml"), ("job.yaml", "--ui"), ("job.yaml", "--ui", "-j", "1")):
