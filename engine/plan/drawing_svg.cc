@@ -6,6 +6,7 @@
 #include <map>
 
 #include "engine/plan/drawing.h"
+#include "specs/source_text.h"
 
 namespace flowrun::plan {
 
@@ -27,19 +28,25 @@ double width_of(const std::vector<std::string>& lines, double of_letter) {
   return out;
 }
 
+// XML allows neither control characters nor U+FFFE and U+FFFF, not even as references, nor what is no UTF-8.
 std::string in_xml(std::string_view text) {
   std::string out;
-  for (char c : text) {
-    if (c == '&')
+  while (!text.empty()) {
+    const size_t length = specs::utf8_length(text);
+    const std::string_view c = text.substr(0, std::max<size_t>(length, 1));
+    text.remove_prefix(c.size());
+    if (c == "&")
       out += "&amp;";
-    else if (c == '<')
+    else if (c == "<")
       out += "&lt;";
-    else if (c == '>')
+    else if (c == ">")
       out += "&gt;";
-    else if (c == '"')
+    else if (c == "\"")
       out += "&quot;";
+    else if (length == 0 || static_cast<unsigned char>(c[0]) < 0x20 || c == "\x7F" || c == "\uFFFE" || c == "\uFFFF")
+      out += '?';
     else
-      out += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
+      out += c;
   }
   return out;
 }

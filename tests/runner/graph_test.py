@@ -74,6 +74,11 @@ class graph_test(process_test):
             self.assertEqual(line.count('"') % 2, 0, line)
         self.assertIn('digraph "a <b> & \\"c\\" \\\\ ]]>', self.drawn("job.yaml", "dot"))
 
+    def test_what_xml_forbids(self):
+        self.write("job.yaml", SORT.replace("name: sorting", 'name: "a\\uFFFE\\uFFFF\\e\\x7Fb\\U0001F600é"'))
+        svg = xml.etree.ElementTree.fromstring(self.drawn("job.yaml", "svg"))
+        self.assertIn("a????b\U0001f600é", [text.text for text in svg.iter(SVG + "text")])
+
     def test_the_name_of_the_output_says_the_format(self):
         self.write("job.yaml", SORT)
         for name, format in (("a.svg", "svg"), ("a.mmd", "mermaid"), ("a.dot", "dot"), ("a", "dot")):
