@@ -37,7 +37,7 @@ value_kind kind_of(const std::string& value) {
   if (value == "DIR" || value == "DIR[:LIMIT]") return value_kind::directories;
   if (value == "JOB.yaml") return value_kind::jobs;
   if (value == "PATH=VALUE" || value == "NAME=VALUE") return value_kind::any;
-  if (value == "FILE" || value == "PATH" || value == "ACTION") return value_kind::files;
+  if (value == "FILE" || value.starts_with("FILE.") || value == "PATH" || value == "ACTION") return value_kind::files;
   return value_kind::any;
 }
 
@@ -160,7 +160,7 @@ _flowrun() {
   out += "  case $command:$prev in\n";
   for (const described_command& c : all) {
     for (const described_option& option : options_of(c, program)) {
-      if (option.value.empty()) continue;
+      if (option.value.empty() || option.value_may_be_left_out()) continue;
       words patterns;
       words commands = c.aliases;
       commands.insert(commands.begin(), c.name);
@@ -226,10 +226,12 @@ std::string zsh_script(const std::vector<described_command>& all) {
     for (const described_option& option : options_of(c, all.front()))
       for (const std::string& name : option.names) {
         std::string spec = "*" + name;
-        if (!option.value.empty()) spec += name.starts_with("--") ? "=" : "+";
+        const bool in_its_word = option.value_may_be_left_out();
+        if (!option.value.empty()) spec += in_its_word ? "=-" : name.starts_with("--") ? "=" : "+";
         spec += "[" + in_zsh(option.help) + "]";
         if (!option.value.empty())
-          spec += ":" + in_zsh(option.value) + ":" + zsh_action(kind_of(option.value), option.choices);
+          spec += (in_its_word ? "::" : ":") + in_zsh(option.value) + ":" +
+                  zsh_action(kind_of(option.value), option.choices);
         out += " \\\n        " + in_single_quotes(spec);
       }
     const words choices = argument_choices(c);
@@ -290,7 +292,8 @@ std::string fish_script(const std::vector<described_command>& all) {
       out += "complete -c flowrun -n " + when;
       for (const std::string& name : option.names)
         out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-      if (!option.value.empty()) out += fish_values(kind_of(option.value), option.choices);
+      if (!option.value.empty() && !option.value_may_be_left_out())
+        out += fish_values(kind_of(option.value), option.choices);
       out += " -d " + in_fish(option.help) + "\n";
     }
     if (c.name.empty() || (c.arguments.empty() && c.name != "sort")) continue;

@@ -8,10 +8,13 @@ namespace flowrun::runner {
 
 struct described_option {
   std::vector<std::string> names;  // -m, --memory
-  std::string value;               // BYTES; empty: it takes none
+  std::string value;               // BYTES; empty: it takes none; [ADDRESS]: it may be left out
   std::string help;
   std::string group;
   std::vector<std::string> choices;  // the words that it takes; none: others, or any
+
+  // Then the word behind it may be a job.
+  bool value_may_be_left_out() const { return value.starts_with('['); }
 };
 
 struct described_argument {

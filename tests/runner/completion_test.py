@@ -79,6 +79,8 @@ class bash_test(completion_test):
         self.assertEqual(self.completed("run", ""), ["folder", "job.yaml", "two words.yaml"])
         self.assertEqual(self.completed("run", "j"), ["job.yaml"])
         self.assertEqual(self.completed("job.yaml", "-T", ""), ["folder"])
+        self.assertEqual(self.completed("run", "--ui", "j"), ["job.yaml"])
+        self.assertIn("data.csv", self.completed("run", "--metrics-file", ""))
         self.assertIn("data.csv", self.completed("verify", ""))
         self.assertEqual(self.completed("sort", "-k", ""), [])
         self.assertIn("--reverse", self.completed("sort", "--rev"))
@@ -129,6 +131,9 @@ class other_shells_test(completion_test):
         self.assertEqual(set(self.commands()) - completed("flowrun "), set())
         self.assertLessEqual({"--memory", "--report", "--color"}, completed("flowrun run --"))
         self.assertEqual(completed("flowrun plan --format "), {"text", "json", "dot"})
+        for option in ("--metrics-file", "--report"):
+            self.assertIn("job.yaml", completed(f"flowrun run {option} "))
+        self.assertIn("job.yaml", completed("flowrun run --ui "))
 
     def test_another_shell(self):
         done = self.flowrun("completion", "csh")
