@@ -64,13 +64,16 @@ class shown(html.parser.HTMLParser):
 
 
 class page_test(process_test):
-    def drawn(self, address, milliseconds=0):
+    def document(self, address, milliseconds=0):
         words = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1200,900", "--dump-dom"]
         if milliseconds:
             words.append(f"--virtual-time-budget={milliseconds}")
         profile = self.dir / "profile"
         done = subprocess.run([*words, f"--user-data-dir={profile}", address], capture_output=True, text=True, timeout=60)
-        return shown(done.stdout)
+        return done.stdout
+
+    def drawn(self, address, milliseconds=0):
+        return shown(self.document(address, milliseconds))
 
     def page_of(self, job, *arguments):
         self.write("job.yaml", job)
@@ -106,6 +109,17 @@ class page_test(process_test):
         report, page = self.page_of(many_nodes(30))
         self.same(report, page)
         self.assertEqual(len(page.drawn), 30)
+
+    def test_on_a_phone(self):
+        # Chromium has no window as narrow as that, so the page is looked at in a frame, which says how wide it is.
+        long = "a-name-without-a-blank" * 5
+        self.page_of(re.sub("^name: .*", f"name: {long}", many_nodes(8), flags=re.MULTILINE))
+        tell = "<script>parent.postMessage(`${document.documentElement.scrollWidth} of ${innerWidth}`, '*')</script></body>"
+        self.write("told.html", (self.dir / "run.html").read_text().replace("</body>", tell))
+        self.write("phone.html", "<iframe src=told.html style='border:0;width:390px;height:844px'></iframe>"
+                   "<script>onmessage = said => { document.title = said.data }</script>")  # fmt: skip
+        said = re.search("<title>(.*) of 390</title>", self.document(f"file://{self.dir}/phone.html", 3000))
+        self.assertLessEqual(int(said[1]), 390)  # a bar for scrolling may take some of them
 
     def test_a_report_with_a_format_of_its_own_is_refused_by_the_page(self):
         self.page_of(SORT)
