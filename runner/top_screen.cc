@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 
 #include "engine/base/units.h"
 #include "engine/metrics/progress.h"
@@ -135,20 +136,15 @@ class table {
   std::vector<std::string> codes_;
 };
 
-// Parts one behind the other, as many in a line as fit.
-lines flowing(const lines& parts, const screen_style& style) {
-  lines out;
-  for (const std::string& part : parts) {
-    const std::string own = style.width > 0 ? cut_to(part, style.width) : part;
-    if (!out.empty() && (style.width == 0 || columns_of(out.back()) + 3 + columns_of(own) <= style.width))
-      out.back() += "   " + own;
-    else
-      out.push_back(own);
-  }
-  return out;
+// Where a line that is too wide ends: at its last blank, if possible not between a figure and its unit. 0: nowhere.
+size_t last_break(std::string_view line) {
+  for (size_t blank = line.rfind(' '); blank != std::string_view::npos && blank > 0; blank = line.rfind(' ', blank - 1))
+    if (line[blank - 1] < '0' || line[blank - 1] > '9') return blank;
+  const size_t blank = line.rfind(' ');
+  return blank == std::string_view::npos ? 0 : blank;
 }
 
-// Sentences, broken between words where they are too wide.
+// Text broken between words where it is too wide.
 lines broken(const std::string& text, const screen_style& style) {
   if (style.width == 0 || text.empty()) return {text};
   lines out;
@@ -156,12 +152,28 @@ lines broken(const std::string& text, const screen_style& style) {
   while (!rest.empty()) {
     std::string line = cut_to(rest, style.width);
     if (line.empty()) break;
-    const size_t blank = line.rfind(' ');
-    if (line.size() < rest.size() && rest[line.size()] != ' ' && blank != std::string::npos && blank > 0)
-      line.resize(blank);
+    if (line.size() < rest.size())
+      // What follows looks like the rest of a line: a whole word may end right at the edge.
+      if (const size_t end = last_break(rest[line.size()] == ' ' ? line + ' ' : line); end > 0) line.resize(end);
     rest.remove_prefix(line.size());
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
     out.push_back(std::move(line));
+  }
+  return out;
+}
+
+// Parts one behind the other, as many in a line as fit. A part is broken where it is too wide, since half a figure is a
+// wrong one.
+lines flowing(const lines& parts, const screen_style& style) {
+  lines out;
+  for (const std::string& part : parts) {
+    lines own = broken(part, style);
+    if (own.empty()) continue;
+    if (!out.empty() && own.size() == 1 &&
+        (style.width == 0 || columns_of(out.back()) + 3 + columns_of(own[0]) <= style.width))
+      out.back() += "   " + own[0];
+    else
+      out.insert(out.end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
   }
   return out;
 }

@@ -172,6 +172,21 @@ class terminal_test(watching_test):
             if columns == 20:
                 self.assertTrue(any(re.fullmatch(r"rows .*", line) for line in seen.screens()[0]), seen.screens()[0])
 
+    def test_figures_are_whole_where_lines_are_short(self):
+        self.environment["NO_COLOR"] = "1"
+        wide, narrow = (terminal(self, "top", self.serve(document()), columns=c, lines=100) for c in (200, 20))
+        for seen in (wide, narrow):
+            seen.until(r"\033\[J")
+            seen.keys("q")
+            self.assertEqual(seen.ended(), 0)
+        self.assertLessEqual(max(map(len, narrow.screens()[0])), 20)
+        figures = r"(?:memory|budget|files read|written) [0-9.]+ [KMG]?i?B\b"
+        told = set(re.findall(figures, "\n".join(wide.screens()[0])))
+        self.assertGreater(len(told), 2)
+        self.assertEqual(set(re.findall(figures, " ".join(narrow.screens()[0]))), told)
+        for line in narrow.screens()[0]:
+            self.assertNotRegex(line, r"\d $|^[KMG]iB")
+
     def test_the_window_changes(self):
         seen = terminal(self, "top", self.serve(document()), columns=100, lines=30)
         seen.until(r"\033\[J")
