@@ -1,6 +1,7 @@
 // flowrun check: everything that can be known before a run, all faults at once.
 #include <algorithm>
 
+#include "engine/base/counted.h"
 #include "runner/commands.h"
 #include "runner/job_loading.h"
 #include "runner/scratch_room.h"
@@ -16,9 +17,8 @@ int check(const check_arguments& arguments, terminal& screen) {
       const loaded_job loaded = load(job, arguments.resources, screen);
       try_scratch(loaded.machine, job.look_at_files && may_use_scratch(loaded));
       check_scratch_room(loaded.plan, loaded.machine, false, screen);
-      screen.say(fmt::format("{}: no faults; {} node{}, {} phase{}\n", loaded.graph->job->file(),
-                             loaded.graph->nodes.size(), loaded.graph->nodes.size() == 1 ? "" : "s",
-                             loaded.plan.phases.size(), loaded.plan.phases.size() == 1 ? "" : "s"));
+      screen.say(fmt::format("{}: no faults; {}, {}\n", loaded.graph->job->file(),
+                             counted(loaded.graph->nodes.size(), "node"), counted(loaded.plan.phases.size(), "phase")));
     } catch (const faults_shown& shown) {
       code = std::max(code, shown.exit_code());  // a wrong job comes before a missing file
     }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/base/counted.h"
 #include "engine/base/units.h"
 #include "specs/source_text.h"
 #include "specs/value.h"
@@ -109,14 +110,10 @@ std::string in_comment(std::string_view text) {
   return out;
 }
 
-std::string plural(uint64_t count, const char* word) {
-  return fmt::format("{} {}{}", format_count(count), word, count == 1 ? "" : "s");
-}
-
 std::string sample_text(const operators::inferred_source::sample& seen) {
-  std::string out = plural(seen.rows, "row");
+  std::string out = counted(seen.rows, "row");
   if (seen.whole) return out + ": all that there are";
-  out += fmt::format(" from {}", plural(seen.places, "place"));
+  out += fmt::format(" from {}", counted(seen.places, "place"));
   if (seen.all_files > 1)
     out += fmt::format(" in {} of {} files", format_count(seen.files), format_count(seen.all_files));
   if (seen.all_rows) out += fmt::format(", of about {}", format_count(std::max(*seen.all_rows, seen.rows)));

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "plugin/aggregate_trial.h"
 #include "plugin/conformance.h"
@@ -26,10 +27,6 @@ namespace {
 
 constexpr unsigned most_seconds_of_functions = 300;
 constexpr int wrong = static_cast<int>(error_kind::internal);
-
-std::string counted(size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 // "3 functions, 1 aggregate"
 std::string words_of(const plugins::loaded_plugin& plugin) {

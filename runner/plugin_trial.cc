@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/exec/job.h"
@@ -267,7 +268,7 @@ class test_trial {
     if (known != prepared_.fitted.outputs.end() || (is_text(expected) && is_text(found))) {
       const std::vector<std::string> a = lines(expected), b = lines(found);
       out.push_back(
-          fmt::format("{}: usually {} row{} (-), now {} (+)", path, a.size(), a.size() == 1 ? "" : "s", b.size()));
+          fmt::format("{}: usually {} (-), now {} (+)", path, counted(a.size(), "row"), format_count(b.size())));
       for (const std::string& line : difference(a, b, most_lines)) out.push_back("  " + line);
       return;
     }

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/io/followed_path.h"
@@ -118,8 +119,8 @@ std::string described(const std::string& node, const resume::sort_progress& sort
   if (sort.is_released) return fmt::format("'{}' is done", node);
   uint64_t num_bytes = 0;
   for (const runs::run& r : sort.runs) num_bytes += r.stored_bytes();
-  return fmt::format("'{}' has {} rows in {} run{}, {}{}", node, format_count(sort.rows_taken), sort.runs.size(),
-                     sort.runs.size() == 1 ? "" : "s", format_bytes(num_bytes),
+  return fmt::format("'{}' has {} in {}, {}{}", node, counted(sort.rows_taken, "row"),
+                     counted(sort.runs.size(), "run"), format_bytes(num_bytes),
                      sort.is_complete ? ", which is all of it" : "");
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/base/counted.h"
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
 #include "engine/exec/job.h"
@@ -56,8 +57,8 @@ void tell_resources(const resources& r, const run_arguments& arguments, std::str
     why = refusal.empty() ? "it works here" : "io_uring can't be used here: " + refusal;
   }
   screen.detail(fmt::format("I/O backend {} ({})", backend, why));
-  screen.detail(fmt::format("memory {} ({}), {} thread{} ({})", format_bytes(r.memory_bytes), r.memory_from, r.threads,
-                            r.threads == 1 ? "" : "s", r.threads_from));
+  screen.detail(fmt::format("memory {} ({}), {} ({})", format_bytes(r.memory_bytes), r.memory_from,
+                            counted(r.threads, "thread"), r.threads_from));
   for (const block::disk_config& disk : r.scratch)
     screen.detail(fmt::format("scratch {}{}{} ({})", disk.path,
                               disk.limit > 0 ? ", at most " + format_bytes(disk.limit) : "",

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "engine/base/counted.h"
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/interrupts.h"
@@ -30,10 +31,6 @@ std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   return text;
-}
-
-std::string counted(size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 constexpr std::string_view with_tiny_blocks = " (with tiny blocks, spilling)";

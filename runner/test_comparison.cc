@@ -7,6 +7,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "engine/base/counted.h"
 #include "runner/difference.h"
 #include "runner/test_rows.h"
 #include "runner/words.h"
@@ -52,8 +53,8 @@ void compare_output(const fitted_test::output& expected, const std::string& path
   };
   const std::vector<std::string> expected_lines = lines(expected.bytes), found_lines = lines(found);
   const std::string who = expected.file.empty() ? expected.node : expected.node + ": " + expected.path;
-  differs.lines.push_back(fmt::format("{}: expected {} row{} (-), found {} (+)", who, expected_lines.size(),
-                                      expected_lines.size() == 1 ? "" : "s", found_lines.size()));
+  differs.lines.push_back(fmt::format("{}: expected {} (-), found {} (+)", who,
+                                      counted(expected_lines.size(), "row"), format_count(found_lines.size())));
   const std::vector<std::string> shown = difference(expected_lines, found_lines, most_lines);
   for (const std::string& line : shown) differs.lines.push_back("  " + line);
   if (shown.empty()) {

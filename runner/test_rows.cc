@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "engine/base/counted.h"
 #include "operators/parts/text/csv_value.h"
 #include "operators/parts/text/value_text.h"
 #include "specs/value.h"
@@ -84,7 +85,7 @@ class row_packer {
   void add_list(const Value& row) {
     const auto& items = row.list().items();
     if (static_cast<size_t>(items.size()) != type_.num_columns())
-      return faults_.add(row.position(), fmt::format("a row of {} value{}", items.size(), items.size() == 1 ? "" : "s"),
+      return faults_.add(row.position(), "a row of " + counted(static_cast<uint64_t>(items.size()), "value"),
                          expected());
     for (int i = 0; i < items.size(); ++i) put(static_cast<size_t>(i), items[i]);
   }

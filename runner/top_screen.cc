@@ -8,6 +8,7 @@
 #include <functional>
 #include <iterator>
 
+#include "engine/base/counted.h"
 #include "engine/base/units.h"
 #include "engine/metrics/progress.h"
 #include "runner/shown_text.h"
@@ -254,7 +255,7 @@ lines nodes_of(const recent_states& states, const screen_style& style, size_t mo
     const RunReport::Phase::State state = phase_state_of(now, n);
     std::string op = n.op();
     if (n.op() == "loop")
-      op += fmt::format(", {} iteration{}", format_count(n.iterations()), n.iterations() == 1 ? "" : "s");
+      op += ", " + counted(n.iterations(), "iteration");
     lines row = {shown_text(n.id(), style.unicode), ""};
     if (!n.fused_with().empty()) {
       op += " in " + n.fused_with();

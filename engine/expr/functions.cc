@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/expr/byte_set.h"
 #include "engine/expr/checker.h"
@@ -369,7 +370,7 @@ class never_run final : public bound_call {
 };
 
 std::string count_text(size_t min_args, size_t max_args) {
-  const auto arguments = [](size_t n) { return fmt::format("{} argument{}", n, n == 1 ? "" : "s"); };
+  const auto arguments = [](size_t n) { return counted(n, "argument"); };
   if (max_args == any_number) return fmt::format("{} or more arguments", min_args);
   return max_args > min_args + 1    ? fmt::format("{} to {}", min_args, arguments(max_args))
          : max_args == min_args + 1 ? fmt::format("{} or {}", min_args, arguments(max_args))

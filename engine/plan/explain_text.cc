@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/base/counted.h"
 #include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/control_memory.h"
@@ -47,8 +48,8 @@ class text_explainer {
   std::string text() {
     const std::string name = !g_.path.empty() ? "'" + g_.path + "'" : g_.job ? g_.job->name() : std::string();
     out_ = fmt::format("plan{}: {}, memory {}, {}, batches of {}\n", name.empty() ? "" : " of " + name,
-                       plural(plan_.phases.size(), "phase"), format_bytes(plan_.resources.memory_bytes),
-                       plural(plan_.resources.threads, "thread"), format_bytes(plan_.batch_bytes));
+                       counted(plan_.phases.size(), "phase"), format_bytes(plan_.resources.memory_bytes),
+                       counted(plan_.resources.threads, "thread"), format_bytes(plan_.batch_bytes));
     for (size_t x = 0; x < plan_.phases.size(); ++x) phase_text(x);
     sorts_text();
     queues_text();
@@ -59,9 +60,6 @@ class text_explainer {
   }
 
  private:
-  static std::string plural(size_t n, std::string_view word) {
-    return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
-  }
   const node& at(int n) const { return g_.nodes[static_cast<size_t>(n)]; }
   bool is_breaker(int n) const { return at(n).role() == operator_role::breaker; }
 
@@ -185,12 +183,12 @@ class text_explainer {
       } else if (s.in_blocks) {
         what = fmt::format(
             "no sort: {} in {} of {}, in whole blocks of {} to their places, scratch {} written and {} read",
-            format_bytes(s.num_bytes), plural(s.runs, "memoryload"), format_bytes(run_bytes(s)),
+            format_bytes(s.num_bytes), counted(s.runs, "memoryload"), format_bytes(run_bytes(s)),
             format_bytes(s.block_bytes), format_bytes(s.written_bytes), format_bytes(s.read_bytes));
       } else {
         what = fmt::format(
             "{}{} in {} of {}, {} of fan-in {}, blocks of {}, scratch {}{} written and {} read{}", how_many_bytes(s),
-            format_bytes(s.num_bytes), plural(s.runs, "run"), format_bytes(std::min(run_bytes(s), s.num_bytes)),
+            format_bytes(s.num_bytes), counted(s.runs, "run"), format_bytes(std::min(run_bytes(s), s.num_bytes)),
             s.merge_passes == 1 ? "1 merge pass" : fmt::format("{} merge passes", s.merge_passes), s.fan_in,
             format_bytes(s.block_bytes), s.compressed ? "at most " : "", format_bytes(s.written_bytes),
             format_bytes(s.read_bytes), s.compressed ? ", less as compressed" : "");
@@ -201,7 +199,7 @@ class text_explainer {
       const uint64_t runs = std::min({s.fan_in, uint64_t{s.merger.num_buffers}, s.known ? s.runs : s.fan_in});
       sorts.row(
           {"", fmt::format("buffers: {} to write, {} to read ({} for {}, {} ahead); {} in flight per disk{}",
-                           plural(s.creator.write_buffers, "block"), s.merger.num_buffers, runs,
+                           counted(s.creator.write_buffers, "block"), s.merger.num_buffers, runs,
                            s.known ? "the runs" : "runs", s.merger.num_buffers - runs, plan_.resources.disk_depth,
                            plan_.resources.num_disks > 1 ? fmt::format(", {} disks", plan_.resources.num_disks) : "")});
     }
@@ -312,7 +310,7 @@ std::string part_name(const node& n, node_part part) {
 std::string to_string(const row_estimate& e) {
   if (!e.known) return "rows unknown";
   const char* const how = e.exact ? "" : e.bounds_rows() ? "at most " : "about ";
-  return fmt::format("{}{} row{}, {}", how, format_count(e.rows), e.rows == 1 ? "" : "s", format_bytes(e.num_bytes));
+  return fmt::format("{}{}, {}", how, counted(e.rows, "row"), format_bytes(e.num_bytes));
 }
 
 std::string explain_text(const graph& g, const physical_plan& plan) { return text_explainer(g, plan).text(); }
