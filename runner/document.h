@@ -7,7 +7,8 @@
 
 namespace flowrun::io {
 class output_target;
-}
+enum class what_is_there;
+}  // namespace flowrun::io
 
 namespace flowrun::runner {
 
@@ -19,16 +20,15 @@ void print(std::string_view text);
 // The same for lines that people read: without_controls().
 void print_lines(std::string_view text);
 
-// Throws error(output) where a file has the name already, or is what a link of that name leads to: a job that somebody
-// has worked on is not replaced. -, devices and pipes may be written to.
-void refuse_replacing(const std::string& path);
-
 // A file that is written at the end of a long run. Its place is tried when the run begins, so that the user needn't
 // wait hours to learn that a report can't be written.
 class pending_document {
  public:
   // `path` -: standard output; a device or a pipe: written to as it is. Throws error(output).
   explicit pending_document(std::string path);
+  // `refused`: for a job that somebody works on later. Throws error(output) where anything has the name, a link to
+  // nothing included, now or at the end. -, devices and pipes may be written to.
+  pending_document(std::string path, io::what_is_there there);
   ~pending_document();  // without commit(): leaves nothing behind
   pending_document(const pending_document&) = delete;
   pending_document& operator=(const pending_document&) = delete;

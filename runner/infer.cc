@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.h"
+#include "engine/io/output_target.h"
 #include "engine/io/path_pattern.h"
 #include "operators/parts/infer/column_names.h"
 #include "operators/parts/infer/infer_source.h"
@@ -35,7 +36,8 @@ std::vector<std::string> matching_files(const std::vector<std::string>& given) {
 
 int infer(const infer_arguments& arguments, terminal& screen) {
   const bool to_file = !arguments.output.empty();
-  if (to_file) refuse_replacing(arguments.output);
+  std::unique_ptr<pending_document> out;
+  if (to_file) out = std::make_unique<pending_document>(arguments.output, io::what_is_there::refused);
   inferred_job job;
   job.paths = arguments.files;
   job.node = arguments.node.empty() ? operators::node_name(arguments.files.front(), "rows") : arguments.node;
@@ -44,7 +46,7 @@ int infer(const infer_arguments& arguments, terminal& screen) {
     print(arguments.as_json ? inferred_json(job) : inferred_fragment(job));
     return 0;
   }
-  pending_document(arguments.output).write(inferred_whole_job(job));
+  out->write(inferred_whole_job(job));
   for (const std::string& question : job.source.questions) screen.warn(question);
   if (arguments.output != "-") screen.say(fmt::format("{}: flowrun {} runs it\n", arguments.output, arguments.output));
   return 0;

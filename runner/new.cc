@@ -1,6 +1,7 @@
 // flowrun new: begins a job.
 #include <fmt/format.h>
 
+#include "engine/io/output_target.h"
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/job_loading.h"
@@ -11,7 +12,7 @@
 namespace flowrun::runner {
 
 int begin_job(const document_arguments& arguments, terminal& screen) {
-  refuse_replacing(arguments.output);
+  pending_document out(arguments.output, io::what_is_there::refused);
   // It need not be where its files are: sizes and contents are not looked at.
   const plan::vocabulary catalog = known_vocabulary();
   const auto check = [&catalog](const std::string& text) -> plan::check_result {
@@ -19,7 +20,7 @@ int begin_job(const document_arguments& arguments, terminal& screen) {
     if (!read.faults.empty()) return {{}, std::move(read.faults)};
     return plan::check(std::make_shared<const specs::JobSpec>(std::move(read.job)), catalog, {});
   };
-  pending_document(arguments.output).write(new_job(arguments.name, catalog, check));
+  out.write(new_job(arguments.name, catalog, check));
   if (arguments.output != "-")
     screen.say(
         fmt::format("{}: put your files and columns in; flowrun check {} looks\n", arguments.output, arguments.output));

@@ -24,13 +24,13 @@ int open_to_read(const std::string& path) {
   return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
+}  // namespace
+
 int open_to_write(const std::string& path) {
   // Not opened anew: a regular file behind standard output must go on where it stands.
   if (const int number = descriptor_named(path); number >= 0) return fcntl(number, F_DUPFD_CLOEXEC, 3);
   return ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
 }
-
-}  // namespace
 
 int descriptor_named(std::string_view path) {
   if (path == "/dev/stdin") return 0;

@@ -43,6 +43,8 @@ class descriptor_stream final : public byte_stream {
 // The number of the descriptor of this process that a path names: /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N,
 // /proc/self/fd/N. -1: another path.
 int descriptor_named(std::string_view path);
+// Opens what a stream's path names; where that is a descriptor of this process, a copy of it. -1: errno tells.
+int open_to_write(const std::string& path);
 inline bool names_descriptor(std::string_view path) { return descriptor_named(path) >= 0; }
 
 }  // namespace flowrun::io

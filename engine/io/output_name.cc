@@ -212,6 +212,25 @@ void output_name::take(int directory, std::string& hidden, bool exists, bool kee
   if (exists || !take_free(directory, hidden)) replace(directory, hidden, keep_old, spare);
 }
 
+void output_name::refuse_existing() const {
+  throw error(error_kind::output, fmt::format("{} is there already", path_), "give another name, or remove it");
+}
+
+void output_name::take_new(int directory, std::string& hidden) {
+  const std::string name = name_text();
+  int cause = 0;
+  if (renameat2(directory, hidden.c_str(), descriptor_, name.c_str(), RENAME_NOREPLACE) != 0) cause = errno;
+  // File systems that know no such renaming have hard links, which replace nothing either.
+  if (cause == EINVAL || cause == ENOSYS) {
+    cause = linkat(directory, hidden.c_str(), descriptor_, name.c_str(), 0) == 0 ? 0 : errno;
+    if (cause == 0) unlinkat(directory, hidden.c_str(), 0);
+  }
+  if (cause == EEXIST) refuse_existing();
+  if (cause != 0) fail("write", cause);
+  hidden.clear();
+  state_ = state::made;
+}
+
 bool output_name::undo(int directory, std::string& hidden) noexcept {
   if (state_ == state::as_before) return true;
   const std::string name = name_text();

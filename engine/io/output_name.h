@@ -86,6 +86,10 @@ class output_name {
   void take(int directory, std::string& hidden, bool exists, bool keep_old, const spare_names& spare);
   // Says what take() did is as it was before. False where that can't be done, and the new content stays.
   bool undo(int directory, std::string& hidden) noexcept;
+  // The same where nothing may be replaced, not even a link: throws error(output) when something has the name.
+  void take_new(int directory, std::string& hidden);
+  // For outputs that may not replace anything.
+  [[noreturn]] void refuse_existing() const;
   // The content stays: what it replaced goes.
   void settle(int directory) noexcept;
   // The hidden name of what was replaced, while it is kept; else empty.

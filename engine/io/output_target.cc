@@ -61,8 +61,8 @@ bool output_target::is_stream(const std::string& path) {
 }
 
 // A link is kept, and what it names is made or replaced.
-output_target::output_target(const std::string& path, bool direct, const std::string& kept)
-    : name_(followed_output(path)) {
+output_target::output_target(const std::string& path, bool direct, const std::string& kept, what_is_there there)
+    : name_(there == what_is_there::refused ? path : followed_output(path)), there_(there) {
   name_.make_directory();
   remove_leftovers();
   name_.open_directory();
@@ -199,6 +199,7 @@ void output_target::prepare() {
   name_.look_at_directory();
   const int directory = name_.directory_descriptor();
   const bool exists = name_.exists();
+  if (exists && there_ == what_is_there::refused) name_.refuse_existing();
   if (exists)
     link_sibling();
   else if (faccessat(directory, ".", W_OK | X_OK, AT_EACCESS) != 0)
@@ -209,6 +210,10 @@ void output_target::prepare() {
 void output_target::place(bool keep_old) {
   const bool exists = name_.exists();
   if (!exists && temporary_.empty() && link_to(std::string(name_.name()))) return name_.note_made();
+  if (there_ == what_is_there::refused) {
+    if (temporary_.empty()) name_.refuse_existing();  // it came just now
+    return name_.take_new(name_.directory_descriptor(), temporary_);
+  }
   link_sibling();
   name_.take(name_.directory_descriptor(), temporary_, exists, keep_old,
              [this](int number) { return sibling_name(number); });

@@ -26,6 +26,10 @@
 
 namespace flowrun::io {
 
+// What becomes of a file that has the output's name. `refused`: nothing is replaced, whenever it came there, and a link
+// is such a file itself, wherever it leads.
+enum class what_is_there { replaced, refused };
+
 class output_target {
  public:
   // True when `path` exists and is no regular file (/dev/null, a FIFO), or names a descriptor: written straight to, as
@@ -33,8 +37,9 @@ class output_target {
   static bool is_stream(const std::string& path);
 
   // Follows a symbolic link to what it names; creates missing directories. `kept`: the name that keep() gave in another
-  // process; empty: it is a new file. Throws error(output).
-  output_target(const std::string& path, bool direct, const std::string& kept = {});
+  // process; empty: it is a new file. With `refused` links aren't followed. Throws error(output).
+  output_target(const std::string& path, bool direct, const std::string& kept = {},
+                what_is_there there = what_is_there::replaced);
   ~output_target();
   output_target(const output_target&) = delete;
   output_target& operator=(const output_target&) = delete;
@@ -78,6 +83,7 @@ class output_target {
   void link_sibling();
 
   output_name name_;
+  what_is_there there_;
   std::string temporary_;  // the name of the sibling, while it exists
   bool is_kept_ = false;   // it stays
   std::unique_ptr<file> content_;

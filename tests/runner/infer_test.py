@@ -120,6 +120,9 @@ class infer_test(process_test):
         self.fails(73, self.flowrun("infer", "sales.csv", "-o", "job.yaml"), "job.yaml is there already", "another -o")
         (self.dir / "link.yaml").symlink_to("job.yaml")
         self.fails(73, self.flowrun("infer", "sales.csv", "-o", "link.yaml"), "link.yaml leads to", "another -o")
+        (self.dir / "hanging.yaml").symlink_to("made.yaml")
+        self.fails(73, self.flowrun("infer", "sales.csv", "-o", "hanging.yaml"), "is a link to what isn't there", "-o made.yaml")
+        self.assertFalse((self.dir / "made.yaml").exists())
         self.assertIn("  orders:\n", self.said("sales.csv", "--name", "orders").stdout)
 
     def test_pasted_into_a_job(self):

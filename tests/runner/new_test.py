@@ -2,8 +2,9 @@
 """flowrun new: jobs that the checker takes, for every operator that can stand in a chain, and what it refuses."""
 
 import re
+import subprocess
 
-from flowrun_process import main, process_test
+from flowrun_process import FLOWRUN, main, process_test
 
 
 class new_test(process_test):
@@ -66,12 +67,27 @@ class new_test(process_test):
             self.assertEqual(done.returncode, 73, done.stderr)
             self.assertIn(f"{name} leads to", done.stderr)
             self.assertEqual((self.dir / "worked_on.yaml").read_text(), "flowrun: 1\n")
-        # Nothing is lost where a link leads to nothing yet, or to a stream.
+        # A link to nothing, or in a circle, is there, too.
         (self.dir / "hanging.yaml").symlink_to("made.yaml")
-        self.assertEqual(self.flowrun("new", chain, "-o", "hanging.yaml").returncode, 0)
-        self.assertTrue((self.dir / "hanging.yaml").is_symlink())
-        self.assertIn("flowrun: 1", (self.dir / "made.yaml").read_text())
+        (self.dir / "circle.yaml").symlink_to("circle.yaml")
+        for name, way_out in (("hanging.yaml", "-o made.yaml makes that file"), ("circle.yaml", "remove the link")):
+            done = self.flowrun("new", chain, "-o", name)
+            self.assertEqual(done.returncode, 73, done.stderr)
+            self.assertIn(f"{name} is a link to what isn't there", done.stderr)
+            self.assertIn(way_out, done.stderr)
+            self.assertTrue((self.dir / name).is_symlink())
+        self.assertFalse((self.dir / "made.yaml").exists())
+        self.assertEqual(self.flowrun("new", chain, "-o", "made.yaml").returncode, 0)
+
+    def test_output_to_a_stream(self):
+        chain = "file.read_csv/sort/file.write_csv"
         self.assertIn("flowrun: 1", self.flowrun("new", chain, "-o", "/dev/stdout").stdout)
+        # Standard output goes on where it stands.
+        self.write("kept.txt", "kept\n" * 10)
+        with open(self.dir / "kept.txt", "a") as kept:
+            done = subprocess.run([FLOWRUN, "new", chain, "-o", "/dev/stdout"], cwd=self.dir, env=self.environment, stdout=kept, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue((self.dir / "kept.txt").read_text().startswith("kept\n" * 10 + "# flowrun new"))
 
     def test_what_is_refused(self):
         for chain, parts in [

@@ -9,6 +9,8 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <thread>
 
@@ -390,6 +392,36 @@ TEST(output_file, a_killed_process_leaves_nothing) {
   close(ready[0]);
   close(ready[1]);
   EXPECT_EQ(home.num_entries(), 0U);
+}
+
+// What came while the content was written is there as well.
+TEST(output_target, replaces_nothing_where_that_is_refused) {
+  const temporary_directory home;
+  const std::string path = home / "out";
+  const auto refused = [&] {
+    output_target target(path, false, {}, what_is_there::refused);
+    const auto come = [&] {
+      if (std::filesystem::is_symlink(home / "link"))
+        std::filesystem::copy_symlink(home / "link", path);
+      else
+        std::ofstream(path) << "of somebody else";
+    };
+    come();
+    EXPECT_THROW(target.commit(), error);
+  };
+  refused();
+  std::ifstream kept(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), "of somebody else");
+  EXPECT_EQ(home.num_entries(), 1U);
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink("hanging", home / "link");
+  refused();
+  EXPECT_TRUE(std::filesystem::is_symlink(path));
+  EXPECT_FALSE(std::filesystem::exists(home / "hanging"));
+  std::filesystem::remove(path);
+  output_target target(path, false, {}, what_is_there::refused);
+  target.commit();
+  EXPECT_TRUE(std::filesystem::is_regular_file(path));
 }
 
 TEST(output_target, long_names_have_siblings_too) {
