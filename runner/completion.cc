@@ -37,7 +37,8 @@ value_kind kind_of(const std::string& value) {
   if (value == "DIR" || value == "DIR[:LIMIT]") return value_kind::directories;
   if (value == "JOB.yaml") return value_kind::jobs;
   if (value == "PATH=VALUE" || value == "NAME=VALUE") return value_kind::any;
-  if (value == "FILE" || value.starts_with("FILE.") || value == "PATH" || value == "ACTION") return value_kind::files;
+  if (value == "FILE" || value == "F" || value.starts_with("FILE.") || value == "PATH" || value == "ACTION")
+    return value_kind::files;
   return value_kind::any;
 }
 
@@ -63,14 +64,26 @@ std::vector<described_option> sort_options() {
     described_option option;
     option.help = gap == std::string_view::npos ? "" : part.substr(part.find_first_not_of(' ', gap));
     std::string names(part.substr(0, gap));
-    // --temporary-directory=DIR where to spill: one blank behind the value
     for (std::string name : split(names)) {
-      name = name.substr(0, name.find(' '));
+      // --temporary-directory=DIR where to spill, used in parallel: one blank behind the value, and no names behind it
+      const size_t blank = name.find(' ');
+      if (blank != std::string::npos) option.help = names.substr(names.find(name) + blank + 1);
+      name = name.substr(0, blank);
       const size_t equals = name.find('=');
       if (equals != std::string::npos) option.value = name.substr(equals + 1);
       option.names.push_back(name.substr(0, equals));
+      if (blank != std::string::npos) break;
     }
     if (option.value == "WORD") option.choices = split(option.help);
+    // -C, --check=quiet: the short one means the same, and takes no value
+    if (option.value == "quiet") {
+      described_option alone = option;
+      alone.value.clear();
+      alone.names.pop_back();
+      out.push_back(std::move(alone));
+      option.names.erase(option.names.begin(), option.names.end() - 1);
+      option.choices = {option.value};
+    }
     out.push_back(std::move(option));
   }
   return out;
@@ -217,10 +230,29 @@ std::string zsh_script(const std::vector<described_command>& all) {
       "commands\n  commands=(\n";
   for (const described_command& c : all)
     if (!c.name.empty()) out += fmt::format("    {}\n", in_single_quotes(c.name + ":" + in_zsh(c.help)));
-  out +=
-      "  )\n  if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n    _describe -t commands command commands\n    "
-      "_files -g '*.yaml(-.)'\n    return\n  fi\n  local command=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case "
-      "$command in\n";
+  out += R"(  )
+  # The command, or a job, stands behind options of the program, of which some take a value.
+  local -i at=2
+  while (( at < CURRENT )); do
+    case $words[at] in
+      --color | --plugin) (( at += 2 )) ;;
+      -*) (( at++ )) ;;
+      *) break ;;
+    esac
+  done
+  if (( at == CURRENT )) && [[ $words[CURRENT] != -* ]]; then
+    _describe -t commands command commands
+    _files -g '*.yaml(-.)'
+    return
+  fi
+  local command=
+  if (( at < CURRENT )); then
+    command=$words[at]
+    shift $(( at - 1 )) words
+    (( CURRENT -= at - 1 ))
+  fi
+  case $command in
+)";
   const auto add = [&](const described_command& c, const std::string& pattern) {
     out += fmt::format("    {})\n      _arguments -s", pattern);
     for (const described_option& option : options_of(c, all.front()))
@@ -240,6 +272,7 @@ std::string zsh_script(const std::vector<described_command>& all) {
       out += " \\\n        " + in_single_quotes("*:" + in_zsh(name) + ":" + zsh_action(argument_kind(c), choices));
     out += "\n      ;;\n";
   };
+  add(all.front(), "''");
   const described_command* run = nullptr;
   for (const described_command& c : all) {
     if (c.name.empty()) continue;
@@ -265,9 +298,9 @@ std::string in_fish(std::string_view text) {
 std::string fish_values(value_kind kind, const words& choices) {
   if (!choices.empty()) return " -x -a " + in_fish(joined(choices, " "));
   switch (kind) {
-    case value_kind::jobs: return " -x -a '(__fish_complete_suffix .yaml)'";
+    case value_kind::jobs: return " -x -a '(__flowrun_jobs)'";
     case value_kind::files: return " -r -F";
-    case value_kind::directories: return " -x -a '(__fish_complete_directories)'";
+    case value_kind::directories: return " -x -a '(__flowrun_directories)'";
     case value_kind::any: return " -x";
   }
   return {};
@@ -279,15 +312,60 @@ std::string fish_script(const std::vector<described_command>& all) {
     if (!c.name.empty()) names.push_back(c.name);
     names.insert(names.end(), c.aliases.begin(), c.aliases.end());
   }
-  const std::string every = joined(names, " ");
-  std::string out = "# fish completion of flowrun. Made by `flowrun completion fish`.\ncomplete -c flowrun -f\n";
-  out += "complete -c flowrun -n __fish_use_subcommand -a '(__fish_complete_suffix .yaml)'\n";
+  std::string out = fmt::format(R"(# fish completion of flowrun. Made by `flowrun completion fish`.
+
+# Whether the command is one of these words; nothing: none is there yet. It, or a job, which run takes, stands behind
+# options of the program, of which some take a value.
+function __flowrun_command
+    set -l words (commandline -poc)
+    set -e words[1]
+    set -l skip 0
+    for word in $words
+        if test $skip = 1
+            set skip 0
+            continue
+        end
+        switch $word
+            case --color --plugin
+                set skip 1
+            case '-*'
+            case {}
+                contains -- $word $argv
+                return
+            case '*'
+                contains -- run $argv
+                return
+        end
+    end
+    test (count $argv) = 0
+end
+
+# The word that is completed, or what is there of an option's value.
+function __flowrun_word
+    commandline -ct | string replace -r '^--[^=]*=' ''
+end
+
+function __flowrun_jobs
+    set -l word (__flowrun_word)
+    __fish_complete_suffix "$word" .yaml
+end
+
+function __flowrun_directories
+    set -l word (__flowrun_word)
+    __fish_complete_directories "$word"
+end
+
+complete -c flowrun -f
+)",
+                                joined(names, " "));
+  out += "complete -c flowrun -n __flowrun_command -a '(__flowrun_jobs)'\n";
   for (const described_command& c : all) {
-    const std::string when = c.name.empty() ? "__fish_use_subcommand"
-                                            : in_fish("__fish_seen_subcommand_from " + c.name +
-                                                      (c.aliases.empty() ? "" : " ") + joined(c.aliases, " "));
+    const std::string when =
+        c.name.empty()
+            ? "__flowrun_command"
+            : in_fish("__flowrun_command " + c.name + (c.aliases.empty() ? "" : " ") + joined(c.aliases, " "));
     if (!c.name.empty())
-      out += fmt::format("complete -c flowrun -n __fish_use_subcommand -a {} -d {}\n", c.name, in_fish(c.help));
+      out += fmt::format("complete -c flowrun -n __flowrun_command -a {} -d {}\n", c.name, in_fish(c.help));
     for (const described_option& option : options_of(c, all.front())) {
       out += "complete -c flowrun -n " + when;
       for (const std::string& name : option.names)

@@ -16,6 +16,22 @@ _flowrun
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 
+# Presses Tab behind the line $1 in an interactive zsh that has read the script, with a terminal of its own. What is
+# offered goes to the file `offered`, one candidate a line, as it would be inserted.
+ZSH = r"""zmodload zsh/zpty || exit 1
+zpty z zsh -f -i
+zpty -w z 'PS1=; unsetopt prompt_sp auto_list auto_menu beep; autoload -U compinit; compinit -D -u; source ./script'
+zpty -w z 'compadd() { if [[ ${@[1,(i)(-|--)]} == *-[AOD]\ * ]]; then builtin compadd "$@"; return; fi; local -a got; builtin compadd -A got "$@"; print -rl -- $got >> offered; builtin compadd "$@" }'
+zpty -w z 'tab() { zle complete-word; print -r -- E""ND }; zle -N tab; bindkey "^I" tab'
+# Keys that come before the line editor has the terminal are the terminal's.
+zpty -w z 'zle-line-init() { print -r -- REA""DY }; zle -N zle-line-init'
+zpty -r z out '*READY*' || exit 1
+zpty -w -n z "$1"$'\t'
+zpty -r z out '*END*' || exit 1
+print -r -- "$out"
+zpty -d z
+"""
+
 
 class completion_test(process_test):
     def script(self, shell):
@@ -113,6 +129,75 @@ class other_shells_test(completion_test):
             cwd=self.dir, env=self.environment, capture_output=True, text=True, timeout=60,
         )  # fmt: skip
         self.assertEqual((done.stdout, done.stderr), ("_flowrun\n", ""))
+
+    # Lines, and what of the words that are offered must and must not be there; `fish` puts an option before its values.
+    ASKED = [
+        ("flowrun ru", {"run"}),
+        ("flowrun -v ru", {"run"}),
+        ("flowrun --color never ru", {"run"}),
+        ("flowrun --color ", {"auto", "always", "never"}),
+        ("flowrun --color=n", {"never"}),
+        ("flowrun --col", {"--color"}),
+        ("flowrun two\\ words.yaml --mem", {"--memory"}),
+        ("flowrun job.yaml --progress ", {"auto", "bar", "plain", "json", "none"}),
+        ("flowrun plan job.yaml --format ", {"text", "json", "dot"}),
+        ("flowrun plan --format=", {"text", "json", "dot"}),
+        ("flowrun run tw", {"two words.yaml"}),
+        ("flowrun run --ui j", {"job.yaml"}),
+        ("flowrun run --report tw", {"two words.yaml"}),
+        ("flowrun run --report=tw", {"two words.yaml"}),
+        ("flowrun run -T fo", {"folder"}),
+        ("flowrun run --scratch=fo", {"folder"}),
+        ("flowrun verify d", {"data.csv"}),
+        ("flowrun gen ", {"ascii", "records", "u64"}),
+        ("flowrun ops file.read_c", {"file.read_csv"}),
+        ("flowrun sort d", {"data.csv"}),
+        ("flowrun sort --sort=", {"general-numeric", "human-numeric", "month", "numeric", "version"}),
+        ("flowrun sort --check=", {"quiet"}),
+        ("flowrun sort --files0-from=d", {"data.csv"}),
+        ("flowrun sort -T fo", {"folder"}),
+    ]
+
+    def write_files(self):
+        self.write("job.yaml", SORT)
+        self.write("two words.yaml", SORT)
+        self.write("data.csv", "1\n")
+        (self.dir / "folder").mkdir()
+
+    def test_zsh_completes(self):
+        if shutil.which("zsh") is None:
+            self.skipTest("no zsh")
+        self.script("zsh")
+        self.write_files()
+        offered = self.dir / "offered"
+
+        def completed(line):
+            offered.unlink(missing_ok=True)
+            done = subprocess.run(["zsh", "-f", "-c", ZSH, "zsh", line], cwd=self.dir, env=self.environment, capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), line)
+            self.assertNotIn("_arguments:", done.stdout)
+            return set(offered.read_text().replace("\\ ", " ").splitlines()) - {"offered"} if offered.exists() else set()
+
+        self.assertEqual(set(self.commands()) - completed("flowrun "), set())
+        for line, wanted in self.ASKED:
+            self.assertEqual(completed(line), wanted, line)
+        for command in self.commands():
+            self.assertIn("--version" if command == "sort" else "--help", completed(f"flowrun {command} --"), command)
+
+    def test_fish_completes_as_the_others_do(self):
+        if shutil.which("fish") is None:
+            self.skipTest("no fish")
+        self.script("fish")
+        self.write_files()
+        ask = "source ./script; for line in $argv; complete -C $line; echo; end"
+        lines = [line for line, _ in self.ASKED]
+        done = subprocess.run(["fish", "--no-config", "-c", ask, *lines], cwd=self.dir, env=self.environment, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.stderr, "")
+        said = done.stdout.split("\n\n")
+        for (line, wanted), words in zip(self.ASKED, said, strict=False):
+            option = re.search(r"--[a-z0-9-]+=", line)
+            offered = {word.split("\t")[0].removeprefix(option[0] if option else "").rstrip("/") for word in words.strip("\n").splitlines()}
+            self.assertEqual(offered, wanted, line)
 
     def test_fish_completes(self):
         if shutil.which("fish") is None:
