@@ -28,7 +28,8 @@ double width_of(const std::vector<std::string>& lines, double of_letter) {
   return out;
 }
 
-// XML allows neither control characters nor U+FFFE and U+FFFF, not even as references, nor what is no UTF-8.
+// XML allows neither most control characters nor U+FFFE and U+FFFF, not even as references, nor what is no UTF-8. It
+// allows tab, newline and carriage return, but a reader makes a newline of the last one, unless it is a reference.
 std::string in_xml(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -43,8 +44,11 @@ std::string in_xml(std::string_view text) {
       out += "&gt;";
     else if (c == "\"")
       out += "&quot;";
-    else if (length == 0 || static_cast<unsigned char>(c[0]) < 0x20 || c == "\x7F" || c == "\uFFFE" || c == "\uFFFF")
-      out += '?';
+    else if (c == "\r")
+      out += "&#13;";
+    else if (length == 0 || (static_cast<unsigned char>(c[0]) < 0x20 && c != "\t" && c != "\n") || c == "\x7F" ||
+             c == "\uFFFE" || c == "\uFFFF")
+      out += "\uFFFD";
     else
       out += c;
   }

@@ -75,9 +75,9 @@ class graph_test(process_test):
         self.assertIn('digraph "a <b> & \\"c\\" \\\\ ]]>', self.drawn("job.yaml", "dot"))
 
     def test_what_xml_forbids(self):
-        self.write("job.yaml", SORT.replace("name: sorting", 'name: "a\\uFFFE\\uFFFF\\e\\x7Fb\\U0001F600é"'))
+        self.write("job.yaml", SORT.replace("name: sorting", 'name: "a\\uFFFE\\uFFFF\\e\\x7Fb\\0\\x1F\\tc\\n\\rd\\U0001F600é"'))
         svg = xml.etree.ElementTree.fromstring(self.drawn("job.yaml", "svg"))
-        self.assertIn("a????b\U0001f600é", [text.text for text in svg.iter(SVG + "text")])
+        self.assertIn("a\ufffd\ufffd\ufffd\ufffdb\ufffd\ufffd\tc\n\rd\U0001f600é", [text.text for text in svg.iter(SVG + "text")])
 
     def test_the_name_of_the_output_says_the_format(self):
         self.write("job.yaml", SORT)
