@@ -156,19 +156,20 @@ class JobGraph {
     const own = { w: size.body ? size.w : NODE.w, h: NODE.h };
     if (size.body) g.append(svg("rect", { class: "loop", x: 0, y: 0, width: size.w, height: size.h, rx: 10 }));
     const name = node.id.slice(this.ownerOf(node) === "" ? 0 : (node.inside ?? "").length + 1) || node.id;
+    const op = cutTo(node.op, own.w * 0.56, 6.6);
     const state = svg("text", { class: "muted", x: own.w - 10, y: 37, "text-anchor": "end" });
     const bar = svg("g", { transform: `translate(10 ${own.h - 13})` });
     g.append(
       svg("rect", { class: "body", width: own.w, height: own.h, rx: size.body ? 10 : shape }),
       svg("text", { class: "id", x: 10, y: 19 }, [cutTo(name, own.w - 20)]),
-      svg("text", { class: "muted", x: 10, y: 37 }, [cutTo(node.op, own.w * 0.56, 6.6)]),
+      svg("text", { class: "muted", x: 10, y: 37 }, [op]),
       state, bar, svg("title", {}, [`${node.id} (${node.op})`]));
     g.addEventListener("click", () => this.onChoose(node.id));
     g.addEventListener("focus", () => this.onChoose(node.id));
     g.addEventListener("keydown", (event) => this.step(event, node.id));
     this.layersOf.above.append(g);
     this.places.set(node.id, spot);
-    this.drawn.set(node.id, { g, state, bar, width: own.w - 20 });
+    this.drawn.set(node.id, { g, state, bar, width: own.w - 20, besideOp: own.w - 28 - op.length * 6.6 });
   }
 
   drawEdges(graph, spots, x, y) {
@@ -258,7 +259,8 @@ class JobGraph {
   updateNode(id, text, shares, state, label) {
     const parts = this.drawn.get(id);
     if (!parts) return;
-    parts.state.textContent = text;
+    // The name of a node that it is fused with may be of any length; counts stay whole.
+    parts.state.textContent = text.startsWith("in ") ? cutTo(text, parts.besideOp, 6.6) : text;
     parts.g.setAttribute("aria-label", label);
     for (const name of ["waiting", "running", "finished"]) parts.g.classList.toggle(name, name === state);
     let x = 0;

@@ -113,12 +113,19 @@ class page_test(process_test):
     def test_on_a_phone(self):
         # Chromium has no window as narrow as that, so the page is looked at in a frame, which says how wide it is.
         long = "a-name-without-a-blank" * 5
-        self.page_of(re.sub("^name: .*", f"name: {long}", many_nodes(8), flags=re.MULTILINE))
-        tell = "<script>parent.postMessage(`${document.documentElement.scrollWidth} of ${innerWidth}`, '*')</script></body>"
+        job = re.sub(r"\bn(\d)\b", r"n\1_with_a_name_that_is_longer_than_its_box", many_nodes(8))
+        self.page_of(re.sub("^name: .*", f"name: {long}", job, flags=re.MULTILINE))
+        # What a node shows lies in its box, and no text of a line on another one.
+        tell = """<script>
+            const lines = [...document.querySelectorAll(".node")].map((node) => [...node.querySelectorAll("text")].map((text) => text.getBBox()));
+            const wrong = lines.filter(([id, op, state]) => state.x < op.x + op.width || state.x + state.width > 200 || id.x + id.width > 200);
+            parent.postMessage(`${document.documentElement.scrollWidth} of ${innerWidth}, ${wrong.length} of ${lines.length} nodes`, "*");
+            </script></body>"""
         self.write("told.html", (self.dir / "run.html").read_text().replace("</body>", tell))
         self.write("phone.html", "<iframe src=told.html style='border:0;width:390px;height:844px'></iframe>"
                    "<script>onmessage = said => { document.title = said.data }</script>")  # fmt: skip
-        said = re.search("<title>(.*) of 390</title>", self.document(f"file://{self.dir}/phone.html", 3000))
+        said = re.search("<title>(.*) of 390, (.*)</title>", self.document(f"file://{self.dir}/phone.html", 3000))
+        self.assertEqual(said[2], "0 of 8 nodes")
         self.assertLessEqual(int(said[1]), 390)  # a bar for scrolling may take some of them
 
     def test_a_report_with_a_format_of_its_own_is_refused_by_the_page(self):
