@@ -179,6 +179,7 @@ exec::operator_definition word<"file_read_csv">() {
       "on_error: {to: bad, max_ratio: 0.5}}\n"
       "rejects: {op: file.write_lines, in: edges.bad, with: {path: out/rejected.txt}}\n";
   d.role = plan::operator_role::source;
+  d.division = plan::operator_division::files;
   d.work_per_byte = 1.2;
   d.outputs = {{"out", "the rows"}};
   d.has_error_port = true;

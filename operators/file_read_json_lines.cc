@@ -163,6 +163,7 @@ exec::operator_definition word<"file_read_json_lines">() {
       "names: {user: user.id}, other_keys: skip}, on_error: {to: bad, max_ratio: 0.5}}\n"
       "rejects: {op: file.write_lines, in: events.bad, with: {path: out/rejected.jsonl}}\n";
   d.role = plan::operator_role::source;
+  d.division = plan::operator_division::files;
   d.work_per_byte = 1.2;
   d.outputs = {{"out", "the rows"}};
   d.has_error_port = true;

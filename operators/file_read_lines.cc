@@ -120,6 +120,7 @@ exec::operator_definition word<"file_read_lines">() {
       "log: {op: file.read_lines, with: {path: [access.log.1, access.log]}}\n"
       "all: {op: file.read_lines, with: {path: \"access.log*\", file_column: file}}\n";
   d.role = plan::operator_role::source;
+  d.division = plan::operator_division::files;
   d.work_per_byte = 0.3;
   d.outputs = {{"out", "one row for each line"}};
   d.parameters = {input_path_parameter()};

@@ -263,6 +263,7 @@ exec::operator_definition word<"file_read_npy">() {
       "edges:  {op: file.read_npy, with: {path: edges.npy, type: {src: u32, weight: f64}}}\n"
       "points: {op: file.read_npy, with: {path: \"points-*.npy\", type: {x: f32, y: f32}, file_column: file}}\n";
   d.role = plan::operator_role::source;
+  d.division = plan::operator_division::files;
   d.outputs = {{"out", "the rows"}};
   d.has_error_port = true;
   d.parameters.resize(3);

@@ -4,7 +4,6 @@
 // Chunks are whole multiples of a row wherever that is possible, so that rows straddle two chunks only in pipes, behind
 // a range, and where rows are wider than a chunk.
 #include <algorithm>
-#include <charconv>
 #include <deque>
 #include <filesystem>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "operators/parts/files/file_input.h"
 #include "operators/parts/files/row_cutter.h"
 #include "operators/parts/files/row_index.h"
+#include "operators/parts/files/row_range.h"
 #include "operators/parts/order/declared_order.h"
 #include "operators/word.h"
 
@@ -26,33 +26,18 @@ namespace {
 struct settings {
   std::vector<std::string> paths;
   record::row_type type;
-  uint64_t from = 0;  // rows [from, to) of all files together
-  uint64_t to = UINT64_MAX;
+  row_range range;
   plan::order sorted_by;
   bool index = false;
   bool decode = true;
   input_facts inputs;
 };
 
-// "10:20", "10:", ":20".
-bool parse_range(std::string_view text, uint64_t& from, uint64_t& to) {
-  const size_t colon = text.find(':');
-  if (colon == std::string_view::npos) return false;
-  const auto number = [](std::string_view digits, uint64_t& value) {
-    if (digits.empty()) return true;
-    const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return status == std::errc() && end == digits.data() + digits.size();
-  };
-  return number(text.substr(0, colon), from) && number(text.substr(colon + 1), to) && from <= to;
-}
-
 settings read(plan::node_checker& node) {
   settings s;
   s.paths = node.paths("path");
   if (auto type = node.row_type("type")) s.type = *std::move(type);
-  if (node.has("range") && !parse_range(node.text("range"), s.from, s.to))
-    node.fault_at_parameter("range", fmt::format("'{}' is no range of rows", node.text("range")),
-                            "FROM:TO, such as \"1000:2000\", \"1000:\" or \":2000\"");
+  s.range = row_range_parameter(node, "range");
   s.index = node.boolean("index");
   s.decode = node.text("compression") == "auto";
   s.sorted_by = read_declared_order(node, s.type);
@@ -63,10 +48,11 @@ settings read(plan::node_checker& node) {
 plan::row_estimate estimate(const settings& s) {
   if (!s.inputs.num_bytes) return {};
   const uint64_t rows = *s.inputs.num_bytes / std::max<uint32_t>(s.type.row_bytes(), 1);
-  plan::row_estimate out = plan::exact_rows(std::min(s.to, rows) - std::min(s.from, rows), s.type.row_bytes());
+  const uint64_t wanted = std::min(s.range.to, rows) - std::min(s.range.from, rows);
+  plan::row_estimate out = plan::exact_rows(wanted, s.type.row_bytes());
   if (s.inputs.estimated) {
     out.exact = false;
-    out.most_rows = s.to - s.from;  // without a range there is no bound
+    out.most_rows = s.range.to - s.range.from;  // without a range there is no bound
     out.most_bytes = plan::bound_times(out.most_rows, s.type.row_bytes());
   }
   return out;
@@ -94,7 +80,7 @@ settings check(plan::node_checker& node) {
       node.fault_at_parameter("type", fmt::format("column '{}' is a string, which has no fixed width", c.name),
                               "columns of fixed width, such as bytes[16]",
                               "read text with file.read_csv or file.read_lines");
-  if ((s.from > 0 || s.to < UINT64_MAX) && s.paths.size() > 1)
+  if ((s.range.from > 0 || s.range.to < UINT64_MAX) && s.paths.size() > 1)
     node.fault_at_parameter("range", "a range needs a single file", "one path",
                             "read the parts with nodes of their own and join them with concat");
   s.inputs = look_at_inputs(node, s.paths, s.decode && !s.index);
@@ -117,14 +103,14 @@ file_input::part part_of(const settings& s, const std::string& path) {
   const auto bytes = [row_bytes](uint64_t rows) {
     return rows > UINT64_MAX / row_bytes ? UINT64_MAX : rows * row_bytes;
   };
-  return {path, bytes(s.from), bytes(s.to)};
+  return {path, bytes(s.range.from), bytes(s.range.to)};
 }
 
 class rows_source final : public exec::source {
  public:
   rows_source(exec::build_context& context, const settings& s)
       : row_bytes_(s.type.row_bytes()),
-        from_(s.from),
+        from_(s.range.from),
         options_(options(context, s)),
         input_(context.job, context.counters, parts(s), options_, beginning_at(context.begin_at)),
         cutter_(row_bytes_, record::shape_for(s.type, context.batches.target_bytes).max_rows, options_.max_held,
@@ -237,6 +223,7 @@ exec::operator_definition word<"file_read_rows">() {
       "edges: {op: file.read_rows, with: {path: edges.u32x2, type: {src: u32, dst: u32}, sorted_by: [src, dst]}}\n"
       "known: {op: file.read_rows, with: {path: known.u64, type: {key: u64}, sorted_by: [key], index: true}}\n";
   d.role = plan::operator_role::source;
+  d.division = plan::operator_division::rows;
   d.outputs = {{"out", "the rows"}};
   d.parameters.resize(6);
   d.parameters[0] = input_path_parameter();

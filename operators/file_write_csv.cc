@@ -101,6 +101,7 @@ exec::operator_definition word<"file_write_csv">() {
   d.order = "keeps: lines are written in the order of the input";
   d.example = "write: {op: file.write_csv, in: top, with: {path: out/degree.csv, header: true}}\n";
   d.role = plan::operator_role::sink;
+  d.division = plan::operator_division::pieces;
   d.work_per_byte = 1;
   d.inputs = {{"in", "the rows"}};
   d.parameters = written_file_parameters();

@@ -106,6 +106,7 @@ exec::operator_definition word<"file_write_lines">() {
   d.order = "keeps: lines are written in the order of the input";
   d.example = "rejects: {op: file.write_lines, in: edges.bad, with: {path: out/rejected.txt}}\n";
   d.role = plan::operator_role::sink;
+  d.division = plan::operator_division::pieces;
   d.work_per_byte = 0.4;
   d.inputs = {{"in", "rows with a column of text"}};
   d.parameters = written_file_parameters();

@@ -130,6 +130,7 @@ exec::operator_definition word<"file_write_npy">() {
       "write:  {op: file.write_npy, in: sorted, with: {path: out/edges.npy}}\n"
       "points: {op: file.write_npy, in: moved, with: {path: out/points.npy, array: plain}}\n";
   d.role = plan::operator_role::sink;
+  d.division = plan::operator_division::pieces;
   d.inputs = {{"in", "the rows; no strings"}};
   d.parameters.resize(2);
   d.parameters[0].name = "path";

@@ -102,6 +102,7 @@ exec::operator_definition word<"file_write_protobuf">() {
       "write: {op: file.write_protobuf, in: visits, with: {path: out/visits.pb, descriptors: visits.desc, message: "
       "shop.Visit, fields: {city: address.city}}}\n";
   d.role = plan::operator_role::sink;
+  d.division = plan::operator_division::pieces;
   d.work_per_byte = 1;
   d.inputs = {{"in", "the rows"}};
   d.parameters = written_file_parameters();

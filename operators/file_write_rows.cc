@@ -112,6 +112,7 @@ exec::operator_definition word<"file_write_rows">() {
       "write: {op: file.write_rows, in: sorted, with: {path: out/edges.u32x2}}\n"
       "kept:  {op: file.write_rows, in: sorted, with: {path: out/sorted.u32x2, index: true}}\n";
   d.role = plan::operator_role::sink;
+  d.division = plan::operator_division::pieces;
   d.inputs = {{"in", "the rows; no strings"}};
   d.parameters = written_file_parameters();
   d.parameters.push_back(path_columns_parameter());

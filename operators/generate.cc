@@ -271,6 +271,7 @@ exec::operator_definition word<"generate">() {
       "4096)\"}}}\n"
       "input: {op: generate, with: {kind: records, rows: 10000000}}\n";
   d.role = plan::operator_role::source;
+  d.division = plan::operator_division::numbers;
   d.outputs = {{"out", "the rows, by i"}};
   const auto add = [&d](std::string name, parameter_kind kind, std::string default_text, std::string help) {
     plan::parameter_declaration p;

@@ -95,6 +95,7 @@ exec::operator_definition word<"group">() {
   d.order = "needs: equal keys adjacent; keeps: the leading order columns that are keys";
   d.example = "degree: {op: group, in: sorted, with: {by: [src], let: {deg: \"count()\", far: \"max(dst)\"}}}\n";
   d.role = plan::operator_role::ordered;
+  d.division = plan::operator_division::keys;
   d.inputs = {{"in", "rows with equal keys next to each other"}};
   d.outputs = {{"out", "one row per group, in the order of the groups"}};
   d.parameters = {

@@ -328,6 +328,7 @@ exec::operator_definition word<"group_pairs">() {
       "wedges: {op: group_pairs, in: oriented, with: {by: [src], let: {u: a.dst, v: b.dst}, where: \"a.dst < "
       "b.dst\"}}\n";
   d.role = plan::operator_role::meeting;
+  d.division = plan::operator_division::keys;
   d.inputs = {{"in", "rows with equal keys next to each other"}};
   d.outputs = {{"out", "one row for each pair, group after group"}};
   d.parameters = {

@@ -398,6 +398,7 @@ exec::operator_definition word<"join">() {
       "found}}\n"
       "fresh: {op: join, in: {left: reached, right: visited}, with: {by: [node], kind: anti}}\n";
   d.role = plan::operator_role::meeting;
+  d.division = plan::operator_division::keys;
   d.inputs = {{"left", "sorted by its keys; its order is kept"}, {"right", "sorted by its keys"}};
   d.outputs = {{"out", "the joined rows"}};
   d.parameters = join_parameters();

@@ -70,6 +70,7 @@ exec::operator_definition word<"limit">() {
       "page:   {op: limit, in: names, with: {count: 2, skip: 1}}\n"
       "firsts: {op: limit, in: sorted, with: {count: 1, by: [src]}}\n";
   d.role = plan::operator_role::ordered;
+  d.division = plan::operator_division::keys;
   d.inputs = {{"in", "the rows; with `by`, equal keys next to each other"}};
   d.outputs = {{"out", "the rows that are kept, in the order of the input"}};
   d.parameters = {{.name = "count",

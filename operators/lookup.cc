@@ -292,6 +292,7 @@ exec::operator_definition word<"lookup">() {
       "ranked: {op: lookup, in: {stream: edges, table: degrees}, with: {by: {src: node}, missing: default, defaults: "
       "{degree: 0}}}\n";
   d.role = plan::operator_role::ordered;
+  d.division = plan::operator_division::pieces;
   d.inputs = {{"stream", "the rows that columns are added to"},
               {.name = "table", .help = "the rows to look up, one for each key", .stored = true}};
   d.outputs = {{"out", "the rows of the stream with the table's columns"}};

@@ -212,6 +212,7 @@ exec::operator_definition word<"merge">() {
       "  in: [class0, class1]\n"
       "  with: {less: \"if(a.input == 1 and b.input == 1, a.rank < b.rank, (a.c, a.behind) < (b.c, b.behind))\"}\n";
   d.role = plan::operator_role::meeting;
+  d.division = plan::operator_division::keys;
   d.inputs = {{"in", "any number of streams, each sorted by `by` or `less`"}};
   d.any_number_of_inputs = true;
   d.outputs = {{"out", "the rows of all inputs, sorted by `by`"}};

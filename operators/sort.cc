@@ -229,15 +229,18 @@ settings check(plan::node_checker& node) {
   if (!node.ok()) return s;
   const plan::order gives = order_of(s);
   const plan::order sorted_by = order_of_input(node.input_type(), s);
+  node.facts().sorts_by = sorted_by;
   node.node().elided = !sorted_by.empty() && plan::satisfies(node.input_order(), sorted_by);
   const sorted_rows rows = plan_rows(node.input_type(), s);
   const sort::sort_settings creating = creator_settings(s, rows);
   plan::sort_facts& facts = node.facts().sort;
   facts.limit_rows = creating.limit;
+  facts.limited = s.limit > 0;
   facts.long_runs = s.long_runs;
   facts.compressed = s.compress != runs::compression::none;
   facts.drops_equal = s.unique || !s.combine.empty();
   facts.unique = s.unique;
+  if (node.node().elided || facts.drops_equal) node.facts().needs.push_back({0, s.keys.size()});
   facts.indexed = !creating.narrow();
   if (!rows.projection.empty()) facts.row_bytes = rows.type.row_bytes();
   plan::row_estimate estimate = node.input_estimate();
@@ -329,6 +332,7 @@ exec::operator_definition word<"sort">() {
   d.order = "needs: nothing; gives: by";
   d.example = "top: {op: sort, in: degrees, with: {by: [-deg, src], limit: 10}}\n";
   d.role = plan::operator_role::breaker;
+  d.division = plan::operator_division::sorting;
   d.inputs = {{"in", "the rows to sort"}};
   d.outputs = {{"out", "the rows in order"}};
   d.parameters = {{.name = "by",

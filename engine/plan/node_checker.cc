@@ -173,7 +173,10 @@ std::string yaml_list(const order& keys) {
 }  // namespace
 
 bool node_checker::require_order(size_t i, const order& need) {
-  if (satisfies(input_order(i), need)) return true;
+  if (satisfies(input_order(i), need)) {
+    facts().needs.push_back({i, need.size()});
+    return true;
+  }
   const std::string input = input_name(i);
   std::string id = input;
   std::replace(id.begin(), id.end(), '.', '_');
@@ -186,7 +189,10 @@ bool node_checker::require_order(size_t i, const order& need) {
 }
 
 bool node_checker::require_adjacent(size_t i, const std::vector<std::string>& columns, std::string_view other_way) {
-  if (adjacent(input_order(i), columns)) return true;
+  if (adjacent(input_order(i), columns)) {
+    facts().needs.push_back({i, columns.size()});
+    return true;
+  }
   order need;
   for (const std::string& column : columns) need.push_back({column});
   const std::string input = input_name(i);

@@ -149,6 +149,7 @@ std::optional<sort_key> node_checker::compiled_key(const specs::Value& value, co
       key.term = order_term{row[slice->column].name, key.descending, slice->from, slice->length};
   }
   gave_expressions_ = gave_expressions_ || !key.term;
+  if (key.value.uses_row_number()) facts().names_row_number = true;
   return key;
 }
 
@@ -181,6 +182,7 @@ std::optional<expr::expression> node_checker::compiled(const specs::Value& v, co
   add_problems(v, result.problems);
   if (!result.problems.empty()) return std::nullopt;
   gave_expressions_ = gave_expressions_ || result.value;
+  if (result.value && result.value->uses_row_number()) facts().names_row_number = true;
   return result.value;
 }
 

@@ -7,13 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "engine/plan/order.h"
 #include "engine/plan/stored_pass.h"
 
 namespace flowrun::plan {
 
 // Facts of a breaker that sorts.
 struct sort_facts {
-  uint64_t limit_rows = 0;   // it gives at most so many rows; 0: all
+  uint64_t limit_rows = 0;   // it keeps at most so many rows; 0: all
+  bool limited = false;      // it gives the first rows only, also where it has to keep more
   bool long_runs = false;    // runs of about twice the memory
   bool compressed = false;   // runs take fewer bytes than their rows
   bool unique = false;       // equal rows become one while runs are made
@@ -38,8 +40,18 @@ struct partition_facts {
   bool leaves_out = false;         // these columns are not written
 };
 
+// The check needs rows with equal values in the first `num_terms` terms of an input's order next to each other, or in
+// that order.
+struct needed_key {
+  size_t input = 0;
+  size_t num_terms = 0;
+};
+
 struct node_facts {
   sort_facts sort;
+  order sorts_by;                 // of a sort whose keys are all columns, or slices of them, of its input
+  std::vector<needed_key> needs;  // in the order in which the check asked
+  bool names_row_number = false;  // an expression names the place of a row in its stream
   // How many rows an operator that keeps the row count holds back (a window with `after`).
   uint64_t rows_behind = 0;
   std::optional<uint64_t> input_bytes;        // what a source's files hold; the planner's own

@@ -96,6 +96,19 @@ enum class node_part : uint8_t {
 };
 std::string to_string(node_part part);
 
+// How a node's rows are dealt out to the tasks of a cluster (cluster/stages.h). A piece is a stretch of a stream: the
+// pieces of all tasks, laid one behind the other, are the stream.
+enum class operator_division : uint8_t {
+  by_role,  // stateless: pieces; all others: whole
+  whole,    // one task has all rows
+  pieces,   // any piece by itself
+  keys,     // pieces in which rows with equal keys lie together, of the keys that the check needs (node_facts::needs)
+  sorting,  // sorts pieces by node_facts::sorts_by, which are merged then
+  numbers,  // a source with the parameters `first` and `rows`
+  rows,     // a source of files with the parameter `range`
+  files,    // a source of files, of which each is read as a whole
+};
+
 // Bytes of memory a node wants while it runs. The planner gives each node of a phase its minimum, then shares the rest
 // by weight, never more than the maximum (as TPIE does).
 struct memory_wish {
@@ -136,6 +149,7 @@ struct operator_declaration {
   // How long a byte of its rows keeps a thread busy, beside one of another operator; 0: as usual for its role. For the
   // time that a job will still take (exec/pipeline_progress.cc), where only the proportions matter.
   double work_per_byte = 0;
+  operator_division division = operator_division::by_role;
   // Tells something about the rows that isn't in its outputs: a line of the report, a fault that ends the job.
   bool reports = false;
 

@@ -15,12 +15,16 @@ namespace {
 class order_check final : public exec::ordered_stage {
  public:
   order_check(const record::row_type& type, const plan::order& sorted_by, const std::vector<std::string>& paths)
-      : order_(type, sorted_by), files_(joined(paths, ", ")), by_(plan::to_string(sorted_by)) {}
+      : order_(type, sorted_by),
+        has_strings_(type.has_strings()),
+        files_(joined(paths, ", ")),
+        by_(plan::to_string(sorted_by)) {}
 
   outcome push(record::batch& in, exec::output& out, waker&) override {
-    if (!last_.empty() && order_.out_of_order(last_.data(), nullptr, in.rows, nullptr)) fail(in.first_row);
+    if (!last_.empty() && order_.out_of_order(last_.data(), last_of_.heap, in.rows, in.heap)) fail(in.first_row);
     if (const size_t i = order_.first_out_of_order(in); i < in.num_rows) fail(in.first_row + i);
     last_.assign(in.row(in.num_rows - 1), in.row(in.num_rows));
+    if (has_strings_) last_of_ = in;
     out.emit(std::move(in));
     return outcome::ready();
   }
@@ -33,9 +37,11 @@ class order_check final : public exec::ordered_stage {
   }
 
   row_order order_;
+  const bool has_strings_;
   const std::string files_;
   const std::string by_;
   std::vector<std::byte> last_;
+  record::batch last_of_;  // whose heap has the strings of the last row
 };
 
 }  // namespace
