@@ -85,6 +85,7 @@ class parser {
     add_test();
     add_infer();
     add_others();
+    add_worker();
   }
 
   invocation parse(words given) {
@@ -149,6 +150,7 @@ class parser {
     sub.argument("FILE", file_, "The job; - for standard input.");
     sub.word("-f,--format", format_, "FORMAT", "text, json, dot (for Graphviz).").one_of(names_of(plan_formats()));
     sub.flag("--resume", out_.plan.resume, "Also says what a run with --resume would go on with.");
+    sub.word("--cluster", out_.plan.cluster, "WHERE", "Also says in which stages and tasks a run there would go.");
     job_.declare(sub);
     resources_.declare(sub);
   }
@@ -281,6 +283,25 @@ class parser {
     version.flag("--only-number", out_.version.only_number, "Nothing but the version, as flowrun --version.");
   }
 
+  void add_worker() {
+    declared_command& sub = add(command::worker, "worker", "Runs a task of a job on a cluster, for its driver.",
+                                worker_examples);
+    sub.argument("DIR", out_.worker.directory, "The directory that the driver and its workers share.");
+    sub.argument("STAGE", worker_stage_, "The number of the stage, from 0.");
+    sub.argument("TASK", worker_task_, "The number of the task, from 0.");
+    resources_.declare(sub);
+    run_.declare_engine(sub);
+  }
+
+  void finish_worker() {
+    if (worker_task_.empty())
+      throw error(error_kind::usage, "worker needs a DIR, a STAGE and a TASK", hint_for_help());
+    out_.worker.stage = number_of("STAGE", worker_stage_);
+    out_.worker.task = number_of("TASK", worker_task_);
+    out_.worker.run = values_of(run_);
+    out_.worker.run.resources = values_of(resources_);
+  }
+
   words command_names() const {
     words out;
     for (const listed_command& c : commands_) {
@@ -374,6 +395,7 @@ class parser {
     out_.run = values_of(run_);
     out_.run.job = values_of(job_, file_);
     out_.run.job.look_at_files = true;
+    out_.run.job.writes_folders = !out_.run.cluster.empty();
     if (out_.run.resume && file_ == "-")
       throw error(error_kind::usage, "--resume: the job comes from standard input, which can't be read again",
                   "write the job to a file, or leave out --resume");
@@ -447,6 +469,7 @@ class parser {
       throw error(error_kind::usage, "new needs a CHAIN", hint_for_help());
     switch (out_.what) {
       case command::run: finish_run(); break;
+      case command::worker: finish_worker(); break;
       case command::check: finish_check(); break;
       case command::plan: finish_plan(); break;
       case command::graph: finish_graph(); break;
@@ -493,6 +516,8 @@ class parser {
   std::string rows_;
   std::string first_ = "0";
   std::string seed_ = "1";
+  std::string worker_stage_;
+  std::string worker_task_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace flowrun::runner {
 
 enum class command {
   run,
+  worker,
   check,
   plan,
   graph,
@@ -41,6 +42,7 @@ struct invocation {
   verbosity how_much = verbosity::normal;
   color_choice colors = color_choice::automatic;
   run_arguments run;
+  worker_arguments worker;
   check_arguments check;
   plan_arguments plan;
   graph_arguments graph;

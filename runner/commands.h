@@ -11,6 +11,7 @@
 namespace flowrun::runner {
 
 int run(const run_arguments& arguments, terminal& screen);
+int work(const worker_arguments& arguments, terminal& screen);
 int clean(const clean_arguments& arguments, terminal& screen);
 int check(const check_arguments& arguments, terminal& screen);
 int show_plan(const plan_arguments& arguments, terminal& screen);

@@ -55,6 +55,12 @@ inline constexpr const char* plan_examples =
   flowrun plan job.yaml -m 1GiB
   flowrun plan job.yaml --format dot | dot -Tsvg > plan.svg)text";
 
+inline constexpr const char* worker_examples =
+    R"text(flowrun run --cluster starts workers; nobody else has to. A worker reads what the driver has written in DIR, runs its
+part of the job, and leaves its rows and what it has counted there. It ends when its standard input does. A task may be
+run more than once, at the same time, too: the first that is done counts.
+Exit codes: as for run.)text";
+
 inline constexpr const char* clean_examples =
     R"text(Examples:
   flowrun clean -n                 what is there, and which jobs left it

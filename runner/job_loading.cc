@@ -5,6 +5,7 @@
 #include <fstream>
 #include <optional>
 
+#include "cluster/output_folder.h"
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
 #include "engine/exec/file_preflight.h"
@@ -18,14 +19,14 @@
 
 namespace flowrun::runner {
 
-namespace {
-
 int64_t file_bytes(const std::string& path) {
   std::error_code problem;
   if (!std::filesystem::is_regular_file(path, problem)) return -1;
   const auto num_bytes = std::filesystem::file_size(path, problem);
   return problem ? -1 : static_cast<int64_t>(num_bytes);
 }
+
+namespace {
 
 // What sizes of texts are estimated from: a few blocks, so that checking stays a matter of milliseconds.
 std::string file_beginning(const std::string& path, size_t most_bytes) {
@@ -122,7 +123,10 @@ loaded_job load(specs::read_result read, const job_arguments& job, const resourc
   }
   const std::string text = read.text;
   loaded_job out = planned_or_shown(std::move(read), given, screen, files_of_command(job, outputs));
-  if (job.look_at_files) show_file_faults(exec::look_at_files(*out.graph, known_operators()), text, screen);
+  if (job.look_at_files) {
+    const auto try_output = job.writes_folders ? cluster::output_folder::try_path : nullptr;
+    show_file_faults(exec::look_at_files(*out.graph, known_operators(), try_output), text, screen);
+  }
   return out;
 }
 

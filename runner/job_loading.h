@@ -72,6 +72,9 @@ struct planned_job {
 planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_arguments& given,
                      std::vector<plan::file_use> own = {}, bool may_replace_inputs = false);
 
+// Of a regular file; -1 for what is none.
+int64_t file_bytes(const std::string& path);
+
 // What the operators say about a job that has been read: row types, unknown columns. Files that aren't there are
 // listed in `missing`. `on_clash`: plan::outer_files.
 plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::vector<std::string>& missing,

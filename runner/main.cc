@@ -25,6 +25,7 @@ int carry_out(const invocation& asked, terminal& screen) {
   set_plugins(asked.plugins);
   switch (asked.what) {
     case command::run: return run(asked.run, screen);
+    case command::worker: return work(asked.worker, screen);
     case command::check: return check(asked.check, screen);
     case command::clean: return clean(asked.clean, screen);
     case command::plan: return show_plan(asked.plan, screen);

@@ -25,6 +25,7 @@ struct job_arguments {
   std::map<std::string, std::string> parameters;
   std::vector<std::pair<std::string, std::string>> overrides;
   bool look_at_files = false;  // before the run, at all of them
+  bool writes_folders = false;  // on a cluster
 };
 
 // -m, -j, -T: what the command line says; absent means: ask the job, then the machine's configuration, then the
@@ -55,6 +56,7 @@ struct run_arguments {
   std::string page_listen;     // --ui: an address; empty: no page
   bool page_anywhere = false;  // at any free port, where that one is taken
   std::string report;          // empty: none; - for standard output
+  std::string cluster;         // where its tasks run; empty: no tasks
   bool resume = false;         // keeps what is finished, and goes on with what an earlier run has left
 };
 
@@ -86,6 +88,14 @@ struct plan_arguments {
   resource_arguments resources;
   std::string format = "text";
   bool resume = false;  // also what --resume would go on with
+  std::string cluster;  // also the stages of a run there; empty: none
+};
+
+// A task of a job on a cluster.
+struct worker_arguments {
+  std::string directory;  // that it shares with the driver
+  size_t stage = 0, task = 0;
+  run_arguments run;  // its job is not used
 };
 
 struct graph_arguments {

@@ -1,6 +1,7 @@
 // flowrun plan: what a run would do and cost, without running.
 #include "engine/plan/explain.h"
 #include "engine/plan/plan_message.h"
+#include "runner/cluster_run.h"
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/job_loading.h"
@@ -26,6 +27,8 @@ int show_plan(const plan_arguments& arguments, terminal& screen) {
   if (!text.ends_with('\n')) text += '\n';
   if (arguments.resume && arguments.format == "text")
     text += screen.mask().masked(describe_resume(loaded, arguments.job));
+  if (!arguments.cluster.empty() && arguments.format == "text")
+    text += "\n" + screen.mask().masked(describe_stages(loaded, arguments.cluster));
   arguments.format == "text" ? print_lines(text) : print(text);
   return 0;
 }

@@ -11,6 +11,7 @@
 #include "engine/exec/job.h"
 #include "engine/exec/job_report.h"
 #include "engine/metrics/exporter.h"
+#include "runner/cluster_run.h"
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/exit_codes.h"
@@ -140,6 +141,12 @@ class warning_reader {
 }  // namespace
 
 int run(const run_arguments& arguments, terminal& screen) {
+  if (!arguments.cluster.empty()) {
+    check_cluster_options(arguments);
+    const loaded_job loaded = load(read_job(arguments.job, screen), arguments.job, arguments.resources, screen,
+                                   {{"--report", arguments.report}});
+    return run_on_cluster(loaded, arguments, screen);
+  }
   specs::read_result read;
   try {
     read = read_job(arguments.job, screen);

@@ -30,6 +30,8 @@ const choices<io::backend_kind>& backends() {
 void run_words::declare(declared_command& of) {
   of.flag("--resume", plain.resume,
           "Keeps on scratch what is finished: after a kill or a failure the same command goes on there.");
+  of.word("--cluster", plain.cluster, "WHERE",
+          "Runs the job in stages of tasks, local:3: three at once, here. Outputs become folders of parts.");
   of.word("--progress", progress, "MODE", "auto, bar, plain, json (lines on standard error), none.")
       .one_of(names_of(progress_modes()));
   of.word("--report", plain.report, "FILE",
@@ -40,6 +42,10 @@ void run_words::declare(declared_command& of) {
           "Writes how the run went, also when it fails, for the textfile collector of node_exporter.");
   of.word("--ui", plain.page_listen, "[ADDRESS]",
           "Serves a page that shows the job at work: PORT (this machine only) or HOST:PORT; 9465.");
+  declare_engine(of);
+}
+
+void run_words::declare_engine(declared_command& of) {
   of.flag(
       "--verify", [this] { plain.verify = true; },
       "All sorts check that no row is lost, and the order; those without strings do anyway.");
@@ -53,6 +59,12 @@ void run_words::declare(declared_command& of) {
   of.flag("--no-direct", no_direct, "Scratch and large files go through the page cache.").for_experts();
   of.flag("--no-sync", no_sync, "Outputs are not forced to the disk before they get their names.").for_experts();
   of.flag("--plain-executor", plain.plain_executor, "Everything on one thread, in a fixed order.").for_experts();
+}
+
+std::string name_of(io::backend_kind backend) {
+  for (const auto& [name, value] : backends())
+    if (value == backend) return name;
+  return {};
 }
 
 run_arguments values_of(const run_words& given) {

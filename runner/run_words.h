@@ -16,7 +16,12 @@ struct run_words {
   bool no_sync = false;
 
   void declare(declared_command& of);
+  // Of them those that say how the engine works, which tasks on a cluster have, too.
+  void declare_engine(declared_command& of);
 };
+
+// As --backend has it.
+std::string name_of(io::backend_kind backend);
 
 // All but the job and the resources. Throws error(usage).
 run_arguments values_of(const run_words& given);

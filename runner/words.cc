@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "cluster/exchange_words.h"
 #include "engine/base/error.h"
 #include "operators/registry.h"
 #include "runner/machine_configuration.h"
@@ -20,6 +21,7 @@ struct all_words {
   plugins::plugin_set plugins{std::string(version),
                               [](const std::string& name) { return operators::find_operator(name) != nullptr; }};
   std::vector<std::string> directories;
+  bool exchanges = false;
   bool asked_machine = false;  // its configuration is read when plugins are searched, and not before
 };
 
@@ -81,6 +83,11 @@ std::string way_to_build(const std::string& name) {
   return "; the one for Parquet and Arrow is built from plugin/examples/arrow, whose README.md says how, and found "
          "with "
          "--plugin and the directory where it was built";
+}
+
+std::vector<const exec::operator_definition*> exchange_words() {
+  if (!known().exchanges) return {};
+  return {&cluster::exchange_read(), &cluster::exchange_write()};
 }
 
 std::string searched() {
@@ -161,8 +168,11 @@ void load_all_plugins() {
 const std::vector<std::unique_ptr<plugins::loaded_plugin>>& loaded_plugins() { return known().plugins.all(); }
 const std::vector<std::string>& plugin_directories() { return directories(); }
 
+void use_exchange_words() { known().exchanges = true; }
+
 plan::vocabulary known_vocabulary() {
   plan::vocabulary out = operators::built_in_vocabulary();
+  for (const exec::operator_definition* d : exchange_words()) out.add(&d->declaration);
   out.set_functions(known().plugins.functions());
   for (const auto& plugin : known().plugins.all())
     for (const auto& op : plugin->operators) out.add(&op->declaration);
@@ -172,6 +182,7 @@ plan::vocabulary known_vocabulary() {
 exec::operator_set known_operators() {
   exec::operator_set out;
   for (const exec::operator_definition* d : operators::built_in_operators()) out[d->declaration.name] = d;
+  for (const exec::operator_definition* d : exchange_words()) out[d->declaration.name] = d;
   for (const auto& plugin : known().plugins.all())
     for (const auto& op : plugin->operators) out[op->declaration.name] = op.get();
   return out;

@@ -31,6 +31,9 @@ void load_all_plugins();
 const std::vector<std::unique_ptr<plugins::loaded_plugin>>& loaded_plugins();
 const std::vector<std::string>& plugin_directories();
 
+// Jobs may also use the words by which tasks on a cluster exchange rows.
+void use_exchange_words();
+
 plan::vocabulary known_vocabulary();
 exec::operator_set known_operators();
 

@@ -13,7 +13,8 @@ namespace {
 
 class file_preflight {
  public:
-  explicit file_preflight(const operator_set& operators) : operators_(operators) {}
+  file_preflight(const operator_set& operators, void (*try_output)(const std::string&))
+      : operators_(operators), try_output_(try_output) {}
 
   // `only_if_runs`: file_fault.
   void look_at(const plan::graph& g, const std::string& only_if_runs) {
@@ -38,7 +39,7 @@ class file_preflight {
 
  private:
   void look_at(const plan::node& n, const plan::file_use& use) const {
-    if (use.writes) return io::try_output(use.path);
+    if (use.writes) return try_output_(use.path);
     io::try_input(use.path);
     const auto found = operators_.find(n.declaration->name);
     if (found != operators_.end() && found->second->look_into && io::may_look_into(use.path))
@@ -57,13 +58,15 @@ class file_preflight {
   }
 
   const operator_set& operators_;
+  void (*const try_output_)(const std::string&);
   std::vector<file_fault> faults_;
 };
 
 }  // namespace
 
-std::vector<file_fault> look_at_files(const plan::graph& checked, const operator_set& operators) {
-  file_preflight preflight(operators);
+std::vector<file_fault> look_at_files(const plan::graph& checked, const operator_set& operators,
+                                      void (*try_output)(const std::string&)) {
+  file_preflight preflight(operators, try_output == nullptr ? io::try_output : try_output);
   preflight.look_at(checked, {});
   return preflight.take();
 }

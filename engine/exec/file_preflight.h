@@ -22,6 +22,8 @@ struct file_fault {
 
 // All that can be found, in the order of the nodes, each path once. Nothing is left behind, and nothing is taken from
 // pipes.
-std::vector<file_fault> look_at_files(const plan::graph& checked, const operator_set& operators);
+// `try_output` throws for a path where no output can be made; null: io::try_output.
+std::vector<file_fault> look_at_files(const plan::graph& checked, const operator_set& operators,
+                                      void (*try_output)(const std::string& path) = nullptr);
 
 }  // namespace flowrun::exec

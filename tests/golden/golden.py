@@ -12,6 +12,7 @@ what it writes.
 
 import argparse
 import filecmp
+import gzip
 import os
 import pathlib
 import re
@@ -22,6 +23,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
+import parts  # noqa: E402
 from run_job import SPILL, TINY, run_job  # noqa: E402
 
 JOBS = HERE / "jobs"
@@ -37,6 +39,7 @@ VARIANTS = {
     "threads": ["--backend", "threads", "--force-spill"],
     "memory": ["--backend", "memory", "--force-spill"],
     "buffered": ["--no-direct", "--force-spill", "--block-size", "8192"],
+    "cluster": ["--cluster", "local:3", *TINY],
     "compressed": [*SPILL, "--block-size", "16384"],  # and see compressing()
 }
 KEPT = {"job.yaml", "expect.py", "README.md", "README", "__pycache__"}
@@ -64,6 +67,24 @@ def differences(expected, got):
                 f"{name} differs at byte {at} ({len(a)} bytes expected, {len(b)} written):\n"
                 f"    expected …{a[max(0, at - 40):at + 40]!r}…\n    got      …{b[max(0, at - 40):at + 40]!r}…"
             )
+    return out
+
+
+def differences_of_parts(job, expected, got):
+    """The same where each output is a folder of parts: laid one behind the other they are the file."""
+    headed = parts.headed_outputs((job / "job.yaml").read_text())
+    out = []
+    for name in files_below(expected):
+        folder = got / name
+        if folder.is_file():  # of an output that is no folder
+            out += [] if filecmp.cmp(expected / name, folder, shallow=False) else [f"{name} differs"]
+        elif not folder.is_dir():
+            out.append(f"{name} is missing")
+        else:
+            text_of = gzip.decompress if name.endswith(".gz") else bytes
+            got_text = parts.joined(folder, '"' if folder.name in headed else None, text_of)
+            if got_text != text_of((expected / name).read_bytes()):
+                out.append(f"{name} differs")
     return out
 
 
@@ -95,7 +116,10 @@ def run(flowrun, folder, variant):
         code, said = run_job(flowrun, folder / "job.yaml", {"dir": folder, "out": out}, work / "scratch", options)
         if code != 0:
             return [f"exit code {code}: {said}"]
-        found = differences(folder / "expected", out)
+        if variant == "cluster":
+            found = differences_of_parts(folder, folder / "expected", out)
+        else:
+            found = differences(folder / "expected", out)
         left = files_below(work / "scratch") if (work / "scratch").exists() else []
         return found + [f"left behind in the scratch directory: {name}" for name in left]
 

@@ -31,7 +31,8 @@ BELOW = {
     "engine/exec": ["engine/plan", "engine/sort", "engine/container", "engine/resume", "engine/metrics"],
     "operators": ["engine/exec"],
     "plugin": ["operators"],
-    "runner": ["plugin"],
+    "cluster": ["operators"],
+    "runner": ["plugin", "cluster"],
 }
 
 # A library by its headers, and the layers, or folders of them, that may include it. Tests may include anything.
@@ -42,7 +43,7 @@ LIBRARIES = [
     ("prometheus-cpp", re.compile(r"prometheus/"), ["engine/metrics"]),
     ("civetweb", re.compile(r"civetweb\.h$|CivetServer\.h$"), ["runner"]),
     ("Protocol Buffers", re.compile(r"google/protobuf/|.*\.pb\.h$"),
-     ["specs", "engine/plan", "engine/resume", "engine/exec", "operators/parts/messages", "runner"]),
+     ["specs", "engine/plan", "engine/resume", "engine/exec", "operators/parts/messages", "cluster", "runner"]),
 ]
 AT_MOST_ONE_FILE = "prometheus-cpp"
 

@@ -1,11 +1,15 @@
 """Runs drawn jobs with flowrun, under options that must not change what they write, and compares the files."""
 
+import json
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import parts  # noqa: E402
 from files import any_order
 from job_yaml import yaml
 from stored import stored, written
@@ -25,6 +29,7 @@ OPTIONS = {
     "--plain-executor": [],
     "--verify": [],
     "--resume": [],
+    "--cluster": ["local:1", "local:2", "local:3"],  # outputs are folders of parts
     "--two-disks": [],  # a second scratch directory
 }
 # The options of which there is not one without a meaning for results are tried most.
@@ -38,8 +43,13 @@ def draw_options(r, known):
     for word, values in known.items():
         if r.random() < (0.5 if word in OFTEN else 0.2):
             out += [word, r.choice(values)] if values else [word]
-    if "--resume" in out and "memory" in out:  # scratch in memory can't be gone on with
+    if "--resume" in out and ("memory" in out or "--cluster" in out):  # scratch in memory can't be gone on with
         out.remove("--resume")
+    if "--cluster" in out:  # tasks share the disk and the memory
+        for word in ("memory", "--backend") if "memory" in out else ():
+            out.remove(word)
+        if "-m" in out:
+            out[out.index("-m") + 1] = "600MiB"
     return out
 
 
@@ -115,16 +125,33 @@ def put(jobs, folder):
             (folder / "in" / path).write_bytes(stored(path, data))
 
 
+def sinks_of(job):
+    """{path below the outputs: parameters} of a job's sinks."""
+    nodes = json.loads(job.read_text())["nodes"].values()
+    return {n["with"]["path"].removeprefix("${out}/"): n["with"] for n in nodes if n["op"].startswith("file.write_")}
+
+
+def joined(out, folder, sinks):
+    """A folder of parts as the file that one machine writes."""
+    sink = sinks[str(folder.relative_to(out))]
+    return parts.joined(folder, sink.get("quote", '"') if sink.get("header") else None,
+                        lambda content: written(folder.name, content))
+
+
 def files_below(out):
-    return {
-        str(path.relative_to(out)): written(path.name, path.read_bytes()) for path in out.rglob("*") if path.is_file()
-    }
+    folders = [path.parent for path in out.rglob("manifest.json")]
+    sinks = sinks_of(out.parent / "job.yaml") if folders else {}
+    found = {str(folder.relative_to(out)): joined(out, folder, sinks) for folder in folders}
+    for path in out.rglob("*"):
+        if path.is_file() and path.parent not in folders:
+            found[str(path.relative_to(out))] = written(path.name, path.read_bytes())
+    return found
 
 
 def run(flowrun, folder, options, seconds=60):
     """(exit code, what it said, {file: bytes})."""
     shutil.rmtree(folder / "out", ignore_errors=True)
-    words = [*options] if "-m" in options else [*options, "-m", "200MiB"]
+    words = [*options] if "-m" in options else [*options, "-m", "600MiB" if "--cluster" in options else "200MiB"]
     for _ in range(2):
         try:
             done = subprocess.run(command(flowrun, folder, words), capture_output=True, timeout=seconds)

@@ -1,0 +1,159 @@
+#include "cluster/cut_points.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "cluster/exchange_file.h"
+#include "engine/base/error.h"
+
+namespace flowrun::cluster {
+
+namespace {
+
+record::key front_of(const record::key& key, size_t num_parts) {
+  return num_parts == 0 ? key : record::key(key.begin(), key.begin() + static_cast<std::ptrdiff_t>(num_parts));
+}
+
+// A row that a part begins with.
+struct splitter {
+  size_t stream = 0, file = 0;
+  const sampled_row* at = nullptr;
+};
+
+class cutter {
+ public:
+  cutter(const std::vector<sorted_stream>& streams, size_t kept_together)
+      : streams_(streams), kept_together_(kept_together) {
+    for (const sorted_stream& s : streams) {
+      std::vector<exchange_index>& of_stream = indices_.emplace_back();
+      for (const std::string& path : s.paths) of_stream.push_back(exchange_index::load(path, s.type));
+    }
+  }
+
+  cut_rows cut(size_t num_parts) {
+    if (num_parts > 1) {
+      FLOWRUN_CHECK(kept_together_ > 0 || streams_.size() == 1);
+      for (const sorted_stream& a : streams_)
+        for (const sorted_stream& b : streams_)
+          orders_.emplace_back(a.type, front_of(a.key, kept_together_), b.type, front_of(b.key, kept_together_));
+    }
+    cut_rows out(num_parts + 1);
+    for (const std::vector<exchange_index>& of_stream : indices_) {
+      out.front().emplace_back(of_stream.size(), 0);
+      for (size_t part = 1; part < num_parts; ++part) out[part].emplace_back(of_stream.size(), 0);
+      std::vector<uint64_t>& ends = out.back().emplace_back();
+      for (const exchange_index& index : of_stream) ends.push_back(index.num_rows());
+    }
+    if (num_parts == 1) return out;
+    const std::vector<std::optional<splitter>> found = splitters(num_parts);
+    for (size_t part = 1; part < num_parts; ++part)
+      for (size_t s = 0; s < streams_.size(); ++s)
+        for (size_t f = 0; f < indices_[s].size(); ++f)
+          out[part][s][f] = found[part - 1] ? begin_of(*found[part - 1], s, f) : indices_[s][f].num_rows();
+    return out;
+  }
+
+ private:
+  // < 0, 0, > 0
+  int compare(size_t a, const std::byte* a_row, const std::byte* a_heap, size_t b, const std::byte* b_row,
+              const std::byte* b_heap) const {
+    return orders_[a * streams_.size() + b].compare(a_row, a_heap, b_row, b_heap);
+  }
+
+  // The rows with which the parts behind the first begin; none: the part is empty, and so are those behind it.
+  std::vector<std::optional<splitter>> splitters(size_t num_parts) const {
+    struct weighted {
+      splitter row;
+      uint64_t num_rows;  // up to the next sample
+    };
+    std::vector<weighted> all;
+    uint64_t total = 0;
+    for (size_t s = 0; s < indices_.size(); ++s)
+      for (size_t f = 0; f < indices_[s].size(); ++f) {
+        const std::vector<sampled_row>& samples = indices_[s][f].samples();
+        for (size_t i = 0; i < samples.size(); ++i) {
+          const uint64_t end = i + 1 < samples.size() ? samples[i + 1].place : indices_[s][f].num_rows();
+          all.push_back({{s, f, &samples[i]}, end - samples[i].place});
+          total += end - samples[i].place;
+        }
+      }
+    std::sort(all.begin(), all.end(), [this](const weighted& a, const weighted& b) {
+      const splitter& x = a.row;
+      const splitter& y = b.row;
+      if (const int order = compare(x.stream, x.at->row, x.at->heap, y.stream, y.at->row, y.at->heap); order != 0)
+        return order < 0;
+      return std::tie(x.stream, x.file, x.at->place) < std::tie(y.stream, y.file, y.at->place);
+    });
+    std::vector<std::optional<splitter>> out(num_parts - 1);
+    uint64_t before = 0;
+    size_t next = 0;
+    for (size_t part = 1; part < num_parts; ++part) {
+      const uint64_t wanted = total / num_parts * part + total % num_parts * part / num_parts;
+      while (next < all.size() && before < wanted) before += all[next++].num_rows;
+      if (next < all.size()) out[part - 1] = all[next].row;
+    }
+    return out;
+  }
+
+  // The first row of a file that belongs behind the splitter.
+  uint64_t begin_of(const splitter& at, size_t stream, size_t file) {
+    if (kept_together_ == 0 && file == at.file) return at.at->place;
+    // Rows that are equal to the splitter come in front of it where their file does.
+    const bool equal_before = kept_together_ == 0 && file < at.file;
+    const auto is_before = [&](const std::byte* row, const std::byte* heap) {
+      const int order = compare(stream, row, heap, at.stream, at.at->row, at.at->heap);
+      return order < 0 || (order == 0 && equal_before);
+    };
+    const std::vector<sampled_row>& samples = indices_[stream][file].samples();
+    const auto after = std::partition_point(samples.begin(), samples.end(),
+                                            [&](const sampled_row& r) { return is_before(r.row, r.heap); });
+    if (after == samples.begin()) return 0;
+    // Between the last sample in front of it and the next one, which lie in one frame, or the next one begins another.
+    const sampled_row& last = *(after - 1);
+    const record::batch& frame = frame_of(stream, file, last.frame);
+    uint64_t low = last.place + 1;
+    uint64_t high = std::min(after == samples.end() ? UINT64_MAX : after->place, frame.first_row + frame.num_rows);
+    while (low < high) {
+      const uint64_t middle = low + (high - low) / 2;
+      if (is_before(frame.row(middle - frame.first_row), frame.heap))
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  }
+
+  // That of a file that was asked for last is kept.
+  const record::batch& frame_of(size_t stream, size_t file, size_t frame) {
+    kept_frame& kept = kept_[{stream, file}];
+    if (kept.rows.owner == nullptr || kept.number != frame) {
+      const sorted_stream& s = streams_[stream];
+      kept = {frame, read_frame(s.paths[file], indices_[stream][file].frames()[frame], s.type.row_bytes())};
+    }
+    return kept.rows;
+  }
+
+  struct kept_frame {
+    size_t number = 0;
+    record::batch rows;
+  };
+
+  const std::vector<sorted_stream>& streams_;
+  const size_t kept_together_;
+  std::vector<std::vector<exchange_index>> indices_;
+  std::vector<record::row_comparator> orders_;  // of each two streams
+  std::map<std::pair<size_t, size_t>, kept_frame> kept_;
+};
+
+}  // namespace
+
+cut_rows cut_points(const std::vector<sorted_stream>& streams, size_t num_parts, size_t kept_together) {
+  FLOWRUN_CHECK(num_parts > 0);
+  return cutter(streams, kept_together).cut(num_parts);
+}
+
+}  // namespace flowrun::cluster

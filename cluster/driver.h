@@ -1,0 +1,55 @@
+// The driver of a job on a cluster: cuts it into stages, has a scheduler run their tasks one stage after the other, and
+// makes outputs of the parts that these have written.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cluster/scheduler.h"
+#include "cluster/shared_directory.h"
+#include "cluster/source_pieces.h"
+#include "cluster/stages.h"
+#include "engine/exec/report.pb.h"
+#include "engine/plan/graph.h"
+
+namespace flowrun::cluster {
+
+struct divided_job {
+  std::shared_ptr<const plan::graph> graph;
+  std::vector<std::vector<source_piece>>
+      pieces;  // by node; a single one of what isn't divided, none of what is no source
+  stages cut;
+};
+// Into `most_tasks` tasks a stage at most. Throws error(bad_spec) for what can't be done by tasks: standard input and
+// output.
+divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
+                   const std::function<int64_t(const std::string&)>& file_bytes);
+
+struct driver_settings {
+  divided_job job;
+  shared_directory directory;  // empty; files that no later stage reads are removed as the job goes on
+  std::string id;              // of this run
+  size_t most_tasks = 1;
+};
+
+// What is to be told while it runs.
+struct driver_progress {
+  size_t stage = 0, num_stages = 0, num_done = 0, num_tasks = 0;
+};
+struct driver_listener {
+  std::function<void(const driver_progress&)> progress;
+  std::function<void(const std::string&)> warning;  // each once
+};
+
+// The report, without times. Throws what ended a task. Outputs are in their places then, or else none of them is.
+exec::RunReport drive(const driver_settings& settings, scheduler& tasks, const driver_listener& listener,
+                      const std::atomic<bool>& stop);
+
+// What the stages do, for people: flowrun plan --cluster.
+std::string describe(const divided_job& job);
+
+}  // namespace flowrun::cluster

@@ -1,0 +1,101 @@
+// A file by which rows of any type go from one task to another, in frames of rows as they lie in memory.
+//
+//   frame   rows u32 | 0 u32 | bytes of the heap u64 | XXH3 of rows and heap u64 | rows, packed | heap of their strings
+//   …
+//   index   the row type as text: its length u32, then the text
+//           for each frame: its place in the file u64, the rows before it u64, rows u32, samples u32
+//             for each sample: which row of the frame u32, its length u32, and the row: packed, then the heap of its
+//             strings
+//   tail    magic "FLOWREX\n" | version u32 | bytes of a row u32 | rows u64 | frames u64 | tally of the rows u64 |
+//           place of the index u64 | XXH3 of the index and all of the tail before this u64
+//
+// Numbers are little endian. A frame has about as many bytes as a batch. Of each 4 KiB of rows the first is a sample,
+// the first row of a frame always: by samples a place in sorted rows is found without reading more than a frame
+// (cut_points.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/record/batch.h"
+#include "engine/record/row_tally.h"
+#include "engine/record/row_type.h"
+
+namespace flowrun::cluster {
+
+// Makes the bytes of a file while rows go by.
+class exchange_encoder {
+ public:
+  exchange_encoder(const record::row_type& type, size_t frame_bytes);
+  void add(const record::batch& rows);
+  // No more rows come.
+  void finish();
+  // What is to be written next, of which the first `num_bytes` can be forgotten.
+  std::span<const std::byte> pending() const { return std::span(pending_).subspan(written_); }
+  void forget(size_t num_bytes);
+  uint64_t num_rows() const { return num_rows_; }
+
+ private:
+  void add_row(const record::batch& in, size_t row);
+  void add_rows(const std::byte* rows, size_t count);
+  void sample(const std::byte* row, uint32_t in_frame);
+  void end_frame();
+
+  const record::row_type type_;
+  const size_t frame_bytes_;
+  const record::row_tallier tallier_;
+  std::vector<uint32_t> string_offsets_;
+  std::vector<std::byte> rows_, heap_;      // of the frame at hand
+  std::vector<std::byte> samples_, index_;  // of it, and of those before
+  uint32_t num_in_frame_ = 0, num_samples_ = 0;
+  uint64_t since_sample_ = 0;  // bytes
+  uint64_t num_rows_ = 0, num_rows_before_ = 0, num_frames_ = 0, offset_ = 0;
+  record::row_tally tally_;
+  std::vector<std::byte> pending_;
+  size_t written_ = 0;
+};
+
+struct exchange_frame {
+  uint64_t offset = 0, num_bytes = 0;
+  uint64_t first_row = 0;
+  uint32_t num_rows = 0;
+};
+
+// A row whose place in the file is known.
+struct sampled_row {
+  uint64_t place = 0;  // in the stream of the file's rows
+  size_t frame = 0;
+  const std::byte* row = nullptr;  // in the index
+  const std::byte* heap = nullptr;
+};
+
+// The index of a file, in memory.
+class exchange_index {
+ public:
+  // Throws error(missing_input) where there is no such file, error(bad_data) where it is damaged or has other rows.
+  static exchange_index load(const std::string& path, const record::row_type& type);
+
+  uint64_t num_rows() const { return num_rows_; }
+  const record::row_tally& tally() const { return tally_; }
+  const std::vector<exchange_frame>& frames() const { return frames_; }
+  const std::vector<sampled_row>& samples() const { return samples_; }
+
+ private:
+  std::vector<std::byte> content_;
+  std::vector<exchange_frame> frames_;
+  std::vector<sampled_row> samples_;
+  uint64_t num_rows_ = 0;
+  record::row_tally tally_;
+};
+
+// The rows of a frame, of which these are all bytes. Throws error(bad_data) unless they are what was written.
+record::batch rows_of_frame(const std::string& path, const exchange_frame& frame, uint32_t row_bytes,
+                            std::shared_ptr<const std::byte[]> bytes);
+// Reads it, too. Throws error(io).
+record::batch read_frame(const std::string& path, const exchange_frame& frame, uint32_t row_bytes);
+
+}  // namespace flowrun::cluster

@@ -1,0 +1,124 @@
+#include "cluster/output_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "engine/base/error.h"
+#include "engine/io/encoder.h"
+#include "engine/io/file_trial.h"
+#include "engine/io/followed_path.h"
+
+namespace flowrun::cluster {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* manifest_name = "manifest.json";
+
+[[noreturn]] void refuse(const std::string& path, int cause) {
+  throw error(error_kind::output, fmt::format("can't write {}: {}", path, errno_text(cause)),
+              "give a path in a directory that exists and is writable");
+}
+
+std::string hidden_path(const std::string& path, const std::string& id) {
+  const fs::path whole(path);
+  return (whole.parent_path() / fmt::format(".{}.flowrun-{}.tmp", whole.filename().string(), id)).string();
+}
+
+// ".csv", ".csv.gz"; empty: it has none.
+std::string ending_of(const std::string& path) {
+  const fs::path name = fs::path(path).filename();
+  std::string out = name.extension().string();
+  if (io::encoding_of_name(path) != io::encoding::plain) out = name.stem().extension().string() + out;
+  return out;
+}
+
+void sync_directory(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) refuse(path, errno);
+  const int cause = ::fsync(descriptor) == 0 ? 0 : errno;
+  ::close(descriptor);
+  if (cause != 0 && cause != EINVAL) refuse(path, cause);
+}
+
+}  // namespace
+
+void output_folder::try_path(const std::string& path) {
+  const std::string target = io::followed_output(path);
+  std::error_code ignored;
+  if (!fs::is_directory(target, ignored)) return io::try_output(path);
+  if (!fs::exists(target + "/" + manifest_name, ignored))
+    throw error(error_kind::output, fmt::format("{} is a directory that no job has written", path),
+                "on a cluster, an output is a folder of parts: give another path, or remove the directory");
+}
+
+output_folder::output_folder(std::string path, const std::string& id)
+    : path_(std::move(path)), hidden_(hidden_path(io::followed_output(path_), id)) {
+  try_path(path_);
+  std::error_code problem;
+  fs::create_directories(hidden_, problem);
+  if (problem) refuse(path_, problem.value());
+}
+
+output_folder::~output_folder() {
+  std::error_code ignored;
+  if (!placed_) fs::remove_all(hidden_, ignored);
+}
+
+std::string output_folder::part_path(const std::string& path, const std::string& id, size_t task,
+                                     const std::string& attempt) {
+  return fmt::format("{}/part-{:05}.{}{}", hidden_path(io::followed_output(path), id), task, attempt, ending_of(path));
+}
+
+void output_folder::finish(const std::string& job, const std::vector<output_part>& parts) {
+  nlohmann::ordered_json manifest;
+  manifest["format"] = 1;
+  manifest["job"] = job;
+  uint64_t rows = 0, bytes = 0;
+  manifest["parts"] = nlohmann::ordered_json::array();
+  std::set<std::string> names = {manifest_name};
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string name = fmt::format("part-{:05}{}", i, ending_of(path_));
+    if (::rename(parts[i].path.c_str(), (hidden_ + "/" + name).c_str()) != 0) refuse(parts[i].path, errno);
+    manifest["parts"].push_back({{"name", name}, {"rows", parts[i].rows}, {"bytes", parts[i].bytes}});
+    names.insert(name);
+    rows += parts[i].rows;
+    bytes += parts[i].bytes;
+  }
+  manifest["rows"] = rows;
+  manifest["bytes"] = bytes;
+  {
+    std::ofstream out(hidden_ + "/" + manifest_name);
+    out << manifest.dump(2) << '\n';
+    if (!out.flush()) refuse(hidden_ + "/" + manifest_name, errno);
+  }
+  // What attempts have left that were not the first.
+  for (const fs::directory_entry& entry : fs::directory_iterator(hidden_))
+    if (!names.contains(entry.path().filename().string())) fs::remove_all(entry.path());
+  sync_directory(hidden_);
+}
+
+void output_folder::place() {
+  const std::string target = io::followed_output(path_);
+  if (::rename(hidden_.c_str(), target.c_str()) != 0) {
+    // Something has the name: a file, or an earlier output. It goes only when the new one is in its place.
+    if (::renameat2(AT_FDCWD, hidden_.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) refuse(path_, errno);
+    std::error_code ignored;
+    fs::remove_all(hidden_, ignored);
+  }
+  placed_ = true;
+  const std::string parent = fs::path(target).parent_path().string();
+  sync_directory(parent.empty() ? "." : parent);
+}
+
+}  // namespace flowrun::cluster

@@ -1,0 +1,48 @@
+// What a sink of a job on a cluster writes: a folder that has the sink's path, with a part for each task and a
+// manifest.
+//
+//   out/sorted.csv/part-00000.csv, part-00001.csv, …, manifest.json
+//
+// The parts, laid one behind the other, are what the job writes on one machine (each with its own heading, where the
+// format has one). They are written into a hidden folder beside it, which takes the name when the whole job has
+// succeeded; readers trust the manifest alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace flowrun::cluster {
+
+struct output_part {
+  std::string path;  // where the task has written it, in the hidden folder
+  uint64_t rows = 0, bytes = 0;
+};
+
+class output_folder {
+ public:
+  // Throws error(output) where an output can't be made: a directory that isn't one of such a job is not replaced.
+  static void try_path(const std::string& path);
+  // `id`: of the run. Makes the hidden folder. Throws as try_path().
+  output_folder(std::string path, const std::string& id);
+  // Removes the hidden folder.
+  ~output_folder();
+  output_folder(const output_folder&) = delete;
+  output_folder& operator=(const output_folder&) = delete;
+
+  // A name for what an attempt of a task writes; with the ending of the path.
+  static std::string part_path(const std::string& path, const std::string& id, size_t task, const std::string& attempt);
+
+  // Makes them parts, with the manifest; whatever else is in the folder goes.
+  void finish(const std::string& job, const std::vector<output_part>& parts);
+  // Gives the folder its name, in place of what has it.
+  void place();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_, hidden_;
+  bool placed_ = false;
+};
+
+}  // namespace flowrun::cluster

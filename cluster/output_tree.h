@@ -1,0 +1,29 @@
+// What a sink whose path names columns writes: a file for each of their values, as on one machine. One task writes them
+// all, into a hidden directory of the one that they will lie in.
+#pragma once
+
+#include <string>
+
+namespace flowrun::cluster {
+
+class output_tree {
+ public:
+  // `directory`: plan::path_template::directory(). `id`: of the run.
+  output_tree(std::string directory, const std::string& id);
+  // Removes what was not placed.
+  ~output_tree();
+  output_tree(const output_tree&) = delete;
+  output_tree& operator=(const output_tree&) = delete;
+
+  // Where an attempt writes its files.
+  static std::string attempt_directory(const std::string& directory, const std::string& id, const std::string& attempt);
+
+  // The files of the attempt that counts take their names, in place of what has them. Throws error(output).
+  void place(const std::string& of_attempt);
+
+ private:
+  const std::string directory_, hidden_;
+  const bool was_there_;
+};
+
+}  // namespace flowrun::cluster

@@ -1,0 +1,145 @@
+#include "cluster/prepared_task.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "cluster/cluster.pb.h"
+#include "cluster/output_folder.h"
+#include "cluster/output_tree.h"
+#include "cluster/stage_job.h"
+#include "engine/base/error.h"
+#include "engine/io/output_target.h"
+#include "engine/plan/file_rules.h"
+
+namespace flowrun::cluster {
+
+namespace {
+
+[[noreturn]] void misfit(const std::string& path) {
+  throw error(error_kind::bad_data, fmt::format("{} doesn't fit the job", path),
+              "driver and workers must be the same program, and see the same files");
+}
+
+template <class Message>
+Message message_of(const std::string& path) {
+  Message out;
+  if (!read_message(path, out))
+    throw error(error_kind::missing_input, fmt::format("can't read {}", path),
+                "a worker is started by the driver of a job (flowrun run --cluster), whose directory it must see");
+  return out;
+}
+
+source_piece piece_of(const Piece& message) {
+  source_piece out;
+  out.paths.assign(message.paths().begin(), message.paths().end());
+  out.texts.insert(message.texts().begin(), message.texts().end());
+  return out;
+}
+
+// What the task reads of an input of its stage.
+task_input input_of(const StageTasks::Input& message, reading how, size_t task) {
+  task_input out;
+  const auto num_paths = static_cast<size_t>(message.paths_size());
+  if (how == reading::piece) {
+    out.paths = {message.paths(static_cast<int>(task))};
+    return out;
+  }
+  out.paths.assign(message.paths().begin(), message.paths().end());
+  if (how == reading::all) return out;
+  for (size_t p = 0; p < num_paths; ++p) {
+    const auto bound = [&](size_t t) { return message.bounds(static_cast<int>(t * num_paths + p)); };
+    out.ranges.emplace_back(bound(task), bound(task + 1));
+  }
+  return out;
+}
+
+bool fits(const StageTasks::Input& message, reading how, size_t num_tasks) {
+  const auto num_paths = static_cast<size_t>(message.paths_size());
+  if (how == reading::piece) return num_paths == num_tasks;
+  return how == reading::all || static_cast<size_t>(message.bounds_size()) == (num_tasks + 1) * num_paths;
+}
+
+}  // namespace
+
+specs::JobSpec prepared_task::planned_job(const shared_directory& directory) {
+  return message_of<Plan>(directory.plan()).job();
+}
+
+prepared_task::prepared_task(shared_directory directory, std::shared_ptr<const plan::graph> graph, size_t stage,
+                             size_t task)
+    : directory_(std::move(directory)), stage_(stage), task_(task) {
+  const Plan plan = message_of<Plan>(directory_.plan());
+  const StageTasks tasks = message_of<StageTasks>(directory_.stage(stage));
+  const std::vector<bool> divides(plan.divides().begin(), plan.divides().end());
+  if (divides.size() != graph->nodes.size()) misfit(directory_.plan());
+  const stages all = find_stages(*graph, divides);
+  if (stage >= all.all.size() || task >= tasks.num_tasks() ||
+      static_cast<size_t>(tasks.inputs_size()) != all.all[stage].inputs.size() ||
+      (all.all[stage].source >= 0 && static_cast<uint32_t>(tasks.pieces_size()) != tasks.num_tasks()))
+    misfit(directory_.stage(stage));
+  cluster::task t;
+  for (size_t i = 0; i < all.all[stage].inputs.size(); ++i) {
+    const StageTasks::Input& in = tasks.inputs(static_cast<int>(i));
+    if (!fits(in, all.all[stage].inputs[i].how, tasks.num_tasks())) misfit(directory_.stage(stage));
+    t.inputs.push_back(input_of(in, all.all[stage].inputs[i].how, task));
+  }
+  source_piece piece;
+  if (all.all[stage].source >= 0) {
+    piece = piece_of(tasks.pieces(static_cast<int>(task)));
+    t.piece = &piece;
+  }
+  attempt_ = directory_.make_attempt(stage, task);
+  const size_t num_written = streams_written(all, stage).size();
+  for (size_t i = 0; i < num_written; ++i) written_.push_back(fmt::format("{}/rows-{}", attempt_, i));
+  t.written = written_;
+  const std::string name = std::filesystem::path(attempt_).filename().string();
+  t.output_path = [&](const plan::node& sink) {
+    const plan::file_use use = plan::files_of(sink).front();
+    const std::string& path = use.path;
+    if (use.partitioned) {
+      outputs_.push_back({sink.id, output_tree::attempt_directory(use.partitioned->directory(), plan.id(), name)});
+      return use.partitioned->text_in(outputs_.back().path);
+    }
+    if (io::output_target::is_stream(path)) return plan::path_template::escaped(path);
+    outputs_.push_back({sink.id, output_folder::part_path(path, plan.id(), task, name)});
+    return plan::path_template::escaped(outputs_.back().path);
+  };
+  job_ = job_of_task(*graph, all, stage, t);
+}
+
+void prepared_task::finish(const exec::RunReport& report, const std::vector<std::string>& warnings) {
+  Done done;
+  *done.mutable_written() = {written_.begin(), written_.end()};
+  for (const output& o : outputs_) {
+    Done::Output& out = *done.add_outputs();
+    out.set_node(o.node);
+    out.set_path(o.path);
+    for (const exec::RunReport::Node& n : report.nodes())
+      if (n.id() == o.node) out.set_rows(n.rows());
+    std::error_code ignored;
+    const uint64_t num_bytes = std::filesystem::file_size(o.path, ignored);
+    out.set_bytes(ignored ? 0 : num_bytes);
+  }
+  for (const exec::RunReport::Result& r : report.results()) {
+    Done::Result& result = *done.add_results();
+    result.set_node(r.node());
+    result.set_name(r.name());
+    result.set_value(r.value());
+  }
+  *done.mutable_report() = report;
+  done.mutable_report()->clear_results();
+  done.mutable_report()->clear_outputs();
+  *done.mutable_warnings() = {warnings.begin(), warnings.end()};
+  if (!write_first_message(directory_.done(stage_, task_), done)) remove();
+}
+
+void prepared_task::remove() {
+  std::error_code ignored;
+  for (const output& o : outputs_) std::filesystem::remove_all(o.path, ignored);
+  std::filesystem::remove_all(attempt_, ignored);
+}
+
+}  // namespace flowrun::cluster

@@ -1,0 +1,44 @@
+// A worker's side of a task: what the driver has written down becomes a job, and what that job has written is told.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/shared_directory.h"
+#include "engine/exec/report.pb.h"
+#include "engine/plan/graph.h"
+#include "specs/job.pb.h"
+
+namespace flowrun::cluster {
+
+class prepared_task {
+ public:
+  // `graph`: of the plan's job, checked here again. Throws error(bad_data) for a plan that doesn't fit it.
+  prepared_task(shared_directory directory, std::shared_ptr<const plan::graph> graph, size_t stage, size_t task);
+
+  // The job of the task. Its files have names of this attempt.
+  const specs::JobSpec& job() const { return job_; }
+  // The job has succeeded: the task is done, unless another attempt was first. Then what this one has written goes.
+  void finish(const exec::RunReport& report, const std::vector<std::string>& warnings);
+  // Removes what the attempt has written.
+  void remove();
+
+  // The plan of the directory. Throws error(bad_data), error(missing_input).
+  static specs::JobSpec planned_job(const shared_directory& directory);
+
+ private:
+  struct output {
+    std::string node;
+    std::string path;
+  };
+  shared_directory directory_;
+  size_t stage_, task_;
+  std::string attempt_;
+  std::vector<std::string> written_;
+  std::vector<output> outputs_;
+  specs::JobSpec job_;
+};
+
+}  // namespace flowrun::cluster

@@ -1,0 +1,79 @@
+#include "cluster/shared_directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "engine/base/error.h"
+
+namespace flowrun::cluster {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& path, int cause) {
+  throw error(error_kind::output, fmt::format("can't write {}: {}", path, errno_text(cause)),
+              "the directory that the tasks share must be writable, and have room");
+}
+
+// What `message` is, in a file beside `path` that has no other use; its name.
+std::string write_beside(const std::string& path, const google::protobuf::MessageLite& message) {
+  std::string name = path + ".XXXXXX";
+  const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor < 0) refuse(path, errno);
+  int cause = message.SerializeToFileDescriptor(descriptor) && ::fsync(descriptor) == 0 ? 0 : errno;
+  if (::close(descriptor) != 0 && cause == 0) cause = errno;
+  if (cause != 0) {
+    ::unlink(name.c_str());
+    refuse(path, cause);
+  }
+  return name;
+}
+
+}  // namespace
+
+std::string shared_directory::stage(size_t stage) const { return fmt::format("{}/stage-{}", path_, stage); }
+std::string shared_directory::done(size_t stage, size_t task) const {
+  return fmt::format("{}/done-{}-{}", path_, stage, task);
+}
+std::string shared_directory::failed(size_t stage, size_t task) const {
+  return fmt::format("{}/failed-{}-{}", path_, stage, task);
+}
+
+std::string shared_directory::make_attempt(size_t stage, size_t task) const {
+  std::string out = fmt::format("{}/{}-{}-XXXXXX", path_, stage, task);
+  if (::mkdtemp(out.data()) == nullptr) refuse(out, errno);
+  return out;
+}
+
+void write_message(const std::string& path, const google::protobuf::MessageLite& message) {
+  const std::string name = write_beside(path, message);
+  if (::rename(name.c_str(), path.c_str()) == 0) return;
+  const int cause = errno;
+  ::unlink(name.c_str());
+  refuse(path, cause);
+}
+
+bool write_first_message(const std::string& path, const google::protobuf::MessageLite& message) {
+  const std::string name = write_beside(path, message);
+  const int cause = ::link(name.c_str(), path.c_str()) == 0 ? 0 : errno;
+  ::unlink(name.c_str());
+  if (cause != 0 && cause != EEXIST) refuse(path, cause);
+  return cause == 0;
+}
+
+bool read_message(const std::string& path, google::protobuf::MessageLite& message) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return false;
+  const std::string bytes(std::istreambuf_iterator<char>(in), {});
+  if (in.bad() || !message.ParseFromString(bytes))
+    throw error(error_kind::bad_data, path + " is damaged", "run the job again");
+  return true;
+}
+
+}  // namespace flowrun::cluster

@@ -1,0 +1,38 @@
+// The directory that the driver of a job and its workers share (cluster.proto): names, and messages as files.
+//
+// A file there is whole or absent: it is written under another name and renamed, or linked where only the first may
+// have the name. So what is read was finished by whoever wrote it, and a worker that dies leaves nothing that counts.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include <google/protobuf/message_lite.h>
+
+namespace flowrun::cluster {
+
+class shared_directory {
+ public:
+  explicit shared_directory(std::string path) : path_(std::move(path)) {}
+
+  const std::string& path() const { return path_; }
+  std::string plan() const { return path_ + "/plan"; }
+  std::string stage(size_t stage) const;
+  std::string done(size_t stage, size_t task) const;
+  std::string failed(size_t stage, size_t task) const;
+  // Made anew, for this process alone.
+  std::string make_attempt(size_t stage, size_t task) const;
+
+ private:
+  std::string path_;
+};
+
+// Throws error(output).
+void write_message(const std::string& path, const google::protobuf::MessageLite& message);
+// False: the name is taken, and `message` is not written.
+bool write_first_message(const std::string& path, const google::protobuf::MessageLite& message);
+// False: there is no such file. Throws error(bad_data) for one that is damaged.
+bool read_message(const std::string& path, google::protobuf::MessageLite& message);
+
+}  // namespace flowrun::cluster

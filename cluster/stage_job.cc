@@ -1,0 +1,214 @@
+#include "cluster/stage_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "cluster/spec_values.h"
+#include "engine/base/error.h"
+
+namespace flowrun::cluster {
+
+namespace {
+
+std::vector<std::string> texts_of(const plan::order& o) {
+  std::vector<std::string> out;
+  for (const plan::order_term& term : o) out.push_back(plan::to_string(plan::order{term}));
+  return out;
+}
+
+specs::Input input_from(const std::string& node, const std::string& port = {}) {
+  specs::Input out;
+  out.set_from_node(node);
+  out.set_from_port(port);
+  return out;
+}
+
+class writer {
+ public:
+  writer(const plan::graph& g, const stages& all, size_t stage, const task& t)
+      : graph_(g), all_(all), number_(static_cast<int>(stage)), stage_(all.all[stage]), task_(t) {
+    for (const plan::node& n : g.nodes) taken_.insert(n.id);
+  }
+
+  specs::JobSpec write() {
+    out_ = *graph_.job;
+    out_.clear_nodes();
+    out_.clear_tests();
+    out_.clear_resources();
+    for (size_t i = 0; i < stage_.inputs.size(); ++i) read(stage_.inputs[i], task_.inputs[i]);
+    for (const auto& [sort, runs] : sorts_again_) add_sort_again(sort, runs);
+    for (const int n : stage_.nodes) add(n);
+    for (const int n : stage_.runs) add_runs(n);
+    const std::vector<stream> written = streams_written(all_, static_cast<size_t>(number_));
+    for (size_t i = 0; i < written.size(); ++i) write(written[i], task_.written[i]);
+    return std::move(out_);
+  }
+
+ private:
+  const plan::node& at(int n) const { return graph_.nodes[static_cast<size_t>(n)]; }
+
+  // A name that no node has.
+  std::string free_name(std::string name) {
+    while (!taken_.insert(name).second) name += "_";
+    return name;
+  }
+
+  specs::Node& add_node(const std::string& id, const std::string& op) {
+    specs::Node& n = *out_.add_nodes();
+    n.set_id(id);
+    n.set_op(op);
+    return n;
+  }
+
+  specs::Node& add_reading(const std::string& id, const stage_input& in, const specs::Value& path,
+                           const plan::order& sorted_by) {
+    specs::Node& n = add_node(id, "exchange.read");
+    set_parameter(n, "path", path);
+    set_parameter(n, "type", type_value(type_of(in)));
+    if (!sorted_by.empty()) set_parameter(n, "sorted_by", list_value(texts_of(sorted_by)));
+    return n;
+  }
+  const record::row_type& type_of(const stage_input& in) const {
+    return in.runs ? graph_.input_of(at(in.node), 0).type : at(in.node).outputs[static_cast<size_t>(in.port)].type;
+  }
+
+  // Its rows have the name of the node that gave them, which bodies of loops may know it by.
+  void read(const stage_input& in, const task_input& files) {
+    const plan::node& from = at(in.node);
+    std::string id = from.id;
+    const bool is_sort_again = in.runs && (from.facts.sort.drops_equal || from.facts.sort.limited);
+    if (in.port > 0)
+      id = free_name(fmt::format("{}_{}", id, from.outputs[static_cast<size_t>(in.port)].name));
+    else if (is_sort_again)
+      id = free_name(id + "_runs");
+    names_[stream_of(in)] = id;
+    const plan::order sorted_by = order_of(graph_, in);
+    if (in.how != reading::merged) {
+      add_reading(id, in, list_value(files.paths), sorted_by);
+      return;
+    }
+    std::vector<size_t> runs;
+    for (size_t r = 0; r < files.paths.size(); ++r)
+      if (files.ranges[r].first < files.ranges[r].second || (runs.empty() && r + 1 == files.paths.size()))
+        runs.push_back(r);
+    std::vector<std::string> ids;
+    for (const size_t r : runs) {
+      ids.push_back(runs.size() == 1 ? id : free_name(fmt::format("{}_run{}", id, r)));
+      specs::Node& n = add_reading(ids.back(), in, text_value(files.paths[r]), sorted_by);
+      set_parameter(n, "range", text_value(fmt::format("{}:{}", files.ranges[r].first, files.ranges[r].second)));
+    }
+    if (runs.size() > 1) {
+      specs::Node& merge = add_node(id, "merge");
+      merge.set_input_form(specs::INPUT_LIST);
+      for (const std::string& run : ids) *merge.add_inputs() = input_from(run);
+      set_parameter(merge, "by", list_value(texts_of(sorted_by)));
+    }
+    if (is_sort_again) sorts_again_.emplace_back(in.node, id);
+  }
+
+  // A sort of the merged runs, which are sorted by its keys already, does what else it has to do.
+  void add_sort_again(int n, const std::string& runs) {
+    specs::Node& sort = *out_.add_nodes();
+    sort = *at(n).spec;
+    *sort.mutable_inputs(0) = input_from(runs);
+    name_scalars(sort);
+    for (specs::Input& in : *sort.mutable_scalars()) connect(in);
+  }
+
+  // Expressions know them by these names.
+  static void name_scalars(specs::Node& node) {
+    if (node.scalars_form() == specs::INPUT_NAMED || node.scalars().empty()) return;
+    node.set_scalars_form(specs::INPUT_NAMED);
+    for (specs::Input& in : *node.mutable_scalars()) in.set_port(in.from_node());
+  }
+
+  void add(int n) {
+    const plan::node& x = at(n);
+    if (all_.of_runs[static_cast<size_t>(n)] >= 0) return;  // a sort whose runs are read
+    specs::Node& copy = *out_.add_nodes();
+    copy = *x.spec;
+    // A body knows its inputs by the names of the nodes, where they have no others.
+    if (x.declaration->inputs_by_name && copy.input_form() != specs::INPUT_NAMED && !copy.inputs().empty()) {
+      copy.set_input_form(specs::INPUT_NAMED);
+      for (specs::Input& in : *copy.mutable_inputs()) in.set_port(in.from_node());
+    }
+    name_scalars(copy);
+    for (specs::Input& in : *copy.mutable_inputs()) connect(in);
+    for (specs::Input& in : *copy.mutable_scalars()) connect(in);
+    if (stage_.source == n && task_.piece != nullptr) narrow(copy, *task_.piece);
+    if (x.declaration->role == plan::operator_role::sink) set_parameter(copy, "path", text_value(task_.output_path(x)));
+  }
+
+  // From the node that reads the stream here, where it comes from another stage.
+  void connect(specs::Input& in) {
+    const auto found = std::find_if(graph_.nodes.begin(), graph_.nodes.end(),
+                                    [&](const plan::node& n) { return n.id == in.from_node(); });
+    FLOWRUN_CHECK(found != graph_.nodes.end());
+    const int n = static_cast<int>(found - graph_.nodes.begin());
+    int port = 0;
+    for (size_t p = 0; p < found->outputs.size(); ++p)
+      if (found->outputs[p].name == in.from_port()) port = static_cast<int>(p);
+    // What merges runs has the sort's name.
+    if (all_.of_node[static_cast<size_t>(n)] == number_) return;
+    in.set_from_node(names_.at({n, port, false}));
+    in.clear_from_port();
+  }
+
+  void add_runs(int n) {
+    const plan::node& x = at(n);
+    const plan::sort_facts& facts = x.facts.sort;
+    const bool combines = facts.drops_equal && !facts.unique;
+    specs::Node sort = *x.spec;
+    connect(*sort.mutable_inputs(0));
+    sort.clear_scalars();
+    sort.clear_scalars_form();
+    set_parameter(sort, "by", list_value(texts_of(x.facts.sorts_by)));
+    if (combines) {
+      // The rows themselves are sorted, and in the order of the input where their keys are equal.
+      for (const char* name : {"combine", "limit", "runs", "compress"}) remove_parameter(sort, name);
+      set_parameter(sort, "stable", text_value("true"));
+    }
+    *out_.add_nodes() = std::move(sort);
+  }
+
+  void write(const stream& s, const std::string& path) {
+    const plan::node& from = at(s.node);
+    specs::Node& n = add_node(free_name(from.id + "_written"), "exchange.write");
+    n.set_input_form(specs::INPUT_SINGLE);
+    *n.add_inputs() = input_from(from.id, s.port == 0 ? "" : from.outputs[static_cast<size_t>(s.port)].name);
+    set_parameter(n, "path", text_value(path));
+  }
+
+  const plan::graph& graph_;
+  const stages& all_;
+  const int number_;
+  const stage& stage_;
+  const task& task_;
+  specs::JobSpec out_;
+  std::set<std::string> taken_;
+  std::vector<std::pair<int, std::string>> sorts_again_;  // and what reads their runs
+  std::map<stream, std::string> names_;                   // of the nodes that read them
+};
+
+}  // namespace
+
+stream stream_of(const stage_input& in) { return {in.node, in.port, in.runs}; }
+
+std::vector<stream> streams_written(const stages& all, size_t stage) {
+  std::set<stream> out;
+  for (const cluster::stage& s : all.all)
+    for (const stage_input& in : s.inputs) {
+      const std::vector<int>& homes = in.runs ? all.of_runs : all.of_node;
+      if (homes[static_cast<size_t>(in.node)] == static_cast<int>(stage)) out.insert(stream_of(in));
+    }
+  return {out.begin(), out.end()};
+}
+
+specs::JobSpec job_of_task(const plan::graph& g, const stages& all, size_t stage, const task& t) {
+  return writer(g, all, stage, t).write();
+}
+
+}  // namespace flowrun::cluster

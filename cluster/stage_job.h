@@ -1,0 +1,47 @@
+// A task of a stage as a job of its own, in the language of jobs: the nodes of the stage, with nodes that read what
+// earlier stages have written in front of them, and nodes that write what later ones read behind them. Pure.
+//
+//   exchange.read (run 0) ─┐
+//   exchange.read (run 1) ─┼▶ merge ─▶ group ─▶ exchange.write
+//   exchange.read (run 2) ─┘
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/source_pieces.h"
+#include "cluster/stages.h"
+#include "specs/job.pb.h"
+
+namespace flowrun::cluster {
+
+// Rows that a stage writes for others: of a node's output, or the runs of a sort.
+struct stream {
+  int node = -1;
+  int port = 0;
+  bool runs = false;
+  auto operator<=>(const stream&) const = default;
+};
+stream stream_of(const stage_input& in);
+std::vector<stream> streams_written(const stages& all, size_t stage);
+
+// What a task reads for an input of its stage.
+struct task_input {
+  std::vector<std::string> paths;                     // in the order of the stream
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;  // of rows, by path, where the input is merged
+};
+
+struct task {
+  std::vector<task_input> inputs;                             // by the stage's
+  const source_piece* piece = nullptr;                        // of the stage's source; null: it has none
+  std::vector<std::string> written;                           // where to, by streams_written()
+  std::function<std::string(const plan::node&)> output_path;  // of a sink
+};
+
+specs::JobSpec job_of_task(const plan::graph& g, const stages& all, size_t stage, const task& t);
+
+}  // namespace flowrun::cluster

@@ -1,0 +1,71 @@
+// The graph of a job as stages for a cluster. Pure.
+//
+// A stage is a part of the graph that runs as one task, or as several that know nothing of each other. Where rows have
+// to come together by their keys, or as a whole, the graph is cut: a stage's tasks write them, and the tasks of later
+// stages read what is theirs (SPsort, papers/003).
+//
+//   pieces of a source ─▶ map, filter, … ─▶ sorted runs ─┤ each task merges a range of keys ─▶ group, join, … ─▶ parts
+//
+// The rows of a stream lie in the pieces that its stage's tasks give, one behind the other. So every stream has the
+// same rows in the same order as on one machine, however many tasks there are.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "engine/plan/graph.h"
+
+namespace flowrun::cluster {
+
+// What a task reads of a stream that another stage has written.
+enum class reading {
+  all,     // every row, in order
+  piece,   // what the task of the same number has written
+  merged,  // a range of keys: sorted runs, one for each task that has written, merged
+};
+
+struct stage_input {
+  int node = -1;
+  int port = 0;
+  bool runs = false;  // the node is a sort, whose runs are merged here
+  reading how = reading::all;
+  bool operator==(const stage_input&) const = default;
+};
+
+struct stage {
+  std::vector<int> nodes;  // in topological order; internal ones, which users don't write, are not among them
+  std::vector<int> runs;   // sorts that make their runs here and are merged elsewhere
+  std::vector<stage_input> inputs;
+  bool divided = false;  // into several tasks
+  int source = -1;       // of which a task reads a piece; -1: none
+  // Of a divided stage that merges: rows that are equal in so many leading terms of their order are in one task. 0: it
+  // doesn't matter.
+  size_t kept_together = 0;
+  std::vector<std::string> reasons;  // why it isn't divided: "'ranks' (scan)", of nodes whose input is
+
+  bool merges() const;
+};
+
+struct stages {
+  std::vector<stage> all;  // each behind those that it reads from
+  // By node: the stage that has its rows; of internal nodes -1.
+  std::vector<int> of_node;
+  // By node: where a sort makes its runs; -1: no other stage merges it.
+  std::vector<int> of_runs;
+};
+
+// `divides`: by node, whether a source can be read in pieces. Loops, `if` and calls are not looked into: they run as a
+// whole.
+stages find_stages(const plan::graph& g, const std::vector<bool>& divides);
+
+// The node that the rows of an input come from, behind internal ones: (node, port).
+std::pair<int, int> origin_of(const plan::graph& g, int node, int port);
+
+// What the runs of a sort are sorted by: its keys, and where rows are sorted as whole numbers what remains of them.
+plan::order order_of_runs(const plan::graph& g, int sort);
+
+// What the stream is sorted by, for those who merge it.
+plan::order order_of(const plan::graph& g, const stage_input& in);
+
+}  // namespace flowrun::cluster

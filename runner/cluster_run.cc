@@ -1,0 +1,157 @@
+#include "runner/cluster_run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "cluster/driver.h"
+#include "engine/base/counted.h"
+#include "engine/exec/job_report.h"
+#include "runner/document.h"
+#include "runner/exit_codes.h"
+#include "runner/interrupts.h"
+#include "runner/run_words.h"
+#include "runner/version.h"
+#include "runner/words.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+// A directory of this run in the first scratch directory, gone with all that is in it when the run ends.
+class run_directory {
+ public:
+  explicit run_directory(const std::string& scratch) {
+    std::error_code problem;
+    std::filesystem::create_directories(scratch, problem);
+    path_ = std::filesystem::absolute(scratch).string() + "/cluster-XXXXXX";
+    if (::mkdtemp(path_.data()) == nullptr)
+      throw error(error_kind::output, fmt::format("can't make a directory in {}: {}", scratch, errno_text(errno)),
+                  "-T DIR names another scratch directory");
+  }
+  ~run_directory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  run_directory(const run_directory&) = delete;
+  run_directory& operator=(const run_directory&) = delete;
+  const std::string& path() const { return path_; }
+  std::string id() const { return std::filesystem::path(path_).filename().string(); }
+
+ private:
+  std::string path_;
+};
+
+void add(std::vector<std::string>& to, const std::string& option, const std::string& value) {
+  to.push_back(option);
+  to.push_back(value);
+}
+
+// What a worker may use: its share of what the job may, and how it is to work.
+std::vector<std::string> worker_options(const resources& machine, const run_arguments& arguments, size_t width) {
+  std::vector<std::string> out;
+  add(out, "-m", std::to_string(machine.memory_bytes / width));
+  add(out, "-j", std::to_string(std::max<size_t>(machine.threads / width, 1)));
+  for (const block::disk_config& disk : machine.scratch) {
+    const uint64_t limit = disk.limit / width;
+    add(out, "-T", limit > 0 ? fmt::format("{}:{}", disk.path, limit) : disk.path);
+  }
+  if (machine.scratch_limit > 0) add(out, "--scratch-limit", std::to_string(machine.scratch_limit / width));
+  if (machine.block_bytes > 0) add(out, "--block-size", std::to_string(machine.block_bytes));
+  if (machine.batch_bytes > 0) add(out, "--batch-size", std::to_string(machine.batch_bytes));
+  if (machine.disk_depth > 0) add(out, "--depth", std::to_string(machine.disk_depth));
+  if (arguments.backend != io::backend_kind::automatic) add(out, "--backend", name_of(arguments.backend));
+  if (arguments.plain_executor) out.emplace_back("--plain-executor");
+  if (arguments.engine.force_spill) out.emplace_back("--force-spill");
+  if (!arguments.engine.direct) out.emplace_back("--no-direct");
+  if (!arguments.engine.sync_outputs) out.emplace_back("--no-sync");
+  if (arguments.verify) out.emplace_back(*arguments.verify ? "--verify" : "--no-verify");
+  for (const std::string& directory : plugin_directories()) add(out, "--plugin", directory);
+  for (const auto& plugin : loaded_plugins()) add(out, "--plugin", plugin->file.path);
+  return out;
+}
+
+std::string this_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void write_report(const run_arguments& arguments, exec::RunReport report, terminal& screen,
+                  std::unique_ptr<pending_document>& to) {
+  if (arguments.report.empty()) return;
+  screen.mask().mask(report);
+  to->write(exec::report_json(report));
+}
+
+}  // namespace
+
+void check_cluster_options(const run_arguments& arguments) {
+  cluster::place_of(arguments.cluster);
+  const auto refuse = [](bool given, const char* option) {
+    if (given)
+      throw error(error_kind::usage, fmt::format("{} and --cluster exclude each other", option),
+                  fmt::format("leave out {}", option));
+  };
+  refuse(arguments.resume, "--resume");
+  refuse(!arguments.page_listen.empty(), "--ui");
+  refuse(!arguments.metrics_listen.empty(), "--metrics-listen");
+  refuse(!arguments.metrics_file.empty(), "--metrics-file");
+  refuse(arguments.backend == io::backend_kind::memory, "--backend memory");
+}
+
+int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, terminal& screen) {
+  const size_t width = cluster::place_of(arguments.cluster).local_width;
+  const auto start = std::chrono::steady_clock::now();
+  std::unique_ptr<pending_document> document;
+  if (!arguments.report.empty()) document = std::make_unique<pending_document>(arguments.report);
+  const interrupts signals;
+  const run_directory directory(loaded.machine.scratch.front().path);
+  const std::unique_ptr<cluster::scheduler> tasks = cluster::local_pool(
+      width, {this_program(), "worker"}, directory.path(), worker_options(loaded.machine, arguments, width));
+  cluster::driver_settings settings{cluster::divide(loaded.graph, width, file_bytes),
+                                    cluster::shared_directory(directory.path()), directory.id(), width};
+  const cluster::driver_listener listener{[&](const cluster::driver_progress& now) {
+                                            const std::string line = fmt::format(
+                                                "stage {} of {}: {} of {} done", now.stage + 1, now.num_stages,
+                                                now.num_done, counted(now.num_tasks, "task"));
+                                            if (screen.is_terminal() && !screen.quiet()) screen.redraw(line);
+                                            screen.detail(line);
+                                          },
+                                          [&](const std::string& warning) { screen.warn(warning); }};
+  exec::RunReport report;
+  try {
+    report = cluster::drive(settings, *tasks, listener, signals.requested());
+  } catch (const std::exception& problem) {
+    screen.erase_line();
+    report = exec::RunReport();
+    report.set_format(exec::report_format);
+    report.set_version(std::string(version));
+    report.set_status(signals.signal() != 0 ? "cancelled" : "failed");
+    report.set_error(problem.what());
+    report.set_wall_seconds(seconds_since(start));
+    write_report(arguments, report, screen, document);
+    if (signals.signal() == 0) throw;
+    screen.show(error(error_kind::cancelled, "stopped by a signal", "no output was written"));
+    return 128 + signals.signal();
+  }
+  screen.erase_line();
+  report.set_version(std::string(version));
+  report.set_status("succeeded");
+  report.set_wall_seconds(seconds_since(start));
+  report.set_threads(loaded.machine.threads);
+  report.set_memory_budget_bytes(loaded.machine.memory_bytes);
+  report.set_io_backend(arguments.cluster);
+  screen.say(exec::report_text(report));
+  write_report(arguments, std::move(report), screen, document);
+  return 0;
+}
+
+std::string describe_stages(const loaded_job& loaded, const std::string& where) {
+  return cluster::describe(cluster::divide(loaded.graph, cluster::place_of(where).local_width, file_bytes));
+}
+
+}  // namespace flowrun::runner

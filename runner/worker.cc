@@ -1,0 +1,95 @@
+// flowrun worker: a task of a job that runs on a cluster. The driver starts it, or an engine for clusters does.
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <exception>
+#include <thread>
+
+#include "cluster/cluster.pb.h"
+#include "cluster/prepared_task.h"
+#include "engine/exec/job.h"
+#include "engine/exec/job_report.h"
+#include "runner/commands.h"
+#include "runner/exit_codes.h"
+#include "runner/interrupts.h"
+#include "runner/job_loading.h"
+#include "runner/version.h"
+#include "runner/words.h"
+
+namespace flowrun::runner {
+
+namespace {
+
+// Whoever started the worker holds the other end of its standard input, and dies with it: the worker then ends, too.
+void end_with_parent() {
+  std::thread([] {
+    char ignored[64];
+    for (;;) {
+      const ssize_t got = ::read(STDIN_FILENO, ignored, sizeof ignored);
+      if (got == 0 || (got < 0 && errno != EINTR)) break;
+    }
+    ::kill(::getpid(), SIGTERM);
+  }).detach();
+}
+
+std::shared_ptr<const specs::JobSpec> shared(specs::JobSpec job) {
+  return std::make_shared<const specs::JobSpec>(std::move(job));
+}
+
+// Faults of the job that only this machine has: too little memory, a plugin that isn't there.
+void refuse(const std::vector<fault>& faults) {
+  if (!faults.empty()) throw error(error_kind::bad_spec, render(faults, ""), "");
+}
+
+void carry_out(cluster::prepared_task& task, const run_arguments& arguments) {
+  planned_job planned = plan_job(shared(task.job()), arguments.resources);
+  refuse(planned.faults);
+  const interrupts signals;
+  exec::job job(settings_of(planned.job, arguments));
+  job.run([] {}, signals.requested());
+  exec::RunReport report = job.report(nullptr);
+  report.set_version(std::string(version));
+  task.finish(report, job.warnings());
+}
+
+}  // namespace
+
+int work(const worker_arguments& arguments, terminal& screen) {
+  end_with_parent();
+  use_exchange_words();
+  const cluster::shared_directory directory(arguments.directory);
+  cluster::Failure failure;
+  try {
+    std::vector<std::string> missing;
+    plan::check_result checked = check_job(shared(cluster::prepared_task::planned_job(directory)), missing);
+    refuse(checked.faults);
+    cluster::prepared_task task(directory, std::make_shared<const plan::graph>(std::move(checked.checked)),
+                                arguments.stage, arguments.task);
+    try {
+      carry_out(task, arguments.run);
+    } catch (...) {
+      task.remove();
+      throw;
+    }
+    return 0;
+  } catch (const error& problem) {
+    failure.set_message(problem.what());
+    failure.set_hint(problem.hint());
+    failure.set_code(problem.exit_code());
+  } catch (const std::exception& problem) {
+    failure.set_message(problem.what());
+    failure.set_code(exit_code_of(problem));
+  }
+  if (failure.code() == 0) failure.set_code(static_cast<int>(error_kind::internal));
+  screen.show(error(static_cast<error_kind>(failure.code()), failure.message(), failure.hint()));
+  try {
+    cluster::write_message(directory.failed(arguments.stage, arguments.task), failure);
+  } catch (const error&) {
+    // Standard error has it.
+  }
+  return failure.code();
+}
+
+}  // namespace flowrun::runner

@@ -1,0 +1,179 @@
+// Exchange files: what is written comes back, and damage is told.
+#include "cluster/exchange_file.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cluster/exchange_words.h"
+#include "engine/base/error.h"
+#include "tests/support/job_rig.h"
+#include "tests/support/random_rows.h"
+#include "tests/support/temporary_directory.h"
+
+namespace flowrun::cluster {
+namespace {
+
+const record::row_type numbers = record::type_of({{"a", "u64"}, {"b", "u16"}});
+const record::row_type texts = record::type_of({{"s", "string"}, {"a", "u32"}, {"t", "string"}});
+
+void write(const std::string& path, const record::row_type& type, const std::vector<record::batch>& batches,
+           size_t frame_bytes) {
+  exchange_encoder encoder(type, frame_bytes);
+  std::ofstream out(path, std::ios::binary);
+  const auto flush = [&] {
+    const std::span<const std::byte> bytes = encoder.pending();
+    out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    encoder.forget(bytes.size());
+  };
+  for (const record::batch& b : batches) {
+    encoder.add(b);
+    flush();
+  }
+  encoder.finish();
+  flush();
+}
+
+std::vector<record::batch> read(const std::string& path, const record::row_type& type) {
+  std::vector<record::batch> out;
+  const exchange_index index = exchange_index::load(path, type);
+  for (const exchange_frame& f : index.frames()) out.push_back(read_frame(path, f, type.row_bytes()));
+  return out;
+}
+
+TEST(exchange_file, rows_come_back) {
+  const temporary_directory home;
+  record::batch_pool pool;
+  for (const record::row_type& type : {numbers, texts})
+    for (const size_t num_rows : {0, 1, 7, 5000})
+      for (const size_t frame_bytes : {1, 4096, 100000}) {
+        record::random_rows random;
+        const std::vector<record::batch> batches = random.batches(type, pool, num_rows);
+        write(home / "x", type, batches, frame_bytes);
+        EXPECT_EQ(record::contents_of(type, read(home / "x", type)), record::contents_of(type, batches));
+        const exchange_index index = exchange_index::load(home / "x", type);
+        EXPECT_EQ(index.num_rows(), num_rows);
+        record::row_tally tally;
+        for (const record::batch& b : batches) tally += record::row_tallier(type).tally(b);
+        EXPECT_EQ(index.tally(), tally);
+      }
+}
+
+TEST(exchange_file, samples_are_rows_of_their_places) {
+  const temporary_directory home;
+  record::batch_pool pool;
+  for (const record::row_type& type : {numbers, texts}) {
+    record::random_rows random;
+    const std::vector<record::batch> batches = random.batches(type, pool, 20000);
+    const std::vector<std::string> all = record::contents_of(type, batches);
+    write(home / "x", type, batches, 50000);
+    const exchange_index index = exchange_index::load(home / "x", type);
+    uint64_t last = 0;
+    for (const sampled_row& s : index.samples()) {
+      EXPECT_EQ(record::content_of(type, s.row, s.heap), all[s.place]);
+      EXPECT_LE(s.place - last, 4096 / type.row_bytes() + 1);
+      last = s.place;
+    }
+    EXPECT_EQ(index.samples().front().place, 0U);
+    EXPECT_LE(all.size() - last, 4096 / type.row_bytes() + 1);
+  }
+}
+
+// A heap that a batch shares with others isn't written whole.
+TEST(exchange_file, strings_of_other_rows_stay_out) {
+  const temporary_directory home;
+  record::batch_pool pool;
+  record::random_rows random;
+  random.max_string_bytes = 1000;
+  const record::batch many = random.one_batch(texts, pool, 1000);
+  write(home / "x", texts, {many.slice(500, 1)}, 4096);
+  EXPECT_EQ(record::contents_of(texts, read(home / "x", texts)), record::contents_of(texts, {many.slice(500, 1)}));
+  EXPECT_LT(std::filesystem::file_size(home / "x"), 10000U);
+}
+
+TEST(exchange_file, damage_is_told) {
+  const temporary_directory home;
+  record::batch_pool pool;
+  for (const record::row_type& type : {numbers, texts}) {
+    record::random_rows random;
+    const std::vector<record::batch> batches = random.batches(type, pool, 40);
+    write(home / "x", type, batches, 300);
+    const std::string whole = home.read("x");
+    for (size_t i = 0; i < whole.size(); ++i) {
+      std::string bad = whole;
+      bad[i] = static_cast<char>(bad[i] ^ (1 << (i % 8)));
+      home.write("y", bad);
+      EXPECT_THROW(read(home / "y", type), error) << "byte " << i;
+      home.write("y", whole.substr(0, i));
+      EXPECT_THROW(read(home / "y", type), error) << "cut at " << i;
+    }
+    EXPECT_THROW(read(home / "x", type == numbers ? texts : numbers), error);
+  }
+  EXPECT_THROW(read(home / "none", numbers), error);
+}
+
+// Written and read by nodes of jobs.
+class exchange_words_test : public testing::Test {
+ protected:
+  static exec::job_place place() {
+    exec::job_place out;
+    out.more_operators = {&exchange_read(), &exchange_write()};
+    out.batch_bytes = 1024;
+    return out;
+  }
+  // What the job writes, of "out".
+  static std::string run(const std::string& nodes) {
+    exec::job_rig rig(nodes, place());
+    rig.run_or_throw();
+    return rig.outputs().at("out");
+  }
+  static std::string lines(uint64_t from, uint64_t to) {
+    std::string out;
+    for (uint64_t i = from; i < to; ++i) out += fmt::format("{},row {}\n", i, i);
+    return out;
+  }
+  void write(const std::string& path, uint64_t from, uint64_t rows) const {
+    exec::job_rig rig(
+        fmt::format("  a: {{op: generate, with: {{rows: {}, first: {}, columns: {{x: i, t: \"concat('row ', "
+                    "i)\"}}}}}}\n  w: {{op: exchange.write, in: a, with: {{path: {}}}}}\n",
+                    rows, from, path),
+        place());
+    rig.run_or_throw();
+  }
+  std::string reading(const std::string& with) const {
+    return fmt::format(
+        "  a: {{op: exchange.read, with: {{{}, type: {{x: u64, t: string}}, sorted_by: [x]}}}}\n"
+        "  w: {{op: file.write_csv, in: a, with: {{path: \"@OUT/out\"}}}}\n",
+        with);
+  }
+  const temporary_directory home_;
+};
+
+TEST_F(exchange_words_test, rows_go_from_job_to_job) {
+  write(home_ / "x", 0, 3000);
+  write(home_ / "y", 3000, 0);
+  write(home_ / "z", 3000, 500);
+  EXPECT_EQ(run(reading(fmt::format("path: {}", home_ / "x"))), lines(0, 3000));
+  EXPECT_EQ(run(reading(fmt::format("path: {}", home_ / "y"))), "");
+  EXPECT_EQ(run(reading(fmt::format("path: [{}, {}, {}]", home_ / "x", home_ / "y", home_ / "z"))), lines(0, 3500));
+}
+
+TEST_F(exchange_words_test, ranges) {
+  write(home_ / "x", 0, 3000);
+  const std::vector<std::pair<uint64_t, uint64_t>> ranges = {{0, 0},     {0, 1},       {1, 2},       {17, 1234},
+                                                             {999, 999}, {2999, 3000}, {3000, 3000}, {0, 3000}};
+  for (const auto& range : ranges)
+    EXPECT_EQ(run(reading(fmt::format("path: {}, range: \"{}:{}\"", home_ / "x", range.first, range.second))),
+              lines(range.first, range.second));
+}
+
+TEST_F(exchange_words_test, an_order_that_the_rows_do_not_have_ends_the_job) {
+  write(home_ / "x", 10, 10);
+  write(home_ / "y", 0, 10);
+  EXPECT_THROW(run(reading(fmt::format("path: [{}, {}]", home_ / "x", home_ / "y"))), error);
+}
+
+}  // namespace
+}  // namespace flowrun::cluster
