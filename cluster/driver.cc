@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <random>
 #include <set>
 
 #include "cluster/cluster.pb.h"
@@ -15,7 +16,6 @@
 #include "cluster/stage_job.h"
 #include "engine/base/error.h"
 #include "engine/io/descriptor_stream.h"
-#include "engine/io/output_target.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/file_rules.h"
 
@@ -41,10 +41,18 @@ class run {
         listener_(listener),
         report_(begin_report(graph_)) {}
 
+  ~run() {
+    if (!settings_.keeps) return;
+    for (const auto& [n, folder] : outputs_) folder->keep();
+    for (const auto& [n, tree] : trees_) tree->keep();
+  }
+  run(const run&) = delete;
+  run& operator=(const run&) = delete;
+
   exec::RunReport carry_out(const std::atomic<bool>& stop) {
+    write_plan();
     for (size_t n = 0; n < graph_.nodes.size(); ++n)
       if (is_sink(graph_.nodes[n])) add_output(static_cast<int>(n));
-    write_plan();
     for (size_t s = 0; s < cut_.all.size(); ++s)
       for (const stage_input& in : cut_.all[s].inputs) streams_[stream_of(in)].last_reader = s;
     for (size_t s = 0; s < cut_.all.size(); ++s) run_stage(s, stop);
@@ -58,16 +66,22 @@ class run {
   void add_output(int n) {
     const plan::file_use use = plan::files_of(at(n)).front();
     if (use.partitioned)
-      trees_.emplace(n, std::make_unique<output_tree>(use.partitioned->directory(), settings_.id));
-    else if (!io::output_target::is_stream(use.path))
-      outputs_.emplace(n, std::make_unique<output_folder>(use.path, settings_.id));
+      trees_.emplace(n, std::make_unique<output_tree>(use.partitioned->directory(), id_));
+    else if (output_folder::is_made_at(use.path))
+      outputs_.emplace(n, std::make_unique<output_folder>(use.path, id_));
   }
 
-  void write_plan() const {
+  // Where another process has begun, its plan holds.
+  void write_plan() {
     Plan plan;
+    if (read_message(settings_.directory.plan(), plan)) {
+      id_ = plan.id();
+      return;
+    }
+    id_ = fmt::format("{:08x}", std::random_device()());
     *plan.mutable_job() = *graph_.job;
     for (const std::vector<source_piece>& pieces : settings_.job.pieces) plan.add_divides(pieces.size() > 1);
-    plan.set_id(settings_.id);
+    plan.set_id(id_);
     Plan again;
     if (!again.ParseFromString(plan.SerializeAsString()))
       throw error(error_kind::bad_spec, "the job has text that isn't UTF-8, which can't be given to tasks",
@@ -76,20 +90,25 @@ class run {
   }
 
   void run_stage(size_t s, const std::atomic<bool>& stop) {
-    const StageTasks tasks = tasks_of(s);
-    write_message(settings_.directory.stage(s), tasks);
-    std::vector<size_t> numbers(tasks.num_tasks());
-    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
-    driver_progress progress{s, cut_.all.size(), 0, numbers.size()};
+    StageTasks tasks;
+    if (!read_message(settings_.directory.stage(s), tasks)) {
+      tasks = tasks_of(s);
+      write_message(settings_.directory.stage(s), tasks);
+    }
+    std::vector<size_t> missing;
+    for (size_t task = 0; task < tasks.num_tasks(); ++task)
+      if (::access(settings_.directory.done(s, task).c_str(), F_OK) != 0) missing.push_back(task);
+    driver_progress progress{s, cut_.all.size(), tasks.num_tasks() - missing.size(), tasks.num_tasks()};
+    progress.num_done_before = progress.num_done;
     listener_.progress(progress);
     scheduler_.run(
-        s, numbers,
+        s, missing,
         [&](size_t) {
           ++progress.num_done;
           listener_.progress(progress);
         },
         stop);
-    for (const size_t task : numbers) take(s, task);
+    for (size_t task = 0; task < tasks.num_tasks(); ++task) take(s, task);
     for (const auto& [stream, written] : streams_)
       if (written.last_reader == s)
         for (const std::string& path : written.paths) ::unlink(path.c_str());
@@ -185,6 +204,7 @@ class run {
   scheduler& scheduler_;
   const driver_listener& listener_;
   exec::RunReport report_;
+  std::string id_;
   std::map<stream, written_stream> streams_;
   std::map<int, std::unique_ptr<output_folder>> outputs_;  // by node
   std::map<int, std::unique_ptr<output_tree>> trees_;      // those whose paths name columns

@@ -31,14 +31,17 @@ divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
 
 struct driver_settings {
   divided_job job;
-  shared_directory directory;  // empty; files that no later stage reads are removed as the job goes on
-  std::string id;              // of this run
+  // Empty, or as another process has left it that drove the same job: what is done then isn't done again. Files that no
+  // later stage reads are removed as the job goes on.
+  shared_directory directory;
   size_t most_tasks = 1;
+  bool keeps = false;  // what is finished stays when the job fails
 };
 
 // What is to be told while it runs.
 struct driver_progress {
   size_t stage = 0, num_stages = 0, num_done = 0, num_tasks = 0;
+  size_t num_done_before = 0;  // of them, by another process
 };
 struct driver_listener {
   std::function<void(const driver_progress&)> progress;

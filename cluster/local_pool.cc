@@ -2,13 +2,17 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
+#include <ctime>
 #include <deque>
+#include <fstream>
+#include <map>
 
 #include "cluster/cluster.pb.h"
 #include "cluster/scheduler.h"
@@ -26,7 +30,9 @@ constexpr int poll_ms = 50;
 
 class worker_process {
  public:
-  worker_process(std::vector<std::string> words, size_t task) : task_(task) {
+  // `said`: a file for what it has to say, which is told where it ends without a message of its own.
+  worker_process(std::vector<std::string> words, size_t task, const std::string& said) : task_(task) {
+    ::clock_gettime(CLOCK_REALTIME, &started_);
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) refuse(errno);
     posix_spawn_file_actions_t actions;
@@ -34,6 +40,7 @@ class worker_process {
     // It ends when this process does, which is when the pipe ends.
     posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, said.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     // Ctrl-C in the terminal is for the driver, which then ends its tasks.
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
@@ -62,6 +69,19 @@ class worker_process {
   worker_process& operator=(const worker_process&) = delete;
 
   size_t task() const { return task_; }
+  int process() const { return process_; }
+  bool is_frozen() const { return is_frozen_; }
+  void set_frozen() { is_frozen_ = true; }
+  // Whether it has written nothing to this file for so long.
+  bool is_silent(const std::string& alive, double seconds) const {
+    struct stat there {};
+    struct timespec now {};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    const bool wrote = ::stat(alive.c_str(), &there) == 0;
+    const struct timespec& last = wrote ? there.st_mtim : started_;
+    return static_cast<double>(now.tv_sec - last.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec - last.tv_nsec) >
+           seconds;
+  }
   void stop() { ::kill(process_, SIGTERM); }
   // Whether it has ended; `status` is as waitpid() has it.
   bool ended(int& status) {
@@ -78,9 +98,17 @@ class worker_process {
   }
 
   size_t task_;
+  struct timespec started_ {};
+  bool is_frozen_ = false;
   pid_t process_ = -1;
   int pipe_ = -1;
 };
+
+// A worker that is killed, by a lack of memory say, may do better when others are gone.
+constexpr unsigned most_attempts = 4;
+// A worker writes how far it is once a second. One that hasn't for so long is frozen: another one is started beside it,
+// and whichever is done first counts.
+constexpr double seconds_of_silence = 10;
 
 class pool final : public scheduler {
  public:
@@ -91,71 +119,103 @@ class pool final : public scheduler {
 
   void run(size_t stage, const std::vector<size_t>& tasks, const std::function<void(size_t)>& finished,
            const std::atomic<bool>& stop) override {
-    std::deque<size_t> waiting(tasks.begin(), tasks.end());
-    std::deque<std::unique_ptr<worker_process>> running;
-    while (!waiting.empty() || !running.empty()) {
-      for (; !waiting.empty() && running.size() < width_; waiting.pop_front())
-        running.push_back(begin(stage, waiting.front()));
-      bool any = false;
-      for (size_t i = 0; i < running.size();) {
-        int status = 0;
-        if (!running[i]->ended(status)) {
-          ++i;
-          continue;
-        }
-        any = true;
-        const size_t task = running[i]->task();
-        running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
-        if (status != 0) {
-          stop_all(running);
-          fail(stage, task, status);
-        }
-        finished(task);
+    waiting_.assign(tasks.begin(), tasks.end());
+    num_attempts_.clear();
+    try {
+      while (!waiting_.empty() || !running_.empty()) {
+        for (; !waiting_.empty() && num_awake() < width_; waiting_.pop_front()) begin(stage, waiting_.front());
+        if (stop.load()) throw error(error_kind::cancelled, "the job was stopped", "");
+        if (!take_ended(stage, finished)) ::poll(nullptr, 0, poll_ms);
+        look_for_frozen(stage);
       }
-      if (stop.load()) {
-        stop_all(running);
-        throw error(error_kind::cancelled, "the job was stopped", "");
-      }
-      if (!any) ::poll(nullptr, 0, poll_ms);
+    } catch (...) {
+      stop_all();
+      throw;
     }
   }
 
  private:
-  std::unique_ptr<worker_process> begin(size_t stage, size_t task) const {
+  size_t num_awake() const {
+    return static_cast<size_t>(
+        std::count_if(running_.begin(), running_.end(), [](const auto& worker) { return !worker->is_frozen(); }));
+  }
+
+  void begin(size_t stage, size_t task) {
     std::vector<std::string> words = program_;
     words.insert(words.end(), {directory_.path(), std::to_string(stage), std::to_string(task)});
     words.insert(words.end(), options_.begin(), options_.end());
-    return std::make_unique<worker_process>(std::move(words), task);
+    running_.push_back(std::make_unique<worker_process>(std::move(words), task, directory_.said(stage, task)));
+    ++num_attempts_[task];
   }
 
-  // They take down what they have; those that don't within some seconds are killed.
-  static void stop_all(std::deque<std::unique_ptr<worker_process>>& running) {
-    for (const auto& worker : running) worker->stop();
-    for (int waited = 0; !running.empty() && waited < 5000; waited += poll_ms) {
+  bool take_ended(size_t stage, const std::function<void(size_t)>& finished) {
+    for (size_t i = 0; i < running_.size(); ++i) {
+      int status = 0;
+      if (!running_[i]->ended(status)) continue;
+      const size_t task = running_[i]->task();
+      running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
+      if (status == 0) {
+        // Others that were started for it, and have been frozen.
+        std::erase_if(running_, [task](const auto& other) { return other->task() == task; });
+        std::erase(waiting_, task);
+        finished(task);
+      } else if (WIFSIGNALED(status) && num_attempts_[task] < most_attempts) {
+        waiting_.push_back(task);
+      } else {
+        fail(stage, task, status);
+      }
+      return true;
+    }
+    return false;
+  }
+
+  void look_for_frozen(size_t stage) {
+    for (const auto& worker : running_) {
+      if (worker->is_frozen() || num_attempts_[worker->task()] >= most_attempts) continue;
+      if (!worker->is_silent(directory_.alive(stage, worker->task(), worker->process()), seconds_of_silence)) continue;
+      worker->set_frozen();
+      waiting_.push_front(worker->task());
+    }
+  }
+
+  // They take down what they have; those that take longer are killed, since the driver itself has a second
+  // (interrupts.h).
+  void stop_all() {
+    for (const auto& worker : running_) worker->stop();
+    for (int waited = 0; num_awake() > 0 && waited < 500; waited += poll_ms) {
       ::poll(nullptr, 0, poll_ms);
       int status = 0;
-      std::erase_if(running, [&](const std::unique_ptr<worker_process>& w) { return w->ended(status); });
+      std::erase_if(running_, [&](const std::unique_ptr<worker_process>& w) { return w->ended(status); });
     }
-    running.clear();
+    running_.clear();
+    waiting_.clear();
   }
 
   [[noreturn]] void fail(size_t stage, size_t task, int status) const {
     const std::string who = fmt::format("task {} of stage {}", task + 1, stage + 1);
-    if (WIFSIGNALED(status))
-      throw error(error_kind::resources, fmt::format("{} was killed by signal {}", who, WTERMSIG(status)),
-                  WTERMSIG(status) == SIGKILL ? "does the machine have memory for all tasks at once? -m is for all of "
-                                                "them together"
-                                              : "");
     Failure why;
-    if (read_message(directory_.failed(stage, task), why))
+    if (!WIFSIGNALED(status) && read_message(directory_.failed(stage, task), why))
       throw error(static_cast<error_kind>(why.code()), fmt::format("{}: {}", who, why.message()), why.hint());
-    throw error(error_kind::internal, fmt::format("{} ended with {} and didn't say why", who, WEXITSTATUS(status)), "");
+    std::ifstream in(directory_.said(stage, task));
+    std::string line;
+    std::getline(in, line);
+    if (!line.empty()) line = ": " + line;
+    if (!WIFSIGNALED(status))
+      throw error(error_kind::internal, fmt::format("{} ended with {}{}", who, WEXITSTATUS(status), line), "");
+    throw error(error_kind::resources,
+                fmt::format("{} was killed by signal {}, {} times{}", who, WTERMSIG(status), most_attempts, line),
+                WTERMSIG(status) == SIGKILL ? "does the machine have memory for all tasks at once? -m is for all of "
+                                              "them together"
+                                            : "");
   }
 
   const size_t width_;
   const std::vector<std::string> program_;
   const shared_directory directory_;
   const std::vector<std::string> options_;
+  std::deque<size_t> waiting_;
+  std::deque<std::unique_ptr<worker_process>> running_;
+  std::map<size_t, unsigned> num_attempts_;
 };
 
 }  // namespace

@@ -12,10 +12,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cluster/locked_directory.h"
 #include "engine/base/error.h"
 #include "engine/io/encoder.h"
 #include "engine/io/file_trial.h"
 #include "engine/io/followed_path.h"
+#include "engine/io/output_target.h"
 
 namespace flowrun::cluster {
 
@@ -53,6 +55,11 @@ void sync_directory(const std::string& path) {
 
 }  // namespace
 
+bool output_folder::is_made_at(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(io::followed_output(path), ignored) || !io::output_target::is_stream(path);
+}
+
 void output_folder::try_path(const std::string& path) {
   const std::string target = io::followed_output(path);
   std::error_code ignored;
@@ -63,16 +70,45 @@ void output_folder::try_path(const std::string& path) {
 }
 
 output_folder::output_folder(std::string path, const std::string& id)
-    : path_(std::move(path)), hidden_(hidden_path(io::followed_output(path_), id)) {
+    : path_(std::move(path)), id_(id), hidden_(hidden_path(io::followed_output(path_), id)) {
   try_path(path_);
+  placed_ = is_placed();
+  if (placed_) return;
+  remove_left();
   std::error_code problem;
   fs::create_directories(hidden_, problem);
   if (problem) refuse(path_, problem.value());
+  lock_ = locked_directory(hidden_);
+  if (lock_ < 0) refuse(path_, EBUSY);
 }
 
 output_folder::~output_folder() {
   std::error_code ignored;
-  if (!placed_) fs::remove_all(hidden_, ignored);
+  if (!placed_ && !keeps_) fs::remove_all(hidden_, ignored);
+  if (lock_ >= 0) ::close(lock_);
+}
+
+// Of runs that nobody carries on.
+void output_folder::remove_left() const {
+  const fs::path target = io::followed_output(path_);
+  const std::string prefix = fmt::format(".{}.flowrun-", target.filename().string());
+  const fs::path parent = target.parent_path().empty() ? "." : target.parent_path();
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix) || !name.ends_with(".tmp") || entry.path() == fs::path(hidden_)) continue;
+    const int lock = locked_directory(entry.path().string());
+    if (lock < 0) continue;
+    fs::remove_all(entry.path(), ignored);
+    ::close(lock);
+  }
+}
+
+// By a process that was killed before it could say so.
+bool output_folder::is_placed() const {
+  std::ifstream in(io::followed_output(path_) + "/" + manifest_name);
+  const nlohmann::json manifest = nlohmann::json::parse(in, nullptr, false);
+  return manifest.is_object() && manifest.value("run", std::string()) == id_;
 }
 
 std::string output_folder::part_path(const std::string& path, const std::string& id, size_t task,
@@ -81,15 +117,21 @@ std::string output_folder::part_path(const std::string& path, const std::string&
 }
 
 void output_folder::finish(const std::string& job, const std::vector<output_part>& parts) {
+  if (placed_) return;
   nlohmann::ordered_json manifest;
   manifest["format"] = 1;
+  manifest["run"] = id_;
   manifest["job"] = job;
   uint64_t rows = 0, bytes = 0;
   manifest["parts"] = nlohmann::ordered_json::array();
   std::set<std::string> names = {manifest_name};
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::string name = fmt::format("part-{:05}{}", i, ending_of(path_));
-    if (::rename(parts[i].path.c_str(), (hidden_ + "/" + name).c_str()) != 0) refuse(parts[i].path, errno);
+    std::error_code ignored;
+    const std::string part = hidden_ + "/" + name;
+    // A process that was killed here may have renamed it.
+    if (::rename(parts[i].path.c_str(), part.c_str()) != 0 && (errno != ENOENT || !fs::exists(part, ignored)))
+      refuse(parts[i].path, errno);
     manifest["parts"].push_back({{"name", name}, {"rows", parts[i].rows}, {"bytes", parts[i].bytes}});
     names.insert(name);
     rows += parts[i].rows;
@@ -109,6 +151,7 @@ void output_folder::finish(const std::string& job, const std::vector<output_part
 }
 
 void output_folder::place() {
+  if (placed_) return;
   const std::string target = io::followed_output(path_);
   if (::rename(hidden_.c_str(), target.c_str()) != 0) {
     // Something has the name: a file, or an earlier output. It goes only when the new one is in its place.

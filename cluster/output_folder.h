@@ -5,7 +5,8 @@
 //
 // The parts, laid one behind the other, are what the job writes on one machine (each with its own heading, where the
 // format has one). They are written into a hidden folder beside it, which takes the name when the whole job has
-// succeeded; readers trust the manifest alone.
+// succeeded; readers trust the manifest alone. The driver holds a lock on the hidden folder, so that one that nobody
+// holds is left over from a driver that was killed, and the next output of that name takes it away.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,13 @@ struct output_part {
 
 class output_folder {
  public:
+  // False: it is written as it is, by whichever task: /dev/null, a FIFO.
+  static bool is_made_at(const std::string& path);
   // Throws error(output) where an output can't be made: a directory that isn't one of such a job is not replaced.
   static void try_path(const std::string& path);
-  // `id`: of the run. Makes the hidden folder. Throws as try_path().
+  // `id`: of the run, which may have been begun by another process. Makes the hidden folder. Throws as try_path().
   output_folder(std::string path, const std::string& id);
-  // Removes the hidden folder.
+  // Removes the hidden folder, unless keep() was called.
   ~output_folder();
   output_folder(const output_folder&) = delete;
   output_folder& operator=(const output_folder&) = delete;
@@ -33,6 +36,8 @@ class output_folder {
   // A name for what an attempt of a task writes; with the ending of the path.
   static std::string part_path(const std::string& path, const std::string& id, size_t task, const std::string& attempt);
 
+  // What is there stays, for a process that goes on with the run.
+  void keep() { keeps_ = true; }
   // Makes them parts, with the manifest; whatever else is in the folder goes.
   void finish(const std::string& job, const std::vector<output_part>& parts);
   // Gives the folder its name, in place of what has it.
@@ -41,8 +46,11 @@ class output_folder {
   const std::string& path() const { return path_; }
 
  private:
-  const std::string path_, hidden_;
-  bool placed_ = false;
+  void remove_left() const;
+  bool is_placed() const;
+  const std::string path_, id_, hidden_;
+  int lock_ = -1;
+  bool placed_ = false, keeps_ = false;
 };
 
 }  // namespace flowrun::cluster

@@ -29,6 +29,7 @@ output_tree::output_tree(std::string directory, const std::string& id)
     : directory_(std::move(directory)), hidden_(hidden_in(directory_, id)), was_there_(exists(directory_)) {}
 
 output_tree::~output_tree() {
+  if (keeps_) return;
   std::error_code ignored;
   fs::remove_all(hidden_, ignored);
   if (!was_there_) fs::remove(directory_, ignored);  // unless it has files

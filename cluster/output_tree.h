@@ -10,11 +10,12 @@ class output_tree {
  public:
   // `directory`: plan::path_template::directory(). `id`: of the run.
   output_tree(std::string directory, const std::string& id);
-  // Removes what was not placed.
+  // Removes what was not placed, unless keep() was called.
   ~output_tree();
   output_tree(const output_tree&) = delete;
   output_tree& operator=(const output_tree&) = delete;
 
+  void keep() { keeps_ = true; }
   // Where an attempt writes its files.
   static std::string attempt_directory(const std::string& directory, const std::string& id, const std::string& attempt);
 
@@ -24,6 +25,7 @@ class output_tree {
  private:
   const std::string directory_, hidden_;
   const bool was_there_;
+  bool keeps_ = false;
 };
 
 }  // namespace flowrun::cluster

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <exception>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 #include "cluster/cluster.pb.h"
@@ -11,7 +13,6 @@
 #include "cluster/output_tree.h"
 #include "cluster/stage_job.h"
 #include "engine/base/error.h"
-#include "engine/io/output_target.h"
 #include "engine/plan/file_rules.h"
 
 namespace flowrun::cluster {
@@ -103,7 +104,7 @@ prepared_task::prepared_task(shared_directory directory, std::shared_ptr<const p
       outputs_.push_back({sink.id, output_tree::attempt_directory(use.partitioned->directory(), plan.id(), name)});
       return use.partitioned->text_in(outputs_.back().path);
     }
-    if (io::output_target::is_stream(path)) return plan::path_template::escaped(path);
+    if (!output_folder::is_made_at(path)) return plan::path_template::escaped(path);
     outputs_.push_back({sink.id, output_folder::part_path(path, plan.id(), task, name)});
     return plan::path_template::escaped(outputs_.back().path);
   };
@@ -134,6 +135,21 @@ void prepared_task::finish(const exec::RunReport& report, const std::vector<std:
   done.mutable_report()->clear_outputs();
   *done.mutable_warnings() = {warnings.begin(), warnings.end()};
   if (!write_first_message(directory_.done(stage_, task_), done)) remove();
+}
+
+void prepared_task::tell_alive(uint64_t rows, double ratio) noexcept {
+  try {
+    Progress progress;
+    progress.set_rows(rows);
+    progress.set_ratio(ratio);
+    const std::string path = directory_.alive(stage_, task_, ::getpid());
+    std::ofstream out(path + ".new", std::ios::binary);
+    out << progress.SerializeAsString();
+    out.close();
+    std::filesystem::rename(path + ".new", path);
+  } catch (const std::exception&) {
+    // Who looks takes the worker for frozen, and starts another one.
+  }
 }
 
 void prepared_task::remove() {

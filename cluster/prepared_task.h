@@ -22,6 +22,8 @@ class prepared_task {
   const specs::JobSpec& job() const { return job_; }
   // The job has succeeded: the task is done, unless another attempt was first. Then what this one has written goes.
   void finish(const exec::RunReport& report, const std::vector<std::string>& warnings);
+  // About once a second: that the worker is at work, and how far it is. Never fails.
+  void tell_alive(uint64_t rows, double ratio) noexcept;
   // Removes what the attempt has written.
   void remove();
 

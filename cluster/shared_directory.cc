@@ -45,6 +45,13 @@ std::string shared_directory::failed(size_t stage, size_t task) const {
   return fmt::format("{}/failed-{}-{}", path_, stage, task);
 }
 
+std::string shared_directory::said(size_t stage, size_t task) const {
+  return fmt::format("{}/said-{}-{}", path_, stage, task);
+}
+std::string shared_directory::alive(size_t stage, size_t task, int process) const {
+  return fmt::format("{}/alive-{}-{}-{}", path_, stage, task, process);
+}
+
 std::string shared_directory::make_attempt(size_t stage, size_t task) const {
   std::string out = fmt::format("{}/{}-{}-XXXXXX", path_, stage, task);
   if (::mkdtemp(out.data()) == nullptr) refuse(out, errno);

@@ -21,6 +21,8 @@ class shared_directory {
   std::string stage(size_t stage) const;
   std::string done(size_t stage, size_t task) const;
   std::string failed(size_t stage, size_t task) const;
+  std::string said(size_t stage, size_t task) const;
+  std::string alive(size_t stage, size_t task, int process) const;
   // Made anew, for this process alone.
   std::string make_attempt(size_t stage, size_t task) const;
 

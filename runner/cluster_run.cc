@@ -1,18 +1,19 @@
 #include "runner/cluster_run.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 
 #include "cluster/driver.h"
+#include "cluster/run_directory.h"
 #include "engine/base/counted.h"
 #include "engine/exec/job_report.h"
 #include "runner/document.h"
 #include "runner/exit_codes.h"
 #include "runner/interrupts.h"
+#include "runner/resuming.h"
 #include "runner/run_words.h"
 #include "runner/version.h"
 #include "runner/words.h"
@@ -21,29 +22,22 @@ namespace flowrun::runner {
 
 namespace {
 
-// A directory of this run in the first scratch directory, gone with all that is in it when the run ends.
-class run_directory {
- public:
-  explicit run_directory(const std::string& scratch) {
-    std::error_code problem;
-    std::filesystem::create_directories(scratch, problem);
-    path_ = std::filesystem::absolute(scratch).string() + "/cluster-XXXXXX";
-    if (::mkdtemp(path_.data()) == nullptr)
-      throw error(error_kind::output, fmt::format("can't make a directory in {}: {}", scratch, errno_text(errno)),
-                  "-T DIR names another scratch directory");
-  }
-  ~run_directory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  run_directory(const run_directory&) = delete;
-  run_directory& operator=(const run_directory&) = delete;
-  const std::string& path() const { return path_; }
-  std::string id() const { return std::filesystem::path(path_).filename().string(); }
-
- private:
-  std::string path_;
-};
+// Of a run that can be gone on with, the directory of its command.
+std::unique_ptr<cluster::run_directory> open_directory(const loaded_job& loaded, const run_arguments& arguments,
+                                                       terminal& screen) {
+  const std::string& scratch = loaded.machine.scratch.front().path;
+  if (!arguments.resume) return std::make_unique<cluster::run_directory>(scratch);
+  const resume::job_identity identity = identity_of(loaded, arguments.job);
+  cluster::run_facts facts;
+  for (const resume::job_identity::fact& fact : identity.facts) facts[fact.name] = fact.value;
+  facts["--cluster"] = arguments.cluster;
+  for (const resume::input_contents& in : identity.inputs)
+    facts[in.path] = fmt::format("{} {} {} {}", in.num_bytes, in.modified_ns, in.inode, in.content);
+  auto out = std::make_unique<cluster::run_directory>(scratch, fmt::format("{:016x}", identity.key), facts);
+  if (!out->reasons_to_start_over().empty())
+    screen.warn(fmt::format("starts over: {}", fmt::join(out->reasons_to_start_over(), "; ")));
+  return out;
+}
 
 void add(std::vector<std::string>& to, const std::string& option, const std::string& value) {
   to.push_back(option);
@@ -96,7 +90,6 @@ void check_cluster_options(const run_arguments& arguments) {
       throw error(error_kind::usage, fmt::format("{} and --cluster exclude each other", option),
                   fmt::format("leave out {}", option));
   };
-  refuse(arguments.resume, "--resume");
   refuse(!arguments.page_listen.empty(), "--ui");
   refuse(!arguments.metrics_listen.empty(), "--metrics-listen");
   refuse(!arguments.metrics_file.empty(), "--metrics-file");
@@ -109,24 +102,30 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, ter
   std::unique_ptr<pending_document> document;
   if (!arguments.report.empty()) document = std::make_unique<pending_document>(arguments.report);
   const interrupts signals;
-  const run_directory directory(loaded.machine.scratch.front().path);
+  const std::unique_ptr<cluster::run_directory> directory = open_directory(loaded, arguments, screen);
   const std::unique_ptr<cluster::scheduler> tasks = cluster::local_pool(
-      width, {this_program(), "worker"}, directory.path(), worker_options(loaded.machine, arguments, width));
-  cluster::driver_settings settings{cluster::divide(loaded.graph, width, file_bytes),
-                                    cluster::shared_directory(directory.path()), directory.id(), width};
-  const cluster::driver_listener listener{[&](const cluster::driver_progress& now) {
-                                            const std::string line = fmt::format(
-                                                "stage {} of {}: {} of {} done", now.stage + 1, now.num_stages,
-                                                now.num_done, counted(now.num_tasks, "task"));
-                                            if (screen.is_terminal() && !screen.quiet()) screen.redraw(line);
-                                            screen.detail(line);
-                                          },
-                                          [&](const std::string& warning) { screen.warn(warning); }};
+      width, {this_program(), "worker"}, directory->path(), worker_options(loaded.machine, arguments, width));
+  const cluster::driver_settings settings{cluster::divide(loaded.graph, width, file_bytes),
+                                          cluster::shared_directory(directory->path()), width, arguments.resume};
+  const auto show = [&screen](const cluster::driver_progress& now) {
+    const std::string line = fmt::format("stage {} of {}: {} of {} done", now.stage + 1, now.num_stages, now.num_done,
+                                         counted(now.num_tasks, "task"));
+    if (now.num_done == now.num_done_before && now.num_done > 0)
+      screen.say(fmt::format("flowrun: goes on: {}\n", line));
+    else if (screen.is_terminal() && !screen.quiet())
+      screen.redraw(line);
+    screen.detail(line);
+  };
+  const cluster::driver_listener listener{show, [&screen](const std::string& warning) { screen.warn(warning); }};
   exec::RunReport report;
   try {
     report = cluster::drive(settings, *tasks, listener, signals.requested());
   } catch (const std::exception& problem) {
     screen.erase_line();
+    if (arguments.resume) {
+      directory->keep();
+      screen.say("flowrun: what is finished stays: the same command goes on there (flowrun clean removes it)\n");
+    }
     report = exec::RunReport();
     report.set_format(exec::report_format);
     report.set_version(std::string(version));

@@ -77,6 +77,8 @@ uint64_t key_of(const job_arguments& job) {
   return resume::hash_of(command);
 }
 
+}  // namespace
+
 resume::job_identity identity_of(const loaded_job& loaded, const job_arguments& job) {
   resume::job_identity out;
   out.job = absolute(job.file);
@@ -100,6 +102,8 @@ resume::job_identity identity_of(const loaded_job& loaded, const job_arguments& 
   for (const std::string& path : files.inputs) out.inputs.push_back(resume::look_at_input(absolute(path)));
   return out;
 }
+
+namespace {
 
 std::vector<std::string> scratch_of(const loaded_job& loaded) {
   std::vector<std::string> out;

@@ -11,6 +11,9 @@
 
 namespace flowrun::runner {
 
+// What must be as it was for anything of an earlier run of this command to be reused.
+resume::job_identity identity_of(const loaded_job& loaded, const job_arguments& job);
+
 // Opens and locks the job's directories, and says what it goes on with, or why it starts over. Throws error(usage) for
 // a job that reads what can't be read again, error(resources).
 std::shared_ptr<resume::manifest> open_manifest(const loaded_job& loaded, const run_arguments& arguments,

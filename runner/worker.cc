@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <exception>
 #include <thread>
@@ -48,7 +49,16 @@ void carry_out(cluster::prepared_task& task, const run_arguments& arguments) {
   refuse(planned.faults);
   const interrupts signals;
   exec::job job(settings_of(planned.job, arguments));
-  job.run([] {}, signals.requested());
+  double told = 0;
+  const auto start = std::chrono::steady_clock::now();
+  job.run(
+      [&] {
+        const double now = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        if (told > 0 && now - told < 1) return;
+        told = now;
+        task.tell_alive(job.progress().rows_done, job.progress().done_ratio);
+      },
+      signals.requested());
   exec::RunReport report = job.report(nullptr);
   report.set_version(std::string(version));
   task.finish(report, job.warnings());
@@ -57,13 +67,14 @@ void carry_out(cluster::prepared_task& task, const run_arguments& arguments) {
 }  // namespace
 
 int work(const worker_arguments& arguments, terminal& screen) {
-  end_with_parent();
   use_exchange_words();
   const cluster::shared_directory directory(arguments.directory);
   cluster::Failure failure;
   try {
     std::vector<std::string> missing;
-    plan::check_result checked = check_job(shared(cluster::prepared_task::planned_job(directory)), missing);
+    specs::JobSpec planned = cluster::prepared_task::planned_job(directory);
+    end_with_parent();
+    plan::check_result checked = check_job(shared(std::move(planned)), missing);
     refuse(checked.faults);
     cluster::prepared_task task(directory, std::make_shared<const plan::graph>(std::move(checked.checked)),
                                 arguments.stage, arguments.task);

@@ -1,0 +1,11 @@
+// A directory that a process works in, as long as it lives: flock, which the system takes away when the process ends.
+#pragma once
+
+#include <string>
+
+namespace flowrun::cluster {
+
+// A descriptor that holds the lock until it is closed. -1: another process has it, or it is no directory.
+int locked_directory(const std::string& path);
+
+}  // namespace flowrun::cluster

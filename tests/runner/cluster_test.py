@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""flowrun run --cluster local:N: what users see of it, and what is left when tasks or the driver are killed."""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+import time
+
+from flowrun_process import main, process_test
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import parts  # noqa: E402
+
+JOB = """flowrun: 1
+name: counting
+params: {rows: {type: int, default: 30000}}
+nodes:
+  drawn:  {op: generate, with: {rows: "${rows}", columns: {k: "rand(1, i) % 1000", t: "concat('row ', i)"}}}
+  sorted: {op: sort, in: drawn, with: {by: [k], stable: true}}
+  groups: {op: group, in: sorted, with: {by: [k], let: {n: "count()", last: "last(t)"}}}
+  all:    {op: file.write_csv, in: sorted, with: {path: out/all.csv, header: true}}
+  some:   {op: file.write_csv, in: groups, with: {path: out/groups.csv}}
+  total:  {op: reduce, in: groups, with: {let: {n: "sum(n)"}}}
+"""
+# Long enough to be met at work, in any stage.
+LONG = "3000000"
+
+
+class cluster_test(process_test):
+    def setUp(self):
+        super().setUp()
+        self.write("job.yaml", JOB)
+
+    def expected(self, *arguments):
+        """The outputs of one machine."""
+        done = self.flowrun("job.yaml", "-q", "-T", "scratch", *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        files = {name: (self.dir / "out" / name).read_bytes() for name in ("all.csv", "groups.csv")}
+        for name in files:
+            (self.dir / "out" / name).unlink()
+        return files
+
+    def outputs(self):
+        return {"all.csv": parts.joined(self.dir / "out/all.csv", '"'), "groups.csv": parts.joined(self.dir / "out/groups.csv")}
+
+    def nothing_left(self):
+        """But for the outputs."""
+        out = {path.name for path in (self.dir / "out").iterdir()} if (self.dir / "out").exists() else set()
+        scratch = self.files("scratch") if (self.dir / "scratch").exists() else []
+        self.assertEqual((out - {"all.csv", "groups.csv"}, scratch), (set(), []))
+
+    def workers(self, driver):
+        """Process numbers of the driver's workers."""
+        out = subprocess_children(driver.pid)
+        return [pid for pid in out if b"worker" in words_of(pid)]
+
+    def until_workers(self, driver, stage):
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            self.assertIsNone(driver.poll(), driver.stderr.read() if driver.poll() is not None else "")
+            for pid in self.workers(driver):
+                words = words_of(pid)
+                if b"worker" in words and words[words.index(b"worker") + 2] == str(stage).encode():
+                    return pid
+            time.sleep(0.005)
+        self.fail("no worker was met")
+
+    def test_the_same_rows_and_a_report(self):
+        expected = self.expected()
+        for width in (1, 2, 5):
+            done = self.flowrun("job.yaml", "--cluster", f"local:{width}", "-T", "scratch", "--report", "report.json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("total.n = 30000", done.stderr)
+            self.assertEqual(self.outputs(), expected)
+            report = json.loads((self.dir / "report.json").read_text())
+            self.assertEqual(report["status"], "succeeded")
+            rows = {node["id"]: int(node["rows"]) for node in report["nodes"]}
+            self.assertEqual(rows, {"drawn": 30000, "sorted": 30000, "groups": 1000, "all": 30000, "some": 1000,
+                                    "total": 1})
+            self.nothing_left()
+            told = json.loads((self.dir / "out/all.csv/manifest.json").read_text())
+            self.assertEqual((told["rows"], sum(part["rows"] for part in told["parts"])), (30000, 30000))
+
+    def test_plan_shows_the_stages(self):
+        done = self.flowrun("plan", "job.yaml", "--cluster", "local:3")
+        self.assertIn("stage 1: 3 tasks, pieces of 'drawn'", done.stdout)
+        self.assertIn("whole, because of 'total' (reduce)", done.stdout)
+
+    def test_words_that_are_wrong(self):
+        for words, said in ((["--cluster", "local"], "--cluster 'local' is no cluster"),
+                            (["--cluster", "local:0"], "is no cluster"),
+                            (["--cluster", "local:3", "--ui"], "--ui and --cluster exclude each other"),
+                            (["--cluster", "local:3", "--backend", "memory"], "exclude each other")):
+            done = self.flowrun("job.yaml", *words)
+            self.assertEqual(done.returncode, 64, done.stderr)
+            self.assertIn(said, done.stderr)
+        done = self.flowrun("worker", "nowhere", "0", "0")
+        self.assertEqual(done.returncode, 66, done.stderr)
+        self.assertIn("a worker is started by the driver", done.stderr)
+
+    def test_an_error_of_a_task_is_the_error_of_the_job(self):
+        self.write("job.yaml", JOB + """
+  bad: {op: check, in: sorted, with: {where: "k < 900"}}
+""")
+        alone = self.flowrun("job.yaml", "-q", "-T", "scratch")
+        done = self.flowrun("job.yaml", "-q", "-T", "scratch", "--cluster", "local:3", "--report", "report.json")
+        self.assertEqual((done.returncode, alone.returncode), (65, 65), done.stderr)
+        self.assertIn("task 1 of stage 4: ", done.stderr)
+        self.assertEqual(done.stderr.count("breaks the rule"), 1)
+        self.assertIn(alone.stderr.splitlines()[0].removeprefix("flowrun: error: "), done.stderr)
+        self.assertEqual(json.loads((self.dir / "report.json").read_text())["status"], "failed")
+        self.nothing_left()
+        self.assertFalse((self.dir / "out/all.csv").exists())
+
+    def test_faults_are_told_before_the_run(self):
+        self.write("job.yaml", JOB.replace("by: [k], stable", "by: [q], stable"))
+        done = self.flowrun("job.yaml", "--cluster", "local:3")
+        self.assertEqual(done.returncode, 78)
+        self.assertIn("unknown column 'q'", done.stderr)
+
+    def test_outputs_replace_what_jobs_have_written_and_nothing_else(self):
+        expected = self.expected()
+        self.write("out/all.csv", "a file of before")
+        run = ("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2")
+        self.assertEqual(self.flowrun(*run).returncode, 0)
+        self.assertEqual(self.flowrun(*run).returncode, 0)  # folders of before
+        self.assertEqual(self.outputs(), expected)
+        (self.dir / "out/all.csv/manifest.json").unlink()
+        self.write("out/all.csv/mine", "a folder of somebody")
+        done = self.flowrun(*run)
+        self.assertEqual(done.returncode, 73, done.stderr)
+        self.assertIn("is a directory that no job has written", done.stderr)
+        self.assertEqual((self.dir / "out/all.csv/mine").read_text(), "a folder of somebody")
+
+    def test_a_killed_task_is_run_again(self):
+        expected = self.expected("-p", f"rows={LONG}")
+        for stage in (0, 1):
+            driver = self.start("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2", "-p", f"rows={LONG}")
+            os.kill(self.until_workers(driver, stage), signal.SIGKILL)
+            _, err = driver.communicate(timeout=120)
+            self.assertEqual(driver.returncode, 0, err)
+            self.assertEqual(self.outputs(), expected)
+            self.nothing_left()
+
+    def test_a_frozen_task_is_run_beside(self):
+        expected = self.expected("-p", f"rows={LONG}")
+        driver = self.start("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2", "-p", f"rows={LONG}")
+        frozen = self.until_workers(driver, 0)
+        os.kill(frozen, signal.SIGSTOP)
+        _, err = driver.communicate(timeout=120)
+        self.assertEqual(driver.returncode, 0, err)
+        self.assertEqual(self.outputs(), expected)
+        self.assertFalse(pathlib.Path(f"/proc/{frozen}").exists())
+        self.nothing_left()
+
+    def test_a_stopped_driver_leaves_nothing(self):
+        driver = self.start("job.yaml", "-T", "scratch", "--cluster", "local:2", "-p", f"rows={LONG}")
+        worker = self.until_workers(driver, 0)
+        driver.send_signal(signal.SIGINT)
+        _, err = driver.communicate(timeout=60)
+        self.assertEqual(driver.returncode, 130, err)
+        self.assertIn("no output was written", err)
+        self.until_gone(worker)
+        self.nothing_left()
+        self.assertEqual(self.files("out") if (self.dir / "out").exists() else [], [])
+
+    def until_gone(self, pid):
+        deadline = time.monotonic() + 30
+        while pathlib.Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertFalse(pathlib.Path(f"/proc/{pid}").exists())
+
+    def test_workers_end_with_a_killed_driver_and_the_next_run_removes_what_is_left(self):
+        expected = self.expected("-p", f"rows={LONG}")
+        driver = self.start("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2", "-p", f"rows={LONG}")
+        worker = self.until_workers(driver, 1)
+        driver.kill()
+        driver.communicate()
+        self.until_gone(worker)
+        self.assertFalse((self.dir / "out/all.csv").exists())
+        done = self.flowrun("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2", "-p", f"rows={LONG}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.outputs(), expected)
+        self.nothing_left()
+
+    def test_a_killed_driver_goes_on_with_resume(self):
+        expected = self.expected("-p", f"rows={LONG}")
+        run = ("job.yaml", "-T", "scratch", "--cluster", "local:2", "-p", f"rows={LONG}", "--resume")
+        driver = self.start(*run)
+        worker = self.until_workers(driver, 1)
+        driver.kill()
+        driver.communicate()
+        self.until_gone(worker)
+        done = self.flowrun(*run)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("goes on: stage 1 of 3: 2 of 2 tasks done", done.stderr)
+        self.assertEqual(self.outputs(), expected)
+        self.nothing_left()
+
+    def test_what_has_changed_starts_over(self):
+        run = ("job.yaml", "-T", "scratch", "--cluster", "local:2", "-p", f"rows={LONG}", "--resume")
+        driver = self.start(*run)
+        self.until_workers(driver, 1)
+        driver.send_signal(signal.SIGTERM)
+        _, err = driver.communicate(timeout=60)
+        self.assertEqual(driver.returncode, 143, err)
+        self.assertIn("what is finished stays", err)
+        self.write("job.yaml", JOB.replace("% 1000", "% 999"))
+        expected = self.expected("-p", f"rows={LONG}")
+        done = self.flowrun(*run)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("starts over: the job has changed", done.stderr)
+        self.assertEqual(self.outputs(), expected)
+        self.nothing_left()
+
+
+def words_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except (FileNotFoundError, ProcessLookupError):  # it has ended
+        return []
+
+
+def subprocess_children(pid):
+    try:
+        return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+if __name__ == "__main__":
+    main()
