@@ -1,13 +1,18 @@
-"""A function of a plugin beside the built-in one of the same work: the CPU time of the node that calls it, in turn, and
-what loading and calling cost by themselves."""
+"""A function of a plugin beside the built-in one of the same work: the time that the thread spent in the node that
+calls it, in pairs of short runs, and what loading and calling cost by themselves."""
 import json
 import pathlib
-import statistics
 import subprocess
 import tempfile
 import time
 
 import flowrun_job
+import side_by_side
+
+# With so many pairs the interval of the cheapest function is 0.02 wide on two cores that are used a little otherwise,
+# and 0.08 where four processes want them. The tables of functions and operators take under three minutes together, and
+# twice as long on cores as busy as that.
+PAIRS = 151
 
 JOB = """flowrun: 1
 plugins: [{plugins}]
@@ -17,14 +22,16 @@ nodes:
   result: {{op: reduce, in: called, with: {{hash: true}}}}
 """
 TEXT = """, t: "concat('some text ', i)\""""
-# (what, built in, as a plugin, rows)
+# (what, built in, as a plugin, rows). The node takes a few milliseconds: long beside its first batches, whose memory is
+# new (0.1 ms), and so short that other processes seldom interrupt it.
 CALLS = [
-    ("sqrt(f)", "sqrt(f)", "calls.sqrt(f)", 40_000_000),
-    ("popcount(x)", "popcount(x)", "calls.popcount(x)", 40_000_000),
-    ("min(x, 1000)", "min(x, 1000)", "calls.min(x, 1000)", 40_000_000),
-    ("starts_with(t, 'some')", "starts_with(t, 'some')", "calls.starts_with(t, 'some')", 10_000_000),
-    ("upper(t)", "upper(t)", "calls.upper(t)", 10_000_000),
+    ("sqrt(f)", "sqrt(f)", "calls.sqrt(f)", 4_000_000),
+    ("popcount(x)", "popcount(x)", "calls.popcount(x)", 4_000_000),
+    ("min(x, 1000)", "min(x, 1000)", "calls.min(x, 1000)", 4_000_000),
+    ("starts_with(t, 'some')", "starts_with(t, 'some')", "calls.starts_with(t, 'some')", 500_000),
+    ("upper(t)", "upper(t)", "calls.upper(t)", 300_000),
 ]
+COPIED_ROWS = 4_000_000
 
 
 class runner:
@@ -33,11 +40,11 @@ class runner:
         self.directory = options.programs  # where calls.so is
 
     def run(self, expression, rows, text):
-        """(seconds of the whole process on the CPU, hash of the result)"""
+        """(seconds that the thread spent in the node, hash of the result)"""
         with tempfile.TemporaryDirectory() as place:
             job, report = pathlib.Path(place) / "job.yaml", pathlib.Path(place) / "report.json"
-            job.write_text(JOB.format(plugins="calls" if "calls." in expression else "", rows=rows, expression=expression,
-                                      text=TEXT if text else ""))
+            job.write_text(JOB.format(plugins="calls" if "calls." in expression else "", rows=rows,
+                                      expression=expression, text=TEXT if text else ""))
             words = [self.flowrun, "run", job, "--plugin", self.directory, "-q", "-j", "1", "--report", report]
             done = subprocess.run([str(w) for w in words], capture_output=True, text=True)
             if done.returncode != 0:
@@ -45,33 +52,33 @@ class runner:
             told = json.loads(report.read_text())
         found = flowrun_job.results(told)
         node = next(n for n in told["nodes"] if n["id"] == "called")
-        return float(node["busy_seconds"]), (found["result.hash"])
+        return float(node["busy_seconds"]), found["result.hash"]
 
-    def loading(self):
+    def compare(self, what, first, second, rows, pairs):
+        once = [lambda e=e: self.run(e, rows, "(t" in e) for e in (first, second)]
+        return side_by_side.compare(what, *once, pairs)
+
+    def loading(self, pairs):
         """Seconds of `flowrun version` with the plugin, less those without."""
         def once(words):
             start = time.perf_counter()
             subprocess.run([str(self.flowrun), "version", *words], capture_output=True, check=True)
-            return time.perf_counter() - start
-        pairs = [(once(["--plugin", str(self.directory / "calls.so")]), once([])) for _ in range(21)]
-        return statistics.median(a - b for a, b in pairs)
+            return time.perf_counter() - start, None
+        plugin = ["--plugin", str(self.directory / "calls.so")]
+        return side_by_side.compare("loading", lambda: once([]), lambda: once(plugin), pairs).difference
 
 
 def run(options):
-    told = runner(options)
-    print("| expression | built in, ns a row | plugin, ns a row | ratio | wanted |\n|---|---|---|---|---|")
+    told, pairs = runner(options), max(options.runs, PAIRS)
+    print("| expression | built in, ns a row | plugin, ns a row | ratio | 95 % | wanted |\n|---|---|---|---|---|---|")
     for what, built_in, plugin, rows in CALLS:
-        ours, theirs = [], []
-        for _ in range(max(options.runs, 5)):
-            for expression, times in ((built_in, ours), (plugin, theirs)):
-                seconds, hash_ = told.run(expression, rows, "(t" in expression)
-                times.append((seconds, hash_))
-        if len({h for _, h in ours + theirs}) != 1:
-            raise SystemExit(f"bench: {what}: the plugin gives another result")
-        a, b = (statistics.median(s for s, _ in times) / rows * 1e9 for times in (ours, theirs))
-        print(f"| {what} | {a:.2f} | {b:.2f} | {b / a:.2f} | ≤ 1.05 |", flush=True)
-    rows = 40_000_000
-    alone = statistics.median(told.run("calls.same(x)", rows, False)[0] for _ in range(5))
-    passed = statistics.median(told.run("x ^ 0", rows, False)[0] for _ in range(5))
-    print(f"\nA call for a chunk of 1,024 rows that does nothing: {max(alone - passed, 0) / (rows / 1024) * 1e9:.0f} ns beyond "
-          f"x ^ 0. Loading a plugin: {told.loading() * 1e3:.1f} ms.")
+        both = told.compare(what, built_in, plugin, rows, pairs)
+        a, b = (seconds / rows * 1e9 for seconds in (both.first, both.second))
+        print(f"| {what} | {a:.2f} | {b:.2f} | {both.cells()} | ≤ 1.05 |", flush=True)
+    copied = told.compare("a copy", "x ^ 0", "calls.same(x)", COPIED_ROWS, pairs).difference
+    median, low, high = (seconds / (COPIED_ROWS / 1024) * 1e9 for seconds in (copied.median, copied.low, copied.high))
+    loading = told.loading(pairs)
+    print(f"\nRatios are medians of {pairs} pairs of runs, with the interval that holds the true median with 95 %.\n"
+          f"A call for a chunk of 1,024 rows that copies it: {median:.0f} ns beyond x ^ 0 ({low:.0f} to {high:.0f}). "
+          f"Loading a plugin: {loading.median * 1e3:.1f} ms ({loading.low * 1e3:.1f} to {loading.high * 1e3:.1f}).\n",
+          flush=True)

@@ -1,25 +1,30 @@
-"""An operator of a plugin beside the built-in ones of the same work: the CPU time of the nodes, in turn."""
+"""An operator of a plugin beside the built-in ones of the same work: the time that threads spent in the nodes, in pairs
+of short runs."""
 import json
 import pathlib
-import statistics
 import subprocess
 import tempfile
 
 import flowrun_job
+import side_by_side
+from plugin_calls import PAIRS
 
 HEAD = """flowrun: 1
 plugins: [{plugins}]
 nodes:
 """
-PAIRS = "  rows: {op: generate, with: {rows: 40000000, columns: {a: \"rand(1, i)\", b: i}}}\n"
-TEXTS = "  rows: {op: generate, with: {rows: 4000000, columns: {t: \"concat('some words ', i, ' and more of them, ', i)\"}}}\n"
+NUMBERS = "  rows: {op: generate, with: {rows: 4000000, columns: {a: \"rand(1, i)\", b: i}}}\n"
+TEXTS = ("  rows: {op: generate, with: {rows: 250000, "
+         "columns: {t: \"concat('some words ', i, ' and more of them, ', i)\"}}}\n")
 RESULT = "  result: {op: reduce, in: made, with: {hash: true}}\n"
 # (what, rows, built in, as a plugin, wanted)
 WORK = [
-    ("filter and map of u64 pairs", PAIRS,
-     "  even: {op: filter, in: rows, with: {where: a % 2 == 0}}\n  made: {op: map, in: even, with: {sum: a + b, b: b}}\n",
+    ("filter and map of u64 pairs", NUMBERS,
+     "  even: {op: filter, in: rows, with: {where: a % 2 == 0}}\n"
+     "  made: {op: map, in: even, with: {sum: a + b, b: b}}\n",
      "  made: {op: seam.pairs, in: rows}\n", 1.10),
-    ("tokens", TEXTS, "  made: {op: tokens, in: rows, with: {text: t}}\n", "  made: {op: seam.tokens, in: rows, with: {text: t}}\n", 1.10),
+    ("tokens", TEXTS, "  made: {op: tokens, in: rows, with: {text: t}}\n",
+     "  made: {op: seam.tokens, in: rows, with: {text: t}}\n", 1.10),
 ]
 
 
@@ -38,13 +43,9 @@ def busy(options, nodes, plugin):
 
 
 def run(options):
-    print("| operator | built in, s | plugin, s | ratio | wanted |\n|---|---|---|---|---|")
+    print("| operator | built in, ms | plugin, ms | ratio | 95 % | wanted |\n|---|---|---|---|---|---|")
     for what, rows, built_in, plugin, wanted in WORK:
-        ours, theirs = [], []
-        for _ in range(max(options.runs, 5)):
-            ours.append(busy(options, rows + built_in, False))
-            theirs.append(busy(options, rows + plugin, True))
-        if len({h for _, h in ours + theirs}) != 1:
-            raise SystemExit(f"bench: {what}: the plugin gives another result")
-        a, b = (statistics.median(s for s, _ in times) for times in (ours, theirs))
-        print(f"| {what} | {a:.2f} | {b:.2f} | {b / a:.2f} | ≤ {wanted:.2f} |", flush=True)
+        both = side_by_side.compare(what, lambda: busy(options, rows + built_in, False),
+                                    lambda: busy(options, rows + plugin, True), max(options.runs, PAIRS))
+        print(f"| {what} | {both.first * 1e3:.1f} | {both.second * 1e3:.1f} | {both.cells()} | ≤ {wanted:.2f} |",
+              flush=True)
