@@ -172,7 +172,8 @@ class run {
     const std::vector<stream> written = streams_written(cut_, s);
     FLOWRUN_CHECK(static_cast<size_t>(done.written_size()) == written.size());
     for (size_t i = 0; i < written.size(); ++i) streams_[written[i]].paths.push_back(done.written(static_cast<int>(i)));
-    for (const Done::Output& out : done.outputs()) parts_[out.node()].push_back({out.path(), out.rows(), out.bytes()});
+    for (const Done::Output& out : done.outputs())
+      parts_[out.node()].push_back({out.path(), out.rows(), out.bytes(), out.hash()});
     for (const std::string& warning : done.warnings())
       if (told_.insert(warning).second) listener_.warning(warning);
     add_task(report_, graph_, cut_.all[s], done.report());

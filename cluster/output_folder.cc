@@ -8,11 +8,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cluster/locked_directory.h"
+#include "cluster/output_manifest.h"
 #include "engine/base/error.h"
 #include "engine/io/encoder.h"
 #include "engine/io/file_trial.h"
@@ -24,8 +23,6 @@ namespace flowrun::cluster {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* manifest_name = "manifest.json";
 
 [[noreturn]] void refuse(const std::string& path, int cause) {
   throw error(error_kind::output, fmt::format("can't write {}: {}", path, errno_text(cause)),
@@ -64,7 +61,7 @@ void output_folder::try_path(const std::string& path) {
   const std::string target = io::followed_output(path);
   std::error_code ignored;
   if (!fs::is_directory(target, ignored)) return io::try_output(path);
-  if (!fs::exists(target + "/" + manifest_name, ignored))
+  if (!fs::exists(target + "/" + output_manifest::name, ignored))
     throw error(error_kind::output, fmt::format("{} is a directory that no job has written", path),
                 "on a cluster, an output is a folder of parts: give another path, or remove the directory");
 }
@@ -106,9 +103,12 @@ void output_folder::remove_left() const {
 
 // By a process that was killed before it could say so.
 bool output_folder::is_placed() const {
-  std::ifstream in(io::followed_output(path_) + "/" + manifest_name);
-  const nlohmann::json manifest = nlohmann::json::parse(in, nullptr, false);
-  return manifest.is_object() && manifest.value("run", std::string()) == id_;
+  try {
+    const std::optional<output_manifest> manifest = read_manifest(io::followed_output(path_));
+    return manifest && manifest->run == id_;
+  } catch (const error&) {
+    return false;
+  }
 }
 
 std::string output_folder::part_path(const std::string& path, const std::string& id, size_t task,
@@ -118,13 +118,8 @@ std::string output_folder::part_path(const std::string& path, const std::string&
 
 void output_folder::finish(const std::string& job, const std::vector<output_part>& parts) {
   if (placed_) return;
-  nlohmann::ordered_json manifest;
-  manifest["format"] = 1;
-  manifest["run"] = id_;
-  manifest["job"] = job;
-  uint64_t rows = 0, bytes = 0;
-  manifest["parts"] = nlohmann::ordered_json::array();
-  std::set<std::string> names = {manifest_name};
+  output_manifest manifest{id_, job, {}};
+  std::set<std::string> names = {output_manifest::name};
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::string name = fmt::format("part-{:05}{}", i, ending_of(path_));
     std::error_code ignored;
@@ -132,18 +127,10 @@ void output_folder::finish(const std::string& job, const std::vector<output_part
     // A process that was killed here may have renamed it.
     if (::rename(parts[i].path.c_str(), part.c_str()) != 0 && (errno != ENOENT || !fs::exists(part, ignored)))
       refuse(parts[i].path, errno);
-    manifest["parts"].push_back({{"name", name}, {"rows", parts[i].rows}, {"bytes", parts[i].bytes}});
+    manifest.parts.push_back({name, parts[i].rows, parts[i].bytes, parts[i].hash});
     names.insert(name);
-    rows += parts[i].rows;
-    bytes += parts[i].bytes;
   }
-  manifest["rows"] = rows;
-  manifest["bytes"] = bytes;
-  {
-    std::ofstream out(hidden_ + "/" + manifest_name);
-    out << manifest.dump(2) << '\n';
-    if (!out.flush()) refuse(hidden_ + "/" + manifest_name, errno);
-  }
+  write(manifest, hidden_);
   // What attempts have left that were not the first.
   for (const fs::directory_entry& entry : fs::directory_iterator(hidden_))
     if (!names.contains(entry.path().filename().string())) fs::remove_all(entry.path());

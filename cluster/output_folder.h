@@ -18,6 +18,7 @@ namespace flowrun::cluster {
 struct output_part {
   std::string path;  // where the task has written it, in the hidden folder
   uint64_t rows = 0, bytes = 0;
+  std::string hash;  // output_manifest::part
 };
 
 class output_folder {

@@ -10,6 +10,7 @@
 
 #include "cluster/cluster.pb.h"
 #include "cluster/output_folder.h"
+#include "cluster/output_manifest.h"
 #include "cluster/output_tree.h"
 #include "cluster/stage_job.h"
 #include "engine/base/error.h"
@@ -123,6 +124,10 @@ void prepared_task::finish(const exec::RunReport& report, const std::vector<std:
     std::error_code ignored;
     const uint64_t num_bytes = std::filesystem::file_size(o.path, ignored);
     out.set_bytes(ignored ? 0 : num_bytes);
+    for (const exec::RunReport::Output& r : report.outputs())
+      if (r.node() == o.node) out.set_hash(r.hash());
+    // What was rewritten, as the beginning of a .npy file is, is read once more.
+    if (out.hash().empty() && std::filesystem::is_regular_file(o.path, ignored)) out.set_hash(hash_of_file(o.path));
   }
   for (const exec::RunReport::Result& r : report.results()) {
     Done::Result& result = *done.add_results();

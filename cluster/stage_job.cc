@@ -84,7 +84,8 @@ class writer {
       id = free_name(fmt::format("{}_{}", id, from.outputs[static_cast<size_t>(in.port)].name));
     else if (is_sort_again)
       id = free_name(id + "_runs");
-    names_[stream_of(in)] = id;
+    if (!ids_.insert(id).second) ids_.insert(id = free_name(id));  // a piece of it, and all of it
+    names_[{stream_of(in), in.how == reading::all}] = id;
     const plan::order sorted_by = order_of(graph_, in);
     if (in.how != reading::merged) {
       add_reading(id, in, list_value(files.paths), sorted_by);
@@ -115,7 +116,7 @@ class writer {
     sort = *at(n).spec;
     *sort.mutable_inputs(0) = input_from(runs);
     name_scalars(sort);
-    for (specs::Input& in : *sort.mutable_scalars()) connect(in);
+    for (specs::Input& in : *sort.mutable_scalars()) connect(in, true);
   }
 
   // Expressions know them by these names.
@@ -136,14 +137,21 @@ class writer {
       for (specs::Input& in : *copy.mutable_inputs()) in.set_port(in.from_node());
     }
     name_scalars(copy);
-    for (specs::Input& in : *copy.mutable_inputs()) connect(in);
-    for (specs::Input& in : *copy.mutable_scalars()) connect(in);
+    for (int i = 0; i < copy.inputs_size(); ++i) connect(*copy.mutable_inputs(i), takes_all(x, i));
+    for (specs::Input& in : *copy.mutable_scalars()) connect(in, true);
     if (stage_.source == n && task_.piece != nullptr) narrow(copy, *task_.piece);
     if (x.declaration->role == plan::operator_role::sink) set_parameter(copy, "path", text_value(task_.output_path(x)));
   }
 
+  // Of an input as the user has written it: whether the node has to have all of its rows.
+  static bool takes_all(const plan::node& n, int written_input) {
+    for (const plan::input_port& in : n.inputs)
+      if (in.spec == &n.spec->inputs(written_input)) return in.stored;
+    return false;
+  }
+
   // From the node that reads the stream here, where it comes from another stage.
-  void connect(specs::Input& in) {
+  void connect(specs::Input& in, bool takes_all) {
     const auto found = std::find_if(graph_.nodes.begin(), graph_.nodes.end(),
                                     [&](const plan::node& n) { return n.id == in.from_node(); });
     FLOWRUN_CHECK(found != graph_.nodes.end());
@@ -153,7 +161,8 @@ class writer {
       if (found->outputs[p].name == in.from_port()) port = static_cast<int>(p);
     // What merges runs has the sort's name.
     if (all_.of_node[static_cast<size_t>(n)] == number_) return;
-    in.set_from_node(names_.at({n, port, false}));
+    const auto named = names_.find({{n, port, false}, takes_all});
+    in.set_from_node(named != names_.end() ? named->second : names_.at({{n, port, false}, !takes_all}));
     in.clear_from_port();
   }
 
@@ -162,7 +171,7 @@ class writer {
     const plan::sort_facts& facts = x.facts.sort;
     const bool combines = facts.drops_equal && !facts.unique;
     specs::Node sort = *x.spec;
-    connect(*sort.mutable_inputs(0));
+    connect(*sort.mutable_inputs(0), false);
     sort.clear_scalars();
     sort.clear_scalars_form();
     set_parameter(sort, "by", list_value(texts_of(x.facts.sorts_by)));
@@ -190,7 +199,8 @@ class writer {
   specs::JobSpec out_;
   std::set<std::string> taken_;
   std::vector<std::pair<int, std::string>> sorts_again_;  // and what reads their runs
-  std::map<stream, std::string> names_;                   // of the nodes that read them
+  std::map<std::pair<stream, bool>, std::string> names_;  // of the nodes that read them; true: all of their rows
+  std::set<std::string> ids_;                             // the same names
 };
 
 }  // namespace

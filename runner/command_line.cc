@@ -257,7 +257,7 @@ class parser {
     declared_command& verify =
         add(command::verify, "verify", "Counts the rows of a file, sums them up, and checks that they are sorted.",
             verify_examples);
-    verify.argument("FILE", file_, "A file of rows; - for standard input.");
+    verify.argument("FILE", file_, "A file of rows, or a folder of parts; - for standard input.");
     verify.word("--type", out_.verify.type, "TYPE", "The columns: 'src: u64, dst: u64', or one type: u64.");
     verify.word("--by", out_.verify.by, "COLUMNS",
                 "The key, separated by commas; -column for descending. Default: all columns.");

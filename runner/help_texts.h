@@ -202,8 +202,9 @@ Examples:
   flowrun verify sorted.dat
   flowrun verify edges.bin --type 'src: u64, dst: u64' --by=-dst,src
   flowrun verify input.dat --any-order     the checksum only
+  flowrun verify sorted.csv                a folder that run --cluster has written: all parts, as its manifest says
 
-Exit codes: 0 sorted, 65 not sorted.)text";
+Exit codes: 0 sorted, or as the manifest says, 65 not.)text";
 
 inline constexpr const char* test_examples =
     R"text(A test stands in the job that it tests:

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "cluster/output_manifest.h"
+#include "engine/base/error.h"
 #include "engine/io/path_pattern.h"
 #include "runner/words.h"
 #include "specs/value.h"
@@ -58,12 +60,31 @@ class pattern_expansion {
     if (is_changed) *value.mutable_list() = std::move(out);
   }
 
-  // Empty: it is no pattern, or there is a fault.
+  // Empty: it is neither a pattern nor a folder of parts, or there is a fault.
   std::vector<std::string> matches_of(const specs::Value& item) {
-    if (!is_scalar(item) || is_unresolved(item) || !io::is_path_pattern(specs::text(item))) return {};
+    if (!is_scalar(item) || is_unresolved(item)) return {};
+    if (!io::is_path_pattern(specs::text(item))) return parts_of(item);
     io::path_matches found = io::match_paths(specs::text(item));
     if (must_match_ && (found.paths.empty() || !found.problem.empty())) fail(item, found);
     return std::move(found.paths);
+  }
+
+  // Of a folder that a job on a cluster has written.
+  std::vector<std::string> parts_of(const specs::Value& item) {
+    const std::string& folder = specs::text(item);
+    try {
+      if (const auto manifest = cluster::read_manifest(folder)) {
+        std::vector<std::string> out = cluster::paths_of_parts(folder, *manifest);
+        if (!out.empty()) return out;
+        fail(item, fmt::format("{} has no parts", folder), "");
+      }
+    } catch (const error& problem) {
+      if (must_match_) fail(item, problem.what(), problem.hint());
+    }
+    return {};
+  }
+  void fail(const specs::Value& item, std::string message, std::string hint) {
+    faults_.push_back({specs::where(job_file_, item.position()), std::move(message), "", std::move(hint)});
   }
 
   void fail(const specs::Value& item, const io::path_matches& found) {

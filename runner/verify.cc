@@ -1,14 +1,19 @@
 // flowrun verify: tells whether a file of rows is sorted, how many rows and duplicate keys it has, and its checksum.
-// For the records of the sort benchmark it says what valsort 1.5 says, so that the two can be compared.
+// For the records of the sort benchmark it says what valsort 1.5 says, so that the two can be compared. A folder that a
+// job on a cluster has written is held against its manifest.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <set>
 #include <vector>
 
+#include "cluster/output_manifest.h"
 #include "engine/base/buffer.h"
+#include "engine/base/counted.h"
 #include "engine/base/units.h"
 #include "engine/record/key.h"
 #include "operators/parts/algorithms/sort_benchmark.h"
@@ -101,27 +106,65 @@ std::string hexadecimal(record::word128 value) {
   return high == 0 ? fmt::format("{:x}", low) : fmt::format("{:x}{:016x}", high, low);
 }
 
+// `num_bytes`: of the buffer, whole rows.
+void look_at(const std::string& path, size_t row_bytes, aligned_buffer& buffer, size_t num_bytes, inspector& look) {
+  input from(path);
+  size_t got = num_bytes;
+  while (got == num_bytes) {
+    got = from.read(buffer.data(), num_bytes);
+    if (got / row_bytes > 0) look.add(buffer.data(), got / row_bytes);
+    if (got % row_bytes > 0)
+      throw error(error_kind::bad_data,
+                  fmt::format("{} ends within a row: {} of {} bytes behind {} rows", path, got % row_bytes, row_bytes,
+                              look.found().num_rows),
+                  "the file is truncated, or --type is not the type of its rows");
+  }
+}
+
+// What the folder has beside its parts was put there by somebody else.
+void check_folder(const std::string& folder, const cluster::output_manifest& manifest) {
+  const std::vector<std::string> parts = cluster::paths_of_parts(folder, manifest);
+  std::set<std::string> names = {cluster::output_manifest::name};
+  for (size_t i = 0; i < parts.size(); ++i) {
+    names.insert(manifest.parts[i].name);
+    if (cluster::hash_of_file(parts[i]) != manifest.parts[i].hash)
+      throw error(error_kind::bad_data, parts[i] + ": its content is not what the manifest says",
+                  "it has changed since the job wrote it: write it again");
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (!names.contains(entry.path().filename().string()))
+      throw error(error_kind::bad_data, entry.path().string() + " is no part of the output",
+                  "the folder's manifest doesn't name it: take it away");
+}
+
+std::string described(const cluster::output_manifest& manifest) {
+  uint64_t rows = 0, bytes = 0;
+  for (const cluster::output_manifest::part& p : manifest.parts) {
+    rows += p.rows;
+    bytes += p.bytes;
+  }
+  return fmt::format("{}, {}, {}: all as the manifest says\n", counted(manifest.parts.size(), "part"),
+                     counted(rows, "row"), format_bytes(bytes));
+}
+
 }  // namespace
 
 int verify(const verify_arguments& arguments, terminal&) {
+  std::vector<std::string> paths = {arguments.file};
+  if (const auto manifest = cluster::read_manifest(arguments.file)) {
+    check_folder(arguments.file, *manifest);
+    print_lines(described(*manifest));
+    if (arguments.type.empty()) return 0;
+    paths = cluster::paths_of_parts(arguments.file, *manifest);
+  }
   const row_description rows = arguments.type.empty() ? parse_rows("{key: bytes[10], value: bytes[90]}",
                                                                    arguments.by.empty() ? "key" : arguments.by)
                                                       : parse_rows(arguments.type, arguments.by);
   const size_t row_bytes = rows.type.row_bytes();
   inspector look(rows, arguments.any_order);
-  input from(arguments.file);
   const size_t rows_at_once = std::max<size_t>(1, 4 * MiB / row_bytes);
   aligned_buffer buffer(rows_at_once * row_bytes);
-  for (;;) {
-    const size_t got = from.read(buffer.data(), rows_at_once * row_bytes);
-    if (got / row_bytes > 0) look.add(buffer.data(), got / row_bytes);
-    if (got % row_bytes > 0)
-      throw error(error_kind::bad_data,
-                  fmt::format("{} ends within a row: {} of {} bytes behind {} rows", arguments.file, got % row_bytes,
-                              row_bytes, look.found().num_rows),
-                  "the file is truncated, or --type is not the type of its rows");
-    if (got < rows_at_once * row_bytes) break;
-  }
+  for (const std::string& path : paths) look_at(path, row_bytes, buffer, rows_at_once * row_bytes, look);
   const findings& found = look.found();
   std::string out = fmt::format("Records: {}\nChecksum: {}\n", found.num_rows, hexadecimal(found.checksum));
   if (!arguments.any_order) out += fmt::format("Duplicate keys: {}\n", found.duplicates);

@@ -48,7 +48,9 @@ void carry_out(cluster::prepared_task& task, const run_arguments& arguments) {
   planned_job planned = plan_job(shared(task.job()), arguments.resources);
   refuse(planned.faults);
   const interrupts signals;
-  exec::job job(settings_of(planned.job, arguments));
+  exec::job_settings settings = settings_of(planned.job, arguments);
+  settings.options.hash_outputs = true;
+  exec::job job(std::move(settings));
   double told = 0;
   const auto start = std::chrono::steady_clock::now();
   job.run(

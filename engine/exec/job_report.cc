@@ -232,6 +232,7 @@ RunReport make_report(const report_input& in) {
     output->set_path(r.path);
     output->set_state(std::string(io::to_string(r.state)));
     if (r.files) add_files(*r.files, *output);
+    if (r.content_hash) output->set_hash(fmt::format("{:016x}", *r.content_hash));
     describe_output(*in.graph, *output);
   }
   if (in.end_us == 0) return report;

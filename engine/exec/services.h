@@ -79,6 +79,7 @@ struct job_options {
   bool force_spill = false;  // sorts and queues go to scratch even when they would fit
   bool direct = true;        // O_DIRECT for scratch and large files
   bool sync_outputs = true;  // fsync before the rename
+  bool hash_outputs = false;  // the report has a hash of each output's content
   verification verify = verification::none;
 };
 

@@ -197,7 +197,8 @@ std::vector<output_result> results_before_commit(std::span<const std::unique_ptr
   std::vector<output_result> out;
   for (const auto& output : outputs)
     out.push_back(
-        {output->path(), output->is_stream() ? output_state::written : output_state::as_before, output->files()});
+        {output->path(), output->is_stream() ? output_state::written : output_state::as_before, output->files(),
+         output->content_hash()});
   return out;
 }
 

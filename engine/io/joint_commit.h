@@ -37,7 +37,8 @@ std::string_view to_string(output_state state);
 struct output_result {
   std::string path;
   output_state state = output_state::as_before;
-  std::optional<output_files> files = std::nullopt;  // where there are several
+  std::optional<output_files> files = std::nullopt;     // where there are several
+  std::optional<uint64_t> content_hash = std::nullopt;  // joint_output::content_hash()
 };
 
 // Where the outputs are before a commit, or without one.

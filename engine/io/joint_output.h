@@ -39,6 +39,8 @@ class joint_output {
   // Those that get a file, by number from 0. A stream has none.
   virtual size_t num_names() const = 0;
   virtual std::string path_of(size_t name) const = 0;
+  // XXH3 of the content, as a file has it, where that was asked for and is known.
+  virtual std::optional<uint64_t> content_hash() const { return std::nullopt; }
   // Of an output with several files.
   virtual std::optional<output_files> files() const { return std::nullopt; }
 

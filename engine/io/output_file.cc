@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cstring>
@@ -45,7 +46,9 @@ class output_file::core {
         durable_(options.durable),
         reserve_bytes_(options.reserve_bytes),
         most_beginning_(round_up(options.rewritten_bytes, io_alignment)),
+        hash_(options.hashed && options.kept_path.empty() ? XXH3_createState() : nullptr),
         statistics_(statistics) {
+    if (hash_ != nullptr) XXH3_64bits_reset(hash_.get());
     const std::string followed = followed_output(path);
     const bool is_stream = output_target::is_stream(followed);
     const unsigned depth = std::max(options.depth, 2U);
@@ -89,6 +92,7 @@ class output_file::core {
       const size_t piece = std::min(data.size() - consumed, chunk_bytes_ - filled_);
       std::memcpy(buffer_of(*filling_) + filled_, data.data() + consumed, piece);
       note_beginning(data.subspan(consumed, piece));
+      if (hash_ != nullptr) XXH3_64bits_update(hash_.get(), data.data() + consumed, piece);
       filled_ += piece;
       consumed += piece;
       num_bytes_ += piece;
@@ -137,6 +141,10 @@ class output_file::core {
     return *target_;
   }
   bool is_durable() const { return durable_; }
+  std::optional<uint64_t> content_hash() const {
+    if (hash_ == nullptr || rewrites_) return std::nullopt;
+    return XXH3_64bits_digest(hash_.get());
+  }
 
   std::string keep(const std::string& suffix) { return target_->keep(suffix); }
   std::string clear_kept(const std::string& suffix) const { return target_->clear_kept(suffix); }
@@ -345,6 +353,10 @@ class output_file::core {
   const bool durable_;
   uint64_t reserve_bytes_;
   const size_t most_beginning_;
+  struct hash_free {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+  const std::unique_ptr<XXH3_state_t, hash_free> hash_;  // of what was taken; null: it isn't wanted
   disk_statistics* const statistics_;
   std::unique_ptr<output_target> target_;  // one of the two
   std::unique_ptr<descriptor_stream> stream_;
@@ -385,6 +397,7 @@ outcome output_file::write(std::span<const std::byte> data, size_t& consumed, wa
 void output_file::rewrite_beginning(std::span<const std::byte> bytes) { core_->rewrite_beginning(bytes); }
 outcome output_file::finish(waker* waiting) { return core_->finish(waiting); }
 void output_file::commit() { core_->commit(); }
+std::optional<uint64_t> output_file::content_hash() const { return core_->content_hash(); }
 bool output_file::is_durable() const { return core_->is_durable(); }
 void output_file::sync() { core_->target().sync(); }
 void output_file::prepare() { core_->target().prepare(); }

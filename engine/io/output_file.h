@@ -31,6 +31,7 @@ struct output_file_options {
   bool direct = true;                 // where the file system can
   uint64_t reserve_bytes = 64 * MiB;  // the largest step of reserving ahead; 0: never
   bool durable = true;                // commit() waits until the content is on the disk (fsync)
+  bool hashed = false;                // content_hash() tells what the content is
   size_t rewritten_bytes = 0;         // how many first bytes rewrite_beginning() may be given
   // Goes on behind the first `kept_bytes` bytes of the file that keep() gave this path in another process; empty:
   // begins.
@@ -64,6 +65,8 @@ class output_file final : public joint_output {
 
   // --- after finish() was done: a commit together with others (joint_commit.h) ---
   bool is_durable() const override;
+  // Not known of what was rewritten, and of what goes on behind another process.
+  std::optional<uint64_t> content_hash() const override;
   size_t num_names() const override { return is_stream() ? 0 : 1; }
   std::string path_of(size_t) const override { return path(); }
   void sync() override;

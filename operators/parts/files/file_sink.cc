@@ -40,6 +40,7 @@ io::output_file_options writing_options(const exec::build_context& context, bool
   options.depth = static_cast<unsigned>(std::clamp<uint64_t>(memory / options.chunk_bytes, min_buffers, max_buffers));
   options.direct = context.job.options().direct;
   options.durable = context.job.options().sync_outputs;
+  options.hashed = context.job.options().hash_outputs;
   return options;
 }
 

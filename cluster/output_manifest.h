@@ -1,0 +1,37 @@
+// The manifest of a folder of parts (output_folder.h): what is in it, and in which order.
+//
+//   {"format": 1, "run": "5f0c…", "job": "visits",
+//    "parts": [{"name": "part-00000.csv", "rows": 10, "bytes": 96, "hash": "0f1e…"}], "rows": 10, "bytes": 96}
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace flowrun::cluster {
+
+struct output_manifest {
+  static constexpr const char* name = "manifest.json";
+
+  struct part {
+    std::string name;
+    uint64_t rows = 0, bytes = 0;
+    std::string hash;  // hexadecimal XXH3 of its bytes
+  };
+  std::string run;  // that has written it
+  std::string job;
+  std::vector<part> parts;
+};
+
+// Throws error(output).
+void write(const output_manifest& manifest, const std::string& folder);
+// Nothing: it is no folder, or has no manifest. Throws error(bad_data) where that is none.
+std::optional<output_manifest> read_manifest(const std::string& folder);
+// The parts' paths, in order. Throws error(bad_data) unless each is there and has the size that the manifest says.
+std::vector<std::string> paths_of_parts(const std::string& folder, const output_manifest& manifest);
+
+// Hexadecimal XXH3 of a file's bytes. Throws error(missing_input), error(io).
+std::string hash_of_file(const std::string& path);
+
+}  // namespace flowrun::cluster
