@@ -331,9 +331,7 @@ std::pair<int, int> origin_of(const plan::graph& g, int node, int port) {
 
 plan::order order_of_runs(const plan::graph& g, int sort) {
   const plan::node& n = g.nodes[static_cast<size_t>(sort)];
-  plan::order out;
-  for (const plan::order_term& term : n.facts.sorts_by)
-    if (std::find(out.begin(), out.end(), term) == out.end()) out.push_back(term);
+  plan::order out = n.facts.sorts_by;
   // Combined rows are made where the runs are merged, of rows in the order of the input.
   if (n.facts.sort.indexed || (n.facts.sort.drops_equal && !n.facts.sort.unique)) return out;
   for (const record::column& c : g.input_of(n, 0).type.columns()) add_rest(c, n.facts.sorts_by, out);

@@ -153,6 +153,18 @@ class sort_combine_test(process_test):
         # Ten million rows of 16 bytes; of each run, at most 10,000 rows are written.
         self.assertLess(int(sort["run_bytes"]), 20_000_000, sort)
 
+    def test_a_sorted_column_is_a_key_twice(self):
+        self.write("in.u64", b"".join(x.to_bytes(8, "little") for x in (1, 1, 2, 5)))
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  rows: {op: file.read_rows, with: {path: in.u64, type: {k: u64}, sorted_by: [k, k]}}
+  combined: {op: sort, in: rows, with: {by: [k, {again: k}], combine: {n: "count()", t: "max(string(k))"}}}
+  out: {op: file.write_csv, in: combined, with: {path: out.csv}}
+""")
+        done = self.flowrun("job.yaml", "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.dir / "out.csv").read_text(), "1,1,2,1\n2,2,1,2\n5,5,1,5\n")
+
     def test_a_limit_counts_keys_and_not_values(self):
         self.write("in.csv", "".join(f"{i % 50},{i * 7 % 300}\n" for i in range(3000)))
         text = job("u8", "u16", 'd: "count_distinct(v)", n: "count()"', "-k").replace("with: {by: [-k], c", "with: {limit: 3, by: [-k], c")

@@ -479,8 +479,11 @@ aggregation_plan plan_aggregation(const record::row_type& input, const std::vect
     if (keep_row) out.projection = identity(input);
     for (const std::string& k : keys) {
       const size_t column = *input.index_of(k);
-      out.keys.push_back(keep_row ? column : out.projection.size());
-      if (!keep_row) out.projection.emplace_back(k, expr::column_expression(input, column));
+      // A column may be a key twice, under two names.
+      const auto before = std::find_if(out.projection.begin(), out.projection.end(),
+                                       [&k](const auto& projected) { return projected.first == k; });
+      out.keys.push_back(static_cast<size_t>(before - out.projection.begin()));
+      if (before == out.projection.end()) out.projection.emplace_back(k, expr::column_expression(input, column));
     }
     for (size_t i = 0; i < arguments.size(); ++i) {
       columns.push_back(out.projection.size());
