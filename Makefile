@@ -9,7 +9,7 @@ EXAMPLE := debian-depends
 SOURCES = $(shell find engine operators specs runner tests -name '*.cc' -o -name '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build $(PRESETS) run test torture bench figures reference package package-test format tidy clean
+.PHONY: help setup build $(PRESETS) run test torture bench figures reference cluster cluster-down cluster-jar package package-test format tidy clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -66,6 +66,20 @@ reference: release  ## write the generated pages anew: specs/REFERENCE.md, the s
 	$(FLOWRUN) schema > build/schema.json && mv build/schema.json specs/flowrun-1.schema.json
 	tools/command-reference $(FLOWRUN) > build/commands.md && mv build/commands.md docs/commands.md
 	tools/plugin-reference > build/plugin-reference.md && mv build/plugin-reference.md docs/plugin-reference.md
+
+cluster: cluster-jar  ## start a Spark master and three workers on this machine, for --cluster spark://127.0.0.1:7077
+	@tools/cluster up --workers 3
+
+cluster-down:  ## end them
+	@tools/cluster down
+
+# What runs tasks on Spark's executors; the program looks for it where it lies itself.
+cluster-jar:  ## build flowrun-spark.jar beside the program
+	@tools/setup --cluster
+	rm -rf build/spark-classes && mkdir -p build/spark-classes build/release/bin
+	javac --release 17 -Xlint:all,-path,-processing -Werror -cp "$$(echo build/spark/lib/python3*/site-packages/pyspark)/jars/*" \
+	  -d build/spark-classes cluster/spark/Tasks.java
+	jar --create --file build/release/bin/flowrun-spark.jar -C build/spark-classes .
 
 package: build/release/build.ninja  ## Debian packages of what is built: build/release/packages/*.deb
 	@tools/setup --package

@@ -14,11 +14,10 @@
 #include <fstream>
 #include <map>
 
-#include "cluster/cluster.pb.h"
 #include "cluster/scheduler.h"
 #include "cluster/shared_directory.h"
+#include "cluster/task_failure.h"
 #include "engine/base/error.h"
-#include "specs/value.h"
 
 extern char** environ;
 
@@ -115,8 +114,6 @@ class pool final : public scheduler {
   pool(size_t width, std::vector<std::string> program, std::string directory, std::vector<std::string> options)
       : width_(width), program_(std::move(program)), directory_(std::move(directory)), options_(std::move(options)) {}
 
-  size_t width() const override { return width_; }
-
   void run(size_t stage, const std::vector<size_t>& tasks, const std::function<void(size_t)>& finished,
            const std::atomic<bool>& stop) override {
     waiting_.assign(tasks.begin(), tasks.end());
@@ -192,21 +189,16 @@ class pool final : public scheduler {
   }
 
   [[noreturn]] void fail(size_t stage, size_t task, int status) const {
-    const std::string who = fmt::format("task {} of stage {}", task + 1, stage + 1);
-    Failure why;
-    if (!WIFSIGNALED(status) && read_message(directory_.failed(stage, task), why))
-      throw error(static_cast<error_kind>(why.code()), fmt::format("{}: {}", who, why.message()), why.hint());
     std::ifstream in(directory_.said(stage, task));
     std::string line;
     std::getline(in, line);
     if (!line.empty()) line = ": " + line;
     if (!WIFSIGNALED(status))
-      throw error(error_kind::internal, fmt::format("{} ended with {}{}", who, WEXITSTATUS(status), line), "");
-    throw error(error_kind::resources,
-                fmt::format("{} was killed by signal {}, {} times{}", who, WTERMSIG(status), most_attempts, line),
-                WTERMSIG(status) == SIGKILL ? "does the machine have memory for all tasks at once? -m is for all of "
-                                              "them together"
-                                            : "");
+      fail_task(directory_, stage, task, fmt::format("it ended with {}{}", WEXITSTATUS(status), line));
+    const bool is_kill = WTERMSIG(status) == SIGKILL;
+    fail_task(directory_, stage, task,
+              fmt::format("it was killed by signal {}, {} times{}", WTERMSIG(status), most_attempts, line),
+              is_kill ? "does the machine have memory for all tasks at once? -m is for all of them together" : "");
   }
 
   const size_t width_;
@@ -223,16 +215,6 @@ class pool final : public scheduler {
 std::unique_ptr<scheduler> local_pool(size_t width, std::vector<std::string> program, std::string directory,
                                       std::vector<std::string> options) {
   return std::make_unique<pool>(width, std::move(program), std::move(directory), std::move(options));
-}
-
-place place_of(const std::string& text) {
-  constexpr std::string_view local = "local:";
-  if (text.starts_with(local)) {
-    const auto width = specs::to_uint(std::string_view(text).substr(local.size()));
-    if (width && *width >= 1 && *width <= 1000) return {static_cast<size_t>(*width)};
-  }
-  throw error(error_kind::usage, fmt::format("--cluster '{}' is no cluster", text),
-              "local:N, with N tasks at once on this machine, from 1 to 1000");
 }
 
 }  // namespace flowrun::cluster

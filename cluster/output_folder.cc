@@ -93,7 +93,7 @@ void output_folder::remove_left() const {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(prefix) || !name.ends_with(".tmp") || entry.path() == fs::path(hidden_)) continue;
+    if (!name.starts_with(prefix) || !name.ends_with(".tmp") || name == fs::path(hidden_).filename().string()) continue;
     const int lock = locked_directory(entry.path().string());
     if (lock < 0) continue;
     fs::remove_all(entry.path(), ignored);

@@ -16,8 +16,6 @@ namespace flowrun::cluster {
 class scheduler {
  public:
   virtual ~scheduler() = default;
-  // How many tasks can run at once.
-  virtual size_t width() const = 0;
   // Returns when every task is done, and calls `finished` as they are. Throws what ended the first task that couldn't
   // be finished, and error(cancelled) once `stop` is true; no task runs any more then.
   virtual void run(size_t stage, const std::vector<size_t>& tasks, const std::function<void(size_t task)>& finished,
@@ -29,10 +27,17 @@ class scheduler {
 std::unique_ptr<scheduler> local_pool(size_t width, std::vector<std::string> program, std::string directory,
                                       std::vector<std::string> options);
 
-// "local:3". Throws error(usage).
+// Processes of Spark's executors. `master`: spark://HOST:PORT. The program and the directory have to be there under the
+// same paths on all machines. Throws error(missing_input) where Spark, or the jar that runs tasks on it, isn't there.
+std::unique_ptr<scheduler> tasks_on_spark(const std::string& master, const std::vector<std::string>& program,
+                                          const std::string& directory, const std::vector<std::string>& options);
+
+// Where tasks run.
 struct place {
-  size_t local_width = 0;
+  size_t local_width = 0;  // processes of this machine at once; 0: Spark …
+  std::string spark;       // … at this master
 };
+// "local:3", "spark://HOST:7077". Throws error(usage).
 place place_of(const std::string& text);
 
 }  // namespace flowrun::cluster

@@ -44,11 +44,23 @@ void add(std::vector<std::string>& to, const std::string& option, const std::str
   to.push_back(value);
 }
 
-// What a worker may use: its share of what the job may, and how it is to work.
-std::vector<std::string> worker_options(const resources& machine, const run_arguments& arguments, size_t width) {
+// Into how many a stage is divided, at most. How many cores Spark has isn't known here.
+size_t most_tasks_of(const cluster::place& where, size_t given) {
+  constexpr size_t on_spark = 16;
+  return given > 0 ? given : where.local_width > 0 ? where.local_width : on_spark;
+}
+
+// What a worker may use, and how it is to work. What this machine has is shared by those that run here at once; on
+// Spark, where a task has one core, -m and -j are a task's.
+std::vector<std::string> worker_options(const resources& machine, const run_arguments& arguments,
+                                        const cluster::place& where) {
+  const bool is_local = where.local_width > 0;
+  const size_t width = is_local ? where.local_width : 1;
   std::vector<std::string> out;
-  add(out, "-m", std::to_string(machine.memory_bytes / width));
-  add(out, "-j", std::to_string(std::max<size_t>(machine.threads / width, 1)));
+  const bool is_default = !is_local && machine.memory_from == "default";
+  add(out, "-m", std::to_string(machine.memory_bytes / (is_default ? std::max(machine.threads, 1U) : width)));
+  const bool one_thread = !is_local && machine.threads_from == "default";
+  add(out, "-j", std::to_string(one_thread ? 1 : std::max<size_t>(machine.threads / width, 1)));
   for (const block::disk_config& disk : machine.scratch) {
     const uint64_t limit = disk.limit / width;
     add(out, "-T", limit > 0 ? fmt::format("{}:{}", disk.path, limit) : disk.path);
@@ -97,16 +109,20 @@ void check_cluster_options(const run_arguments& arguments) {
 }
 
 int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, terminal& screen) {
-  const size_t width = cluster::place_of(arguments.cluster).local_width;
+  const cluster::place where = cluster::place_of(arguments.cluster);
+  const size_t most_tasks = most_tasks_of(where, arguments.tasks);
   const auto start = std::chrono::steady_clock::now();
   std::unique_ptr<pending_document> document;
   if (!arguments.report.empty()) document = std::make_unique<pending_document>(arguments.report);
   const interrupts signals;
   const std::unique_ptr<cluster::run_directory> directory = open_directory(loaded, arguments, screen);
-  const std::unique_ptr<cluster::scheduler> tasks = cluster::local_pool(
-      width, {this_program(), "worker"}, directory->path(), worker_options(loaded.machine, arguments, width));
-  const cluster::driver_settings settings{cluster::divide(loaded.graph, width, file_bytes),
-                                          cluster::shared_directory(directory->path()), width, arguments.resume};
+  const std::vector<std::string> program = {this_program(), "worker"};
+  const std::vector<std::string> options = worker_options(loaded.machine, arguments, where);
+  const std::unique_ptr<cluster::scheduler> tasks =
+      where.local_width > 0 ? cluster::local_pool(where.local_width, program, directory->path(), options)
+                            : cluster::tasks_on_spark(where.spark, program, directory->path(), options);
+  const cluster::driver_settings settings{cluster::divide(loaded.graph, most_tasks, file_bytes),
+                                          cluster::shared_directory(directory->path()), most_tasks, arguments.resume};
   const auto show = [&screen](const cluster::driver_progress& now) {
     const std::string line = fmt::format("stage {} of {}: {} of {} done", now.stage + 1, now.num_stages, now.num_done,
                                          counted(now.num_tasks, "task"));
@@ -150,7 +166,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, ter
 }
 
 std::string describe_stages(const loaded_job& loaded, const std::string& where) {
-  return cluster::describe(cluster::divide(loaded.graph, cluster::place_of(where).local_width, file_bytes));
+  return cluster::describe(cluster::divide(loaded.graph, most_tasks_of(cluster::place_of(where), 0), file_bytes));
 }
 
 }  // namespace flowrun::runner

@@ -57,6 +57,7 @@ struct run_arguments {
   bool page_anywhere = false;  // at any free port, where that one is taken
   std::string report;          // empty: none; - for standard output
   std::string cluster;         // where its tasks run; empty: no tasks
+  size_t tasks = 0;            // of a stage, at most; 0: as many as run at once
   bool resume = false;         // keeps what is finished, and goes on with what an earlier run has left
 };
 

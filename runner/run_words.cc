@@ -31,7 +31,9 @@ void run_words::declare(declared_command& of) {
   of.flag("--resume", plain.resume,
           "Keeps on scratch what is finished: after a kill or a failure the same command goes on there.");
   of.word("--cluster", plain.cluster, "WHERE",
-          "Runs the job in stages of tasks, local:3: three at once, here. Outputs become folders of parts.");
+          "Runs stages of tasks: local:3, three at once here, or spark://HOST:7077. Outputs are folders.");
+  of.word("--tasks", tasks, "N",
+          "With --cluster: into how many tasks a stage is divided at most. Default: local's N; 16.");
   of.word("--progress", progress, "MODE", "auto, bar, plain, json (lines on standard error), none.")
       .one_of(names_of(progress_modes()));
   of.word("--report", plain.report, "FILE",
@@ -74,6 +76,13 @@ run_arguments values_of(const run_words& given) {
                 "give a file in the directory that node_exporter reads (--collector.textfile.directory)");
   out.page_anywhere = out.page_listen == default_page_address;
   if (!out.page_listen.empty()) page_addresses(out.page_listen);
+  if (!given.tasks.empty()) {
+    out.tasks = number_of("--tasks", given.tasks);
+    if (out.tasks < 1 || out.tasks > 10000)
+      throw error(error_kind::usage, "--tasks is " + given.tasks, "a whole number from 1 to 10,000");
+    if (out.cluster.empty())
+      throw error(error_kind::usage, "--tasks is for jobs on a cluster", "add --cluster local:N");
+  }
   out.progress = choice_of("--progress", given.progress, progress_modes());
   out.backend = choice_of("--backend", given.backend, backends());
   out.engine.direct = !given.no_direct;

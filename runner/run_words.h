@@ -12,6 +12,7 @@ struct run_words {
   run_arguments plain;  // what is taken as it is given
   std::string progress = "auto";
   std::string backend = "auto";
+  std::string tasks;
   bool no_direct = false;
   bool no_sync = false;
 

@@ -68,6 +68,7 @@ OTHER_OPTIONS = {
     "--metrics-listen": "the same",
     "--metrics-file": "the same; tests/runner/metrics_file_test.py",
     "--ui": "the same; tests/runner/live_page_test.py",
+    "--tasks": "of --cluster; tests/runner/cluster_test.py",
     "--threads": "-j",
     "--memory": "-m",
 }

@@ -199,6 +199,21 @@ class cluster_test(process_test):
         self.assertEqual(self.outputs(), expected)
         self.nothing_left()
 
+    def test_outputs_in_the_working_directory_go_on(self):
+        self.write("job.yaml", JOB.replace("out/", ""))
+        run = ("job.yaml", "-q", "-T", "scratch", "--cluster", "local:1", "--tasks", "3", "-p", f"rows={LONG}", "--resume")
+        driver = self.start(*run)
+        self.until_workers(driver, 1)
+        while len(list((self.dir / "scratch").glob("*/done-1-*"))) == 0:
+            time.sleep(0.005)
+        driver.kill()
+        driver.communicate()
+        done = self.flowrun(*run)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(parts.parts_of(self.dir / "all.csv")), 3)
+        self.nothing_left()
+        self.assertEqual([path.name for path in self.dir.glob(".*.tmp")], [])
+
     def test_what_has_changed_starts_over(self):
         run = ("job.yaml", "-T", "scratch", "--cluster", "local:2", "-p", f"rows={LONG}", "--resume")
         driver = self.start(*run)
