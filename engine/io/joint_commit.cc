@@ -196,9 +196,8 @@ std::string_view to_string(output_state state) {
 std::vector<output_result> results_before_commit(std::span<const std::unique_ptr<joint_output>> outputs) {
   std::vector<output_result> out;
   for (const auto& output : outputs)
-    out.push_back(
-        {output->path(), output->is_stream() ? output_state::written : output_state::as_before, output->files(),
-         output->content_hash()});
+    out.push_back({output->path(), output->is_stream() ? output_state::written : output_state::as_before,
+                   output->files(), output->content_hash()});
   return out;
 }
 

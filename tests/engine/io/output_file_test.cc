@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <csignal>
 #include <filesystem>
@@ -147,6 +148,47 @@ TEST_P(output_file_test, the_beginning_becomes_another_when_all_is_written) {
     out.commit();
     ASSERT_EQ(load(home / "out"), content) << round;
   }
+}
+
+TEST_P(output_file_test, hashes_what_it_takes_where_that_is_asked_for) {
+  std::mt19937 random(6);
+  for (int round = 0; round < 20; ++round) {
+    const auto content = random_bytes(round == 0 ? 0 : random() % 100'000, static_cast<unsigned>(round));
+    output_file_options options{.chunk_bytes = 8192, .direct = round % 2 == 0};
+    options.hashed = round % 4 != 3;
+    output_file out(*io, home / "out", options);
+    for (std::span<const std::byte> rest(content); !rest.empty();) {
+      const size_t piece = std::min<size_t>(rest.size(), 1 + random() % 9000);
+      write_all(out, rest.first(piece));
+      rest = rest.subspan(piece);
+    }
+    finish(out);
+    out.commit();
+    const auto there = load(home / "out");
+    ASSERT_EQ(there, content);
+    if (options.hashed)
+      EXPECT_EQ(out.content_hash(), XXH3_64bits(there.data(), there.size())) << round;
+    else
+      EXPECT_EQ(out.content_hash(), std::nullopt);
+  }
+}
+
+TEST_P(output_file_test, the_hash_of_what_it_did_not_take_is_unknown) {
+  output_file_options options{.hashed = true, .rewritten_bytes = 4096};
+  const auto content = random_bytes(10'000, 1);
+  {
+    output_file out(*io, home / "rewritten", options);
+    write_all(out, content);
+    out.rewrite_beginning(random_bytes(10, 2));
+    finish(out);
+    EXPECT_EQ(out.content_hash(), std::nullopt);
+    options.kept_path = out.keep("kept");
+    options.kept_bytes = content.size();
+  }
+  output_file out(*io, home / "rewritten", options);
+  write_all(out, content);
+  finish(out);
+  EXPECT_EQ(out.content_hash(), std::nullopt);
 }
 
 TEST_P(output_file_test, long_names_are_kept_apart) {
