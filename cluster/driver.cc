@@ -213,9 +213,14 @@ class run {
   std::set<std::string> told_;
 };
 
-void refuse_standard_streams(const plan::graph& g) {
+void refuse_what_tasks_lack(const plan::graph& g) {
   for (const plan::node& n : g.nodes) {
     if (plan::is_internal(n)) continue;
+    if (is_sink(n) && n.facts.index)
+      throw error(
+          error_kind::bad_spec,
+          fmt::format("'{}' writes an index, which belongs to one file: on a cluster outputs are folders", n.id),
+          "leave index out, or run the job without --cluster");
     for (const plan::file_use& use : plan::files_of(n))
       if (use.path == "-" || io::names_descriptor(use.path))
         throw error(error_kind::bad_spec,
@@ -242,7 +247,7 @@ std::string described_input(const plan::graph& g, const stage_input& in, size_t 
 
 divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
                    const std::function<int64_t(const std::string&)>& file_bytes) {
-  refuse_standard_streams(*graph);
+  refuse_what_tasks_lack(*graph);
   divided_job out;
   std::vector<bool> divides;
   for (const plan::node& n : graph->nodes) {

@@ -61,6 +61,7 @@ std::optional<output_manifest> read_manifest(const std::string& folder) {
   if (!in) return std::nullopt;
   const nlohmann::json all = nlohmann::json::parse(in, nullptr, false);
   output_manifest out;
+  uint64_t rows = 0, bytes = 0;
   try {
     if (all.at("format").get<int>() > manifest_format)
       damaged(path, "it was written by a later version, which this one doesn't know");
@@ -70,7 +71,11 @@ std::optional<output_manifest> read_manifest(const std::string& folder) {
       out.parts.push_back({p.at("name").get<std::string>(), p.at("rows").get<uint64_t>(), p.at("bytes").get<uint64_t>(),
                            p.at("hash").get<std::string>()});
       if (!is_name(out.parts.back().name)) damaged(path, "a part of it lies elsewhere");
+      rows += out.parts.back().rows;
+      bytes += out.parts.back().bytes;
     }
+    if (all.at("rows").get<uint64_t>() != rows || all.at("bytes").get<uint64_t>() != bytes)
+      damaged(path, "its sums of rows and bytes are not those of its parts");
   } catch (const nlohmann::json::exception&) {
     damaged(path, "it is no manifest of parts");
   }

@@ -76,13 +76,14 @@ class pattern_expansion {
       if (const auto manifest = cluster::read_manifest(folder)) {
         std::vector<std::string> out = cluster::paths_of_parts(folder, *manifest);
         if (!out.empty()) return out;
-        fail(item, fmt::format("{} has no parts", folder), "");
+        if (must_match_) fail(item, fmt::format("{} has no parts", folder), "");
       }
     } catch (const error& problem) {
       if (must_match_) fail(item, problem.what(), problem.hint());
     }
     return {};
   }
+
   void fail(const specs::Value& item, std::string message, std::string hint) {
     faults_.push_back({specs::where(job_file_, item.position()), std::move(message), "", std::move(hint)});
   }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -56,8 +57,10 @@ class input {
         filled += static_cast<size_t>(got);
       } else if (errno != EINTR) {
         const int cause = errno;
-        throw error(cause == EISDIR ? error_kind::missing_input : error_kind::io,
-                    "can't read " + path_ + ": " + errno_text(cause), cause == EISDIR ? "give a file of rows" : "");
+        throw error(
+            cause == EISDIR ? error_kind::missing_input : error_kind::io,
+            "can't read " + path_ + ": " + errno_text(cause),
+            cause == EISDIR ? "give a file of rows, or a folder with the manifest.json of a job on a cluster" : "");
       }
     }
     return filled;
@@ -127,8 +130,10 @@ void check_folder(const std::string& folder, const cluster::output_manifest& man
   std::set<std::string> names = {cluster::output_manifest::name};
   for (size_t i = 0; i < parts.size(); ++i) {
     names.insert(manifest.parts[i].name);
-    if (cluster::hash_of_file(parts[i]) != manifest.parts[i].hash)
-      throw error(error_kind::bad_data, parts[i] + ": its content is not what the manifest says",
+    if (const std::string hash = cluster::hash_of_file(parts[i]); hash != manifest.parts[i].hash)
+      throw error(error_kind::bad_data,
+                  fmt::format("{}: its content is not what the manifest says: it has the hash {}, not {}", parts[i],
+                              hash, manifest.parts[i].hash),
                   "it has changed since the job wrote it: write it again");
   }
   for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -151,10 +156,12 @@ std::string described(const cluster::output_manifest& manifest) {
 
 int verify(const verify_arguments& arguments, terminal&) {
   std::vector<std::string> paths = {arguments.file};
-  if (const auto manifest = cluster::read_manifest(arguments.file)) {
+  const std::optional<cluster::output_manifest> manifest = cluster::read_manifest(arguments.file);
+  if (manifest) {
     check_folder(arguments.file, *manifest);
     print_lines(described(*manifest));
-    if (arguments.type.empty()) return 0;
+    // Its parts may be text, whose rows only the manifest counts.
+    if (arguments.type.empty() && arguments.by.empty() && !arguments.any_order) return 0;
     paths = cluster::paths_of_parts(arguments.file, *manifest);
   }
   const row_description rows = arguments.type.empty() ? parse_rows("{key: bytes[10], value: bytes[90]}",
@@ -164,7 +171,15 @@ int verify(const verify_arguments& arguments, terminal&) {
   inspector look(rows, arguments.any_order);
   const size_t rows_at_once = std::max<size_t>(1, 4 * MiB / row_bytes);
   aligned_buffer buffer(rows_at_once * row_bytes);
-  for (const std::string& path : paths) look_at(path, row_bytes, buffer, rows_at_once * row_bytes, look);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const uint64_t before = look.found().num_rows;
+    look_at(paths[i], row_bytes, buffer, rows_at_once * row_bytes, look);
+    if (const uint64_t num_rows = look.found().num_rows - before; manifest && num_rows != manifest->parts[i].rows)
+      throw error(error_kind::bad_data,
+                  fmt::format("{} has {} rows of this type, and the manifest says {}", paths[i], format_count(num_rows),
+                              format_count(manifest->parts[i].rows)),
+                  "--type is not the type of its rows");
+  }
   const findings& found = look.found();
   std::string out = fmt::format("Records: {}\nChecksum: {}\n", found.num_rows, hexadecimal(found.checksum));
   if (!arguments.any_order) out += fmt::format("Duplicate keys: {}\n", found.duplicates);

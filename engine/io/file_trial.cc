@@ -18,7 +18,11 @@ namespace {
 
 [[noreturn]] void refuse_input(const std::string& path, int cause) {
   std::string hint = "check the path; relative paths start at the working directory";
-  if (cause == EISDIR) hint = fmt::format("name the files in it: {}{}*", path, path.ends_with('/') ? "" : "/");
+  if (cause == EISDIR)
+    hint = fmt::format(
+        "name the files in it: {}{}* (a folder is read as one input only where it has the manifest.json of a job on a "
+        "cluster)",
+        path, path.ends_with('/') ? "" : "/");
   throw error(error_kind::missing_input, fmt::format("can't open {}: {}", path, errno_text(cause)), hint);
 }
 

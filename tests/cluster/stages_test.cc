@@ -165,6 +165,12 @@ TEST(stages, loops_run_as_a_whole_with_what_is_whole_beside_them) {
             "* a | 1 c r w from all:a");
 }
 
+TEST(stages, an_index_belongs_to_one_file) {
+  EXPECT_THROW(divided(std::string(numbers) + "  s: {op: sort, in: a, with: {by: [k]}}\n"
+                                              "  w: {op: file.write_rows, in: s, with: {path: o, index: true}}\n"),
+               error);
+}
+
 TEST(stages, tasks_have_no_standard_streams) {
   EXPECT_THROW(divided("  a: {op: file.read_lines, with: {path: \"-\"}}\n"
                        "  w: {op: file.write_lines, in: a, with: {path: o}}\n"),

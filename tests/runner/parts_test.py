@@ -3,48 +3,85 @@
 
 import json
 import pathlib
+import shutil
 import sys
 
-from flowrun_process import main, process_test
+from flowrun_process import ROOT, main, process_test
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import parts  # noqa: E402
 
 ROWS = "{op: generate, with: {rows: 5000, columns: {k: \"u32(rand(1, i) % 100)\", n: i, t: \"concat('row ', i)\"}}}"
-# A format: how it is written and read.
+FEW = "{op: generate, with: {rows: 2, columns: {k: \"u32(7)\", n: i, t: \"'same'\"}}}"
+NUMBERS, TEXT = "{k: k, n: n}", "{k: k, n: n, t: t}"
+NUMBERS_TYPE, TEXT_TYPE = "type: {k: u32, n: u64}", "type: {k: u32, n: u64, t: string}"
+MESSAGE = "descriptors: shop.desc, message: shop.Visit"
+# A format: its columns, how it is written and read, and what is summed up of it.
 FORMATS = {
-    "csv": ("file.write_csv", "path: kept, header: true", "file.read_csv", "header: true, type: {k: u32, n: u64, t: string}"),
-    "json": ("file.write_json_lines", "path: kept", "file.read_json_lines", "type: {k: u32, n: u64, t: string}"),
-    "gzip": ("file.write_csv", "path: kept, compression: gzip", "file.read_csv", "type: {k: u32, n: u64, t: string}"),
-    "rows": ("file.write_rows", "path: kept", "file.read_rows", "type: {k: u32, n: u64}"),
-    "npy": ("file.write_npy", "path: kept", "file.read_npy", "type: {k: u32, n: u64}"),
+    "csv": (TEXT, "write_csv", "header: true", "read_csv", f"header: true, {TEXT_TYPE}", "sum(n)"),
+    "json": (TEXT, "write_json_lines", "", "read_json_lines", TEXT_TYPE, "sum(n)"),
+    "lines": (TEXT, "write_lines", "column: t", "read_lines", "", "sum(length(text))"),
+    "gzip": (TEXT, "write_csv", "compression: gzip", "read_csv", TEXT_TYPE, "sum(n)"),
+    "zstd": (TEXT, "write_csv", "header: true, compression: zstd", "read_csv", f"header: true, {TEXT_TYPE}", "sum(n)"),
+    "bzip2": (NUMBERS, "write_rows", "compression: bzip2", "read_rows", NUMBERS_TYPE, "sum(n)"),
+    "xz": (NUMBERS, "write_rows", "compression: xz", "read_rows", NUMBERS_TYPE, "sum(n)"),
+    "rows": (NUMBERS, "write_rows", "", "read_rows", NUMBERS_TYPE, "sum(n)"),
+    "npy": (NUMBERS, "write_npy", "", "read_npy", NUMBERS_TYPE, "sum(n)"),
+    "protobuf": ("{user: n, delta: i32(k)}", "write_protobuf", MESSAGE, "read_protobuf",
+                 f"{MESSAGE}, type: {{user: u64, delta: i32}}", "sum(user)"),
 }
 WRITING = """flowrun: 1
 nodes:
   made:   {made}
-  fitted: {{op: map, in: made, with: {{k: k, n: n{text}}}}}
-  sorted: {{op: sort, in: fitted, with: {{by: [k, n]}}}}
-  out:    {{op: {write}, in: sorted, with: {{{with_}}}}}
+  sorted: {{op: sort, in: made, with: {{by: [k, n]}}}}
+  fitted: {{op: map, in: sorted, with: {columns}}}
+  out:    {{op: file.{write}, in: fitted, with: {{path: kept, {with_}}}}}
 """
 READING = """flowrun: 1
 nodes:
-  kept: {{op: {read}, with: {{path: {path}, {with_}}}}}
-  sum:  {{op: reduce, in: kept, with: {{let: {{rows: "count()", n: "sum(n)"}}, hash: true}}}}
+  kept: {{op: file.{read}, with: {{path: {path}, {with_}}}}}
+  sum:  {{op: reduce, in: kept, with: {{let: {{rows: "count()", n: "{sum}"}}, hash: true}}}}
+"""
+COPYING = """flowrun: 1
+nodes:
+  kept: {{op: file.{read}, with: {{path: kept, {reading}}}}}
+  out:  {{op: file.{write}, in: kept, with: {{path: copy, {writing}}}}}
 """
 
 
 class parts_test(process_test):
+    def setUp(self):
+        super().setUp()
+        shutil.copy(ROOT / "tests/golden/jobs/protobuf/shop.desc", self.dir)
+
     def write_parts(self, kind="csv", width=3, made=ROWS):
-        write, with_, _, _ = FORMATS[kind]
-        text = ", t: t" if kind in ("csv", "json", "gzip") else ""
-        self.write("write.yaml", WRITING.format(made=made, text=text, write=write, with_=with_))
+        columns, write, with_, *_ = FORMATS[kind]
+        self.write("write.yaml", WRITING.format(made=made, columns=columns, write=write, with_=with_))
         done = self.flowrun("write.yaml", "-q", "-T", "scratch", "--cluster", f"local:{width}")
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def read(self, *options, kind="csv", path="kept"):
-        _, _, read, with_ = FORMATS[kind]
-        self.write("read.yaml", READING.format(read=read, path=path, with_=with_))
+        *_, read, with_, sums = FORMATS[kind]
+        self.write("read.yaml", READING.format(read=read, path=path, with_=with_, sum=sums))
         return self.flowrun("read.yaml", "-T", "scratch", *options)
+
+    def copy(self, kind, *options):
+        _, write, writing, read, reading, _ = FORMATS[kind]
+        writing = writing.replace("column: t", "")  # read_lines has a column of its own
+        self.write("copy.yaml", COPYING.format(read=read, reading=reading, write=write, writing=writing))
+        done = self.flowrun("copy.yaml", "-q", "-T", "scratch", *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.dir / "copy"
+
+    def verify_fails(self, said, *options):
+        done = self.flowrun("verify", "kept", *options)
+        self.assertEqual(done.returncode, 65, done.stdout)
+        self.assertRegex(done.stderr, said)
+
+    def change_manifest(self, change):
+        told = json.loads((self.dir / "kept/manifest.json").read_text())
+        change(told)
+        self.write("kept/manifest.json", json.dumps(told))
 
     def results(self, done):
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -57,35 +94,63 @@ class parts_test(process_test):
                 self.assertEqual(len(parts.parts_of(self.dir / "kept")), 3)
                 alone = self.results(self.read(kind=kind))
                 self.assertIn("sum.rows = 5000", alone)
-                self.assertIn("sum.n = 12497500", alone)
+                if kind != "lines":
+                    self.assertIn("sum.n = 12497500", alone)
                 self.assertEqual(self.results(self.read("--cluster", "local:2", kind=kind)), alone)
                 done = self.flowrun("verify", "kept")
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertRegex(done.stdout, r"^3 parts, 5,000 rows, .*: all as the manifest says\n$")
+
+    def test_parts_are_read_in_the_order_of_the_manifest(self):
+        for kind in ("csv", "lines", "rows", "npy", "protobuf"):
+            with self.subTest(kind):
+                self.write_parts(kind)
+                header = '"' if kind == "csv" else None
+                whole = parts.joined(self.dir / "kept", header)
+                self.assertEqual(self.copy(kind).read_bytes(), whole)
+                (self.dir / "copy").unlink()
+                self.assertEqual(parts.joined(self.copy(kind, "--cluster", "local:2"), header), whole)
+                shutil.rmtree(self.dir / "copy")
+        self.write_parts("rows")
+        whole = b"".join(path.read_bytes() for path in reversed(parts.parts_of(self.dir / "kept")))
+        self.change_manifest(lambda told: told["parts"].reverse())
+        self.assertEqual(self.copy("rows").read_bytes(), whole)
 
     def test_the_order_across_parts_is_verified(self):
         self.write_parts("rows")
         done = self.flowrun("verify", "kept", "--type", "k: u32, n: u64")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("Records: 5000", done.stdout)
-        told = json.loads((self.dir / "kept/manifest.json").read_text())
-        told["parts"].reverse()
-        self.write("kept/manifest.json", json.dumps(told))
-        done = self.flowrun("verify", "kept", "--type", "k: u32, n: u64")
-        self.assertEqual(done.returncode, 65, done.stdout)
-        self.assertIn("is not sorted", done.stderr)
+        self.assertIn("Duplicate keys: 0", done.stdout)
+        done = self.flowrun("verify", "kept", "--type", "k: u32, n: u64", "--by=k")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Duplicate keys: 4900", done.stdout)
+        self.change_manifest(lambda told: told["parts"].reverse())
+        self.assertEqual(self.flowrun("verify", "kept").returncode, 0)
+        self.verify_fails("kept is not sorted: 2 of its rows are smaller", "--type", "k: u32, n: u64")
+        done = self.flowrun("verify", "kept", "--type", "k: u32, n: u64", "--any-order")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.verify_fails(r"kept/part-00002 has [\d,]+ rows of this type, and the manifest says [\d,]+\n",
+                          "--type", "n: u32", "--any-order")
+        # Without a type the rows are those of the sort benchmark, as in a file.
+        self.verify_fails("kept/part-00002 ends within a row|kept/part-00002 has", "--by", "key")
 
     def test_parts_without_rows(self):
-        self.write_parts(made="{op: generate, with: {rows: 2, columns: {k: \"u32(7)\", n: i, t: \"'same'\"}}}", width=5)
-        self.assertEqual(len(parts.parts_of(self.dir / "kept")), 5)
-        self.assertIn("sum.rows = 2", self.results(self.read()))
-        self.assertEqual(self.flowrun("verify", "kept").returncode, 0)
+        for kind in FORMATS:
+            with self.subTest(kind):
+                self.write_parts(kind, made=FEW, width=5)
+                self.assertEqual(len(parts.parts_of(self.dir / "kept")), 5)
+                self.assertIn("sum.rows = 2", self.results(self.read(kind=kind)))
+                self.assertIn("sum.rows = 2", self.results(self.read("--cluster", "local:2", kind=kind)))
+                self.assertEqual(self.flowrun("verify", "kept").returncode, 0)
 
     def test_a_folder_among_files(self):
         self.write_parts("rows")
         whole = b"".join(path.read_bytes() for path in parts.parts_of(self.dir / "kept"))
         self.write("more", whole)
-        self.assertIn("sum.rows = 10000", self.results(self.read(kind="rows", path="[more, kept]")))
+        alone = self.results(self.read(kind="rows", path="[more, kept]"))
+        self.assertIn("sum.rows = 10000", alone)
+        self.assertEqual(self.results(self.read("--cluster", "local:2", kind="rows", path="[more, kept/]")), alone)
 
     def test_damage_is_told(self):
         def damaged(change, said, run=True):
@@ -99,12 +164,15 @@ class parts_test(process_test):
                 self.assertEqual(done.returncode, 78, done.stderr)
                 self.assertIn("read.yaml:3:42: error: ", done.stderr)
                 self.assertIn(said, done.stderr)
+                self.assertEqual(self.read("--cluster", "local:2").returncode, 78)
 
         part = "part-00001"
         damaged(lambda kept: (kept / part).unlink(), f"kept/{part}: the manifest names it, and it can't be read")
         damaged(lambda kept: (kept / part).write_bytes(b"x"), f"kept/{part}: it has 1 bytes, and the manifest says")
         damaged(lambda kept: (kept / "manifest.json").write_text("{"), "kept/manifest.json: it is no manifest of parts")
         damaged(lambda kept: (kept / "manifest.json").write_text('{"format": 9}'), "was written by a later version")
+        damaged(lambda kept: self.change_manifest(lambda told: told["parts"].pop()),
+                "kept/manifest.json: its sums of rows and bytes are not those of its parts")
         damaged(lambda kept: (kept / "manifest.json").write_text(
             (kept / "manifest.json").read_text().replace(part, "../read.yaml")), "a part of it lies elsewhere")
 
@@ -119,7 +187,10 @@ class parts_test(process_test):
         (self.dir / "kept").mkdir()
         done = self.read()
         self.assertEqual(done.returncode, 66, done.stderr)
-        self.assertIn("can't open kept: Is a directory", done.stderr)
+        self.assertIn("read.yaml:3:42: error: can't open kept: Is a directory", done.stderr)
+        self.assertIn("name the files in it: kept/* (a folder is read as one input only where it has the manifest.json "
+                      "of a job on a cluster)", done.stderr)
+        self.fails(66, self.flowrun("verify", "kept"), "can't read kept: Is a directory", "manifest.json")
 
 
 if __name__ == "__main__":

@@ -170,8 +170,9 @@ plan::parameter_declaration input_path_parameter() {
   p.required = true;
   p.help =
       "A file, or a list of files that are read one after another; - is standard input. Wildcards stand for the files "
-      "that they match, sorted by name: * and ? within a name, [a-z], ** for any directories. Content that is "
-      "compressed with gzip, zstd, bzip2 or xz is decoded.";
+      "that they match, sorted by name: * and ? within a name, [a-z], ** for any directories. A folder that a job "
+      "with --cluster has written stands for its parts. Content that is compressed with gzip, zstd, bzip2 or xz is "
+      "decoded.";
   return p;
 }
 
