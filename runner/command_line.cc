@@ -294,12 +294,12 @@ class parser {
   }
 
   void finish_worker() {
+    out_.worker.run = values_of(run_);
+    out_.worker.run.resources = values_of(resources_);
     if (worker_task_.empty())
       throw error(error_kind::usage, "worker needs a DIR, a STAGE and a TASK", hint_for_help());
     out_.worker.stage = number_of("STAGE", worker_stage_);
     out_.worker.task = number_of("TASK", worker_task_);
-    out_.worker.run = values_of(run_);
-    out_.worker.run.resources = values_of(resources_);
   }
 
   words command_names() const {

@@ -21,6 +21,13 @@ constexpr const char* hint = "name a directory of yours on a disk with room as s
   throw error(kind, fmt::format("can't use the scratch directory {}: {}", path, cause), hint);
 }
 
+// What may be different later, or why it can't be there.
+error_kind kind_of(int cause) {
+  const bool for_now = cause == ENOSPC || cause == EDQUOT || cause == ENOMEM || cause == EMFILE || cause == ENFILE;
+  return for_now ? error_kind::resources : error_kind::output;
+}
+[[noreturn]] void refuse(const std::string& path, int cause) { refuse(path, errno_text(cause), kind_of(cause)); }
+
 // lstat would follow "link/".
 std::string without_slashes_behind(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -33,8 +40,7 @@ std::string without_slashes_behind(std::string path) {
   if (stat(prefix.c_str(), &found) == 0) refuse(path, fmt::format("{} is not a directory", prefix));
   if (lstat(prefix.c_str(), &found) == 0 && S_ISLNK(found.st_mode))
     refuse(path, fmt::format("{} is a symbolic link that leads nowhere", prefix));
-  refuse(path, fmt::format("can't make {}: {}", prefix, errno_text(cause)),
-         cause == ENOSPC || cause == EDQUOT ? error_kind::resources : error_kind::output);
+  refuse(path, fmt::format("can't make {}: {}", prefix, errno_text(cause)), kind_of(cause));
 }
 
 bool is_ours(const struct stat& entry) { return entry.st_uid == geteuid() || entry.st_uid == 0; }
@@ -48,7 +54,7 @@ void refuse_planted(const std::string& asked, const std::string& path) {
     const std::string prefix = path.substr(0, end);
     struct stat entry {};
     struct stat directory {};
-    if (lstat(prefix.c_str(), &entry) != 0 || stat(prefix.c_str(), &directory) != 0) refuse(asked, errno_text(errno));
+    if (lstat(prefix.c_str(), &entry) != 0 || stat(prefix.c_str(), &directory) != 0) refuse(asked, errno);
     if (open_to_all && !is_ours(entry))
       refuse(asked, fmt::format("{} is a {} of another user (id {}) in a directory that everybody may write to", prefix,
                                 S_ISLNK(entry.st_mode) ? "symbolic link" : "directory", entry.st_uid));
@@ -65,12 +71,12 @@ bool is_directory(const std::string& path) {
 // Of a directory that exists.
 void refuse_led_elsewhere(const std::string& asked, const std::string& path) {
   struct stat found {};
-  if (lstat(path.c_str(), &found) != 0) refuse(asked, errno_text(errno));
+  if (lstat(path.c_str(), &found) != 0) refuse(asked, errno);
   if (S_ISLNK(found.st_mode) && !is_ours(found))
     refuse(asked, fmt::format("it is a symbolic link that belongs to another user (id {})", found.st_uid));
   refuse_planted(asked, path);
   const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), std::free);
-  if (!real) refuse(asked, errno_text(errno));
+  if (!real) refuse(asked, errno);
   refuse_planted(asked, real.get());
 }
 
@@ -89,7 +95,7 @@ void prepare_scratch_directory(const std::string& path) {
     if (end == std::string::npos) break;
   }
   refuse_led_elsewhere(path, trimmed);
-  if (access(trimmed.c_str(), W_OK | X_OK) != 0) refuse(path, errno_text(errno));
+  if (access(trimmed.c_str(), W_OK | X_OK) != 0) refuse(path, errno);
 }
 
 void try_scratch_directory(const std::string& path) {
