@@ -31,6 +31,8 @@ settings check(plan::node_checker& node) {
   if (auto type = node.row_type("type")) s.type = *std::move(type);
   s.range = operators::row_range_parameter(node, "range");
   s.sorted_by = operators::read_declared_order(node, s.type);
+  if ((s.range.from > 0 || s.range.to < UINT64_MAX) && s.paths.size() > 1)
+    node.fault_at_parameter("range", "a range needs a single file", "one path");
   if (!node.ok()) return s;
   s.inputs = operators::look_at_inputs(node, s.paths, false);
   s.inputs.beginning.clear();
@@ -54,6 +56,7 @@ class exchange_source final : public exec::source {
  public:
   exchange_source(exec::build_context& c, const settings& s)
       : row_bytes_(s.type.row_bytes()),
+        most_rows_(most_rows(s.type, c.batches.target_bytes)),
         range_(s.range),
         pool_(c.job.pool()),
         input_(c.job, c.counters, parts_of(s), operators::reading_options(c.job, c.memory_bytes, 1)) {}
@@ -75,6 +78,12 @@ class exchange_source final : public exec::source {
     std::string path;
     std::vector<exchange_frame> frames;
   };
+
+  // Rows of a batch. The task that wrote a frame may have had more memory than this one. Parts of a frame with strings
+  // would each count its whole heap, so such a frame stays one batch.
+  static size_t most_rows(const record::row_type& type, size_t target_bytes) {
+    return type.has_strings() ? SIZE_MAX : record::shape_for(type, target_bytes).max_rows;
+  }
 
   std::vector<operators::file_input::part> parts_of(const settings& s) {
     std::vector<operators::file_input::part> out;
@@ -117,10 +126,15 @@ class exchange_source final : public exec::source {
   void add(record::batch rows) {
     const uint64_t from = std::max(range_.from, rows.first_row) - rows.first_row;
     const uint64_t to = std::min(range_.to, rows.first_row + rows.num_rows) - rows.first_row;
-    batches_.push_back(rows.slice(from, to - from));
+    for (uint64_t at = from; at < to;) {
+      const uint64_t count = std::min<uint64_t>(most_rows_, to - at);
+      batches_.push_back(rows.slice(at, count));
+      at += count;
+    }
   }
 
   const uint32_t row_bytes_;
+  const size_t most_rows_;
   const operators::row_range range_;
   record::batch_pool& pool_;
   std::vector<part> parts_;
