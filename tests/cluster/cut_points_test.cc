@@ -165,5 +165,75 @@ TEST(cut_points, parts_are_of_about_one_size) {
   EXPECT_EQ(num_full, 1U);
 }
 
+// Of the streams together.
+uint64_t rows_of_part(const cut_rows& cuts, size_t part) {
+  uint64_t rows = 0;
+  for (size_t s = 0; s < cuts[part].size(); ++s)
+    for (size_t r = 0; r < cuts[part][s].size(); ++r) rows += cuts[part + 1][s][r] - cuts[part][s][r];
+  return rows;
+}
+
+TEST(cut_points, descending_keys_of_two_streams_come_out_even) {
+  const temporary_directory home;
+  record::random_rows random;
+  const record::row_type left_type = record::type_of({{"k", "u64"}}),
+                         right_type = record::type_of({{"s", "string"}, {"k", "u64"}});
+  const record::key left_key = {{0, true, 0, 0}}, right_key = {{1, true, 0, 0}};
+  runs left(home, "a", left_type, left_key), right(home, "b", right_type, right_key);
+  for (int r = 0; r < 3; ++r) left.add(random, 9000, 16384);
+  for (int r = 0; r < 2; ++r) right.add(random, 6000, 16384);
+  const cut_rows cuts = cut_points({left.stream(), right.stream()}, 4, 1);
+  expect_right({&left, &right}, cuts, 4,
+               {{left_type, left_key},
+                {left_type, left_key, right_type, right_key},
+                {right_type, right_key, left_type, left_key},
+                {right_type, right_key}});
+  for (size_t part = 0; part < 4; ++part)
+    EXPECT_NEAR(static_cast<double>(rows_of_part(cuts, part)), 39000.0 / 4, 5 * 512 + 1);
+  // The same files are cut at the same rows.
+  EXPECT_EQ(cut_points({left.stream(), right.stream()}, 4, 1), cuts);
+}
+
+TEST(cut_points, few_rows_and_none) {
+  const temporary_directory home;
+  record::random_rows random;
+  const record::row_type type = record::type_of({{"k", "u64"}, {"s", "string"}});
+  const record::key key = {{0, false, 0, 0}, {1, true, 0, 0}};
+  for (const size_t num_rows : {0, 1, 2, 3})
+    for (const size_t kept : {0, 1, 2}) {
+      runs few(home, fmt::format("few{}-{}-", num_rows, kept), type, key);
+      few.add(random, 0, 1);
+      few.add(random, num_rows, 1);
+      few.add(random, 0, 1);
+      const record::key front(key.begin(), key.begin() + static_cast<std::ptrdiff_t>(kept));
+      const std::vector<record::row_comparator> prefixes =
+          kept == 0 ? std::vector<record::row_comparator>() : std::vector<record::row_comparator>{{type, front}};
+      expect_right({&few}, cut_points({few.stream()}, 8, kept), 8, prefixes);
+    }
+  // A stream without a run.
+  const cut_rows none = cut_points({{{}, type, key}}, 3, 1);
+  EXPECT_EQ(none, cut_rows(4, {{}}));
+}
+
+// Rows that are equal in the front of the key are many, and those before and after them few.
+TEST(cut_points, a_key_that_most_rows_have_stays_in_one_part) {
+  const temporary_directory home;
+  const record::row_type type = record::type_of({{"k", "u16"}, {"x", "u64"}});
+  const record::key key = {{0, false, 0, 0}, {1, false, 0, 0}};
+  for (unsigned seed = 1; seed <= 10; ++seed) {
+    record::random_rows random;
+    random.random.seed(seed);
+    runs skewed(home, fmt::format("s{}-", seed), type, key);
+    for (int r = 0; r < 3; ++r) {
+      random.distinct = r == 0 ? 0 : 2;
+      skewed.add(random, 300 + random.below(3000), 4096);
+    }
+    for (const size_t num_parts : {2, 5, 9}) {
+      expect_right({&skewed}, cut_points({skewed.stream()}, num_parts, 1), num_parts, {{type, {key[0]}}});
+      expect_right({&skewed}, cut_points({skewed.stream()}, num_parts, 0), num_parts, {});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace flowrun::cluster
