@@ -6,7 +6,7 @@ TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 PRESETS := release debug asan tsan
 FLOWRUN := build/release/bin/flowrun
 EXAMPLE := debian-depends
-SOURCES = $(shell find engine operators specs runner tests -name '*.cc' -o -name '*.h')
+SOURCES = $(shell find cluster engine operators specs runner tests -name '*.cc' -o -name '*.h')
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build $(PRESETS) run test torture bench figures reference cluster cluster-down cluster-jar package package-test format tidy clean
@@ -98,7 +98,7 @@ tidy:  ## clang-tidy over every source
 	@tools/setup --dev
 	cmake --preset release -B build/tidy -DFLOWRUN_PRECOMPILED_HEADERS=OFF
 	cmake --build build/tidy --parallel $(JOBS) --target flowrun_operators
-	run-clang-tidy -quiet -p build/tidy -j $(JOBS) '/(engine|operators|specs|runner)/.*\.cc$$'
+	run-clang-tidy -quiet -p build/tidy -j $(JOBS) '/(cluster|engine|operators|specs|runner)/.*\.cc$$'
 
 clean:  ## remove build/ and out/
 	rm -rf build out

@@ -225,6 +225,8 @@ int linkat(int old_directory, const char* old_path, int new_directory, const cha
   return done;
 }
 
+int link(const char* old_path, const char* new_path) { return linkat(AT_FDCWD, old_path, AT_FDCWD, new_path, 0); }
+
 int unlinkat(int directory, const char* name, int flags) {
   const full_path path = path_in(directory, name);
   const fault found = next_of(call::unlink, path.data());
