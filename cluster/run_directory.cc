@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -37,20 +38,6 @@ std::string made(const std::string& scratch) {
   return whole.string();
 }
 
-void remove_dead(const std::string& scratch) {
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(scratch, ignored)) {
-    const std::string name = entry.path().filename().string();
-    struct stat there {};
-    if (!name.starts_with(prefix) || name.starts_with(std::string(prefix) + resumed)) continue;
-    if (::lstat(entry.path().c_str(), &there) != 0 || there.st_uid != ::geteuid()) continue;
-    const int lock = locked_directory(entry.path().string());
-    if (lock < 0) continue;
-    fs::remove_all(entry.path(), ignored);
-    ::close(lock);
-  }
-}
-
 std::vector<std::string> differences(const run_facts& before, const run_facts& now) {
   std::vector<std::string> out;
   for (const auto& [name, value] : now) {
@@ -65,11 +52,43 @@ std::vector<std::string> differences(const run_facts& before, const run_facts& n
   return out;
 }
 
+bool can_be_resumed(const std::string& path) {
+  return fs::path(path).filename().string().starts_with(std::string(prefix) + resumed);
+}
+
 }  // namespace
+
+std::vector<found_run> find_runs(const std::string& scratch) {
+  std::vector<found_run> out;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(scratch, ignored)) {
+    struct stat there {};
+    const std::string path = entry.path().string();
+    if (!entry.path().filename().string().starts_with(prefix)) continue;
+    if (::lstat(path.c_str(), &there) != 0 || !S_ISDIR(there.st_mode) || there.st_uid != ::geteuid()) continue;
+    const int lock = locked_directory(path);
+    found_run& found = out.emplace_back(found_run{path, 0, lock < 0});
+    if (lock >= 0) ::close(lock);
+    for (const fs::directory_entry& file : fs::recursive_directory_iterator(path, ignored))
+      if (file.is_regular_file(ignored)) found.num_bytes += file.file_size(ignored);
+  }
+  std::sort(out.begin(), out.end(), [](const found_run& a, const found_run& b) { return a.path < b.path; });
+  return out;
+}
+
+bool remove_if_dead(const found_run& found) {
+  const int lock = locked_directory(found.path);
+  if (lock < 0) return false;
+  std::error_code problem;
+  fs::remove_all(found.path, problem);
+  ::close(lock);
+  return !problem;
+}
 
 run_directory::run_directory(const std::string& scratch) {
   const std::string parent = made(scratch);
-  remove_dead(parent);
+  for (const found_run& found : find_runs(parent))
+    if (!can_be_resumed(found.path)) remove_if_dead(found);
   path_ = fmt::format("{}/{}XXXXXX", parent, prefix);
   if (::mkdtemp(path_.data()) == nullptr) refuse(scratch, errno);
   lock();

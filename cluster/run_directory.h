@@ -7,6 +7,7 @@
 // can be locked belongs to nobody who is alive: that of a run that leaves nothing is removed by the next run.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -41,5 +42,16 @@ class run_directory {
   bool keeps_ = false;
   std::vector<std::string> reasons_;
 };
+
+// One of this user that was found in a scratch directory.
+struct found_run {
+  std::string path;
+  uint64_t num_bytes = 0;
+  bool is_at_work = false;
+};
+// By path.
+std::vector<found_run> find_runs(const std::string& scratch);
+// False: a driver works there now, or it can't be removed.
+bool remove_if_dead(const found_run& found);
 
 }  // namespace flowrun::cluster

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "cluster/run_directory.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/resume/manifest.h"
@@ -66,6 +67,22 @@ int clean(const clean_arguments& arguments, terminal& screen) {
         ++num_failed;
         screen.warn(fmt::format("{}; can't be removed: {}", what, cause.empty() ? "a job works there now" : cause));
       }
+    }
+  for (const std::string& place : places(arguments))
+    for (const cluster::found_run& found : cluster::find_runs(place)) {
+      ++num_found;
+      const std::string what = fmt::format("{}: {}, of a job on a cluster", found.path, format_bytes(found.num_bytes));
+      if (found.is_at_work) {
+        print_lines(fmt::format("{}; its driver works there: left\n", what));
+        continue;
+      }
+      if (!arguments.only_list && !cluster::remove_if_dead(found)) {
+        ++num_failed;
+        screen.warn(fmt::format("{}; can't be removed", what));
+        continue;
+      }
+      print_lines(fmt::format("{}; {}\n", what, arguments.only_list ? "would be removed" : "removed"));
+      num_bytes += found.num_bytes;
     }
   if (num_found == 0)
     screen.say(fmt::format("flowrun: nothing to clean in {}\n", fmt::join(places(arguments), ", ")));

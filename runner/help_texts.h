@@ -68,7 +68,8 @@ inline constexpr const char* clean_examples =
   flowrun clean /ssd0/tmp /ssd1/tmp
 
 A job with --resume keeps a directory flowrun-resume-KEY in each of its scratch directories until it has succeeded.
-Those of jobs that are running are left alone. Other jobs leave nothing, however they end.
+Those of jobs that are running are left alone. So it is with flowrun-cluster-… of jobs on a cluster. Other jobs leave
+nothing, however they end.
 Exit codes: 0 done, 66 no such directory, 74 something can't be removed.)text";
 
 inline constexpr const char* infer_examples =

@@ -214,6 +214,21 @@ class cluster_test(process_test):
         self.nothing_left()
         self.assertEqual([path.name for path in self.dir.glob(".*.tmp")], [])
 
+    def test_clean_removes_what_a_killed_driver_has_left_and_nothing_of_one_at_work(self):
+        run = ("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2", "-p", f"rows={LONG}", "--resume")
+        driver = self.start(*run)
+        self.until_workers(driver, 0)
+        done = self.flowrun("clean", "scratch")
+        self.assertIn("of a job on a cluster; its driver works there: left", done.stdout)
+        driver.kill()
+        driver.communicate()
+        done = self.flowrun("clean", "-n", "scratch")
+        self.assertRegex(done.stdout, r"flowrun-cluster-resume-\w+: .*; would be removed")
+        self.assertNotEqual(list((self.dir / "scratch").iterdir()), [])
+        done = self.flowrun("clean", "scratch")
+        self.assertRegex(done.stdout, r"flowrun-cluster-resume-\w+: .*; removed")
+        self.assertEqual(list((self.dir / "scratch").iterdir()), [])
+
     def test_what_has_changed_starts_over(self):
         run = ("job.yaml", "-T", "scratch", "--cluster", "local:2", "-p", f"rows={LONG}", "--resume")
         driver = self.start(*run)
