@@ -4,6 +4,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+
 namespace flowrun::cluster {
 
 int locked_directory(const std::string& path) {
@@ -12,6 +17,19 @@ int locked_directory(const std::string& path) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
   ::close(descriptor);
   return -1;
+}
+
+bool remove_directory(const std::string& path) {
+  constexpr auto most = std::chrono::seconds(10);
+  constexpr auto between = std::chrono::milliseconds(50);
+  for (const auto start = std::chrono::steady_clock::now();; std::this_thread::sleep_for(between)) {
+    std::error_code problem;
+    std::filesystem::remove_all(path, problem);
+    if (!problem) return true;
+    const bool is_written_into =
+        problem == std::errc::directory_not_empty || problem == std::errc::no_such_file_or_directory;
+    if (!is_written_into || std::chrono::steady_clock::now() - start > most) return false;
+  }
 }
 
 }  // namespace flowrun::cluster

@@ -8,4 +8,8 @@ namespace flowrun::cluster {
 // A descriptor that holds the lock until it is closed. -1: another process has it, or it is no directory.
 int locked_directory(const std::string& path);
 
+// Removes a directory with all it has. Workers end when their driver has died, but not at once: while somebody writes
+// into it, it is tried again, for 10 s at most. False: something can't be removed.
+bool remove_directory(const std::string& path);
+
 }  // namespace flowrun::cluster

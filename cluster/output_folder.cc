@@ -80,8 +80,7 @@ output_folder::output_folder(std::string path, const std::string& id)
 }
 
 output_folder::~output_folder() {
-  std::error_code ignored;
-  if (!placed_ && !keeps_) fs::remove_all(hidden_, ignored);
+  if (!placed_ && !keeps_) remove_directory(hidden_);
   if (lock_ >= 0) ::close(lock_);
 }
 
@@ -96,7 +95,7 @@ void output_folder::remove_left() const {
     if (!name.starts_with(prefix) || !name.ends_with(".tmp") || name == fs::path(hidden_).filename().string()) continue;
     const int lock = locked_directory(entry.path().string());
     if (lock < 0) continue;
-    fs::remove_all(entry.path(), ignored);
+    remove_directory(entry.path().string());
     ::close(lock);
   }
 }
@@ -143,8 +142,7 @@ void output_folder::place() {
   if (::rename(hidden_.c_str(), target.c_str()) != 0) {
     // Something has the name: a file, or an earlier output. It goes only when the new one is in its place.
     if (::renameat2(AT_FDCWD, hidden_.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) refuse(path_, errno);
-    std::error_code ignored;
-    fs::remove_all(hidden_, ignored);
+    remove_directory(hidden_);
   }
   placed_ = true;
   const std::string parent = fs::path(target).parent_path().string();

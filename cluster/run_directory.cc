@@ -56,6 +56,17 @@ bool can_be_resumed(const std::string& path) {
   return fs::path(path).filename().string().starts_with(std::string(prefix) + resumed);
 }
 
+// Files may go while they are counted.
+uint64_t num_bytes_in(const std::string& path) {
+  uint64_t out = 0;
+  std::error_code problem, ignored;
+  for (fs::recursive_directory_iterator at(path, problem), end; !problem && at != end; at.increment(problem)) {
+    const uint64_t size = at->is_regular_file(ignored) ? at->file_size(ignored) : 0;
+    if (!ignored) out += size;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<found_run> find_runs(const std::string& scratch) {
@@ -69,8 +80,7 @@ std::vector<found_run> find_runs(const std::string& scratch) {
     const int lock = locked_directory(path);
     found_run& found = out.emplace_back(found_run{path, 0, lock < 0});
     if (lock >= 0) ::close(lock);
-    for (const fs::directory_entry& file : fs::recursive_directory_iterator(path, ignored))
-      if (file.is_regular_file(ignored)) found.num_bytes += file.file_size(ignored);
+    found.num_bytes = num_bytes_in(path);
   }
   std::sort(out.begin(), out.end(), [](const found_run& a, const found_run& b) { return a.path < b.path; });
   return out;
@@ -79,10 +89,9 @@ std::vector<found_run> find_runs(const std::string& scratch) {
 bool remove_if_dead(const found_run& found) {
   const int lock = locked_directory(found.path);
   if (lock < 0) return false;
-  std::error_code problem;
-  fs::remove_all(found.path, problem);
+  const bool is_gone = remove_directory(found.path);
   ::close(lock);
-  return !problem;
+  return is_gone;
 }
 
 run_directory::run_directory(const std::string& scratch) {
@@ -122,8 +131,7 @@ void run_directory::lock() {
 }
 
 run_directory::~run_directory() {
-  std::error_code ignored;
-  if (!keeps_) fs::remove_all(path_, ignored);
+  if (!keeps_) remove_directory(path_);
   if (lock_ >= 0) ::close(lock_);
 }
 

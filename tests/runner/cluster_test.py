@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import sys
+import threading
 import time
 
 from flowrun_process import main, process_test
@@ -228,6 +229,30 @@ class cluster_test(process_test):
         done = self.flowrun("clean", "scratch")
         self.assertRegex(done.stdout, r"flowrun-cluster-resume-\w+: .*; removed")
         self.assertEqual(list((self.dir / "scratch").iterdir()), [])
+
+    def test_clean_waits_for_workers_that_are_about_to_end(self):
+        directory = self.dir / "scratch/flowrun-cluster-resume-0"
+        directory.mkdir(parents=True)
+        ends = time.monotonic() + 1
+
+        def write():
+            number = 0
+            while time.monotonic() < ends:
+                try:
+                    (directory / f"written-{number}").write_bytes(b"")
+                except FileNotFoundError:  # the directory is gone
+                    return
+                number += 1
+
+        workers = [threading.Thread(target=write) for _ in range(4)]
+        for worker in workers:
+            worker.start()
+        done = self.flowrun("clean", "scratch")
+        for worker in workers:
+            worker.join()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"flowrun-cluster-resume-0: .*; removed")
+        self.assertFalse(directory.exists())
 
     def test_what_has_changed_starts_over(self):
         run = ("job.yaml", "-T", "scratch", "--cluster", "local:2", "-p", f"rows={LONG}", "--resume")
