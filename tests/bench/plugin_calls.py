@@ -10,8 +10,8 @@ import flowrun_job
 import side_by_side
 
 # With so many pairs the interval of the cheapest function is 0.02 wide on two cores that are used a little otherwise,
-# and 0.08 where four processes want them. The tables of functions and operators take under three minutes together, and
-# twice as long on cores as busy as that.
+# and 0.08 where four processes want them. The tables of functions and operators take five minutes together, and twice
+# as long on cores as busy as that.
 PAIRS = 151
 
 JOB = """flowrun: 1
@@ -22,16 +22,18 @@ nodes:
   result: {{op: reduce, in: called, with: {{hash: true}}}}
 """
 TEXT = """, t: "concat('some text ', i)\""""
-# (what, built in, as a plugin, rows). The node takes a few milliseconds: long beside its first batches, whose memory is
-# new (0.1 ms), and so short that other processes seldom interrupt it.
+# (what, built in, as a plugin, rows). The node takes some milliseconds: long beside its first batches, whose memory is
+# new (0.1 ms), and beside the first call of a plugin, which is told by itself; and so short that other processes seldom
+# interrupt it.
 CALLS = [
     ("sqrt(f)", "sqrt(f)", "calls.sqrt(f)", 4_000_000),
     ("popcount(x)", "popcount(x)", "calls.popcount(x)", 4_000_000),
-    ("min(x, 1000)", "min(x, 1000)", "calls.min(x, 1000)", 4_000_000),
+    ("min(x, 1000)", "min(x, 1000)", "calls.min(x, 1000)", 12_000_000),
     ("starts_with(t, 'some')", "starts_with(t, 'some')", "calls.starts_with(t, 'some')", 500_000),
     ("upper(t)", "upper(t)", "calls.upper(t)", 300_000),
 ]
-COPIED_ROWS = 4_000_000
+COPIED_ROWS = 12_000_000
+ONE_CHUNK = 1024
 
 
 class runner:
@@ -77,8 +79,10 @@ def run(options):
         print(f"| {what} | {a:.2f} | {b:.2f} | {both.cells()} | ≤ 1.05 |", flush=True)
     copied = told.compare("a copy", "x ^ 0", "calls.same(x)", COPIED_ROWS, pairs).difference
     median, low, high = (seconds / (COPIED_ROWS / 1024) * 1e9 for seconds in (copied.median, copied.low, copied.high))
+    first = told.compare("the first call", "min(x, 1000)", "calls.min(x, 1000)", ONE_CHUNK, pairs).difference
     loading = told.loading(pairs)
     print(f"\nRatios are medians of {pairs} pairs of runs, with the interval that holds the true median with 95 %.\n"
           f"A call for a chunk of 1,024 rows that copies it: {median:.0f} ns beyond x ^ 0 ({low:.0f} to {high:.0f}). "
+          f"The first call of a thread: {first.median * 1e6:.0f} µs ({first.low * 1e6:.0f} to {first.high * 1e6:.0f}). "
           f"Loading a plugin: {loading.median * 1e3:.1f} ms ({loading.low * 1e3:.1f} to {loading.high * 1e3:.1f}).\n",
           flush=True)
