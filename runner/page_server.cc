@@ -41,7 +41,11 @@ bool names_this_machine(const char* host) {
   std::string_view name = host;
   if (name.starts_with('[')) return true;
   name = name.substr(0, name.find(':'));
-  return name == "localhost" || (!name.empty() && name.find_first_not_of("0123456789.") == std::string_view::npos);
+  if (name.ends_with('.')) name.remove_suffix(1);
+  constexpr std::string_view local = "localhost";
+  const auto is_alike = [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b); };
+  return std::equal(local.begin(), local.end(), name.begin(), name.end(), is_alike) ||
+         (!name.empty() && name.find_first_not_of("0123456789.") == std::string_view::npos);
 }
 
 void answer(mg_connection* to, const char* status, const char* type, std::string_view body, bool with_body = true) {

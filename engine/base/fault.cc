@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "engine/base/counted.h"
+
 namespace flowrun {
 
 namespace {
@@ -126,7 +128,7 @@ std::string render(std::vector<fault> faults, std::string_view text, of_alike sh
     if (alike[i] < first_alike) out += render(faults[i], text);
   }
   if (!faults.empty()) {
-    out += fmt::format("{} fault{}{}\n", faults.size(), faults.size() == 1 ? "" : "s", places_of(faults));
+    out += fmt::format("{}{}\n", counted(faults.size(), "fault"), places_of(faults));
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/base/calendar.h"
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
@@ -256,8 +257,7 @@ std::string report_text(const RunReport& report) {
     std::string notes;
     if (!n.fused_with().empty()) notes = "fused with " + n.fused_with();
     if (n.rejected_rows() > 0)
-      notes += fmt::format("{}{} row{} rejected", notes.empty() ? "" : ", ", format_count(n.rejected_rows()),
-                           n.rejected_rows() == 1 ? "" : "s");
+      notes += fmt::format("{}{} rejected", notes.empty() ? "" : ", ", counted(n.rejected_rows(), "row"));
     for (const auto& s : report.sorts())
       if (s.id() == n.id()) notes += note_of(s);
     for (const auto& [name, count] : std::map(n.counts().begin(), n.counts().end()))

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/counted.h"
+
 namespace flowrun::expr {
 
 namespace {
@@ -32,9 +34,9 @@ std::optional<operand_fault> never_equal(std::string_view op, const node_ptr& a,
   if (!bytes->type.is_bytes() || !text->type.is_string() || !text->literal || given == length) return std::nullopt;
   operand_fault out;
   out.argument = &text == &a ? 0 : 1;
-  out.message = fmt::format("a text of {} byte{} never equals one of {}, which {} holds", given, given == 1 ? "" : "s",
-                            length, record::to_string(bytes->type));
-  out.expected = fmt::format("a text of {} byte{}", length, length == 1 ? "" : "s");
+  out.message = fmt::format("a text of {} never equals one of {}, which {} holds", counted(given, "byte"), length,
+                            record::to_string(bytes->type));
+  out.expected = fmt::format("a text of {}", counted(length, "byte"));
   constexpr size_t most_written = 40;  // of the bytes in the advice
   if (given > length) {
     out.hint = fmt::format("to ask for the first {}, write {}", length == 1 ? "byte" : fmt::format("{} bytes", length),

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>  // std::call_once
 
+#include "engine/base/counted.h"
 #include "engine/base/mutex.h"
 #include "engine/base/units.h"
 #include "engine/expr/function_table.h"
@@ -179,7 +180,7 @@ std::variant<int, binding_fault> group_of(const given_argument& arg, const RE2& 
                          ""};
   }
   if (arg.lane <= static_cast<uint64_t>(groups)) return static_cast<int>(arg.lane);
-  return binding_fault{2, fmt::format("the pattern has {} group{}", groups, groups == 1 ? "" : "s"),
+  return binding_fault{2, fmt::format("the pattern has {}", counted(static_cast<uint64_t>(groups), "group")),
                        groups == 0 ? "0 for the whole match" : fmt::format("0 for the whole match, or 1 to {}", groups),
                        "put ( ) around the part that is wanted"};
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/io/decoder.h"
@@ -234,8 +235,8 @@ void refuse_cut_header(const std::string& path, std::span<const std::byte> begin
   const encoding named = encoding_of_name(path);
   if (beginning.size() >= telling_bytes || named == encoding::plain || recognise(beginning) != encoding::plain) return;
   throw error(error_kind::bad_data,
-              fmt::format("{}: its name says {}, but it has {} byte{}, too few for that: it is cut off", path,
-                          name_of(named), beginning.size(), beginning.size() == 1 ? "" : "s"),
+              fmt::format("{}: its name says {}, but it has {}, too few for that: it is cut off", path, name_of(named),
+                          counted(beginning.size(), "byte")),
               "get the file again; rename it where it is plain text");
 }
 

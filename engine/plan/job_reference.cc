@@ -9,6 +9,7 @@
 #include "engine/base/fault.h"
 #include "engine/record/value_type.h"
 #include "specs/parameters.h"
+#include "specs/resource_reader.h"
 
 namespace flowrun::plan {
 
@@ -17,8 +18,9 @@ namespace {
 // A key of the YAML of a job, or several with one meaning: "name, doc".
 struct job_key {
   std::string_view names;
-  std::string_view value;
-  std::string_view meaning;
+  std::string value;
+  std::string meaning;
+  std::string without = {};  // what holds where it isn't there; empty: the meaning says so
 };
 
 struct key_table {
@@ -100,6 +102,26 @@ const key_table& keys_of_test() {
        {"expect", "{NODE: rows, NODE.NAME: value}", "What a sink gets, and what a node reports (`reduce`, `check`)."},
        {"fails", "text", "The job fails, and its message has this part."},
        {"once", "true or false", "Not again with tiny blocks."}}};
+  return table;
+}
+
+const key_table& keys_of_resources() {
+  static const key_table table = {
+      "resources",
+      {{"memory", "bytes, or a share such as 50%", "The memory budget of the job.", "50%"},
+       {"threads", "1 to 4096", "Threads.", "all usable cores"},
+       {"scratch", "a directory, or a list",
+        "Where to spill, used in parallel. An item is a directory or `{path: DIR, limit: BYTES, weight: NUMBER}`: the "
+        "most it takes, and its speed relative to the others (its MB/s, say; without it, measured during the job).",
+        "~/.cache/flowrun"},
+       {"scratch_limit", "bytes", "The most that all scratch directories take together.", "none"},
+       {"block_size", "bytes", "Size of scratch blocks.", "by memory and runs"},
+       {"depth", fmt::format("1 to {}", specs::most_depth), "Transfers in flight per scratch disk.", "chosen"},
+       {"allocation", joined(specs::allocation_names(), ", "), "Which disk takes the next block of a run.",
+        fmt::format("`{}`", specs::allocation_names().back())},
+       {"io_order", joined(specs::io_order_names(), ", "),
+        "What a disk does when reads and writes wait for it; alternating: two of each in turn.",
+        fmt::format("`{}`", specs::io_order_names().front())}}};
   return table;
 }
 
@@ -287,9 +309,12 @@ std::vector<std::string> names_of(const job_key& key) {
 }
 
 std::string table_markdown(const key_table& table) {
-  std::string out = "| key | value | meaning |\n|---|---|---|\n";
+  const bool has_defaults = !table.keys.front().without.empty();
+  std::string out = has_defaults ? "| key | value | default | meaning |\n|---|---|---|---|\n"
+                                 : "| key | value | meaning |\n|---|---|---|\n";
   for (const job_key& key : table.keys)
-    out += fmt::format("| `{}` | {} | {} |\n", joined(names_of(key), "`, `"), key.value, key.meaning);
+    out += fmt::format("| `{}` | {} | {}{} |\n", joined(names_of(key), "`, `"), key.value,
+                       has_defaults ? key.without + " | " : "", key.meaning);
   return out;
 }
 
@@ -309,9 +334,9 @@ std::string without_links(std::string_view markdown) {
   return out;
 }
 
-const std::array<const key_table*, 5>& key_tables() {
-  static const std::array<const key_table*, 5> all = {&keys_of_job(), &keys_of_node(), &keys_of_parameter(),
-                                                      &keys_of_graph(), &keys_of_test()};
+const std::array<const key_table*, 6>& key_tables() {
+  static const std::array<const key_table*, 6> all = {&keys_of_job(),   &keys_of_node(), &keys_of_parameter(),
+                                                      &keys_of_graph(), &keys_of_test(), &keys_of_resources()};
   return all;
 }
 
@@ -331,9 +356,19 @@ std::string job_key_text(const std::string& name) {
     for (const job_key& key : table->keys) {
       const std::vector<std::string> names = names_of(key);
       if (std::find(names.begin(), names.end(), name) == names.end()) continue;
-      out += fmt::format("a key of {}: {}\n  {}\n", table->of, without_links(key.value), without_links(key.meaning));
+      out += fmt::format("a key of {}: {}{}\n  {}\n", table->of, without_links(key.value),
+                         key.without.empty() ? "" : "; default: " + without_links(key.without),
+                         without_links(key.meaning));
     }
   return out;
+}
+
+std::string resources_markdown() {
+  return "## Resources\n\nWhat a job may use, under `resources:` in the job or in the machine's configuration "
+         "(~/.config/flowrun/config.yaml, else /etc/flowrun.yaml). For each by itself, the command line comes first, "
+         "then the job, then the machine. `flowrun bench-disk --save` measures and writes `scratch`, `block_size` and "
+         "`depth`.\n\n" +
+         table_markdown(keys_of_resources()) + "\n";
 }
 
 std::string job_markdown() {

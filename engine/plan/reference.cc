@@ -11,7 +11,6 @@
 #include "engine/plan/job_reference.h"
 #include "engine/plan/parameter_shape.h"
 #include "engine/record/value_type.h"
-#include "specs/resource_reader.h"
 
 namespace flowrun::plan {
 
@@ -94,30 +93,6 @@ std::string rules_markdown() {
     out += "\n";
   }
   return out;
-}
-
-std::string resources_markdown() {
-  const std::string allocations = joined(specs::allocation_names(), ", ");
-  const std::string orders = joined(specs::io_order_names(), ", ");
-  return "## Resources\n\nWhat a job may use, under `resources:` in the job or in the machine's configuration "
-         "(~/.config/flowrun/config.yaml, else /etc/flowrun.yaml). For each by itself, the command line comes first, "
-         "then the job, then the machine. `flowrun bench-disk --save` measures and writes `scratch`, `block_size` and "
-         "`depth`.\n\n"
-         "| key | value | default | meaning |\n|---|---|---|---|\n"
-         "| `memory` | bytes, or a share such as 50% | 50% | The memory budget of the job. |\n"
-         "| `threads` | 1 to 4096 | all usable cores | Threads. |\n"
-         "| `scratch` | a directory, or a list | ~/.cache/flowrun | Where to spill, used in parallel. An item is a "
-         "directory or `{path: DIR, limit: BYTES, weight: NUMBER}`: the most it takes, and its speed relative to the "
-         "others (its MB/s, say; without it, measured during the job). |\n"
-         "| `scratch_limit` | bytes | none | The most that all scratch directories take together. |\n"
-         "| `block_size` | bytes | by memory and runs | Size of scratch blocks. |\n" +
-         fmt::format("| `depth` | 1 to {} | chosen | Transfers in flight per scratch disk. |\n", specs::most_depth) +
-         fmt::format("| `allocation` | {} | `{}` | Which disk takes the next block of a run. |\n", allocations,
-                     specs::allocation_names().back()) +
-         fmt::format(
-             "| `io_order` | {} | `{}` | What a disk does when reads and writes wait for it; alternating: two of each "
-             "in turn. |\n\n",
-             orders, specs::io_order_names().front());
 }
 
 constexpr std::string_view about_times =

@@ -54,6 +54,9 @@ class explain_test(process_test):
         for word in ("op", "in", "with", "on_error", "scalars"):
             self.assertIn("a key of a node: ", self.explained(word))
         self.assertIn("a key of a job: a list\n  Tests, which flowrun test runs.\n", self.explained("tests"))
+        self.assertIn("a key of resources: bytes, or a share such as 50%; default: 50%\n  The memory budget", self.explained("memory"))
+        for word in ("threads", "scratch", "scratch_limit", "block_size", "depth", "allocation", "io_order"):
+            self.assertIn("a key of resources: ", self.explained(word))
         # One word, three meanings.
         self.assertEqual(re.findall(r"^a key of (.+?):", self.explained("name"), re.MULTILINE), ["a job", "a test"])
         # A word may be an operator or a function, too.

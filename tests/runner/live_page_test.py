@@ -80,7 +80,8 @@ class live_page_test(process_test):
 
     def test_names_that_others_may_choose_are_refused(self):
         job = self.watched("-p", f"rows={ENDLESS}", "-m", "32MiB", "-T", "scratch")
-        for host, status in (("evil.example:80", 403), (f"localhost:{self.port}", 200), (f"127.0.0.1:{self.port}", 200)):
+        for host, status in (("evil.example:80", 403), (f"localhost:{self.port}", 200), (f"127.0.0.1:{self.port}", 200),
+                             ("LOCALHOST", 200), (f"localhost.:{self.port}", 200), ("localhost.example", 403), (".", 403)):  # fmt: skip
             self.assertEqual(self.ask("/state.json", Host=host)[0].status, status, host)
         self.stop(job)
 

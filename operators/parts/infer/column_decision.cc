@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "engine/base/calendar.h"
+#include "engine/base/counted.h"
 #include "engine/base/units.h"
 #include "engine/record/float_text.h"
 #include "operators/parts/text/csv_value.h"
@@ -209,7 +210,7 @@ class decision {
     if (seen_.values > 0) {
       explain_text();
       note(seen_.shortest == seen_.longest
-               ? fmt::format("{} byte{}", format_count(seen_.longest), seen_.longest == 1 ? "" : "s")
+               ? counted(seen_.longest, "byte")
                : fmt::format("{} to {} bytes", format_count(seen_.shortest), format_count(seen_.longest)));
       list_texts();
     } else {

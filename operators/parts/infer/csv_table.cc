@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "operators/parts/infer/column_decision.h"
@@ -139,8 +140,8 @@ class composition {
     const std::string quote = !table_.format.quote          ? ", no quotes"
                               : *table_.format.quote == '"' ? ""
                                                             : ", quoted with " + shown_byte(*table_.format.quote);
-    out_.notes.push_back(fmt::format("{} field{} a line, {} between them{}, {}", table_.columns.size(),
-                                     table_.columns.size() == 1 ? "" : "s", shown_byte(table_.format.delimiter), quote,
+    out_.notes.push_back(fmt::format("{} a line, {} between them{}, {}", counted(table_.columns.size(), "field"),
+                                     shown_byte(table_.format.delimiter), quote,
                                      table_.has_header ? "line 1 is a header" : "no header"));
     out_.questions.insert(out_.questions.begin(), table_.questions.begin(), table_.questions.end());
     if (table_.num_malformed > 0) {
