@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <random>
 #include <set>
@@ -14,6 +15,7 @@
 #include "cluster/output_folder.h"
 #include "cluster/output_tree.h"
 #include "cluster/stage_job.h"
+#include "cluster/stage_progress.h"
 #include "engine/base/error.h"
 #include "engine/io/descriptor_stream.h"
 #include "engine/plan/body_ports.h"
@@ -28,6 +30,9 @@ struct written_stream {
   std::vector<std::string> paths;
   size_t last_reader = 0;  // the last stage that reads it
 };
+
+// Workers write how far they are once a second.
+constexpr std::chrono::seconds between_readings{1};
 
 bool is_sink(const plan::node& n) { return n.declaration->role == plan::operator_role::sink && !plan::is_internal(n); }
 
@@ -98,20 +103,50 @@ class run {
     std::vector<size_t> missing;
     for (size_t task = 0; task < tasks.num_tasks(); ++task)
       if (::access(settings_.directory.done(s, task).c_str(), F_OK) != 0) missing.push_back(task);
-    driver_progress progress{s, cut_.all.size(), tasks.num_tasks() - missing.size(), tasks.num_tasks()};
-    progress.num_done_before = progress.num_done;
-    listener_.progress(progress);
-    scheduler_.run(
-        s, missing,
-        [&](size_t) {
-          ++progress.num_done;
-          listener_.progress(progress);
-        },
-        stop);
+    stage_progress progress(tasks.num_tasks());
+    for (size_t task = 0; task < tasks.num_tasks(); ++task)
+      if (std::find(missing.begin(), missing.end(), task) == missing.end()) finish(s, task, progress);
+    tell(s, progress);
+    auto read = std::chrono::steady_clock::now();
+    const auto finished = [&](size_t task) {
+      finish(s, task, progress);
+      tell(s, progress);
+    };
+    const auto waiting = [&] {
+      const auto now = std::chrono::steady_clock::now();
+      if (now - read >= between_readings) {
+        read_progress(settings_.directory, s, progress);
+        read = now;
+      }
+      tell(s, progress);
+    };
+    scheduler_.run(s, missing, {finished, waiting}, stop);
+    rows_before_ += progress.rows();
+    bytes_before_ += progress.bytes_read();
     for (size_t task = 0; task < tasks.num_tasks(); ++task) take(s, task);
     for (const auto& [stream, written] : streams_)
       if (written.last_reader == s)
         for (const std::string& path : written.paths) ::unlink(path.c_str());
+  }
+
+  Done done_of(size_t s, size_t task) const {
+    Done done;
+    if (!read_message(settings_.directory.done(s, task), done))
+      throw error(error_kind::internal, fmt::format("task {} of stage {} ended and isn't done", task + 1, s + 1), "");
+    return done;
+  }
+
+  void finish(size_t s, size_t task, stage_progress& progress) const {
+    progress.finish(task, done_of(s, task).progress());
+  }
+
+  void tell(size_t s, const stage_progress& progress) const {
+    std::vector<std::string> names;
+    for (const int n : cut_.all[s].nodes) names.push_back(at(n).id);
+    for (const int n : cut_.all[s].runs) names.push_back(at(n).id);
+    listener_.progress({s, cut_.all.size(), progress.num_done(), progress.num_tasks(), progress.ratio(),
+                        rows_before_ + progress.rows(), bytes_before_ + progress.bytes_read(),
+                        fmt::format("{}", fmt::join(names, ", "))});
   }
 
   StageTasks tasks_of(size_t s) {
@@ -166,9 +201,7 @@ class run {
 
   // What the attempt that was first has written.
   void take(size_t s, size_t task) {
-    Done done;
-    if (!read_message(settings_.directory.done(s, task), done))
-      throw error(error_kind::internal, fmt::format("task {} of stage {} ended and isn't done", task + 1, s + 1), "");
+    const Done done = done_of(s, task);
     const std::vector<stream> written = streams_written(cut_, s);
     FLOWRUN_CHECK(static_cast<size_t>(done.written_size()) == written.size());
     for (size_t i = 0; i < written.size(); ++i) streams_[written[i]].paths.push_back(done.written(static_cast<int>(i)));
@@ -211,6 +244,7 @@ class run {
   std::map<int, std::unique_ptr<output_tree>> trees_;      // those whose paths name columns
   std::map<std::string, std::vector<output_part>> parts_;  // by node, in the order of the tasks
   std::set<std::string> told_;
+  uint64_t rows_before_ = 0, bytes_before_ = 0;  // of the stages that have ended
 };
 
 void refuse_what_tasks_lack(const plan::graph& g) {

@@ -41,9 +41,13 @@ struct driver_settings {
 // What is to be told while it runs.
 struct driver_progress {
   size_t stage = 0, num_stages = 0, num_done = 0, num_tasks = 0;
-  size_t num_done_before = 0;  // of them, by another process
+  double ratio = 0;         // of the stage, 0 … 1
+  uint64_t rows = 0;        // given on by sources and merges, in all stages so far
+  uint64_t bytes_read = 0;  // of input files
+  std::string nodes;        // of the stage: "sorted, counts"
 };
 struct driver_listener {
+  // Several times a second. The first call for a stage says what another process has done of it.
   std::function<void(const driver_progress&)> progress;
   std::function<void(const std::string&)> warning;  // each once
 };

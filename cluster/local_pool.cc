@@ -114,7 +114,7 @@ class pool final : public scheduler {
   pool(size_t width, std::vector<std::string> program, std::string directory, std::vector<std::string> options)
       : width_(width), program_(std::move(program)), directory_(std::move(directory)), options_(std::move(options)) {}
 
-  void run(size_t stage, const std::vector<size_t>& tasks, const std::function<void(size_t)>& finished,
+  void run(size_t stage, const std::vector<size_t>& tasks, const stage_listener& listener,
            const std::atomic<bool>& stop) override {
     waiting_.assign(tasks.begin(), tasks.end());
     num_attempts_.clear();
@@ -122,8 +122,9 @@ class pool final : public scheduler {
       while (!waiting_.empty() || !running_.empty()) {
         for (; !waiting_.empty() && num_awake() < width_; waiting_.pop_front()) begin(stage, waiting_.front());
         if (stop.load()) throw error(error_kind::cancelled, "the job was stopped", "");
-        if (!take_ended(stage, finished)) ::poll(nullptr, 0, poll_ms);
+        if (!take_ended(stage, listener.finished)) ::poll(nullptr, 0, poll_ms);
         look_for_frozen(stage);
+        listener.waiting();
       }
     } catch (...) {
       stop_all();

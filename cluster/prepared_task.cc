@@ -112,8 +112,10 @@ prepared_task::prepared_task(shared_directory directory, std::shared_ptr<const p
   job_ = job_of_task(*graph, all, stage, t);
 }
 
-void prepared_task::finish(const exec::RunReport& report, const std::vector<std::string>& warnings) {
+void prepared_task::finish(const exec::RunReport& report, const std::vector<std::string>& warnings,
+                           const Progress& last) {
   Done done;
+  *done.mutable_progress() = last;
   *done.mutable_written() = {written_.begin(), written_.end()};
   for (const output& o : outputs_) {
     Done::Output& out = *done.add_outputs();
@@ -142,14 +144,11 @@ void prepared_task::finish(const exec::RunReport& report, const std::vector<std:
   if (!write_first_message(directory_.done(stage_, task_), done)) remove();
 }
 
-void prepared_task::tell_alive(uint64_t rows, double ratio) noexcept {
+void prepared_task::tell_alive(const Progress& now) noexcept {
   try {
-    Progress progress;
-    progress.set_rows(rows);
-    progress.set_ratio(ratio);
     const std::string path = directory_.alive(stage_, task_, ::getpid());
     std::ofstream out(path + ".new", std::ios::binary);
-    out << progress.SerializeAsString();
+    out << now.SerializeAsString();
     out.close();
     std::filesystem::rename(path + ".new", path);
   } catch (const std::exception&) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/cluster.pb.h"
 #include "cluster/shared_directory.h"
 #include "engine/exec/report.pb.h"
 #include "engine/plan/graph.h"
@@ -21,9 +22,9 @@ class prepared_task {
   // The job of the task. Its files have names of this attempt.
   const specs::JobSpec& job() const { return job_; }
   // The job has succeeded: the task is done, unless another attempt was first. Then what this one has written goes.
-  void finish(const exec::RunReport& report, const std::vector<std::string>& warnings);
+  void finish(const exec::RunReport& report, const std::vector<std::string>& warnings, const Progress& last);
   // About once a second: that the worker is at work, and how far it is. Never fails.
-  void tell_alive(uint64_t rows, double ratio) noexcept;
+  void tell_alive(const Progress& now) noexcept;
   // Removes what the attempt has written.
   void remove();
 

@@ -13,12 +13,18 @@
 
 namespace flowrun::cluster {
 
+// What is called on the thread that runs a stage.
+struct stage_listener {
+  std::function<void(size_t task)> finished;
+  std::function<void()> waiting;  // several times a second
+};
+
 class scheduler {
  public:
   virtual ~scheduler() = default;
-  // Returns when every task is done, and calls `finished` as they are. Throws what ended the first task that couldn't
-  // be finished, and error(cancelled) once `stop` is true; no task runs any more then.
-  virtual void run(size_t stage, const std::vector<size_t>& tasks, const std::function<void(size_t task)>& finished,
+  // Returns when every task is done, which the listener hears as they are. Throws what ended the first task that
+  // couldn't be finished, and error(cancelled) once `stop` is true; no task runs any more then.
+  virtual void run(size_t stage, const std::vector<size_t>& tasks, const stage_listener& listener,
                    const std::atomic<bool>& stop) = 0;
 };
 

@@ -5,10 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #include "engine/base/error.h"
 
@@ -50,6 +54,23 @@ std::string shared_directory::said(size_t stage, size_t task) const {
 }
 std::string shared_directory::alive(size_t stage, size_t task, int process) const {
   return fmt::format("{}/alive-{}-{}-{}", path_, stage, task, process);
+}
+
+std::vector<std::pair<size_t, std::string>> shared_directory::all_alive(size_t stage) const {
+  std::vector<std::pair<size_t, std::string>> out;
+  const std::string prefix = fmt::format("alive-{}-", stage);
+  std::error_code problem;
+  for (std::filesystem::directory_iterator at(path_, problem), end; !problem && at != end; at.increment(problem)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    size_t task = 0;
+    const char* const last = name.data() + name.size();
+    const auto [behind, status] = std::from_chars(name.data() + prefix.size(), last, task);
+    const bool is_process =
+        behind != last && *behind == '-' && std::all_of(behind + 1, last, [](char c) { return c >= '0' && c <= '9'; });
+    if (status == std::errc() && is_process) out.emplace_back(task, at->path().string());
+  }
+  return out;
 }
 
 std::string shared_directory::make_attempt(size_t stage, size_t task) const {

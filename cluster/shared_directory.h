@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <google/protobuf/message_lite.h>
 
@@ -23,6 +25,8 @@ class shared_directory {
   std::string failed(size_t stage, size_t task) const;
   std::string said(size_t stage, size_t task) const;
   std::string alive(size_t stage, size_t task, int process) const;
+  // Those that there are: task and path. None where the directory can't be read.
+  std::vector<std::pair<size_t, std::string>> all_alive(size_t stage) const;
   // Made anew, for this process alone.
   std::string make_attempt(size_t stage, size_t task) const;
 

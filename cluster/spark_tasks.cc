@@ -86,7 +86,7 @@ class spark_tasks final : public scheduler {
   }
   ~spark_tasks() override { end(); }
 
-  void run(size_t stage, const std::vector<size_t>& tasks, const std::function<void(size_t)>& finished,
+  void run(size_t stage, const std::vector<size_t>& tasks, const stage_listener& listener,
            const std::atomic<bool>& stop) override {
     if (tasks.empty()) return;
     if (process_ < 0) start();
@@ -102,9 +102,10 @@ class spark_tasks final : public scheduler {
       answer = next_line();
       std::erase_if(missing, [&](size_t task) {
         const bool done = ::access(directory_.done(stage, task).c_str(), F_OK) == 0;
-        if (done) finished(task);
+        if (done) listener.finished(task);
         return done;
       });
+      listener.waiting();
       // It gives up on a master that doesn't answer, and on one that has lost the job.
       if (answer.starts_with("failed ") && answer.find("SparkContext") != std::string::npos) lost();
       if (answer.starts_with("failed ") && !missing.empty()) fail_task(directory_, stage, missing.front(), answer);

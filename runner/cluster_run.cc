@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 
 #include "cluster/driver.h"
 #include "cluster/run_directory.h"
@@ -13,6 +14,7 @@
 #include "runner/document.h"
 #include "runner/exit_codes.h"
 #include "runner/interrupts.h"
+#include "runner/progress_display.h"
 #include "runner/resuming.h"
 #include "runner/run_words.h"
 #include "runner/version.h"
@@ -86,6 +88,23 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+// Stages are what phases are on one machine. How long those will take that are still to come isn't known; so a time
+// that is left is told of the last one alone.
+exec::job_progress progress_of(const cluster::driver_progress& now) {
+  exec::job_progress out;
+  out.phase = now.stage;
+  out.num_phases = now.num_stages;
+  out.rows_done = now.rows;
+  out.bytes_read = now.bytes_read;
+  out.activity = fmt::format("{}: {} of {}", now.nodes, now.num_done, counted(now.num_tasks, "task"));
+  out.work.done = static_cast<double>(now.stage) + now.ratio;
+  out.work.ratio = out.work.done / static_cast<double>(std::max<size_t>(now.num_stages, 1));
+  out.work.exact = false;
+  if (now.stage + 1 == now.num_stages) out.work.left_now = 1 - now.ratio;
+  out.done_ratio = out.work.ratio;
+  return out;
+}
+
 void write_report(const run_arguments& arguments, exec::RunReport report, terminal& screen,
                   std::unique_ptr<pending_document>& to) {
   if (arguments.report.empty()) return;
@@ -123,13 +142,20 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, ter
                             : cluster::tasks_on_spark(where.spark, program, directory->path(), options);
   const cluster::driver_settings settings{cluster::divide(loaded.graph, most_tasks, file_bytes),
                                           cluster::shared_directory(directory->path()), most_tasks, arguments.resume};
-  const auto show = [&screen](const cluster::driver_progress& now) {
+  progress_display progress(effective_mode(arguments.progress, screen), screen);
+  exec::job_progress last;
+  std::string told;
+  std::optional<size_t> stage;
+  const auto show = [&](const cluster::driver_progress& now) {
+    last = progress_of(now);
+    progress.update(last);
     const std::string line = fmt::format("stage {} of {}: {} of {} done", now.stage + 1, now.num_stages, now.num_done,
                                          counted(now.num_tasks, "task"));
-    if (now.num_done == now.num_done_before && now.num_done > 0)
-      screen.say(fmt::format("flowrun: goes on: {}\n", line));
-    else if (screen.is_terminal() && !screen.quiet())
-      screen.redraw(line);
+    if (line == told) return;
+    const bool is_new_stage = stage != now.stage;
+    stage = now.stage;
+    told = line;
+    if (is_new_stage && now.num_done > 0) screen.say(fmt::format("flowrun: goes on: {}\n", line));
     screen.detail(line);
   };
   const cluster::driver_listener listener{show, [&screen](const std::string& warning) { screen.warn(warning); }};
@@ -137,7 +163,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, ter
   try {
     report = cluster::drive(settings, *tasks, listener, signals.requested());
   } catch (const std::exception& problem) {
-    screen.erase_line();
+    progress.finish(last, signals.signal() != 0 ? "cancelled" : "failed");
     if (arguments.resume) {
       directory->keep();
       screen.say("flowrun: what is finished stays: the same command goes on there (flowrun clean removes it)\n");
@@ -153,7 +179,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, ter
     screen.show(error(error_kind::cancelled, "stopped by a signal", "no output was written"));
     return 128 + signals.signal();
   }
-  screen.erase_line();
+  progress.finish(last, "succeeded");
   report.set_version(std::string(version));
   report.set_status("succeeded");
   report.set_wall_seconds(seconds_since(start));

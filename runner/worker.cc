@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -9,6 +10,7 @@
 #include <thread>
 
 #include "cluster/cluster.pb.h"
+#include "cluster/exchange_words.h"
 #include "cluster/prepared_task.h"
 #include "engine/exec/job.h"
 #include "engine/exec/job_report.h"
@@ -44,6 +46,19 @@ void refuse(const std::vector<fault>& faults) {
   if (!faults.empty()) throw error(error_kind::bad_spec, render(faults, ""), "");
 }
 
+cluster::Progress progress_of(exec::job& job) {
+  const exec::job_progress now = job.progress();
+  uint64_t of_exchange = 0;
+  for (size_t n = 0; n < job.graph().nodes.size(); ++n)
+    if (job.graph().nodes[n].declaration == &cluster::exchange_read().declaration)
+      of_exchange += job.counters(n).file_read_bytes;
+  cluster::Progress out;
+  out.set_rows(now.rows_done);
+  out.set_ratio(now.done_ratio);
+  out.set_bytes_read(now.bytes_read - std::min(now.bytes_read, of_exchange));
+  return out;
+}
+
 void carry_out(cluster::prepared_task& task, const run_arguments& arguments) {
   planned_job planned = plan_job(shared(task.job()), arguments.resources);
   refuse(planned.faults);
@@ -58,12 +73,12 @@ void carry_out(cluster::prepared_task& task, const run_arguments& arguments) {
         const double now = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         if (told > 0 && now - told < 1) return;
         told = now;
-        task.tell_alive(job.progress().rows_done, job.progress().done_ratio);
+        task.tell_alive(progress_of(job));
       },
       signals.requested());
   exec::RunReport report = job.report(nullptr);
   report.set_version(std::string(version));
-  task.finish(report, job.warnings());
+  task.finish(report, job.warnings(), progress_of(job));
 }
 
 }  // namespace

@@ -156,6 +156,18 @@ class cluster_test(process_test):
         self.assertFalse(pathlib.Path(f"/proc/{frozen}").exists())
         self.nothing_left()
 
+    def test_progress_is_that_of_the_whole_job(self):
+        done = self.flowrun("job.yaml", "-T", "scratch", "--cluster", "local:2", "-p", "rows=6000000", "--progress", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        *lines, end = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+        self.assertEqual({line["phases"] for line in lines}, {3})
+        for what in ("ratio", "rows", "phase"):
+            told = [line[what] for line in lines]
+            self.assertEqual(told, sorted(told))
+        self.assertEqual(lines[0]["activity"], "drawn, sorted: 0 of 2 tasks")
+        # The heads of all tasks: rows are drawn, sorted into a run, merged with other runs; then the groups are read.
+        self.assertEqual((end["status"], end["ratio"], end["rows"]), ("succeeded", 1.0, 18_001_000))
+
     def test_a_stopped_driver_leaves_nothing(self):
         driver = self.start("job.yaml", "-T", "scratch", "--cluster", "local:2", "-p", f"rows={LONG}")
         worker = self.until_workers(driver, 0)
