@@ -118,8 +118,9 @@ PUBLISHED = [
               spsort_seconds, "one pass over the shared disks, 11/16 of the records once to local disks",
               "Without its start (872 of 1,057 s). The bandwidths are the paper's own, so its way must come out: what "
               "is missing is the end of the first phase, where nodes ended one after the other, and the wait between "
-              "the phases. Flowrun takes twice as long because runs go to the shared disks and back. A core is taken to "
-              "be 30 times slower than one of today, which is a guess; the disks bind in any case, but for the driver."),
+              "the phases. Flowrun takes twice as long because runs go to the shared disks and back. A core is taken "
+              "to be 30 times slower than one of today, which is a guess; the disks bind in any case, but for the "
+              "driver."),
     published("Tencent 2016", 100 * TB, 512, 98.8,
               {"cores": 20, "memory": 512 * GIB, "disk_read": 10 * GB, "disk_write": 4.8 * GB, "disk_room": 4.8 * TB,
                "network": 12.5 * GB, "session_seconds": 0, "price": 0, "driver_memory": 512 * GIB},

@@ -155,6 +155,10 @@ class by_hand(unittest.TestCase):
         self.assertAlmostEqual(p.driver_memory, 200 * 2**20)
         self.assertEqual(p.limits, ["samples"])
 
+    def test_costs(self):
+        hour = model.prediction(model.shape(1, 1), start=600, runs=1200, cuts=300, merges=900, end=600)
+        self.assertAlmostEqual(hour.cost(constants(price=2), 9), 20)  # nine nodes and the driver
+
     def test_limits(self):
         c = constants(run_memory=MIB, memory=32 * GIB, memory_share=0.5, bound_bytes=4, disk_room=3 * TB)
         self.assertIn("buffers", model.predict(c, TB, 1024, model.shape(2**15, 16)).limits)  # 32 GiB; a task has 1

@@ -13,7 +13,7 @@ REFERENCE = (10, 64)  # of what one thing at a time is changed: TB, nodes
 
 
 def seconds(value):
-    return f"{value:,.0f} s" if value < 3 * 3600 else f"{value / 3600:,.0f} h"
+    return f"{value:,.0f} s" if value < 3 * 3600 else f"{value / 3600:,.1f} h"
 
 
 def num_bytes(value):
@@ -67,9 +67,9 @@ def beside_published():
         today, less = (model.best(c, p.num_bytes, p.nodes, whole=whole) for whole in (True, False))
         rows.append([p.name, f"{num_bytes(p.num_bytes)}, {p.nodes} nodes", seconds(p.seconds), seconds(own),
                      f"{own / p.seconds:.2f}", seconds(less.seconds), f"{less.seconds / p.seconds:.1f}",
-                     seconds(today.seconds)])
+                     seconds(today.seconds), ", ".join(today.limits)])
     return table(["", "", "published", "its own way, by the model", "ratio", "Flowrun, indices in part", "ratio",
-                  "Flowrun as it is"], rows)
+                  "Flowrun as it is", "beyond"], rows)
 
 
 def by_tasks(c):
@@ -170,14 +170,17 @@ def page():
     # 2,000 tasks instead of 1,000, on ten nodes.
     exoshuffle_range = (1038 - 675) / ((2000**2 - 1000**2) / 10)
     return (BENCH / "cluster_page.md.in").read_text().format(
-        tb=tb, nodes=nodes, today=seconds(today.seconds), less=seconds(less.seconds), cost=f"{less.cost(c, nodes):,.0f} $",
+        tb=tb, nodes=nodes, today=seconds(today.seconds), less=seconds(less.seconds),
+        cost=f"{less.cost(c, nodes):,.0f} $",
         small_today=seconds(small_today.seconds), small_less=seconds(small_less.seconds),
         small_cuts=seconds(small_today.cuts), driver_memory=f"{c.driver_memory / GIB:.0f} GiB",
         most_driver=num_bytes(c.driver_memory / c.sample_memory * c.sample_every),
-        driver_wants=num_bytes(today.driver_memory), index_share=f"{index_share:.1%}", many_indices=f"{1 / index_share:.0f}",
+        driver_wants=num_bytes(today.driver_memory), index_share=f"{index_share:.1%}",
+        many_indices=f"{1 / index_share:.0f}",
         hundred_tasks=f"{hundred.shape.tasks:,}", hundred_range=num_bytes(hundred.range_bytes),
         all_cores=f"{8192:,}", range_of_all_cores=num_bytes(tb * TB / 8192**2),
-        constants=constants_table(), this_machine=this_machine(), times_today=times(c, True), times_less=times(c, False),
+        constants=constants_table(), this_machine=this_machine(), times_today=times(c, True),
+        times_less=times(c, False),
         memory=memory(c), run_memory=num_bytes(c.run_memory), sort_memory=f"{c.sort_memory:.1f}",
         published=beside_published(),
         published_notes="\n".join(f"- **{p.name}** ({p.own_way}). {p.why}" for p in PUBLISHED),
