@@ -1,4 +1,5 @@
 """What the model of a cluster says, as tables and as a page."""
+import math
 import pathlib
 
 import cluster_constants
@@ -10,6 +11,7 @@ PAGE = BENCH.parents[1] / "docs/design/cluster-model.md"
 SIZES = (1, 10, 100)  # TB
 NODES = (8, 16, 32, 64, 128, 256, 512)
 REFERENCE = (10, 64)  # of what one thing at a time is changed: TB, nodes
+FAST_NETWORK = 6.25 * GB  # 50 Gbit/s
 
 
 def seconds(value):
@@ -18,7 +20,7 @@ def seconds(value):
 
 def num_bytes(value):
     """With two digits; binary below a GiB."""
-    for unit, size in (("TB", TB), ("GB", GB), ("MiB", MIB), ("KiB", KIB)):
+    for unit, size in (("EB", 10**18), ("PB", 10**15), ("TB", TB), ("GB", GB), ("MiB", MIB), ("KiB", KIB)):
         if value >= size:
             return f"{value / size:.2g} {unit}" if value < 10 * size else f"{value / size:,.0f} {unit}"
     return f"{value:.0f} B"
@@ -100,15 +102,19 @@ def thresholds(c):
 
 
 def sensitivities(c):
+    """As it is; indices in part; and these with a network that doesn't bind. What changes most comes first."""
     tb, nodes = REFERENCE
-    both = [dict((row[0], row[1:]) for row in model.sensitivity(c, tb * TB, nodes, whole)) for whole in (True, False)]
-    rows = []
-    for name in both[1]:
-        cells = [f"{value:.2f}" for found in both for value in found[name]]
-        if set(cells) != {"1.00"}:
-            rows.append([f"`{name}`", *cells])
-    rest = [f"`{name}`" for name in both[1] if not any(row[0] == f"`{name}`" for row in rows)]
-    return table(["constant", "as it is: half", "twice", "indices in part: half", "twice"], rows), ", ".join(rest)
+    fast = cluster_constants.constants(**vars(c) | {"network": FAST_NETWORK})
+    found = [{name: changed for name, *changed in model.sensitivity(of, tb * TB, nodes, whole)}
+             for of, whole in ((c, True), (c, False), (fast, False))]
+    cells = {name: [f"{value:.2f}" for each in found for value in each[name]]
+             for name in cluster_constants.TABLE if name in found[0]}
+    moves = {name: max(abs(math.log(float(value))) for value in cells[name]) for name in cells}
+    names = sorted((name for name in cells if set(cells[name]) != {"1.00"}), key=lambda name: -moves[name])
+    rest = [f"`{name}`" for name in cells if name not in names]
+    heads = ["constant", "as it is: half", "twice", "indices in part: half", "twice", "and a fast network: half",
+             "twice"]
+    return table(heads, [[f"`{name}`", *cells[name]] for name in names]), ", ".join(rest)
 
 
 def constants_table():
@@ -120,16 +126,19 @@ def constants_table():
 
 
 def this_machine():
-    """What was measured here as a whole, and wasn't used for the constants."""
-    rows = []
+    """What was measured here as a whole, and wasn't used for the constants; and the least and most that it took of
+    what the model says."""
+    rows, longer = [], []
     for run in cluster_constants.HERE:
         c = cluster_constants.constants(**cluster_constants.THIS_MACHINE)
         p = model.predict(c, run.num_bytes, 1, model.shape(run.tasks, 2))
         rows.append([num_bytes(run.num_bytes), run.tasks, *(f"{value:.1f} s" for pair in zip(
             (p.runs, p.cuts, p.merges), run.seconds) for value in pair),
             f"{(p.runs + p.cuts + p.merges) / sum(run.seconds):.2f}"])
-    return table(["input", "tasks", "stage 1: model", "measured", "cuts: model", "measured", "stage 2: model",
-                  "measured", "ratio"], rows)
+        longer.append(sum(run.seconds) / (p.runs + p.cuts + p.merges))
+    heads = ["input", "tasks", "stage 1: model", "measured", "cuts: model", "measured", "stage 2: model",
+             "measured", "ratio"]
+    return table(heads, rows), f"{min(longer):.1f} to {max(longer):.1f}"
 
 
 def one(c, tb, nodes):
@@ -166,6 +175,7 @@ def page():
     hundred = model.best(c, 100 * TB, 512, whole=False)
     index_share = model.index_bytes(c, 1)
     one_level, in_memory = thresholds(c)
+    here, longer = this_machine()
     changes, nothing = sensitivities(c)
     # 2,000 tasks instead of 1,000, on ten nodes.
     exoshuffle_range = (1038 - 675) / ((2000**2 - 1000**2) / 10)
@@ -179,7 +189,7 @@ def page():
         many_indices=f"{1 / index_share:.0f}",
         hundred_tasks=f"{hundred.shape.tasks:,}", hundred_range=num_bytes(hundred.range_bytes),
         all_cores=f"{8192:,}", range_of_all_cores=num_bytes(tb * TB / 8192**2),
-        constants=constants_table(), this_machine=this_machine(), times_today=times(c, True),
+        constants=constants_table(), this_machine=here, longer=longer, times_today=times(c, True),
         times_less=times(c, False),
         memory=memory(c), run_memory=num_bytes(c.run_memory), sort_memory=f"{c.sort_memory:.1f}",
         published=beside_published(),
@@ -187,4 +197,5 @@ def page():
         exoshuffle_nodes=f"{40 * 5378 / 3600 * c.price:,.0f} $", least_range=num_bytes(c.least_range),
         frame=num_bytes(c.frame_bytes), one_level=one_level, in_memory=in_memory, by_tasks=by_tasks(c),
         two_levels=two_levels(c), exoshuffle_range=f"{exoshuffle_range * 8 * 1e3:.0f} ms",
-        own_range=f"{c.read_seconds * 1e3:.1f} ms", changes=changes, nothing=nothing)
+        own_range=f"{c.read_seconds * 1e3:.1f} ms", changes=changes, nothing=nothing,
+        fast=f"{FAST_NETWORK / GB:g} GB/s")
