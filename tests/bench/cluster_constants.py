@@ -156,4 +156,6 @@ HERE = [
     measured_run(2 * GB, 4, (3.74, 0.72, 2.86)),
     measured_run(2 * GB, 16, (3.85, 0.62, 5.11)),
     measured_run(2 * GB, 64, (5.35, 3.57, 14.40)),
+    measured_run(8 * GB, 16, (16.34, 2.40, 16.74)),
+    measured_run(8 * GB, 32, (15.64, 2.54, 22.40)),
 ]

@@ -53,8 +53,8 @@ class watched_run:
         self.clock = os.sysconf("SC_CLK_TCK")
         self.times, self.computed, self.memory = {}, {}, 0  # times: of stage-S, and the last done-S
         process = subprocess.Popen(
-            [flowrun, "run", JOB, "-q", "-p", f"input={source}", "-p", f"out={out}", "-m", "4GiB", "-j", str(WIDTH),
-             "-T", scratch, "--cluster", f"local:{WIDTH}", "--tasks", str(tasks), "--no-sync"])
+            [flowrun, "run", JOB, "-q", "-p", f"input={source}", "-p", f"out={out}", "-m", f"{2 * WIDTH}GiB",
+             "-j", str(WIDTH), "-T", scratch, "--cluster", f"local:{WIDTH}", "--tasks", str(tasks), "--no-sync"])
         while process.poll() is None:
             try:
                 self.look(process.pid, scratch)
