@@ -18,6 +18,10 @@ record::key front_of(const record::key& key, size_t num_parts) {
   return num_parts == 0 ? key : record::key(key.begin(), key.begin() + static_cast<std::ptrdiff_t>(num_parts));
 }
 
+// Of all files together: half a gigabyte where rows have 100 bytes.
+constexpr size_t most_samples = size_t{4} << 20;
+constexpr size_t least_samples_of_a_file = 64;
+
 // A row that a part begins with.
 struct splitter {
   size_t stream = 0, file = 0;
@@ -28,9 +32,17 @@ class cutter {
  public:
   cutter(const std::vector<sorted_stream>& streams, size_t kept_together)
       : streams_(streams), kept_together_(kept_together) {
+    size_t num_files = 0;
     for (const sorted_stream& s : streams) {
       std::vector<exchange_index>& of_stream = indices_.emplace_back();
       for (const std::string& path : s.paths) of_stream.push_back(exchange_index::load(path, s.type));
+      num_files += s.paths.size();
+    }
+    const size_t most = std::max(most_samples / std::max<size_t>(num_files, 1), least_samples_of_a_file);
+    for (size_t i = 0; i < streams.size(); ++i) {
+      std::vector<exchange_samples>& of_stream = samples_.emplace_back();
+      for (size_t f = 0; f < indices_[i].size(); ++f)
+        of_stream.push_back(exchange_samples::load(streams[i].paths[f], streams[i].type, indices_[i][f], most));
     }
   }
 
@@ -74,7 +86,7 @@ class cutter {
     uint64_t total = 0;
     for (size_t s = 0; s < indices_.size(); ++s)
       for (size_t f = 0; f < indices_[s].size(); ++f) {
-        const std::vector<sampled_row>& samples = indices_[s][f].samples();
+        const std::vector<sampled_row>& samples = samples_[s][f].rows();
         for (size_t i = 0; i < samples.size(); ++i) {
           const uint64_t end = i + 1 < samples.size() ? samples[i + 1].place : indices_[s][f].num_rows();
           all.push_back({{s, f, &samples[i]}, end - samples[i].place});
@@ -108,15 +120,25 @@ class cutter {
       const int order = compare(stream, row, heap, at.stream, at.at->row, at.at->heap);
       return order < 0 || (order == 0 && equal_before);
     };
-    const std::vector<sampled_row>& samples = indices_[stream][file].samples();
+    const std::vector<sampled_row>& samples = samples_[stream][file].rows();
     const auto after = std::partition_point(samples.begin(), samples.end(),
                                             [&](const sampled_row& r) { return is_before(r.row, r.heap); });
     if (after == samples.begin()) return 0;
-    // Between the last sample in front of it and the next one, which lie in one frame, or the next one begins another.
-    const sampled_row& last = *(after - 1);
-    const record::batch& frame = frame_of(stream, file, last.frame);
-    uint64_t low = last.place + 1;
-    uint64_t high = std::min(after == samples.end() ? UINT64_MAX : after->place, frame.first_row + frame.num_rows);
+    // Between the last sample in front of it and the next one: in the last frame whose first row is in front of it.
+    const exchange_index& index = indices_[stream][file];
+    const uint64_t from = (after - 1)->place + 1, to = after == samples.end() ? index.num_rows() : after->place;
+    if (from == to) return from;
+    size_t first = index.frame_of(from - 1), last = index.frame_of(to - 1);
+    while (first < last) {
+      const size_t middle = last - (last - first) / 2;
+      const record::batch& frame = frame_of(stream, file, middle);
+      if (is_before(frame.rows, frame.heap))
+        first = middle;
+      else
+        last = middle - 1;
+    }
+    const record::batch& frame = frame_of(stream, file, first);
+    uint64_t low = std::max(from, frame.first_row), high = std::min(to, frame.first_row + frame.num_rows);
     while (low < high) {
       const uint64_t middle = low + (high - low) / 2;
       if (is_before(frame.row(middle - frame.first_row), frame.heap))
@@ -145,6 +167,7 @@ class cutter {
   const std::vector<sorted_stream>& streams_;
   const size_t kept_together_;
   std::vector<std::vector<exchange_index>> indices_;
+  std::vector<std::vector<exchange_samples>> samples_;
   std::vector<record::row_comparator> orders_;  // of each two streams
   std::map<std::pair<size_t, size_t>, kept_frame> kept_;
 };

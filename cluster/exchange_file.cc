@@ -5,11 +5,13 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
@@ -19,8 +21,11 @@ namespace flowrun::cluster {
 namespace {
 
 constexpr char magic[] = "FLOWREX\n";
-constexpr uint32_t version = 1;
-constexpr uint64_t sample_bytes = 4 * KiB;
+constexpr uint32_t version = 2;
+// Parts of a merge then differ by some thousandths of what a file adds to them, and a thousand files have samples of
+// 1 GiB, of which their reader needs no more than a few each.
+constexpr uint64_t first_sample_every = 4 * KiB;
+constexpr size_t most_samples = 8192;
 
 struct frame_header {
   uint32_t num_rows = 0;
@@ -32,11 +37,12 @@ struct frame_entry {
   uint64_t offset = 0;
   uint64_t first_row = 0;
   uint32_t num_rows = 0;
-  uint32_t num_samples = 0;
+  uint32_t unused = 0;
 };
 struct sample_entry {
-  uint32_t in_frame = 0;
+  uint64_t place = 0;
   uint32_t num_bytes = 0;
+  uint32_t unused = 0;
 };
 struct file_tail {
   char magic[8] = {};
@@ -45,11 +51,13 @@ struct file_tail {
   uint64_t num_rows = 0;
   uint64_t num_frames = 0;
   uint64_t tally = 0;
+  uint64_t samples_offset = 0;
+  uint64_t samples_checksum = 0;
   uint64_t index_offset = 0;
   uint64_t checksum = 0;
 };
-static_assert(sizeof(frame_header) == 24 && sizeof(frame_entry) == 24 && sizeof(sample_entry) == 8 &&
-              sizeof(file_tail) == 56);
+static_assert(sizeof(frame_header) == 24 && sizeof(frame_entry) == 24 && sizeof(sample_entry) == 16 &&
+              sizeof(file_tail) == 72);
 
 template <class T>
 void put(std::vector<std::byte>& to, const T& value) {
@@ -117,10 +125,30 @@ class reader {
   const std::string& path_;
 };
 
+// The bytes of a file from one place to another.
+std::vector<std::byte> bytes_of(std::ifstream& in, const std::string& path, uint64_t from, uint64_t num_bytes) {
+  std::vector<std::byte> out(num_bytes);
+  in.seekg(static_cast<std::streamoff>(from));
+  if (!in.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(num_bytes)))
+    damaged(path, "it can't be read to its end");
+  return out;
+}
+
+std::ifstream opened(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in)
+    throw error(error_kind::missing_input, fmt::format("can't read {}", path), "another task should have written it");
+  return in;
+}
+
 }  // namespace
 
 exchange_encoder::exchange_encoder(const record::row_type& type, size_t frame_bytes)
-    : type_(type), frame_bytes_(frame_bytes), tallier_(type), string_offsets_(string_offsets_of(type)) {
+    : type_(type),
+      frame_bytes_(frame_bytes),
+      tallier_(type),
+      string_offsets_(string_offsets_of(type)),
+      sample_every_(first_sample_every) {
   const std::string text = record::to_string(type);
   put(index_, static_cast<uint32_t>(text.size()));
   put(index_, text.data(), text.size());
@@ -135,10 +163,12 @@ void exchange_encoder::add(const record::batch& in) {
 
 void exchange_encoder::add_rows(const std::byte* rows, size_t count) {
   const size_t row_bytes = type_.row_bytes();
+  const auto rows_for = [row_bytes](uint64_t num_bytes) { return (num_bytes + row_bytes - 1) / row_bytes; };
   for (size_t i = 0; i < count;) {
-    // Up to the next sample.
-    if (num_in_frame_ == 0 || since_sample_ >= sample_bytes) sample(rows + i * row_bytes, num_in_frame_);
-    const size_t n = std::min<size_t>(count - i, (sample_bytes - since_sample_ + row_bytes - 1) / row_bytes);
+    if (is_sampled()) sample(rows + i * row_bytes);
+    // Up to the next sample, and the end of the frame.
+    const size_t n =
+        std::min<uint64_t>({count - i, rows_for(sample_every_ - since_sample_), rows_for(frame_bytes_ - rows_.size())});
     put(rows_, rows + i * row_bytes, n * row_bytes);
     num_in_frame_ += static_cast<uint32_t>(n);
     since_sample_ += n * row_bytes;
@@ -151,21 +181,31 @@ void exchange_encoder::add_row(const record::batch& in, size_t row) {
   const size_t at = rows_.size(), heap_before = heap_.size();
   put(rows_, in.row(row), type_.row_bytes());
   move_strings(string_offsets_, rows_.data() + at, in.heap, heap_);
-  if (num_in_frame_ == 0 || since_sample_ >= sample_bytes) sample(rows_.data() + at, num_in_frame_);
+  if (is_sampled()) sample(rows_.data() + at);
   ++num_in_frame_;
   since_sample_ += type_.row_bytes() + heap_.size() - heap_before;
   if (rows_.size() + heap_.size() >= frame_bytes_) end_frame();
 }
 
-// Of a row of the frame at hand, or of one without strings.
-void exchange_encoder::sample(const std::byte* row, uint32_t in_frame) {
+// Of the next row, which has its strings in the frame at hand.
+void exchange_encoder::sample(const std::byte* row) {
   std::vector<std::byte> alone(row, row + type_.row_bytes()), heap;
   move_strings(string_offsets_, alone.data(), heap_.data(), heap);
-  put(samples_, sample_entry{in_frame, static_cast<uint32_t>(alone.size() + heap.size())});
-  put(samples_, alone.data(), alone.size());
-  put(samples_, heap.data(), heap.size());
-  ++num_samples_;
+  put(alone, heap.data(), heap.size());
+  bytes_of_samples_ += alone.size();
+  samples_.push_back({num_rows_before_ + num_in_frame_, std::move(alone)});
   since_sample_ = 0;
+  while (samples_.size() > most_samples || (samples_.size() > 1 && bytes_of_samples_ > bytes_of_samples)) {
+    bytes_of_samples_ = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < samples_.size(); i += 2) {
+      bytes_of_samples_ += samples_[i].content.size();
+      if (i != kept) samples_[kept] = std::move(samples_[i]);
+      ++kept;
+    }
+    samples_.resize(kept);
+    sample_every_ *= 2;
+  }
 }
 
 void exchange_encoder::end_frame() {
@@ -177,19 +217,22 @@ void exchange_encoder::end_frame() {
   put(pending_, heap_.data(), heap_.size());
   header.checksum = XXH3_64bits(pending_.data() + at + sizeof header, rows_.size() + heap_.size());
   std::memcpy(pending_.data() + at, &header, sizeof header);
-  put(index_, frame_entry{offset_, num_rows_before_, num_in_frame_, num_samples_});
-  put(index_, samples_.data(), samples_.size());
+  put(index_, frame_entry{offset_, num_rows_before_, num_in_frame_, 0});
   offset_ += pending_.size() - at;
   num_rows_before_ += num_in_frame_;
   ++num_frames_;
   rows_.clear();
   heap_.clear();
-  samples_.clear();
-  num_in_frame_ = num_samples_ = 0;
+  num_in_frame_ = 0;
 }
 
 void exchange_encoder::finish() {
   end_frame();
+  const size_t at = pending_.size();
+  for (const kept_sample& s : samples_) {
+    put(pending_, sample_entry{s.place, static_cast<uint32_t>(s.content.size()), 0});
+    put(pending_, s.content.data(), s.content.size());
+  }
   file_tail tail;
   std::memcpy(tail.magic, magic, sizeof tail.magic);
   tail.version = version;
@@ -197,7 +240,9 @@ void exchange_encoder::finish() {
   tail.num_rows = num_rows_;
   tail.num_frames = num_frames_;
   tail.tally = tally_.sum;
-  tail.index_offset = offset_;
+  tail.samples_offset = offset_;
+  tail.samples_checksum = XXH3_64bits(pending_.data() + at, pending_.size() - at);
+  tail.index_offset = offset_ + (pending_.size() - at);
   tail.checksum = checksum_of(index_.data(), index_.size(), tail);
   put(pending_, index_.data(), index_.size());
   put(pending_, tail);
@@ -211,46 +256,67 @@ void exchange_encoder::forget(size_t num_bytes) {
 }
 
 exchange_index exchange_index::load(const std::string& path, const record::row_type& type) {
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in = opened(path);
   std::error_code problem;
   const uint64_t file_bytes = std::filesystem::file_size(path, problem);
-  if (!in || problem)
-    throw error(error_kind::missing_input, fmt::format("can't read {}", path), "another task should have written it");
-  const auto read_at = [&](uint64_t offset, void* to, size_t num_bytes) {
-    in.seekg(static_cast<std::streamoff>(offset));
-    if (!in.read(static_cast<char*>(to), static_cast<std::streamsize>(num_bytes)))
-      damaged(path, "it can't be read to its end");
-  };
   file_tail tail;
-  if (file_bytes < sizeof tail) damaged(path, "it is no whole exchange file");
-  read_at(file_bytes - sizeof tail, &tail, sizeof tail);
+  if (problem || file_bytes < sizeof tail) damaged(path, "it is no whole exchange file");
+  const std::vector<std::byte> end = bytes_of(in, path, file_bytes - sizeof tail, sizeof tail);
+  std::memcpy(&tail, end.data(), sizeof tail);
   if (std::memcmp(tail.magic, magic, sizeof tail.magic) != 0 || tail.version != version ||
-      tail.index_offset > file_bytes - sizeof tail)
+      tail.index_offset > file_bytes - sizeof tail || tail.samples_offset > tail.index_offset)
     damaged(path, "it is no whole exchange file");
-  exchange_index out;
-  out.content_.resize(file_bytes - sizeof tail - tail.index_offset);
-  read_at(tail.index_offset, out.content_.data(), out.content_.size());
-  if (checksum_of(out.content_.data(), out.content_.size(), tail) != tail.checksum)
-    damaged(path, "its index is damaged");
-  reader index(out.content_.data(), out.content_.data() + out.content_.size(), path);
+  const std::vector<std::byte> content =
+      bytes_of(in, path, tail.index_offset, file_bytes - sizeof tail - tail.index_offset);
+  if (checksum_of(content.data(), content.size(), tail) != tail.checksum) damaged(path, "its index is damaged");
+  reader index(content.data(), content.data() + content.size(), path);
   const auto text_bytes = index.take<uint32_t>();
   const std::string text(reinterpret_cast<const char*>(index.take(text_bytes)), text_bytes);
   if (text != record::to_string(type))
     throw error(error_kind::bad_data, fmt::format("{} has rows {}, not {}", path, text, record::to_string(type)),
                 "all tasks of a job must be run by the same program");
+  exchange_index out;
   while (!index.at_end()) {
     const auto entry = index.take<frame_entry>();
     if (!out.frames_.empty()) out.frames_.back().num_bytes = entry.offset - out.frames_.back().offset;
     out.frames_.push_back({entry.offset, 0, entry.first_row, entry.num_rows});
-    for (uint32_t i = 0; i < entry.num_samples; ++i) {
-      const auto sample = index.take<sample_entry>();
-      const std::byte* const row = index.take(sample.num_bytes);
-      out.samples_.push_back({entry.first_row + sample.in_frame, out.frames_.size() - 1, row, row + type.row_bytes()});
-    }
   }
-  if (!out.frames_.empty()) out.frames_.back().num_bytes = tail.index_offset - out.frames_.back().offset;
+  if (!out.frames_.empty()) out.frames_.back().num_bytes = tail.samples_offset - out.frames_.back().offset;
   out.num_rows_ = tail.num_rows;
   out.tally_ = {tail.num_rows, tail.tally};
+  out.samples_offset_ = tail.samples_offset;
+  out.samples_bytes_ = tail.index_offset - tail.samples_offset;
+  out.samples_checksum_ = tail.samples_checksum;
+  return out;
+}
+
+size_t exchange_index::frame_of(uint64_t place) const {
+  const auto behind = std::upper_bound(frames_.begin(), frames_.end(), place,
+                                       [](uint64_t at, const exchange_frame& f) { return at < f.first_row; });
+  return static_cast<size_t>(behind - frames_.begin()) - 1;
+}
+
+exchange_samples exchange_samples::load(const std::string& path, const record::row_type& type,
+                                        const exchange_index& index, size_t most) {
+  std::ifstream in = opened(path);
+  const std::vector<std::byte> all = bytes_of(in, path, index.samples_offset_, index.samples_bytes_);
+  if (XXH3_64bits(all.data(), all.size()) != index.samples_checksum_) damaged(path, "its samples are damaged");
+  std::vector<std::pair<sample_entry, const std::byte*>> found;
+  for (reader samples(all.data(), all.data() + all.size(), path); !samples.at_end();) {
+    const auto entry = samples.take<sample_entry>();
+    found.emplace_back(entry, samples.take(entry.num_bytes));
+  }
+  exchange_samples out;
+  const size_t step = std::max<size_t>((found.size() + most - 1) / most, 1);
+  std::vector<size_t> begins;
+  for (size_t i = 0; i < found.size(); i += step) {
+    begins.push_back(out.content_.size());
+    put(out.content_, found[i].second, found[i].first.num_bytes);
+  }
+  for (size_t i = 0; i < begins.size(); ++i) {
+    const std::byte* const row = out.content_.data() + begins[i];
+    out.rows_.push_back({found[i * step].first.place, row, row + type.row_bytes()});
+  }
   return out;
 }
 

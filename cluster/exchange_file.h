@@ -2,16 +2,18 @@
 //
 //   frame   rows u32 | 0 u32 | bytes of the heap u64 | XXH3 of rows and heap u64 | rows, packed | heap of their strings
 //   …
+//   samples for each: its place among the rows u64, its length u32, 0 u32, and the row: packed, then the heap of its
+//           strings
 //   index   the row type as text: its length u32, then the text
-//           for each frame: its place in the file u64, the rows before it u64, rows u32, samples u32
-//             for each sample: which row of the frame u32, its length u32, and the row: packed, then the heap of its
-//             strings
+//           for each frame: its place in the file u64, the rows before it u64, rows u32, 0 u32
 //   tail    magic "FLOWREX\n" | version u32 | bytes of a row u32 | rows u64 | frames u64 | tally of the rows u64 |
-//           place of the index u64 | XXH3 of the index and all of the tail before this u64
+//           place of the samples u64 | their XXH3 u64 | place of the index u64 | XXH3 of the index and all of the tail
+//           before this u64
 //
-// Numbers are little endian. A frame has about as many bytes as a batch. Of each 4 KiB of rows the first is a sample,
-// the first row of a frame always: by samples a place in sorted rows is found without reading more than a frame
-// (cut_points.h).
+// Numbers are little endian. A frame has about as many bytes as a batch. Samples are some of the rows, the first one
+// always: one of each 4 KiB of rows, until there are too many; then every second one goes, and from there on one is
+// taken of twice as many bytes. So they stay few, however long the file becomes, and say where in sorted rows a place
+// is to be looked for (cut_points.h). Who reads rows doesn't read them.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +32,8 @@ namespace flowrun::cluster {
 // Makes the bytes of a file while rows go by.
 class exchange_encoder {
  public:
+  static constexpr size_t bytes_of_samples = size_t{1} << 20;  // that are kept, but for a single one that is longer
+
   exchange_encoder(const record::row_type& type, size_t frame_bytes);
   void add(const record::batch& rows);
   // No more rows come.
@@ -40,19 +44,26 @@ class exchange_encoder {
   uint64_t num_rows() const { return num_rows_; }
 
  private:
+  struct kept_sample {
+    uint64_t place;
+    std::vector<std::byte> content;
+  };
   void add_row(const record::batch& in, size_t row);
   void add_rows(const std::byte* rows, size_t count);
-  void sample(const std::byte* row, uint32_t in_frame);
+  bool is_sampled() const { return samples_.empty() || since_sample_ >= sample_every_; }
+  void sample(const std::byte* row);
   void end_frame();
 
   const record::row_type type_;
   const size_t frame_bytes_;
   const record::row_tallier tallier_;
   std::vector<uint32_t> string_offsets_;
-  std::vector<std::byte> rows_, heap_;      // of the frame at hand
-  std::vector<std::byte> samples_, index_;  // of it, and of those before
-  uint32_t num_in_frame_ = 0, num_samples_ = 0;
-  uint64_t since_sample_ = 0;  // bytes
+  std::vector<std::byte> rows_, heap_;  // of the frame at hand
+  std::vector<std::byte> index_;        // of those before
+  uint32_t num_in_frame_ = 0;
+  std::vector<kept_sample> samples_;
+  uint64_t bytes_of_samples_ = 0;
+  uint64_t sample_every_, since_sample_ = 0;  // bytes of rows
   uint64_t num_rows_ = 0, num_rows_before_ = 0, num_frames_ = 0, offset_ = 0;
   record::row_tally tally_;
   std::vector<std::byte> pending_;
@@ -65,15 +76,7 @@ struct exchange_frame {
   uint32_t num_rows = 0;
 };
 
-// A row whose place in the file is known.
-struct sampled_row {
-  uint64_t place = 0;  // in the stream of the file's rows
-  size_t frame = 0;
-  const std::byte* row = nullptr;  // in the index
-  const std::byte* heap = nullptr;
-};
-
-// The index of a file, in memory.
+// What a file says of its frames, in memory.
 class exchange_index {
  public:
   // Throws error(missing_input) where there is no such file, error(bad_data) where it is damaged or has other rows.
@@ -82,14 +85,35 @@ class exchange_index {
   uint64_t num_rows() const { return num_rows_; }
   const record::row_tally& tally() const { return tally_; }
   const std::vector<exchange_frame>& frames() const { return frames_; }
-  const std::vector<sampled_row>& samples() const { return samples_; }
+  // The frame in which the row of this place lies, of which there is one.
+  size_t frame_of(uint64_t place) const;
+
+ private:
+  friend class exchange_samples;
+  std::vector<exchange_frame> frames_;
+  uint64_t num_rows_ = 0;
+  record::row_tally tally_;
+  uint64_t samples_offset_ = 0, samples_bytes_ = 0, samples_checksum_ = 0;
+};
+
+// A row whose place in the file is known.
+struct sampled_row {
+  uint64_t place = 0;  // in the stream of the file's rows
+  const std::byte* row = nullptr;
+  const std::byte* heap = nullptr;
+};
+
+// The samples of a file, in memory.
+class exchange_samples {
+ public:
+  // Of the first row on, about `most` of them at the same distances; at least 1. Throws as exchange_index::load().
+  static exchange_samples load(const std::string& path, const record::row_type& type, const exchange_index& index,
+                               size_t most = SIZE_MAX);
+  const std::vector<sampled_row>& rows() const { return rows_; }
 
  private:
   std::vector<std::byte> content_;
-  std::vector<exchange_frame> frames_;
-  std::vector<sampled_row> samples_;
-  uint64_t num_rows_ = 0;
-  record::row_tally tally_;
+  std::vector<sampled_row> rows_;
 };
 
 // The rows of a frame, of which these are all bytes. Throws error(bad_data) unless they are what was written.

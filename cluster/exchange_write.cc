@@ -89,7 +89,7 @@ const exec::operator_definition& exchange_write() {
     d.inputs = {{"in", "the rows"}};
     d.parameters = {{.name = "path", .kind = plan::parameter_kind::path, .required = true, .help = "The file."}};
     d.memory = [](const plan::node&, plan::node_part) {
-      constexpr uint64_t bytes = num_buffers * buffer_bytes + 2 * most_frame_bytes;
+      constexpr uint64_t bytes = num_buffers * buffer_bytes + 2 * most_frame_bytes + exchange_encoder::bytes_of_samples;
       return plan::memory_wish{bytes, bytes, 0};
     };
     return exec::define<settings>(std::move(d), check, build);

@@ -235,5 +235,32 @@ TEST(cut_points, a_key_that_most_rows_have_stays_in_one_part) {
   }
 }
 
+// Long rows have few samples, and between two of them lie many frames.
+TEST(cut_points, samples_may_be_far_apart) {
+  const temporary_directory home;
+  const record::row_type type = record::type_of({{"k", "u16"}, {"s", "string"}});
+  const record::key key = {{0, false, 0, 0}, {1, false, 0, 0}};
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    record::random_rows random;
+    random.random.seed(seed);
+    random.distinct = seed % 3 == 0 ? 5 : 0;
+    random.string_prefix.assign(20'000, 'x');
+    runs all(home, fmt::format("r{}-", seed), type, key);
+    for (const size_t num_rows : {700, 40, 333}) all.add(random, num_rows, 1 + random.below(60'000));
+    EXPECT_LT(exchange_samples::load(all.stream().paths[0], type, exchange_index::load(all.stream().paths[0], type))
+                  .rows()
+                  .size(),
+              60U);
+    for (const size_t num_parts : {2, 7, 40}) {
+      const cut_rows cuts = cut_points({all.stream()}, num_parts, 0);
+      expect_right({&all}, cuts, num_parts, {});
+      for (size_t part = 0; part < num_parts; ++part)
+        EXPECT_LE(rows_of_part(cuts, part), 1073 / num_parts + 3 * 700 / 26) << num_parts;
+      expect_right({&all}, cut_points({all.stream()}, num_parts, 1), num_parts, {{type, {key[0]}}});
+      expect_right({&all}, cut_points({all.stream()}, num_parts, 2), num_parts, {{type, key}});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace flowrun::cluster

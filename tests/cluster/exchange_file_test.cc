@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -41,6 +42,7 @@ std::vector<record::batch> read(const std::string& path, const record::row_type&
   std::vector<record::batch> out;
   const exchange_index index = exchange_index::load(path, type);
   for (const exchange_frame& f : index.frames()) out.push_back(read_frame(path, f, type.row_bytes()));
+  exchange_samples::load(path, type, index);
   return out;
 }
 
@@ -71,15 +73,80 @@ TEST(exchange_file, samples_are_rows_of_their_places) {
     const std::vector<std::string> all = record::contents_of(type, batches);
     write(home / "x", type, batches, 50000);
     const exchange_index index = exchange_index::load(home / "x", type);
+    const exchange_samples samples = exchange_samples::load(home / "x", type, index);
     uint64_t last = 0;
-    for (const sampled_row& s : index.samples()) {
+    for (const sampled_row& s : samples.rows()) {
       EXPECT_EQ(record::content_of(type, s.row, s.heap), all[s.place]);
       EXPECT_LE(s.place - last, 4096 / type.row_bytes() + 1);
+      const exchange_frame& frame = index.frames()[index.frame_of(s.place)];
+      EXPECT_TRUE(frame.first_row <= s.place && s.place < frame.first_row + frame.num_rows);
       last = s.place;
     }
-    EXPECT_EQ(index.samples().front().place, 0U);
+    EXPECT_EQ(samples.rows().front().place, 0U);
     EXPECT_LE(all.size() - last, 4096 / type.row_bytes() + 1);
+    // Fewer where fewer are wanted, at the same distances.
+    const exchange_samples few = exchange_samples::load(home / "x", type, index, 7);
+    ASSERT_LE(few.rows().size(), 7U);
+    ASSERT_GT(few.rows().size(), 3U);
+    const size_t step = (samples.rows().size() + 6) / 7;
+    for (size_t i = 0; i < few.rows().size(); ++i) {
+      EXPECT_EQ(few.rows()[i].place, samples.rows()[i * step].place);
+      EXPECT_EQ(record::content_of(type, few.rows()[i].row, few.rows()[i].heap), all[few.rows()[i].place]);
+    }
   }
+}
+
+// Whatever the rows are, the samples of a long file are as many as those of a shorter one, and evenly spread.
+TEST(exchange_file, samples_stay_few) {
+  const temporary_directory home;
+  record::batch_pool pool;
+  for (const size_t string_bytes : {1000, 3000, 60000}) {
+    record::random_rows random;
+    random.string_prefix.assign(string_bytes, 'x');
+    const size_t num_rows = 120'000'000 / string_bytes / 2;
+    exchange_encoder encoder(texts, 65536);
+    std::ofstream out(home / "x", std::ios::binary);
+    const auto flush = [&] {
+      const std::span<const std::byte> bytes = encoder.pending();
+      out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+      encoder.forget(bytes.size());
+    };
+    for (size_t done = 0; done < num_rows; done += 100) {
+      for (const record::batch& b : random.batches(texts, pool, 100)) encoder.add(b);
+      flush();
+    }
+    encoder.finish();
+    flush();
+    out.close();
+    const exchange_index index = exchange_index::load(home / "x", texts);
+    const exchange_samples samples = exchange_samples::load(home / "x", texts, index);
+    ASSERT_GE(samples.rows().size(), 4U);
+    uint64_t num_bytes = 0, least = UINT64_MAX, most = 0;
+    for (size_t i = 0; i < samples.rows().size(); ++i) {
+      const bool is_last = i + 1 == samples.rows().size();
+      const uint64_t distance = (is_last ? index.num_rows() : samples.rows()[i + 1].place) - samples.rows()[i].place;
+      most = std::max(most, distance);
+      if (!is_last) least = std::min(least, distance);
+      num_bytes += 2 * string_bytes;
+    }
+    EXPECT_LE(num_bytes, exchange_encoder::bytes_of_samples);
+    EXPECT_LE(most, 2 * least + 1);
+  }
+}
+
+// One row is more than all samples together may have.
+TEST(exchange_file, a_row_that_is_too_long_for_a_sample_is_the_only_one) {
+  const temporary_directory home;
+  record::batch_pool pool;
+  record::random_rows random;
+  random.string_prefix.assign(800'000, 'x');
+  const std::vector<record::batch> batches = random.batches(texts, pool, 9);
+  write(home / "x", texts, batches, 4096);
+  EXPECT_EQ(record::contents_of(texts, read(home / "x", texts)), record::contents_of(texts, batches));
+  const exchange_index index = exchange_index::load(home / "x", texts);
+  const exchange_samples samples = exchange_samples::load(home / "x", texts, index);
+  ASSERT_EQ(samples.rows().size(), 1U);
+  EXPECT_EQ(samples.rows()[0].place, 0U);
 }
 
 // A heap that a batch shares with others isn't written whole.
