@@ -1,14 +1,78 @@
 #include "cluster/cluster_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "engine/base/counted.h"
 #include "engine/exec/job_report.h"
 #include "engine/plan/body_ports.h"
 #include "specs/job_name.h"
 
 namespace flowrun::cluster {
+
+namespace {
+
+template <class Value>
+Value median_of(const std::vector<finished_task>& tasks, Value finished_task::*what) {
+  std::vector<Value> values;
+  for (const finished_task& t : tasks) values.push_back(t.*what);
+  // The lower one of two in the middle: of two tasks, one that is slow is slower than it.
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+size_t slowest_of(const std::vector<finished_task>& tasks) {
+  return static_cast<size_t>(
+      std::max_element(tasks.begin(), tasks.end(),
+                       [](const finished_task& a, const finished_task& b) { return a.seconds < b.seconds; }) -
+      tasks.begin());
+}
+
+// Of differences that are smaller nobody asks why.
+constexpr double least_ratio = 1.5;
+
+std::string cause_of(const std::vector<finished_task>& tasks, size_t slowest) {
+  const finished_task& t = tasks[slowest];
+  if (t.seconds < least_ratio * median_of(tasks, &finished_task::seconds)) return {};
+  const uint64_t rows = median_of(tasks, &finished_task::rows);
+  if (static_cast<double>(t.rows) >= least_ratio * static_cast<double>(rows))
+    return fmt::format("it had {}, and half of the tasks {} or fewer", counted(t.rows, "row"), format_count(rows));
+  if (t.attempts > 1) return fmt::format("it was begun {} times", t.attempts);
+  const bool has_others =
+      std::any_of(tasks.begin(), tasks.end(), [&](const auto& other) { return other.host != t.host; });
+  return has_others ? "it ran on " + t.host : std::string();
+}
+
+}  // namespace
+
+exec::RunReport::Stage stage_report(const std::vector<std::string>& nodes, double seconds,
+                                    const std::vector<finished_task>& tasks) {
+  exec::RunReport::Stage out;
+  *out.mutable_nodes() = {nodes.begin(), nodes.end()};
+  out.set_tasks(static_cast<uint32_t>(tasks.size()));
+  out.set_seconds(seconds);
+  const size_t slowest = slowest_of(tasks);
+  out.set_median_seconds(median_of(tasks, &finished_task::seconds));
+  out.set_slowest_seconds(tasks[slowest].seconds);
+  out.set_slowest_task(static_cast<uint32_t>(slowest + 1));
+  out.set_slowest_because(cause_of(tasks, slowest));
+  return out;
+}
+
+std::optional<task_skew> skew_of(const std::vector<finished_task>& tasks) {
+  constexpr double least_skew = 2, least_seconds = 1;
+  const size_t slowest = slowest_of(tasks);
+  const task_skew out{slowest, tasks[slowest].rows, median_of(tasks, &finished_task::rows), tasks[slowest].seconds,
+                      median_of(tasks, &finished_task::seconds)};
+  if (out.seconds < least_seconds || out.seconds < least_skew * out.median_seconds ||
+      static_cast<double>(out.rows) < least_skew * static_cast<double>(out.median_rows))
+    return std::nullopt;
+  return out;
+}
 
 exec::RunReport begin_report(const plan::graph& g) {
   exec::RunReport out;

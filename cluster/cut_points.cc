@@ -100,15 +100,60 @@ class cutter {
         return order < 0;
       return std::tie(x.stream, x.file, x.at->place) < std::tie(y.stream, y.file, y.at->place);
     });
+    // Where parts may begin: at rows that are not equal to those before them, or anywhere.
+    std::vector<size_t> begins;
+    std::vector<uint64_t> before;  // rows before each of them; and all
+    for (size_t i = 0, rows = 0; i < all.size(); rows += all[i++].num_rows)
+      if (i == 0 || kept_together_ == 0 || is_less(all[i - 1].row, all[i].row)) {
+        begins.push_back(i);
+        before.push_back(rows);
+      }
+    before.push_back(total);
     std::vector<std::optional<splitter>> out(num_parts - 1);
-    uint64_t before = 0;
-    size_t next = 0;
+    const std::vector<size_t> found = even_begins(before, num_parts);
+    for (size_t part = 1; part < num_parts; ++part)
+      if (found[part - 1] < begins.size()) out[part - 1] = all[begins[found[part - 1]]].row;
+    return out;
+  }
+
+  // Of groups of rows, of which before[i] rows lie in front of group i: with which the parts behind the first begin, so
+  // that they come out even. A group that is more than a part should have is one by itself, and what is left is shared
+  // by the parts that are left. As many as there are groups: none.
+  static std::vector<size_t> even_begins(const std::vector<uint64_t>& before, size_t num_parts) {
+    const size_t num_groups = before.size() - 1;
+    const uint64_t fair = before.back() / num_parts;
+    std::vector<size_t> large;  // groups
+    uint64_t small_left = before.back();
+    for (size_t i = 0; i < num_groups; ++i)
+      if (before[i + 1] - before[i] > fair) {
+        large.push_back(i);
+        small_left -= before[i + 1] - before[i];
+      }
+    std::vector<size_t> out;
+    size_t at = 0, num_large = 0;  // with which the part at hand begins; large groups before it
     for (size_t part = 1; part < num_parts; ++part) {
-      const uint64_t wanted = total / num_parts * part + total % num_parts * part / num_parts;
-      while (next < all.size() && before < wanted) before += all[next++].num_rows;
-      if (next < all.size()) out[part - 1] = all[next].row;
+      const size_t next_large = num_large < large.size() ? large[num_large] : num_groups;
+      size_t next = at + 1;
+      if (at >= num_groups) {
+        next = num_groups;
+      } else if (at == next_large) {
+        ++num_large;
+      } else {
+        const size_t parts = num_parts - part + 1, of_large = large.size() - num_large;
+        const uint64_t wanted = before[at] + small_left / std::max<size_t>(parts - std::min(parts, of_large), 1);
+        auto nearest = std::lower_bound(before.begin(), before.end(), wanted);
+        if (nearest == before.end() || (nearest != before.begin() && *nearest - wanted > wanted - *(nearest - 1)))
+          --nearest;
+        next = std::min(std::max(next, static_cast<size_t>(nearest - before.begin())), next_large);
+        small_left -= before[next] - before[at];
+      }
+      out.push_back(at = next);
     }
     return out;
+  }
+
+  bool is_less(const splitter& a, const splitter& b) const {
+    return compare(a.stream, a.at->row, a.at->heap, b.stream, b.at->row, b.at->heap) < 0;
   }
 
   // The first row of a file that belongs behind the splitter.

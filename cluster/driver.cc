@@ -16,6 +16,7 @@
 #include "cluster/output_tree.h"
 #include "cluster/stage_job.h"
 #include "cluster/stage_progress.h"
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/io/descriptor_stream.h"
 #include "engine/plan/body_ports.h"
@@ -107,7 +108,8 @@ class run {
     for (size_t task = 0; task < tasks.num_tasks(); ++task)
       if (std::find(missing.begin(), missing.end(), task) == missing.end()) finish(s, task, progress);
     tell(s, progress);
-    auto read = std::chrono::steady_clock::now();
+    const auto start = std::chrono::steady_clock::now();
+    auto read = start;
     const auto finished = [&](size_t task) {
       finish(s, task, progress);
       tell(s, progress);
@@ -123,7 +125,7 @@ class run {
     scheduler_.run(s, missing, {finished, waiting}, stop);
     rows_before_ += progress.rows();
     bytes_before_ += progress.bytes_read();
-    for (size_t task = 0; task < tasks.num_tasks(); ++task) take(s, task);
+    report_stage(s, tasks.num_tasks(), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     for (const auto& [stream, written] : streams_)
       if (written.last_reader == s)
         for (const std::string& path : written.paths) ::unlink(path.c_str());
@@ -140,13 +142,49 @@ class run {
     progress.finish(task, done_of(s, task).progress());
   }
 
+  std::vector<std::string> names_of(size_t s) const {
+    std::vector<std::string> out;
+    for (const int n : cut_.all[s].nodes) out.push_back(at(n).id);
+    for (const int n : cut_.all[s].runs) out.push_back(at(n).id);
+    return out;
+  }
+
+  void report_stage(size_t s, size_t num_tasks, double seconds) {
+    std::vector<finished_task> finished(num_tasks);
+    for (size_t task = 0; task < num_tasks; ++task) {
+      const Done done = done_of(s, task);
+      take(s, done);
+      finished[task] = {done.report().wall_seconds(), done.progress().rows(), 0, done.host()};
+    }
+    for (const auto& [task, path] : settings_.directory.all_alive(s))
+      if (task < num_tasks) ++finished[task].attempts;
+    *report_.add_stages() = stage_report(names_of(s), seconds, finished);
+    const std::string kept = kept_together_in(s);
+    const std::optional<task_skew> skew = skew_of(finished);
+    if (kept.empty() || !skew) return;
+    listener_.warning(
+        fmt::format("stage {}: task {} took {}, half of the tasks {} or less: it had {}, and they {} or fewer; "
+                    "rows that are equal in {} come to one task",
+                    s + 1, skew->task + 1, format_duration(skew->seconds), format_duration(skew->median_seconds),
+                    counted(skew->rows, "row"), format_count(skew->median_rows), kept));
+  }
+
+  // By what rows have to come together; empty: they needn't.
+  std::string kept_together_in(size_t s) const {
+    const stage& st = cut_.all[s];
+    for (const stage_input& in : st.inputs) {
+      if (in.how != reading::merged || st.kept_together == 0) continue;
+      plan::order by = order_of(graph_, in);
+      by.resize(std::min(st.kept_together, by.size()));
+      return plan::to_string(by);
+    }
+    return {};
+  }
+
   void tell(size_t s, const stage_progress& progress) const {
-    std::vector<std::string> names;
-    for (const int n : cut_.all[s].nodes) names.push_back(at(n).id);
-    for (const int n : cut_.all[s].runs) names.push_back(at(n).id);
     listener_.progress({s, cut_.all.size(), progress.num_done(), progress.num_tasks(), progress.ratio(),
                         rows_before_ + progress.rows(), bytes_before_ + progress.bytes_read(),
-                        fmt::format("{}", fmt::join(names, ", "))});
+                        fmt::format("{}", fmt::join(names_of(s), ", "))});
   }
 
   StageTasks tasks_of(size_t s) {
@@ -200,8 +238,7 @@ class run {
   }
 
   // What the attempt that was first has written.
-  void take(size_t s, size_t task) {
-    const Done done = done_of(s, task);
+  void take(size_t s, const Done& done) {
     const std::vector<stream> written = streams_written(cut_, s);
     FLOWRUN_CHECK(static_cast<size_t>(done.written_size()) == written.size());
     for (size_t i = 0; i < written.size(); ++i) streams_[written[i]].paths.push_back(done.written(static_cast<int>(i)));

@@ -116,6 +116,7 @@ void prepared_task::finish(const exec::RunReport& report, const std::vector<std:
                            const Progress& last) {
   Done done;
   *done.mutable_progress() = last;
+  done.set_host(report.host());
   *done.mutable_written() = {written_.begin(), written_.end()};
   for (const output& o : outputs_) {
     Done::Output& out = *done.add_outputs();

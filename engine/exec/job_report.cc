@@ -242,6 +242,49 @@ RunReport make_report(const report_input& in) {
   return report;
 }
 
+namespace {
+
+// What a job took, beside what it was predicted to take.
+std::string totals_text(const RunReport& report) {
+  std::string out;
+  auto line = [&](const char* what, bool known, uint64_t predicted, uint64_t actual) {
+    out += fmt::format("  {:<22} {:>12} {:>12}\n", what, known ? format_bytes(predicted) : "unknown",
+                       format_bytes(actual));
+  };
+  // Sizes behind a join, say, can't be known before the run.
+  const bool known = report.prediction_known();
+  const auto& p = report.predicted();
+  const auto& a = report.actual();
+  out += fmt::format("\n  {:<22} {:>12} {:>12}\n", "", "predicted", "actual");
+  line("input read", known || p.input_bytes() > 0, p.input_bytes(), a.input_bytes());
+  line("scratch written", known, p.scratch_written_bytes(), a.scratch_written_bytes());
+  line("scratch read", known, p.scratch_read_bytes(), a.scratch_read_bytes());
+  line("peak scratch", known, p.peak_scratch_bytes(), a.peak_scratch_bytes());
+  line("output written", known, p.output_bytes(), a.output_bytes());
+  line("peak memory", true, p.peak_memory_bytes(), a.peak_memory_bytes());
+  return out;
+}
+
+// The same of a job on a cluster, of which nothing is predicted: stages, and what their tasks took together.
+std::string stages_text(const RunReport& report) {
+  std::string out =
+      fmt::format("\n  {:<5} {:>6} {:>9} {:>9} {:>9}  {}\n", "stage", "tasks", "time", "median", "slowest", "nodes");
+  for (int i = 0; i < report.stages_size(); ++i) {
+    const auto& s = report.stages(i);
+    out += fmt::format("  {:<5} {:>6} {:>9} {:>9} {:>9}  {}\n", i + 1, format_count(s.tasks()),
+                       format_duration(s.seconds()), format_duration(s.median_seconds()),
+                       format_duration(s.slowest_seconds()), fmt::join(s.nodes(), ", "));
+    if (!s.slowest_because().empty())
+      out += fmt::format("  {:<5} task {} was the slowest: {}\n", "", s.slowest_task(), s.slowest_because());
+  }
+  const auto& a = report.actual();
+  return out + fmt::format("\n  input read {}, output written {}, scratch written {}, read {}\n",
+                           format_bytes(a.input_bytes()), format_bytes(a.output_bytes()),
+                           format_bytes(a.scratch_written_bytes()), format_bytes(a.scratch_read_bytes()));
+}
+
+}  // namespace
+
 std::string report_text(const RunReport& report) {
   std::string out;
   for (const auto& r : report.results()) out += fmt::format("{}.{} = {}\n", r.node(), r.name(), r.value());
@@ -268,21 +311,7 @@ std::string report_text(const RunReport& report) {
                        fused ? "" : format_duration(n.busy_seconds()), format_duration(n.blocked_seconds().io()),
                        format_duration(n.blocked_seconds().input() + n.blocked_seconds().output()), notes);
   }
-  auto line = [&](const char* what, bool known, uint64_t predicted, uint64_t actual) {
-    out += fmt::format("  {:<22} {:>12} {:>12}\n", what, known ? format_bytes(predicted) : "unknown",
-                       format_bytes(actual));
-  };
-  // Sizes behind a join, say, can't be known before the run.
-  const bool known = report.prediction_known();
-  const auto& p = report.predicted();
-  const auto& a = report.actual();
-  out += fmt::format("\n  {:<22} {:>12} {:>12}\n", "", "predicted", "actual");
-  line("input read", known || p.input_bytes() > 0, p.input_bytes(), a.input_bytes());
-  line("scratch written", known, p.scratch_written_bytes(), a.scratch_written_bytes());
-  line("scratch read", known, p.scratch_read_bytes(), a.scratch_read_bytes());
-  line("peak scratch", known, p.peak_scratch_bytes(), a.peak_scratch_bytes());
-  line("output written", known, p.output_bytes(), a.output_bytes());
-  line("peak memory", true, p.peak_memory_bytes(), a.peak_memory_bytes());
+  out += report.stages().empty() ? totals_text(report) : stages_text(report);
   for (const auto& d : report.disks()) {
     if (d.written_bytes() + d.read_bytes() == 0) continue;
     out += fmt::format("  scratch {}: {} written, {} read, busy {}, waited for: writing {}, reading {}\n", d.path(),

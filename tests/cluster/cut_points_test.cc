@@ -235,6 +235,27 @@ TEST(cut_points, a_key_that_most_rows_have_stays_in_one_part) {
   }
 }
 
+// Behind rows that are equal, and more than a part should have, the others are shared by the parts that are left.
+TEST(cut_points, rows_beside_a_frequent_key_come_out_even) {
+  const temporary_directory home;
+  const record::row_type type = record::type_of({{"k", "u64"}});
+  const record::key key = {{0, false, 0, 0}};
+  record::random_rows random;
+  runs all(home, "f", type, key);
+  random.distinct = 1;
+  for (int r = 0; r < 3; ++r) all.add(random, 30000, 16384);
+  random.distinct = 0;
+  all.add(random, 12000, 16384);
+  const cut_rows cuts = cut_points({all.stream()}, 7, 1);
+  expect_right({&all}, cuts, 7, {{type, key}});
+  std::vector<uint64_t> rows;
+  for (size_t part = 0; part < 7; ++part) rows.push_back(rows_of_part(cuts, part));
+  std::sort(rows.begin(), rows.end());
+  EXPECT_LE(rows.back(), 90000U + 4 * 512);
+  EXPECT_LE(rows[5], 12000U / 6 + 4 * 512);
+  EXPECT_GT(rows[0], 0U);
+}
+
 // Long rows have few samples, and between two of them lie many frames.
 TEST(cut_points, samples_may_be_far_apart) {
   const temporary_directory home;

@@ -168,6 +168,27 @@ class cluster_test(process_test):
         # The heads of all tasks: rows are drawn, sorted into a run, merged with other runs; then the groups are read.
         self.assertEqual((end["status"], end["ratio"], end["rows"]), ("succeeded", 1.0, 18_001_000))
 
+    def test_the_report_has_stages(self):
+        done = self.flowrun("job.yaml", "-T", "scratch", "--cluster", "local:2", "--report", "r.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stages = json.loads((self.dir / "r.json").read_text())["stages"]
+        self.assertEqual([(stage["nodes"], stage["tasks"]) for stage in stages],
+                         [(["drawn", "sorted"], 2), (["sorted", "groups", "all", "some"], 2), (["total"], 1)])  # fmt: skip
+        for stage in stages:
+            self.assertLessEqual(stage["median_seconds"], stage["slowest_seconds"])
+            self.assertLessEqual(stage["slowest_seconds"], stage["seconds"])
+        self.assertRegex(done.stderr, r"(?m)^  2 +2 .* sorted, groups, all, some$")
+        self.assertNotIn("predicted", done.stderr)
+
+    def test_a_frequent_key_is_told(self):
+        """Most rows have one key, by which they are grouped."""
+        job = JOB.replace("rand(1, i) % 1000", "if(i % 10 == 0, i, 7)").replace("${rows}", LONG)
+        self.write("job.yaml", job.replace('last: "last(t)"', """d: "max(length(regex_replace(t, '[0-9]+', 'x')))\""""))
+        done = self.flowrun("job.yaml", "-T", "scratch", "--cluster", "local:2", "--tasks", "4")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"(?m)^flowrun: warning: stage 2: task \d took .*, half of the tasks .* or less: it had "
+                                      r"2,7\d\d,\d\d\d rows, and they .* or fewer; rows that are equal in k come to one task$")  # fmt: skip
+
     def test_a_stopped_driver_leaves_nothing(self):
         driver = self.start("job.yaml", "-T", "scratch", "--cluster", "local:2", "-p", f"rows={LONG}")
         worker = self.until_workers(driver, 0)
