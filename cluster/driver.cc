@@ -14,6 +14,7 @@
 #include "cluster/output_folder.h"
 #include "cluster/output_tree.h"
 #include "cluster/stage_job.h"
+#include "cluster/text_cuts.h"
 #include "engine/base/error.h"
 #include "engine/io/descriptor_stream.h"
 #include "engine/plan/body_ports.h"
@@ -92,7 +93,7 @@ class run {
   void run_stage(size_t s, const std::atomic<bool>& stop) {
     StageTasks tasks;
     if (!read_message(settings_.directory.stage(s), tasks)) {
-      tasks = tasks_of(s);
+      tasks = tasks_of(s, stop);
       write_message(settings_.directory.stage(s), tasks);
     }
     std::vector<size_t> missing;
@@ -114,12 +115,13 @@ class run {
         for (const std::string& path : written.paths) ::unlink(path.c_str());
   }
 
-  StageTasks tasks_of(size_t s) {
+  StageTasks tasks_of(size_t s, const std::atomic<bool>& stop) {
     const stage& st = cut_.all[s];
     StageTasks out;
     size_t num_tasks = 1;
     if (st.source >= 0) {
-      const std::vector<source_piece>& pieces = settings_.job.pieces[static_cast<size_t>(st.source)];
+      const std::vector<source_piece> pieces =
+          at_ends_of_records(at(st.source), settings_.job.pieces[static_cast<size_t>(st.source)], stop);
       num_tasks = pieces.size();
       for (const source_piece& p : pieces) {
         Piece& piece = *out.add_pieces();
