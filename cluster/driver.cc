@@ -19,6 +19,7 @@
 #include "engine/io/descriptor_stream.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/file_rules.h"
+#include "operators/parts/order/reduction.h"
 
 namespace flowrun::cluster {
 
@@ -81,7 +82,7 @@ class run {
     }
     id_ = fmt::format("{:08x}", std::random_device()());
     *plan.mutable_job() = *graph_.job;
-    for (const std::vector<source_piece>& pieces : settings_.job.pieces) plan.add_divides(pieces.size() > 1);
+    for (const bool divides : settings_.job.divides) plan.add_divides(divides);
     plan.set_id(id_);
     Plan again;
     if (!again.ParseFromString(plan.SerializeAsString()))
@@ -236,7 +237,7 @@ void refuse_what_tasks_lack(const plan::graph& g) {
 std::string described_input(const plan::graph& g, const stage_input& in, size_t kept_together) {
   const std::string& id = g.nodes[static_cast<size_t>(in.node)].id;
   switch (in.how) {
-    case reading::all: return fmt::format("all of '{}'", id);
+    case reading::all: return fmt::format("{} of '{}'", in.runs ? "partial results" : "all", id);
     case reading::piece: return fmt::format("a piece of '{}'", id);
     case reading::merged: break;
   }
@@ -251,14 +252,14 @@ divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
                    const std::function<int64_t(const std::string&)>& file_bytes) {
   refuse_what_tasks_lack(*graph);
   divided_job out;
-  std::vector<bool> divides;
   for (const plan::node& n : graph->nodes) {
     out.pieces.push_back(plan::is_internal(n) || n.declaration->role != plan::operator_role::source
                              ? std::vector<source_piece>()
                              : pieces_of(n, most_tasks, file_bytes));
-    divides.push_back(out.pieces.back().size() > 1);
+    out.divides.push_back(out.pieces.back().size() > 1 ||
+                          (!plan::is_internal(n) && operators::reduces_in_two_steps(*graph, n)));
   }
-  out.cut = find_stages(*graph, divides);
+  out.cut = find_stages(*graph, out.divides);
   out.graph = std::move(graph);
   return out;
 }
@@ -285,7 +286,9 @@ std::string describe(const divided_job& job) {
     std::vector<std::string> names;
     for (const int n : st.nodes) names.push_back(id(n));
     out += fmt::format("    runs    {}\n", fmt::join(names, ", "));
-    for (const int n : st.runs) out += fmt::format("    sorts   runs of '{}'\n", id(n));
+    for (const int n : st.runs)
+      out += fmt::format("    {} '{}'\n", job.divides[static_cast<size_t>(n)] ? "reduces rows for" : "sorts   runs of",
+                         id(n));
     if (!st.reasons.empty()) out += fmt::format("    whole, because of {}\n", fmt::join(st.reasons, ", "));
   }
   return out;

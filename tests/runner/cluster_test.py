@@ -87,7 +87,7 @@ class cluster_test(process_test):
     def test_plan_shows_the_stages(self):
         done = self.flowrun("plan", "job.yaml", "--cluster", "local:3")
         self.assertIn("stage 1: 3 tasks, pieces of 'drawn'", done.stdout)
-        self.assertIn("whole, because of 'total' (reduce)", done.stdout)
+        self.assertIn("reads   partial results of 'total'", done.stdout)
 
     def test_words_that_are_wrong(self):
         for words, said in ((["--cluster", "local"], "--cluster 'local' is no cluster"),
