@@ -16,11 +16,13 @@
 #include "cluster/output_tree.h"
 #include "cluster/stage_job.h"
 #include "cluster/stage_progress.h"
+#include "cluster/text_cuts.h"
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/io/descriptor_stream.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/file_rules.h"
+#include "operators/parts/order/reduction.h"
 
 namespace flowrun::cluster {
 
@@ -86,7 +88,7 @@ class run {
     }
     id_ = fmt::format("{:08x}", std::random_device()());
     *plan.mutable_job() = *graph_.job;
-    for (const std::vector<source_piece>& pieces : settings_.job.pieces) plan.add_divides(pieces.size() > 1);
+    for (const bool divides : settings_.job.divides) plan.add_divides(divides);
     plan.set_id(id_);
     Plan again;
     if (!again.ParseFromString(plan.SerializeAsString()))
@@ -98,7 +100,7 @@ class run {
   void run_stage(size_t s, const std::atomic<bool>& stop) {
     StageTasks tasks;
     if (!read_message(settings_.directory.stage(s), tasks)) {
-      tasks = tasks_of(s);
+      tasks = tasks_of(s, stop);
       write_message(settings_.directory.stage(s), tasks);
     }
     std::vector<size_t> missing;
@@ -187,12 +189,13 @@ class run {
                         fmt::format("{}", fmt::join(names_of(s), ", "))});
   }
 
-  StageTasks tasks_of(size_t s) {
+  StageTasks tasks_of(size_t s, const std::atomic<bool>& stop) {
     const stage& st = cut_.all[s];
     StageTasks out;
     size_t num_tasks = 1;
     if (st.source >= 0) {
-      const std::vector<source_piece>& pieces = settings_.job.pieces[static_cast<size_t>(st.source)];
+      const std::vector<source_piece> pieces =
+          at_ends_of_records(at(st.source), settings_.job.pieces[static_cast<size_t>(st.source)], stop);
       num_tasks = pieces.size();
       for (const source_piece& p : pieces) {
         Piece& piece = *out.add_pieces();
@@ -305,7 +308,7 @@ void refuse_what_tasks_lack(const plan::graph& g) {
 std::string described_input(const plan::graph& g, const stage_input& in, size_t kept_together) {
   const std::string& id = g.nodes[static_cast<size_t>(in.node)].id;
   switch (in.how) {
-    case reading::all: return fmt::format("all of '{}'", id);
+    case reading::all: return fmt::format("{} of '{}'", in.runs ? "partial results" : "all", id);
     case reading::piece: return fmt::format("a piece of '{}'", id);
     case reading::merged: break;
   }
@@ -320,14 +323,14 @@ divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
                    const std::function<int64_t(const std::string&)>& file_bytes) {
   refuse_what_tasks_lack(*graph);
   divided_job out;
-  std::vector<bool> divides;
   for (const plan::node& n : graph->nodes) {
     out.pieces.push_back(plan::is_internal(n) || n.declaration->role != plan::operator_role::source
                              ? std::vector<source_piece>()
                              : pieces_of(n, most_tasks, file_bytes));
-    divides.push_back(out.pieces.back().size() > 1);
+    out.divides.push_back(out.pieces.back().size() > 1 ||
+                          (!plan::is_internal(n) && operators::reduces_in_two_steps(*graph, n)));
   }
-  out.cut = find_stages(*graph, divides);
+  out.cut = find_stages(*graph, out.divides);
   out.graph = std::move(graph);
   return out;
 }
@@ -354,7 +357,9 @@ std::string describe(const divided_job& job) {
     std::vector<std::string> names;
     for (const int n : st.nodes) names.push_back(id(n));
     out += fmt::format("    runs    {}\n", fmt::join(names, ", "));
-    for (const int n : st.runs) out += fmt::format("    sorts   runs of '{}'\n", id(n));
+    for (const int n : st.runs)
+      out += fmt::format("    {} '{}'\n", job.divides[static_cast<size_t>(n)] ? "reduces rows for" : "sorts   runs of",
+                         id(n));
     if (!st.reasons.empty()) out += fmt::format("    whole, because of {}\n", fmt::join(st.reasons, ", "));
   }
   return out;

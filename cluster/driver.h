@@ -21,7 +21,8 @@ namespace flowrun::cluster {
 struct divided_job {
   std::shared_ptr<const plan::graph> graph;
   std::vector<std::vector<source_piece>>
-      pieces;  // by node; a single one of what isn't divided, none of what is no source
+      pieces;                 // by node; a single one of what isn't divided, none of what is no source
+  std::vector<bool> divides;  // by node: find_stages()
   stages cut;
 };
 // Into `most_tasks` tasks a stage at most. Throws error(bad_spec) for what can't be done by tasks: standard input and

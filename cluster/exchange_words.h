@@ -2,6 +2,8 @@
 //
 //   exchange.write {path}                           rows into an exchange file (exchange_file.h)
 //   exchange.read {path, range, type, sorted_by}    rows of one or several
+//   exchange.reduce {let, hash}                     a task's rows into a row of partial results, or none
+//   exchange.total {let, hash, type}                these rows into the result of a reduce
 #pragma once
 
 #include "engine/exec/operator_definition.h"
@@ -10,5 +12,7 @@ namespace flowrun::cluster {
 
 const exec::operator_definition& exchange_read();
 const exec::operator_definition& exchange_write();
+const exec::operator_definition& exchange_reduce();
+const exec::operator_definition& exchange_total();
 
 }  // namespace flowrun::cluster

@@ -13,6 +13,7 @@
 #include <deque>
 #include <fstream>
 #include <map>
+#include <optional>
 
 #include "cluster/scheduler.h"
 #include "cluster/shared_directory.h"
@@ -118,14 +119,16 @@ class pool final : public scheduler {
            const std::atomic<bool>& stop) override {
     waiting_.assign(tasks.begin(), tasks.end());
     num_attempts_.clear();
+    failed_.reset();
     try {
-      while (!waiting_.empty() || !running_.empty()) {
+      while (any_left()) {
         for (; !waiting_.empty() && num_awake() < width_; waiting_.pop_front()) begin(stage, waiting_.front());
         if (stop.load()) throw error(error_kind::cancelled, "the job was stopped", "");
-        if (!take_ended(stage, listener.finished)) ::poll(nullptr, 0, poll_ms);
+        if (!take_ended(listener.finished)) ::poll(nullptr, 0, poll_ms);
         look_for_frozen(stage);
         listener.waiting();
       }
+      if (failed_) fail(stage, failed_->task, failed_->status);
     } catch (...) {
       stop_all();
       throw;
@@ -146,7 +149,15 @@ class pool final : public scheduler {
     ++num_attempts_[task];
   }
 
-  bool take_ended(size_t stage, const std::function<void(size_t)>& finished) {
+  // Tasks in front of one that has failed are waited for. What they may find comes first in the input, and is what one
+  // machine tells.
+  bool is_wanted(size_t task) const { return !failed_ || task < failed_->task; }
+  bool any_left() const {
+    return !waiting_.empty() || std::any_of(running_.begin(), running_.end(),
+                                            [this](const auto& worker) { return is_wanted(worker->task()); });
+  }
+
+  bool take_ended(const std::function<void(size_t)>& finished) {
     for (size_t i = 0; i < running_.size(); ++i) {
       int status = 0;
       if (!running_[i]->ended(status)) continue;
@@ -157,10 +168,11 @@ class pool final : public scheduler {
         std::erase_if(running_, [task](const auto& other) { return other->task() == task; });
         std::erase(waiting_, task);
         finished(task);
-      } else if (WIFSIGNALED(status) && num_attempts_[task] < most_attempts) {
+      } else if (WIFSIGNALED(status) && is_wanted(task) && num_attempts_[task] < most_attempts) {
         waiting_.push_back(task);
-      } else {
-        fail(stage, task, status);
+      } else if (is_wanted(task)) {
+        failed_ = {task, status};
+        std::erase_if(waiting_, [this](size_t other) { return !is_wanted(other); });
       }
       return true;
     }
@@ -169,7 +181,7 @@ class pool final : public scheduler {
 
   void look_for_frozen(size_t stage) {
     for (const auto& worker : running_) {
-      if (worker->is_frozen() || num_attempts_[worker->task()] >= most_attempts) continue;
+      if (worker->is_frozen() || !is_wanted(worker->task()) || num_attempts_[worker->task()] >= most_attempts) continue;
       if (!worker->is_silent(directory_.alive(stage, worker->task(), worker->process()), seconds_of_silence)) continue;
       worker->set_frozen();
       waiting_.push_front(worker->task());
@@ -209,6 +221,11 @@ class pool final : public scheduler {
   std::deque<size_t> waiting_;
   std::deque<std::unique_ptr<worker_process>> running_;
   std::map<size_t, unsigned> num_attempts_;
+  struct failure {
+    size_t task;
+    int status;
+  };
+  std::optional<failure> failed_;  // the first of those that have
 };
 
 }  // namespace

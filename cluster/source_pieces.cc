@@ -78,25 +78,52 @@ std::vector<source_piece> file_pieces(const std::vector<std::string>& paths, siz
   return out;
 }
 
-std::vector<source_piece> row_pieces(const plan::node& n, const std::vector<std::string>& paths, size_t most,
-                                     const std::function<int64_t(const std::string&)>& file_bytes) {
-  const int64_t num_bytes = file_bytes(paths[0]);
-  if (num_bytes < 0 || !n.outputs[0].estimate.exact) return {{}};  // it is compressed
-  uint64_t from = 0, to = static_cast<uint64_t>(num_bytes) / std::max<uint32_t>(n.outputs[0].type.row_bytes(), 1);
-  if (const std::string range = text_of(n, "range"); !range.empty()) {
-    const size_t colon = range.find(':');
-    from = std::min(to, specs::to_uint(range.substr(0, colon)).value_or(0));
-    to = std::min(to, specs::to_uint(range.substr(colon + 1)).value_or(to));
-  }
+// Of what `range` leaves of a file with `most_units` rows or bytes.
+std::vector<source_piece> stretches(const plan::node& n, uint64_t most_units, size_t most) {
+  const std::string range = text_of(n, "range");
+  const stretch given = stretch_of(range);
+  const uint64_t from = std::min(most_units, given.from), to = std::min(most_units, given.to);
   std::vector<source_piece> out;
   for (const auto& [begin, end] : shares(from, std::max(from, to), most))
     out.push_back({{}, {{"range", fmt::format("{}:{}", begin, end)}}});
   // The last one has what doesn't make a row, too, which is an error.
-  if (text_of(n, "range").empty()) out.back().texts["range"].erase(out.back().texts["range"].find(':') + 1);
+  if (range.empty()) out.back().texts["range"].erase(out.back().texts["range"].find(':') + 1);
   return out;
 }
 
+bool has_range(const plan::node& n) {
+  const std::vector<plan::parameter_declaration>& all = n.declaration->parameters;
+  return std::any_of(all.begin(), all.end(), [](const plan::parameter_declaration& p) { return p.name == "range"; });
+}
+
+std::vector<source_piece> row_pieces(const plan::node& n, const std::vector<std::string>& paths, size_t most,
+                                     const std::function<int64_t(const std::string&)>& file_bytes) {
+  const int64_t num_bytes = file_bytes(paths[0]);
+  if (num_bytes < 0 || !n.outputs[0].estimate.exact) return {{}};  // it is compressed
+  return stretches(n, static_cast<uint64_t>(num_bytes) / std::max<uint32_t>(n.outputs[0].type.row_bytes(), 1), most);
+}
+
+// Of a single file, by bytes.
+std::vector<source_piece> text_pieces(const plan::node& n, const std::vector<std::string>& paths, size_t most,
+                                      const std::function<int64_t(const std::string&)>& file_bytes) {
+  const int64_t num_bytes = file_bytes(paths[0]);
+  const bool is_compressed = n.outputs[0].estimate.most_rows == plan::row_estimate::unbounded;
+  if (num_bytes <= 0 || is_compressed || !has_range(n)) return {{}};
+  return stretches(n, static_cast<uint64_t>(num_bytes), most);
+}
+
 }  // namespace
+
+stretch stretch_of(const std::string& range) {
+  stretch out;
+  const size_t colon = range.find(':');
+  if (colon == std::string::npos) return out;
+  out.from = specs::to_uint(range.substr(0, colon)).value_or(out.from);
+  out.to = specs::to_uint(range.substr(colon + 1)).value_or(out.to);
+  return out;
+}
+
+std::string path_of(const plan::node& source) { return paths_of(source).at(0); }
 
 std::vector<source_piece> pieces_of(const plan::node& source, size_t most,
                                     const std::function<int64_t(const std::string&)>& file_bytes) {
@@ -107,8 +134,8 @@ std::vector<source_piece> pieces_of(const plan::node& source, size_t most,
   const std::vector<std::string> paths = paths_of(source);
   if (paths.empty() || must_be_whole(source, paths)) return {{}};
   if (paths.size() > 1) return file_pieces(paths, most, file_bytes);
-  if (division == operator_division::rows) return row_pieces(source, paths, most, file_bytes);
-  return {{}};
+  return division == operator_division::rows ? row_pieces(source, paths, most, file_bytes)
+                                             : text_pieces(source, paths, most, file_bytes);
 }
 
 void narrow(specs::Node& source, const source_piece& piece) {

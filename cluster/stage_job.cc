@@ -8,6 +8,7 @@
 
 #include "cluster/spec_values.h"
 #include "engine/base/error.h"
+#include "operators/parts/order/reduction.h"
 
 namespace flowrun::cluster {
 
@@ -40,6 +41,7 @@ class writer {
     out_.clear_resources();
     for (size_t i = 0; i < stage_.inputs.size(); ++i) read(stage_.inputs[i], task_.inputs[i]);
     for (const auto& [sort, runs] : sorts_again_) add_sort_again(sort, runs);
+    for (const auto& [reduce, parts] : totals_) add_total(reduce, parts);
     for (const int n : stage_.nodes) add(n);
     for (const int n : stage_.runs) add_runs(n);
     const std::vector<stream> written = streams_written(all_, static_cast<size_t>(number_));
@@ -71,7 +73,9 @@ class writer {
     if (!sorted_by.empty()) set_parameter(n, "sorted_by", list_value(texts_of(sorted_by)));
     return n;
   }
-  const record::row_type& type_of(const stage_input& in) const {
+  record::row_type type_of(const stage_input& in) const {
+    if (in.runs && in.how != reading::merged)
+      return operators::partial_type(at(in.node).settings.as<operators::reduction>());
     return in.runs ? graph_.input_of(at(in.node), 0).type : at(in.node).outputs[static_cast<size_t>(in.port)].type;
   }
 
@@ -80,15 +84,19 @@ class writer {
     const plan::node& from = at(in.node);
     std::string id = from.id;
     const bool is_sort_again = in.runs && (from.facts.sort.drops_equal || from.facts.sort.limited);
+    const bool is_total = in.runs && in.how != reading::merged;
     if (in.port > 0)
       id = free_name(fmt::format("{}_{}", id, from.outputs[static_cast<size_t>(in.port)].name));
     else if (is_sort_again)
       id = free_name(id + "_runs");
+    else if (is_total)
+      id = free_name(id + "_parts");
     if (!ids_.insert(id).second) ids_.insert(id = free_name(id));  // a piece of it, and all of it
     names_[{stream_of(in), in.how == reading::all}] = id;
     const plan::order sorted_by = order_of(graph_, in);
     if (in.how != reading::merged) {
       add_reading(id, in, list_value(files.paths), sorted_by);
+      if (is_total) totals_.emplace_back(in.node, id);
       return;
     }
     std::vector<size_t> runs;
@@ -128,7 +136,7 @@ class writer {
 
   void add(int n) {
     const plan::node& x = at(n);
-    if (all_.of_runs[static_cast<size_t>(n)] >= 0) return;  // a sort whose runs are read
+    if (all_.of_runs[static_cast<size_t>(n)] >= 0) return;  // its first step is done: read() has added the second
     specs::Node& copy = *out_.add_nodes();
     copy = *x.spec;
     // A body knows its inputs by the names of the nodes, where they have no others.
@@ -166,8 +174,25 @@ class writer {
     in.clear_from_port();
   }
 
+  // The second step of a reduce.
+  void add_total(int n, const std::string& parts) {
+    specs::Node& total = *out_.add_nodes();
+    total = *at(n).spec;
+    total.set_op("exchange.total");
+    *total.mutable_inputs(0) = input_from(parts);
+    set_parameter(total, "type", type_value(graph_.input_of(at(n), 0).type));
+  }
+
+  void add_parts(int n) {
+    specs::Node& parts = *out_.add_nodes();
+    parts = *at(n).spec;
+    parts.set_op("exchange.reduce");
+    connect(*parts.mutable_inputs(0), false);
+  }
+
   void add_runs(int n) {
     const plan::node& x = at(n);
+    if (x.facts.sorts_by.empty()) return add_parts(n);
     const plan::sort_facts& facts = x.facts.sort;
     const bool combines = facts.drops_equal && !facts.unique;
     specs::Node sort = *x.spec;
@@ -199,6 +224,7 @@ class writer {
   specs::JobSpec out_;
   std::set<std::string> taken_;
   std::vector<std::pair<int, std::string>> sorts_again_;  // and what reads their runs
+  std::vector<std::pair<int, std::string>> totals_;       // reduces, and what reads their partial results
   std::map<std::pair<stream, bool>, std::string> names_;  // of the nodes that read them; true: all of their rows
   std::set<std::string> ids_;                             // the same names
 };

@@ -144,6 +144,7 @@ class finder {
     const plan::node& x = at(n);
     const streams in = streams_of(n);
     if (in.flowing.empty() && in.whole.empty()) return place_source(n);
+    if (divides_[static_cast<size_t>(n)] && of(home(in.flowing[0])).divided) return place_reduce(n, in.flowing[0]);
     switch (division_of(x)) {
       case operator_division::pieces:
         if (in.flowing.size() == 1 && !x.facts.names_row_number && !writes_whole(x)) return place_piece(n, in);
@@ -254,6 +255,19 @@ class finder {
     put(n, target);
   }
 
+  // Each task reduces its rows, and a task combines their results: one for all that are reduced in this stage.
+  void place_reduce(int n, const rows& r) {
+    const int s = home(r);
+    const auto first_step = std::find_if(of(s).runs.begin(), of(s).runs.end(),
+                                         [&](int other) { return divides_[static_cast<size_t>(other)]; });
+    int target = first_step == of(s).runs.end() ? -1 : found(home_[static_cast<size_t>(*first_step)]);
+    if (target < 0 || depends(s, target)) target = add(false);
+    runs_home_[static_cast<size_t>(n)] = s;
+    of(s).runs.push_back(n);
+    read(target, {n, 0}, reading::all, true);
+    put(n, target);
+  }
+
   // Those that are left, each behind those that it reads from; among these by their first node.
   stages in_order() {
     std::vector<int> left;
@@ -339,6 +353,7 @@ plan::order order_of_runs(const plan::graph& g, int sort) {
 }
 
 plan::order order_of(const plan::graph& g, const stage_input& in) {
+  if (in.runs && in.how != reading::merged) return {};
   if (in.runs) return order_of_runs(g, in.node);
   return g.nodes[static_cast<size_t>(in.node)].outputs[static_cast<size_t>(in.port)].sorted_by;
 }

@@ -28,14 +28,15 @@ enum class reading {
 struct stage_input {
   int node = -1;
   int port = 0;
-  bool runs = false;  // the node is a sort, whose runs are merged here
+  // What the first step of the node has written: runs of a sort, which are merged here, or partial results of a reduce.
+  bool runs = false;
   reading how = reading::all;
   bool operator==(const stage_input&) const = default;
 };
 
 struct stage {
   std::vector<int> nodes;  // in topological order; internal ones, which users don't write, are not among them
-  std::vector<int> runs;   // sorts that make their runs here and are merged elsewhere
+  std::vector<int> runs;  // sorts that make their runs here and are merged elsewhere; reduces that give partial results
   std::vector<stage_input> inputs;
   bool divided = false;  // into several tasks
   int source = -1;       // of which a task reads a piece; -1: none
@@ -51,12 +52,12 @@ struct stages {
   std::vector<stage> all;  // each behind those that it reads from
   // By node: the stage that has its rows; of internal nodes -1.
   std::vector<int> of_node;
-  // By node: where a sort makes its runs; -1: no other stage merges it.
+  // By node: where it has its first step, as a sort makes its runs; -1: it has one step.
   std::vector<int> of_runs;
 };
 
-// `divides`: by node, whether a source can be read in pieces. Loops, `if` and calls are not looked into: they run as a
-// whole.
+// `divides`: by node, whether a source can be read in pieces, and whether a reduce can be done in two steps. Loops,
+// `if` and calls are not looked into: they run as a whole.
 stages find_stages(const plan::graph& g, const std::vector<bool>& divides);
 
 // The node that the rows of an input come from, behind internal ones: (node, port).

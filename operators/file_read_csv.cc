@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "operators/parts/files/file_input.h"
+#include "operators/parts/text/byte_range.h"
 #include "operators/parts/text/csv_advice.h"
 #include "operators/parts/text/csv_columns.h"
 #include "operators/parts/text/csv_header.h"
@@ -31,6 +32,7 @@ using action = plan::node_checker::error_policy::action;
 struct settings {
   std::vector<std::string> paths;
   input_facts inputs;
+  byte_range range;
   record::row_type type;        // of the fields
   record::row_type read_type;   // and with the columns that tell what is missing
   record::row_type given_type;  // and with the file's name
@@ -81,6 +83,8 @@ settings check(plan::node_checker& node) {
   const size_t port = s.on_error.what == action::to_port ? node.add_output(s.on_error.port) : 0;
   if (!node.ok()) return s;
   s.inputs = look_at_inputs(node, s.paths);
+  s.range = read_byte_range(node, s.paths, s.inputs);
+  if (!node.ok()) return s;
   const plan::row_estimate rows = estimate(s);
   if (port > 0) node.set_output(port, reject_type());
   node.set_output(0, s.given_type, {}, rows);
@@ -93,6 +97,8 @@ using csv_layouts = std::vector<std::shared_ptr<const csv_layout>>;
 
 exec::assembly build(exec::build_context& c, const settings& s) {
   rejection_words words;
+  const line_counter in_front = lines_in_front(s.paths, s.range, '\n');
+  words.lines_in_front = in_front;
   words.advise = [type = s.type, missing = s.missing, times = s.times](size_t column, std::string_view field) {
     return advice_on_field(type, column, field, missing, times);
   };
@@ -100,7 +106,8 @@ exec::assembly build(exec::build_context& c, const settings& s) {
   cutter_options cutting = default_cutting(c, s.inputs);
   cutting.format = s.format;
   cutting.skip_byte_order_mark = true;
-  cutting.skip_header = s.columns.header;
+  cutting.skip_header = s.columns.header && s.range.from == 0;
+  cutting.lines_in_front = in_front;
   auto layouts = std::make_shared<csv_layouts>(s.paths.size());
   cutting.on_header = [s, layouts](size_t file, const std::string& path, std::string_view record) {
     (*layouts)[file] = look_at_header(s.columns, path, record, s.type, s.format);
@@ -108,8 +115,8 @@ exec::assembly build(exec::build_context& c, const settings& s) {
   const auto on_header = cutting.on_header;
   const size_t piece_bytes = cutting.piece_bytes, header_bytes = cutting.max_record_bytes + 1;
   exec::assembly out;
-  out.head = make_text_source(c, s.paths, std::move(cutting), tally);
-  if (c.begin_at != nullptr && s.columns.by_header) {  // behind the header of that file
+  out.head = make_text_source(c, s.paths, std::move(cutting), tally, s.range);
+  if ((c.begin_at != nullptr || s.range.from > 0) && s.columns.by_header) {  // behind the header of that file
     const size_t file = beginning_at(c.begin_at).file;
     with_first_record_of(s.paths[file], s.format, header_bytes,
                          [&](std::string_view record) { on_header(file, s.paths[file], record); });
@@ -126,7 +133,8 @@ exec::assembly build(exec::build_context& c, const settings& s) {
                                          .read_type = s.read_type,
                                          .given_type = s.given_type,
                                          .keep_rejects = s.on_error.what == action::to_port,
-                                         .batch_bytes = piece_bytes},
+                                         .batch_bytes = piece_bytes,
+                                         .lines_in_front = in_front},
                                         parse, std::move(tally), c.job.pool()));
   return out;
 }
@@ -190,6 +198,7 @@ exec::operator_definition word<"file_read_csv">() {
   for (plan::parameter_declaration& p : csv_parameters()) d.parameters.push_back(std::move(p));
   d.parameters.push_back(csv_times_parameter());
   for (plan::parameter_declaration& p : csv_missing_parameters()) d.parameters.push_back(std::move(p));
+  d.parameters.push_back(byte_range_parameter());
   d.parameters.push_back(file_column_parameter());
   d.memory = [](const plan::node& n, plan::node_part) { return text_reading_memory(n.settings.as<settings>().inputs); };
   return exec::define<settings>(std::move(d), check, build, look_into);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "operators/parts/files/file_input.h"
+#include "operators/parts/text/byte_range.h"
 #include "operators/parts/text/csv_missing.h"
 #include "operators/parts/text/csv_times.h"
 #include "operators/parts/text/file_column.h"
@@ -26,6 +27,7 @@ using action = plan::node_checker::error_policy::action;
 struct settings {
   std::vector<std::string> paths;
   input_facts inputs;
+  byte_range range;
   record::row_type type;        // of the values
   record::row_type read_type;   // and with the columns that tell what is missing
   record::row_type given_type;  // and with the file's name
@@ -82,6 +84,8 @@ settings check(plan::node_checker& node) {
   const size_t port = s.on_error.what == action::to_port ? node.add_output(s.on_error.port) : 0;
   if (!node.ok()) return s;
   s.inputs = look_at_inputs(node, s.paths);
+  s.range = read_byte_range(node, s.paths, s.inputs);
+  if (!node.ok()) return s;
   const plan::row_estimate rows = estimate(s);
   if (port > 0) node.set_output(port, reject_type());
   node.set_output(0, s.given_type, {}, rows);
@@ -89,15 +93,18 @@ settings check(plan::node_checker& node) {
 }
 
 exec::assembly build(exec::build_context& c, const settings& s) {
+  const line_counter in_front = lines_in_front(s.paths, s.range, '\n');
   rejection_words words;
+  words.lines_in_front = in_front;
   words.check = "check `type`, `names` and `other_keys`, mend the input";
   auto tally = std::make_shared<rejection_tally>(s.on_error, s.paths, c.counters, words);
   cutter_options cutting = default_cutting(c, s.inputs, json_parser::copies_of_a_line);
   cutting.skip_byte_order_mark = true;
+  cutting.lines_in_front = in_front;
   cutting.padding_bytes = json_parser::padding_bytes;
   const size_t piece_bytes = cutting.piece_bytes;
   exec::assembly out;
-  out.head = make_text_source(c, s.paths, std::move(cutting), tally);
+  out.head = make_text_source(c, s.paths, std::move(cutting), tally, s.range);
   const auto parse = [parser = parser_of(s)](const text_to_parse& from, record::batch_pool& pool,
                                              std::vector<record::batch>& rows, const record_rejecter& reject) {
     return parser->parse(from.text, from.first_line, from.is_padded, pool, from.batch_bytes, rows, reject,
@@ -107,7 +114,8 @@ exec::assembly build(exec::build_context& c, const settings& s) {
                                          .read_type = s.read_type,
                                          .given_type = s.given_type,
                                          .keep_rejects = s.on_error.what == action::to_port,
-                                         .batch_bytes = piece_bytes},
+                                         .batch_bytes = piece_bytes,
+                                         .lines_in_front = in_front},
                                         parse, std::move(tally), c.job.pool()));
   return out;
 }
@@ -180,6 +188,7 @@ exec::operator_definition word<"file_read_json_lines">() {
       "is malformed (refuse), or the keys and their values are left out (skip).";
   d.parameters.push_back(csv_times_parameter());
   for (plan::parameter_declaration& p : missing_column_parameters()) d.parameters.push_back(std::move(p));
+  d.parameters.push_back(byte_range_parameter());
   d.parameters.push_back(file_column_parameter());
   d.memory = [](const plan::node& n, plan::node_part) {
     return text_reading_memory(n.settings.as<settings>().inputs, json_parser::copies_of_a_line);

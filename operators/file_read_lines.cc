@@ -8,6 +8,7 @@
 #include "engine/base/units.h"
 #include "engine/exec/parcel.h"
 #include "operators/parts/files/file_input.h"
+#include "operators/parts/text/byte_range.h"
 #include "operators/parts/text/file_column.h"
 #include "operators/parts/text/line_delimiter.h"
 #include "operators/parts/text/text_source.h"
@@ -22,6 +23,7 @@ struct settings {
   char delimiter = '\n';
   record::row_type type;
   input_facts inputs = {};
+  byte_range range = {};
 };
 
 record::row_type line_type() { return record::row_type({{"text", record::value_type::of(record::type_kind::string)}}); }
@@ -30,6 +32,8 @@ settings check(plan::node_checker& node) {
   settings s{node.paths("path"), line_delimiter(node), with_file_column(node, line_type())};
   if (!node.ok()) return s;
   s.inputs = look_at_inputs(node, s.paths);
+  s.range = read_byte_range(node, s.paths, s.inputs);
+  if (!node.ok()) return s;
   node.set_output(0, s.type, {}, rows_of_text(s.inputs, s.delimiter, 1, line_type()));
   return s;
 }
@@ -97,9 +101,10 @@ class line_stage final : public exec::parcel_stage<numbered_text> {
 exec::assembly build(exec::build_context& c, const settings& s) {
   cutter_options cutting = default_cutting(c, s.inputs);
   cutting.line_end = s.delimiter;
+  cutting.lines_in_front = lines_in_front(s.paths, s.range, s.delimiter);
   cutting.max_record_bytes = longest_line(c, cutting);
   exec::assembly out;
-  out.head = make_text_source(c, s.paths, cutting, nullptr);
+  out.head = make_text_source(c, s.paths, cutting, nullptr, s.range);
   out.stages.push_back(std::make_unique<line_stage>(s, c.job.pool(), cutting.piece_bytes));
   return out;
 }
@@ -125,6 +130,7 @@ exec::operator_definition word<"file_read_lines">() {
   d.outputs = {{"out", "one row for each line"}};
   d.parameters = {input_path_parameter()};
   d.parameters.push_back(line_delimiter_parameter());
+  d.parameters.push_back(byte_range_parameter());
   d.parameters.push_back(file_column_parameter());
   d.memory = [](const plan::node& n, plan::node_part) { return text_reading_memory(n.settings.as<settings>().inputs); };
   return exec::define<settings>(std::move(d), check, build);

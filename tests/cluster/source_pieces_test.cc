@@ -49,6 +49,23 @@ TEST(source_pieces, rows_of_a_file) {
   EXPECT_EQ(pieces("{op: file.read_rows, with: {" + with + ", sorted_by: [k]}}", 3, sizes), "");
 }
 
+TEST(source_pieces, bytes_of_a_text) {
+  const temporary_directory home;
+  home.write("x", std::string(50, '\n'));
+  const std::map<std::string, int64_t> sizes = {{home / "x", 50}};
+  const auto reading = [&](const std::string& op, const std::string& more = {}) {
+    return pieces(fmt::format("{{op: {}, with: {{path: {}{}}}}}", op, home / "x", more), 3, sizes);
+  };
+  EXPECT_EQ(reading("file.read_lines"), "range 0:17 | range 17:34 | range 34:");
+  EXPECT_EQ(reading("file.read_csv", ", type: {k: string}, header: true"), "range 0:17 | range 17:34 | range 34:");
+  EXPECT_EQ(reading("file.read_json_lines", ", type: {k: u64}"), "range 0:17 | range 17:34 | range 34:");
+  EXPECT_EQ(reading("file.read_lines", ", range: \"20:26\""), "range 20:22 | range 22:24 | range 24:26");
+  EXPECT_EQ(pieces("{op: file.read_csv, with: {path: " + home / "x" +
+                       ", type: {k: string}}, on_error: {to: skip, max_ratio: 0.5}}",
+                   3, sizes),
+            "");
+}
+
 TEST(source_pieces, files_by_their_sizes) {
   EXPECT_EQ(pieces("{op: file.read_lines, with: {path: x}}", 3), "");
   EXPECT_EQ(pieces("{op: file.read_lines, with: {path: [x, y]}}", 3), "x | y");

@@ -162,7 +162,49 @@ TEST(stages, loops_run_as_a_whole_with_what_is_whole_beside_them) {
       out: {out: t}
   w: {op: file.write_csv, in: r, with: {path: o}}
 )yaml"),
-            "* a | 1 c r w from all:a");
+            "* a >c | 1 c r w from all:c all:a");
+}
+
+TEST(stages, a_reduce_has_two_steps_where_partial_results_say_all) {
+  EXPECT_EQ(drawing(std::string(numbers) + R"yaml(
+  f: {op: filter, in: a, with: {where: "x > 3"}}
+  c: {op: reduce, in: f, with: {let: {n: "count()", m: "min(x)"}, hash: true}}
+  d: {op: reduce, in: a, with: {let: {n: "sum(k)"}}}
+  w: {op: file.write_csv, in: c, with: {path: o}}
+)yaml"),
+            "* a f >c >d | 1 c d w from all:c all:d");
+  // Of a range of keys.
+  EXPECT_EQ(drawing(std::string(numbers) + R"yaml(
+  s: {op: sort, in: a, with: {by: [k]}}
+  c: {op: reduce, in: s, with: {let: {first: "first(x)"}}}
+)yaml"),
+            "* a >s | * s >c from s | 1 c from all:c");
+  // A sum of floats depends on the order, count_distinct on the neighbours.
+  EXPECT_EQ(drawing(std::string(numbers) + R"yaml(
+  c: {op: reduce, in: a, with: {let: {n: "count()", s: "sum(f64(x))"}}}
+)yaml"),
+            "* a | 1 c from all:a");
+  EXPECT_EQ(drawing(std::string(numbers) + R"yaml(
+  s: {op: sort, in: a, with: {by: [k]}}
+  c: {op: reduce, in: s, with: {let: {n: "count_distinct(k)"}}}
+)yaml"),
+            "* a >s | * s from s | 1 c from all:s");
+  // Of a stream that one task has.
+  EXPECT_EQ(drawing(std::string(numbers) + R"yaml(
+  r: {op: scan, in: a, with: {state: {n: "0"}, set: {n: "n + x"}, emit: {n: n}}}
+  c: {op: reduce, in: r, with: {let: {n: "count()"}}}
+)yaml"),
+            "* a | 1 r c from all:a");
+}
+
+// The one that waits for the other's result can't be where that is made.
+TEST(stages, a_reduce_of_what_waits_for_another) {
+  EXPECT_EQ(drawing(std::string(numbers) + R"yaml(
+  c: {op: reduce, in: a, with: {let: {n: "count()"}}}
+  f: {op: filter, in: a, scalars: c, with: {where: "x < c.n"}}
+  d: {op: reduce, in: f, with: {let: {n: "count()"}}}
+)yaml"),
+            "* a >c | 1 c from all:c | * f >d from piece:a all:c | 1 d from all:d");
 }
 
 TEST(stages, an_index_belongs_to_one_file) {
@@ -190,10 +232,10 @@ TEST(stages, a_plan_for_people) {
   stage 2: several tasks
     reads   a range of k of 's'
     runs    s, g
+    reduces rows for 'c'
   stage 3: one task
-    reads   all of 'g'
+    reads   partial results of 'c'
     runs    c
-    whole, because of 'c' (reduce)
 )yaml");
 }
 

@@ -87,7 +87,7 @@ class cluster_test(process_test):
     def test_plan_shows_the_stages(self):
         done = self.flowrun("plan", "job.yaml", "--cluster", "local:3")
         self.assertIn("stage 1: 3 tasks, pieces of 'drawn'", done.stdout)
-        self.assertIn("whole, because of 'total' (reduce)", done.stdout)
+        self.assertIn("reads   partial results of 'total'", done.stdout)
 
     def test_words_that_are_wrong(self):
         for words, said in ((["--cluster", "local"], "--cluster 'local' is no cluster"),
@@ -165,19 +165,19 @@ class cluster_test(process_test):
             told = [line[what] for line in lines]
             self.assertEqual(told, sorted(told))
         self.assertEqual(lines[0]["activity"], "drawn, sorted: 0 of 2 tasks")
-        # The heads of all tasks: rows are drawn, sorted into a run, merged with other runs; then the groups are read.
-        self.assertEqual((end["status"], end["ratio"], end["rows"]), ("succeeded", 1.0, 18_001_000))
+        # The heads of all tasks: rows are drawn, sorted into a run, merged with other runs; then two partial results.
+        self.assertEqual((end["status"], end["ratio"], end["rows"]), ("succeeded", 1.0, 18_000_002))
 
     def test_the_report_has_stages(self):
         done = self.flowrun("job.yaml", "-T", "scratch", "--cluster", "local:2", "--report", "r.json")
         self.assertEqual(done.returncode, 0, done.stderr)
         stages = json.loads((self.dir / "r.json").read_text())["stages"]
         self.assertEqual([(stage["nodes"], stage["tasks"]) for stage in stages],
-                         [(["drawn", "sorted"], 2), (["sorted", "groups", "all", "some"], 2), (["total"], 1)])  # fmt: skip
+                         [(["drawn", "sorted"], 2), (["sorted", "groups", "all", "some", "total"], 2), (["total"], 1)])  # fmt: skip
         for stage in stages:
             self.assertLessEqual(stage["median_seconds"], stage["slowest_seconds"])
             self.assertLessEqual(stage["slowest_seconds"], stage["seconds"])
-        self.assertRegex(done.stderr, r"(?m)^  2 +2 .* sorted, groups, all, some$")
+        self.assertRegex(done.stderr, r"(?m)^  2 +2 .* sorted, groups, all, some, total$")
         self.assertNotIn("predicted", done.stderr)
 
     def test_a_frequent_key_is_told(self):

@@ -77,6 +77,16 @@ class resume_test(resuming_test):
         done, rows = self.killed_again_and_again()
         self.assertLess(rows["rows"], len(lines))
 
+    def test_a_range_of_bytes(self):
+        draw = random.Random(6)
+        lines = [f"{draw.randrange(1000)},{draw.randrange(10**9)}\n" for _ in range(1_200_000)]
+        text = "k,name\n" + "".join(lines)
+        self.write("a.csv", text)
+        begin, end = 7 + len("".join(lines[:1000])), len(text) - len("".join(lines[-1000:]))
+        self.write("job.yaml", CSV.replace("[a.csv, b.csv]", f'a.csv, range: "{begin}:{end}"'))
+        done, rows = self.killed_again_and_again()
+        self.assertLess(rows["rows"], len(lines) - 2000)
+
     def test_binary_rows_without_repeats(self):
         draw = random.Random(3)
         rows = [struct.pack("<IQ", draw.randrange(2_000_000), i) for i in range(2_500_000)]

@@ -22,10 +22,10 @@ bool parse(std::string_view text, row_range& out) {
 
 }  // namespace
 
-row_range row_range_parameter(plan::node_checker& node, const std::string& name) {
+row_range row_range_parameter(plan::node_checker& node, const std::string& name, const std::string& what) {
   row_range out;
   if (node.has(name) && !parse(node.text(name), out))
-    node.fault_at_parameter(name, fmt::format("'{}' is no range of rows", node.text(name)),
+    node.fault_at_parameter(name, fmt::format("'{}' is no range of {}", node.text(name), what),
                             "FROM:TO, such as \"1000:2000\", \"1000:\" or \":2000\"");
   return out;
 }

@@ -208,8 +208,12 @@ void outside_lane::store(size_t from, size_t count, std::byte* field, size_t str
 
 size_t outside_lane::open_text_bytes() {
   if (starts_ == nullptr) use_.aggregate->start(open_.data(), 1);  // there were no rows
-  static_cast<void>(finish(open_.data(), 1));
   made_from_ = 0;
+  if (use_.gives_states) {
+    states_ = open_;
+    return 0;
+  }
+  static_cast<void>(finish(open_.data(), 1));
   return text_bytes(0, 1);
 }
 

@@ -15,11 +15,15 @@ plan::parameter_declaration line_delimiter_parameter() {
   return p;
 }
 
+std::optional<char> line_delimiter_byte(const std::string& text) {
+  if (text == "\\n") return '\n';
+  if (text == "\\0") return '\0';
+  return text.size() == 1 ? std::optional(text[0]) : std::nullopt;
+}
+
 char line_delimiter(plan::node_checker& node) {
   const std::string delimiter = node.text("delimiter");
-  if (delimiter == "\\n") return '\n';
-  if (delimiter == "\\0") return '\0';
-  if (delimiter.size() == 1) return delimiter[0];
+  if (const std::optional<char> byte = line_delimiter_byte(delimiter)) return *byte;
   node.fault_at_parameter("delimiter", fmt::format("the delimiter {} is not one byte", quoted_excerpt(delimiter)),
                           "one byte; \"\\n\" and \"\\0\" are understood");
   return '\n';

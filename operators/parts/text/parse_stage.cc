@@ -46,7 +46,8 @@ class parse_stage final : public exec::parcel_stage<numbered_text> {
       std::byte* const row = rejects.append();
       const auto column = static_cast<uint32_t>(std::min<uint64_t>(bad.column, UINT32_MAX));
       rejects.put_string(row + reject_type_[0].offset, bad.text);
-      std::memcpy(row + reject_type_[1].offset, &bad.line, sizeof bad.line);
+      const uint64_t line = count_of(options_.lines_in_front) + bad.line;
+      std::memcpy(row + reject_type_[1].offset, &line, sizeof line);
       std::memcpy(row + reject_type_[2].offset, &column, sizeof column);
       rejects.put_string(row + reject_type_[3].offset, bad.reason);
       if (rejects.full()) rejected.push_back(rejects.take());

@@ -14,6 +14,7 @@
 #include "engine/plan/node_checker.h"
 #include "engine/record/batch.h"
 #include "engine/record/row_type.h"
+#include "operators/parts/text/byte_range.h"
 #include "operators/parts/text/record_parsing.h"
 #include "operators/parts/text/rejection_tally.h"
 #include "operators/parts/text/text_cutter.h"
@@ -39,6 +40,7 @@ struct parse_stage_options {
   record::row_type given_type;  // the same, or with the file's name behind (file_column.h)
   bool keep_rejects = false;    // on_error names a port
   size_t batch_bytes = 0;
+  line_counter lines_in_front = {};  // of the first line that is read
 };
 std::unique_ptr<exec::stateless_stage> make_parse_stage(parse_stage_options options, text_parser parse,
                                                         std::shared_ptr<rejection_tally> tally,

@@ -66,14 +66,20 @@ error malformed_text(const std::string& path, const malformed_record& record) {
   return {error_kind::bad_data, place_and_reason(path, record, words), way_on(words)};
 }
 
-std::string rejection_tally::describe_first() const { return place_and_reason(paths_[first_file_], first_, words_); }
+uint64_t rejection_tally::first_line() const { return count_of(words_.lines_in_front) + first_.line; }
+
+std::string rejection_tally::describe_first() const {
+  malformed_record placed = first_;
+  placed.line = first_line();
+  return place_and_reason(paths_[first_file_], placed, words_);
+}
 
 // Where the first lines are malformed, it is the type rather than the lines that is wrong.
 std::string rejection_tally::way_to_type() const {
   constexpr uint64_t first_lines = 2;  // a header, and the first row
   const bool is_text = words_.place == nullptr;
   const std::string& path = paths_[first_file_];
-  if (!is_text || first_.line > first_lines || path == "-") return {};
+  if (!is_text || first_line() > first_lines || path == "-") return {};
   return fmt::format("; if no line fits, `flowrun infer {}` shows the file's own `type`", path);
 }
 

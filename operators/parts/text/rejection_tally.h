@@ -17,6 +17,7 @@
 #include "engine/base/waker.h"
 #include "engine/exec/services.h"
 #include "engine/plan/node_checker.h"
+#include "operators/parts/text/byte_range.h"
 #include "operators/parts/text/record_parsing.h"
 
 namespace flowrun::operators {
@@ -29,6 +30,7 @@ struct rejection_words {
   std::string_view check = "check `delimiter` and `type`, mend the input";
   // What may mend a field that has no value of its column, beside mending the line; empty where nothing is known.
   std::function<std::string(size_t column, std::string_view field)> advise{};
+  line_counter lines_in_front = {};  // of the first line that is read
   std::string (*place)(const std::string& path, uint64_t line, uint64_t column) = nullptr;  // null: PATH:LINE:COLUMN
 };
 
@@ -58,6 +60,7 @@ class rejection_tally {
   outcome settled(waker& w);
 
  private:
+  uint64_t first_line() const FLOWRUN_REQUIRES(mutex_);  // in its file
   std::string describe_first() const FLOWRUN_REQUIRES(mutex_);
   std::string way_to_type() const FLOWRUN_REQUIRES(mutex_);
   std::string advice() const FLOWRUN_REQUIRES(mutex_);

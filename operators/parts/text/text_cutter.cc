@@ -179,11 +179,11 @@ void text_cutter::check_length(size_t num_bytes) const {
   if (memory)
     advice =
         fmt::format("give the job more memory (-m, or memory: under resources:), so that '{}' has more", options_.node);
-  throw error(
-      memory ? error_kind::resources : error_kind::bad_data,
-      fmt::format("{}:{}: a line is longer than {}, the most that '{}' reads{}", path_, line_ + 1,
-                  format_bytes(options_.max_record_bytes), options_.node, memory ? " with the memory it has" : ""),
-      options_.format.quote ? "is a quoted field never closed? If the line is right, " + advice : advice);
+  throw error(memory ? error_kind::resources : error_kind::bad_data,
+              fmt::format("{}:{}: a line is longer than {}, the most that '{}' reads{}", path_,
+                          count_of(options_.lines_in_front) + line_ + 1, format_bytes(options_.max_record_bytes),
+                          options_.node, memory ? " with the memory it has" : ""),
+              options_.format.quote ? "is a quoted field never closed? If the line is right, " + advice : advice);
 }
 
 void text_cutter::carry(std::string_view text) {

@@ -17,6 +17,7 @@
 
 #include "engine/base/buffer.h"
 #include "engine/record/batch.h"
+#include "operators/parts/text/byte_range.h"
 #include "operators/parts/text/text_scan.h"
 
 namespace flowrun::operators {
@@ -42,6 +43,7 @@ struct cutter_options {
   size_t padding_bytes = 0;           // of zeros that can be read behind a copy
   bool more_memory_helps = true;      // against records that are longer
   std::string node;                   // that reads, for the message
+  line_counter lines_in_front = {};   // of the first byte that is fed, for the message
 };
 
 class text_cutter {

@@ -18,26 +18,27 @@ constexpr uint64_t lone_record_bytes = 16 * MiB;
 class text_source final : public exec::source {
  public:
   text_source(exec::build_context& context, const std::vector<std::string>& paths, cutter_options options,
-              std::shared_ptr<rejection_tally> tally)
+              std::shared_ptr<rejection_tally> tally, const byte_range& range)
       : pool_(context.job.pool()),
-        input_(context.job, context.counters, parts(paths), reading_options(context.job, context.memory_bytes, 1, true),
-               beginning_at(context.begin_at)),
+        from_(range.from),
+        input_(context.job, context.counters, parts(paths, range),
+               reading_options(context.job, context.memory_bytes, 1, true), beginning_at(context.begin_at)),
         cutter_(std::move(options), pool_),
         tally_(std::move(tally)) {
     if (context.begin_at == nullptr) return;
     const resume::source_position& at = *context.begin_at;
     file_begun_ = input_.file() + 1;
-    cutter_.begin_within(input_.path(), at.at(1), at.at(2), input_.file());
+    cutter_.begin_within(input_.path(), from_ + at.at(1), at.at(2), input_.file());
     lines_before_ = at.at(3);
   }
 
-  // File, byte in it, line ends before that byte, line ends in the files before. What was rejected is counted from the
-  // beginning, so where such rows may be the source can't begin anywhere else.
+  // File, byte in the part of it that is read, line ends before that byte, line ends in the files before. What was
+  // rejected is counted from the beginning, so where such rows may be the source can't begin anywhere else.
   resume::source_position position() const override {
     if (tally_ && tally_->tolerates()) return {};
-    if (pieces_.empty()) return {input_.file(), cutter_.offset(), cutter_.num_lines(), lines_before_};
+    if (pieces_.empty()) return {input_.file(), cutter_.offset() - from_, cutter_.num_lines(), lines_before_};
     const numbered_text& next = pieces_.front();
-    return {next.file, next.piece.offset, next.piece.first_line, next.first_row - next.piece.first_line};
+    return {next.file, next.piece.offset - from_, next.piece.first_line, next.first_row - next.piece.first_line};
   }
 
   outcome pull(exec::output& out, waker& w) override {
@@ -65,16 +66,16 @@ class text_source final : public exec::source {
   }
 
  private:
-  static std::vector<file_input::part> parts(const std::vector<std::string>& paths) {
+  static std::vector<file_input::part> parts(const std::vector<std::string>& paths, const byte_range& range) {
     std::vector<file_input::part> all;
-    for (const std::string& path : paths) all.push_back({path});
+    for (const std::string& path : paths) all.push_back({path, range.from, range.to});
     return all;
   }
 
   void begin_file() {
     if (file_begun_ == input_.file() + 1) return;
     file_begun_ = input_.file() + 1;
-    cutter_.begin_file(input_.path(), input_.file());
+    cutter_.begin_within(input_.path(), from_, 0, input_.file());
   }
 
   // Its lines are of those before from here on, also in position().
@@ -97,6 +98,7 @@ class text_source final : public exec::source {
   }
 
   record::batch_pool& pool_;
+  const uint64_t from_;  // the byte of each file where it begins
   file_input input_;
   text_cutter cutter_;
   std::shared_ptr<rejection_tally> tally_;
@@ -110,8 +112,10 @@ class text_source final : public exec::source {
 }  // namespace
 
 std::unique_ptr<exec::source> make_text_source(exec::build_context& context, const std::vector<std::string>& paths,
-                                               cutter_options options, std::shared_ptr<rejection_tally> tally) {
-  return std::make_unique<text_source>(context, paths, std::move(options), std::move(tally));
+                                               cutter_options options, std::shared_ptr<rejection_tally> tally,
+                                               const byte_range& range) {
+  for (const std::string& path : paths) look_at_range(path, range, options.line_end);
+  return std::make_unique<text_source>(context, paths, std::move(options), std::move(tally), range);
 }
 
 plan::row_estimate rows_of_text(input_facts& inputs, char line_end, uint64_t least_record_bytes,

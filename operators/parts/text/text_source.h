@@ -12,6 +12,7 @@
 
 #include "engine/exec/operator_definition.h"
 #include "operators/parts/files/file_input.h"
+#include "operators/parts/text/byte_range.h"
 #include "operators/parts/text/rejection_tally.h"
 #include "operators/parts/text/text_cutter.h"
 
@@ -24,8 +25,10 @@ struct numbered_text {
 };
 
 // `tally` (may be null) is told of each piece before it leaves; the source ends, or fails, only once all were parsed.
+// Numbers of lines and rows are counted from the beginning of `range`, which is of a single file.
 std::unique_ptr<exec::source> make_text_source(exec::build_context& context, const std::vector<std::string>& paths,
-                                               cutter_options options, std::shared_ptr<rejection_tally> tally);
+                                               cutter_options options, std::shared_ptr<rejection_tally> tally,
+                                               const byte_range& range);
 
 // Estimates the rows of `type` in text files, where each record ends with `line_end` and has at least
 // `least_record_bytes`. What is decoded has no bound. Lets the sample go.
