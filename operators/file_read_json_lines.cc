@@ -172,7 +172,7 @@ exec::operator_definition word<"file_read_json_lines">() {
       "rejects: {op: file.write_lines, in: events.bad, with: {path: out/rejected.jsonl}}\n";
   d.role = plan::operator_role::source;
   d.division = plan::operator_division::files;
-  d.work_per_byte = 1.2;
+  d.work_per_byte = 4;
   d.outputs = {{"out", "the rows"}};
   d.has_error_port = true;
   d.parameters = {input_path_parameter(), input_type_parameter("The columns, by the keys of the objects.")};

@@ -126,7 +126,7 @@ exec::operator_definition word<"file_read_lines">() {
       "all: {op: file.read_lines, with: {path: \"access.log*\", file_column: file}}\n";
   d.role = plan::operator_role::source;
   d.division = plan::operator_division::files;
-  d.work_per_byte = 0.3;
+  d.work_per_byte = 0.8;
   d.outputs = {{"out", "one row for each line"}};
   d.parameters = {input_path_parameter()};
   d.parameters.push_back(line_delimiter_parameter());

@@ -283,7 +283,7 @@ exec::operator_definition word<"file_read_protobuf">() {
       "u64, at: timestamp, city: string}, fields: {city: address.city}}}\n";
   d.role = plan::operator_role::source;
   d.division = plan::operator_division::files;
-  d.work_per_byte = 1.2;
+  d.work_per_byte = 5;
   d.outputs = {{"out", "a row for each message"}};
   d.has_error_port = true;
   d.parameters.push_back(input_path_parameter());

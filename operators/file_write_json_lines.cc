@@ -52,7 +52,7 @@ exec::operator_definition word<"file_write_json_lines">() {
       "write: {op: file.write_json_lines, in: top, with: {path: out/degree.jsonl, names: {degree: stats.degree}}}\n";
   d.role = plan::operator_role::sink;
   d.division = plan::operator_division::pieces;
-  d.work_per_byte = 1;
+  d.work_per_byte = 4;
   d.inputs = {{"in", "the rows"}};
   d.parameters = written_file_parameters();
   d.parameters.push_back(path_columns_parameter());

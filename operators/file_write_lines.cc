@@ -107,7 +107,7 @@ exec::operator_definition word<"file_write_lines">() {
   d.example = "rejects: {op: file.write_lines, in: edges.bad, with: {path: out/rejected.txt}}\n";
   d.role = plan::operator_role::sink;
   d.division = plan::operator_division::pieces;
-  d.work_per_byte = 0.4;
+  d.work_per_byte = 0.6;
   d.inputs = {{"in", "rows with a column of text"}};
   d.parameters = written_file_parameters();
   plan::parameter_declaration& column = d.parameters.emplace_back();

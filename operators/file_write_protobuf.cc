@@ -103,7 +103,7 @@ exec::operator_definition word<"file_write_protobuf">() {
       "shop.Visit, fields: {city: address.city}}}\n";
   d.role = plan::operator_role::sink;
   d.division = plan::operator_division::pieces;
-  d.work_per_byte = 1;
+  d.work_per_byte = 4;
   d.inputs = {{"in", "the rows"}};
   d.parameters = written_file_parameters();
   d.parameters.push_back(path_columns_parameter());

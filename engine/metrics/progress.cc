@@ -112,7 +112,8 @@ std::optional<double> progress_estimate::seconds_left() const {
   const double since = now.seconds - first_of_phase_->seconds;
   std::optional<double> in_phase;
   if (since >= warm_up_seconds) in_phase = measured;
-  // A young phase may still fill its buffers: what was expected of it counts for less and less.
+  // A young phase may still fill its buffers, or wait for its first blocks: what was expected of it counts for less and
+  // less.
   const double all_now = work_.left_now + now.done - first_of_phase_->done;
   const demand left = work_.now.times(all_now > 0 ? work_.left_now / all_now : 0);
   if (now.phase != first_->phase && since < settling_seconds) {

@@ -30,8 +30,8 @@ struct moved_so_far {
 class progress_estimate {
  public:
   static constexpr double window_seconds = 15;
-  static constexpr double warm_up_seconds = 1;   // no estimate before that
-  static constexpr double settling_seconds = 5;  // of a phase behind the first one
+  static constexpr double warm_up_seconds = 1;    // no estimate before that
+  static constexpr double settling_seconds = 10;  // of a phase behind the first one
 
   // Times, phases and rows never go back; neither does the ratio (0 … 1): a smaller one counts as the largest so far.
   void update(double now_seconds, size_t phase, const job_work& work, const moved_so_far& moved);

@@ -15,7 +15,7 @@
 namespace flowrun::metrics {
 
 struct demand {
-  double processor = 0;        // in units that are the same for all pipelines of a job, nothing more
+  double processor = 0;        // seconds of a thread; before any node has worked only proportions
   double scratch_read = 0;     // bytes
   double scratch_written = 0;  // bytes
 

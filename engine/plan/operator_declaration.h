@@ -146,8 +146,8 @@ struct operator_declaration {
   // Two such branches of one stream can be zipped in step. A meeting operator with it takes its inputs at one pace
   // (zip). An operator that holds rows back (a window with `after`) says how many in node_facts::rows_behind.
   bool keeps_row_count = false;
-  // How long a byte of its rows keeps a thread busy, beside one of another operator; 0: as usual for its role. For the
-  // time that a job will still take (exec/pipeline_progress.cc), where only the proportions matter.
+  // How many nanoseconds a byte of its rows keeps a thread busy on an ordinary machine; 0: as usual for its role. For
+  // the time that a job will still take (exec/pipeline_progress.cc), where only the proportions matter.
   double work_per_byte = 0;
   operator_division division = operator_division::by_role;
   // Tells something about the rows that isn't in its outputs: a line of the report, a fault that ends the job.

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """How well a running job tells the time that it will still take: `seconds_left` of --progress json beside the truth.
 
-    time_left.py --flowrun PROGRAM [JOB...]
+    time_left.py --flowrun PROGRAM [--runs N] [JOB...]
 
 Disks are loop devices throttled by a cgroup (throttled_disks.py; root), so that times are those of the disks and not of
-a busy machine. For each job: what was said at a quarter, half and three quarters of its time, and the worst error after
-the first quarter, as a share of the time that was really left; what is left of the last three seconds is not counted.
+a busy machine; jobs whose name begins with fast_ have the machine's own disk. For each job: what was said at a quarter,
+half and three quarters of its time, and the worst error after the first quarter, as a share of the time that was really
+left, and of all the time that the job took; the last three seconds are not counted. With several runs of each job a
+table of medians comes last.
 """
 
 import argparse
@@ -14,6 +16,7 @@ import json
 import os
 import pathlib
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -23,6 +26,8 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from throttled_disks import throttled_disks  # noqa: E402
 
+JOBS = ("sort", "map", "csv", "pipe", "loop", "fast_numbers", "fast_records", "fast_csv", "fast_gzip", "fast_short",
+        "fast_long")  # fmt: skip
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MB = 1_000_000
 
@@ -44,6 +49,18 @@ nodes:
   sorted: {{op: sort, in: rows, with: {{by: [c, a]}}}}
   out: {{op: file.write_csv, in: sorted, with: {{path: {output}/out.csv}}}}
 """
+LINES = """flowrun: 1
+nodes:
+  rows: {{op: file.read_lines, with: {{path: {input}}}}}
+  sorted: {{op: sort, in: rows, with: {{by: [text]}}}}
+  out: {{op: file.write_lines, in: sorted, with: {{path: {output}/out.txt}}}}
+"""
+RECORDS = """flowrun: 1
+nodes:
+  rows: {{op: file.read_rows, with: {{path: in.records, type: {{key: "bytes[10]", rest: "bytes[90]"}}}}}}
+  sorted: {{op: sort, in: rows, with: {{by: [key]}}}}
+  out: {{op: file.write_rows, in: sorted, with: {{path: {output}/out.records}}}}
+"""
 PIPE = """flowrun: 1
 nodes:
   rows: {{op: file.read_lines, with: {{path: "-"}}}}
@@ -63,6 +80,16 @@ def sheet(path, num_bytes):
     with open(path, "w") as out:
         for _ in range(int(num_bytes / len(block)) + 1):
             out.write(block)
+
+
+def lines(path, mean_bytes, num_bytes):
+    """Random hexadecimal digits; half of the lines are shorter than 0.7 of the mean."""
+    rng = random.Random(5)
+    ends = [f"{rng.getrandbits(4 * n + 4):0{n + 1}x}"[:n] for n in
+            (max(1, int(rng.expovariate(1 / mean_bytes))) for _ in range(100_000))]  # fmt: skip
+    with open(path, "w") as out:
+        while out.tell() < num_bytes:
+            out.write("".join(f"{rng.getrandbits(24):06x}{end}\n" for end in ends))
 
 
 class watched:
@@ -113,57 +140,102 @@ def told(line):
     return f"nothing; {line['bytes_read'] / MB:.1f} MB read, {line['activity']}, {line['rows_per_second']} rows/s"
 
 
-def show(name, run):
-    print(f"\n{name}: {run.seconds:.1f} s")
+def show(run):
+    """Prints what a run said; what it comes to, for the table."""
+    print(f"  {run.seconds:.1f} s")
     for share in (0.1, 0.25, 0.5, 0.75, 0.9):
         seconds, line = run.at(share * run.seconds)
-        print(f"  at {seconds:5.1f} s: {told(line)}; truth {run.seconds - seconds:.1f} s")
+        print(f"    at {seconds:5.1f} s: {told(line)}; truth {run.seconds - seconds:.1f} s")
     errors = [
-        (abs(line["seconds_left"] - (run.seconds - seconds)) / (run.seconds - seconds), seconds)
+        (abs(line["seconds_left"] - (run.seconds - seconds)), run.seconds - seconds, seconds)
         for seconds, line in run.lines
         if line["seconds_left"] is not None and seconds >= run.seconds / 4 and run.seconds - seconds >= 3
     ]
+    out = {"seconds": run.seconds}
+    for name, share in (("quarter", 0.25), ("half", 0.5)):
+        seconds, line = run.at(share * run.seconds)
+        out[name] = (line["seconds_left"], run.seconds - seconds)
     if errors:
-        worst, seconds = max(errors)
-        print(f"  worst after the first quarter: {100 * worst:.0f} % at {seconds:.1f} s")
+        worst, seconds = max((error / left, seconds) for error, left, seconds in errors)
+        out["worst"] = worst
+        out["worst of all"] = max(errors)[0] / run.seconds
+        print(f"    worst after the first quarter: {100 * worst:.0f} % of what was left, at {seconds:.1f} s; "
+              f"{100 * out['worst of all']:.0f} % of the whole time")  # fmt: skip
     ratios = [line["ratio"] for _, line in run.lines if line["ratio"] is not None]
-    print(f"  the ratio {'never goes' if ratios == sorted(ratios) else 'GOES'} back", flush=True)
+    print(f"    the ratio {'never goes' if ratios == sorted(ratios) else 'GOES'} back", flush=True)
+    return out
+
+
+def row_of(name, runs):
+    """A line of the table: medians."""
+    if any("worst" not in run for run in runs):
+        return f"| {name} | nothing was said |"
+
+    def median(value):
+        return statistics.median(value(run) for run in runs)
+
+    cells = [f"{median(lambda run: run['seconds']):.1f} s"]
+    for at in ("quarter", "half"):
+        said = [run for run in runs if run[at][0] is not None]
+        for i in (0, 1):
+            cells.append(f"{statistics.median(run[at][i] for run in said):.1f} s" if said else "nothing")
+    cells += [f"{100 * median(lambda run: run[what]):.0f} %" for what in ("worst", "worst of all")]
+    return f"| {name} | {' | '.join(cells)} |"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--flowrun", required=True, type=pathlib.Path)
-    parser.add_argument("jobs", nargs="*", metavar="JOB", help="sort, map, csv, strings, pipe, loop, fast; all without")
+    parser.add_argument("--runs", type=int, default=1, help="how often each job is run; 1 without")
+    parser.add_argument("jobs", nargs="*", metavar="JOB", help=f"{', '.join(JOBS)}; all without")
     options = parser.parse_args()
     flowrun = options.flowrun.resolve()
-    wanted = options.jobs or ["sort", "map", "csv", "strings", "pipe", "loop", "fast"]
+    wanted = options.jobs or JOBS
+    table = []
     with tempfile.TemporaryDirectory(prefix="flowrun-time-left-") as folder:
         place = pathlib.Path(folder)
 
-        def run(name, text, disks, *more, feed=None, output="."):
-            (place / "job.yaml").write_text(text.format(output=output))
-            command = [flowrun, "job.yaml", "-q", "--progress", "json", *more]
-            show(name, watched(command, place, disks.group if disks else None, feed))
+        def repeat(name, command, group=None, feed=None):
+            print(f"\n{name}", flush=True)
+            runs = [show(watched(command, place, group, feed)) for _ in range(options.runs)]
+            table.append(row_of(name, runs))
 
+        def run(name, text, disks, *more, feed=None, output=".", **values):
+            (place / "job.yaml").write_text(text.format(output=output, **values))
+            repeat(name, [flowrun, "job.yaml", "-q", "--progress", "json", *more], disks.group if disks else None, feed)
+
+        def fast(name, text, memory, **values):
+            run(name + ", a fast disk", text, None, "-m", memory, "-T", place / "scratch", **values)
+
+        to_rows = "file.write_rows, in: sorted, with: {{path: out.u64}}"
         if "sort" in wanted:
             numbers(flowrun, place / "in.u64", 120_000_000)
             with throttled_disks([60 * MB], [2]) as disks:
-                run("sort of 960 MB in 128 MiB, scratch disk of 60 MB/s",
-                    SORT.replace("{sink}", "file.write_rows, in: sorted, with: {{path: out.u64}}"), disks,
+                run("sort of 960 MB in 128 MiB, scratch disk of 60 MB/s", SORT.replace("{sink}", to_rows), disks,
                     "-m", "128MiB", "-T", disks.paths[0])  # fmt: skip
         if "map" in wanted:
             numbers(flowrun, place / "in.u64", 200_000_000)
-            with throttled_disks([60 * MB], [2]) as disks:
+            with throttled_disks([60 * MB], [4]) as disks:
                 run("map of 1.6 GB in memory, output disk of 60 MB/s", MAP, disks, output=disks.paths[0])
         if "csv" in wanted:
             sheet(place / "in.csv", 400 * MB)
             with throttled_disks([30 * MB], [3]) as disks:
                 run("sort of a CSV file of short fields, 400 MB in 128 MiB, scratch and output on one disk of 30 MB/s",
                     CSV, disks, "-m", "128MiB", "-T", disks.paths[0], output=disks.paths[0])  # fmt: skip
-        if "strings" in wanted:
+        if "fast_csv" in wanted or "fast_gzip" in wanted:
             sheet(place / "in.csv", 400 * MB)
-            run("sort of a CSV file of short fields, 400 MB in 128 MiB, the machine's own disk", CSV, None,
-                "-m", "128MiB", "-T", place / "scratch")  # fmt: skip
+            if "fast_csv" in wanted:
+                fast("sort of a CSV file of short fields, 400 MB in 128 MiB", CSV, "128MiB")
+            if "fast_gzip" in wanted:
+                fast("the same, written as .csv.gz", CSV.replace("out.csv", "out.csv.gz"), "128MiB")
+        for job, mean_bytes, num_bytes in (("fast_short", 14, 600 * MB), ("fast_long", 250, 1500 * MB)):
+            if job in wanted:
+                lines(place / "in.txt", mean_bytes, num_bytes)
+                fast(f"sort of {num_bytes // MB} MB of lines of about {mean_bytes + 7} bytes in 128 MiB", LINES,
+                     "128MiB", input="in.txt")  # fmt: skip
+        if "fast_records" in wanted:
+            subprocess.run([flowrun, "gen", "records", "--rows", "30000000", "-o", place / "in.records"], check=True)
+            fast("sort of 3 GB of records of 100 bytes in 256 MiB", RECORDS, "256MiB")
         if "pipe" in wanted:
             run("sort of a pipe of 4 MB/s", PIPE, None, feed=fed(60 * MB, 4 * MB))
         if "loop" in wanted:
@@ -177,12 +249,13 @@ def main():
             (place / "edges").write_bytes(edges.tobytes())
             command = [flowrun, ROOT / "specs/jobs/bfs.yaml", "-q", "--progress", "json", "-p", "edges=edges",
                        "-p", f"nodes={side * side}", "-p", "source=0", "-p", "out=levels", "-m", "128MiB"]  # fmt: skip
-            show(f"bfs.yaml on a grid of {side} x {side}", watched(command, place, None))
-        if "fast" in wanted:
+            repeat(f"bfs.yaml on a grid of {side} x {side}", command)
+        if "fast_numbers" in wanted:
             numbers(flowrun, place / "in.u64", 250_000_000)
-            run("sort of 2 GB in 256 MiB, the machine's own disk",
-                SORT.replace("{sink}", "file.write_rows, in: sorted, with: {{path: out.u64}}"), None,
-                "-m", "256MiB", "-T", place / "scratch")  # fmt: skip
+            fast("sort of 2 GB of numbers in 256 MiB", SORT.replace("{sink}", to_rows), "256MiB")
+    print("\n| job | time | said at a quarter | truth | said at a half | truth | worst error of what is left | "
+          "of the whole time |\n|---|---|---|---|---|---|---|---|")  # fmt: skip
+    print("\n".join(table))
 
 
 if __name__ == "__main__":
